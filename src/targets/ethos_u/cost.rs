@@ -418,7 +418,7 @@ impl Run {
             self.second_bytes *= elementwise.read_inflation(
                 &memory,
                 second.shape,
-                map.element_bytes,
+                map.element_bytes(),
                 !map.is_linear,
             );
         }
@@ -445,7 +445,7 @@ fn add_others(
             let blocks = Blocks {
                 block,
                 depth: read.shape[2],
-                element_bytes: map.element_bytes,
+                element_bytes: map.element_bytes(),
                 is_brick: !map.is_linear,
             };
             inflation(memory, blocks.read_burst())

@@ -171,11 +171,11 @@ impl LiveRanges {
     fn apart(program: &Program, order: &Order, has_dedicated_sram: bool) -> Self {
         let needed = needed(program, order);
         let range = |(map, steps): (&FeatureMap, Steps)| LiveRange {
-            bytes: map.bytes.unwrap_or(0.0),
-            bytes_padded: map.bytes.unwrap_or(0.0) * map.padding(),
+            bytes: map.bytes.get().unwrap_or(0.0),
+            bytes_padded: map.bytes.get().unwrap_or(0.0) * map.padding(),
             is_interface: map.is_apart(),
             is_of_cascade: false,
-            steps: map.bytes.map_or(Steps::NONE, |_| steps),
+            steps: map.bytes.get().map_or(Steps::NONE, |_| steps),
         };
         let mut ranges: Vec<LiveRange> = program.maps.iter().zip(needed).map(range).collect();
         for (step, &idx) in order.operations.iter().enumerate() {

@@ -147,7 +147,7 @@ impl Chain {
         let can_start = matches!(operation.action, Action::Layer(_)) || operation.is_elementwise();
         let map = &program.maps[end];
         let is_free = map.is_internal() && !operation.alias.is_view_of_input();
-        let shape = operation.seen().map_or(map.shape, |[_, ofm]| ofm);
+        let shape = operation.seen().map_or(map.shape(), |[_, ofm]| ofm);
         (can_start && is_free).then_some(Self {
             start: step,
             end,
@@ -166,7 +166,7 @@ impl Chain {
             .iter()
             .position(|&input| input == self.end)?;
         let map = &program.maps[output];
-        let shape = operation.seen().map_or(map.shape, |[_, ofm]| ofm);
+        let shape = operation.seen().map_or(map.shape(), |[_, ofm]| ofm);
         let other = operation
             .inputs
             .get(1 - at.min(1))

@@ -243,7 +243,7 @@ fn constant_bytes(
         .filter(|(map_idx, (map, _))| {
             *map_idx < n_graph_tensors || zeros.insert((map.shape, map.element_bytes))
         })
-        .map(|(_, (map, _))| aligned(map.n_elements().saturating_mul(map.element_bytes)))
+        .map(|(_, (map, _))| aligned(map.n_elements().saturating_mul(map.element_bytes())))
         .sum();
     let n_tables = flow
         .has_table

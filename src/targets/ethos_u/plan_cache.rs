@@ -48,14 +48,14 @@ mod tests {
     use super::*;
     use crate::learned::features::PlannedOperator;
     use crate::targets::ethos_u::accelerator::ACCELERATORS;
-    use crate::targets::ethos_u::program::{FeatureMap, Program};
+    use crate::targets::ethos_u::program::{FeatureMap, Program, compact_shape};
 
     fn task(accelerator: usize, depth: i64) -> Task {
         Task {
             accelerator: ACCELERATORS[accelerator],
             program: Program {
                 maps: vec![FeatureMap {
-                    shape: [1, 1, depth],
+                    shape: compact_shape([1, 1, depth]),
                     ..FeatureMap::default()
                 }],
                 ..Program::default()

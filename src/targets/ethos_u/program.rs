@@ -40,10 +40,11 @@ pub struct Program {
 /// A feature map or a constant.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FeatureMap {
-    pub shape: Hwc,
-    pub element_bytes: i64,
-    /// Bytes in NHWC layout. `None` for constants and for maps without a place in the memory plan.
-    pub bytes: Option<f64>,
+    /// [`Self::shape`] in half the memory: large networks have some hundred thousand maps.
+    pub shape: [u32; 3],
+    pub element_bytes: u8,
+    /// Bytes in NHWC layout. None for constants and for maps without a place in the memory plan.
+    pub bytes: OptionalBytes,
     pub is_constant: bool,
     /// Whether it keeps its contents from one inference to the next.
     pub is_variable: bool,
@@ -58,7 +59,47 @@ pub struct FeatureMap {
     pub is_linear: bool,
 }
 
+/// A number of bytes that may be absent, without the memory that an [`Option`] takes besides. The default is absent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OptionalBytes(f64);
+
+impl OptionalBytes {
+    const NONE: Self = Self(-1.0);
+
+    pub fn get(self) -> Option<f64> {
+        (self != Self::NONE).then_some(self.0)
+    }
+}
+
+impl Default for OptionalBytes {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+impl From<f64> for OptionalBytes {
+    fn from(bytes: f64) -> Self {
+        Self(bytes)
+    }
+}
+
+/// A shape as feature maps hold it. No dimension is larger than [`MAX_DIMENSION`].
+pub fn compact_shape(shape: Hwc) -> [u32; 3] {
+    shape.map(|size| {
+        debug_assert!((0..=MAX_DIMENSION).contains(&size));
+        size as u32
+    })
+}
+
 impl FeatureMap {
+    pub fn shape(&self) -> Hwc {
+        self.shape.map(i64::from)
+    }
+
+    pub fn element_bytes(&self) -> i64 {
+        self.element_bytes.into()
+    }
+
     /// Whether the CPU can see it.
     pub fn is_apart(&self) -> bool {
         self.is_input || self.is_output || self.is_off_chip
@@ -70,22 +111,22 @@ impl FeatureMap {
     }
 
     pub fn n_elements(&self) -> i64 {
-        self.shape.iter().product()
+        self.shape().iter().product()
     }
 
     /// Bytes in memory: NHCWB16 pads channels to whole bricks.
     pub fn stored_bytes(&self) -> f64 {
-        let [h, w, c] = self.shape;
-        let depth = match self.is_linear {
-            true => c,
-            false => round_up(c, BRICK_CHANNELS),
-        };
-        (h * w * depth * self.element_bytes) as f64
+        self.seen_bytes(self.shape())
     }
 
     /// [`Self::stored_bytes`] with the shape in which an operation sees it.
     pub fn seen_bytes(&self, shape: Hwc) -> f64 {
-        Self { shape, ..*self }.stored_bytes()
+        let [h, w, c] = shape;
+        let depth = match self.is_linear {
+            true => c,
+            false => round_up(c, BRICK_CHANNELS),
+        };
+        (h * w * depth * self.element_bytes()) as f64
     }
 
     /// Bytes in memory over bytes in NHWC.
@@ -137,8 +178,8 @@ pub enum Action {
 /// A permutation of height, width and channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transposition {
-    /// Shape of the output.
-    pub written: Hwc,
+    /// [`Self::written`], as a feature map has it.
+    written: [u32; 3],
     /// Dimension `order[k]` of the input is dimension `k` of the output.
     pub order: [u8; 3],
 }
@@ -146,9 +187,14 @@ pub struct Transposition {
 impl Transposition {
     pub fn new(written: Hwc, order: [usize; 3]) -> Self {
         Self {
-            written,
+            written: written.map(|size| u32::try_from(size).unwrap_or(u32::MAX)),
             order: order.map(|dimension| dimension as u8),
         }
+    }
+
+    /// Shape of the output.
+    pub fn written(&self) -> Hwc {
+        self.written.map(i64::from)
     }
 }
 
@@ -306,8 +352,8 @@ impl Program {
     /// The shape in which an elementwise operation sees one of its inputs. If input and output have the same shape in
     /// the graph, this is the shape in which it sees the output.
     pub fn seen_beside_output(&self, operation: &Operation, map_idx: usize) -> Hwc {
-        let shape = self.maps[map_idx].shape;
-        let is_like_output = |&output: &usize| self.maps[output].shape == shape;
+        let shape = self.maps[map_idx].shape();
+        let is_like_output = |&output: &usize| self.maps[output].shape() == shape;
         let seen = operation
             .seen()
             .filter(|_| operation.outputs.first().is_some_and(is_like_output));

@@ -65,7 +65,7 @@ impl Read {
         let map = &program.maps[map_idx];
         Self {
             map_idx,
-            shape: map.shape,
+            shape: map.shape(),
             bytes: map.stored_bytes(),
         }
     }
@@ -105,7 +105,7 @@ impl ScheduledOperation<'_> {
     pub fn accesses(&self, program: &Program) -> IfmOfm<f64> {
         let elements = |bytes: f64, map_idx: OptionalIndex| {
             let map = map_idx.get().map(|map_idx| &program.maps[map_idx]);
-            let element_bytes = map.map_or(1, |map| map.element_bytes.max(1));
+            let element_bytes = map.map_or(1, |map| map.element_bytes().max(1));
             bytes * self.pieces / element_bytes as f64
         };
         IfmOfm {

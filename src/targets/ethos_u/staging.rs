@@ -38,7 +38,7 @@ pub fn of_staged_inputs(
         };
         let map = &program.maps[input];
         let is_own = map.is_input && !map.is_variable && n_readers[input] == 1;
-        let bytes = map.n_elements() as f64 * map.element_bytes as f64;
+        let bytes = map.n_elements() as f64 * map.element_bytes() as f64;
         if !is_own || bytes > room_bytes {
             continue;
         }
@@ -78,7 +78,7 @@ pub fn stage_inputs(program: &mut Program, of_staged: &[usize]) {
 /// The copy in SRAM of an input of the graph.
 fn staged(input: FeatureMap) -> FeatureMap {
     FeatureMap {
-        bytes: Some((input.n_elements() * input.element_bytes) as f64),
+        bytes: ((input.n_elements() * input.element_bytes()) as f64).into(),
         is_input: false,
         is_linear: true,
         is_staged: true,

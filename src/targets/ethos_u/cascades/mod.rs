@@ -165,9 +165,9 @@ pub fn stages(
         };
         stages.push(CascadeStage {
             step: idx,
-            ifm: stage_shape(ifm.shape),
-            ofm: stage_shape(ofm.shape),
-            element_bytes: stage_size(ifm.element_bytes.max(1)),
+            ifm: stage_shape(ifm.shape()),
+            ofm: stage_shape(ofm.shape()),
+            element_bytes: stage_size(ifm.element_bytes().max(1)),
             kernel_rows: layer.map_or(1, |layer| stage_size(layer.dilated_kernel(0))),
             stride_rows,
             upscale: layer.map_or(1, |layer| stage_size(layer.upscale)),

@@ -118,7 +118,7 @@ fn chained_accesses(program: &Program, order: &Order, step: usize) -> Vec<(usize
         if let Some(&map_idx) = map_idx.filter(|&&map_idx| program.maps[map_idx].n_elements() > 1) {
             let map = &program.maps[map_idx];
             let bytes = map.seen_bytes(program.seen_beside_output(operation, map_idx));
-            accesses.push((map_idx, bytes / map.element_bytes.max(1) as f64));
+            accesses.push((map_idx, bytes / map.element_bytes().max(1) as f64));
         }
         within.extend(&operation.outputs);
     }

@@ -27,7 +27,7 @@ pub fn in_pieces(program: &Program, operation: &Operation) -> Option<[Operation;
         return None;
     }
     let (&input, &output) = (operation.inputs.first()?, operation.outputs.first()?);
-    let [ifm, ofm] = [input, output].map(|map_idx| program.maps[map_idx].shape);
+    let [ifm, ofm] = [input, output].map(|map_idx| program.maps[map_idx].shape());
     let reach = |axis: usize| {
         let dilated = (window.kernel[axis] - 1).saturating_mul(window.dilation[axis]);
         dilated.saturating_add(1).min(ifm[axis])

@@ -46,7 +46,7 @@ impl Tensors {
         let mut tensors = Self {
             of_map: (0..n_maps).collect(),
             is_part: vec![false; n_maps],
-            shape: program.maps.iter().map(|map| map.shape).collect(),
+            shape: program.maps.iter().map(|map| map.shape()).collect(),
             width_and_depth: vec![None; n_maps],
             is_linear: vec![false; n_maps],
             transposes_bricks,
@@ -142,8 +142,8 @@ impl Tensors {
             self.see(first, ifm.unwrap_or(self.shape[first]));
         }
         if let Some(&second) = operation.inputs.get(1) {
-            let shape = maps[second].shape;
-            let is_like_output = output.is_some_and(|&output| maps[output].shape == shape);
+            let shape = maps[second].shape();
+            let is_like_output = output.is_some_and(|&output| maps[output].shape() == shape);
             self.see(second, ofm.filter(|_| is_like_output).unwrap_or(shape));
         }
         if let Some(&output) = output {
@@ -158,7 +158,7 @@ impl Tensors {
             self.see(output, ofm.unwrap_or(whole));
         }
         let is_wide_sum = operation.action == Action::Layer(Kind::ReduceSum)
-            && first.is_some_and(|&first| maps[first].element_bytes == INT32_BYTES);
+            && first.is_some_and(|&first| maps[first].element_bytes() == INT32_BYTES);
         if let Some(&first) = first.filter(|_| is_wide_sum) {
             self.is_linear[self.of_map[first]] = true;
         }
@@ -167,7 +167,7 @@ impl Tensors {
 
 /// Whether an elementwise operation sees such an output in a deeper shape.
 pub fn is_deepened(output: &FeatureMap) -> bool {
-    output.n_elements() > MIN_ELEMENTS && output.shape[2] < MIN_DEPTH
+    output.n_elements() > MIN_ELEMENTS && output.shape()[2] < MIN_DEPTH
 }
 
 fn deepen(program: &mut Program, tensors: &Tensors) {
@@ -179,7 +179,7 @@ fn deepen(program: &mut Program, tensors: &Tensors) {
         };
         let [ifm, ofm] = operation.seen().unwrap_or_else(|| {
             let first = operation.inputs.first().unwrap_or(&output);
-            [maps[*first].shape, maps[output].shape]
+            [maps[*first].shape(), maps[output].shape()]
         });
         let is_number = |map_idx: usize| maps[map_idx].n_elements() == 1;
         let second = operation

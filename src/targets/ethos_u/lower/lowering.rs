@@ -13,7 +13,7 @@ use crate::targets::ethos_u::geometry::Hwc;
 use crate::targets::ethos_u::layer::Kind;
 use crate::targets::ethos_u::map_list::MapList;
 use crate::targets::ethos_u::program::{
-    Action, Alias, Arithmetic, FeatureMap, MAX_DIMENSION, Operation, Program, Window,
+    Action, Alias, Arithmetic, FeatureMap, MAX_DIMENSION, Operation, Program, Window, compact_shape,
 };
 
 /// Copies of a tensor, each of the one before.
@@ -158,9 +158,9 @@ impl<'a> Lowering<'a> {
         let shape = within_limits(shape);
         let n_bytes = shape.iter().product::<i64>() * element_bytes;
         self.program.maps.push(FeatureMap {
-            shape,
-            element_bytes,
-            bytes: Some(n_bytes as f64),
+            shape: compact_shape(shape),
+            element_bytes: element_bytes as u8,
+            bytes: (n_bytes as f64).into(),
             ..FeatureMap::default()
         });
         self.program.maps.len() - 1
@@ -179,15 +179,15 @@ impl<'a> Lowering<'a> {
         let map = &mut self.program.maps[map_idx];
         map.is_variable = true;
         map.is_input = true;
-        map.bytes = Some(0.0);
+        map.bytes = 0.0.into();
         map_idx
     }
 
     /// A constant that the compiler adds.
     pub fn constant(&mut self, shape: Hwc, element_bytes: i64) -> usize {
         self.program.maps.push(FeatureMap {
-            shape: within_limits(shape),
-            element_bytes,
+            shape: compact_shape(within_limits(shape)),
+            element_bytes: element_bytes as u8,
             is_constant: true,
             is_linear: true,
             ..FeatureMap::default()
@@ -196,11 +196,11 @@ impl<'a> Lowering<'a> {
     }
 
     pub fn shape(&self, map: usize) -> Hwc {
-        self.program.maps[map].shape
+        self.program.maps[map].shape()
     }
 
     pub fn element_bytes(&self, map: usize) -> i64 {
-        self.program.maps[map].element_bytes
+        self.program.maps[map].element_bytes()
     }
 
     pub fn push(&mut self, mut operation: Operation) {

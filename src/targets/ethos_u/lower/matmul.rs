@@ -51,7 +51,9 @@ pub fn batch_matmul(lowering: &mut Lowering) -> Option<()> {
     let products = lowering.linear_map([n, rows, inner], 1);
     let map = &mut lowering.program.maps[products];
     map.is_off_chip = true;
-    map.bytes = map.bytes.map(|bytes| bytes * INT32_BYTES as f64);
+    if let Some(bytes) = map.bytes.get() {
+        map.bytes = (bytes * INT32_BYTES as f64).into();
+    }
     lowering.push(Operation {
         outputs: [output, products].as_slice().into(),
         seen: Some(Box::new([[n, rows, inner], [n, rows, 1]])),

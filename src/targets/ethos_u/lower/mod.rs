@@ -189,7 +189,7 @@ fn output_of_own_activation(
         && !lowering.accelerator.uses_trained_rules
         && has_window(operation)
         && is_deepened(&map);
-    is_apart.then(|| (lowering.map(map.shape, map.element_bytes), output))
+    is_apart.then(|| (lowering.map(map.shape(), map.element_bytes()), output))
 }
 
 /// Whether an operation runs on the multipliers, and not as a product of vectors or matrices.

@@ -8,7 +8,9 @@ use super::lowering::{Copies, Lowering, n_elements};
 use crate::formats::tflite::{BuiltinOptions, dimension};
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc};
 use crate::targets::ethos_u::layer::Kind;
-use crate::targets::ethos_u::program::{Action, Alias, Arithmetic, Operation, Program};
+use crate::targets::ethos_u::program::{
+    Action, Alias, Arithmetic, Operation, OptionalBytes, Program,
+};
 
 /// Maximum number of copies that replace a TILE; networks have two or three.
 const MAX_TILES: i32 = 64;
@@ -91,7 +93,7 @@ fn join(lowering: &mut Lowering, pieces: &[(Hwc, usize)], output: usize, is_in_b
     for &(piece, from) in pieces {
         let part = lowering.map(piece, element_bytes);
         // It is in the memory of the output.
-        lowering.program.maps[part].bytes = None;
+        lowering.program.maps[part].bytes = OptionalBytes::default();
         lowering.push(Operation {
             seen: Some(Box::new([piece; 2])),
             ..lowering.operation(Action::Copy, &[from], part)
@@ -229,7 +231,7 @@ pub fn reshape(lowering: &mut Lowering) -> Option<()> {
     if !(is_bound || is_shared) {
         return None;
     }
-    let copy = lowering.map(from.shape, from.element_bytes);
+    let copy = lowering.map(from.shape(), from.element_bytes());
     let copying = Operation {
         seen: Some(Box::new([lowering.shape(copy); 2])),
         ..lowering.operation(Action::Copy, &[source], copy)

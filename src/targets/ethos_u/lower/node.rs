@@ -8,7 +8,7 @@ use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc};
 use crate::targets::ethos_u::layer::Kind;
 use crate::targets::ethos_u::map_list::MapList;
 use crate::targets::ethos_u::program::{
-    Action, Alias, Arithmetic, FeatureMap, MAX_DIMENSION, Operation, Window,
+    Action, Alias, Arithmetic, FeatureMap, MAX_DIMENSION, Operation, Window, compact_shape,
 };
 
 /// Maximum height when rows of a matrix are laid out as an area; divisors may exceed it a little.
@@ -20,7 +20,7 @@ const MAX_DILATION: i64 = 2;
 pub fn maps(graph: &Graph, analysis: &Analysis) -> Vec<FeatureMap> {
     let tensors = &graph.subgraph.tensors;
     let map = |(tensor_idx, tensor): (usize, &Tensor)| FeatureMap {
-        shape: shape(&tensor.shape),
+        shape: compact_shape(shape(&tensor.shape)),
         element_bytes: element_bytes(tensor.tensor_type),
         is_constant: graph.is_constant(tensor_idx),
         is_variable: tensor.is_variable,
@@ -30,7 +30,7 @@ pub fn maps(graph: &Graph, analysis: &Analysis) -> Vec<FeatureMap> {
     let plan = analysis.memory_plan.iter();
     for place in plan.flat_map(|plan| &plan.placements) {
         if place.subgraph_idx == graph.subgraph_idx {
-            maps[place.tensor_idx].bytes = Some(place.size_bytes as f64);
+            maps[place.tensor_idx].bytes = (place.size_bytes as f64).into();
         }
     }
     for &input in &graph.subgraph.inputs {
@@ -43,9 +43,9 @@ pub fn maps(graph: &Graph, analysis: &Analysis) -> Vec<FeatureMap> {
 }
 
 /// Bytes of an element; 1 if it has fewer than 8 bits.
-fn element_bytes(tensor_type: TensorType) -> i64 {
+fn element_bytes(tensor_type: TensorType) -> u8 {
     let bits = tensor_type.bits_per_value().unwrap_or(8);
-    i64::from(bits.div_ceil(8))
+    bits.div_ceil(8) as u8
 }
 
 /// Height, width and channels. Missing dimensions are 1; outer ones are multiplied into the height.

@@ -3,7 +3,7 @@
 use super::lowering::Lowering;
 use crate::formats::tflite::{BuiltinOptions, Padding};
 use crate::targets::ethos_u::geometry::BRICK_CHANNELS;
-use crate::targets::ethos_u::program::{Action, Alias, Operation};
+use crate::targets::ethos_u::program::{Action, Alias, Operation, OptionalBytes};
 
 /// Adds copies of a constant to each padded side, and of the input between them. `None` if all readers are windows,
 /// which pad by themselves, or if the amounts are unknown.
@@ -33,7 +33,7 @@ pub fn pad(lowering: &mut Lowering) -> Option<()> {
                 let constant = lowering.constant(filled, element_bytes);
                 let part = lowering.map(filled, element_bytes);
                 // It is in memory that other operations write as well.
-                lowering.program.maps[part].bytes = None;
+                lowering.program.maps[part].bytes = OptionalBytes::default();
                 parts.push(lowering.copy(constant, part));
             }
         }

@@ -94,7 +94,7 @@ impl Copies<'_> {
         let input = operation.inputs.first().copied();
         for &output in &operation.outputs {
             // The copy reads as much as it writes.
-            let shape = self.program.maps[output].shape;
+            let shape = self.program.maps[output].shape();
             self.operations.push(Operation {
                 seen: Some(Box::new([shape; 2])),
                 ..Operation::new(
@@ -142,7 +142,7 @@ impl Copies<'_> {
         let map = self.program.maps[input];
         let output = self.program.maps.len();
         self.program.maps.push(FeatureMap {
-            bytes: Some((map.n_elements() * map.element_bytes) as f64),
+            bytes: ((map.n_elements() * map.element_bytes()) as f64).into(),
             is_constant: false,
             is_input: false,
             is_output: false,
@@ -183,7 +183,8 @@ fn slices_to_copy(program: &Program, writers: &[Option<usize>]) -> Vec<bool> {
         })
         .collect();
     for operation in &program.operations {
-        let shape = |map: Option<&usize>| map.map(|&map_idx| reduced(program.maps[map_idx].shape));
+        let shape =
+            |map: Option<&usize>| map.map(|&map_idx| reduced(program.maps[map_idx].shape()));
         let names_anew = operation.action == Action::View
             && shape(operation.inputs.first()) == shape(operation.outputs.first());
         let cannot_read = !names_anew
@@ -201,7 +202,7 @@ fn slices_to_copy(program: &Program, writers: &[Option<usize>]) -> Vec<bool> {
             };
             let seen = operation.seen().filter(|_| place == 0).map(|[ifm, _]| ifm);
             let sees_other =
-                seen.is_some_and(|seen| reduced(seen) != reduced(program.maps[input].shape));
+                seen.is_some_and(|seen| reduced(seen) != reduced(program.maps[input].shape()));
             let is_slice = program.operations[writer].action == Action::Slice;
             is_copied[writer] |= is_slice && (cannot_read || sees_other);
         }

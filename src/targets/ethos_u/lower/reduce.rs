@@ -212,7 +212,7 @@ fn pooled_at_once(lowering: &Lowering, maps: [usize; 2], seen: [[i64; 3]; 2]) ->
     if ofm[0] <= MAX_DIMENSION || accelerator.is_u85() || accelerator.uses_trained_rules {
         return whole;
     }
-    let [ifm_bytes, ofm_bytes] = maps.map(|map| lowering.program.maps[map].element_bytes);
+    let [ifm_bytes, ofm_bytes] = maps.map(|map| lowering.program.maps[map].element_bytes());
     let element_bytes = IfmOfm {
         ifm: ifm_bytes,
         ofm: ofm_bytes,
@@ -260,7 +260,7 @@ pub fn arg_max(lowering: &mut Lowering) -> Option<()> {
         let map = lowering.map(seen[1], INT16_BYTES);
         // All rows count, even if an operation sees fewer.
         let n_elements = seen[1].map(|size| size as f64).iter().product::<f64>();
-        lowering.program.maps[map].bytes = Some(n_elements * INT16_BYTES as f64);
+        lowering.program.maps[map].bytes = (n_elements * INT16_BYTES as f64).into();
         map
     });
     pool(lowering, [placed, largest], seen);

@@ -334,7 +334,7 @@ pub fn transpose(lowering: &mut Lowering) -> Option<()> {
 fn fuse(lowering: &mut Lowering, [input, output]: [usize; 2], pass: Pass) -> Option<()> {
     let own = lowering.node_idx;
     let maps = &lowering.program.maps;
-    let is_as_stored = [maps[input].shape, maps[output].shape] == [pass.read, pass.written];
+    let is_as_stored = [maps[input].shape(), maps[output].shape()] == [pass.read, pass.written];
     if lowering.readers(input) != [own] || maps[input].is_output || !is_as_stored {
         return None;
     }
@@ -345,7 +345,7 @@ fn fuse(lowering: &mut Lowering, [input, output]: [usize; 2], pass: Pass) -> Opt
     let operations = &mut lowering.program.operations;
     let behind = operations.partition_point(|operation| operation.node_idx <= writer);
     let operation = operations[..behind].last_mut()?;
-    let ifm = maps[*operation.inputs.first()?].shape;
+    let ifm = maps[*operation.inputs.first()?].shape();
     let [ifm, ofm] = operation.seen().unwrap_or([ifm, pass.read]);
     let can_transpose = matches!(operation.action, Action::Layer(_))
         && operation.outputs[..] == [input]

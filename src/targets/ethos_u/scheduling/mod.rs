@@ -146,8 +146,8 @@ impl<'a> Command<'a, '_> {
         } = self;
         // The block is chosen for the OFM before the transposition, and its cycles are counted for the OFM after it.
         let exchanged = match operation.transposition() {
-            Some(Transposition { written, .. }) if layer.order != UNCHANGED => Layer {
-                ofm: written,
+            Some(transposition) if layer.order != UNCHANGED => Layer {
+                ofm: transposition.written(),
                 ..layer
             },
             _ => layer,
@@ -184,14 +184,14 @@ impl<'a> Command<'a, '_> {
 
     /// Bytes of the IFM of a transposition on Ethos-U85: Vela counts the blocks of the IFM as if they divided the OFM.
     fn transposed_bytes(&self, step: &ScheduledOperation) -> Option<f64> {
-        let (Action::Transpose(Transposition { written, .. }), Execution::Unweighted(divided)) =
+        let (Action::Transpose(transposition), Execution::Unweighted(divided)) =
             (self.operation.action, &step.execution)
         else {
             return None;
         };
         let (layer, block) = divided.as_ref();
         let exchanged = Layer {
-            ofm: written,
+            ofm: transposition.written(),
             ..*layer
         };
         Some(read_bytes(&exchanged, block))
@@ -214,7 +214,7 @@ impl<'a> Command<'a, '_> {
             && self.order.activated(self.program, self.idx).is_none();
         Some(match is_hidden {
             true => 0.0,
-            false => output.seen_bytes(last.seen().map_or(output.shape, |[_, ofm]| ofm)),
+            false => output.seen_bytes(last.seen().map_or(output.shape(), |[_, ofm]| ofm)),
         })
     }
 
@@ -260,7 +260,7 @@ pub(super) fn table_bytes(program: &Program, operation: &Operation) -> f64 {
     ) else {
         return 0.0;
     };
-    let element_bytes = [input, output].map(|map_idx| program.maps[map_idx].element_bytes);
+    let element_bytes = [input, output].map(|map_idx| program.maps[map_idx].element_bytes());
     match element_bytes {
         [(..=1), output] => (256 * output) as f64,
         _ => 2048.0,
@@ -279,7 +279,7 @@ fn with_chained(
     };
     layer.n_chained_passes = chained_passes(program, operation, chained);
     let last = &program.maps[last];
-    layer.element_bytes.ofm = last.element_bytes;
+    layer.element_bytes.ofm = last.element_bytes();
     layer.is_brick.ofm = !last.is_linear;
     layer
 }
@@ -366,7 +366,7 @@ fn layer(
     let maps = &program.maps;
     let [ifm, ofm] = operation
         .seen()
-        .unwrap_or([maps[input].shape, maps[output].shape]);
+        .unwrap_or([maps[input].shape(), maps[output].shape()]);
     let Window {
         kernel,
         mut stride,
@@ -408,7 +408,7 @@ fn layer(
         has_table,
         is_sparse: accelerator.is_u85() && kind == Kind::Convolution && ifm[2] <= 2,
         is_brick: ends.map(|map| !map.is_linear),
-        element_bytes: ends.map(|map| map.element_bytes),
+        element_bytes: ends.map(|map| map.element_bytes()),
     })
 }
 

@@ -26,7 +26,7 @@ pub fn output_stage<'a>(
             ifm: maps.ifm,
             ofm: maps.ofm,
         },
-        element_bytes: ends.map(|map| map.element_bytes),
+        element_bytes: ends.map(|map| map.element_bytes()),
         is_brick: ends.map(|map| !map.is_linear),
         second: (maps.second).map(|(_, map, shape)| (shape, !map.is_linear)),
         cycles_per_element: maps.cycles_per_element(accelerator, operation, has_table)
@@ -77,7 +77,7 @@ impl<'p> Maps<'p> {
         let input = operation.inputs.first().map(|&idx| &program.maps[idx]);
         let input = input.unwrap_or(output);
         let second = (operation.inputs.get(1).copied()).filter(|_| operation.is_binary());
-        let [ifm, ofm] = operation.seen().unwrap_or([input.shape, output.shape]);
+        let [ifm, ofm] = operation.seen().unwrap_or([input.shape(), output.shape()]);
         Some(Self {
             input,
             output,
@@ -102,7 +102,7 @@ impl<'p> Maps<'p> {
             ofm: self.ofm,
             ifm: self.ifm,
             second: self.second.map(|(.., shape)| shape),
-            element_bytes: self.input.element_bytes.max(1),
+            element_bytes: self.input.element_bytes().max(1),
         }
     }
 
@@ -120,12 +120,12 @@ impl<'p> Maps<'p> {
                 let ratio = ratio(0).min(ratio(1));
                 return accelerator
                     .output
-                    .of_resize(self.input.element_bytes, ratio);
+                    .of_resize(self.input.element_bytes(), ratio);
             }
             Action::Binary(arithmetic) => Some(arithmetic),
             _ => None,
         };
-        let element_bytes = [self.input.element_bytes, self.output.element_bytes];
+        let element_bytes = [self.input.element_bytes(), self.output.element_bytes()];
         accelerator
             .output
             .of_elementwise(arithmetic, element_bytes, has_table)
@@ -158,7 +158,7 @@ impl<'p> Maps<'p> {
 /// Passes over 8-bit elements that the output stage adds for chained operations: two for 32 bits.
 pub fn chained_passes(program: &Program, operation: &Operation, chained: &[&Operation]) -> i64 {
     let is_wide = |map: Option<&usize>| {
-        map.is_some_and(|&map_idx| program.maps[map_idx].element_bytes >= INT32_BYTES)
+        map.is_some_and(|&map_idx| program.maps[map_idx].element_bytes() >= INT32_BYTES)
     };
     let passes = |operation: &&Operation| {
         let wide = is_wide(operation.outputs.first()) || is_wide(operation.inputs.first());
