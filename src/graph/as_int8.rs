@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::formats::builder::{self, N_QUANTIZATIONS};
 use crate::formats::tflite::{
-    BuiltinOptions, Format, MAIN_SUBGRAPH, Model, OpKind, Operator, TensorType,
+    BuiltinOptions, Format, MAIN_SUBGRAPH, Model, OpKind, Operator, Subgraph, Tensor, TensorType,
 };
 
 /// Inputs with biases, which stay wider, by operator: one for each output channel.
@@ -33,12 +33,8 @@ pub fn as_int8<'m>(model: &Model<'m>) -> Option<Model<'m>> {
     if model.format == Format::Tflite || !results.any(|tensor| tensor.tensor_type.is_float()) {
         return None;
     }
-    let mut model = model.clone();
+    let mut model = unnamed(model);
     let subgraph = model.subgraphs.get_mut(MAIN_SUBGRAPH)?;
-    // Estimates do not depend on names, and reports use the names of the file.
-    for tensor in &mut subgraph.tensors {
-        tensor.name = Box::default();
-    }
     let mut types: Vec<TensorType> = subgraph
         .tensors
         .iter()
@@ -76,6 +72,34 @@ pub fn as_int8<'m>(model: &Model<'m>) -> Option<Model<'m>> {
     Some(model)
 }
 
+/// A copy in which tensors have no names: estimates do not depend on them, and reports use those of the file.
+fn unnamed<'m>(model: &Model<'m>) -> Model<'m> {
+    let of_tensor = |tensor: &Tensor| Tensor {
+        name: Box::default(),
+        shape: tensor.shape.clone(),
+        shape_signature: tensor.shape_signature.clone(),
+        quantization: tensor.quantization.clone(),
+        sparsity: tensor.sparsity.clone(),
+        ..*tensor
+    };
+    let of_subgraph = |subgraph: &Subgraph| Subgraph {
+        name: subgraph.name.clone(),
+        tensors: subgraph.tensors.iter().map(of_tensor).collect(),
+        operators: subgraph.operators.clone(),
+        inputs: subgraph.inputs.clone(),
+        outputs: subgraph.outputs.clone(),
+    };
+    Model {
+        description: model.description.clone(),
+        subgraphs: model.subgraphs.iter().map(of_subgraph).collect(),
+        buffers: model.buffers.clone(),
+        metadata: model.metadata.clone(),
+        signatures: model.signatures.clone(),
+        diagnostics: model.diagnostics.clone(),
+        ..*model
+    }
+}
+
 /// Other options name no types.
 fn quantise_cast(options: &mut BuiltinOptions) {
     if let BuiltinOptions::Cast {
@@ -98,7 +122,7 @@ fn quantised(of_type: TensorType) -> TensorType {
 mod tests {
     use super::*;
     use crate::formats::distribution;
-    use crate::formats::tflite::{Buffer, Tensor};
+    use crate::formats::tflite::Buffer;
     use crate::graph::analysis::fixtures::{model, operator, subgraph, tensor};
 
     #[test]

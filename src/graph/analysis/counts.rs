@@ -1,6 +1,7 @@
 //! MACs, parameters and bytes of a subgraph's operators, including those of the subgraphs that they run.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::calls::{Calls, MAX_CALL_DEPTH};
 use super::constants::Constants;
@@ -24,8 +25,9 @@ pub struct Cost {
     pub input_bytes: u64,
     /// Bytes of activations written.
     pub output_bytes: u64,
-    /// Statistics of the largest constant's values; absent if the operator has no constant.
-    pub weights: Option<WeightStats>,
+    /// Statistics of the largest constant's values; absent if the operator has no constant. Shared by the operators that
+    /// read it.
+    pub weights: Option<Arc<WeightStats>>,
 }
 
 /// Sums over the graph and the subgraphs that it runs. They saturate instead of overflowing.

@@ -30,6 +30,7 @@ pub use precision::{Precision, precision};
 pub use weights::WeightStats;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
 use crate::graph::Graph;
@@ -92,7 +93,7 @@ pub fn analyze(graph: &Graph) -> Analysis {
 /// Adds weight statistics, computed once for each constant.
 struct Sampler<'g, 'm> {
     graph: &'g Graph<'m>,
-    known: HashMap<weights::Stored, Option<WeightStats>>,
+    known: HashMap<weights::Stored, Option<Arc<WeightStats>>>,
     samples_left: usize,
 }
 
@@ -110,7 +111,7 @@ impl Sampler<'_, '_> {
         }
     }
 
-    fn stats(&mut self, tensor_idx: usize) -> Option<WeightStats> {
+    fn stats(&mut self, tensor_idx: usize) -> Option<Arc<WeightStats>> {
         let buffer = self.graph.buffer(tensor_idx);
         let stored = weights::Stored::of(buffer, self.graph.tensor(tensor_idx));
         if let Some(known) = self.known.get(&stored) {
@@ -120,7 +121,7 @@ impl Sampler<'_, '_> {
         self.samples_left = self.samples_left.saturating_sub(n_samples);
         let stats = match self.samples_left {
             0 => None,
-            _ => weights::weight_stats(buffer, self.graph.tensor(tensor_idx)),
+            _ => weights::weight_stats(buffer, self.graph.tensor(tensor_idx)).map(Arc::new),
         };
         self.known.insert(stored, stats.clone());
         stats

@@ -119,11 +119,15 @@ impl WeightStats {
     }
 
     /// The same values in a constant of another size.
-    pub(super) fn resized(&self, n_bytes: u64) -> Self {
-        Self {
-            histogram: ByteHistogram::resized(&self.histogram, n_bytes),
-            ..self.clone()
+    pub(super) fn resized(self: &Arc<Self>, n_bytes: u64) -> Arc<Self> {
+        let histogram = ByteHistogram::resized(&self.histogram, n_bytes);
+        if Arc::ptr_eq(&histogram, &self.histogram) {
+            return self.clone();
         }
+        Arc::new(Self {
+            histogram,
+            ..(**self).clone()
+        })
     }
 }
 

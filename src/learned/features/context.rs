@@ -147,7 +147,7 @@ impl NodeContext {
         let [input, output] = shapes(graph, operator);
         let first_out = operator.outputs.first().map(|&t| graph.tensor(t));
         let (fused_relu, fused_other) = fused(&operator.options);
-        let spread = cost.weights.as_ref().map(WeightStats::spread);
+        let spread = cost.weights.as_deref().map(WeightStats::spread);
         let plan = analysis.memory_plan.as_ref();
         Self {
             window: Window::of(graph, node_idx, input.c),
