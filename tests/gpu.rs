@@ -13,7 +13,7 @@ use litecast::report::Report;
 use litecast::targets::gpu::bundle::{Bundle, Mode};
 use litecast::targets::gpu::estimate::time;
 use litecast::targets::gpu::kernels::{Function, Kernel, Kind, kernels};
-use litecast::targets::gpu::memory::{BASE_BYTES, Memory, kept_bytes, peak_bytes};
+use litecast::targets::gpu::memory::{BASE_BYTES, Memory, Optimiser, kept_bytes, peak_bytes};
 use litecast::targets::gpu::specifications::{ComputePrecision, Gpu};
 use litecast::targets::{Metric, Outcome, gpu};
 use litecast_needs::shared;
@@ -355,6 +355,19 @@ fn memory_is_as_by_hand() {
     let amp = ComputePrecision::Amp;
     assert_eq!(peak_bytes(&kernels, amp), 4.0 * 100.0 + 2.0 * 800.0);
     assert_eq!(kept_bytes(&kernels, amp), 2.0 * 100.0 + 2.0 * 400.0);
+}
+
+/// Training runs the forward pass too: a mean, of which the backward pass reads nothing, takes as much as in inference.
+#[test]
+fn training_takes_no_less_than_inference() {
+    let mut graph = Graph::new(&[1, 100]);
+    let out = graph.add("MEAN", &["x"], &[1, 1]);
+    let kernels = kernels_of(&graph.text(&out));
+    let amp = ComputePrecision::Amp;
+    assert_eq!(kept_bytes(&kernels, amp), 0.0);
+    let training = Memory::training(&kernels, 0.0, 8.0, Optimiser::Sgd, amp);
+    assert_eq!(training, Memory::inference(&kernels, 0.0, 8.0, amp));
+    assert!(training.activation_bytes > 8.0 * 4.0 * 100.0);
 }
 
 /// Chains as long as the reader takes, sizes of nothing and of more than anything.

@@ -136,10 +136,14 @@ impl Memory {
         // The backward pass holds the gradients of an operator's output and input in addition to what was kept.
         let kept = kept_bytes(kernels, precision);
         let kept = batch * (kept + 2.0 * bytes.product * largest);
+        // The forward pass runs the same kernels, so that a step needs no less than inference.
+        let forward = Self::inference(kernels, parameters, batch, precision);
         Self {
             weight_bytes: bytes.of_weights(kernels, parameters),
             state_bytes: bytes.weight * parameters * (1.0 + moments),
-            activation_bytes: kept * (1.0 + TRAINING_FRAGMENTATION),
+            activation_bytes: forward
+                .activation_bytes
+                .max(kept * (1.0 + TRAINING_FRAGMENTATION)),
             workspace_bytes: WORKSPACE_BYTES,
             base_bytes: BASE_BYTES,
         }

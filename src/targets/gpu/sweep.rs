@@ -58,7 +58,8 @@ pub struct Point {
     pub slices: Vec<Option<&'static str>>,
 }
 
-/// Largest batch sizes that fit a memory of this size, by the modelled count; 0 if one input does not fit.
+/// Largest batch sizes that fit a memory of this size, by the modelled count; 0 if one input does not fit, and the largest
+/// number if memory does not grow with the batch.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fits {
     pub memory_gib: u32,
@@ -137,9 +138,12 @@ fn slices(memory_bytes: f64) -> Vec<Option<&'static str>> {
 fn largest_batch(memory_gib: u32, bytes_of: impl Fn(f64) -> f64) -> u32 {
     let memory = f64::from(memory_gib) * f64::from(1u32 << 30);
     let (one, two) = (bytes_of(1.0), bytes_of(2.0));
-    if one > memory || two <= one || !two.is_finite() {
+    if one > memory || !two.is_finite() {
         return 0;
     }
-    // Saturates at the largest number, because a network without activations has no largest batch.
+    // A network without activations has no largest batch.
+    if two <= one {
+        return u32::MAX;
+    }
     (1.0 + ((memory - one) / (two - one)).floor()) as u32
 }
