@@ -6,14 +6,17 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use litecast::calibration::{Calibration, Measurement};
-use litecast::estimate::{Detail, EstimateError, ModelFile, estimate, estimate_in};
+use litecast::changes::Changes;
+use litecast::estimate::{Detail, EstimateError, ModelFile, estimate, estimate_in, sweep_batch};
 use litecast::formats::tflite;
 use litecast::graph;
 use litecast::graph::batch_size::set_batch;
 use litecast::learned::predictor::Predictor;
 use litecast::report::Report;
+use litecast::sweep::{self, Estimated, Limits, Sweep};
 use litecast::targets::ethos_u::configuration::{Configuration, Product, VelaIni};
-use litecast::targets::{Outcome, ethos_u, registry};
+use litecast::targets::gpu::specifications::GPUS;
+use litecast::targets::{self, Outcome, ethos_u, gpu, registry};
 
 use crate::clock::Clock;
 use crate::file::File;
@@ -77,6 +80,10 @@ pub enum Target {
     Batch,
     /// A table of measurements.
     Measurements,
+    /// Every GPU, with as many inputs at a time, and every batch size on one of them.
+    Gpus,
+    /// Every Ethos-U, and the smallest one that meets limits.
+    Smallest,
     /// Facts of ONNX files.
     Onnx,
     /// Graphs as JSON.
@@ -86,12 +93,14 @@ pub enum Target {
 }
 
 impl Target {
-    pub const ALL: [(&'static str, Self); 8] = [
+    pub const ALL: [(&'static str, Self); 10] = [
         ("reader", Self::Reader),
         ("facts", Self::Facts),
         ("estimate", Self::Estimate),
         ("batch", Self::Batch),
         ("measurements", Self::Measurements),
+        ("gpus", Self::Gpus),
+        ("smallest", Self::Smallest),
         ("onnx", Self::Onnx),
         ("graph", Self::Graph),
         ("configuration", Self::Configuration),
@@ -102,16 +111,35 @@ impl Target {
     /// # Panics
     /// Where a promise is broken.
     pub fn run(self, bytes: &[u8], predictor: Option<&Predictor>) -> Cost {
+        if self.targets().is_some() {
+            return self.run_many(&[bytes], predictor, Detail::Full);
+        }
         cost(|| {
             usize::from(match self {
                 Self::Reader => read(bytes),
-                Self::Facts | Self::Onnx | Self::Graph => report(bytes, NonZeroU32::MIN, None),
-                Self::Estimate => report(bytes, NonZeroU32::MIN, predictor),
+                Self::Onnx | Self::Graph => report(bytes, NonZeroU32::MIN),
                 Self::Batch => batch(bytes),
                 Self::Measurements => measurements(bytes),
                 Self::Configuration => configuration(bytes),
+                Self::Facts | Self::Estimate | Self::Gpus | Self::Smallest => false,
             })
         })
+    }
+
+    /// What the whole path estimates on, where it is the target.
+    fn targets(self) -> Option<&'static [Box<dyn targets::Target>]> {
+        static GPUS: LazyLock<Vec<Box<dyn targets::Target>>> =
+            LazyLock::new(|| gpu::targets(gpu::Bundle::shipped()));
+        static NPUS: LazyLock<Vec<Box<dyn targets::Target>>> = LazyLock::new(|| {
+            let target = |product| ethos_u::target(Configuration::of(product));
+            Product::ALL.map(target).into()
+        });
+        match self {
+            Self::Facts | Self::Estimate => Some(registry()),
+            Self::Gpus => Some(&GPUS),
+            Self::Smallest => Some(&NPUS),
+            _ => None,
+        }
     }
 
     /// The same of several files in one call, in as much `detail`, where the target is the whole path.
@@ -120,20 +148,35 @@ impl Target {
     /// Where a promise is broken.
     pub fn run_many(
         self,
-        files: &[Vec<u8>],
+        files: &[impl AsRef<[u8]>],
         predictor: Option<&Predictor>,
         detail: Detail,
     ) -> Cost {
-        if !matches!(self, Self::Facts | Self::Estimate) {
-            let costs = files.iter().map(|bytes| self.run(bytes, predictor));
+        let Some(targets) = self.targets() else {
+            let costs = files
+                .iter()
+                .map(|bytes| self.run(bytes.as_ref(), predictor));
             return costs.fold(Cost::default(), Cost::and);
-        }
+        };
         let predictor = predictor.filter(|_| self == Self::Estimate);
-        let files = files.iter().map(|bytes| ModelFile::new("file", bytes));
-        let files: Vec<ModelFile> = files.collect();
+        let file = |bytes| ModelFile {
+            batch: match self {
+                Self::Gpus => n_inputs(bytes),
+                _ => NonZeroU32::MIN,
+            },
+            ..ModelFile::new("file", bytes)
+        };
+        let files: Vec<ModelFile> = files.iter().map(|bytes| file(bytes.as_ref())).collect();
         cost(|| {
-            let reports = estimate_in(&files, predictor, registry(), detail);
+            let reports = estimate_in(&files, predictor, targets, detail);
             let reports = reports.expect("the shipped network runs");
+            for (file, report) in files.iter().zip(&reports) {
+                match (self, report) {
+                    (Self::Gpus, _) => assert_swept(file),
+                    (Self::Smallest, Ok(report)) => assert_smallest(file, report),
+                    _ => {}
+                }
+            }
             reports
                 .iter()
                 .filter(|report| assert_result(report))
@@ -167,22 +210,111 @@ fn read(bytes: &[u8]) -> bool {
     }
 }
 
-fn batch(bytes: &[u8]) -> bool {
+/// A batch size that follows from a file.
+fn n_inputs(bytes: &[u8]) -> NonZeroU32 {
     let n = bytes.last().map_or(1, |&byte| u32::from(byte) * 7);
-    let n = NonZeroU32::new(n).unwrap_or(NonZeroU32::MIN);
+    NonZeroU32::new(n).unwrap_or(NonZeroU32::MIN)
+}
+
+/// One of `all` that follows from a file.
+fn one_of<'a, T>(all: &'a [T], bytes: &[u8]) -> Option<&'a T> {
+    let sum = bytes.iter().rev().take(64).map(|&byte| usize::from(byte));
+    all.get(sum.sum::<usize>().checked_rem(all.len())?)
+}
+
+fn batch(bytes: &[u8]) -> bool {
+    let n = n_inputs(bytes);
     if let Ok(mut model) = tflite::parse(bytes) {
         let _ = set_batch(&mut model, n);
     }
-    report(bytes, n, None)
+    report(bytes, n)
 }
 
-fn report(bytes: &[u8], batch: NonZeroU32, predictor: Option<&Predictor>) -> bool {
+fn report(bytes: &[u8], batch: NonZeroU32) -> bool {
     let name = "file.tflite";
     let file = ModelFile {
         batch,
         ..ModelFile::new(name, bytes)
     };
-    assert_result(&estimate(file, predictor))
+    assert_result(&estimate(file, None))
+}
+
+/// What every batch size on one GPU promises.
+fn assert_swept(file: &ModelFile) {
+    let gpu = one_of(GPUS, file.bytes).expect("there are GPUs");
+    let swept = match sweep_batch(*file, &Changes::default(), gpu, gpu::Bundle::shipped()) {
+        Ok(swept) => swept,
+        Err(error) => return assert_message(&error.to_string(), error.kind()),
+    };
+    let Some(swept) = swept else { return };
+    for point in &swept.points {
+        let (lo, value, hi) = (point.latency_lo_ms, point.latency_ms, point.latency_hi_ms);
+        assert!(lo >= 0.0 && lo <= value && value <= hi, "{point:?}");
+        let others = [
+            hi,
+            point.throughput,
+            point.memory_bytes,
+            point.training_step_ms.unwrap_or_default(),
+            point.training_memory_bytes,
+            point.sgd_memory_bytes,
+        ];
+        assert!(
+            others.iter().all(|n| n.is_finite() && *n >= 0.0),
+            "{point:?}"
+        );
+    }
+    let batches = || swept.points.iter().map(|point| point.batch);
+    assert!(batches().is_sorted() && batches().any(|batch| batch == swept.knee_batch));
+    // Less room never holds more, and training never takes less than inference.
+    let fits = &swept.fits;
+    assert!(
+        fits.is_sorted_by_key(|fits| fits.inference_batch),
+        "more room holds less\n{fits:?}"
+    );
+    assert!(
+        fits.iter()
+            .all(|fits| fits.training_batch <= fits.sgd_batch
+                && fits.sgd_batch <= fits.inference_batch),
+        "training takes less than inference\n{fits:?}"
+    );
+    serde_json::to_string(&swept).expect("a sweep is JSON");
+}
+
+/// What a search for the smallest accelerator promises, with the estimates of one accelerator as limits: at least that
+/// one meets them.
+fn assert_smallest(file: &ModelFile, report: &Report) {
+    let candidates = sweep::candidates(report);
+    let Some(wanted) = one_of(&candidates, file.bytes).cloned() else {
+        return;
+    };
+    let held = |estimated: Estimated| estimated.hi.unwrap_or(estimated.value);
+    // No one asks for 0 ms.
+    let latency_ms = Some(held(wanted.latency_ms)).filter(|&limit| limit > 0.0);
+    let limits = Limits {
+        latency_ms,
+        sram_bytes: wanted.sram_bytes.map(held),
+        // Not below the accelerator's own, however the quotient of its latency is rounded.
+        clock_mhz: wanted.clock_mhz * 1.000_001,
+    };
+    let swept = Sweep::of(candidates, limits, vec![0.01, wanted.clock_mhz]);
+    let macs = |idx: usize| swept.points[idx].candidate.macs_per_cycle;
+    let smallest = swept
+        .smallest
+        .expect("the accelerator of the limits meets them");
+    assert!(swept.points[smallest].meets && macs(smallest) <= wanted.macs_per_cycle);
+    assert!((0..smallest).all(|idx| !swept.points[idx].meets && macs(idx) <= macs(smallest)));
+    for point in &swept.points {
+        let needed_mhz = point.needed_mhz.unwrap_or_default();
+        assert!(needed_mhz.is_finite() && needed_mhz >= 0.0, "{point:?}");
+        for &Estimated { value, lo, hi } in &point.latencies_ms {
+            let ends = [lo.unwrap_or(value), value, hi.unwrap_or(value)];
+            assert!(
+                ends.is_sorted() && ends[0] >= 0.0 && ends[2].is_finite(),
+                "{point:?}"
+            );
+        }
+    }
+    serde_json::to_string(&swept).expect("a sweep is JSON");
 }
 
 /// What a result promises; whether it is a report.
