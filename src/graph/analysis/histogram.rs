@@ -14,6 +14,10 @@ pub struct ByteHistogram {
     pub is_signed: bool,
     /// Bytes of the whole constant.
     pub n_bytes: usize,
+    /// Whether at most two of each four adjacent input channels have a weight, none of them -128 or further from 0: the
+    /// 2:4 sparsity that some accelerators use. Not looked for with at most two channels, and where another zero point
+    /// was counted.
+    pub is_sparse: bool,
 }
 
 impl ByteHistogram {
@@ -32,7 +36,7 @@ impl ByteHistogram {
 
 impl PartialEq for ByteHistogram {
     fn eq(&self, other: &Self) -> bool {
-        let rest = |of: &Self| (of.zero, of.is_signed, of.n_bytes);
+        let rest = |of: &Self| (of.zero, of.is_signed, of.n_bytes, of.is_sparse);
         if rest(self) != rest(other) || Arc::ptr_eq(&self.counts, &other.counts) {
             return rest(self) == rest(other);
         }

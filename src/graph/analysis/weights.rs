@@ -159,19 +159,43 @@ fn stats_of_bytes(bytes: &[u8], tensor: &Tensor) -> Option<WeightStats> {
         | TensorType::Bool
         | TensorType::Int4
         | TensorType::UInt4
-        | TensorType::Int2 => (!bytes.is_empty())
-            .then(|| stats_of_counts(Arc::new(histogram(bytes)), tensor, bytes.len())),
+        | TensorType::Int2 => (!bytes.is_empty()).then(|| {
+            let mut counted = byte_histogram(Arc::new(histogram(bytes)), tensor, bytes.len());
+            counted.is_sparse = is_sparse(bytes, tensor);
+            WeightStats::new(counted, source_of_counts(tensor))
+        }),
         _ => stats_of_wide(bytes, tensor),
     }
 }
 
 /// Statistics of values of which a byte has one or several, from the counts of bytes.
 fn stats_of_counts(counts: Arc<[u64; 256]>, tensor: &Tensor, n_bytes: usize) -> WeightStats {
-    let source = Source::Histogram {
+    let counted = byte_histogram(counts, tensor, n_bytes);
+    WeightStats::new(counted, source_of_counts(tensor))
+}
+
+fn source_of_counts(tensor: &Tensor) -> Source {
+    Source::Histogram {
         tensor_type: tensor.tensor_type,
         zero_point: zero_point(tensor) as f64,
+    }
+}
+
+/// See [`ByteHistogram::is_sparse`]. Ends at the first four channels that are not: after one or two in most constants.
+fn is_sparse(bytes: &[u8], tensor: &Tensor) -> bool {
+    let zero_point = zero_point(tensor);
+    let value = |byte: u8| match tensor.tensor_type {
+        TensorType::Int8 => Some(i64::from(byte as i8) - zero_point),
+        TensorType::UInt8 => Some(i64::from(byte) - zero_point),
+        _ => None,
     };
-    WeightStats::new(byte_histogram(counts, tensor, n_bytes), source)
+    let is_sparse = |channels: &[u8]| {
+        let mut values = channels.iter().map(|&byte| value(byte));
+        let n_used = values.clone().filter(|&value| value != Some(0)).count();
+        n_used <= 2 && values.all(|value| value.is_some_and(|value| value.abs() <= 127))
+    };
+    let depth = (tensor.shape.last()).map_or(0, |&depth| usize::try_from(depth).unwrap_or(0));
+    depth > 2 && (bytes.chunks(depth)).all(|position| position.chunks(4).all(is_sparse))
 }
 
 fn byte_histogram(counts: Arc<[u64; 256]>, tensor: &Tensor, n_bytes: usize) -> ByteHistogram {
@@ -180,6 +204,7 @@ fn byte_histogram(counts: Arc<[u64; 256]>, tensor: &Tensor, n_bytes: usize) -> B
         zero: zero_byte(tensor),
         is_signed: tensor.tensor_type != TensorType::UInt8,
         n_bytes,
+        is_sparse: false,
     }
 }
 

@@ -90,7 +90,8 @@ pub enum BlockMemory {
         /// Banks at the end that are reserved for a lookup table of an activation.
         n_end_banks: i64,
         input_granule: i64,
-        accumulator_granule: i64,
+        /// For accumulators of 32 and of 40 bits.
+        accumulator_granules: [i64; 2],
     },
     /// Separate memories for inputs and accumulators.
     Apart {
@@ -318,12 +319,12 @@ struct Core {
     channel_words: Option<[f64; N_CHANNELS]>,
 }
 
-const fn banks(n_banks: i64, input_granule: i64, accumulator_granule: i64) -> BlockMemory {
+const fn banks(n_banks: i64, input_granule: i64, accumulator_granules: [i64; 2]) -> BlockMemory {
     BlockMemory::Banks {
         n_banks,
         n_end_banks: if n_banks > 16 { 2 } else { 0 },
         input_granule,
-        accumulator_granule,
+        accumulator_granules,
     }
 }
 
@@ -354,23 +355,23 @@ const fn core_u55(micro_block: &'static [Hwc], memory: BlockMemory, output: Outp
 
 const CORE_U55_32: Core = core_u55(
     &[[1, 1, 4]],
-    banks(16, 2, 4),
+    banks(16, 2, [4, 4]),
     by_operation([2.0, 3.0, 3.0, 3.0, 6.0, 1.0, 2.0]),
 );
 const CORE_U55_64: Core = core_u55(
     &[[1, 1, 8]],
-    banks(16, 2, 4),
+    banks(16, 2, [4, 8]),
     by_operation([1.0, 1.5, 1.5, 1.5, 3.0, 0.5, 1.0]),
 );
 const CORE_U55_128: Core = core_u55(
     &[[1, 2, 8]],
-    banks(24, 4, 8),
+    banks(24, 4, [8, 12]),
     by_operation([0.75, 1.25, 0.75, 0.75, 1.5, 0.25, 0.5]),
 );
 /// Ethos-U55 with 256 MACs, Ethos-U65 with 256, and each core of Ethos-U65 with 512.
 const CORE_256: Core = core_u55(
     &[[2, 2, 8]],
-    banks(48, 8, 16),
+    banks(48, 8, [16, 20]),
     by_operation([0.625, 1.125, 0.5, 0.375, 0.75, 0.125, 0.25]),
 );
 const CORE_U65_512: Core = Core {

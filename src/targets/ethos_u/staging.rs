@@ -99,8 +99,12 @@ fn pays(accelerator: &Accelerator, step: &ScheduledOperation) -> bool {
     let ((layer, block), weight_bytes) = (**divided, *weight_bytes);
     let unbuffered = Unbuffered::of(accelerator, step);
     let read_bytes = step.bytes.ifm;
-    let n_elements = layer.ifm.iter().product::<i64>();
-    if unbuffered.is_computing_longest() || read_bytes <= n_elements as f64 {
+    let element_bytes = match accelerator.uses_trained_rules {
+        true => 1,
+        false => layer.element_bytes.ifm,
+    };
+    let ifm_bytes = layer.ifm.iter().product::<i64>() * element_bytes;
+    if unbuffered.is_computing_longest() || read_bytes <= ifm_bytes as f64 {
         return false;
     }
     let brick_bytes = weight_bytes / ceil_div(layer.ofm[2], BRICK_CHANNELS).max(1) as f64;

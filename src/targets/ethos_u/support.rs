@@ -123,6 +123,39 @@ fn runs_type(tensor_type: TensorType, kind: OpKind, npu: Npu) -> bool {
     }
 }
 
+/// Whether a convolution has a stride above [`MAX_STRIDE`] and cannot be divided into one for each output position,
+/// because it has padding or dilation.
+fn cannot_be_unrolled(graph: &Graph, node: &Node) -> bool {
+    let operator = node.operator;
+    let BuiltinOptions::Conv2D {
+        padding,
+        stride_h,
+        stride_w,
+        dilation_h,
+        dilation_w,
+        ..
+    } = operator.options
+    else {
+        return false;
+    };
+    let side = |tensor_idx: Option<usize>, axis: usize| {
+        let shape = tensor_idx.map(|tensor_idx| &graph.tensor(tensor_idx).shape);
+        shape
+            .and_then(|shape| shape.get(axis))
+            .map_or(1, |&size| i64::from(size))
+    };
+    let input = |place: usize| operator.inputs.get(place).copied().flatten();
+    let sides = [(1, stride_h), (2, stride_w)].map(|(axis, stride)| {
+        let written = side(operator.outputs.first().copied(), axis);
+        let covered = (written - 1) * i64::from(stride) + side(input(1), axis);
+        let is_padded = padding == Padding::Same && covered > side(input(0), axis);
+        (stride > MAX_STRIDE && written != 1, is_padded)
+    });
+    let is_large = sides.iter().any(|&(is_large, _)| is_large);
+    let is_padded = sides.iter().any(|&(_, is_padded)| is_padded);
+    is_large && (is_padded || dilation_h != 1 || dilation_w != 1)
+}
+
 fn refused_shape(graph: &Graph, node: &Node, kind: OpKind, npu: Npu) -> Option<UnsupportedReason> {
     match &node.operator.options {
         BuiltinOptions::Pool2D {
@@ -151,11 +184,20 @@ fn refused_shape(graph: &Graph, node: &Node, kind: OpKind, npu: Npu) -> Option<U
         }
         BuiltinOptions::DepthwiseConv2D {
             stride_h, stride_w, ..
-        } if npu == Npu::EthosU55U65 && *stride_h.max(stride_w) > DEPTHWISE_MAX_STRIDE => {
+        } if npu == Npu::EthosU55U65 && *stride_h.max(stride_w) > MAX_STRIDE => {
             Some(UnsupportedReason::Stride {
                 height: *stride_h,
                 width: *stride_w,
-                max: DEPTHWISE_MAX_STRIDE,
+                max: MAX_STRIDE,
+            })
+        }
+        BuiltinOptions::Conv2D {
+            stride_h, stride_w, ..
+        } if npu == Npu::EthosU55U65 && cannot_be_unrolled(graph, node) => {
+            Some(UnsupportedReason::Stride {
+                height: *stride_h,
+                width: *stride_w,
+                max: MAX_STRIDE,
             })
         }
         _ if matches!(kind, OpKind::ResizeBilinear | OpKind::ResizeNearestNeighbor)
@@ -280,8 +322,8 @@ const AVERAGE_POOL_MAX_SAME: i32 = 8;
 /// Largest height of any pooling window, and its most positions.
 const POOL_MAX_HEIGHT: i32 = 256;
 const POOL_MAX_POSITIONS: i64 = 256 * 256;
-/// Largest stride of a depthwise convolution on Ethos-U55 and U65.
-const DEPTHWISE_MAX_STRIDE: i32 = 3;
+/// Largest stride of a window on Ethos-U55 and U65.
+const MAX_STRIDE: i32 = 3;
 
 const WEIGHTED: &[OpKind] = &[
     OpKind::Conv2d,

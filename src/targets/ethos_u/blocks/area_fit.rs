@@ -4,7 +4,7 @@
 //! Reproduces `AreaFit` and `FindDepthwiseConfig` of Vela's `ethos_u85.cpp`, as described under
 //! "Blocks by area" in `docs/ethos-u.md`.
 
-use super::search::{ACCUMULATOR_BYTES, input_area, input_unit};
+use super::search::{self, input_area, input_unit};
 use crate::targets::ethos_u::accelerator::Accelerator;
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, round_down, round_up, volume};
 use crate::targets::ethos_u::layer::{Kind, Layer};
@@ -60,7 +60,7 @@ pub fn choose(
         limit: std::array::from_fn(|axis| ofm[axis].min(max_block[axis])),
         max_inputs: input_bytes / element_bytes,
         held_depth,
-        n_accumulators: accumulator_bytes / ACCUMULATOR_BYTES,
+        n_accumulators: accumulator_bytes / search::accumulator_bytes(accelerator, layer),
     };
     let block = fit.with_room_for_a_row(fit.best()?);
     Some((block, fit.input(block)))

@@ -19,7 +19,7 @@ use super::configuration::Product;
 use super::geometry::{Hwc, ceil_div};
 use super::layer::{Kind, Layer};
 
-pub use self::search::SUB_KERNEL;
+pub use self::search::{SUB_KERNEL, depth_first_channels, has_wide_accumulators};
 
 /// Maximum number of different layers of a plan for which all blocks are searched, each in up to 0.2 ms. It is ten
 /// times the number of any network in a wide collection, with the stripes of its cascades.

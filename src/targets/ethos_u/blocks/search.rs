@@ -6,6 +6,7 @@
 use crate::targets::ethos_u::accelerator::{Accelerator, BlockMemory};
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, ceil_div, round_up, volume};
 use crate::targets::ethos_u::layer::{Kind, Layer};
+use crate::targets::ethos_u::program::INT16_BYTES;
 
 /// Largest height and width of a part of a kernel that the multipliers apply at a time; larger kernels run as
 /// several parts (`_subkernelMax` in Vela).
@@ -17,10 +18,29 @@ pub const OUTPUT_BANKS: i64 = 2;
 /// Minimum number of banks reserved at the end of SHRAM for the lookup table of an activation.
 const TABLE_BANKS: i64 = 1;
 /// Bytes of a 32-bit accumulator.
-pub const ACCUMULATOR_BYTES: i64 = 4;
+const ACCUMULATOR_BYTES: i64 = 4;
+/// Bytes of an accumulator for 16-bit inputs: of 40 bits on Ethos-U55 and U65, and of 48 bits, stored in 64, on Ethos-U85.
+const WIDE_ACCUMULATOR_BYTES: [i64; 2] = [5, 8];
 /// Maximum height and width of a block that may replace an equally good one: among small blocks, those that cover more
 /// of the IFM are preferred.
 pub const SMALL_SIDE: i64 = 4;
+
+/// Whether accumulators have more than 32 bits: those of sums of products of 16-bit inputs and, on Ethos-U55 and U65,
+/// of sums over their channels.
+pub fn has_wide_accumulators(accelerator: &Accelerator, layer: &Layer) -> bool {
+    let sums = match layer.kind {
+        Kind::ReduceSum => !accelerator.is_u85(),
+        kind => !kind.is_pooling(),
+    };
+    !accelerator.uses_trained_rules && layer.element_bytes.ifm == INT16_BYTES && sums
+}
+
+pub fn accumulator_bytes(accelerator: &Accelerator, layer: &Layer) -> i64 {
+    match has_wide_accumulators(accelerator, layer) {
+        true => WIDE_ACCUMULATOR_BYTES[usize::from(accelerator.is_u85())],
+        false => ACCUMULATOR_BYTES,
+    }
+}
 
 /// Whether the multipliers process all positions of the kernel before the next input channels (part-kernel-first
 /// instead of depth-first traversal): the order that leaves fewer multipliers idle is used.
@@ -28,6 +48,7 @@ pub fn is_part_kernel(accelerator: &Accelerator, layer: &Layer) -> bool {
     let depth = layer.ifm[2];
     let k = layer.kernel[0] * layer.kernel[1];
     let share = |value: i64, to: i64| value as f64 / round_up(value, to) as f64;
+    let is_wide = layer.element_bytes.ifm == INT16_BYTES && !accelerator.uses_trained_rules;
     match (layer.kind, accelerator.is_u85()) {
         (Kind::Convolution | Kind::VectorProduct, true) => {
             let (at_once, least, whole) = if layer.is_sparse {
@@ -39,7 +60,8 @@ pub fn is_part_kernel(accelerator: &Accelerator, layer: &Layer) -> bool {
             share(depth, 16) * k as f64 / steps as f64 >= share(depth, whole)
         }
         (Kind::Convolution, false) => {
-            depth <= 8 || share(depth, 8) * share(k, 4) >= share(depth, 32)
+            let [at_once, whole] = if is_wide { [2, 16] } else { [4, 32] };
+            depth <= 8 || share(depth, 8) * share(k, at_once) >= share(depth, whole)
         }
         _ => false,
     }
@@ -53,9 +75,31 @@ pub fn micro_block(accelerator: &Accelerator, layer: &Layer) -> Hwc {
         kind if kind.is_by_channel() => blocks.by_channel[usize::from(!is_narrow)],
         Kind::ReduceSum => blocks.sums,
         Kind::MatrixProduct => blocks.matrix_products,
+        _ if multiplies_points(accelerator, layer) => blocks.elementwise,
         _ => blocks.products,
     };
     least_padded(candidates, layer.ofm)
+}
+
+/// Whether a convolution multiplies 16-bit inputs with a kernel of one position on one of the smaller Ethos-U85, which
+/// support more micro blocks for it: those of elementwise operations.
+fn multiplies_points(accelerator: &Accelerator, layer: &Layer) -> bool {
+    let sums_channels = matches!(layer.kind, Kind::Convolution | Kind::VectorProduct);
+    accelerator.is_u85()
+        && !accelerator.uses_trained_rules
+        && accelerator.product.macs_per_cycle() <= 256
+        && layer.element_bytes.ifm == INT16_BYTES
+        && sums_channels
+        && layer.kernel == [1; 2]
+        && !is_part_kernel(accelerator, layer)
+}
+
+/// Input channels of a block in depth-first traversal on Ethos-U85, except those of sparse weights.
+pub fn depth_first_channels(accelerator: &Accelerator, micro: Hwc) -> i64 {
+    match accelerator.product.macs_per_cycle() <= 256 && micro[2] == BRICK_CHANNELS {
+        true => 32,
+        false => 64,
+    }
 }
 
 /// The micro block that pads a shape least; the first of equals.
@@ -119,11 +163,14 @@ fn fits(
             n_banks,
             n_end_banks,
             input_granule,
-            accumulator_granule,
+            accumulator_granules,
         } => {
             let ifm_bytes = ifm[0] * ifm[1] * round_up(ifm[2] * layer.element_bytes.ifm, 8);
             let ifm_banks = round_up(ceil_div(ifm_bytes, BANK_BYTES) * 2, input_granule);
-            let acc_bytes = ofm[0] * ofm[1] * round_up(ofm[2], 8) * ACCUMULATOR_BYTES;
+            let is_wide = has_wide_accumulators(accelerator, layer);
+            let accumulator_granule = accumulator_granules[usize::from(is_wide)];
+            let acc_bytes =
+                ofm[0] * ofm[1] * round_up(ofm[2], 8) * accumulator_bytes(accelerator, layer);
             let acc_banks = round_up(ceil_div(acc_bytes, BANK_BYTES) * 2, accumulator_granule);
             let n_table_banks = if layer.has_table { TABLE_BANKS } else { 0 };
             OUTPUT_BANKS + ifm_banks + acc_banks <= n_banks - n_end_banks.max(n_table_banks)
@@ -137,21 +184,26 @@ fn fits(
                 true => ofm[2],
                 false => ifm[2].min(layer.ifm[2]),
             };
+            let bytes_each = self::accumulator_bytes(accelerator, layer);
             let ifm_bytes =
                 ifm[0] * ifm[1] * round_up(depth, unit[2]) * copies * layer.element_bytes.ifm;
             let acc_bytes =
-                ofm[0] * ofm[1] * round_up(ofm[2], BRICK_CHANNELS) * ACCUMULATOR_BYTES * copies;
+                ofm[0] * ofm[1] * round_up(ofm[2], BRICK_CHANNELS) * bytes_each * copies;
             ifm_bytes <= input_bytes && acc_bytes <= accumulator_bytes
         }
     }
 }
 
 /// Input channels that a block holds, for an operation that sums over them.
-fn input_depth(accelerator: &Accelerator, layer: &Layer, is_part_kernel: bool) -> i64 {
+fn input_depth(accelerator: &Accelerator, layer: &Layer, micro: Hwc, is_part_kernel: bool) -> i64 {
+    let is_wide = layer.element_bytes.ifm == INT16_BYTES && !accelerator.uses_trained_rules;
     match (accelerator.is_u85(), is_part_kernel) {
         (true, true) => 16,
-        (true, false) if layer.is_sparse => 128,
-        (true, false) => 64,
+        (true, false) if layer.is_sparse && !is_wide => 128,
+        (true, false) if layer.is_sparse => 64,
+        (true, false) if layer.kind == Kind::ReduceSum => 64,
+        (true, false) => depth_first_channels(accelerator, micro),
+        (false, _) if is_wide => round_up(layer.ifm[2].min(16), 4),
         (false, true) => round_up(layer.ifm[2].min(16), 8),
         (false, false) => round_up(layer.ifm[2].min(32), 8),
     }
@@ -202,7 +254,7 @@ pub fn search(
     copies: i64,
     sizes: Sizes,
 ) -> Option<(Hwc, Hwc)> {
-    let input_depth = input_depth(accelerator, layer, is_part_kernel);
+    let input_depth = input_depth(accelerator, layer, micro, is_part_kernel);
     let least = match accelerator.is_u85() {
         true => [micro[0], micro[1], BRICK_CHANNELS],
         false => micro,

@@ -4,7 +4,7 @@
 //! `ethos_u85_performance.cpp`, as described under "Multipliers" in `docs/ethos-u.md`.
 
 use crate::targets::ethos_u::accelerator::Accelerator;
-use crate::targets::ethos_u::blocks::{Block, SUB_KERNEL};
+use crate::targets::ethos_u::blocks::{Block, SUB_KERNEL, has_wide_accumulators};
 use crate::targets::ethos_u::configuration::Product;
 use crate::targets::ethos_u::geometry::{Hwc, ceil_div};
 use crate::targets::ethos_u::layer::{Kind, Layer};
@@ -74,6 +74,19 @@ pub fn multiplier_cycles(
     let (area, n_depths) = (n_micro[0] * n_micro[1], n_micro[2]);
     let is_smallest = accelerator.product == Product::U55x32;
     let traversal = Traversal::of(accelerator, layer, block, micro, area);
+    let is_wide = has_wide_accumulators(accelerator, layer);
+    let wait_cycles = match (is_smallest, is_wide) {
+        (true, true) => 7,
+        (true, false) => 3,
+        (false, true) if accelerator.macs_per_cycle <= 128.0 => 3,
+        (false, _) => 2,
+    };
+    // With wide accumulators, the smallest accelerator waits in a single row or column as well.
+    let is_line = n_micro[0] == 1 || n_micro[1] == 1;
+    let n_idle = match is_smallest && is_wide && is_line && n_depths > 1 {
+        true => n_depths,
+        false => 0,
+    };
     // For a part of the kernel with this many positions: cycles of its steps, and waits of dependent ones.
     let part_cycles = |n_positions: i64| {
         let (n_steps, steps) = if layer.kind.is_pooling() {
@@ -95,9 +108,8 @@ pub fn multiplier_cycles(
             false => 1,
         };
         let n_waits = n_dependent_steps(area, n_depths, n_steps) * n_groups;
-        let wait_cycles = if is_smallest { 3 } else { 2 };
         let steps = if layer.is_sparse { steps / 2 } else { steps };
-        steps + n_waits * wait_cycles
+        steps + (n_waits + n_idle * n_groups) * wait_cycles
     };
     let parts = kernel_parts(layer);
     let of_kernel: i64 = parts

@@ -53,9 +53,9 @@ pub fn in_pieces(program: &Program, operation: &Operation) -> Option<[Operation;
     Some([first, others])
 }
 
-/// A depthwise convolution with several outputs for each input channel on Ethos-U85, which supports only one output:
-/// the results of the convolutions for the first, second and further outputs are transposed. `None` if there is one
-/// output for each channel, and on the other accelerators, which support several.
+/// A depthwise convolution with several outputs for each input channel, where the hardware supports one: the results of
+/// the convolutions for the first, second and further outputs are transposed (`DecomposeDepthwiseConv2D`). `None` if
+/// there is one output for each channel.
 pub fn multiplied(lowering: &mut Lowering) -> Option<()> {
     let (input, output) = (lowering.input(0)?, lowering.output()?);
     let ([_, _, depth], [height, width, units]) = (lowering.shape(input), lowering.shape(output));
@@ -67,7 +67,7 @@ pub fn multiplied(lowering: &mut Lowering) -> Option<()> {
         .stride
         .iter()
         .any(|&stride| stride > MAX_STRIDE);
-    if is_one || is_large || !lowering.accelerator.is_u85() {
+    if is_one || is_large {
         return None;
     }
     let weights = operation.weights.as_ref()?;

@@ -140,6 +140,7 @@ impl<'a> Lowering<'a> {
             true => known,
             false => Arc::new(ByteHistogram {
                 zero,
+                is_sparse: false,
                 ..known.as_ref().clone()
             }),
         })
@@ -311,5 +312,6 @@ pub fn ones(n_bytes: i64) -> Arc<ByteHistogram> {
         zero: 0,
         is_signed: false,
         n_bytes: n_bytes as usize,
+        is_sparse: false,
     })
 }

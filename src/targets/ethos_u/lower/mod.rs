@@ -25,7 +25,7 @@ use self::parts::copy_parts;
 use super::accelerator::Accelerator;
 use super::layer::Kind;
 use super::program::{Action, Alias, Arithmetic, Operation, Program};
-use crate::formats::tflite::OpKind;
+use crate::formats::tflite::{OpKind, TensorType};
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
 use crate::targets::ethos_u::support::{Npu, unsupported};
@@ -51,7 +51,7 @@ pub fn one_to_one(graph: &Graph, analysis: &Analysis) -> Program {
             .operations
             .push(operation(graph, analysis, node_idx));
     }
-    fuse(&mut program);
+    fuse(&mut program, |_, _| false);
     lay_out(&mut program, false);
     program
 }
@@ -97,7 +97,11 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
     program.operations.shrink_to_fit();
     program.maps.shrink_to_fit();
     copy_parts(&mut program);
-    fuse(&mut program);
+    // The output stage performs one activation.
+    fuse(&mut program, |before, operation| {
+        let is_apart = before.has_activation || changes_scale(graph, operation);
+        is_apart && !accelerator.uses_trained_rules
+    });
     if !accelerator.uses_trained_rules {
         divide_reshaped(&mut program);
     }
@@ -263,9 +267,18 @@ fn replace(lowering: &mut Lowering) -> Option<()> {
     }
 }
 
+/// Whether an operation is a LOGISTIC or TANH of 16 bits: these scale their input, which no fused activation can.
+fn changes_scale(graph: &Graph, operation: &Operation) -> bool {
+    let operator = graph.nodes[operation.node_idx].operator;
+    let input = operator.inputs.first().copied().flatten();
+    let has_16_bits =
+        input.is_some_and(|input| graph.tensor(input).tensor_type == TensorType::Int16);
+    matches!(operator.code.kind, OpKind::Logistic | OpKind::Tanh) && has_16_bits
+}
+
 /// Marks operations that their neighbours perform: activations after a computation whose output nothing else reads, and
-/// padding before windows.
-fn fuse(program: &mut Program) {
+/// padding before windows. An activation that `is_apart` from the operation before it stays an operation.
+fn fuse(program: &mut Program, is_apart: impl Fn(&Operation, &Operation) -> bool) {
     let n_readers = program.n_readers();
     let writers = program.writers();
     let mut is_fused = vec![false; program.operations.len()];
@@ -274,9 +287,11 @@ fn fuse(program: &mut Program) {
         let input = operation.inputs.first().copied();
         let input = input.filter(|&map_idx| is_activation && n_readers[map_idx] == 1);
         let before = input.and_then(|map_idx| writers[map_idx]);
+        let before = before.map(|before| &program.operations[before]);
+        let before = before.filter(|before| !is_apart(before, operation));
         is_fused[idx] = before.is_some_and(|before| {
             matches!(
-                program.operations[before].action,
+                before.action,
                 Action::Binary(_)
                     | Action::Unary
                     | Action::Requantise

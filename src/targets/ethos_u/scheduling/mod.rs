@@ -18,7 +18,7 @@ use super::layer::{Kind, Layer, UNCHANGED};
 use super::order::Order;
 use super::program::{Action, MAX_DIMENSION, Operation, Program, Transposition, Window};
 use super::scheduled_operation::{Execution, MAX_OTHERS, Read, ScheduledOperation, Stripe};
-use super::weights::{encoded_bytes, is_same_stream};
+use super::weights::{encoded, encoded_bytes, is_same_stream};
 use crate::graph::analysis::ByteHistogram;
 
 /// Maximum side of a kernel that is planned; the learned correction accounts for larger ones.
@@ -114,7 +114,7 @@ impl<'a> Command<'a, '_> {
             chained,
             ..
         } = self;
-        let chosen = layer.and_then(|layer| Some((layer, blocks::choose(accelerator, &layer)?)));
+        let chosen = layer.and_then(|layer| self.with_block(layer));
         let step = match chosen {
             Some((layer, block)) => self.on_multipliers(layer, block),
             None => output_stage(accelerator, program, operation, chained, self.has_table())?,
@@ -137,6 +137,58 @@ impl<'a> Command<'a, '_> {
         })
     }
 
+    /// The layer with its block; `None` if no block fits. Where at most two of four input channels have weights, Ethos-U85
+    /// can skip the others: it does so if neither the multipliers nor these and the decoding together take longer
+    /// (`EncodeBestWeightFormat`).
+    fn with_block(&self, layer: Layer) -> Option<(Layer, Block)> {
+        let chosen = |layer| Some((layer, blocks::choose(self.accelerator, &layer)?));
+        let dense = chosen(layer)?;
+        let Some(histogram) = self.weights(&layer).filter(|_| self.can_skip(&layer)) else {
+            return Some(dense);
+        };
+        let cycles = |(layer, block): &(Layer, Block)| {
+            let computing = whole_cycles(self.accelerator, &self.exchanged(*layer), block);
+            let decoding = encoded(self.accelerator, layer, block, histogram).cycles;
+            [computing, computing + decoding.floor()]
+        };
+        let is_no_slower = |sparse: &(Layer, Block)| {
+            let [sparse, dense] = [cycles(sparse), cycles(&dense)];
+            sparse[0] <= dense[0] && sparse[1] <= dense[1]
+        };
+        let sparse = chosen(Layer {
+            is_sparse: true,
+            ..layer
+        });
+        Some(sparse.filter(is_no_slower).unwrap_or(dense))
+    }
+
+    /// Whether the multipliers can skip half of the input channels: those of 2:4 sparse weights.
+    fn can_skip(&self, layer: &Layer) -> bool {
+        let sums_channels = matches!(layer.kind, Kind::Convolution | Kind::VectorProduct);
+        let is_sparse = || self.weights(layer).is_some_and(|one| one.is_sparse);
+        self.accelerator.is_u85()
+            && !self.accelerator.uses_trained_rules
+            && sums_channels
+            && (layer.ifm[2] <= 2 || is_sparse())
+    }
+
+    fn weights(&self, layer: &Layer) -> Option<&'a ByteHistogram> {
+        let histogram = self.operation.weights.as_deref();
+        histogram.filter(|_| layer.kind.has_weights())
+    }
+
+    /// The layer as its cycles are counted: for the OFM after a transposition, while the block is chosen for the OFM
+    /// before it.
+    fn exchanged(&self, layer: Layer) -> Layer {
+        match self.operation.transposition() {
+            Some(transposition) if layer.order != UNCHANGED => Layer {
+                ofm: transposition.written(),
+                ..layer
+            },
+            _ => layer,
+        }
+    }
+
     fn on_multipliers(&self, layer: Layer, block: Block) -> ScheduledOperation<'a> {
         let Self {
             accelerator,
@@ -144,16 +196,8 @@ impl<'a> Command<'a, '_> {
             operation,
             ..
         } = self;
-        // The block is chosen for the OFM before the transposition, and its cycles are counted for the OFM after it.
-        let exchanged = match operation.transposition() {
-            Some(transposition) if layer.order != UNCHANGED => Layer {
-                ofm: transposition.written(),
-                ..layer
-            },
-            _ => layer,
-        };
-        let histogram = operation.weights.as_deref();
-        let weights = histogram.filter(|_| layer.kind.has_weights());
+        let exchanged = self.exchanged(layer);
+        let weights = self.weights(&layer);
         let weights = weights.map(|histogram| Encoded {
             histogram,
             bytes: encoded_bytes(accelerator, &layer, &block, histogram),
@@ -406,7 +450,10 @@ fn layer(
             _ => UNCHANGED,
         },
         has_table,
-        is_sparse: accelerator.is_u85() && kind == Kind::Convolution && ifm[2] <= 2,
+        is_sparse: accelerator.is_u85()
+            && accelerator.uses_trained_rules
+            && kind == Kind::Convolution
+            && ifm[2] <= 2,
         is_brick: ends.map(|map| !map.is_linear),
         element_bytes: ends.map(|map| map.element_bytes()),
     })

@@ -2,8 +2,9 @@
 //! `ethos_u55_weight_encoder.cpp` and `ethos_u85_weight_encoder.cpp`.
 
 use super::super::accelerator::Accelerator;
-use super::super::blocks::Block;
+use super::super::blocks::{Block, depth_first_channels};
 use super::super::layer::{Kind, Layer};
+use super::super::program::INT16_BYTES;
 use crate::targets::ethos_u::geometry::{ceil_div, round_up};
 
 /// Runs of zeros: their length, and how many there are.
@@ -51,13 +52,22 @@ impl Brick {
     pub fn of(accelerator: &Accelerator, layer: &Layer, block: &Block, n_streams: i64) -> Self {
         let is_u85 = accelerator.is_u85();
         let is_depthwise = layer.kind == Kind::Depthwise;
+        let is_wide = layer.element_bytes.ifm == INT16_BYTES && !accelerator.uses_trained_rules;
         let (kernel_step, ifm_step) = match (is_depthwise, block.is_part_kernel, is_u85) {
             (true, _, true) => (10, 1),
             (true, _, false) => (4, 1),
-            (_, true, true) => (if layer.is_sparse { 10 } else { 5 }, 16),
-            (_, true, false) => (4, 8),
-            (_, false, true) => (1, if layer.is_sparse { 128 } else { 64 }),
-            (_, false, false) => (1, 32),
+            (_, true, true) if layer.is_sparse => (10, 16),
+            (_, true, true) => {
+                if is_wide {
+                    (10, 8)
+                } else {
+                    (5, 16)
+                }
+            }
+            (_, true, false) => (if is_wide { 2 } else { 4 }, 8),
+            (_, false, true) if layer.is_sparse => (1, if is_wide { 64 } else { 128 }),
+            (_, false, true) => (1, depth_first_channels(accelerator, block.micro)),
+            (_, false, false) => (1, if is_wide { 16 } else { 32 }),
         };
         Self {
             kernel: layer.kernel[0] * layer.kernel[1],
@@ -67,6 +77,7 @@ impl Brick {
             n_idle: match accelerator.macs_per_cycle as i64 {
                 512 if is_depthwise && is_u85 => 2,
                 1024.. if is_depthwise && is_u85 => 6,
+                _ if is_depthwise && is_u85 && is_wide => 2,
                 _ => 0,
             },
             ofm_step: match is_u85 {

@@ -35,13 +35,32 @@ const DECODED_PER_CYCLE: [f64; 2] = [8.0, 32.0];
 const FAST_PER_CYCLE: [f64; 2] = [32.0, 64.0];
 const FAST_HEADER_BYTES: f64 = 32.0;
 
-/// Encoded bytes of weights, with biases and scales of all output channels. Constant time.
+/// [`Encoded::bytes`] of a layer.
 pub fn encoded_bytes(
     accelerator: &Accelerator,
     layer: &Layer,
     block: &Block,
     histogram: &ByteHistogram,
 ) -> f64 {
+    encoded(accelerator, layer, block, histogram).bytes
+}
+
+/// The encoded weights of a layer.
+#[derive(Clone, Copy, Debug)]
+pub struct Encoded {
+    /// Bytes with biases and scales of all output channels.
+    pub bytes: f64,
+    /// Cycles to decode or to transfer the weights, whichever take longer; 0 if there is only one format.
+    pub cycles: f64,
+}
+
+/// The weights of a layer in the format that Vela takes for it. Constant time.
+pub fn encoded(
+    accelerator: &Accelerator,
+    layer: &Layer,
+    block: &Block,
+    histogram: &ByteHistogram,
+) -> Encoded {
     let n_streams = accelerator.n_weight_streams;
     let n_filled = match accelerator.is_u85() && !accelerator.uses_trained_rules {
         true => n_streams.min(ceil_div(layer.ofm[2], STREAM_CHANNELS)),
@@ -72,16 +91,25 @@ pub fn encoded_bytes(
     let stream_bytes = round_up((stream_bits / 8.0).ceil() as i64, ALIGNMENT_BYTES) as f64;
     if accelerator.uses_trained_rules {
         let scale_bytes = round_up(SCALE_BYTES * layer.ofm[2], ALIGNMENT_BYTES) as f64;
-        return stream_bytes * n_cores + scale_bytes;
+        return Encoded {
+            bytes: stream_bytes * n_cores + scale_bytes,
+            cycles: 0.0,
+        };
     }
     let n_values = brick.n_values() / n_cores * n_streams as f64;
     let coded_bytes = stream_bytes * n_cores
         + (n_streams - n_filled) as f64 * empty_stream_bytes(n_values / n_streams as f64);
-    let stream_bytes = match accelerator.is_u85() && layer.kind != Kind::Depthwise {
-        true => fast_bytes(accelerator, n_values, coded_bytes, &values).unwrap_or(coded_bytes),
-        false => coded_bytes,
+    let stream = match accelerator.is_u85() && layer.kind != Kind::Depthwise {
+        true => faster_format(accelerator, n_values, coded_bytes, &values),
+        false => Encoded {
+            bytes: coded_bytes,
+            cycles: 0.0,
+        },
     };
-    stream_bytes + scale_bytes(accelerator, layer.ofm[2], block.micro[2])
+    Encoded {
+        bytes: stream.bytes + scale_bytes(accelerator, layer.ofm[2], block.micro[2]),
+        ..stream
+    }
 }
 
 /// Whether the streams of a layer's weights for two blocks are the same.
@@ -109,14 +137,14 @@ pub(super) fn scale_bytes(accelerator: &Accelerator, depth: i64, micro_depth: i6
     }
 }
 
-/// Bytes in the fast format of Ethos-U85, if transfer and decoding are faster than for `coded_bytes`. This format
-/// stores uncompressed values, or indices of 2 or 4 bits if there are few different values.
-fn fast_bytes(
+/// The fast format of Ethos-U85, if transfer and decoding are faster than for `coded_bytes`. This format stores
+/// uncompressed values, or indices of 2 or 4 bits if there are few different values.
+fn faster_format(
     accelerator: &Accelerator,
     n_values: f64,
     coded_bytes: f64,
     values: &Values,
-) -> Option<f64> {
+) -> Encoded {
     let ([from, to], [fewest, most]) = (ZERO_SHARES, DECODED_PER_CYCLE);
     let share = ((values.n_zeros / n_values).clamp(from, to) - from) / (to - from);
     let per_stream = (fewest + share * (most - fewest)).floor();
@@ -136,8 +164,16 @@ fn fast_bytes(
         n_values / per_cycle,
         fast_bytes * accelerator.fast_weights_cycles_per_byte(),
     ];
-    let longer = |cycles: [f64; 2]| cycles[0].max(cycles[1]);
-    (longer(fast_cycles) < longer(slow_cycles)).then_some(fast_bytes)
+    let format = |bytes: f64, [decoding, transfer]: [f64; 2]| Encoded {
+        bytes,
+        cycles: decoding.max(transfer),
+    };
+    let slow = format(coded_bytes, slow_cycles);
+    let fast = format(fast_bytes, fast_cycles);
+    match fast.cycles < slow.cycles {
+        true => fast,
+        false => slow,
+    }
 }
 
 /// Encoded bytes of a constant without headers, with `padding` times as many zeros added, no two of them

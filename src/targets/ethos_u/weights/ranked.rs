@@ -148,6 +148,7 @@ impl Ranked {
             zero: 0,
             is_signed: true,
             n_bytes: 0,
+            is_sparse: false,
         };
         Self::new(&histogram, 0.0, Vec::new())
     }

@@ -243,6 +243,7 @@ mod tests {
                     zero,
                     is_signed,
                     n_bytes: 4096,
+                    is_sparse: false,
                 };
                 let ranked = Ranked::cached(&histogram);
                 for padding in [0.0, f64::from(zeros as u32) / 1_048_576.0] {

@@ -236,6 +236,7 @@ mod tests {
                 zero: 0,
                 is_signed: seed % 2 == 0,
                 n_bytes: n_counted * (1 + seed as usize % 3),
+                is_sparse: false,
             };
             let scale = (1 + seed % 3) as f64;
             let zero_runs = [ZeroRuns {
@@ -268,6 +269,7 @@ mod tests {
             zero: 0,
             is_signed: true,
             n_bytes: 4096,
+            is_sparse: false,
         };
         let uncounted = Values::cached(
             &empty,
