@@ -7,7 +7,7 @@ use super::blocks::Block;
 use super::configuration::MemoryArea;
 use super::cycles::{
     Blocks, Conditions, Elementwise, Part, inflation, operator_cycles, read_bytes, read_inflation,
-    transpose_cycles, write_inflation,
+    stride_bytes, transpose_cycles, write_inflation,
 };
 use super::geometry::IfmOfm;
 use super::layer::Layer;
@@ -355,7 +355,7 @@ impl Run {
         Self {
             cycles: mat_mul_cycles(accelerator, parts, &places.maps, second),
             between_bytes: 2.0 * step.bytes.ifm,
-            second_bytes: self.second_bytes * read_inflation(&second, sum, block),
+            second_bytes: self.second_bytes * read_inflation(accelerator, &second, sum, block),
             ..self.inflated(accelerator, &places.maps, sum, block)
         }
     }
@@ -392,7 +392,7 @@ impl Run {
         layer: &Layer,
         block: &Block,
     ) -> Self {
-        self.read_bytes *= read_inflation(from, layer, block);
+        self.read_bytes *= read_inflation(accelerator, from, layer, block);
         self.written_bytes *= write_inflation(accelerator, to, layer, block);
         self
     }
@@ -408,6 +408,7 @@ impl Run {
         let second = places.second.map(|(memory, _)| memory);
         self.cycles = elementwise.cycles(accelerator, &places.maps, second);
         self.read_bytes *= elementwise.read_inflation(
+            accelerator,
             from,
             elementwise.shapes.ifm,
             elementwise.element_bytes.ifm,
@@ -416,6 +417,7 @@ impl Run {
         self.written_bytes *= elementwise.write_inflation(accelerator, to);
         if let Some((second, (memory, map))) = step.second.as_ref().zip(places.second) {
             self.second_bytes *= elementwise.read_inflation(
+                accelerator,
                 &memory,
                 second.shape,
                 map.element_bytes(),
@@ -444,11 +446,11 @@ fn add_others(
         let inflation = block.map_or(1.0, |block| {
             let blocks = Blocks {
                 block,
-                depth: read.shape[2],
+                stride_bytes: stride_bytes(read.shape, map.element_bytes(), !map.is_linear),
                 element_bytes: map.element_bytes(),
                 is_brick: !map.is_linear,
             };
-            inflation(memory, blocks.read_burst())
+            inflation(memory, blocks.read_burst(accelerator))
         });
         traffic.add(memory, Channel::Stream, read.bytes * inflation);
     }

@@ -4,7 +4,7 @@
 
 use std::hash::{Hash, Hasher};
 
-use super::transfers::{Blocks, block_transfer, capped, inflation};
+use super::transfers::{Blocks, block_transfer, capped, inflation, stride_bytes};
 use crate::targets::ethos_u::accelerator::{Accelerator, Memory};
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, IfmOfm, round_up, volume};
 
@@ -61,7 +61,8 @@ impl Elementwise {
                 memory,
                 memory.read_latency_cycles,
                 bytes(shape, input_bytes),
-                self.blocks(shape, input_bytes, is_brick).read_burst(),
+                self.blocks(shape, input_bytes, is_brick)
+                    .read_burst(accelerator),
             )
         };
         let first = read(from, self.shapes.ifm, self.is_brick.ifm);
@@ -80,12 +81,11 @@ impl Elementwise {
         (n_elements * issue.max(self.cycles_per_element)).ceil()
     }
 
-    /// The blocks of a feature map of this shape. Vela compares channels of the block with bytes of the feature map
-    /// here, so that wider elements count as divided in depth.
+    /// The blocks of a feature map of this shape.
     fn blocks(&self, shape: Hwc, element_bytes: i64, is_brick: bool) -> Blocks {
         Blocks {
             block: self.block,
-            depth: shape[2] * element_bytes,
+            stride_bytes: stride_bytes(shape, element_bytes, is_brick),
             element_bytes,
             is_brick,
         }
@@ -94,6 +94,7 @@ impl Elementwise {
     /// Bytes that `memory` moves per byte of an input.
     pub fn read_inflation(
         &self,
+        accelerator: &Accelerator,
         memory: &Memory,
         shape: Hwc,
         element_bytes: i64,
@@ -101,7 +102,8 @@ impl Elementwise {
     ) -> f64 {
         inflation(
             memory,
-            self.blocks(shape, element_bytes, is_brick).read_burst(),
+            self.blocks(shape, element_bytes, is_brick)
+                .read_burst(accelerator),
         )
     }
 

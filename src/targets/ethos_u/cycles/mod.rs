@@ -16,7 +16,7 @@ use super::layer::{Kind, Layer, SCALE_BYTES};
 
 pub use self::elementwise::Elementwise;
 pub use self::transfers::{
-    Blocks, inflation, read_bytes, read_inflation, write_inflation, written_bytes,
+    Blocks, inflation, read_bytes, read_inflation, stride_bytes, write_inflation, written_bytes,
 };
 
 /// Bytes of scales that are fetched in the time of one latency.
@@ -100,13 +100,13 @@ impl BlockCycles {
                 from,
                 from.read_latency_cycles,
                 volume(capped(block.ifm, layer.ifm)) * layer.element_bytes.ifm,
-                Blocks::of_input(layer, block).read_burst(),
+                Blocks::of_input(accelerator, layer, block).read_burst(accelerator),
             ),
             write: block_transfer(
                 to,
                 to.write_latency_cycles,
                 volume(ofm) * layer.element_bytes.ofm,
-                Blocks::of_output(layer, block).write_burst(accelerator),
+                Blocks::of_output(accelerator, layer, block).write_burst(accelerator),
             ),
         }
     }

@@ -26,38 +26,49 @@ pub fn block_transfer(memory: &Memory, latency: f64, bytes: i64, burst: i64) -> 
 #[derive(Clone, Copy, Debug)]
 pub struct Blocks {
     pub block: Hwc,
-    /// Channels of the feature map: in NHWC, a block of all channels is contiguous along a row.
-    pub depth: i64,
+    /// Bytes between adjacent positions of NHWC, or between bricks of NHCWB16. A block with as many channels as this counts
+    /// as contiguous along a row: Vela compares channels with bytes.
+    pub stride_bytes: i64,
     pub element_bytes: i64,
     /// Whether it is NHCWB16.
     pub is_brick: bool,
 }
 
 impl Blocks {
-    pub fn of_input(layer: &Layer, block: &Block) -> Self {
+    pub fn of_input(accelerator: &Accelerator, layer: &Layer, block: &Block) -> Self {
+        let (element_bytes, is_brick) = (layer.element_bytes.ifm, layer.is_brick.ifm);
         Self {
+            stride_bytes: match accelerator.uses_trained_rules {
+                true => layer.ifm[2],
+                false => stride_bytes(layer.ifm, element_bytes, is_brick),
+            },
             block: block.ifm,
-            depth: layer.ifm[2],
-            element_bytes: layer.element_bytes.ifm,
-            is_brick: layer.is_brick.ifm,
+            element_bytes,
+            is_brick,
         }
     }
 
-    pub fn of_output(layer: &Layer, block: &Block) -> Self {
+    pub fn of_output(accelerator: &Accelerator, layer: &Layer, block: &Block) -> Self {
+        let (element_bytes, is_brick) = (layer.element_bytes.ofm, layer.is_brick.ofm);
         Self {
+            stride_bytes: match accelerator.uses_trained_rules {
+                true => layer.ofm[2],
+                false => stride_bytes(layer.ofm, element_bytes, is_brick),
+            },
             block: block.ofm,
-            depth: layer.ofm[2],
-            element_bytes: layer.element_bytes.ofm,
-            is_brick: layer.is_brick.ofm,
+            element_bytes,
+            is_brick,
         }
     }
 
     /// Contiguous bytes of a read.
-    pub fn read_burst(&self) -> i64 {
+    pub fn read_burst(&self, accelerator: &Accelerator) -> i64 {
         let [_, width, depth] = self.block;
+        let is_contiguous = self.stride_bytes == depth;
         let n_elements = match self.is_brick {
+            true if is_contiguous && !accelerator.uses_trained_rules => width * depth,
             true => BRICK_CHANNELS * width,
-            false if self.depth == depth => width * depth,
+            false if is_contiguous => width * depth,
             false => depth,
         };
         n_elements * self.element_bytes
@@ -67,13 +78,24 @@ impl Blocks {
     pub fn write_burst(&self, accelerator: &Accelerator) -> i64 {
         let [_, width, depth] = self.block;
         let most = BRICK_CHANNELS * accelerator.n_cores;
+        let is_contiguous = self.stride_bytes == depth;
         let n_elements = match self.is_brick {
+            true if is_contiguous && !accelerator.uses_trained_rules => width * depth,
             true => width * most,
-            false if self.depth == depth && depth <= BRICK_CHANNELS => width * depth,
+            false if is_contiguous && depth <= BRICK_CHANNELS => width * depth,
             false => depth.min(most).min(MAX_WRITE_BYTES / self.element_bytes),
         };
         n_elements * self.element_bytes
     }
+}
+
+/// [`Blocks::stride_bytes`] of a feature map.
+pub fn stride_bytes([_, width, depth]: Hwc, element_bytes: i64, is_brick: bool) -> i64 {
+    element_bytes
+        * match is_brick {
+            true => width * BRICK_CHANNELS,
+            false => depth,
+        }
 }
 
 /// Bytes that `memory` moves per byte of a transfer in such bursts.
@@ -82,8 +104,14 @@ pub fn inflation(memory: &Memory, burst: i64) -> f64 {
 }
 
 /// Bytes that `memory` moves per byte of the IFM.
-pub fn read_inflation(memory: &Memory, layer: &Layer, block: &Block) -> f64 {
-    inflation(memory, Blocks::of_input(layer, block).read_burst())
+pub fn read_inflation(
+    accelerator: &Accelerator,
+    memory: &Memory,
+    layer: &Layer,
+    block: &Block,
+) -> f64 {
+    let burst = Blocks::of_input(accelerator, layer, block).read_burst(accelerator);
+    inflation(memory, burst)
 }
 
 /// Bytes that `memory` moves per byte of the OFM.
@@ -93,7 +121,7 @@ pub fn write_inflation(
     layer: &Layer,
     block: &Block,
 ) -> f64 {
-    let burst = Blocks::of_output(layer, block).write_burst(accelerator);
+    let burst = Blocks::of_output(accelerator, layer, block).write_burst(accelerator);
     inflation(memory, burst)
 }
 

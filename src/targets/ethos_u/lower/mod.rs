@@ -156,6 +156,14 @@ fn push_node(lowering: &mut Lowering) {
     if operation.action == Action::Clamp && is_scaled(lowering) {
         operation.action = Action::Requantise;
     }
+    let accelerator = lowering.accelerator;
+    if !accelerator.uses_trained_rules
+        && !accelerator.is_u85()
+        && changes_scale(lowering.graph, &operation)
+    {
+        // Ethos-U55 and U65 compute it without a table.
+        operation.action = Action::Requantise;
+    }
     if operation.action == Action::Slice && !lowering.accelerator.uses_trained_rules {
         // The other inputs determine where the tensor is split; for SPLIT, they come before it.
         let maps = &lowering.program.maps;
