@@ -559,6 +559,20 @@ mod tests {
     }
 
     #[test]
+    fn weights_are_sparse_if_two_of_four_channels_are_zero() {
+        let is_sparse = |bytes: &[u8], shape: &[i32]| {
+            let stats = stats_of_bytes(bytes, &tensor(TensorType::Int8, shape));
+            stats.unwrap().histogram.is_sparse
+        };
+        assert!(is_sparse(&[1, 0, 0, 2, 3, 4, 0, 0], &[2, 4]));
+        assert!(!is_sparse(&[1, 0, 0, 2, 3, 4, 0, 5], &[2, 4]));
+        // The groups of four begin anew at each position.
+        assert!(is_sparse(&[0, 0, 1, 1, 2, 1, 1, 0, 0, 3], &[2, 5]));
+        assert!(!is_sparse(&[0, 0, 1, 1, 2, 1, 1, 0, 0, 3], &[1, 10]));
+        assert!(!is_sparse(&[0x80, 0, 0, 0], &[1, 4]));
+    }
+
+    #[test]
     fn zero_points_shift_the_zeros_and_not_the_spread() {
         let mut quantised = tensor(TensorType::UInt8, &[4]);
         quantised.quantization = Some(Arc::new(crate::formats::tflite::Quantization {

@@ -156,6 +156,49 @@ fn blocks_and_cycles_are_those_of_vela() {
     assert!(largest < 0.001);
 }
 
+/// Blocks and, on Ethos-U55, cycles that Vela 5.2.0 prints for operators with 16-bit inputs: accumulators are wider.
+#[test]
+fn blocks_and_cycles_of_16_bits_are_those_of_vela() {
+    let depthwise = layer(Kind::Depthwise, [32, 32, 32], [32, 32, 32], [3, 3], [1, 1]);
+    let points = layer(
+        Kind::Convolution,
+        [32, 32, 32],
+        [16, 16, 64],
+        [1, 1],
+        [2, 2],
+    );
+    let rows = [
+        (Product::U55x32, depthwise, [7, 7, 16], Some(199_543.0)),
+        (Product::U55x32, points, [1, 16, 64], Some(51_868.0)),
+        (Product::U55x64, depthwise, [7, 7, 16], Some(100_063.0)),
+        (Product::U55x64, points, [1, 16, 32], Some(25_404.0)),
+        (Product::U55x128, depthwise, [9, 8, 16], Some(50_808.0)),
+        (Product::U55x128, points, [1, 16, 64], Some(13_248.0)),
+        (Product::U55x256, depthwise, [8, 16, 16], Some(26_640.0)),
+        (Product::U55x256, points, [2, 16, 64], Some(7_744.0)),
+        (Product::U85x128, depthwise, [8, 8, 16], None),
+        (Product::U85x128, points, [1, 16, 32], None),
+        (Product::U85x256, depthwise, [11, 8, 16], None),
+        (Product::U85x256, points, [1, 16, 64], None),
+        (Product::U85x1024, depthwise, [22, 16, 16], None),
+        (Product::U85x1024, points, [4, 16, 64], None),
+    ];
+    for (product, layer, block, expected) in rows {
+        let accelerator = Accelerator::of(&Configuration::of(product));
+        let layer = Layer {
+            element_bytes: IfmOfm::both(2),
+            ..layer
+        };
+        assert_eq!(
+            chosen(&accelerator, &layer).ofm,
+            block,
+            "{product:?} {layer:?}"
+        );
+        let cycles = cycles(&accelerator, &layer);
+        assert_eq!(cycles, expected.unwrap_or(cycles), "{product:?} {layer:?}");
+    }
+}
+
 /// Whatever takes some time.
 fn something() -> Execution<'static> {
     Execution::Elementwise(Rc::new(Elementwise {
