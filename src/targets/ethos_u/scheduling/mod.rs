@@ -165,7 +165,13 @@ impl<'a> Command<'a, '_> {
     /// Whether the multipliers can skip half of the input channels: those of 2:4 sparse weights.
     fn can_skip(&self, layer: &Layer) -> bool {
         let sums_channels = matches!(layer.kind, Kind::Convolution | Kind::VectorProduct);
-        let is_sparse = || self.weights(layer).is_some_and(|one| one.is_sparse);
+        let n_weights = layer.kernel[0] * layer.kernel[1] * layer.ifm[2] * layer.ofm[2];
+        // The histogram of an operator is that of its largest constant, which may be its input.
+        let is_of_weights = |one: &ByteHistogram| one.n_bytes as i64 <= n_weights;
+        let is_sparse = || {
+            let histogram = self.weights(layer);
+            histogram.is_some_and(|one| one.is_sparse && is_of_weights(one))
+        };
         self.accelerator.is_u85()
             && !self.accelerator.uses_trained_rules
             && sums_channels
