@@ -153,7 +153,8 @@ impl<'a> Command<'a, '_> {
         };
         let is_no_slower = |sparse: &(Layer, Block)| {
             let [sparse, dense] = [cycles(sparse), cycles(&dense)];
-            sparse[0] <= dense[0] && sparse[1] <= dense[1]
+            // With at most two channels the estimated bytes are too near each other to tell which are decoded sooner.
+            sparse[0] <= dense[0] && (sparse[1] <= dense[1] || layer.ifm[2] <= 2)
         };
         let sparse = chosen(Layer {
             is_sparse: true,
