@@ -298,6 +298,7 @@ fn histogram(bytes: &[u8]) -> ByteHistogram {
         zero: 0,
         is_signed: true,
         n_bytes: bytes.len(),
+        is_sparse: false,
     }
 }
 

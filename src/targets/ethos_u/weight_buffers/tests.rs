@@ -147,6 +147,7 @@ fn histogram(layer: &Layer) -> ByteHistogram {
         zero: 0,
         is_signed: true,
         n_bytes: n_bytes as usize,
+        is_sparse: false,
     }
 }
 
