@@ -185,14 +185,14 @@ fn source_of_counts(tensor: &Tensor) -> Source {
 fn is_sparse(bytes: &[u8], tensor: &Tensor) -> bool {
     let zero_point = zero_point(tensor);
     let value = |byte: u8| match tensor.tensor_type {
-        TensorType::Int8 => Some(i64::from(byte as i8) - zero_point),
-        TensorType::UInt8 => Some(i64::from(byte) - zero_point),
+        TensorType::Int8 => i64::from(byte as i8).checked_sub(zero_point),
+        TensorType::UInt8 => i64::from(byte).checked_sub(zero_point),
         _ => None,
     };
     let is_sparse = |channels: &[u8]| {
         let mut values = channels.iter().map(|&byte| value(byte));
         let n_used = values.clone().filter(|&value| value != Some(0)).count();
-        n_used <= 2 && values.all(|value| value.is_some_and(|value| value.abs() <= 127))
+        n_used <= 2 && values.all(|value| value.is_some_and(|value| value.unsigned_abs() <= 127))
     };
     let depth = (tensor.shape.last()).map_or(0, |&depth| usize::try_from(depth).unwrap_or(0));
     depth > 2 && (bytes.chunks(depth)).all(|position| position.chunks(4).all(is_sparse))
