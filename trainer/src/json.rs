@@ -11,7 +11,7 @@ use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 const DIGITS: usize = 6;
 
 /// JSON with a line of its own for each value down to the level `max_level`, where the values of the outermost array or
-/// object have level 1. Whatever lies deeper is on the line of what contains it. Fractions have [`DIGITS`] digits.
+/// object have level 1. Whatever lies deeper is on the line of what contains it. Fractions have six digits.
 pub fn lines<T: Serialize>(value: &T, max_level: usize) -> Result<String> {
     let mut bytes = Vec::new();
     let lines = Lines {
