@@ -58,7 +58,7 @@ test("dragging, the wheel and the buttons move the drawing", () =>
     await dropBytes(page, "moved.tflite", residualModel(60));
     await waitDrawn(page, "moved.tflite");
     const box = await page.locator(".drawing").boundingBox();
-    const [x, y] = [box.x + box.width / 2 + 200, box.y + 200];
+    const [x, y] = [box.x + box.width / 2 + 200, box.y + 140];
     await page.mouse.move(x, y);
     const moves = {
       drag: async () => {
