@@ -79,8 +79,7 @@ fn predictions(maps: &[TensorIdx], anchors: i32, values: i32, layers: &mut Layer
     for &map in maps {
         let y = layers.depthwise(map, 3, 1, N::Relu6);
         let y = layers.pointwise(y, anchors * values, N::None);
-        let [height, width] = layers.size(y);
-        rows.push(layers.reshape(y, &[1, height * width * anchors, values]));
+        rows.push(layers.anchor_rows(y, anchors, values));
     }
     layers.concat_rows(&rows)
 }
@@ -153,6 +152,5 @@ fn head(x: TensorIdx, classes: i32, layers: &mut Layers) -> TensorIdx {
     let scores = layers.pointwise(x, 3 * values, N::None);
     let name = layers.name("scores");
     let shares = layers.builder.logistic(&name, scores);
-    let [height, width] = layers.size(shares);
-    layers.reshape(shares, &[1, height * width * 3, values])
+    layers.anchor_rows(shares, 3, values)
 }

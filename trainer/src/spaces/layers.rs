@@ -236,6 +236,12 @@ impl<'a> Layers<'a> {
         self.builder.reshape(&name, x, shape)
     }
 
+    /// `[1, height, width, n · values]` as `[1, height · width · n, values]`: a row for each of `n` anchors of each pixel.
+    pub fn anchor_rows(&mut self, x: TensorIdx, n: i32, values: i32) -> TensorIdx {
+        let [height, width] = self.size(x);
+        self.reshape(x, &[1, height * width * n, values])
+    }
+
     pub fn transpose(&mut self, x: TensorIdx, permutation: &[i32]) -> TensorIdx {
         let name = self.name("transpose");
         self.builder.transpose(&name, x, permutation)

@@ -1,7 +1,6 @@
 //! EfficientDet-Lite (Tan, Pang and Le 2020; the Lite variants of github google/automl): a backbone
 //! without squeeze-and-excite, weightless BiFPN cells, and heads that all levels share.
 
-use super::ssd::rows_of_anchors;
 use crate::spaces::blocks::InvertedResidual;
 use crate::spaces::layers::{Layers, Nonlinearity as N};
 use crate::writer::{Sampling, TensorIdx};
@@ -178,7 +177,7 @@ fn head(size: &Lite, levels: &[TensorIdx], values: i32, layers: &mut Layers) -> 
         }
         let y = layers.depthwise(x, 3, 1, N::None);
         let y = layers.pointwise(y, ANCHORS * values, N::None);
-        rows.push(rows_of_anchors(layers, y, ANCHORS, values));
+        rows.push(layers.anchor_rows(y, ANCHORS, values));
     }
     layers.concat_rows(&rows)
 }

@@ -46,18 +46,7 @@ fn predictions(layers: &mut Layers, levels: &[TensorIdx], values: i32, head: Hea
                 layers.pointwise(y, n_anchors * values, N::None)
             }
         };
-        rows.push(rows_of_anchors(layers, y, n_anchors, values));
+        rows.push(layers.anchor_rows(y, n_anchors, values));
     }
     layers.concat_rows(&rows)
-}
-
-/// `[1, height, width, anchors · values]` as `[1, height · width · anchors, values]`.
-pub fn rows_of_anchors(
-    layers: &mut Layers,
-    x: TensorIdx,
-    n_anchors: i32,
-    values: i32,
-) -> TensorIdx {
-    let [height, width] = layers.size(x);
-    layers.reshape(x, &[1, height * width * n_anchors, values])
 }

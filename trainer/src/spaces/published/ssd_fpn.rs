@@ -1,7 +1,7 @@
 //! SSD with a feature pyramid (Lin et al. 2017) of 256 channels and heads of four convolutions, as TensorFlow's object
 //! detection API gives the models `ssd_*_fpn_shared_box_predictor_640x640_coco`.
 
-use super::ssd::{BOX, CLASSES, rows_of_anchors};
+use super::ssd::{BOX, CLASSES};
 use crate::spaces::layers::{Layers, Nonlinearity as N};
 use crate::writer::TensorIdx;
 
@@ -47,5 +47,5 @@ fn predictions(layers: &mut Layers, mut x: TensorIdx, values: i32) -> TensorIdx 
         x = layers.conv(x, CHANNELS, 3, 1, N::Relu6);
     }
     let y = layers.conv(x, ANCHORS * values, 3, 1, N::None);
-    rows_of_anchors(layers, y, ANCHORS, values)
+    layers.anchor_rows(y, ANCHORS, values)
 }

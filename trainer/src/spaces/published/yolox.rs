@@ -129,8 +129,6 @@ impl Model<'_, '_> {
             self.layers.builder.logistic(&name, scores)
         });
         let all = self.layers.concat(&[boxes, objectness, classes]);
-        let [height, width] = self.layers.size(all);
-        self.layers
-            .reshape(all, &[1, height * width, 4 + 1 + CLASSES])
+        self.layers.anchor_rows(all, 1, 4 + 1 + CLASSES)
     }
 }

@@ -239,7 +239,9 @@ fn detector_family(network: &str) -> &'static str {
 /// The network with the layers behind its outputs that were measured with it.
 fn detector(name: &str, is_int8: bool) -> Result<Network> {
     let side = if name.starts_with("YOLOX") { 416 } else { 224 };
-    let network = published::detector(name).or_else(|| published::network(name, side));
+    let decoded = published::detector(name);
+    let is_decoded = decoded.is_some();
+    let network = decoded.or_else(|| published::network(name, side));
     let network = network.with_context(|| format!("no network is known as {name}"))?;
     let in_precision = |precision| Network::of(&to_tflite(&network, WEIGHT_SEED, precision));
     let in_float32 = in_precision(Precision::Float32)?;
@@ -248,12 +250,9 @@ fn detector(name: &str, is_int8: bool) -> Result<Network> {
     }
     let mut in_int8 = in_precision(Precision::Int8)?;
     // The detection post-processing has no int8 kernel, so converters give it floats.
-    if let (Some(last), Some(of_floats), true) = (
-        in_int8.operators.last_mut(),
-        in_float32.operators.last(),
-        published::detector(name).is_some(),
-    ) {
-        *last = of_floats.clone();
+    if let (true, Some(last)) = (is_decoded, in_float32.operators.last()) {
+        in_int8.operators.pop();
+        in_int8.operators.push(last.clone());
     }
     Ok(in_int8)
 }
