@@ -304,3 +304,18 @@ fn a_slice_that_goes_backwards_has_all_values() {
     let codes: Vec<&str> = codes.collect();
     assert!(!codes.contains(&"contradicting-shapes"), "{codes:?}");
 }
+
+/// The only operand with the rank of the result is a constant, whose dimension of 1 stays then.
+#[test]
+fn a_constant_keeps_the_dimensions_that_no_other_operand_has() {
+    let file = File::default()
+        .input("x", &[Size::Of(4)])
+        .weights("one", &[1])
+        .node("ReduceMax", &["x"], "largest", &[("keepdims", &[0])])
+        .node("Add", &["largest", "one"], "y", &[])
+        .output("y");
+    check(&file, &[("REDUCE_MAX", &[]), ("ADD", &[1])]);
+    let report = estimate(ModelFile::new("net.onnx", &file), None).unwrap();
+    let codes = report.diagnostics.iter().map(|one| one.diagnostic.code);
+    assert!(codes.into_iter().all(|code| code != "contradicting-shapes"));
+}

@@ -452,23 +452,26 @@ impl<'a> Converter<'a> {
         let widest = values
             .iter()
             .filter(|value| !value.is_constant() && value.rank() == Some(rank));
+        let widest = widest.max_by_key(|value| value.n_values());
         let perm = widest
-            .max_by_key(|value| value.n_values())
             .and_then(Value::perm)
             .unwrap_or_else(|| identity(rank));
         let mut inputs = Vec::with_capacity(values.len());
         for value in values {
-            inputs.push(Some(self.operand(value, &perm)?));
+            inputs.push(Some(self.operand(value, &perm, widest.is_some())?));
         }
         Some((inputs, shape, perm))
     }
 
-    fn operand(&mut self, value: &Value<'a>, perm: &[usize]) -> Option<usize> {
+    /// The tensor of an operand. A constant leaves out its dimensions of 1 in front if another operand has all
+    /// dimensions of the result.
+    fn operand(&mut self, value: &Value<'a>, perm: &[usize], has_widest: bool) -> Option<usize> {
         let own = value.shape.as_ref()?;
         let shape = extended(own, perm.len());
         if value.is_constant() {
             let sides = stored(&shape, perm)?;
-            let n_ones = sides.iter().take_while(|side| **side == 1).count();
+            let is_spare = |side: &&i64| has_widest && **side == 1;
+            let n_ones = sides.iter().take_while(is_spare).count();
             return self.constant_tensor(value, sides.get(n_ones..)?);
         }
         if own.len() == perm.len() {
