@@ -172,6 +172,37 @@ impl File {
         self
     }
 
+    /// A `Loop` or `Scan` with its body and whole-number attributes.
+    pub fn repeated(
+        mut self,
+        op_type: &str,
+        inputs: &[&str],
+        body: Self,
+        outputs: &[&str],
+        attributes: &[(&str, i64)],
+    ) -> Self {
+        let numbers = attributes.iter().map(|&(name, i)| AttributeProto {
+            name: name.into(),
+            i,
+            r#type: AttributeType::Int.into(),
+            ..AttributeProto::default()
+        });
+        let body = AttributeProto {
+            name: "body".into(),
+            g: Some(body.0),
+            r#type: AttributeType::Graph.into(),
+            ..AttributeProto::default()
+        };
+        self.0.node.push(NodeProto {
+            op_type: op_type.into(),
+            input: inputs.iter().map(|name| (*name).into()).collect(),
+            output: outputs.iter().map(|name| (*name).into()).collect(),
+            attribute: numbers.chain([body]).collect(),
+            ..NodeProto::default()
+        });
+        self
+    }
+
     pub fn result(mut self, name: &str) -> Self {
         self.0.output.push(ValueInfoProto {
             name: name.into(),

@@ -18,7 +18,6 @@ const WITHOUT_RULE: &[&str] = &[
     "Binarizer",
     "BlackmanWindow",
     "CausalConvWithState",
-    "Compress",
     "ConstantOfShape",
     "FlexAttention",
     "HammingWindow",
@@ -31,8 +30,6 @@ const WITHOUT_RULE: &[&str] = &[
     "MelWeightMatrix",
     "Momentum",
     "NegativeLogLikelihoodLoss",
-    "NonMaxSuppression",
-    "NonZero",
     "OptionalGetElement",
     "OptionalHasElement",
     "Range",
@@ -44,7 +41,6 @@ const WITHOUT_RULE: &[&str] = &[
     "StringSplit",
     "TfIdfVectorizer",
     "TreeEnsemble",
-    "Unique",
 ];
 
 fn has(model: &Model, code: &str) -> bool {

@@ -43,6 +43,14 @@ pub const MAX_SAMPLES: usize = 1 << 16;
 /// first. Exporters put only a few nodes before the first convolution.
 pub const MAX_LAYOUT_SEARCH: usize = 20_000;
 
-/// Depth of bodies of `If` that are read. Exporters nest two or three; a node in a body is read once for each body around
+/// Nodes in bodies of loops that are converted, each once for every iteration: of a recurrent network with a thousand
+/// steps, some thirty nodes a step. For short files it is half of what
+/// [`max_operators`](crate::formats::max_operators) allows.
+pub const MAX_REPEATED_NODES: usize = 1 << 15;
+
+/// Tensors of one sequence. Appending one copies the list of all of them.
+pub const MAX_SEQUENCE: usize = 1024;
+
+/// Depth of bodies of `If`, `Loop` and `Scan` that are read. Exporters nest two or three; a node in a body is read once for each body around
 /// it, so that deeper ones would make reading quadratic.
 pub const MAX_BODY_DEPTH: usize = 8;

@@ -1,6 +1,8 @@
 //! The messages of `onnx.proto` that a network's shape depends on, borrowed from the file. Field numbers are those of
 //! `onnx.proto`.
 
+use std::ops::Range;
+
 use super::limits::*;
 use super::wire::{Field, Fields, Malformed, packed_integers};
 use crate::formats::shown;
@@ -19,6 +21,8 @@ pub(super) struct Graph<'a> {
     pub value_infos: Vec<ValueInfo<'a>>,
     /// Bodies of `If` nodes, in the order in which these begin.
     pub branches: Vec<Branches<'a>>,
+    /// Bodies of `Loop` and `Scan` nodes, in the order in which these begin.
+    pub loops: Vec<LoopBody<'a>>,
     /// Number of functions that the file defines; the bodies of these functions are not analysed.
     pub n_functions: usize,
 }
@@ -28,7 +32,7 @@ pub(super) struct Graph<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Branches<'a> {
     pub condition: &'a str,
-    /// The body of another `If` in which this one is.
+    /// The body in which this `If` is.
     pub body: Option<Body>,
     /// If the condition holds, and if it does not.
     pub sides: [Side<'a>; 2],
@@ -42,13 +46,38 @@ pub(super) struct Side<'a> {
     pub initializers: Vec<Tensor<'a>>,
 }
 
-/// The place of a node in a body.
+/// The body of a `Loop` or `Scan`. Its nodes stand in [`Graph::nodes`] before the node itself.
+#[derive(Debug, Default)]
+pub(super) struct LoopBody<'a> {
+    /// What lies in it, at any depth: positions in [`Graph::nodes`], [`Graph::branches`] and [`Graph::loops`].
+    pub nodes: Range<usize>,
+    pub branches: Range<usize>,
+    pub loops: Range<usize>,
+    pub inputs: Vec<&'a str>,
+    pub outputs: Vec<&'a str>,
+    pub initializers: Vec<Tensor<'a>>,
+}
+
+/// The body in which a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Body {
-    /// Position in [`Graph::branches`].
-    pub branch_idx: usize,
-    /// 0 if the condition holds.
-    pub side_idx: usize,
+pub(super) enum Body {
+    Side {
+        /// Position in [`Graph::branches`].
+        branch_idx: usize,
+        /// 0 if the condition holds.
+        side_idx: usize,
+    },
+    /// Position in [`Graph::loops`].
+    Loop(usize),
+}
+
+/// The bodies that a node has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bodies {
+    /// Of an `If`: position in [`Graph::branches`].
+    Branches(usize),
+    /// Of a `Loop` or `Scan`: position in [`Graph::loops`].
+    Loop(usize),
 }
 
 /// `NodeProto`.
@@ -64,10 +93,9 @@ pub(super) struct Node<'a> {
     /// An empty name is an optional input that is left out.
     pub inputs: Vec<&'a str>,
     pub outputs: Vec<&'a str>,
-    /// The body of an `If` in which the node is.
     pub body: Option<Body>,
-    /// Of an `If` whose bodies were read: their position in [`Graph::branches`].
-    pub branch_idx: Option<usize>,
+    /// Of an `If`, `Loop` or `Scan` whose bodies were read.
+    pub bodies: Option<Bodies>,
     /// The whole message, for its attributes.
     message: &'a [u8],
 }
@@ -99,6 +127,9 @@ pub(super) enum Dimension<'a> {
     Named(&'a str),
     Unknown,
 }
+
+/// `AttributeProto.AttributeType` of one whole number.
+const INT: i64 = 2;
 
 type Read<T> = Result<T, Malformed>;
 
@@ -150,7 +181,7 @@ fn opset_import(message: &[u8]) -> Read<(&str, i64)> {
     Ok(found)
 }
 
-/// Reads a graph and the bodies of its `If` nodes.
+/// Reads a graph and the bodies of its nodes.
 struct Reader<'a> {
     graph: Graph<'a>,
     operands_left: usize,
@@ -205,8 +236,12 @@ impl<'a> Reader<'a> {
     fn node(&mut self, bytes: &'a [u8], body: Option<Body>, depth: usize) -> Result<(), Failure> {
         let mut node = node(bytes).map_err(at("node"))?;
         node.body = body;
-        if node.text.op_type == "If" && depth < MAX_BODY_DEPTH {
-            self.bodies(&mut node, depth)?;
+        if depth < MAX_BODY_DEPTH && matches!(node.text.domain, "" | "ai.onnx") {
+            match node.text.op_type {
+                "If" => self.branches(&mut node, depth)?,
+                "Loop" | "Scan" => self.loop_body(&mut node, depth)?,
+                _ => {}
+            }
         }
         let n_operands = node.inputs.len().saturating_add(node.outputs.len());
         if n_operands > MAX_NODE_OPERANDS {
@@ -218,7 +253,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Adds the nodes of an `If`'s bodies, and the results of these to its inputs.
-    fn bodies(&mut self, node: &mut Node<'a>, depth: usize) -> Result<(), Failure> {
+    fn branches(&mut self, node: &mut Node<'a>, depth: usize) -> Result<(), Failure> {
         let body = |name: &str| node.attribute_field(name, 6)?.bytes();
         let (&[condition], Some(first), Some(second)) = (
             node.inputs.as_slice(),
@@ -234,51 +269,83 @@ impl<'a> Reader<'a> {
             ..Branches::default()
         });
         for (side_idx, message) in [first, second].into_iter().enumerate() {
-            let body = Body {
+            let body = Body::Side {
                 branch_idx,
                 side_idx,
             };
-            let (side, outputs) = self.side(message, body, depth.saturating_add(1))?;
-            node.inputs.extend(outputs);
+            let found = self.body(message, body, depth.saturating_add(1))?;
+            let side = Side {
+                n_bytes: message.len(),
+                n_outputs: found.outputs.len(),
+                initializers: found.initializers,
+            };
+            node.inputs.extend(found.outputs);
             let branches = self.graph.branches.get_mut(branch_idx);
             if let Some(place) = branches.and_then(|of| of.sides.get_mut(side_idx)) {
                 *place = side;
             }
         }
-        node.branch_idx = Some(branch_idx);
+        node.bodies = Some(Bodies::Branches(branch_idx));
         Ok(())
     }
 
-    /// Adds the nodes of one body. Gives what else it has, and the names of its results.
-    fn side(
+    /// Adds the nodes of the body of a `Loop` or `Scan`.
+    fn loop_body(&mut self, node: &mut Node<'a>, depth: usize) -> Result<(), Failure> {
+        let Some(message) = (node.attribute_field("body", 6)).and_then(|field| field.bytes())
+        else {
+            return Ok(());
+        };
+        let loop_idx = self.graph.loops.len();
+        self.graph.loops.push(LoopBody::default());
+        let (nodes, branches, loops) = (
+            self.graph.nodes.len(),
+            self.graph.branches.len(),
+            self.graph.loops.len(),
+        );
+        let found = self.body(message, Body::Loop(loop_idx), depth.saturating_add(1))?;
+        let graph = &mut self.graph;
+        let found = LoopBody {
+            nodes: nodes..graph.nodes.len(),
+            branches: branches..graph.branches.len(),
+            loops: loops..graph.loops.len(),
+            ..found
+        };
+        if let Some(place) = graph.loops.get_mut(loop_idx) {
+            *place = found;
+        }
+        node.bodies = Some(Bodies::Loop(loop_idx));
+        Ok(())
+    }
+
+    /// Adds the nodes of a body. Returns its inputs, outputs and initializers.
+    fn body(
         &mut self,
         message: &'a [u8],
         body: Body,
         depth: usize,
-    ) -> Result<(Side<'a>, Vec<&'a str>), Failure> {
-        let mut side = Side {
-            n_bytes: message.len(),
-            ..Side::default()
-        };
-        let mut outputs = Vec::new();
+    ) -> Result<LoopBody<'a>, Failure> {
+        let mut found = LoopBody::default();
         for field in Fields::of(message) {
-            match field.map_err(at("body of an If"))? {
-                (1, Field::Bytes(bytes)) => self.node(bytes, Some(body), depth)?,
-                (5, Field::Bytes(bytes)) => side.initializers.push(self.initializer(bytes)?),
-                (12, Field::Bytes(bytes)) => {
-                    let output = value_info(bytes).map_err(at("value info"))?;
-                    push(
-                        &mut outputs,
-                        output.name,
-                        "operands of one node",
-                        MAX_NODE_OPERANDS,
-                    )?;
+            let (number, field) = field.map_err(at("body of a node"))?;
+            let Field::Bytes(bytes) = field else { continue };
+            let names = match number {
+                1 => {
+                    self.node(bytes, Some(body), depth)?;
+                    continue;
                 }
-                _ => {}
-            }
+                5 => {
+                    let tensor = self.initializer(bytes)?;
+                    found.initializers.push(tensor);
+                    continue;
+                }
+                11 => &mut found.inputs,
+                12 => &mut found.outputs,
+                _ => continue,
+            };
+            let value = value_info(bytes).map_err(at("value info"))?;
+            push(names, value.name, "operands of one node", MAX_NODE_OPERANDS)?;
         }
-        side.n_outputs = outputs.len();
-        Ok((side, outputs))
+        Ok(found)
     }
 }
 
@@ -602,9 +669,18 @@ impl<'a> Node<'a> {
         fields.find_map(|(number, field)| (number == wanted).then_some(field))
     }
 
+    /// Some writers leave out the field of a number that is 0.
     #[inline(never)]
     pub fn integer(&self, name: &str) -> Option<i64> {
-        self.attribute_field(name, 3)?.integer()
+        let is_integer = || {
+            self.attribute_field(name, 20)?
+                .integer()
+                .filter(|of| *of == INT)
+        };
+        match self.attribute_field(name, 3) {
+            Some(field) => field.integer(),
+            None => is_integer().map(|_| 0),
+        }
     }
 
     pub fn float(&self, name: &str) -> Option<f32> {

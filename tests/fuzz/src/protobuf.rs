@@ -264,7 +264,7 @@ fn network(
 }
 
 /// Networks with what exporters write: a classifier, attention, shapes that are computed, operators that keep their
-/// names, and bodies of an `If`.
+/// names, and bodies of `If`, `Loop` and `Scan`.
 pub fn seeds() -> Vec<Message> {
     let classifier = network(
         &[1, 3, 16, 16],
@@ -370,7 +370,7 @@ pub fn seeds() -> Vec<Message> {
             ("TopK", &["h", "two"], "y", &[("axis", &[-1])]),
         ],
     );
-    vec![classifier, attention, shapes, named(), branches()]
+    vec![classifier, attention, shapes, named(), branches(), loops()]
 }
 
 /// Operators that TFLite does not have, and those of ONNX Runtime.
@@ -442,52 +442,132 @@ fn named() -> Message {
     )
 }
 
+type NodeFields = Vec<(u32, Value)>;
+
+fn node(op_type: &str, inputs: &[&str], outputs: &[&str]) -> NodeFields {
+    let inputs = inputs.iter().map(|name| text(1, name));
+    let outputs = outputs.iter().map(|name| text(2, name));
+    inputs.chain(outputs).chain([text(4, op_type)]).collect()
+}
+
+/// An attribute that is a graph.
+fn body(name: &str, inputs: &[&str], nodes: Vec<NodeFields>, outputs: &[&str]) -> (u32, Value) {
+    let value = |number: u32, name: &str| message(number, vec![text(1, name)]);
+    let nodes = nodes.into_iter().map(|node| message(1, node));
+    let inputs = inputs.iter().map(|name| value(11, name));
+    let outputs = outputs.iter().map(|name| value(12, name));
+    let graph = nodes.chain(inputs).chain(outputs).collect();
+    message(5, vec![text(1, name), message(6, graph), integer(20, 5)])
+}
+
+/// Adds nodes behind those of a network, the last of which writes `y`.
+fn extended(mut network: Message, nodes: Vec<NodeFields>) -> Message {
+    let mut fields = network.0.iter_mut();
+    let graph = fields.find_map(|(number, value)| match value {
+        Value::Message(graph) if *number == 7 => Some(graph),
+        _ => None,
+    });
+    let graph = &mut graph.expect("a graph").0;
+    graph.extend(nodes.into_iter().map(|node| message(1, node)));
+    graph.push(message(12, vec![text(1, "y")]));
+    network
+}
+
+/// A `Loop` that makes a sequence with another `Loop` in it, and a `Scan`; and results whose sizes depend on values.
+fn loops() -> Message {
+    let inner = body(
+        "body",
+        &["j", "inner_goes_on", "s"],
+        vec![
+            node("MatMul", &["s", "w"], &["s1"]),
+            node("Less", &["j", "two"], &["inner_less"]),
+        ],
+        &["inner_less", "s1"],
+    );
+    let mut repeated = node("Loop", &["two", "", "part"], &["t"]);
+    repeated.push(inner);
+    let outer = body(
+        "body",
+        &["i", "goes_on", "list", "sum"],
+        vec![
+            node("Gather", &["x", "i"], &["part"]),
+            repeated,
+            node("SequenceInsert", &["list", "t"], &["longer"]),
+            node("Add", &["sum", "t"], &["sum1"]),
+        ],
+        &["goes_on", "longer", "sum1", "t"],
+    );
+    let mut growing = node("Loop", &["two", "", "empty", "x"], &["all", "last", "kept"]);
+    growing.push(outer);
+    let step = body(
+        "body",
+        &["state", "row"],
+        vec![node("Add", &["state", "row"], &["state1"])],
+        &["state1", "state1"],
+    );
+    let mut scan = node("Scan", &["w", "kept"], &["end", "rows"]);
+    scan.extend([
+        step,
+        message(
+            5,
+            vec![text(1, "num_scan_inputs"), integer(3, 1), integer(20, 2)],
+        ),
+    ]);
+    let network = network(
+        &[2, 8],
+        &[("w", &[8, 8])],
+        &[("two", &[2])],
+        &[
+            ("SequenceEmpty", &[], "empty", &[]),
+            ("NonZero", &["x"], "found", &[]),
+        ],
+    );
+    let nodes = vec![
+        growing,
+        scan,
+        node("SequenceAt", &["all", "two"], &["one"]),
+        node("ConcatFromSequence", &["all"], &["whole"]),
+        node("NonMaxSuppression", &["rows", "rows", "two"], &["boxes"]),
+        node("Unique", &["boxes"], &["u", "v"]),
+        node("Compress", &["rows", "found"], &["y"]),
+    ];
+    extended(network, nodes)
+}
+
 /// An `If` in the body of another.
 fn branches() -> Message {
-    let node = |op_type: &str, inputs: &[&str], output: &str| {
-        let mut node: Vec<_> = inputs.iter().map(|name| text(1, name)).collect();
-        node.extend([text(2, output), text(4, op_type)]);
-        node
-    };
-    let body = |name: &str, nodes: Vec<Vec<(u32, Value)>>, output: &str| {
-        let mut graph: Vec<_> = nodes.into_iter().map(|node| message(1, node)).collect();
-        graph.push(message(12, vec![text(1, output)]));
-        message(5, vec![text(1, name), message(6, graph), integer(20, 5)])
-    };
+    let body = |name: &str, nodes: Vec<NodeFields>, output: &str| body(name, &[], nodes, &[output]);
     let choice = |condition: &str, bodies: [(u32, Value); 2], output: &str| {
-        let mut node = node("If", &[condition], output);
+        let mut node = node("If", &[condition], &[output]);
         node.extend(bodies);
         node
     };
     let inner = [
-        body("then_branch", vec![node("Relu", &["x"], "a")], "a"),
+        body("then_branch", vec![node("Relu", &["x"], &["a"])], "a"),
         body(
             "else_branch",
-            vec![node("Tanh", &["x"], "b"), node("Exp", &["b"], "c")],
+            vec![node("Tanh", &["x"], &["b"]), node("Exp", &["b"], &["c"])],
             "c",
         ),
     ];
     let inner = choice("zero", inner, "d");
     let outer = [
-        body("then_branch", vec![inner, node("Sqrt", &["d"], "e")], "e"),
-        body("else_branch", vec![node("Neg", &["x"], "f")], "f"),
+        body(
+            "then_branch",
+            vec![inner, node("Sqrt", &["d"], &["e"])],
+            "e",
+        ),
+        body("else_branch", vec![node("Neg", &["x"], &["f"])], "f"),
     ];
-    let mut network = network(
+    let network = network(
         &[1, 8],
         &[("w", &[8, 8])],
         &[("zero", &[0])],
         &[("Cast", &["zero"], "condition", &[("to", &[9])])],
     );
-    let graph = network
-        .0
-        .iter_mut()
-        .find_map(|(number, value)| match value {
-            Value::Message(graph) if *number == 7 => Some(graph),
-            _ => None,
-        });
-    let fields = &mut graph.expect("a graph").0;
-    fields.insert(1, message(1, choice("condition", outer, "g")));
-    fields.insert(2, message(1, node("MatMul", &["g", "w"], "y")));
-    fields.push(message(12, vec![text(1, "y")]));
-    network
+    let nodes = vec![
+        choice("condition", outer, "g"),
+        node("MatMul", &["g", "w"], &["y"]),
+    ];
+    extended(network, nodes)
 }

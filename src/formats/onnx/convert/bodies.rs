@@ -1,4 +1,4 @@
-//! Bodies of `If`: one of the two counts as part of the graph.
+//! Bodies of `If`, of which one counts as part of the graph.
 
 use super::Converter;
 use super::value::Value;
@@ -6,18 +6,21 @@ use crate::formats::onnx::error::ParseError;
 use crate::formats::onnx::proto::{Body, Node};
 
 impl<'a> Converter<'a> {
-    /// Whether nodes of a body count: whether it, and every body around it, is the one of its `If` that does.
+    /// Whether nodes of a body count: those of an `If` if its body is the one that counts and the bodies around it do,
+    /// those of a loop while it runs.
     pub(super) fn is_counted(&mut self, body: Option<Body>) -> Result<bool, ParseError> {
-        let Some(Body {
-            branch_idx,
-            side_idx,
-        }) = body
-        else {
-            return Ok(true);
-        };
-        let graph = self.graph;
-        let around = graph.branches.get(branch_idx).and_then(|of| of.body);
-        Ok(self.is_counted(around)? && self.counted_side(branch_idx)? == side_idx)
+        match body {
+            None => Ok(true),
+            Some(Body::Loop(loop_idx)) => Ok(self.running_loops.contains(&loop_idx)),
+            Some(Body::Side {
+                branch_idx,
+                side_idx,
+            }) => {
+                let graph = self.graph;
+                let around = graph.branches.get(branch_idx).and_then(|of| of.body);
+                Ok(self.is_counted(around)? && self.counted_side(branch_idx)? == side_idx)
+            }
+        }
     }
 
     /// The body of an `If` that counts: the one that its condition chooses or, where the condition is known only at
@@ -58,9 +61,8 @@ impl<'a> Converter<'a> {
     }
 
     /// The results of an `If` are those of the body that counts.
-    pub(super) fn join(&mut self, node: &'a Node<'a>) -> Result<(), ParseError> {
+    pub(super) fn join(&mut self, node: &'a Node<'a>, branch_idx: usize) -> Result<(), ParseError> {
         let graph = self.graph;
-        let branch_idx = node.branch_idx.unwrap_or_default();
         let side_idx = self.counted_side(branch_idx)?;
         let n_before = match side_idx {
             0 => 0,
@@ -75,15 +77,22 @@ impl<'a> Converter<'a> {
             let Some(value) = self.values.get(result).cloned() else {
                 continue;
             };
-            let aliased = match (value.shape.clone(), value.perm()) {
-                (Some(shape), Some(perm)) => self.alias(output, &value, shape, perm),
-                _ => None,
-            };
-            if aliased.is_none() {
-                let name = output;
-                self.values.insert(name, Value { name, ..value });
-            }
+            self.copy(output, value);
         }
         Ok(())
+    }
+
+    /// Another name for a tensor, constant or sequence that is read once here.
+    pub(super) fn copy(&mut self, name: &'a str, value: Value<'a>) {
+        if let Some(sequence) = self.sequences.get(value.name).cloned() {
+            return self.define_sequence(name, sequence);
+        }
+        let aliased = match (value.shape.clone(), value.perm()) {
+            (Some(shape), Some(perm)) => self.alias(name, &value, shape, perm),
+            _ => None,
+        };
+        if aliased.is_none() {
+            self.values.insert(name, Value { name, ..value });
+        }
     }
 }

@@ -62,25 +62,20 @@ impl<'a> Converter<'a> {
         };
         let mut diagnostics = Vec::new();
         if !self.shapeless.is_empty() {
-            let mut names: BTreeMap<&str, usize> = BTreeMap::new();
-            for name in &self.shapeless {
-                let n = names.entry(name).or_default();
-                *n = n.saturating_add(1);
-            }
-            let list = some_of(
-                names
-                    .iter()
-                    .map(|(name, n)| format!("{} ({n})", shown(name))),
-                ", ",
+            let message = format!(
+                "the file does not tell the results' shapes of {} nodes: {}",
+                self.shapeless.len(),
+                by_name(&self.shapeless)
             );
-            diagnostics.push(diagnostic(
-                Severity::Warning,
-                "unknown-shape",
-                format!(
-                    "the file does not tell the results' shapes of {} nodes: {list}",
-                    self.shapeless.len()
-                ),
-            ));
+            diagnostics.push(diagnostic(Severity::Warning, "unknown-shape", message));
+        }
+        if !self.sized_by_values.is_empty() {
+            let message = format!(
+                "only values at inference decide how many results {} nodes have, and the most possible are counted: {}",
+                self.sized_by_values.len(),
+                by_name(&self.sized_by_values)
+            );
+            diagnostics.push(diagnostic(Severity::Info, "largest-size-counted", message));
         }
         diagnostics.extend(
             self.declared_otherwise()
@@ -102,6 +97,17 @@ impl<'a> Converter<'a> {
             diagnostics.push(diagnostic(
                 Severity::Info,
                 "costlier-branch-counted",
+                message,
+            ));
+        }
+        if !self.counted_once.is_empty() {
+            let message = format!(
+                "one iteration is counted of loops that have many, or a number that is known only at inference: {}",
+                by_name(&self.counted_once)
+            );
+            diagnostics.push(diagnostic(
+                Severity::Warning,
+                "iteration-counted-once",
                 message,
             ));
         }
@@ -222,4 +228,17 @@ impl<'a> Converter<'a> {
             .retain(|_| is_used.next().unwrap_or(true));
         ends
     }
+}
+
+/// Names of operators with how often each occurs.
+fn by_name(names: &[&str]) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for name in names {
+        let n = counts.entry(name).or_default();
+        *n = n.saturating_add(1);
+    }
+    let each = counts
+        .iter()
+        .map(|(name, n)| format!("{} ({n})", shown(name)));
+    some_of(each, ", ")
 }

@@ -175,6 +175,15 @@ impl<'a> Converter<'a> {
     fn concat(&mut self, node: &'a Node<'a>, output: &'a str) -> Option<()> {
         let values = (0..node.inputs.len()).map(|at| self.input(node, at));
         let values: Vec<Value> = values.collect::<Option<_>>()?;
+        self.concat_values(node, output, &values)
+    }
+
+    pub(super) fn concat_values(
+        &mut self,
+        node: &Node<'a>,
+        output: &'a str,
+        values: &[Value<'a>],
+    ) -> Option<()> {
         let first = values.first()?;
         let rank = first.rank()?;
         let along = axis(node.integer("axis")?, rank)?;
@@ -188,7 +197,7 @@ impl<'a> Converter<'a> {
         let mut shape = first.shape.clone()?;
         *shape.get_mut(along)? = 0;
         let mut inputs = Vec::with_capacity(values.len());
-        for value in &values {
+        for value in values {
             (value.rank() == Some(rank)).then_some(())?;
             let side = shape.get_mut(along)?;
             *side = side.checked_add(*value.shape.as_ref()?.get(along)?)?;
@@ -353,7 +362,7 @@ impl<'a> Converter<'a> {
     }
 
     /// Begin, end and step of each dimension in ONNX's order; `dropped` is one that goes away.
-    fn strided_slice(
+    pub(super) fn strided_slice(
         &mut self,
         output: &'a str,
         x: &Value<'a>,

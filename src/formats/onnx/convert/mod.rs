@@ -14,18 +14,21 @@ mod emit;
 mod finish;
 mod fold;
 mod layouts;
+mod loops;
 mod matrices;
 mod normalizations;
 mod patterns;
 mod quantization;
 mod reductions;
 mod resizing;
+mod sequences;
 mod shape_rules;
 mod unknown;
 mod value;
 mod weights;
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use self::patterns::{Patterns, Reads};
@@ -35,7 +38,7 @@ use self::value::{
 use super::Dimensions;
 use super::error::ParseError;
 use super::limits::*;
-use super::proto::{Graph, Node, Tensor, ValueInfo, tensor_type};
+use super::proto::{Bodies, Graph, Node, Tensor, ValueInfo, tensor_type};
 use crate::formats::builder::Builder;
 use crate::formats::distribution;
 use crate::formats::tflite::{BuiltinOptions, Model, OpKind, TensorType};
@@ -72,10 +75,20 @@ struct Converter<'a> {
     described: HashMap<&'a str, &'a ValueInfo<'a>>,
     /// Nodes without a shape.
     shapeless: Vec<&'a str>,
+    /// Nodes of which the most results that they can have are counted.
+    sized_by_values: Vec<&'a str>,
     /// By `If`: the body that counts, once it was asked for.
     counted_sides: Vec<Option<usize>>,
     /// Number of them whose condition is known only at inference.
     n_assumed_sides: usize,
+    /// Loops whose bodies are being converted, from the outermost inwards.
+    running_loops: Vec<usize>,
+    /// Nodes of bodies of loops that may still be converted.
+    repeated_left: usize,
+    /// Loops of which one iteration is counted, for they have more or nobody knows how many.
+    counted_once: Vec<&'a str>,
+    /// Tensors of the sequences among the values.
+    sequences: HashMap<&'a str, Vec<Value<'a>>>,
 }
 
 /// The network of a graph.
@@ -93,22 +106,7 @@ pub(super) fn convert(
         uses: &converter.uses,
         readers: &converter.readers,
     });
-    for (node_idx, node) in graph.nodes.iter().enumerate() {
-        if patterns.is_part(node_idx) || !converter.is_counted(node.body)? {
-            continue;
-        }
-        converter.check_outputs(node, node_idx)?;
-        match patterns.whole(node_idx) {
-            Some((kind, value)) => converter.pattern(node, kind, value),
-            None if node.branch_idx.is_some() => converter.join(node)?,
-            None => {
-                converter.check_inputs(node, node_idx)?;
-                converter.node(node);
-            }
-        }
-        converter.define_other_outputs(node);
-        converter.check_operators()?;
-    }
+    converter.run(&patterns, 0..graph.nodes.len())?;
     converter.finish(inputs, file_bytes)
 }
 
@@ -129,8 +127,9 @@ impl<'a> Converter<'a> {
                 readers.entry(name).or_default().push(node_idx);
             }
         }
-        for output in &graph.outputs {
-            let n = uses.entry(output.name).or_default();
+        let outputs = graph.outputs.iter().map(|output| output.name);
+        for name in outputs.chain(loops::further_uses(graph)) {
+            let n = uses.entry(name).or_default();
             *n = n.saturating_add(1);
         }
         Self {
@@ -159,9 +158,41 @@ impl<'a> Converter<'a> {
                 .map(|info| (info.name, info))
                 .collect(),
             shapeless: Vec::new(),
+            sized_by_values: Vec::new(),
             counted_sides: vec![None; graph.branches.len()],
             n_assumed_sides: 0,
+            running_loops: Vec::new(),
+            repeated_left: MAX_REPEATED_NODES.min(max_operators / 2),
+            counted_once: Vec::new(),
+            sequences: HashMap::new(),
         }
+    }
+
+    /// Converts the nodes in this part of [`Graph::nodes`] that count.
+    fn run(&mut self, patterns: &Patterns<'a>, nodes: Range<usize>) -> Result<(), ParseError> {
+        let graph = self.graph;
+        let numbered = graph.nodes.iter().enumerate();
+        for (node_idx, node) in numbered.take(nodes.end).skip(nodes.start) {
+            if patterns.is_part(node_idx) || !self.is_counted(node.body)? {
+                continue;
+            }
+            self.check_outputs(node, node_idx)?;
+            match (patterns.whole(node_idx), node.bodies) {
+                (Some((kind, value)), _) => self.pattern(node, kind, value),
+                (None, Some(Bodies::Branches(branch_idx))) => self.join(node, branch_idx)?,
+                (None, Some(Bodies::Loop(loop_idx))) => {
+                    self.check_inputs(node, node_idx)?;
+                    self.repeat(patterns, node, loop_idx)?;
+                }
+                (None, None) => {
+                    self.check_inputs(node, node_idx)?;
+                    self.node(node);
+                }
+            }
+            self.define_other_outputs(node);
+            self.check_operators()?;
+        }
+        Ok(())
     }
 
     fn define_initializers(&mut self) -> Result<(), ParseError> {
@@ -423,9 +454,10 @@ impl<'a> Converter<'a> {
     }
 
     /// Converts one node. It keeps its ONNX name if TFLite has no counterpart, or if its operands contradict each
-    /// other.
+    /// other. Where sizes are the largest possible ones, their contradictions say nothing about the file.
     fn node(&mut self, node: &'a Node<'a>) {
-        if let Some(why) = self.contradiction(node) {
+        let contradiction = self.contradiction(node);
+        if let Some(why) = contradiction.filter(|_| self.sized_by_values.is_empty()) {
             self.unknown_operator(node, Some(why));
         } else if self.fold(node).is_none() && self.known_operator(node).is_none() {
             self.unknown_operator(node, None);
@@ -442,6 +474,7 @@ impl<'a> Converter<'a> {
             .or_else(|| self.convolution(node))
             .or_else(|| self.matrix(node))
             .or_else(|| self.layout(node))
+            .or_else(|| self.sequence(node))
             .or_else(|| self.normalization(node))
             .or_else(|| self.quantized(node))
     }

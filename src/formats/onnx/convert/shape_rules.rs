@@ -70,6 +70,9 @@ const CONTRIB_ELEMENTWISE: &[&str] = &[
     "SkipSimplifiedLayerNormalization",
 ];
 
+/// Operators of ONNX whose results have as many entries as the values of their inputs decide.
+const SIZED_BY_VALUES: &[&str] = &["Compress", "NonMaxSuppression", "NonZero", "Unique"];
+
 /// Operators whose multiply-accumulates, if they have any, this reader cannot count.
 const UNCOUNTED: &[&str] = &[
     "CausalConvWithState",
@@ -88,8 +91,13 @@ const UNCOUNTED: &[&str] = &[
 ];
 
 impl<'a> Converter<'a> {
-    /// Shape of one of a node's results; `None` if there is no rule, or if it depends on values that are known only at
-    /// inference.
+    /// Whether only values that are known at inference decide how many entries a node's results have.
+    pub(super) fn is_sized_by_values(node: &Node) -> bool {
+        matches!(node.text.domain, "" | "ai.onnx") && SIZED_BY_VALUES.contains(&node.text.op_type)
+    }
+
+    /// Shape of one of a node's results, for [`SIZED_BY_VALUES`] the largest that it can have; `None` if there is no
+    /// rule, or if the shape depends on values in another way.
     pub(super) fn inferred(&self, node: &Node<'a>, place: usize) -> Option<Vec<i64>> {
         match node.text.domain {
             "" | "ai.onnx" => self.of_onnx(node, place),
@@ -104,6 +112,7 @@ impl<'a> Converter<'a> {
             ("Attention", _) => self.attention_shape(node, place),
             // Indices of the largest values beside them.
             ("AveragePool" | "LpPool" | "MaxPool", 0 | 1) => self.pooled(node),
+            ("Unique", _) => self.most_unique(node, place),
             (_, 1..) => None,
             ("Conv" | "ConvInteger" | "DeformConv", _) => self.convolved(node, 1),
             ("QLinearConv", _) => self.convolved(node, 3),
@@ -240,6 +249,32 @@ impl<'a> Converter<'a> {
                 let from = batch.checked_add(usize::try_from(depth).ok()?)?;
                 Some(front.iter().chain(shape.get(from..)?).copied().collect())
             }
+            // One column of indices for each value.
+            "NonZero" => Some(vec![i64::try_from(shape.len()).ok()?, product(&shape)?]),
+            "Compress" => {
+                let n_conditions = *self.shape_of(node, 1)?.first()?;
+                let Some(along) = node.integer("axis") else {
+                    return Some(vec![product(&shape)?.min(n_conditions)]);
+                };
+                let mut shape = shape;
+                let along = axis(along, shape.len())?;
+                let side = shape.get_mut(along)?;
+                *side = n_conditions.min(*side);
+                Some(shape)
+            }
+            // Boxes `[batch, boxes, 4]` and scores `[batch, classes, boxes]`; of each selected box, its three indices.
+            "NonMaxSuppression" => {
+                let &[batch, classes, boxes] = self.shape(node, 1)? else {
+                    return None;
+                };
+                let of_class = match node.inputs.get(2).is_some_and(|name| !name.is_empty()) {
+                    true => self
+                        .whole_of(node, 2)
+                        .map_or(boxes, |most| most.clamp(0, boxes)),
+                    false => 0,
+                };
+                Some(vec![product(&[batch, classes, of_class])?, 3])
+            }
             "OneHot" => {
                 let depth = self.whole_of(node, 1)?;
                 let rank = shape.len().checked_add(1)?;
@@ -273,6 +308,17 @@ impl<'a> Converter<'a> {
             "BitCast" => Some(shape),
             "Det" => Some(shape.get(..shape.len().checked_sub(2)?)?.to_vec()),
             _ => None,
+        }
+    }
+
+    /// The different values or slices, which are all of them at most; then, for each of these, where it occurs first,
+    /// for each value of the input, which one it is, and how often each occurs.
+    fn most_unique(&self, node: &Node<'a>, place: usize) -> Option<Vec<i64>> {
+        let shape = self.shape_of(node, 0)?;
+        match (node.integer("axis"), place) {
+            (Some(_), 0) => Some(shape),
+            (Some(along), _) => Some(vec![*shape.get(axis(along, shape.len())?)?]),
+            (None, _) => Some(vec![product(&shape)?]),
         }
     }
 

@@ -35,6 +35,9 @@ impl<'a> Converter<'a> {
         let mut outputs = Vec::with_capacity(node.outputs.len());
         for (place, &output) in node.outputs.iter().enumerate() {
             let (of_type, shape) = self.told(node, place, output);
+            if place == 0 && shape.is_some() && Self::is_sized_by_values(node) {
+                self.sized_by_values.push(node.text.op_type);
+            }
             let rank = shape.as_ref().map_or(0, Vec::len);
             let known = shape.and_then(|shape| {
                 Some((
@@ -120,6 +123,10 @@ impl<'a> Converter<'a> {
                 .map(size)
                 .collect::<Option<Vec<i64>>>()
         };
-        (of_type, self.inferred(node, place).or_else(sizes))
+        let shape = match Self::is_sized_by_values(node) {
+            true => sizes().or_else(|| self.inferred(node, place)),
+            false => self.inferred(node, place).or_else(sizes),
+        };
+        (of_type, shape)
     }
 }
