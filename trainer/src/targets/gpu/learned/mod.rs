@@ -41,9 +41,12 @@ pub struct CompareGpuArgs {
     /// Folds of each split: so many trainings of each network.
     #[arg(long, default_value_t = 3)]
     pub folds: usize,
-    /// Ways to cut the folds, each with random weights of its own.
+    /// Random weights to start from, each with a way of its own to cut the folds.
     #[arg(long, default_value_t = 1)]
     pub seeds: u64,
+    /// Cut the folds in this one way for all random weights.
+    #[arg(long)]
+    pub split_seed: Option<u64>,
     /// Networks to train; all of them where none is named.
     #[arg(long, value_delimiter = ',')]
     pub methods: Vec<String>,
@@ -70,16 +73,25 @@ pub fn run(args: &CompareGpuArgs) -> Result<()> {
     let mut rows = Vec::new();
     for seed in 0..args.seeds {
         for split in [Split::Models, Split::Families] {
-            let folds = problem.folds(split, args.folds, seed);
+            let folds = args.folds(&problem, split, seed);
             for method in METHODS.iter().filter(|method| args.wants(method)) {
                 rows.extend(trained_on_all(args, &problem, method, &folds)?);
             }
         }
     }
-    table::print(&problem, &rows, args.folds, args.seeds)
+    table::print(&problem, &rows, args)
 }
 
 impl CompareGpuArgs {
+    /// The folds for a seed of the weights.
+    fn folds(&self, problem: &Problem, split: Split, seed: u64) -> Folds {
+        let split_seed = self.split_seed.unwrap_or(seed);
+        Folds {
+            seed,
+            ..problem.folds(split, self.folds, split_seed)
+        }
+    }
+
     fn wants(&self, method: &Method) -> bool {
         self.methods.is_empty() || self.methods.iter().any(|id| id == method.id)
     }
@@ -119,8 +131,12 @@ impl Training<'_> {
         let outputs: Vec<String> = self.outputs.iter().map(usize::to_string).collect();
         let (method, seed, fold) = (self.method.id, self.folds.seed, self.fold);
         let n_folds = self.folds.n;
+        let split_seed = match self.folds.split_seed {
+            same if same == seed => String::new(),
+            other => format!("-split{other}"),
+        };
         format!(
-            "{method}-{}-{split}-seed{seed}-fold{fold}of{n_folds}",
+            "{method}-{}-{split}-seed{seed}{split_seed}-fold{fold}of{n_folds}",
             outputs.join("")
         )
     }

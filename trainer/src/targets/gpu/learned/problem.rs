@@ -50,6 +50,9 @@ pub struct Problem<'n> {
 /// By case, the fold that leaves it out.
 pub struct Folds {
     pub split: Split,
+    /// Of the folds, and of the networks that stop the training.
+    pub split_seed: u64,
+    /// Of the weights.
     pub seed: u64,
     pub n: usize,
     pub of_case: Vec<usize>,
@@ -83,9 +86,11 @@ impl<'n> Problem<'n> {
         Ok(Self { cases, samples })
     }
 
+    /// Folds with one seed for everything.
     pub fn folds(&self, split: Split, n: usize, seed: u64) -> Folds {
         Folds {
             split,
+            split_seed: seed,
             seed,
             n,
             of_case: folds_of(&self.groups(split), n, seed),
@@ -106,7 +111,7 @@ impl<'n> Problem<'n> {
         let stops = folds_of(
             &self.groups(folds.split),
             N_VALIDATION,
-            folds.seed + VALIDATION_SEED,
+            folds.split_seed + VALIDATION_SEED,
         );
         let graphs: Vec<(Features, Labels)> = self
             .cases

@@ -6,6 +6,7 @@ use anyhow::Result;
 use litecast::targets::gpu::bundle::{Errors, position};
 use litecast::targets::gpu::costs::{Amounts, N_COSTS};
 
+use super::CompareGpuArgs;
 use super::methods::{METHODS, Method};
 use super::problem::{Folds, OUTPUTS, Problem};
 use super::trained::Trained;
@@ -31,11 +32,11 @@ struct Row {
 pub fn print(
     problem: &Problem,
     trainings: &[(&'static Method, Split, u64, Trained)],
-    n_folds: usize,
-    n_seeds: u64,
+    args: &CompareGpuArgs,
 ) -> Result<()> {
     println!(
-        "| RTX 3090 | split, {n_folds} folds | method | made from | mean % | median % | 95th percentile % |"
+        "| RTX 3090 | split, {} folds | method | made from | mean % | median % | 95th percentile % |",
+        args.folds
     );
     println!("|---|---|---|---|---:|---:|---:|");
     for (output, name) in OUTPUTS.iter().enumerate() {
@@ -46,8 +47,8 @@ pub fn print(
         let variances = chosen_variances(&samples);
         for split in [Split::Models, Split::Families] {
             let mut rows: Vec<Row> = Vec::new();
-            for seed in 0..n_seeds {
-                let folds = problem.folds(split, n_folds, seed);
+            for seed in 0..args.seeds {
+                let folds = args.folds(problem, split, seed);
                 let of_seed = of_one_seed(problem, &samples, trainings, output, &folds, variances)?;
                 for (method, made_from, errors) in of_seed {
                     match rows.iter_mut().find(|row| row.method == method) {
