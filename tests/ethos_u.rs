@@ -1,18 +1,24 @@
 //! Configurations of the Ethos-U that a command line chooses.
 
+use std::fs;
+use std::path::Path;
 use std::process::Command;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const FILE: &str = "www/examples/cnn-kws-s7-i43.tflite";
 
 /// The results of the only report, by metric.
 fn predict(options: &[&str]) -> impl Fn(&str) -> Value + use<> {
+    predict_file(options, Path::new(FILE))
+}
+
+fn predict_file(options: &[&str], file: &Path) -> impl Fn(&str) -> Value + use<> {
     let output = Command::new(env!("CARGO_BIN_EXE_litecast"))
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .args(["predict", "--json"])
         .args(options)
-        .arg(FILE)
+        .arg(file)
         .output()
         .expect("the command runs");
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -43,6 +49,112 @@ fn a_measured_board_has_a_latency_of_its_own() {
             Value::Null,
             "{options:?}"
         );
+    }
+}
+
+/// Two convolutions with an operator between them that no Ethos-U runs.
+fn with_floor_between() -> Value {
+    let map = |name: &str| json!({ "name": name, "shape": [1, 32, 32, 16], "type": "int8" });
+    let weights = |name: &str| json!({ "name": name, "shape": [16, 3, 3, 16], "type": "int8", "constant": true });
+    let bias =
+        |name: &str| json!({ "name": name, "shape": [16], "type": "int32", "constant": true });
+    let floats = |name: &str| json!({ "name": name, "shape": [1, 32, 32, 16], "type": "float32" });
+    let convolution = |from: &str, to: &str, n: &str| {
+        json!({
+            "kind": "CONV_2D",
+            "inputs": [from, format!("w{n}"), format!("b{n}")],
+            "outputs": [to],
+            "attributes": { "padding": "SAME" }
+        })
+    };
+    let alone = |kind: &str, from: &str, to: &str| json!({ "kind": kind, "inputs": [from], "outputs": [to] });
+    json!({
+        "format": "litecast-graph",
+        "version": 1,
+        "inputs": ["x"],
+        "outputs": ["y"],
+        "tensors": [
+            map("x"), weights("w1"), bias("b1"), map("a"), floats("b"), floats("c"), map("d"),
+            weights("w2"), bias("b2"), map("y")
+        ],
+        "operators": [
+            convolution("x", "a", "1"),
+            alone("DEQUANTIZE", "a", "b"),
+            alone("FLOOR", "b", "c"),
+            alone("QUANTIZE", "c", "d"),
+            convolution("d", "y", "2")
+        ]
+    })
+}
+
+/// A network in three parts: the accelerator's, the processor's and the accelerator's again.
+#[test]
+fn what_stays_on_the_cpu_is_part_of_the_end_to_end_latency() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("parts.json");
+    fs::write(&file, with_floor_between().to_string()).unwrap();
+    let value = |result: &Value, field: &str| result[field].as_f64().expect("a number");
+    let parts = |options: &[&str]| {
+        let of = predict_file(options, &file);
+        let [npu, both] = ["latency", "end_to_end_latency"].map(&of);
+        let operators: Vec<f64> = (both["operators"].as_array().expect("parts").iter())
+            .map(|ms| ms.as_f64().expect("a number"))
+            .collect();
+        let sum: f64 = operators.iter().sum();
+        println!("{options:?}: {npu} {both}");
+        assert!((sum / value(&both, "value") - 1.0).abs() < 1e-9);
+        assert!(
+            value(&both, "lo") < value(&both, "value")
+                && value(&both, "value") < value(&both, "hi")
+        );
+        assert_eq!(both["provenance"]["kind"], "modelled");
+        let on_host: f64 = operators[1..4].iter().sum();
+        assert!((value(&npu, "value") + on_host - value(&both, "value")).abs() < 1e-9);
+        on_host
+    };
+    let usual = parts(&["--target", "ethos-u55-128"]);
+    let slow = parts(&["--target", "ethos-u55-128", "--host", "cortex-m0plus-tflm"]);
+    let fast = parts(&["--target", "ethos-u55-128", "--host", "cortex-a76-rpi5"]);
+    assert!(fast < usual && usual < slow, "{fast} {usual} {slow}");
+    // The processor's estimate of the same operators.
+    let of_host = predict_file(&["--target", "cortex-a76-rpi5"], &file)("latency");
+    let same: f64 = (1..4)
+        .map(|at| of_host["operators"][at].as_f64().unwrap())
+        .sum();
+    println!("{fast} ms beside the accelerator, {same} ms of the whole network");
+    assert!((fast / same - 1.0).abs() < 0.2);
+    // On the board where networks were measured, one latency has all parts.
+    let board = predict_file(&["--board", "imx93"], &file);
+    assert_eq!(board("end_to_end_latency"), Value::Null);
+    let [npu, all] = ["latency", "board_latency"].map(&board);
+    assert!(value(&all, "value") > value(&npu, "value"));
+    // A network that the accelerator runs alone has no such latency.
+    assert_eq!(
+        predict(&["--target", "ethos-u55-128"])("end_to_end_latency"),
+        Value::Null
+    );
+}
+
+#[test]
+fn hosts_are_processors_beside_an_ethos_u() {
+    let error = |options: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_litecast"))
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .args(["predict", FILE])
+            .args(options)
+            .output()
+            .expect("the command runs");
+        assert_eq!(output.status.code(), Some(2), "{options:?}");
+        String::from_utf8(output.stderr).expect("text")
+    };
+    let unknown = error(&["--target", "ethos-u55-128", "--host", "stm32n6"]);
+    assert!(unknown.contains("cortex-m33-tflm"), "{unknown}");
+    for options in [
+        &["--host", "cortex-m33-tflm"][..],
+        &["--target", "cortex-a76-rpi5", "--host", "cortex-m33-tflm"],
+    ] {
+        let text = error(options);
+        assert!(text.contains("host"), "{options:?}: {text}");
     }
 }
 

@@ -23,6 +23,7 @@ class TargetChoice(TypedDict, total=False):
     vela_ini: str
     clock_mhz: float
     off_chip_bytes_per_s: float
+    host: str
     name: str
     device: str
 

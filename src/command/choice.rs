@@ -26,6 +26,9 @@ pub struct TargetArgs {
     pub gpu: bool,
     #[command(flatten)]
     pub npu: NpuArgs,
+    /// Processor that runs what the chosen Ethos-Us leave to it, for example cortex-a53-imx8mp or cortex-m33-tflm.
+    #[arg(long, value_name = "ID")]
+    pub host: Option<String>,
     /// Clock of the chosen microcontrollers and Ethos-Us, instead of their default.
     #[arg(long = "clock", value_name = "MHZ", requires = "targets")]
     pub clock_mhz: Option<f64>,
@@ -131,10 +134,16 @@ impl TargetArgs {
             return Err(format!("{option}: {example}").into());
         }
         if self.targets.is_empty() && self.boards.is_empty() && !self.gpu {
+            if self.host.is_some() {
+                let example =
+                    format!("expected --target or --board with an Ethos-U, for example {EXAMPLE}");
+                return Err(format!("--host: {example}").into());
+            }
             return Ok(None);
         }
         let options = Choice {
             clock_mhz: self.clock_mhz,
+            host: self.host.clone(),
             ..self.npu.choice()?
         };
         let mut chosen = Chosen::new();
@@ -147,6 +156,7 @@ impl TargetArgs {
         for id in &self.boards {
             let board = Choice {
                 board: Some(id.clone()),
+                host: self.host.clone(),
                 ..Choice::default()
             };
             chosen.push(board.target()?);
@@ -161,7 +171,8 @@ impl TargetArgs {
         let gpu = self.gpu.then(|| "--gpu".to_owned());
         let clock = self.clock_mhz.iter();
         let clock = clock.map(|clock_mhz| format!("--clock={clock_mhz}"));
-        (targets.chain(boards).chain(gpu))
+        let host = self.host.as_ref().map(|id| format!("--host={id}"));
+        (targets.chain(boards).chain(gpu).chain(host))
             .chain(self.npu.arguments())
             .chain(clock)
             .collect()

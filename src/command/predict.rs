@@ -63,8 +63,9 @@ fn overview(document: &Document, width: usize) -> String {
         .optional_text("basis");
     for target in document.targets() {
         let estimate = |metric: &str| document.result(target, metric)?.estimate();
-        // A user who chooses a board wants the latency on it; the compiler's latency is among the details.
-        let latency = estimate("board_latency").or_else(|| estimate("latency"));
+        // Users want the latency of an inference; that of the accelerator alone is among the details.
+        let of_inference = estimate("board_latency").or_else(|| estimate("end_to_end_latency"));
+        let latency = of_inference.or_else(|| estimate("latency"));
         let memory = words::MEMORY_METRICS
             .iter()
             .find_map(|metric| estimate(metric));

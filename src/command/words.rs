@@ -3,9 +3,10 @@
 use super::document::Provenance;
 
 /// Order of metrics, with those that decisions depend on first; metrics that are not named here follow.
-const METRIC_ORDER: [&str; 14] = [
+const METRIC_ORDER: [&str; 15] = [
     "latency",
     "board_latency",
+    "end_to_end_latency",
     "throughput",
     "training_step",
     "energy",
@@ -26,6 +27,7 @@ pub const MEMORY_METRICS: [&str; 3] = ["sram_peak", "arena", "activation_ram"];
 pub fn metric(id: &str) -> &str {
     match id {
         "board_latency" => "latency on the board",
+        "end_to_end_latency" => "latency with the CPU",
         "sram_peak" => "SRAM peak",
         "offchip_traffic" => "off-chip traffic",
         "sram_traffic" => "SRAM traffic",

@@ -295,7 +295,7 @@ fn cpu_fallback(
             severity: Severity::Warning,
             code: "cpu-fallback",
             message: format!(
-                "on {}, {stay} on the CPU, whose time is not in the estimate: {}",
+                "on {}, {stay} on the CPU, whose time the accelerator's latency leaves out: {}",
                 targets.join(" and "),
                 some_of(kinds, ", ")
             ),

@@ -6,8 +6,9 @@ use serde::Deserialize;
 
 use super::boards::{self, BoardError};
 use super::ethos_u::configuration::{
-    Configuration, IniError, MemoryArea, Product, Strategy, VelaIni,
+    Configuration, Family, IniError, MemoryArea, Product, Strategy, VelaIni,
 };
+use super::host::Host;
 use super::{
     Network, PeakRates, Target, TargetEstimate, TargetInfo, UnsupportedOperator, cortex_m, ethos_u,
     gpu, registered, registry,
@@ -53,6 +54,9 @@ pub struct Choice {
     /// has it.
     #[serde(default)]
     pub off_chip_bytes_per_s: Option<f64>,
+    /// Processor that runs what an Ethos-U leaves to it, by its id among the hosts of [`Host::ids`].
+    #[serde(default)]
+    pub host: Option<String>,
     /// Id that the report has for it, instead of its own.
     #[serde(default)]
     pub name: Option<String>,
@@ -77,6 +81,12 @@ pub enum ChoiceError {
     /// No board has this id.
     #[error("board {found}: expected one of {}", known_boards().join(", "))]
     UnknownBoard {
+        /// As it was asked for.
+        found: String,
+    },
+    /// No processor that can stand beside an accelerator has this id.
+    #[error("host {found}: expected one of {}", Host::ids().collect::<Vec<_>>().join(", "))]
+    UnknownHost {
         /// As it was asked for.
         found: String,
     },
@@ -133,6 +143,7 @@ impl ChoiceError {
             | Self::Bandwidth { .. } => "wrong-argument",
             Self::UnknownTarget { .. } => "unknown-target",
             Self::UnknownBoard { .. } => "unknown-board",
+            Self::UnknownHost { .. } => "unknown-host",
             Self::Configuration { .. } | Self::Board(_) => "configuration",
         }
     }
@@ -170,7 +181,9 @@ impl Choice {
         gpus: Option<&Arc<gpu::Bundle>>,
     ) -> Result<Box<dyn Target>, ChoiceError> {
         if let Some(product) = Product::by_name(id) {
-            return Ok(ethos_u::target(self.npu_configuration(product)?));
+            let configuration = self.npu_configuration(product)?;
+            let host = self.host_beside(product.family(), None)?;
+            return Ok(ethos_u::target_beside(configuration, host));
         }
         self.check_rates(id)?;
         self.refuse_options_of_npus(id)?;
@@ -197,10 +210,25 @@ impl Choice {
         let board = boards::by_id(id).ok_or_else(|| ChoiceError::UnknownBoard { found: id.into() });
         let board = board?;
         if board.ethos_u.is_some() {
-            return Ok(ethos_u::target(self.adjusted(board.npu_configuration()?)));
+            let configuration = self.adjusted(board.npu_configuration()?);
+            let host = self.host_beside(configuration.product.family(), board.clock_mhz)?;
+            return Ok(ethos_u::target_beside(configuration, host));
         }
         self.refuse_memories(id)?;
         Ok(board.target_at(self.clock_mhz)?)
+    }
+
+    /// The chosen host, or the usual one of these accelerators; a microcontroller at its board's clock, if that is known.
+    fn host_beside(
+        &self,
+        family: Family,
+        clock_mhz: Option<f64>,
+    ) -> Result<Option<Host>, ChoiceError> {
+        let Some(id) = &self.host else {
+            return Ok(Host::of_ethos_u(family, clock_mhz));
+        };
+        let found = || ChoiceError::UnknownHost { found: id.clone() };
+        Host::by_id(id, clock_mhz).map(Some).ok_or_else(found)
     }
 
     /// The configuration with the chosen clock and memories.
@@ -252,6 +280,7 @@ impl Choice {
     fn refuse_memories(&self, id: &str) -> Result<(), ChoiceError> {
         let is_given = self.arena_cache_bytes.is_some();
         self.refuse(id, is_given, "arena_cache_bytes", "Ethos-U accelerators")?;
+        self.refuse(id, self.host.is_some(), "host", "Ethos-U accelerators")?;
         self.refuse(
             id,
             self.optimise.is_some(),

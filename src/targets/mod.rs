@@ -11,6 +11,7 @@ mod countable;
 pub mod edge_tpu;
 pub mod ethos_u;
 pub mod gpu;
+pub mod host;
 pub mod measured_range;
 mod on_board;
 mod outcome;

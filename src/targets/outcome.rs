@@ -13,9 +13,12 @@ use crate::provenance::Provenance;
 pub enum Metric {
     /// Of one inference, in ms.
     Latency,
-    /// Of one inference on a board whose networks were measured, in ms: what a compiler estimates and what
-    /// the board takes beyond it.
+    /// Of one inference on a board whose networks were measured, in ms: what a compiler estimates, what the board takes
+    /// beyond it, and the operators that run on its processor.
     BoardLatency,
+    /// Of one inference on an accelerator that leaves operators to the processor beside it, in ms: both parts, and the
+    /// starts of the accelerator between them.
+    EndToEndLatency,
     /// Of one inference, in mJ.
     Energy,
     /// Most bytes in SRAM at a time.
@@ -48,6 +51,7 @@ impl Metric {
         match self {
             Self::Latency => "latency",
             Self::BoardLatency => "board_latency",
+            Self::EndToEndLatency => "end_to_end_latency",
             Self::Energy => "energy",
             Self::SramPeak => "sram_peak",
             Self::OffchipTraffic => "offchip_traffic",
@@ -66,7 +70,7 @@ impl Metric {
     /// Unit of every value of this metric.
     pub fn unit(self) -> &'static str {
         match self {
-            Self::Latency | Self::BoardLatency | Self::TrainingStep => "ms",
+            Self::Latency | Self::BoardLatency | Self::EndToEndLatency | Self::TrainingStep => "ms",
             Self::Throughput => "inferences/s",
             Self::SmUtilization => "%",
             Self::Energy => "mJ",
@@ -82,9 +86,10 @@ impl Metric {
     }
 
     /// Every metric.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Latency,
         Self::BoardLatency,
+        Self::EndToEndLatency,
         Self::Energy,
         Self::SramPeak,
         Self::OffchipTraffic,

@@ -160,6 +160,12 @@ impl Runtime {
 }
 
 impl Target {
+    /// Whether it can stand beside an accelerator: a core under TensorFlow Lite Micro, whose custom operators call
+    /// accelerators.
+    pub fn is_host(&self) -> bool {
+        self.runtime.starts_with("tflite-micro")
+    }
+
     /// Factor by which the interval of another board with the same core is wider.
     pub fn transfer_factor(&self) -> f64 {
         let transferred = self.transferred_interval_factor;

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::constants::{Constants, Target};
+use super::constants::{Constants, Runtime, Target};
 use super::operator_counts::{Kind, OperatorCounts, Program, kind, operator_counts};
-use super::support::{MAX_CLOCK_MHZ, MIN_CLOCK_MHZ, Refusal, check};
+use super::support::{MAX_CLOCK_MHZ, MIN_CLOCK_MHZ, Refusal, check, multiplies, other_numbers};
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
 
@@ -80,6 +80,28 @@ pub fn latencies(graph: &Graph, analysis: &Analysis) -> HashMap<&'static str, La
     targets.filter_map(of_target).collect()
 }
 
+/// Latency of some nodes, given by index, of a network whose other nodes run elsewhere. Products of other numbers than
+/// int8 count as unmeasured. `None` if the target's runtime was never measured.
+pub fn latency_of_nodes(
+    graph: &Graph,
+    analysis: &Analysis,
+    target: &Target,
+    clock_mhz: f64,
+    nodes: &[usize],
+) -> Option<Latency> {
+    let runtime = Constants::shipped().runtime(target)?;
+    let all = operator_counts(graph, analysis, &target.program);
+    let is_other = |idx: usize| {
+        let node = graph.nodes.get(idx);
+        node.is_some_and(|node| multiplies(node) && other_numbers(graph, node).is_some())
+    };
+    let counted = nodes.iter().filter_map(|&idx| {
+        let counts = all.get(idx)?;
+        Some((counts, is_unmeasured(runtime, counts) || is_other(idx)))
+    });
+    Some(sum(counted, runtime, target, clock_mhz))
+}
+
 /// Latency from the counts of operators.
 fn latency_of(
     operators: &[OperatorCounts],
@@ -88,33 +110,50 @@ fn latency_of(
 ) -> Result<Latency, Refusal> {
     let constants = Constants::shipped();
     let runtime = constants.runtime(target).ok_or(Refusal::NoOperators)?;
-    let ms =
-        |counts: &OperatorCounts| runtime.cycles(counts) * target.cycles_factor / (1e3 * clock_mhz);
-    let operators_ms: Vec<f64> = operators.iter().map(ms).collect();
-    let is_unmeasured = |counts: &&OperatorCounts| {
-        !runtime.operators.contains(counts.operator.name()) && kind(counts.operator) != Kind::Free
-    };
-    let unmeasured_ms: f64 = operators.iter().filter(is_unmeasured).map(ms).sum();
-    let value_ms: f64 = operators_ms.iter().sum();
-    if value_ms <= 0.0 {
-        return Err(Refusal::NothingCounted {
+    let counted = operators
+        .iter()
+        .map(|counts| (counts, is_unmeasured(runtime, counts)));
+    let latency = sum(counted, runtime, target, clock_mhz);
+    match latency.value_ms > 0.0 {
+        true => Ok(latency),
+        false => Err(Refusal::NothingCounted {
             of: operators.len(),
-        });
+        }),
     }
-    let measured_ms = value_ms - unmeasured_ms;
+}
+
+fn is_unmeasured(runtime: &Runtime, counts: &OperatorCounts) -> bool {
+    !runtime.operators.contains(counts.operator.name()) && kind(counts.operator) != Kind::Free
+}
+
+/// The sum over operators, each with whether it was never measured.
+fn sum<'c>(
+    operators: impl Iterator<Item = (&'c OperatorCounts, bool)>,
+    runtime: &Runtime,
+    target: &Target,
+    clock_mhz: f64,
+) -> Latency {
+    let (mut operators_ms, mut unmeasured) = (Vec::new(), BTreeSet::new());
+    let [mut measured_ms, mut unmeasured_ms] = [0.0, 0.0];
+    for (counts, is_unmeasured) in operators {
+        let ms = runtime.cycles(counts) * target.cycles_factor / (1e3 * clock_mhz);
+        operators_ms.push(ms);
+        if is_unmeasured {
+            unmeasured_ms += ms;
+            unmeasured.insert(counts.operator.name().to_owned());
+        } else {
+            measured_ms += ms;
+        }
+    }
     let factor = target.interval_factor;
-    Ok(Latency {
+    Latency {
         clock_mhz,
-        value_ms,
+        value_ms: operators_ms.iter().sum(),
         lo_ms: (measured_ms + unmeasured_ms / UNMEASURED_FACTOR) / factor,
         hi_ms: (measured_ms + unmeasured_ms * UNMEASURED_FACTOR) * factor,
         operators_ms,
-        unmeasured: operators
-            .iter()
-            .filter(is_unmeasured)
-            .map(|counts| counts.operator.name().to_owned())
-            .collect(),
-    })
+        unmeasured,
+    }
 }
 
 fn checked_clock(target: &Target, asked_mhz: Option<f64>) -> Result<f64, Refusal> {

@@ -13,7 +13,7 @@ mod target;
 
 pub use self::activation_ram::{ActivationRam, StDevice, StRelease, StTool, activation_ram_bytes};
 pub use self::constants::{Constants, CoreConversion, Energy, Errors, Runtime, Target};
-pub use self::estimate::{InferenceEnergy, Latency, energy, latencies, latency};
+pub use self::estimate::{InferenceEnergy, Latency, energy, latencies, latency, latency_of_nodes};
 pub use self::memory::{st_code_flash_bytes, weights_flash_bytes};
 pub use self::operator_counts::{
     Kind, OperatorCounts, Program, Term, kind, largest_working_set_bytes, operator_counts,

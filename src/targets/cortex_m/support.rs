@@ -110,7 +110,7 @@ fn is_unknown(node: &Node) -> bool {
     kind(node.operator.code.kind) == Kind::Unknown
 }
 
-fn multiplies(node: &Node) -> bool {
+pub(super) fn multiplies(node: &Node) -> bool {
     matches!(
         kind(node.operator.code.kind),
         Kind::Convolution | Kind::TransposedConvolution | Kind::Depthwise | Kind::Dense
@@ -118,7 +118,7 @@ fn multiplies(node: &Node) -> bool {
 }
 
 /// The operand types of an operator, if they are not int8 by int8.
-fn other_numbers(graph: &Graph, node: &Node) -> Option<String> {
+pub(super) fn other_numbers(graph: &Graph, node: &Node) -> Option<String> {
     let of = |t: Option<&usize>| t.map(|&t| graph.tensor(t).tensor_type);
     let input = |position: usize| node.operator.inputs.get(position).and_then(Option::as_ref);
     let weights = of(input(1)).unwrap_or(TensorType::Int8);

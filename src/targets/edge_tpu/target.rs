@@ -8,7 +8,7 @@ use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::graph::Graph;
 use crate::learned::manifest::Manifest;
 use crate::provenance::{Provenance, ProvenanceKind, Reference};
-use crate::targets::cortex_a::{self, Board};
+use crate::targets::host::Host;
 use crate::targets::{
     MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target,
     TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, compiled_by_vela,
@@ -109,7 +109,9 @@ fn latency(network: &Network, mapping: &Mapping) -> (Outcome, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
     let mut value = on_chip_ms;
     if !left.is_empty() {
-        let Some((host, on_host)) = on_host(network, &left) else {
+        let host = Host::of_edge_tpu();
+        let on_host = host.and_then(|host| Some((host, host.latency(network, &left)?)));
+        let Some((host, on_host)) = on_host else {
             return (
                 Outcome::unavailable(UnavailableReason::NeverMeasured),
                 Vec::new(),
@@ -123,14 +125,14 @@ fn latency(network: &Network, mapping: &Mapping) -> (Outcome, Vec<Diagnostic>) {
         }
         configuration += &format!(
             "; the rest on the host, {}: {}",
-            host.device,
+            host.device(),
             host.in_words()
         );
         diagnostics.push(partition(
             graph,
             mapping,
             &left,
-            host,
+            &host,
             [on_host.value_ms, value],
         ));
     }
@@ -156,19 +158,6 @@ fn latency(network: &Network, mapping: &Mapping) -> (Outcome, Vec<Diagnostic>) {
     (outcome, diagnostics)
 }
 
-/// The processor of Coral's Dev Board is an i.MX 8M with the same cores as the i.MX 8M Plus, at 1.5 GHz
-/// instead of 1.8.
-const HOST: &str = "cortex-a53-imx8mp";
-
-fn on_host(network: &Network, left: &[usize]) -> Option<(&'static Board, cortex_a::Latency)> {
-    let counts = network.kernel_counts();
-    let counts: Vec<&cortex_a::KernelCounts> =
-        left.iter().filter_map(|&idx| counts.get(idx)).collect();
-    let board = cortex_a::Constants::shipped().board(HOST)?;
-    let n_threads = board.threads(network.n_threads.get());
-    Some((board, cortex_a::latency(board, &counts, n_threads)?))
-}
-
 /// A diagnostic with the bytes that do not fit on the chip and the time that their transfer takes.
 fn streaming(total: &OperatorLoad, ms_per_megabyte: f64, all_ms: f64) -> Diagnostic {
     let mebibytes = |bytes: u64| bytes as f64 / f64::from(1 << 20);
@@ -191,7 +180,7 @@ fn partition(
     graph: &Graph,
     mapping: &Mapping,
     left: &[usize],
-    host: &Board,
+    host: &Host,
     [host_ms, all_ms]: [f64; 2],
 ) -> Diagnostic {
     let n_mapped = graph.nodes.len() - left.len();
@@ -214,7 +203,7 @@ fn partition(
             "the Edge TPU runs {n_mapped} of {} operators ({ends}); the others take {host_ms:.3} of \
              {all_ms:.3} ms on the host, {}",
             graph.nodes.len(),
-            host.device
+            host.device()
         ),
         operator_idx: left.first().map(|&idx| graph.nodes[idx].operator_idx),
     }

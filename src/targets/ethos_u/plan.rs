@@ -18,7 +18,7 @@ use super::layer::Kind;
 use super::lower::lower;
 use super::order::Order;
 use super::plan_cache;
-use super::program::{Alias, Program, WeightSharing};
+use super::program::{Action, Alias, Program, WeightSharing};
 use super::schedule::Schedule;
 use super::scheduled_operation::{Known, MAX_OTHERS, Read, ScheduledOperation};
 use super::scheduling::{SOFTMAX_TABLE_BYTES, schedule, table_bytes};
@@ -57,9 +57,10 @@ impl Plan {
                 differs_from_trained_rules,
                 ..
             } = task.program;
-            let (operators, hit_limit) = within_budget(|| plan_of(task));
+            let ((operators, n_starts), hit_limit) = within_budget(|| plan_of(task));
             Self {
                 operators,
+                n_starts,
                 hit_limit: lowering_hit_limit || hit_limit,
                 differs_from_trained_rules,
             }
@@ -67,7 +68,8 @@ impl Plan {
     }
 }
 
-fn plan_of(mut task: Cow<Task>) -> Vec<PlannedOperator> {
+/// The planned operators, and [`Plan::n_starts`].
+fn plan_of(mut task: Cow<Task>) -> (Vec<PlannedOperator>, usize) {
     let (order, flow) = with_staged_inputs(&mut task);
     let Task {
         accelerator,
@@ -105,7 +107,21 @@ fn plan_of(mut task: Cow<Task>) -> Vec<PlannedOperator> {
     let mut planned = vec![PlannedOperator::default(); *n_nodes];
     add_memory(&mut planned, program, &schedule, &sram_bytes);
     add_costs(&mut planned, accelerator, program, &schedule, &is_in_sram);
-    planned
+    (planned, n_starts(program, &schedule.order))
+}
+
+fn n_starts(program: &Program, order: &Order) -> usize {
+    let actions = (order.operations.iter()).map(|&idx| program.operations[idx].action);
+    let (mut n, mut is_running) = (0, false);
+    for action in actions {
+        match action {
+            Action::Cpu => is_running = false,
+            Action::View => {}
+            _ if is_running => {}
+            _ => (n, is_running) = (n + 1, true),
+        }
+    }
+    n
 }
 
 /// Copies inputs of the graph where that is faster, and returns the order of the program that results.

@@ -10,14 +10,15 @@ use crate::targets::boards;
 /// Made by `litecast-trainer fit-silicon`.
 const SHIPPED: &str = include_str!("silicon.json");
 
-/// Latency measured on a board = `fixed_ms` + `factor` · latency by the compiler's rules.
+/// Latency measured on a board: the NPU takes `factor` · latency by the compiler's rules, but at least `least_ms` each
+/// time that it is started, and the board's processor runs what the NPU leaves to it.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct MeasuredBoard {
     /// Id of the board in `targets::boards`.
     pub board: String,
-    /// Fixed time of an inference of any network: driver, command stream, interrupt.
-    pub fixed_ms: f64,
+    /// Least time between a start of the NPU and its result: driver, command stream, interrupt.
+    pub least_ms: f64,
     /// How much longer the accelerator's work takes than the compiler estimates.
     pub factor: f64,
     /// Errors of each network with constants that are fitted to the others.
@@ -67,9 +68,9 @@ impl MeasuredBoard {
         })
     }
 
-    /// Latency on the board in ms, and the ends of its interval.
-    pub fn latency_ms(&self, by_rules_ms: f64) -> [f64; 3] {
-        let value_ms = self.fixed_ms + self.factor * by_rules_ms;
+    /// What the NPU takes on the board in ms if it is started `n_starts` times, and the ends of the interval.
+    pub fn latency_ms(&self, by_rules_ms: f64, n_starts: usize) -> [f64; 3] {
+        let value_ms = (self.least_ms * n_starts as f64).max(self.factor * by_rules_ms);
         let factor = self.left_out.interval_factor;
         [value_ms, value_ms / factor, value_ms * factor]
     }
@@ -82,10 +83,10 @@ impl MeasuredBoard {
             ratios().fold(0.0, f64::max),
         );
         format!(
-            "Vela's rules times {:.2} and {:.2} ms an inference; {} networks measured on it took {least:.2} to \
-             {most:.2} times Vela's latency; error with each left out: median {:.0} %, worst {:.0} %; {}",
+            "Vela's rules times {:.2}, at least {:.2} ms a start of the NPU; {} networks measured on it took {least:.2} \
+             to {most:.2} times Vela's latency; error with each left out: median {:.0} %, worst {:.0} %; {}",
             self.factor,
-            self.fixed_ms,
+            self.least_ms,
             self.networks.len(),
             self.left_out.median_percent,
             self.left_out.worst_percent,

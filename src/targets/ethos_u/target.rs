@@ -19,6 +19,7 @@ use crate::learned::features::PlannedOperator;
 use crate::learned::manifest::{Manifest, Output};
 use crate::learned::out_of_distribution::Learned;
 use crate::provenance::{Provenance, ProvenanceKind, Reference};
+use crate::targets::host::{Host, HostLatency};
 use crate::targets::{
     MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target,
     TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, compiled_by_vela,
@@ -38,6 +39,8 @@ struct EthosU {
     is_trained: bool,
     /// The board with this configuration, if networks were measured on one.
     measured_board: Option<&'static MeasuredBoard>,
+    /// The processor that runs what the NPU leaves to it.
+    host: Option<Host>,
     /// Errors of each of [`RULE_METRICS`], looked up for the first graph.
     errors: OnceLock<[Option<&'static MetricErrors>; RULE_METRICS.len()]>,
 }
@@ -52,10 +55,17 @@ pub fn targets() -> Vec<Box<dyn Target>> {
         .into()
 }
 
-/// Any configuration as a target, with the accelerator's name as its id.
+/// Any configuration as a target, with the accelerator's name as its id and the usual host.
 pub fn target(configuration: Configuration) -> Box<dyn Target> {
+    let host = Host::of_ethos_u(configuration.product.family(), None);
+    target_beside(configuration, host)
+}
+
+/// [`target`] beside a processor.
+pub fn target_beside(configuration: Configuration, host: Option<Host>) -> Box<dyn Target> {
     let product = configuration.product;
     Box::new(EthosU {
+        host,
         npu: match product.family() {
             Family::U55 | Family::U65 => Npu::EthosU55U65,
             Family::U85 => Npu::EthosU85,
@@ -131,15 +141,20 @@ impl Target for EthosU {
             return TargetEstimate::default();
         }
         let unsupported = self.unsupported(network);
-        let (metrics, diagnostics) = match refusal(network, &unsupported) {
+        let (metrics, diagnostics, n_starts) = match refusal(network, &unsupported) {
             Some(reason) => {
                 let none = |metric| unavailable(metric, &reason);
-                (RULE_METRICS.map(none), Vec::new())
+                (RULE_METRICS.map(none), Vec::new(), 0)
             }
             None => self.estimates(network, !unsupported.is_empty()),
         };
         let mut metrics = Vec::from(metrics);
-        metrics.extend(self.board_latency(&metrics));
+        let with_host = WithHost {
+            network,
+            left: &unsupported,
+            n_starts,
+        };
+        metrics.extend(self.with_host(&metrics, &with_host));
         metrics.extend(self.energy(&metrics, network.analysis));
         TargetEstimate {
             device: self.configuration.product.device(),
@@ -222,12 +237,12 @@ impl EthosU {
     }
 
     /// Estimates by the compiler's rules, corrected by the trained network where the rules have a wide interval and the
-    /// network knows such graphs; and diagnostics.
+    /// network knows such graphs; diagnostics; and how often the NPU is started.
     fn estimates(
         &self,
         network: &Network,
         is_partly_on_cpu: bool,
-    ) -> ([MetricEstimate; 4], Vec<Diagnostic>) {
+    ) -> ([MetricEstimate; 4], Vec<Diagnostic>, usize) {
         let accelerator = Accelerator::of(&self.configuration);
         let totals = Totals::of(&accelerator, network.graph, network.analysis);
         let signals = Signals::of(network.graph, &totals.operators, is_partly_on_cpu);
@@ -252,7 +267,7 @@ impl EthosU {
             metric,
             outcome: self.outcome(metric, &totals, &signals, learned),
         });
-        (estimates, diagnostics)
+        (estimates, diagnostics, totals.n_starts)
     }
 
     fn errors(&self, metric: Metric) -> Option<&'static MetricErrors> {
@@ -325,30 +340,104 @@ impl EthosU {
         })
     }
 
-    /// Latency on the measured board, from the latency by the rules among `metrics`.
-    fn board_latency(&self, metrics: &[MetricEstimate]) -> Option<MetricEstimate> {
-        let board = self.measured_board?;
+    /// Latency on the measured board or, where operators are left to the host, of both together, from the latency by the
+    /// rules among `metrics`. The ends of both intervals are added, which assumes that both errors have the same
+    /// direction.
+    fn with_host(&self, metrics: &[MetricEstimate], with: &WithHost) -> Option<MetricEstimate> {
+        let metric = match self.measured_board {
+            Some(_) => Metric::BoardLatency,
+            None if with.left.is_empty() => return None,
+            None => Metric::EndToEndLatency,
+        };
         let latency = metrics.iter().find(|m| m.metric == Metric::Latency)?;
         let outcome = match &latency.outcome {
-            Outcome::Estimate { value, .. } => {
-                let [value, lo, hi] = board.latency_ms(*value);
-                Outcome::Estimate {
-                    value,
-                    lo: Some(lo),
-                    hi: Some(hi),
-                    unit: Metric::BoardLatency.unit(),
-                    provenance: Provenance::own(ProvenanceKind::Modelled, board.in_words())
-                        .against(Reference::Measured),
-                    expected_error_percent: Some(board.left_out.mean_percent),
-                    operators: None,
-                }
+            Outcome::Estimate {
+                value,
+                lo,
+                hi,
+                operators,
+                ..
+            } => {
+                let by_rules = [*value, lo.unwrap_or(*value), hi.unwrap_or(*value)];
+                self.latency_with_host(by_rules, operators.as_deref(), with)
             }
             refused @ Outcome::Unavailable { .. } => refused.clone(),
         };
-        Some(MetricEstimate {
-            metric: Metric::BoardLatency,
-            outcome,
-        })
+        Some(MetricEstimate { metric, outcome })
+    }
+
+    /// The latency of the NPU's part with `n_starts` starts, whose time is known on no board but the measured ones, and
+    /// what it is made of.
+    fn with_starts(&self, [value, lo, hi]: [f64; 3], n_starts: usize) -> ([f64; 3], String) {
+        let measured = MeasuredBoard::shipped().iter();
+        let most_ms = measured.map(|board| board.least_ms).fold(0.0, f64::max);
+        let words = format!(
+            "the latency by {RULES}, {}; {n_starts} starts of the NPU are in the interval alone, with up to \
+             {most_ms:.2} ms each, the least time of an inference on i.MX 93",
+            self.configuration.in_words(),
+        );
+        ([value, lo, hi + most_ms * n_starts as f64], words)
+    }
+
+    /// From the latency of the NPU's part and the ends of its interval.
+    fn latency_with_host(
+        &self,
+        by_rules: [f64; 3],
+        by_operator: Option<&[f64]>,
+        with: &WithHost,
+    ) -> Outcome {
+        let left: Vec<usize> = with.left.iter().map(|operator| operator.node_idx).collect();
+        let on_host = match left.is_empty() {
+            true => Some(HostLatency::default()),
+            false => (self.host.as_ref()).and_then(|host| host.latency(with.network, &left)),
+        };
+        let Some(on_host) = on_host else {
+            return Outcome::unavailable(UnavailableReason::NeverMeasured);
+        };
+        let ([npu_ms, npu_lo_ms, npu_hi_ms], mut words) = match self.measured_board {
+            Some(board) => (
+                board.latency_ms(by_rules[0], with.n_starts),
+                board.in_words(),
+            ),
+            None => self.with_starts(by_rules, with.n_starts),
+        };
+        if let Some(host) = self.host.filter(|_| !left.is_empty()) {
+            let operators = match left.len() {
+                1 => "1 operator takes".to_owned(),
+                n => format!("{n} operators take"),
+            };
+            words += &format!(
+                "; {operators} {:.3} ms on the host, {}: {}",
+                on_host.value_ms,
+                host.device(),
+                host.in_words()
+            );
+        }
+        let operators = by_operator.map(|parts| {
+            let scale = if by_rules[0] > 0.0 {
+                npu_ms / by_rules[0]
+            } else {
+                1.0
+            };
+            let mut parts: Vec<f64> = parts.iter().map(|ms| scale * ms).collect();
+            for (&idx, ms) in left.iter().zip(&on_host.operators_ms) {
+                if let Some(part) = parts.get_mut(idx) {
+                    *part = *ms;
+                }
+            }
+            parts
+        });
+        Outcome::Estimate {
+            value: npu_ms + on_host.value_ms,
+            lo: Some(npu_lo_ms + on_host.lo_ms),
+            hi: Some(npu_hi_ms + on_host.hi_ms),
+            unit: Metric::EndToEndLatency.unit(),
+            provenance: Provenance::own(ProvenanceKind::Modelled, words)
+                .against(Reference::Measured),
+            expected_error_percent: (self.measured_board.filter(|_| left.is_empty()))
+                .map(|board| board.left_out.mean_percent),
+            operators,
+        }
     }
 
     fn energy(&self, metrics: &[MetricEstimate], analysis: &Analysis) -> Option<MetricEstimate> {
@@ -379,6 +468,13 @@ const RULE_METRICS: [Metric; 4] = [
 const RULES: &str = "rules of ethos-u-vela 5.2.0";
 const RULES_OF: &str = "ethos-u-vela";
 const RULES_VERSION: &str = "5.2.0";
+
+/// What beside the NPU's part an end-to-end latency is made from.
+struct WithHost<'w, 'n> {
+    network: &'w Network<'n>,
+    left: &'w [UnsupportedOperator],
+    n_starts: usize,
+}
 
 /// The trained network's estimate of one metric.
 struct Corrected<'m> {

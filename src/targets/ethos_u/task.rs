@@ -19,6 +19,8 @@ pub struct Task {
 pub struct Plan {
     /// As in [`plan`](super::plan::plan).
     pub operators: Vec<PlannedOperator>,
+    /// Number of times that the CPU starts the NPU: sequences of commands without an operation of the CPU between them.
+    pub n_starts: usize,
     /// Whether a limit left operators or parts unchanged, see [`Program::hit_limit`], or restricted the search to a few
     /// block sizes, see [`within_budget`](super::blocks::within_budget).
     pub hit_limit: bool,

@@ -23,6 +23,8 @@ pub struct Totals {
     /// The same by node of the graph, in cycles and bytes.
     pub operators: Vec<PlannedOperator>,
     /// As of [`Plan`].
+    pub n_starts: usize,
+    /// As of [`Plan`].
     pub hit_limit: bool,
     /// As of [`Plan`].
     pub differs_from_trained_rules: bool,
@@ -95,6 +97,7 @@ impl Totals {
     pub fn of(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Self {
         let Plan {
             mut operators,
+            n_starts,
             hit_limit,
             differs_from_trained_rules,
         } = Plan::of(accelerator, graph, analysis);
@@ -114,6 +117,7 @@ impl Totals {
             offchip_traffic_bytes: sum(|one| one.counted_off_chip_bytes),
             sram_traffic_bytes: sum(|one| one.counted_sram_traffic_bytes),
             operators,
+            n_starts,
             hit_limit,
             differs_from_trained_rules,
         }

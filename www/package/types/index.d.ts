@@ -283,6 +283,8 @@ export interface ChosenTarget {
   clock_mhz?: number | undefined;
   /** Bandwidth of an Ethos-U's memory outside the chip; without it the memory keeps pace with the clock, as Vela has it. */
   off_chip_bytes_per_s?: number | undefined;
+  /** Processor that runs what an Ethos-U leaves to it: a Cortex-A target, or a microcontroller under TensorFlow Lite Micro. */
+  host?: string | undefined;
   /** Id and words that the report has for it, instead of its own. */
   name?: string | undefined;
   device?: string | undefined;
@@ -299,6 +301,7 @@ export interface ChosenBoard {
   arena_cache_bytes?: number | undefined;
   clock_mhz?: number | undefined;
   off_chip_bytes_per_s?: number | undefined;
+  host?: string | undefined;
   name?: string | undefined;
   device?: string | undefined;
 }

@@ -10,7 +10,7 @@ import { PROCESSORS, doubtSentence, doubtWords, familyOf, inMetricOrder, interva
 import { columnMeaning, columnTitle, doubtClass, energyNote, estimateCell, metricColumns } from "./cells.ts";
 import { isWithAnswer, sentence } from "./diagnostics.ts";
 import { fitLines } from "./fit.ts";
-import { partOf } from "../hybrid.ts";
+import { hybridOf, partOf } from "../hybrid.ts";
 import { hybridPart } from "./hybrid.ts";
 import { remarks } from "./remarks.ts";
 import { type Sorting, sortBy, sortHead, sortingAfter } from "./sorting.ts";
@@ -68,7 +68,9 @@ export function groupByTarget(results: readonly Result[]): Map<string, Result[]>
 }
 
 function answerParts(report: Report, opened: Opened, groups: Map<string, Result[]>, target: string, selection: Selection, focus: Focus, more: MoreTargets): HTMLElement[] {
-  const results = inMetricOrder(groups.get(target) ?? []);
+  // Where the reader chooses a processor for the operators that are left to it, that part adds both times up.
+  const has_host = Boolean(hybridOf(report, target)?.host);
+  const results = inMetricOrder(groups.get(target) ?? []).filter(({ metric }) => metric !== "end_to_end_latency" || !has_host);
   const estimates = results.filter(isEstimate);
   const missing = results.filter((result): result is Unavailable => !isEstimate(result));
   const budget = readBudget();

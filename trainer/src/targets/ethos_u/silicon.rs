@@ -7,14 +7,17 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use litecast::formats::tflite;
 use litecast::graph::{self, analysis::analyze};
-use litecast::targets::boards;
 use litecast::targets::ethos_u::accelerator::Accelerator;
+use litecast::targets::ethos_u::configuration::Family;
 use litecast::targets::ethos_u::configuration::{Configuration, VelaIni};
 use litecast::targets::ethos_u::silicon::{LeftOut, MeasuredBoard, MeasuredNetwork};
+use litecast::targets::ethos_u::support::Npu;
 use litecast::targets::ethos_u::totals::Totals;
+use litecast::targets::host::Host;
+use litecast::targets::{Network, boards};
 use serde::Deserialize;
 
-use crate::least_squares::non_negative;
+use crate::least_squares::non_negative_weighted;
 use crate::markdown::{Head, table};
 use crate::metrics::factor_of_groups;
 use crate::spaces::published::{WEIGHT_SEED, network};
@@ -85,12 +88,50 @@ struct Line {
     latency_ms: f64,
 }
 
-/// One network: its name, its measured latency, and the estimates of the rules in each configuration.
+/// One network: its name, its measured latency, and what it is made of.
 struct Sample {
     name: &'static str,
     measured_ms: f64,
+    /// By configuration, the NPU's part by the rules.
     by_rules_ms: Vec<f64>,
+    n_starts: f64,
+    /// Of the operators that the NPU leaves to the board's processor.
+    on_host_ms: f64,
 }
+
+impl Sample {
+    fn parts(&self, configuration_idx: usize) -> Parts {
+        Parts {
+            n_starts: self.n_starts,
+            by_rules_ms: self.by_rules_ms[configuration_idx],
+            on_host_ms: self.on_host_ms,
+            measured_ms: self.measured_ms,
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Parts {
+    n_starts: f64,
+    by_rules_ms: f64,
+    on_host_ms: f64,
+    measured_ms: f64,
+}
+
+impl Parts {
+    /// What the NPU takes of the measured latency.
+    fn npu_ms(&self) -> f64 {
+        (self.measured_ms - self.on_host_ms).max(f64::MIN_POSITIVE)
+    }
+
+    /// With these constants of [`fit`].
+    fn estimate_ms(&self, [least_ms, factor]: [f64; 2]) -> f64 {
+        (least_ms * self.n_starts).max(factor * self.by_rules_ms) + self.on_host_ms
+    }
+}
+
+/// Rounds after which no network of a handful changes sides.
+const MAX_ROUNDS: usize = 20;
 
 pub fn run(args: &FitSiliconArgs) -> Result<()> {
     let board = boards::by_id(BOARD).context("expected the board in the list")?;
@@ -106,16 +147,12 @@ pub fn run(args: &FitSiliconArgs) -> Result<()> {
     }
     let samples = samples(args, &configurations)?;
     for (idx, configuration) in configurations.iter().enumerate() {
-        let pairs: Vec<[f64; 2]> = (samples.iter())
-            .map(|sample| [sample.by_rules_ms[idx], sample.measured_ms])
-            .collect();
-        println!("\n{}\n{}", configuration.in_words(), text(&samples, &pairs));
+        let parts: Vec<Parts> = samples.iter().map(|sample| sample.parts(idx)).collect();
+        println!("\n{}\n{}", configuration.in_words(), text(&samples, &parts));
     }
-    let pairs: Vec<[f64; 2]> = (samples.iter())
-        .map(|sample| [sample.by_rules_ms[0], sample.measured_ms])
-        .collect();
-    let [fixed_ms, factor] = fit(&pairs);
-    let errors = left_out(&pairs);
+    let parts: Vec<Parts> = samples.iter().map(|sample| sample.parts(0)).collect();
+    let [least_ms, factor] = fit(&parts);
+    let errors = left_out(&parts);
     let log_errors: Vec<(f64, &str)> = (errors.iter().zip(&samples))
         .map(|((estimate_ms, measured_ms), sample)| {
             ((estimate_ms / measured_ms).ln().abs(), sample.name)
@@ -132,7 +169,7 @@ pub fn run(args: &FitSiliconArgs) -> Result<()> {
     percents.sort_by(f64::total_cmp);
     let measured = MeasuredBoard {
         board: BOARD.into(),
-        fixed_ms: rounded(fixed_ms),
+        least_ms: rounded(least_ms),
         factor: rounded(factor),
         left_out: LeftOut {
             mean_percent: rounded(percents.iter().sum::<f64>() / percents.len() as f64),
@@ -141,10 +178,10 @@ pub fn run(args: &FitSiliconArgs) -> Result<()> {
             interval_factor,
             n_inside,
         },
-        networks: (samples.iter().zip(&pairs))
-            .map(|(sample, [by_rules_ms, measured_ms])| MeasuredNetwork {
+        networks: (samples.iter().zip(&parts))
+            .map(|(sample, parts)| MeasuredNetwork {
                 name: sample.name.into(),
-                ratio: rounded(measured_ms / by_rules_ms),
+                ratio: rounded(parts.measured_ms / (parts.by_rules_ms + parts.on_host_ms)),
             })
             .collect(),
         source: SOURCE.into(),
@@ -190,13 +227,23 @@ fn samples(args: &FitSiliconArgs, configurations: &[Configuration]) -> Result<Ve
         let model = tflite::parse(&bytes)?;
         let graph = graph::build(&model, 0)?;
         let analysis = analyze(&graph);
-        let by_rules_ms = accelerators
-            .iter()
-            .map(|accelerator| Totals::of(accelerator, &graph, &analysis).latency_ms);
+        let totals: Vec<Totals> = (accelerators.iter())
+            .map(|accelerator| Totals::of(accelerator, &graph, &analysis))
+            .collect();
+        let network = Network::new(&graph, &analysis);
+        let left: Vec<usize> = (network.left_to_cpu(Npu::EthosU55U65).iter())
+            .map(|operator| operator.node_idx)
+            .collect();
+        let host = Host::of_ethos_u(Family::U65, None).context("expected the host's costs")?;
+        let on_host = host.latency(&network, &left);
         samples.push(Sample {
             name,
             measured_ms: median(&latencies),
-            by_rules_ms: by_rules_ms.collect(),
+            n_starts: totals[0].n_starts as f64,
+            by_rules_ms: totals.iter().map(|totals| totals.latency_ms).collect(),
+            on_host_ms: on_host
+                .context("expected costs of every operator")?
+                .value_ms,
         });
     }
     Ok(samples)
@@ -219,47 +266,84 @@ fn bytes(origin: &Origin, folders: &[PathBuf]) -> Result<Vec<u8>> {
     }
 }
 
-/// Fits a fixed time in ms and a factor of the rules' latency, neither below 0, that minimise the sum of squared relative
-/// errors.
-fn fit(pairs: &[[f64; 2]]) -> [f64; 2] {
-    let rows: Vec<[f64; 2]> = (pairs.iter())
-        .map(|[by_rules_ms, measured_ms]| [1.0 / measured_ms, by_rules_ms / measured_ms])
-        .collect();
-    non_negative(&rows)
+/// Fits the least time of a start of the NPU, in ms, and a factor of the rules' latency that minimise the sum of squared
+/// errors relative to the measured latencies. Of equally good least times, the shortest.
+fn fit(all: &[Parts]) -> [f64; 2] {
+    let candidates = all.iter().map(|parts| parts.npu_ms() / parts.n_starts);
+    let fits = [0.0].into_iter().chain(candidates).map(|least_ms| {
+        let factor = factor_above(all, least_ms);
+        let error = |parts: &Parts| parts.estimate_ms([least_ms, factor]) / parts.measured_ms - 1.0;
+        let loss: f64 = all.iter().map(|parts| error(parts).powi(2)).sum();
+        (loss, [least_ms, factor])
+    });
+    let mut fits: Vec<(f64, [f64; 2])> = fits.collect();
+    fits.sort_by(|(a, [first, _]), (b, [second, _])| a.total_cmp(b).then(first.total_cmp(second)));
+    fits[0].1
+}
+
+/// The factor of the networks that take longer than the least time; which these are depends on the factor.
+fn factor_above(all: &[Parts], least_ms: f64) -> f64 {
+    let mut factor = 0.0;
+    for _ in 0..MAX_ROUNDS {
+        let is_above = |parts: &&Parts| {
+            factor == 0.0 || factor * parts.by_rules_ms > least_ms * parts.n_starts
+        };
+        // What the host takes is no part of the fit.
+        let row = |parts: &Parts| {
+            let row = [parts.by_rules_ms / parts.npu_ms()];
+            (row, (parts.npu_ms() / parts.measured_ms).powi(2))
+        };
+        let rows: Vec<([f64; 1], f64)> = all.iter().filter(is_above).map(row).collect();
+        let [next] = non_negative_weighted(&rows, [0.0]);
+        if next == factor {
+            break;
+        }
+        factor = next;
+    }
+    factor
 }
 
 /// Pairs (estimate with constants fitted to the other networks, measured), in ms.
-fn left_out(pairs: &[[f64; 2]]) -> Vec<(f64, f64)> {
+fn left_out(all: &[Parts]) -> Vec<(f64, f64)> {
     let one = |idx: usize| {
-        let mut others = pairs.to_vec();
-        let [by_rules_ms, measured_ms] = others.remove(idx);
-        let [fixed_ms, factor] = fit(&others);
-        (fixed_ms + factor * by_rules_ms, measured_ms)
+        let mut others = all.to_vec();
+        let parts = others.remove(idx);
+        (parts.estimate_ms(fit(&others)), parts.measured_ms)
     };
-    (0..pairs.len()).map(one).collect()
+    (0..all.len()).map(one).collect()
 }
 
-fn text(samples: &[Sample], pairs: &[[f64; 2]]) -> String {
+fn text(samples: &[Sample], all: &[Parts]) -> String {
     let head = [
         Head::text("network"),
         Head::number("measured ms"),
         Head::number("rules ms"),
-        Head::number("measured / rules"),
+        Head::number("starts"),
+        Head::number("host ms"),
+        Head::number("measured / sum"),
         Head::number("left out"),
     ];
-    let [fixed_ms, factor] = fit(pairs);
-    let rows = samples.iter().zip(pairs).zip(left_out(pairs));
-    let rows = rows.map(|((sample, [by_rules_ms, measured_ms]), (estimate_ms, _))| {
+    let [least_ms, factor] = fit(all);
+    let rows = samples.iter().zip(all).zip(left_out(all));
+    let rows = rows.map(|((sample, parts), (estimate_ms, _))| {
+        let Parts {
+            n_starts,
+            by_rules_ms,
+            on_host_ms,
+            measured_ms,
+        } = parts;
         vec![
             sample.name.to_owned(),
             format!("{measured_ms:.2}"),
             format!("{by_rules_ms:.3}"),
-            format!("{:.2}", measured_ms / by_rules_ms),
+            n_starts.to_string(),
+            format!("{on_host_ms:.3}"),
+            format!("{:.2}", measured_ms / (by_rules_ms + on_host_ms)),
             format!("{:+.1} %", 100.0 * (estimate_ms / measured_ms - 1.0)),
         ]
     });
     format!(
-        "{fixed_ms:.3} ms + {factor:.3} · rules\n{}",
+        "{factor:.3} · rules, at least {least_ms:.3} ms a start, + host\n{}",
         table(&head, rows)
     )
 }

@@ -1,0 +1,126 @@
+//! The processor beside an accelerator, which runs the operators that the accelerator leaves to it.
+
+use super::ethos_u::configuration::Family;
+use super::{Network, cortex_a, cortex_m};
+
+/// A processor whose operators have costs.
+#[derive(Clone, Copy, Debug)]
+pub enum Host {
+    /// Under Linux, with LiteRT.
+    CortexA(&'static cortex_a::Board),
+    /// With TensorFlow Lite Micro.
+    CortexM {
+        target: &'static cortex_m::Target,
+        clock_mhz: f64,
+    },
+}
+
+/// Time of the operators that a host runs, in ms.
+#[derive(Clone, Debug, Default)]
+pub struct HostLatency {
+    pub value_ms: f64,
+    /// Ends of the 90 % interval.
+    pub lo_ms: f64,
+    pub hi_ms: f64,
+    /// Parallel to the operators that were asked for.
+    pub operators_ms: Vec<f64>,
+}
+
+/// The processor of Coral's Dev Board is an i.MX 8M with the same cores as the i.MX 8M Plus, at 1.5 GHz instead of 1.8.
+const OF_EDGE_TPU: &str = "cortex-a53-imx8mp";
+/// The i.MX 93, the only product with an Ethos-U65 whose processor was measured.
+const OF_ETHOS_U65: &str = "cortex-a55-imx93";
+/// The fastest core that was measured under TensorFlow Lite Micro. Products with an Ethos-U55 or U85 have a Cortex-M55
+/// or M85, for which nobody published latencies of single operators.
+const OF_MICROCONTROLLERS: &str = "cortex-m7-tflm";
+/// Clock of the Cortex-M55 beside most Ethos-U55 and U85, the high-performance side of Alif's Ensemble.
+const MICROCONTROLLER_MHZ: f64 = 400.0;
+
+impl Host {
+    /// Ids of all hosts.
+    pub fn ids() -> impl Iterator<Item = &'static str> {
+        let boards = cortex_a::Constants::shipped().boards.iter();
+        let cores = cortex_m::Constants::shipped().targets.iter();
+        let cores = cores.filter(|target| target.is_host());
+        (boards.map(|board| board.target.as_str())).chain(cores.map(|core| core.target.as_str()))
+    }
+
+    /// A processor by its id, a microcontroller at `clock_mhz` or else at its own clock; `None` for other ids.
+    pub fn by_id(id: &str, clock_mhz: Option<f64>) -> Option<Self> {
+        if let Some(board) = cortex_a::Constants::shipped().board(id) {
+            return Some(Self::CortexA(board));
+        }
+        let target = cortex_m::Constants::shipped().target(id)?;
+        target.is_host().then(|| Self::CortexM {
+            target,
+            clock_mhz: clock_mhz.unwrap_or(target.clock_mhz),
+        })
+    }
+
+    /// The host of Coral's Dev Board.
+    pub fn of_edge_tpu() -> Option<Self> {
+        Self::by_id(OF_EDGE_TPU, None)
+    }
+
+    /// The usual host of an Ethos-U, a microcontroller at `clock_mhz` if given.
+    pub fn of_ethos_u(family: Family, clock_mhz: Option<f64>) -> Option<Self> {
+        match family {
+            Family::U65 => Self::by_id(OF_ETHOS_U65, None),
+            Family::U55 | Family::U85 => Self::by_id(
+                OF_MICROCONTROLLERS,
+                Some(clock_mhz.unwrap_or(MICROCONTROLLER_MHZ)),
+            ),
+        }
+    }
+
+    /// The hardware in words.
+    pub fn device(&self) -> String {
+        match self {
+            Self::CortexA(board) => board.device.clone(),
+            Self::CortexM { target, clock_mhz } => {
+                format!("{} at {clock_mhz} MHz", target.device)
+            }
+        }
+    }
+
+    /// What the times are made from.
+    pub fn in_words(&self) -> String {
+        match self {
+            Self::CortexA(board) => board.in_words(),
+            Self::CortexM { target, .. } => target.in_words(),
+        }
+    }
+
+    /// Time of these nodes, given by index; `None` if the host's kernels were never counted or measured. Linear in the
+    /// network's operators and weight bytes.
+    pub fn latency(&self, network: &Network, nodes: &[usize]) -> Option<HostLatency> {
+        match self {
+            Self::CortexA(board) => {
+                let counts = network.kernel_counts();
+                let counts: Vec<&cortex_a::KernelCounts> =
+                    nodes.iter().filter_map(|&idx| counts.get(idx)).collect();
+                let n_threads = board.threads(network.n_threads.get());
+                let latency = cortex_a::latency(board, &counts, n_threads)?;
+                Some(HostLatency {
+                    value_ms: latency.value_ms,
+                    lo_ms: latency.lo_ms,
+                    hi_ms: latency.hi_ms,
+                    operators_ms: latency.operators_ms,
+                })
+            }
+            Self::CortexM { target, clock_mhz } => {
+                let Network {
+                    graph, analysis, ..
+                } = network;
+                let latency =
+                    cortex_m::latency_of_nodes(graph, analysis, target, *clock_mhz, nodes)?;
+                Some(HostLatency {
+                    value_ms: latency.value_ms,
+                    lo_ms: latency.lo_ms,
+                    hi_ms: latency.hi_ms,
+                    operators_ms: latency.operators_ms,
+                })
+            }
+        }
+    }
+}
