@@ -135,7 +135,7 @@ impl Uses {
 }
 
 /// The live ranges of a program: feature maps that share memory are one range.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct LiveRanges {
     /// By map, the parent in a union-find forest: the root stands for all maps that share its memory.
     parent: Vec<u32>,

@@ -15,6 +15,7 @@ use super::fast_storage::in_sram;
 use super::flow::Flow;
 use super::geometry::round_up;
 use super::layer::Kind;
+use super::live_ranges::LiveRanges;
 use super::lower::lower;
 use super::order::Order;
 use super::plan_cache;
@@ -78,7 +79,7 @@ fn plan_of(mut task: Cow<Task>) -> (Vec<PlannedOperator>, usize) {
         n_tensors,
     } = task.as_ref();
     let steps = scheduled_operations(accelerator, program, &order, &flow);
-    let schedule = Schedule::of(accelerator, program, order, &flow, steps);
+    let mut schedule = Schedule::of(accelerator, program, order, &flow, steps);
     let constant_bytes = match accelerator.off_chip.area {
         MemoryArea::Sram => {
             let bytes = constant_bytes(program, *n_tensors, &flow, &schedule.steps);
@@ -104,6 +105,8 @@ fn plan_of(mut task: Cow<Task>) -> (Vec<PlannedOperator>, usize) {
     for (bytes, buffer_bytes) in sram_bytes.iter_mut().zip(&schedule.weights.buffer_bytes) {
         *bytes = *bytes + buffer_bytes + constant_bytes;
     }
+    // As large as what is planned next.
+    schedule.live_ranges = LiveRanges::default();
     let mut planned = vec![PlannedOperator::default(); *n_nodes];
     add_memory(&mut planned, program, &schedule, &sram_bytes);
     add_costs(&mut planned, accelerator, program, &schedule, &is_in_sram);

@@ -6,7 +6,7 @@
 
 use super::accelerator::Accelerator;
 use super::cascades::{
-    CascadeStage, InSram, RangeInSram, Span, Sram, cascades, lowest_rows, spans, stages,
+    CascadeStage, Cascaded, InSram, RangeInSram, Sram, Stages, cascaded, cascades,
 };
 use super::configuration::Strategy;
 use super::flow::Flow;
@@ -68,19 +68,15 @@ impl<'a> Schedule<'a> {
             true => memory.least_bytes(program, &steps),
             false => cache_bytes,
         };
-        let stages = memory.stages(&planner, flow, &steps);
-        let no_weights = vec![0.0; stages.len()];
-        let spans = spans(
-            &stages,
-            &lowest_rows(&stages),
-            &no_weights,
+        let found = cascaded(
+            memory.stages(&planner, flow, &steps),
             guide_bytes,
             accelerator.has_dedicated_sram,
         );
-        let has_spans = !spans.is_empty();
+        let has_spans = !found.is_empty();
         if has_spans {
             let order = memory.into_order();
-            memory = planner.memory(order, &cascades_of(&stages, &spans));
+            memory = planner.memory(order, &cascades_of(&found));
         }
         let used_bytes = &memory.alive_bytes;
         let peak_bytes = used_bytes.iter().copied().fold(0.0, f64::max);
@@ -100,15 +96,9 @@ impl<'a> Schedule<'a> {
             limit_bytes,
             used_bytes,
         };
-        let cascades = cascades(
-            accelerator,
-            &stages,
-            &spans,
-            sram,
-            &mut steps,
-            |step, stripe| striped(accelerator, step, stripe),
-        );
-        drop(stages);
+        let cascades = cascades(accelerator, found, sram, &mut steps, |step, stripe| {
+            striped(accelerator, step, stripe)
+        });
         if has_spans {
             memory = planner.memory(memory.into_order(), &cascades);
         }
@@ -117,15 +107,15 @@ impl<'a> Schedule<'a> {
     }
 }
 
-/// The cascades of stages with the lowest stripes.
-fn cascades_of(stages: &[CascadeStage], spans: &[Span]) -> Vec<Cascade> {
-    let of_span = |span: &Span| Cascade {
+/// The cascades with the lowest stripes.
+fn cascades_of(found: &[Cascaded]) -> Vec<Cascade> {
+    let of_span = |Cascaded { span, stages }: &Cascaded| Cascade {
         first: stages[span.first].step,
         last: stages[span.last].step,
         rolling_bytes: span.rolling_bytes,
         planned_weight_bytes: 0.0,
     };
-    spans.iter().map(of_span).collect()
+    found.iter().map(of_span).collect()
 }
 
 struct Planner<'p> {
@@ -233,12 +223,12 @@ impl Memory {
         during.fold(left.sum(), f64::min)
     }
 
-    fn stages(
-        &self,
-        planner: &Planner,
-        flow: &Flow,
-        steps: &[Option<ScheduledOperation>],
-    ) -> Vec<CascadeStage> {
+    fn stages<'s>(
+        &'s self,
+        planner: &Planner<'s>,
+        flow: &'s Flow,
+        steps: &'s [Option<ScheduledOperation<'s>>],
+    ) -> impl Iterator<Item = CascadeStage> + 's {
         let program = planner.program;
         let n_readers = program.n_readers();
         let is_in_sram = |map_idx: usize| self.is_in_sram[self.live_ranges.range_of(map_idx)];
@@ -252,7 +242,7 @@ impl Memory {
                 bytes: range.bytes_in_memory(),
             })
         };
-        let in_sram = |step_idx: usize, maps: IfmOfm<usize>| {
+        let in_sram = move |step_idx: usize, maps: IfmOfm<usize>| {
             if (steps[step_idx].as_ref()).is_none_or(ScheduledOperation::is_of_cpu) {
                 return InSram::default();
             }
@@ -274,14 +264,16 @@ impl Memory {
                 },
             }
         };
-        stages(
+        Stages {
             program,
-            &self.order,
+            order: &self.order,
             flow,
             steps,
-            planner.accelerator.uses_trained_rules,
+            uses_trained_rules: planner.accelerator.uses_trained_rules,
             in_sram,
-        )
+            next_step: 0,
+            latest: None,
+        }
     }
 }
 

@@ -9,8 +9,8 @@
 mod spans;
 mod stripes;
 
-pub use self::spans::{Span, spans};
-pub use self::stripes::{Sram, cascades, lowest_rows};
+pub use self::spans::{Cascaded, Span, cascaded};
+pub use self::stripes::{Sram, cascades};
 
 use super::flow::Flow;
 use super::geometry::{BRICK_CHANNELS, Hwc, IfmOfm, ceil_div, round_up};
@@ -118,31 +118,71 @@ impl CascadeStage {
     }
 }
 
-/// The scheduled operations that run as a command and that follow one another, as stages. `in_sram` returns the contents of SRAM at a step whose
-/// operation has this IFM and OFM.
-pub fn stages(
-    program: &Program,
-    order: &Order,
-    flow: &Flow,
-    steps: &[Option<ScheduledOperation>],
-    uses_trained_rules: bool,
-    in_sram: impl Fn(usize, IfmOfm<usize>) -> InSram,
-) -> Vec<CascadeStage> {
-    // With its final capacity: a vector that grows holds its contents twice for a while.
-    let mut stages: Vec<CascadeStage> = Vec::with_capacity(max_stages(flow, steps));
-    for (idx, step) in steps.iter().enumerate() {
-        let Some(step) = step else { continue };
+/// The scheduled operations that run as a command and that follow one another, as stages. Each is made when it is
+/// needed: a large network has a hundred thousand.
+pub struct Stages<'s, F> {
+    pub program: &'s Program,
+    pub order: &'s Order,
+    pub flow: &'s Flow,
+    pub steps: &'s [Option<ScheduledOperation<'s>>],
+    pub uses_trained_rules: bool,
+    /// The contents of SRAM at a step whose operation has this IFM and OFM.
+    pub in_sram: F,
+    /// The first step that has not been looked at.
+    pub next_step: usize,
+    /// The latest stage. If it follows none, it is left out unless the next one follows it.
+    pub latest: Option<CascadeStage>,
+}
+
+impl<F: Fn(usize, IfmOfm<usize>) -> InSram> Iterator for Stages<'_, F> {
+    type Item = CascadeStage;
+
+    fn next(&mut self) -> Option<CascadeStage> {
+        while self.next_step < self.steps.len() {
+            let idx = self.next_step;
+            self.next_step += 1;
+            let Some(mut stage) = self.stage(idx) else {
+                continue;
+            };
+            let before = self.latest.take().map(|before| CascadeStage {
+                next_stride_rows: stage.stride_rows,
+                ..before
+            });
+            let alone = before.filter(|before| !stage.follows && !before.follows);
+            stage.before = before.map(|before| before.step).into();
+            stage.alive_before_bytes = alone.map_or(0.0, |alone| {
+                (alone.in_sram.alive_bytes).max(alone.alive_before_bytes)
+            });
+            self.latest = Some(stage);
+            if alone.is_none() && before.is_some() {
+                return before;
+            }
+        }
+        self.latest.take().filter(|last| last.follows)
+    }
+}
+
+impl<F: Fn(usize, IfmOfm<usize>) -> InSram> Stages<'_, F> {
+    /// A step as a stage, without what depends on the stage before it, except whether it follows that one.
+    fn stage(&self, idx: usize) -> Option<CascadeStage> {
+        let Self {
+            program,
+            order,
+            flow,
+            ..
+        } = self;
+        let step = self.steps[idx].as_ref()?;
         let operation = &program.operations[order.operations[idx]];
         let mut activations = program.activations(operation);
-        let (Some(input), Some(&output)) = (activations.next(), operation.outputs.first()) else {
-            continue;
-        };
+        let (input, &output) = (activations.next()?, operation.outputs.first()?);
         let maps = &program.maps;
         let input = flow.unpadded[input] as usize;
         let (ifm, ofm) = (&maps[input], &maps[output]);
         // For a part of a concatenation, the whole concatenation is in memory.
         let joined = flow.joined[order.activated(program, idx).unwrap_or(output)].get();
-        let stored = &maps[joined.filter(|_| !uses_trained_rules).unwrap_or(output)];
+        let stored = &maps[joined
+            .filter(|_| !self.uses_trained_rules)
+            .unwrap_or(output)];
         let layer = step.execution.layer().map(|(layer, _)| layer);
         let is_chained = order.is_passed_on(idx) || order.chain_start[idx] < idx;
         let is_alone = |before: &CascadeStage| {
@@ -152,76 +192,32 @@ pub fn stages(
                 && flow.is_direct[idx]
                 && between.all(|k| flow.source[k].get() == Some(before.step))
         };
-        let follows = !ifm.is_linear && stages.last().is_some_and(is_alone);
         let has_rows = has_rows(operation, step, layer.as_ref(), [ifm, ofm]);
-        let stride_rows = layer.map_or(1, |layer| stage_size(layer.stride[0]));
-        let before = stages.last_mut().map(|before| {
-            before.next_stride_rows = stride_rows;
-            before.step
-        });
-        let alive_before_bytes = match follows {
-            true => 0.0,
-            false => pop_alone(&mut stages),
+        let maps_of_stage = IfmOfm {
+            ifm: input,
+            ofm: output,
         };
-        stages.push(CascadeStage {
+        Some(CascadeStage {
             step: idx,
             ifm: stage_shape(ifm.shape()),
             ofm: stage_shape(ofm.shape()),
             element_bytes: stage_size(ifm.element_bytes().max(1)),
             kernel_rows: layer.map_or(1, |layer| stage_size(layer.dilated_kernel(0))),
-            stride_rows,
+            stride_rows: layer.map_or(1, |layer| stage_size(layer.stride[0])),
             upscale: layer.map_or(1, |layer| stage_size(layer.upscale)),
             ifm_bytes: aligned(ifm.stored_bytes()),
             ofm_bytes: aligned(stored.stored_bytes()),
             ifm2_bytes: (activations.next())
                 .map_or(0.0, |map_idx| aligned(maps[map_idx].stored_bytes())),
             can_be_striped: has_rows && !is_chained && step.pieces == 1.0,
-            follows,
+            follows: !ifm.is_linear && self.latest.as_ref().is_some_and(is_alone),
             is_in_place: operation.alias == Alias::InPlace && ifm.shape == ofm.shape,
-            in_sram: in_sram(
-                idx,
-                IfmOfm {
-                    ifm: input,
-                    ofm: output,
-                },
-            ),
+            in_sram: (self.in_sram)(idx, maps_of_stage),
             next_stride_rows: 1,
-            before: before.into(),
-            alive_before_bytes,
-        });
+            before: OptionalIndex::NONE,
+            alive_before_bytes: 0.0,
+        })
     }
-    pop_alone(&mut stages);
-    stages
-}
-
-/// An upper bound of the stages: operations that follow another one, and those that they follow.
-fn max_stages(flow: &Flow, steps: &[Option<ScheduledOperation>]) -> usize {
-    let is_follower = |idx: usize| {
-        let source = flow.source[idx].get();
-        steps[idx].is_some()
-            && source.is_some_and(|source| flow.n_readers[source] == 1)
-            && flow.is_direct[idx]
-    };
-    let mut before = None;
-    let mut n_stages = 0;
-    for idx in (0..steps.len()).filter(|&idx| steps[idx].is_some()) {
-        if is_follower(idx) {
-            // The first of a cascade counts with its follower.
-            n_stages += if before == Some(true) { 1 } else { 2 };
-        }
-        before = Some(is_follower(idx));
-    }
-    // The last one stays until it is known that none follows it.
-    n_stages + 1
-}
-
-/// Removes the last stage if it follows none: it is in no cascade. Returns the bytes that are alive while it runs, or in
-/// operations before it that were removed.
-fn pop_alone(stages: &mut Vec<CascadeStage>) -> f64 {
-    let alone = stages.pop_if(|last| !last.follows);
-    alone.map_or(0.0, |alone| {
-        (alone.in_sram.alive_bytes).max(alone.alive_before_bytes)
-    })
 }
 
 /// Whether an operation can compute some rows of its OFM from some rows of its IFM.

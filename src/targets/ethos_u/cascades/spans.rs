@@ -1,10 +1,13 @@
 //! Start and end of cascades for given stripe heights. Reproduces `CascadeBuilder::BuildCascades`.
 
+use super::stripes::lowest_rows;
 use super::{CascadeStage, RangeInSram};
 
 /// Maximum number of stages of a cascade, so that the search is linear in the stages of any file. Networks have
 /// cascades of a few dozen stages.
 const MAX_STAGES: usize = 1024;
+/// Number of stages that are held while a network is searched for cascades.
+const WINDOW_STAGES: usize = 4 * MAX_STAGES;
 
 /// Stages `first..=last` of a list, as a cascade.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,12 +22,7 @@ pub struct Span {
     pub rolling_bytes: f64,
 }
 
-/// Cascades of stages with these `rows` per stripe and these bytes of weights in SRAM.
-///
-/// If feature maps are initially off chip (`has_dedicated_sram`), a cascade must fit `limit_bytes` and consists of
-/// operations whose feature maps do not fit. If they are in SRAM anyway, a cascade must need less than its operations
-/// need one by one; it is then not extended to save memory below `limit_bytes`, or below the need of an earlier
-/// operation.
+/// Cascades of stages with these `rows` per stripe and these bytes of weights in SRAM, by the rules of [`Growth`].
 pub fn spans(
     stages: &[CascadeStage],
     rows: &[i64],
@@ -33,68 +31,148 @@ pub fn spans(
     has_dedicated_sram: bool,
 ) -> Vec<Span> {
     let mut growth = Growth {
+        peak_bytes: limit_bytes,
+        has_dedicated_sram,
+    };
+    let striped = Striped {
         stages,
         rows,
         weight_bytes,
-        peak_bytes: limit_bytes,
-        has_dedicated_sram,
     };
     let mut spans = Vec::new();
     let mut first = 0;
     while first < stages.len() {
-        if !has_dedicated_sram {
-            growth.peak_bytes = growth.peak_bytes.max(stages[first].alive_before_bytes);
-        }
-        let span = growth.longest(first);
-        if !has_dedicated_sram {
-            let bytes = span.map_or(stages[first].in_sram.alive_bytes, |span| span.bytes);
-            growth.peak_bytes = growth.peak_bytes.max(bytes);
-        }
+        let span = growth.from(striped, first);
         first = span.map_or(first, |span| span.last) + 1;
         spans.extend(span);
     }
     spans
 }
 
-struct Growth<'a> {
+/// A cascade with its stages, to which the indices of the span refer.
+pub struct Cascaded {
+    pub span: Span,
+    pub stages: Vec<CascadeStage>,
+}
+
+/// As [`spans`], with the lowest stripes and no weights in SRAM. Holds no more than some thousand stages that are in no
+/// cascade.
+pub fn cascaded(
+    mut stages: impl Iterator<Item = CascadeStage>,
+    limit_bytes: f64,
+    has_dedicated_sram: bool,
+) -> Vec<Cascaded> {
+    let mut growth = Growth {
+        peak_bytes: limit_bytes,
+        has_dedicated_sram,
+    };
+    let mut found = Vec::new();
+    let no_weights = [0.0; WINDOW_STAGES];
+    let mut window: Vec<CascadeStage> = Vec::new();
+    loop {
+        window.extend(stages.by_ref().take(WINDOW_STAGES - window.len()));
+        let is_end = window.len() < WINDOW_STAGES;
+        let rows = lowest_rows(&window);
+        let striped = Striped {
+            stages: &window,
+            rows: &rows,
+            weight_bytes: &no_weights,
+        };
+        let n_whole = match is_end {
+            true => window.len(),
+            // The longest cascade that begins behind them may end outside of the window.
+            false => WINDOW_STAGES - MAX_STAGES,
+        };
+        let mut first = 0;
+        while first < n_whole {
+            let span = growth.from(striped, first);
+            found.extend(span.map(|span| Cascaded {
+                stages: window[span.first..=span.last].to_vec(),
+                span: Span {
+                    first: 0,
+                    last: span.last - span.first,
+                    ..span
+                },
+            }));
+            first = span.map_or(first, |span| span.last) + 1;
+        }
+        if is_end {
+            return found;
+        }
+        window.drain(..first);
+    }
+}
+
+/// Stages with the rows of their stripes, and the bytes of their weights that are in SRAM.
+#[derive(Clone, Copy)]
+struct Striped<'a> {
     stages: &'a [CascadeStage],
     rows: &'a [i64],
     weight_bytes: &'a [f64],
+}
+
+impl Striped<'_> {
+    fn is_striped(&self, idx: usize) -> bool {
+        self.stages[idx].can_be_striped && self.rows[idx] < i64::from(self.stages[idx].ofm[0])
+    }
+}
+
+/// Determines how far cascades grow, from the first stage of a network to the last.
+///
+/// If feature maps are initially off chip (`has_dedicated_sram`), a cascade must fit `peak_bytes` and consists of
+/// operations whose feature maps do not fit. If they are in SRAM anyway, a cascade must need less than its operations
+/// need one by one; it is then not extended to save memory below `peak_bytes`, which grow to the need of earlier
+/// operations.
+struct Growth {
     peak_bytes: f64,
     has_dedicated_sram: bool,
 }
 
-impl Growth<'_> {
-    fn is_striped(&self, idx: usize) -> bool {
-        self.stages[idx].can_be_striped && self.rows[idx] < i64::from(self.stages[idx].ofm[0])
+impl Growth {
+    /// The cascade that begins with this stage, if it saves memory. The stages before it were looked at.
+    fn from(&mut self, striped: Striped, first: usize) -> Option<Span> {
+        let stage = &striped.stages[first];
+        if !self.has_dedicated_sram {
+            self.peak_bytes = self.peak_bytes.max(stage.alive_before_bytes);
+        }
+        let span = self.longest(striped, first);
+        if !self.has_dedicated_sram {
+            let bytes = span.map_or(stage.in_sram.alive_bytes, |span| span.bytes);
+            self.peak_bytes = self.peak_bytes.max(bytes);
+        }
+        span
     }
 
-    /// The cascade that begins with this stage, if it saves memory.
-    fn longest(&self, first: usize) -> Option<Span> {
-        if !self.is_striped(first) {
+    fn longest(&self, striped: Striped, first: usize) -> Option<Span> {
+        if !striped.is_striped(first) {
             return None;
         }
-        let start = &self.stages[first].in_sram;
+        let Striped {
+            stages,
+            rows,
+            weight_bytes,
+        } = striped;
+        let start = &stages[first].in_sram;
         let mut held = CascadeMemory {
             ifm_bytes: start.maps.ifm,
             rolling_bytes: 0.0,
-            weight_bytes: self.weight_bytes[first],
-            beside: OtherMemory::of(&self.stages[first]),
+            weight_bytes: weight_bytes[first],
+            beside: OtherMemory::of(&stages[first]),
         };
         let mut best_bytes = start.alive_bytes;
         let mut best = None;
         // Rolling buffer between the two previous stages.
         let mut previous = None;
-        for idx in first + 1..self.stages.len().min(first + MAX_STAGES) {
-            let stage = &self.stages[idx];
-            if !stage.follows || !self.is_striped(idx) {
+        for idx in first + 1..stages.len().min(first + MAX_STAGES) {
+            let stage = &stages[idx];
+            if !stage.follows || !striped.is_striped(idx) {
                 break;
             }
-            let before = &self.stages[idx - 1];
-            let between = stage.rolling_bytes(before, self.rows[idx - 1], self.rows[idx]);
+            let before = &stages[idx - 1];
+            let between = stage.rolling_bytes(before, rows[idx - 1], rows[idx]);
             let is_reused = before.is_in_place && previous == Some(between);
             held.rolling_bytes += if is_reused { 0.0 } else { between };
-            held.weight_bytes += self.weight_bytes[idx];
+            held.weight_bytes += weight_bytes[idx];
             held.beside.add(stage);
             previous = Some(between);
             let span = held.span(
@@ -180,5 +258,67 @@ impl OtherMemory {
         });
         let counted_bytes = alive.map_or(0.0, |range| range.bytes);
         self.max_bytes = self.max_bytes.max(in_sram.beside_bytes - counted_bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::targets::ethos_u::cascades::InSram;
+    use crate::targets::ethos_u::geometry::IfmOfm;
+
+    /// Stages in runs of two thousand that follow one another, with bytes and heights that change in another rhythm.
+    fn stages(n_stages: usize, has_dedicated_sram: bool) -> Vec<CascadeStage> {
+        let stage = |step: usize| {
+            let height = 8 + (step % 13) as i32;
+            let bytes = 2e6 + 1024.0 * (step * step % 31) as f64;
+            let map_bytes = if has_dedicated_sram { 0.0 } else { bytes };
+            CascadeStage {
+                step,
+                ifm: [height, 8, 16],
+                ofm: [height, 8, 16],
+                element_bytes: 1,
+                kernel_rows: 3,
+                stride_rows: 1,
+                upscale: 1,
+                ifm_bytes: bytes,
+                ofm_bytes: bytes,
+                ifm2_bytes: 0.0,
+                can_be_striped: step % 1511 != 7,
+                follows: !step.is_multiple_of(2003),
+                is_in_place: false,
+                in_sram: InSram {
+                    maps: IfmOfm::both(map_bytes),
+                    alive_bytes: 2.0 * map_bytes,
+                    ..InSram::default()
+                },
+                next_stride_rows: 1,
+                before: step.checked_sub(1).into(),
+                alive_before_bytes: (step % 101) as f64,
+            }
+        };
+        (0..n_stages).map(stage).collect()
+    }
+
+    #[test]
+    fn stages_in_windows_have_the_cascades_of_all_at_once() {
+        for n_stages in [0, 1, MAX_STAGES, WINDOW_STAGES, 3 * WINDOW_STAGES + 17] {
+            for (limit_bytes, has_dedicated_sram) in [(1e6, true), (1e3, false), (3e6, false)] {
+                let stages = stages(n_stages, has_dedicated_sram);
+                let (rows, no_weights) = (lowest_rows(&stages), vec![0.0; n_stages]);
+                let at_once = spans(&stages, &rows, &no_weights, limit_bytes, has_dedicated_sram);
+                let longest = at_once.iter().map(|span| span.last - span.first + 1).max();
+                let found = cascaded(stages.into_iter(), limit_bytes, has_dedicated_sram);
+                let spans = found.iter().map(|Cascaded { span, stages }| Span {
+                    first: stages[span.first].step,
+                    last: stages[span.last].step,
+                    ..*span
+                });
+                assert_eq!(spans.collect::<Vec<_>>(), at_once);
+                if has_dedicated_sram && n_stages > MAX_STAGES {
+                    assert_eq!(longest, Some(MAX_STAGES));
+                }
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The number of rows that the operations of a cascade compute at a time. Reproduces `ProposeMinimalSchedule`,
 //! `OptimizeSubSchedule` and `ProposeScheduleStriping`.
 
-use super::spans::{Span, spans};
+use super::spans::{Cascaded, Span, spans};
 use super::{CascadeStage, InSram, RangeInSram};
 use crate::targets::ethos_u::accelerator::Accelerator;
 use crate::targets::ethos_u::geometry::round_up;
@@ -35,44 +35,37 @@ pub fn lowest_rows(stages: &[CascadeStage]) -> Vec<i64> {
     stages.iter().map(min_rows).collect()
 }
 
-/// The cascades of a schedule. They span the stages of `spans`, which were found with the lowest stripes, and have
-/// stripes as high as possible. Their scheduled operations are replaced by striped ones, which `stripe` makes. Linear
-/// in `stages`, except for the heights that are tried.
+/// The cascades of a schedule, from those that were found with the lowest stripes. They have stripes as high as possible.
+/// Their scheduled operations are replaced by striped ones, which `stripe` makes. Linear in stages, except for the
+/// heights that are tried.
 pub fn cascades<'a>(
     accelerator: &Accelerator,
-    stages: &[CascadeStage],
-    spans: &[Span],
+    found: Vec<Cascaded>,
     sram: Sram,
     steps: &mut [Option<ScheduledOperation<'a>>],
     stripe: impl Fn(&ScheduledOperation<'a>, Stripe) -> Option<ScheduledOperation<'a>>,
 ) -> Vec<Cascade> {
-    let rows = lowest_rows(stages);
     let mut cascades = Vec::new();
     let mut tries_left = MAX_TRIES;
     let mut known = Known::among(steps.len());
-    for span in spans {
+    for Cascaded { span, stages } in found {
+        let lowest = &lowest_rows(&stages);
         let stripes = Stripes {
             accelerator,
-            stages: inside(
-                &stages[span.first..=span.last],
-                span,
-                sram,
-                accelerator.has_dedicated_sram,
-            ),
             limit_bytes: sram.limit_bytes,
-            free_bytes: sram.free_bytes(stages[span.first].step),
+            free_bytes: sram.free_bytes(stages[0].step),
             stripe: &stripe,
-            before: (stages[span.first].before.get())
+            before: (stages[0].before.get())
                 .and_then(|before| steps[before].as_ref())
                 .map(|step| Buffer::default().slack(step, sram.limit_bytes)),
+            stages: inside(&stages, &span, sram, accelerator.has_dedicated_sram),
         };
-        let lowest = &rows[span.first..=span.last];
         let highest = stripes.highest(steps, lowest, &mut tries_left);
         let Striping {
             rows,
             spans,
             weight_bytes,
-        } = highest.unwrap_or_else(|| Striping::lowest(lowest, *span));
+        } = highest.unwrap_or_else(|| Striping::lowest(lowest, span));
         for part in spans {
             let of_stages = part.first..=part.last;
             let stages = &stripes.stages[of_stages.clone()];
@@ -153,14 +146,9 @@ struct Striping {
 impl Striping {
     /// All stages as one cascade, with the lowest stripes and no weights in SRAM.
     fn lowest(rows: &[i64], span: Span) -> Self {
-        let whole = Span {
-            first: 0,
-            last: rows.len() - 1,
-            ..span
-        };
         Self {
             rows: rows.to_vec(),
-            spans: vec![whole],
+            spans: vec![span],
             weight_bytes: vec![0.0; rows.len()],
         }
     }

@@ -1,5 +1,5 @@
 use super::super::cascades::{
-    CascadeStage, InSram, Sram, cascades as striped, lowest_rows, spans, stage_shape,
+    CascadeStage, InSram, Sram, cascaded, cascades as striped, stage_shape,
 };
 use super::super::scheduled_operation::{Cascade, Stripe};
 use super::*;
@@ -49,17 +49,17 @@ fn cascades<'a>(
     stripe: impl Fn(&ScheduledOperation<'a>, Stripe) -> Option<ScheduledOperation<'a>>,
 ) -> Vec<Cascade> {
     let limit_bytes = accelerator.sram_limit_bytes as f64;
-    let (rows, no_weights) = (lowest_rows(stages), vec![0.0; stages.len()]);
-    let spans = spans(stages, &rows, &no_weights, limit_bytes, true);
+    let found = cascaded(stages.iter().copied(), limit_bytes, true);
     let mut used_bytes = vec![0.0; steps.len()];
-    for span in &spans {
-        used_bytes[span.first..=span.last].fill(span.rolling_bytes);
+    for one in &found {
+        let (first, last) = (one.stages[0].step, one.stages[one.span.last].step);
+        used_bytes[first..=last].fill(one.span.rolling_bytes);
     }
     let sram = Sram {
         limit_bytes,
         used_bytes: &used_bytes,
     };
-    striped(accelerator, stages, &spans, sram, steps, stripe)
+    striped(accelerator, found, sram, steps, stripe)
 }
 
 /// The first convolutions of a network as Vela 5.2.0 runs them on Ethos-U65, from the table
