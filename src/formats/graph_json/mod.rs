@@ -37,7 +37,7 @@ use self::limits::*;
 use self::tensor::Distribution;
 use super::builder::{self, Builder};
 use super::distribution::{self, DEFAULT_ENTROPY_BITS, DEFAULT_ZERO_SHARE};
-use super::tflite::{BuiltinOptions, Format, Model, OpKind, OperatorCode, TensorType};
+use super::tflite::{BuiltinOptions, Foreign, Format, Model, OpKind, OperatorCode, TensorType};
 use super::{max_operators, shown};
 
 /// What `format` has to be.
@@ -258,10 +258,10 @@ impl<'d> Reader<'d> {
         let outputs: Vec<usize> = outputs.collect::<Result<_, _>>()?;
         let code = OperatorCode::from_name(&entry.kind);
         let options = match code.kind {
-            OpKind::Custom => BuiltinOptions::Foreign {
+            OpKind::Custom => BuiltinOptions::Foreign(Box::new(Foreign {
                 macs: entry.macs,
                 contradiction: None,
-            },
+            })),
             kind => {
                 let mut attributes = Attributes::new(place, kind, entry.attributes);
                 for (name, position, values) in attributes.lists()? {

@@ -9,21 +9,15 @@ use super::tensor_type::TensorType;
 /// `Absent` where the file has none, `Other` where this crate reads none of the fields. Nothing
 /// checks that the options fit the operator: TFLite takes its defaults where they do not.
 ///
-/// A report carries them as they are, the fields by their names.
+/// A report carries them as they are, the fields by their names. Large ones are boxed: a network has as many options as
+/// operators.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 #[non_exhaustive]
 pub enum BuiltinOptions {
     Absent,
     Other,
-    /// Of an operator of another framework, which TFLite does not have.
-    Foreign {
-        /// Multiply-accumulates of one inference, where the reader of its format knows them.
-        macs: Option<u64>,
-        /// Why no kernel of that framework takes the operands, in words.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        contradiction: Option<&'static str>,
-    },
+    Foreign(Box<Foreign>),
     Conv2D {
         padding: Padding,
         stride_h: i32,
@@ -252,12 +246,9 @@ pub enum BuiltinOptions {
         cond_subgraph_idx: usize,
         body_subgraph_idx: usize,
     },
-    VarHandle {
-        container: String,
-        shared_name: String,
-    },
+    VarHandle(Box<VarHandle>),
     StablehloComposite {
-        name: String,
+        name: Box<str>,
         decomposition_subgraph_idx: usize,
     },
     StablehloCase {
@@ -268,6 +259,22 @@ pub enum BuiltinOptions {
     StablehloBody {
         body_subgraph_idx: usize,
     },
+}
+
+/// Of an operator of another framework, which TFLite does not have.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Foreign {
+    /// Multiply-accumulates of one inference, where the reader of its format knows them.
+    pub macs: Option<u64>,
+    /// Why no kernel of that framework takes the operands, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contradiction: Option<&'static str>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct VarHandle {
+    pub container: String,
+    pub shared_name: String,
 }
 
 impl BuiltinOptions {

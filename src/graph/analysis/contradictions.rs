@@ -96,8 +96,8 @@ const SHAPED_BY_VALUES: &[OpKind] = &[
 
 /// Why no kernel supports the operands of an operator.
 fn contradiction(model: &Model, tensors: &[Tensor], operator: &Operator) -> Option<&'static str> {
-    if let BuiltinOptions::Foreign { contradiction, .. } = operator.options {
-        return contradiction;
+    if let BuiltinOptions::Foreign(foreign) = &operator.options {
+        return foreign.contradiction;
     }
     if let Some(why) = against_subgraphs(model, tensors, operator) {
         return Some(why);

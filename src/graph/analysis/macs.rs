@@ -24,8 +24,8 @@ pub enum Uncountable {
 ///
 /// Operators that run other subgraphs are not for this function.
 pub fn macs(operator: &Operator, tensors: &[Tensor]) -> Result<u64, Uncountable> {
-    if let BuiltinOptions::Foreign { macs, .. } = operator.options {
-        return macs.ok_or(Uncountable::Operator);
+    if let BuiltinOptions::Foreign(foreign) = &operator.options {
+        return foreign.macs.ok_or(Uncountable::Operator);
     }
     let operands = Operands { operator, tensors };
     match operator.code.kind {

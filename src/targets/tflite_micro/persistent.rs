@@ -124,10 +124,7 @@ type ResourceName<'m> = (&'m str, &'m str);
 
 fn resource_name(operator: &Operator) -> Option<ResourceName<'_>> {
     match &operator.options {
-        BuiltinOptions::VarHandle {
-            container,
-            shared_name,
-        } => Some((container, shared_name)),
+        BuiltinOptions::VarHandle(handle) => Some((&handle.container, &handle.shared_name)),
         _ => None,
     }
 }

@@ -3,7 +3,7 @@
 use super::Converter;
 use super::value::{Place, Value, identity};
 use crate::formats::onnx::proto::{Dimension, Node, tensor_type};
-use crate::formats::tflite::{BuiltinOptions, OperatorCode, TensorType};
+use crate::formats::tflite::{BuiltinOptions, Foreign, OperatorCode, TensorType};
 
 impl<'a> Converter<'a> {
     /// Adds a node under its ONNX name, with the shapes that its rule or the file states.
@@ -75,10 +75,10 @@ impl<'a> Converter<'a> {
             }
         }
         let code = OperatorCode::from_name(&format!("ONNX:{name}"));
-        let options = BuiltinOptions::Foreign {
+        let options = BuiltinOptions::Foreign(Box::new(Foreign {
             macs,
             contradiction,
-        };
+        }));
         self.builder.operator(code, inputs, outputs, options);
     }
 

@@ -2,7 +2,7 @@
 
 use super::reader::{Found, Reader};
 use crate::formats::tflite::error::ParseError;
-use crate::formats::tflite::options::BuiltinOptions;
+use crate::formats::tflite::options::{BuiltinOptions, VarHandle};
 use crate::formats::tflite::schema::{BuiltinOptions as Kind, BuiltinOptions2 as Kind2};
 
 /// Operators that run other subgraphs or name a variable.
@@ -59,10 +59,10 @@ impl Reader<'_, '_> {
         let Some(o) = self.operator.builtin_options_as_var_handle_options() else {
             return Ok(None);
         };
-        Ok(Some(BuiltinOptions::VarHandle {
+        Ok(Some(BuiltinOptions::VarHandle(Box::new(VarHandle {
             container: self.context.copy_str(o.container())?,
             shared_name: self.context.copy_str(o.shared_name())?,
-        }))
+        }))))
     }
 }
 
@@ -126,7 +126,7 @@ impl Reader<'_, '_> {
             return Ok(None);
         };
         Ok(Some(BuiltinOptions::StablehloComposite {
-            name: self.context.copy_str(o.name())?,
+            name: self.context.copy_str(o.name())?.into(),
             decomposition_subgraph_idx: self.subgraph_idx(o.decomposition_subgraph_index())?,
         }))
     }
