@@ -41,6 +41,10 @@ impl<'a> Builder<'a> {
     /// Adds an activation. Returns its index.
     pub fn tensor(&mut self, name: &str, tensor_type: TensorType, shape: Vec<i32>) -> usize {
         let tensor_idx = self.tensors.len();
+        if tensor_idx == self.tensors.capacity() {
+            // By less than twice: there may be very many.
+            self.tensors.reserve_exact(tensor_idx / 4 + 16);
+        }
         self.tensors.push(Tensor {
             name: name.into(),
             tensor_type,

@@ -70,5 +70,7 @@ pub fn parse(file: &[u8], dimensions: &Dimensions) -> Result<Model<'static>, Par
         Failure::NoGraph => ParseError::NoGraph,
     })?;
     contrib::replace(&mut graph);
-    convert::convert(&graph, dimensions, file_bytes)
+    let converted = convert::convert(&graph, dimensions, file_bytes)?;
+    drop(graph);
+    Ok(converted.into_model())
 }

@@ -221,6 +221,7 @@ impl<'a> Reader<'a> {
                 _ => {}
             }
         }
+        self.graph.nodes.shrink_to_fit();
         Ok(self.graph)
     }
 
@@ -385,6 +386,9 @@ fn node(message: &[u8]) -> Read<Node<'_>> {
             _ => {}
         }
     }
+    // As long as the graph lives, which may have very many.
+    node.inputs.shrink_to_fit();
+    node.outputs.shrink_to_fit();
     Ok(node)
 }
 

@@ -4,17 +4,29 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::Converter;
 use crate::diagnostic::{Diagnostic, Severity, some_of};
+use crate::formats::builder::Builder;
 use crate::formats::onnx::error::ParseError;
 use crate::formats::onnx::proto::Dimension;
 use crate::formats::shown;
 use crate::formats::tflite::{Format, Model};
+
+/// A converted graph. It borrows nothing of the file and still has the operators and tensors that nothing uses.
+pub struct Converted {
+    builder: Builder<'static>,
+    version: u32,
+    file_bytes: usize,
+    name: String,
+    /// Inputs and outputs.
+    ends: [Vec<usize>; 2],
+    diagnostics: Vec<Diagnostic>,
+}
 
 impl<'a> Converter<'a> {
     pub(super) fn finish(
         mut self,
         inputs: Vec<usize>,
         file_bytes: usize,
-    ) -> Result<Model<'static>, ParseError> {
+    ) -> Result<Converted, ParseError> {
         let graph = self.graph;
         let mut outputs = Vec::new();
         let is_input: HashSet<usize> = inputs.iter().copied().collect();
@@ -41,16 +53,14 @@ impl<'a> Converter<'a> {
         self.unpack_mixed_operands();
         self.check_operators()?;
         let diagnostics = self.diagnostics();
-        let version = u32::try_from(graph.opset).unwrap_or(0);
-        let ends = self.drop_unused([inputs, outputs]);
-        Ok(self.builder.model(
-            Format::Onnx,
-            version,
+        Ok(Converted {
+            builder: self.builder,
+            version: u32::try_from(graph.opset).unwrap_or(0),
             file_bytes,
-            graph.name.to_owned(),
-            ends,
+            name: graph.name.to_owned(),
+            ends: [inputs, outputs],
             diagnostics,
-        ))
+        })
     }
 
     pub(super) fn diagnostics(&self) -> Vec<Diagnostic> {
@@ -167,38 +177,45 @@ impl<'a> Converter<'a> {
             )
         })
     }
+}
+
+impl Converted {
+    pub fn into_model(mut self) -> Model<'static> {
+        self.drop_unused();
+        self.builder.model(
+            Format::Onnx,
+            self.version,
+            self.file_bytes,
+            self.name,
+            self.ends,
+            self.diagnostics,
+        )
+    }
 
     /// Leaves out operators whose results nothing reads, and tensors that no operator has: constants that were
     /// folded.
-    pub(super) fn drop_unused(&mut self, mut ends: [Vec<usize>; 2]) -> [Vec<usize>; 2] {
-        let mut is_read = vec![false; self.builder.tensors.len()];
+    fn drop_unused(&mut self) {
+        let Self { builder, ends, .. } = self;
+        let mut is_read = vec![false; builder.tensors.len()];
         for &output in ends.iter().skip(1).flatten() {
             if let Some(is_read) = is_read.get_mut(output) {
                 *is_read = true;
             }
         }
-        let mut kept = Vec::with_capacity(self.builder.operators.len());
-        for operator in std::mem::take(&mut self.builder.operators)
-            .into_iter()
-            .rev()
-        {
-            if operator
-                .outputs
-                .iter()
-                .any(|&output| is_read.get(output) == Some(&true))
-            {
-                for input in operator.inputs.iter().flatten() {
-                    if let Some(is_read) = is_read.get_mut(*input) {
-                        *is_read = true;
-                    }
+        let mut is_kept = vec![false; builder.operators.len()];
+        for (operator, is_kept) in builder.operators.iter().zip(&mut is_kept).rev() {
+            let mut outputs = operator.outputs.iter();
+            *is_kept = outputs.any(|&output| is_read.get(output) == Some(&true));
+            for &input in operator.inputs.iter().flatten().filter(|_| *is_kept) {
+                if let Some(is_read) = is_read.get_mut(input) {
+                    *is_read = true;
                 }
-                kept.push(operator);
             }
         }
-        kept.reverse();
-        self.builder.operators = kept;
-        let mut is_used = vec![false; self.builder.tensors.len()];
-        let operands = self.builder.operators.iter().flat_map(|operator| {
+        let mut is_kept = is_kept.into_iter();
+        (builder.operators).retain(|_| is_kept.next().unwrap_or(true));
+        let mut is_used = vec![false; builder.tensors.len()];
+        let operands = builder.operators.iter().flat_map(|operator| {
             let inputs = operator.inputs.iter().flatten();
             inputs.chain(&operator.outputs).copied()
         });
@@ -217,16 +234,13 @@ impl<'a> Converter<'a> {
             .collect();
         let renumber =
             |tensor_idx: &mut usize| *tensor_idx = new.get(*tensor_idx).copied().unwrap_or(0);
-        for operator in &mut self.builder.operators {
+        for operator in &mut builder.operators {
             operator.inputs.iter_mut().flatten().for_each(renumber);
             operator.outputs.iter_mut().for_each(renumber);
         }
         ends.iter_mut().flatten().for_each(renumber);
         let mut is_used = is_used.into_iter();
-        self.builder
-            .tensors
-            .retain(|_| is_used.next().unwrap_or(true));
-        ends
+        (builder.tensors).retain(|_| is_used.next().unwrap_or(true));
     }
 }
 

@@ -31,6 +31,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+use self::finish::Converted;
 use self::patterns::{Patterns, Reads};
 use self::value::{
     Constant, Known, Perm, Place, Value, axes, channels_last, identity, is_short, product, whole,
@@ -41,7 +42,7 @@ use super::limits::*;
 use super::proto::{Bodies, Graph, Node, Tensor, ValueInfo, tensor_type};
 use crate::formats::builder::Builder;
 use crate::formats::distribution;
-use crate::formats::tflite::{BuiltinOptions, Model, OpKind, TensorType};
+use crate::formats::tflite::{BuiltinOptions, OpKind, TensorType};
 use crate::formats::{max_operators, shown};
 
 /// State of the conversion. Handlers of operators return `None` if they cannot determine a shape, or if TFLite has no
@@ -53,7 +54,7 @@ struct Converter<'a> {
     values: HashMap<&'a str, Value<'a>>,
     /// How often each name is read, the graph's outputs included.
     uses: HashMap<&'a str, usize>,
-    /// Nodes that read a name, and the node that writes it.
+    /// Nodes that read a name; empty once inputs and patterns are known.
     readers: HashMap<&'a str, Vec<usize>>,
     /// By tensor: how often its values are still read.
     reads: HashMap<usize, usize>,
@@ -91,12 +92,12 @@ struct Converter<'a> {
     sequences: HashMap<&'a str, Vec<Value<'a>>>,
 }
 
-/// The network of a graph.
+/// The network of a graph. Much less memory is needed once the graph is freed than beside it.
 pub(super) fn convert(
     graph: &Graph,
     dimensions: &Dimensions,
     file_bytes: usize,
-) -> Result<Model<'static>, ParseError> {
+) -> Result<Converted, ParseError> {
     let mut converter = Converter::new(graph, dimensions, file_bytes);
     converter.define_initializers()?;
     let inputs = converter.define_inputs()?;
@@ -106,6 +107,7 @@ pub(super) fn convert(
         uses: &converter.uses,
         readers: &converter.readers,
     });
+    converter.readers = HashMap::new();
     converter.run(&patterns, 0..graph.nodes.len())?;
     converter.finish(inputs, file_bytes)
 }
@@ -244,7 +246,7 @@ impl<'a> Converter<'a> {
             tensor_type: tensor_type(tensor.data_type),
             place: Place::Constant(Constant {
                 known: (known.filter(|known| self.spend_known(known.len()))).map(Arc::new),
-                source: Some(tensor),
+                source: Some(Arc::new(tensor)),
                 stored: None,
             }),
             shape: Some(shape),

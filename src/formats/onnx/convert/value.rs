@@ -34,7 +34,7 @@ pub struct Constant<'a> {
     /// The values, of small constants; every use shares them.
     pub known: Option<Arc<Known>>,
     /// The tensor with the weights whose distribution is counted.
-    pub source: Option<Tensor<'a>>,
+    pub source: Option<Arc<Tensor<'a>>>,
     /// Type and scales as stored, where a `DequantizeLinear` unpacks it.
     pub stored: Option<Arc<(TensorType, Option<Arc<Quantization>>)>>,
 }

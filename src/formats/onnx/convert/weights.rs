@@ -22,7 +22,7 @@ impl<'a> Converter<'a> {
     }
 
     fn counted(&mut self, value: &Value<'a>) -> Option<Arc<[u64; 256]>> {
-        let source = value.constant()?.source?;
+        let source = value.constant()?.source.as_deref()?;
         let bytes = source.float_bytes();
         let shape = value.shape.as_ref()?;
         if source.is_external || bytes.is_empty() || value.n_values()? < 1 {
