@@ -8,14 +8,13 @@ use crate::formats::onnx::{self, Dimensions};
 use crate::formats::tflite::{Format, MAIN_SUBGRAPH, Model, Tensor};
 use crate::formats::{self, ReadError};
 use crate::graph::analysis::{self, Analysis};
-use crate::graph::as_int8::as_int8;
 use crate::graph::batch_size::{self, BatchError};
 use crate::graph::missing_shapes::{self, InputSizeError};
-use crate::graph::{self, CycleError, Graph};
+use crate::graph::{self, CycleError, Graph, Topology, as_int8};
 use crate::learned::predictor::{Predictor, PredictorError};
 use crate::report::{
-    self, Failure, INTERVAL_PERCENT, LeftOperator, REPORT_VERSION, Report, ReportDiagnostic,
-    Results,
+    self, Answers, Failure, Group, INTERVAL_PERCENT, LeftOperator, REPORT_VERSION, Report,
+    ReportDiagnostic, Results,
 };
 use crate::targets::gpu::specifications::Gpu;
 use crate::targets::gpu::sweep::{Sweep, sweep};
@@ -220,23 +219,39 @@ pub fn estimate_changed(
     targets: &[Box<dyn Target>],
     detail: Detail,
 ) -> Result<Report, EstimateError> {
-    let model = match take_any_batch(targets) {
+    let mut model = match take_any_batch(targets) {
         true => file.read_changed_as_it_is(changes)?,
         false => file.read_changed(changes)?,
     };
-    let facts = Facts::of(&model)?;
     // The trained network supports integer networks only; float networks are converted for it.
-    let int8_model = as_int8(&model);
-    let int8_facts = int8_model.as_ref().and_then(|model| facts.retyped(model));
-    let network = facts.network(&file, predictor.filter(|_| int8_model.is_none()));
-    let int8_network = (int8_facts.as_ref()).map(|facts| facts.network(&file, predictor));
-    let results = report::results(&network, int8_network.as_ref(), targets);
-    for asked in [Some(network), int8_network].into_iter().flatten() {
-        asked.into_failure().map_or(Ok(()), Err)?;
+    let is_converted = as_int8::is_converted(&model);
+    let of_floats = predictor.filter(|_| !is_converted);
+    let mut answers = Answers::none(targets);
+    let mut kept = Facts::of(&model)?.kept();
+    let groups = Group::of_network(kept.topology.n_nodes());
+    for &group in groups {
+        let facts = kept.of(&model);
+        let network = facts.network(&file, of_floats);
+        answers.ask(group, &network);
+        network.into_failure().map_or(Ok(()), Err)?;
+        kept = facts.kept();
+        if is_converted && !answers.are_complete(group) {
+            // A large network is counted again afterwards, which takes less memory than to keep both.
+            let analysis = kept.analysis.take().filter(|_| groups.len() == 1);
+            let floats = as_int8::convert(&mut model);
+            let facts = kept.of(&model);
+            let network = facts.network(&file, predictor);
+            answers.ask_as_int8(group, &network);
+            network.into_failure().map_or(Ok(()), Err)?;
+            kept = Kept {
+                analysis,
+                ..facts.kept()
+            };
+            floats.restore(&mut model);
+        }
     }
-    // Free the second network first, because a report of many operators needs its memory.
-    drop(int8_facts);
-    drop(int8_model);
+    let facts = kept.of(&model);
+    let results = answers.into_results(&facts.graph);
     let report = facts.report(&file, predictor.map(Predictor::id), results, detail);
     drop(facts);
     Ok(Report {
@@ -296,18 +311,11 @@ impl<'m> Facts<'m> {
         })
     }
 
-    /// Those of `model`, which is this one with other types.
-    fn retyped<'r>(&'r self, model: &'r Model<'r>) -> Option<Facts<'r>> {
-        let shared = self.graph.retyped(model);
-        let graph = match shared {
-            Some(graph) => graph,
-            None => graph::build(model, MAIN_SUBGRAPH).ok()?,
-        };
-        Some(Facts {
-            analysis: analysis::analyze(&graph),
-            graph,
-            model,
-        })
+    fn kept(self) -> Kept {
+        Kept {
+            topology: self.graph.into_topology(),
+            analysis: Some(self.analysis),
+        }
     }
 
     fn network<'n>(&'n self, file: &ModelFile, predictor: Option<&'n Predictor>) -> Network<'n> {
@@ -372,6 +380,24 @@ impl<'m> Facts<'m> {
             .chain(report::other_subgraphs(self.model, &self.graph))
             .chain(self.analysis.diagnostics.iter().cloned());
         of_file.map(ReportDiagnostic::from)
+    }
+}
+
+/// Facts of a model that may change meanwhile.
+struct Kept {
+    topology: Topology,
+    /// Absent where the model has to be counted again.
+    analysis: Option<Analysis>,
+}
+
+impl Kept {
+    fn of<'m>(self, model: &'m Model<'m>) -> Facts<'m> {
+        let graph = self.topology.into_graph(model);
+        Facts {
+            analysis: (self.analysis).unwrap_or_else(|| analysis::analyze(&graph)),
+            model,
+            graph,
+        }
     }
 }
 

@@ -144,7 +144,7 @@ impl<'a> Builder<'a> {
             subgraphs: vec![Subgraph {
                 name,
                 tensors: self.tensors,
-                operators: Arc::new(self.operators),
+                operators: self.operators,
                 inputs,
                 outputs,
             }],

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::formats::builder::{self, N_QUANTIZATIONS};
 use crate::formats::tflite::{
-    BuiltinOptions, Format, MAIN_SUBGRAPH, Model, OpKind, Operator, Subgraph, Tensor, TensorType,
+    Buffer, BuiltinOptions, Format, MAIN_SUBGRAPH, Model, OpKind, Quantization, Tensor, TensorType,
 };
 
 /// Inputs with biases, which stay wider, by operator: one for each output channel.
@@ -19,10 +19,11 @@ fn bias_input(kind: OpKind) -> Option<usize> {
     }
 }
 
-/// The quantised model; `None` if `model` computes no floats, or if it is a TFLite file, which is estimated as it is.
-/// Linear in tensors and operators.
-pub fn as_int8<'m>(model: &Model<'m>) -> Option<Model<'m>> {
-    let subgraph = model.subgraphs.get(MAIN_SUBGRAPH)?;
+/// Whether a model computes floats that hardware for integers runs as int8. A TFLite file is estimated as it is.
+pub fn is_converted(model: &Model) -> bool {
+    let Some(subgraph) = model.subgraphs.get(MAIN_SUBGRAPH) else {
+        return false;
+    };
     // A quantised network may have floats at its ends.
     let between_types = [OpKind::Quantize, OpKind::Dequantize, OpKind::Cast];
     let computing =
@@ -30,17 +31,32 @@ pub fn as_int8<'m>(model: &Model<'m>) -> Option<Model<'m>> {
     let mut results = computing
         .flat_map(|operator| &operator.outputs)
         .filter_map(|&tensor_idx| subgraph.tensors.get(tensor_idx));
-    if model.format == Format::Tflite || !results.any(|tensor| tensor.tensor_type.is_float()) {
-        return None;
-    }
-    let mut model = unnamed(model);
-    let subgraph = model.subgraphs.get_mut(MAIN_SUBGRAPH)?;
-    let mut types: Vec<TensorType> = subgraph
-        .tensors
-        .iter()
-        .map(|tensor| quantised(tensor.tensor_type))
-        .collect();
-    for operator in subgraph.operators.iter() {
+    model.format != Format::Tflite && results.any(|tensor| tensor.tensor_type.is_float())
+}
+
+/// What [`convert`] replaced in a model.
+#[derive(Debug, Default)]
+pub struct Floats {
+    /// By tensor.
+    types: Vec<TensorType>,
+    /// By tensor index, of those that had one.
+    quantizations: Vec<(usize, Arc<Quantization>)>,
+    /// Sizes in bytes by buffer index, in the order in which they were replaced.
+    n_bytes: Vec<(usize, u64)>,
+    /// By operator index.
+    casts: Vec<(usize, BuiltinOptions)>,
+}
+
+/// Quantises a model in place: a large network is held once. Linear in tensors and operators.
+pub fn convert(model: &mut Model) -> Floats {
+    let mut floats = Floats::default();
+    let Some(subgraph) = model.subgraphs.get_mut(MAIN_SUBGRAPH) else {
+        return floats;
+    };
+    let types = |tensor: &Tensor| tensor.tensor_type;
+    floats.types = subgraph.tensors.iter().map(types).collect();
+    let mut types: Vec<TensorType> = floats.types.iter().copied().map(quantised).collect();
+    for operator in &subgraph.operators {
         let bias =
             bias_input(operator.code.kind).and_then(|position| *operator.inputs.get(position)?);
         if let Some(of_type) = bias
@@ -54,49 +70,53 @@ pub fn as_int8<'m>(model: &Model<'m>) -> Option<Model<'m>> {
     for (tensor_idx, (tensor, of_type)) in subgraph.tensors.iter_mut().zip(types).enumerate() {
         if of_type != tensor.tensor_type {
             tensor.tensor_type = of_type;
-            tensor.quantization = match of_type {
+            let quantization = match of_type {
                 TensorType::Int8 => known[tensor_idx % N_QUANTIZATIONS]
                     .get_or_insert_with(|| builder::quantization(of_type, tensor_idx))
                     .clone(),
                 _ => None,
             };
+            let before = std::mem::replace(&mut tensor.quantization, quantization);
+            (floats.quantizations).extend(before.map(|quantization| (tensor_idx, quantization)));
+            if let Some(Buffer::Described { n_bytes, .. }) = model.buffers.get(tensor.buffer_idx) {
+                floats.n_bytes.push((tensor.buffer_idx, *n_bytes));
+            }
             builder::resize(&mut model.buffers, tensor);
         }
     }
-    let is_cast = |operator: &Operator| matches!(operator.options, BuiltinOptions::Cast { .. });
-    if subgraph.operators.iter().any(is_cast) {
-        for operator in Arc::make_mut(&mut subgraph.operators) {
+    for (operator_idx, operator) in subgraph.operators.iter_mut().enumerate() {
+        if let BuiltinOptions::Cast { .. } = operator.options {
+            floats.casts.push((operator_idx, operator.options.clone()));
             quantise_cast(&mut operator.options);
         }
     }
-    Some(model)
+    floats
 }
 
-/// A copy in which tensors have no names: estimates do not depend on them, and reports use those of the file.
-fn unnamed<'m>(model: &Model<'m>) -> Model<'m> {
-    let of_tensor = |tensor: &Tensor| Tensor {
-        name: Box::default(),
-        shape: tensor.shape.clone(),
-        shape_signature: tensor.shape_signature.clone(),
-        quantization: tensor.quantization.clone(),
-        sparsity: tensor.sparsity.clone(),
-        ..*tensor
-    };
-    let of_subgraph = |subgraph: &Subgraph| Subgraph {
-        name: subgraph.name.clone(),
-        tensors: subgraph.tensors.iter().map(of_tensor).collect(),
-        operators: subgraph.operators.clone(),
-        inputs: subgraph.inputs.clone(),
-        outputs: subgraph.outputs.clone(),
-    };
-    Model {
-        description: model.description.clone(),
-        subgraphs: model.subgraphs.iter().map(of_subgraph).collect(),
-        buffers: model.buffers.clone(),
-        metadata: model.metadata.clone(),
-        signatures: model.signatures.clone(),
-        diagnostics: model.diagnostics.clone(),
-        ..*model
+impl Floats {
+    /// Makes the model that [`convert`] changed what it was before.
+    pub fn restore(self, model: &mut Model) {
+        let Some(subgraph) = model.subgraphs.get_mut(MAIN_SUBGRAPH) else {
+            return;
+        };
+        for (tensor, of_type) in subgraph.tensors.iter_mut().zip(self.types) {
+            if tensor.tensor_type != of_type {
+                tensor.tensor_type = of_type;
+                tensor.quantization = None;
+            }
+        }
+        for (tensor_idx, quantization) in self.quantizations {
+            subgraph.tensors[tensor_idx].quantization = Some(quantization);
+        }
+        // Tensors may share a buffer.
+        for (buffer_idx, before) in self.n_bytes.into_iter().rev() {
+            if let Buffer::Described { n_bytes, .. } = &mut model.buffers[buffer_idx] {
+                *n_bytes = before;
+            }
+        }
+        for (operator_idx, options) in self.casts {
+            subgraph.operators[operator_idx].options = options;
+        }
     }
 }
 
@@ -122,7 +142,6 @@ fn quantised(of_type: TensorType) -> TensorType {
 mod tests {
     use super::*;
     use crate::formats::distribution;
-    use crate::formats::tflite::Buffer;
     use crate::graph::analysis::fixtures::{model, operator, subgraph, tensor};
 
     #[test]
@@ -141,9 +160,23 @@ mod tests {
             counts: counts.clone(),
         };
         floats.buffers = vec![Buffer::EMPTY, described(128), described(32)];
-        assert!(as_int8(&floats).is_none(), "a TFLite file is what it says");
+        assert!(!is_converted(&floats), "a TFLite file is what it says");
         floats.format = Format::Onnx;
-        let int8 = as_int8(&floats).unwrap();
+        assert!(is_converted(&floats));
+        let own = Arc::new(Quantization {
+            scale: vec![0.5],
+            zero_point: vec![3],
+            quantized_dimension: 0,
+        });
+        floats.subgraphs[0].tensors[0].quantization = Some(own);
+        let cast = BuiltinOptions::Cast {
+            in_data_type: TensorType::Float16,
+            out_data_type: TensorType::Float32,
+        };
+        floats.subgraphs[0].operators[0].options = cast;
+        let before = format!("{floats:?}");
+        let mut int8 = floats;
+        let replaced = convert(&mut int8);
         let types: Vec<TensorType> = int8.subgraphs[0]
             .tensors
             .iter()
@@ -160,5 +193,7 @@ mod tests {
         );
         let n_bytes: Vec<u64> = int8.buffers.iter().map(Buffer::n_bytes).collect();
         assert_eq!(n_bytes, [0, 32, 32]);
+        replaced.restore(&mut int8);
+        assert_eq!(format!("{int8:?}"), before);
     }
 }

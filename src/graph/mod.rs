@@ -11,7 +11,6 @@ pub mod resize;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::Arc;
 
 use crate::formats::tflite::{Buffer, Model, Operator, Subgraph, Tensor};
 
@@ -26,10 +25,9 @@ pub struct Graph<'m> {
     /// Buffers of the model, for constant tensors.
     pub buffers: &'m [Buffer<'m>],
     /// In topological order; ties keep file order.
-    /// Shared by the graphs of models that share their operators.
-    pub nodes: Arc<[Node<'m>]>,
-    /// One for each (producer, consumer, tensor), sorted by (dst, src, tensor). Shared like the nodes.
-    pub edges: Arc<[Edge]>,
+    pub nodes: Vec<Node<'m>>,
+    /// One for each (producer, consumer, tensor), sorted by (dst, src, tensor).
+    pub edges: Vec<Edge>,
 }
 
 #[derive(Clone, Debug)]
@@ -51,16 +49,14 @@ pub struct Edge {
 }
 
 impl<'m> Graph<'m> {
-    /// The graph of the same subgraph of another model, if that shares its operators and differs in types only.
-    pub fn retyped(&self, model: &'m Model<'m>) -> Option<Self> {
-        let subgraph = model.subgraphs.get(self.subgraph_idx)?;
-        let is_shared = Arc::ptr_eq(&subgraph.operators, &self.subgraph.operators);
-        is_shared.then(|| Self {
-            model,
-            subgraph,
-            buffers: &model.buffers,
-            ..self.clone()
-        })
+    /// What is left without the model.
+    pub fn into_topology(self) -> Topology {
+        let operator_idx = |node: &Node| node.operator_idx;
+        Topology {
+            subgraph_idx: self.subgraph_idx,
+            order: self.nodes.iter().map(operator_idx).collect(),
+            edges: self.edges,
+        }
     }
 
     /// The tensor with this index in the subgraph.
@@ -94,6 +90,42 @@ impl<'m> Graph<'m> {
     /// Where there is no such tensor.
     pub fn constant(&self, tensor_idx: usize) -> &'m [u8] {
         self.buffer(tensor_idx).bytes()
+    }
+}
+
+/// Which operators run in which order, and what they read from one another. It borrows no model, so that types and
+/// options can be changed before the graph is made again.
+#[derive(Clone, Debug)]
+pub struct Topology {
+    subgraph_idx: usize,
+    /// By node, the index of its operator.
+    order: Vec<usize>,
+    edges: Vec<Edge>,
+}
+
+impl Topology {
+    pub fn n_nodes(&self) -> usize {
+        self.order.len()
+    }
+
+    /// The graph of `model`, whose operators have the operands of those that the topology is of.
+    ///
+    /// # Panics
+    /// Where `model` has no such operators.
+    pub fn into_graph<'m>(self, model: &'m Model<'m>) -> Graph<'m> {
+        let subgraph = &model.subgraphs[self.subgraph_idx];
+        let node = |operator_idx: usize| Node {
+            operator_idx,
+            operator: &subgraph.operators[operator_idx],
+        };
+        Graph {
+            model,
+            subgraph_idx: self.subgraph_idx,
+            subgraph,
+            buffers: &model.buffers,
+            nodes: self.order.into_iter().map(node).collect(),
+            edges: self.edges,
+        }
     }
 }
 
@@ -136,21 +168,12 @@ pub fn build<'m>(model: &'m Model<'m>, subgraph_idx: usize) -> Result<Graph<'m>,
                 operator_idx,
             }
         })?;
-    let node = |&operator_idx: &usize| {
-        let operator = subgraph.operators.get(operator_idx)?;
-        Some(Node {
-            operator_idx,
-            operator,
-        })
-    };
-    Ok(Graph {
-        model,
+    let topology = Topology {
         subgraph_idx,
-        subgraph,
-        buffers: &model.buffers,
-        nodes: order.iter().filter_map(node).collect(),
-        edges: edges_between_nodes(dependencies, &order).into(),
-    })
+        edges: edges_between_nodes(dependencies, &order),
+        order,
+    };
+    Ok(topology.into_graph(model))
 }
 
 /// `src` and `dst` are operator indices here. Sorted, each once.
@@ -267,5 +290,6 @@ fn edges_between_nodes(dependencies: Vec<Edge>, order: &[usize]) -> Vec<Edge> {
     };
     let mut edges: Vec<_> = dependencies.into_iter().map(edge).collect();
     edges.sort_unstable();
+    edges.shrink_to_fit();
     edges
 }

@@ -4,7 +4,6 @@
 //! microcontrollers (Liberis and Lane, 2019). The planner of the arena then says how much memory an order saves.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use super::{CycleError, build};
 use crate::formats::tflite::{MAIN_SUBGRAPH, Model, OpKind, Subgraph};
@@ -21,7 +20,7 @@ pub fn reorder(model: &mut Model) -> Result<bool, CycleError> {
     let Some(order) = lower_order(model)? else {
         return Ok(false);
     };
-    let operators = Arc::make_mut(&mut model.subgraphs[MAIN_SUBGRAPH].operators);
+    let operators = &mut model.subgraphs[MAIN_SUBGRAPH].operators;
     let mut slots: Vec<_> = std::mem::take(operators).into_iter().map(Some).collect();
     *operators = order
         .iter()

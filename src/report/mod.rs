@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 pub(crate) use facts::{edges, live_bytes, model_facts, operators, sha256, tensors};
-pub(crate) use results::{Results, forget_parts, other_subgraphs, results};
+pub(crate) use results::{Answers, Group, Results, forget_parts, other_subgraphs};
 #[cfg(feature = "schema")]
 pub use schema::derived_schema;
 #[cfg(feature = "schema")]

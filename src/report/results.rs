@@ -69,7 +69,7 @@ impl Results {
 /// The result of one target for a network.
 struct Answer {
     estimate: TargetEstimate,
-    /// Whether the result is for the network converted by `as_int8`.
+    /// Whether the result is for the network as int8.
     is_converted: bool,
     is_estimated: bool,
     /// How far its latency is outside of the measured range, if it is.
@@ -79,27 +79,19 @@ struct Answer {
 }
 
 impl Answer {
-    fn of<'n>(target: &dyn Target, network: &Network<'n>, as_int8: Option<&Network<'n>>) -> Self {
-        let is_estimated = |estimate: &TargetEstimate| {
-            let mut metrics = estimate.metrics.iter();
-            metrics.any(|metric| metric.outcome.is_estimate())
-        };
+    fn of(target: &dyn Target, network: &Network) -> Self {
         let mut estimate = target.estimate(network);
-        let (mut asked, mut is_converted) = (network, false);
-        if let Some(as_int8) = as_int8.filter(|_| !is_estimated(&estimate)) {
-            estimate = target.estimate(as_int8);
-            (asked, is_converted) = (as_int8, is_estimated(&estimate));
-        }
-        let beyond = widening::widen(target, asked, &mut estimate);
-        plausibility::check(target, asked, &mut estimate);
-        let is_estimated = is_estimated(&estimate);
+        let beyond = widening::widen(target, network, &mut estimate);
+        plausibility::check(target, network, &mut estimate);
+        let mut metrics = estimate.metrics.iter();
+        let is_estimated = metrics.any(|metric| metric.outcome.is_estimate());
         Self {
             unsupported: match is_estimated {
-                true => target.unsupported(asked),
+                true => target.unsupported(network),
                 false => Vec::new(),
             },
             estimate,
-            is_converted,
+            is_converted: false,
             is_estimated,
             beyond: beyond.filter(|beyond| is_estimated && beyond.factor >= MIN_REPORTED_FACTOR),
         }
@@ -113,18 +105,13 @@ const MIN_PARALLEL_OPERATORS: usize = 4096;
 /// and up to a third more time; no network of use has so many.
 const MAX_PARALLEL_OPERATORS: usize = 1 << 16;
 
-fn answers<'n>(
-    network: &Network<'n>,
-    as_int8: Option<&Network<'n>>,
-    targets: &[Box<dyn Target>],
-) -> Vec<Answer> {
-    let targets: Vec<&dyn Target> = targets.iter().map(Box::as_ref).collect();
-    let answer = |target: &&dyn Target| Answer::of(*target, network, as_int8);
-    // Only targets that plan ask the trained network, whose failure is looked for in `network` and `as_int8`. Targets
-    // share large results, which are freed after the last target.
+fn answers(network: &Network, targets: &[&dyn Target]) -> Vec<Answer> {
+    let answer = |target: &&dyn Target| Answer::of(*target, network);
+    // Only targets that plan ask the trained network, whose failure is looked for in `network`. Targets share large
+    // results, which are freed after the last target.
     let answers_apart = |targets: Vec<&dyn Target>| -> Vec<Answer> {
-        let (network, as_int8) = (network.apart(), as_int8.map(Network::apart));
-        let answer = |target: &&dyn Target| Answer::of(*target, &network, as_int8.as_ref());
+        let network = network.apart();
+        let answer = |target: &&dyn Target| Answer::of(*target, &network);
         targets.iter().map(answer).collect()
     };
     let n_operators = network.graph.nodes.len();
@@ -157,18 +144,103 @@ fn answers<'n>(
     targets.iter().filter_map(next).collect()
 }
 
-/// The results of each target. If a target has no estimate for a float network, it estimates the same network converted
-/// by `as_int8`, if there is one.
-pub(crate) fn results<'n>(
-    network: &Network<'n>,
-    as_int8: Option<&Network<'n>>,
+/// Targets that are asked one after the other, of the network and of its int8 form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Group {
+    All,
+    /// Those that plan operators.
+    Planning,
+    Others,
+}
+
+impl Group {
+    /// All targets are asked together, except about a large network: the results of some are then not held while others
+    /// plan.
+    pub fn of_network(n_operators: usize) -> &'static [Self] {
+        match n_operators > MAX_PARALLEL_OPERATORS {
+            true => &[Self::Planning, Self::Others],
+            false => &[Self::All],
+        }
+    }
+
+    fn contains(self, target: &dyn Target) -> bool {
+        match self {
+            Self::All => true,
+            Self::Planning => target.plans_operators(),
+            Self::Others => !target.plans_operators(),
+        }
+    }
+}
+
+/// The results of each of some targets.
+pub(crate) struct Answers<'t> {
+    targets: &'t [Box<dyn Target>],
+    /// Parallel to the targets; absent before they are asked.
+    answers: Vec<Option<Answer>>,
+}
+
+impl<'t> Answers<'t> {
+    /// Of targets that have not been asked.
+    pub fn none(targets: &'t [Box<dyn Target>]) -> Self {
+        Self {
+            targets,
+            answers: targets.iter().map(|_| None).collect(),
+        }
+    }
+
+    /// Whether every target of a group has an estimate.
+    pub fn are_complete(&mut self, group: Group) -> bool {
+        self.without_estimate(group).next().is_none()
+    }
+
+    /// Asks the targets of a group about a network.
+    pub fn ask(&mut self, group: Group, network: &Network) {
+        self.set(group, network, |answer| answer);
+    }
+
+    /// Asks those of its targets that have no estimate about the same network as int8.
+    pub fn ask_as_int8(&mut self, group: Group, as_int8: &Network) {
+        self.set(group, as_int8, |answer| Answer {
+            is_converted: answer.is_estimated,
+            ..answer
+        });
+    }
+
+    fn set(&mut self, group: Group, network: &Network, as_asked: fn(Answer) -> Answer) {
+        let (targets, without): (Vec<&dyn Target>, Vec<_>) = self.without_estimate(group).unzip();
+        for (without, answer) in without.into_iter().zip(answers(network, &targets)) {
+            *without = Some(as_asked(answer));
+        }
+    }
+
+    fn without_estimate(
+        &mut self,
+        group: Group,
+    ) -> impl Iterator<Item = (&'t dyn Target, &mut Option<Answer>)> {
+        let of_targets = self.targets.iter().map(Box::as_ref).zip(&mut self.answers);
+        of_targets.filter(move |(target, answer)| {
+            let is_estimated = |answer: &Answer| answer.is_estimated;
+            group.contains(*target) && !answer.as_ref().is_some_and(is_estimated)
+        })
+    }
+
+    /// The results in the order of the targets, which were all asked, and what is to be said about them. `graph` is the
+    /// network's.
+    pub fn into_results(self, graph: &Graph) -> Results {
+        results(graph, self.targets, self.answers.into_iter().flatten())
+    }
+}
+
+fn results(
+    graph: &Graph,
     targets: &[Box<dyn Target>],
+    answers: impl Iterator<Item = Answer>,
 ) -> Results {
     let mut found = Results::default();
     let mut left: BTreeMap<Vec<UnsupportedOperator>, Vec<&str>> = BTreeMap::new();
     let mut converted: Vec<&str> = Vec::new();
     let mut outside: Vec<(&str, Beyond)> = Vec::new();
-    for (target, answer) in targets.iter().zip(answers(network, as_int8, targets)) {
+    for (target, answer) in targets.iter().zip(answers) {
         if answer.is_converted {
             converted.push(target.id());
         }
@@ -198,9 +270,7 @@ pub(crate) fn results<'n>(
     found.doubts.extend(as_converted(&converted));
     found.doubts.extend(beyond_measured(&outside));
     for (operators, targets) in left.iter().filter(|(operators, _)| !operators.is_empty()) {
-        found
-            .doubts
-            .extend(cpu_fallback(network.graph, operators, targets));
+        found.doubts.extend(cpu_fallback(graph, operators, targets));
         found.left_out.push(left_out(operators, targets));
     }
     found

@@ -45,8 +45,6 @@ pub use schema_generated::tflite as schema;
 pub use tensor_type::TensorType;
 pub use values::{dimension, integers, long_integers};
 
-use std::sync::Arc;
-
 use context::{Context, checked_index};
 use flatbuffers::VerifierOptions;
 use limits::*;
@@ -157,7 +155,7 @@ fn read_subgraph(
         inputs,
         outputs,
         tensors,
-        operators: Arc::new(operators),
+        operators,
         name,
     })
 }

@@ -113,8 +113,8 @@ pub struct Signature {
 pub struct Subgraph {
     pub name: String,
     pub tensors: Vec<Tensor>,
-    /// In execution order. Shared by the copies of the model that differ in types only.
-    pub operators: Arc<Vec<Operator>>,
+    /// In execution order.
+    pub operators: Vec<Operator>,
     /// Tensor indices.
     pub inputs: Vec<usize>,
     /// Tensor indices.

@@ -1,7 +1,5 @@
 //! Small models and numbers for the tests of this stage.
 
-use std::sync::Arc;
-
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
@@ -69,7 +67,7 @@ pub fn subgraph(tensors: Vec<Tensor>, operators: Vec<Operator>) -> Subgraph {
     Subgraph {
         name: String::new(),
         tensors,
-        operators: Arc::new(operators),
+        operators,
         inputs: vec![0],
         outputs,
     }

@@ -1,7 +1,5 @@
 //! The stage as a whole, on small models made by hand; real files are in `tests/analysis.rs`.
 
-use std::sync::Arc;
-
 use super::calls::MAX_CALL_DEPTH;
 use super::fixtures::{calling, graph_of, model, operator, subgraph, tensor};
 use super::memory_plan::{live_bytes_of, memory_plan};
@@ -63,9 +61,7 @@ fn caller(kind: OpKind, options: BuiltinOptions, callees: Vec<Subgraph>) -> Mode
     );
     if kind == OpKind::If {
         // What it branches by comes first.
-        Arc::make_mut(&mut main.operators)[0]
-            .inputs
-            .insert(0, Some(2));
+        main.operators[0].inputs.insert(0, Some(2));
         main.tensors.push(tensor(TensorType::Bool, &[]));
         main.inputs.push(2);
     }
@@ -75,7 +71,7 @@ fn caller(kind: OpKind, options: BuiltinOptions, callees: Vec<Subgraph>) -> Mode
 #[test]
 fn called_subgraphs_count_for_the_operator_that_calls() {
     let twice = Subgraph {
-        operators: Arc::new([dense().operators.to_vec(), dense().operators.to_vec()].concat()),
+        operators: [dense().operators, dense().operators].concat(),
         ..dense()
     };
     let bodies = vec![dense(), twice];

@@ -10,8 +10,6 @@ mod constants;
 mod reshape;
 mod rules;
 
-use std::sync::Arc;
-
 pub use self::change::{Channels, MAX_FACTOR, MIN_FACTOR, Resize, ResizeError, Resized};
 use self::rules::{Problem, ShapePropagation};
 use crate::formats::tflite::{BuiltinOptions, MAIN_SUBGRAPH, Model, Operator, Subgraph};
@@ -85,7 +83,7 @@ pub fn resize(model: &mut Model, resize: Resize) -> Result<Resized, ResizeError>
 }
 
 fn set_windows(subgraph: &mut Subgraph, windows: &[(usize, [i32; 2])]) {
-    let operators = Arc::make_mut(&mut subgraph.operators);
+    let operators = &mut subgraph.operators;
     for &(operator_idx, [height, width]) in windows {
         if let BuiltinOptions::Pool2D {
             filter_h, filter_w, ..
