@@ -88,7 +88,7 @@ impl Built {
             subgraphs: vec![Subgraph {
                 name: String::new(),
                 tensors: self.tensors.clone(),
-                operators: self.operators.clone().into(),
+                operators: self.operators.clone(),
                 inputs: vec![0],
                 outputs: vec![self.tensors.len() - 1],
             }],

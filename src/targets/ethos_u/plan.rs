@@ -79,10 +79,12 @@ fn plan_of(mut task: Cow<Task>) -> (Vec<PlannedOperator>, usize) {
         n_tensors,
     } = task.as_ref();
     let steps = scheduled_operations(accelerator, program, &order, &flow);
-    let mut schedule = Schedule::of(accelerator, program, order, &flow, steps);
+    let n_tables = (flow.has_table.iter()).filter(|&&has_table| has_table);
+    let n_tables = n_tables.count();
+    let mut schedule = Schedule::of(accelerator, program, order, flow, steps);
     let constant_bytes = match accelerator.off_chip.area {
         MemoryArea::Sram => {
-            let bytes = constant_bytes(program, *n_tensors, &flow, &schedule.steps);
+            let bytes = constant_bytes(program, *n_tensors, n_tables, &schedule.steps);
             match accelerator.uses_trained_rules {
                 true => bytes,
                 false => bytes + table_correction(accelerator, program),
@@ -90,7 +92,6 @@ fn plan_of(mut task: Cow<Task>) -> (Vec<PlannedOperator>, usize) {
         }
         _ => 0.0,
     };
-    drop(flow);
     let is_in_sram = in_sram(
         accelerator,
         program,
@@ -232,7 +233,7 @@ fn add_costs(
 fn constant_bytes(
     program: &Program,
     n_graph_tensors: usize,
-    flow: &Flow,
+    n_tables: usize,
     steps: &[Option<ScheduledOperation>],
 ) -> f64 {
     let aligned = |bytes: i64| round_up(bytes, ALIGNMENT_BYTES) as f64;
@@ -264,11 +265,6 @@ fn constant_bytes(
         })
         .map(|(_, (map, _))| aligned(map.n_elements().saturating_mul(map.element_bytes())))
         .sum();
-    let n_tables = flow
-        .has_table
-        .iter()
-        .filter(|&&has_table| has_table)
-        .count();
     weights + constants + n_tables as f64 * TABLE_BYTES
 }
 

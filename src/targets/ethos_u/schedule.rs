@@ -45,7 +45,7 @@ impl<'a> Schedule<'a> {
         accelerator: &Accelerator,
         program: &Program,
         order: Order,
-        flow: &Flow,
+        flow: Flow,
         mut steps: Steps<'a>,
     ) -> Self {
         let planner = Planner {
@@ -69,10 +69,11 @@ impl<'a> Schedule<'a> {
             false => cache_bytes,
         };
         let found = cascaded(
-            memory.stages(&planner, flow, &steps),
+            memory.stages(&planner, &flow, &steps),
             guide_bytes,
             accelerator.has_dedicated_sram,
         );
+        drop(flow);
         let has_spans = !found.is_empty();
         if has_spans {
             let order = memory.into_order();
