@@ -2,9 +2,11 @@
 //! power of the number of operators, by least squares over logarithms.
 //!
 //! `cargo bench -p litecast-fuzz -- [LARGEST] [SHAPE]...`; the sizes are powers of ten from 100 to 100,000, and
-//! without a name every shape is measured. Criterion measures one size well, but compares none with another, which is
+//! without a name every shape is measured. With `FILE...`, these files are measured instead, as much memory as may be
+//! taken beside each. Criterion measures one size well, but compares none with another, which is
 //! what is asked here.
 
+use std::path::Path;
 use std::time::Instant;
 
 use litecast::estimate::{ModelFile, estimate};
@@ -28,12 +30,19 @@ struct Row {
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
+    let predictor = Predictor::shipped().expect("the shipped predictor loads");
+    let files: Vec<&String> = (words.iter().filter(|word| Path::new(word).is_file())).collect();
+    if !files.is_empty() {
+        files
+            .into_iter()
+            .for_each(|file| print_file(file, &predictor));
+        return;
+    }
     let mut numbers = words.iter().filter_map(|word| word.parse::<usize>().ok());
     let largest = numbers.next_back().unwrap_or(100_000);
     let named = |shape: &Shape| words.contains(&format!("{shape:?}").to_lowercase());
     let is_any_named = Shape::ALL.iter().any(named);
     let shapes = || (Shape::ALL.into_iter()).filter(|shape| !is_any_named || named(shape));
-    let predictor = Predictor::shipped().expect("the shipped predictor loads");
     for (name, predictor) in [("facts and plans", None), ("whole path", Some(&predictor))] {
         println!("{name}");
         for shape in shapes() {
@@ -57,11 +66,32 @@ fn main() {
     }
 }
 
+/// Bytes of memory beside a file of this length.
+fn max_bytes(file_bytes: f64) -> f64 {
+    3.0 * file_bytes + (64 << 20) as f64
+}
+
+fn print_file(file: &str, predictor: &Predictor) {
+    let bytes = std::fs::read(file).expect("the file can be read");
+    let row = measured(file, &bytes, 0, Some(predictor));
+    println!(
+        "{file}, {:.1} MB: {:.2} s, {:.1} MB of {:.1} MB",
+        row.file_bytes / 1e6,
+        row.seconds,
+        row.peak_bytes / 1e6,
+        max_bytes(row.file_bytes) / 1e6
+    );
+}
+
 fn row(shape: Shape, n_operators: usize, predictor: Option<&Predictor>) -> Row {
     let file = shape.file(n_operators);
-    let bytes = file.write();
+    let name = format!("{shape:?} of {n_operators}");
+    measured(&name, &file.write(), file.n_operators(), predictor)
+}
+
+fn measured(name: &str, bytes: &[u8], n_operators: usize, predictor: Option<&Predictor>) -> Row {
     let mut row = Row {
-        n_operators: file.n_operators() as f64,
+        n_operators: n_operators as f64,
         file_bytes: bytes.len() as f64,
         seconds: f64::INFINITY,
         peak_bytes: 0.0,
@@ -69,10 +99,9 @@ fn row(shape: Shape, n_operators: usize, predictor: Option<&Predictor>) -> Row {
     let started = Instant::now();
     for _ in 0..MAX_RUNS {
         let start = Instant::now();
-        let (report, taken) =
-            measure(|| estimate(ModelFile::new("file.tflite", &bytes), predictor));
+        let (report, taken) = measure(|| estimate(ModelFile::new(name, bytes), predictor));
         if let Err(error) = report {
-            println!("  {shape:?} of {n_operators}: {error}");
+            println!("  {name}: {error}");
         }
         row.seconds = row.seconds.min(start.elapsed().as_secs_f64());
         row.peak_bytes = taken.peak_bytes as f64;
