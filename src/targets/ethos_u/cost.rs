@@ -6,7 +6,7 @@ use super::accelerator::{Accelerator, Channel, Memory, N_CHANNELS};
 use super::blocks::Block;
 use super::configuration::MemoryArea;
 use super::cycles::{
-    Blocks, Conditions, Elementwise, Part, inflation, operator_cycles, read_bytes, read_inflation,
+    Blocks, Conditions, Elementwise, Part, inflation, operator_cycles, read_inflation,
     stride_bytes, transpose_cycles, write_inflation,
 };
 use super::geometry::IfmOfm;
@@ -308,16 +308,9 @@ impl Run {
             scale_latency_cycles: scales_from.latency_cycles,
             part: Part::WHOLE,
         };
-        // With its weights in a buffer, the compiler counts all channels that are computed beside the height and width of
-        // the transposed OFM.
-        let (mut run, mut layer) = (self, *layer);
-        if layer.moves_channels() && buffer.bytes() > 0.0 {
-            layer = layer.with_depth(layer.computed_channels());
-            run.read_bytes = read_bytes(&layer, block);
-        }
         Self {
-            cycles: operator_cycles(accelerator, &layer, block, conditions),
-            ..run.inflated(accelerator, &places.maps, &layer, block)
+            cycles: operator_cycles(accelerator, layer, block, conditions),
+            ..self.inflated(accelerator, &places.maps, layer, block)
         }
     }
 

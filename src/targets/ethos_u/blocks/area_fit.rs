@@ -5,6 +5,7 @@
 //! "Blocks by area" in `docs/ethos-u.md`.
 
 use super::search::{self, input_area, input_unit};
+use super::units_and_limits;
 use crate::targets::ethos_u::accelerator::Accelerator;
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, round_down, round_up, volume};
 use crate::targets::ethos_u::layer::{Kind, Layer};
@@ -31,17 +32,8 @@ pub fn choose(
     memory_bytes: [i64; 2],
 ) -> Option<(Hwc, Hwc)> {
     let [input_bytes, accumulator_bytes] = memory_bytes;
-    let mut granule = [micro[0], micro[1], BRICK_CHANNELS];
-    // The dimension that becomes channels is written in whole bricks, and the limits are permuted with the dimensions.
-    if let [.., side @ (0 | 1)] = layer.order
-        && layer.is_brick.ofm
-    {
-        granule[side] = BRICK_CHANNELS;
-    }
-    let mut max_block = accelerator.max_block;
-    for (place, &dimension) in layer.order.iter().enumerate() {
-        max_block[dimension] = accelerator.max_block[place];
-    }
+    let [granule, max_block] =
+        units_and_limits(accelerator, micro, layer.order, layer.is_brick.ofm);
     let element_bytes = match accelerator.uses_trained_rules {
         true => 1,
         false => layer.element_bytes.ifm.max(1),
@@ -142,6 +134,11 @@ impl AreaFit<'_> {
         input_unit(self.accelerator, self.micro, depth, element_bytes)
     }
 
+    /// Accumulators of a micro block of one brick.
+    fn accumulator_unit(&self) -> i64 {
+        self.micro[0] * self.micro[1] * BRICK_CHANNELS
+    }
+
     /// The block of the IFM that an output block needs.
     fn input(&self, ofm: Hwc) -> Hwc {
         let unit = self.input_unit(ofm[2]);
@@ -165,7 +162,7 @@ impl AreaFit<'_> {
     fn best(&self) -> Option<Hwc> {
         // Blocks up to a depth equal to the number of multipliers are tried even if the accumulators do not allow them.
         let n_multipliers = i64::from(self.accelerator.product.macs_per_cycle());
-        let max_depth = (self.n_accumulators / volume(self.granule)).max(n_multipliers);
+        let max_depth = (self.n_accumulators / self.accumulator_unit()).max(n_multipliers);
         let n_depths = self.limit[2].min(max_depth) / BRICK_CHANNELS;
         let blocks = (1..=n_depths).map_while(|n| self.largest_of_depth(n * BRICK_CHANNELS));
         let mut best: Option<(f64, Hwc)> = None;
@@ -193,7 +190,7 @@ impl AreaFit<'_> {
             if attempt.fits() {
                 return Some(attempt.block);
             }
-            budget = current.shrunk(&attempt, volume(self.granule));
+            budget = current.shrunk(&attempt, self.accumulator_unit());
         }
         None
     }

@@ -10,6 +10,7 @@ use super::cache::BlockCache;
 use super::search::{
     BANK_BYTES, Best, OUTPUT_BANKS, SMALL_SIDE, area_repeats, depths, least_padded,
 };
+use super::units_and_limits;
 use crate::targets::ethos_u::accelerator::{Accelerator, BlockMemory};
 use crate::targets::ethos_u::configuration::Product;
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, ceil_div, round_up, volume};
@@ -28,6 +29,10 @@ pub struct Shapes {
     pub second: Option<Hwc>,
     /// Bytes of an element of the inputs.
     pub element_bytes: i64,
+    /// The operation writes dimension `order[k]` of `ofm` as dimension `k`.
+    pub order: [usize; 3],
+    /// Whether the OFM is NHCWB16.
+    pub is_brick: bool,
 }
 
 impl Shapes {
@@ -161,16 +166,17 @@ fn largest_in_banks(accelerator: &Accelerator, shapes: &Shapes, inputs: InputBan
 /// output buffer and of the chaining buffer.
 fn in_buffers(accelerator: &Accelerator, shapes: &Shapes, buffer_bytes: [i64; 2]) -> Hwc {
     let [output_bytes, chain_bytes] = buffer_bytes;
-    let [unit_h, unit_w, _] = least_padded(accelerator.micro_blocks.elementwise, shapes.ofm);
-    let granule = [unit_h, unit_w, BRICK_CHANNELS];
+    let micro = least_padded(accelerator.micro_blocks.elementwise, shapes.ofm);
+    let [granule, max_block] = units_and_limits(accelerator, micro, shapes.order, shapes.is_brick);
+    let [unit_h, ..] = micro;
     let ofm: Hwc = std::array::from_fn(|axis| round_up(shapes.ofm[axis].max(1), granule[axis]));
-    let limit: Hwc = std::array::from_fn(|axis| ofm[axis].min(accelerator.max_block[axis]));
+    let limit: Hwc = std::array::from_fn(|axis| ofm[axis].min(max_block[axis]));
     let even = |axis: usize, most: i64| even_tile(ofm[axis], granule[axis], most);
     let brick_bytes = BRICK_CHANNELS * shapes.element_bytes;
     // Widths of one brick of channels: one row high in the output buffer, a micro block in the other.
     let output_width = output_bytes / shapes.element_bytes / BRICK_CHANNELS;
     let chain_width = chain_bytes / CHAIN_SLOTS / brick_bytes / unit_h;
-    let needed_width = even(1, output_width.min(limit[1])).max(unit_w);
+    let needed_width = even(1, output_width.min(limit[1])).max(granule[1]);
     let height = even(0, limit[0]);
     let has_second = shapes.second.is_some() && !shapes.has_scalar();
     let [by_h, by_w, by_depth] =
@@ -214,6 +220,7 @@ mod tests {
     use super::super::cache::MAX_CACHED_BLOCKS;
     use super::*;
     use crate::targets::ethos_u::accelerator::ACCELERATORS;
+    use crate::targets::ethos_u::layer::UNCHANGED;
 
     /// More shapes than the cache holds, alternating between three accelerators.
     #[test]
@@ -227,6 +234,8 @@ mod tests {
                 ifm: ofm,
                 second: [None, Some(ofm), Some(scalar)][depth as usize % 3],
                 element_bytes: [1, 2, 4][depth as usize / 3 % 3],
+                order: UNCHANGED,
+                is_brick: true,
             };
             for accelerator in ACCELERATORS.iter() {
                 let expected = choose_anew(accelerator, &shapes);

@@ -3,6 +3,7 @@
 //! Reproduces `FindBlockConfig`, `TryBlockConfig`, `GetArchIFMBlockSize`, `FindUBlock` and the choice of the traversal
 //! in Vela's `ethos_u55.cpp` and `ethos_u85.cpp`.
 
+use super::units_and_limits;
 use crate::targets::ethos_u::accelerator::{Accelerator, BlockMemory};
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, ceil_div, round_up, volume};
 use crate::targets::ethos_u::layer::{Kind, Layer};
@@ -255,12 +256,13 @@ pub fn search(
     sizes: Sizes,
 ) -> Option<(Hwc, Hwc)> {
     let input_depth = input_depth(accelerator, layer, micro, is_part_kernel);
-    let least = match accelerator.is_u85() {
-        true => [micro[0], micro[1], BRICK_CHANNELS],
-        false => micro,
+    let [least, most] = match accelerator.is_u85() {
+        true => units_and_limits(accelerator, micro, layer.order, layer.is_brick.ofm),
+        false => [micro, accelerator.max_block],
     };
+    let step: Hwc = std::array::from_fn(|axis| micro[axis].max(least[axis]));
     let end: Hwc = std::array::from_fn(|axis| {
-        let size = layer.ofm[axis].min(accelerator.max_block[axis]);
+        let size = layer.ofm[axis].min(most[axis]);
         round_up(size.max(least[axis]), micro[axis])
     });
     let mut best = Best::default();
@@ -270,8 +272,8 @@ pub fn search(
             false => input_depth,
         };
         let unit = input_unit(accelerator, micro, ifm_depth, layer.element_bytes.ifm);
-        for height in sizes.sides(micro[0], end[0]) {
-            for width in sizes.sides(micro[1], end[1]) {
+        for height in sizes.sides(step[0], end[0]) {
+            for width in sizes.sides(step[1], end[1]) {
                 let ofm = [height, width, depth];
                 let [ifm_height, ifm_width] = input_area(layer, [height, width], unit);
                 let ifm = [ifm_height, ifm_width, ifm_depth];

@@ -32,6 +32,8 @@ pub struct Lowering<'a> {
     pub graph: &'a Graph<'a>,
     pub analysis: &'a Analysis,
     pub program: Program,
+    /// By node, whether it is left to the CPU.
+    pub is_left: Vec<bool>,
     /// The node for which operations are added.
     pub node_idx: usize,
     /// By tensor, the copies that its readers read instead.
@@ -46,7 +48,12 @@ pub struct Lowering<'a> {
 
 impl<'a> Lowering<'a> {
     /// Starts with the tensors of the graph as maps, and without operations.
-    pub fn new(accelerator: &'a Accelerator, graph: &'a Graph<'a>, analysis: &'a Analysis) -> Self {
+    pub fn new(
+        accelerator: &'a Accelerator,
+        graph: &'a Graph<'a>,
+        analysis: &'a Analysis,
+        is_left: Vec<bool>,
+    ) -> Self {
         let mut readers = vec![Vec::new(); graph.subgraph.tensors.len()];
         for edge in graph.edges.iter() {
             readers[edge.tensor_idx].push(edge.dst);
@@ -75,6 +82,7 @@ impl<'a> Lowering<'a> {
                 is_first_writer_first,
                 ..Program::default()
             },
+            is_left,
             node_idx: 0,
             copies: BTreeMap::new(),
             readers,

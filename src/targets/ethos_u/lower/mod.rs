@@ -51,7 +51,7 @@ pub fn one_to_one(graph: &Graph, analysis: &Analysis) -> Program {
             .operations
             .push(operation(graph, analysis, node_idx));
     }
-    fuse(&mut program, |_, _| false);
+    fuse(&mut program, |_| false, |_, _| false);
     lay_out(&mut program, false);
     program
 }
@@ -59,7 +59,6 @@ pub fn one_to_one(graph: &Graph, analysis: &Analysis) -> Program {
 /// The operations into which the compiler converts a graph for an accelerator. Operators beyond `MAX_OPERATIONS` become
 /// one operation each. Linear in nodes and tensors.
 pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Program {
-    let mut lowering = Lowering::new(accelerator, graph, analysis);
     let npu = match accelerator.is_u85() {
         true => Npu::EthosU85,
         false => Npu::EthosU55U65,
@@ -68,16 +67,17 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
     for operator in unsupported(graph, npu) {
         is_left[operator.node_idx] = true;
     }
+    let mut lowering = Lowering::new(accelerator, graph, analysis, is_left);
     let max_added = (MAX_OPERATIONS.saturating_sub(graph.nodes.len())).max(MAX_ADDED_TO_ANY);
     let mut is_of_shape = vec![false; graph.subgraph.tensors.len()];
-    for (node_idx, is_left) in is_left.into_iter().enumerate() {
+    for node_idx in 0..graph.nodes.len() {
         lowering.node_idx = node_idx;
         if !accelerator.uses_trained_rules && is_known(&lowering, &is_of_shape) {
             let outputs = lowering.operator().outputs.iter();
             outputs.for_each(|&output| is_of_shape[output] = true);
             continue;
         }
-        if is_left {
+        if lowering.is_left[node_idx] {
             lowering.push_left_to_cpu();
             continue;
         }
@@ -98,12 +98,18 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
     program.maps.shrink_to_fit();
     copy_parts(&mut program);
     // The output stage performs one activation.
-    fuse(&mut program, |before, operation| {
+    let activates_transposed = |element_bytes: i64| {
+        !accelerator.uses_trained_rules && (accelerator.is_u85() || element_bytes == 1)
+    };
+    fuse(&mut program, activates_transposed, |before, operation| {
         let is_apart = before.has_activation || changes_scale(graph, operation);
         is_apart && !accelerator.uses_trained_rules
     });
     if !accelerator.uses_trained_rules {
         divide_reshaped(&mut program);
+    }
+    if accelerator.is_u85() && !accelerator.uses_trained_rules {
+        transpose::fuse_transposes(&mut program);
     }
     lay_out(&mut program, accelerator.is_u85());
     program
@@ -286,7 +292,12 @@ fn changes_scale(graph: &Graph, operation: &Operation) -> bool {
 
 /// Marks operations that their neighbours perform: activations after a computation whose output nothing else reads, and
 /// padding before windows. An activation that `is_apart` from the operation before it stays an operation.
-fn fuse(program: &mut Program, is_apart: impl Fn(&Operation, &Operation) -> bool) {
+/// `activates_transposed` tells whether a transposition of elements of so many bytes performs an activation.
+fn fuse(
+    program: &mut Program,
+    activates_transposed: impl Fn(i64) -> bool,
+    is_apart: impl Fn(&Operation, &Operation) -> bool,
+) {
     let n_readers = program.n_readers();
     let writers = program.writers();
     let mut is_fused = vec![false; program.operations.len()];
@@ -297,20 +308,20 @@ fn fuse(program: &mut Program, is_apart: impl Fn(&Operation, &Operation) -> bool
         let before = input.and_then(|map_idx| writers[map_idx]);
         let before = before.map(|before| &program.operations[before]);
         let before = before.filter(|before| !is_apart(before, operation));
-        is_fused[idx] = before.is_some_and(|before| {
-            matches!(
-                before.action,
-                Action::Binary(_)
-                    | Action::Unary
-                    | Action::Requantise
-                    | Action::Layer(
-                        Kind::Convolution
-                            | Kind::Depthwise
-                            | Kind::VectorProduct
-                            | Kind::MaxPooling
-                            | Kind::ReduceSum
-                    )
-            )
+        is_fused[idx] = before.is_some_and(|before| match before.action {
+            Action::Binary(_)
+            | Action::Unary
+            | Action::Requantise
+            | Action::Layer(
+                Kind::Convolution
+                | Kind::Depthwise
+                | Kind::VectorProduct
+                | Kind::MaxPooling
+                | Kind::ReduceSum,
+            ) => true,
+            Action::Transpose(_) => (before.inputs.first())
+                .is_some_and(|&read| activates_transposed(program.maps[read].element_bytes())),
+            _ => false,
         });
     }
     for (operation, is_fused) in program.operations.iter_mut().zip(is_fused) {

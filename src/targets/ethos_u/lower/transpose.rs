@@ -4,7 +4,8 @@ use super::lowering::{Lowering, n_elements, within_limits};
 use crate::formats::tflite::{BuiltinOptions, OpKind};
 use crate::targets::ethos_u::geometry::Hwc;
 use crate::targets::ethos_u::layer::UNCHANGED;
-use crate::targets::ethos_u::program::{Action, Alias, Operation, Transposition};
+use crate::targets::ethos_u::order::Order;
+use crate::targets::ethos_u::program::{Action, Alias, Operation, Program, Transposition};
 
 impl Lowering<'_> {
     /// Adds one transposition of height, width and channels between feature maps that are seen in these shapes.
@@ -77,73 +78,130 @@ fn n_parts(shape: Hwc) -> f64 {
         .max(1.0)
 }
 
-/// A permutation of up to four dimensions, as Vela performs it: dimension `order[k]` becomes dimension `k`.
+/// Vela permutes at most this many dimensions.
+const MAX_DIMENSIONS: usize = 8;
+
+/// A permutation of dimensions, as Vela performs it: dimension `order[k]` becomes dimension `k`.
 #[derive(Clone, Debug, PartialEq)]
 struct Permutation {
-    order: [usize; 4],
-    sizes: [i64; 4],
+    order: Vec<usize>,
+    sizes: Vec<i64>,
 }
 
 impl Permutation {
-    /// `None` for more than four dimensions. `order` holds each dimension once.
+    /// `None` for more dimensions than Vela permutes. `order` holds each dimension once.
     fn of(order: &[i32], sizes: &[i32]) -> Option<Self> {
-        let n_added = 4_usize.checked_sub(order.len())?;
-        let mut permutation = Self {
-            order: [0, 1, 2, 3],
-            sizes: [1; 4],
-        };
-        for (at, (&dimension, &size)) in order.iter().zip(sizes).enumerate() {
-            permutation.order[n_added + at] = n_added + usize::try_from(dimension).ok()?;
-            permutation.sizes[n_added + at] = size.into();
-        }
-        Some(permutation)
+        let order = order.iter().map(|&dimension| usize::try_from(dimension));
+        Some(Self {
+            order: order.collect::<Result<_, _>>().ok()?,
+            sizes: sizes.iter().map(|&size| size.into()).collect(),
+        })
+        .filter(|permutation| permutation.order.len() <= MAX_DIMENSIONS)
     }
 
-    /// A sequence of swaps of two positions that sorts the dimensions from the left. If the first of four dimensions is
-    /// 1 and stays in place, the other three are swapped directly, and Ethos-U85 (`can_rotate`) permutes them in one
-    /// pass. With four dimensions, the hardware swaps the first two, the last two, or the first and the last with the
-    /// two between them as one; all other swaps are composed of these.
+    fn n_outer(&self) -> usize {
+        self.order.len().saturating_sub(3)
+    }
+
+    /// Whether one pass suffices if the dimensions before the last three are 1: a swap of two of the last three, or any
+    /// permutation of these on Ethos-U85 (`can_rotate`).
+    fn is_of_one_pass(&self, can_rotate: bool) -> bool {
+        let (outer, inner) = self.order.split_at(self.n_outer());
+        let n_moved = (inner.iter().zip(outer.len()..))
+            .filter(|&(&from, to)| from != to)
+            .count();
+        outer.is_sorted()
+            && outer.last().is_none_or(|&last| last < outer.len())
+            && (can_rotate || n_moved <= 2)
+    }
+
+    /// A pass if one suffices, and otherwise a sequence of swaps of two positions that sorts the dimensions from the left.
     fn passes(&self, can_rotate: bool) -> Vec<Pass> {
-        let mut sizes = self.sizes;
-        let is_of_three = self.order[0] == 0 && sizes[0] == 1;
-        if is_of_three && can_rotate {
-            let [_, h, w, c] = self.order;
-            let [_, read @ ..] = sizes;
-            return vec![Pass::of(read, [h - 1, w - 1, c - 1])];
+        let n_outer = self.n_outer();
+        let (outer, inner) = self.sizes.split_at(n_outer);
+        let is_of_three = outer.iter().all(|&size| size == 1);
+        let mut swaps = Swaps {
+            sizes: self.sizes.clone(),
+            passes: Vec::new(),
+        };
+        if is_of_three && self.is_of_one_pass(can_rotate) {
+            let n_added = 3 - inner.len();
+            let mut sizes = [1; 3];
+            sizes[n_added..].copy_from_slice(inner);
+            let mut order = UNCHANGED;
+            for (to, from) in order[n_added..].iter_mut().zip(&self.order[n_outer..]) {
+                *to = n_added + from - n_outer;
+            }
+            return vec![Pass::of(sizes, order)];
         }
-        let mut order = [0, 1, 2, 3];
-        let mut passes = Vec::new();
-        for at in 0..4 {
-            let Some(from) = (at..4).find(|&place| order[place] == self.order[at]) else {
+        let mut order: Vec<usize> = (0..self.order.len()).collect();
+        for at in 0..order.len() {
+            let Some(from) = (at..order.len()).find(|&place| order[place] == self.order[at]) else {
                 continue;
             };
-            if from == at {
-                continue;
-            }
-            order.swap(at, from);
-            let swaps: &[[usize; 2]] = match [at, from] {
-                swap if is_of_three => &[swap],
-                [0, 2] => &[[2, 3], [0, 3], [2, 3]],
-                [1, 3] => &[[0, 1], [0, 3], [0, 1]],
-                [1, 2] => &[[0, 1], [2, 3], [0, 3], [2, 3], [0, 1]],
-                swap => &[swap],
-            };
-            for &[first, second] in swaps {
-                let [a, b, c, d] = sizes;
-                sizes.swap(first, second);
-                passes.push(match [first, second] {
-                    _ if is_of_three => {
-                        let mut order = UNCHANGED;
-                        order.swap(first - 1, second - 1);
-                        Pass::of([b, c, d], order)
-                    }
-                    [0, 1] => Pass::of([a, b, c.saturating_mul(d)], [1, 0, 2]),
-                    [2, 3] => Pass::of([a.saturating_mul(b), c, d], [0, 2, 1]),
-                    _ => Pass::of([a, b.saturating_mul(c), d], [2, 1, 0]),
-                });
+            if from != at {
+                order.swap(at, from);
+                swaps.swap(at, from);
             }
         }
-        passes
+        swaps.passes
+    }
+}
+
+/// The passes that swap dimensions, one pair after the other.
+struct Swaps {
+    /// Sizes after the passes.
+    sizes: Vec<i64>,
+    passes: Vec<Pass>,
+}
+
+impl Swaps {
+    /// Swaps the dimensions at two positions. If the dimensions before the last three are 1, these three are swapped
+    /// directly. Otherwise, the hardware swaps the first two positions, the last two, or the first and the last with
+    /// everything between them as one; a position elsewhere is moved to an end and back.
+    fn swap(&mut self, first: usize, second: usize) {
+        let n = self.sizes.len();
+        let n_outer = n.saturating_sub(3);
+        let is_of_three = self.sizes[..n_outer].iter().all(|&size| size == 1);
+        if first >= n_outer && is_of_three {
+            let n_added = 3_usize.saturating_sub(n);
+            let mut sizes = [1; 3];
+            sizes[n_added..].copy_from_slice(&self.sizes[n_outer..]);
+            let mut order = UNCHANGED;
+            order.swap(first + n_added - n_outer, second + n_added - n_outer);
+            self.passes.push(Pass::of(sizes, order));
+            self.sizes.swap(first, second);
+        } else if [first, second] == [0, 1] {
+            self.join([1, 1], [1, 0, 2]);
+            self.sizes.swap(0, 1);
+        } else if [first, second] == [n - 2, n - 1] {
+            self.join([n - 2, 1], [0, 2, 1]);
+            self.sizes.swap(first, second);
+        } else if first != 0 {
+            self.join([first, 1], [1, 0, 2]);
+            self.sizes[..=first].rotate_right(1);
+            self.swap(0, second);
+            self.join([1, first], [1, 0, 2]);
+            self.sizes[..=first].rotate_left(1);
+        } else if second != n - 1 {
+            self.join([second, 1], [0, 2, 1]);
+            self.sizes[second..].rotate_left(1);
+            self.swap(0, n - 1);
+            self.join([second, n - 1 - second], [0, 2, 1]);
+            self.sizes[second..].rotate_right(1);
+        } else {
+            self.join([1, n - 2], [2, 1, 0]);
+            self.sizes.swap(first, second);
+        }
+    }
+
+    /// Adds a pass that sees the first dimensions as one, as many after them as one, and the others as one.
+    fn join(&mut self, [n_first, n_second]: [usize; 2], order: [usize; 3]) {
+        let (first, others) = self.sizes.split_at(n_first);
+        let (second, third) = others.split_at(n_second);
+        let sizes = [first, second, third]
+            .map(|sizes| sizes.iter().fold(1, |n: i64, &size| n.saturating_mul(size)));
+        self.passes.push(Pass::of(sizes, order));
     }
 }
 
@@ -152,7 +210,7 @@ impl Permutation {
 pub struct Exchange {
     order: Vec<usize>,
     sizes: Vec<i64>,
-    /// The permutation without merged dimensions, for up to four.
+    /// The permutation without merged dimensions.
     separate: Option<Permutation>,
 }
 
@@ -254,30 +312,114 @@ impl Exchange {
 /// transpositions.
 pub fn is_exchanged_before(lowering: &Lowering, tensor_idx: usize) -> bool {
     let own = lowering.node_idx;
-    let is_alone = lowering.readers(tensor_idx) == [own];
-    let edges = &lowering.graph.edges;
-    let of_node = edges[edges.partition_point(|edge| edge.dst < own)..].iter();
-    let mut of_node = of_node.take_while(|edge| edge.dst == own);
-    let before = of_node.find(|edge| is_alone && edge.tensor_idx == tensor_idx);
-    before.is_some_and(|edge| exchange(lowering, edge.src).is_some())
+    let is_alone = lowering.readers(tensor_idx) == [own] && is_matrix_of_map(lowering, tensor_idx);
+    let before = writer(lowering, own, tensor_idx).filter(|_| is_alone);
+    before.is_some_and(|before| exchange(lowering, before).is_some())
 }
 
 /// The permutation of a TRANSPOSE, with that of a BATCH_MATMUL that alone reads it. `None` for other operators,
 /// or if the order is unknown.
 fn exchange(lowering: &Lowering, node_idx: usize) -> Option<Exchange> {
+    transpose_of(lowering, node_idx)?.exchange(lowering)
+}
+
+/// A TRANSPOSE of the graph.
+struct Transpose {
+    input: usize,
+    /// Dimension `order[k]` becomes dimension `k`.
+    order: Vec<i32>,
+    output: usize,
+}
+
+impl Transpose {
+    fn exchange(&self, lowering: &Lowering) -> Option<Exchange> {
+        let mut order = self.order.clone();
+        if let ([.., last, before_last], true) =
+            (&mut order[..], is_multiplied(lowering, self.output))
+        {
+            std::mem::swap(last, before_last);
+        }
+        Exchange::of(&order, &lowering.tensor(self.input).shape)
+    }
+
+    /// Whether the order holds each dimension once.
+    fn is_valid(&self) -> bool {
+        let mut sorted = self.order.clone();
+        sorted.sort_unstable();
+        sorted.iter().zip(0..).all(|(&one, place)| one == place)
+    }
+
+    /// This TRANSPOSE behind `before`, whose output it alone reads.
+    fn behind(self, before: Transpose) -> Self {
+        let order = (self.order.iter())
+            .filter_map(|&dimension| before.order.get(usize::try_from(dimension).ok()?))
+            .copied();
+        Self {
+            input: before.input,
+            order: order.collect(),
+            output: self.output,
+        }
+    }
+}
+
+/// The TRANSPOSE at a node; `None` for other operators.
+fn transpose_of(lowering: &Lowering, node_idx: usize) -> Option<Transpose> {
     let operator = lowering.graph.nodes[node_idx].operator;
-    if operator.code.kind != OpKind::Transpose {
-        return None;
+    match (
+        operator.code.kind,
+        &operator.inputs[..],
+        &operator.outputs[..],
+    ) {
+        (OpKind::Transpose, &[Some(input), Some(order)], &[output]) => Some(Transpose {
+            input,
+            order: lowering.integers(order),
+            output,
+        }),
+        _ => None,
     }
-    let ([Some(input), Some(order)], &[output]) = (&operator.inputs[..], &operator.outputs[..])
-    else {
-        return None;
+}
+
+/// The node that writes a tensor which a node reads.
+fn writer(lowering: &Lowering, reader: usize, tensor_idx: usize) -> Option<usize> {
+    let edges = &lowering.graph.edges;
+    let of_node = edges[edges.partition_point(|edge| edge.dst < reader)..].iter();
+    let mut of_node = of_node.take_while(|edge| edge.dst == reader);
+    Some(of_node.find(|edge| edge.tensor_idx == tensor_idx)?.src)
+}
+
+/// Whether the accelerator transposes at both nodes and nothing but the second one reads the result of the first one, so
+/// that the second operation does both.
+fn is_merged(lowering: &Lowering, [before, behind]: [usize; 2]) -> bool {
+    let on_npu = |node_idx: usize| {
+        transpose_of(lowering, node_idx)
+            .filter(|transpose| !lowering.is_left[node_idx] && transpose.is_valid())
     };
-    let mut order = lowering.integers(*order);
-    if let ([.., last, before_last], true) = (&mut order[..], is_multiplied(lowering, output)) {
-        std::mem::swap(last, before_last);
+    let (Some(before), Some(_)) = (on_npu(before), on_npu(behind)) else {
+        return false;
+    };
+    !lowering.accelerator.uses_trained_rules
+        && lowering.readers(before.output) == [behind]
+        && !lowering.program.maps[before.output].is_output
+}
+
+/// The TRANSPOSE at the current node with those before it that it does too.
+fn merged(lowering: &Lowering) -> Option<Transpose> {
+    let mut first = lowering.node_idx;
+    let mut transpose = transpose_of(lowering, first)?;
+    while let Some(before) = writer(lowering, first, transpose.input)
+        && is_merged(lowering, [before, first])
+    {
+        transpose = transpose.behind(transpose_of(lowering, before)?);
+        first = before;
     }
-    Exchange::of(&order, &lowering.tensor(*input).shape)
+    Some(transpose)
+}
+
+/// Whether a BATCH_MATMUL sees a tensor in its own shape, which has four dimensions there. Transpositions of different
+/// shapes do not become one.
+pub fn is_matrix_of_map(lowering: &Lowering, tensor_idx: usize) -> bool {
+    let is_map = matches!(lowering.tensor(tensor_idx).shape[..], [1, _, _, _]);
+    is_map || lowering.accelerator.uses_trained_rules
 }
 
 /// Whether the only reader of a tensor is a BATCH_MATMUL that multiplies by its columns.
@@ -285,6 +427,9 @@ fn is_multiplied(lowering: &Lowering, tensor_idx: usize) -> bool {
     let &[reader] = lowering.readers(tensor_idx) else {
         return false;
     };
+    if !is_matrix_of_map(lowering, tensor_idx) {
+        return false;
+    }
     let operator = lowering.graph.nodes[reader].operator;
     let is_second = operator.inputs.get(1) == Some(&Some(tensor_idx))
         && operator.inputs.first() != Some(&Some(tensor_idx));
@@ -295,10 +440,18 @@ fn is_multiplied(lowering: &Lowering, tensor_idx: usize) -> bool {
         )
 }
 
-/// One operation for each transposition that the accelerator supports; none if the order in memory does not change.
+/// One operation for each transposition that the accelerator supports; none if the order in memory does not change, or
+/// if another TRANSPOSE alone reads the result and permutes at once.
 pub fn transpose(lowering: &mut Lowering) -> Option<()> {
-    let exchange = exchange(lowering, lowering.node_idx)?;
-    let (input, output) = (lowering.input(0)?, lowering.output()?);
+    let transpose = merged(lowering)?;
+    let exchange = transpose.exchange(lowering)?;
+    let Transpose { input, output, .. } = transpose;
+    if let &[reader] = lowering.readers(output)
+        && is_merged(lowering, [lowering.node_idx, reader])
+    {
+        lowering.program.differs_from_trained_rules = true;
+        return Some(());
+    }
     if is_multiplied(lowering, output) {
         lowering.program.maps[output].shape.swap(1, 2);
     }
@@ -311,59 +464,143 @@ pub fn transpose(lowering: &mut Lowering) -> Option<()> {
     }
     let can_rotate = lowering.accelerator.is_u85();
     let trained_passes = exchange.passes(can_rotate);
-    let passes = match &exchange.separate {
+    let passes = match exchange.separate {
         Some(permutation) if !lowering.accelerator.uses_trained_rules => {
             permutation.passes(can_rotate)
         }
         _ => trained_passes.clone(),
     };
     lowering.program.differs_from_trained_rules |= passes != trained_passes;
-    if let ([pass], true) = (
-        &passes[..],
-        can_rotate && !lowering.accelerator.uses_trained_rules,
-    ) && fuse(lowering, [input, output], *pass).is_some()
-    {
-        return Some(());
-    }
     lowering.transpose_passes([input, output], &passes);
     Some(())
 }
 
-/// Lets the command that computes `input` on the multipliers write it transposed, if nothing else reads it. `None` if
-/// another command has to.
-fn fuse(lowering: &mut Lowering, [input, output]: [usize; 2], pass: Pass) -> Option<()> {
-    let own = lowering.node_idx;
-    let maps = &lowering.program.maps;
-    let is_as_stored = [maps[input].shape(), maps[output].shape()] == [pass.read, pass.written];
-    if lowering.readers(input) != [own] || maps[input].is_output || !is_as_stored {
-        return None;
+/// Lets commands of Ethos-U85 write their results transposed, where nothing else reads the results. The activations that
+/// other operations perform are known. Linear in operations, maps and inputs.
+pub fn fuse_transposes(program: &mut Program) {
+    let is_transpose = |operation: &Operation| matches!(operation.action, Action::Transpose(_));
+    if !program.operations.iter().any(is_transpose) {
+        return;
     }
-    let edges = &lowering.graph.edges;
-    let of_node = edges[edges.partition_point(|edge| edge.dst < own)..].iter();
-    let mut of_node = of_node.take_while(|edge| edge.dst == own);
-    let writer = of_node.find(|edge| edge.tensor_idx == input)?.src;
-    let operations = &mut lowering.program.operations;
-    let behind = operations.partition_point(|operation| operation.node_idx <= writer);
-    let operation = operations[..behind].last_mut()?;
-    let ifm = maps[*operation.inputs.first()?].shape();
-    let [ifm, ofm] = operation.seen().unwrap_or([ifm, pass.read]);
-    let can_transpose = matches!(operation.action, Action::Layer(_))
-        && operation.outputs[..] == [input]
-        && operation.alias == Alias::Separate
-        && operation.repeats == 1.0
-        && ofm == pass.read;
-    if !can_transpose {
-        return None;
+    let n_readers = program.n_readers();
+    let writers = program.writers();
+    let is_behind_others = behind_others(program);
+    let mut is_fused = vec![false; program.operations.len()];
+    for idx in 0..program.operations.len() {
+        let fused = Fused::of(program, idx, &n_readers, &writers).filter(|fused| {
+            !is_fused[fused.operation_idx] && !is_behind_others[fused.operation_idx]
+        });
+        if let Some(fused) = fused {
+            fused.apply(program);
+            program.differs_from_trained_rules = true;
+            is_fused[idx] = true;
+        }
     }
-    operation.seen = Some(Box::new([ifm, ofm]));
-    operation.outputs = output.into();
-    operation.fused_transpose = Some(Box::new(Transposition::new(pass.written, pass.order)));
-    Some(())
+    let mut is_fused = is_fused.into_iter();
+    (program.operations).retain(|_| !is_fused.next().unwrap_or(false));
+}
+
+/// By operation, whether it is chained to another one before it.
+fn behind_others(program: &Program) -> Vec<bool> {
+    let order = Order::of(program).with_chains(program);
+    let mut is_behind = vec![false; program.operations.len()];
+    for (step, &idx) in order.operations.iter().enumerate() {
+        is_behind[idx] = order.chain_start[step] != step;
+    }
+    is_behind
+}
+
+/// A TRANSPOSE that a command before it performs.
+struct Fused {
+    transposition: Transposition,
+    /// The operation whose command performs it, with the shapes in which it sees its first input and its output.
+    operation_idx: usize,
+    seen: [Hwc; 2],
+    /// The activation between both, which this command performs as well.
+    activation_idx: Option<usize>,
+    /// The output of the TRANSPOSE.
+    output: usize,
+}
+
+impl Fused {
+    /// `None` if the operation at `idx` is no TRANSPOSE, or needs a command of its own.
+    fn of(
+        program: &Program,
+        idx: usize,
+        n_readers: &[usize],
+        writers: &[Option<usize>],
+    ) -> Option<Self> {
+        let operation = &program.operations[idx];
+        let Action::Transpose(transposition) = operation.action else {
+            return None;
+        };
+        let only_writer = |map_idx: usize| {
+            let is_free = n_readers[map_idx] == 1 && program.maps[map_idx].is_internal();
+            writers[map_idx].filter(|_| is_free)
+        };
+        let &input = operation.inputs.first()?;
+        let &output = operation.outputs.first()?;
+        let [read, _] = operation.seen()?;
+        let mut operation_idx = only_writer(input)?;
+        let mut activation_idx = None;
+        let before = &program.operations[operation_idx];
+        let is_activation = matches!(before.action, Action::Table | Action::Clamp);
+        if before.alias == Alias::Fused && is_activation {
+            activation_idx = Some(operation_idx);
+            operation_idx = only_writer(*before.inputs.first()?)?;
+        }
+        let before = &program.operations[operation_idx];
+        let ifm = program.maps[*before.inputs.first()?].shape();
+        let seen = before.seen().unwrap_or([ifm, read]);
+        let order = transposition.order;
+        let can_transpose = match before.action {
+            Action::Layer(_) => true,
+            Action::Table | Action::Clamp | Action::Requantise => before.alias != Alias::Fused,
+            Action::Binary(_) | Action::Unary => [[0, 2, 1], [2, 0, 1]].contains(&order),
+            _ => false,
+        };
+        let is_whole = program.maps[input].shape() == read
+            && program.maps[output].shape() == transposition.written()
+            && before.outputs.len() == 1
+            && before.repeats == 1.0
+            && before.transposition().is_none()
+            && seen[1] == read;
+        (can_transpose && is_whole && operation.repeats == 1.0).then_some(Self {
+            transposition,
+            operation_idx,
+            seen,
+            activation_idx,
+            output,
+        })
+    }
+
+    fn apply(self, program: &mut Program) {
+        let operation = &mut program.operations[self.operation_idx];
+        operation.seen = Some(Box::new(self.seen));
+        operation.fused_transpose = Some(Box::new(self.transposition));
+        if operation.alias == Alias::InPlace {
+            operation.alias = Alias::Separate;
+        }
+        let Some(activation_idx) = self.activation_idx else {
+            operation.outputs = self.output.into();
+            return;
+        };
+        for &map_idx in &operation.outputs {
+            program.maps[map_idx].shape = program.maps[self.output].shape;
+        }
+        let activation = &mut program.operations[activation_idx];
+        activation.seen = None;
+        activation.outputs = self.output.into();
+    }
 }
 
 /// The transpositions of four dimensions on Ethos-U85.
 pub fn passes_of_four(order: [usize; 4], sizes: [i64; 4]) -> Vec<Pass> {
-    Permutation { order, sizes }.passes(true)
+    let permutation = Permutation {
+        order: order.into(),
+        sizes: sizes.into(),
+    };
+    permutation.passes(true)
 }
 
 #[cfg(test)]
@@ -409,11 +646,8 @@ mod tests {
         for (order, n_operations) in of_four {
             let permutation = Permutation::of(&order, &[4, 16, 24, 32]).expect("four dimensions");
             for can_rotate in [false, true] {
-                assert_eq!(
-                    permutation.passes(can_rotate).len(),
-                    n_operations,
-                    "{order:?}"
-                );
+                let passes = permutation.passes(can_rotate);
+                assert_eq!(passes.len(), n_operations, "{order:?}");
             }
         }
         // [16, 24, 32] and [1, 16, 24, 32] on Ethos-U55: one for each swap; Ethos-U85 rotates at once.
@@ -427,9 +661,10 @@ mod tests {
             let behind_one = [0, order[0] + 1, order[1] + 1, order[2] + 1];
             let of_three = Permutation::of(&order, &[16, 24, 32]).expect("three dimensions");
             let of_four = Permutation::of(&behind_one, &[1, 16, 24, 32]).expect("four dimensions");
-            assert_eq!(of_three, of_four);
-            assert_eq!(of_three.passes(false).len(), n_operations, "{order:?}");
-            assert_eq!(of_three.passes(true).len(), 1, "{order:?}");
+            for permutation in [of_three, of_four] {
+                let n_passes = [false, true].map(|can_rotate| permutation.passes(can_rotate).len());
+                assert_eq!(n_passes, [n_operations, 1], "{order:?}");
+            }
         }
     }
 

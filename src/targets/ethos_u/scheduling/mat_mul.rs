@@ -5,7 +5,7 @@ use crate::targets::ethos_u::accelerator::{Accelerator, Memory};
 use crate::targets::ethos_u::blocks::{self, Block, elementwise};
 use crate::targets::ethos_u::cycles::{Conditions, Elementwise, Part, operator_cycles};
 use crate::targets::ethos_u::geometry::{Hwc, IfmOfm, ceil_div};
-use crate::targets::ethos_u::layer::Layer;
+use crate::targets::ethos_u::layer::{Layer, UNCHANGED};
 use crate::targets::ethos_u::program::{INT32_BYTES, Operation, Program};
 use crate::targets::ethos_u::scheduled_operation::{Execution, MatMul, Read, ScheduledOperation};
 
@@ -44,6 +44,8 @@ pub fn mat_mul<'a>(
         ifm: several,
         second: Some([batches, 1, rows[2]]),
         element_bytes: 1,
+        order: UNCHANGED,
+        is_brick: false,
     };
     let product = Elementwise {
         block: elementwise::choose(accelerator, &shapes),

@@ -10,9 +10,11 @@ use self::mat_mul::mat_mul;
 use self::output_stage::{chained_passes, output_stage};
 use super::accelerator::Accelerator;
 use super::blocks::{self, Block};
-use super::cycles::{read_bytes, whole_cycles, written_bytes};
+use super::cycles::{
+    read_bytes, read_inflation, transpose_cycles, whole_cycles, write_inflation, written_bytes,
+};
 use super::flow::Flow;
-use super::geometry::IfmOfm;
+use super::geometry::{IfmOfm, volume};
 use super::index::OptionalIndex;
 use super::layer::{Kind, Layer, UNCHANGED};
 use super::order::Order;
@@ -209,14 +211,13 @@ impl<'a> Command<'a, '_> {
             histogram,
             bytes: encoded_bytes(accelerator, &layer, &block, histogram),
         });
-        let step = of_layer(accelerator, exchanged, block, weights);
+        let step = match operation.action {
+            Action::Transpose(transposition) if !accelerator.is_u85() => {
+                of_move(accelerator, transposition, layer, block)
+            }
+            _ => of_layer(accelerator, exchanged, block, weights),
+        };
         ScheduledOperation {
-            execution: match operation.action {
-                Action::Transpose(_) if !accelerator.is_u85() => {
-                    Execution::Transpose(Rc::new((layer, block)))
-                }
-                _ => step.execution,
-            },
             second: (operation.inputs.get(1))
                 .map(|&map_idx| Read::whole(program, map_idx).in_pieces(operation.repeats))
                 .map(Box::new),
@@ -408,6 +409,10 @@ fn layer(
     let kind = match operation.action {
         Action::Layer(kind) => kind,
         Action::Copy => Kind::Copy,
+        // Ethos-U55 and U65 choose the block of a transposition as if it had no kernel.
+        Action::Transpose(_) if !accelerator.is_u85() && !accelerator.uses_trained_rules => {
+            Kind::ReduceSum
+        }
         Action::Clamp | Action::Transpose(_) | Action::Requantise | Action::Table => Kind::Pooling,
         Action::MatMul { .. } => Kind::ReduceSum,
         _ => return None,
@@ -464,6 +469,40 @@ fn layer(
         is_brick: ends.map(|map| !map.is_linear),
         element_bytes: ends.map(|map| map.element_bytes()),
     })
+}
+
+/// A transposition on Ethos-U55 or U65, which only moves memory.
+fn of_move<'a>(
+    accelerator: &Accelerator,
+    transposition: Transposition,
+    layer: Layer,
+    block: Block,
+) -> ScheduledOperation<'a> {
+    if accelerator.uses_trained_rules {
+        return ScheduledOperation {
+            execution: Execution::Transpose(Rc::new((layer, block))),
+            ..of_layer(accelerator, layer, block, None)
+        };
+    }
+    let written = Layer {
+        ofm: transposition.written(),
+        ..layer
+    };
+    let bytes = IfmOfm {
+        ifm: (volume(layer.ifm) * layer.element_bytes.ifm) as f64,
+        ofm: written_bytes(&written),
+    };
+    let memory = accelerator.planned_feature_maps();
+    let moved = IfmOfm {
+        ifm: bytes.ifm * read_inflation(accelerator, &memory, &written, &block),
+        ofm: bytes.ofm * write_inflation(accelerator, &memory, &written, &block),
+    };
+    let cycles = transpose_cycles(&IfmOfm::both(memory), moved);
+    ScheduledOperation::new(
+        Execution::Transpose(Rc::new((written, block))),
+        cycles,
+        bytes,
+    )
 }
 
 /// A scheduled operation with the block of its stripes; `None` if no block fits.

@@ -6,6 +6,7 @@ use crate::targets::ethos_u::accelerator::Accelerator;
 use crate::targets::ethos_u::blocks::elementwise;
 use crate::targets::ethos_u::cycles::Elementwise;
 use crate::targets::ethos_u::geometry::{Hwc, IfmOfm};
+use crate::targets::ethos_u::layer::UNCHANGED;
 use crate::targets::ethos_u::program::{Action, FeatureMap, INT32_BYTES, Operation, Program};
 use crate::targets::ethos_u::scheduled_operation::{Execution, Read, ScheduledOperation};
 
@@ -24,7 +25,7 @@ pub fn output_stage<'a>(
         block: elementwise::choose(accelerator, &maps.shapes()),
         shapes: IfmOfm {
             ifm: maps.ifm,
-            ofm: maps.ofm,
+            ofm: maps.written,
         },
         element_bytes: ends.map(|map| map.element_bytes()),
         is_brick: ends.map(|map| !map.is_linear),
@@ -51,7 +52,7 @@ pub fn output_stage<'a>(
     let cycles = own.cycles(accelerator, &IfmOfm::both(planned), of_second);
     let bytes = IfmOfm {
         ifm: read_bytes(maps.input, maps.ifm),
-        ofm: maps.output.seen_bytes(maps.ofm),
+        ofm: maps.output.seen_bytes(maps.written),
     };
     Some(ScheduledOperation {
         second: second.map(Box::new),
@@ -66,6 +67,10 @@ struct Maps<'p> {
     output: &'p FeatureMap,
     ifm: Hwc,
     ofm: Hwc,
+    /// Shape of the OFM after a transposition, which the block does not depend on.
+    written: Hwc,
+    /// Dimension `order[k]` of the OFM before the transposition is dimension `k` after it.
+    order: [usize; 3],
     /// Index, feature map and shape of the second input of a binary operation.
     second: Option<(usize, &'p FeatureMap, Hwc)>,
 }
@@ -83,6 +88,11 @@ impl<'p> Maps<'p> {
             output,
             ifm,
             ofm,
+            order: (operation.transposition()).map_or(UNCHANGED, |transposition| {
+                transposition.order.map(usize::from)
+            }),
+            written: (operation.transposition())
+                .map_or(ofm, |transposition| transposition.written()),
             second: second.map(|map_idx| {
                 let shape = program.seen_beside_output(operation, map_idx);
                 (map_idx, &program.maps[map_idx], shape)
@@ -103,6 +113,8 @@ impl<'p> Maps<'p> {
             ifm: self.ifm,
             second: self.second.map(|(.., shape)| shape),
             element_bytes: self.input.element_bytes().max(1),
+            order: self.order,
+            is_brick: !self.output.is_linear,
         }
     }
 

@@ -17,7 +17,7 @@ use super::accelerator::{Accelerator, Transfer};
 use super::blocks::Block;
 use super::cycles::{Conditions, Part, operator_cycles, read_bytes};
 use super::geometry::{BRICK_CHANNELS, IfmOfm, round_down, round_up};
-use super::layer::Layer;
+use super::layer::{Layer, UNCHANGED};
 use super::program::WeightSharing;
 use super::scheduled_operation::{Cascade, Execution, ScheduledOperation, Stripe};
 use super::weights::{encoded_bytes, scale_bytes};
@@ -221,7 +221,7 @@ impl Times {
 enum Method {
     /// All of them, because the next operation also reads them.
     WholeForNext,
-    /// All of them: a cascade keeps its weights in SRAM between stripes, and an operation whose channels are transposed
+    /// All of them: a cascade keeps its weights in SRAM between stripes, and an operation whose OFM is transposed
     /// has no slices.
     Whole,
     /// Slice by slice.
@@ -375,7 +375,7 @@ impl Choice<'_> {
         if self.weights.sharing != WeightSharing::None && can_be_whole {
             return Some(Method::WholeForNext);
         }
-        if self.weights.stripe.is_some() || self.weights.layer.moves_channels() {
+        if self.weights.stripe.is_some() || self.weights.layer.order != UNCHANGED {
             let visible_per_stripe = times.visible / self.weights.n_stripes().ceil();
             // Vela counts whole cycles, so at most one less than the delay.
             let is_hidden = times.visible < times.transfer * MAX_VISIBLE_SHARE

@@ -31,11 +31,17 @@ impl Unbuffered {
                 input_bytes: operation.bytes.ifm,
             };
         };
+        // The compiler counts all channels that are computed beside the height and width of the transposed OFM.
+        let moves_channels = layer.moves_channels();
+        let layer = match moves_channels {
+            true => layer.with_depth(layer.computed_channels()),
+            false => layer,
+        };
         let striped = striped(&layer, operation.stripe);
         let n_stripes = n_stripes(&layer, operation.stripe);
         let computing = match operation.stripe {
-            Some(_) => whole_cycles(accelerator, &striped, &block) * n_stripes,
-            None => operation.cycles,
+            None if !moves_channels => operation.cycles,
+            _ => whole_cycles(accelerator, &striped, &block) * n_stripes,
         };
         let off_chip = &accelerator.weights_off_chip;
         let weights = match operation.execution {
