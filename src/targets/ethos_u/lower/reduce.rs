@@ -141,16 +141,15 @@ fn pool_largest(lowering: &mut Lowering, [input, output]: [usize; 2], seen: [[i6
     subtract(lowering, [largest, output], written);
 }
 
-/// Sums over channels; another dimension is transposed to their place first. `None` if the axis is unknown, or for
-/// several axes.
+/// Sums over channels; another dimension is transposed to their place first. Of several axes, Vela 5.2.0 reads the first
+/// one alone. `None` if the axis is unknown.
 pub fn sum(lowering: &mut Lowering) -> Option<()> {
     let (input, axes, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
-    let [axis] = lowering.integers(axes)[..] else {
-        return None;
-    };
+    let &axis = lowering.integers(axes).first()?;
     let shape = &lowering.tensor(input).shape;
     let axis = dimension(axis, shape.len())?;
     let n = i64::from(shape[axis]);
+    lowering.program.differs_from_trained_rules = true;
     if axis + 1 < shape.len() {
         let (rows, depth) = (n_elements(&shape[..axis]), n_elements(&shape[axis + 1..]));
         let moved = lowering.map([rows, depth, n], lowering.element_bytes(input));
