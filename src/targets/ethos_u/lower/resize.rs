@@ -102,15 +102,22 @@ fn between_pixels(lowering: &mut Lowering, [input, output]: [usize; 2]) -> Optio
             ..lowering.operation(Action::Layer(Kind::Pooling), &[input], framed)
         });
     }
-    lowering.push(Operation {
-        seen: Some(Box::new([[h + 1, w + 1, c], [to_h - 1, to_w - 1, c]])),
-        window: Some(Box::new(Window {
-            kernel: [2; 2],
-            ..Window::POINT
-        })),
-        weights: Some(ones(4 * c)),
-        repeats: 4.0,
-        ..lowering.operation(Action::Layer(Kind::Depthwise), &[framed], output)
-    });
+    // The weights of all but the first one are fetched while the one before it runs.
+    let repeats = match lowering.accelerator.uses_trained_rules {
+        true => &[4.0][..],
+        false => &[1.0, 3.0],
+    };
+    for &repeats in repeats {
+        lowering.push(Operation {
+            seen: Some(Box::new([[h + 1, w + 1, c], [to_h - 1, to_w - 1, c]])),
+            window: Some(Box::new(Window {
+                kernel: [2; 2],
+                ..Window::POINT
+            })),
+            weights: Some(ones(4 * c)),
+            repeats,
+            ..lowering.operation(Action::Layer(Kind::Depthwise), &[framed], output)
+        });
+    }
     Some(())
 }
