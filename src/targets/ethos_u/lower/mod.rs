@@ -175,6 +175,13 @@ fn push_node(lowering: &mut Lowering) {
         let maps = &lowering.program.maps;
         let inputs = operation.inputs.iter().copied();
         operation.inputs = inputs.filter(|&input| !maps[input].is_constant).collect();
+        operation.seen = parts::strided_part(lowering).map(Box::new);
+        let takes_columns_apart = |seen: &[[i64; 3]; 2]| seen[0][1] > seen[1][1];
+        if operation.seen.as_deref().is_some_and(takes_columns_apart) {
+            for &input in &operation.inputs {
+                lowering.program.maps[input].is_linear = true;
+            }
+        }
     }
     if operation.alias == Alias::InPlace && changes_type(lowering) {
         operation.alias = Alias::Separate;

@@ -1,6 +1,8 @@
 //! Copies that remain of concatenations and slices. Reproduces `RewriteConcat`, `MoveConcatSliceToProducer` and
 //! `MoveSplitSliceToConsumer` of Vela.
 
+use super::lowering::Lowering;
+use crate::formats::tflite::BuiltinOptions;
 use crate::targets::ethos_u::geometry::Hwc;
 use crate::targets::ethos_u::layer::Kind;
 use crate::targets::ethos_u::map_list::MapList;
@@ -25,6 +27,7 @@ pub fn copy_parts(program: &mut Program) {
         .map(n_parts)
         .sum();
     if n_parts == 0 {
+        see_strided_parts(program);
         return;
     }
     // Lists that double would take half as much again in the rest of the plan.
@@ -65,6 +68,61 @@ pub fn copy_parts(program: &mut Program) {
         ..
     } = copies;
     program.operations = operations;
+    see_strided_parts(program);
+}
+
+/// The shape of the part from which a STRIDED_SLICE takes every few rows or columns, and the shape of its output. What
+/// reads it sees the former. `None` if the slice takes them all.
+pub fn strided_part(lowering: &Lowering) -> Option<[Hwc; 2]> {
+    let BuiltinOptions::StridedSlice { begin_mask, .. } = lowering.operator().options else {
+        return None;
+    };
+    let (input, output) = (lowering.input(0)?, lowering.output()?);
+    let [begin, strides] = [1, 3].map(|place| lowering.input(place));
+    let [begin, strides] = [begin?, strides?].map(|tensor_idx| lowering.integers(tensor_idx));
+    let is_map = [input, output].map(|tensor_idx| lowering.tensor(tensor_idx).shape.len() == 4);
+    let ([true, true], &[_, top, left, _], &[_, by_h, by_w, 1]) =
+        (is_map, &begin[..], &strides[..])
+    else {
+        return None;
+    };
+    let [read, written] = [input, output].map(|map_idx| lowering.shape(map_idx));
+    if by_h < 1 || by_w < 1 || by_h == 1 && by_w == 1 {
+        return None;
+    }
+    let extent = |axis: usize, from: i32, by: i32| {
+        let is_from_start = begin_mask >> (axis + 1) & 1 == 1 || from < 0;
+        let from = if is_from_start { 0 } else { from };
+        let behind = (read[axis] - i64::from(from)).max(1);
+        behind.min(written[axis].saturating_mul(by.into()))
+    };
+    let part = [extent(0, top, by_h), extent(1, left, by_w), written[2]];
+    Some([part, written])
+}
+
+/// Lets operations see the part of which a slice takes every few rows or columns.
+fn see_strided_parts(program: &mut Program) {
+    let writers = program.writers();
+    let part = |map_idx: usize, operations: &[Operation]| {
+        let slice = &operations[writers[map_idx]?];
+        slice.seen().filter(|_| slice.action == Action::Slice)
+    };
+    for idx in 0..program.operations.len() {
+        let operation = &program.operations[idx];
+        let (Some(&input), Some(&output)) = (operation.inputs.first(), operation.outputs.first())
+        else {
+            continue;
+        };
+        let Some([read, whole]) = part(input, &program.operations) else {
+            continue;
+        };
+        let seen = operation
+            .seen()
+            .unwrap_or([whole, program.maps[output].shape()]);
+        if seen[0] == whole && !matches!(operation.action, Action::View | Action::Concat { .. }) {
+            program.operations[idx].seen = Some(Box::new([read, seen[1]]));
+        }
+    }
 }
 
 /// The operations of a program while copies are added.
@@ -93,10 +151,10 @@ impl Copies<'_> {
         self.n_left = n_left;
         let input = operation.inputs.first().copied();
         for &output in &operation.outputs {
-            // The copy reads as much as it writes.
+            // The copy reads as much as it writes, or the rows and columns between as well.
             let shape = self.program.maps[output].shape();
             self.operations.push(Operation {
-                seen: Some(Box::new([shape; 2])),
+                seen: Some(Box::new(operation.seen().unwrap_or([shape; 2]))),
                 ..Operation::new(
                     operation.node_idx,
                     Action::Copy,
