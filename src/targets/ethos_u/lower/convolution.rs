@@ -7,18 +7,26 @@ use super::lowering::Lowering;
 use super::transpose::passes_of_four;
 use crate::formats::tflite::BuiltinOptions;
 use crate::graph::analysis::ByteHistogram;
-use crate::targets::ethos_u::geometry::BRICK_CHANNELS;
-use crate::targets::ethos_u::layer::Kind;
+use crate::targets::ethos_u::accelerator::Accelerator;
+use crate::targets::ethos_u::blocks;
+use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, IfmOfm};
+use crate::targets::ethos_u::layer::{Kind, Layer};
 use crate::targets::ethos_u::program::{Action, Alias, Operation, Program, WeightSharing, Window};
 
 /// Maximum number of positions inside a stride for which convolutions are added.
 const MAX_PARTS: i64 = 16;
 /// Largest stride that the address generator supports.
 const MAX_STRIDE: i64 = 3;
+/// Number of operations before a window among which its PAD is searched for.
+const MAX_BEFORE: usize = 64;
 
 /// For a stride above [`MAX_STRIDE`]: the operation for one position of the output, and a second operation that repeats
 /// it for all other positions. `None` if the stride is within the limit.
-pub fn in_pieces(program: &Program, operation: &Operation) -> Option<[Operation; 2]> {
+pub fn in_pieces(
+    accelerator: &Accelerator,
+    program: &Program,
+    operation: &Operation,
+) -> Option<[Operation; 2]> {
     let Action::Layer(Kind::Convolution | Kind::Depthwise) = operation.action else {
         return None;
     };
@@ -28,6 +36,10 @@ pub fn in_pieces(program: &Program, operation: &Operation) -> Option<[Operation;
     }
     let (&input, &output) = (operation.inputs.first()?, operation.outputs.first()?);
     let [ifm, ofm] = [input, output].map(|map_idx| program.maps[map_idx].shape());
+    let saves_accumulators = accelerator.is_u85() && !accelerator.uses_trained_rules;
+    if saves_accumulators && is_padded(program, input, [ifm, ofm], window) {
+        return by_kernel_position(accelerator, program, operation);
+    }
     let reach = |axis: usize| {
         let dilated = (window.kernel[axis] - 1).saturating_mul(window.dilation[axis]);
         dilated.saturating_add(1).min(ifm[axis])
@@ -51,6 +63,71 @@ pub fn in_pieces(program: &Program, operation: &Operation) -> Option<[Operation;
         ..first.clone()
     };
     Some([first, others])
+}
+
+/// Whether a window reaches beyond its input, or a PAD before it is part of it.
+fn is_padded(program: &Program, input: usize, [ifm, ofm]: [Hwc; 2], window: Window) -> bool {
+    let needed = |axis: usize| {
+        let dilated = (window.kernel[axis] - 1).saturating_mul(window.dilation[axis]);
+        (ofm[axis] - 1)
+            .saturating_mul(window.stride[axis])
+            .saturating_add(dilated + 1)
+    };
+    let mut before = program.operations.iter().rev().take(MAX_BEFORE);
+    let writer = before.find(|operation| operation.outputs.contains(&input));
+    let has_pad =
+        writer.is_some_and(|writer| writer.action == Action::Pad && writer.alias == Alias::Fused);
+    has_pad || (0..2).any(|axis| needed(axis) > ifm[axis])
+}
+
+/// Ethos-U85 keeps accumulators between operations: one operation for each position of the kernel and each block of the
+/// OFM. `None` if no block fits.
+fn by_kernel_position(
+    accelerator: &Accelerator,
+    program: &Program,
+    operation: &Operation,
+) -> Option<[Operation; 2]> {
+    let (&input, &output) = (operation.inputs.first()?, operation.outputs.first()?);
+    let [from, to] = [input, output].map(|map_idx| &program.maps[map_idx]);
+    let [ifm, ofm] = [from.shape(), to.shape()];
+    let Action::Layer(kind) = operation.action else {
+        return None;
+    };
+    let element_bytes = IfmOfm {
+        ifm: from.element_bytes(),
+        ofm: to.element_bytes(),
+    };
+    let point = Layer::of_positions(kind, ifm, ofm, element_bytes);
+    let block = blocks::choose(accelerator, &point)?.ofm;
+    let written: Hwc = std::array::from_fn(|axis| block[axis].min(ofm[axis]));
+    let n_blocks: f64 = (0..3)
+        .map(|axis| ofm[axis] as f64 / written[axis].max(1) as f64)
+        .product();
+    let Window { kernel, stride, .. } = operation.window();
+    let n_positions = (kernel[0] * kernel[1]).max(1);
+    let read = |axis: usize| {
+        let between = (written[axis] - 1).saturating_mul(stride[axis]);
+        between.saturating_add(kernel[axis]).min(ifm[axis])
+    };
+    let weights = operation.weights.as_ref()?;
+    let share = n_positions as f64 * ofm[2] as f64 / written[2].max(1) as f64;
+    let piece = Operation {
+        seen: Some(Box::new([[read(0), read(1), ifm[2]], written])),
+        window: None,
+        weights: Some(ByteHistogram::resized(
+            weights,
+            (weights.n_bytes as f64 / share) as u64,
+        )),
+        ..operation.clone()
+    };
+    let n_others = (n_blocks * n_positions as f64 - 1.0).max(0.0);
+    Some([
+        piece.clone(),
+        Operation {
+            repeats: n_others,
+            ..piece
+        },
+    ])
 }
 
 /// A depthwise convolution with several outputs for each input channel, where the hardware supports one: the results of

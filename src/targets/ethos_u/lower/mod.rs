@@ -190,7 +190,7 @@ fn push_node(lowering: &mut Lowering) {
     if let Some((computed, _)) = activated {
         operation.outputs = computed.into();
     }
-    match convolution::in_pieces(&lowering.program, &operation) {
+    match convolution::in_pieces(accelerator, &lowering.program, &operation) {
         Some(pieces) => pieces.into_iter().for_each(|piece| lowering.push(piece)),
         None => lowering.push(operation),
     }
