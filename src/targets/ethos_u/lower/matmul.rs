@@ -1,9 +1,10 @@
 //! BATCH_MATMUL.
 
 use super::lowering::{Lowering, n_elements};
-use super::transpose::{Pass, is_exchanged_before};
+use super::transpose::{Pass, is_exchanged_before, is_matrix_of_map};
 use crate::formats::tflite::BuiltinOptions;
-use crate::targets::ethos_u::layer::Kind;
+use crate::targets::ethos_u::geometry::Hwc;
+use crate::targets::ethos_u::layer::{Kind, UNCHANGED};
 use crate::targets::ethos_u::program::{Action, INT32_BYTES, Operation};
 
 /// Ethos-U85 multiplies two feature maps, one batch after the other. On the others, elementwise products of each column
@@ -36,7 +37,11 @@ pub fn batch_matmul(lowering: &mut Lowering) -> Option<()> {
     };
     // A TRANSPOSE before it may already perform this transposition.
     let is_done = adj_y || is_exchanged_before(lowering, second);
+    let stays = adj_y && stays_in_place(lowering, second);
+    let is_trained = lowering.accelerator.uses_trained_rules || is_matrix_of_map(lowering, second);
+    lowering.program.differs_from_trained_rules |= stays || !is_trained;
     let second = match is_done {
+        true if stays => moved(lowering, second, [n, columns, inner], UNCHANGED),
         true => second,
         false => transposed(lowering, second, [n, inner, columns]),
     };
@@ -66,8 +71,24 @@ pub fn batch_matmul(lowering: &mut Lowering) -> Option<()> {
     Some(())
 }
 
-fn transposed(lowering: &mut Lowering, input: usize, [n, rows, columns]: [i64; 3]) -> usize {
-    let output = lowering.linear_map([n, columns, rows], 1);
-    lowering.transpose_pass([input, output], Pass::of([n, rows, columns], [0, 2, 1]));
+/// Whether both transpositions of the second matrix, which cancel each other, leave a copy: the operation before cannot
+/// write their result, because there is none or its result is read elsewhere.
+fn stays_in_place(lowering: &Lowering, second: usize) -> bool {
+    let is_shared = lowering.readers(second).len() != 1;
+    let map = &lowering.program.maps[second];
+    !lowering.accelerator.uses_trained_rules && (map.is_input || map.is_output || is_shared)
+}
+
+fn transposed(lowering: &mut Lowering, input: usize, shape: Hwc) -> usize {
+    moved(lowering, input, shape, [0, 2, 1])
+}
+
+fn moved(lowering: &mut Lowering, input: usize, shape: Hwc, order: [usize; 3]) -> usize {
+    let pass = Pass::of(shape, order);
+    let output = match lowering.accelerator.is_u85() && !lowering.accelerator.uses_trained_rules {
+        true => lowering.map(pass.written, 1),
+        false => lowering.linear_map(pass.written, 1),
+    };
+    lowering.transpose_pass([input, output], pass);
     output
 }
