@@ -1,4 +1,5 @@
 mod cascades;
+mod files;
 mod hostile;
 mod transposes;
 

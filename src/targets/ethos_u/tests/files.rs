@@ -1,0 +1,306 @@
+//! Small files against what Vela 5.2.0 estimates for the same files in the configurations that are labelled first.
+
+use crate::formats::builder::integers;
+use crate::formats::tflite::{
+    Activation, BuiltinOptions, OpKind, Operator, Padding, Tensor, TensorType,
+};
+use crate::graph::analysis::analyze;
+use crate::graph::analysis::fixtures::{calling, graph_of, model, subgraph, tensor};
+use crate::targets::ethos_u::accelerator::Accelerator;
+use crate::targets::ethos_u::configuration::{Configuration, Product};
+use crate::targets::ethos_u::totals::Totals;
+
+/// A network of int8 feature maps with one input; the last tensor is its output.
+struct Network {
+    tensors: Vec<Tensor>,
+    constants: Vec<Vec<i32>>,
+    operators: Vec<Operator>,
+}
+
+impl Network {
+    fn new(input: &[i32]) -> Self {
+        Self {
+            tensors: vec![tensor(TensorType::Int8, input)],
+            constants: Vec::new(),
+            operators: Vec::new(),
+        }
+    }
+
+    fn map(&mut self, shape: &[i32]) -> usize {
+        self.tensors.push(tensor(TensorType::Int8, shape));
+        self.tensors.len() - 1
+    }
+
+    fn constant(&mut self, values: &[i32]) -> usize {
+        self.constants.push(values.to_vec());
+        self.tensors.push(Tensor {
+            // The buffers of the fixture come before.
+            buffer_idx: 1 + self.constants.len(),
+            ..tensor(TensorType::Int32, &[values.len() as i32])
+        });
+        self.tensors.len() - 1
+    }
+
+    fn shape(&self, map: usize) -> Vec<i32> {
+        self.tensors[map].shape.clone()
+    }
+
+    fn call(&mut self, kind: OpKind, inputs: &[usize], shape: &[i32]) -> usize {
+        self.call_with(kind, inputs, shape, BuiltinOptions::Absent)
+    }
+
+    fn call_with(
+        &mut self,
+        kind: OpKind,
+        inputs: &[usize],
+        shape: &[i32],
+        options: BuiltinOptions,
+    ) -> usize {
+        let output = self.map(shape);
+        self.operators
+            .push(calling(kind, inputs, &[output], options));
+        output
+    }
+
+    fn transpose(&mut self, map: usize, order: &[i32]) -> usize {
+        let shape = self.shape(map);
+        let written: Vec<i32> = order
+            .iter()
+            .map(|&dimension| shape[dimension as usize])
+            .collect();
+        let order = self.constant(order);
+        self.call(OpKind::Transpose, &[map, order], &written)
+    }
+
+    fn sum(&mut self, map: usize, axes: &[i32]) -> usize {
+        let mut shape = self.shape(map);
+        axes.iter().for_each(|&axis| shape[axis as usize] = 1);
+        let axes = self.constant(axes);
+        let options = BuiltinOptions::Reducer { keep_dims: true };
+        self.call_with(OpKind::Sum, &[map, axes], &shape, options)
+    }
+
+    /// Every other row and column.
+    fn strided(&mut self, map: usize, [top, left]: [i32; 2]) -> usize {
+        let end = self.shape(map);
+        let shape = [end[0], end[1] / 2, end[2] / 2, end[3]];
+        let inputs = [
+            map,
+            self.constant(&[0, top, left, 0]),
+            self.constant(&end),
+            self.constant(&[1, 2, 2, 1]),
+        ];
+        let options = BuiltinOptions::StridedSlice {
+            begin_mask: 0,
+            end_mask: 0,
+            ellipsis_mask: 0,
+            new_axis_mask: 0,
+            shrink_axis_mask: 0,
+            offset: false,
+        };
+        self.call_with(OpKind::StridedSlice, &inputs, &shape, options)
+    }
+
+    /// Weights whose 32-bit words are multiples of a large odd number.
+    fn weights(&mut self, shape: &[i32]) -> usize {
+        let n_words = shape.iter().product::<i32>() / 4;
+        let words: Vec<i32> = (0..n_words)
+            .map(|word| word.wrapping_mul(0x9E37_79B1_u32 as i32))
+            .collect();
+        let weights = self.constant(&words);
+        self.tensors[weights] = Tensor {
+            buffer_idx: self.tensors[weights].buffer_idx,
+            ..tensor(TensorType::Int8, shape)
+        };
+        weights
+    }
+
+    /// Checks cycles and off-chip bytes, within 0.3 %, and bytes of the SRAM peak, within 0.5 %, of each product.
+    fn check(self, of_vela: &[(Product, [f64; 3])]) {
+        self.check_totals(of_vela, [0.003, 0.005, 0.003]);
+    }
+
+    fn check_totals(self, of_vela: &[(Product, [f64; 3])], tolerances: [f64; 3]) {
+        let mut model = model(vec![subgraph(self.tensors, self.operators)]);
+        for values in &self.constants {
+            model.buffers.push(integers(values));
+        }
+        let graph = graph_of(&model);
+        for &(product, of_vela) in of_vela {
+            let accelerator = Accelerator::of(&Configuration::of(product));
+            let totals = Totals::of(&accelerator, &graph, &analyze(&graph));
+            let cycles: f64 = totals.operators.iter().map(|one| one.cycles).sum();
+            let ours = [cycles, totals.sram_peak_bytes, totals.offchip_traffic_bytes];
+            println!("{product:?}: {ours:?}, Vela {of_vela:?}");
+            for ((ours, of_vela), tolerance) in ours.iter().zip(of_vela).zip(tolerances) {
+                assert!(
+                    tolerance.is_infinite() || (ours - of_vela).abs() <= tolerance * of_vela,
+                    "{product:?}: {ours} instead of {of_vela}"
+                );
+            }
+        }
+    }
+}
+
+fn transposed(input: &[i32], orders: &[&[i32]]) -> Network {
+    let mut network = Network::new(input);
+    let mut map = 0;
+    for order in orders {
+        map = network.transpose(map, order);
+    }
+    network
+}
+
+#[test]
+fn transposes_move_memory() {
+    transposed(&[1, 12, 20, 24], &[&[0, 2, 1, 3]]).check(&[
+        (Product::U55x256, [2160.0, 11520.0, 0.0]),
+        (Product::U65x512, [9728.0, 0.0, 36480.0]),
+        (Product::U85x256, [12890.0, 0.0, 88320.0]),
+    ]);
+    transposed(&[1, 12, 20, 24], &[&[0, 3, 1, 2]]).check(&[
+        (Product::U55x256, [5040.0, 11520.0, 0.0]),
+        (Product::U65x512, [14574.0, 5760.0, 51840.0]),
+        (Product::U85x256, [19335.0, 0.0, 109_440.0]),
+    ]);
+}
+
+/// Dimensions of 1 count where they are not the first, and more than four dimensions are swapped like four.
+#[test]
+fn transposes_of_many_dimensions_take_several_passes() {
+    transposed(&[64, 1, 4, 24], &[&[1, 2, 0, 3]]).check(&[
+        (Product::U55x256, [4608.0, 12288.0, 0.0]),
+        (Product::U65x512, [16041.0, 6144.0, 57344.0]),
+        (Product::U85x256, [26437.0, 6144.0, 113_664.0]),
+    ]);
+    transposed(&[1, 20, 20, 3, 85], &[&[0, 3, 1, 2, 4]]).check(&[
+        (Product::U55x256, [459_000.0, 204_000.0, 0.0]),
+        (Product::U65x512, [371_350.0, 204_000.0, 816_000.0]),
+        (Product::U85x256, [1_480_765.0, 204_000.0, 2_856_000.0]),
+    ]);
+}
+
+#[test]
+fn two_transposes_in_turn_are_one() {
+    transposed(&[1, 24, 40, 48], &[&[0, 3, 1, 2], &[0, 3, 2, 1]]).check(&[
+        (Product::U55x256, [17280.0, 92160.0, 0.0]),
+        (Product::U65x512, [98304.0, 0.0, 368_640.0]),
+        (Product::U85x256, [40800.0, 0.0, 489_600.0]),
+    ]);
+}
+
+#[test]
+fn activations_behind_transposes_cost_nothing() {
+    let mut network = transposed(&[1, 24, 24, 16], &[&[0, 2, 1, 3]]);
+    let shape = network.shape(1);
+    let map = network.operators[0].outputs[0];
+    network.call(OpKind::Relu, &[map], &shape);
+    network.check(&[
+        (Product::U55x256, [2304.0, 18432.0, 0.0]),
+        (Product::U65x512, [9830.0, 0.0, 36864.0]),
+        (Product::U85x256, [8062.0, 0.0, 26112.0]),
+    ]);
+}
+
+#[test]
+fn commands_of_ethos_u85_write_transposed() {
+    let mut network = Network::new(&[1, 16, 16, 32]);
+    let map = network.call(OpKind::Logistic, &[0], &[1, 16, 16, 32]);
+    network.transpose(map, &[0, 3, 1, 2]);
+    network.check(&[
+        (Product::U55x256, [9920.0, 16384.0, 256.0]),
+        (Product::U85x256, [7285.0, 0.0, 85760.0]),
+    ]);
+    let mut network = Network::new(&[1, 16, 16, 32]);
+    let options = BuiltinOptions::Add {
+        activation: Activation::None,
+    };
+    let map = network.call_with(OpKind::Add, &[0, 0], &[1, 16, 16, 32], options);
+    network.transpose(map, &[0, 3, 1, 2]);
+    network.check(&[
+        (Product::U65x512, [10012.0, 16384.0, 32768.0]),
+        (Product::U85x256, [6826.0, 0.0, 81920.0]),
+    ]);
+}
+
+/// A TRANSPOSE of three dimensions and that of the product do not become one, and an input of the network is copied if
+/// both transpositions of the product cancel each other.
+#[test]
+fn products_of_matrices_transpose_the_second_one() {
+    let options = |adj_y| BuiltinOptions::BatchMatMul {
+        adj_x: false,
+        adj_y,
+    };
+    let mut network = Network::new(&[1, 64, 48]);
+    let second = network.transpose(0, &[0, 2, 1]);
+    let inputs = [0, second];
+    network.call_with(OpKind::BatchMatmul, &inputs, &[1, 64, 64], options(false));
+    network.check(&[
+        (Product::U65x512, [336_209.0, 6144.0, 1_257_472.0]),
+        (Product::U85x256, [9488.0, 6144.0, 45056.0]),
+    ]);
+    let mut network = Network::new(&[1, 4, 64, 48]);
+    network.call_with(OpKind::BatchMatmul, &[0, 0], &[1, 4, 64, 64], options(true));
+    network.check(&[
+        (Product::U65x512, [1_341_803.0, 12288.0, 5_029_888.0]),
+        (Product::U85x256, [23413.0, 12288.0, 180_224.0]),
+    ]);
+}
+
+/// Vela 5.2.0 sums along the first axis alone.
+#[test]
+fn sums_transpose_the_first_axis_to_the_channels() {
+    for axes in [&[1][..], &[1, 2]] {
+        let mut network = Network::new(&[1, 17, 23, 40]);
+        network.sum(0, axes);
+        network.check(&[
+            (Product::U55x256, [10867.0, 31296.0, 0.0]),
+            (Product::U65x512, [27220.0, 15648.0, 77280.0]),
+            (Product::U85x256, [139_865.0, 29440.0, 460_920.0]),
+        ]);
+    }
+}
+
+/// The first layer of YOLOX and YOLOv5.
+#[test]
+fn every_other_row_and_column_is_read_between_all() {
+    let mut network = Network::new(&[1, 64, 64, 3]);
+    let parts = [[0, 0], [0, 1], [1, 0], [1, 1]].map(|from| network.strided(0, from));
+    let options = BuiltinOptions::Concatenation {
+        axis: -1,
+        activation: Activation::None,
+    };
+    network.call_with(OpKind::Concatenation, &parts, &[1, 32, 32, 12], options);
+    network.check(&[
+        (Product::U55x256, [16908.0, 24576.0, 0.0]),
+        (Product::U65x512, [104_856.0, 0.0, 393_216.0]),
+        (Product::U85x256, [36412.0, 0.0, 196_608.0]),
+    ]);
+}
+
+/// As in the patch embeddings of SegFormer, with a padding that Vela cannot unroll: 49 operations for each block. Small
+/// buffers of weights are not compared.
+#[test]
+fn padded_windows_with_wide_strides_are_divided_by_kernel_position() {
+    let mut network = Network::new(&[1, 64, 64, 4]);
+    let weights = network.weights(&[32, 7, 7, 4]);
+    let bias = network.constant(&[0; 32]);
+    let options = BuiltinOptions::Conv2D {
+        padding: Padding::Same,
+        stride_w: 4,
+        stride_h: 4,
+        dilation_w: 1,
+        dilation_h: 1,
+        activation: Activation::None,
+    };
+    network.call_with(
+        OpKind::Conv2d,
+        &[0, weights, bias],
+        &[1, 16, 16, 32],
+        options,
+    );
+    network.check_totals(
+        &[(Product::U85x256, [598_501.0, 0.0, 3_723_840.0])],
+        [0.003, f64::INFINITY, 0.003],
+    );
+}
