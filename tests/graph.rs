@@ -116,7 +116,7 @@ fn model(operators: Vec<Operator>, n_tensors: usize, variables: &[usize]) -> Mod
     let main = Subgraph {
         name: "main".into(),
         tensors: (0..n_tensors).map(|idx| tensor(idx, variables)).collect(),
-        operators: operators,
+        operators,
         inputs: vec![0],
         outputs: Vec::new(),
     };

@@ -294,10 +294,7 @@ impl<'a> Converter<'a> {
             return;
         }
         let code = OperatorCode::from_name(&format!("ONNX:{}", node.name()));
-        let options = BuiltinOptions::Foreign {
-            macs: None,
-            contradiction: None,
-        };
+        let options = BuiltinOptions::Foreign(Box::default());
         self.builder.operator(code, inputs, outputs, options);
     }
 
