@@ -2,24 +2,12 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::Converter;
+use super::{Converted, Converter};
 use crate::diagnostic::{Diagnostic, Severity, some_of};
-use crate::formats::builder::Builder;
 use crate::formats::onnx::error::ParseError;
 use crate::formats::onnx::proto::Dimension;
 use crate::formats::shown;
 use crate::formats::tflite::{Format, Model};
-
-/// A converted graph. It borrows nothing of the file and still has the operators and tensors that nothing uses.
-pub struct Converted {
-    builder: Builder<'static>,
-    version: u32,
-    file_bytes: usize,
-    name: String,
-    /// Inputs and outputs.
-    ends: [Vec<usize>; 2],
-    diagnostics: Vec<Diagnostic>,
-}
 
 impl<'a> Converter<'a> {
     pub(super) fn finish(

@@ -31,22 +31,22 @@ struct Results<'a> {
     slices: Vec<Vec<Value<'a>>>,
 }
 
-/// Names that loops read beside the nodes in their bodies: their results, and once more what their bodies read from
-/// outside, which a single iteration is not the last to read.
-pub(super) fn further_uses<'a>(graph: &'a Graph<'a>) -> impl Iterator<Item = &'a str> {
-    graph.loops.iter().flat_map(|body| {
-        let nodes = || graph.nodes.get(body.nodes.clone()).unwrap_or_default();
-        let inside: HashSet<&str> = (nodes().iter().flat_map(|node| &node.outputs))
-            .chain(&body.inputs)
-            .copied()
-            .collect();
-        let read = nodes().iter().flat_map(|node| &node.inputs).copied();
-        let captured = read.filter(move |name| !inside.contains(name));
-        body.outputs.iter().copied().chain(captured)
-    })
-}
-
 impl<'a> Converter<'a> {
+    /// Names that loops read beside the nodes in their bodies: their results, and once more what their bodies read from
+    /// outside, which a single iteration is not the last to read.
+    pub(super) fn further_uses(graph: &'a Graph<'a>) -> impl Iterator<Item = &'a str> {
+        graph.loops.iter().flat_map(|body| {
+            let nodes = || graph.nodes.get(body.nodes.clone()).unwrap_or_default();
+            let inside: HashSet<&str> = (nodes().iter().flat_map(|node| &node.outputs))
+                .chain(&body.inputs)
+                .copied()
+                .collect();
+            let read = nodes().iter().flat_map(|node| &node.inputs).copied();
+            let captured = read.filter(move |name| !inside.contains(name));
+            body.outputs.iter().copied().chain(captured)
+        })
+    }
+
     /// Converts a `Loop` or `Scan`: all iterations or, if they are too many or nobody knows how many, one and an
     /// operator that stands for the others.
     pub(super) fn repeat(

@@ -31,7 +31,6 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use self::finish::Converted;
 use self::patterns::{Patterns, Reads};
 use self::value::{
     Constant, Known, Perm, Place, Value, axes, channels_last, identity, is_short, product, whole,
@@ -40,10 +39,22 @@ use super::Dimensions;
 use super::error::ParseError;
 use super::limits::*;
 use super::proto::{Bodies, Graph, Node, Tensor, ValueInfo, tensor_type};
+use crate::diagnostic::Diagnostic;
 use crate::formats::builder::Builder;
 use crate::formats::distribution;
 use crate::formats::tflite::{BuiltinOptions, OpKind, TensorType};
 use crate::formats::{max_operators, shown};
+
+/// A converted graph. It borrows nothing of the file and still has the operators and tensors that nothing uses.
+pub(super) struct Converted {
+    builder: Builder<'static>,
+    version: u32,
+    file_bytes: usize,
+    name: String,
+    /// Inputs and outputs.
+    ends: [Vec<usize>; 2],
+    diagnostics: Vec<Diagnostic>,
+}
 
 /// State of the conversion. Handlers of operators return `None` if they cannot determine a shape, or if TFLite has no
 /// counterpart; the node then becomes an operator with its ONNX name.
@@ -130,7 +141,7 @@ impl<'a> Converter<'a> {
             }
         }
         let outputs = graph.outputs.iter().map(|output| output.name);
-        for name in outputs.chain(loops::further_uses(graph)) {
+        for name in outputs.chain(Self::further_uses(graph)) {
             let n = uses.entry(name).or_default();
             *n = n.saturating_add(1);
         }

@@ -5,7 +5,7 @@
 //! "Blocks by area" in `docs/ethos-u.md`.
 
 use super::search::{self, input_area, input_unit};
-use super::units_and_limits;
+use super::units::units_and_limits;
 use crate::targets::ethos_u::accelerator::Accelerator;
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, round_down, round_up, volume};
 use crate::targets::ethos_u::layer::{Kind, Layer};

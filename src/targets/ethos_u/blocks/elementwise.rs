@@ -10,7 +10,7 @@ use super::cache::BlockCache;
 use super::search::{
     BANK_BYTES, Best, OUTPUT_BANKS, SMALL_SIDE, area_repeats, depths, least_padded,
 };
-use super::units_and_limits;
+use super::units::units_and_limits;
 use crate::targets::ethos_u::accelerator::{Accelerator, BlockMemory};
 use crate::targets::ethos_u::configuration::Product;
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, ceil_div, round_up, volume};

@@ -9,6 +9,7 @@ mod area_fit;
 mod cache;
 pub mod elementwise;
 mod search;
+mod units;
 
 use std::cell::RefCell;
 
@@ -16,7 +17,7 @@ use self::cache::BlockCache;
 use self::search::{Sizes, is_part_kernel, micro_block, search};
 use super::accelerator::{Accelerator, BlockMemory};
 use super::configuration::Product;
-use super::geometry::{BRICK_CHANNELS, Hwc, ceil_div};
+use super::geometry::{Hwc, ceil_div};
 use super::layer::{Kind, Layer};
 
 pub use self::search::{SUB_KERNEL, depth_first_channels, has_wide_accumulators};
@@ -97,25 +98,6 @@ fn choose_anew(accelerator: &Accelerator, layer: &Layer, sizes: Sizes) -> Option
         micro,
         is_part_kernel,
     })
-}
-
-/// Units and limits of the sides of a block on Ethos-U85, which writes dimension `order[k]` as dimension `k`: the
-/// dimension that becomes channels has whole bricks in NHCWB16, and the limits follow the dimensions.
-fn units_and_limits(
-    accelerator: &Accelerator,
-    micro: Hwc,
-    order: [usize; 3],
-    is_brick: bool,
-) -> [Hwc; 2] {
-    let mut units = [micro[0], micro[1], BRICK_CHANNELS];
-    if let ([.., side @ (0 | 1)], true) = (order, is_brick) {
-        units[side] = BRICK_CHANNELS;
-    }
-    let mut limits = accelerator.max_block;
-    for (place, &dimension) in order.iter().enumerate() {
-        limits[dimension] = accelerator.max_block[place];
-    }
-    [units, limits]
 }
 
 /// Whether Ethos-U85 gives an operation the largest area that fits.

@@ -3,7 +3,7 @@
 //! Reproduces `FindBlockConfig`, `TryBlockConfig`, `GetArchIFMBlockSize`, `FindUBlock` and the choice of the traversal
 //! in Vela's `ethos_u55.cpp` and `ethos_u85.cpp`.
 
-use super::units_and_limits;
+use super::units::units_and_limits;
 use crate::targets::ethos_u::accelerator::{Accelerator, BlockMemory};
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, ceil_div, round_up, volume};
 use crate::targets::ethos_u::layer::{Kind, Layer};

@@ -246,3 +246,10 @@ fn has_rows(
         },
     }
 }
+
+/// Rows of each stage in the lowest stripes: the stride of the next stage.
+fn lowest_rows(stages: &[CascadeStage]) -> Vec<i64> {
+    let min_rows =
+        |stage: &CascadeStage| round_up(stage.next_stride_rows.into(), stage.upscale.into());
+    stages.iter().map(min_rows).collect()
+}

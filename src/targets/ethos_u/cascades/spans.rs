@@ -1,7 +1,6 @@
 //! Start and end of cascades for given stripe heights. Reproduces `CascadeBuilder::BuildCascades`.
 
-use super::stripes::lowest_rows;
-use super::{CascadeStage, RangeInSram};
+use super::{CascadeStage, RangeInSram, lowest_rows};
 
 /// Maximum number of stages of a cascade, so that the search is linear in the stages of any file. Networks have
 /// cascades of a few dozen stages.

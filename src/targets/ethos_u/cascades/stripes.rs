@@ -2,7 +2,7 @@
 //! `OptimizeSubSchedule` and `ProposeScheduleStriping`.
 
 use super::spans::{Cascaded, Span, spans};
-use super::{CascadeStage, InSram, RangeInSram};
+use super::{CascadeStage, InSram, RangeInSram, lowest_rows};
 use crate::targets::ethos_u::accelerator::Accelerator;
 use crate::targets::ethos_u::geometry::round_up;
 use crate::targets::ethos_u::index::OptionalIndex;
@@ -26,13 +26,6 @@ impl Sram<'_> {
     fn free_bytes(&self, step: usize) -> f64 {
         (self.limit_bytes - self.used_bytes[step]).max(0.0)
     }
-}
-
-/// Rows of each stage in the lowest stripes: the stride of the next stage.
-pub fn lowest_rows(stages: &[CascadeStage]) -> Vec<i64> {
-    let min_rows =
-        |stage: &CascadeStage| round_up(stage.next_stride_rows.into(), stage.upscale.into());
-    stages.iter().map(min_rows).collect()
 }
 
 /// The cascades of a schedule, from those that were found with the lowest stripes. They have stripes as high as possible.

@@ -79,7 +79,8 @@ pub fn run(args: &CompareGpuArgs) -> Result<()> {
             }
         }
     }
-    table::print(&problem, &rows, args)
+    let folds = |split, seed| args.folds(&problem, split, seed);
+    table::print(&problem, &rows, args.seeds, folds)
 }
 
 impl CompareGpuArgs {

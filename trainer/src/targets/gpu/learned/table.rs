@@ -6,7 +6,6 @@ use anyhow::Result;
 use litecast::targets::gpu::bundle::{Errors, position};
 use litecast::targets::gpu::costs::{Amounts, N_COSTS};
 
-use super::CompareGpuArgs;
 use super::methods::{METHODS, Method};
 use super::problem::{Folds, OUTPUTS, Problem};
 use super::trained::Trained;
@@ -32,11 +31,12 @@ struct Row {
 pub fn print(
     problem: &Problem,
     trainings: &[(&'static Method, Split, u64, Trained)],
-    args: &CompareGpuArgs,
+    n_seeds: u64,
+    folds_of: impl Fn(Split, u64) -> Folds,
 ) -> Result<()> {
+    let n_folds = folds_of(Split::Models, 0).n;
     println!(
-        "| RTX 3090 | split, {} folds | method | made from | mean % | median % | 95th percentile % |",
-        args.folds
+        "| RTX 3090 | split, {n_folds} folds | method | made from | mean % | median % | 95th percentile % |"
     );
     println!("|---|---|---|---|---:|---:|---:|");
     for (output, name) in OUTPUTS.iter().enumerate() {
@@ -47,8 +47,8 @@ pub fn print(
         let variances = chosen_variances(&samples);
         for split in [Split::Models, Split::Families] {
             let mut rows: Vec<Row> = Vec::new();
-            for seed in 0..args.seeds {
-                let folds = args.folds(problem, split, seed);
+            for seed in 0..n_seeds {
+                let folds = folds_of(split, seed);
                 let of_seed = of_one_seed(problem, &samples, trainings, output, &folds, variances)?;
                 for (method, made_from, errors) in of_seed {
                     match rows.iter_mut().find(|row| row.method == method) {
