@@ -156,8 +156,12 @@ impl Compared {
         }
     }
 
-    /// `options` is what `Debug` writes: `Name { field: value, … }`.
+    /// `options` is what `Debug` writes: `Name { field: value, … }`, or `Name(Name { … })` of boxed ones.
     fn options(&mut self, options: &str, expected: &Value, place: &str) {
+        let boxed = options
+            .split_once('(')
+            .filter(|(name, of)| of.starts_with(name));
+        let options = boxed.map_or(options, |(_, of)| of.strip_suffix(')').expect("its end"));
         let (name, fields) = options.split_once(" { ").unwrap_or((options, ""));
         match name {
             "Absent" => return assert!(expected.is_null(), "{place}: {options}, but {expected}"),
