@@ -54,7 +54,7 @@ pub struct Cascaded {
     pub stages: Vec<CascadeStage>,
 }
 
-/// As [`spans`], with the lowest stripes and no weights in SRAM. Holds no more than some thousand stages that are in no
+/// As `spans`, with the lowest stripes and no weights in SRAM. Holds no more than some thousand stages that are in no
 /// cascade.
 pub fn cascaded(
     mut stages: impl Iterator<Item = CascadeStage>,
