@@ -1,7 +1,8 @@
 //! The processor beside an accelerator, which runs the operators that the accelerator leaves to it.
 
 use super::ethos_u::configuration::Family;
-use super::{Network, cortex_a, cortex_m};
+use super::{Network, UnavailableReason, cortex_a, cortex_m};
+use crate::graph::Node;
 
 /// A processor whose operators have costs.
 #[derive(Clone, Copy, Debug)]
@@ -91,9 +92,41 @@ impl Host {
         }
     }
 
-    /// Time of these nodes, given by index; `None` if the host's kernels were never counted or measured. Linear in the
-    /// network's operators and weight bytes.
-    pub fn latency(&self, network: &Network, nodes: &[usize]) -> Option<HostLatency> {
+    /// Time of these nodes, given by index, or the reason why one of them has none. Linear in the network's operators and
+    /// weight bytes.
+    pub fn latency(
+        &self,
+        network: &Network,
+        nodes: &[usize],
+    ) -> Result<HostLatency, UnavailableReason> {
+        if let Some(&idx) = nodes.iter().find(|&&idx| !self.runs(network, idx)) {
+            return Err(self.no_cost_of(&network.graph.nodes[idx]));
+        }
+        let latency = self.sum(network, nodes);
+        latency.ok_or(UnavailableReason::NeverMeasured)
+    }
+
+    /// Whether the host has a cost for a node.
+    fn runs(&self, network: &Network, node_idx: usize) -> bool {
+        match self {
+            Self::CortexA(_) => !network.kernel_counts()[node_idx].is_compiled,
+            Self::CortexM { .. } => cortex_m::is_known(&network.graph.nodes[node_idx]),
+        }
+    }
+
+    fn no_cost_of(&self, node: &Node) -> UnavailableReason {
+        UnavailableReason::OfTarget {
+            code: "host-operator",
+            words: format!(
+                "{}, operator {}, stays on the CPU and has no cost on {}",
+                node.operator.code.name(),
+                node.operator_idx,
+                self.device()
+            ),
+        }
+    }
+
+    fn sum(&self, network: &Network, nodes: &[usize]) -> Option<HostLatency> {
         match self {
             Self::CortexA(board) => {
                 let counts = network.kernel_counts();

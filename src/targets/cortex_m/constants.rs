@@ -155,7 +155,12 @@ impl Runtime {
     /// Cycles of one operator on the reference processor.
     pub fn cycles(&self, counts: &OperatorCounts) -> f64 {
         let cost = |(term, count): &(Term, f64)| Some(self.costs.get(term)? * count);
-        counts.terms.iter().filter_map(cost).sum()
+        // A sum of nothing would be -0.
+        counts
+            .terms
+            .iter()
+            .filter_map(cost)
+            .fold(0.0, |sum, cycles| sum + cycles)
     }
 }
 

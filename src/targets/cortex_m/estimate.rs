@@ -148,7 +148,8 @@ fn sum<'c>(
     let factor = target.interval_factor;
     Latency {
         clock_mhz,
-        value_ms: operators_ms.iter().sum(),
+        // A sum of nothing would be -0.
+        value_ms: operators_ms.iter().fold(0.0, |sum, ms| sum + ms),
         lo_ms: (measured_ms + unmeasured_ms / UNMEASURED_FACTOR) / factor,
         hi_ms: (measured_ms + unmeasured_ms * UNMEASURED_FACTOR) * factor,
         operators_ms,

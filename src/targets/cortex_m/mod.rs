@@ -18,5 +18,5 @@ pub use self::memory::{st_code_flash_bytes, weights_flash_bytes};
 pub use self::operator_counts::{
     Kind, OperatorCounts, Program, Term, kind, largest_working_set_bytes, operator_counts,
 };
-pub use self::support::{MAX_CLOCK_MHZ, MIN_CLOCK_MHZ, Refusal};
+pub use self::support::{MAX_CLOCK_MHZ, MIN_CLOCK_MHZ, Refusal, is_known};
 pub use self::target::{target, target_on, targets};

@@ -70,7 +70,7 @@ pub fn check(graph: &Graph, analysis: &Analysis) -> Result<(), Refusal> {
     if of == 0 {
         return Err(Refusal::NoOperators);
     }
-    let unknown: Vec<&Node> = graph.nodes.iter().filter(|node| is_unknown(node)).collect();
+    let unknown: Vec<&Node> = graph.nodes.iter().filter(|node| !is_known(node)).collect();
     if !unknown.is_empty() {
         let names = unknown
             .iter()
@@ -106,8 +106,9 @@ pub fn check(graph: &Graph, analysis: &Analysis) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn is_unknown(node: &Node) -> bool {
-    kind(node.operator.code.kind) == Kind::Unknown
+/// Whether an operator has a cost.
+pub fn is_known(node: &Node) -> bool {
+    kind(node.operator.code.kind) != Kind::Unknown
 }
 
 pub(super) fn multiplies(node: &Node) -> bool {

@@ -109,13 +109,11 @@ fn latency(network: &Network, mapping: &Mapping) -> (Outcome, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
     let mut value = on_chip_ms;
     if !left.is_empty() {
-        let host = Host::of_edge_tpu();
-        let on_host = host.and_then(|host| Some((host, host.latency(network, &left)?)));
-        let Some((host, on_host)) = on_host else {
-            return (
-                Outcome::unavailable(UnavailableReason::NeverMeasured),
-                Vec::new(),
-            );
+        let host = Host::of_edge_tpu().ok_or(UnavailableReason::NeverMeasured);
+        let on_host = host.and_then(|host| Ok((host, host.latency(network, &left)?)));
+        let (host, on_host) = match on_host {
+            Ok(found) => found,
+            Err(reason) => return (Outcome::unavailable(reason), Vec::new()),
         };
         value += on_host.value_ms;
         lo += on_host.lo_ms;

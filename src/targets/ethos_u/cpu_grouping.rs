@@ -134,7 +134,9 @@ fn ranges(order: &Order, program: &Program) -> Vec<Range<usize>> {
         let is_performed_before = |last: &Range<usize>| {
             let before = &program.operations[order.operations[last.end - 1]];
             let is_activation = matches!(operation.action, Action::Table | Action::Clamp);
-            operation.alias == Alias::Fused
+            // An operation of the CPU performs nothing but itself.
+            before.action != Action::Cpu
+                && operation.alias == Alias::Fused
                 && is_activation
                 && operation.inputs.first() == before.outputs.first()
         };
@@ -267,5 +269,30 @@ mod tests {
             order.with_cpu_grouped(&program).operations,
             [3, 0, 1, 2, 4, 5]
         );
+    }
+
+    /// Files made on purpose have what looks like an activation of an operation that stays on the CPU.
+    #[test]
+    fn an_activation_behind_an_operation_of_the_cpu_keeps_its_step() {
+        let mut program = Program {
+            maps: vec![FeatureMap::default(); 4],
+            ..Program::default()
+        };
+        let activation = Operation {
+            alias: Alias::Fused,
+            ..Operation::new(1, Action::Table, vec![1], vec![2])
+        };
+        program.operations = vec![
+            Operation::new(0, Action::Cpu, vec![0], vec![1]),
+            activation,
+            Operation::new(2, Action::Cpu, vec![2], vec![3]),
+        ];
+        let order = Order {
+            operations: vec![0, 1, 2],
+            chain_start: vec![0, 1, 2],
+            cascade: vec![Steps::NONE; 3],
+        };
+        let grouped = order.with_cpu_grouped(&program);
+        assert_eq!(grouped.operations, [0, 1, 2]);
     }
 }

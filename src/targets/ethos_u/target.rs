@@ -387,12 +387,14 @@ impl EthosU {
         with: &WithHost,
     ) -> Outcome {
         let left: Vec<usize> = with.left.iter().map(|operator| operator.node_idx).collect();
-        let on_host = match left.is_empty() {
-            true => Some(HostLatency::default()),
-            false => (self.host.as_ref()).and_then(|host| host.latency(with.network, &left)),
+        let on_host = match (left.is_empty(), &self.host) {
+            (true, _) => Ok(HostLatency::default()),
+            (false, Some(host)) => host.latency(with.network, &left),
+            (false, None) => Err(UnavailableReason::NeverMeasured),
         };
-        let Some(on_host) = on_host else {
-            return Outcome::unavailable(UnavailableReason::NeverMeasured);
+        let on_host = match on_host {
+            Ok(on_host) => on_host,
+            Err(reason) => return Outcome::unavailable(reason),
         };
         let ([npu_ms, npu_lo_ms, npu_hi_ms], mut words) = match self.measured_board {
             Some(board) => (
