@@ -41,7 +41,9 @@ pub fn in_pieces(
         return by_kernel_position(accelerator, program, operation);
     }
     let reach = |axis: usize| {
-        let dilated = (window.kernel[axis] - 1).saturating_mul(window.dilation[axis]);
+        let dilated = window.kernel[axis]
+            .saturating_sub(1)
+            .saturating_mul(window.dilation[axis]);
         dilated.saturating_add(1).min(ifm[axis])
     };
     let n_others = ofm[0].saturating_mul(ofm[1]) - 1;
@@ -68,10 +70,13 @@ pub fn in_pieces(
 /// Whether a window reaches beyond its input, or a PAD before it is part of it.
 fn is_padded(program: &Program, input: usize, [ifm, ofm]: [Hwc; 2], window: Window) -> bool {
     let needed = |axis: usize| {
-        let dilated = (window.kernel[axis] - 1).saturating_mul(window.dilation[axis]);
+        let dilated = window.kernel[axis]
+            .saturating_sub(1)
+            .saturating_mul(window.dilation[axis]);
         (ofm[axis] - 1)
             .saturating_mul(window.stride[axis])
-            .saturating_add(dilated + 1)
+            .saturating_add(dilated)
+            .saturating_add(1)
     };
     let mut before = program.operations.iter().rev().take(MAX_BEFORE);
     let writer = before.find(|operation| operation.outputs.contains(&input));
@@ -104,7 +109,7 @@ fn by_kernel_position(
         .map(|axis| ofm[axis] as f64 / written[axis].max(1) as f64)
         .product();
     let Window { kernel, stride, .. } = operation.window();
-    let n_positions = (kernel[0] * kernel[1]).max(1);
+    let n_positions = kernel[0].saturating_mul(kernel[1]).max(1);
     let read = |axis: usize| {
         let between = (written[axis] - 1).saturating_mul(stride[axis]);
         between.saturating_add(kernel[axis]).min(ifm[axis])
