@@ -10,7 +10,7 @@ import { PROCESSORS, doubtSentence, doubtWords, familyOf, inMetricOrder, interva
 import { columnMeaning, columnTitle, doubtClass, energyNote, estimateCell, metricColumns } from "./cells.ts";
 import { isWithAnswer, sentence } from "./diagnostics.ts";
 import { fitLines } from "./fit.ts";
-import { hybridOf, partOf } from "../hybrid.ts";
+import { partOf } from "../hybrid.ts";
 import { hybridPart } from "./hybrid.ts";
 import { remarks } from "./remarks.ts";
 import { type Sorting, sortBy, sortHead, sortingAfter } from "./sorting.ts";
@@ -28,8 +28,10 @@ export function decidePanel(report: Report, opened: Opened, selection: Selection
   const answer = el("section", { class: "answer panel", "aria-label": "Estimate for the chosen target" });
   const others = el("section", { class: "others panel", "aria-label": "All targets" });
   const sortings = new Map<string, Sorting>();
+  // Here the reader chooses the processor that runs what an accelerator leaves to it; the report's sum is of one processor.
+  const results = report.results.filter(({ metric }) => metric !== "end_to_end_latency");
   const draw = (): void => {
-    const groups = groupByTarget(report.results);
+    const groups = groupByTarget(results);
     const target = focus.targetIn(report);
     const held = answer.contains(document.activeElement) ? (document.activeElement as HTMLElement).id : "";
     answer.replaceChildren(...answerParts(report, opened, groups, target, selection, focus, more));
@@ -49,8 +51,8 @@ export function decidePanel(report: Report, opened: Opened, selection: Selection
   const drawOthers = (): void => {
     const scrolled = others.querySelector(".scroller")?.scrollTop ?? 0;
     const held = others.contains(document.activeElement) ? document.activeElement?.closest("[data-group]")?.getAttribute("data-group") : null;
-    const every = report.results.filter(({ target }) => groupOf(target) === null);
-    const panels = GROUPS.map((group) => groupPanel(group, report.results, (results) => table(group, results), more));
+    const every = results.filter(({ target }) => groupOf(target) === null);
+    const panels = GROUPS.map((group) => groupPanel(group, results, (results) => table(group, results), more));
     const scroller = el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "All targets, scrollable" }, table(EVERY, every), ...[energyNote(every)].filter((note) => note !== null), ...panels);
     others.replaceChildren(scroller);
     scroller.scrollTop = scrolled;
@@ -68,9 +70,7 @@ export function groupByTarget(results: readonly Result[]): Map<string, Result[]>
 }
 
 function answerParts(report: Report, opened: Opened, groups: Map<string, Result[]>, target: string, selection: Selection, focus: Focus, more: MoreTargets): HTMLElement[] {
-  // Where the reader chooses a processor for the operators that are left to it, that part adds both times up.
-  const has_host = Boolean(hybridOf(report, target)?.host);
-  const results = inMetricOrder(groups.get(target) ?? []).filter(({ metric }) => metric !== "end_to_end_latency" || !has_host);
+  const results = inMetricOrder(groups.get(target) ?? []);
   const estimates = results.filter(isEstimate);
   const missing = results.filter((result): result is Unavailable => !isEstimate(result));
   const budget = readBudget();
