@@ -29,9 +29,9 @@ export function decidePanel(report: Report, opened: Opened, selection: Selection
   const others = el("section", { class: "others panel", "aria-label": "All targets" });
   const sortings = new Map<string, Sorting>();
   // Here the reader chooses the processor that runs what an accelerator leaves to it; the report's sum is of one processor.
-  const results = report.results.filter(({ metric }) => metric !== "end_to_end_latency");
+  const shownResults = (): Result[] => report.results.filter(({ metric }) => metric !== "end_to_end_latency");
   const draw = (): void => {
-    const groups = groupByTarget(results);
+    const groups = groupByTarget(shownResults());
     const target = focus.targetIn(report);
     const held = answer.contains(document.activeElement) ? (document.activeElement as HTMLElement).id : "";
     answer.replaceChildren(...answerParts(report, opened, groups, target, selection, focus, more));
@@ -51,6 +51,7 @@ export function decidePanel(report: Report, opened: Opened, selection: Selection
   const drawOthers = (): void => {
     const scrolled = others.querySelector(".scroller")?.scrollTop ?? 0;
     const held = others.contains(document.activeElement) ? document.activeElement?.closest("[data-group]")?.getAttribute("data-group") : null;
+    const results = shownResults();
     const every = results.filter(({ target }) => groupOf(target) === null);
     const panels = GROUPS.map((group) => groupPanel(group, results, (results) => table(group, results), more));
     const scroller = el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "All targets, scrollable" }, table(EVERY, every), ...[energyNote(every)].filter((note) => note !== null), ...panels);
