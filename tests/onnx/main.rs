@@ -4,6 +4,7 @@
 mod contradictions;
 mod conversion;
 mod file;
+mod functions;
 mod loops;
 mod node_cases;
 mod quantized_operators;

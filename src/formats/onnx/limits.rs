@@ -54,3 +54,14 @@ pub const MAX_SEQUENCE: usize = 1024;
 /// Depth of bodies of `If`, `Loop` and `Scan` that are read. Exporters nest two or three; a node in a body is read once for each body around
 /// it, so that deeper ones would make reading quadratic.
 pub const MAX_BODY_DEPTH: usize = 8;
+
+/// Functions that a file defines. Exporters write one for each kind of operator or module.
+pub const MAX_FUNCTIONS: usize = 10_000;
+
+/// Depth of functions that call each other: modules in modules, which a stack holds. It also ends functions that call
+/// themselves, which ONNX forbids.
+pub const MAX_CALL_DEPTH: usize = 32;
+
+/// Bytes that are read for calls of functions, those of a function once for each call: 160,000 nodes of 100 bytes, more
+/// than [`MAX_NODES`].
+pub const MAX_CALL_BYTES: usize = 1 << 24;

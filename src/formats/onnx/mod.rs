@@ -19,12 +19,15 @@ mod contrib;
 mod convert;
 mod dimensions;
 mod error;
+mod functions;
 pub mod limits;
 mod proto;
 mod wire;
 
 pub use dimensions::Dimensions;
 pub use error::ParseError;
+
+use bumpalo::Bump;
 
 use self::limits::MAX_FILE_BYTES;
 use self::proto::Failure;
@@ -55,7 +58,8 @@ pub fn parse(file: &[u8], dimensions: &Dimensions) -> Result<Model<'static>, Par
     if file_bytes > MAX_FILE_BYTES {
         return Err(ParseError::TooLarge { file_bytes });
     }
-    let mut graph = proto::read(file).map_err(|failure| match failure {
+    let names = Bump::new();
+    let mut graph = proto::read(file, &names).map_err(|failure| match failure {
         Failure::Malformed(place) => ParseError::Malformed {
             place: place.into(),
             problem: "expected the fields of `onnx.proto`".into(),

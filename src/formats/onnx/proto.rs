@@ -1,8 +1,15 @@
 //! The messages of `onnx.proto` that a network's shape depends on, borrowed from the file. Field numbers are those of
 //! `onnx.proto`.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::iter;
 use std::ops::Range;
+use std::rc::Rc;
 
+use bumpalo::Bump;
+
+use super::functions::{Call, Function, Functions, attribute};
 use super::limits::*;
 use super::wire::{Field, Fields, Malformed, packed_integers};
 use crate::formats::shown;
@@ -23,8 +30,8 @@ pub(super) struct Graph<'a> {
     pub branches: Vec<Branches<'a>>,
     /// Bodies of `Loop` and `Scan` nodes, in the order in which these begin.
     pub loops: Vec<LoopBody<'a>>,
-    /// Number of functions that the file defines; the bodies of these functions are not analysed.
-    pub n_functions: usize,
+    /// Number of nodes that call functions of the file and were not replaced by the nodes of these.
+    pub n_opaque_calls: usize,
 }
 
 /// The two bodies of an `If`. Their nodes stand in [`Graph::nodes`] before the `If` itself, whose inputs are the
@@ -85,6 +92,8 @@ pub(super) enum Bodies {
 pub(super) struct NodeText<'a> {
     pub op_type: &'a str,
     pub domain: &'a str,
+    /// Of a function that the file defines.
+    pub overload: &'a str,
 }
 
 #[derive(Debug, Default)]
@@ -98,6 +107,8 @@ pub(super) struct Node<'a> {
     pub bodies: Option<Bodies>,
     /// The whole message, for its attributes.
     message: &'a [u8],
+    /// The call that it is a part of, whose attributes its own may refer to.
+    call: Option<Rc<Call<'a>>>,
 }
 
 /// `TensorProto`.
@@ -131,7 +142,7 @@ pub(super) enum Dimension<'a> {
 /// `AttributeProto.AttributeType` of one whole number.
 const INT: i64 = 2;
 
-type Read<T> = Result<T, Malformed>;
+pub(super) type Read<T> = Result<T, Malformed>;
 
 /// Why reading failed: [`Malformed`], or a limit that was exceeded.
 pub(super) enum Failure {
@@ -142,14 +153,14 @@ pub(super) enum Failure {
     NoGraph,
 }
 
-fn at(place: &'static str) -> impl Fn(Malformed) -> Failure {
+pub(super) fn at(place: &'static str) -> impl Fn(Malformed) -> Failure {
     move |Malformed| Failure::Malformed(place)
 }
 
-/// A `ModelProto`.
-pub(super) fn read(file: &[u8]) -> Result<Graph<'_>, Failure> {
-    let mut graph = None;
-    let (mut opset, mut n_functions) = (1, 0usize);
+/// A `ModelProto`. `names` takes the names of values in functions.
+pub(super) fn read<'a>(file: &'a [u8], names: &'a Bump) -> Result<Graph<'a>, Failure> {
+    let (mut graph, mut opset) = (None, 1);
+    let mut functions = Functions::default();
     for field in Fields::of(file) {
         match field.map_err(at("model"))? {
             (7, Field::Bytes(message)) => graph = Some(message),
@@ -159,14 +170,24 @@ pub(super) fn read(file: &[u8]) -> Result<Graph<'_>, Failure> {
                     opset = version;
                 }
             }
-            (25, Field::Bytes(_)) => n_functions = n_functions.saturating_add(1),
+            (25, Field::Bytes(message)) => functions.add(message)?,
             _ => {}
         }
     }
-    let mut graph = Reader::default().read(graph.ok_or(Failure::NoGraph)?)?;
-    graph.opset = opset;
-    graph.n_functions = n_functions;
-    Ok(graph)
+    let reader = Reader {
+        graph: Graph {
+            opset,
+            ..Graph::default()
+        },
+        operands_left: MAX_OPERANDS,
+        n_initializers: 0,
+        functions: &functions,
+        call_bytes_left: MAX_CALL_BYTES,
+        scope: None,
+        names,
+        n_names: 0,
+    };
+    reader.read(graph.ok_or(Failure::NoGraph)?)
 }
 
 fn opset_import(message: &[u8]) -> Read<(&str, i64)> {
@@ -181,24 +202,28 @@ fn opset_import(message: &[u8]) -> Read<(&str, i64)> {
     Ok(found)
 }
 
-/// Reads a graph and the bodies of its nodes.
-struct Reader<'a> {
+/// Reads a graph, the bodies of its nodes and the functions that these call.
+struct Reader<'a, 'f> {
     graph: Graph<'a>,
     operands_left: usize,
     n_initializers: usize,
+    functions: &'f Functions<'a>,
+    /// Sum of [`Call::cost`] that is still allowed.
+    call_bytes_left: usize,
+    /// Of the call whose function is being read.
+    scope: Option<Scope<'a>>,
+    names: &'a Bump,
+    n_names: usize,
 }
 
-impl Default for Reader<'_> {
-    fn default() -> Self {
-        Self {
-            graph: Graph::default(),
-            operands_left: MAX_OPERANDS,
-            n_initializers: 0,
-        }
-    }
+/// A function under the names that one call gives to its values.
+struct Scope<'a> {
+    call: Rc<Call<'a>>,
+    /// Of operands the caller's names, of all others new ones.
+    names: HashMap<&'a str, &'a str>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> Reader<'a, '_> {
     fn read(mut self, message: &'a [u8]) -> Result<Graph<'a>, Failure> {
         for field in Fields::of(message) {
             let (number, field) = field.map_err(at("graph"))?;
@@ -230,13 +255,35 @@ impl<'a> Reader<'a> {
         if self.n_initializers > MAX_INITIALIZERS {
             return Err(Failure::TooMany("initializers", MAX_INITIALIZERS));
         }
-        tensor(bytes).map_err(at("initializer"))
+        let mut tensor = tensor(bytes).map_err(at("initializer"))?;
+        tensor.name = self.name(tensor.name);
+        Ok(tensor)
     }
 
-    /// Adds a node that is `depth` bodies deep, after the nodes of its own bodies.
+    /// The name of a value in the whole file.
+    fn name(&mut self, name: &'a str) -> &'a str {
+        match &mut self.scope {
+            Some(scope) if !name.is_empty() => scope.names.entry(name).or_insert_with(|| {
+                self.n_names = self.n_names.saturating_add(1);
+                (self.names).alloc_str(&format!("{}/{}", shown(name), self.n_names))
+            }),
+            _ => name,
+        }
+    }
+
+    /// Adds a node that is `depth` bodies deep, after the nodes of its own bodies, or those of the function that it calls.
     fn node(&mut self, bytes: &'a [u8], body: Option<Body>, depth: usize) -> Result<(), Failure> {
         let mut node = node(bytes).map_err(at("node"))?;
         node.body = body;
+        if let Some(scope) = &self.scope {
+            node.call = Some(scope.call.clone());
+            for name in node.inputs.iter_mut().chain(&mut node.outputs) {
+                *name = self.name(name);
+            }
+        }
+        if let Some(function) = self.functions.of(&node.text) {
+            return self.call(node, function.clone(), depth);
+        }
         if depth < MAX_BODY_DEPTH && matches!(node.text.domain, "" | "ai.onnx") {
             match node.text.op_type {
                 "If" => self.branches(&mut node, depth)?,
@@ -244,6 +291,10 @@ impl<'a> Reader<'a> {
                 _ => {}
             }
         }
+        self.push_node(node)
+    }
+
+    fn push_node(&mut self, node: Node<'a>) -> Result<(), Failure> {
         let n_operands = node.inputs.len().saturating_add(node.outputs.len());
         if n_operands > MAX_NODE_OPERANDS {
             return Err(Failure::TooMany("operands of one node", MAX_NODE_OPERANDS));
@@ -251,6 +302,58 @@ impl<'a> Reader<'a> {
         let left = self.operands_left.checked_sub(n_operands);
         self.operands_left = left.ok_or(Failure::TooMany("operands", MAX_OPERANDS))?;
         push(&mut self.graph.nodes, node, "nodes", MAX_NODES)
+    }
+
+    /// Adds the nodes of the function that a node calls in its place, or the node itself if they are too many.
+    fn call(
+        &mut self,
+        node: Node<'a>,
+        function: Rc<Function<'a>>,
+        depth: usize,
+    ) -> Result<(), Failure> {
+        let call = Call::of(node.message, function.clone(), node.call.clone());
+        let left = call
+            .as_ref()
+            .and_then(|call| self.call_bytes_left.checked_sub(call.cost()));
+        let (Some(call), Some(left)) = (call, left) else {
+            self.graph.n_opaque_calls = self.graph.n_opaque_calls.saturating_add(1);
+            return self.push_node(node);
+        };
+        self.call_bytes_left = left;
+        let given = node.inputs.iter().copied().chain(iter::repeat(""));
+        let mut names: HashMap<&str, &str> = function.inputs.iter().copied().zip(given).collect();
+        // A result may be an operand, or another result.
+        let mut same = Vec::new();
+        for (&name, &output) in function.outputs.iter().zip(&node.outputs) {
+            match names.entry(name) {
+                _ if output.is_empty() => {}
+                Entry::Occupied(known) => same.push([*known.get(), output]),
+                Entry::Vacant(free) => {
+                    free.insert(output);
+                }
+            }
+        }
+        let scope = Scope {
+            call: Rc::new(call),
+            names,
+        };
+        let around = self.scope.replace(scope);
+        for message in &function.nodes {
+            self.node(message, node.body, depth)?;
+        }
+        self.scope = around;
+        same.into_iter().try_for_each(|[input, output]| {
+            self.push_node(Node {
+                text: NodeText {
+                    op_type: "Identity",
+                    ..NodeText::default()
+                },
+                inputs: vec![input],
+                outputs: vec![output],
+                body: node.body,
+                ..Node::default()
+            })
+        })
     }
 
     /// Adds the nodes of an `If`'s bodies, and the results of these to its inputs.
@@ -346,6 +449,9 @@ impl<'a> Reader<'a> {
             let value = value_info(bytes).map_err(at("value info"))?;
             push(names, value.name, "operands of one node", MAX_NODE_OPERANDS)?;
         }
+        for name in found.inputs.iter_mut().chain(&mut found.outputs) {
+            *name = self.name(name);
+        }
         Ok(found)
     }
 }
@@ -383,6 +489,7 @@ fn node(message: &[u8]) -> Read<Node<'_>> {
             (2, name) => node.outputs.push(name.text().ok_or(Malformed)?),
             (4, op_type) => node.text.op_type = op_type.text().ok_or(Malformed)?,
             (7, domain) => node.text.domain = domain.text().ok_or(Malformed)?,
+            (8, overload) => node.text.overload = overload.text().ok_or(Malformed)?,
             _ => {}
         }
     }
@@ -656,15 +763,8 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Fields of the attribute with this name. Linear in the node's bytes, without those of values.
     fn attribute(&self, name: &str) -> Option<Fields<'a>> {
-        let mut attributes = Fields::of(self.message).flatten();
-        attributes.find_map(|(number, field)| {
-            let message = field.bytes().filter(|_| number == 5)?;
-            let mut fields = Fields::of(message).flatten();
-            let is_named = fields.any(|(number, field)| number == 1 && field.text() == Some(name));
-            is_named.then(|| Fields::of(message))
-        })
+        attribute(self.message, self.call.as_deref(), name)
     }
 
     #[inline(never)]

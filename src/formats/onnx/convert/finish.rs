@@ -79,12 +79,12 @@ impl<'a> Converter<'a> {
             self.declared_otherwise()
                 .map(|message| diagnostic(Severity::Warning, "declared-shapes", message)),
         );
-        if self.graph.n_functions > 0 {
-            diagnostics.push(diagnostic(
-                Severity::Warning,
-                "functions",
-                format!("{} functions of the file are not looked into: nodes that call them cost nothing", self.graph.n_functions),
-            ));
+        if self.graph.n_opaque_calls > 0 {
+            let message = format!(
+                "{} nodes call functions of the file that are nested too deeply or are too long: these nodes cost nothing",
+                self.graph.n_opaque_calls
+            );
+            diagnostics.push(diagnostic(Severity::Warning, "functions", message));
         }
         if self.n_assumed_sides > 0 {
             let message = format!(

@@ -1,0 +1,183 @@
+//! Functions that a file defines (`FunctionProto`). A node that calls one is replaced by the function's nodes, as if they
+//! stood in the graph under names of their own.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::limits::*;
+use super::proto::{Failure, NodeText, Read, at};
+use super::wire::{Fields, Malformed};
+
+/// `FunctionProto`.
+#[derive(Debug, Default)]
+pub(super) struct Function<'a> {
+    pub inputs: Vec<&'a str>,
+    pub outputs: Vec<&'a str>,
+    /// `NodeProto`s.
+    pub nodes: Vec<&'a [u8]>,
+    /// `AttributeProto`s of attributes that a call may leave out.
+    defaults: HashMap<&'a str, &'a [u8]>,
+    n_bytes: usize,
+}
+
+/// A node that is replaced by the nodes of a function.
+#[derive(Debug)]
+pub(super) struct Call<'a> {
+    /// Its `NodeProto`.
+    message: &'a [u8],
+    function: Rc<Function<'a>>,
+    /// The call in whose function it is.
+    around: Option<Rc<Self>>,
+    depth: usize,
+    /// Length of its message and of those around it.
+    n_bytes: usize,
+}
+
+impl<'a> Call<'a> {
+    /// `None` if calls are nested too deeply.
+    pub fn of(
+        message: &'a [u8],
+        function: Rc<Function<'a>>,
+        around: Option<Rc<Self>>,
+    ) -> Option<Self> {
+        let (depth, n_bytes) = match &around {
+            Some(around) => (around.depth.saturating_add(1), around.n_bytes),
+            None => (0, 0),
+        };
+        (depth < MAX_CALL_DEPTH).then_some(Self {
+            n_bytes: n_bytes.saturating_add(message.len()),
+            message,
+            function,
+            around,
+            depth,
+        })
+    }
+
+    /// Bytes that are read for it at most: the function, and for each of its nodes the messages of the calls around it,
+    /// which may have the node's attributes.
+    pub fn cost(&self) -> usize {
+        /// For the memory of a call, so that calls of empty functions are limited as well.
+        const OF_CALL: usize = 64;
+        let of_attributes = self.function.nodes.len().saturating_mul(self.n_bytes);
+        let of_function = self.function.n_bytes.saturating_add(OF_CALL);
+        of_attributes.saturating_add(of_function)
+    }
+}
+
+/// Fields of the attribute of a node with this name, in a function possibly that of the call that it refers to. Linear in
+/// the bytes of the node and of the calls around it, without those of values.
+pub(super) fn attribute<'a>(
+    message: &'a [u8],
+    call: Option<&Call<'a>>,
+    name: &str,
+) -> Option<Fields<'a>> {
+    let mut attributes = Fields::of(message).flatten();
+    let found = attributes.find_map(|(number, field)| {
+        let message = field.bytes().filter(|_| number == 5)?;
+        (attribute_text(message, 1) == Some(name)).then_some(message)
+    })?;
+    let Some(call) = call else {
+        return Some(Fields::of(found));
+    };
+    let Some(reference) = attribute_text(found, 21).filter(|name| !name.is_empty()) else {
+        return Some(Fields::of(found));
+    };
+    let given = attribute(call.message, call.around.as_deref(), reference);
+    given.or_else(|| {
+        let default = call.function.defaults.get(reference)?;
+        Some(Fields::of(default))
+    })
+}
+
+/// Text of a field of an `AttributeProto`.
+fn attribute_text(message: &[u8], wanted: u32) -> Option<&str> {
+    let mut fields = Fields::of(message).flatten();
+    let found = fields.find_map(|(number, field)| (number == wanted).then_some(field));
+    found?.text()
+}
+
+/// All functions of a file, by domain, name and overload.
+#[derive(Debug, Default)]
+pub(super) struct Functions<'a> {
+    by_name: HashMap<[&'a str; 3], Rc<Function<'a>>>,
+    n_nodes: usize,
+    n_operands: usize,
+}
+
+impl<'a> Functions<'a> {
+    /// Adds a `FunctionProto`.
+    pub fn add(&mut self, message: &'a [u8]) -> Result<(), Failure> {
+        let (name, function) = function(message).map_err(at("function"))?;
+        let add = |total: &mut usize, n: usize, what, limit| {
+            *total = total.saturating_add(n);
+            match *total <= limit {
+                true => Ok(()),
+                false => Err(Failure::TooMany(what, limit)),
+            }
+        };
+        let n_operands = function.inputs.len().saturating_add(function.outputs.len());
+        let n_operands = n_operands.saturating_add(function.defaults.len());
+        add(
+            &mut self.n_nodes,
+            function.nodes.len(),
+            "nodes of functions",
+            MAX_NODES,
+        )?;
+        add(
+            &mut self.n_operands,
+            n_operands,
+            "operands of functions",
+            MAX_OPERANDS,
+        )?;
+        if self.by_name.len() >= MAX_FUNCTIONS {
+            return Err(Failure::TooMany("functions", MAX_FUNCTIONS));
+        }
+        self.by_name
+            .entry(name)
+            .or_insert_with(|| Rc::new(function));
+        Ok(())
+    }
+
+    /// The function that a node calls. Operators of ONNX itself are what ONNX says that they are.
+    pub fn of(&self, node: &NodeText<'a>) -> Option<&Rc<Function<'a>>> {
+        let NodeText {
+            op_type,
+            domain,
+            overload,
+        } = *node;
+        match domain {
+            "" | "ai.onnx" => None,
+            _ => self.by_name.get(&[domain, op_type, overload]),
+        }
+    }
+}
+
+fn function(message: &[u8]) -> Read<([&str; 3], Function<'_>)> {
+    let mut name = [""; 3];
+    let [domain, op_type, overload] = &mut name;
+    let mut function = Function {
+        n_bytes: message.len(),
+        ..Function::default()
+    };
+    for field in Fields::of(message) {
+        let (number, field) = field?;
+        match number {
+            1 => *op_type = field.text().ok_or(Malformed)?,
+            4 => function.inputs.push(field.text().ok_or(Malformed)?),
+            5 => function.outputs.push(field.text().ok_or(Malformed)?),
+            7 => function.nodes.push(field.bytes().ok_or(Malformed)?),
+            10 => *domain = field.text().ok_or(Malformed)?,
+            11 => {
+                let default = field.bytes().ok_or(Malformed)?;
+                let name = attribute_text(default, 1).ok_or(Malformed)?;
+                function.defaults.insert(name, default);
+            }
+            13 => *overload = field.text().ok_or(Malformed)?,
+            _ => {}
+        }
+    }
+    function.inputs.shrink_to_fit();
+    function.outputs.shrink_to_fit();
+    function.nodes.shrink_to_fit();
+    Ok((name, function))
+}
