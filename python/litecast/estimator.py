@@ -268,10 +268,12 @@ def _parsed(entry: str | tuple[str, str]) -> Any:
 
 
 def _latencies(network: Any, place: str) -> dict[str, float]:
-    """Estimated latencies by target id, of a report or as they are."""
+    """Estimated latencies by target id, where known of all of the network, of a report or as they are."""
     given = arguments.mapping(network, place)
     results = given.get("results")
     if isinstance(results, list):
-        latencies = (result for result in results if result["metric"] == "latency" and "value" in result)
-        return {result["target"]: result["value"] for result in latencies}
+        estimates = [result for result in results if "value" in result]
+        metrics = ("latency", "end_to_end_latency")
+        found = (result for metric in metrics for result in estimates if result["metric"] == metric)
+        return {result["target"]: result["value"] for result in found}
     return {arguments.text(target, place): arguments.number(ms, f"{place}.{target}") for target, ms in given.items()}

@@ -129,15 +129,27 @@ class EdgeFacts(TypedDict):
     tensor: int
 
 
+class HostInfo(TypedDict):
+    """A processor beside an accelerator."""
+
+    id: str
+    device: str
+
+
 class LeftOperator(TypedDict):
     operator: int
     code: str
     reason: str
 
 
-class LeftOut(TypedDict):
+class _LeftOut(TypedDict):
     targets: list[str]
     operators: list[LeftOperator]
+
+
+class LeftOut(_LeftOut, total=False):
+    #: The processor that is assumed to run them.
+    host: HostInfo
 
 
 class _ReportDiagnostic(TypedDict):
@@ -255,6 +267,7 @@ class Accelerators(TypedDict):
     npus: list[NpuInfo]
     system_configs: list[SystemInfo]
     memory_modes: list[str]
+    hosts: list[HostInfo]
 
 
 class Boards(TypedDict):

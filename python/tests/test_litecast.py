@@ -136,6 +136,9 @@ class Reports(unittest.TestCase):
             self.assertEqual(set(npu), fields(types.NpuInfo))
             choice = {"target": npu["id"], **{key: npu[key] for key in ("system_config", "memory_mode")}}
             estimator.estimate(KWS, targets=[choice], detail="summary")
+        for host in listed["hosts"]:
+            self.assertEqual(set(host), fields(types.HostInfo))
+            estimator.estimate(KWS, targets=[{"target": "ethos-u55-256", "host": host["id"]}], detail="summary")
         with self.assertRaises(LitecastError) as caught:
             estimator.accelerators("[System_Config.Own]\ncore_clock=fast")
         self.assertEqual(caught.exception.kind, "configuration")

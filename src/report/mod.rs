@@ -26,7 +26,7 @@ use crate::boards::Fits;
 use crate::diagnostic::Diagnostic;
 use crate::formats::tflite::{BuiltinOptions, Format};
 use crate::graph::analysis::Precision;
-use crate::targets::{Metric, Outcome, UnsupportedOperator};
+use crate::targets::{HostInfo, Metric, Outcome, UnsupportedOperator};
 
 /// Stands in TypeScript for an id of a target, which `ids.d.ts` lists.
 #[cfg(feature = "schema")]
@@ -110,7 +110,7 @@ impl From<Diagnostic> for ReportDiagnostic {
     }
 }
 
-/// Operators that some targets leave to a processor: all of these targets leave them, and no others.
+/// Operators that some targets leave to a processor: all of these targets leave them, and no others, to the same one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(
     feature = "schema",
@@ -121,6 +121,10 @@ pub struct LeftOut {
     /// Ids of the targets.
     #[cfg_attr(feature = "schema", ts(as = "Vec<TargetId>"))]
     pub targets: Vec<String>,
+    /// The processor that is assumed to run them, whose time is in `end_to_end_latency` and `board_latency`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", ts(optional))]
+    pub host: Option<HostInfo>,
     /// In topological order.
     pub operators: Vec<LeftOperator>,
 }

@@ -8,7 +8,7 @@ use crate::formats::tflite::Model;
 use crate::graph::Graph;
 use crate::targets::measured_range::{Beyond, MIN_REPORTED_FACTOR};
 use crate::targets::{
-    Network, Outcome, Target, TargetEstimate, UnsupportedOperator, plausibility, widening,
+    HostInfo, Network, Outcome, Target, TargetEstimate, UnsupportedOperator, plausibility, widening,
 };
 
 /// A diagnostic for the subgraphs that estimates leave out.
@@ -76,6 +76,8 @@ struct Answer {
     beyond: Option<Beyond>,
     /// The operators that the target does not run, if it has an estimate.
     unsupported: Vec<UnsupportedOperator>,
+    /// The processor that runs them.
+    host: Option<HostInfo>,
 }
 
 impl Answer {
@@ -86,6 +88,7 @@ impl Answer {
         let mut metrics = estimate.metrics.iter();
         let is_estimated = metrics.any(|metric| metric.outcome.is_estimate());
         Self {
+            host: target.host(),
             unsupported: match is_estimated {
                 true => target.unsupported(network),
                 false => Vec::new(),
@@ -237,7 +240,8 @@ fn results(
     answers: impl Iterator<Item = Answer>,
 ) -> Results {
     let mut found = Results::default();
-    let mut left: BTreeMap<Vec<UnsupportedOperator>, Vec<&str>> = BTreeMap::new();
+    let mut left: BTreeMap<Vec<UnsupportedOperator>, Vec<(&str, Option<HostInfo>)>> =
+        BTreeMap::new();
     let mut converted: Vec<&str> = Vec::new();
     let mut outside: Vec<(&str, Beyond)> = Vec::new();
     for (target, answer) in targets.iter().zip(answers) {
@@ -248,7 +252,7 @@ fn results(
         if answer.is_estimated {
             left.entry(answer.unsupported)
                 .or_default()
-                .push(target.id());
+                .push((target.id(), answer.host));
         }
         let TargetEstimate {
             device,
@@ -270,8 +274,9 @@ fn results(
     found.doubts.extend(as_converted(&converted));
     found.doubts.extend(beyond_measured(&outside));
     for (operators, targets) in left.iter().filter(|(operators, _)| !operators.is_empty()) {
-        found.doubts.extend(cpu_fallback(graph, operators, targets));
-        found.left_out.push(left_out(operators, targets));
+        let ids: Vec<&str> = targets.iter().map(|&(id, _)| id).collect();
+        found.doubts.extend(cpu_fallback(graph, operators, &ids));
+        found.left_out.extend(left_out(operators, targets));
     }
     found
 }
@@ -280,11 +285,23 @@ fn owned(targets: &[&str]) -> Vec<String> {
     targets.iter().map(|&target| target.to_owned()).collect()
 }
 
-fn left_out(operators: &[UnsupportedOperator], targets: &[&str]) -> LeftOut {
-    LeftOut {
-        targets: owned(targets),
-        operators: operators.iter().map(LeftOperator::from).collect(),
+/// One for each processor, in the order of its first target.
+fn left_out(
+    operators: &[UnsupportedOperator],
+    targets: &[(&str, Option<HostInfo>)],
+) -> Vec<LeftOut> {
+    let mut found: Vec<LeftOut> = Vec::new();
+    for (target, host) in targets {
+        match found.iter_mut().find(|left| left.host == *host) {
+            Some(left) => left.targets.push((*target).to_owned()),
+            None => found.push(LeftOut {
+                targets: vec![(*target).to_owned()],
+                host: host.clone(),
+                operators: operators.iter().map(LeftOperator::from).collect(),
+            }),
+        }
     }
+    found
 }
 
 /// Leaves out the parts of operators.

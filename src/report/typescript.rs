@@ -11,6 +11,7 @@ use crate::diagnostic::Severity;
 use crate::formats::tflite::Format;
 use crate::graph::analysis::Precision;
 use crate::provenance::{Provenance, ProvenanceKind, Reference};
+use crate::targets::HostInfo;
 use crate::targets::tflite_micro::Bytes;
 
 /// The expected contents of `www/package/types/report.d.ts`.
@@ -39,6 +40,7 @@ pub fn derived_types() -> String {
         declared::<Room>(&config),
         declared::<BoardLatency>(&config),
         declared::<LeftOut>(&config),
+        declared::<HostInfo>(&config),
         declared::<LeftOperator>(&config),
         declared::<ReportDiagnostic>(&config),
         declared::<Severity>(&config),

@@ -10,8 +10,8 @@ use super::ethos_u::configuration::{
 };
 use super::host::Host;
 use super::{
-    Network, PeakRates, Target, TargetEstimate, TargetInfo, UnsupportedOperator, cortex_m, ethos_u,
-    gpu, registered, registry,
+    HostInfo, MeasuredRange, Network, PeakRates, Target, TargetEstimate, TargetInfo,
+    UnsupportedOperator, cortex_m, ethos_u, gpu, registered, registry,
 };
 use crate::learned::manifest::Manifest;
 
@@ -373,8 +373,24 @@ impl Target for Named {
         self.target.unsupported(network)
     }
 
+    fn host(&self) -> Option<HostInfo> {
+        self.target.host()
+    }
+
     fn peak(&self) -> Option<PeakRates> {
         self.target.peak()
+    }
+
+    fn measured_range(&self, network: &Network) -> Option<MeasuredRange> {
+        self.target.measured_range(network)
+    }
+
+    fn takes_any_batch(&self) -> bool {
+        self.target.takes_any_batch()
+    }
+
+    fn plans_operators(&self) -> bool {
+        self.target.plans_operators()
     }
 
     fn estimate(&self, network: &Network) -> TargetEstimate {

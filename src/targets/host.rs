@@ -1,7 +1,7 @@
 //! The processor beside an accelerator, which runs the operators that the accelerator leaves to it.
 
 use super::ethos_u::configuration::Family;
-use super::{Network, UnavailableReason, cortex_a, cortex_m};
+use super::{HostInfo, Network, UnavailableReason, cortex_a, cortex_m};
 use crate::graph::Node;
 
 /// A processor whose operators have costs.
@@ -56,6 +56,22 @@ impl Host {
             target,
             clock_mhz: clock_mhz.unwrap_or(target.clock_mhz),
         })
+    }
+
+    /// Each of [`Self::ids`], a microcontroller at its own clock.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::ids().filter_map(|id| Self::by_id(id, None))
+    }
+
+    /// Id and hardware.
+    pub fn info(&self) -> HostInfo {
+        HostInfo {
+            id: match self {
+                Self::CortexA(board) => &board.target,
+                Self::CortexM { target, .. } => &target.target,
+            },
+            device: self.device(),
+        }
     }
 
     /// The host of Coral's Dev Board.

@@ -28,7 +28,7 @@ pub use measured_range::MeasuredRange;
 pub use outcome::{Metric, MetricEstimate, Outcome, UnavailableReason};
 pub use peak_rates::PeakRates;
 pub use support::{UnsupportedOperator, UnsupportedReason};
-pub use target::{MetricInfo, Network, Shared, Target, TargetEstimate, TargetInfo};
+pub use target::{HostInfo, MetricInfo, Network, Shared, Target, TargetEstimate, TargetInfo};
 
 use countable::{compiled_by_vela, uncountable};
 

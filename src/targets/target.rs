@@ -115,6 +115,11 @@ pub trait Target: Send + Sync {
     /// does not depend on single operators.
     fn unsupported(&self, network: &Network) -> Vec<UnsupportedOperator>;
 
+    /// The processor that is assumed to run those operators; `None` for targets that leave none.
+    fn host(&self) -> Option<HostInfo> {
+        None
+    }
+
     /// Peak rates of the hardware, with which latencies are checked; `None` if no document states them.
     fn peak(&self) -> Option<PeakRates> {
         None
@@ -151,6 +156,21 @@ pub struct TargetEstimate {
     pub metrics: Vec<MetricEstimate>,
     /// Doubts about these estimates.
     pub diagnostics: Vec<Diagnostic>,
+}
+
+/// A processor beside an accelerator.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema, ts_rs::TS),
+    ts(rename = "Host")
+)]
+pub struct HostInfo {
+    /// Id, as a choice's `host` takes it.
+    #[cfg_attr(feature = "schema", ts(type = "TargetId"))]
+    pub id: &'static str,
+    /// The hardware in words, a microcontroller with its clock.
+    pub device: String,
 }
 
 /// A target with its metrics, as the first screen of the page and `litecast targets` list it.

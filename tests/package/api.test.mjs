@@ -8,7 +8,7 @@ import path from "node:path";
 import { before, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
-import { residualModel } from "../page/model.mjs";
+import { mixedModel, residualModel } from "../page/model.mjs";
 import { install, read, root } from "./packed.mjs";
 
 const { installed, archive } = install();
@@ -201,6 +201,29 @@ test("reports are those of the command", { skip: no_command }, () => {
   }
   assert.ok(count.reports >= 3);
   console.log(`${count.reports} reports: ${count.same} of ${count.numbers} numbers the same, others off by ${count.worst.toExponential(1)} at most, the network's by ${count.learned.toExponential(1)}`);
+});
+
+test("what an Ethos-U leaves out is estimated on the chosen host", () => {
+  const target = "ethos-u55-256";
+  const model = mixedModel();
+  const value = (report, metric, of = target) => report.results.find((result) => result.target === of && result.metric === metric);
+  const values = litecast.accelerators().hosts.map(({ id, device }) => {
+    const report = litecast.estimate(model, { targets: [{ target, host: id }, ...(id.startsWith("cortex-a") ? [id] : [])] });
+    const [{ host, operators }] = report.left_out;
+    assert.equal(host.id, id);
+    assert.ok(device.startsWith(host.device.split(" at ")[0]), `${device}, ${host.device}`);
+    const whole = value(report, "end_to_end_latency").value;
+    // What an inference takes besides its operators is shared by more of them where the processor runs the whole network.
+    const alone = value(report, "latency", id);
+    const on_host = operators.map(({ operator }) => alone?.operators[operator] ?? Number.NaN).reduce((sum, ms) => sum + ms, 0);
+    const difference = whole - value(report, "latency").value;
+    if (alone) assert.ok(difference > 0.9 * on_host && difference < 1.3 * on_host, `${id}: ${difference} ms, alone ${on_host} ms`);
+    assert.ok(difference > 0);
+    return whole;
+  });
+  console.log(`end to end with ${values.length} hosts: ${values.map((ms) => ms.toPrecision(3)).join(", ")} ms`);
+  assert.equal(new Set(values).size, values.length);
+  assert.throws(() => litecast.estimate(model, { targets: [{ target, host: "8051" }] }), failsAs("unknown-host", /host 8051: expected one of/));
 });
 
 test("a hash that is known is reported, and otherwise computed", () => {

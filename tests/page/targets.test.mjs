@@ -228,29 +228,36 @@ test("a network in two parts says which, why, and what both take on the chosen p
     assert.match(words, /3 of 4 operators on the accelerator, 1 on the processor, with 2 changes between them/);
     assert.match(words, /Left to the processor: DEPTH_TO_SPACE \(.*\)\./);
     // Numbers of a part never stand as if they were those of the whole.
+    assert.equal(await page.textContent('.answer [data-metric="end_to_end_latency"] dt'), "Latency end to end");
     assert.equal(await page.textContent('.answer [data-metric="latency"] dt'), "Latency of 3 of 4 operators");
     assert.equal(await page.textContent('.targets [data-target="ethos-u55-256"] th .part-words'), "runs 3 of 4 operators");
-    const times = async () => {
-      const text = await page.textContent(".hybrid-times");
-      const numbers = [...text.matchAll(/([\d.,]+)\s(ns|µs|ms|s)\b/gu)].map(([, n, unit]) => Number(n.replaceAll(",", "")) * { ns: 1e-6, "µs": 1e-3, ms: 1, s: 1000 }[unit]);
-      return [numbers[0], numbers[1], numbers.at(-1)];
-    };
+    const quantities = (text) => [...text.matchAll(/([\d.,]+)\s(ns|µs|ms|s)\b/gu)].map(([, n, unit]) => Number(n.replaceAll(",", "")) * { ns: 1e-6, "µs": 1e-3, ms: 1, s: 1000 }[unit]);
+    const times = async () => quantities(await page.textContent(".hybrid-times"));
+    const shown = async (metric) => quantities(await page.textContent(`.answer [data-metric="${metric}"] .quantity`))[0];
     const [npu, cpu, all] = await times();
     assert.ok(Math.abs(all / (npu + cpu) - 1) < 0.01, `${npu} + ${cpu} = ${all} ms`);
-    assert.equal(await page.inputValue("#host"), "cortex-a55-imx93");
+    assert.equal(all, await shown("end_to_end_latency"));
+    assert.ok(Math.abs(npu / (await shown("latency")) - 1) < 0.01, `${npu} ms of ${await shown("latency")} ms`);
+    assert.equal(await page.inputValue("#host"), "cortex-m7-tflm");
     await page.click("#tool-advice");
-    await page.waitForSelector('[data-advice="cpu"] .saving:has-text("Cortex-A55")', { timeout: REPORT_LIMIT_MS });
+    await page.waitForSelector('[data-advice="cpu"] .saving:has-text("Cortex-M7")', { timeout: REPORT_LIMIT_MS });
+    const targets = () => page.$$eval(".targets tr[data-target]", (rows) => rows.map(({ dataset }) => dataset.target));
+    const before = await targets();
     await page.selectOption("#host", "cortex-a76-rpi5");
-    const [, faster] = await times();
-    assert.ok(faster < cpu, `${faster} ms on a Cortex-A76, ${cpu} ms on a Cortex-A55`);
     await page.waitForSelector('[data-advice="cpu"] .saving:has-text("Cortex-A76")', { timeout: REPORT_LIMIT_MS });
+    const [same, faster, both] = await times();
+    assert.equal(same, npu);
+    assert.ok(faster < cpu, `${faster} ms on a Cortex-A76, ${cpu} ms on a Cortex-M7`);
+    assert.equal(both, await shown("end_to_end_latency"));
+    assert.deepEqual(await targets(), before, "each target stays in its place");
     // Processors run all of it.
     await page.selectOption("#target", "cortex-a76-rpi5");
     assert.equal(await page.locator(".hybrid").count(), 0);
     assert.equal(await page.textContent('.answer [data-metric="latency"] dt'), "Latency");
     assert.equal(await page.locator('.targets [data-target="cortex-a76-rpi5"] .part-words').count(), 0);
-    assert.ok((await readEstimates(page))["ethos-u55-256"].metrics.latency);
     await page.selectOption("#target", "ethos-u55-256");
     await dropModels(page, [mixedModel(), residualModel(8)]);
-    assert.deepEqual(await page.$$eval('.comparison tbody tr', (rows) => rows.map((row) => row.querySelector('[data-metric="latency"] .part-words')?.textContent ?? "all")), ["3 of 4 operators", "all"]);
+    const cells = await page.$$eval('.comparison tbody tr', (rows) => rows.map((row) => row.querySelector('[data-metric="latency"]')).map((cell) => [cell.querySelector(".part-words")?.textContent ?? "all", cell.querySelector(".value").textContent]));
+    assert.deepEqual(cells.map(([part]) => part), ["3 of 4 operators", "all"]);
+    assert.ok(cells.every(([, value]) => Number(value) > 0));
   }));

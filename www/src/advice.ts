@@ -2,8 +2,8 @@
 import { choiceOf } from "./asked.ts";
 import type { Estimator, FileBytes } from "./estimator.ts";
 import * as format from "./format.ts";
-import { hybridOf, leftWords } from "./hybrid.ts";
-import { type Estimate, type Operator, type Report, type TargetChoice, isEstimate } from "./report.ts";
+import { hybridOf, leftWords, ofNetwork } from "./hybrid.ts";
+import { type Estimate, type Operator, type Report, type Result, type TargetChoice, isEstimate } from "./report.ts";
 import type { Scenario } from "./scenario.ts";
 
 export interface Advice {
@@ -58,7 +58,7 @@ async function explored({ file, target }: Advised, estimator: Estimator, scenari
   return estimator.explore(file, scenario, { targets, more_targets: [choice], is_summary: true }, signal).catch(() => null);
 }
 
-function estimateOf({ results }: Pick<Report, "results">, target: string, metric = "latency"): Estimate | undefined {
+function estimateOf({ results }: { results: readonly Result[] }, target: string, metric = "latency"): Estimate | undefined {
   return results.filter(isEstimate).find((result) => result.target === target && result.metric === metric);
 }
 
@@ -75,9 +75,10 @@ const float: Rule = async function* (advised, estimator, signal) {
   if (!report.operators.some(({ outputs }) => outputs.some((tensor) => report.tensors[tensor]?.type === "FLOAT32"))) return;
   const next = { ...scenario, int8: true };
   const found = await explored(advised, estimator, next, signal);
-  const after = found && estimateOf(found, target);
+  const of = ({ results }: Report): Estimate | undefined => estimateOf({ results: ofNetwork(results) }, target);
+  const after = found && of(found);
   if (!after) return;
-  const before = estimateOf(report, target);
+  const before = of(report);
   const device = after.device;
   const saving = before ? saved(before, after, "latency") : `Takes ${format.text(format.measure(after.value, after.unit))} on ${device}, which does not run the float network`;
   if (saving) yield { kind: "int8", words: "Quantise the network to int8.", saving, show: { label: "Show the int8 network", scenario: next } };
@@ -86,12 +87,12 @@ const float: Rule = async function* (advised, estimator, signal) {
 const cpu: Rule = async function* ({ report, target }) {
   const hybrid = hybridOf(report, target);
   if (!hybrid) return;
-  const { left, host } = hybrid;
+  const { left, host, whole } = hybrid;
   const is_one = left.length === 1;
   yield {
     kind: "cpu",
     words: `${format.plural(left.length, "operator")} ${is_one ? "falls" : "fall"} to the CPU: ${leftWords(report, left, MAX_KINDS)}. Replace ${is_one ? "it" : "them"} by operators that the accelerator runs.`,
-    saving: host ? `Saves ${format.text(format.measure(host.left_ms, "ms"))} of CPU time on ${host.latency.device}, which the accelerator's latency leaves out` : "Saves their CPU time, which the accelerator's latency leaves out",
+    saving: "left_ms" in whole ? `Saves ${format.text(format.measure(whole.left_ms, "ms"))} of CPU time on ${host?.device}` : "Saves their CPU time, which is not known here",
     show: { label: "Show the first one", operator: left[0].operator },
   };
 };

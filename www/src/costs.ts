@@ -1,6 +1,7 @@
 /** What single operators cost: the measures that graph, table and details can show. */
 import * as format from "./format.ts";
-import { type Estimate, type Operator, type Report, isEstimate } from "./report.ts";
+import { ofNetwork } from "./hybrid.ts";
+import { type Estimate, type Operator, type Report, type Result, isEstimate } from "./report.ts";
 import { metricName } from "./words.ts";
 
 export interface Measure {
@@ -60,12 +61,12 @@ export function measuresOf(report: Report, target: string | null): Measure[] {
   return [...estimatedMeasures(report).filter((measure) => measure.target === target), ...known(of_operators, report.operators, () => factMeasures(report))];
 }
 
-export function estimatedMeasures(report: Report): Measure[] {
+export function estimatedMeasures(report: { results: readonly Result[] }): Measure[] {
   return report.results.filter(isEstimate).filter(hasParts).map((estimate) => known(of_estimate, estimate, () => estimated(estimate)));
 }
 
 export function latenciesOf(report: Report): Measure[] {
-  return estimatedMeasures(report).filter(({ metric }) => metric === "latency");
+  return estimatedMeasures({ results: ofNetwork(report.results) }).filter(({ metric }) => metric === "latency");
 }
 
 type EstimateByOperator = Estimate & { operators: number[] };

@@ -1,6 +1,7 @@
 /** Reports for files, made in workers that are replaced when they break, hang or grow. */
 import { readApplication } from "./application.ts";
 import { type AssetUrls, fetchBytes, loadAssets } from "./assets.ts";
+import { readHost } from "./host.ts";
 import { MAX_FILE_BYTES } from "./limits.ts";
 import { KnownError, Messenger, unreadable } from "./messenger.ts";
 import type { Assets, CalibrateCall, ChoicesCall, EstimateCall, Estimated, FileToRead, FitsCall, HashedCall, KeptCall, LayoutCall, LayoutValue, LoadGpusCall, ReadAheadCall, StartCall, Started, SweepBatchCall, SweepCall, WarmUpCall } from "./protocol.ts";
@@ -74,7 +75,7 @@ export class Estimator {
   async estimate(file: File, scenario: Scenario, more_targets: readonly TargetChoice[], key: string | null, signal: AbortSignal): Promise<Report> {
     checkSize(file);
     try {
-      return await this.#ask({ kind: "estimate", file: file.name, scenario, more_targets, application: readApplication(), is_summary: false, model: this.#toRead(file), key }, signal);
+      return await this.#ask({ kind: "estimate", file: file.name, scenario, more_targets, host: readHost(), application: readApplication(), is_summary: false, model: this.#toRead(file), key }, signal);
     } finally {
       setTimeout(() => this.#keepSpare(), SPARE_DELAY_MS);
     }
@@ -82,7 +83,7 @@ export class Estimator {
 
   /** On these targets alone, for a file that was read before; kept nowhere. Without single operators where `is_summary`. */
   explore({ name, bytes }: FileBytes, scenario: Scenario, { targets, more_targets, is_summary }: ExploredTargets, signal: AbortSignal): Promise<Report> {
-    return this.#ask({ kind: "estimate", file: name, scenario, targets, more_targets, application: readApplication(), is_summary, model: bytes.slice(0), key: null }, signal);
+    return this.#ask({ kind: "estimate", file: name, scenario, targets, more_targets, host: readHost(), application: readApplication(), is_summary, model: bytes.slice(0), key: null }, signal);
   }
 
   /** What there is to choose in `vela_ini`, and in what Vela knows without one. */

@@ -1,7 +1,6 @@
 /** A network in two parts: what an accelerator runs, and what it leaves to the processor beside it. */
 import * as format from "./format.ts";
-import { type Estimate, type LeftOut, type Report, isEstimate } from "./report.ts";
-import { MICROCONTROLLERS, PROCESSORS, familyOf } from "./words.ts";
+import { type Estimate, type Host, type LeftOut, type Report, type Result, type Unavailable, isEstimate } from "./report.ts";
 
 export interface Hybrid {
   /** Of the processor, in topological order. */
@@ -9,66 +8,60 @@ export interface Hybrid {
   n_operators: number;
   /** From the accelerator to the processor or back, in topological order. */
   n_changes: number;
-  accelerator_ms: number;
-  /** The latency on the chosen processor, and the part of it that is left; null where no processor has an estimate. */
-  host: { latency: Estimate; left_ms: number } | null;
+  host: Host | null;
+  /** Of both parts, with the share of the processor, or why there is none. */
+  whole: { latency: Estimate; left_ms: number } | Unavailable;
 }
 
-const KEY = "litecast.host";
-/** Taken where none was chosen: the processor beside an Ethos-U65 in a chip that there is. */
-const DEFAULT_HOST = "cortex-a55-imx93";
+/** Metrics of all of a network, by a board's measurements or without. */
+const WHOLE_METRICS = ["board_latency", "end_to_end_latency"];
 
 /** Null where the target runs all of it, or has no estimate. */
 export function hybridOf(report: Report, target: string): Hybrid | null {
-  const left = report.left_out?.find(({ targets }) => targets.includes(target))?.operators;
-  const latency = latencies(report).find((result) => result.target === target);
-  if (!left || !latency) return null;
-  const host = hostIn(report);
-  const left_ms = host ? left.reduce((sum, { operator }) => sum + (host.operators?.[operator] ?? 0), 0) : 0;
+  const left_out = report.left_out?.find(({ targets }) => targets.includes(target));
+  const results = report.results.filter((result) => result.target === target);
+  const is_estimated = results.some((result) => result.metric === "latency" && isEstimate(result));
+  const whole = results.find(({ metric }) => WHOLE_METRICS.includes(metric));
+  if (!left_out || !is_estimated || !whole) return null;
+  const { operators: left, host = null } = left_out;
   return {
     left,
     n_operators: report.operators.length,
     n_changes: changes(report, left),
-    accelerator_ms: latency.value,
-    host: host && { latency: host, left_ms },
+    host,
+    whole: isEstimate(whole) ? { latency: whole, left_ms: left.reduce((sum, { operator }) => sum + (whole.operators?.[operator] ?? 0), 0) } : whole,
   };
 }
 
-/** What part of a network the estimates of `target` are of; null where they are of all of it. */
+/** What part of a network an accelerator runs; null where that is all of it. */
 export function partOf({ left_out, model }: Pick<Report, "left_out" | "model">, target: string): string | null {
   const n_left = left_out?.find(({ targets }) => targets.includes(target))?.operators.length ?? 0;
   return n_left === 0 ? null : `${(model.n_operators - n_left).toLocaleString("en")} of ${format.plural(model.n_operators, "operator")}`;
 }
 
-/** Latencies on processors that tell what each operator takes. */
-export function hostsOf(report: Report): Estimate[] {
-  return latencies(report).filter(({ target, operators }) => operators !== undefined && [PROCESSORS, MICROCONTROLLERS].includes(familyOf(target)));
+/** Whether the latency on `target` includes what it leaves to a processor. */
+export function includesHost(results: readonly Result[], target: string): boolean {
+  return results.some((result) => result.target === target && result.metric === "end_to_end_latency" && isEstimate(result));
 }
 
-export function hostIn(report: Report): Estimate | null {
-  const hosts = hostsOf(report);
-  const of = (id: string): Estimate | undefined => hosts.find(({ target }) => target === id);
-  return of(chosenHost()) ?? of(DEFAULT_HOST) ?? hosts[0] ?? null;
+/** Each latency that of all of the network, as far as that is known. */
+export function ofNetwork(results: readonly Result[]): readonly Result[] {
+  const known = of_network.get(results) ?? withoutParts(results);
+  of_network.set(results, known);
+  return known;
 }
 
-export function chooseHost(target: string): void {
-  try {
-    localStorage.setItem(KEY, target);
-  } catch {
-    // A browser that keeps nothing takes the default again.
-  }
-}
+/** Asked for by every cell of a table. */
+const of_network = new WeakMap<readonly Result[], readonly Result[]>();
 
-function chosenHost(): string {
-  try {
-    return localStorage.getItem(KEY) ?? "";
-  } catch {
-    return "";
-  }
-}
-
-function latencies({ results }: Report): Estimate[] {
-  return results.filter(isEstimate).filter(({ metric }) => metric === "latency");
+function withoutParts(results: readonly Result[]): readonly Result[] {
+  if (!results.some(({ metric }) => metric === "end_to_end_latency")) return results;
+  const whole = new Set(results.filter((result) => result.metric === "end_to_end_latency" && isEstimate(result)).map(({ target }) => target));
+  return results.flatMap((result): Result[] => {
+    const { metric, target } = result;
+    if (metric === "end_to_end_latency") return whole.has(target) ? [{ ...result, metric: "latency" }] : [];
+    return metric === "latency" && whole.has(target) ? [] : [result];
+  });
 }
 
 function changes({ operators }: Report, left: readonly LeftOut[]): number {

@@ -1,6 +1,6 @@
 /** Wires the page: files in, views out, and a history that Back, Forward and reload go through. */
 import { PREFIX, accelerators } from "./accelerators.ts";
-import { type Asked, BOARD_PREFIX, type Offer, askedTarget, askedTargets, offersOf, openGroups, rememberGroup, targetsOf } from "./asked.ts";
+import { type Asked, BOARD_PREFIX, askedTarget, askedTargets, choiceOf, offersOf, openGroups, rememberGroup, targetsOf } from "./asked.ts";
 import { learnEstimates, withDevices } from "./device.ts";
 import { el, nextTask } from "./dom.ts";
 import { Estimator, LayoutClient, readFile } from "./estimator.ts";
@@ -8,6 +8,7 @@ import { EXAMPLES, type Example, fetchExample } from "./examples.ts";
 import { openModels } from "./files.ts";
 import { Focus } from "./focus.ts";
 import * as format from "./format.ts";
+import { writeHost } from "./host.ts";
 import { keepFile, keptFile } from "./kept_files.ts";
 import { KnownError } from "./messenger.ts";
 import { type Report, type Result, type TargetInfo, isEstimate } from "./report.ts";
@@ -120,7 +121,7 @@ async function announceTargets(): Promise<void> {
 
 /** Before any file; the GPUs among them where somebody has asked for GPUs. */
 async function offerTargets(targets: TargetInfo[]): Promise<void> {
-  const others = await offers();
+  const { offers: others } = await offers();
   const offer = async (with_gpus: boolean): Promise<void> => {
     const gpus = with_gpus ? await estimator.gpus() : [];
     if (with_gpus && focus.wanted === ALL_GPUS) focus.chooseTarget(gpus[0]?.id ?? "");
@@ -135,10 +136,13 @@ async function offerTargets(targets: TargetInfo[]): Promise<void> {
   await offer(openGroups().includes("gpus")).catch(() => offer(false));
 }
 
-/** Targets that not every report has. */
-async function offers(): Promise<Offer[]> {
+/** Targets that not every report has, and processors beside an Ethos-U. */
+type Offered = Pick<MoreTargets, "offers" | "hosts">;
+const NOTHING: Offered = { offers: [], hosts: [] };
+
+async function offers(): Promise<Offered> {
   const [{ others }, choices] = await Promise.all([estimator.started, estimator.choices(null)]);
-  return offersOf(others, choices);
+  return { offers: offersOf(others, choices), hosts: choices.hosts };
 }
 
 async function listHistory(): Promise<void> {
@@ -344,10 +348,10 @@ async function renderReport(key: string, signal: AbortSignal): Promise<void> {
   const [report, file] = await Promise.all([fullReport(key), reports.get(key)?.file ?? keptFile(key)]);
   if (signal.aborted) return;
   if (!report) return showGone();
-  const others = file ? await offers().catch(() => []) : [];
+  const offered = file ? await offers().catch(() => NOTHING) : NOTHING;
   await nextTask(); // reading a large answer was one of its own
   if (signal.aborted) return;
-  await showReport(key, report, file, others, signal);
+  await showReport(key, report, file, offered, signal);
 }
 
 async function renderComparison(key: string, opened_key: string, signal: AbortSignal): Promise<void> {
@@ -406,15 +410,15 @@ function restoreScroll(key: string): void {
   scrollTo(0, scrolls.get(key) ?? 0);
 }
 
-async function showReport(key: string, report: Report, file: File | null, others: Offer[], signal: AbortSignal): Promise<void> {
-  const remeasured = async (asked: readonly Asked[] = []): Promise<void> => {
-    Object.assign(report, await withTargets(report, file, asked, signal));
+async function showReport(key: string, report: Report, file: File | null, offered: Offered, signal: AbortSignal): Promise<void> {
+  const remeasured = async (asked: readonly Asked[] = [], again: readonly Asked[] = []): Promise<void> => {
+    Object.assign(report, await withTargets(report, file, asked, again, signal));
     report.results = (await withDevices(report, estimator)).results;
     focus.refresh();
   };
   const scenario = scenarioOf(report);
   const change = (wanted: Scenario): void => void (file && openOne(file, wanted, begin(file.name)));
-  const parts = reportView(report, { file, scenario, change }, estimator, layouts, focus, moreTargets(report, file, others, remeasured), () => void remeasured(), signal);
+  const parts = reportView(report, { file, scenario, change }, estimator, layouts, focus, moreTargets(report, file, offered, remeasured), () => void remeasured(), signal);
   const { file_bytes, precision, n_operators } = report.model;
   const facts = [format.text(format.bytes(file_bytes)), precision === "none" ? "" : precision, format.plural(n_operators, "operator")];
   facts.push(...scenarioWords(scenario));
@@ -450,7 +454,7 @@ function measureSinceDrop(name: string): void {
 
 /** As `showReport`, without a place in the page. */
 function drawUnseen(report: Report): void {
-  const more: MoreTargets = { is_possible: true, offers: [], show: () => Promise.resolve(), choose: () => undefined };
+  const more: MoreTargets = { ...NOTHING, is_possible: true, show: () => Promise.resolve(), choose: () => undefined, chooseHost: () => undefined };
   const signal = AbortSignal.abort();
   const parts = reportView(report, { file: null, scenario: AS_IT_IS, change: () => undefined }, estimator, layouts, focus, more, () => undefined, signal);
   batchControl(report.batch, null);
@@ -458,8 +462,8 @@ function drawUnseen(report: Report): void {
   readyWords(report);
 }
 
-/** Targets that `report` is to have as well; `add` estimates on them. */
-function moreTargets(report: Report, file: File | null, others: Offer[], add: (asked: readonly Asked[]) => Promise<void>): MoreTargets {
+/** Targets that `report` is to have as well; `add` estimates on them, and again on others. */
+function moreTargets(report: Report, file: File | null, offered: Offered, add: (asked: readonly Asked[], again?: readonly Asked[]) => Promise<void>): MoreTargets {
   const show: MoreTargets["show"] = async (group, is_shown) => {
     rememberGroup(group, is_shown);
     if (!is_shown) {
@@ -481,7 +485,12 @@ function moreTargets(report: Report, file: File | null, others: Offer[], add: (a
     }
     focus.chooseTarget(target);
   };
-  return { is_possible: file !== null, offers: others, show, choose: (target) => void choose(target).catch((error: unknown) => say(sentence((error as Error).message))) };
+  const chooseHost = (host: string): Promise<void> => {
+    writeHost(host);
+    return add([], (report.left_out ?? []).flatMap(({ targets }) => targets).map(choiceOf));
+  };
+  const orSay = (done: Promise<void>): void => void done.catch((error: unknown) => say(sentence((error as Error).message)));
+  return { ...offered, is_possible: file !== null, show, choose: (target) => orSay(choose(target)), chooseHost: (host) => orSay(chooseHost(host)) };
 }
 
 /** A board that is modelled in no way. */
@@ -506,22 +515,28 @@ function withoutTargets({ results, left_out = [], diagnostics }: Report, is_gone
   };
 }
 
-/** The report's with that of `asked` and of accelerators of one's own that were added since, without those that are gone. */
-async function withTargets(report: Report, file: File | null, asked: readonly Asked[], signal: AbortSignal): Promise<OfTargets> {
+/**
+ * The report's with that of `asked` and of accelerators of one's own that were added since, without those that are gone;
+ * that of `again` is estimated anew, and stays in its place.
+ */
+async function withTargets(report: Report, file: File | null, asked: readonly Asked[], again: readonly Asked[], signal: AbortSignal): Promise<OfTargets> {
   const { file: name, batch, what_if } = report;
   const own = accelerators();
-  const { results, left_out, diagnostics } = withoutTargets(report, (target) => target.startsWith(PREFIX) && !own.some((accelerator) => accelerator.name === target));
-  const added = [...own, ...asked].filter((wanted) => !results.some(({ target }) => target === wanted.name));
+  const is_gone = (target: string): boolean => (target.startsWith(PREFIX) && !own.some((accelerator) => accelerator.name === target)) || again.some((other) => other.name === target);
+  const places = new Map([...new Set(report.results.map(({ target }) => target))].map((target, place) => [target, place]));
+  const inPlace = (results: Result[]): Result[] => results.toSorted((a, b) => (places.get(a.target) ?? places.size) - (places.get(b.target) ?? places.size));
+  const { results, left_out, diagnostics } = withoutTargets(report, is_gone);
+  const added = [...own, ...asked, ...again].filter((wanted, i, all) => !results.some(({ target }) => target === wanted.name) && all.findIndex((other) => other.name === wanted.name) === i);
   if (!file || added.length === 0) return { results, left_out, diagnostics };
   try {
     const bytes = await readFile(file);
     const found = await estimator.explore({ name, bytes }, { ...AS_IT_IS, batch, ...what_if }, { targets: [], more_targets: added, is_summary: false }, signal);
     const is_new = found.diagnostics.filter(({ targets }) => targets !== undefined);
-    return { results: [...results, ...found.results], left_out: [...left_out, ...(found.left_out ?? [])], diagnostics: [...diagnostics, ...is_new] };
+    return { results: inPlace([...results, ...found.results]), left_out: [...left_out, ...(found.left_out ?? [])], diagnostics: [...diagnostics, ...is_new] };
   } catch (error) {
     const unavailable = (error as Error).message;
     const refused = added.map(({ name: target, device = target }): Result => ({ target, device, metric: "latency", unavailable, reason: "not-estimated" }));
-    return { results: [...results, ...refused], left_out, diagnostics };
+    return { results: inPlace([...results, ...refused]), left_out, diagnostics };
   }
 }
 

@@ -81,6 +81,8 @@ export interface EstimateCall {
   /** Ids of registered targets; all without them. */
   targets?: readonly string[];
   more_targets: readonly TargetChoice[];
+  /** Processor beside every Ethos-U; null for the usual ones. */
+  host: string | null;
   /** For what fits on a board beside the model. */
   application: Application;
   /** Without what describes single operators. */

@@ -10,6 +10,7 @@ export type {
   Edge,
   Estimate,
   Fits,
+  Host,
   LeftOut,
   Limits,
   Measurement,

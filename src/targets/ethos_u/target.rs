@@ -21,8 +21,8 @@ use crate::learned::out_of_distribution::Learned;
 use crate::provenance::{Provenance, ProvenanceKind, Reference};
 use crate::targets::host::{Host, HostLatency};
 use crate::targets::{
-    MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target,
-    TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, compiled_by_vela,
+    HostInfo, MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates,
+    Target, TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, compiled_by_vela,
     uncountable,
 };
 
@@ -101,6 +101,10 @@ impl Target for EthosU {
 
     fn unsupported(&self, network: &Network) -> Vec<UnsupportedOperator> {
         network.left_to_cpu(self.npu).to_vec()
+    }
+
+    fn host(&self) -> Option<HostInfo> {
+        self.host.map(|host| host.info())
     }
 
     /// The multipliers at their clock, and all ports of both memories. Weights are compressed, so that their bytes in

@@ -126,9 +126,22 @@ export function prepareApplication(application: unknown, place: string): Applica
   return { ram_bytes: bytes("ram_bytes"), flash_bytes: bytes("flash_bytes") };
 }
 
-const TEXTS = ["target", "board", "system_config", "memory_mode", "optimise", "vela_ini", "name", "device"] as const;
-const NUMBERS = ["clock_mhz", "off_chip_bytes_per_s"] as const;
-const CHOICE = [...TEXTS, ...NUMBERS, "arena_cache_bytes"] as const satisfies (keyof TargetChoice)[];
+const bytes = (value: unknown, place: string): number => count(value, place, 0);
+/** What each option has to be. */
+const CHOICE = {
+  target: text,
+  board: text,
+  system_config: text,
+  memory_mode: text,
+  optimise: text,
+  vela_ini: text,
+  host: text,
+  name: text,
+  device: text,
+  clock_mhz: number,
+  off_chip_bytes_per_s: number,
+  arena_cache_bytes: bytes,
+} as const satisfies Record<keyof TargetChoice, (value: unknown, place: string) => unknown>;
 
 function prepareTargets(targets: unknown): TargetChoice[] {
   if (!Array.isArray(targets)) throw wrongArgument(`targets: expected an array, found ${inWords(targets)}`);
@@ -141,12 +154,9 @@ function prepareTarget(target: unknown, place: string): TargetChoice {
   if (typeof target === "string") return { target };
   if (typeof target !== "object" || target === null) throw wrongArgument(`${place}: expected the id of a target or an object, found ${inWords(target)}`);
   const given = plainObject(target, place);
-  onlyKnown(given, CHOICE, place);
+  onlyKnown(given, Object.keys(CHOICE), place);
   const choice: Record<string, unknown> = {};
-  for (const name of TEXTS) if (given[name] !== undefined) choice[name] = text(given[name], `${place}.${name}`);
-  const { arena_cache_bytes } = given;
-  if (arena_cache_bytes !== undefined) choice["arena_cache_bytes"] = count(arena_cache_bytes, `${place}.arena_cache_bytes`, 0);
-  for (const name of NUMBERS) if (given[name] !== undefined) choice[name] = number(given[name], `${place}.${name}`);
+  for (const [name, prepare] of Object.entries(CHOICE)) if (given[name] !== undefined) choice[name] = prepare(given[name], `${place}.${name}`);
   return choice as unknown as TargetChoice;
 }
 

@@ -243,7 +243,7 @@ function* chunks(files: PreparedFile[]): Generator<PreparedFile[]> {
   if (chunk.length > 0) yield chunk;
 }
 
-/** Estimated latencies by target id, of a report or as they are. */
+/** Estimated latencies by target id, where known of all of the network, of a report or as they are. */
 function latencies(network: unknown, place: string): Record<string, number> {
   const given = plainObject(network, place);
   const results = given["results"];
@@ -253,6 +253,7 @@ function latencies(network: unknown, place: string): Record<string, number> {
     }
     return given as Record<string, number>;
   }
-  const estimates = (results as api.Result[]).filter((result) => result.metric === "latency" && "value" in result);
-  return Object.fromEntries(estimates.map((result) => [result.target, (result as api.Estimate).value]));
+  const estimates = (results as api.Result[]).filter((result): result is api.Estimate => "value" in result);
+  const of = (metric: api.Metric): [string, number][] => estimates.filter((result) => result.metric === metric).map(({ target, value }) => [target, value]);
+  return Object.fromEntries([...of("latency"), ...of("end_to_end_latency")]);
 }

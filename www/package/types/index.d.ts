@@ -2,7 +2,7 @@
 /// <reference lib="esnext.disposable" />
 /** What a TensorFlow Lite model costs on edge hardware: `const litecast = await load();` */
 import type { Metric, TargetId } from "./ids.js";
-import type { Application, Fits, LeftOut, ModelFacts, Provenance, Report, Summary } from "./report.js";
+import type { Application, Fits, Host, LeftOut, ModelFacts, Provenance, Report, Summary } from "./report.js";
 
 export type { Metric, TargetId } from "./ids.js";
 export type * from "./report.js";
@@ -178,6 +178,8 @@ export interface Accelerators {
   npus: { id: string; device: string; system_config: string; memory_mode: string; clock_mhz: number; arena_cache_bytes: number | null }[];
   system_configs: { name: string; clock_mhz: number }[];
   memory_modes: string[];
+  /** Processors that can run what an Ethos-U leaves to them. */
+  hosts: Host[];
 }
 
 /** What is asked of an accelerator; the upper end of an interval is held against it. */

@@ -325,12 +325,22 @@ export type BoardLatency = {
   is_transferred: boolean;
 };
 
-/** Operators that some targets leave to a processor: all of these targets leave them, and no others. */
+/** Operators that some targets leave to a processor: all of these targets leave them, and no others, to the same one. */
 export type LeftOutOf = {
   /** Ids of the targets. */
   targets: Array<TargetId>;
+  /** The processor that is assumed to run them, whose time is in `end_to_end_latency` and `board_latency`. */
+  host?: Host;
   /** In topological order. */
   operators: Array<LeftOut>;
+};
+
+/** A processor beside an accelerator. */
+export type Host = {
+  /** Id, as a choice's `host` takes it. */
+  id: TargetId;
+  /** The hardware in words, a microcontroller with its clock. */
+  device: string;
 };
 
 /** An operator that a target leaves to a processor. */

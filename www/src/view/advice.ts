@@ -49,7 +49,7 @@ export function adviceTool(report: Report, { file, scenario, change }: Opened, e
   const compute = async (): Promise<void> => {
     const target = focus.targetIn(report);
     const budget = readBudget();
-    const subject = `${target} ${budget.latency_ms} ${hybridOf(report, target)?.host?.latency.target}`;
+    const subject = `${target} ${budget.latency_ms} ${hybridOf(report, target)?.host?.id}`;
     if (!file || is_large || subject === advised || target === "") return;
     advised = subject;
     round.abort();

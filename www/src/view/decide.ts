@@ -10,7 +10,7 @@ import { PROCESSORS, doubtSentence, doubtWords, familyOf, inMetricOrder, interva
 import { columnMeaning, columnTitle, doubtClass, energyNote, estimateCell, metricColumns } from "./cells.ts";
 import { isWithAnswer, sentence } from "./diagnostics.ts";
 import { fitLines } from "./fit.ts";
-import { partOf } from "../hybrid.ts";
+import { ofNetwork, partOf } from "../hybrid.ts";
 import { hybridPart } from "./hybrid.ts";
 import { remarks } from "./remarks.ts";
 import { type Sorting, sortBy, sortHead, sortingAfter } from "./sorting.ts";
@@ -28,10 +28,8 @@ export function decidePanel(report: Report, opened: Opened, selection: Selection
   const answer = el("section", { class: "answer panel", "aria-label": "Estimate for the chosen target" });
   const others = el("section", { class: "others panel", "aria-label": "All targets" });
   const sortings = new Map<string, Sorting>();
-  // Here the reader chooses the processor that runs what an accelerator leaves to it; the report's sum is of one processor.
-  const shownResults = (): Result[] => report.results.filter(({ metric }) => metric !== "end_to_end_latency");
   const draw = (): void => {
-    const groups = groupByTarget(shownResults());
+    const groups = groupByTarget(report.results);
     const target = focus.targetIn(report);
     const held = answer.contains(document.activeElement) ? (document.activeElement as HTMLElement).id : "";
     answer.replaceChildren(...answerParts(report, opened, groups, target, selection, focus, more));
@@ -51,7 +49,7 @@ export function decidePanel(report: Report, opened: Opened, selection: Selection
   const drawOthers = (): void => {
     const scrolled = others.querySelector(".scroller")?.scrollTop ?? 0;
     const held = others.contains(document.activeElement) ? document.activeElement?.closest("[data-group]")?.getAttribute("data-group") : null;
-    const results = shownResults();
+    const results = ofNetwork(report.results);
     const every = results.filter(({ target }) => groupOf(target) === null);
     const panels = GROUPS.map((group) => groupPanel(group, results, (results) => table(group, results), more));
     const scroller = el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "All targets, scrollable" }, table(EVERY, every), ...[energyNote(every)].filter((note) => note !== null), ...panels);
@@ -77,11 +75,11 @@ function answerParts(report: Report, opened: Opened, groups: Map<string, Result[
   const budget = readBudget();
   const parts = [
     el("div", { class: "answer-head" }, targetChoice(groups, target, more), threads(opened, target), budgetForm(budget, focus)),
-    estimates.length > 0 ? el("dl", { class: "metrics" }, ...estimates.map((estimate) => metricTile(estimate, budget, partOf(report, target)))) : null,
+    estimates.length > 0 ? el("dl", { class: "metrics" }, ...estimates.map((estimate) => metricTile(estimate, budget, estimate.metric === "latency" ? partOf(report, target) : null))) : null,
     ...fitLines(report, target),
     ...reasons(missing, results.length),
     ...remarks(report, target),
-    hybridPart(report, target, focus),
+    hybridPart(report, target, more),
     ...notes(report, target, selection),
     ...doubtful(estimates),
     sources(estimates),
@@ -114,14 +112,14 @@ function budgetForm(budget: Budget, focus: Focus): HTMLElement {
   );
 }
 
-/** `part` is what its number is of, where that is not all of the network. */
+/** `part` is what its number is of, where that is not all of the network: a part keeps no budget. */
 function metricTile(estimate: Estimate, budget: Budget, part: string | null): HTMLElement {
   const { metric, value, unit } = estimate;
-  const found = verdict(estimate, budget);
+  const found = part === null ? verdict(estimate, budget) : null;
   return el(
     "div",
     { class: `metric${found ? ` ${found.kind}` : ""}`, "data-metric": metric, title: metricMeaning(metric) },
-    el("dt", {}, metricName(metric), part && metric === "latency" ? el("span", { class: "part-words" }, ` of ${part}`) : null),
+    el("dt", {}, metricName(metric), part ? el("span", { class: "part-words" }, ` of ${part}`) : null),
     el(
       "dd",
       {},

@@ -1,13 +1,14 @@
 /** How a network is shared by an accelerator and a processor, in two sentences and a bar. */
 import { el } from "../dom.ts";
-import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
-import { type Hybrid, chooseHost, hostsOf, hybridOf, leftWords } from "../hybrid.ts";
-import type { Report } from "../report.ts";
+import { type Hybrid, hybridOf, leftWords } from "../hybrid.ts";
+import type { Host, Report } from "../report.ts";
+import { doubtWords } from "../words.ts";
+import type { MoreTargets } from "./target_groups.ts";
 
 const MAX_KINDS = 4;
 
-export function hybridPart(report: Report, target: string, focus: Focus): HTMLElement | null {
+export function hybridPart(report: Report, target: string, more: MoreTargets): HTMLElement | null {
   const hybrid = hybridOf(report, target);
   if (!hybrid) return null;
   const { left, n_operators, n_changes } = hybrid;
@@ -22,26 +23,29 @@ export function hybridPart(report: Report, target: string, focus: Focus): HTMLEl
       `: ${n_run.toLocaleString("en")} of ${format.plural(n_operators, "operator")} on the accelerator, ${left.length.toLocaleString("en")} on the processor, with ${format.plural(n_changes, "change")} between them.`,
     ),
     el("p", {}, `Left to the processor: ${leftWords(report, left, MAX_KINDS)}.`),
-    ...times(report, hybrid, focus),
+    ...times(hybrid, more),
   );
 }
 
-function times(report: Report, { accelerator_ms, host }: Hybrid, focus: Focus): HTMLElement[] {
-  if (!host) return [el("p", { class: "doubt" }, "No processor has an estimate of this network: what its part takes is not known.")];
-  const { latency, left_ms } = host;
-  const all_ms = accelerator_ms + left_ms;
-  const text = (ms: number): string => format.text(format.measure(ms, "ms", all_ms));
-  const choose = (): void => {
-    chooseHost(select.value);
-    focus.refresh();
-  };
-  const select = el("select", { id: "host", "aria-label": "Processor beside the accelerator", onchange: choose });
-  select.append(...hostsOf(report).map(({ target, device }) => el("option", { value: target, selected: target === latency.target }, device)));
+function times({ host, whole }: Hybrid, more: MoreTargets): HTMLElement[] {
+  const on_host = hostChoice(host, more);
+  if (!("left_ms" in whole)) return [el("p", { class: "hybrid-times doubt" }, "What its part takes on ", on_host, ` is not known: ${whole.unavailable}.`)];
+  const { latency, left_ms } = whole;
+  const text = (ms: number): string => format.text(format.measure(ms, "ms", latency.value));
   const part = el("span", { class: "hybrid-accelerator" });
-  part.style.width = `${all_ms > 0 ? ((100 * accelerator_ms) / all_ms).toFixed(2) : 100}%`;
+  part.style.width = `${latency.value > 0 ? ((100 * (latency.value - left_ms)) / latency.value).toFixed(2) : 100}%`;
   return [
-    el("p", { class: "hybrid-times" }, `${text(accelerator_ms)} and ${text(left_ms)} on `, select, ` together take ${text(all_ms)}.`),
+    el("p", { class: "hybrid-times" }, `${text(latency.value - left_ms)} and ${text(left_ms)} on `, on_host, ` together take ${text(latency.value)}, ${doubtWords(latency)}.`),
     el("span", { class: "hybrid-bar", "aria-hidden": "true" }, part),
-    el("p", { class: "subtle" }, "The sum has no interval, and leaves out what a change between them takes: nobody measured that."),
+    el("p", { class: "subtle" }, "Nobody measured a network in parts: the interval adds up those of both, and what the changes between them may take."),
   ];
+}
+
+/** Only in words where the file is not at hand, which another processor would need. */
+function hostChoice(host: Host | null, { is_possible, hosts, chooseHost }: MoreTargets): HTMLElement | string {
+  if (!is_possible || !host) return host?.device ?? "a processor";
+  const select = el("select", { id: "host", "aria-label": "Processor beside the accelerator", onchange: () => chooseHost(select.value) });
+  const others = hosts.filter(({ id }) => id !== host.id);
+  select.append(...[host, ...others].map(({ id, device }) => el("option", { value: id, selected: id === host.id }, device)));
+  return select;
 }

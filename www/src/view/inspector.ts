@@ -1,5 +1,5 @@
 /** The side panel: the selected operator in full, or the model where none is selected. */
-import { type Measure, costText, estimatedMeasures, shareText } from "../costs.ts";
+import { type Measure, costText, estimatedMeasures, latenciesOf, shareText } from "../costs.ts";
 import { el, quantity, term } from "../dom.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
@@ -82,7 +82,7 @@ function operatorEstimates(report: Report, { index }: Operator, target: string):
     rows.length === 0 ? [] : [el("section", {}, el("h3", {}, title), el("dl", { class: "terms" }, ...rows))];
   const measures = estimatedMeasures(report);
   const here = measures.filter((measure) => measure.target === target);
-  const elsewhere = measures.filter((measure) => measure.target !== target && measure.metric === "latency");
+  const elsewhere = latenciesOf(report).filter((measure) => measure.target !== target);
   return [
     ...section(device(target), here.map((measure) => row(measure, measure.name))),
     ...section("Latency on other targets", elsewhere.map((measure) => row(measure, device(measure.target)))),

@@ -2,6 +2,7 @@
 import type { Estimated } from "../compared.ts";
 import { el } from "../dom.ts";
 import * as format from "../format.ts";
+import { ofNetwork } from "../hybrid.ts";
 import { type Estimate, type Result, isEstimate } from "../report.ts";
 import { label, node } from "../svg.ts";
 import { metricName } from "../words.ts";
@@ -32,7 +33,7 @@ export function scatter(rows: Estimated[], target: string, axis: Axis, choose: (
   const has_memory = rows.some(({ summary }) => memoryOf(summary.results, target) !== null);
   const is_memory = has_memory && axis === "memory";
   const points = rows.flatMap((row): Point[] => {
-    const y = estimateOf(row.summary.results, target, "latency");
+    const y = estimateOf(ofNetwork(row.summary.results), target, "latency");
     const x = is_memory ? memoryOf(row.summary.results, target) : row.summary.model.macs;
     return y && x !== null ? [{ row, x, y }] : [];
   });
@@ -58,7 +59,7 @@ function memoryOf(results: Result[], target: string): number | null {
   return found?.value ?? null;
 }
 
-function estimateOf(results: Result[], target: string, metric: string): Estimate | null {
+function estimateOf(results: readonly Result[], target: string, metric: string): Estimate | null {
   return results.filter(isEstimate).find((result) => result.target === target && result.metric === metric) ?? null;
 }
 

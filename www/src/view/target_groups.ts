@@ -1,7 +1,7 @@
 /** Targets that are estimated when their group is opened: a file is seldom meant for all of them. */
 import type { Group, Offer } from "../asked.ts";
 import { el } from "../dom.ts";
-import type { Result } from "../report.ts";
+import type { Host, Result } from "../report.ts";
 import { GPUS, MICROCONTROLLERS, familyOf } from "../words.ts";
 
 /** How a report comes by targets that it does not have yet. */
@@ -10,8 +10,12 @@ export interface MoreTargets {
   is_possible: boolean;
   /** What can be chosen besides the targets of the report. */
   offers: readonly Offer[];
+  /** Processors that can stand beside an Ethos-U. */
+  hosts: readonly Host[];
   /** Looks at a target, which is estimated first where the report does not have it. */
   choose: (target: string) => void;
+  /** Estimates every Ethos-U that leaves operators out again, with this processor beside it. */
+  chooseHost: (host: string) => void;
   /** Estimates on all targets of a group, or forgets them. */
   show: (group: Group, is_shown: boolean) => Promise<void>;
 }

@@ -4,7 +4,7 @@ import { interleaved, start as startModule } from "../../package/src/load.ts";
 import type { EstimateOptions } from "../../package/types/index.d.ts";
 import { unreadable } from "../messenger.ts";
 import type { EstimateCall, Estimated, EstimatorCall, EstimatorValue, FileToRead, ReadAheadCall, StartCall, Started, SweepCall, WarmUpCall } from "../protocol.ts";
-import type { Report, Sweep, TargetChoices } from "../report.ts";
+import type { Report, Sweep, TargetChoice, TargetChoices } from "../report.ts";
 import { changesOf, isChanged, scenarioWords } from "../scenario.ts";
 import { keepReport } from "../store.ts";
 import { answerRequests, describe } from "./answer.ts";
@@ -92,10 +92,10 @@ async function hash(report: Report, bytes: ArrayBuffer): Promise<string> {
   return (report.sha256 = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join(""));
 }
 
-function reportOf({ file, scenario, targets, more_targets, application, is_summary }: EstimateCall, model: Uint8Array, sha256: string | undefined): Report {
+function reportOf({ file, scenario, targets, more_targets, host, application, is_summary }: EstimateCall, model: Uint8Array, sha256: string | undefined): Report {
   const { batch, threads, dimensions } = scenario;
   const options: EstimateOptions = { name: file, batch, threads, dimensions, application };
-  if (targets || more_targets.length > 0) options.targets = [...(targets ?? litecast.defaultTargets()), ...more_targets];
+  if (targets || more_targets.length > 0 || host !== null) options.targets = besideHost([...(targets ?? litecast.defaultTargets()), ...more_targets], host);
   if (is_summary) options.detail = "summary";
   // Also where only the targets are others: lists that change with every slider are not kept.
   if (has_predictor && (targets || isChanged(scenario))) return litecast.estimateChanged(model, changesOf(scenario), options);
@@ -104,6 +104,17 @@ function reportOf({ file, scenario, targets, more_targets, application, is_summa
   const [report] = litecast.estimateMany([{ bytes: model, sha256 }], options);
   if (report instanceof Error) throw report;
   return report;
+}
+
+/** Every Ethos-U with that processor beside it, under its own name; nothing else has one. */
+function besideHost(wanted: readonly (string | TargetChoice)[], host: string | null): (string | TargetChoice)[] {
+  if (!litecast.accelerators().hosts.some(({ id }) => id === host)) return [...wanted];
+  const boards = new Set(litecast.boards().npus.map(({ id }) => id));
+  const is_npu = ({ target, board }: TargetChoice): boolean => target?.startsWith("ethos-u") === true || (board !== undefined && boards.has(board));
+  return wanted.map((one) => {
+    const choice: TargetChoice = typeof one === "string" ? { target: one, name: one } : one;
+    return host !== null && is_npu(choice) ? { ...choice, host } : one;
+  });
 }
 
 function choices(vela_ini: string | null): TargetChoices {

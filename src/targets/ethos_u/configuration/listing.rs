@@ -3,6 +3,8 @@
 use serde::Serialize;
 
 use super::{Configuration, IniError, Product, VelaIni};
+use crate::targets::HostInfo;
+use crate::targets::host::Host;
 
 /// Products, and the sections of a `vela.ini`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -10,6 +12,8 @@ pub struct Accelerators {
     pub npus: Vec<Npu>,
     pub system_configs: Vec<System>,
     pub memory_modes: Vec<String>,
+    /// Processors that can run what an Ethos-U leaves to them.
+    pub hosts: Vec<HostInfo>,
 }
 
 /// A product in its default configuration.
@@ -50,6 +54,7 @@ impl Accelerators {
                 .map(system)
                 .collect::<Result<_, _>>()?,
             memory_modes: ini.memory_modes().map(str::to_owned).collect(),
+            hosts: Host::all().map(|host| host.info()).collect(),
         })
     }
 }
