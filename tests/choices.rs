@@ -1,7 +1,6 @@
 //! Targets under other names, and with other options.
 #![cfg(not(target_arch = "wasm32"))]
 
-use std::fs;
 use std::num::NonZeroU32;
 
 use litecast::changes::Changes;

@@ -196,32 +196,35 @@ fn message(number: u32, fields: Vec<(u32, Value)>) -> (u32, Value) {
     (number, Value::Message(Message(fields)))
 }
 
+fn node_fields((op_type, inputs, output, attributes): &NodeEntry) -> Vec<(u32, Value)> {
+    let mut node: Vec<_> = inputs.iter().map(|name| text(1, name)).collect();
+    let (domain, op_type) = op_type.split_once(':').unwrap_or(("", op_type));
+    node.extend([text(2, output), text(4, op_type), text(7, domain)]);
+    for (name, values) in *attributes {
+        let mut attribute = vec![text(1, name)];
+        match (*name, *values) {
+            ("axis" | "group" | "keepdims" | "ceil_mode" | "to", &[value]) => {
+                attribute.extend([integer(3, value), integer(20, 2)])
+            }
+            // That of the call.
+            (name, []) => attribute.extend([text(21, name), integer(20, 7)]),
+            _ => {
+                attribute.extend(values.iter().map(|&value| integer(8, value)));
+                attribute.push(integer(20, 7));
+            }
+        }
+        node.push(message(5, attribute));
+    }
+    node
+}
+
 fn network(
     input: &[i64],
     weights: &[(&str, &[i64])],
     lists: &[(&str, &[i64])],
     nodes: &[NodeEntry],
 ) -> Message {
-    let mut graph = Vec::new();
-    for (op_type, inputs, output, attributes) in nodes {
-        let mut node: Vec<_> = inputs.iter().map(|name| text(1, name)).collect();
-        let (domain, op_type) = op_type.split_once(':').unwrap_or(("", op_type));
-        node.extend([text(2, output), text(4, op_type), text(7, domain)]);
-        for (name, values) in *attributes {
-            let mut attribute = vec![text(1, name)];
-            match (*name, *values) {
-                ("axis" | "group" | "keepdims" | "ceil_mode" | "to", &[value]) => {
-                    attribute.extend([integer(3, value), integer(20, 2)])
-                }
-                _ => {
-                    attribute.extend(values.iter().map(|&value| integer(8, value)));
-                    attribute.push(integer(20, 7));
-                }
-            }
-            node.push(message(5, attribute));
-        }
-        graph.push(message(1, node));
-    }
+    let mut graph: Vec<_> = nodes.iter().map(|entry| message(1, node_fields(entry))).collect();
     let constant = |name: &str, data_type: i64, dims: &[i64], bytes: Vec<u8>| {
         let mut tensor: Vec<_> = dims.iter().map(|&side| integer(1, side)).collect();
         tensor.extend([
@@ -264,7 +267,7 @@ fn network(
 }
 
 /// Networks with what exporters write: a classifier, attention, shapes that are computed, operators that keep their
-/// names, and bodies of `If`, `Loop` and `Scan`.
+/// names, bodies of `If`, `Loop` and `Scan`, and functions.
 pub fn seeds() -> Vec<Message> {
     let classifier = network(
         &[1, 3, 16, 16],
@@ -370,7 +373,54 @@ pub fn seeds() -> Vec<Message> {
             ("TopK", &["h", "two"], "y", &[("axis", &[-1])]),
         ],
     );
-    vec![classifier, attention, shapes, named(), branches(), loops()]
+    vec![
+        classifier,
+        attention,
+        shapes,
+        named(),
+        branches(),
+        loops(),
+        functions(),
+    ]
+}
+
+/// Functions that call each other, with an attribute that one call leaves out.
+fn functions() -> Message {
+    let function = |name: &str, nodes: &[NodeEntry]| {
+        let mut fields = vec![text(1, name), text(10, "own"), text(4, "x"), text(4, "w")];
+        fields.push(text(5, "y"));
+        fields.extend(nodes.iter().map(|entry| message(7, node_fields(entry))));
+        fields.push(message(
+            11,
+            vec![text(1, "strides"), integer(8, 1), integer(8, 1)],
+        ));
+        message(25, fields)
+    };
+    let mut model = network(
+        &[1, 4, 8, 8],
+        &[("w", &[4, 4, 3, 3])],
+        &[],
+        &[
+            ("own:Block", &["x", "w"], "a", &[("strides", &[2, 2])]),
+            ("own:Twice", &["a", "w"], "b", &[]),
+            ("Relu", &["b"], "y", &[]),
+        ],
+    );
+    model.0.push(function(
+        "Block",
+        &[
+            ("Conv", &["x", "w"], "a", &[("strides", &[])]),
+            ("Sigmoid", &["a"], "y", &[]),
+        ],
+    ));
+    model.0.push(function(
+        "Twice",
+        &[
+            ("own:Block", &["x", "w"], "a", &[("strides", &[])]),
+            ("own:Block", &["a", "w"], "y", &[]),
+        ],
+    ));
+    model
 }
 
 /// Operators that TFLite does not have, and those of ONNX Runtime.
