@@ -224,7 +224,10 @@ fn network(
     lists: &[(&str, &[i64])],
     nodes: &[NodeEntry],
 ) -> Message {
-    let mut graph: Vec<_> = nodes.iter().map(|entry| message(1, node_fields(entry))).collect();
+    let mut graph: Vec<_> = nodes
+        .iter()
+        .map(|entry| message(1, node_fields(entry)))
+        .collect();
     let constant = |name: &str, data_type: i64, dims: &[i64], bytes: Vec<u8>| {
         let mut tensor: Vec<_> = dims.iter().map(|&side| integer(1, side)).collect();
         tensor.extend([

@@ -1,5 +1,6 @@
 /** `<litecast-report>` and `<litecast-badge>`: what a model costs, in a page of one's own. */
 import { digits, measure, percent, shape, text } from "../../src/format.ts";
+import { ofNetwork } from "../../src/hybrid.ts";
 import { KIND_NAMES, kindOf } from "../../src/kinds.ts";
 import { layOut } from "../../src/layout/layered.ts";
 import { doubtWords, inMetricOrder, metricName } from "../../src/words.ts";
@@ -216,7 +217,7 @@ export function defineElements(): void {
 
       content(report: Report): Node[] {
         const metric = this.getAttribute("metric") ?? DEFAULTS.metric;
-        const result = report.results.find((one) => one.metric === metric);
+        const result = [...ofNetwork(report.results), ...report.results].find((one) => one.metric === metric);
         this.title = result ? `${metricName(metric)} on ${result.device}: ${"value" in result ? doubtWords(result) : result.unavailable}` : `no ${metric} on ${targetOf(this)}`;
         return [document.createTextNode(result && "value" in result ? `${valueText(result)} on ${shortName(result.target)}` : `no estimate on ${shortName(targetOf(this))}`)];
       }
@@ -237,7 +238,7 @@ function reportContent(report: Report): Node[] {
   const { file, model, results, diagnostics } = report;
   const device = results[0]?.device ?? "";
   const facts = `${model.n_operators.toLocaleString("en")} operators, ${digits(model.macs / 1e6)} million MACs, ${text(measure(model.weight_bytes, "bytes"))} of weights, ${model.precision}`;
-  const cards = element("ul", { class: "cards" }, ...inMetricOrder(results).map(card));
+  const cards = element("ul", { class: "cards" }, ...inMetricOrder(ofNetwork(results)).map(card));
   const doubts = diagnostics.filter(({ severity }) => severity === "warning").map(({ message }) => element("p", { class: "muted" }, `Note: ${message}.`));
   return [element("h2", {}, file || "Model"), element("p", { class: "muted" }, device), element("p", {}, facts), cards, ...doubts, ...drawing(report)];
 }
@@ -250,7 +251,7 @@ function card(result: Result): HTMLElement {
 
 /** The graph with each operator's part of the latency, and the same as a table. */
 function drawing(report: Report): Node[] {
-  const latency = report.results.find((result): result is Estimate => result.metric === "latency" && "value" in result);
+  const latency = ofNetwork(report.results).find((result): result is Estimate => result.metric === "latency" && "value" in result);
   const parts = latency?.operators ?? report.operators.map(() => 0);
   const total = latency?.operators ? latency.value : 0;
   const share = (idx: number): number => (total > 0 ? Math.max(0, parts[idx]! / total) : 0);

@@ -14,6 +14,7 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use super::document::Document;
+use super::graphs::Network;
 use super::roofline;
 
 const FILE: &str = "accel_nasbench.csv";
@@ -29,9 +30,9 @@ const STAGES: [(i64, i64); 7] = [
 ];
 const STEM_CHANNELS: i64 = 32;
 const HEAD_CHANNELS: i64 = 1280;
-const SIDE: i64 = 224;
+pub const SIDE: i64 = 224;
 /// Batch size, which the table does not state: so large that launches are negligible.
-const BATCH: f64 = 256.0;
+pub const BATCH: f64 = 256.0;
 const N_FOLDS: usize = 10;
 
 /// The choices of one network: expansion, kernel, layers and squeeze-and-excite of each stage.
@@ -50,6 +51,15 @@ pub struct Measurements(Vec<Row>);
 
 pub fn measurements(folder: &Path) -> Result<Measurements> {
     read(&folder.join(FILE)).map(Measurements)
+}
+
+/// Networks with their times for an input on the RTX 3090, in ms.
+pub fn on_rtx_3090(folder: &Path) -> Result<Vec<(Network, f64)>> {
+    let rows = measurements(folder)?.0;
+    let measured = rows.iter().filter_map(|row| Some((row, row.ms[1]?)));
+    measured
+        .map(|(row, ms)| Ok((network(&row.choices)?, ms)))
+        .collect()
 }
 
 /// Networks with their times on the A100, converted to the conditions of `run`. The conversion factor is the ratio of
@@ -205,7 +215,8 @@ fn read(path: &Path) -> Result<Vec<Row>> {
                 .collect::<Result<_, _>>()?;
             *stages = values.try_into().ok().context("expected seven stages")?;
         }
-        let (amounts, counted) = network(&row_choices)?;
+        let network = network(&row_choices)?;
+        let counted = network.parameters;
         let stated: f64 = text(parameters).parse()?;
         ensure!(
             (counted / 1e6 - stated).abs() < 1e-6,
@@ -220,7 +231,7 @@ fn read(path: &Path) -> Result<Vec<Row>> {
         });
         Ok(Row {
             choices: row_choices,
-            amounts,
+            amounts: summed(&network.kernels, BATCH),
             parameters: counted,
             ms: ms.map(|speed| speed.map(|speed| 1e3 / speed)),
         })
@@ -233,8 +244,8 @@ fn read(path: &Path) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Amounts and parameters of a network, batch norms included.
-fn network(choices: &Choices) -> Result<(Amounts, f64)> {
+/// A network; its parameters include batch norms.
+fn network(choices: &Choices) -> Result<Network> {
     let mut graph = Document::default();
     let [expansions, windows, layers, squeezes] = choices;
     graph.activation("x", &[1, SIDE, SIDE, 3]);
@@ -271,6 +282,5 @@ fn network(choices: &Choices) -> Result<(Amounts, f64)> {
         &[1, 1000],
         json!({}),
     );
-    let n_parameters = graph.n_parameters as f64;
-    Ok((summed(&graph.kernels(&["x"], &[&x])?, BATCH), n_parameters))
+    graph.network(&["x"], &[&x])
 }

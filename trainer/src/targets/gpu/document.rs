@@ -3,8 +3,10 @@
 use anyhow::Result;
 use litecast::formats::graph_json;
 use litecast::graph;
-use litecast::targets::gpu::kernels::{Kernel, kernels};
+use litecast::targets::gpu::kernels::Kernel;
 use serde_json::{Value, json};
+
+use super::graphs::Network;
 
 /// A graph while it is built. Tensors are named by strings; feature maps are NHWC.
 #[derive(Default)]
@@ -17,12 +19,18 @@ pub struct Document {
 impl Document {
     /// The kernels of the whole graph.
     pub fn kernels(self, inputs: &[&str], outputs: &[&str]) -> Result<Vec<Kernel>> {
+        Ok(self.network(inputs, outputs)?.kernels)
+    }
+
+    /// The whole graph.
+    pub fn network(self, inputs: &[&str], outputs: &[&str]) -> Result<Network> {
         let document = json!({
             "format": "litecast-graph", "version": 1, "name": "measured", "inputs": inputs, "outputs": outputs,
             "tensors": self.tensors, "operators": self.operators,
         });
         let model = graph_json::parse(&serde_json::to_vec(&document)?)?;
-        Ok(kernels(&graph::build(&model, 0)?))
+        let graph = graph::build(&model, 0)?;
+        Ok(Network::of(&graph, self.n_parameters as f64))
     }
 
     pub fn activation(&mut self, name: &str, shape: &[i64]) {

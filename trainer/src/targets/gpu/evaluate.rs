@@ -15,6 +15,8 @@ use super::measured::{Measured, family};
 use super::{kriging, roofline};
 
 pub const N_FOLDS: usize = 10;
+/// The fold of a sample that is never left out.
+pub const NEVER_LEFT_OUT: usize = usize::MAX;
 /// Share of measurements that an interval should contain.
 const COVERAGE: f64 = 0.9;
 
@@ -57,12 +59,14 @@ pub enum Split {
     /// A model with all its image sizes.
     Models,
     Families,
+    /// All networks that another laboratory measured.
+    Laboratory,
 }
 
 impl Split {
     pub fn group<'s>(self, model: &'s str, family: &'s str) -> &'s str {
         match self {
-            Self::Models => model,
+            Self::Models | Self::Laboratory => model,
             Self::Families => family,
         }
     }
@@ -71,6 +75,7 @@ impl Split {
         match self {
             Self::Models => "random by network",
             Self::Families => "families left out",
+            Self::Laboratory => "other laboratory",
         }
     }
 }
@@ -150,7 +155,7 @@ impl LeftOut {
     }
 }
 
-/// `folds` is a result of [`folds`].
+/// `folds` is a result of [`folds`], or has [`NEVER_LEFT_OUT`] for samples that are not estimated.
 pub fn left_out(samples: &[Sample], folds: Vec<usize>, variances: [f64; 2]) -> LeftOut {
     left_out_by(samples, folds, |others, _| Fit::of(others, variances))
 }
@@ -194,7 +199,8 @@ pub fn left_out_by(
 }
 
 fn n_folds(folds: &[usize]) -> usize {
-    folds.iter().max().map_or(0, |last| last + 1)
+    let left_out = folds.iter().filter(|fold| **fold != NEVER_LEFT_OUT);
+    left_out.max().map_or(0, |last| last + 1)
 }
 
 /// Seed of the folds by which variances are chosen. No stated error uses this seed.

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::Int64Type;
 use litecast::formats::graph_json;
-use litecast::graph;
+use litecast::graph::{self, Graph};
 use litecast::targets::gpu::kernels::{Kernel, kernels};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use rayon::prelude::*;
@@ -19,6 +19,18 @@ pub struct Network {
     /// By kernel, the shape of its output.
     pub shapes: Vec<Vec<i32>>,
     pub parameters: f64,
+}
+
+impl Network {
+    pub fn of(graph: &Graph, parameters: f64) -> Self {
+        let kernels = kernels(graph);
+        let shape = |kernel: &Kernel| graph.tensor(kernel.output).shape.clone();
+        Self {
+            shapes: kernels.iter().map(shape).collect(),
+            kernels,
+            parameters,
+        }
+    }
 }
 
 /// By model and image size.
@@ -59,16 +71,7 @@ pub fn read(path: &Path, source: &str) -> Result<Networks> {
     let network = |(key, parameters, text): ((String, u32), f64, String)| {
         let model = graph_json::parse(text.as_bytes()).with_context(|| key.0.clone())?;
         let graph = graph::build(&model, 0)?;
-        let kernels = kernels(&graph);
-        let shape = |kernel: &Kernel| graph.tensor(kernel.output).shape.clone();
-        Ok((
-            key,
-            Network {
-                shapes: kernels.iter().map(shape).collect(),
-                kernels,
-                parameters,
-            },
-        ))
+        Ok((key, Network::of(&graph, parameters)))
     };
     rows.into_par_iter().map(network).collect()
 }

@@ -17,8 +17,9 @@ use anyhow::{Context, Result};
 use burn::module::Module;
 
 use self::methods::{METHODS, Method};
-use self::problem::{Folds, Problem};
+use self::problem::{Folds, INFERENCE, Problem};
 use self::trained::Trained;
+use super::accel_nasbench;
 use super::evaluate::Split;
 use super::graphs::{self, Networks};
 use crate::checkpoint::Checkpoint;
@@ -55,6 +56,8 @@ pub struct CompareGpuArgs {
     pub tables_only: bool,
 }
 
+const SPLITS: [Split; 3] = [Split::Models, Split::Families, Split::Laboratory];
+
 /// A training's name and its data.
 struct Training<'p> {
     method: &'static Method,
@@ -69,10 +72,11 @@ pub fn run(args: &CompareGpuArgs) -> Result<()> {
     for path in &args.graphs {
         networks.extend(graphs::read(path, "timm")?);
     }
-    let problem = Problem::new(&args.measured, &networks)?;
+    let others = accel_nasbench::on_rtx_3090(&args.measured)?;
+    let problem = Problem::new(&args.measured, &networks, &others)?;
     let mut rows = Vec::new();
     for seed in 0..args.seeds {
-        for split in [Split::Models, Split::Families] {
+        for split in SPLITS {
             let folds = args.folds(&problem, split, seed);
             for method in METHODS.iter().filter(|method| args.wants(method)) {
                 rows.extend(trained_on_all(args, &problem, method, &folds)?);
@@ -106,8 +110,12 @@ fn trained_on_all(
     folds: &Folds,
 ) -> Result<Vec<(&'static Method, Split, u64, Trained)>> {
     let mut rows = Vec::new();
-    for fold in 0..args.folds {
+    for fold in 0..folds.n {
         for &outputs in method.trainings {
+            // The other laboratory measured inference alone.
+            if folds.split == Split::Laboratory && !outputs.contains(&INFERENCE) {
+                continue;
+            }
             let training = Training {
                 method,
                 outputs,
@@ -128,6 +136,7 @@ impl Training<'_> {
         let split = match self.folds.split {
             Split::Models => "random",
             Split::Families => "families",
+            Split::Laboratory => "laboratory",
         };
         let outputs: Vec<String> = self.outputs.iter().map(usize::to_string).collect();
         let (method, seed, fold) = (self.method.id, self.folds.seed, self.fold);

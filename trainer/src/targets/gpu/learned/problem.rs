@@ -13,13 +13,15 @@ use super::methods::Method;
 use crate::data::{Data, Part};
 use crate::dataset::LabelKey;
 use crate::gnn::prepare::{Labels, OutputRules, Plan, Readout, Scaling};
-use crate::targets::gpu::evaluate::{Sample, Split, folds_of};
+use crate::targets::gpu::accel_nasbench;
+use crate::targets::gpu::evaluate::{NEVER_LEFT_OUT, Sample, Split, folds_of};
 use crate::targets::gpu::graphs::{Network, Networks};
 use crate::targets::gpu::measured::{self, Measured, TABLES, family};
 use crate::targets::gpu::roofline::{self, dot};
 
 /// The outputs, by index into [`TABLES`]: inference and training step on the RTX 3090.
 pub const OUTPUTS: [&str; 2] = ["latency", "training_step"];
+pub const INFERENCE: usize = 0;
 /// One in this many of the networks outside of the fold is used for early stopping.
 const N_VALIDATION: usize = 10;
 const VALIDATION_SEED: u64 = 500;
@@ -42,12 +44,35 @@ impl Case<'_> {
 
 /// All cases, with the inputs of regression and roofline.
 pub struct Problem<'n> {
+    /// Those of timm, then those of another laboratory.
     pub cases: Vec<Case<'n>>,
+    n_of_timm: usize,
     /// By output, then by measured case: its index and sample.
     pub samples: [Vec<(usize, Sample)>; 2],
 }
 
-/// By case, the fold that leaves it out.
+/// What the trainings of a split do with a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The training that leaves out this fold measures the case, all others train with it.
+    Fold(usize),
+    /// All train with it.
+    Always,
+    /// None uses it.
+    Absent,
+}
+
+impl Place {
+    fn trains(self, fold: usize) -> bool {
+        match self {
+            Self::Fold(own) => own != fold,
+            Self::Always => true,
+            Self::Absent => false,
+        }
+    }
+}
+
+/// A way to leave cases out.
 pub struct Folds {
     pub split: Split,
     /// Of the folds, and of the networks that stop the training.
@@ -55,11 +80,16 @@ pub struct Folds {
     /// Of the weights.
     pub seed: u64,
     pub n: usize,
-    pub of_case: Vec<usize>,
+    pub of_case: Vec<Place>,
 }
 
 impl<'n> Problem<'n> {
-    pub fn new(folder: &Path, networks: &'n Networks) -> Result<Self> {
+    /// `others` are networks of another laboratory, with the time of an input in ms.
+    pub fn new(
+        folder: &Path,
+        networks: &'n Networks,
+        others: &'n [(Network, f64)],
+    ) -> Result<Self> {
         let mut by_network: BTreeMap<(String, u32), [Option<Measured>; 2]> = BTreeMap::new();
         for (output, table) in TABLES.iter().take(OUTPUTS.len()).enumerate() {
             for row in measured::read(folder, table)? {
@@ -75,7 +105,22 @@ impl<'n> Problem<'n> {
                 measured,
             })
         };
-        let cases: Vec<Case> = by_network.into_iter().filter_map(case).collect();
+        let mut cases: Vec<Case> = by_network.into_iter().filter_map(case).collect();
+        let n_of_timm = cases.len();
+        cases.extend(others.iter().enumerate().map(|(idx, (network, ms))| {
+            let model = format!("accel_nasbench_{idx}");
+            let measured = Measured {
+                model: model.clone(),
+                image_size: accel_nasbench::SIDE as u32,
+                batch: accel_nasbench::BATCH,
+                ms_per_input: *ms,
+            };
+            Case {
+                model,
+                network,
+                measured: [Some(measured), None],
+            }
+        }));
         let samples = [0, 1].map(|output| {
             let sample = |(idx, case): (usize, &Case)| {
                 let row = case.measured[output].as_ref()?;
@@ -83,22 +128,39 @@ impl<'n> Problem<'n> {
             };
             cases.iter().enumerate().filter_map(sample).collect()
         });
-        Ok(Self { cases, samples })
+        Ok(Self {
+            cases,
+            n_of_timm,
+            samples,
+        })
     }
 
-    /// Folds with one seed for everything.
+    /// Folds with one seed for everything; one fold for another laboratory.
     pub fn folds(&self, split: Split, n: usize, seed: u64) -> Folds {
+        let n_others = self.cases.len() - self.n_of_timm;
+        let (n, of_timm, of_others) = match split {
+            Split::Laboratory => (1, vec![Place::Always; self.n_of_timm], Place::Fold(0)),
+            Split::Models | Split::Families => {
+                let folds = folds_of(&self.groups(split), n, seed);
+                (
+                    n,
+                    folds.into_iter().map(Place::Fold).collect(),
+                    Place::Absent,
+                )
+            }
+        };
         Folds {
             split,
             split_seed: seed,
             seed,
             n,
-            of_case: folds_of(&self.groups(split), n, seed),
+            of_case: [of_timm, vec![of_others; n_others]].concat(),
         }
     }
 
+    /// Of timm's cases.
     fn groups(&self, split: Split) -> Vec<&str> {
-        self.cases
+        self.cases[..self.n_of_timm]
             .iter()
             .map(|case| split.group(&case.model, family(&case.model)))
             .collect()
@@ -113,17 +175,18 @@ impl<'n> Problem<'n> {
             N_VALIDATION,
             folds.split_seed + VALIDATION_SEED,
         );
-        let graphs: Vec<(Features, Labels)> = self
-            .cases
-            .iter()
-            .map(|case| (features_of(case, &costs), labels_of(case, outputs)))
+        let used = self.cases.iter().zip(&folds.of_case);
+        let used = used.filter(|(_, place)| **place != Place::Absent);
+        // Cases that no training uses are the last ones.
+        let graphs: Vec<(Features, Labels)> = used
+            .map(|(case, _)| (features_of(case, &costs), labels_of(case, outputs)))
             .collect();
         let is_labelled = |idx: &usize| graphs[*idx].1.graph.iter().any(|label| !label.is_nan());
         let side = |is_on_it: &dyn Fn(usize) -> bool| -> Vec<usize> {
-            let indices = (0..self.cases.len()).filter(is_labelled);
+            let indices = (0..graphs.len()).filter(is_labelled);
             indices.filter(|&idx| is_on_it(idx)).collect()
         };
-        let is_test = |idx: usize| folds.of_case[idx] == fold;
+        let is_test = |idx: usize| folds.of_case[idx] == Place::Fold(fold);
         let training = side(&|idx| !is_test(idx) && stops[idx] != 0);
         let pairs: Vec<(&Features, &Labels)> = training
             .iter()
@@ -171,10 +234,23 @@ impl<'n> Problem<'n> {
         }
     }
 
+    /// Samples of an output that a split uses, and by sample its fold, or that it is never left out.
+    pub fn used(&self, output: usize, folds: &Folds) -> (Vec<Sample>, Vec<usize>) {
+        let used = self.samples[output].iter().filter_map(|(idx, sample)| {
+            let fold = match folds.of_case[*idx] {
+                Place::Fold(fold) => fold,
+                Place::Always => NEVER_LEFT_OUT,
+                Place::Absent => return None,
+            };
+            Some((sample.clone(), fold))
+        });
+        used.unzip()
+    }
+
     /// Costs of the roofline of an output, fitted without a fold.
     fn costs(&self, output: usize, folds: &Folds, fold: usize) -> Amounts {
         let others = self.samples[output].iter();
-        let others = others.filter(|(idx, _)| folds.of_case[*idx] != fold);
+        let others = others.filter(|(idx, _)| folds.of_case[*idx].trains(fold));
         let (amounts, times): (Vec<&Amounts>, Vec<f64>) = others
             .map(|(_, sample)| (&sample.amounts, sample.time_ms))
             .unzip();

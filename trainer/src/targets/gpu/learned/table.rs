@@ -6,11 +6,14 @@ use anyhow::Result;
 use litecast::targets::gpu::bundle::{Errors, position};
 use litecast::targets::gpu::costs::{Amounts, N_COSTS};
 
+use super::SPLITS;
 use super::methods::{METHODS, Method};
-use super::problem::{Folds, OUTPUTS, Problem};
+use super::problem::{Folds, OUTPUTS, Place, Problem};
 use super::trained::Trained;
 use crate::baselines::forests::{Columns, Forest, Growth};
-use crate::targets::gpu::evaluate::{Sample, Split, chosen_variances, left_out, summary};
+use crate::targets::gpu::evaluate::{
+    NEVER_LEFT_OUT, Sample, Split, chosen_variances, left_out, summary,
+};
 use crate::targets::gpu::roofline::{self, dot};
 
 /// Number of trees of the forest on the roofline's shares.
@@ -34,22 +37,16 @@ pub fn print(
     n_seeds: u64,
     folds_of: impl Fn(Split, u64) -> Folds,
 ) -> Result<()> {
-    let n_folds = folds_of(Split::Models, 0).n;
-    println!(
-        "| RTX 3090 | split, {n_folds} folds | method | made from | mean % | median % | 95th percentile % |"
-    );
+    println!("| RTX 3090 | split | method | made from | mean % | median % | 95th percentile % |");
     println!("|---|---|---|---|---:|---:|---:|");
     for (output, name) in OUTPUTS.iter().enumerate() {
-        let samples: Vec<Sample> = problem.samples[output]
-            .iter()
-            .map(|(_, sample)| sample.clone())
-            .collect();
-        let variances = chosen_variances(&samples);
-        for split in [Split::Models, Split::Families] {
+        let (of_timm, _) = problem.used(output, &folds_of(Split::Models, 0));
+        let variances = chosen_variances(&of_timm);
+        for split in SPLITS {
             let mut rows: Vec<Row> = Vec::new();
             for seed in 0..n_seeds {
                 let folds = folds_of(split, seed);
-                let of_seed = of_one_seed(problem, &samples, trainings, output, &folds, variances)?;
+                let of_seed = of_one_seed(problem, trainings, output, &folds, variances)?;
                 for (method, made_from, errors) in of_seed {
                     match rows.iter_mut().find(|row| row.method == method) {
                         Some(row) => row.by_seed.push(errors),
@@ -86,39 +83,56 @@ impl Row {
     }
 }
 
-/// Method, its inputs in words, and its errors.
+/// Method, its inputs in words, and its errors; nothing if no case is left out.
 fn of_one_seed(
     problem: &Problem,
-    samples: &[Sample],
     trainings: &[(&'static Method, Split, u64, Trained)],
     output: usize,
     folds: &Folds,
     variances: [f64; 2],
 ) -> Result<Vec<(String, String, Errors)>> {
-    let cases: Vec<usize> = problem.samples[output]
-        .iter()
+    let (samples, of_sample) = problem.used(output, folds);
+    let samples = samples.as_slice();
+    let measured: Vec<usize> = (0..samples.len())
+        .filter(|&idx| of_sample[idx] != NEVER_LEFT_OUT)
+        .collect();
+    let mut rows = Vec::new();
+    if measured.is_empty() {
+        return Ok(rows);
+    }
+    let cases: Vec<usize> = (problem.samples[output].iter())
+        .filter(|(idx, _)| matches!(folds.of_case[*idx], Place::Fold(_)))
         .map(|(idx, _)| *idx)
         .collect();
-    let of_sample: Vec<usize> = cases.iter().map(|&idx| folds.of_case[idx]).collect();
-    let n_left = samples.len() - samples.len() / folds.n;
-    let mut rows = Vec::new();
+    let of_measured: Vec<Sample> = measured.iter().map(|&idx| samples[idx].clone()).collect();
+    let n_trained = match folds.split {
+        Split::Laboratory => samples.len() - measured.len(),
+        Split::Models | Split::Families => samples.len() - samples.len() / folds.n,
+    };
     let mut add = |method: &str, made_from: String, times: &[f64]| {
-        let errors = summary(samples, times.iter().copied());
+        // Another laboratory's conditions are unknown: one factor stands for them.
+        let factor = match folds.split {
+            Split::Laboratory => median_ratio(&of_measured, times),
+            Split::Models | Split::Families => 1.0,
+        };
+        let errors = summary(&of_measured, times.iter().map(|ms| factor * ms));
         rows.push((method.to_owned(), made_from, errors));
     };
+    let at_measured =
+        |times: Vec<f64>| -> Vec<f64> { measured.iter().map(|&idx| times[idx]).collect() };
     let ours = left_out(samples, of_sample.clone(), variances);
-    let graphs = format!("{n_left} graphs");
+    let graphs = format!("{n_trained} graphs");
     add(
         "log-linear regression",
         format!("{graphs}, 3 sums"),
-        &ours.regression_ms,
+        &at_measured(ours.regression_ms.clone()),
     );
     let times = |of: fn(&super::super::evaluate::Estimate) -> f64| -> Vec<f64> {
-        ours.estimates.iter().map(of).collect()
+        at_measured(ours.estimates.iter().map(of).collect())
     };
     let made_from = format!("{graphs}, {N_COSTS} sums");
     add("roofline", made_from.clone(), &times(|one| one.roofline_ms));
-    let forest = forest(samples, &of_sample, folds.n)?;
+    let forest = at_measured(forest(samples, &of_sample, folds.n)?);
     add("roofline and random forest", made_from.clone(), &forest);
     let shipped = times(|one| one.time_ms);
     add("roofline and kriging (ships)", made_from, &shipped);
@@ -160,6 +174,15 @@ fn of_one_seed(
         }
     }
     Ok(rows)
+}
+
+/// Median of measured over estimated time.
+fn median_ratio(samples: &[Sample], times: &[f64]) -> f64 {
+    let mut ratios: Vec<f64> = (samples.iter().zip(times))
+        .map(|(sample, ms)| sample.time_ms / ms)
+        .collect();
+    ratios.sort_by(f64::total_cmp);
+    ratios[ratios.len() / 2]
 }
 
 fn made_from_words(trained: &[&Trained]) -> String {
