@@ -113,6 +113,29 @@ fn what_stays_on_the_cpu_is_part_of_the_end_to_end_latency() {
         on_host
     };
     let usual = parts(&["--target", "ethos-u55-128"]);
+    // The latency of an inference is that of all parts.
+    let of = predict_file(&["--target", "ethos-u55-128"], &file);
+    let [npu, both] = ["latency", "end_to_end_latency"].map(|metric| value(&of(metric), "value"));
+    for (limit, is_within) in [((npu * both).sqrt(), false), (2.0 * both, true)] {
+        let limit = format!("--max-latency={limit}ms");
+        let mut check = Command::new(env!("CARGO_BIN_EXE_litecast"));
+        check.args([
+            "check",
+            "--target",
+            "ethos-u55-128",
+            "--against",
+            "value",
+            &limit,
+        ]);
+        let passed = check
+            .arg(&file)
+            .output()
+            .expect("the command")
+            .status
+            .success();
+        println!("{limit}: {passed}");
+        assert_eq!(passed, is_within);
+    }
     let slow = parts(&["--target", "ethos-u55-128", "--host", "cortex-m0plus-tflm"]);
     let fast = parts(&["--target", "ethos-u55-128", "--host", "cortex-a76-rpi5"]);
     assert!(fast < usual && usual < slow, "{fast} {usual} {slow}");

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::document::{Document, Estimate};
+use super::document::{Document, Estimate, TargetResult};
 use super::quantity;
 
 /// A limit in the report's unit: ms, mJ, bytes, or a plain count.
@@ -207,10 +207,14 @@ impl Verdict {
         }
     }
 
-    /// A verdict for each target that has the metric; a single verdict without a value if no target has it.
+    /// A verdict for each target that has the metric, for a latency that of a whole inference; a single verdict without a
+    /// value if no target has it.
     fn of_metric(document: &Document, metric: &str, limit: Limit, against: Against) -> Vec<Self> {
         let unit = litecast::Metric::from_id(metric).map_or("", litecast::Metric::unit);
-        let of = |target: Option<&str>, estimate: Option<&Estimate>, why: Option<String>| {
+        let of = |target: Option<&str>,
+                  metric: &str,
+                  estimate: Option<&Estimate>,
+                  why: Option<String>| {
             let value = estimate.map(|estimate| estimate.value);
             let upper = estimate.and_then(|estimate| estimate.hi);
             Self {
@@ -218,16 +222,18 @@ impl Verdict {
                 ..Self::new(target, metric, unit, limit, [value, upper], against)
             }
         };
-        let results = document
-            .results
-            .iter()
-            .filter(|result| result.metric == metric);
+        let targets = document.targets().into_iter();
+        let results = targets.filter_map(|target| match metric {
+            "latency" => document.latencies(target).next(),
+            _ => document.result(target, metric),
+        });
         let verdicts: Vec<Self> = results
             .map(|result| {
-                let reasons = document.unavailable();
-                let mut reasons = reasons.filter(|(t, m, _)| (*t, *m) == (&result.target, metric));
-                let why = reasons.next().map(|(.., words)| words.to_owned());
-                of(Some(&result.target), result.estimate(), why)
+                let TargetResult { target, metric, .. } = result;
+                let mut reasons = document.unavailable();
+                let why = reasons.find(|(t, m, _)| t == target && m == metric);
+                let why = why.map(|(.., words)| words.to_owned());
+                of(Some(target), metric, result.estimate(), why)
             })
             .collect();
         if !verdicts.is_empty() {
@@ -238,7 +244,7 @@ impl Verdict {
         let why = refusals
             .last()
             .unwrap_or_else(|| format!("no chosen target estimates {metric}"));
-        vec![of(None, None, Some(why))]
+        vec![of(None, metric, None, Some(why))]
     }
 
     /// The compared number.

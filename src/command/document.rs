@@ -227,6 +227,22 @@ impl Document {
         results.find(|result| result.target == target && result.metric == metric)
     }
 
+    /// The latencies of a target, that of most first: with all that its board takes, with the processor beside an
+    /// accelerator, and of the target alone.
+    pub fn latencies(&self, target: &str) -> impl Iterator<Item = &TargetResult> {
+        let metrics = ["board_latency", "end_to_end_latency", "latency"];
+        let results = metrics.map(|metric| self.result(target, metric));
+        results.into_iter().flatten()
+    }
+
+    /// The estimate of an inference on each target that has one by operator: target, parts, and the whole.
+    pub fn by_operator(&self) -> impl Iterator<Item = (&str, &[f64], &Estimate)> {
+        self.targets().into_iter().filter_map(|target| {
+            let estimate = self.latencies(target).find_map(TargetResult::estimate)?;
+            Some((target, estimate.operators.as_deref()?, estimate))
+        })
+    }
+
     /// Ids of the targets, each once, in the order of the results.
     pub fn targets(&self) -> Vec<&str> {
         let mut targets: Vec<&str> = Vec::new();

@@ -185,21 +185,15 @@ fn notes(document: &Document) -> String {
 
 /// Each operator with its part of the first latency that is known by operator.
 fn operators(document: &Document) -> String {
-    let mut latencies = document
-        .estimates()
-        .filter(|(result, _)| result.metric == "latency");
-    let latency = latencies.find_map(|(result, estimate)| {
-        let parts = estimate.operators.as_ref()?;
-        Some((&result.target, parts, &estimate.unit, estimate.value))
-    });
+    let latency = document.by_operator().next();
     let mut rows = String::new();
     for operator in &document.operators {
-        let part = latency.and_then(|(_, parts, unit, whole)| {
+        let part = latency.and_then(|(_, parts, of)| {
             let &part = parts.get(operator.index)?;
-            let share = if whole > 0.0 { part / whole } else { 0.0 };
+            let share = if of.value > 0.0 { part / of.value } else { 0.0 };
             Some(format!(
                 "<td class=\"number\">{}</td><td><meter value=\"{share:.4}\"></meter> {}</td>",
-                quantity::measure(part, unit),
+                quantity::measure(part, &of.unit),
                 quantity::percent(100.0 * share)
             ))
         });

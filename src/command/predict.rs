@@ -63,9 +63,8 @@ fn overview(document: &Document, width: usize) -> String {
         .optional_text("basis");
     for target in document.targets() {
         let estimate = |metric: &str| document.result(target, metric)?.estimate();
-        // Users want the latency of an inference; that of the accelerator alone is among the details.
-        let of_inference = estimate("board_latency").or_else(|| estimate("end_to_end_latency"));
-        let latency = of_inference.or_else(|| estimate("latency"));
+        // That of the accelerator alone is among the details.
+        let latency = document.latencies(target).find_map(TargetResult::estimate);
         let memory = words::MEMORY_METRICS
             .iter()
             .find_map(|metric| estimate(metric));

@@ -35,14 +35,7 @@ pub fn interval(estimate: &Estimate) -> Option<String> {
 
 /// Operators in the order in which they run, with the latencies for which there is room.
 pub fn operators(document: &Document, width: usize) -> String {
-    let latencies: Vec<(&str, &[f64], &str)> = document
-        .estimates()
-        .filter(|(result, _)| result.metric == "latency")
-        .filter_map(|(result, estimate)| {
-            let parts = estimate.operators.as_deref()?;
-            Some((result.target.as_str(), parts, estimate.unit.as_str()))
-        })
-        .collect();
+    let latencies: Vec<(&str, &[f64], &Estimate)> = document.by_operator().collect();
     let mut table = Table::default()
         .number("#")
         .text("operator")
@@ -65,10 +58,10 @@ pub fn operators(document: &Document, width: usize) -> String {
             quantity::bytes(operator.weight_bytes as f64).to_string(),
             alive.unwrap_or_else(|| "?".into()),
         ];
-        row.extend(latencies.iter().map(|(_, parts, unit)| {
+        row.extend(latencies.iter().map(|(_, parts, whole)| {
             let part = parts.get(operator.index);
             part.map_or(String::new(), |&part| {
-                quantity::measure(part, unit).to_string()
+                quantity::measure(part, &whole.unit).to_string()
             })
         }));
         table.row(row);

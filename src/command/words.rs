@@ -27,7 +27,7 @@ pub const MEMORY_METRICS: [&str; 3] = ["sram_peak", "arena", "activation_ram"];
 pub fn metric(id: &str) -> &str {
     match id {
         "board_latency" => "latency on the board",
-        "end_to_end_latency" => "latency with the CPU",
+        "end_to_end_latency" => "latency end to end",
         "sram_peak" => "SRAM peak",
         "offchip_traffic" => "off-chip traffic",
         "sram_traffic" => "SRAM traffic",
