@@ -113,6 +113,29 @@ fn activations_of_several_nodes_are_one_operator() {
 }
 
 /// `...` stands for the dimensions that no letter names, and a result that is not told has every label that occurs once.
+/// Exporters that write type-independent functions cast constants to the type of a value, and read its shape.
+#[test]
+fn reading_a_type_or_a_shape_reads_no_values() {
+    let file = File::default()
+        .image([1, 4, 8, 8])
+        .weights("w", &[4, 4, 1, 1])
+        .constant_node("one", 1.0)
+        .node("Conv", &["x", "w"], "a", &[])
+        .node("CastLike", &["one", "a"], "as_a", &[])
+        .node("Shape", &["a"], "sides", &[])
+        .node("Expand", &["as_a", "sides"], "ones", &[])
+        .node("Relu", &["a"], "b", &[])
+        .node("CastLike", &["b", "x"], "y", &[])
+        .output("y");
+    check(&file, &[("CONV_2D", &[1, 8, 8, 4])]);
+    let other = File::default()
+        .input("x", &[1, 4].map(Size::Of))
+        .constant("like", INT8, &[1], vec![0])
+        .node("CastLike", &["x", "like"], "y", &[])
+        .output("y");
+    check(&other, &[("CAST", &[1, 4])]);
+}
+
 #[test]
 fn einsum_counts_every_product() {
     let einsum = |equation: &str| {

@@ -755,6 +755,16 @@ pub(super) fn tensor_type(data_type: i64) -> TensorType {
 }
 
 impl<'a> Node<'a> {
+    /// The inputs that are more than a shape or a type to it.
+    pub fn inputs_with_values(&self) -> &[&'a str] {
+        let n = match (self.text.domain, self.text.op_type) {
+            ("" | "ai.onnx", "Shape" | "Size") => 0,
+            ("" | "ai.onnx", "CastLike") => 1,
+            _ => usize::MAX,
+        };
+        self.inputs.get(..n).unwrap_or(&self.inputs)
+    }
+
     /// The operator's name, with its domain where that is not ONNX's own.
     pub fn name(&self) -> String {
         match self.text.domain {

@@ -63,7 +63,8 @@ impl<'a> Converter<'a> {
                 let (value, shape) = self.shaped(node, 0)?;
                 self.alias(output, &value, shape, value.perm()?)
             }
-            "Cast" => self.cast(node, output),
+            "Cast" => self.cast(node, output, tensor_type(node.integer("to")?)),
+            "CastLike" => self.cast(node, output, self.input(node, 1)?.tensor_type),
             "Clip" => self.clip(node, output),
             "LeakyRelu" => {
                 let alpha = node.float("alpha").unwrap_or(0.01);
@@ -167,9 +168,8 @@ impl<'a> Converter<'a> {
         )
     }
 
-    fn cast(&mut self, node: &'a Node<'a>, output: &'a str) -> Option<()> {
+    fn cast(&mut self, node: &'a Node<'a>, output: &'a str, to: TensorType) -> Option<()> {
         let (value, shape) = self.shaped(node, 0)?;
-        let to = tensor_type(node.integer("to")?);
         if to == value.tensor_type {
             return self.alias(output, &value, shape, value.perm()?);
         }

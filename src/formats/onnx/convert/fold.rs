@@ -52,6 +52,12 @@ impl<'a> Converter<'a> {
                 });
                 return self.constant(output, of_type, shape, known.flatten());
             }
+            "CastLike" => {
+                let value = self.input(node, 0)?;
+                let to = self.input(node, 1)?.tensor_type;
+                let known = cast(value.known()?.clone(), to);
+                return self.known(output, to, Some(value.shape?), known);
+            }
             "Clip" => {
                 let value = self.input(node, 0)?;
                 let known = value.known()?.clone();

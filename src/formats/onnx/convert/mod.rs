@@ -134,7 +134,7 @@ impl<'a> Converter<'a> {
         let mut uses: HashMap<&str, usize> = HashMap::new();
         let mut readers: HashMap<&str, Vec<usize>> = HashMap::new();
         for (node_idx, node) in graph.nodes.iter().enumerate() {
-            for &name in &node.inputs {
+            for &name in node.inputs_with_values() {
                 let n = uses.entry(name).or_default();
                 *n = n.saturating_add(1);
                 readers.entry(name).or_default().push(node_idx);

@@ -62,17 +62,26 @@ impl<'a> Patterns<'a> {
     }
 }
 
-/// Values of the `Constant` nodes that hold one number, by name. Each node's attributes are read once, however many
-/// nodes read its value.
+/// Values of the `Constant` nodes that hold one number, and of their casts, by name. Each node's attributes are read
+/// once, however many nodes read its value.
 fn numbers<'a>(nodes: &'a [Node<'a>]) -> HashMap<&'a str, f64> {
-    let number = |node: &'a Node<'a>| {
-        let tensor = node.tensor("value");
-        let of_tensor = tensor.and_then(|tensor| tensor.floats(1)?.first().copied());
-        let number = of_tensor.or_else(|| node.float("value_float").map(f64::from))?;
-        Some((*node.outputs.first()?, number))
-    };
-    let constants = nodes.iter().filter(|node| node.text.op_type == "Constant");
-    constants.filter_map(number).collect()
+    let mut numbers: HashMap<&str, f64> = HashMap::new();
+    for node in nodes {
+        let number = match node.text.op_type {
+            "Constant" => {
+                let tensor = node.tensor("value");
+                let of_tensor = tensor.and_then(|tensor| tensor.floats(1)?.first().copied());
+                of_tensor.or_else(|| node.float("value_float").map(f64::from))
+            }
+            "Cast" | "CastLike" => {
+                let input = node.inputs.first();
+                input.and_then(|input| numbers.get(input).copied())
+            }
+            _ => None,
+        };
+        numbers.extend(node.outputs.first().copied().zip(number));
+    }
+    numbers
 }
 
 /// A graph with its initial values, and the number of readers and the reading nodes of each name.
@@ -103,7 +112,8 @@ impl<'a> Search<'_, 'a> {
             .get(name)
             .is_some_and(|value| value.is_constant());
         let writer = self.writers.get(name).and_then(|&writer| self.node(writer));
-        is_initializer || writer.is_some_and(|writer| writer.text.op_type == "Constant")
+        let is_constant = |writer: &Node| writer.text.op_type == "Constant";
+        is_initializer || self.numbers.contains_key(name) || writer.is_some_and(is_constant)
     }
 
     fn number(&self, name: &str) -> Option<f64> {
