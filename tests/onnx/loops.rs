@@ -270,3 +270,48 @@ fn of_sizes_that_values_decide_the_largest_counts() {
     assert_eq!(found, expected);
     assert!(has(&file, "largest-size-counted") && !has(&file, "unknown-shape"));
 }
+
+/// As `torch.chunk`, `split` and `unbind` are written before they are simplified.
+#[test]
+fn parts_of_a_sequence_are_those_of_a_split() {
+    let parts = |axis: i64, sizes: &str, keepdims: &[(&str, &[i64])]| {
+        let axis = [axis];
+        let attributes = [&[("axis", axis.as_slice())], keepdims].concat();
+        File::default()
+            .input("x", &[1, 3, 8].map(Size::Of))
+            .constant("four", INT64, &[], 4i64.to_le_bytes().to_vec())
+            .integers("uneven", &[6, 2])
+            .constant("first", INT64, &[], 0i64.to_le_bytes().to_vec())
+            .constant("last", INT64, &[], (-1i64).to_le_bytes().to_vec())
+            .node("SplitToSequence", &["x", sizes], "s", &attributes)
+            .node("SequenceAt", &["s", "first"], "a", &[])
+            .node("SequenceAt", &["s", "last"], "b", &[])
+            .node("SequenceAt", &["s", "last"], "again", &[])
+            .node("Relu", &["a"], "c", &[])
+            .node("Sigmoid", &["b"], "d", &[])
+            .node("Exp", &["again"], "e", &[])
+            .result("c")
+            .result("d")
+            .output("e")
+    };
+    let expected = |split: &'static str, first: &'static [i32], last: &'static [i32]| {
+        [
+            (split, first),
+            ("RELU", first),
+            ("LOGISTIC", last),
+            ("EXP", last),
+        ]
+    };
+    let half: &[i32] = &[1, 3, 4];
+    check(&parts(2, "four", &[]), &expected("SPLIT", half, half));
+    check(
+        &parts(-1, "uneven", &[]),
+        &expected("SPLIT_V", &[1, 3, 6], &[1, 3, 2]),
+    );
+    let one: &[i32] = &[1, 1, 8];
+    check(&parts(1, "", &[]), &expected("SPLIT", one, one));
+    let file = parts(1, "", &[("keepdims", &[0])]);
+    let found = operators(&read(&file));
+    println!("{found:?}");
+    assert!(found.ends_with(&[("EXP".to_owned(), vec![1, 8])]));
+}

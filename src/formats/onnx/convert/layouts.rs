@@ -1,11 +1,13 @@
 //! Operators that move, slice and concatenate values, and those that remove dimensions.
 
+use std::iter;
+
 use super::Converter;
 use super::fold::{range_of_slice, reshaped, squeezed, unsqueezed};
 use super::reductions::REDUCTIONS;
 use super::value::{
-    self, Perm, Value, axes, axis, identity, narrow, narrow_all, product, stored, stored_axis,
-    whole, without,
+    self, Constant, Perm, Place, Value, axes, axis, identity, narrow, narrow_all, product, stored,
+    stored_axis, whole, without,
 };
 use crate::formats::onnx::proto::Node;
 use crate::formats::tflite::{Activation, BuiltinOptions, MirrorPadMode, OpKind};
@@ -225,31 +227,65 @@ impl<'a> Converter<'a> {
         let sizes = match self.optional_list(node, "split", 1)? {
             Some(sizes) => sizes,
             None => {
-                // Equal parts, the last one smaller where they do not fit.
                 let each = side.checked_add(n)?.checked_sub(1)?.checked_div(n)?;
-                let size = |part: i64| Some(each.min(side.checked_sub(part.checked_mul(each)?)?));
-                (0..n).map(size).collect::<Option<_>>()?
+                equal_sizes(side, each, n)?
             }
         };
+        (sizes.len() == node.outputs.len()).then_some(())?;
+        let parts = self.parts(x, shape, along, &sizes, &node.outputs)?;
+        for part in parts.into_iter().filter(|part| !part.name.is_empty()) {
+            match part.place {
+                Place::Tensor { tensor_idx, perm } => {
+                    self.define(part.name, part.tensor_type, part.shape?, tensor_idx, perm);
+                }
+                Place::Constant(_) => drop(self.values.insert(part.name, part)),
+            }
+        }
+        Some(())
+    }
+
+    /// Parts of these sizes along a dimension, none of which is defined yet. `names` may be fewer.
+    pub(super) fn parts(
+        &mut self,
+        x: &Value<'a>,
+        shape: &[i64],
+        along: usize,
+        sizes: &[i64],
+        names: &[&'a str],
+    ) -> Option<Vec<Value<'a>>> {
         let sum = sizes.iter().try_fold(0i64, |sum, size| {
             sum.checked_add(*size).filter(|_| *size >= 0)
         })?;
-        (sizes.len() == node.outputs.len() && sum == side).then_some(())?;
-        if x.is_constant() {
-            self.spend_operator(node.outputs.len())?;
-            for (&name, &size) in node.outputs.iter().zip(&sizes) {
-                let mut part = shape.to_vec();
-                *part.get_mut(along)? = size;
-                self.constant(name, x.tensor_type, part, None)?;
-            }
-            return Some(());
+        (sum == *shape.get(along)?).then_some(())?;
+        self.spend_operator(sizes.len())?;
+        let perm = x.perm();
+        let names = names.iter().copied().chain(iter::repeat(""));
+        let mut parts = Vec::with_capacity(sizes.len());
+        for (&size, name) in sizes.iter().zip(names) {
+            let mut part = shape.to_vec();
+            *part.get_mut(along)? = size;
+            let place = match &perm {
+                _ if x.is_constant() => Place::Constant(Constant::default()),
+                perm => Place::Tensor {
+                    tensor_idx: self.tensor(name, x.tensor_type, &part, perm.as_ref()?)?,
+                    perm: perm.clone()?,
+                },
+            };
+            parts.push(Value {
+                name,
+                tensor_type: x.tensor_type,
+                shape: Some(part),
+                place,
+            });
         }
-        let (perm, tensor) = (x.perm()?, self.own(x)?);
-        let place = stored_axis(along, &perm)?;
+        if x.is_constant() {
+            return Some(parts);
+        }
+        let tensor = self.own(x)?;
+        let place = stored_axis(along, &perm?)?;
         let along_tensor = self.builder.integers("axis", vec![], &[place]);
         let is_equal = sizes.iter().all(|size| Some(size) == sizes.first());
         let num_splits = i32::try_from(sizes.len()).ok()?;
-        self.spend_operator(node.outputs.len())?;
         let (kind, inputs, options) = match is_equal {
             true => (
                 OpKind::Split,
@@ -257,7 +293,7 @@ impl<'a> Converter<'a> {
                 BuiltinOptions::Split { num_splits },
             ),
             false => {
-                let sizes = self.integers("size_splits", &narrow_all(&sizes)?);
+                let sizes = self.integers("size_splits", &narrow_all(sizes)?);
                 let inputs = vec![Some(tensor), Some(sizes), Some(along_tensor)];
                 (
                     OpKind::SplitV,
@@ -266,21 +302,16 @@ impl<'a> Converter<'a> {
                 )
             }
         };
-        let mut parts = Vec::new();
-        for (&name, &size) in node.outputs.iter().zip(&sizes) {
-            let mut part = shape.to_vec();
-            *part.get_mut(along)? = size;
-            parts.push((name, self.tensor(name, x.tensor_type, &part, &perm)?, part));
-        }
-        let outputs: Vec<usize> = parts.iter().map(|(_, tensor, _)| *tensor).collect();
-        let operator_idx = self.builder.operator(kind, inputs, outputs, options);
-        for (name, tensor, part) in parts {
-            self.writers.insert(tensor, operator_idx);
-            if !name.is_empty() {
-                self.define(name, x.tensor_type, part, tensor, perm.clone());
-            }
-        }
-        Some(())
+        let outputs: Vec<usize> = parts.iter().filter_map(Value::tensor_idx).collect();
+        let operator_idx = self
+            .builder
+            .operator(kind, inputs, outputs.clone(), options);
+        self.writers.extend(
+            outputs
+                .into_iter()
+                .map(|tensor_idx| (tensor_idx, operator_idx)),
+        );
+        Some(parts)
     }
 
     fn slice(
@@ -572,4 +603,10 @@ fn slice_options(shrink_axis_mask: i32) -> BuiltinOptions {
         shrink_axis_mask,
         offset: false,
     }
+}
+
+/// `n` parts of a side, the last one smaller where they do not fit.
+pub(super) fn equal_sizes(side: i64, each: i64, n: i64) -> Option<Vec<i64>> {
+    let size = |part: i64| Some(each.min(side.checked_sub(part.checked_mul(each)?)?));
+    (0..n).map(size).collect()
 }
