@@ -113,6 +113,24 @@ fn activations_of_several_nodes_are_one_operator() {
 }
 
 /// `...` stands for the dimensions that no letter names, and a result that is not told has every label that occurs once.
+#[test]
+fn norms_are_sums_of_products() {
+    let norm = |op_type: &str| {
+        File::default()
+            .input("x", &[2, 8].map(Size::Of))
+            .node(op_type, &["x"], "y", &[("axes", &[1]), ("keepdims", &[0])])
+            .output("y")
+    };
+    let (all, one): (&[i32], &[i32]) = (&[2, 8], &[2]);
+    check(
+        &norm("ReduceL2"),
+        &[("MUL", all), ("SUM", one), ("SQRT", one)],
+    );
+    check(&norm("ReduceSumSquare"), &[("MUL", all), ("SUM", one)]);
+    check(&norm("ReduceL1"), &[("ABS", all), ("SUM", one)]);
+    check(&norm("ReduceLogSum"), &[("SUM", one), ("LOG", one)]);
+}
+
 /// Exporters that write type-independent functions cast constants to the type of a value, and read its shape.
 #[test]
 fn reading_a_type_or_a_shape_reads_no_values() {

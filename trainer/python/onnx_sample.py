@@ -1,6 +1,6 @@
 """Exports a sample of PyTorch networks to ONNX, counts their multiply-accumulates, and checks what LiteCast reads.
 
-usage: onnx_sample.py make FOLDER [--groups timm,torchvision,detectors,encoders,forms] [--timm 150] [--seed 0]
+usage: onnx_sample.py make FOLDER [--groups timm,torchvision,detectors,encoders,forms,unsimplified] [--timm 150] [--seed 0]
        onnx_sample.py check FOLDER --litecast BINARY
 
 `make` writes FOLDER/NAME.onnx and a row for each in FOLDER/sample.csv; networks that have a row are left as they are, so
@@ -13,9 +13,11 @@ recurrent networks step by step, so that none of them hides in one operator that
 Groups: `timm` is a sample of classification networks, one of each file of timm's models in turn, in an order that the
 seed draws; opsets 11 to 20 in turn. `torchvision` is all its networks of classification, segmentation and video. `detectors`
 and `encoders` are of torchvision and of `transformers`, from configurations alone. `forms` is ten networks in float16, by
-PyTorch 2's own exporter (opsets 18 to 21) and as int8 by onnxruntime, with Q and DQ around operators.
+PyTorch 2's own exporter (opsets 18 to 21) and as int8 by onnxruntime, with Q and DQ around operators. `unsimplified` is
+twenty networks as that exporter translates them, before it simplifies what it wrote.
 
-`check` has BINARY count each file, and prints how many agree within 1 %, by group, and every one that does not.
+`check` has BINARY count each file, and prints how many agree within 1 %, by group, and every one that does not, and the
+kinds of operators that have no counterpart in TFLite.
 
 Needs torch, torchvision, timm, transformers, onnx, onnxscript and onnxruntime: an environment of its own, which no test
 needs. `make` takes some 10 s a network.
@@ -48,6 +50,13 @@ COLUMNS = ["name", "group", "exporter", "opset", "macs", "dims", "error"]
 FORMS = [
     "resnet18", "mobilenetv2_100", "mobilenetv3_small_100", "efficientnet_lite0", "convnext_atto", "vit_tiny_patch16_224",
     "ghostnet_100", "regnety_002", "mixer_s32_224", "densenet121",
+]  # fmt: skip
+
+UNSIMPLIFIED = [
+    "efficientnet_b0", "convnext_atto", "swin_tiny_patch4_window7_224", "mixer_s16_224", "densenet121", "inception_v3",
+    "mobilevit_xxs", "levit_128s", "poolformer_s12", "regnety_004", "ghostnet_100", "lcnet_050", "edgenext_xx_small",
+    "coat_lite_tiny", "xcit_nano_12_p8_224", "volo_d1_224", "efficientformer_l1", "tf_mobilenetv3_large_075", "repvgg_a0",
+    "crossvit_9_240",
 ]  # fmt: skip
 
 
@@ -298,14 +307,15 @@ def counted(network, inputs):
         return run(network, inputs)
 
 
-def export(network, inputs, path, opset, is_dynamo, dynamic_axes=None):
+def export(network, inputs, path, opset, is_dynamo, dynamic_axes=None, simplifies=True):
     import torch
 
     quiet = io.StringIO()
     torch.backends.mha.set_fastpath_enabled(False)
     with torch.no_grad(), contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(quiet):
         if is_dynamo:
-            torch.onnx.export(network, inputs, str(path), dynamo=True, opset_version=opset, external_data=False, verbose=False)
+            options = {"opset_version": opset, "external_data": False, "verbose": False, "optimize": simplifies}
+            torch.onnx.export(network, inputs, str(path), dynamo=True, **options)
         else:
             names = {"input_names": ["input"], "dynamic_axes": dynamic_axes} if dynamic_axes else {}
             torch.onnx.export(network, inputs, str(path), dynamo=False, opset_version=opset, **names)
@@ -378,6 +388,10 @@ def plan(args):
             yield f"dynamo_{name}", "dynamo", opset, lambda to, make=make, opset=opset: by_dynamo(make, to, opset)
             yield f"fp16_{name}", "fp16", 17, lambda to, make=make: halved(make, to)
             yield f"qdq_{name}", "qdq", 17, lambda to, make=make: as_int8(make, to)
+    if "unsimplified" in groups:
+        for name in UNSIMPLIFIED:
+            make = timm_network(name)
+            yield f"unsimplified_{name}", "unsimplified", 20, lambda to, make=make: by_dynamo(make, to, 20, False)
 
 
 def classic(make, to, opset, dynamic=None):
@@ -394,10 +408,10 @@ def classic(make, to, opset, dynamic=None):
     return {"macs": macs, "exporter": "torchscript", "dims": f"{dynamic}={SEQUENCE}" if dynamic else ""}
 
 
-def by_dynamo(make, to, opset):
+def by_dynamo(make, to, opset, simplifies=True):
     network, inputs = make()
     macs = counted(network, inputs)
-    export(network, inputs, to, opset, True)
+    export(network, inputs, to, opset, True, simplifies=simplifies)
     return {"macs": macs, "exporter": "dynamo"}
 
 
@@ -484,6 +498,7 @@ def read(binary, path, dims):
 def check_all(args):
     by_group = collections.defaultdict(collections.Counter)
     largest = collections.defaultdict(float)
+    foreign = collections.defaultdict(collections.Counter)
     for row in rows_of(args.folder / "sample.csv"):
         counts = by_group[row["group"]]
         counts["wanted"] += 1
@@ -497,6 +512,8 @@ def check_all(args):
             print(f"{row['name']}: {report['error'].get('message', report['error'])}")
             continue
         counts["read"] += 1
+        names = {operator["name"] for operator in report["operators"]}
+        foreign[row["group"]].update(name for name in names if name.startswith("ONNX:"))
         macs, expected = report["model"]["macs"], int(row["macs"])
         difference = abs(macs - expected) / max(expected, 1)
         if difference <= TOLERANCE:
@@ -513,13 +530,16 @@ def check_all(args):
             f"| {group} | {counts['wanted']} | {exported} | {counts['read']} | {counts['equal']} | "
             f"{100 * largest[group]:.3f} % |"
         )
+    for group, counts in foreign.items():
+        kinds = ", ".join(f"{name} ({n})" for name, n in counts.most_common())
+        print(f"Kinds without a counterpart in TFLite, with the networks that have them, {group}: {kinds or 'none'}.")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("command", choices=["make", "check"])
     parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--groups", default="timm,torchvision,detectors,encoders,forms")
+    parser.add_argument("--groups", default="timm,torchvision,detectors,encoders,forms,unsimplified")
     parser.add_argument("--timm", type=int, default=150)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--litecast", default="target/release/litecast")

@@ -1,6 +1,7 @@
 //! Convolutions and pooling, on images with the channels last.
 
 use super::Converter;
+use super::reductions::Reduction;
 use super::value::{Value, channels_last, identity, product};
 use crate::formats::onnx::proto::Node;
 use crate::formats::tflite::{Activation, BuiltinOptions, OpKind, Padding, TensorType};
@@ -495,7 +496,7 @@ impl<'a> Converter<'a> {
             _ => OpKind::Mean,
         };
         let axes: Vec<usize> = (2..shape.len()).collect();
-        self.reduce(kind, &x, output, &axes, true)
+        self.reduce(Reduction::plain(kind), &x, output, &axes, true)
     }
 }
 

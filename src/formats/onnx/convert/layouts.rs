@@ -4,7 +4,7 @@ use std::iter;
 
 use super::Converter;
 use super::fold::{range_of_slice, reshaped, squeezed, unsqueezed};
-use super::reductions::REDUCTIONS;
+use super::reductions::reduction;
 use super::value::{
     self, Constant, Perm, Place, Value, axes, axis, identity, narrow, narrow_all, product, stored,
     stored_axis, whole, without,
@@ -80,7 +80,7 @@ impl<'a> Converter<'a> {
         )
     }
 
-    /// One of [`REDUCTIONS`].
+    /// A [`reduction`].
     fn reduced(
         &mut self,
         node: &'a Node<'a>,
@@ -88,14 +88,14 @@ impl<'a> Converter<'a> {
         x: &Value<'a>,
         shape: Vec<i64>,
     ) -> Option<()> {
-        let mut reductions = REDUCTIONS.iter();
-        let &(_, kind) = reductions.find(|(name, _)| *name == node.text.op_type)?;
+        let reduction = reduction(node.text.op_type)?;
         let axes = self.reduced_axes(node, shape.len())?;
         if axes.is_empty() {
+            reduction.is_plain().then_some(())?;
             return self.alias(output, x, shape, x.perm()?);
         }
         let keeps_dimensions = node.integer("keepdims").unwrap_or(1) == 1;
-        self.reduce(kind, x, output, &axes, keeps_dimensions)
+        self.reduce(reduction, x, output, &axes, keeps_dimensions)
     }
 
     /// No values move: the dimensions get other places.

@@ -303,7 +303,7 @@ struct Form {
 }
 
 /// Options of an elementwise operator.
-fn without_activation(kind: OpKind) -> BuiltinOptions {
+pub(super) fn without_activation(kind: OpKind) -> BuiltinOptions {
     let activation = Activation::None;
     match kind {
         OpKind::Add => BuiltinOptions::Add { activation },

@@ -1,18 +1,56 @@
 //! Reductions, and places of the largest values.
 
 use super::Converter;
+use super::normalizations::without_activation;
 use super::value::{Perm, Value, axis, identity, narrow, stored, stored_axis, whole, without};
 use crate::formats::onnx::proto::Node;
 use crate::formats::tflite::{BuiltinOptions, OpKind, TensorType};
 
-/// Reductions of ONNX and TFLite.
-pub(super) const REDUCTIONS: &[(&str, OpKind)] = &[
-    ("ReduceMean", OpKind::Mean),
-    ("ReduceSum", OpKind::Sum),
-    ("ReduceMax", OpKind::ReduceMax),
-    ("ReduceMin", OpKind::ReduceMin),
-    ("ReduceProd", OpKind::ReduceProd),
-];
+/// A reduction of TFLite, with an operator on what it reads and one on its result.
+#[derive(Clone, Copy)]
+pub(super) struct Reduction {
+    /// `Mul` multiplies the value with itself.
+    before: Option<OpKind>,
+    kind: OpKind,
+    after: Option<OpKind>,
+}
+
+/// What a reduction of ONNX is in TFLite.
+pub(super) fn reduction(op_type: &str) -> Option<Reduction> {
+    let (before, kind, after) = match op_type {
+        "ReduceMean" => (None, OpKind::Mean, None),
+        "ReduceSum" => (None, OpKind::Sum, None),
+        "ReduceMax" => (None, OpKind::ReduceMax, None),
+        "ReduceMin" => (None, OpKind::ReduceMin, None),
+        "ReduceProd" => (None, OpKind::ReduceProd, None),
+        "ReduceL1" => (Some(OpKind::Abs), OpKind::Sum, None),
+        "ReduceL2" => (Some(OpKind::Mul), OpKind::Sum, Some(OpKind::Sqrt)),
+        "ReduceSumSquare" => (Some(OpKind::Mul), OpKind::Sum, None),
+        "ReduceLogSum" => (None, OpKind::Sum, Some(OpKind::Log)),
+        _ => return None,
+    };
+    Some(Reduction {
+        before,
+        kind,
+        after,
+    })
+}
+
+impl Reduction {
+    /// TFLite's alone.
+    pub fn plain(kind: OpKind) -> Self {
+        Self {
+            before: None,
+            kind,
+            after: None,
+        }
+    }
+
+    /// Whether it leaves a value as it is without axes.
+    pub fn is_plain(self) -> bool {
+        self.before.is_none() && self.after.is_none()
+    }
+}
 
 impl<'a> Converter<'a> {
     pub(super) fn arg(
@@ -92,17 +130,43 @@ impl<'a> Converter<'a> {
 
     pub(super) fn reduce(
         &mut self,
-        kind: OpKind,
+        reduction: Reduction,
         x: &Value<'a>,
         output: &'a str,
         axes: &[usize],
         keep_dims: bool,
     ) -> Option<()> {
         let (shape, perm) = (x.shape.clone()?, x.perm()?);
-        let tensor = self.own(x)?;
+        let of_type = x.tensor_type;
+        let mut tensor = self.own(x)?;
+        if let Some(before) = reduction.before {
+            let inputs = match before {
+                OpKind::Mul => vec![Some(tensor), Some(tensor)],
+                _ => vec![Some(tensor)],
+            };
+            let name = format!("{output}/{}", before.name());
+            let options = without_activation(before);
+            tensor = self.intermediate(before, inputs, &name, of_type, &shape, &perm, options)?;
+        }
         let (inputs, shape, perm) = self.reduction(tensor, &shape, &perm, axes, keep_dims)?;
         let options = BuiltinOptions::Reducer { keep_dims };
-        self.operator(kind, inputs, output, x.tensor_type, shape, perm, options)
+        let Some(after) = reduction.after else {
+            let kind = reduction.kind;
+            return self.operator(kind, inputs, output, of_type, shape, perm, options);
+        };
+        let name = format!("{output}/{}", reduction.kind.name());
+        let kind = reduction.kind;
+        let reduced = self.intermediate(kind, inputs, &name, of_type, &shape, &perm, options)?;
+        let options = without_activation(after);
+        self.operator(
+            after,
+            vec![Some(reduced)],
+            output,
+            of_type,
+            shape,
+            perm,
+            options,
+        )
     }
 
     /// Inputs of a reduction, and the shape and order of its result.
