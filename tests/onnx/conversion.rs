@@ -131,6 +131,26 @@ fn norms_are_sums_of_products() {
     check(&norm("ReduceLogSum"), &[("SUM", one), ("LOG", one)]);
 }
 
+#[test]
+fn activations_without_an_operator_are_their_formulas() {
+    for (op_type, expected) in [
+        ("Softplus", ["EXP", "ADD", "LOG"].as_slice()),
+        ("Mish", &["EXP", "ADD", "LOG", "TANH", "MUL"]),
+        ("Swish", &["LOGISTIC", "MUL"]),
+        ("Softsign", &["ABS", "ADD", "DIV"]),
+        ("HardSigmoid", &["ADD", "MUL"]),
+        ("Reciprocal", &["DIV"]),
+    ] {
+        let file = File::default()
+            .image([1, 4, 8, 8])
+            .node(op_type, &["x"], "y", &[])
+            .output("y");
+        let shape: &[i32] = &[1, 4, 8, 8];
+        let expected: Vec<(&str, &[i32])> = expected.iter().map(|&kind| (kind, shape)).collect();
+        check(&file, &expected);
+    }
+}
+
 /// Exporters that write type-independent functions cast constants to the type of a value, and read its shape.
 #[test]
 fn reading_a_type_or_a_shape_reads_no_values() {
@@ -223,9 +243,9 @@ fn quantised_networks_have_tensors_of_eight_bits() {
 fn operators_that_tflite_does_not_have_keep_their_names() {
     let file = File::default()
         .image([1, 3, 8, 8])
-        .node("Mish", &["x"], "y", &[])
+        .node("Celu", &["x"], "y", &[])
         .output("y");
-    check(&file, &[("ONNX:Mish", &[1, 3, 8, 8])]);
+    check(&file, &[("ONNX:Celu", &[1, 3, 8, 8])]);
 }
 
 /// Layers' scales become part of the weights, as in a converted network; that they were there is kept for those who run

@@ -1,6 +1,7 @@
 //! Activations, arithmetic and comparisons: value by value.
 
 use super::Converter;
+use super::formulas::without_activation;
 use super::value::{Perm, Place, Value, broadcast, extended, identity, stored};
 use crate::formats::onnx::proto::{Node, tensor_type};
 use crate::formats::tflite::{Activation, BuiltinOptions, Folded, OpKind, Operator, TensorType};
@@ -86,42 +87,6 @@ impl<'a> Converter<'a> {
                     BuiltinOptions::Gelu { approximate },
                 )
             }
-            "HardSigmoid" => self.hard_sigmoid(node, output),
-            "Softplus" => self.softplus(node, output),
-            "Reciprocal" => {
-                let value = self.input(node, 0)?;
-                let (one, tensor) = (self.scalar("one", value.tensor_type), self.own(&value)?);
-                let options = BuiltinOptions::Div {
-                    activation: Activation::None,
-                };
-                let (shape, perm) = (value.shape.clone()?, value.perm()?);
-                self.operator(
-                    OpKind::Div,
-                    vec![Some(one), Some(tensor)],
-                    output,
-                    value.tensor_type,
-                    shape,
-                    perm,
-                    options,
-                )
-            }
-            "Pow" if self.input(node, 1)?.number() == Some(2.0) => {
-                let value = self.input(node, 0)?;
-                let tensor = self.own(&value)?;
-                let options = BuiltinOptions::Mul {
-                    activation: Activation::None,
-                };
-                let (shape, perm) = (value.shape.clone()?, value.perm()?);
-                self.operator(
-                    OpKind::Mul,
-                    vec![Some(tensor), Some(tensor)],
-                    output,
-                    value.tensor_type,
-                    shape,
-                    perm,
-                    options,
-                )
-            }
             "Pow" if self.input(node, 1)?.number() == Some(0.5) => {
                 let value = self.input(node, 0)?;
                 self.unary(OpKind::Sqrt, &value, output, BuiltinOptions::Absent)
@@ -138,7 +103,7 @@ impl<'a> Converter<'a> {
                     BuiltinOptions::Absent,
                 )
             }
-            _ => self.several(node, output),
+            _ => (self.formula(node, output)).or_else(|| self.several(node, output)),
         }
     }
 
@@ -270,79 +235,6 @@ impl<'a> Converter<'a> {
         )
     }
 
-    /// `relu6(x + 3) / 6`.
-    fn hard_sigmoid(&mut self, node: &'a Node<'a>, output: &'a str) -> Option<()> {
-        let value = self.input(node, 0)?;
-        let (shape, perm, of_type) = (value.shape.clone()?, value.perm()?, value.tensor_type);
-        let (tensor, number) = (self.own(&value)?, self.scalar("three", of_type));
-        let options = BuiltinOptions::Add {
-            activation: Activation::Relu6,
-        };
-        let inputs = vec![Some(tensor), Some(number)];
-        let sum = self.intermediate(
-            OpKind::Add,
-            inputs,
-            "hard_sigmoid",
-            of_type,
-            &shape,
-            &perm,
-            options,
-        )?;
-        let sixth = self.scalar("sixth", of_type);
-        let options = BuiltinOptions::Mul {
-            activation: Activation::None,
-        };
-        self.operator(
-            OpKind::Mul,
-            vec![Some(sum), Some(sixth)],
-            output,
-            of_type,
-            shape,
-            perm,
-            options,
-        )
-    }
-
-    /// `log(exp(x) + 1)`.
-    fn softplus(&mut self, node: &'a Node<'a>, output: &'a str) -> Option<()> {
-        let value = self.input(node, 0)?;
-        let (shape, perm, of_type) = (value.shape.clone()?, value.perm()?, value.tensor_type);
-        let tensor = self.own(&value)?;
-        let inputs = vec![Some(tensor)];
-        let exponential = self.intermediate(
-            OpKind::Exp,
-            inputs,
-            "softplus",
-            of_type,
-            &shape,
-            &perm,
-            BuiltinOptions::Absent,
-        )?;
-        let one = self.scalar("one", of_type);
-        let options = BuiltinOptions::Add {
-            activation: Activation::None,
-        };
-        let inputs = vec![Some(exponential), Some(one)];
-        let sum = self.intermediate(
-            OpKind::Add,
-            inputs,
-            "softplus",
-            of_type,
-            &shape,
-            &perm,
-            options,
-        )?;
-        self.operator(
-            OpKind::Log,
-            vec![Some(sum)],
-            output,
-            of_type,
-            shape,
-            perm,
-            BuiltinOptions::Absent,
-        )
-    }
-
     fn several(&mut self, node: &'a Node<'a>, output: &'a str) -> Option<()> {
         let op_type = node.text.op_type;
         let &(_, kind) = BROADCAST.iter().find(|(name, _)| *name == op_type)?;
@@ -376,21 +268,7 @@ impl<'a> Converter<'a> {
             let slopes = values.get_mut(1)?;
             slopes.shape = Some(extended(slopes.shape.as_ref()?, rank));
         }
-        let options = match kind {
-            OpKind::Add => BuiltinOptions::Add {
-                activation: Activation::None,
-            },
-            OpKind::Sub => BuiltinOptions::Sub {
-                activation: Activation::None,
-            },
-            OpKind::Mul => BuiltinOptions::Mul {
-                activation: Activation::None,
-            },
-            OpKind::Div => BuiltinOptions::Div {
-                activation: Activation::None,
-            },
-            _ => BuiltinOptions::Absent,
-        };
+        let options = without_activation(kind);
         // Of many constants not one tensor is needed.
         if values.len() > 1 && values.iter().all(Value::is_constant) {
             return self.constant(output, of_type, broadcast_shape(&values)?, None);

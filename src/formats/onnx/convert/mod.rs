@@ -13,6 +13,7 @@ mod einsum;
 mod emit;
 mod finish;
 mod fold;
+mod formulas;
 mod layouts;
 mod loops;
 mod matrices;

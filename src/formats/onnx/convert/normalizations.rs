@@ -1,6 +1,7 @@
 //! Normalisations, decomposed as TFLite's converters do, and softmax.
 
 use super::Converter;
+use super::formulas::without_activation;
 use super::value::{Perm, Value, axis, identity};
 use crate::formats::onnx::proto::Node;
 use crate::formats::tflite::{Activation, BuiltinOptions, OpKind, TensorType};
@@ -300,15 +301,4 @@ struct Form {
     of_type: TensorType,
     shape: Vec<i64>,
     perm: Perm,
-}
-
-/// Options of an elementwise operator.
-pub(super) fn without_activation(kind: OpKind) -> BuiltinOptions {
-    let activation = Activation::None;
-    match kind {
-        OpKind::Add => BuiltinOptions::Add { activation },
-        OpKind::Sub => BuiltinOptions::Sub { activation },
-        OpKind::Mul => BuiltinOptions::Mul { activation },
-        _ => BuiltinOptions::Absent,
-    }
 }

@@ -1,7 +1,7 @@
 //! Reductions, and places of the largest values.
 
 use super::Converter;
-use super::normalizations::without_activation;
+use super::formulas::without_activation;
 use super::value::{Perm, Value, axis, identity, narrow, stored, stored_axis, whole, without};
 use crate::formats::onnx::proto::Node;
 use crate::formats::tflite::{BuiltinOptions, OpKind, TensorType};
