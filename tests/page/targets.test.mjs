@@ -250,6 +250,11 @@ test("a network in two parts says which, why, and what both take on the chosen p
     assert.ok(faster < cpu, `${faster} ms on a Cortex-A76, ${cpu} ms on a Cortex-M7`);
     assert.equal(both, await shown("end_to_end_latency"));
     assert.deepEqual(await targets(), before, "each target stays in its place");
+    await page.selectOption("#host", "");
+    await page.waitForFunction(() => document.querySelector("#host")?.value === "cortex-m7-tflm");
+    assert.deepEqual((await times()).slice(0, 2), [npu, cpu]);
+    await page.selectOption("#host", "cortex-a76-rpi5");
+    await page.waitForFunction(() => document.querySelector("#host")?.value === "cortex-a76-rpi5");
     // Processors run all of it.
     await page.selectOption("#target", "cortex-a76-rpi5");
     assert.equal(await page.locator(".hybrid").count(), 0);

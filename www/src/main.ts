@@ -485,7 +485,7 @@ function moreTargets(report: Report, file: File | null, offered: Offered, add: (
     }
     focus.chooseTarget(target);
   };
-  const chooseHost = (host: string): Promise<void> => {
+  const chooseHost = (host: string | null): Promise<void> => {
     writeHost(host);
     return add([], (report.left_out ?? []).flatMap(({ targets }) => targets).map(choiceOf));
   };

@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::limits::*;
-use super::proto::{Failure, NodeText, Read, at};
-use super::wire::{Fields, Malformed};
+use super::wire::{Failure, Fields, Malformed, Read, at};
 
 /// `FunctionProto`.
 #[derive(Debug, Default)]
@@ -138,13 +137,14 @@ impl<'a> Functions<'a> {
         Ok(())
     }
 
-    /// The function that a node calls. Operators of ONNX itself are what ONNX says that they are.
-    pub fn of(&self, node: &NodeText<'a>) -> Option<&Rc<Function<'a>>> {
-        let NodeText {
-            op_type,
-            domain,
-            overload,
-        } = *node;
+    /// The function that a node of this domain, type and overload calls. Operators of ONNX itself are what ONNX says that
+    /// they are.
+    pub fn of(
+        &self,
+        domain: &'a str,
+        op_type: &'a str,
+        overload: &'a str,
+    ) -> Option<&Rc<Function<'a>>> {
         match domain {
             "" | "ai.onnx" => None,
             _ => self.by_name.get(&[domain, op_type, overload]),

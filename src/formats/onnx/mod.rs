@@ -30,7 +30,7 @@ pub use error::ParseError;
 use bumpalo::Bump;
 
 use self::limits::MAX_FILE_BYTES;
-use self::proto::Failure;
+use self::wire::Failure;
 use super::tflite::Model;
 
 /// Whether the file may be an ONNX file: a `ModelProto` starts with its version and then another field of

@@ -11,7 +11,7 @@ use bumpalo::Bump;
 
 use super::functions::{Call, Function, Functions, attribute};
 use super::limits::*;
-use super::wire::{Field, Fields, Malformed, packed_integers};
+use super::wire::{Failure, Field, Fields, Malformed, Read, at, packed_integers};
 use crate::formats::shown;
 use crate::formats::tflite::TensorType;
 
@@ -142,21 +142,6 @@ pub(super) enum Dimension<'a> {
 /// `AttributeProto.AttributeType` of one whole number.
 const INT: i64 = 2;
 
-pub(super) type Read<T> = Result<T, Malformed>;
-
-/// Why reading failed: [`Malformed`], or a limit that was exceeded.
-pub(super) enum Failure {
-    Malformed(&'static str),
-    TooMany(&'static str, usize),
-    /// Dimensions of one value: where, and how many.
-    TooManyDimensions(String, usize),
-    NoGraph,
-}
-
-pub(super) fn at(place: &'static str) -> impl Fn(Malformed) -> Failure {
-    move |Malformed| Failure::Malformed(place)
-}
-
 /// A `ModelProto`. `names` takes the names of values in functions.
 pub(super) fn read<'a>(file: &'a [u8], names: &'a Bump) -> Result<Graph<'a>, Failure> {
     let (mut graph, mut opset) = (None, 1);
@@ -281,7 +266,12 @@ impl<'a> Reader<'a, '_> {
                 *name = self.name(name);
             }
         }
-        if let Some(function) = self.functions.of(&node.text) {
+        let NodeText {
+            op_type,
+            domain,
+            overload,
+        } = node.text;
+        if let Some(function) = self.functions.of(domain, op_type, overload) {
             return self.call(node, function.clone(), depth);
         }
         if depth < MAX_BODY_DEPTH && matches!(node.text.domain, "" | "ai.onnx") {

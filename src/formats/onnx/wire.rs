@@ -10,6 +10,21 @@ use prost::encoding::{WireType, decode_key, decode_varint};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Malformed;
 
+pub(super) type Read<T> = Result<T, Malformed>;
+
+/// Why reading failed: [`Malformed`], or a limit that was exceeded.
+pub(super) enum Failure {
+    Malformed(&'static str),
+    TooMany(&'static str, usize),
+    /// Dimensions of one value: where, and how many.
+    TooManyDimensions(String, usize),
+    NoGraph,
+}
+
+pub(super) fn at(place: &'static str) -> impl Fn(Malformed) -> Failure {
+    move |Malformed| Failure::Malformed(place)
+}
+
 /// One field's value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Field<'a> {

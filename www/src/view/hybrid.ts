@@ -1,6 +1,7 @@
 /** How a network is shared by an accelerator and a processor, in two sentences and a bar. */
 import { el } from "../dom.ts";
 import * as format from "../format.ts";
+import { readHost } from "../host.ts";
 import { type Hybrid, hybridOf, leftWords } from "../hybrid.ts";
 import type { Host, Report } from "../report.ts";
 import { doubtWords } from "../words.ts";
@@ -44,8 +45,9 @@ function times({ host, whole }: Hybrid, more: MoreTargets): HTMLElement[] {
 /** Only in words where the file is not at hand, which another processor would need. */
 function hostChoice(host: Host | null, { is_possible, hosts, chooseHost }: MoreTargets): HTMLElement | string {
   if (!is_possible || !host) return host?.device ?? "a processor";
-  const select = el("select", { id: "host", "aria-label": "Processor beside the accelerator", onchange: () => chooseHost(select.value) });
+  const select = el("select", { id: "host", "aria-label": "Processor beside the accelerator", onchange: () => chooseHost(select.value || null) });
   const others = hosts.filter(({ id }) => id !== host.id);
   select.append(...[host, ...others].map(({ id, device }) => el("option", { value: id, selected: id === host.id }, device)));
+  if (readHost() !== null) select.append(el("option", { value: "" }, "The usual one of each accelerator"));
   return select;
 }

@@ -14,8 +14,8 @@ export interface MoreTargets {
   hosts: readonly Host[];
   /** Looks at a target, which is estimated first where the report does not have it. */
   choose: (target: string) => void;
-  /** Estimates every Ethos-U that leaves operators out again, with this processor beside it. */
-  chooseHost: (host: string) => void;
+  /** Estimates every Ethos-U that leaves operators out again, with this processor beside it; null for the usual ones. */
+  chooseHost: (host: string | null) => void;
   /** Estimates on all targets of a group, or forgets them. */
   show: (group: Group, is_shown: boolean) => Promise<void>;
 }

@@ -17,7 +17,7 @@ use anyhow::{Context, Result};
 use burn::module::Module;
 
 use self::methods::{METHODS, Method};
-use self::problem::{Folds, INFERENCE, Problem};
+use self::problem::{Folds, INFERENCE, Problem, SPLITS};
 use self::trained::Trained;
 use super::accel_nasbench;
 use super::evaluate::Split;
@@ -55,8 +55,6 @@ pub struct CompareGpuArgs {
     #[arg(long)]
     pub tables_only: bool,
 }
-
-const SPLITS: [Split; 3] = [Split::Models, Split::Families, Split::Laboratory];
 
 /// A training's name and its data.
 struct Training<'p> {

@@ -22,6 +22,7 @@ use crate::targets::gpu::roofline::{self, dot};
 /// The outputs, by index into [`TABLES`]: inference and training step on the RTX 3090.
 pub const OUTPUTS: [&str; 2] = ["latency", "training_step"];
 pub const INFERENCE: usize = 0;
+pub const SPLITS: [Split; 3] = [Split::Models, Split::Families, Split::Laboratory];
 /// One in this many of the networks outside of the fold is used for early stopping.
 const N_VALIDATION: usize = 10;
 const VALIDATION_SEED: u64 = 500;

@@ -6,9 +6,8 @@ use anyhow::Result;
 use litecast::targets::gpu::bundle::{Errors, position};
 use litecast::targets::gpu::costs::{Amounts, N_COSTS};
 
-use super::SPLITS;
 use super::methods::{METHODS, Method};
-use super::problem::{Folds, OUTPUTS, Place, Problem};
+use super::problem::{Folds, OUTPUTS, Place, Problem, SPLITS};
 use super::trained::Trained;
 use crate::baselines::forests::{Columns, Forest, Growth};
 use crate::targets::gpu::evaluate::{
