@@ -4,6 +4,8 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use bumpalo::Bump;
+
 use super::limits::*;
 use super::wire::{Failure, Fields, Malformed, Read, at};
 
@@ -14,8 +16,9 @@ pub(super) struct Function<'a> {
     pub outputs: Vec<&'a str>,
     /// `NodeProto`s.
     pub nodes: Vec<&'a [u8]>,
-    /// `AttributeProto`s of attributes that a call may leave out.
-    defaults: HashMap<&'a str, &'a [u8]>,
+    /// `AttributeProto`s of attributes that a call may leave out, and by name the position of each.
+    defaults: Vec<&'a [u8]>,
+    default_of: HashMap<&'a str, usize>,
     n_bytes: usize,
 }
 
@@ -83,7 +86,10 @@ pub(super) fn attribute<'a>(
     };
     let given = attribute(call.message, call.around.as_deref(), reference);
     given.or_else(|| {
-        let default = call.function.defaults.get(reference)?;
+        let function = &call.function;
+        let default = function
+            .defaults
+            .get(*function.default_of.get(reference)?)?;
         Some(Fields::of(default))
     })
 }
@@ -95,17 +101,24 @@ fn attribute_text(message: &[u8], wanted: u32) -> Option<&str> {
     found?.text()
 }
 
-/// All functions of a file, by domain, name and overload.
+/// All functions of a file.
 #[derive(Debug, Default)]
 pub(super) struct Functions<'a> {
-    by_name: HashMap<[&'a str; 3], Rc<Function<'a>>>,
+    all: Vec<Rc<Function<'a>>>,
+    /// By [`key`], the position in `all`.
+    by_key: HashMap<&'a str, usize>,
     n_nodes: usize,
     n_operands: usize,
 }
 
+/// Domain, name and overload.
+fn key(parts: [&str; 3]) -> String {
+    parts.join("\0")
+}
+
 impl<'a> Functions<'a> {
-    /// Adds a `FunctionProto`.
-    pub fn add(&mut self, message: &'a [u8]) -> Result<(), Failure> {
+    /// Adds a `FunctionProto`, whose key `names` takes.
+    pub fn add(&mut self, message: &'a [u8], names: &'a Bump) -> Result<(), Failure> {
         let (name, function) = function(message).map_err(at("function"))?;
         let add = |total: &mut usize, n: usize, what, limit| {
             *total = total.saturating_add(n);
@@ -128,27 +141,24 @@ impl<'a> Functions<'a> {
             "operands of functions",
             MAX_OPERANDS,
         )?;
-        if self.by_name.len() >= MAX_FUNCTIONS {
+        if self.all.len() >= MAX_FUNCTIONS {
             return Err(Failure::TooMany("functions", MAX_FUNCTIONS));
         }
-        self.by_name
-            .entry(name)
-            .or_insert_with(|| Rc::new(function));
+        self.by_key
+            .entry(names.alloc_str(&key(name)))
+            .or_insert(self.all.len());
+        self.all.push(Rc::new(function));
         Ok(())
     }
 
     /// The function that a node of this domain, type and overload calls. Operators of ONNX itself are what ONNX says that
     /// they are.
-    pub fn of(
-        &self,
-        domain: &'a str,
-        op_type: &'a str,
-        overload: &'a str,
-    ) -> Option<&Rc<Function<'a>>> {
-        match domain {
-            "" | "ai.onnx" => None,
-            _ => self.by_name.get(&[domain, op_type, overload]),
+    pub fn of(&self, domain: &str, op_type: &str, overload: &str) -> Option<&Rc<Function<'a>>> {
+        if self.all.is_empty() || matches!(domain, "" | "ai.onnx") {
+            return None;
         }
+        let key = key([domain, op_type, overload]);
+        self.all.get(*self.by_key.get(&*key)?)
     }
 }
 
@@ -170,7 +180,8 @@ fn function(message: &[u8]) -> Read<([&str; 3], Function<'_>)> {
             11 => {
                 let default = field.bytes().ok_or(Malformed)?;
                 let name = attribute_text(default, 1).ok_or(Malformed)?;
-                function.defaults.insert(name, default);
+                function.default_of.insert(name, function.defaults.len());
+                function.defaults.push(default);
             }
             13 => *overload = field.text().ok_or(Malformed)?,
             _ => {}

@@ -2,8 +2,6 @@
 //! `onnx.proto`.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-use std::iter;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -155,7 +153,7 @@ pub(super) fn read<'a>(file: &'a [u8], names: &'a Bump) -> Result<Graph<'a>, Fai
                     opset = version;
                 }
             }
-            (25, Field::Bytes(message)) => functions.add(message)?,
+            (25, Field::Bytes(message)) => functions.add(message, names)?,
             _ => {}
         }
     }
@@ -204,8 +202,9 @@ struct Reader<'a, 'f> {
 /// A function under the names that one call gives to its values.
 struct Scope<'a> {
     call: Rc<Call<'a>>,
-    /// Of operands the caller's names, of all others new ones.
-    names: HashMap<&'a str, &'a str>,
+    /// Of operands the caller's names, of all others new ones: by name in the function, the position in `names`.
+    name_of: HashMap<&'a str, usize>,
+    names: Vec<&'a str>,
 }
 
 impl<'a> Reader<'a, '_> {
@@ -247,13 +246,18 @@ impl<'a> Reader<'a, '_> {
 
     /// The name of a value in the whole file.
     fn name(&mut self, name: &'a str) -> &'a str {
-        match &mut self.scope {
-            Some(scope) if !name.is_empty() => scope.names.entry(name).or_insert_with(|| {
-                self.n_names = self.n_names.saturating_add(1);
-                (self.names).alloc_str(&format!("{}/{}", shown(name), self.n_names))
-            }),
-            _ => name,
+        let Some(scope) = self.scope.as_mut().filter(|_| !name.is_empty()) else {
+            return name;
+        };
+        let known = *scope.name_of.entry(name).or_insert(scope.names.len());
+        if let Some(known) = scope.names.get(known) {
+            return known;
         }
+        self.n_names = self.n_names.saturating_add(1);
+        let new = format!("{}/{}", shown(name), self.n_names);
+        let new = self.names.alloc_str(&new);
+        scope.names.push(new);
+        new
     }
 
     /// Adds a node that is `depth` bodies deep, after the nodes of its own bodies, or those of the function that it calls.
@@ -310,23 +314,26 @@ impl<'a> Reader<'a, '_> {
             return self.push_node(node);
         };
         self.call_bytes_left = left;
-        let given = node.inputs.iter().copied().chain(iter::repeat(""));
-        let mut names: HashMap<&str, &str> = function.inputs.iter().copied().zip(given).collect();
+        let mut scope = Scope {
+            call: Rc::new(call),
+            name_of: HashMap::new(),
+            names: Vec::new(),
+        };
+        for (at, &name) in function.inputs.iter().enumerate() {
+            let given = node.inputs.get(at).copied().unwrap_or_default();
+            scope.name_of.entry(name).or_insert(scope.names.len());
+            scope.names.push(given);
+        }
         // A result may be an operand, or another result.
         let mut same = Vec::new();
-        for (&name, &output) in function.outputs.iter().zip(&node.outputs) {
-            match names.entry(name) {
-                _ if output.is_empty() => {}
-                Entry::Occupied(known) => same.push([*known.get(), output]),
-                Entry::Vacant(free) => {
-                    free.insert(output);
-                }
+        let results = function.outputs.iter().zip(&node.outputs);
+        for (&name, &output) in results.filter(|(_, output)| !output.is_empty()) {
+            let known = *scope.name_of.entry(name).or_insert(scope.names.len());
+            match scope.names.get(known) {
+                Some(known) => same.push([*known, output]),
+                None => scope.names.push(output),
             }
         }
-        let scope = Scope {
-            call: Rc::new(call),
-            names,
-        };
         let around = self.scope.replace(scope);
         for message in &function.nodes {
             self.node(message, node.body, depth)?;

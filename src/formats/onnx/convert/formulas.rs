@@ -82,8 +82,8 @@ impl<'a> Converter<'a> {
         let mut tensor = x;
         for &step in before {
             let (kind, inputs, options) = self.step(step, x, tensor, of_type);
-            let name = format!("{output}/{}", kind.name());
-            tensor = self.intermediate(kind, inputs, &name, of_type, &shape, &perm, options)?;
+            let name = kind.name();
+            tensor = self.intermediate(kind, inputs, name, of_type, &shape, &perm, options)?;
         }
         let (kind, inputs, options) = self.step(last, x, tensor, of_type);
         self.operator(kind, inputs, output, of_type, shape, perm, options)

@@ -144,9 +144,9 @@ impl<'a> Converter<'a> {
                 OpKind::Mul => vec![Some(tensor), Some(tensor)],
                 _ => vec![Some(tensor)],
             };
-            let name = format!("{output}/{}", before.name());
+            let name = before.name();
             let options = without_activation(before);
-            tensor = self.intermediate(before, inputs, &name, of_type, &shape, &perm, options)?;
+            tensor = self.intermediate(before, inputs, name, of_type, &shape, &perm, options)?;
         }
         let (inputs, shape, perm) = self.reduction(tensor, &shape, &perm, axes, keep_dims)?;
         let options = BuiltinOptions::Reducer { keep_dims };
@@ -154,9 +154,9 @@ impl<'a> Converter<'a> {
             let kind = reduction.kind;
             return self.operator(kind, inputs, output, of_type, shape, perm, options);
         };
-        let name = format!("{output}/{}", reduction.kind.name());
         let kind = reduction.kind;
-        let reduced = self.intermediate(kind, inputs, &name, of_type, &shape, &perm, options)?;
+        let reduced =
+            self.intermediate(kind, inputs, kind.name(), of_type, &shape, &perm, options)?;
         let options = without_activation(after);
         self.operator(
             after,
