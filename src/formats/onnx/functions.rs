@@ -4,10 +4,13 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use bumpalo::Bump;
+use elsa::FrozenVec;
 
 use super::limits::*;
 use super::wire::{Failure, Fields, Malformed, Read, at};
+
+/// Names beside those of the file, for as long as its graph.
+pub(super) type Names = FrozenVec<String>;
 
 /// `FunctionProto`.
 #[derive(Debug, Default)]
@@ -118,7 +121,7 @@ fn key(parts: [&str; 3]) -> String {
 
 impl<'a> Functions<'a> {
     /// Adds a `FunctionProto`, whose key `names` takes.
-    pub fn add(&mut self, message: &'a [u8], names: &'a Bump) -> Result<(), Failure> {
+    pub fn add(&mut self, message: &'a [u8], names: &'a Names) -> Result<(), Failure> {
         let (name, function) = function(message).map_err(at("function"))?;
         let add = |total: &mut usize, n: usize, what, limit| {
             *total = total.saturating_add(n);
@@ -145,7 +148,7 @@ impl<'a> Functions<'a> {
             return Err(Failure::TooMany("functions", MAX_FUNCTIONS));
         }
         self.by_key
-            .entry(names.alloc_str(&key(name)))
+            .entry(names.push_get(key(name)))
             .or_insert(self.all.len());
         self.all.push(Rc::new(function));
         Ok(())

@@ -27,8 +27,7 @@ mod wire;
 pub use dimensions::Dimensions;
 pub use error::ParseError;
 
-use bumpalo::Bump;
-
+use self::functions::Names;
 use self::limits::MAX_FILE_BYTES;
 use self::wire::Failure;
 use super::tflite::Model;
@@ -58,7 +57,7 @@ pub fn parse(file: &[u8], dimensions: &Dimensions) -> Result<Model<'static>, Par
     if file_bytes > MAX_FILE_BYTES {
         return Err(ParseError::TooLarge { file_bytes });
     }
-    let names = Bump::new();
+    let names = Names::new();
     let mut graph = proto::read(file, &names).map_err(|failure| match failure {
         Failure::Malformed(place) => ParseError::Malformed {
             place: place.into(),

@@ -5,9 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use bumpalo::Bump;
-
-use super::functions::{Call, Function, Functions, attribute};
+use super::functions::{Call, Function, Functions, Names, attribute};
 use super::limits::*;
 use super::wire::{Failure, Field, Fields, Malformed, Read, at, packed_integers};
 use crate::formats::shown;
@@ -141,7 +139,7 @@ pub(super) enum Dimension<'a> {
 const INT: i64 = 2;
 
 /// A `ModelProto`. `names` takes the names of values in functions.
-pub(super) fn read<'a>(file: &'a [u8], names: &'a Bump) -> Result<Graph<'a>, Failure> {
+pub(super) fn read<'a>(file: &'a [u8], names: &'a Names) -> Result<Graph<'a>, Failure> {
     let (mut graph, mut opset) = (None, 1);
     let mut functions = Functions::default();
     for field in Fields::of(file) {
@@ -195,7 +193,7 @@ struct Reader<'a, 'f> {
     call_bytes_left: usize,
     /// Of the call whose function is being read.
     scope: Option<Scope<'a>>,
-    names: &'a Bump,
+    names: &'a Names,
     n_names: usize,
 }
 
@@ -255,7 +253,7 @@ impl<'a> Reader<'a, '_> {
         }
         self.n_names = self.n_names.saturating_add(1);
         let new = format!("{}/{}", shown(name), self.n_names);
-        let new = self.names.alloc_str(&new);
+        let new = self.names.push_get(new);
         scope.names.push(new);
         new
     }
