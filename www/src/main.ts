@@ -452,14 +452,19 @@ function measureSinceDrop(name: string): void {
   performance.measure(name, "litecast:drop");
 }
 
-/** As `showReport`, without a place in the page. */
+/**
+ * As `showReport`, in a place that nobody sees and for no longer than a layout: the browser looks up the fonts of a report
+ * in another process, which takes 10 ms, or 150 where that one is busy.
+ */
 function drawUnseen(report: Report): void {
   const more: MoreTargets = { ...NOTHING, is_possible: true, show: () => Promise.resolve(), choose: () => undefined, chooseHost: () => undefined };
   const signal = AbortSignal.abort();
   const parts = reportView(report, { file: null, scenario: AS_IT_IS, change: () => undefined }, estimator, layouts, focus, more, () => undefined, signal);
-  batchControl(report.batch, null);
-  takeAwayMenu(report, focus, parts, signal);
+  const place = el("div", { class: "view unseen" }, batchControl(report.batch, null).element, takeAwayMenu(report, focus, parts, signal), ...parts.elements);
   readyWords(report);
+  document.body.append(place);
+  void place.offsetHeight;
+  place.remove();
 }
 
 /** Targets that `report` is to have as well; `add` estimates on them, and again on others. */

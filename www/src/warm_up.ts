@@ -7,8 +7,8 @@ import { nextTask } from "./dom.ts";
 import type { Estimator } from "./estimator.ts";
 import type { Report } from "./report.ts";
 
-/** After so many the browser has compiled most of it, some 0.3 s; more keep a first file waiting for longer than they save. */
-const N_ESTIMATES = 10;
+/** After so many the browser has compiled what a first file runs, some 0.6 s; after half as many it compiles beside that file. */
+const N_ESTIMATES = 20;
 /** On a slow machine it ends sooner than that. */
 const MAX_MS = 1500;
 

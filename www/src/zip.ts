@@ -1,7 +1,7 @@
 /** Models in an archive. Loaded when the first archive is opened. */
 import { BlobReader, BlobWriter, type FileEntry, ZipReader, configure } from "@zip.js/zip.js/lib/zip-core-native.js";
 import { MAX_FILE_BYTES } from "./limits.ts";
-import type { Model } from "./opened.ts";
+import { MODEL_ENDING, type Model } from "./opened.ts";
 import * as format from "./format.ts";
 import { KnownError } from "./messenger.ts";
 
@@ -9,7 +9,6 @@ import { KnownError } from "./messenger.ts";
 const MAX_ENTRIES = 100_000;
 /** Models that are opened out of one archive. */
 const MAX_MODELS = 1000;
-const MODEL_NAME = /\.(tflite|lite|onnx)$/i;
 
 // The browser's own decompression; no worker of the library's, which the page's policy would have to allow.
 configure({ useWebWorkers: false, useCompressionStream: true });
@@ -24,7 +23,7 @@ export async function modelsOfZip(file: File): Promise<Model[]> {
       if (n_entries > MAX_ENTRIES) throw new KnownError("limit-exceeded", `expected an archive of at most ${MAX_ENTRIES} entries, found more`);
       if (!entry.directory) entries.push(entry);
     }
-    const models = entries.filter(({ filename }) => MODEL_NAME.test(filename)).slice(0, MAX_MODELS);
+    const models = entries.filter(({ filename }) => MODEL_ENDING.test(filename)).slice(0, MAX_MODELS);
     if (models.length === 0) throw new KnownError("no-model", withoutModel(entries));
     const opened: Model[] = [];
     for (const entry of models) opened.push(await modelOf(entry));

@@ -3,6 +3,7 @@ import type { Estimated } from "../compared.ts";
 import { el } from "../dom.ts";
 import * as format from "../format.ts";
 import { ofNetwork } from "../hybrid.ts";
+import { MODEL_ENDING } from "../opened.ts";
 import { type Estimate, type Result, isEstimate } from "../report.ts";
 import { label, node } from "../svg.ts";
 import { metricName } from "../words.ts";
@@ -16,8 +17,6 @@ const IS_NARROW = "(max-width: 700px)";
 const BOTTOM = 36;
 const SPACE = 14;
 const FONT_SIZE = 11;
-/** Says nothing that tells files apart. */
-const ENDING = /\.(tflite|lite|onnx)$/i;
 
 interface Point {
   row: Estimated;
@@ -97,7 +96,7 @@ function drawing(points: Point[], front: Set<Point>, is_bytes: boolean, { width,
   svg.append(node("polyline", { class: "front", points: line }), label(`${is_bytes ? metricName("sram_peak") : "MACs"}${up.is_powers || across.is_powers ? `; ${logarithmic}` : ""}`, width - SPACE, height - 4, "end"));
   // The best ones are named first; those without room are named when they are pointed at.
   const others = points.filter((point) => !front.has(point));
-  const named = [...front, ...others].map((point) => ({ point, x: at_x(point.x), y: at_y(point.y.value), text: shortened(point.row.file.replace(ENDING, ""), letters) }));
+  const named = [...front, ...others].map((point) => ({ point, x: at_x(point.x), y: at_y(point.y.value), text: shortened(point.row.file.replace(MODEL_ENDING, ""), letters) }));
   const frame = { left: left + 4, right: width, top: 0, bottom: height - BOTTOM };
   const places = placeNames(named, frame, textWidth);
   for (const name of named.toReversed()) svg.append(mark(name.point, name.text, places.get(name) ?? null, front.has(name.point), at_x, at_y, width, open));

@@ -5,6 +5,7 @@ import { graphPng, graphSvg } from "../export/drawing.ts";
 import { htmlReport } from "../export/html.ts";
 import { nodeData } from "../export/model_explorer.ts";
 import type { Focus } from "../focus.ts";
+import { MODEL_ENDING } from "../opened.ts";
 import type { Report } from "../report.ts";
 import type { ReportView } from "./report.ts";
 import { save } from "./save.ts";
@@ -13,7 +14,7 @@ import { save } from "./save.ts";
 const ECHO_MS = 1600;
 
 export function takeAwayMenu(report: Report, focus: Focus, view: ReportView, signal: AbortSignal): HTMLElement {
-  const name = report.file.replace(/\.(tflite|lite)$/, "");
+  const name = report.file.replace(MODEL_ENDING, "");
   const json = (): string => JSON.stringify(ownResultsOnly(report), null, 2);
   const item = (label: string, words: string, act: () => void): HTMLElement =>
     el("li", {}, el("button", { type: "button", onclick: () => act() }, label), el("span", { class: "subtle" }, words));
