@@ -2,6 +2,8 @@
 
 use litecast::formats::onnx::limits::MAX_BODY_DEPTH;
 use litecast::formats::tflite::{Folded, OpKind};
+use litecast::graph::build;
+use litecast::targets::gpu::kernels::{Kind, kernels};
 use litecast::{ModelFile, estimate};
 use tract_onnx::pb::AttributeProto;
 use tract_onnx::pb::attribute_proto::AttributeType;
@@ -379,4 +381,22 @@ fn a_constant_keeps_the_dimensions_that_no_other_operand_has() {
     let report = estimate(ModelFile::new("net.onnx", &file), None).unwrap();
     let codes = report.diagnostics.iter().map(|one| one.diagnostic.code);
     assert!(codes.into_iter().all(|code| code != "contradicting-shapes"));
+}
+
+/// Where a converter folds the scale of scores into the weights before it, a GPU runs it in place: product, scale and
+/// softmax, and the search for what a softmax belongs to ends.
+#[test]
+fn a_folded_scale_before_a_softmax_is_a_kernel_of_its_own_on_gpus() {
+    let file = File::default()
+        .input("x", &[Size::Of(8), Size::Of(32)])
+        .weights("w", &[32, 16])
+        .weights("half", &[])
+        .node("MatMul", &["x", "w"], "scores", &[])
+        .node("Mul", &["scores", "half"], "scaled", &[])
+        .node("Softmax", &["scaled"], "y", &[("axis", &[-1])])
+        .output("y");
+    let model = read(&file);
+    let kernels = kernels(&build(&model, 0).unwrap());
+    let kinds: Vec<Kind> = kernels.iter().map(|kernel| kernel.kind).collect();
+    assert_eq!(kinds, [Kind::Dense, Kind::Scale, Kind::Softmax]);
 }

@@ -84,13 +84,16 @@ pub enum Target {
     Gpus,
     /// Every Ethos-U, and the smallest one that meets limits.
     Smallest,
-    /// Facts of ONNX files.
+    /// ONNX files: facts, and estimates on one GPU, which runs as operators of their own what a converter folds.
     Onnx,
     /// Graphs as JSON.
     Graph,
     /// A `vela.ini`.
     Configuration,
 }
+
+static GPU_TARGETS: LazyLock<Vec<Box<dyn targets::Target>>> =
+    LazyLock::new(|| gpu::targets(gpu::Bundle::shipped()));
 
 impl Target {
     pub const ALL: [(&'static str, Self); 10] = [
@@ -117,7 +120,8 @@ impl Target {
         cost(|| {
             usize::from(match self {
                 Self::Reader => read(bytes),
-                Self::Onnx | Self::Graph => report(bytes, NonZeroU32::MIN),
+                Self::Onnx => report(bytes, NonZeroU32::MIN) && is_estimated_on_a_gpu(bytes),
+                Self::Graph => report(bytes, NonZeroU32::MIN),
                 Self::Batch => batch(bytes),
                 Self::Measurements => measurements(bytes),
                 Self::Configuration => configuration(bytes),
@@ -128,15 +132,13 @@ impl Target {
 
     /// What the whole path estimates on, where it is the target.
     fn targets(self) -> Option<&'static [Box<dyn targets::Target>]> {
-        static GPUS: LazyLock<Vec<Box<dyn targets::Target>>> =
-            LazyLock::new(|| gpu::targets(gpu::Bundle::shipped()));
         static NPUS: LazyLock<Vec<Box<dyn targets::Target>>> = LazyLock::new(|| {
             let target = |product| ethos_u::target(Configuration::of(product));
             Product::ALL.map(target).into()
         });
         match self {
             Self::Facts | Self::Estimate => Some(registry()),
-            Self::Gpus => Some(&GPUS),
+            Self::Gpus => Some(&GPU_TARGETS),
             Self::Smallest => Some(&NPUS),
             _ => None,
         }
@@ -237,6 +239,14 @@ fn report(bytes: &[u8], batch: NonZeroU32) -> bool {
         ..ModelFile::new(name, bytes)
     };
     assert_result(&estimate(file, None))
+}
+
+fn is_estimated_on_a_gpu(bytes: &[u8]) -> bool {
+    let gpu = one_of(&GPU_TARGETS, bytes).expect("there are GPUs");
+    let file = ModelFile::new("file.onnx", bytes);
+    let reports = estimate_in(&[file], None, std::slice::from_ref(gpu), Detail::Full);
+    let reports = reports.expect("no network runs");
+    reports.iter().all(assert_result)
 }
 
 /// What every batch size on one GPU promises.

@@ -211,6 +211,18 @@ impl<'g, 'm> Builder<'g, 'm> {
         draft_idx
     }
 
+    /// The draft that computes what `draft` reads first, if nothing else reads it: an earlier one, whatever the file.
+    pub(super) fn draft_before(&self, draft: usize) -> Option<usize> {
+        let kernel = &self.drafts[draft].kernel;
+        let source = *kernel.sources.first()?;
+        // Where a kernel is part of an operator, both work on one tensor, one after another.
+        let before = match source == kernel.output {
+            true => draft.checked_sub(1)?,
+            false => self.writers[source].filter(|_| self.n_readers[source] == 1)?,
+        };
+        (before < draft && self.drafts[before].kernel.output == source).then_some(before)
+    }
+
     pub(super) fn other(&mut self, node_idx: usize, node: &Node<'m>) {
         let (kind, window, stride) = match (node.operator.code.kind, &node.operator.options) {
             (

@@ -202,16 +202,10 @@ impl<'m> Builder<'_, 'm> {
     /// The addition of a number and the ReLU6 after it that compute `source`, if nothing else reads their results.
     fn hard_sigmoid_before(&self, source: usize) -> Option<[usize; 2]> {
         let relu = self.writers[source].filter(|_| self.n_readers[source] == 1)?;
-        let kernel = &self.drafts[relu].kernel;
-        (kernel.function == Some(Function::Relu6)).then_some(())?;
-        let before = *kernel.sources.first()?;
-        // Where the ReLU6 is fused into the sum, both write the same tensor, one after another.
-        let sum = match before == source {
-            true => relu.checked_sub(1)?,
-            false => self.writers[before].filter(|_| self.n_readers[before] == 1)?,
-        };
+        (self.drafts[relu].kernel.function == Some(Function::Relu6)).then_some(())?;
+        let sum = self.draft_before(relu)?;
         let Draft { kernel, code, .. } = &self.drafts[sum];
-        let is_sum = kernel.output == before && kernel.is_scalar && code.kind == OpKind::Add;
+        let is_sum = kernel.is_scalar && code.kind == OpKind::Add;
         is_sum.then_some([sum, relu])
     }
 

@@ -180,20 +180,17 @@ impl<'m> Builder<'_, 'm> {
         let kernel = self.vectors(Kind::Softmax, node_idx, output);
         let draft = self.draft(node_idx, node, kernel);
         let mut between = Vec::new();
-        let mut next = self.drafts[draft].kernel.sources.first().copied();
-        while let Some(source) = next.filter(|&source| self.n_readers[source] == 1) {
-            let Some(writer) = self.writers[source] else {
-                return;
-            };
-            match self.drafts[writer].kernel.kind {
+        let mut next = self.draft_before(draft);
+        while let Some(before) = next {
+            match self.drafts[before].kernel.kind {
                 Kind::MatrixProduct => {
-                    self.drafts[draft].scores_of = Some((writer, between));
+                    self.drafts[draft].scores_of = Some((before, between));
                     return;
                 }
-                Kind::Scale if self.is_fused_before_softmax(writer) => between.push(writer),
+                Kind::Scale if self.is_fused_before_softmax(before) => between.push(before),
                 _ => return,
             }
-            next = self.drafts[writer].kernel.sources.first().copied();
+            next = self.draft_before(before);
         }
     }
 
