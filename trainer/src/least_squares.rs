@@ -6,19 +6,34 @@
 /// If constants would be negative, some of them are 0 in the optimum. All 2 to the power of `N` choices of the
 /// constants that are 0 are tried.
 pub fn non_negative<const N: usize>(rows: &[[f64; N]]) -> [f64; N] {
-    let rows: Vec<_> = rows.iter().map(|&row| (row, 1.0)).collect();
+    let rows: Vec<_> = rows.iter().map(|&counts| Row::of(counts)).collect();
     non_negative_weighted(&rows, [0.0; N])
 }
 
-/// Like [`non_negative`], with a weight for each row. A penalty `p` draws a constant towards 0 with the strength of `p`
-/// times the sum of squares of its column.
-pub fn non_negative_weighted<const N: usize>(
-    rows: &[([f64; N], f64)],
-    penalties: [f64; N],
-) -> [f64; N] {
+/// One equation: `counts · x = sum`.
+pub struct Row<const N: usize> {
+    pub counts: [f64; N],
+    pub sum: f64,
+    pub weight: f64,
+}
+
+impl<const N: usize> Row<N> {
+    /// `counts · x = 1`, of weight 1.
+    pub fn of(counts: [f64; N]) -> Self {
+        Self {
+            counts,
+            sum: 1.0,
+            weight: 1.0,
+        }
+    }
+}
+
+/// Like [`non_negative`], with a sum and a weight for each row. A penalty `p` draws a constant towards 0 with the strength
+/// of `p` times the sum of squares of its column.
+pub fn non_negative_weighted<const N: usize>(rows: &[Row<N>], penalties: [f64; N]) -> [f64; N] {
     let squares = |idx: usize| {
         rows.iter()
-            .map(|(row, w)| w * row[idx].powi(2))
+            .map(|row| row.weight * row.counts[idx].powi(2))
             .sum::<f64>()
     };
     let ridge: [f64; N] = std::array::from_fn(|idx| penalties[idx] * squares(idx));
@@ -32,10 +47,10 @@ pub fn non_negative_weighted<const N: usize>(
     best.expect("all constants 0 is always a choice").1
 }
 
-fn loss<const N: usize>(rows: &[([f64; N], f64)], ridge: &[f64; N], constants: &[f64; N]) -> f64 {
+fn loss<const N: usize>(rows: &[Row<N>], ridge: &[f64; N], constants: &[f64; N]) -> f64 {
     let residuals = rows
         .iter()
-        .map(|(row, weight)| weight * (dot(row, constants) - 1.0).powi(2));
+        .map(|row| row.weight * (dot(&row.counts, constants) - row.sum).powi(2));
     let held = ridge.iter().zip(constants).map(|(p, c)| p * c * c);
     residuals.sum::<f64>() + held.sum::<f64>()
 }
@@ -47,7 +62,7 @@ pub fn dot<const N: usize>(row: &[f64; N], constants: &[f64; N]) -> f64 {
 
 /// Solves the normal equations for the free constants, with the others 0; `None` if the rows do not determine them.
 fn solve<const N: usize>(
-    rows: &[([f64; N], f64)],
+    rows: &[Row<N>],
     ridge: &[f64; N],
     is_free: [bool; N],
 ) -> Option<[f64; N]> {
@@ -59,11 +74,12 @@ fn solve<const N: usize>(
             continue;
         }
         equation[idx] = ridge[idx];
-        for (row, weight) in rows {
+        for row in rows {
+            let weighted = row.weight * row.counts[idx];
             for other in (0..N).filter(|&other| is_free[other]) {
-                equation[other] += weight * row[idx] * row[other];
+                equation[other] += weighted * row.counts[other];
             }
-            *right += weight * row[idx];
+            *right += weighted * row.sum;
         }
     }
     eliminate(left, right)
@@ -125,7 +141,7 @@ mod tests {
     fn a_fit_is_the_best_one_without_negative_constants() {
         let noisy = rows([0.5, 0.0, 2.6, 0.1], [0.8, 1.3, 0.7, 1.1, 1.2, 0.6]);
         let found = non_negative(&noisy);
-        let noisy: Vec<_> = noisy.into_iter().map(|row| (row, 1.0)).collect();
+        let noisy: Vec<_> = noisy.into_iter().map(Row::of).collect();
         let free = [0.0; 4];
         println!("{found:?}");
         assert!(found.contains(&0.0), "the case has a bound");
@@ -151,5 +167,17 @@ mod tests {
         // 1/4).
         let [found] = non_negative(&[[1.0], [0.5]]);
         assert!((found - 1.2).abs() < 1e-12);
+    }
+
+    /// 2 x = 3 and x = 1, the second of twice the weight: (2 · 3 + 2 · 1) / (4 + 2).
+    #[test]
+    fn rows_have_sums_and_weights() {
+        let row = |count, sum, weight| Row {
+            counts: [count],
+            sum,
+            weight,
+        };
+        let [found] = non_negative_weighted(&[row(2.0, 3.0, 1.0), row(1.0, 1.0, 2.0)], [0.0]);
+        assert!((found - 8.0 / 6.0).abs() < 1e-12, "{found}");
     }
 }

@@ -218,7 +218,7 @@ impl Nanoseconds {
     /// Milliseconds on one thread.
     pub fn latency_ms(&self, class: Class, instructions: f64, bytes: f64) -> f64 {
         let per_instruction = match class {
-            Class::Matrix => self.matrix,
+            Class::Matrix | Class::Recurrent => self.matrix,
             Class::Depthwise => self.depthwise,
             Class::Other => self.other,
         };

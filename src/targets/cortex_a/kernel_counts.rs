@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use crate::formats::tflite::{OpKind, TensorType};
+use crate::formats::tflite::{OpKind, OperatorCode, TensorType};
 use crate::graph::analysis::window::Window;
 use crate::graph::analysis::{Analysis, Cost};
 use crate::graph::{Graph, Node};
@@ -92,6 +92,8 @@ pub enum Class {
     /// Products of matrices: convolutions, dense layers, attention.
     Matrix,
     Depthwise,
+    /// Products of matrices and vectors, one step after another, which the interpreter computes on one thread.
+    Recurrent,
     Other,
 }
 
@@ -157,7 +159,7 @@ fn counts_of(
     }
     KernelCounts {
         kernel,
-        class: class(kind),
+        class: class(&node.operator.code),
         is_int8: !touches_floats(graph, node),
         terms,
         bytes: cost.input_bytes as f64 + cost.output_bytes as f64 + cost.weight_bytes as f64,
@@ -190,8 +192,8 @@ fn compared_boxes(graph: &Graph, node: &Node) -> f64 {
     n_detections * (n_anchors - n_detections / 2.0)
 }
 
-fn class(kind: OpKind) -> Class {
-    match kind {
+fn class(code: &OperatorCode) -> Class {
+    match code.kind {
         OpKind::Conv2d
         | OpKind::FullyConnected
         | OpKind::TransposeConv
@@ -199,6 +201,13 @@ fn class(kind: OpKind) -> Class {
         | OpKind::Conv3d
         | OpKind::Conv3dTranspose => Class::Matrix,
         OpKind::DepthwiseConv2d => Class::Depthwise,
+        OpKind::Lstm
+        | OpKind::Rnn
+        | OpKind::UnidirectionalSequenceLstm
+        | OpKind::UnidirectionalSequenceRnn
+        | OpKind::BidirectionalSequenceLstm
+        | OpKind::BidirectionalSequenceRnn => Class::Recurrent,
+        _ if ["ONNX:LSTM", "ONNX:GRU", "ONNX:RNN"].contains(&code.name()) => Class::Recurrent,
         _ => Class::Other,
     }
 }

@@ -33,7 +33,11 @@ pub struct InstructionCount {
 impl InstructionCount {
     /// Whether the operator runs on all threads: XNNPACK's operators do, the interpreter's own run on one.
     pub fn is_parallel(&self, class: Class) -> bool {
-        self.source == Source::Networks || class != Class::Other
+        match class {
+            Class::Matrix | Class::Depthwise => true,
+            Class::Recurrent => false,
+            Class::Other => self.source == Source::Networks,
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use litecast::targets::host::Host;
 use litecast::targets::{Network, boards};
 use serde::Deserialize;
 
-use crate::least_squares::non_negative_weighted;
+use crate::least_squares::{Row, non_negative_weighted};
 use crate::markdown::{Head, table};
 use crate::metrics::factor_of_groups;
 use crate::spaces::published::{WEIGHT_SEED, network};
@@ -288,11 +288,11 @@ fn factor_above(all: &[Parts], least_ms: f64) -> f64 {
             factor == 0.0 || factor * parts.by_rules_ms > least_ms * parts.n_starts
         };
         // What the host takes is no part of the fit.
-        let row = |parts: &Parts| {
-            let row = [parts.by_rules_ms / parts.npu_ms()];
-            (row, (parts.npu_ms() / parts.measured_ms).powi(2))
+        let row = |parts: &Parts| Row {
+            weight: (parts.npu_ms() / parts.measured_ms).powi(2),
+            ..Row::of([parts.by_rules_ms / parts.npu_ms()])
         };
-        let rows: Vec<([f64; 1], f64)> = all.iter().filter(is_above).map(row).collect();
+        let rows: Vec<Row<1>> = all.iter().filter(is_above).map(row).collect();
         let [next] = non_negative_weighted(&rows, [0.0]);
         if next == factor {
             break;

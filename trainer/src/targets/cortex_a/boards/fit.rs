@@ -6,9 +6,9 @@ use anyhow::Result;
 use litecast::targets::MeasuredRange;
 use litecast::targets::cortex_a::{Board, Constant, Errors, Family, Fit, Nanoseconds};
 
-use super::known::Memory;
+use super::known::KnownBoard;
 use super::samples::{Counts, Sample};
-use crate::least_squares;
+use crate::least_squares::{self, Row};
 use crate::metrics::{conformal_quantile, factor_of_groups};
 
 /// A measured value, and a count that it should be proportional to.
@@ -82,15 +82,15 @@ const PENALTY: f64 = 0.01;
 /// Memory takes at most the rest of a network's time, whatever its rate.
 const MIN_COMPUTING_SHARE: f64 = 0.1;
 
-/// Of one board and precision; `None` without samples. `memory`: of the board, if it is known.
-pub fn fit<'s>(samples: &[&'s Sample], memory: Option<&Memory>) -> Option<Found<'s>> {
+/// Of one board and precision; `None` without samples.
+pub fn fit<'s>(samples: &[&'s Sample], board: &KnownBoard) -> Option<Found<'s>> {
     let (samples, others): (Vec<&Sample>, Vec<&Sample>) = samples.iter().partition(|s| s.is_fitted);
     let samples = &samples[..];
     let measured_range = MeasuredRange::of(samples.iter().map(|sample| sample.measured_ms))?;
     let speedups = speedups(samples);
     let of_one_thread = one_thread(samples, &speedups);
     let groups = groups(&of_one_thread);
-    let estimates = left_out_estimates(&of_one_thread, &groups, memory);
+    let estimates = left_out_estimates(&of_one_thread, &groups, board);
     let pairs: Vec<(f64, f64)> = (of_one_thread.iter().zip(&estimates))
         .map(|((_, ms), estimate)| (*estimate, *ms))
         .collect();
@@ -117,7 +117,7 @@ pub fn fit<'s>(samples: &[&'s Sample], memory: Option<&Memory>) -> Option<Found<
         })
         .collect();
     let fit = Fit {
-        nanoseconds: nanoseconds(&of_one_thread, memory),
+        nanoseconds: nanoseconds(&of_one_thread, board),
         ns_per_instruction: proportion(&of_count).value,
         speedup_factor: speedup_factor(samples, &speedups),
         speedups,
@@ -150,14 +150,14 @@ pub fn fit<'s>(samples: &[&'s Sample], memory: Option<&Memory>) -> Option<Found<
 fn left_out_estimates(
     samples: &[(&Sample, f64)],
     groups: &[String],
-    memory: Option<&Memory>,
+    board: &KnownBoard,
 ) -> Vec<f64> {
     let estimate = |((sample, _), group): (&(&Sample, f64), &String)| {
         let others = samples.iter().zip(groups).filter(|(_, g)| *g != group);
         let others: Vec<(&Sample, f64)> = others.map(|(other, _)| *other).collect();
         let fitted = match others.is_empty() {
-            true => nanoseconds(samples, memory),
-            false => nanoseconds(&others, memory),
+            true => nanoseconds(samples, board),
+            false => nanoseconds(&others, board),
         };
         estimate_ms(&fitted, &sample.counts)
     };
@@ -223,21 +223,22 @@ fn groups(samples: &[(&Sample, f64)]) -> Vec<String> {
 /// Costs per instruction and per byte. All families have the same weight.
 ///
 /// Where the rate of the memory is known, it is the cost of a byte, and one cost holds for all instructions; elsewhere
-/// the costs of the three classes and of a byte are fitted.
-fn nanoseconds(samples: &[(&Sample, f64)], memory: Option<&Memory>) -> Nanoseconds {
+/// the costs of the three classes and of a byte are fitted, none of them below what the core can issue.
+fn nanoseconds(samples: &[(&Sample, f64)], board: &KnownBoard) -> Nanoseconds {
     let mut sizes: BTreeMap<&str, f64> = BTreeMap::new();
     for (sample, _) in samples {
         *sizes.entry(&sample.family).or_default() += 1.0;
     }
     let weight = |sample: &Sample| sizes[sample.family.as_str()].recip();
-    if let Some(memory) = memory {
+    let least = board.min_instruction_ns;
+    if let Some(memory) = &board.memory {
         let byte = memory.ns_per_byte();
         let logs = samples.iter().map(|(sample, ms)| {
             let Counts { megabytes, .. } = sample.counts;
             let computing_ms = (ms - byte * megabytes).max(MIN_COMPUTING_SHARE * ms);
             weight(sample) * (computing_ms / sample.counts.instructions()).ln()
         });
-        let instruction = (logs.sum::<f64>() / sizes.len() as f64).exp();
+        let instruction = (logs.sum::<f64>() / sizes.len() as f64).exp().max(least);
         return Nanoseconds {
             matrix: instruction,
             depthwise: instruction,
@@ -249,15 +250,20 @@ fn nanoseconds(samples: &[(&Sample, f64)], memory: Option<&Memory>) -> Nanosecon
         let [_, depthwise, other] = sample.counts.by_class;
         let all = sample.counts.instructions();
         let row = [all, depthwise, other, sample.counts.megabytes];
-        (row.map(|n| n / ms), weight(sample))
+        Row {
+            counts: row.map(|n| n / ms),
+            sum: 1.0 - least * all / ms,
+            weight: weight(sample),
+        }
     };
     let rows: Vec<_> = samples.iter().map(row).collect();
-    let [all, depthwise, other, byte] =
+    let [above_least, depthwise, other, byte] =
         least_squares::non_negative_weighted(&rows, [0.0, PENALTY, 10.0 * PENALTY, PENALTY]);
+    let matrix = least + above_least;
     Nanoseconds {
-        matrix: all,
-        depthwise: all + depthwise,
-        other: all + other,
+        matrix,
+        depthwise: matrix + depthwise,
+        other: matrix + other,
         byte,
     }
 }

@@ -9,8 +9,15 @@ pub struct KnownBoard {
     /// The target whose counted kernels the board runs: with or without dot product instructions.
     pub counted_as: &'static str,
     pub n_cores: u32,
+    /// No instruction takes less: as many as can be issued are issued in every cycle.
+    pub min_instruction_ns: f64,
     /// Absent if no public measurement is known.
     pub memory: Option<Memory>,
+}
+
+/// Nanoseconds of an instruction if `n` are issued in every cycle.
+const fn issued_ns(n: f64, clock_ghz: f64) -> f64 {
+    1.0 / (n * clock_ghz)
 }
 
 /// What the board's memory does, which determines the time of bytes that no cache holds.
@@ -44,6 +51,7 @@ pub const BOARDS: [KnownBoard; 5] = [
         device: "Raspberry Pi 5 (Arm Cortex-A76)",
         counted_as: RPI5,
         n_cores: 4,
+        min_instruction_ns: issued_ns(4.0, 2.4),
         memory: Some(Memory {
             cached_bytes: 2.0 * MIB,
             copied_bytes_per_s: 5.27e9,
@@ -54,6 +62,7 @@ pub const BOARDS: [KnownBoard; 5] = [
         device: "Raspberry Pi 4 (Arm Cortex-A72)",
         counted_as: RPI4,
         n_cores: 4,
+        min_instruction_ns: issued_ns(3.0, 1.5),
         memory: Some(Memory {
             cached_bytes: MIB,
             copied_bytes_per_s: 2.505e9,
@@ -64,6 +73,7 @@ pub const BOARDS: [KnownBoard; 5] = [
         device: "NXP i.MX 93 (Arm Cortex-A55)",
         counted_as: RPI5,
         n_cores: 2,
+        min_instruction_ns: issued_ns(2.0, 1.7),
         memory: None,
     },
     KnownBoard {
@@ -71,6 +81,7 @@ pub const BOARDS: [KnownBoard; 5] = [
         device: "NXP i.MX 8M Plus (Arm Cortex-A53)",
         counted_as: RPI4,
         n_cores: 4,
+        min_instruction_ns: issued_ns(2.0, 1.8),
         memory: None,
     },
     KnownBoard {
@@ -78,6 +89,8 @@ pub const BOARDS: [KnownBoard; 5] = [
         device: "ST STM32MP157 (Arm Cortex-A7)",
         counted_as: RPI4,
         n_cores: 2,
+        // By both cores: its latencies are those of two threads.
+        min_instruction_ns: issued_ns(4.0, 0.8),
         memory: None,
     },
 ];

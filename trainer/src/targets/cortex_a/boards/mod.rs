@@ -55,7 +55,7 @@ pub fn run(args: &FitCpuArgs) -> Result<()> {
                 .iter()
                 .filter(|s| s.board == target && s.is_int8 == is_int8);
             let of: Vec<&Sample> = of.collect();
-            let Some(found) = fit::fit(&of, board.memory.as_ref()) else {
+            let Some(found) = fit::fit(&of, board) else {
                 return Ok(None);
             };
             println!("{target}, {}", if is_int8 { "int8" } else { "float32" });
