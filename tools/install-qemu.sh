@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# .tools/litert-qemu: an arm64 Python with LiteRT, and QEMU's plugin that counts instructions. Built
-# once per machine into $CACHE (200 MB on disk, about a minute) and linked from here.
+# install-qemu.sh [litert|tflite-2.9]: .tools/litert-qemu or .tools/tflite-2.9-qemu, an arm64 Python with a
+# runtime, and QEMU's plugin that counts instructions. Built once per machine into $CACHE (200 MB on disk, about
+# a minute) and linked from here. Labels are of LiteRT. TensorFlow Lite 2.9 has the kernels of XNNPACK of early
+# 2022, with which some networks were measured on boards.
 #
 # Folder: root/ Debian's arm64 files and LiteRT; cortex-a72/ and cortex-a76/ the same as seen on a
 # board with that processor; counter.so the plugin; environment a name of all of that.
@@ -9,14 +11,21 @@
 # the emulator while the plugin is built, and not kept: it is under the GPL, version 2 or later.
 source "$(dirname "$0")/common.sh"
 
-LINK=.tools/litert-qemu
-# Whatever the machine runs, the guest is Debian 12, whose Python 3.11 the wheels are for.
-DEBIAN_RELEASE=bookworm
-GUEST_PACKAGES=(python3.11-minimal libpython3.11-minimal libpython3.11-stdlib
-    libc6 libgcc-s1 libstdc++6 libexpat1 libffi8 zlib1g)
+RUNTIME=${1:-litert}
+LINK=.tools/$RUNTIME-qemu
+# Whatever the machine runs, the guest is the Debian whose Python the wheels are for.
+case $RUNTIME in
+litert) DEBIAN_RELEASE=bookworm PYTHON=3.11 LIBFFI=libffi8 ;;
+tflite-2.9) DEBIAN_RELEASE=bullseye PYTHON=3.9 LIBFFI=libffi7 ;;
+*) fail "expected litert or tflite-2.9, found $RUNTIME" ;;
+esac
+GUEST_PACKAGES=("python$PYTHON-minimal" "libpython$PYTHON-minimal" "libpython$PYTHON-stdlib"
+    libc6 libgcc-s1 libstdc++6 libexpat1 "$LIBFFI" zlib1g)
+# The source package with the header, of whatever release: the plugin runs here, not in the guest.
+QEMU_RELEASE=bookworm
 
 identity=$(cat trainer/qemu/* tools/install-qemu.sh | sha256sum | cut -c1-16)
-folder=$CACHE/litert-qemu-$identity
+folder=$CACHE/$RUNTIME-qemu-$identity
 
 # The plugin speaks version 1 of QEMU's plugin interface, which 9.0 no longer offers.
 check_emulator() {
@@ -32,9 +41,9 @@ download() {
     local apt=$1 kind
     mkdir -p "$apt/lists/partial" "$apt/archives/partial"
     : >"$apt/status"
-    for kind in deb deb-src; do
-        echo "$kind [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" \
-            "http://deb.debian.org/debian $DEBIAN_RELEASE main"
+    for kind in "deb $DEBIAN_RELEASE" "deb-src $QEMU_RELEASE"; do
+        echo "${kind% *} [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" \
+            "http://deb.debian.org/debian ${kind#* } main"
     done >"$apt/sources.list"
     local options=(-q -o APT::Architecture=arm64 -o APT::Architectures=arm64
         -o APT::Sandbox::User= -o Dir::State::Lists="$apt/lists" -o Dir::State::status="$apt/status"
@@ -75,7 +84,7 @@ compile() {
     local worker
     worker=$(cat trainer/python/litert_qemu_worker.py)
     (cd "$1" && env -i PATH="$PATH" \
-        qemu-aarch64 -cpu cortex-a76 -L cortex-a76 root/usr/bin/python3.11 -c "$worker" - \
+        qemu-aarch64 -cpu cortex-a76 -L cortex-a76 "root/usr/bin/python$PYTHON" -c "$worker" - \
         </dev/null >/dev/null)
 }
 
@@ -87,9 +96,9 @@ build() { # FOLDER
     for package in "$1"/apt/*.deb; do dpkg -x "$package" "$1/root"; done
     rm -rf "$1/apt" "$1/root/usr/share"
     .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-compile \
-        --only-binary :all: --python-version 3.11 \
-        --platform manylinux_2_17_aarch64 --platform manylinux_2_27_aarch64 \
-        --target "$1/root/usr/lib/python3.11/dist-packages" -r trainer/qemu/requirements.txt
+        --only-binary :all: --python-version "$PYTHON" \
+        --platform manylinux2014_aarch64 --platform manylinux_2_17_aarch64 --platform manylinux_2_27_aarch64 \
+        --target "$1/root/usr/lib/python$PYTHON/dist-packages" -r "trainer/qemu/$RUNTIME.txt"
     board "$1/cortex-a72" 0xd08 'fp asimd evtstrm crc32 cpuid'
     board "$1/cortex-a76" 0xd0b 'fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp cpuid asimdrdm lrcpc dcpop asimddp'
     compile "$1"
@@ -100,7 +109,7 @@ build() { # FOLDER
     apt_install qemu-user gcc util-linux xz-utils dpkg-dev
 check_emulator
 if [ ! -d "$folder" ]; then
-    say "installing LiteRT for arm64 under QEMU (about a minute, once per machine, kept in $CACHE)"
+    say "installing $RUNTIME for arm64 under QEMU (about a minute, once per machine, kept in $CACHE)"
     mkdir -p "$CACHE"
     scratch=$(mktemp -d "$CACHE/unfinished.XXXXXX")
     trap 'rm -rf "$scratch"' EXIT

@@ -27,7 +27,15 @@ import time
 from importlib.metadata import version
 
 import numpy
-from ai_edge_litert.interpreter import Interpreter
+
+try:
+    from ai_edge_litert.interpreter import Interpreter
+
+    PACKAGE = "ai-edge-litert"
+except ImportError:
+    from tflite_runtime import interpreter as tflite
+
+    PACKAGE = "tflite-runtime"
 
 # The marks that the plugin knows: getpid with one of these as an argument that it ignores.
 GETPID = 172
@@ -67,9 +75,39 @@ class Counter:
         return json.loads(self._counts.readline())
 
 
+class XnnpackOptions(ctypes.Structure):
+    """TFLite's options of the delegate, whose later fields are left at 0."""
+
+    _fields_ = [("n_threads", ctypes.c_int32), ("flags", ctypes.c_uint32), ("rest", ctypes.c_void_p * 8)]
+
+
+# Signed and unsigned 8-bit operators.
+XNNPACK_QUANTIZED = 1 | 2
+
+
+def _older_interpreter(model):
+    """Until 2.10, TFLite's Python package gives XNNPACK floats alone unless its C interface is asked for more."""
+    library = ctypes.CDLL(tflite._interpreter_wrapper.__file__)
+    library.TfLiteXNNPackDelegateCreate.restype = ctypes.c_void_p
+    options = XnnpackOptions(N_THREADS, XNNPACK_QUANTIZED)
+    delegate = library.TfLiteXNNPackDelegateCreate(ctypes.byref(options))
+    without = tflite.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+    interpreter = tflite.Interpreter(
+        model_content=model, num_threads=N_THREADS, experimental_op_resolver_type=without
+    )
+    interpreter._interpreter.ModifyGraphWithDelegate(delegate)
+    return interpreter
+
+
+def _interpreter(model):
+    if PACKAGE == "tflite-runtime":
+        return _older_interpreter(model)
+    return Interpreter(model_content=model, num_threads=N_THREADS)
+
+
 def label(counter, model):
     """The label of one .tflite file, given as bytes. Raises what LiteRT raises."""
-    interpreter = Interpreter(model_content=model, num_threads=N_THREADS)
+    interpreter = _interpreter(model)
     interpreter.allocate_tensors()
     for tensor in interpreter.get_input_details():
         interpreter.set_tensor(tensor["index"], _input(tensor["shape"], tensor["dtype"]))
@@ -105,7 +143,7 @@ def _private_stdout():
 def _provenance(environment):
     return {
         "tool": "litert-qemu",
-        "version": version("ai-edge-litert"),
+        "version": f"{PACKAGE} {version(PACKAGE)}" if PACKAGE == "tflite-runtime" else version(PACKAGE),
         "python": platform.python_version(),
         "environment": environment,
         "delegate": "XNNPACK",

@@ -17,6 +17,12 @@ pub struct FitCpuArgs {
     /// Table of detectors that were measured.
     #[arg(long, default_value = "trainer/data/processors/raspberry_pi.csv")]
     pub detectors: PathBuf,
+    /// Table of the instructions of those that were measured under an older XNNPACK.
+    #[arg(long, default_value = "trainer/data/processors/xnnpack_2022.csv")]
+    pub older_counts: PathBuf,
+    /// Folder for the files of these networks, which are written and nothing else is done.
+    #[arg(long)]
+    pub write_older: Option<PathBuf>,
     /// Folders of files that were measured.
     #[arg(long, default_value = "../shared/models")]
     pub models: PathBuf,

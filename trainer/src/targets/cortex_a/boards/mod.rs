@@ -27,6 +27,9 @@ const RPI4_TASKS: [&str; 1] = ["cifar10"];
 
 /// Builds, counts, fits, prints and writes.
 pub fn run(args: &FitCpuArgs) -> Result<()> {
+    if let Some(folder) = &args.write_older {
+        return samples::write_older(folder, args);
+    }
     measurements::ensure_there(&args.measurements)?;
     let samples = samples::all(args)?;
     let mut table = csv::Writer::from_path(&args.table)?;

@@ -15,7 +15,7 @@ use super::measurements::{self, MOBILENETS_SOURCE, RPI5_SOURCE};
 use super::mobilenets::MobileNet;
 use super::networks::{self, DEPLOYMENTS};
 use crate::spaces::published::{self, WEIGHT_SEED};
-use crate::writer::{Precision, to_tflite};
+use crate::writer::{self, Precision, to_tflite};
 
 /// Threads of MLPerf's MobileNets on the Raspberry Pi 4. The source does not state them; all cores are assumed.
 const MLPERF_THREADS: u32 = 4;
@@ -96,21 +96,33 @@ impl Network {
     }
 
     fn sample(&self, board: &'static KnownBoard, of: Measured) -> Result<Sample> {
+        self.sample_under(&Runtime::COUNTED, board, of)
+    }
+
+    fn sample_under(
+        &self,
+        runtime: &Runtime,
+        board: &'static KnownBoard,
+        of: Measured,
+    ) -> Result<Sample> {
         let costs = Costs::shipped().target(board.counted_as);
         let instructions = instruction_counts(
             costs.context("every board's kernels were counted")?,
             &self.operators,
         );
-        let cached_bytes = board.memory.as_ref().map_or(0.0, |m| m.cached_bytes);
+        let cached_bytes = match &board.memory {
+            Some(memory) if runtime.shares_memory => memory.cached_bytes,
+            _ => 0.0,
+        };
         let mut counts = Counts::default();
         let [mut all, mut widest] = [0.0; 2];
         for (operator, counted) in self.operators.iter().zip(&instructions) {
             let class = match operator.class {
-                Class::Matrix => 0,
+                Class::Matrix | Class::Recurrent => 0,
                 Class::Depthwise => 1,
                 Class::Other => 2,
             };
-            let millions = 1e-6 * counted.instructions;
+            let millions = 1e-6 * counted.instructions * runtime.relative_instructions;
             counts.by_class[class] += millions;
             if !counted.is_parallel(operator.class) {
                 counts.serial += millions;
@@ -133,6 +145,20 @@ impl Network {
             count_log_error: (widest / all).ln(),
         })
     }
+}
+
+/// What a runtime does otherwise than the one whose instructions are counted.
+struct Runtime {
+    relative_instructions: f64,
+    /// Whether tensors that are not needed at the same time lie in the same memory, so that a cache holds small ones.
+    shares_memory: bool,
+}
+
+impl Runtime {
+    const COUNTED: Self = Self {
+        relative_instructions: 1.0,
+        shares_memory: true,
+    };
 }
 
 struct Measured {
@@ -203,6 +229,18 @@ struct DetectorRow {
     runtime: String,
 }
 
+/// XNNPACK's own benchmark of 2022-02-08, whose networks give every tensor memory of its own.
+const XNNPACK_2022: &str = "XNNPACK of 2022-02-08";
+
+/// One network's instructions under both runtimes, in millions.
+#[derive(Deserialize)]
+struct CountsRow {
+    network: String,
+    precision: String,
+    litert_minstr: f64,
+    xnnpack_2022_minstr: f64,
+}
+
 const OLD_RUNTIME: &str = "TensorFlow Lite 2.5.0";
 const NEW_RUNTIME: &str = "TensorFlow Lite 2.18.0";
 
@@ -236,13 +274,36 @@ fn detector_family(network: &str) -> &'static str {
         .map_or("other", |(_, family)| family)
 }
 
-/// The network with the layers behind its outputs that were measured with it.
-fn detector(name: &str, is_int8: bool) -> Result<Network> {
+/// The network, and whether it is a detector, with the layers behind its outputs that were measured with it.
+fn published_network(name: &str) -> Result<(writer::Network, bool)> {
     let side = if name.starts_with("YOLOX") { 416 } else { 224 };
     let decoded = published::detector(name);
     let is_decoded = decoded.is_some();
     let network = decoded.or_else(|| published::network(name, side));
     let network = network.with_context(|| format!("no network is known as {name}"))?;
+    Ok((network, is_decoded))
+}
+
+/// Writes the networks that were measured under the XNNPACK of 2022, for `count_files.py`.
+pub fn write_older(folder: &Path, args: &FitCpuArgs) -> Result<()> {
+    for row in rows::<DetectorRow>(&args.detectors)? {
+        if row.runtime != XNNPACK_2022 {
+            continue;
+        }
+        let precision = match row.precision.as_str() {
+            "int8" => Precision::Int8,
+            _ => Precision::Float32,
+        };
+        let file = to_tflite(&published_network(&row.network)?.0, WEIGHT_SEED, precision);
+        let path = folder.join(format!("{} {}.tflite", row.network, row.precision));
+        std::fs::write(&path, file)
+            .with_context(|| format!("could not write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+fn detector(name: &str, is_int8: bool) -> Result<Network> {
+    let (network, is_decoded) = published_network(name)?;
     let in_precision = |precision| Network::of(&to_tflite(&network, WEIGHT_SEED, precision));
     let in_float32 = in_precision(Precision::Float32)?;
     if !is_int8 {
@@ -259,6 +320,7 @@ fn detector(name: &str, is_int8: bool) -> Result<Network> {
 
 fn detectors(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
     let rows: Vec<DetectorRow> = rows(&args.detectors)?;
+    let older: Vec<CountsRow> = self::rows(&args.older_counts)?;
     let ratio = ratio_of_runtimes(&rows);
     println!("{OLD_RUNTIME} takes {ratio:.3} times as long as {NEW_RUNTIME}");
     let is_new = |row: &&DetectorRow| row.runtime == NEW_RUNTIME;
@@ -285,6 +347,26 @@ fn detectors(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
         if !built.contains_key(&key) {
             built.insert(key.clone(), detector(&row.network, is_int8)?);
         }
+        let runtime = match row.runtime == XNNPACK_2022 {
+            false => Runtime::COUNTED,
+            true => {
+                let is_row =
+                    |counts: &&CountsRow| (&counts.network, &counts.precision) == (&key.0, &key.1);
+                let counts = older.iter().find(is_row);
+                let counts = counts.with_context(|| {
+                    format!(
+                        "{}: no row for {} in {}",
+                        args.older_counts.display(),
+                        key.0,
+                        key.1
+                    )
+                })?;
+                Runtime {
+                    relative_instructions: counts.xnnpack_2022_minstr / counts.litert_minstr,
+                    shares_memory: false,
+                }
+            }
+        };
         let of = Measured {
             family: detector_family(&row.network),
             network: row.network,
@@ -294,7 +376,7 @@ fn detectors(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
             latency_ms: row.latency_ms,
             energy_mj: None,
         };
-        samples.push(built[&key].sample(board(target)?, of)?);
+        samples.push(built[&key].sample_under(&runtime, board(target)?, of)?);
     }
     Ok(())
 }
