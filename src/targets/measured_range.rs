@@ -24,6 +24,10 @@ pub const MIN_REPORTED_FACTOR: f64 = 2.0;
 /// was measured precisely on small networks says little of one that takes hours.
 const LEAST_GROWTH: f64 = 1.25;
 
+/// By which they move away at most: intervals that are wider than this within what was measured are so because nobody knows
+/// what an operator costs, which is no less known of small networks.
+const MOST_GROWTH: f64 = 3.0;
+
 impl MeasuredRange {
     /// The range of `latencies_ms`; `None` if there are none.
     pub fn of(latencies_ms: impl IntoIterator<Item = f64>) -> Option<Self> {
@@ -72,11 +76,11 @@ impl MeasuredRange {
 
 impl Beyond {
     /// How far an interval's end lies from the estimate, as a factor, where it lies `inside` within what was measured:
-    /// each factor of ten beyond adds as much as the interval has inside, and not less than [`LEAST_GROWTH`]. Nothing was
-    /// measured there, so that no figure is fitted.
+    /// each factor of ten beyond adds as much as the interval has inside, but between [`LEAST_GROWTH`] and [`MOST_GROWTH`].
+    /// Nothing was measured there, so that no figure is fitted.
     pub fn grown(&self, inside: f64) -> f64 {
         let decades = self.factor.log10();
-        let grown = inside.powf(1.0 + decades);
+        let grown = inside * inside.clamp(1.0 / MOST_GROWTH, MOST_GROWTH).powf(decades);
         if inside < 1.0 {
             grown.min(LEAST_GROWTH.powf(-decades))
         } else if inside > 1.0 {
@@ -117,6 +121,8 @@ mod tests {
             (longer, 2.0, 8.0),
             (longer, 1.01, 1.5625),
             (longer, 0.99, 0.64),
+            (shorter, 40.0, 120.0),
+            (longer, 0.1, 0.1 / 9.0),
         ] {
             let grown = beyond.grown(inside);
             assert!((grown - expected).abs() < 1e-12, "{inside}: {grown}");

@@ -13,8 +13,9 @@ use super::silicon::MeasuredBoard;
 use super::support::{Npu, inputs_at_a_time};
 use super::totals::Totals;
 use crate::diagnostic::{Diagnostic, Severity, some_of};
-use crate::graph::Graph;
+use crate::formats::tflite::OpKind;
 use crate::graph::analysis::Analysis;
+use crate::graph::{self, Graph};
 use crate::learned::features::PlannedOperator;
 use crate::learned::manifest::{Manifest, Output};
 use crate::learned::out_of_distribution::Learned;
@@ -564,6 +565,8 @@ impl<'r> Traffic<'r> {
     }
 }
 
+const VIEWS: [OpKind; 3] = [OpKind::Reshape, OpKind::Squeeze, OpKind::ExpandDims];
+
 /// Whether most of the work stays on the CPU, so that an estimate for the NPU has little meaning.
 fn is_mostly_cpu(graph: &Graph, analysis: &Analysis, unsupported: &[UnsupportedOperator]) -> bool {
     let cpu_macs: u64 = unsupported
@@ -576,7 +579,9 @@ fn is_mostly_cpu(graph: &Graph, analysis: &Analysis, unsupported: &[UnsupportedO
         .map(|cost| cost.macs)
         .fold(0, u64::saturating_add);
     if all_macs == 0 {
-        return 2 * unsupported.len() > graph.nodes.len();
+        // What keeps its values where they are is no work that an NPU could take.
+        let moves = |node: &&graph::Node| !VIEWS.contains(&node.operator.code.kind);
+        return 2 * unsupported.len() > graph.nodes.iter().filter(moves).count();
     }
     cpu_macs > all_macs / 2
 }
