@@ -312,7 +312,10 @@ fn fuse(
         let is_activation = matches!(operation.action, Action::Table | Action::Clamp);
         let input = operation.inputs.first().copied();
         let input = input.filter(|&map_idx| is_activation && n_readers[map_idx] == 1);
-        let before = input.and_then(|map_idx| writers[map_idx]);
+        // In a hostile file a later operation may write it too.
+        let before = input
+            .and_then(|map_idx| writers[map_idx])
+            .filter(|&before| before < idx);
         let before = before.map(|before| &program.operations[before]);
         let before = before.filter(|before| !is_apart(before, operation));
         is_fused[idx] = before.is_some_and(|before| match before.action {
