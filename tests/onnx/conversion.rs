@@ -1,6 +1,7 @@
 //! The TFLite operators that ONNX nodes become.
 
 use litecast::formats::onnx::limits::MAX_BODY_DEPTH;
+use litecast::formats::onnx::{self, Dimensions};
 use litecast::formats::tflite::{Folded, OpKind};
 use litecast::graph::build;
 use litecast::targets::gpu::kernels::{Kind, kernels};
@@ -324,6 +325,20 @@ fn of_an_if_with_an_unknown_condition_the_larger_body_counts() {
     assert!(has("costlier-branch-counted"), "{:?}", report.diagnostics);
 }
 
+/// Whichever body runs, what computes the condition runs before it.
+#[test]
+fn what_computes_the_condition_of_an_if_counts() {
+    let file = File::default()
+        .image([1, 4, 6, 6])
+        .weights("of_condition", &[1, 4, 6, 6])
+        .node("Conv", &["x", "of_condition"], "score", &[])
+        .node("Sigmoid", &["score"], "condition", &[])
+        .branches("condition", [convolution_of(8), convolution_of(16)], "y")
+        .output("y");
+    let report = estimate(ModelFile::new("net.onnx", &file), None).unwrap();
+    assert_eq!(report.model.macs, 6 * 6 * 4 + 6 * 6 * 4 * 16);
+}
+
 /// Beyond the limit an `If` keeps its name.
 #[test]
 fn bodies_in_bodies_are_read_to_a_depth() {
@@ -399,4 +414,54 @@ fn a_folded_scale_before_a_softmax_is_a_kernel_of_its_own_on_gpus() {
     let kernels = kernels(&build(&model, 0).unwrap());
     let kinds: Vec<Kind> = kernels.iter().map(|kernel| kernel.kind).collect();
     assert_eq!(kinds, [Kind::Dense, Kind::Scale, Kind::Softmax]);
+}
+
+/// PyTorch's exporter writes an `Identity` for each layer that shares weights with another.
+#[test]
+fn shared_weights_count_once() {
+    let file = File::default()
+        .input("x", &[Size::Of(2), Size::Of(64)])
+        .weights("w", &[64, 64])
+        .node("Identity", &["w"], "same", &[])
+        .node("MatMul", &["x", "w"], "first", &[])
+        .node("Relu", &["first"], "between", &[])
+        .node("MatMul", &["between", "same"], "y", &[])
+        .output("y");
+    let report = estimate(ModelFile::new("net.onnx", &file), None).unwrap();
+    assert_eq!(report.model.parameters, 64 * 64);
+    assert_eq!(report.model.macs, 2 * 2 * 64 * 64);
+}
+
+/// What a dynamic quantisation of ONNX Runtime makes of an LSTM: both matrices transposed, of 8 bits.
+#[test]
+fn a_dynamically_quantised_lstm_is_an_lstm() {
+    let bytes = |n: usize| vec![1; n];
+    let file = File::default()
+        .input("x", &[Size::Of(7), Size::Of(1), Size::Of(16)])
+        .constant("w", INT8, &[1, 16, 128], bytes(16 * 128))
+        .constant("r", INT8, &[1, 32, 128], bytes(32 * 128))
+        .node("DynamicQuantizeLSTM", &["x", "w", "r"], "y", &[])
+        .domain("com.microsoft")
+        .output("y");
+    check(&file, &[("ONNX:LSTM", &[7, 1, 1, 32])]);
+    let report = estimate(ModelFile::new("net.onnx", &file), None).unwrap();
+    assert_eq!(report.model.macs, 7 * 128 * (16 + 32));
+}
+
+/// The same name stands for the batch where a state has it behind its layers.
+#[test]
+fn the_batch_of_one_input_is_that_of_all() {
+    let file = File::default()
+        .input("x", &[Size::Named("batch"), Size::Of(8)])
+        .input("state", &[Size::Of(2), Size::Named("batch"), Size::Of(8)])
+        .node("Add", &["x", "state"], "y", &[])
+        .output("y");
+    check(&file, &[("ADD", &[2, 1, 8])]);
+    let by_number = [("1.1".to_owned(), 1), ("0.0".to_owned(), 5)];
+    let dimensions = Dimensions {
+        batch: 1,
+        named: &by_number,
+    };
+    let model = onnx::parse(&file, &dimensions).unwrap();
+    assert_eq!(model.subgraphs[0].tensors[0].shape, [5, 8]);
 }

@@ -132,6 +132,14 @@ impl File {
         self
     }
 
+    /// Of the last node.
+    pub fn domain(mut self, domain: &str) -> Self {
+        if let Some(node) = self.0.node.last_mut() {
+            node.domain = domain.into();
+        }
+        self
+    }
+
     /// A node that holds one number.
     pub fn constant_node(mut self, output: &str, value: f32) -> Self {
         self.0.node.push(NodeProto {

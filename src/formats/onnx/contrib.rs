@@ -27,6 +27,7 @@ const SAME: &[(&str, &str, &[usize])] = &[
     ("FusedConv", "Conv", &[0, 1, 2]),
     ("FusedGemm", "Gemm", &[0, 1, 2]),
     ("Gelu", "Gelu", &[0]),
+    ("DynamicQuantizeLSTM", "LSTM", &[0, 1, 2, 3, 4, 5, 6, 7]),
 ];
 
 /// Replaces what has a counterpart. Linear in nodes and operands.

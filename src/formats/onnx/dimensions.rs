@@ -13,24 +13,30 @@ pub struct Dimensions<'d> {
 }
 
 impl Dimensions<'_> {
-    /// The size of an input's dimension, or the name under which the caller has to give it.
+    /// The size of a tensor's dimension, or the name under which the caller has to give it. `position`: of an input. A name
+    /// that `is_first` tells of is that of an input's first dimension, and the batch wherever it stands.
     pub(super) fn size(
         &self,
-        input: &str,
+        tensor: &str,
+        position: Option<usize>,
         axis: usize,
         dimension: Dimension,
+        is_first: impl Fn(&str) -> bool,
     ) -> Result<i64, String> {
-        let by_place = || format!("{input}.{axis}");
+        let by_place = format!("{tensor}.{axis}");
         let name = match dimension {
             Dimension::Size(size) if size > 0 => return Ok(size),
-            Dimension::Named(name) => name.to_owned(),
-            _ => by_place(),
+            Dimension::Named(name) => name,
+            _ => &by_place,
         };
         let found = |wanted: &str| self.named.iter().find(|(name, _)| name == wanted);
-        match found(&name).or_else(|| found(&by_place())) {
+        let found = found(name)
+            .or_else(|| found(&by_place))
+            .or_else(|| found(&format!("{}.{axis}", position?)));
+        match found {
             Some((_, size)) => Ok(i64::from(*size)),
-            None if axis == 0 => Ok(i64::from(self.batch)),
-            None => Err(shown(&name)),
+            None if axis == 0 || is_first(name) => Ok(i64::from(self.batch)),
+            None => Err(shown(name)),
         }
     }
 

@@ -544,7 +544,8 @@ fn dimension(message: &[u8]) -> Read<Dimension<'_>> {
         dimension = match field? {
             (1, size) => Dimension::Size(size.integer().ok_or(Malformed)?),
             (2, name) => match name.text().ok_or(Malformed)? {
-                "" => Dimension::Unknown,
+                // Some exporters write a question mark for every open dimension.
+                "" | "?" => Dimension::Unknown,
                 name => Dimension::Named(name),
             },
             _ => dimension,

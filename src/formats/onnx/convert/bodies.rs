@@ -41,6 +41,9 @@ impl<'a> Converter<'a> {
             Some(holds) => usize::from(holds == 0.0),
             None => {
                 self.n_assumed_sides = self.n_assumed_sides.saturating_add(1);
+                // Whichever body runs, the condition is computed.
+                self.conditions
+                    .extend(condition.and_then(Value::tensor_idx));
                 let [first, second] = &branches.sides;
                 usize::from(second.n_bytes > first.n_bytes)
             }

@@ -47,6 +47,7 @@ impl<'a> Converter<'a> {
             file_bytes,
             name: graph.name.to_owned(),
             ends: [inputs, outputs],
+            conditions: self.conditions,
             diagnostics,
         })
     }
@@ -61,7 +62,7 @@ impl<'a> Converter<'a> {
         let mut diagnostics = Vec::new();
         if !self.shapeless.is_empty() {
             let message = format!(
-                "the file does not tell the results' shapes of {} nodes: {}",
+                "the file does not tell the shapes of {} results of nodes: {}",
                 self.shapeless.len(),
                 by_name(&self.shapeless)
             );
@@ -183,10 +184,15 @@ impl Converted {
     /// Leaves out operators whose results nothing reads, and tensors that no operator has: constants that were
     /// folded.
     fn drop_unused(&mut self) {
-        let Self { builder, ends, .. } = self;
+        let Self {
+            builder,
+            ends,
+            conditions,
+            ..
+        } = self;
         let mut is_read = vec![false; builder.tensors.len()];
-        for &output in ends.iter().skip(1).flatten() {
-            if let Some(is_read) = is_read.get_mut(output) {
+        for &read in ends[1].iter().chain(&*conditions) {
+            if let Some(is_read) = is_read.get_mut(read) {
                 *is_read = true;
             }
         }

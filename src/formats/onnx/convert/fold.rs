@@ -17,6 +17,13 @@ impl<'a> Converter<'a> {
         }
         match node.text.op_type {
             "Constant" => return self.constant_node(node, output),
+            // Weights that layers share: one tensor under both names.
+            "Identity" => {
+                let value = self.input(node, 0)?;
+                value.constant()?;
+                self.values.insert(output, value);
+                return Some(());
+            }
             "Shape" => {
                 let shape = self.shaped(node, 0)?.1;
                 let rank = i64::try_from(shape.len()).ok()?;
@@ -143,7 +150,6 @@ fn computed(node: &Node, inputs: &[Value]) -> Option<Computed> {
     let known = first.known()?.clone();
     let second = || inputs.get(1)?.integers();
     match node.text.op_type {
-        "Identity" => Some((of_type, shape, known)),
         "Cast" => {
             let to = tensor_type(node.integer("to")?);
             Some((to, shape, cast(known, to)))

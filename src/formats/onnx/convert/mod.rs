@@ -39,7 +39,7 @@ use self::value::{
 use super::Dimensions;
 use super::error::ParseError;
 use super::limits::*;
-use super::proto::{Bodies, Graph, Node, Tensor, ValueInfo, tensor_type};
+use super::proto::{Bodies, Dimension, Graph, Node, Tensor, ValueInfo, tensor_type};
 use crate::diagnostic::Diagnostic;
 use crate::formats::builder::Builder;
 use crate::formats::distribution;
@@ -54,6 +54,8 @@ pub(super) struct Converted {
     name: String,
     /// Inputs and outputs.
     ends: [Vec<usize>; 2],
+    /// Tensors that nothing of the network reads, but whoever runs it.
+    conditions: Vec<usize>,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -94,6 +96,8 @@ struct Converter<'a> {
     counted_sides: Vec<Option<usize>>,
     /// Number of them whose condition is known only at inference.
     n_assumed_sides: usize,
+    /// Tensors of these conditions.
+    conditions: Vec<usize>,
     /// Loops whose bodies are being converted, from the outermost inwards.
     running_loops: Vec<usize>,
     /// Nodes of bodies of loops that may still be converted.
@@ -175,6 +179,7 @@ impl<'a> Converter<'a> {
             sized_by_values: Vec::new(),
             counted_sides: vec![None; graph.branches.len()],
             n_assumed_sides: 0,
+            conditions: Vec::new(),
             running_loops: Vec::new(),
             repeated_left: MAX_REPEATED_NODES.min(max_operators / 2),
             counted_once: Vec::new(),
@@ -316,7 +321,16 @@ impl<'a> Converter<'a> {
         let graph = self.graph;
         let mut inputs = Vec::new();
         let mut unknown: Vec<String> = Vec::new();
-        for input in &graph.inputs {
+        let first =
+            graph
+                .inputs
+                .iter()
+                .filter_map(|input| match input.shape.as_ref()?.first()? {
+                    Dimension::Named(name) => Some(*name),
+                    _ => None,
+                });
+        let first: HashSet<&str> = first.collect();
+        for (position, input) in graph.inputs.iter().enumerate() {
             // Older files list their initializers as inputs too.
             if self.values.contains_key(input.name) {
                 continue;
@@ -327,7 +341,10 @@ impl<'a> Converter<'a> {
             };
             let shape = input.shape.as_ref().ok_or_else(|| invalid("no shape"))?;
             let sizes = shape.iter().enumerate().map(|(axis, dimension)| {
-                let size = self.dimensions.size(input.name, axis, *dimension);
+                let is_first = |name: &str| first.contains(name);
+                let size =
+                    self.dimensions
+                        .size(input.name, Some(position), axis, *dimension, is_first);
                 size.map_err(|name| {
                     if !unknown.contains(&name) && unknown.len() < 20 {
                         unknown.push(name);

@@ -170,11 +170,13 @@ impl<'a> Converter<'a> {
     fn recurrent(&self, node: &Node<'a>, place: usize) -> Option<Vec<i64>> {
         let input = self.shape_of(node, 0)?;
         let recurrent = self.shape_of(node, 2)?;
-        let (&[first, second, _], &[directions, _, hidden]) =
+        let (&[first, second, _], &[directions, rows, columns]) =
             (input.as_slice(), recurrent.as_slice())
         else {
             return None;
         };
+        // The gates lie behind one another; ONNX Runtime's quantiser transposes the matrices.
+        let hidden = rows.min(columns);
         let is_batch_first = node.integer("layout") == Some(1);
         Some(match (place, is_batch_first) {
             (0, false) => vec![first, directions, second, hidden],

@@ -115,7 +115,9 @@ impl<'a> Converter<'a> {
         let sizes = || {
             let dimensions = described?.shape.as_ref()?;
             let size = |(axis, dimension): (usize, &Dimension)| {
-                self.dimensions.size(output, axis, *dimension).ok()
+                (self.dimensions)
+                    .size(output, None, axis, *dimension, |_| false)
+                    .ok()
             };
             dimensions
                 .iter()
