@@ -81,6 +81,7 @@ async function bundle(define) {
       main: "www/src/main.ts",
       estimate: "www/src/worker/estimate.ts",
       layout: "www/src/worker/layout.ts",
+      open: "www/src/worker/open.ts",
     },
     outdir: "www/dist",
     bundle: true,

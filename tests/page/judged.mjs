@@ -45,7 +45,8 @@ export async function collect(page, settle_ms = SETTLE_MS) {
   const session = await page.context().newCDPSession(page);
   for (let i = 0; i < 2; i++) {
     await session.send("HeapProfiler.collectGarbage");
-    await Promise.all(page.workers().map((worker) => worker.evaluate(collectWorker)));
+    // A worker that opens archives may end meanwhile.
+    await Promise.all(page.workers().map((worker) => worker.evaluate(collectWorker).catch(() => undefined)));
     await page.waitForTimeout(settle_ms);
   }
   await session.detach();

@@ -3,22 +3,31 @@ import { crc32, deflateRawSync } from "node:zlib";
 
 /** Bytes of an archive with these entries. */
 export function zipOf(entries) {
+  return zipOfList(Object.entries(entries).map(([name, bytes]) => ({ name, bytes })));
+}
+
+/**
+ * As `zipOf`, of entries that may lie: `name` may be bytes, `size` and `packed_size` are the announced lengths, and `at` is
+ * the index of an entry whose bytes this one says to have.
+ */
+export function zipOfList(entries) {
   const locals = [];
   const central = [];
+  const offsets = [];
   let offset = 0;
-  for (const [name, bytes] of Object.entries(entries)) {
-    const packed = deflateRawSync(bytes);
+  for (const { name, bytes = Buffer.alloc(0), size = bytes.length, at, packed = deflateRawSync(bytes), packed_size = packed.length } of entries) {
     const words = Buffer.from(name);
     const common = Buffer.alloc(26);
     common.writeUInt16LE(20, 0); // version needed
     common.writeUInt16LE(8, 4); // deflate
     common.writeUInt32LE(crc32(bytes), 10);
-    common.writeUInt32LE(packed.length, 14);
-    common.writeUInt32LE(bytes.length, 18);
+    common.writeUInt32LE(packed_size, 14);
+    common.writeUInt32LE(size, 18);
     common.writeUInt16LE(words.length, 22);
-    const local = Buffer.concat([Buffer.from("PK\x03\x04", "latin1"), common, words, packed]);
+    const local = at === undefined ? Buffer.concat([Buffer.from("PK\x03\x04", "latin1"), common, words, packed]) : Buffer.alloc(0);
     const rest = Buffer.alloc(14);
-    rest.writeUInt32LE(offset, 10);
+    offsets.push(at === undefined ? offset : offsets[at]);
+    rest.writeUInt32LE(offsets.at(-1), 10);
     central.push(Buffer.concat([Buffer.from("PK\x01\x02\x14\0", "latin1"), common, rest, words]));
     locals.push(local);
     offset += local.length;

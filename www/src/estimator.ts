@@ -4,6 +4,7 @@ import { type AssetUrls, fetchBytes, loadAssets } from "./assets.ts";
 import { readHost } from "./host.ts";
 import { MAX_FILE_BYTES } from "./limits.ts";
 import { KnownError, Messenger, unreadable } from "./messenger.ts";
+import type { ModelFile } from "./opened.ts";
 import type { Assets, CalibrateCall, ChoicesCall, EstimateCall, Estimated, FileToRead, FitsCall, HashedCall, KeptCall, LayoutCall, LayoutValue, LoadGpusCall, ReadAheadCall, StartCall, Started, SweepBatchCall, SweepCall, WarmUpCall } from "./protocol.ts";
 import type { Application, BatchSweep, Calibrated, Fits, Limits, Measurement, Report, Sweep, TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
 import type { Scenario } from "./scenario.ts";
@@ -72,10 +73,11 @@ export class Estimator {
    * On all registered targets and `more_targets`. `key` is where the report is kept in the browser's database, null for
    * nowhere.
    */
-  async estimate(file: File, scenario: Scenario, more_targets: readonly TargetChoice[], key: string | null, signal: AbortSignal): Promise<Report> {
+  async estimate(file: ModelFile, scenario: Scenario, more_targets: readonly TargetChoice[], key: string | null, signal: AbortSignal): Promise<Report> {
     checkSize(file);
     try {
-      return await this.#ask({ kind: "estimate", file: file.name, scenario, more_targets, host: readHost(), application: readApplication(), is_summary: false, model: this.#toRead(file), key }, signal);
+      const model = file instanceof File ? this.#toRead(file) : await file.arrayBuffer();
+      return await this.#ask({ kind: "estimate", file: file.name, scenario, more_targets, host: readHost(), application: readApplication(), is_summary: false, model, key }, signal);
     } finally {
       setTimeout(() => this.#keepSpare(), SPARE_DELAY_MS);
     }
@@ -263,15 +265,15 @@ class EstimateWorker {
   }
 }
 
-function checkSize(file: File): void {
+function checkSize(file: ModelFile): void {
   if (file.size > MAX_FILE_BYTES) {
     throw new KnownError("too-large", `expected a file of at most ${MAX_FILE_BYTES} bytes, found ${file.size}`);
   }
 }
 
-export async function readFile(file: File): Promise<ArrayBuffer> {
+export async function readFile(file: ModelFile): Promise<ArrayBuffer> {
   checkSize(file);
-  return file.arrayBuffer().catch((error: unknown) => Promise.reject(unreadable(error)));
+  return file.arrayBuffer().catch((error: unknown) => Promise.reject(error instanceof KnownError ? error : unreadable(error)));
 }
 
 /** Layouts of graphs; a new one stops the one before, which may be long. */

@@ -2,22 +2,28 @@
  * What was dropped, as models: TFLite and ONNX files as they are, and what archives and C arrays hold. What is another format is
  * refused with its name and what to do.
  */
-import { MAX_FILE_BYTES } from "./limits.ts";
-import * as format from "./format.ts";
+import { Container } from "./container.ts";
+import { MAX_FILE_BYTES, MAX_MODELS } from "./limits.ts";
 import { KnownError } from "./messenger.ts";
 import type { Model } from "./opened.ts";
+import type { Packing } from "./protocol.ts";
 
 /** Bytes from which a format is told. */
 const HEAD_BYTES = 4096;
-/** C sources are read whole, as text: 16 times the 4 MB that microcontrollers hold. */
-const MAX_C_SOURCE_BYTES = 64 * 1024 ** 2;
+/** Rows of a comparison, which nobody reads to the end of. */
+const MAX_OPENED = 2 * MAX_MODELS;
 
-/** One or more models for each file. */
-export async function openModels(files: File[], signal: AbortSignal): Promise<Model[]> {
+/** One or more models for each file. `progress` is told of files that take long, with the part of them that is read. */
+export async function openModels(files: File[], signal: AbortSignal, progress: (name: string, done: number) => void): Promise<Model[]> {
   const models: Model[] = [];
   for (const file of files) {
     if (signal.aborted) break;
-    models.push(...(await modelsIn(file).catch((error: unknown): Model[] => [{ name: file.name, failure: asKnown(error) }])));
+    const inside = await modelsIn(file, signal, (done) => progress(file.name, done)).catch((error: unknown): Model[] => [{ name: file.name, failure: asKnown(error) }]);
+    const n_left_out = models.length + inside.length - MAX_OPENED;
+    models.push(...inside.slice(0, MAX_OPENED - models.length));
+    if (n_left_out <= 0) continue;
+    models.push({ name: file.name, failure: new KnownError("limit-exceeded", `expected at most ${MAX_OPENED} models at a time, found ${n_left_out} more in this file; the files after it were left out`) });
+    break;
   }
   return models;
 }
@@ -26,75 +32,20 @@ function asKnown(error: unknown): KnownError {
   return error instanceof KnownError ? error : new KnownError("unreadable", `the browser could not read it (${String(error)}); is it a folder?`);
 }
 
-async function modelsIn(file: File): Promise<Model[]> {
+async function modelsIn(file: File, signal: AbortSignal, progress: (done: number) => void): Promise<Model[]> {
   const head = new Uint8Array(await file.slice(0, HEAD_BYTES).arrayBuffer());
   if (asciiAt(head, 4, 4) === "TFL3" || file.size > MAX_FILE_BYTES) return [file];
-  if (asciiAt(head, 0, 4) === "PK\x03\x04") return modelsInZip(file);
-  if (head[0] === 0x1f && head[1] === 0x8b) return [await unzipped(file)];
   const other = otherFormat(file.name, head, file.size);
+  const packing = packingOf(file.name, head);
+  if (packing !== null && (packing !== "c-source" || !other)) return new Container(file, packing).models(signal, progress);
   if (other) throw new KnownError("other-format", other);
-  if (/\.(cc|c|h|cpp|hpp|inc)$/i.test(file.name)) return modelsInSource(file);
   return [file]; // the reader says what it expected
 }
 
-/** `.tflite.gz`, as some publish them. */
-async function unzipped(file: File): Promise<File> {
-  const stream = file.stream().pipeThrough(new DecompressionStream("gzip"));
-  return new File([await boundedBytes(stream)], file.name.replace(/\.gz$/i, ""));
-}
-
-/** Stops reading what unpacks to more than a file may have. */
-async function boundedBytes(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<Blob> {
-  const parts: Uint8Array<ArrayBuffer>[] = [];
-  let n_bytes = 0;
-  for (const reader = stream.getReader(); ; ) {
-    const { done, value } = await reader.read();
-    if (done) return new Blob(parts);
-    parts.push(value);
-    n_bytes += value.byteLength;
-    if (n_bytes > MAX_FILE_BYTES) {
-      await reader.cancel();
-      throw new KnownError("too-large", `expected at most ${MAX_FILE_BYTES} bytes when unpacked, found more`);
-    }
-  }
-}
-
-async function modelsInZip(file: File): Promise<Model[]> {
-  const { modelsOfZip } = await import("./zip.ts");
-  return modelsOfZip(file);
-}
-
-/** Byte arrays of a C source that hold a TFLite file, as `xxd -i` and TFLM's generator write them. */
-async function modelsInSource(file: File): Promise<Model[]> {
-  if (file.size > MAX_C_SOURCE_BYTES) {
-    throw new KnownError("too-large", `expected a C source of at most ${format.text(format.bytes(MAX_C_SOURCE_BYTES))}, found ${format.text(format.bytes(file.size))}`);
-  }
-  const source = await file.text();
-  const models: File[] = [];
-  let n_arrays = 0;
-  for (const match of source.matchAll(/(\w+)\s*\[[^\]]*\][^=;{}]*=\s*\{/g)) {
-    const start = match.index + match[0].length;
-    const end = source.indexOf("}", start);
-    if (end < 0) break;
-    n_arrays += 1;
-    const bytes = bytesOfInitialiser(source, start, end);
-    if (bytes && asciiAt(bytes, 4, 4) === "TFL3") models.push(new File([bytes], `${match[1]}.tflite`));
-  }
-  if (models.length > 0) return models;
-  throw new KnownError("no-model", `expected an array with the bytes of a TFLite file, found ${format.plural(n_arrays, "array")} without TFL3 at bytes 4 to 7`);
-}
-
-/** Null where an entry is no number from 0 to 255. */
-function bytesOfInitialiser(source: string, start: number, end: number): Uint8Array<ArrayBuffer> | null {
-  const text = source.slice(start, end).replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, "");
-  const bytes = new Uint8Array(Math.floor(text.length / 2) + 1);
-  let n = 0;
-  for (const [word] of text.matchAll(/[^\s,]+/g)) {
-    const value = Number(word.replace(/[uUlL]+$/, ""));
-    if (!Number.isInteger(value) || value < -128 || value > 255) return null;
-    bytes[n++] = value;
-  }
-  return bytes.slice(0, n);
+function packingOf(name: string, head: Uint8Array): Packing | null {
+  if (asciiAt(head, 0, 4) === "PK\x03\x04") return "zip";
+  if (head[0] === 0x1f && head[1] === 0x8b) return "gzip";
+  return /\.(cc|c|h|cpp|hpp|inc)$/i.test(name) ? "c-source" : null;
 }
 
 const CONVERT = "Convert the model first";

@@ -1,4 +1,5 @@
 /** Files beside their reports, in this browser's database: only where a person has said so. */
+import type { ModelFile } from "./opened.ts";
 import { history, transact } from "./store.ts";
 
 /** Of one file; larger ones are opened again. */
@@ -26,8 +27,9 @@ export async function chooseToKeepFiles(keeps: boolean): Promise<void> {
 }
 
 /** Where a person has chosen so, and the file is not too large. */
-export async function keepFile(key: string, file: File): Promise<void> {
-  if (!keepsFiles() || file.size > MAX_KEPT_FILE_BYTES) return;
+export async function keepFile(key: string, model: ModelFile): Promise<void> {
+  if (!keepsFiles() || model.size > MAX_KEPT_FILE_BYTES) return;
+  const file = model instanceof File ? model : new File([await model.arrayBuffer()], model.name);
   await transact(["files"], "readwrite", ({ files }) => files.put(file, key));
   const kept = new Set(await transact<IDBValidKey[]>(["files"], "readonly", ({ files }) => files.getAllKeys()));
   const surplus = (await history()).filter((opened) => kept.has(opened.key)).slice(MAX_KEPT_FILES);

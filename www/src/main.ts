@@ -11,6 +11,7 @@ import * as format from "./format.ts";
 import { writeHost } from "./host.ts";
 import { keepFile, keptFile } from "./kept_files.ts";
 import { KnownError } from "./messenger.ts";
+import type { Model, ModelFile } from "./opened.ts";
 import { type Report, type Result, type TargetInfo, isEstimate } from "./report.ts";
 import { AS_IT_IS, type Scenario, type Sizes, isChanged, readScenario, scenarioParameters, scenarioWords } from "./scenario.ts";
 import { type ComparisonRow, comparisonHistory, history as openedBefore, keepComparison, keptComparison, keptReport, newKey } from "./store.ts";
@@ -36,12 +37,12 @@ type Place = { view: "start" } | { view: "report"; key: string } | { view: "comp
 interface OpenReport {
   report: Report;
   /** Null after a reload, unless files are kept: another batch needs the file. */
-  file: File | null;
+  file: ModelFile | null;
 }
 
 interface OpenComparison {
   rows: Row[];
-  files: File[] | null;
+  files: ModelFile[] | null;
   scenario: Scenario;
   view: ComparisonView | null;
 }
@@ -205,7 +206,7 @@ async function open(dropped: File[], scenario = firstScenario(focus.wanted)): Pr
   const signal = begin(name);
   try {
     if (dropped.length === 1) estimator.readAhead(dropped[0]);
-    const models = await openModels(dropped, signal);
+    const models = await openModels(dropped, signal, (name, done) => sayBusy(`Reading ${name}, ${Math.floor(100 * done)}\u202f%…`));
     if (signal.aborted) return;
     if (models.length !== 1) return await compare(models, scenario, signal);
     const [model] = models;
@@ -216,7 +217,7 @@ async function open(dropped: File[], scenario = firstScenario(focus.wanted)): Pr
   }
 }
 
-async function openOne(file: File, scenario: Scenario, signal: AbortSignal, control?: BatchControl): Promise<void> {
+async function openOne(file: ModelFile, scenario: Scenario, signal: AbortSignal, control?: BatchControl): Promise<void> {
   const key = newKey();
   try {
     const report = await estimator.estimate(file, scenario, await askedTargets(focus.wanted, estimator), key, signal);
@@ -244,20 +245,20 @@ function hold(key: string, opened: OpenReport): void {
 /** Files after which a comparison on its way is kept: each time all of its rows are written. */
 const KEPT_EVERY = 16;
 
-type Model = File | { name: string; failure: KnownError };
-
 async function compare(models: Model[], scenario: Scenario, signal: AbortSignal): Promise<void> {
   const key = newKey();
   const rows: Row[] = models.map((model) => ("failure" in model ? { file: model.name, failure: model.failure.message } : { file: model.name, waiting: true }));
-  const files = models.every((model) => model instanceof File) ? models : null;
+  const isFile = (model: Model): model is ModelFile => !("failure" in model);
+  const files = models.every(isFile) ? models : null;
   const comparison: OpenComparison = { rows, files, scenario, view: null };
   comparisons.set(key, comparison);
   const keep = (): Promise<void> => keepComparison({ key, opened_ms: Date.now(), batch: scenario.batch, rows: comparison.rows.map(bareRow) });
   await keep();
   go({ view: "comparison", key });
+  const unpacked = unpackedWords(models.filter(isFile));
   for (const [i, model] of models.entries()) {
-    if (!(model instanceof File)) continue;
-    sayBusy(`Reading ${model.name}, ${i + 1} of ${models.length}…`);
+    if (!isFile(model)) continue;
+    sayBusy(`Reading ${model.name}, ${i + 1} of ${models.length}${unpacked}…`);
     comparison.rows = comparison.rows.with(i, await compareOne(model, scenario, signal));
     comparison.view?.update(comparison.rows);
     if (signal.aborted) break;
@@ -268,12 +269,18 @@ async function compare(models: Model[], scenario: Scenario, signal: AbortSignal)
     comparison.view?.update(comparison.rows);
     return void keep();
   }
-  sayDone();
+  sayDone(unpacked && `${format.plural(models.length, "file")}${unpacked}.`);
   const n_read = comparison.rows.filter((row) => "summary" in row).length;
   announce(`Comparison ready: ${n_read} of ${format.plural(models.length, "file")} estimated.`);
 }
 
-async function compareOne(file: File, scenario: Scenario, signal: AbortSignal): Promise<Row> {
+/** What archives among the files unpack to; empty without them. */
+function unpackedWords(files: readonly ModelFile[]): string {
+  const n_bytes = files.reduce((total, file) => (file instanceof File ? total : total + file.size), 0);
+  return n_bytes > 0 ? ` (${format.text(format.bytes(n_bytes))} unpacked in all)` : "";
+}
+
+async function compareOne(file: ModelFile, scenario: Scenario, signal: AbortSignal): Promise<Row> {
   const key = newKey();
   try {
     const report = await estimator.estimate(file, scenario, await askedTargets(focus.wanted, estimator), key, signal);
@@ -410,7 +417,7 @@ function restoreScroll(key: string): void {
   scrollTo(0, scrolls.get(key) ?? 0);
 }
 
-async function showReport(key: string, report: Report, file: File | null, offered: Offered, signal: AbortSignal): Promise<void> {
+async function showReport(key: string, report: Report, file: ModelFile | null, offered: Offered, signal: AbortSignal): Promise<void> {
   const remeasured = async (asked: readonly Asked[] = [], again: readonly Asked[] = []): Promise<void> => {
     Object.assign(report, await withTargets(report, file, asked, again, signal));
     report.results = (await withDevices(report, estimator)).results;
@@ -468,7 +475,7 @@ function drawUnseen(report: Report): void {
 }
 
 /** Targets that `report` is to have as well; `add` estimates on them, and again on others. */
-function moreTargets(report: Report, file: File | null, offered: Offered, add: (asked: readonly Asked[], again?: readonly Asked[]) => Promise<void>): MoreTargets {
+function moreTargets(report: Report, file: ModelFile | null, offered: Offered, add: (asked: readonly Asked[], again?: readonly Asked[]) => Promise<void>): MoreTargets {
   const show: MoreTargets["show"] = async (group, is_shown) => {
     rememberGroup(group, is_shown);
     if (!is_shown) {
@@ -524,7 +531,7 @@ function withoutTargets({ results, left_out = [], diagnostics }: Report, is_gone
  * The report's with that of `asked` and of accelerators of one's own that were added since, without those that are gone;
  * that of `again` is estimated anew, and stays in its place.
  */
-async function withTargets(report: Report, file: File | null, asked: readonly Asked[], again: readonly Asked[], signal: AbortSignal): Promise<OfTargets> {
+async function withTargets(report: Report, file: ModelFile | null, asked: readonly Asked[], again: readonly Asked[], signal: AbortSignal): Promise<OfTargets> {
   const { file: name, batch, what_if } = report;
   const own = accelerators();
   const is_gone = (target: string): boolean => (target.startsWith(PREFIX) && !own.some((accelerator) => accelerator.name === target)) || again.some((other) => other.name === target);

@@ -1,7 +1,14 @@
 /** Files that were chosen, as far as they could be opened. */
 import type { KnownError } from "./messenger.ts";
 
-export type Model = File | { name: string; failure: KnownError };
+/** A model as it is read: a file, or what is unpacked anew each time, so that nothing holds it meanwhile. */
+export interface ModelFile {
+  readonly name: string;
+  readonly size: number;
+  arrayBuffer(): Promise<ArrayBuffer>;
+}
+
+export type Model = ModelFile | { name: string; failure: KnownError };
 
 /** Of the names of files that are models, and of no use in telling them apart. */
 export const MODEL_ENDING = /\.(tflite|lite|onnx)$/i;

@@ -146,3 +146,12 @@ export type EstimatorValue = Started | Report | Estimated | Calibrated | TargetC
 export type LayoutCall = LayoutInput;
 
 export type LayoutValue = Layout;
+
+/** How models are inside of a file. */
+export type Packing = "zip" | "gzip" | "c-source";
+
+/** Asks for the models in `file`, or for the bytes of one that was listed. A worker is asked of one file only. */
+export type OpenCall = { file: File; packing: Packing } & ({ kind: "list" } | { kind: "unpack"; entry: number });
+
+/** A model in a file: as a file of its own, as what can be unpacked, or why it is neither. */
+export type Listed = { name: string } & ({ file: File } | { entry: number; n_bytes: number } | { failure: Failure });

@@ -4,6 +4,7 @@ import { BOARD_PREFIX, choiceOf } from "../asked.ts";
 import { readBudget, verdict } from "../budget.ts";
 import { el, quantity } from "../dom.ts";
 import { type Estimator, type FileBytes, readFile } from "../estimator.ts";
+import type { ModelFile } from "../opened.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import { type Estimate, type Report, type TargetChoice, type TargetChoices, isEstimate } from "../report.ts";
@@ -16,7 +17,7 @@ import { groupOf } from "./target_groups.ts";
 /** What a report was made of, and how another one is asked for. */
 export interface Opened {
   /** Null after a reload, where files are not kept. */
-  file: File | null;
+  file: ModelFile | null;
   scenario: Scenario;
   change: (scenario: Scenario) => void;
 }
@@ -153,7 +154,7 @@ export function whatIfPanel(report: Report, { file, scenario, change }: Opened, 
   async function ask(number: number): Promise<void> {
     const begun = performance.now();
     try {
-      read ??= readFile(file as File).then((bytes) => ({ name: report.file, bytes }));
+      read ??= readFile(file as ModelFile).then((bytes) => ({ name: report.file, bytes }));
       const found = await estimator.explore(await read, wanted, { targets: [], more_targets: [chosen()], is_summary: true }, signal);
       if (number !== asked) return;
       show(found);
