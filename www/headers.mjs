@@ -10,7 +10,6 @@ const DIRECTIVES = {
   "manifest-src": "'self'",
   "base-uri": "'none'",
   "form-action": "'none'",
-  webrtc: "'block'",
 };
 
 /** For the page itself, wherever it lies. */

@@ -12,9 +12,6 @@ export const SHARED_MODELS = fileURLToPath(new URL("../../../shared/models/", im
 const START_LIMIT_MS = 120_000;
 export const REPORT_LIMIT_MS = 60_000;
 
-/** Chromium has not implemented it yet, and says so. */
-const UNKNOWN_DIRECTIVE = "Unrecognized Content-Security-Policy directive 'webrtc'.";
-
 /** A server and a browser; `close` ends both. */
 export async function openBrowser({ args = [] } = {}) {
   await access(`${DIST}index.html`).catch(() => {
@@ -44,7 +41,7 @@ export async function openPage({ browser, url }, { options = {}, prepare = async
   const requests = [];
   const problems = [];
   page.on("request", (request) => requests.push(request.url()));
-  page.on("console", (message) => message.type() === "error" && message.text() !== UNKNOWN_DIRECTIVE && problems.push(message.text()));
+  page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
   page.on("pageerror", (error) => problems.push(String(error)));
   await prepare(page);
   await page.goto(url);

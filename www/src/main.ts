@@ -1,4 +1,5 @@
 /** Wires the page: files in, views out, and a history that Back, Forward and reload go through. */
+import "./no_peers.ts";
 import { PREFIX, accelerators } from "./accelerators.ts";
 import { type Asked, BOARD_PREFIX, askedTarget, askedTargets, choiceOf, offersOf, openGroups, rememberGroup, targetsOf } from "./asked.ts";
 import { learnEstimates, withDevices } from "./device.ts";
