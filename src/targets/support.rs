@@ -46,6 +46,13 @@ pub enum UnsupportedReason {
         width: i32,
         max: i32,
     },
+    /// A stride of a TRANSPOSE_CONV.
+    UpscalingStride {
+        height: i32,
+        width: i32,
+    },
+    /// The output of a TRANSPOSE_CONV has other sides than the stride gives.
+    UpscaledSize,
     /// Height and width of the input and the output.
     ResizeFactor {
         input: (i32, i32),
@@ -69,6 +76,10 @@ pub enum UnsupportedReason {
     },
     SeveralOutputRows,
     SeveralInputRows,
+    /// Rows of an input.
+    TooManyRows {
+        max: i64,
+    },
     TooManyValues {
         max: i32,
     },
@@ -106,7 +117,7 @@ impl UnsupportedReason {
             Self::ConstantType(_) => "constant-type",
             Self::WeightType(_) => "weight-type",
             Self::PoolingWindow { .. } | Self::LargePoolingWindow { .. } => "pooling-window",
-            Self::Stride { .. } => "stride",
+            Self::Stride { .. } | Self::UpscalingStride { .. } | Self::UpscaledSize => "stride",
             Self::ResizeFactor { .. } => "resize-factor",
             Self::MeanOverChannels => "mean-over-channels",
             Self::OtherAxis => "axis",
@@ -117,7 +128,7 @@ impl UnsupportedReason {
             Self::NewAxes => "new-axes",
             Self::SliceStrides => "slice-strides",
             Self::LargeResize { .. } => "resize-factor",
-            Self::SeveralOutputRows | Self::SeveralInputRows => "rows",
+            Self::SeveralOutputRows | Self::SeveralInputRows | Self::TooManyRows { .. } => "rows",
             Self::TooManyValues { .. } => "values",
             Self::LargeDimensions { .. } => "dimensions",
             Self::OpenDimension { .. } => "dynamic-shape",
@@ -162,6 +173,10 @@ impl fmt::Display for UnsupportedReason {
             Self::Stride { height, width, max } => {
                 write!(f, "stride {height}x{width}, at most {max}x{max}")
             }
+            Self::UpscalingStride { height, width } => {
+                write!(f, "stride {height}x{width}, 1x1 and 2x2 run")
+            }
+            Self::UpscaledSize => f.write_str("output of another size than the stride gives"),
             Self::ResizeFactor { input, output } => write!(
                 f,
                 "resize from {}x{} to {}x{}, a factor of 2, 4 or 8 runs",
@@ -180,6 +195,7 @@ impl fmt::Display for UnsupportedReason {
             Self::LargeResize { max } => write!(f, "resize by more than {max}"),
             Self::SeveralOutputRows => f.write_str("output of several rows"),
             Self::SeveralInputRows => f.write_str("input of several rows"),
+            Self::TooManyRows { max } => write!(f, "more than {max} rows"),
             Self::TooManyValues { max } => write!(f, "more than {max} values"),
             Self::LargeDimensions { max } => {
                 write!(f, "more than {max} elements in the largest dimensions")

@@ -31,12 +31,20 @@ impl Order {
     }
 
     /// The same order with elementwise operations chained to the operations before them, as on Ethos-U85.
-    pub fn with_chains(mut self, program: &Program) -> Self {
+    pub fn with_chains(mut self, program: &Program, uses_trained_rules: bool) -> Self {
         let n_readers = program.n_readers();
+        // By map, how many commands write it: a chain begins with one that does so alone.
+        let mut n_writers = vec![0.0; program.maps.len()];
+        for operation in &program.operations {
+            for &output in &operation.outputs {
+                n_writers[output] += operation.repeats;
+            }
+        }
+        let is_whole = |map_idx: usize| n_writers[map_idx] <= 1.0 || uses_trained_rules;
         let mut chain: Option<Chain> = None;
         for step in 0..self.operations.len() {
             let operation = &program.operations[self.operations[step]];
-            let before = chain.filter(|chain| n_readers[chain.end] == 1);
+            let before = chain.filter(|chain| n_readers[chain.end] == 1 && is_whole(chain.end));
             chain = match (before, operation.alias) {
                 // An activation that the previous operation performs.
                 (Some(before), Alias::Fused) if operation.inputs.first() == Some(&before.end) => {

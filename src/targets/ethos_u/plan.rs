@@ -153,7 +153,7 @@ fn with_staged_inputs(task: &mut Cow<Task>) -> (Order, Flow) {
 /// The order of execution, with chains on accelerators that have them, and the producers and consumers of feature maps.
 fn ordered(accelerator: &Accelerator, program: &Program) -> (Order, Flow) {
     let order = match accelerator.is_u85() {
-        true => Order::of(program).with_chains(program),
+        true => Order::of(program).with_chains(program, accelerator.uses_trained_rules),
         false => Order::of(program),
     };
     let order = order.with_cpu_grouped(program);

@@ -247,6 +247,11 @@ impl Window {
         dilation: [1; 2],
         upscale: 1,
     };
+
+    /// The strides that matter: a side with a single position of the window has none.
+    pub fn stride_towards(&self, ofm: Hwc) -> [i64; 2] {
+        std::array::from_fn(|axis| if ofm[axis] == 1 { 1 } else { self.stride[axis] })
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -14,7 +14,7 @@ use super::geometry::IfmOfm;
 use super::index::OptionalIndex;
 use super::live_ranges::{LiveRanges, aligned};
 use super::order::Order;
-use super::program::Program;
+use super::program::{Program, WeightSharing};
 use super::scheduled_operation::{Cascade, ScheduledOperation};
 use super::scheduling::striped;
 use super::weight_buffers::{Buffer, Buffers, buffers};
@@ -176,7 +176,8 @@ impl Planner<'_> {
             .map(|alive_bytes| (limit_bytes - alive_bytes).max(0.0))
             .collect();
         let buffers = buffers(self.accelerator, steps, cascades, &room_bytes);
-        let weight_buffer_bytes = weight_buffer_bytes(steps, &buffers);
+        let weight_buffer_bytes =
+            weight_buffer_bytes(steps, &buffers, self.accelerator.uses_trained_rules);
         WeightMemory {
             buffer_bytes: with_cascades(&weight_buffer_bytes, cascades, &buffers),
             buffers,
@@ -279,10 +280,21 @@ impl Memory {
 }
 
 /// By step, SRAM for its weights and for those of the next operation that are prefetched meanwhile.
-fn weight_buffer_bytes(steps: &[Option<ScheduledOperation>], buffers: &Buffers) -> Vec<f64> {
-    let mut fetched_for_next = 0.0;
+fn weight_buffer_bytes(
+    steps: &[Option<ScheduledOperation>],
+    buffers: &Buffers,
+    uses_trained_rules: bool,
+) -> Vec<f64> {
+    let mut fetched_for_next: f64 = 0.0;
     let mut bytes = vec![0.0; steps.len()];
     for idx in (0..steps.len()).rev().filter(|&idx| steps[idx].is_some()) {
+        // Each repetition with weights of its own fetches those of the next one.
+        let is_repeated = steps[idx].as_ref().is_some_and(|step| {
+            step.pieces > 1.0 && step.sharing == WeightSharing::None && !uses_trained_rules
+        });
+        if is_repeated && buffers[idx].is_prefetched {
+            fetched_for_next = fetched_for_next.max(buffers[idx].parts[0]);
+        }
         bytes[idx] = buffers[idx].bytes_beside(fetched_for_next);
         let is_new = buffers[idx].is_prefetched && !buffers[idx].is_shared;
         fetched_for_next = if is_new { buffers[idx].parts[0] } else { 0.0 };

@@ -6,7 +6,9 @@
 use std::cmp::Reverse;
 use std::sync::OnceLock;
 
-use crate::formats::tflite::{BuiltinOptions, OpKind, Padding, Tensor, TensorType, integers};
+use crate::formats::tflite::{
+    BuiltinOptions, OpKind, Padding, Tensor, TensorType, dimension, integers,
+};
 use crate::graph::{Graph, Node};
 use crate::targets::{UnsupportedOperator, UnsupportedReason};
 
@@ -44,24 +46,37 @@ pub fn unsupported(graph: &Graph, npu: Npu) -> Vec<UnsupportedOperator> {
     graph.nodes.iter().enumerate().filter_map(check).collect()
 }
 
-/// The largest batch size of an operator that processes inputs one after another. Vela repeats such an operator for
-/// each input and allocates memory for all of them, which the estimates do not model.
-pub fn inputs_at_a_time(graph: &Graph) -> i32 {
-    let of_node = |node: &Node| {
-        let output = graph.tensor(*node.operator.outputs.first()?);
-        match node.operator.options {
-            BuiltinOptions::Conv2D { .. }
-            | BuiltinOptions::DepthwiseConv2D { .. }
-            | BuiltinOptions::TransposeConv { .. }
-            | BuiltinOptions::Pool2D { .. } => output.shape.first().copied(),
-            // The input has three dimensions, the first two of which are time and batch.
-            BuiltinOptions::UnidirectionalSequenceLstm { time_major, .. } => {
-                output.shape.get(usize::from(time_major)).copied()
-            }
-            _ => None,
-        }
+/// The largest batch size of an LSTM, which the estimates do not model.
+pub fn largest_recurrent_batch(graph: &Graph) -> i32 {
+    let is_recurrent = |node: &&Node| {
+        matches!(
+            node.operator.options,
+            BuiltinOptions::UnidirectionalSequenceLstm { .. }
+        )
     };
-    graph.nodes.iter().filter_map(of_node).max().unwrap_or(1)
+    let recurrent = graph.nodes.iter().filter(is_recurrent);
+    let batches = recurrent.map(|node| inputs_at_a_time(graph, node));
+    batches.max().unwrap_or(1)
+}
+
+/// The batch size of an operator that processes inputs one after another, and 1 for other operators.
+pub fn inputs_at_a_time(graph: &Graph, node: &Node) -> i32 {
+    let batch = |axis: usize| {
+        let output = node.operator.outputs.first();
+        output.and_then(|&output| graph.tensor(output).shape.get(axis).copied())
+    };
+    let n_inputs = match node.operator.options {
+        BuiltinOptions::Conv2D { .. }
+        | BuiltinOptions::DepthwiseConv2D { .. }
+        | BuiltinOptions::TransposeConv { .. }
+        | BuiltinOptions::Pool2D { .. } => batch(0),
+        // The input has three dimensions, the first two of which are time and batch.
+        BuiltinOptions::UnidirectionalSequenceLstm { time_major, .. } => {
+            batch(usize::from(time_major))
+        }
+        _ => None,
+    };
+    n_inputs.unwrap_or(1)
 }
 
 fn refusal(graph: &Graph, node: &Node, npu: Npu) -> Option<UnsupportedReason> {
@@ -123,37 +138,109 @@ fn runs_type(tensor_type: TensorType, kind: OpKind, npu: Npu) -> bool {
     }
 }
 
-/// Whether a convolution has a stride above [`MAX_STRIDE`] and cannot be divided into one for each output position,
+/// A stride above [`MAX_STRIDE`] of a convolution or pooling that cannot be divided into one for each output position,
 /// because it has padding or dilation.
-fn cannot_be_unrolled(graph: &Graph, node: &Node) -> bool {
+fn refused_stride(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
     let operator = node.operator;
-    let BuiltinOptions::Conv2D {
+    let (padding, strides, dilations, filter) = match operator.options {
+        BuiltinOptions::Conv2D {
+            padding,
+            stride_h,
+            stride_w,
+            dilation_h,
+            dilation_w,
+            ..
+        } => {
+            let weights = operator.inputs.get(1).copied().flatten()?;
+            let (filter_h, filter_w) = height_width(graph.tensor(weights))?;
+            let dilations = [dilation_h, dilation_w];
+            (
+                padding,
+                [stride_h, stride_w],
+                dilations,
+                [filter_h, filter_w],
+            )
+        }
+        BuiltinOptions::Pool2D {
+            padding,
+            stride_h,
+            stride_w,
+            filter_h,
+            filter_w,
+            ..
+        } => (padding, [stride_h, stride_w], [1; 2], [filter_h, filter_w]),
+        _ => return None,
+    };
+    let (in_h, in_w) = height_width(graph.tensor((*operator.inputs.first()?)?))?;
+    let (out_h, out_w) = height_width(graph.tensor(*operator.outputs.first()?))?;
+    let sizes = [(in_h, out_h), (in_w, out_w)];
+    let is_large = |axis: usize| strides[axis] > MAX_STRIDE && sizes[axis].1 != 1;
+    let is_padded = |axis: usize| {
+        let [stride, dilation, filter] =
+            [strides[axis], dilations[axis], filter[axis]].map(i64::from);
+        let (read, written) = sizes[axis];
+        let between = (i64::from(written) - 1).saturating_mul(stride);
+        let reach = (filter - 1).saturating_mul(dilation).saturating_add(1);
+        let covered = between.saturating_add(reach);
+        padding == Padding::Same && covered > i64::from(read)
+    };
+    let is_whole = dilations == [1; 2] && !(0..2).any(is_padded);
+    ((0..2).any(is_large) && !is_whole).then_some(UnsupportedReason::Stride {
+        height: strides[0],
+        width: strides[1],
+        max: MAX_STRIDE,
+    })
+}
+
+/// The output of a TRANSPOSE_CONV has the sides that the stride gives. Ethos-U55 and U65 upscale both sides or none; a
+/// side of one row alone has no stride.
+fn refused_upscaling(graph: &Graph, node: &Node, npu: Npu) -> Option<UnsupportedReason> {
+    let BuiltinOptions::TransposeConv {
         padding,
-        stride_h,
-        stride_w,
-        dilation_h,
-        dilation_w,
+        stride_h: height,
+        stride_w: width,
         ..
-    } = operator.options
+    } = node.operator.options
     else {
-        return false;
+        return None;
     };
-    let side = |tensor_idx: Option<usize>, axis: usize| {
-        let shape = tensor_idx.map(|tensor_idx| &graph.tensor(tensor_idx).shape);
-        shape
-            .and_then(|shape| shape.get(axis))
-            .map_or(1, |&size| i64::from(size))
+    let size = |place: usize| {
+        let tensor = node.operator.inputs.get(place).copied().flatten()?;
+        height_width(graph.tensor(tensor))
     };
-    let input = |place: usize| operator.inputs.get(place).copied().flatten();
-    let sides = [(1, stride_h), (2, stride_w)].map(|(axis, stride)| {
-        let written = side(operator.outputs.first().copied(), axis);
-        let covered = (written - 1) * i64::from(stride) + side(input(1), axis);
-        let is_padded = padding == Padding::Same && covered > side(input(0), axis);
-        (stride > MAX_STRIDE && written != 1, is_padded)
-    });
-    let is_large = sides.iter().any(|&(is_large, _)| is_large);
-    let is_padded = sides.iter().any(|&(_, is_padded)| is_padded);
-    is_large && (is_padded || dilation_h != 1 || dilation_w != 1)
+    let ((filter_h, filter_w), (in_h, in_w)) = (size(1)?, size(2)?);
+    let (out_h, out_w) = height_width(graph.tensor(*node.operator.outputs.first()?))?;
+    let upscaled = |size: i32, filter: i32, stride: i32| {
+        let [size, filter, stride] = [size, filter, stride].map(i64::from);
+        let beyond = match padding {
+            Padding::Same => 0,
+            Padding::Valid => (filter - stride).max(0),
+        };
+        size * stride + beyond
+    };
+    let is_regular = upscaled(in_h, filter_h, height) == i64::from(out_h)
+        && upscaled(in_w, filter_w, width) == i64::from(out_w);
+    if !is_regular {
+        return Some(UnsupportedReason::UpscaledSize);
+    }
+    let runs = npu == Npu::EthosU85
+        || match (height, width) {
+            (1, 1) | (2, 2) => true,
+            (1, 2) => (in_h, filter_h) == (1, 1),
+            (2, 1) => (in_w, filter_w) == (1, 1),
+            _ => false,
+        };
+    (!runs).then_some(UnsupportedReason::UpscalingStride { height, width })
+}
+
+/// The rows of a SOFTMAX are those of one input.
+fn refused_softmax(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
+    let shape = &graph.tensor((*node.operator.inputs.first()?)?).shape;
+    let rows = shape.iter().rev().skip(1).take(2);
+    let n_rows = rows.fold(1, |n: i64, &size| n.saturating_mul(size.into()));
+    (n_rows > SOFTMAX_MAX_ROWS).then_some(UnsupportedReason::TooManyRows {
+        max: SOFTMAX_MAX_ROWS,
+    })
 }
 
 fn refused_shape(graph: &Graph, node: &Node, kind: OpKind, npu: Npu) -> Option<UnsupportedReason> {
@@ -191,20 +278,18 @@ fn refused_shape(graph: &Graph, node: &Node, kind: OpKind, npu: Npu) -> Option<U
                 max: MAX_STRIDE,
             })
         }
-        BuiltinOptions::Conv2D {
-            stride_h, stride_w, ..
-        } if npu == Npu::EthosU55U65 && cannot_be_unrolled(graph, node) => {
-            Some(UnsupportedReason::Stride {
-                height: *stride_h,
-                width: *stride_w,
-                max: MAX_STRIDE,
-            })
+        BuiltinOptions::Conv2D { .. } | BuiltinOptions::Pool2D { .. }
+            if npu == Npu::EthosU55U65 =>
+        {
+            refused_stride(graph, node)
         }
+        BuiltinOptions::TransposeConv { .. } => refused_upscaling(graph, node, npu),
         _ if matches!(kind, OpKind::ResizeBilinear | OpKind::ResizeNearestNeighbor)
             && npu == Npu::EthosU55U65 =>
         {
             refused_resize(graph, node, kind)
         }
+        _ if kind == OpKind::Softmax => refused_softmax(graph, node),
         _ if kind == OpKind::Mean => refused_mean(graph, node),
         _ if kind == OpKind::ArgMax && npu == Npu::EthosU55U65 => refused_arg_max(graph, node),
         _ if kind == OpKind::Transpose && npu == Npu::EthosU55U65 => refused_transpose(graph, node),
@@ -212,13 +297,24 @@ fn refused_shape(graph: &Graph, node: &Node, kind: OpKind, npu: Npu) -> Option<U
     }
 }
 
-/// A mean over channels runs only where height, width or channels are 1.
+/// A mean takes one input at a time, over a limited number of values of each dimension. Over channels, it runs only where
+/// height, width or channels are 1.
 fn refused_mean(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
     let input = (*node.operator.inputs.first()?)?;
     let axes = (*node.operator.inputs.get(1)?)?;
     let shape = &graph.tensor(input).shape;
     let last_axis = i32::try_from(shape.len()).ok()? - 1;
-    let mut axes = integers(graph.constant(axes));
+    let axes: Vec<i32> = integers(graph.constant(axes)).collect();
+    let mut axes = axes.into_iter();
+    if shape.iter().rev().nth(3).is_some_and(|&batch| batch > 1) {
+        return Some(UnsupportedReason::MoreThanThreeDimensions);
+    }
+    let size = |axis: i32| dimension(axis, shape.len()).map_or(0, |axis| shape[axis]);
+    if axes.clone().any(|axis| size(axis) > MEAN_MAX_SIZE) {
+        return Some(UnsupportedReason::LargeDimensions {
+            max: MEAN_MAX_SIZE.into(),
+        });
+    }
     let is_image = shape.len() >= 3 && shape.iter().rev().take(3).all(|&dim| dim > 1);
     (is_image && axes.any(|axis| [-1, last_axis].contains(&axis)))
         .then_some(UnsupportedReason::MeanOverChannels)
@@ -313,6 +409,8 @@ fn height_width(tensor: &Tensor) -> Option<(i32, i32)> {
 
 /// Maximum number of values along the axis of an ARG_MAX on Ethos-U55 and U65.
 const ARG_MAX_MAX_DEPTH: i32 = 127;
+/// Maximum number of values of a dimension over which a mean is taken.
+const MEAN_MAX_SIZE: i32 = 64 * 64;
 /// Number of dimensions of a single transposition on Ethos-U55 and U65.
 const TRANSPOSED_DIMENSIONS: usize = 3;
 /// Largest dimension, or product of the largest ones, that Ethos-U55 and U65 transpose.
@@ -322,6 +420,8 @@ const AVERAGE_POOL_MAX_SAME: i32 = 8;
 /// Largest height of any pooling window, and its most positions.
 const POOL_MAX_HEIGHT: i32 = 256;
 const POOL_MAX_POSITIONS: i64 = 256 * 256;
+/// Maximum number of rows of a SOFTMAX.
+const SOFTMAX_MAX_ROWS: i64 = 1 << 16;
 /// Largest stride of a window on Ethos-U55 and U65.
 const MAX_STRIDE: i32 = 3;
 
@@ -545,6 +645,139 @@ mod tests {
         }
     }
 
+    /// Where Vela 5.2.0 leaves such files to the CPU: on Ethos-U55 and U65, and on Ethos-U85.
+    #[test]
+    fn strides_run_where_vela_runs_them() {
+        let pool = |padding, stride: i32, filter: i32| BuiltinOptions::Pool2D {
+            padding,
+            stride_h: stride,
+            stride_w: stride,
+            filter_h: filter,
+            filter_w: filter,
+            activation: Activation::None,
+        };
+        let upscale = |padding, stride: [i32; 2]| BuiltinOptions::TransposeConv {
+            padding,
+            stride_h: stride[0],
+            stride_w: stride[1],
+            activation: Activation::None,
+        };
+        use Padding::{Same, Valid};
+        let cases: [(OpKind, BuiltinOptions, [&[i32]; 3], [bool; 2]); 12] = [
+            (
+                OpKind::MaxPool2d,
+                pool(Same, 4, 3),
+                [&[1, 33, 17, 10], &[1, 9, 5, 10], &[]],
+                [true, false],
+            ),
+            (
+                OpKind::MaxPool2d,
+                pool(Valid, 4, 3),
+                [&[1, 33, 17, 10], &[1, 8, 4, 10], &[]],
+                [false, false],
+            ),
+            (
+                OpKind::MaxPool2d,
+                pool(Same, 4, 4),
+                [&[1, 16, 16, 8], &[1, 4, 4, 8], &[]],
+                [false, false],
+            ),
+            (
+                OpKind::AveragePool2d,
+                pool(Same, 8, 7),
+                [&[1, 5, 5, 8], &[1, 1, 1, 8], &[]],
+                [false, false],
+            ),
+            (
+                OpKind::TransposeConv,
+                upscale(Same, [2, 2]),
+                [&[1, 8, 8, 16], &[1, 16, 16, 8], &[8, 3, 3, 16]],
+                [false, false],
+            ),
+            (
+                OpKind::TransposeConv,
+                upscale(Same, [3, 3]),
+                [&[1, 8, 8, 16], &[1, 24, 24, 8], &[8, 3, 3, 16]],
+                [true, false],
+            ),
+            (
+                OpKind::TransposeConv,
+                upscale(Same, [1, 2]),
+                [&[1, 8, 8, 16], &[1, 8, 16, 8], &[8, 3, 3, 16]],
+                [true, false],
+            ),
+            (
+                OpKind::TransposeConv,
+                upscale(Same, [1, 2]),
+                [&[1, 1, 8, 16], &[1, 1, 16, 8], &[8, 1, 4, 16]],
+                [false, false],
+            ),
+            (
+                OpKind::TransposeConv,
+                upscale(Same, [2, 1]),
+                [&[1, 8, 1, 16], &[1, 16, 1, 8], &[8, 4, 1, 16]],
+                [false, false],
+            ),
+            (
+                OpKind::TransposeConv,
+                upscale(Same, [2, 1]),
+                [&[1, 8, 1, 16], &[1, 16, 1, 8], &[8, 4, 3, 16]],
+                [true, false],
+            ),
+            (
+                OpKind::TransposeConv,
+                upscale(Valid, [3, 3]),
+                [&[1, 8, 8, 16], &[1, 23, 23, 8], &[8, 2, 2, 16]],
+                [true, true],
+            ),
+            (
+                OpKind::TransposeConv,
+                upscale(Valid, [2, 2]),
+                [&[1, 8, 8, 16], &[1, 17, 17, 8], &[8, 3, 3, 16]],
+                [false, false],
+            ),
+        ];
+        for (kind, options, [read, written, filter], expected) in cases {
+            let maps = [written, filter, read].map(|shape| tensor(TensorType::Int8, shape));
+            let inputs: &[usize] = match filter.is_empty() {
+                true => &[2],
+                false => &[0, 1, 2],
+            };
+            let outputs = maps.len();
+            let mut tensors = Vec::from(maps);
+            tensors.push(tensor(TensorType::Int8, written));
+            let operator = calling(kind, inputs, &[outputs], options);
+            let model = model(vec![subgraph(tensors, vec![operator])]);
+            let graph = graph_of(&model);
+            let refused = |npu| refused_shape(&graph, &graph.nodes[0], kind, npu).is_some();
+            let found = [Npu::EthosU55U65, Npu::EthosU85].map(refused);
+            assert_eq!(found, expected, "{kind:?} {read:?} to {written:?}");
+        }
+    }
+
+    /// As Vela 5.2.0 compiles such files or leaves them to the CPU.
+    #[test]
+    fn rows_and_batches_have_limits() {
+        let cases: [(OpKind, &[i32], &[i32], bool); 8] = [
+            (OpKind::Softmax, &[65_536, 2], &[], false),
+            (OpKind::Softmax, &[70_000, 2], &[], true),
+            (OpKind::Softmax, &[1, 257, 256, 2], &[], true),
+            (OpKind::Softmax, &[2, 32_768, 3], &[], false),
+            (OpKind::Mean, &[1, 16, 16, 8], &[1, 2], false),
+            (OpKind::Mean, &[3, 16, 16, 8], &[1, 2], true),
+            (OpKind::Mean, &[1, 1, 4096, 8], &[1, 2], false),
+            (OpKind::Mean, &[1, 1, 4097, 8], &[1, 2], true),
+        ];
+        for (kind, shape, axes, is_refused) in cases {
+            let model = with_integers(kind, shape, axes);
+            let graph = graph_of(&model);
+            for npu in [Npu::EthosU55U65, Npu::EthosU85] {
+                let found = refused_shape(&graph, &graph.nodes[0], kind, npu);
+                assert_eq!(found.is_some(), is_refused, "{kind:?} {shape:?}: {found:?}");
+            }
+        }
+    }
+
     /// Of three steps or three inputs, by which dimension comes first.
     #[test]
     fn inputs_of_an_lstm_are_told_from_its_steps() {
@@ -564,7 +797,7 @@ mod tests {
             let lstm = calling(OpKind::UnidirectionalSequenceLstm, &[0], &[1], options);
             let tensors = [shape, shape].map(|shape| tensor(TensorType::Int8, &shape));
             let model = model(vec![subgraph(tensors.to_vec(), vec![lstm])]);
-            let found = inputs_at_a_time(&graph_of(&model));
+            let found = largest_recurrent_batch(&graph_of(&model));
             assert_eq!(found, expected, "{time_major} {shape:?}");
         }
     }

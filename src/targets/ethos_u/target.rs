@@ -10,7 +10,7 @@ use super::energy::{Coefficients, coefficients};
 use super::errors::{Errors, MetricErrors, Shown};
 use super::signals::Signals;
 use super::silicon::MeasuredBoard;
-use super::support::{Npu, inputs_at_a_time};
+use super::support::{Npu, largest_recurrent_batch};
 use super::totals::Totals;
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::formats::tflite::OpKind;
@@ -178,7 +178,7 @@ fn refusal(network: &Network, unsupported: &[UnsupportedOperator]) -> Option<Una
     if let Some(reason) = reason {
         return Some(reason);
     }
-    let found = inputs_at_a_time(graph);
+    let found = largest_recurrent_batch(graph);
     if found > 1 {
         return Some(UnavailableReason::SeveralInputs { found });
     }

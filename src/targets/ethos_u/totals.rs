@@ -3,6 +3,7 @@
 use super::accelerator::Accelerator;
 use super::lower::{n_elements, shape};
 use super::plan::Plan;
+use super::support::inputs_at_a_time;
 use crate::formats::tflite::OpKind;
 use crate::graph::analysis::Analysis;
 use crate::graph::{Graph, Node};
@@ -33,8 +34,15 @@ pub struct Totals {
 /// How many times a node's operations run, at least 1: shapes are planned up to the limits of the registers, and the
 /// compiler divides larger ones into parts. Inputs count for operators that read all of each input.
 fn n_parts(graph: &Graph, node: &Node) -> f64 {
+    // Windows take one input after the other.
+    let takes_inputs = inputs_at_a_time(graph, node) > 1;
     let of_tensor = |tensor_idx: usize| {
         let sizes = &graph.tensor(tensor_idx).shape;
+        let n_outer = match takes_inputs {
+            true => sizes.len().saturating_sub(3),
+            false => 0,
+        };
+        let sizes = &sizes[n_outer..];
         let planned: i64 = shape(sizes).iter().product();
         match planned {
             0 => 1.0,

@@ -159,8 +159,19 @@ pub fn operator_cycles(
 
 /// Cycles of a whole operation, without weight buffers or staged inputs.
 pub fn whole_cycles(accelerator: &Accelerator, layer: &Layer, block: &Block) -> f64 {
+    let memory = accelerator.planned_feature_maps();
+    cycles_between(accelerator, layer, block, IfmOfm::both(memory))
+}
+
+/// The same with IFM and OFM in these memories.
+pub fn cycles_between(
+    accelerator: &Accelerator,
+    layer: &Layer,
+    block: &Block,
+    feature_maps: IfmOfm<Memory>,
+) -> f64 {
     let conditions = Conditions {
-        feature_maps: IfmOfm::both(accelerator.planned_feature_maps()),
+        feature_maps,
         scale_latency_cycles: accelerator.weights_off_chip.latency_cycles,
         part: Part::WHOLE,
     };

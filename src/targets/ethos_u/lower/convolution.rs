@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use super::lowering::Lowering;
 use super::transpose::passes_of_four;
-use crate::formats::tflite::BuiltinOptions;
+use crate::formats::tflite::{BuiltinOptions, Padding};
 use crate::graph::analysis::ByteHistogram;
 use crate::targets::ethos_u::accelerator::Accelerator;
 use crate::targets::ethos_u::blocks;
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, IfmOfm};
 use crate::targets::ethos_u::layer::{Kind, Layer};
-use crate::targets::ethos_u::program::{Action, Alias, Operation, Program, WeightSharing, Window};
+use crate::targets::ethos_u::program::{
+    Action, Alias, Arithmetic, INT32_BYTES, Operation, Program, WeightSharing, Window,
+};
 
 /// Maximum number of positions inside a stride for which convolutions are added.
 const MAX_PARTS: i64 = 16;
@@ -20,25 +22,95 @@ const MAX_STRIDE: i64 = 3;
 /// Number of operations before a window among which its PAD is searched for.
 const MAX_BEFORE: usize = 64;
 
-/// For a stride above [`MAX_STRIDE`]: the operation for one position of the output, and a second operation that repeats
-/// it for all other positions. `None` if the stride is within the limit.
+/// The operations that replace a window: the first one, and a second one that repeats it. A stride above [`MAX_STRIDE`]
+/// takes one for each position of the output, and several inputs one for each input. `None` if the window stays one
+/// operation. `has_pad` tells whether the window performs a PAD.
 pub fn in_pieces(
     accelerator: &Accelerator,
     program: &Program,
     operation: &Operation,
-) -> Option<[Operation; 2]> {
-    let Action::Layer(Kind::Convolution | Kind::Depthwise) = operation.action else {
+    has_pad: bool,
+    n_inputs: i64,
+) -> Option<Vec<Operation>> {
+    let for_each_position = for_each_position(accelerator, program, operation, has_pad);
+    if for_each_position.is_none() && n_inputs <= 1 {
         return None;
+    }
+    let n_inputs = n_inputs.max(1) as f64;
+    let Some(Positions::OfKernel(mut pieces)) = for_each_position else {
+        let (one, n_positions) = match for_each_position {
+            Some(Positions::OfOutput(one, n_positions)) => (one, n_positions),
+            _ => (operation.clone(), 1.0),
+        };
+        return Some(again(one, n_positions * n_inputs - 1.0));
     };
-    let window = operation.window();
+    // The first run has nothing before it.
+    let first = Operation {
+        repeats: 1.0,
+        ..pieces.first()?.clone()
+    };
+    for piece in &mut pieces {
+        piece.repeats *= n_inputs;
+    }
+    pieces[0].repeats -= 1.0;
+    let others = pieces.into_iter().filter(|piece| piece.repeats > 0.0);
+    Some(std::iter::once(first).chain(others).collect())
+}
+
+/// What is repeated for a large stride.
+enum Positions {
+    /// An operation with the same weights, for so many positions of the output.
+    OfOutput(Operation, f64),
+    /// Operations with other weights for each position of the kernel.
+    OfKernel(Vec<Operation>),
+}
+
+/// An operation, and another one that repeats it with the same weights.
+fn again(operation: Operation, n_others: f64) -> Vec<Operation> {
+    let sharing = |shared: WeightSharing| match operation.weights.is_some() && n_others > 0.0 {
+        true => shared,
+        false => WeightSharing::None,
+    };
+    let first = Operation {
+        sharing: sharing(WeightSharing::First),
+        repeats: 1.0,
+        ..operation.clone()
+    };
+    let others = Operation {
+        sharing: sharing(WeightSharing::Again),
+        repeats: n_others,
+        ..operation
+    };
+    vec![first, others]
+}
+
+/// What replaces a stride above [`MAX_STRIDE`]; `None` if the stride is within the limit.
+fn for_each_position(
+    accelerator: &Accelerator,
+    program: &Program,
+    operation: &Operation,
+    has_pad: bool,
+) -> Option<Positions> {
+    let is_trained = accelerator.uses_trained_rules;
+    let kind = match operation.action {
+        Action::Layer(kind @ (Kind::Convolution | Kind::Depthwise)) => kind,
+        Action::Layer(kind @ (Kind::MaxPooling | Kind::Pooling)) if !is_trained => kind,
+        _ => return None,
+    };
+    let mut window = operation.window();
+    let (&input, &output) = (operation.inputs.first()?, operation.outputs.first()?);
+    let shapes = [input, output].map(|map_idx| program.maps[map_idx].shape());
+    let [ifm, ofm] = operation.seen().unwrap_or(shapes);
+    if !is_trained {
+        window.stride = window.stride_towards(ofm);
+    }
     if window.stride.iter().all(|&stride| stride <= MAX_STRIDE) {
         return None;
     }
-    let (&input, &output) = (operation.inputs.first()?, operation.outputs.first()?);
-    let [ifm, ofm] = [input, output].map(|map_idx| program.maps[map_idx].shape());
-    let saves_accumulators = accelerator.is_u85() && !accelerator.uses_trained_rules;
-    if saves_accumulators && is_padded(program, input, [ifm, ofm], window) {
-        return by_kernel_position(accelerator, program, operation);
+    let is_padded = has_pad || is_padded(program, input, [ifm, ofm], window);
+    let keeps_accumulators = is_padded || kind == Kind::Depthwise;
+    if accelerator.is_u85() && !is_trained && keeps_accumulators {
+        return by_kernel_position(accelerator, program, operation).map(Positions::OfKernel);
     }
     let reach = |axis: usize| {
         let dilated = window.kernel[axis]
@@ -46,43 +118,36 @@ pub fn in_pieces(
             .saturating_mul(window.dilation[axis]);
         dilated.saturating_add(1).min(ifm[axis])
     };
-    let n_others = ofm[0].saturating_mul(ofm[1]) - 1;
-    let first = Operation {
+    let n_positions = ofm[0].saturating_mul(ofm[1]).max(1);
+    let one = Operation {
         seen: Some(Box::new([[reach(0), reach(1), ifm[2]], [1, 1, ofm[2]]])),
         window: Some(Box::new(Window {
             stride: [1; 2],
             ..window
         })),
-        sharing: match n_others > 0 {
-            true => WeightSharing::First,
-            false => WeightSharing::None,
-        },
         ..operation.clone()
     };
-    let others = Operation {
-        sharing: WeightSharing::Again,
-        repeats: n_others.max(0) as f64,
-        ..first.clone()
-    };
-    Some([first, others])
+    Some(Positions::OfOutput(one, n_positions as f64))
 }
 
 /// Whether a window reaches beyond its input, or a PAD before it is part of it.
 fn is_padded(program: &Program, input: usize, [ifm, ofm]: [Hwc; 2], window: Window) -> bool {
-    let needed = |axis: usize| {
-        let dilated = window.kernel[axis]
-            .saturating_sub(1)
-            .saturating_mul(window.dilation[axis]);
-        (ofm[axis] - 1)
-            .saturating_mul(window.stride[axis])
-            .saturating_add(dilated)
-            .saturating_add(1)
-    };
     let mut before = program.operations.iter().rev().take(MAX_BEFORE);
     let writer = before.find(|operation| operation.outputs.contains(&input));
     let has_pad =
         writer.is_some_and(|writer| writer.action == Action::Pad && writer.alias == Alias::Fused);
-    has_pad || (0..2).any(|axis| needed(axis) > ifm[axis])
+    has_pad || (0..2).any(|axis| needed(window, ofm, axis) > ifm[axis])
+}
+
+/// Rows or columns that a window reads, its padding included.
+fn needed(window: Window, ofm: Hwc, axis: usize) -> i64 {
+    let dilated = window.kernel[axis]
+        .saturating_sub(1)
+        .saturating_mul(window.dilation[axis]);
+    (ofm[axis] - 1)
+        .saturating_mul(window.stride[axis])
+        .saturating_add(dilated)
+        .saturating_add(1)
 }
 
 /// Ethos-U85 keeps accumulators between operations: one operation for each position of the kernel and each block of the
@@ -91,10 +156,10 @@ fn by_kernel_position(
     accelerator: &Accelerator,
     program: &Program,
     operation: &Operation,
-) -> Option<[Operation; 2]> {
+) -> Option<Vec<Operation>> {
     let (&input, &output) = (operation.inputs.first()?, operation.outputs.first()?);
     let [from, to] = [input, output].map(|map_idx| &program.maps[map_idx]);
-    let [ifm, ofm] = [from.shape(), to.shape()];
+    let [ifm, ofm] = operation.seen().unwrap_or([from.shape(), to.shape()]);
     let Action::Layer(kind) = operation.action else {
         return None;
     };
@@ -104,52 +169,97 @@ fn by_kernel_position(
     };
     let point = Layer::of_positions(kind, ifm, ofm, element_bytes);
     let block = blocks::choose(accelerator, &point)?.ofm;
-    let written: Hwc = std::array::from_fn(|axis| block[axis].min(ofm[axis]));
-    let n_blocks: f64 = (0..3)
-        .map(|axis| ofm[axis] as f64 / written[axis].max(1) as f64)
-        .product();
-    let Window { kernel, stride, .. } = operation.window();
-    let n_positions = kernel[0].saturating_mul(kernel[1]).max(1);
-    let read = |axis: usize| {
-        let between = (written[axis] - 1).saturating_mul(stride[axis]);
-        between.saturating_add(kernel[axis]).min(ifm[axis])
-    };
-    let weights = operation.weights.as_ref()?;
-    let share = n_positions as f64 * ofm[2] as f64 / written[2].max(1) as f64;
-    let piece = Operation {
-        seen: Some(Box::new([[read(0), read(1), ifm[2]], written])),
-        window: None,
-        weights: Some(ByteHistogram::resized(
-            weights,
-            (weights.n_bytes as f64 / share) as u64,
-        )),
-        ..operation.clone()
-    };
-    let n_others = (n_blocks * n_positions as f64 - 1.0).max(0.0);
-    Some([
-        piece.clone(),
+    let Window { kernel, .. } = operation.window();
+    let stride = operation.window().stride_towards(ofm);
+    let n_positions = kernel[0].saturating_mul(kernel[1]).max(1) as f64;
+    let weights = operation.weights.as_ref();
+    let piece = |written: Hwc, n_blocks: i64| {
+        let read = |axis: usize| {
+            let between = (written[axis] - 1).saturating_mul(stride[axis]);
+            between.saturating_add(kernel[axis]).min(ifm[axis])
+        };
+        let share = n_positions * ofm[2] as f64 / written[2].max(1) as f64;
         Operation {
-            repeats: n_others,
-            ..piece
-        },
-    ])
+            seen: Some(Box::new([[read(0), read(1), ifm[2]], written])),
+            window: None,
+            weights: weights.map(|weights| {
+                ByteHistogram::resized(weights, (weights.n_bytes as f64 / share) as u64)
+            }),
+            repeats: operation.repeats * n_positions * n_blocks as f64,
+            ..operation.clone()
+        }
+    };
+    // Whole blocks along each side, and the rest.
+    let parts = [0, 1, 2].map(|axis| {
+        let size = block[axis].clamp(1, ofm[axis].max(1));
+        [(size, ofm[axis] / size), (ofm[axis] % size, 1)]
+    });
+    let mut pieces = Vec::new();
+    for (height, n_rows) in parts[0] {
+        for (width, n_columns) in parts[1] {
+            for (depth, n_deep) in parts[2] {
+                if height * width * depth * n_rows * n_columns * n_deep > 0 {
+                    let n_blocks = n_rows.saturating_mul(n_columns).saturating_mul(n_deep);
+                    pieces.push(piece([height, width, depth], n_blocks));
+                }
+            }
+        }
+    }
+    Some(pieces).filter(|pieces| !pieces.is_empty())
+}
+
+/// Average pooling that Ethos-U85 divides into one operation for each position of the window: 32-bit sums, a
+/// multiplication and a shift, both by a number for each row and column that is padded (`DecomposeAvgPool`). `None` if
+/// it is not divided so.
+pub fn average(lowering: &mut Lowering) -> Option<()> {
+    let (accelerator, output) = (lowering.accelerator, lowering.output()?);
+    let whole = lowering.whole_node();
+    let &input = whole.inputs.first()?;
+    let [ifm, ofm] = [input, output].map(|map_idx| lowering.shape(map_idx));
+    let window = Window {
+        stride: whole.window().stride_towards(ofm),
+        ..whole.window()
+    };
+    let is_large = window.stride.iter().any(|&stride| stride > MAX_STRIDE);
+    if !accelerator.is_u85()
+        || accelerator.uses_trained_rules
+        || !is_large
+        || lowering.n_inputs() > 1
+        || !is_padded(&lowering.program, input, [ifm, ofm], window)
+    {
+        return None;
+    }
+    let sums = lowering.map(ofm, INT32_BYTES);
+    let summing = Operation {
+        outputs: sums.into(),
+        ..whole
+    };
+    for piece in by_kernel_position(accelerator, &lowering.program, &summing)? {
+        lowering.push(piece);
+    }
+    let [by_row, by_column] = [0, 1].map(|axis| match needed(window, ofm, axis) > ifm[axis] {
+        true => ofm[axis],
+        false => 1,
+    });
+    let [factors, shifts] = [0; 2].map(|_| lowering.constant([by_row, by_column, 1], INT32_BYTES));
+    let scaled = lowering.map(ofm, INT32_BYTES);
+    lowering.binary(Arithmetic::Product, [sums, factors], scaled);
+    lowering.binary(Arithmetic::Other, [scaled, shifts], output);
+    Some(())
 }
 
 /// A depthwise convolution with several outputs for each input channel, where the hardware supports one: the results of
 /// the convolutions for the first, second and further outputs are transposed (`DecomposeDepthwiseConv2D`). `None` if
 /// there is one output for each channel.
 pub fn multiplied(lowering: &mut Lowering) -> Option<()> {
-    let (input, output) = (lowering.input(0)?, lowering.output()?);
+    let (operation, output) = (lowering.whole_node(), lowering.output()?);
+    let &input = operation.inputs.first()?;
     let ([_, _, depth], [height, width, units]) = (lowering.shape(input), lowering.shape(output));
-    let operation = lowering.whole_node();
     let times = units / depth.max(1);
-    let is_one = depth <= 1 || times <= 1 || units % depth != 0;
-    let is_large = operation
-        .window()
-        .stride
-        .iter()
-        .any(|&stride| stride > MAX_STRIDE);
-    if is_one || is_large {
+    let is_one = depth <= 1 || times <= 1 || units % depth != 0 || lowering.n_inputs() > 1;
+    let strides = operation.window().stride_towards([height, width, units]);
+    let is_large = strides.iter().any(|&stride| stride > MAX_STRIDE);
+    if is_one || is_large && !lowering.accelerator.is_u85() {
         return None;
     }
     let weights = operation.weights.as_ref()?;
@@ -158,13 +268,21 @@ pub fn multiplied(lowering: &mut Lowering) -> Option<()> {
         [times * height, width, depth],
         lowering.element_bytes(output),
     );
-    lowering.push(Operation {
+    let written = [height, width, depth];
+    let one = Operation {
         weights: Some(ByteHistogram::resized(weights, n_bytes)),
         outputs: apart.into(),
-        seen: Some(Box::new([lowering.shape(input), [height, width, depth]])),
+        seen: Some(Box::new([lowering.shape(input), written])),
         repeats: times as f64,
         ..operation
-    });
+    };
+    let pieces = match is_large {
+        true => by_kernel_position(lowering.accelerator, &lowering.program, &one)?,
+        false => vec![one],
+    };
+    for piece in pieces {
+        lowering.push(piece);
+    }
     let passes = passes_of_four([1, 2, 3, 0], [times, height, width, depth]);
     lowering.transpose_passes([apart, output], &passes);
     Some(())
@@ -173,17 +291,18 @@ pub fn multiplied(lowering: &mut Lowering) -> Option<()> {
 /// One convolution per group of channels: the first one, and a second operation that repeats it for all other
 /// groups. `None` if there is a single group.
 pub fn in_groups(lowering: &mut Lowering) -> Option<()> {
-    let (input, filter, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
+    let (filter, output) = (lowering.input(1)?, lowering.output()?);
+    let whole = lowering.whole_node();
+    let &input = whole.inputs.first()?;
     let &[_, _, _, depth] = lowering.tensor(filter).shape.as_slice() else {
         return None;
     };
-    let ([h, w, c], [to_h, to_w, units]) = (lowering.shape(input), lowering.shape(output));
+    let [[h, w, c], [to_h, to_w, units]] = [input, output].map(|map| lowering.shape_of_one(map));
     let depth = i64::from(depth);
     if depth < 1 || c <= depth || c % depth != 0 || units % (c / depth) != 0 {
         return None;
     }
     let n_groups = c / depth;
-    let whole = lowering.whole_node();
     let units = units / n_groups;
     let weights = whole.weights.as_ref().map(|histogram| {
         Arc::new(ByteHistogram {
@@ -201,14 +320,24 @@ pub fn in_groups(lowering: &mut Lowering) -> Option<()> {
         false => output,
     };
     lowering.program.maps[joined].is_linear |= units % BRICK_CHANNELS != 0;
+    let n_inputs = lowering.n_inputs();
     for repeats in [1, n_groups - 1] {
-        lowering.push(Operation {
+        let group = Operation {
             seen: Some(Box::new([[h, w, depth], [to_h, to_w, units]])),
             weights: weights.clone(),
-            repeats: repeats as f64,
             outputs: joined.into(),
             ..whole.clone()
-        });
+        };
+        let pieces = match n_inputs {
+            1 => vec![group],
+            _ => again(group, (n_inputs - 1) as f64),
+        };
+        for piece in pieces {
+            lowering.push(Operation {
+                repeats: piece.repeats * repeats as f64,
+                ..piece
+            });
+        }
     }
     if has_activation {
         // As an [`Action::Clamp`], only the last group would perform it.
@@ -224,7 +353,10 @@ pub fn in_groups(lowering: &mut Lowering) -> Option<()> {
 /// for each position inside the stride, with the part of the kernel that is not multiplied by zeros.
 pub fn transpose_conv(lowering: &mut Lowering) -> Option<()> {
     let BuiltinOptions::TransposeConv {
-        stride_h, stride_w, ..
+        padding,
+        stride_h,
+        stride_w,
+        ..
     } = lowering.operator().options
     else {
         return None;
@@ -237,13 +369,32 @@ pub fn transpose_conv(lowering: &mut Lowering) -> Option<()> {
     let stride = [i64::from(stride_h).max(1), i64::from(stride_w).max(1)];
     let histogram = lowering.histogram(weights)?;
     let upscale = stride[0].max(stride[1]);
-    let ([h, w, c], [to_h, to_w, units]) = (lowering.shape(input), lowering.shape(output));
-    let operation = lowering.operation(Action::Layer(Kind::Convolution), &[input], output);
+    let [[h, w, c], [to_h, to_w, units]] = match lowering.accelerator.uses_trained_rules {
+        true => [input, output].map(|map| lowering.shape(map)),
+        false => [input, output].map(|map| lowering.shape_of_one(map)),
+    };
+    let n_inputs = lowering.n_inputs();
+    // An activation of several operations is an operation of its own.
+    let is_apart = lowering.has_activation()
+        && !lowering.accelerator.uses_trained_rules
+        && (n_inputs > 1 || lowering.accelerator.is_u85());
+    let computed = match is_apart {
+        true => {
+            let map = lowering.program.maps[output];
+            lowering.map(map.shape(), map.element_bytes())
+        }
+        false => output,
+    };
+    let operation = Operation {
+        seen: (n_inputs > 1).then(|| Box::new([[h, w, c], [to_h, to_w, units]])),
+        ..lowering.operation(Action::Layer(Kind::Convolution), &[input], computed)
+    };
+    let mut pieces = Vec::new();
     if !lowering.accelerator.is_u85() {
         if upscale > 2 {
             return None;
         }
-        lowering.push(Operation {
+        let one = Operation {
             window: Some(Box::new(Window {
                 kernel,
                 upscale,
@@ -251,36 +402,128 @@ pub fn transpose_conv(lowering: &mut Lowering) -> Option<()> {
             })),
             weights: Some(histogram),
             ..operation
+        };
+        pieces = match n_inputs {
+            1 => vec![one],
+            _ => again(one, (n_inputs - 1) as f64),
+        };
+    } else {
+        // Each convolution writes every other column.
+        lowering.program.maps[computed].is_linear |= stride[1] > 1;
+        let sides = [0, 1].map(|axis| {
+            let (kernel, stride) = (kernel[axis], stride[axis]);
+            match lowering.accelerator.uses_trained_rules {
+                true => Residue::all_of_trained(kernel, stride, [h, w][axis]),
+                false => Residue::all(kernel, stride, padding, [h, w][axis]),
+            }
         });
-        return Some(());
-    }
-    // Each convolution writes every other column.
-    lowering.program.maps[output].is_linear |= stride[1] > 1;
-    let part = |size: i64, from: i64, by: i64| ((size - from + by - 1) / by).max(1);
-    let n_positions = (kernel[0] * kernel[1]).max(1) as f64;
-    for from_h in 0..stride[0].min(MAX_PARTS) {
-        for from_w in 0..stride[1].min(MAX_PARTS) {
-            let own = [
-                part(kernel[0], from_h, stride[0]),
-                part(kernel[1], from_w, stride[1]),
-            ];
-            let share = (own[0] * own[1]) as f64 / n_positions;
-            let histogram = ByteHistogram {
-                n_bytes: (histogram.n_bytes as f64 * share) as usize,
-                ..histogram.as_ref().clone()
-            };
-            // Vela counts all rows and columns between the first and the last one as written.
-            let written = [(to_h - from_h).max(1), (to_w - from_w).max(1), units];
-            lowering.push(Operation {
-                seen: Some(Box::new([[h, w, c], written])),
-                window: Some(Box::new(Window {
-                    kernel: own,
-                    ..Window::POINT
-                })),
-                weights: Some(Arc::new(histogram)),
+        let is_partly_unwritten = (0..2).any(|axis| stride[axis] > kernel[axis]);
+        if is_partly_unwritten && !lowering.accelerator.uses_trained_rules {
+            // Biases everywhere, because some positions are written by none of the others.
+            pieces.push(Operation {
+                weights: Some(zeros(units.saturating_mul(c))),
                 ..operation.clone()
             });
         }
+        let n_positions = kernel[0].saturating_mul(kernel[1]).max(1) as f64;
+        for row in &sides[0] {
+            for column in &sides[1] {
+                let own = [row.kernel, column.kernel];
+                let share = (own[0] * own[1]) as f64 / n_positions;
+                let histogram = ByteHistogram {
+                    n_bytes: (histogram.n_bytes as f64 * share) as usize,
+                    ..histogram.as_ref().clone()
+                };
+                // Vela counts all rows and columns between the first and the last one as written.
+                let written = [(to_h - row.from).max(1), (to_w - column.from).max(1), units];
+                pieces.push(Operation {
+                    seen: Some(Box::new([[row.read, column.read, c], written])),
+                    window: Some(Box::new(Window {
+                        kernel: own,
+                        ..Window::POINT
+                    })),
+                    weights: Some(Arc::new(histogram)),
+                    ..operation.clone()
+                });
+            }
+        }
+        let others = pieces.clone().into_iter().map(|piece| Operation {
+            repeats: (n_inputs - 1) as f64,
+            ..piece
+        });
+        let others = others.filter(|piece| piece.repeats > 0.0);
+        pieces.extend(others.collect::<Vec<_>>());
+    }
+    for piece in pieces {
+        lowering.push(piece);
+    }
+    if is_apart {
+        lowering.push(Operation {
+            alias: Alias::InPlace,
+            ..lowering.operation(Action::Requantise, &[computed], output)
+        });
     }
     Some(())
+}
+
+/// The positions of an output side that leave the same rest when divided by the stride of a TRANSPOSE_CONV.
+struct Residue {
+    /// The first of them.
+    from: i64,
+    /// Rows or columns of the kernel that meet no zeros there.
+    kernel: i64,
+    /// Rows or columns of the input that they read.
+    read: i64,
+}
+
+impl Residue {
+    /// Those that any part of the kernel reaches, at most [`MAX_PARTS`] of them.
+    fn all(kernel: i64, stride: i64, padding: Padding, size: i64) -> Vec<Self> {
+        // Added before the output; what SAME cuts off is negative.
+        let added = match padding {
+            Padding::Same => (stride - kernel) / 2,
+            Padding::Valid => 0,
+        };
+        let shift = stride - added.max(0) % stride;
+        let residue = |place: i64| {
+            let first = (place + shift) % stride;
+            let n_more = (kernel - 1 - first) / stride;
+            let n_cut = (added.abs() - place + stride - 1) / stride;
+            let from = match added < 0 {
+                true => place + n_cut * stride + added,
+                false => place,
+            };
+            let n_skipped = -n_more - if added < 0 { -n_cut } else { n_cut };
+            (first < kernel).then_some(Self {
+                from,
+                kernel: n_more + 1,
+                read: (size - n_skipped.max(0)).max(1),
+            })
+        };
+        let n = kernel.saturating_add(added.max(0)).min(stride);
+        (0..n.min(MAX_PARTS)).filter_map(residue).collect()
+    }
+
+    /// By the rules of the trained networks.
+    fn all_of_trained(kernel: i64, stride: i64, size: i64) -> Vec<Self> {
+        let residue = |from: i64| Self {
+            from,
+            kernel: ((kernel - from + stride - 1) / stride).max(1),
+            read: size,
+        };
+        (0..stride.min(MAX_PARTS)).map(residue).collect()
+    }
+}
+
+/// Histogram of weights that are all zero.
+fn zeros(n_bytes: i64) -> Arc<ByteHistogram> {
+    let mut counts = [0; 256];
+    counts[0] = 1;
+    Arc::new(ByteHistogram {
+        counts: Arc::new(counts),
+        zero: 0,
+        is_signed: true,
+        n_bytes: n_bytes.max(0) as usize,
+        is_sparse: true,
+    })
 }

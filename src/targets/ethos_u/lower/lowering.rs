@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, LazyLock};
 
-use super::node::{maps, operation, shape};
-use crate::formats::tflite::{self, Activation, OpKind, Operator, Tensor};
+use super::node::{maps, operation, rows_as_area, shape};
+use super::pad::Pads;
+use crate::formats::tflite::{self, Activation, BuiltinOptions, OpKind, Operator, Tensor};
 use crate::graph::analysis::weights::{Stored, n_samples, weight_stats, zero_byte};
 use crate::graph::analysis::{Analysis, ByteHistogram, MAX_SAMPLES};
 use crate::graph::{Graph, Node};
@@ -15,6 +16,7 @@ use crate::targets::ethos_u::map_list::MapList;
 use crate::targets::ethos_u::program::{
     Action, Alias, Arithmetic, FeatureMap, MAX_DIMENSION, Operation, Program, Window, compact_shape,
 };
+use crate::targets::ethos_u::support::inputs_at_a_time;
 
 /// Copies of a tensor, each of the one before.
 #[derive(Default)]
@@ -38,6 +40,8 @@ pub struct Lowering<'a> {
     pub node_idx: usize,
     /// By tensor, the copies that its readers read instead.
     pub copies: BTreeMap<usize, Copies>,
+    /// The PADs that windows perform; `None` by the rules of the trained networks.
+    pub pads: Option<Pads>,
     /// By tensor, the nodes that read it.
     readers: Vec<Vec<usize>>,
     /// Cached histograms of constants, each with the first zero point that occurred.
@@ -70,10 +74,13 @@ impl<'a> Lowering<'a> {
             true => has_state,
             false => has_state && accelerator.is_u85() || has_state_map(),
         };
+        let pads = (!accelerator.uses_trained_rules)
+            .then(|| Pads::of(graph, &is_left, |tensor_idx| readers[tensor_idx].len()));
         Self {
             accelerator,
             graph,
             analysis,
+            pads,
             program: Program {
                 maps,
                 operations: Vec::with_capacity(n_nodes + n_added),
@@ -273,9 +280,70 @@ impl<'a> Lowering<'a> {
         self.push(operation);
     }
 
-    /// The node as one operation.
+    /// The node as one operation. A window that pads by itself reads what the PAD before it reads.
     pub fn whole_node(&self) -> Operation {
-        operation(self.graph, self.analysis, self.node_idx)
+        let mut operation = operation(self.graph, self.analysis, self.node_idx);
+        if let Some(unpadded) = self.unpadded() {
+            operation.inputs[0] = unpadded;
+        }
+        let (Some(&input), Some(&output)) = (operation.inputs.first(), operation.outputs.first())
+        else {
+            return operation;
+        };
+        if let Some(rows) = self.rows_of_points() {
+            let [height, width] = rows_as_area(rows);
+            let seen = |map_idx: usize| [height, width, self.shape(map_idx)[2]];
+            operation.seen = Some(Box::new([input, output].map(seen)));
+        } else if self.n_inputs() > 1 {
+            let seen = |tensor_idx: usize| self.shape_of_one(tensor_idx);
+            operation.seen = Some(Box::new([input, output].map(seen)));
+        }
+        operation
+    }
+
+    /// The number of inputs that a window or pooling processes one after another; 1 by the rules of the trained networks.
+    pub fn n_inputs(&self) -> i64 {
+        let n_inputs = inputs_at_a_time(self.graph, self.node());
+        match self.accelerator.uses_trained_rules || self.rows_of_points().is_some() {
+            true => 1,
+            false => n_inputs.max(1).into(),
+        }
+    }
+
+    /// The positions of all inputs together, for a convolution of single positions: it is a product of their channels,
+    /// whichever input they belong to.
+    pub fn rows_of_points(&self) -> Option<i64> {
+        let is_batch = inputs_at_a_time(self.graph, self.node()) > 1;
+        let BuiltinOptions::Conv2D {
+            stride_h: 1,
+            stride_w: 1,
+            ..
+        } = self.operator().options
+        else {
+            return None;
+        };
+        let [weights, output] = [self.input(1)?, self.output()?].map(|idx| self.tensor(idx));
+        let rows = output
+            .shape
+            .split_last()
+            .map(|(_, rows)| n_elements(rows))?;
+        let &[_, 1, 1, depth] = weights.shape.as_slice() else {
+            return None;
+        };
+        let is_whole = i64::from(depth) == self.shape(self.input(0)?)[2];
+        let is_row = is_batch && is_whole && !self.accelerator.uses_trained_rules;
+        is_row.then_some(rows.clamp(1, MAX_DIMENSION))
+    }
+
+    /// Height, width and channels of one of the inputs of which a tensor of four dimensions consists.
+    pub fn shape_of_one(&self, tensor_idx: usize) -> Hwc {
+        let sizes = &self.tensor(tensor_idx).shape;
+        shape(&sizes[sizes.len().saturating_sub(3)..])
+    }
+
+    /// What the PAD before the node reads, if the node is a window that pads by itself.
+    pub fn unpadded(&self) -> Option<usize> {
+        (self.pads.as_ref()?).absorbed(self.graph, self.node())
     }
 
     /// Adds the node as an operation of the CPU, which reads and writes the memory of feature maps.

@@ -51,7 +51,7 @@ pub fn one_to_one(graph: &Graph, analysis: &Analysis) -> Program {
             .operations
             .push(operation(graph, analysis, node_idx));
     }
-    fuse(&mut program, |_| false, |_, _| false);
+    fuse(&mut program, |_| false, |_, _, _| false);
     lay_out(&mut program, false);
     program
 }
@@ -101,10 +101,15 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
     let activates_transposed = |element_bytes: i64| {
         !accelerator.uses_trained_rules && (accelerator.is_u85() || element_bytes == 1)
     };
-    fuse(&mut program, activates_transposed, |before, operation| {
-        let is_apart = before.has_activation || changes_scale(graph, operation);
-        is_apart && !accelerator.uses_trained_rules
-    });
+    fuse(
+        &mut program,
+        activates_transposed,
+        |before, operation, n_writers| {
+            let is_in_pieces = n_writers > 1 || before.repeats > 1.0;
+            let is_apart = before.has_activation || is_in_pieces || changes_scale(graph, operation);
+            is_apart && !accelerator.uses_trained_rules
+        },
+    );
     if !accelerator.uses_trained_rules {
         divide_reshaped(&mut program);
     }
@@ -186,13 +191,24 @@ fn push_node(lowering: &mut Lowering) {
     if operation.alias == Alias::InPlace && changes_type(lowering) {
         operation.alias = Alias::Separate;
     }
-    let activated = output_of_own_activation(lowering, &operation);
-    if let Some((computed, _)) = activated {
-        operation.outputs = computed.into();
-    }
-    match convolution::in_pieces(accelerator, &lowering.program, &operation) {
-        Some(pieces) => pieces.into_iter().for_each(|piece| lowering.push(piece)),
-        None => lowering.push(operation),
+    let has_pad = lowering.unpadded().is_some();
+    let n_inputs = lowering.n_inputs();
+    lowering.program.differs_from_trained_rules |= n_inputs > 1;
+    let pieces = convolution::in_pieces(
+        accelerator,
+        &lowering.program,
+        &operation,
+        has_pad,
+        n_inputs,
+    );
+    let is_apart = pieces.is_some() || lowering.rows_of_points().is_some();
+    let activated = output_of_own_activation(lowering, &operation, is_apart);
+    let pieces = pieces.unwrap_or_else(|| vec![operation]);
+    for mut piece in pieces {
+        if let Some((computed, _)) = activated {
+            piece.outputs = computed.into();
+        }
+        lowering.push(piece);
     }
     if let Some((computed, output)) = activated {
         lowering.push(Operation {
@@ -203,17 +219,18 @@ fn push_node(lowering: &mut Lowering) {
 }
 
 /// The output of a window operation, and the output of its fused activation if the activation is a separate operation,
-/// because it sees a shallow feature map in a deeper shape than the window.
+/// because several operations replace the window, or because it sees the feature map in another shape than the window.
 fn output_of_own_activation(
     lowering: &mut Lowering,
     operation: &Operation,
+    is_in_pieces: bool,
 ) -> Option<(usize, usize)> {
     let output = lowering.output()?;
     let map = lowering.program.maps[output];
     let is_apart = lowering.has_activation()
         && !lowering.accelerator.uses_trained_rules
         && has_window(operation)
-        && is_deepened(&map);
+        && (is_in_pieces || is_deepened(&map));
     is_apart.then(|| (lowering.map(map.shape(), map.element_bytes()), output))
 }
 
@@ -267,6 +284,7 @@ fn replace(lowering: &mut Lowering) -> Option<()> {
         OpKind::Add | OpKind::Sub => elementwise::broadcast(lowering, Arithmetic::Sum),
         OpKind::Mul => elementwise::broadcast(lowering, Arithmetic::Product),
         OpKind::ArgMax => reduce::arg_max(lowering),
+        OpKind::AveragePool2d => convolution::average(lowering),
         OpKind::AssignVariable => movement::assign_variable(lowering),
         OpKind::BatchMatmul => matmul::batch_matmul(lowering),
         OpKind::Maximum | OpKind::Minimum => elementwise::broadcast(lowering, Arithmetic::Other),
@@ -298,15 +316,20 @@ fn changes_scale(graph: &Graph, operation: &Operation) -> bool {
 }
 
 /// Marks operations that their neighbours perform: activations after a computation whose output nothing else reads, and
-/// padding before windows. An activation that `is_apart` from the operation before it stays an operation.
+/// padding before windows. An activation that `is_apart` from the operation before it, which is the last one of so many
+/// that write its input, stays an operation.
 /// `activates_transposed` tells whether a transposition of elements of so many bytes performs an activation.
 fn fuse(
     program: &mut Program,
     activates_transposed: impl Fn(i64) -> bool,
-    is_apart: impl Fn(&Operation, &Operation) -> bool,
+    is_apart: impl Fn(&Operation, &Operation, usize) -> bool,
 ) {
     let n_readers = program.n_readers();
     let writers = program.writers();
+    let mut n_writers = vec![0; program.maps.len()];
+    for &output in program.operations.iter().flat_map(|one| &one.outputs) {
+        n_writers[output] += 1;
+    }
     let mut is_fused = vec![false; program.operations.len()];
     for (idx, operation) in program.operations.iter().enumerate() {
         let is_activation = matches!(operation.action, Action::Table | Action::Clamp);
@@ -317,7 +340,8 @@ fn fuse(
             .and_then(|map_idx| writers[map_idx])
             .filter(|&before| before < idx);
         let before = before.map(|before| &program.operations[before]);
-        let before = before.filter(|before| !is_apart(before, operation));
+        let n_writers = input.map_or(0, |map_idx| n_writers[map_idx]);
+        let before = before.filter(|before| !is_apart(before, operation, n_writers));
         is_fused[idx] = before.is_some_and(|before| match before.action {
             Action::Binary(_)
             | Action::Unary

@@ -220,6 +220,13 @@ pub fn select(lowering: &mut Lowering) -> Option<()> {
 /// a view is sufficient.
 pub fn reshape(lowering: &mut Lowering) -> Option<()> {
     let (input, output) = (lowering.input(0)?, lowering.output()?);
+    if lowering
+        .pads
+        .as_ref()
+        .is_some_and(|pads| pads.is_absent(output))
+    {
+        return Some(());
+    }
     let [from, to] = [input, output].map(|map_idx| lowering.program.maps[map_idx]);
     let is_fixed = from.is_input || from.is_output || from.is_constant || from.is_variable;
     let is_bound =

@@ -159,7 +159,7 @@ fn layer(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Option<Operatio
 
 /// Rows of a matrix as height and width: as square as their divisors allow, and not much higher than
 /// [`MAX_AREA_HEIGHT`].
-fn rows_as_area(rows: i64) -> [i64; 2] {
+pub fn rows_as_area(rows: i64) -> [i64; 2] {
     let side = (rows as f64).sqrt().ceil() as i64;
     let min_width = side.max(rows / MAX_AREA_HEIGHT);
     let divides = |height: &i64| rows % height == 0;

@@ -4,7 +4,7 @@ use super::lowering::Lowering;
 use crate::targets::ethos_u::geometry::Hwc;
 use crate::targets::ethos_u::layer::Kind;
 use crate::targets::ethos_u::program::{
-    Action, Alias, Arithmetic, INT32_BYTES, Operation, Transposition,
+    Action, Alias, Arithmetic, INT16_BYTES, INT32_BYTES, Operation, Transposition,
 };
 
 /// Minimum number of columns with which Ethos-U85 transposes before it takes the maximum of channels.
@@ -12,12 +12,16 @@ const MIN_TRANSPOSED_COLUMNS: i64 = 16;
 /// Newton-Raphson steps of the reciprocal of the sum.
 const N_STEPS: usize = 3;
 
-/// Subtracts the maximum of each row, looks up exponentials, sums them and divides by the sum: about thirty operations.
-/// `None` unless elements have 8 bits.
+/// Subtracts the maximum of each row, looks up exponentials, sums them and divides by the sum: about thirty operations
+/// for 8 bits and about fifteen for 16 bits. `None` for other elements.
 pub fn softmax(lowering: &mut Lowering) -> Option<()> {
     let (input, output) = (lowering.input(0)?, lowering.output()?);
-    if lowering.element_bytes(input) != 1 {
-        return None;
+    match lowering.element_bytes(input) {
+        1 => {}
+        INT16_BYTES if !lowering.accelerator.uses_trained_rules => {
+            return softmax_of_16_bits(lowering, input, output);
+        }
+        _ => return None,
     }
     let shape = lowering.shape(input);
     let [h, w, _] = shape;
@@ -52,28 +56,72 @@ pub fn softmax(lowering: &mut Lowering) -> Option<()> {
         reciprocal = sums(lowering, [reciprocal, change], by_row);
     }
     let scaled = products(lowering, [exponents, reciprocal], shape);
-    let scaled = match lowering.accelerator.is_u85() {
-        true => scaled,
-        // The ranks of the next operation's inputs differ, so Vela adds zeros of the output's shape.
-        false => {
-            let zeros = lowering.constant(shape, INT32_BYTES);
-            sums(lowering, [zeros, scaled], shape)
-        }
-    };
+    let scaled = beside_rows(lowering, scaled);
     lowering.binary(Arithmetic::Other, [scaled, shift], output);
     Some(())
+}
+
+/// The same with tables of 16 bits for the exponential and for the reciprocal.
+fn softmax_of_16_bits(lowering: &mut Lowering, input: usize, output: usize) -> Option<()> {
+    let shape = lowering.shape(input);
+    let [h, w, _] = shape;
+    let by_row = [h, w, 1];
+    let number = lowering.constant([1, 1, 1], INT32_BYTES);
+    let largest = largest_in_place(lowering, input);
+    let difference = sums(lowering, [input, largest], shape);
+    let scaled = products(lowering, [difference, number], shape);
+    let index = lowering.map(shape, INT16_BYTES);
+    lowering.binary(Arithmetic::Sum, [scaled, number], index);
+    let exponents = looked_up(lowering, index, shape);
+    let sum = lowering.map(by_row, INT32_BYTES);
+    lowering.window(Kind::ReduceSum, [exponents, sum], [shape, by_row], [1, 1]);
+    let headroom = lowering.map(by_row, INT32_BYTES);
+    let of_sum = lowering.operation(Action::Unary, &[sum], headroom);
+    lowering.push(of_sum);
+    let shift = sums(lowering, [number, headroom], by_row);
+    let one = binary(lowering, Arithmetic::Other, [number, shift], by_row);
+    let fraction = sums(lowering, [sum, one], by_row);
+    let fraction = binary(lowering, Arithmetic::Other, [fraction, headroom], by_row);
+    let fraction = binary(lowering, Arithmetic::Other, [fraction, number], by_row);
+    let index = lowering.map(by_row, INT16_BYTES);
+    lowering.binary(Arithmetic::Sum, [fraction, number], index);
+    let reciprocal = looked_up(lowering, index, by_row);
+    let scaled = products(lowering, [exponents, reciprocal], shape);
+    let scaled = beside_rows(lowering, scaled);
+    lowering.binary(Arithmetic::Other, [scaled, shift], output);
+    Some(())
+}
+
+/// A map that the next operation reads beside one value of each row. On Ethos-U55 and U65 the ranks of its inputs differ, so
+/// Vela adds zeros of the output's shape.
+fn beside_rows(lowering: &mut Lowering, map: usize) -> usize {
+    if lowering.accelerator.is_u85() {
+        return map;
+    }
+    let shape = lowering.shape(map);
+    let zeros = lowering.constant(shape, INT32_BYTES);
+    sums(lowering, [zeros, map], shape)
+}
+
+/// What a table of 16 bits has for each element.
+fn looked_up(lowering: &mut Lowering, index: usize, shape: Hwc) -> usize {
+    let output = lowering.map(shape, INT16_BYTES);
+    lowering.push(Operation {
+        alias: Alias::Fused,
+        ..lowering.operation(Action::Table, &[index], output)
+    });
+    output
 }
 
 /// The maximum of each row.
 fn largest(lowering: &mut Lowering, input: usize) -> usize {
     let [h, w, c] = lowering.shape(input);
-    let largest = lowering.map([h, w, 1], 1);
     let (order, [rows, columns]) = match w > 1 {
         true => ([2, 0, 1], [h, w]),
         false => ([2, 1, 0], [w, h]),
     };
     if lowering.accelerator.is_u85() && columns >= MIN_TRANSPOSED_COLUMNS && c > 1 {
-        let transposed = lowering.map([c, rows, columns], 1);
+        let [transposed, largest] = [[c, rows, columns], [h, w, 1]].map(|map| lowering.map(map, 1));
         lowering.push(Operation {
             seen: Some(Box::new([[h, w, c]; 2])),
             ..lowering.operation(
@@ -84,10 +132,17 @@ fn largest(lowering: &mut Lowering, input: usize) -> usize {
         });
         let seen = [[c, rows, columns], [1, rows, columns]];
         lowering.window(Kind::MaxPooling, [transposed, largest], seen, [c, 1]);
-    } else {
-        let seen = [[h * w, c, 1], [h * w, 1, 1]];
-        lowering.window(Kind::MaxPooling, [input, largest], seen, [1, c]);
+        return largest;
     }
+    largest_in_place(lowering, input)
+}
+
+/// The maximum of each row, whose elements are read as columns.
+fn largest_in_place(lowering: &mut Lowering, input: usize) -> usize {
+    let [h, w, c] = lowering.shape(input);
+    let largest = lowering.map([h, w, 1], lowering.element_bytes(input));
+    let seen = [[h * w, c, 1], [h * w, 1, 1]];
+    lowering.window(Kind::MaxPooling, [input, largest], seen, [1, c]);
     largest
 }
 

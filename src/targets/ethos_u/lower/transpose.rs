@@ -502,7 +502,7 @@ pub fn fuse_transposes(program: &mut Program) {
 
 /// By operation, whether it is chained to another one before it.
 fn behind_others(program: &Program) -> Vec<bool> {
-    let order = Order::of(program).with_chains(program);
+    let order = Order::of(program).with_chains(program, false);
     let mut is_behind = vec![false; program.operations.len()];
     for (step, &idx) in order.operations.iter().enumerate() {
         is_behind[idx] = order.chain_start[step] != step;

@@ -11,7 +11,8 @@ use self::output_stage::{chained_passes, output_stage};
 use super::accelerator::Accelerator;
 use super::blocks::{self, Block};
 use super::cycles::{
-    read_bytes, read_inflation, transpose_cycles, whole_cycles, write_inflation, written_bytes,
+    cycles_between, read_bytes, read_inflation, transpose_cycles, whole_cycles, write_inflation,
+    written_bytes,
 };
 use super::flow::Flow;
 use super::geometry::{IfmOfm, volume};
@@ -119,7 +120,21 @@ impl<'a> Command<'a, '_> {
         let chosen = layer.and_then(|layer| self.with_block(layer));
         let step = match chosen {
             Some((layer, block)) => self.on_multipliers(layer, block),
-            None => output_stage(accelerator, program, operation, chained, self.has_table())?,
+            None => {
+                let activated = self.order.activated(program, self.idx);
+                let activated = activated
+                    .filter(|_| chained.is_empty() && !accelerator.uses_trained_rules)
+                    .map(|map_idx| &program.maps[map_idx]);
+                let has_table = self.has_table();
+                output_stage(
+                    accelerator,
+                    program,
+                    operation,
+                    chained,
+                    has_table,
+                    activated,
+                )?
+            }
         };
         let last = chained.last().map_or(*operation, |last| *last);
         Some(ScheduledOperation {
@@ -216,6 +231,20 @@ impl<'a> Command<'a, '_> {
                 of_move(accelerator, transposition, layer, block)
             }
             _ => of_layer(accelerator, exchanged, block, weights),
+        };
+        let reads_constant = (operation.inputs.first())
+            .is_some_and(|&input| program.maps[input].is_constant)
+            && !accelerator.uses_trained_rules;
+        let step = match reads_constant {
+            true => {
+                let feature_maps = IfmOfm {
+                    ifm: accelerator.off_chip,
+                    ofm: accelerator.planned_feature_maps(),
+                };
+                let cycles = cycles_between(accelerator, &exchanged, &block, feature_maps);
+                ScheduledOperation { cycles, ..step }
+            }
+            false => step,
         };
         ScheduledOperation {
             second: (operation.inputs.get(1))
@@ -423,16 +452,17 @@ fn layer(
     let [ifm, ofm] = operation
         .seen()
         .unwrap_or([maps[input].shape(), maps[output].shape()]);
+    let window = operation.window();
     let Window {
         kernel,
-        mut stride,
         dilation,
         upscale,
-    } = operation.window();
-    if kind.is_pooling() {
-        // A window with a single position has no stride.
-        stride = std::array::from_fn(|axis| if ofm[axis] == 1 { 1 } else { stride[axis] });
-    }
+        ..
+    } = window;
+    let stride = match kind.is_pooling() || !accelerator.uses_trained_rules {
+        true => window.stride_towards(ofm),
+        false => window.stride,
+    };
     let is_sane = |sizes: &[i64], limit: i64| sizes.iter().all(|size| (1..=limit).contains(size));
     let is_whole = is_sane(&ifm, MAX_DIMENSION)
         && is_sane(&ofm, MAX_DIMENSION)

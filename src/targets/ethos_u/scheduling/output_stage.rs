@@ -10,16 +10,25 @@ use crate::targets::ethos_u::layer::UNCHANGED;
 use crate::targets::ethos_u::program::{Action, FeatureMap, INT32_BYTES, Operation, Program};
 use crate::targets::ethos_u::scheduled_operation::{Execution, Read, ScheduledOperation};
 
-/// A scheduled elementwise operation; `None` if it has no output.
+/// A scheduled elementwise operation; `None` if it has no output. `activated` is what it writes through an activation.
 pub fn output_stage<'a>(
     accelerator: &Accelerator,
     program: &Program,
     operation: &Operation,
     chained: &[&Operation],
     has_table: bool,
+    activated: Option<&FeatureMap>,
 ) -> Option<ScheduledOperation<'a>> {
     let maps = Maps::of(program, operation)?;
-    let ends = maps.ends();
+    // A table may have elements of another size.
+    let output = FeatureMap {
+        element_bytes: activated.map_or(maps.output.element_bytes, |map| map.element_bytes),
+        ..*maps.output
+    };
+    let ends = IfmOfm {
+        ofm: &output,
+        ..maps.ends()
+    };
     let passes = chained_passes(program, operation, chained) as f64;
     let own = Elementwise {
         block: elementwise::choose(accelerator, &maps.shapes()),
@@ -52,7 +61,7 @@ pub fn output_stage<'a>(
     let cycles = own.cycles(accelerator, &IfmOfm::both(planned), of_second);
     let bytes = IfmOfm {
         ifm: read_bytes(maps.input, maps.ifm),
-        ofm: maps.output.seen_bytes(maps.written),
+        ofm: output.seen_bytes(maps.written),
     };
     Some(ScheduledOperation {
         second: second.map(Box::new),

@@ -304,3 +304,181 @@ fn padded_windows_with_wide_strides_are_divided_by_kernel_position() {
         [0.003, f64::INFINITY, 0.003],
     );
 }
+
+/// A convolution with weights of this height and width, and with no stride or activation.
+fn convolved(
+    network: &mut Network,
+    map: usize,
+    [height, width]: [i32; 2],
+    shape: &[i32; 4],
+) -> usize {
+    let depth = network.shape(map)[3];
+    let weights = network.weights(&[shape[3], height, width, depth]);
+    let options = BuiltinOptions::Conv2D {
+        padding: Padding::Valid,
+        stride_w: 1,
+        stride_h: 1,
+        dilation_w: 1,
+        dilation_h: 1,
+        activation: Activation::None,
+    };
+    network.call_with(OpKind::Conv2d, &[map, weights], shape, options)
+}
+
+/// A causal convolution of one dimension as Keras has it. Vela pads in the convolution if the RESHAPE leaves height and
+/// width as they are, and copies otherwise.
+#[test]
+fn windows_pad_behind_a_reshape() {
+    let causal = |seen: [i32; 4], kernel: [i32; 2], written: [i32; 4]| {
+        let mut network = Network::new(&[1, 64, 16]);
+        let sides = network.constant(&[0, 0, 4, 0, 0, 0]);
+        let padded = network.call(OpKind::Pad, &[0, sides], &[1, 68, 16]);
+        let reshaped = network.call(OpKind::Reshape, &[padded], &seen);
+        convolved(&mut network, reshaped, kernel, &written);
+        network
+    };
+    causal([1, 1, 68, 16], [1, 5], [1, 1, 64, 32]).check(&[
+        (Product::U55x256, [3712.0, 3072.0, 3712.0]),
+        (Product::U65x512, [4344.0, 0.0, 12928.0]),
+        (Product::U85x256, [3849.0, 0.0, 20320.0]),
+    ]);
+    causal([1, 68, 1, 16], [5, 1], [1, 64, 1, 32]).check(&[
+        (Product::U55x256, [6384.0, 6848.0, 3840.0]),
+        (Product::U65x512, [5093.0, 4848.0, 13232.0]),
+        (Product::U85x256, [5795.0, 4032.0, 20608.0]),
+    ]);
+}
+
+fn pooled(
+    kind: OpKind,
+    input: &[i32],
+    output: &[i32],
+    [filter, stride]: [i32; 2],
+    padding: Padding,
+) -> Network {
+    let mut network = Network::new(input);
+    let options = BuiltinOptions::Pool2D {
+        padding,
+        stride_h: stride,
+        stride_w: stride,
+        filter_h: filter,
+        filter_w: filter,
+        activation: Activation::None,
+    };
+    network.call_with(kind, &[0], output, options);
+    network
+}
+
+/// One operation for each position of the output, or on Ethos-U85 for each position of a window with padding. An average
+/// is then a sum that is scaled.
+#[test]
+fn pooling_with_wide_strides_is_divided() {
+    use Padding::{Same, Valid};
+    let max = OpKind::MaxPool2d;
+    pooled(max, &[1, 32, 32, 24], &[1, 8, 8, 24], [4, 4], Valid).check(&[
+        (Product::U55x256, [22912.0, 26112.0, 0.0]),
+        (Product::U65x512, [64384.0, 0.0, 32768.0]),
+        (Product::U85x256, [67520.0, 0.0, 110_592.0]),
+    ]);
+    pooled(max, &[1, 33, 17, 10], &[1, 9, 5, 10], [3, 4], Same)
+        .check(&[(Product::U85x256, [18162.0, 0.0, 75600.0])]);
+    pooled(
+        OpKind::AveragePool2d,
+        &[1, 33, 17, 24],
+        &[1, 7, 4, 24],
+        [5, 5],
+        Same,
+    )
+    .check_totals(
+        &[(Product::U85x256, [37501.0, 3584.0, 69104.0])],
+        [0.003, 0.005, 0.03],
+    );
+}
+
+/// Ethos-U85 runs one convolution for each position inside the stride; what SAME cuts off shifts them.
+#[test]
+fn wide_strides_are_upscaled_position_by_position() {
+    let mut network = Network::new(&[1, 8, 8, 16]);
+    let shape = network.constant(&[1, 24, 24, 8]);
+    let weights = network.weights(&[8, 5, 5, 16]);
+    let options = BuiltinOptions::TransposeConv {
+        padding: Padding::Same,
+        stride_h: 3,
+        stride_w: 3,
+        activation: Activation::None,
+    };
+    network.call_with(
+        OpKind::TransposeConv,
+        &[shape, weights, 0],
+        &[1, 24, 24, 8],
+        options,
+    );
+    network.check(&[(Product::U85x256, [30145.0, 1664.0, 352_272.0])]);
+}
+
+/// Windows run once for each input, convolutions of single positions once for all inputs.
+#[test]
+fn inputs_of_a_batch_run_one_after_another() {
+    let mut network = Network::new(&[3, 16, 16, 8]);
+    let weights = network.weights(&[16, 3, 3, 8]);
+    let options = |activation| BuiltinOptions::Conv2D {
+        padding: Padding::Same,
+        stride_w: 1,
+        stride_h: 1,
+        dilation_w: 1,
+        dilation_h: 1,
+        activation,
+    };
+    let relu = Activation::Relu;
+    network.call_with(
+        OpKind::Conv2d,
+        &[0, weights],
+        &[3, 16, 16, 16],
+        options(relu),
+    );
+    network.check(&[
+        (Product::U55x256, [16512.0, 24576.0, 4944.0]),
+        (Product::U65x512, [14395.0, 13952.0, 35712.0]),
+        (Product::U85x256, [26437.0, 14064.0, 79056.0]),
+    ]);
+    let mut network = Network::new(&[2, 9, 9, 20]);
+    let weights = network.weights(&[32, 1, 1, 20]);
+    network.call_with(OpKind::Conv2d, &[0, weights], &[2, 9, 9, 32], options(relu));
+    network.check(&[
+        (Product::U55x256, [8722.0, 9616.0, 1184.0]),
+        (Product::U65x512, [18184.0, 6384.0, 65712.0]),
+        (Product::U85x256, [27918.0, 6624.0, 112_032.0]),
+    ]);
+    pooled(
+        OpKind::MaxPool2d,
+        &[3, 16, 16, 8],
+        &[3, 8, 8, 8],
+        [2, 2],
+        Padding::Valid,
+    )
+    .check(&[
+        (Product::U55x256, [1920.0, 7680.0, 0.0]),
+        (Product::U65x512, [6006.0, 0.0, 22527.0]),
+        (Product::U85x256, [15000.0, 0.0, 61440.0]),
+    ]);
+    let mut network = Network::new(&[2, 16, 16, 8]);
+    let shape = network.constant(&[2, 32, 32, 16]);
+    let weights = network.weights(&[16, 3, 3, 8]);
+    let options = BuiltinOptions::TransposeConv {
+        padding: Padding::Same,
+        stride_h: 2,
+        stride_w: 2,
+        activation: Activation::None,
+    };
+    network.call_with(
+        OpKind::TransposeConv,
+        &[shape, weights, 0],
+        &[2, 32, 32, 16],
+        options,
+    );
+    network.check(&[
+        (Product::U55x256, [17400.0, 38512.0, 3296.0]),
+        (Product::U65x512, [12615.0, 1664.0, 46336.0]),
+        (Product::U85x256, [84998.0, 1488.0, 442_144.0]),
+    ]);
+}

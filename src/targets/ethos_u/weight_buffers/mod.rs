@@ -372,7 +372,15 @@ impl Choice<'_> {
         let is_faster = times.is_whole_buffer_faster();
         let can_be_whole =
             self.weights.bytes <= self.room_bytes && (is_faster || !self.is_compute_bound());
-        if self.weights.sharing != WeightSharing::None && can_be_whole {
+        // Vela compares an operation with the one before it, and only the first one with the next.
+        let is_shared = match self.weights.sharing {
+            WeightSharing::None => false,
+            WeightSharing::First => {
+                self.before.is_none() || self.weights.accelerator.uses_trained_rules
+            }
+            WeightSharing::Again => true,
+        };
+        if is_shared && can_be_whole {
             return Some(Method::WholeForNext);
         }
         if self.weights.stripe.is_some() || self.weights.layer.order != UNCHANGED {
