@@ -1,4 +1,5 @@
 /** Accelerators of one's own: an Ethos-U or a board with a clock and memories that a person chose, kept in this browser. */
+import { prepareTarget } from "../package/src/arguments.ts";
 import type { TargetChoice } from "./report.ts";
 
 /** `name` is the target's id in reports. */
@@ -40,6 +41,10 @@ export function addAccelerator(choice: TargetChoice & { device: string }): Accel
 }
 
 function isAccelerator(value: unknown): value is Accelerator {
-  const { name, device, target, board } = (value ?? {}) as Partial<Accelerator>;
-  return typeof name === "string" && name.startsWith(PREFIX) && typeof device === "string" && (typeof target === "string" || typeof board === "string");
+  try {
+    const { name, device, target, board } = prepareTarget(value, "");
+    return name !== undefined && name.startsWith(PREFIX) && device !== undefined && (target !== undefined || board !== undefined);
+  } catch {
+    return false;
+  }
 }

@@ -338,9 +338,13 @@ async function render(next: Place): Promise<void> {
   place = next;
   shown.abort();
   shown = new AbortController();
-  if (next.view === "report") await renderReport(next.key, shown.signal);
-  else if (next.view === "comparison") await renderComparison(next.key, keyOf(before), shown.signal);
-  else if (next.view === "start") renderStart();
+  const { signal } = shown;
+  const refuse = (error: unknown): void => {
+    if (!signal.aborted) showGone(error instanceof KnownError ? error : new KnownError("page", `the page could not show it (${String(error)})`));
+  };
+  if (next.view === "report") await renderReport(next.key, signal).catch(refuse);
+  else if (next.view === "comparison") await renderComparison(next.key, keyOf(before), signal).catch(refuse);
+  else if (next.view !== "failure") renderStart();
 }
 
 function renderStart(): void {
@@ -367,7 +371,7 @@ async function renderComparison(key: string, opened_key: string, signal: AbortSi
   if (signal.aborted) return;
   if (!comparison) return showGone();
   comparisons.set(key, comparison);
-  const table = new ComparisonView(comparison.rows, focus, (row) => go({ view: "report", key: row.key }), fullReport, signal);
+  const table = new ComparisonView(comparison.rows, focus, (row) => go({ view: "report", key: row.key }), (key) => fullReport(key).catch(() => null), signal);
   comparison.view = table;
   const { files } = comparison;
   const control = batchControl(comparison.scenario.batch, files && ((batch) => void compare(files, { ...comparison.scenario, batch }, begin(format.plural(files.length, "file")))));
@@ -384,9 +388,13 @@ async function keptRows(key: string): Promise<OpenComparison | null> {
   const rows = await Promise.all(
     kept.rows.map(async (row): Promise<Row> => {
       if ("failure" in row) return row;
-      const report = "key" in row ? await keptReport(row.key) : null;
-      if (!report || !("key" in row)) return { file: row.file, failure: "the page was left before it was estimated, or its report was forgotten" };
-      return { file: row.file, key: row.key, summary: summaryOf(await withDevices(report, estimator)) };
+      try {
+        const report = "key" in row ? await keptReport(row.key) : null;
+        if (!report || !("key" in row)) return { file: row.file, failure: "the page was left before it was estimated, or its report was forgotten" };
+        return { file: row.file, key: row.key, summary: summaryOf(await withDevices(report, estimator)) };
+      } catch (error) {
+        return { file: row.file, failure: (error as Error).message };
+      }
     }),
   );
   return { rows, files: null, scenario: { ...AS_IT_IS, batch: kept.batch }, view: null };
@@ -579,9 +587,9 @@ function showFailure(name: string, error: unknown, give: ((sizes: Sizes) => void
   show("failure", name, [], [failurePanel(name, error, give)]);
 }
 
-function showGone(): void {
+function showGone(why = new KnownError("gone", "this browser no longer keeps it")): void {
   shown.abort();
-  show("failure", "Report", [], [failurePanel("This report", new KnownError("gone", "this browser no longer keeps it"))]);
+  show("failure", "Report", [], [failurePanel("This report", why)]);
 }
 
 /** After the next frame is on the screen. */

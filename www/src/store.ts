@@ -2,6 +2,7 @@
  * What the page remembers in this browser: reports and comparisons, and files where a person wants that. Every function
  * answers as if nothing were kept where the browser keeps nothing, for example in a private window.
  */
+import { KnownError } from "./messenger.ts";
 import type { Report } from "./report.ts";
 
 const NAME = "litecast";
@@ -49,7 +50,11 @@ function open(): Promise<IDBDatabase | null> {
         for (const name of ["opened", "comparisons"] as const) if (!has(name)) result.createObjectStore(name, { keyPath: "key" }).createIndex("opened_ms", "opened_ms");
         for (const name of ["reports", "files"] as const) if (!has(name)) result.createObjectStore(name);
       };
-      request.onsuccess = () => resolve(request.result);
+      request.onsuccess = () => {
+        // Another tab may have a later build, which waits until nothing holds the database of this one.
+        request.result.onversionchange = () => request.result.close();
+        resolve(request.result);
+      };
       request.onerror = request.onblocked = () => resolve(null);
     } catch {
       resolve(null);
@@ -105,21 +110,40 @@ export async function keepReport(key: string, report: Report): Promise<void> {
 
 async function forgetOldest(): Promise<void> {
   let operators = 0;
-  const surplus = (await history()).filter(({ n_operators }, i) => {
-    operators += n_operators;
+  const surplus = (await allOpened()).reverse().filter(({ n_operators }, i) => {
+    operators += Number(n_operators) || 0;
     return i > 0 && (i >= MAX_KEPT_REPORTS || operators > MAX_KEPT_OPERATORS);
   });
   for (const { key } of surplus) await forget(key);
 }
 
-export function keptReport(key: string): Promise<Report | null> {
-  return transact<Report>(["reports"], "readonly", ({ reports }) => reports.get(key));
+/** Checks what is read back: code that only this needs. */
+const checks = (): Promise<typeof import("./kept_report.ts")> => import("./kept_report.ts");
+
+/** Null where there is none; an error of the kind `damaged` where what is kept is no report. */
+export async function keptReport(key: string): Promise<Report | null> {
+  const kept = await transact<unknown>(["reports"], "readonly", ({ reports }) => reports.get(key));
+  if (kept === null) return null;
+  const { isReport } = await checks();
+  if (isReport(kept)) return kept;
+  throw new KnownError("damaged", "what this browser kept of it is no report of this page; open the file again");
 }
 
-/** What was opened, the last one first. */
+/** Unchecked. */
+async function allOpened(): Promise<Opened[]> {
+  return (await transact<Opened[]>(["opened"], "readonly", ({ opened }) => opened.index("opened_ms").getAll())) ?? [];
+}
+
+/** What was opened, the last one first, as far as it can be read. */
 export async function history(): Promise<Opened[]> {
-  const all = await transact<Opened[]>(["opened"], "readonly", ({ opened }) => opened.index("opened_ms").getAll());
-  return (all ?? []).reverse();
+  const all = await allOpened();
+  if (all.length === 0) return [];
+  const { isSummary } = await checks();
+  return all.filter((opened) => typeof opened.key === "string" && isDate(opened.opened_ms) && Number.isFinite(opened.n_operators) && isSummary(opened.summary)).reverse();
+}
+
+function isDate(ms: unknown): boolean {
+  return typeof ms === "number" && !Number.isNaN(new Date(ms).getTime());
 }
 
 export async function keepComparison(comparison: Comparison): Promise<void> {
@@ -132,16 +156,29 @@ export async function keepComparison(comparison: Comparison): Promise<void> {
 
 /** The last one first. */
 export async function comparisonHistory(): Promise<Comparison[]> {
-  const all = await transact<Comparison[]>(["comparisons"], "readonly", ({ comparisons }) => comparisons.index("opened_ms").getAll());
-  return (all ?? []).reverse();
+  const all = await transact<unknown[]>(["comparisons"], "readonly", ({ comparisons }) => comparisons.index("opened_ms").getAll());
+  return (all ?? []).filter(isComparison).reverse();
+}
+
+function isComparison(value: unknown): value is Comparison {
+  const { key, opened_ms, batch, rows } = value as Partial<Comparison>;
+  return typeof key === "string" && isDate(opened_ms) && Number.isInteger(batch) && Array.isArray(rows) && rows.every(isRow);
+}
+
+function isRow(value: unknown): value is ComparisonRow {
+  if (typeof value !== "object" || value === null) return false;
+  const { file, key, failure, waiting } = value as { file?: unknown; key?: unknown; failure?: unknown; waiting?: unknown };
+  return typeof file === "string" && (typeof key === "string" || typeof failure === "string" || waiting === true);
 }
 
 export async function forgetComparison(key: string): Promise<void> {
   await transact(["comparisons"], "readwrite", ({ comparisons }) => comparisons.delete(key));
 }
 
-export function keptComparison(key: string): Promise<Comparison | null> {
-  return transact<Comparison>(["comparisons"], "readonly", ({ comparisons }) => comparisons.get(key));
+export async function keptComparison(key: string): Promise<Comparison | null> {
+  const kept = await transact<unknown>(["comparisons"], "readonly", ({ comparisons }) => comparisons.get(key));
+  if (kept === null || isComparison(kept)) return kept;
+  throw new KnownError("damaged", "what this browser kept of it is no comparison of this page; open the files again");
 }
 
 export async function forget(key: string): Promise<void> {

@@ -150,7 +150,7 @@ function prepareTargets(targets: unknown): TargetChoice[] {
   return Array.from(targets, (target: unknown, idx) => prepareTarget(target, `targets[${idx}]`));
 }
 
-function prepareTarget(target: unknown, place: string): TargetChoice {
+export function prepareTarget(target: unknown, place: string): TargetChoice {
   if (typeof target === "string") return { target };
   if (typeof target !== "object" || target === null) throw wrongArgument(`${place}: expected the id of a target or an object, found ${inWords(target)}`);
   const given = plainObject(target, place);

@@ -4,7 +4,7 @@ import { interleaved, start as startModule } from "../../package/src/load.ts";
 import type { EstimateOptions } from "../../package/types/index.d.ts";
 import { unreadable } from "../messenger.ts";
 import type { EstimateCall, Estimated, EstimatorCall, EstimatorValue, FileToRead, ReadAheadCall, StartCall, Started, SweepCall, WarmUpCall } from "../protocol.ts";
-import type { Report, Sweep, TargetChoice, TargetChoices } from "../report.ts";
+import type { Report, Result, Sweep, TargetChoice, TargetChoices } from "../report.ts";
 import { changesOf, isChanged, scenarioWords } from "../scenario.ts";
 import { keepReport } from "../store.ts";
 import { answerRequests, describe } from "./answer.ts";
@@ -92,7 +92,33 @@ async function hash(report: Report, bytes: ArrayBuffer): Promise<string> {
   return (report.sha256 = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join(""));
 }
 
-function reportOf({ file, scenario, targets, more_targets, host, application, is_summary }: EstimateCall, model: Uint8Array, sha256: string | undefined): Report {
+/** A target that the module does not know, such as one that another build kept, costs no other target its estimates. */
+function reportOf(call: EstimateCall, model: Uint8Array, sha256: string | undefined): Report {
+  try {
+    return reportOn(call, model, sha256);
+  } catch (error) {
+    const refused = call.targets ? [] : call.more_targets.flatMap((target) => unknownTarget(target) ?? []);
+    if (refused.length === 0) throw error;
+    const more_targets = call.more_targets.filter(({ name }) => !refused.some(({ target }) => target === name));
+    const report = reportOn({ ...call, more_targets }, model, sha256);
+    report.results.push(...refused);
+    return report;
+  }
+}
+
+/** Why there is no such target, as its result; null where there is. Without files only targets are checked. */
+function unknownTarget(choice: TargetChoice): Result | null {
+  if (!has_predictor) return null;
+  try {
+    litecast.estimateMany([], { targets: [choice] });
+    return null;
+  } catch (error) {
+    const target = choice.name ?? choice.target ?? choice.board ?? "";
+    return { target, device: choice.device ?? target, metric: "latency", unavailable: (error as Error).message, reason: "not-estimated" };
+  }
+}
+
+function reportOn({ file, scenario, targets, more_targets, host, application, is_summary }: EstimateCall, model: Uint8Array, sha256: string | undefined): Report {
   const { batch, threads, dimensions } = scenario;
   const options: EstimateOptions = { name: file, batch, threads, dimensions, application };
   if (targets || more_targets.length > 0 || host !== null) options.targets = besideHost([...(targets ?? litecast.defaultTargets()), ...more_targets], host);
