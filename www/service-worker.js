@@ -12,9 +12,9 @@ self.addEventListener("install", (event) => {
 self.addEventListener("activate", (event) => {
   const forget = async () => {
     const names = await caches.keys();
-    const own = names.filter((name) => name.startsWith("litecast "));
+    const others = names.filter((name) => name.startsWith("litecast ") && name !== CACHE);
     // A page of the build before this one may still be open: its files stay until the next.
-    await Promise.all(own.slice(0, -2).map((name) => caches.delete(name)));
+    await Promise.all(others.slice(0, -1).map((name) => caches.delete(name)));
     await self.clients.claim();
   };
   event.waitUntil(forget());

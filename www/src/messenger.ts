@@ -8,6 +8,11 @@ export class KnownError extends Error {
   }
 }
 
+/** What was loaded later than the page is of another build than the page. */
+export function otherBuild(): KnownError {
+  return new KnownError("other-build", "the server has another build of this page since this tab was opened; reload the tab");
+}
+
 export function unreadable(error: unknown): KnownError {
   return new KnownError("unreadable", `the browser could not read it (${String(error)})`);
 }
@@ -43,7 +48,7 @@ export class Messenger {
     return new Promise<Value>((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject, progress });
       signal?.addEventListener("abort", () => this.#abort(id, signal.reason), { once: true });
-      this.#worker.postMessage({ id, call }, transfer);
+      this.#worker.postMessage({ id, version: VERSION, call }, transfer);
     });
   }
 

@@ -12,6 +12,8 @@ export interface Assets {
 
 export interface Request<Call> {
   id: number;
+  /** Of the build that asks: a server may have another one since, whose messages are others. */
+  version: string;
   call: Call;
 }
 

@@ -2,7 +2,7 @@
  * What the page remembers in this browser: reports and comparisons, and files where a person wants that. Every function
  * answers as if nothing were kept where the browser keeps nothing, for example in a private window.
  */
-import { KnownError } from "./messenger.ts";
+import { KnownError, otherBuild } from "./messenger.ts";
 import type { Report } from "./report.ts";
 
 const NAME = "litecast";
@@ -118,7 +118,7 @@ async function forgetOldest(): Promise<void> {
 }
 
 /** Checks what is read back: code that only this needs. */
-const checks = (): Promise<typeof import("./kept_report.ts")> => import("./kept_report.ts");
+const checks = (): Promise<typeof import("./kept_report.ts")> => import("./kept_report.ts").catch(() => Promise.reject(otherBuild()));
 
 /** Null where there is none; an error of the kind `damaged` where what is kept is no report. */
 export async function keptReport(key: string): Promise<Report | null> {
@@ -138,7 +138,7 @@ async function allOpened(): Promise<Opened[]> {
 export async function history(): Promise<Opened[]> {
   const all = await allOpened();
   if (all.length === 0) return [];
-  const { isSummary } = await checks();
+  const { isSummary } = await checks().catch(() => ({ isSummary: () => false }));
   return all.filter((opened) => typeof opened.key === "string" && isDate(opened.opened_ms) && Number.isFinite(opened.n_operators) && isSummary(opened.summary)).reverse();
 }
 

@@ -1,3 +1,4 @@
+import { otherBuild } from "../messenger.ts";
 import type { Abort, Failure, Reply, Request } from "../protocol.ts";
 
 declare const self: DedicatedWorkerGlobalScope;
@@ -21,8 +22,9 @@ export function answerRequests<Call, Value>(
     if (busy) next.port2.postMessage(null);
   };
 
-  async function reply({ id, call }: Request<Call>): Promise<void> {
+  async function reply({ id, version, call }: Request<Call>): Promise<void> {
     try {
+      if (version !== VERSION) throw otherBuild();
       const value = await answer(call, (progress) => self.postMessage({ id, progress } satisfies Reply<Value>));
       self.postMessage({ id, value } satisfies Reply<Value>, transfer(value));
     } catch (error) {
