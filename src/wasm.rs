@@ -326,7 +326,7 @@ impl File {
         let bytes = field("bytes")?.dyn_into::<js_sys::Uint8Array>();
         Ok(Self {
             name: field("name")?.as_string().ok_or_else(wrong)?,
-            bytes: bytes.map_err(|_| wrong())?.to_vec(),
+            bytes: copy_of(&bytes.map_err(|_| wrong())?)?,
             batch: count("batch")?,
             threads: count("threads")?,
             dimensions: match field("dimensions")? {
@@ -355,6 +355,20 @@ impl File {
             ..ModelFile::new(&self.name, &self.bytes)
         }
     }
+}
+
+/// The bytes in the module's memory, where there is room for them.
+fn copy_of(bytes: &js_sys::Uint8Array) -> Result<Vec<u8>, JsValue> {
+    let n_bytes = bytes.length() as usize;
+    let mut copy = Vec::new();
+    if copy.try_reserve_exact(n_bytes).is_err() {
+        let message =
+            format!("expected a file that the module has memory for, found {n_bytes} bytes");
+        return Err(js_error("too-large", &message));
+    }
+    copy.resize(n_bytes, 0);
+    bytes.copy_to(&mut copy);
+    Ok(copy)
 }
 
 fn from_js<T: DeserializeOwned>(value: JsValue) -> Result<T, JsValue> {

@@ -494,3 +494,62 @@ test("a graph without weights is taken as an object, alone and among files", () 
   assert.throws(() => litecast.estimate({ ...graph, version: 2 }), failsAs("unsupported-version", /./));
   assert.throws(() => litecast.estimate({ ...graph, inputs: [1n] }), failsAs("wrong-argument", /JSON/));
 });
+
+test("files of 2 GiB and more are refused one by one, in every method and in a worker", async () => {
+  const large = new Uint8Array(2 ** 31); // of zeros that nobody reads: the system gives no memory for them
+  const words = /model.*: expected a file of at most 2147483647 bytes, found 2147483648$/;
+  for (const options of [undefined, { detail: "summary" }]) {
+    const [first, error, named, last] = litecast.estimateMany([example, large, { name: "large", bytes: large.buffer }, example], options);
+    for (const report of [first, last]) assert.equal(report.model.n_operators, first.model.n_operators);
+    for (const refused of [error, named]) failsAs("too-large", words)(refused);
+  }
+  const asked = {
+    estimate: [large],
+    analyze: [large],
+    estimateChanged: [large, {}],
+    leftOut: [large, {}, { targets: ["ethos-u55-128"] }],
+    sweep: [large, {}],
+    sweepBatch: [large, "rtx-3090"],
+  };
+  for (const [method, args] of Object.entries(asked)) assert.throws(() => litecast[method](...args), failsAs("too-large", words), method);
+  assert.throws(() => litecast.loadGpus(large), failsAs("too-large", /constants: expected a file of at most/));
+  const { load: loadWorker } = await entry("worker.node.js");
+  const worker = await loadWorker();
+  const [report, error] = await worker.estimateMany([example, large]);
+  assert.ok(report.model.n_operators > 0);
+  failsAs("too-large", words)(error);
+  await assert.rejects(worker.estimate(large), failsAs("too-large", words));
+  worker.dispose();
+});
+
+test("lists without end, and arrays of empty places, are refused before they are walked", () => {
+  const empty = new Array(1e8);
+  const graph = JSON.parse(read("docs/graph-json.md", "utf8").match(/```json\n(\{[\s\S]*?\n\})\n```/)[1]);
+  assert.ok(litecast.estimate(graph).model.n_operators > 0);
+  // What is asked of a list is counted: a hundred million places would be.
+  let n_asked = 0;
+  const watched = new Proxy(empty, {
+    get(target, name) {
+      n_asked += 1;
+      return target[name];
+    },
+  });
+  for (const [name, value] of Object.entries(graph)) {
+    if (Array.isArray(value)) assert.throws(() => litecast.estimate({ ...graph, [name]: watched }), failsAs("too-large", /at most 16777216 bytes as JSON/), name);
+  }
+  const deep = Array.from({ length: 40 }).reduce((inner) => [inner, inner], 1);
+  assert.throws(() => litecast.estimate({ ...graph, operators: deep }), failsAs("too-large", /as JSON/), "two of the same, forty levels deep");
+  const circle = { ...graph };
+  circle.operators = circle;
+  assert.throws(() => litecast.estimate(circle), failsAs("wrong-argument", /JSON can hold/));
+  assert.throws(() => litecast.estimate({ ...graph, operators: new Float64Array(1e7) }), failsAs("too-large", /as JSON/));
+  const words = /expected at most 1048576 items, found 100000000/;
+  assert.throws(() => litecast.estimateMany(watched), failsAs("too-large", words));
+  assert.throws(() => litecast.estimate(example, { targets: watched }), failsAs("too-large", words));
+  assert.throws(() => litecast.calibrate(watched), failsAs("too-large", words));
+  assert.ok(n_asked < 1000, `${n_asked} places were asked for`);
+  const endless = { *[Symbol.iterator]() { for (;;) yield example; } };
+  assert.throws(() => litecast.calibrate(endless), failsAs("too-large", /at most 1048576 items/));
+  assert.throws(() => litecast.estimate(example, { name: "n".repeat(2 ** 20) }), failsAs("wrong-argument", /name: expected at most 65536 characters/));
+  assert.throws(() => litecast.accelerators(" ".repeat(2 ** 21)), failsAs("wrong-argument", /vela_ini: expected at most 1048576 characters/));
+});

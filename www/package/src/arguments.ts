@@ -1,8 +1,19 @@
 /** Arguments as programs give them → what the module takes, or an error that says what was expected and found. */
 import type { Application, BytesSource, Changes, EstimateOptions, Graph, Limits, ModelFile, TargetChoice } from "../types/index.d.ts";
-import { inWords, wrongArgument } from "./errors.ts";
+import { inWords, LitecastError, tooLarge, wrongArgument } from "./errors.ts";
 
 const MAX_COUNT = 2 ** 32 - 1;
+
+/** Longest file that the module reads, and as `MAX_FILE_BYTES` of its readers. */
+const MAX_FILE_BYTES = 2 ** 31 - 1;
+/** As `MAX_FILE_BYTES` of the module's reader of graphs. */
+const MAX_GRAPH_BYTES = 16 * 1024 ** 2;
+/** Longest list in a call. */
+const MAX_ITEMS = 2 ** 20;
+/** Longer than any path. */
+const MAX_NAME_LENGTH = 2 ** 16;
+/** As the module's. */
+const MAX_INI_LENGTH = 2 ** 20;
 
 /** A file as the module takes it. */
 export interface PreparedFile {
@@ -54,10 +65,28 @@ function isGraph(value: unknown): value is Graph {
 /** The module tells a graph by its first bytes, in which the format has to stand. */
 function graphBytes({ format, ...graph }: Graph, place: string): Uint8Array {
   try {
-    return new TextEncoder().encode(JSON.stringify({ format, ...graph }));
+    if (jsonLength(graph, MAX_GRAPH_BYTES) <= MAX_GRAPH_BYTES) return new TextEncoder().encode(JSON.stringify({ format, ...graph }));
   } catch (error) {
     throw wrongArgument(`${place}: expected a graph that JSON can hold (${(error as Error).message})`);
   }
+  throw new LitecastError("too-large", `${place}: expected a graph of at most ${MAX_GRAPH_BYTES} bytes as JSON, found more`);
+}
+
+/** At least how long a value is as JSON. What is longer than `most`, such as an array of empty places, is not counted to its end. */
+function jsonLength(value: unknown, most: number): number {
+  if (typeof value === "string") return value.length + 2;
+  if (typeof value !== "object" || value === null) return 1;
+  // Numbers by index: their names, and commas.
+  if (ArrayBuffer.isView(value)) return 6 * ((value as Partial<Uint8Array>).length ?? 0);
+  const is_array = Array.isArray(value);
+  let length = 2 + (is_array ? value.length : 0);
+  if (length > most) return length;
+  for (const name of is_array ? value.keys() : Object.keys(value)) {
+    if (typeof name === "string") length += name.length + 4;
+    length += jsonLength((value as Record<PropertyKey, unknown>)[name], most - length);
+    if (length > most) break;
+  }
+  return length;
 }
 
 export function bytesOf(value: unknown, place: string): Uint8Array {
@@ -67,6 +96,32 @@ export function bytesOf(value: unknown, place: string): Uint8Array {
     ? "; give what its arrayBuffer() resolves to"
     : "";
   throw wrongArgument(`${place}: expected the bytes of a model (Uint8Array or ArrayBuffer) or a graph, found ${inWords(value)}${hint}`);
+}
+
+/** Null for bytes that the module can read. */
+export function sizeError(value: unknown, place: string): LitecastError | null {
+  const n_bytes = isBytes(value) ? value.byteLength : 0;
+  return n_bytes > MAX_FILE_BYTES ? tooLarge(place, `a file of at most ${MAX_FILE_BYTES} bytes`, n_bytes) : null;
+}
+
+/** The bytes of a model of a length that the module can read. */
+export function modelBytes(value: unknown, place: string): Uint8Array {
+  const bytes = bytesOf(value, place);
+  const error = sizeError(bytes, place);
+  if (error) throw error;
+  return bytes;
+}
+
+/** Items of an array, or of another iterable, of which no more are asked than are taken. Places of an array may be empty. */
+export function listOf(value: unknown, place: string): readonly unknown[] {
+  const is_list = typeof value === "object" && value !== null && Symbol.iterator in value && !isBytes(value);
+  if (!is_list) throw wrongArgument(`${place}: expected an array, found ${inWords(value)}`);
+  const items: unknown[] = Array.isArray(value) ? value : [];
+  if (items !== value) {
+    for (const item of value as Iterable<unknown>) if (items.push(item) > MAX_ITEMS) break;
+  }
+  if (items.length > MAX_ITEMS) throw tooLarge(place, `at most ${MAX_ITEMS} items`, items.length);
+  return items;
 }
 
 export function count(value: unknown, name: string, least: 0 | 1 = 1): number {
@@ -79,9 +134,15 @@ function number(value: unknown, name: string): number {
   throw wrongArgument(`${name}: expected a number, found ${inWords(value)}`);
 }
 
-export function text(value: unknown, name: string): string {
-  if (typeof value === "string") return value;
-  throw wrongArgument(`${name}: expected a string, found ${inWords(value)}`);
+export function text(value: unknown, name: string, max_length = MAX_NAME_LENGTH): string {
+  if (typeof value !== "string") throw wrongArgument(`${name}: expected a string, found ${inWords(value)}`);
+  if (value.length > max_length) throw wrongArgument(`${name}: expected at most ${max_length} characters, found ${value.length}`);
+  return value;
+}
+
+/** The contents of a `vela.ini`. */
+export function iniText(value: unknown, name: string): string {
+  return text(value, name, MAX_INI_LENGTH);
 }
 
 /** Instances of a program's own classes too, but not what has its fields elsewhere, as a promise or a map. */
@@ -134,7 +195,7 @@ const CHOICE = {
   system_config: text,
   memory_mode: text,
   optimise: text,
-  vela_ini: text,
+  vela_ini: iniText,
   host: text,
   name: text,
   device: text,
@@ -145,6 +206,7 @@ const CHOICE = {
 
 function prepareTargets(targets: unknown): TargetChoice[] {
   if (!Array.isArray(targets)) throw wrongArgument(`targets: expected an array, found ${inWords(targets)}`);
+  listOf(targets, "targets");
   if (targets.length === 0) throw wrongArgument("targets: expected at least one target, found an array of 0");
   // As `map` does, but places that nothing was put in are refused, too.
   return Array.from(targets, (target: unknown, idx) => prepareTarget(target, `targets[${idx}]`));
@@ -223,9 +285,7 @@ function digits(value: unknown, name: string): string {
 const FILE = ["name", "bytes", "batch", "threads", "dimensions", "sha256"] as const satisfies (keyof ModelFile)[];
 
 export function prepareFiles(models: unknown, common: Prepared): PreparedFile[] {
-  const is_list = typeof models === "object" && models !== null && Symbol.iterator in models && !isBytes(models);
-  if (!is_list) throw wrongArgument(`models: expected an array, found ${inWords(models)}`);
-  return Array.from(models as Iterable<unknown>, (model, idx) => prepareFile(model, `models[${idx}]`, common));
+  return Array.from(listOf(models, "models"), (model, idx) => prepareFile(model, `models[${idx}]`, common));
 }
 
 function prepareFile(model: unknown, place: string, common: Prepared): PreparedFile {

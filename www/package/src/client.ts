@@ -1,6 +1,7 @@
 /** The program's side of a thread. */
 import type * as api from "../types/index.d.ts";
 import type { LiteCastWorker } from "../types/worker.d.ts";
+import { listOf, sizeError } from "./arguments.ts";
 import { LitecastError } from "./errors.ts";
 import type { Loaded } from "./load.ts";
 import { type Call, type Method, received, type Reply, restore } from "./protocol.ts";
@@ -18,11 +19,8 @@ interface Waiting {
   reject(error: LitecastError): void;
 }
 
-/** Other iterables than arrays do not cross threads; what is none is refused there. */
-function asArray(list: unknown): unknown {
-  const is_iterable = typeof list === "object" && list !== null && Symbol.iterator in list && !ArrayBuffer.isView(list);
-  return is_iterable ? [...(list as Iterable<unknown>)] : list;
-}
+/** A model in the place of one that is too long to be sent. */
+const NO_BYTES = new Uint8Array(0);
 
 /** A thread that has started. */
 export class Client implements LiteCastWorker {
@@ -59,8 +57,17 @@ export class Client implements LiteCastWorker {
     return this.#call("estimate", args) as Promise<api.Report>;
   }
 
-  estimateMany(models: Iterable<unknown>, ...args: unknown[]): Promise<(api.Report | LitecastError)[]> {
-    return this.#call("estimateMany", [asArray(models), ...args]) as Promise<(api.Report | LitecastError)[]>;
+  /** Other iterables than arrays do not cross threads, and neither do files that the module cannot read. */
+  async estimateMany(models: Iterable<unknown>, ...args: unknown[]): Promise<(api.Report | LitecastError)[]> {
+    const list = listOf(models, "models");
+    const errors = new Map<number, LitecastError>();
+    const sent = list.map((model, idx) => {
+      const error = sizeError(model, "model") ?? sizeError((model as Partial<api.ModelFile> | null | undefined)?.bytes, "model");
+      if (error) errors.set(idx, error);
+      return error ? NO_BYTES : model;
+    });
+    const reports = (await this.#call("estimateMany", [sent, ...args])) as (api.Report | LitecastError)[];
+    return reports.map((report, idx) => errors.get(idx) ?? report);
   }
 
   analyze(...args: unknown[]): Promise<api.Report> {
@@ -83,8 +90,8 @@ export class Client implements LiteCastWorker {
     return this.#call("compare", args) as Promise<api.Comparison>;
   }
 
-  calibrate(measurements: Iterable<api.Measurement>): Promise<api.Calibration> {
-    return this.#call("calibrate", [asArray(measurements)]) as Promise<api.Calibration>;
+  async calibrate(measurements: Iterable<api.Measurement>): Promise<api.Calibration> {
+    return this.#call("calibrate", [listOf(measurements, "measurements")]) as Promise<api.Calibration>;
   }
 
   calibrated(...args: unknown[]): Promise<api.Calibrated> {
@@ -125,6 +132,8 @@ export class Client implements LiteCastWorker {
   }
 
   async #call(method: Method, args: unknown[]): Promise<unknown> {
+    const error = sizeError(args[0], "model");
+    if (error) throw error;
     return received(method, await this.#ask({ method, args }));
   }
 

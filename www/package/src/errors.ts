@@ -17,6 +17,10 @@ export function wrongArgument(message: string): LitecastError {
   return new LitecastError("wrong-argument", message);
 }
 
+export function tooLarge(place: string, expected: string, found: number): LitecastError {
+  return new LitecastError("too-large", `${place}: expected ${expected}, found ${found}`);
+}
+
 /** What the module threw, which has a kind unless it stopped at a defect of its own. */
 export function fromModule(error: unknown): LitecastError {
   if (error instanceof LitecastError) return error;

@@ -1,6 +1,6 @@
 /** The estimator, as a program has it after `load()`. */
 import type * as api from "../types/index.d.ts";
-import { bytesOf, plainObject, prepareApplication, prepareChanges, prepareFiles, prepareLimits, type Prepared, type PreparedFile, prepareOptions, text } from "./arguments.ts";
+import { bytesOf, iniText, listOf, modelBytes, plainObject, prepareApplication, prepareChanges, prepareFiles, prepareLimits, type Prepared, type PreparedFile, prepareOptions, sizeError, text } from "./arguments.ts";
 import { compareReports } from "./compare.ts";
 import { fromModule, inWords, LitecastError, wrongArgument } from "./errors.ts";
 import type { Engine as ModuleEngine } from "./module.d.ts";
@@ -82,7 +82,7 @@ export class LiteCast implements api.LiteCast {
   }
 
   accelerators(vela_ini?: string): api.Accelerators {
-    const ini = vela_ini === undefined ? undefined : text(vela_ini, "vela_ini");
+    const ini = vela_ini === undefined ? undefined : iniText(vela_ini, "vela_ini");
     return this.#call(() => this.#module.accelerators(ini));
   }
 
@@ -91,10 +91,7 @@ export class LiteCast implements api.LiteCast {
   }
 
   calibrate(measurements: Iterable<api.Measurement>): api.Calibration {
-    if (typeof measurements !== "object" || measurements === null || !(Symbol.iterator in measurements)) {
-      throw wrongArgument(`measurements: expected an array, found ${inWords(measurements)}`);
-    }
-    const list = Array.from(measurements, (measurement, idx) => {
+    const list = Array.from(listOf(measurements, "measurements"), (measurement, idx) => {
       const place = `measurements[${idx}]`;
       const given = plainObject(measurement, place);
       if (typeof given["measured_ms"] !== "number") throw wrongArgument(`${place}.measured_ms: expected a number, found ${inWords(given["measured_ms"])}`);
@@ -131,7 +128,7 @@ export class LiteCast implements api.LiteCast {
   }
 
   loadGpus(constants: api.BytesSource): api.TargetInfo[] {
-    this.#gpus = this.#call(() => this.#alive().loadGpus(bytesOf(constants, "constants")));
+    this.#gpus = this.#call(() => this.#alive().loadGpus(modelBytes(constants, "constants")));
     return this.#gpus.map((info) => ({ ...info, is_default: false }));
   }
 
@@ -159,7 +156,7 @@ export class LiteCast implements api.LiteCast {
   #changed(model: api.BytesSource | api.Graph, options: api.EstimateOptions | undefined): { file: PreparedFile; targets: api.TargetChoice[]; is_summary: boolean } {
     const { name, batch, threads, dimensions, application, targets, is_summary } = prepareOptions(options);
     const chosen = targets ?? this.defaultTargets().map((target) => ({ target }));
-    return { file: { name, bytes: bytesOf(model, "model"), batch, threads, dimensions, application }, targets: chosen, is_summary };
+    return { file: { name, bytes: modelBytes(model, "model"), batch, threads, dimensions, application }, targets: chosen, is_summary };
   }
 
   #one(model: api.BytesSource | api.Graph, options: api.EstimateOptions | undefined, is_learned: boolean): api.Report {
@@ -176,9 +173,15 @@ export class LiteCast implements api.LiteCast {
     const chosen = targets && this.#choose(targets);
     const reports: (api.Report | LitecastError)[] = [];
     for (const chunk of chunks(files)) {
+      const error = sizeError(chunk[0]!.bytes, "model");
+      if (error) {
+        // So long a file is the only one of its chunk.
+        reports.push(error);
+        continue;
+      }
       // A summary has none.
       if (this.#sha256 && !is_summary) for (const file of chunk) file.sha256 ??= this.#sha256(file.bytes);
-      const entries = this.#call(() => engine.estimateMany(chunk, chosen, is_learned, is_summary)) as (api.Report | Error)[];
+      const entries = this.#call(() => estimateChunk(engine, chunk, chosen, is_learned, is_summary));
       for (const entry of entries) reports.push(entry instanceof Error ? fromModule(entry) : entry);
     }
     return reports;
@@ -227,6 +230,16 @@ export class LiteCast implements api.LiteCast {
 // Not in the class, so that engines without the symbol load it.
 const dispose: symbol | undefined = Symbol.dispose;
 if (dispose) Object.defineProperty(LiteCast.prototype, dispose, { value: LiteCast.prototype.dispose, writable: true, configurable: true });
+
+/** A file that the module has no memory for is one of its own chunk, and its error that of the chunk. */
+function estimateChunk(engine: ModuleEngine, chunk: PreparedFile[], ...how: [number | null, boolean, boolean]): (api.Report | Error)[] {
+  try {
+    return engine.estimateMany(chunk, ...how) as (api.Report | Error)[];
+  } catch (error) {
+    if (chunk.length === 1 && (error as Partial<LitecastError>).kind === "too-large") return [error as Error];
+    throw error;
+  }
+}
 
 function* chunks(files: PreparedFile[]): Generator<PreparedFile[]> {
   let chunk: PreparedFile[] = [];
