@@ -157,6 +157,63 @@ function says(process, pattern) {
   });
 }
 
+setup("attributes and reports of any kind leave an element with a report or an error that has a kind", null, async () => {
+  const page_text = `<!doctype html><meta charset="utf-8"><script type="importmap">{ "imports": { "litecast/elements": "./node_modules/litecast/elements.js" } }</script>
+    <script type="module">import { defineElements } from "litecast/elements"; defineElements();</script>`;
+  writeFileSync(path.join(folder, "attributes.html"), page_text);
+  const { url, close } = await serve(folder);
+  const page = await browser.newPage();
+  const problems = [];
+  page.on("pageerror", (error) => problems.push(String(error)));
+  page.on("dialog", (dialog) => (problems.push("a dialog"), dialog.dismiss()));
+  const attributes = [
+    ...["javascript:alert(1)", "http://[", "%E0%A4%A", "data:,no model", "blob:x", "x".repeat(100_000), "", "../../../../etc/passwd", "//0.0.0.0:1/x"].map((src) => ({ src })),
+    ...["<img src=x onerror=alert(1)>", "__proto__", "", "\u202eethos-u55-256", "t".repeat(100_000)].map((target) => ({ target })),
+    ...["1e999", "-1", "", "0x10", "two", "4294967296", "NaN"].map((batch) => ({ batch })),
+    ...["__proto__", "constructor", "<b>", ""].map((metric) => ({ metric })),
+  ];
+  try {
+    await page.goto(`${url}attributes.html`);
+    await page.waitForFunction(() => customElements.get("litecast-badge"));
+    for (const name of ["litecast-report", "litecast-badge"]) {
+      for (const given of attributes) {
+        const outcome = await page.evaluate(
+          ([name, given]) =>
+            new Promise((resolve) => {
+              const element = document.createElement(name);
+              element.addEventListener("litecast-report", () => resolve({ state: element.dataset.state, words: element.shadowRoot.textContent }));
+              element.addEventListener("litecast-error", ({ detail }) => resolve({ state: element.dataset.state, kind: detail.kind, words: element.shadowRoot.textContent }));
+              for (const [attribute, value] of Object.entries({ src: "model.tflite", ...given })) element.setAttribute(attribute, value);
+              document.body.replaceChildren(element);
+            }),
+          [name, given],
+        );
+        const what = `${name} ${JSON.stringify(given).slice(0, 80)}: ${JSON.stringify(outcome).slice(0, 300)}`;
+        assert.ok(outcome.state === "ready" || (outcome.state === "error" && outcome.kind && outcome.kind !== "internal"), what);
+        assert.ok(outcome.words.length > 0 && outcome.words.length < 150_000, what);
+      }
+      for (const report of [{}, [], 7, "x", { results: [] }, { results: [null], model: {} }, { results: {}, model: null }]) {
+        const kind = await page.evaluate(
+          ([name, report]) =>
+            new Promise((resolve) => {
+              const element = document.createElement(name);
+              element.addEventListener("litecast-error", ({ detail }) => resolve(detail.kind));
+              element.addEventListener("litecast-report", () => resolve(element.dataset.state));
+              document.body.replaceChildren(element);
+              element.report = report;
+            }),
+          [name, report],
+        );
+        assert.ok(kind === "wrong-argument" || (name === "litecast-badge" && kind === "ready"), `${name} of ${JSON.stringify(report)}: ${kind}`);
+      }
+    }
+    assert.deepEqual(problems, []);
+  } finally {
+    await page.close();
+    close();
+  }
+});
+
 setup("custom elements show a report, a badge and a failure", null, async () => {
   const page_text = `<!doctype html><meta charset="utf-8"><script type="importmap">{ "imports": { "litecast/elements": "./node_modules/litecast/elements.js" } }</script>
     <meta http-equiv="Content-Security-Policy" content="default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'; style-src 'self'">

@@ -4,7 +4,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { dropBytes, dropFiles, REPORT_LIMIT_MS, waitCompared, waitDrawn } from "./browser.mjs";
+import { dropBytes, dropFiles, REPORT_LIMIT_MS, until, waitCompared, waitDrawn } from "./browser.mjs";
 import { browserForTests } from "./fixture.mjs";
 import { residualGraph, residualModel } from "./model.mjs";
 import { onnxModel } from "./onnx.mjs";
@@ -64,6 +64,41 @@ test("a new drop replaces the one on its way", () =>
     await page.waitForTimeout(1500);
     assert.equal(await page.getAttribute(".operators", "aria-rowcount"), "9");
     assert.equal(await page.title(), "short.tflite · LiteCast");
+  }));
+
+test("a file that changes after it was opened is read no more, and says so", () =>
+  withPage(async (page) => {
+    for (const [name, shown, bytes] of [["plain.tflite", "plain.tflite", residualModel(8)], ["packed.zip", "inside.tflite", zipOf({ "inside.tflite": residualModel(8) })]]) {
+      const file = await shared.writeFile(name, bytes);
+      await dropFiles(page, [file]);
+      await waitDrawn(page, shown);
+      await until(() => page.workers().every((worker) => !worker.url().includes("open.js")), "nothing holds the archive open");
+      await writeFile(file, residualModel(40));
+      await page.fill(".batch input", "2");
+      await page.press(".batch input", "Enter");
+      await page.waitForFunction(() => /could not read it|damaged/i.test(document.querySelector(".batch").textContent + document.querySelector(".failure-panel")?.textContent));
+    }
+    await dropBytes(page, "good.tflite", residualModel(12));
+    await waitDrawn(page, "good.tflite");
+  }));
+
+test("tables of measurements that are no tables are refused in words", () =>
+  withPage(async (page) => {
+    await dropBytes(page, "any.tflite", residualModel(8));
+    await waitDrawn(page, "any.tflite");
+    await page.evaluate(() => document.querySelectorAll(".device, .device-csv").forEach((details) => (details.open = true)));
+    const tables = {
+      "large.csv": [Buffer.alloc(2 * 1024 ** 2, "a,1\n"), /large\.csv could not be read: expected a table of at most 1\.00\sMiB, found 2\.00\sMiB/],
+      "quotes.csv": [Buffer.alloc(50_000, '"'), /0 measurements read/],
+      "separators.csv": [Buffer.from(`${",".repeat(50_000)}\n${";".repeat(50_000)}`), /0 measurements read; line 2: expected file and milliseconds/],
+      "numbers.csv": [Buffer.from("d,f,NaN\nd,f,-1\nd,f,1e999\nd,f,0x\n__proto__,constructor,5"), /1 measurement read; .*line 2: expected file and milliseconds.*line 4/],
+      "bytes.csv": [Buffer.from([0, 255, 254, 10, 44, 44]), /0 measurements read/],
+      "long.csv": [Buffer.from("d,f,1\n".repeat(1001)), /expected at most 1000 lines, found 1002/],
+    };
+    for (const [name, [bytes, words]] of Object.entries(tables)) {
+      await page.setInputFiles('.device input[type="file"]', { name, mimeType: "text/csv", buffer: bytes });
+      await page.waitForFunction(([source, flags]) => new RegExp(source, flags).test(document.querySelector(".device-outcome").textContent), [words.source, words.flags]);
+    }
   }));
 
 test("other formats are named, archives and C arrays are opened", () =>

@@ -170,6 +170,7 @@ export async function readMeasurements(text: string, device: string): Promise<{ 
     const measurement = summary ? measurementOf(summary, measured_ms) : { file, measured_ms, estimates_ms: null, estimates_id: null };
     added.push({ device: fields.length === 3 && fields[0] !== "" ? fields[0] : device, measurement });
   }
+  if (lines.length > MAX_KEPT) refused.push(`expected at most ${MAX_KEPT} lines, found ${lines.length}`);
   return { added, refused };
 }
 

@@ -6,7 +6,7 @@ import { layOut } from "../../src/layout/layered.ts";
 import { doubtWords, inMetricOrder, metricName } from "../../src/words.ts";
 import type { Estimate, Report, Result } from "../types/index.d.ts";
 import type { LiteCastWorker } from "../types/worker.d.ts";
-import { LitecastError } from "./errors.ts";
+import { LitecastError, wrongArgument } from "./errors.ts";
 import { load } from "./worker.ts";
 
 const ATTRIBUTES = ["src", "target", "batch", "metric"] as const;
@@ -70,7 +70,17 @@ async function reportOf(src: string, target: string, batch: number, signal: Abor
   if (!response.ok) throw new LitecastError("asset", `${src}: expected a model, found HTTP status ${response.status}`);
   const bytes = await response.arrayBuffer();
   const litecast = await estimator();
-  return litecast.estimate(bytes, { name: decodeURIComponent(src.split(/[?#]/)[0]!.split("/").pop() ?? src), targets: [target], batch });
+  return litecast.estimate(bytes, { name: nameOf(src), targets: [target], batch });
+}
+
+/** The end of a path, as it is where it cannot be decoded; nothing of an address that holds the file itself. */
+function nameOf(src: string): string {
+  const name = /^(data|blob):/i.test(src) ? "" : (src.split(/[?#]/)[0]!.split("/").pop() ?? "");
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
 }
 
 /** Registers both elements. Does nothing where there is no document, so that servers may call it. */
@@ -139,23 +149,32 @@ export function defineElements(): void {
         const report = await reportOf(src, targetOf(this), Number(this.getAttribute("batch") ?? 1), pending.signal);
         if (!pending.signal.aborted) this.#show(report);
       } catch (error) {
-        if (pending.signal.aborted) return;
-        this.#report = null;
-        this.dataset["state"] = "error";
-        this.root.replaceChildren(...this.failed(error as Error));
-        this.dispatchEvent(new CustomEvent("litecast-error", { detail: error, bubbles: true, composed: true }));
+        if (!pending.signal.aborted) this.#fail(error as Error);
       }
     }
 
-    #draw(report: Report | null): void {
+    #fail(error: Error): void {
+      this.#report = null;
+      this.dataset["state"] = "error";
+      this.root.replaceChildren(...this.failed(error));
+      this.dispatchEvent(new CustomEvent("litecast-error", { detail: error, bubbles: true, composed: true }));
+    }
+
+    /** False where a program gave something else than a report. */
+    #draw(report: Report | null): boolean {
+      try {
+        this.root.replaceChildren(...(report ? this.content(report) : []));
+      } catch (error) {
+        this.#fail(wrongArgument(`report: expected a report of estimate(), found something else (${String(error)})`));
+        return false;
+      }
       this.dataset["state"] = report ? "ready" : "empty";
-      this.root.replaceChildren(...(report ? this.content(report) : []));
+      return true;
     }
 
     #show(report: Report | null): void {
       this.#report = report;
-      this.#draw(report);
-      if (report) this.dispatchEvent(new CustomEvent("litecast-report", { detail: report, bubbles: true, composed: true }));
+      if (this.#draw(report) && report) this.dispatchEvent(new CustomEvent("litecast-report", { detail: report, bubbles: true, composed: true }));
     }
 
     abstract waiting(): Node[];

@@ -11,6 +11,8 @@ import { saveButton } from "./save.ts";
 /** A fit whose left-out measurements are off by more than this in the mean, in percent, is called doubtful. */
 const DOUBTFUL_PERCENT = 30;
 const NAME_KEY = "litecast.device";
+/** Of a table of measurements: a thousand lines have a tenth of it. */
+const MAX_TABLE_BYTES = 1024 ** 2;
 
 /** `changed` is called after every change of what was measured. */
 export function devicePanel(report: Report, estimator: Estimator, changed: () => void): HTMLElement | null {
@@ -47,6 +49,15 @@ export function devicePanel(report: Report, estimator: Estimator, changed: () =>
     change(addMeasurements(devices(), added), `${words.filter(Boolean).join("; ")}.`);
   };
 
+  const takeFile = async (file: File): Promise<void> => {
+    try {
+      if (file.size > MAX_TABLE_BYTES) throw new Error(`expected a table of at most ${format.text(format.bytes(MAX_TABLE_BYTES))}, found ${format.text(format.bytes(file.size))}`);
+      await take(await file.text());
+    } catch (error) {
+      outcome.textContent = `${file.name} could not be read: ${(error as Error).message}.`;
+    }
+  };
+
   async function draw(): Promise<void> {
     const kept = devices();
     names.replaceChildren(...kept.map((device) => el("option", { value: device.name })));
@@ -55,7 +66,7 @@ export function devicePanel(report: Report, estimator: Estimator, changed: () =>
     list.replaceChildren(...parts);
   }
 
-  const picker = el("input", { type: "file", accept: ".csv,text/csv,text/plain", hidden: true, onchange: () => void picker.files?.[0]?.text().then(take) });
+  const picker = el("input", { type: "file", accept: ".csv,text/csv,text/plain", hidden: true, onchange: () => void (picker.files?.[0] && takeFile(picker.files[0])) });
   const pasted = el("textarea", { rows: 3, id: "measurements-csv", placeholder: "device, file.tflite, 12.5" });
   void draw();
   const panel = el(
@@ -100,7 +111,7 @@ export function devicePanel(report: Report, estimator: Estimator, changed: () =>
   );
   takeDropped(panel, ".csv", (file) => {
     panel.open = true;
-    void file.text().then(take);
+    void takeFile(file);
   });
   return panel;
 }
