@@ -2,7 +2,7 @@
  * A thousand hostile files on one page: `node tests/page/hostile.mjs [--files 1000] [--seed 1] [--mutants FILE]`. Mutants
  * of the examples and of a residual network are dropped one after the other, in turns with those that
  * `litecast-fuzz --target mutants` wrote to FILE: valid FlatBuffers, most of which pass the verifier. Every one has to end
- * in a report or a refusal in words, good files between them in the numbers that they had at first, and the memory of the
+ * in a report or a refusal in words, also in an archive or as a C source, good files between them in the numbers that they had at first, and the memory of the
  * page within 20 % of what it was.
  */
 import assert from "node:assert/strict";
@@ -10,9 +10,11 @@ import { readFile, readdir } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { gzipSync } from "node:zlib";
 import { dropBytes, openBrowser, openPage, readEstimates, waitDrawn } from "./browser.mjs";
 import { memoryBytes, prefixed, shown } from "./judged.mjs";
 import { residualModel } from "./model.mjs";
+import { zipOf } from "./zip.mjs";
 
 const EXAMPLES = fileURLToPath(new URL("../../www/examples/", import.meta.url));
 const GOOD_EVERY = 50;
@@ -49,6 +51,15 @@ function mutant(seed_file, random) {
   return bytes;
 }
 
+/** In turns as it is, in an archive, compressed, and as a C source; each tenth archive is a mutant itself. */
+function wrapped(name, bytes, i, random) {
+  if (i % 10 === 3) return [`${name}.zip`, zipOf({ [name]: bytes, "readme.txt": Buffer.from("x") })];
+  if (i % 10 === 5) return [`${name}.gz`, gzipSync(bytes)];
+  if (i % 10 === 7) return [`${name}.h`, Buffer.from(`const unsigned char ${path.parse(name).name}[] = {${[...bytes].join(",")}};`)];
+  if (i % 10 === 9) return [`${name}.zip`, mutant(zipOf({ [name]: bytes }), random)];
+  return [name, bytes];
+}
+
 async function good(page, i) {
   const name = `good${i}.tflite`;
   await dropBytes(page, name, residualModel(40));
@@ -78,7 +89,7 @@ for (let i = 1; i <= Number(values.files); i++) {
   const begun = performance.now();
   const name = `mutant${i}.tflite`;
   const of_fuzzer = i % 2 === 0 ? valid[i / 2 - 1] : undefined;
-  await dropBytes(page, name, of_fuzzer ?? mutant(seeds[i % seeds.length], random));
+  await dropBytes(page, ...wrapped(name, of_fuzzer ?? mutant(seeds[i % seeds.length], random), i, random));
   const kind = await shown(page, name);
   slowest_ms = Math.max(slowest_ms, performance.now() - begun);
   tally[kind] = (tally[kind] ?? 0) + 1;
