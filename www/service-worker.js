@@ -23,7 +23,7 @@ self.addEventListener("activate", (event) => {
 self.addEventListener("fetch", (event) => {
   const { request } = event;
   if (request.method !== "GET" || new URL(request.url).origin !== self.location.origin) return;
-  if (request.mode === "navigate") event.respondWith(fetch(request).catch(() => caches.match("./", { ignoreSearch: true })));
+  if (request.mode === "navigate") event.respondWith(fetch(request).catch(() => caches.match("./", { cacheName: CACHE, ignoreSearch: true })));
   else event.respondWith(caches.match(request).then((kept) => kept ?? fetchOnce(request)));
 });
 

@@ -500,6 +500,7 @@ export type LitecastErrorKind =
   | "unknown-dimension"
   | "cycle"
   | "limit-exceeded"
+  | "too-large"
   | "too-few-measurements"
   | "no-common-target"
   | "no-estimate"
