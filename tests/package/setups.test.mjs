@@ -45,7 +45,8 @@ function setup(name, tool, body) {
 /** A static server that answers with a page where it has no file, as servers of bundlers do. */
 async function serve(public_folder) {
   const server = createServer((request, response) => {
-    const file = path.join(public_folder, decodeURIComponent(new URL(request.url, "http://x").pathname));
+    const { pathname } = new URL(request.url, "http://x");
+    const file = path.join(public_folder, /%(?![0-7][0-9a-f])/i.test(pathname) ? pathname : decodeURIComponent(pathname));
     const found = existsSync(file) && statSync(file).isFile() ? file : path.join(public_folder, "index.html");
     if (!existsSync(found)) return response.writeHead(404).end();
     response.writeHead(200, { "content-type": TYPES[path.extname(found)] ?? "application/octet-stream" });
