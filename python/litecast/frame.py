@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from litecast import arguments
+from litecast import arguments, stored
 from litecast.errors import LitecastError
 from litecast.types import Report
 
@@ -32,5 +32,5 @@ def to_frame(reports: Report | Iterable[Report | LitecastError]) -> "pandas.Data
 def _rows(report: Any) -> list[dict[str, Any]]:
     if isinstance(report, LitecastError):
         return [{"error": report.kind}]
-    given = arguments.mapping(report, "reports")
+    given = stored.current(report, "reports")
     return [{"file": given["file"], **result} for result in given["results"]]

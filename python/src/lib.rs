@@ -27,6 +27,7 @@ mod _native {
     #[pymodule_export]
     use super::{
         Engine, Targets, accelerators, apply_calibration, boards, fit_calibration, left_out,
+        migrate,
     };
 
     /// Version of the engine.
@@ -223,6 +224,14 @@ fn accelerators(vela_ini: Option<&str>) -> PyResult<String> {
 #[pyfunction]
 fn boards() -> PyResult<String> {
     json(&Listing::shipped())
+}
+
+/// A report that an older version made, as this version makes it.
+#[pyfunction]
+fn migrate(report: &str) -> PyResult<String> {
+    let mut report = argument(report)?;
+    litecast::report::migrate(&mut report).map_err(|why| failed(&why.kind, &why.message))?;
+    json(&report)
 }
 
 /// A [`Calibration`], of a list of [`Measurement`]s.

@@ -240,6 +240,17 @@ class Others(unittest.TestCase):
             self.assertIn(result["change_percent"], (0, None))
             self.assertIn(result["is_within_intervals"], (True, None))
 
+    def test_a_report_of_the_last_version_is_compared_as_one_of_this_version(self):
+        stored = json.loads((ROOT / "tests/stored_reports/version-1.json").read_text())
+        self.assertEqual(stored["schema_version"], 1)
+        known = [result for result in stored["results"] if "value" in result]
+        compared = estimator.compare(stored, stored)["results"]
+        changes = [result["change_percent"] for result in compared if result["before"] is not None]
+        self.assertEqual(changes, [0] * len(known))
+        with self.assertRaises(LitecastError) as refused:
+            estimator.compare(stored, {**stored, "schema_version": 3})
+        self.assertEqual(refused.exception.kind, "wrong-report")
+
     def test_a_calibration_survives_json_and_finds_a_factor(self):
         reports = estimator.estimate_many(EXAMPLES)
 

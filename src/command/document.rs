@@ -6,13 +6,12 @@
 use std::collections::HashSet;
 
 use litecast::Metric;
-use litecast::report::{Failure, REPORT_VERSION};
+use litecast::report::{Failure, REPORT_VERSION, migrate};
 use litecast::targets::registry;
 use serde::Deserialize;
 
 #[derive(Clone, Debug, Deserialize)]
 pub struct Document {
-    pub schema_version: u32,
     pub file: String,
     pub batch: u32,
     pub model: Model,
@@ -24,6 +23,12 @@ pub struct Document {
     #[serde(default)]
     left_out: Vec<LeftOut>,
     pub diagnostics: Vec<Diagnostic>,
+}
+
+/// What tells how to read the rest of a report.
+#[derive(Deserialize)]
+struct Version {
+    schema_version: u32,
 }
 
 /// Operators that some targets do not run.
@@ -134,22 +139,28 @@ const MAX_CORES: f64 = 8.0;
 const ROUNDING: f64 = 1e-6;
 
 impl Document {
-    /// Parses the JSON of one report.
+    /// Parses the JSON of one report, of this version or an older one.
     ///
     /// # Errors
     /// `wrong-report` for other text and other versions, `impossible-report` for numbers that no estimate has.
     pub fn parse(json: &str) -> Result<Self, Failure> {
         let wrong = |words: String| Failure::new("wrong-report", words);
-        let document: Self = serde_json::from_str(json)
-            .map_err(|error| wrong(format!("expected a report of litecast: {error}")))?;
-        match document.schema_version {
-            REPORT_VERSION => match document.impossible() {
-                None => Ok(document),
-                Some(words) => Err(Failure::new("impossible-report", words)),
-            },
-            found => Err(wrong(format!(
-                "expected a report of version {REPORT_VERSION}, found {found}"
-            ))),
+        let not_a_report =
+            |error: serde_json::Error| wrong(format!("expected a report of litecast: {error}"));
+        let version: Version = serde_json::from_str(json).map_err(not_a_report)?;
+        let document: Self = match version.schema_version {
+            // A report of this version never becomes a tree of values, which takes several times its memory.
+            REPORT_VERSION => serde_json::from_str(json),
+            _ => {
+                let mut report = serde_json::from_str(json).map_err(not_a_report)?;
+                migrate(&mut report)?;
+                serde_json::from_value(report)
+            }
+        }
+        .map_err(not_a_report)?;
+        match document.impossible() {
+            None => Ok(document),
+            Some(words) => Err(Failure::new("impossible-report", words)),
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod facts;
 mod failure;
+mod migrate;
 mod results;
 #[cfg(feature = "schema")]
 mod schema;
@@ -21,6 +22,7 @@ pub use schema::derived_schema;
 pub use typescript::derived_types;
 
 pub use failure::{FailedReport, Failure};
+pub use migrate::migrate;
 
 use crate::boards::Fits;
 use crate::diagnostic::Diagnostic;
@@ -35,7 +37,10 @@ use crate::targets::{HostInfo, Metric, Outcome, UnsupportedOperator};
 struct TargetId(String);
 
 /// Raised when a field changes its meaning or goes away; new fields do not raise it.
-pub const REPORT_VERSION: u32 = 1;
+pub const REPORT_VERSION: u32 = 2;
+
+/// The oldest version that [`migrate`] reads.
+pub const OLDEST_READ_VERSION: u32 = 1;
 
 /// The JSON Schema, draft 2020-12, of one line that `litecast predict --json` prints: a [`Report`] or a
 /// [`FailedReport`]. The trainer's tests compare it with what the types say.

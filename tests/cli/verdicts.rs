@@ -110,6 +110,35 @@ fn impossible_reports_are_not_compared() {
     assert!(compared(&twice).1.contains("found two"));
 }
 
+/// A report that the last version printed is read like one of this version; one of the next version is refused.
+#[test]
+fn reports_of_the_last_version_are_compared() {
+    let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stored_reports/version-1.json");
+    let report: Value = serde_json::from_str(&fs::read_to_string(&stored).unwrap()).unwrap();
+    assert_eq!(report["schema_version"], 1);
+    let compared = litecast(&["compare", "--json", "--all", path(&stored), path(&stored)]);
+    let changes = json_lines(&compared).remove(0);
+    let changes = changes["changes"].as_array().unwrap();
+    let estimates = report["results"].as_array().unwrap().iter();
+    let n_estimates = estimates
+        .filter(|result| result["value"].is_number())
+        .count();
+    let of_targets = changes.iter().filter(|change| change["target"].is_string());
+    let with_values = of_targets.filter(|change| change["before"].is_number());
+    let with_values: Vec<&Value> = with_values.collect();
+    println!("{} of {n_estimates} stored numbers read", with_values.len());
+    assert_eq!(with_values.len(), n_estimates);
+    assert!(with_values.iter().all(|change| change["relative"] == 0.0));
+    let mut next = report.clone();
+    next["schema_version"] = 3.into();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("next.json");
+    fs::write(&file, next.to_string()).unwrap();
+    let refused = litecast(&["compare", path(&stored), path(&file)]);
+    let words = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success(), "{words}");
+}
+
 #[test]
 fn folders_are_compared_by_name() {
     let [before, after] = [(); 2].map(|()| tempfile::tempdir().unwrap());

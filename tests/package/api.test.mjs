@@ -298,6 +298,16 @@ test("two reports are compared metric by metric", () => {
   assert.ok(results.some(({ is_within_intervals }) => is_within_intervals === false));
 });
 
+test("a report of the last version is compared as one of this version, one of the next is refused", () => {
+  const stored = JSON.parse(read("tests/stored_reports/version-1.json"));
+  assert.equal(stored.schema_version, 1);
+  const { results } = litecast.compare(stored, stored);
+  const known = stored.results.filter(({ value }) => value !== undefined);
+  assert.ok(known.length > 0);
+  assert.deepEqual(results.filter(({ before }) => before !== null).map(({ change_percent }) => change_percent), known.map(() => 0));
+  assert.throws(() => litecast.compare(stored, { ...stored, schema_version: 3 }), failsAs("wrong-argument", /after\.schema_version: expected 1 or 2, found 3/));
+});
+
 test("a calibration survives JSON, and finds a factor", () => {
   const reports = [12, 40, 70].map((size) => litecast.estimate(residualModel(size)));
   const on = ({ results }) => results.find(({ target, metric }) => target === "cortex-a72-rpi4" && metric === "latency").value;

@@ -1,5 +1,6 @@
 /** What was opened before: Back, Forward, reload, and files that are kept. */
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { dropBytes, dropFiles, isKept, waitCompared, waitDrawn } from "./browser.mjs";
 import { browserForTests } from "./fixture.mjs";
@@ -83,6 +84,35 @@ test("the report of a large file is kept, although its worker ends", () =>
     await page.waitForFunction(() => window.n_ended === 1);
     await page.reload();
     await waitDrawn(page, "large.tflite");
+  }));
+
+test("a report that the last version kept is shown as one of this version", () =>
+  withPage(async (page) => {
+    const report = JSON.parse(await readFile(new URL("../stored_reports/version-1.json", import.meta.url), "utf8"));
+    assert.equal(report.schema_version, 1);
+    await dropBytes(page, "new.tflite", residualModel(8)); // makes the stores
+    await waitDrawn(page, "new.tflite");
+    await page.waitForFunction(isKept, ["opened", 1]);
+    await page.evaluate(
+      (report) =>
+        new Promise((resolve) => {
+          const opening = indexedDB.open("litecast");
+          opening.onsuccess = () => {
+            const database = opening.result;
+            const { file, batch, model, results, operators } = report;
+            const writing = database.transaction(["opened", "reports"], "readwrite");
+            // As the last version kept it: the line of the history says no version.
+            writing.objectStore("opened").put({ key: "old", file, batch, opened_ms: 1, n_operators: operators.length, estimates_id: "old", summary: { file, batch, model, results } });
+            writing.objectStore("reports").put(report, "old");
+            writing.oncomplete = () => (database.close(), resolve());
+          };
+        }),
+      report,
+    );
+    await page.click("#home");
+    await page.click(`.history-list button:text-is("${report.file}")`);
+    await waitDrawn(page, report.file);
+    assert.ok((await page.locator(".answer .metric").count()) > 0);
   }));
 
 test("times of files that were opened before are not kept", () =>

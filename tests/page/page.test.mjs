@@ -301,7 +301,7 @@ test("the report is saved and copied as JSON", () =>
       await page.click("text=Save JSON");
       const saved = JSON.parse(await readFile(await (await download).path(), "utf8"));
       assert.equal((await download).suggestedFilename(), "shared.litecast.json");
-      assert.equal(saved.schema_version, 1);
+      assert.equal(saved.schema_version, 2);
       assert.equal(saved.file, "shared.tflite");
       assert.equal(saved.operators.length, 8);
       const latency = saved.results.find(({ target, metric }) => target === NPUS[0] && metric === "latency");

@@ -2,6 +2,7 @@
  * What the page remembers in this browser: reports and comparisons, and files where a person wants that. Every function
  * answers as if nothing were kept where the browser keeps nothing, for example in a private window.
  */
+import { migrated } from "../package/src/migrate.ts";
 import { KnownError, otherBuild } from "./messenger.ts";
 import type { Report } from "./report.ts";
 
@@ -22,7 +23,7 @@ export interface Opened {
   /** Estimates by another build may differ. */
   estimates_id: string;
   /** Without the parts of each operator. */
-  summary: Pick<Report, "file" | "batch" | "model" | "results" | "what_if">;
+  summary: Pick<Report, "schema_version" | "file" | "batch" | "model" | "results" | "what_if">;
 }
 
 export type ComparisonRow = { file: string } & ({ key: string } | { failure: string } | { waiting: true });
@@ -87,7 +88,7 @@ export async function transact<Value>(
 }
 
 export async function keepReport(key: string, report: Report): Promise<void> {
-  const { file, batch, model, results, what_if } = report;
+  const { schema_version, file, batch, model, results, what_if } = report;
   const bare = results.map((result) => {
     const { operators: _, ...rest } = result as typeof result & { operators?: number[] };
     return rest;
@@ -99,7 +100,7 @@ export async function keepReport(key: string, report: Report): Promise<void> {
     opened_ms: Date.now(),
     n_operators: report.operators.length,
     estimates_id: ESTIMATES_ID,
-    summary: { file, batch, model, results: bare, ...(what_if ? { what_if } : {}) },
+    summary: { schema_version, file, batch, model, results: bare, ...(what_if ? { what_if } : {}) },
   };
   await transact(["opened", "reports"], "readwrite", (stores) => {
     stores.opened.put(opened);
@@ -125,7 +126,8 @@ export async function keptReport(key: string): Promise<Report | null> {
   const kept = await transact<unknown>(["reports"], "readonly", ({ reports }) => reports.get(key));
   if (kept === null) return null;
   const { isReport } = await checks();
-  if (isReport(kept)) return kept;
+  const read = isReport(kept) ? migrated(kept) : null;
+  if (read) return read;
   throw new KnownError("damaged", "what this browser kept of it is no report of this page; open the file again");
 }
 
@@ -139,7 +141,11 @@ export async function history(): Promise<Opened[]> {
   const all = await allOpened();
   if (all.length === 0) return [];
   const { isSummary } = await checks().catch(() => ({ isSummary: () => false }));
-  return all.filter((opened) => typeof opened.key === "string" && isDate(opened.opened_ms) && Number.isFinite(opened.n_operators) && isSummary(opened.summary)).reverse();
+  const read = all.filter((opened) => typeof opened.key === "string" && isDate(opened.opened_ms) && Number.isFinite(opened.n_operators) && isSummary(opened.summary));
+  return read.reverse().flatMap((opened) => {
+    const summary = migrated(opened.summary);
+    return summary ? [{ ...opened, summary }] : [];
+  });
 }
 
 function isDate(ms: unknown): boolean {

@@ -2,6 +2,7 @@
 import type { Change, Comparison, Estimate, FactName, Report, Result } from "../types/index.d.ts";
 import { plainObject, text } from "./arguments.ts";
 import { inWords, wrongArgument } from "./errors.ts";
+import { migrated } from "./migrate.ts";
 
 const FACTS: [FactName, string][] = [
   ["file_bytes", "bytes"],
@@ -12,9 +13,10 @@ const FACTS: [FactName, string][] = [
   ["n_operators", "operators"],
 ];
 
-export function compareReports(before: Report, after: Report): Comparison {
-  checkReport(before, "before");
-  checkReport(after, "after");
+/** Of reports of this version or an older one. */
+export function compareReports(old_report: Report, new_report: Report): Comparison {
+  const before = checkedReport(old_report, "before");
+  const after = checkedReport(new_report, "after");
   const facts = FACTS.map(([fact, unit]) => ({ fact, unit, ...change(before.model[fact], after.model[fact]) }));
   const of = (report: Report): Map<string, Result> => new Map(report.results.map((result) => [`${result.target} ${result.metric}`, result]));
   const [old, now] = [of(before), of(after)];
@@ -27,7 +29,7 @@ export function compareReports(before: Report, after: Report): Comparison {
   return { before: before.file, after: after.file, facts, results };
 }
 
-function checkReport(report: unknown, place: string): void {
+function checkedReport(report: Report, place: string): Report {
   const given = plainObject(report, place);
   if (!Array.isArray(given["results"]) || typeof given["model"] !== "object") throw wrongArgument(`${place}: expected a report of estimate() or analyze()`);
   const model = plainObject(given["model"], `${place}.model`);
@@ -39,6 +41,9 @@ function checkReport(report: unknown, place: string): void {
     text(metric, `${at}.metric`);
     for (const [name, number] of Object.entries({ value, lo, hi })) if (number !== undefined) finite(number, `${at}.${name}`);
   }
+  const read = migrated(report);
+  if (!read) throw wrongArgument(`${place}.schema_version: expected 1 or 2, found ${inWords(given["schema_version"])}`);
+  return read;
 }
 
 function finite(value: unknown, place: string): void {
