@@ -136,15 +136,15 @@ function changed(report, random) {
 
 test("what is taken for a report is shown, whatever was changed in it", () =>
   withPage(async (page) => {
-    const { isReport } = await importSource("kept_report.ts");
+    const { readReport } = await importSource("kept_report.ts");
     await openAndKeep(page);
     const [whole] = await readKept(page, "reports");
-    assert.ok(isReport(structuredClone(whole)));
+    assert.ok(readReport(structuredClone(whole)));
     const random = randomNumbers(43);
     let [n_taken, n_refused] = [0, 0];
     while (n_taken < 24) {
       const report = changed(whole, random);
-      if (!isReport(structuredClone(report))) {
+      if (!readReport(structuredClone(report))) {
         n_refused += 1;
         continue;
       }

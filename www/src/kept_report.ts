@@ -3,6 +3,7 @@
  * changed it. Loaded when the first one is read.
  */
 import schema from "../../src/report/report.schema.json";
+import { migrated } from "../package/src/migrate.ts";
 import { type Report, type Result, isEstimate } from "./report.ts";
 
 /** What the schema of reports uses of JSON Schema. */
@@ -21,22 +22,38 @@ interface Schema {
 
 const DEFINITIONS = schema.$defs as unknown as Record<string, Schema>;
 const REPORT = DEFINITIONS["Report"]!;
-/** Of an estimate, and of what there is instead of one. */
-const [ESTIMATE, UNAVAILABLE] = DEFINITIONS["TargetResult"]!.anyOf!;
 /** Objects whose fields the schema leaves open may hold objects this deep. */
 const MAX_DEPTH = 16;
 
 /** The parts of a report that a line of the history has. */
-export type Summary = Pick<Report, "file" | "batch" | "model" | "results" | "what_if">;
+export type Summary = Pick<Report, "schema_version" | "file" | "batch" | "model" | "results" | "what_if">;
 const SUMMARY: Schema = { ...REPORT, required: ["file", "batch", "model", "results"] };
 
-/** Fields that a later build added and that may be null are null in what an earlier one kept. */
-export function isReport(value: unknown): value is Report {
-  return conforms(value, REPORT) && isOneGraph(value as Report) && isSummaryOf(value as Report);
+type Check = (value: unknown) => boolean;
+const checks = new Map<string, Check>();
+const isShapedAsReport = checkOf(REPORT);
+const isShapedAsSummary = checkOf(SUMMARY);
+/** Of an estimate, and of what there is instead of one. */
+const [isShapedAsEstimate, isShapedAsReason] = DEFINITIONS["TargetResult"]!.anyOf!.map(checkOf) as [Check, Check];
+
+/** In this version; null for what is no report. Fields that a later build added and that may be null are null in what an earlier one kept. */
+export function readReport(kept: unknown): Report | null {
+  const report = inThisVersion(kept);
+  return isShapedAsReport(report) && isOneGraph(report as Report) && isSummaryOf(report as Report) ? (report as Report) : null;
 }
 
-export function isSummary(value: unknown): value is Summary {
-  return conforms(value, SUMMARY) && isSummaryOf(value as Summary);
+export function readSummary(kept: unknown): Summary | null {
+  const summary = inThisVersion(kept);
+  return isShapedAsSummary(summary) && isSummaryOf(summary as Summary) ? (summary as Summary) : null;
+}
+
+/** What is no report can stop the migration anywhere. */
+function inThisVersion(kept: unknown): unknown {
+  try {
+    return migrated(kept as Report);
+  } catch {
+    return null;
+  }
 }
 
 function isSummaryOf({ results, what_if }: Summary): boolean {
@@ -45,7 +62,7 @@ function isSummaryOf({ results, what_if }: Summary): boolean {
 
 /** The schema takes a result for one of both, whatever it has of the other. */
 function isResult(result: Result): boolean {
-  return conforms(result, isEstimate(result) ? ESTIMATE! : UNAVAILABLE!);
+  return isEstimate(result) ? isShapedAsEstimate(result) : isShapedAsReason(result);
 }
 
 /** Indices are of what the report has, and operators are in topological order. */
@@ -76,31 +93,59 @@ function isScenario(value: unknown): boolean {
   );
 }
 
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return Object.prototype.toString.call(value) === "[object Object]";
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }
 
-/** Names that the schema lists may be others: those of another build. */
-function conforms(value: unknown, schema: Schema): boolean {
-  if (schema.$ref !== undefined) return conforms(value, DEFINITIONS[schema.$ref.slice(schema.$ref.lastIndexOf("/") + 1)]!);
-  const either = schema.anyOf ?? schema.oneOf;
-  if (either && !(either.every(({ type }) => type === "string") ? typeof value === "string" : either.some((one) => conforms(value, one)))) return false;
-  if ("const" in schema && value !== schema.const) return false;
-  if (schema.type !== undefined && ![schema.type].flat().some((type) => hasType(value, type))) return false;
-  if (typeof value === "number") return value >= (schema.minimum ?? -Infinity);
-  if (Array.isArray(value)) return schema.items === undefined || value.every((item) => conforms(item, schema.items!));
-  return !isObject(value) || hasFields(value, schema);
+/** Of a schema, made once: a report has a hundred thousand values. Names that the schema lists may be others, of another build. */
+function checkOf({ $ref, anyOf, oneOf, type, minimum = -Infinity, items, ...schema }: Schema): Check {
+  if ($ref !== undefined) return checkOfName($ref.slice($ref.lastIndexOf("/") + 1));
+  const either = (anyOf ?? oneOf ?? []) as Schema[];
+  const isOne = either.every((one) => one.type === "string") ? (value: unknown) => typeof value === "string" : anyOfChecks(either.map(checkOf));
+  const types = type === undefined ? null : [type].flat();
+  const isItem = items ? checkOf(items) : null;
+  const hasFields = fieldsOf(schema);
+  return (value) => {
+    if (either.length > 0 && !isOne(value)) return false;
+    if (types && !types.some((type) => hasType(value, type))) return false;
+    if (schema.const !== undefined && value !== schema.const) return false;
+    if (typeof value === "number") return value >= minimum;
+    if (Array.isArray(value)) return isItem === null || value.every(isItem);
+    return !isObject(value) || hasFields(value);
+  };
 }
 
-function hasFields(value: Record<string, unknown>, { properties = {}, required = [], additionalProperties }: Schema): boolean {
-  for (const name of required) if (value[name] === undefined && properties[name] && conforms(null, properties[name])) value[name] = null;
-  if (!required.every((name) => Object.hasOwn(value, name))) return false;
-  return Object.entries(value).every(([name, field]) => {
-    const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
-    if (schema) return field === undefined ? !required.includes(name) : conforms(field, schema);
-    if (additionalProperties === true) return isPlain(field, MAX_DEPTH);
-    return typeof additionalProperties !== "object" || conforms(field, additionalProperties);
-  });
+/** Definitions may hold one another. */
+function checkOfName(name: string): Check {
+  return (value) => {
+    let check = checks.get(name);
+    if (!check) checks.set(name, (check = checkOf(DEFINITIONS[name]!)));
+    return check(value);
+  };
+}
+
+function anyOfChecks(checks: readonly Check[]): Check {
+  return (value) => checks.some((check) => check(value));
+}
+
+/** Of an object's fields. Those that are missing and may be null become that. */
+function fieldsOf({ properties = {}, required = [], additionalProperties }: Schema): (value: Record<string, unknown>) => boolean {
+  const fields = new Map(Object.entries(properties).map(([name, field]) => [name, checkOf(field)]));
+  const needed = new Set(required);
+  const isOther = typeof additionalProperties === "object" ? checkOf(additionalProperties) : (value: unknown) => additionalProperties !== true || isPlain(value, MAX_DEPTH);
+  return (value) => {
+    for (const name of needed) {
+      if (value[name] !== undefined) continue;
+      if (!fields.get(name)?.(null)) return false;
+      value[name] = null;
+    }
+    for (const name of Object.keys(value)) {
+      const field = value[name];
+      if (field === undefined) continue; // none that is needed
+      if (!(fields.get(name) ?? isOther)(field)) return false;
+    }
+    return true;
+  };
 }
 
 /** As JSON has it. */
@@ -115,6 +160,7 @@ function hasType(value: unknown, type: string): boolean {
   if (type === "null") return value === null;
   if (type === "array") return Array.isArray(value);
   if (type === "object") return isObject(value);
-  if (type === "number" || type === "integer") return Number.isFinite(value) && (type === "number" || Number.isInteger(value));
+  if (type === "number") return Number.isFinite(value);
+  if (type === "integer") return Number.isInteger(value);
   return typeof value === type;
 }

@@ -2,7 +2,6 @@
  * What the page remembers in this browser: reports and comparisons, and files where a person wants that. Every function
  * answers as if nothing were kept where the browser keeps nothing, for example in a private window.
  */
-import { migrated } from "../package/src/migrate.ts";
 import { KnownError, otherBuild } from "./messenger.ts";
 import type { Report } from "./report.ts";
 
@@ -125,11 +124,14 @@ const checks = (): Promise<typeof import("./kept_report.ts")> => import("./kept_
 export async function keptReport(key: string): Promise<Report | null> {
   const kept = await transact<unknown>(["reports"], "readonly", ({ reports }) => reports.get(key));
   if (kept === null) return null;
-  const { isReport } = await checks();
-  const read = isReport(kept) ? migrated(kept) : null;
-  if (read) return read;
+  const { readReport } = await checks();
+  const report = readReport(kept);
+  if (report) return report;
   throw new KnownError("damaged", "what this browser kept of it is no report of this page; open the file again");
 }
+
+/** Between pauses in which the page answers. */
+const CHECKED_AT_ONCE_MS = 8;
 
 /** Unchecked. */
 async function allOpened(): Promise<Opened[]> {
@@ -140,12 +142,18 @@ async function allOpened(): Promise<Opened[]> {
 export async function history(): Promise<Opened[]> {
   const all = await allOpened();
   if (all.length === 0) return [];
-  const { isSummary } = await checks().catch(() => ({ isSummary: () => false }));
-  const read = all.filter((opened) => typeof opened.key === "string" && isDate(opened.opened_ms) && Number.isFinite(opened.n_operators) && isSummary(opened.summary));
-  return read.reverse().flatMap((opened) => {
-    const summary = migrated(opened.summary);
-    return summary ? [{ ...opened, summary }] : [];
-  });
+  const { readSummary } = await checks().catch(() => ({ readSummary: () => null }));
+  const readable: Opened[] = [];
+  let pause_ms = performance.now() + CHECKED_AT_ONCE_MS;
+  for (const opened of all.reverse()) {
+    const is_line = typeof opened.key === "string" && isDate(opened.opened_ms) && Number.isFinite(opened.n_operators);
+    const summary = is_line ? readSummary(opened.summary) : null;
+    if (summary) readable.push({ ...opened, summary });
+    if (performance.now() < pause_ms) continue;
+    await new Promise((resolve) => setTimeout(resolve));
+    pause_ms = performance.now() + CHECKED_AT_ONCE_MS;
+  }
+  return readable;
 }
 
 function isDate(ms: unknown): boolean {
