@@ -67,6 +67,8 @@ pub mod report;
 pub mod sweep;
 #[doc(hidden)]
 pub mod targets;
+#[doc(hidden)]
+pub mod work;
 
 pub use diagnostic::Diagnostic;
 pub use estimate::{EstimateError, ModelFile, estimate, estimate_many};

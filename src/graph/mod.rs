@@ -13,6 +13,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::formats::tflite::{Buffer, Model, Operator, Subgraph, Tensor};
+use crate::work;
 
 /// One subgraph, borrowed from its model.
 #[derive(Clone, Debug)]
@@ -63,7 +64,9 @@ impl<'m> Graph<'m> {
     ///
     /// # Panics
     /// Where there is none; the indices in operators and edges always have one.
+    #[cfg_attr(feature = "work", track_caller)]
     pub fn tensor(&self, tensor_idx: usize) -> &'m Tensor {
+        work::count(1);
         &self.subgraph.tensors[tensor_idx]
     }
 
@@ -71,6 +74,7 @@ impl<'m> Graph<'m> {
     ///
     /// # Panics
     /// Where there is no such tensor.
+    #[cfg_attr(feature = "work", track_caller)]
     pub fn buffer(&self, tensor_idx: usize) -> &'m Buffer<'m> {
         let buffer_idx = self.tensor(tensor_idx).buffer_idx;
         self.buffers.get(buffer_idx).unwrap_or(&Buffer::EMPTY)
@@ -80,6 +84,7 @@ impl<'m> Graph<'m> {
     ///
     /// # Panics
     /// Where there is no such tensor.
+    #[cfg_attr(feature = "work", track_caller)]
     pub fn is_constant(&self, tensor_idx: usize) -> bool {
         !self.buffer(tensor_idx).is_empty()
     }
@@ -88,6 +93,7 @@ impl<'m> Graph<'m> {
     ///
     /// # Panics
     /// Where there is no such tensor.
+    #[cfg_attr(feature = "work", track_caller)]
     pub fn constant(&self, tensor_idx: usize) -> &'m [u8] {
         self.buffer(tensor_idx).bytes()
     }

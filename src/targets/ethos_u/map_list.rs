@@ -2,6 +2,8 @@
 
 use std::ops::{Deref, DerefMut};
 
+use crate::work;
+
 /// Indices of feature maps, in order.
 #[derive(Clone, Debug)]
 pub enum MapList {
@@ -14,7 +16,9 @@ pub enum MapList {
 impl Deref for MapList {
     type Target = [usize];
 
+    #[cfg_attr(feature = "work", track_caller)]
     fn deref(&self) -> &[usize] {
+        work::count(1);
         match self {
             Self::One(list) => list,
             Self::Two(list) => list,
@@ -79,6 +83,7 @@ impl<'l> IntoIterator for &'l MapList {
     type Item = &'l usize;
     type IntoIter = std::slice::Iter<'l, usize>;
 
+    #[cfg_attr(feature = "work", track_caller)]
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
     }

@@ -5,6 +5,7 @@
 use super::geometry::Hwc;
 use super::index::Steps;
 use super::program::{Action, Alias, Operation, Program};
+use crate::work;
 
 /// The steps of a program: one for each operation, in the order of execution.
 #[derive(Clone, Debug)]
@@ -55,6 +56,7 @@ impl Order {
                 }
                 (Some(before), _) => match before.with(program, operation) {
                     Some(longer) => {
+                        work::count(step - before.start);
                         self.chain_start[before.start + 1..=step].fill(before.start);
                         Some(longer)
                     }

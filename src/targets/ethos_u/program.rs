@@ -6,6 +6,7 @@ use super::geometry::{BRICK_CHANNELS, Hwc, brick_padding, round_up};
 use super::layer::Kind;
 use super::map_list::MapList;
 use crate::graph::analysis::ByteHistogram;
+use crate::work;
 
 /// Bytes of an element, by type.
 pub const INT16_BYTES: i64 = 2;
@@ -92,7 +93,9 @@ pub fn compact_shape(shape: Hwc) -> [u32; 3] {
 }
 
 impl FeatureMap {
+    #[cfg_attr(feature = "work", track_caller)]
     pub fn shape(&self) -> Hwc {
+        work::count(1);
         self.shape.map(i64::from)
     }
 
@@ -321,7 +324,9 @@ impl Operation {
         }
     }
 
+    #[cfg_attr(feature = "work", track_caller)]
     pub fn seen(&self) -> Option<[Hwc; 2]> {
+        work::count(1);
         self.seen.as_deref().copied()
     }
 
