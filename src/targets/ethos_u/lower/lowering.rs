@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use super::node::{maps, operation, rows_as_area, shape};
 use super::pad::Pads;
+use super::transpose::Transpose;
 use crate::formats::tflite::{self, Activation, BuiltinOptions, OpKind, Operator, Tensor};
 use crate::graph::analysis::weights::{Stored, n_samples, weight_stats, zero_byte};
 use crate::graph::analysis::{Analysis, ByteHistogram, MAX_SAMPLES};
@@ -42,6 +43,8 @@ pub struct Lowering<'a> {
     pub copies: BTreeMap<usize, Copies>,
     /// The PADs that windows perform; `None` by the rules of the trained networks.
     pub pads: Option<Pads>,
+    /// By output, the TRANSPOSEs that the only reader of this output does too.
+    pub merged_transposes: HashMap<usize, Transpose>,
     /// By tensor, the nodes that read it.
     readers: Vec<Vec<usize>>,
     /// Cached histograms of constants, each with the first zero point that occurred.
@@ -92,6 +95,7 @@ impl<'a> Lowering<'a> {
             is_left,
             node_idx: 0,
             copies: BTreeMap::new(),
+            merged_transposes: HashMap::new(),
             readers,
             histograms: HashMap::new(),
             samples_left: MAX_SAMPLES,

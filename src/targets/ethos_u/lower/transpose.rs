@@ -323,8 +323,8 @@ fn exchange(lowering: &Lowering, node_idx: usize) -> Option<Exchange> {
     transpose_of(lowering, node_idx)?.exchange(lowering)
 }
 
-/// A TRANSPOSE of the graph.
-struct Transpose {
+/// A TRANSPOSE of the graph, or several in a row that run as one.
+pub struct Transpose {
     input: usize,
     /// Dimension `order[k]` becomes dimension `k`.
     order: Vec<i32>,
@@ -403,16 +403,12 @@ fn is_merged(lowering: &Lowering, [before, behind]: [usize; 2]) -> bool {
 }
 
 /// The TRANSPOSE at the current node with those before it that it does too.
-fn merged(lowering: &Lowering) -> Option<Transpose> {
-    let mut first = lowering.node_idx;
-    let mut transpose = transpose_of(lowering, first)?;
-    while let Some(before) = writer(lowering, first, transpose.input)
-        && is_merged(lowering, [before, first])
-    {
-        transpose = transpose.behind(transpose_of(lowering, before)?);
-        first = before;
-    }
-    Some(transpose)
+fn merged(lowering: &mut Lowering) -> Option<Transpose> {
+    let transpose = transpose_of(lowering, lowering.node_idx)?;
+    Some(match lowering.merged_transposes.remove(&transpose.input) {
+        Some(before) => transpose.behind(before),
+        None => transpose,
+    })
 }
 
 /// Whether a BATCH_MATMUL sees a tensor in its own shape, which has four dimensions there. Transpositions of different
@@ -450,6 +446,7 @@ pub fn transpose(lowering: &mut Lowering) -> Option<()> {
         && is_merged(lowering, [lowering.node_idx, reader])
     {
         lowering.program.differs_from_trained_rules = true;
+        lowering.merged_transposes.insert(output, transpose);
         return Some(());
     }
     if is_multiplied(lowering, output) {
