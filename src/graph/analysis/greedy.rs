@@ -5,6 +5,10 @@
 //! large, the later one comes first. Each goes to the lowest offset where it fits between the
 //! buffers already placed that are alive at the same time.
 
+use std::collections::BTreeMap;
+
+use crate::work;
+
 /// A buffer to place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
@@ -17,28 +21,31 @@ pub struct Request {
     pub fixed_offset_bytes: Option<u64>,
 }
 
-/// A buffer that has its place.
-#[derive(Clone, Copy)]
-struct Placed {
-    offset_bytes: u64,
-    end_bytes: u64,
-    first_step: i64,
-    last_step: i64,
+/// Offset of each request, in bytes; `None` where an end does not fit 64 bits. Up to [`MAX_COMPARED`] requests are each
+/// compared with all others. Of more, each takes the logarithm of their number, times one more than there are gaps below
+/// its place that are too small for it.
+pub fn place(requests: &[Request]) -> Option<Vec<u64>> {
+    let is_empty = |request: &Request| request.size_bytes == 0;
+    match requests.len() <= MAX_COMPARED || requests.iter().any(is_empty) {
+        true => place_in(&mut Placed::new(), requests),
+        false => place_in(&mut Occupied::of(requests), requests),
+    }
 }
 
-/// Offset of each request, in bytes; `None` where an end does not fit 64 bits.
-/// Quadratic in the number of requests.
-pub fn place(requests: &[Request]) -> Option<Vec<u64>> {
+/// A tree is faster from some hundred requests on.
+const MAX_COMPARED: usize = 256;
+
+fn place_in(arena: &mut impl Arena, requests: &[Request]) -> Option<Vec<u64>> {
     let mut offsets = vec![0; requests.len()];
-    let mut placed: Vec<Placed> = Vec::with_capacity(requests.len());
     for request_idx in placing_order(requests) {
         let request = &requests[request_idx];
         let offset_bytes = match request.fixed_offset_bytes {
             Some(fixed) => fixed,
-            None => lowest_gap(&placed, request),
+            None => arena.lowest_gap(request),
         };
         offsets[request_idx] = offset_bytes;
-        insert(&mut placed, request, offset_bytes)?;
+        let end_bytes = offset_bytes.checked_add(request.size_bytes)?;
+        arena.insert(request, offset_bytes, end_bytes);
     }
     Some(offsets)
 }
@@ -52,33 +59,169 @@ fn placing_order(requests: &[Request]) -> Vec<usize> {
     order
 }
 
-/// `placed` is sorted by offset.
-fn lowest_gap(placed: &[Placed], request: &Request) -> u64 {
-    let mut candidate = 0;
-    for other in placed {
-        if other.first_step > request.last_step || request.first_step > other.last_step {
-            continue;
-        }
-        // A neighbour that starts before the candidate leaves no gap, not even for zero bytes.
-        let gap = other.offset_bytes.checked_sub(candidate);
-        if gap.is_some_and(|gap| gap >= request.size_bytes) {
-            break;
-        }
-        candidate = candidate.max(other.end_bytes);
-    }
-    candidate
+/// The buffers that have their places.
+trait Arena {
+    fn lowest_gap(&self, request: &Request) -> u64;
+    fn insert(&mut self, request: &Request, offset_bytes: u64, end_bytes: u64);
 }
 
-fn insert(placed: &mut Vec<Placed>, request: &Request, offset_bytes: u64) -> Option<()> {
-    let position = placed.partition_point(|other| other.offset_bytes <= offset_bytes);
-    let entry = Placed {
-        offset_bytes,
-        end_bytes: offset_bytes.checked_add(request.size_bytes)?,
-        first_step: request.first_step,
-        last_step: request.last_step,
-    };
-    placed.insert(position, entry);
-    Some(())
+/// Offset, end, first and last step of each, in the order of their offsets.
+type Placed = Vec<(u64, u64, i64, i64)>;
+
+impl Arena for Placed {
+    fn lowest_gap(&self, request: &Request) -> u64 {
+        let mut candidate = 0;
+        for &(offset_bytes, end_bytes, first_step, last_step) in self {
+            work::count(1);
+            if first_step > request.last_step || request.first_step > last_step {
+                continue;
+            }
+            // A neighbour that starts before the candidate leaves no gap, not even for zero bytes.
+            let gap = offset_bytes.checked_sub(candidate);
+            if gap.is_some_and(|gap| gap >= request.size_bytes) {
+                break;
+            }
+            candidate = candidate.max(end_bytes);
+        }
+        candidate
+    }
+
+    fn insert(&mut self, request: &Request, offset_bytes: u64, end_bytes: u64) {
+        let position = self.partition_point(|other| other.0 <= offset_bytes);
+        let entry = (
+            offset_bytes,
+            end_bytes,
+            request.first_step,
+            request.last_step,
+        );
+        Vec::insert(self, position, entry);
+    }
+}
+
+/// Ends of occupied bytes by their first byte, without those that overlap or touch.
+#[derive(Clone, Default)]
+struct Union(BTreeMap<u64, u64>);
+
+impl Union {
+    fn insert(&mut self, mut start: u64, mut end: u64) {
+        while let Some((&other, &other_end)) = self.0.range(..=end).next_back() {
+            if other_end < start {
+                break;
+            }
+            self.0.remove(&other);
+            start = start.min(other);
+            end = end.max(other_end);
+        }
+        self.0.insert(start, end);
+    }
+
+    /// The end of the bytes that are occupied from `at` on; `at` if it is free.
+    fn end_at(&self, at: u64) -> u64 {
+        let before = self.0.range(..=at).next_back();
+        before.map_or(at, |(_, &end)| end.max(at))
+    }
+
+    fn next_start(&self, at: u64) -> Option<u64> {
+        self.0.range(at..).next().map(|(&start, _)| start)
+    }
+}
+
+/// Which bytes are occupied in which steps. A buffer is kept at the nodes of a binary tree that together are its
+/// lifetime, and is summed up at the nodes above them.
+struct Occupied {
+    /// All first and last steps, in order: the leaves.
+    steps: Vec<i64>,
+    n_leaves: usize,
+    /// By node, of which 1 is the root: bytes in use during all of its steps, and in some step below it.
+    whole: Vec<Union>,
+    below: Vec<Union>,
+}
+
+impl Occupied {
+    fn of(requests: &[Request]) -> Self {
+        let ends = requests
+            .iter()
+            .flat_map(|one| [one.first_step, one.last_step]);
+        let mut steps: Vec<i64> = ends.collect();
+        steps.sort_unstable();
+        steps.dedup();
+        let n_leaves = steps.len().next_power_of_two();
+        Self {
+            steps,
+            n_leaves,
+            whole: vec![Union::default(); 2 * n_leaves],
+            below: vec![Union::default(); 2 * n_leaves],
+        }
+    }
+
+    /// The nodes that together are the lifetime of a request.
+    fn nodes(&self, request: &Request) -> Vec<usize> {
+        let leaf = |step: i64| self.n_leaves + self.steps.partition_point(|&other| other < step);
+        let (mut left, mut right) = (leaf(request.first_step), leaf(request.last_step) + 1);
+        let mut nodes = Vec::new();
+        while left < right {
+            if left % 2 == 1 {
+                nodes.push(left);
+                left += 1;
+            }
+            if right % 2 == 1 {
+                right -= 1;
+                nodes.push(right);
+            }
+            left /= 2;
+            right /= 2;
+        }
+        nodes
+    }
+}
+
+/// A node and those above it.
+fn with_ancestors(node: usize) -> impl Iterator<Item = usize> {
+    std::iter::successors(Some(node), |node| Some(node / 2).filter(|&above| above > 0))
+}
+
+impl Arena for Occupied {
+    fn lowest_gap(&self, request: &Request) -> u64 {
+        let nodes = self.nodes(request);
+        let mut above: Vec<usize> = nodes
+            .iter()
+            .flat_map(|&node| with_ancestors(node))
+            .collect();
+        above.sort_unstable();
+        above.dedup();
+        let whole = above.iter().map(|&node| &self.whole[node]);
+        let below = nodes.iter().map(|&node| &self.below[node]);
+        let unions: Vec<&Union> = whole
+            .chain(below)
+            .filter(|union| !union.0.is_empty())
+            .collect();
+        let mut candidate = 0;
+        loop {
+            work::count(unions.len());
+            let ends = unions.iter().map(|union| union.end_at(candidate));
+            let end = ends.max().unwrap_or(candidate);
+            if end > candidate {
+                candidate = end;
+                continue;
+            }
+            let starts = unions
+                .iter()
+                .filter_map(|union| union.next_start(candidate));
+            match starts.min() {
+                Some(start) if start - candidate < request.size_bytes => candidate = start,
+                _ => return candidate,
+            }
+        }
+    }
+
+    fn insert(&mut self, request: &Request, offset_bytes: u64, end_bytes: u64) {
+        for node in self.nodes(request) {
+            self.whole[node].insert(offset_bytes, end_bytes);
+            for above in with_ancestors(node).skip(1) {
+                self.below[above].insert(offset_bytes, end_bytes);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -139,11 +282,11 @@ mod tests {
     #[test]
     fn placing_matches_trying_every_offset() {
         for_each(500, requests(), |requests| {
-            assert_eq!(
-                place(&requests).unwrap(),
-                place_naively(&requests),
-                "{requests:?}"
-            );
+            let expected = place_naively(&requests);
+            assert_eq!(place(&requests).unwrap(), expected, "{requests:?}");
+            let mut occupied = Occupied::of(&requests);
+            let offsets = place_in(&mut occupied, &requests).unwrap();
+            assert_eq!(offsets, expected, "{requests:?}");
         });
     }
 
