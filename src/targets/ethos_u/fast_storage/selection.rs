@@ -1,5 +1,7 @@
 //! Selects the live ranges that stay in an SRAM of limited size, to save as many accesses as possible.
 
+use crate::work;
+
 /// Maximum number of live ranges of one search. Larger components of overlapping ranges are divided
 /// (`MAX_COMPONENT_SIZE` in Vela), because the search is exponential in it.
 const MAX_COMPONENT: usize = 20;
@@ -26,16 +28,96 @@ impl Candidate {
     }
 
     /// Adds its bytes to a timeline, or subtracts them if `times` is -1.
-    fn add(&self, timeline: &mut [f64], times: f64) {
-        for bytes in &mut timeline[self.first..=self.last] {
-            *bytes += times * self.bytes;
-        }
+    fn add(&self, timeline: &mut Timeline, times: f64) {
+        timeline.add([self.first, self.last + 1], times * self.bytes);
     }
 
     /// Maximum of a timeline while it is alive.
-    fn peak(&self, timeline: &[f64]) -> f64 {
-        let alive = &timeline[self.first..=self.last];
-        alive.iter().copied().fold(0.0, f64::max)
+    fn peak(&self, timeline: &Timeline) -> f64 {
+        timeline.max([self.first, self.last + 1])
+    }
+}
+
+/// Bytes by step, of which a range changes, and is asked for its maximum, in the logarithm of the number of steps. Bytes
+/// are whole numbers, of which sums are exact in any order.
+#[derive(Clone)]
+struct Timeline {
+    n_leaves: usize,
+    /// By node of a binary tree, whose root is 1 and whose leaves are the steps: what was added to all steps below it.
+    added: Vec<f64>,
+    /// The maximum below it, with what was added to it, but not to the nodes above.
+    largest: Vec<f64>,
+}
+
+impl Timeline {
+    fn of(bytes: &[f64]) -> Self {
+        let n_leaves = bytes.len().next_power_of_two();
+        let mut largest = vec![0.0; 2 * n_leaves];
+        largest[n_leaves..][..bytes.len()].copy_from_slice(bytes);
+        for node in (1..n_leaves).rev() {
+            largest[node] = f64::max(largest[2 * node], largest[2 * node + 1]);
+        }
+        Self {
+            n_leaves,
+            added: vec![0.0; 2 * n_leaves],
+            largest,
+        }
+    }
+
+    fn add_below(&mut self, node: usize, bytes: f64) {
+        self.added[node] += bytes;
+        self.largest[node] += bytes;
+    }
+
+    fn add(&mut self, [start, end]: [usize; 2], bytes: f64) {
+        let (mut left, mut right) = (start + self.n_leaves, end + self.n_leaves);
+        while left < right {
+            if left % 2 == 1 {
+                self.add_below(left, bytes);
+                left += 1;
+            }
+            if right % 2 == 1 {
+                right -= 1;
+                self.add_below(right, bytes);
+            }
+            left /= 2;
+            right /= 2;
+        }
+        for leaf in [start, end - 1] {
+            let mut node = (leaf + self.n_leaves) / 2;
+            while node > 0 {
+                work::count(1);
+                let below = f64::max(self.largest[2 * node], self.largest[2 * node + 1]);
+                self.largest[node] = below + self.added[node];
+                node /= 2;
+            }
+        }
+    }
+
+    /// Of a range of steps, at least 0.
+    fn max(&self, [start, end]: [usize; 2]) -> f64 {
+        let (mut left, mut right) = (start + self.n_leaves, end + self.n_leaves - 1);
+        // The maxima so far on both sides, below the nodes at which they are.
+        let mut sides = [self.largest[left], self.largest[right]];
+        while left / 2 != right / 2 {
+            if left % 2 == 0 {
+                sides[0] = sides[0].max(self.largest[left + 1]);
+            }
+            if right % 2 == 1 {
+                sides[1] = sides[1].max(self.largest[right - 1]);
+            }
+            left /= 2;
+            right /= 2;
+            sides[0] += self.added[left];
+            sides[1] += self.added[right];
+        }
+        let mut largest = sides[0].max(sides[1]);
+        let mut node = left / 2;
+        while node > 0 {
+            largest += self.added[node];
+            node /= 2;
+        }
+        largest.max(0.0)
     }
 }
 
@@ -43,22 +125,18 @@ impl Candidate {
 /// candidates finds the selection with the most accesses, one component of overlapping candidates after the other.
 /// `buffer_bytes` is other SRAM in use, by step.
 ///
-/// Linear in the steps that candidates span, except for the search, whose cost [`MAX_STEPS`] limits. Candidates that
-/// span more than that are all refused.
+/// Linear in steps and candidates times the logarithm of the steps, except for the search, whose cost [`MAX_STEPS`]
+/// limits.
 pub fn select(
     mut candidates: Vec<Candidate>,
     limit_bytes: f64,
     buffer_bytes: &[f64],
 ) -> Vec<usize> {
-    let n_steps: usize = candidates.iter().map(Candidate::n_steps).sum();
-    if n_steps > MAX_STEPS {
-        return Vec::new();
-    }
     candidates.sort_by_key(|candidate| (candidate.first, candidate.id));
     let mut sram = Sram {
         limit_bytes,
-        pinned: buffer_bytes.to_vec(),
-        possible: buffer_bytes.to_vec(),
+        pinned: Timeline::of(buffer_bytes),
+        possible: Timeline::of(buffer_bytes),
     };
     for candidate in &candidates {
         candidate.add(&mut sram.possible, 1.0);
@@ -97,8 +175,8 @@ pub fn select(
 /// Bytes in use by step: those of candidates that stay in any case, and those of all candidates that are not refused.
 struct Sram {
     limit_bytes: f64,
-    pinned: Vec<f64>,
-    possible: Vec<f64>,
+    pinned: Timeline,
+    possible: Timeline,
 }
 
 impl Sram {
@@ -230,6 +308,7 @@ impl<'a> Search<'a> {
             }
             return None;
         };
+        work::count(1);
         *self.steps_left = self.steps_left.saturating_sub(candidate.n_steps());
         Some(match self.sram.fits(candidate) {
             true => Decision::Keep,
@@ -292,6 +371,30 @@ mod tests {
         };
         let choices = (0..1u32 << candidates.len()).filter(|&choice| fits(choice));
         choices.map(score).fold(0.0, f64::max)
+    }
+
+    #[test]
+    fn a_timeline_is_a_list_of_numbers() {
+        let change = (0..40_usize, 0..40_usize, -9..=9_i32);
+        let changes = proptest::collection::vec(change, 1..60);
+        for_each(300, (1..=40_usize, changes), |(n, changes)| {
+            let mut list = vec![0.0; n];
+            let mut timeline = Timeline::of(&list);
+            for (one, other, bytes) in changes {
+                let [one, other] = [one % n, other % n];
+                let range = [one.min(other), one.max(other) + 1];
+                timeline.add(range, f64::from(bytes));
+                list[range[0]..range[1]]
+                    .iter_mut()
+                    .for_each(|it| *it += f64::from(bytes));
+                for end in 1..=n {
+                    for start in 0..end {
+                        let expected = list[start..end].iter().copied().fold(0.0, f64::max);
+                        assert_eq!(timeline.max([start, end]), expected);
+                    }
+                }
+            }
+        });
     }
 
     /// If all candidates overlap, the selection has the maximum number of accesses.
