@@ -12,8 +12,7 @@ use serde::{Deserialize, Serialize};
 /// Minimum number of measurements: with fewer, the error of the calibration cannot be estimated.
 pub const MIN_MEASUREMENTS: usize = 3;
 
-/// Maximum number of measurements. Each is left out in turn, which takes quadratic time; the limit is a hundred times
-/// the measurements of any device that this was tested with.
+/// Maximum number of measurements: a hundred times those of any device that this was tested with.
 pub const MAX_MEASUREMENTS: usize = 1000;
 
 /// Accepted latencies in ms, from a nanosecond to eleven days: others are not measurements of hardware.
@@ -125,8 +124,8 @@ impl CalibrationError {
 }
 
 impl Calibration {
-    /// The best of all targets that have a positive estimate of every measured network; quadratic in
-    /// measurements.
+    /// The best of all targets that have a positive estimate of every measured network; linear in measurements and
+    /// their estimates.
     pub fn fit(measurements: &[Measurement]) -> Result<Self, CalibrationError> {
         if measurements.len() < MIN_MEASUREMENTS {
             return Err(CalibrationError::TooFew(measurements.len()));
@@ -158,13 +157,10 @@ impl Calibration {
     }
 
     fn of_target(target: &str, pairs: &[[f64; 2]]) -> Self {
-        let line = Line::fit(pairs);
-        let left_out = |idx: usize| {
-            let mut others = pairs.to_vec();
-            let [x, y] = others.remove(idx);
-            Line::fit(&others).at(x) - y
-        };
-        let errors: Vec<f64> = (0..pairs.len()).map(left_out).collect();
+        let sums = Sums::of(pairs);
+        let line = sums.line();
+        let left_out = |&[x, y]: &[f64; 2]| sums.without([x, y]).line().at(x) - y;
+        let errors: Vec<f64> = pairs.iter().map(left_out).collect();
         let percent = |error: &f64| 100.0 * (error.exp() - 1.0).abs();
         let worst = errors.iter().map(|error| error.abs()).fold(0.0, f64::max);
         Self {
@@ -234,24 +230,59 @@ struct Line {
     slope: f64,
 }
 
-impl Line {
-    /// Least squares, with the slope drawn to 1.
-    fn fit(pairs: &[[f64; 2]]) -> Self {
+/// What a line follows from.
+#[derive(Clone, Copy, Debug)]
+struct Sums {
+    n: f64,
+    /// Means of `x` and of `y − x`.
+    center: f64,
+    intercept: f64,
+    /// Around these means.
+    spread: f64,
+    tilt: f64,
+}
+
+impl Sums {
+    fn of(pairs: &[[f64; 2]]) -> Self {
         let n = pairs.len().max(1) as f64;
         let center = pairs.iter().map(|[x, _]| x).sum::<f64>() / n;
         let intercept = pairs.iter().map(|[x, y]| y - x).sum::<f64>() / n;
-        let spread: f64 = pairs.iter().map(|[x, _]| (x - center).powi(2)).sum();
-        let tilt: f64 = pairs
-            .iter()
-            .map(|[x, y]| (x - center) * (y - x - intercept))
-            .sum();
+        let tilt = |[x, y]: &[f64; 2]| (x - center) * (y - x - intercept);
         Self {
+            n,
             center,
             intercept,
-            slope: 1.0 + tilt / (spread + SLOPE_PRIOR),
+            spread: pairs.iter().map(|[x, _]| (x - center).powi(2)).sum(),
+            tilt: pairs.iter().map(tilt).sum(),
         }
     }
 
+    /// The same without one of several pairs.
+    fn without(&self, [x, y]: [f64; 2]) -> Self {
+        let n = self.n - 1.0;
+        let (dx, dy) = (x - self.center, y - x - self.intercept);
+        let share = self.n / n;
+        Self {
+            n,
+            center: self.center - dx / n,
+            intercept: self.intercept - dy / n,
+            // Not below 0 by rounding.
+            spread: (self.spread - dx * dx * share).max(0.0),
+            tilt: self.tilt - dx * dy * share,
+        }
+    }
+
+    /// Least squares, with the slope drawn to 1.
+    fn line(&self) -> Line {
+        Line {
+            center: self.center,
+            intercept: self.intercept,
+            slope: 1.0 + self.tilt / (self.spread + SLOPE_PRIOR),
+        }
+    }
+}
+
+impl Line {
     fn at(&self, x: f64) -> f64 {
         x + self.intercept + (self.slope - 1.0) * (x - self.center)
     }
@@ -298,6 +329,28 @@ mod tests {
         // Networks of one size say nothing about the slope.
         let same = Calibration::fit(&[on(10.0), on(10.0), on(10.0)]).unwrap();
         assert_eq!(same.slope, 1.0);
+    }
+
+    /// Against sums over the others.
+    #[test]
+    fn sums_without_a_pair_are_those_of_the_others() {
+        let pairs: Vec<[f64; 2]> = (0..50_u32)
+            .map(|idx| [f64::from(idx * idx % 17), f64::from(idx * 7 % 23)])
+            .collect();
+        let sums = Sums::of(&pairs);
+        for idx in 0..pairs.len() {
+            let mut others = pairs.clone();
+            let left_out = others.remove(idx);
+            let [found, expected] = [sums.without(left_out), Sums::of(&others)]
+                .map(|sums| [sums.n, sums.center, sums.intercept, sums.spread, sums.tilt]);
+            for (found, expected) in found.into_iter().zip(expected) {
+                let difference = (found - expected).abs();
+                assert!(
+                    difference <= 1e-9 * expected.abs().max(1.0),
+                    "{difference:e}"
+                );
+            }
+        }
     }
 
     #[test]
