@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::calls::Calls;
-use super::counts::SubgraphCounts;
+use super::counts::{SubgraphCounts, Totals};
 use super::macs::Uncountable;
 use super::memory_plan::MemoryPlan;
 use super::shape::{self, Dynamic};
@@ -182,6 +182,24 @@ fn of_sparse_weights(
         having(n_operators, "operator")
     );
     (n_operators > 0).then(|| diagnostic(Severity::Info, "sparse-weights", message))
+}
+
+/// A diagnostic for sums that do not fit in 64 bits.
+pub fn of_totals(totals: &Totals) -> Option<Diagnostic> {
+    let Totals {
+        macs,
+        parameters,
+        weight_bytes,
+    } = *totals;
+    [macs, parameters, weight_bytes]
+        .contains(&u64::MAX)
+        .then(|| {
+            let message = format!(
+                "a total is more than 64 bits can hold: it is at least {}",
+                u64::MAX
+            );
+            diagnostic(Severity::Warning, "count-overflow", message)
+        })
 }
 
 pub fn of_missing_plan(reason: &Unplannable) -> Diagnostic {

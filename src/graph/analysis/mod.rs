@@ -81,9 +81,11 @@ pub fn analyze(graph: &Graph) -> Analysis {
         .map(|node| sampler.complete(counts, node.operator_idx))
         .collect();
     diagnostics.extend((sampler.samples_left == 0).then(doubts::of_unsampled_weights));
+    let totals = counter.totals(graph.subgraph_idx);
+    diagnostics.extend(doubts::of_totals(&totals));
     Analysis {
         costs,
-        totals: counter.totals(graph.subgraph_idx),
+        totals,
         memory_plan,
         contradictions,
         diagnostics,
