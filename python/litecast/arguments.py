@@ -1,8 +1,10 @@
 """Arguments as programs give them → what the extension takes, or an error that says what was expected and found."""
 
 import json
+import operator
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -39,6 +41,17 @@ class File(NamedTuple):
     application_bytes: tuple[int, int]
 
 
+@contextmanager
+def reading(place: str) -> Iterator[None]:
+    """Reads objects of the caller, whose own code may raise anything, or which may change meanwhile."""
+    try:
+        yield
+    except LitecastError:
+        raise
+    except Exception as error:
+        raise wrong_argument(f"{place}: raised {type(error).__name__} while it was read") from error
+
+
 class Options(NamedTuple):
     """What holds for all models of a call."""
 
@@ -50,6 +63,7 @@ class Options(NamedTuple):
     is_summary: bool
 
     @classmethod
+    @reading("options")
     def of(
         cls,
         name: Any,
@@ -73,6 +87,10 @@ class Options(NamedTuple):
 
     def file(self, model: Any, place: str) -> File:
         """A model that is given as it is, or as a :class:`ModelFile`."""
+        with reading(place):
+            return self._file(model, place)
+
+    def _file(self, model: Any, place: str) -> File:
         if not isinstance(model, ModelFile):
             model = ModelFile(model)
         given_name, contents = _contents(model.model, place)
@@ -109,8 +127,20 @@ def mapping(value: Any, place: str) -> Mapping[str, Any]:
 def listed(value: Any, place: str) -> Iterable[Any]:
     is_list = isinstance(value, Iterable) and not isinstance(value, (str, bytes, bytearray, memoryview, Mapping))
     if is_list:
-        return value
+        return _items(value, place)
     raise wrong_argument(f"{place}: expected a list, found {_in_words(value)}")
+
+
+def _items(value: Iterable[Any], place: str) -> Iterator[Any]:
+    with reading(place):
+        items = iter(value)
+    while True:
+        with reading(place):
+            try:
+                item = next(items)
+            except StopIteration:
+                return
+        yield item
 
 
 def number(value: Any, place: str) -> float:
@@ -118,11 +148,12 @@ def number(value: Any, place: str) -> float:
     if not isinstance(value, (bool, str)):
         try:
             return float(value)
-        except (TypeError, ValueError, OverflowError):
+        except Exception:
             pass
     raise wrong_argument(f"{place}: expected a number, found {_in_words(value)}")
 
 
+@reading("targets")
 def choices(targets: Any) -> str:
     """A list of ids or dicts, as JSON."""
     chosen = []
@@ -140,10 +171,11 @@ def choices(targets: Any) -> str:
 def as_json(value: Any, place: str) -> str:
     try:
         return json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
+    except Exception as error:
         raise wrong_argument(f"{place}: expected what JSON can hold ({error})") from error
 
 
+@reading("predictor")
 def predictor_files(predictor: Any) -> tuple[bytes, str]:
     """A bundle of one's own: a folder, or the two files."""
     if isinstance(predictor, (str, os.PathLike)):
@@ -201,8 +233,8 @@ def _kib(value: Any, place: str) -> int:
 def _whole(value: Any, place: str, at_least: int, at_most: int) -> int:
     if not isinstance(value, bool):
         try:
-            found = value.__index__()
-        except (AttributeError, TypeError):
+            found = operator.index(value)
+        except Exception:
             found = None
         if found is not None and at_least <= found <= at_most:
             return found

@@ -181,7 +181,8 @@ class LiteCast:
 
     def compare(self, before: Report, after: Report) -> Comparison:
         """What differs between two reports, for example of two versions of a model."""
-        return compare_reports(before, after)
+        with arguments.reading("reports"):
+            return compare_reports(before, after)
 
     def calibrate(self, measurements: Iterable[Mapping[str, Any]]) -> Calibration:
         """Fits a device of your own to at least three measured networks.
@@ -192,9 +193,11 @@ class LiteCast:
         fitted = []
         for idx, measurement in enumerate(arguments.listed(measurements, "measurements")):
             place = f"measurements[{idx}]"
-            given = arguments.mapping(measurement, place)
-            network = given.get("estimates_ms", given.get("report"))
-            measured_ms = arguments.number(given.get("measured_ms"), f"{place}.measured_ms")
+            with arguments.reading(place):
+                given = arguments.mapping(measurement, place)
+                network = given.get("estimates_ms", given.get("report"))
+                measured = given.get("measured_ms")
+            measured_ms = arguments.number(measured, f"{place}.measured_ms")
             fitted.append({"estimates_ms": _latencies(network, place), "measured_ms": measured_ms})
         return json.loads(_native.fit_calibration(arguments.as_json(fitted, "measurements")))
 
@@ -269,6 +272,11 @@ def _parsed(entry: str | tuple[str, str]) -> Any:
 
 def _latencies(network: Any, place: str) -> dict[str, float]:
     """Estimated latencies by target id, where known of all of the network, of a report or as they are."""
+    with arguments.reading(place):
+        return _read_latencies(network, place)
+
+
+def _read_latencies(network: Any, place: str) -> dict[str, float]:
     given = arguments.mapping(network, place)
     results = given.get("results")
     if isinstance(results, list):

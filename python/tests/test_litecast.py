@@ -186,6 +186,82 @@ class Errors(unittest.TestCase):
         self.assertGreater(len(found[-1]["results"]), 0)
         self.assertEqual(self.kind(estimator.estimate, paths[0]), expected[0]["kind"])
 
+    def test_objects_that_raise_or_change_while_they_are_read_are_wrong_arguments(self):
+        class Fails:
+            def fail(self, *_):
+                raise ZeroDivisionError("of the caller")
+
+            __index__ = __float__ = __fspath__ = __iter__ = __getitem__ = __len__ = __eq__ = fail
+            __hash__ = None
+
+        class FailingDict(dict):
+            def items(self):
+                raise ZeroDivisionError("of the caller")
+
+            get = __iter__ = keys = items
+
+        class Growing(dict):
+            """A dict that grows while it is read."""
+
+            def items(self):
+                for key in list(super().items()):
+                    self[str(len(self))] = 1
+                    yield key
+                for _ in self.keys():
+                    self[str(len(self))] = 1
+
+        def generated():
+            yield KWS
+            raise ZeroDivisionError("of the caller")
+
+        released = memoryview(b"bytes")
+        released.release()
+        fails = Fails()
+        contents = Path(KWS).read_bytes()
+        calls = {
+            "model": lambda: estimator.estimate(fails),
+            "released": lambda: estimator.estimate(released),
+            "batch": lambda: estimator.estimate(contents, batch=fails),
+            "detail": lambda: estimator.estimate(contents, detail=fails),
+            "dimensions": lambda: estimator.estimate(contents, dimensions=FailingDict(n=1)),
+            "growing": lambda: estimator.estimate(contents, dimensions=Growing(n=1)),
+            "targets": lambda: estimator.estimate(contents, targets=fails),
+            "target": lambda: estimator.estimate(contents, targets=[FailingDict(target="gpu")]),
+            "models": lambda: estimator.estimate_many(generated()),
+            "graph": lambda: estimator.estimate(FailingDict(format="litecast-graph")),
+            "changes": lambda: estimator.estimate_changed(contents, {"width": fails}),
+            "calibration": lambda: estimator.calibrate([FailingDict(measured_ms=1)] * 3),
+            "measured": lambda: estimator.calibrate([{"measured_ms": fails, "estimates_ms": {}}] * 3),
+            "report": lambda: estimator.compare(FailingDict(), FailingDict()),
+            "predictor": lambda: litecast.load(fails),
+        }
+        for name, call in calls.items():
+            with self.subTest(name):
+                self.assertEqual(self.kind(call), "wrong-argument")
+
+        # The contents are those of the call, whatever becomes of the object.
+        changing = bytearray(contents)
+        expected = estimator.estimate(contents)["sha256"]
+        is_done = threading.Event()
+
+        def change():
+            while not is_done.is_set():
+                for at in range(0, len(changing), 997):
+                    changing[at] ^= 0xFF
+                for at in range(0, len(changing), 997):
+                    changing[at] ^= 0xFF
+
+        thread = threading.Thread(target=change)
+        thread.start()
+        try:
+            found = [estimator.estimate_many([changing])[0] for _ in range(20)]
+        finally:
+            is_done.set()
+            thread.join()
+        for entry in found:
+            self.assertTrue(isinstance(entry, LitecastError) or len(entry["sha256"]) == len(expected))
+        self.assertEqual(estimator.estimate(bytes(changing))["sha256"], expected)
+
     def test_wrong_arguments_are_named(self):
         wrong = [
             dict(batch=0), dict(batch=2.5), dict(batch=-1), dict(batch=2**32), dict(batch=True), dict(batch="2"),
