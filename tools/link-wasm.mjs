@@ -163,6 +163,10 @@ if (error?.code === "ENOENT") {
   ({ status, error } = spawnSync("wasm-ld", options, { stdio: "inherit" }));
 }
 rmSync(folder, { recursive: true });
+// The crates of this link beside those of the compiler itself, by which a test judges the bill of materials.
+const crates = process.argv.filter((option) => option.endsWith(".rlib") && !option.includes("/rustlib/"));
+const names = crates.map((option) => path.basename(option).replace(/^lib|-[0-9a-f]+\.rlib$/g, ""));
+writeFileSync(`${options[options.indexOf("-o") + 1]}.crates`, `${[...new Set(names)].sort().join("\n")}\n`);
 if (error) fail(error.message);
 const missing = DROPPED.findIndex((_, idx) => n_dropped[idx] === 0);
 if (missing >= 0) fail(`expected constructors with ${DROPPED[missing].symbol}, found none`);

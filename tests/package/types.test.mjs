@@ -118,3 +118,11 @@ test("the bill of materials lists what the module links, as Cargo.lock has it", 
   for (const name of ["clap", "burn", "pyo3"]) assert.ok(!names.includes(name), name);
   console.log(`${names.length} crates beside ${metadata.component.name} ${metadata.component.version}`);
 });
+
+test("the bill of materials has the crates that the linker was given, and no others, as required", () => {
+  const { components } = JSON.parse(readFileSync(path.join(installed, "sbom.cdx.json"), "utf8"));
+  const required = components.filter(({ scope }) => scope === "required").map(({ name }) => name.replaceAll("-", "_"));
+  const linked = read("target/module/litecast.wasm.crates", "utf8").split("\n").filter(Boolean);
+  console.log(`${required.length} required, ${linked.length} linked`);
+  assert.deepEqual([...new Set(required)].sort(), linked);
+});

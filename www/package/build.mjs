@@ -27,8 +27,9 @@ async function bill() {
   const target = "wasm32-unknown-unknown";
   const metadata = JSON.parse(await cargo("metadata", "--format-version", "1", "--filter-platform", target));
   const features = ["--no-default-features", "--features", "tract", "--package", "litecast", "--target", target];
-  const tree = await cargo("tree", ...features, "--edges", "normal", "--prefix", "none", "--format", "{p}");
-  return sbom(metadata, tree, await readFile(path.join(root, "Cargo.lock"), "utf8"));
+  const tree = (edges) => cargo("tree", ...features, "--edges", edges, "--prefix", "none", "--format", "{p}");
+  const trees = { whole: await tree("normal"), linked: await tree("normal,no-proc-macro") };
+  return sbom(metadata, trees, await readFile(path.join(root, "Cargo.lock"), "utf8"));
 }
 
 const write = (name, text) => writeFile(path.join(out, name), text);
