@@ -22,16 +22,37 @@ if [ -n "${BASE:-}" ] && [ -n "${BASE//0/}" ]; then
 fi
 [ ! -e "$MODELS" ] || cp -R --parents "$MODELS" "$scratch/after"
 
+# A link that a change adds may lead to any file of this machine.
+n_links=0
+for side in "$scratch/before" "$scratch/after"; do
+    while IFS= read -r -d '' link; do
+        case $(realpath -m -- "$link") in
+        "$(realpath -- "$side")"/*) ;;
+        *)
+            printf 'left out: %q leads out of the models\n' "${link#"$side/"}" >&2
+            rm -- "$link"
+            n_links=$((n_links + 1))
+            ;;
+        esac
+    done < <(find "$side" -type l -print0)
+done
+
 options=()
 for target in ${TARGETS:-}; do options+=("--target=$target"); done
 
 # 1: a file has no report, which the table says, too. Anything else is not about the models.
 status=0
+[ "$n_links" = 0 ] || status=1
 "$litecast" compare --markdown "${options[@]}" "$scratch/before" "$scratch/after" >"$scratch/changes.md" || status=$?
 [ "$status" -le 1 ] || exit "$status"
 {
     echo "### What this change does to the models"
     cat "$scratch/changes.md"
+    case $n_links in
+    0) ;;
+    1) printf '\n1 symbolic link leads out of the models and was not read.\n' ;;
+    *) printf '\n%d symbolic links lead out of the models and were not read.\n' "$n_links" ;;
+    esac
     printf '\nEstimated by %s before any deployment; no number is a measurement of your board.\n' "$("$litecast" --version)"
 } >"$table"
 

@@ -191,8 +191,12 @@ pub struct CheckArgs {
     #[arg(long, value_name = "BOUND", value_enum)]
     pub against: Option<Against>,
     /// File with models and limits, read when no FILE is given.
-    #[arg(long, value_name = "TOML", default_value = "litecast.toml")]
+    #[arg(long, value_name = "TOML", default_value = super::check::CONFIG)]
     pub config: PathBuf,
+    /// Also read files and a vela.ini that the configuration names outside of its folder, and through symbolic links
+    /// that lead out of it.
+    #[arg(long)]
+    pub outside: bool,
     #[command(flatten)]
     pub read: ReadArgs,
     /// Print one JSON document per line and file.
@@ -304,7 +308,4 @@ pub struct WorkerArgs {
     /// What to tell of each file.
     #[arg(long, value_enum, default_value_t)]
     pub tell: Tell,
-    /// Number of files at the start of the list that are estimated one at a time.
-    #[arg(long, default_value = "0")]
-    pub alone: usize,
 }

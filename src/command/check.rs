@@ -14,10 +14,11 @@ use serde::Deserialize;
 use super::args::{CheckArgs, ReadArgs, Tell};
 use super::budget::{ARENA_TARGET, Against, Limits, Status, Verdict};
 use super::choice::{NpuArgs, Optimise, TargetArgs};
+use super::inputs::{self, Below};
 use super::source::{self, Request};
 use super::table::Table;
 use super::terminal::{green, heading, plain, red, wrapped, yellow};
-use super::{compare, csv, inputs, quantity, terminal, words};
+use super::{compare, csv, quantity, terminal, words};
 use litecast::report::Failure;
 
 /// Files that are checked against the same limits on the same targets.
@@ -27,19 +28,29 @@ struct Section {
     limits: Limits,
     against: Against,
     read: ReadArgs,
+    /// Where its files have to be; absent for files of the command line, and where `--outside` allows any.
+    below: Option<Below>,
 }
 
-/// Of a parser's message, which repeats the line that it is about: lines of a configuration are shorter.
-const MAX_MESSAGE_LINE_CHARS: usize = 400;
-
-fn excerpt(message: &str) -> String {
-    let printed = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    let cut = |line: &str| -> String {
-        let chars = line.chars().take(MAX_MESSAGE_LINE_CHARS);
-        chars.map(printed).collect()
+/// A parser's message, with the line instead of its text: the file may be any that a symbolic link leads to, and its
+/// contents are not for the log of a build.
+fn without_contents(error: &toml::de::Error, text: &str) -> String {
+    let start = error.span().map_or(0, |span| span.start);
+    let before = text.get(..start).unwrap_or(text);
+    let line = 1 + before.matches('\n').count();
+    let message = error.message();
+    // What the file has stands between quotes, before what was expected in its place.
+    let words = match message.starts_with("missing field") {
+        true => message.to_owned(),
+        false => {
+            let quote = message.find(['`', '"', '\'']).unwrap_or(message.len());
+            let expected = message.rfind(", expected ").filter(|&at| at >= quote);
+            let expected = expected.map_or("", |at| &message[at..]);
+            format!("{}{expected}", message[..quote].trim_end())
+        }
     };
-    let lines: Vec<String> = message.lines().map(cut).collect();
-    lines.join("\n")
+    let words: Vec<&str> = words.split_whitespace().collect();
+    format!("line {line}: {}", words.join(" "))
 }
 
 /// `litecast.toml`.
@@ -72,6 +83,9 @@ struct Written {
     max: Limits,
 }
 
+/// The file that is read without `--config`.
+pub const CONFIG: &str = "litecast.toml";
+
 /// Larger than anyone writes by hand.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
@@ -90,12 +104,27 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Box<dyn Error>> {
             read: &section.read,
             tell: Tell::Report,
         };
-        let files = inputs::expand(&section.files)?;
+        let mut files = inputs::expand(&section.files)?;
+        let mut give = |file: &Path, verdicts: Result<Vec<Verdict>, Failure>| {
+            tally.count(file, &verdicts);
+            show(args, &file.to_string_lossy(), &verdicts)
+        };
+        if let Some(below) = &section.below {
+            let refusals = files.iter().map(|file| below.refusal(file));
+            let refusals: Vec<Option<String>> = refusals.collect();
+            let mut kept = Vec::new();
+            for (file, refusal) in files.into_iter().zip(refusals) {
+                match refusal {
+                    Some(words) => give(&file, Err(Failure::new("file-unreadable", words)))?,
+                    None => kept.push(file),
+                }
+            }
+            files = kept;
+        }
         request.each(&files, |file, document| {
             let verdicts =
                 document.map(|document| section.limits.check(&document, section.against));
-            tally.count(file, &verdicts);
-            show(args, &file.to_string_lossy(), &verdicts)
+            give(file, verdicts)
         })?;
     }
     if !args.csv && !args.json {
@@ -114,6 +143,7 @@ fn of_arguments(args: &CheckArgs) -> Result<Section, Box<dyn Error>> {
         limits: args.limits.clone(),
         against: args.against.unwrap_or_default(),
         read: args.read.clone(),
+        below: None,
     };
     section.checked("give one, for example --max-latency 10ms", "--target")
 }
@@ -129,6 +159,10 @@ fn of_config(args: &CheckArgs) -> Result<Vec<Section>, Box<dyn Error>> {
     let metadata = fs::metadata(path).map_err(|error| {
         format!("no FILE, and {place}: {error}; `litecast check --help` tells what it takes")
     })?;
+    // A pipe that someone names has a writer; one that lies there may have none for ever.
+    if !metadata.is_file() && path.as_os_str() == CONFIG {
+        return Err(format!("{place}: expected a file, found a folder, pipe or device").into());
+    }
     let mut bytes = Vec::new();
     // Devices have no length, and bytes without end.
     let file = fs::File::open(path).map_err(|error| format!("{place}: {error}"))?;
@@ -145,16 +179,36 @@ fn of_config(args: &CheckArgs) -> Result<Vec<Section>, Box<dyn Error>> {
         format!("{place}: line {line}: expected UTF-8")
     })?;
     let config: Config = toml::from_str(&text)
-        .map_err(|error| format!("{place}: {}", excerpt(&error.to_string())))?;
+        .map_err(|error| format!("{place}: {}", without_contents(&error, &text)))?;
     let folder = path.parent().unwrap_or(Path::new(""));
+    let below = || match args.outside {
+        true => Ok(None),
+        false => Below::of(path).map(Some),
+    };
     let section = |(idx, written): (usize, Written)| {
+        let below = below().map_err(|error| format!("{place}: {error}"))?;
+        let files: Vec<PathBuf> = written.files.iter().map(|file| folder.join(file)).collect();
+        let vela_ini = written.vela_ini.map(|ini| folder.join(ini));
+        if let Some(below) = &below {
+            let mut files = files.iter();
+            let of_files = files.find_map(|file| Some((file, below.refusal_of_argument(file)?)));
+            let mut of_ini = vela_ini.iter().filter(|ini| !ini.is_file());
+            let of_ini = (vela_ini.iter())
+                .find_map(|ini| Some((ini, below.refusal(ini)?)))
+                .or_else(|| Some((of_ini.next()?, "expected a file".to_owned())));
+            if let Some((file, words)) = of_files.or(of_ini) {
+                let file = file.display();
+                return Err(format!("{place}: check {}: {file}: {words}", idx + 1).into());
+            }
+        }
         let section = Section {
-            files: written.files.iter().map(|file| folder.join(file)).collect(),
+            files,
+            below,
             targets: TargetArgs {
                 targets: written.targets,
                 boards: written.boards,
                 npu: NpuArgs {
-                    vela_ini: written.vela_ini.map(|ini| folder.join(ini)),
+                    vela_ini,
                     system_config: written.system_config,
                     memory_mode: written.memory_mode,
                     arena_cache_size: written.arena_cache_size,
@@ -178,7 +232,9 @@ fn of_config(args: &CheckArgs) -> Result<Vec<Section>, Box<dyn Error>> {
             "give one, for example max = { latency = \"10ms\" }",
             "targets",
         );
-        section.map_err(|error| format!("{place}: check {}: {error}", idx + 1).into())
+        section.map_err(|error| -> Box<dyn Error> {
+            format!("{place}: check {}: {error}", idx + 1).into()
+        })
     };
     config.check.into_iter().enumerate().map(section).collect()
 }

@@ -2,11 +2,13 @@
 
 use std::error::Error;
 use std::fs;
+use std::io::Read;
 use std::path::PathBuf;
 
 use serde::Deserialize;
 
 use litecast::targets::choice::{Choice, ChoiceError};
+use litecast::targets::ethos_u::configuration::vela_ini::MAX_INI_BYTES;
 use litecast::targets::ethos_u::configuration::{Product, Strategy, VelaIni};
 use litecast::targets::{Target, cortex_m, gpu};
 
@@ -59,7 +61,11 @@ impl NpuArgs {
     pub fn choice(&self) -> Result<Choice, Box<dyn Error>> {
         let read = |path: &PathBuf| {
             let in_file = |error: &dyn Error| format!("{}: {error}", path.display());
-            let bytes = fs::read(path).map_err(|error| in_file(&error))?;
+            let file = fs::File::open(path).map_err(|error| in_file(&error))?;
+            let mut bytes = Vec::new();
+            // A device has bytes without end.
+            (file.take(MAX_INI_BYTES as u64 + 1).read_to_end(&mut bytes))
+                .map_err(|error| in_file(&error))?;
             VelaIni::parse(&bytes).map_err(|error| in_file(&error))?;
             String::from_utf8(bytes).map_err(|error| in_file(&error))
         };

@@ -1,9 +1,13 @@
 //! Arguments → model files: folders, patterns and the standard input.
 
+use std::collections::HashSet;
 use std::error::Error;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use walkdir::WalkDir;
+
+use super::terminal;
 
 /// The argument that stands for the standard input.
 pub const STDIN: &str = "-";
@@ -20,9 +24,10 @@ const MAX_DEPTH: usize = 32;
 /// A pattern that matches nothing, a folder without models, or `-` twice.
 pub fn expand(arguments: &[PathBuf]) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     let mut files: Vec<PathBuf> = Vec::new();
+    let mut known = HashSet::new();
     for argument in arguments {
         for file in files_of(argument)? {
-            if !files.contains(&file) {
+            if known.insert(file.clone()) {
                 files.push(file);
             } else if is_stdin(&file) {
                 return Err("expected - for the standard input once".into());
@@ -72,8 +77,70 @@ pub fn models_below(folder: &Path) -> Vec<PathBuf> {
     let files = entries.filter(|entry| !entry.file_type().is_dir());
     files
         .map(walkdir::DirEntry::into_path)
-        .filter(|file| is_model(file))
+        .filter(|file| is_model(file) && is_file(file))
         .collect()
+}
+
+/// Whether something that was found and not named is a file, which has an end: a pipe may never have one. A path that
+/// does not exist counts, so that reading it says why.
+fn is_file(path: &Path) -> bool {
+    let is_file = fs::metadata(path).map_or(true, |metadata| metadata.is_file());
+    if !is_file {
+        terminal::complain(&format!(
+            "{}: passed over: expected a file, found a folder, pipe or device",
+            path.display()
+        ));
+    }
+    is_file
+}
+
+/// The folder of a configuration, below which its files are.
+pub struct Below {
+    folder: PathBuf,
+}
+
+impl Below {
+    /// Of a configuration at this path.
+    pub fn of(configuration: &Path) -> io::Result<Self> {
+        let folder = configuration.parent().unwrap_or(Path::new(""));
+        let folder = match folder.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => folder,
+        };
+        Ok(Self {
+            folder: fs::canonicalize(folder)?,
+        })
+    }
+
+    /// Why a path is not read: it or a symbolic link on it leads out of the folder. A path that does not exist leads
+    /// nowhere.
+    pub fn refusal(&self, path: &Path) -> Option<String> {
+        let real = fs::canonicalize(path).ok()?;
+        (!real.starts_with(&self.folder)).then(|| {
+            let folder = self.folder.display();
+            format!(
+                "expected a path below {folder}, the folder of the configuration, found one that leads out of it, \
+                 perhaps by a symbolic link; --outside allows it"
+            )
+        })
+    }
+
+    /// The same for what [`expand`] takes: the folder above a pattern is looked at before anything in it.
+    pub fn refusal_of_argument(&self, argument: &Path) -> Option<String> {
+        let is_plain = |part: &std::path::Component| {
+            let part = part.as_os_str().to_string_lossy();
+            !part.contains(['*', '?', '['])
+        };
+        match argument.exists() {
+            true => self.refusal(argument),
+            false => self.refusal(
+                &argument
+                    .components()
+                    .take_while(is_plain)
+                    .collect::<PathBuf>(),
+            ),
+        }
+    }
 }
 
 fn is_model(file: &Path) -> bool {
@@ -91,6 +158,7 @@ fn matches(pattern: &str) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     for path in found.filter_map(Result::ok) {
         match path.is_dir() {
             true => files.extend(models_below(&path)),
+            false if !is_file(&path) => {}
             false => files.push(path),
         }
     }

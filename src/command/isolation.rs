@@ -1,9 +1,9 @@
 //! Estimates files in a separate process, so that a file that exhausts the memory or takes too long does not cost other
 //! files their report.
 //!
-//! The command starts itself as a worker, which estimates some files at a time and writes a [`Message`] for each to its
-//! standard output. If a worker ends early, its current files are tried again, one at a time, and only a file that ends
-//! the worker again is given up.
+//! The command starts itself as a worker, which estimates one file after the other and writes a [`Message`] for each to
+//! its standard output. If a worker ends early after other files, its current file is tried again in a process of its
+//! own. A file that takes too long is given up at once: it costs its time limit, and not several.
 
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -14,11 +14,13 @@ use std::time::{Duration, Instant};
 use litecast::report::Failure;
 use serde::Serialize;
 
+use super::inputs::is_stdin;
+
 /// A message of a worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// The worker starts this many files.
-    Begin(usize),
+    /// The worker starts the next file.
+    Begin,
     /// The next file's report, or another requested result, as JSON.
     Report(Text),
     /// Why the next file has none.
@@ -91,7 +93,7 @@ impl Message {
     /// As [`Self::read`] reads it.
     pub fn write(&self, to: &mut impl Write) -> io::Result<()> {
         match self {
-            Self::Begin(n) => write_part(to, tag::BEGIN, n.to_string().as_bytes())?,
+            Self::Begin => write_part(to, tag::BEGIN, &[])?,
             Self::Report(text) => {
                 for part in text {
                     write_part(to, tag::TEXT, part.as_bytes())?;
@@ -116,7 +118,7 @@ impl Message {
             let part = String::from_utf8(part).ok()?;
             match tag {
                 tag::TEXT => text.push(part),
-                tag::BEGIN => return Some(Self::Begin(part.parse().ok()?)),
+                tag::BEGIN => return Some(Self::Begin),
                 tag::REPORT => return Some(Self::Report(text)),
                 _ => return Some(Self::Failure(serde_json::from_str(&part).ok()?)),
             }
@@ -124,11 +126,10 @@ impl Message {
     }
 }
 
-/// Time limit until a worker begins with its first files. It first loads the network.
+/// Time limit until a worker begins with its first file. It first loads the network.
 const START_LIMIT: Duration = Duration::from_secs(60);
 
-/// Runs workers until each of `files` has a result, and hands those out in order. `arguments` are the
-/// worker's own; before the files come `--alone N` for so many that are to be estimated one at a time.
+/// Runs workers until each of `files` has a result, and hands those out in order. `arguments` are the worker's own.
 ///
 /// # Errors
 /// A process that does not start, and what `hand_out` fails with.
@@ -140,15 +141,16 @@ pub fn run(
 ) -> io::Result<()> {
     let mut queue = Queue {
         pending: files,
-        n_alone: 0,
         hand_out,
     };
-    while !queue.pending.is_empty() {
-        let mut worker = Worker::start(queue.pending, arguments, queue.n_alone)?;
-        let (n_begun, end) = queue.take_results(&worker, time_limit)?;
+    while let Some(first) = queue.pending.first() {
+        let mut worker = Worker::start(queue.pending, arguments)?;
+        let end = queue.take_results(&worker, time_limit)?;
         let status = worker.end()?;
-        if n_begun > 1 && !queue.pending.is_empty() {
-            queue.n_alone = n_begun;
+        // The standard input can be read only once.
+        let is_again =
+            |file: &PathBuf| end.is_none() && !std::ptr::eq(file, first) && !is_stdin(file);
+        if queue.pending.first().is_some_and(is_again) {
             continue;
         }
         let failure = end.unwrap_or_else(|| {
@@ -165,43 +167,37 @@ pub fn run(
 /// The files that have no result yet.
 struct Queue<'f, H> {
     pending: &'f [PathBuf],
-    /// Number of files that are estimated one at a time, from the first on.
-    n_alone: usize,
     /// Receives each file with its result.
     hand_out: H,
 }
 
 impl<H: FnMut(&Path, Result<Text, Failure>) -> io::Result<()>> Queue<'_, H> {
-    /// Hands out results of a worker until it ends or takes too long. Returns the number of files that it began with
-    /// and did not finish, and the failure if it took too long.
+    /// Hands out results of a worker until it ends or takes too long. Returns the failure if it took too long.
     fn take_results(
         &mut self,
         worker: &Worker,
         time_limit: Duration,
-    ) -> io::Result<(usize, Option<Failure>)> {
-        let mut n_begun: usize = 0;
-        let mut deadline = Instant::now() + START_LIMIT;
+    ) -> io::Result<Option<Failure>> {
+        // Without an end where the limit is beyond what a clock holds.
+        let mut deadline = Instant::now().checked_add(START_LIMIT);
         loop {
             let result = match worker.next(deadline) {
-                Ok(Message::Begin(n)) => {
-                    n_begun = n;
-                    let n = u32::try_from(n).unwrap_or(u32::MAX);
-                    deadline = Instant::now() + time_limit.saturating_mul(n.max(1));
+                Ok(Message::Begin) => {
+                    deadline = Instant::now().checked_add(time_limit);
                     continue;
                 }
                 Ok(Message::Report(json)) => Ok(json),
                 Ok(Message::Failure(failure)) => Err(failure),
                 Err(RecvTimeoutError::Timeout) => {
                     let words = format!("took longer than {} s", time_limit.as_secs());
-                    return Ok((n_begun, Some(Failure::new("time-limit", words))));
+                    return Ok(Some(Failure::new("time-limit", words)));
                 }
-                Err(RecvTimeoutError::Disconnected) => return Ok((n_begun, None)),
+                Err(RecvTimeoutError::Disconnected) => return Ok(None),
             };
             if self.pending.is_empty() {
-                return Ok((n_begun, None));
+                return Ok(None);
             }
             self.finish(result)?;
-            n_begun = n_begun.saturating_sub(1);
         }
     }
 
@@ -210,7 +206,6 @@ impl<H: FnMut(&Path, Result<Text, Failure>) -> io::Result<()>> Queue<'_, H> {
         if let Some((file, rest)) = self.pending.split_first() {
             (self.hand_out)(file, result)?;
             self.pending = rest;
-            self.n_alone = self.n_alone.saturating_sub(1);
         }
         Ok(())
     }
@@ -226,10 +221,10 @@ struct Worker {
 }
 
 impl Worker {
-    fn start(files: &[PathBuf], arguments: &[String], n_alone: usize) -> io::Result<Self> {
+    fn start(files: &[PathBuf], arguments: &[String]) -> io::Result<Self> {
         let mut process = Command::new(std::env::current_exe()?)
             .args(arguments)
-            .args(["--alone", &n_alone.to_string(), "--"])
+            .arg("--")
             .args(files)
             .envs(ALLOCATOR)
             .stdin(Stdio::inherit())
@@ -249,8 +244,10 @@ impl Worker {
         Ok(Self { process, messages })
     }
 
-    fn next(&self, deadline: Instant) -> Result<Message, RecvTimeoutError> {
-        let left = deadline.saturating_duration_since(Instant::now());
+    fn next(&self, deadline: Option<Instant>) -> Result<Message, RecvTimeoutError> {
+        let left = deadline.map_or(Duration::MAX, |deadline| {
+            deadline.saturating_duration_since(Instant::now())
+        });
         self.messages.recv_timeout(left)
     }
 
@@ -282,7 +279,7 @@ mod tests {
     #[test]
     fn messages_are_read_as_they_were_written() {
         let messages = [
-            Message::Begin(64),
+            Message::Begin,
             Message::Report(vec!["ä".into(), "\n".into()]),
             Message::Failure(Failure::new("batch", "ö")),
         ];

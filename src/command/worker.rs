@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::error::Error;
 use std::fs;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use litecast::boards::Fits;
 use litecast::estimate::{ModelFile, estimate_on};
 use litecast::formats::tflite::ParseError;
 use litecast::formats::tflite::limits::MAX_FILE_BYTES;
-use litecast::learned::predictor::Predictor;
+use litecast::learned::predictor::{Predictor, PredictorError};
 use litecast::report::{Failure, Report};
 use litecast::targets::{Target, registry};
 use serde::Serialize;
@@ -20,11 +20,7 @@ use super::args::{ReadArgs, Tell, WorkerArgs};
 use super::inputs::is_stdin;
 use super::isolation::{Message, write_json};
 
-/// Limits on the files that are held in memory and estimated together.
-const FILES_AT_A_TIME: usize = 64;
-const BYTES_AT_A_TIME: u64 = 64 << 20;
-
-/// Estimates files, the first `alone` of them one at a time, and sends the results to the parent process.
+/// Estimates one file after the other, and sends the results to the parent process.
 pub fn run(args: &WorkerArgs) -> Result<ExitCode, Box<dyn Error>> {
     let chosen = args.targets.chosen()?;
     let (predictor, targets) = match args.tell {
@@ -35,35 +31,15 @@ pub fn run(args: &WorkerArgs) -> Result<ExitCode, Box<dyn Error>> {
         ),
     };
     let mut to = io::stdout().lock();
-    let mut alone = args.alone;
-    let mut pending = args.files.as_slice();
-    while !pending.is_empty() {
-        let n = if alone > 0 { 1 } else { n_at_a_time(pending) };
-        alone = alone.saturating_sub(n);
-        let (files, rest) = pending.split_at(n);
-        Message::Begin(n).write(&mut to)?;
-        let of_files = reports(files, &args.read, predictor.as_ref(), targets)?;
-        for (file, report) in files.iter().zip(of_files) {
-            match report.and_then(|report| told(args.tell, file, report)) {
-                Ok(told) => write_json(&told, &mut to)?,
-                Err(failure) => Message::Failure(failure).write(&mut to)?,
-            }
+    for file in &args.files {
+        Message::Begin.write(&mut to)?;
+        let report = report(file, &args.read, predictor.as_ref(), targets)?;
+        match report.and_then(|report| told(args.tell, file, report)) {
+            Ok(told) => write_json(&told, &mut to)?,
+            Err(failure) => Message::Failure(failure).write(&mut to)?,
         }
-        pending = rest;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Number of files at the start of `files` that are in memory at a time, at least one. The standard input can be read
-/// only once, so it is processed alone: another file that ends the process then cannot cost its report.
-fn n_at_a_time(files: &[PathBuf]) -> usize {
-    let mut n_bytes = 0u64;
-    let fits = |file: &&PathBuf| {
-        n_bytes = n_bytes.saturating_add(fs::metadata(file).map_or(0, |metadata| metadata.len()));
-        n_bytes <= BYTES_AT_A_TIME && !is_stdin(file)
-    };
-    let some = files.iter().take(FILES_AT_A_TIME);
-    some.take_while(fits).count().max(1)
 }
 
 /// The contents of a model; its size is checked before it is read.
@@ -139,33 +115,27 @@ fn told(tell: Tell, file: &Path, report: Report) -> Result<Told<'_>, Failure> {
     }
 }
 
-/// In the order of `files`.
-fn reports(
-    files: &[PathBuf],
+/// # Errors
+/// The trained network fails, which is not the fault of the file.
+fn report(
+    file: &Path,
     options: &ReadArgs,
     predictor: Option<&Predictor>,
     targets: &[Box<dyn Target>],
-) -> Result<Vec<Result<Report, Failure>>, Box<dyn Error>> {
-    let names: Vec<_> = files.iter().map(|file| file.to_string_lossy()).collect();
-    let contents: Vec<_> = files.iter().map(|file| read(file)).collect();
-    let named = names.iter().zip(&contents);
-    let readable: Vec<ModelFile> = named
-        .filter_map(|(name, bytes)| {
-            Some(ModelFile {
-                batch: options.batch,
-                threads: options.threads,
-                dimensions: &options.dimensions,
-                application: options.application.application(),
-                ..ModelFile::new(name, bytes.as_ref().ok()?)
-            })
-        })
-        .collect();
-    let mut reports = estimate_on(&readable, predictor, targets)?.into_iter();
-    let of_file = |bytes: Result<Vec<u8>, Failure>| {
-        bytes?;
-        let report = reports.next();
-        let report = report.expect("every file that was read has a result");
-        report.map_err(|error| Failure::from(&error))
+) -> Result<Result<Report, Failure>, PredictorError> {
+    let bytes = match read(file) {
+        Ok(bytes) => bytes,
+        Err(failure) => return Ok(Err(failure)),
     };
-    Ok(contents.into_iter().map(of_file).collect())
+    let name = file.to_string_lossy();
+    let model = ModelFile {
+        batch: options.batch,
+        threads: options.threads,
+        dimensions: &options.dimensions,
+        application: options.application.application(),
+        ..ModelFile::new(&name, &bytes)
+    };
+    let mut reports = estimate_on(&[model], predictor, targets)?;
+    let report = reports.pop().expect("every file has its own result");
+    Ok(report.map_err(|error| Failure::from(&error)))
 }

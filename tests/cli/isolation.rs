@@ -58,6 +58,117 @@ fn a_file_that_memory_does_not_hold_costs_no_other_its_report() {
     assert!(errors.contains("large.tflite"), "{errors}");
 }
 
+/// What lies in a folder is read where it is a file; a pipe that is named is waited for.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pipe_in_a_folder_is_passed_over() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::copy(&examples()[0], folder.path().join("good.tflite")).unwrap();
+    fs::create_dir(folder.path().join("folder")).unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::os::unix::fs::symlink(at("folder"), at("link.tflite")).unwrap();
+    assert!(
+        Command::new("mkfifo")
+            .arg(at("pipe.tflite"))
+            .status()
+            .unwrap()
+            .success()
+    );
+    let pattern = at("*.tflite");
+    for argument in [folder.path(), &pattern] {
+        let output = litecast(&["facts", "--json", "--time-limit=600", path(argument)]);
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{errors}");
+        assert_eq!(json_lines(&output).len(), 1, "{errors}");
+        for name in ["pipe.tflite", "link.tflite"] {
+            assert!(
+                errors.contains(&format!("{name}: passed over")) || argument != folder.path(),
+                "{errors}"
+            );
+        }
+    }
+}
+
+/// A file whose bytes change while it is read ends in a report or in an error of a known kind, and costs no other file
+/// its report.
+#[test]
+fn a_file_that_changes_while_it_is_read_costs_no_other_its_report() {
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+    let folder = tempfile::tempdir().unwrap();
+    let changing = folder.path().join("changing.tflite");
+    let good = examples().remove(0);
+    let bytes = fs::read(&good).unwrap();
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let longer = bytes.repeat(16);
+            for length in (0..longer.len()).step_by(997).cycle() {
+                if is_done.load(Relaxed) {
+                    return;
+                }
+                let _ = fs::write(&changing, &longer[..length]);
+            }
+        });
+        let mut n_reports = 0;
+        for _ in 0..12 {
+            let output = litecast(&["facts", "--json", path(&changing), path(&good)]);
+            let lines = json_lines(&output);
+            let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(lines.len(), 2, "{errors}");
+            assert!(lines[1].get("model").is_some(), "{errors}");
+            n_reports += usize::from(lines[0].get("model").is_some());
+            let kind = lines[0]["error"]["kind"].as_str().unwrap_or_default();
+            assert!(kind != "process-ended", "{errors}");
+        }
+        println!("{n_reports} of 12 have a report");
+        is_done.store(true, Relaxed);
+    });
+}
+
+/// It is opened once: a second try would cost its time limit once more.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_takes_too_long_is_tried_once() {
+    use std::io::Write;
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    use std::time::Duration;
+    let folder = tempfile::tempdir().unwrap();
+    let endless = folder.path().join("endless.tflite");
+    assert!(
+        Command::new("mkfifo")
+            .arg(&endless)
+            .status()
+            .unwrap()
+            .success()
+    );
+    let n_readers = std::sync::Arc::new(AtomicUsize::new(0));
+    let counted = n_readers.clone();
+    let pipe = endless.clone();
+    // Ends with the test's process: nobody opens the pipe any more.
+    std::thread::spawn(move || {
+        while let Ok(mut writer) = fs::OpenOptions::new().write(true).open(&pipe) {
+            counted.fetch_add(1, Relaxed);
+            while writer.write_all(b" ").is_ok() {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+    });
+    let examples = examples();
+    let output = litecast(&[
+        "facts",
+        "--json",
+        "--time-limit=8",
+        path(&examples[0]),
+        path(&endless),
+        path(&examples[1]),
+    ]);
+    let lines = json_lines(&output);
+    assert_eq!(lines.len(), 3);
+    assert_eq!(lines[1]["error"]["kind"], "time-limit");
+    assert!(lines[2].get("model").is_some());
+    assert_eq!(n_readers.load(Relaxed), 1);
+}
+
 /// A pipe that nobody writes to never ends.
 #[cfg(target_os = "linux")]
 #[test]

@@ -233,13 +233,10 @@ fn limits_that_are_no_text_are_refused_with_their_place() {
             &long,
             "litecast.toml: expected at most 1048576 bytes, found 2097152",
         ),
-        (
-            b"[[check]]\nfiles = [[[",
-            "litecast.toml: TOML parse error at line 2",
-        ),
+        (b"[[check]]\nfiles = [[[", "litecast.toml: line 2: "),
         (
             b"[[check]]\nbatch = 99999999999999999999\n",
-            "litecast.toml: TOML parse error at line 2",
+            "litecast.toml: line 2: ",
         ),
         (b"[[check]]\nbatch = 1\nbatch = 1\n", "duplicate key"),
     ] {
@@ -299,23 +296,135 @@ fn a_check_reads_its_limits_from_a_file() {
         ),
         (
             "[[check]]\nfiles = [\"models\"]\nmax = { speed = \"1ms\" }\n",
-            "unknown field `speed`",
+            "line 3: unknown field, expected one of `latency`",
         ),
         (
             "[[check]]\nfiles = [\"models\"]\nmax = { sram = \"1 parsec\" }\n",
-            "found `1 parsec`",
+            "line 3: expected a number with a unit, for example 256KiB, 1MiB or 4096, found",
         ),
         (
             "[[check]]\nfiles = [\"nothing-*\"]\nmax = { macs = \"1M\" }\n",
             "found none",
         ),
-        ("check = 3", "check"),
+        (
+            "check = 3",
+            "line 1: invalid type: integer, expected a sequence",
+        ),
     ] {
         let output = check(text, &[]);
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{text}: {errors}");
         assert!(errors.contains(words), "{text}: {errors}");
     }
+}
+
+/// A configuration and what it names may be links that a change made to any file of the machine.
+#[cfg(unix)]
+#[test]
+fn a_configuration_reads_nothing_outside_of_its_folder_and_repeats_no_contents() {
+    use std::os::unix::fs::symlink;
+    const SECRET: &str = "hunter2";
+    let outside = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir(at("models")).unwrap();
+    fs::copy(&examples()[0], at("models/good.tflite")).unwrap();
+    let secrets = [
+        format!("{SECRET}{SECRET}\n"),
+        format!("{SECRET} = \"{SECRET}\"\n"),
+        format!("check = \"{SECRET}\"\n"),
+        format!("[{SECRET}]\n{SECRET} = {SECRET}\n[{SECRET}]\n"),
+        format!("[[check]]\nfiles = [\"x\"]\nmax = {{ \"a`{SECRET}\" = 1 }}\n"),
+        format!("x\n[{SECRET}\n"),
+        format!("[a]\n{SECRET}=1\n{SECRET}=2\n"),
+        format!("[a]\n{SECRET} 1=1\n"),
+    ];
+    let check = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_litecast"));
+        let output = command
+            .arg("check")
+            .args(arguments)
+            .current_dir(&folder)
+            .output()
+            .unwrap();
+        let words = format!(
+            "{}{}",
+            stdout(&output),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        assert!(!words.contains(SECRET), "{words}");
+        (output.status.code(), words)
+    };
+    let secret = outside.path().join("secret.tflite");
+    for contents in &secrets {
+        fs::write(&secret, contents).unwrap();
+        symlink(&secret, at("litecast.toml")).unwrap();
+        let (code, words) = check(&[]);
+        println!("{words}");
+        assert_eq!(code, Some(2));
+        assert!(words.contains("litecast.toml: line "), "{words}");
+        fs::remove_file(at("litecast.toml")).unwrap();
+        let ini = [
+            "--vela-ini",
+            path(&secret),
+            "--target=ethos-u55-128",
+            "--max-macs=1M",
+        ];
+        let (code, words) = check(&[&ini[..], &["models"]].concat());
+        println!("{words}");
+        assert_eq!(code, Some(2));
+    }
+
+    let secret_name = path(&secret).to_owned();
+    symlink(&secret, at("models/link.tflite")).unwrap();
+    symlink(outside.path(), at("folder")).unwrap();
+    let limits = "max = { macs = \"1G\" }";
+    let named = |files: &str, others: &str| {
+        format!("[[check]]\nfiles = [\"{files}\"]\ntargets = [\"{NPU}\"]\n{limits}\n{others}\n")
+    };
+    for (text, expected) in [
+        // One link costs no other file its verdict.
+        (named("models", ""), 1),
+        (named("models/*.tflite", ""), 1),
+        (named("models/link.tflite", ""), 2),
+        (named("folder", ""), 2),
+        (named("folder/*.tflite", ""), 2),
+        (named("../*/*.tflite", ""), 2),
+        (named(&secret_name, ""), 2),
+        (
+            named(
+                "models/good.tflite",
+                &format!("vela-ini = \"{secret_name}\""),
+            ),
+            2,
+        ),
+        (
+            named("models/good.tflite", "vela-ini = \"models/link.tflite\""),
+            2,
+        ),
+    ] {
+        fs::write(at("litecast.toml"), &text).unwrap();
+        let (code, words) = check(&[]);
+        println!("{text}{words}");
+        assert_eq!(code, Some(expected), "{text}{words}");
+        assert!(words.contains("leads out of it"), "{text}{words}");
+        let (_, words) = check(&["--outside"]);
+        assert!(!words.contains("leads out of it"), "{text}{words}");
+    }
+    // A pipe that nobody writes to.
+    fs::remove_file(at("litecast.toml")).unwrap();
+    assert!(
+        Command::new("mkfifo")
+            .arg(at("litecast.toml"))
+            .status()
+            .unwrap()
+            .success()
+    );
+    let (code, words) = check(&[]);
+    assert!(
+        code == Some(2) && words.contains("expected a file"),
+        "{words}"
+    );
 }
 
 /// The step of `action.yml` that compares, in a repository of its own.
@@ -392,4 +501,21 @@ fn the_action_compares_with_the_base_of_a_change() {
     assert!(outputs.starts_with("table="), "{outputs}");
     let output = compared("no-such-command", &base);
     assert_eq!(output.status.code(), Some(127));
+
+    // A link out of the folder is not followed, and of a file that is no model nothing is shown.
+    fs::write(models.join("broken.tflite"), b"hunter2 hunter2").unwrap();
+    fs::write(repository.path().join("secret"), b"0000TFL3hunter2").unwrap();
+    std::os::unix::fs::symlink(repository.path().join("secret"), models.join("link.tflite"))
+        .unwrap();
+    let output = compared(env!("CARGO_BIN_EXE_litecast"), &base);
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(
+        text.contains("1 symbolic link leads out of the models"),
+        "{text}"
+    );
+    assert!(
+        text.contains("broken") && !text.contains("hunter2") && !text.contains("er2 h"),
+        "{text}"
+    );
 }

@@ -66,7 +66,7 @@ pub fn is_tflite(file: &[u8]) -> bool {
     file.get(4..8) == Some(schema::MODEL_IDENTIFIER.as_bytes())
 }
 
-/// The format in words, ending with the bytes found where the identifier is expected.
+/// The format in words. None of the file's bytes is among them: it may be any file that is no model.
 pub fn describe(file: &[u8]) -> String {
     let identifier = file.get(4..8).unwrap_or_default();
     let found = by_magic(file)
@@ -75,7 +75,10 @@ pub fn describe(file: &[u8]) -> String {
     match found {
         Some(name) => name.to_owned(),
         None if file.iter().all(|&byte| byte == 0) => "only zero bytes".to_owned(),
-        None => format!("`{}` there", identifier.escape_ascii()),
+        None if identifier.starts_with(b"TFL") => {
+            format!("`{}` there", identifier.escape_ascii())
+        }
+        None => "a file of no format that is known".to_owned(),
     }
 }
 

@@ -90,7 +90,7 @@ fn what_is_wrong_is_said_with_line_and_reason() {
         (
             "Sram_clock_scale=1",
             "core_CLOCK=1",
-            "line 5: core_CLOCK stands twice",
+            "line 5: expected another key than that of line 2",
         ),
         (
             "Sram_clock_scale=1",
@@ -120,7 +120,7 @@ fn what_is_wrong_is_said_with_line_and_reason() {
         (
             "[Memory_Mode.B]",
             "[System_Config.A]",
-            "line 7: section [System_Config.A] stands there twice",
+            "line 7: expected another section than that of line 1",
         ),
         (
             "[Memory_Mode.B]",

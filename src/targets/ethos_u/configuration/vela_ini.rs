@@ -8,7 +8,7 @@
 //! If a key is above `inherit` in its section, the Python part uses its value and the core uses the parent's.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use super::memory_mode::{MemoryMode, Placement};
@@ -16,7 +16,7 @@ use super::system::{MemoryArea, MemoryParameters, SystemConfiguration};
 use crate::formats::shown;
 
 /// A configuration file has a few kilobytes; a megabyte holds a thousand of Arm's.
-const MAX_INI_BYTES: usize = 1 << 20;
+pub const MAX_INI_BYTES: usize = 1 << 20;
 /// Maximum number of sections that an error lists.
 const MAX_NAMES: usize = 12;
 /// Limits of memories and clocks. Beyond them, products of cycles and bytes lose their meaning.
@@ -31,7 +31,8 @@ const MAX_CACHE_BYTES: i64 = 1 << 40;
 pub(super) const SYSTEM_PREFIX: &str = "System_Config.";
 pub(super) const MODE_PREFIX: &str = "Memory_Mode.";
 
-/// Why a file, or a section of it, is rejected.
+/// Why a file, or a section of it, is rejected. A line that is none of a `vela.ini` is named and not repeated: the file
+/// may be any other.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IniError {
@@ -144,7 +145,8 @@ impl VelaIni {
             at(line, "expected UTF-8")
         })?;
         let mut ini = Self::default();
-        let mut keys = BTreeSet::new();
+        // With their lines.
+        let mut keys = BTreeMap::new();
         // Of the last key's line; none above the first key of a section.
         let mut indentation = None;
         for (line, content) in (1..).zip(text.lines()) {
@@ -168,14 +170,14 @@ impl VelaIni {
             }
             let content = stripped;
             if let Some(rest) = content.strip_prefix('[') {
-                let name = rest.strip_suffix(']').ok_or_else(|| {
-                    let content = shown(content);
-                    at(line, format!("expected `]` at the end, found `{content}`"))
-                })?;
+                let name = rest
+                    .strip_suffix(']')
+                    .ok_or_else(|| at(line, "expected `]` at the end"))?;
                 let position = ini.sections.len();
-                if ini.position.insert(name.to_owned(), position).is_some() {
-                    let name = shown(name);
-                    return Err(at(line, format!("section [{name}] stands there twice")));
+                if let Some(before) = ini.position.insert(name.to_owned(), position) {
+                    let before = ini.sections[before].line;
+                    let reason = format!("expected another section than that of line {before}");
+                    return Err(at(line, reason));
                 }
                 keys.clear();
                 indentation = None;
@@ -188,14 +190,11 @@ impl VelaIni {
             }
             let entry = entry(line, content)?;
             let Some(section) = ini.sections.last_mut() else {
-                let content = shown(content);
-                let reason = format!("expected a section in brackets, found `{content}`");
-                return Err(at(line, reason));
+                return Err(at(line, "expected a section in brackets"));
             };
-            if !keys.insert(entry.key.to_ascii_lowercase()) {
-                let [key, name] = [&entry.key, &section.name].map(|text| shown(text));
-                let twice = format!("{key} stands twice in [{name}]");
-                return Err(at(line, twice));
+            if let Some(before) = keys.insert(entry.key.to_ascii_lowercase(), line) {
+                let reason = format!("expected another key than that of line {before}");
+                return Err(at(line, reason));
             }
             indentation = Some(indent);
             section.entries.push(entry);
@@ -418,23 +417,14 @@ enum Reader {
 }
 
 fn entry(line: usize, content: &str) -> Result<Entry, IniError> {
-    let (key, value) = content.split_once('=').ok_or_else(|| {
-        at(
-            line,
-            format!("expected `key=value`, found `{}`", shown(content)),
-        )
-    })?;
+    let (key, value) = content
+        .split_once('=')
+        .ok_or_else(|| at(line, "expected `key=value`"))?;
     let key = key.trim();
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
     let starts_well = key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     if !starts_well || !key.chars().all(is_word) {
-        return Err(at(
-            line,
-            format!(
-                "expected a key of letters, digits and `_`, found `{}`",
-                shown(key)
-            ),
-        ));
+        return Err(at(line, "expected a key of letters, digits and `_`"));
     }
     Ok(Entry {
         key: key.to_owned(),
