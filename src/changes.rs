@@ -19,7 +19,7 @@ pub struct Changes {
     pub width: Option<f64>,
     /// Layers with `from` channels have `to` instead.
     pub channels: Option<Replaced>,
-    /// Quantise a float32 network.
+    /// Quantise a float network.
     pub int8: bool,
     /// Run the operators in the order with the lowest peak that is found.
     pub low_memory_order: bool,
@@ -42,7 +42,7 @@ pub enum ChangeError {
     /// Its shapes do not allow another resolution or other channels.
     #[error(transparent)]
     Resize(#[from] ResizeError),
-    /// It is not a float32 model.
+    /// It is not a float model.
     #[error(transparent)]
     NotFloat(#[from] NotFloat),
     /// Its operators form a cycle of dependencies.

@@ -2,6 +2,8 @@
 
 use std::num::NonZeroU32;
 
+use serde::Deserialize;
+
 use crate::boards::{self, Application};
 use crate::changes::{ChangeError, Changes};
 use crate::formats::onnx::{self, Dimensions};
@@ -12,9 +14,9 @@ use crate::graph::batch_size::{self, BatchError};
 use crate::graph::missing_shapes::{self, InputSizeError};
 use crate::graph::{self, CycleError, Graph, Topology, as_int8};
 use crate::learned::predictor::{Predictor, PredictorError};
+use crate::provenance::INTERVAL_PERCENT;
 use crate::report::{
-    self, Answers, Failure, Group, INTERVAL_PERCENT, LeftOperator, REPORT_VERSION, Report,
-    ReportDiagnostic, Results,
+    self, Answers, Failure, Group, LeftOperator, REPORT_VERSION, Report, ReportDiagnostic, Results,
 };
 use crate::targets::gpu::specifications::Gpu;
 use crate::targets::gpu::sweep::{Sweep, sweep};
@@ -73,6 +75,20 @@ impl From<&EstimateError> for Failure {
     }
 }
 
+/// In which precision a network of floats is estimated, whatever the format of its file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum EstimateAs {
+    /// As int8 on NPUs that run integers alone, as it is on all other targets.
+    #[default]
+    Auto,
+    /// As int8 on all targets.
+    Int8,
+    /// As it is: NPUs that run integers alone have no estimate.
+    AsIs,
+}
+
 /// A model and the circumstances that it is estimated in.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelFile<'f> {
@@ -90,6 +106,8 @@ pub struct ModelFile<'f> {
     pub dimensions: &'f [(String, u32)],
     /// Memory that the application needs for itself on microcontrollers.
     pub application: Application,
+    /// In which precision a network of floats is estimated.
+    pub estimate_as: EstimateAs,
     /// SHA-256 of `bytes` for the report, in 64 hexadecimal digits; computed if absent.
     pub sha256: Option<&'f str>,
 }
@@ -104,6 +122,7 @@ impl<'f> ModelFile<'f> {
             threads: NonZeroU32::MIN,
             dimensions: &[],
             application: Application::default(),
+            estimate_as: EstimateAs::default(),
             sha256: None,
         }
     }
@@ -126,8 +145,22 @@ impl<'f> ModelFile<'f> {
         let mut model = formats::read(self.bytes, &self.open_dimensions())?;
         missing_shapes::set_input_sizes(&mut model, self.dimensions)?;
         missing_shapes::fill(&mut model);
+        let as_int8 = self.estimate_as == EstimateAs::Int8 && as_int8::is_float(&model);
+        let changes = Changes {
+            int8: changes.int8 || as_int8,
+            ..changes.clone()
+        };
         changes.apply(&mut model)?;
         Ok(model)
+    }
+
+    /// Of a file that stores the values of its weights.
+    fn read_as_int8(&self, changes: &Changes) -> Result<Model<'f>, EstimateError> {
+        let as_int8 = Self {
+            estimate_as: EstimateAs::Int8,
+            ..*self
+        };
+        as_int8.read_changed(changes)
     }
 
     fn read_changed(&self, changes: &Changes) -> Result<Model<'f>, EstimateError> {
@@ -223,23 +256,28 @@ pub fn estimate_changed(
         true => file.read_changed_as_it_is(changes)?,
         false => file.read_changed(changes)?,
     };
-    // The trained network supports integer networks only; float networks are converted for it.
-    let is_converted = as_int8::is_converted(&model);
-    let of_floats = predictor.filter(|_| !is_converted);
+    let is_converted = file.estimate_as == EstimateAs::Auto && as_int8::is_float(&model);
     let mut answers = Answers::none(targets);
     let mut kept = Facts::of(&model)?.kept();
     let groups = Group::of_network(kept.topology.n_nodes());
     for &group in groups {
         let facts = kept.of(&model);
-        let network = facts.network(&file, of_floats);
+        let network = facts.network(&file, predictor);
         answers.ask(group, &network);
         network.into_failure().map_or(Ok(()), Err)?;
         kept = facts.kept();
-        if is_converted && !answers.are_complete(group) {
+        if is_converted && answers.lack_int8(group) {
             // A large network is counted again afterwards, which takes less memory than to keep both.
             let analysis = kept.analysis.take().filter(|_| groups.len() == 1);
-            let floats = as_int8::convert(&mut model);
-            let facts = kept.of(&model);
+            let (mut floats, mut quantised) = (None, None);
+            let int8 = match model.format {
+                Format::Tflite => quantised.insert(file.read_as_int8(changes)?),
+                Format::Onnx | Format::GraphJson => {
+                    floats = Some(as_int8::convert(&mut model));
+                    &model
+                }
+            };
+            let facts = kept.of(int8);
             let network = facts.network(&file, predictor);
             answers.ask_as_int8(group, &network);
             network.into_failure().map_or(Ok(()), Err)?;
@@ -247,7 +285,9 @@ pub fn estimate_changed(
                 analysis,
                 ..facts.kept()
             };
-            floats.restore(&mut model);
+            if let Some(floats) = floats {
+                floats.restore(&mut model);
+            }
         }
     }
     let facts = kept.of(&model);

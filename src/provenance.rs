@@ -18,7 +18,47 @@ pub struct Provenance {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", ts(optional))]
     pub reference: Option<Reference>,
+    /// The level of the interval in percent, where it was checked on networks that nothing was fitted to. The interval of
+    /// any other number promises no level.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", ts(optional))]
+    pub interval_percent: Option<u32>,
+    /// What of the device the number is of, where that is not all: for example `MACs and SRAM, without flash`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", ts(optional))]
+    pub scope: Option<String>,
 }
+
+/// What a number rests on, from the surest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Evidence {
+    /// Counted from the file, by the rules of the runtime.
+    Counted,
+    /// A model whose constants are fitted to measurements on hardware.
+    Measured,
+    /// The opinion of a compiler, reproduced or learned: nothing on hardware.
+    Compiler,
+    /// A model with constants that nobody compared with such a device, or with a part that stands for another.
+    Assumed,
+}
+
+/// Networks kept from the fit from which a level of 90 % can be told from others.
+const MIN_CHECKED_NETWORKS: usize = 10;
+/// Share of them that intervals of 90 % hold, at least, where they promise what they should.
+const MIN_COVERAGE_PERCENT: f64 = 85.0;
+
+/// The level of intervals that held `coverage_percent` of `n_networks` that were kept from the fit; `None` where that does
+/// not tell it.
+pub fn checked_percent(n_networks: usize, coverage_percent: f64) -> Option<u32> {
+    (n_networks >= MIN_CHECKED_NETWORKS && coverage_percent >= MIN_COVERAGE_PERCENT)
+        .then_some(INTERVAL_PERCENT)
+}
+
+/// The level that intervals are made for, in percent.
+pub const INTERVAL_PERCENT: u32 = 90;
 
 /// What the estimates of a model were compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +70,25 @@ pub enum Reference {
     Measured,
     /// Measurements on hardware, each kind of network left out of the fit in turn.
     MeasuredKindLeftOut,
+    /// Measurements of its parts on hardware, whose sum nobody measured.
+    MeasuredParts,
+    /// What a runtime counts of itself.
+    Runtime,
+    /// What a compiler reports.
+    Compiler,
+}
+
+impl Reference {
+    /// As reports spell it.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::MeasuredKindLeftOut => "measured-kind-left-out",
+            Self::MeasuredParts => "measured-parts",
+            Self::Runtime => "runtime",
+            Self::Compiler => "compiler",
+        }
+    }
 }
 
 /// How a number was made.
@@ -80,6 +139,44 @@ impl Provenance {
             version: env!("CARGO_PKG_VERSION").into(),
             configuration,
             reference: None,
+            interval_percent: None,
+            scope: None,
+        }
+    }
+
+    /// With the level of its interval, where that was checked.
+    pub fn checked(self, interval_percent: Option<u32>) -> Self {
+        Self {
+            interval_percent,
+            ..self
+        }
+    }
+
+    /// With what of the device the number is of.
+    pub fn of_scope(self, scope: String) -> Self {
+        Self {
+            scope: Some(scope),
+            ..self
+        }
+    }
+
+    /// What the number rests on.
+    pub fn evidence(&self) -> Evidence {
+        match (self.kind, self.reference) {
+            (ProvenanceKind::Exact, _) => Evidence::Counted,
+            (ProvenanceKind::CompilerRules | ProvenanceKind::LearnedFromCompiler, _) => {
+                Evidence::Compiler
+            }
+            (ProvenanceKind::LearnedFromMeasurements, _) => Evidence::Measured,
+            (ProvenanceKind::LearnedFromEmulator, _) => Evidence::Assumed,
+            (ProvenanceKind::Modelled, None) => Evidence::Assumed,
+            (ProvenanceKind::Modelled, Some(reference)) => match reference {
+                Reference::Measured | Reference::MeasuredKindLeftOut | Reference::MeasuredParts => {
+                    Evidence::Measured
+                }
+                Reference::Runtime => Evidence::Counted,
+                Reference::Compiler => Evidence::Compiler,
+            },
         }
     }
 

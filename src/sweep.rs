@@ -27,11 +27,15 @@ impl Estimated {
         self.hi.unwrap_or(self.value)
     }
 
-    fn times(self, factor: f64) -> Self {
+    /// This with `more` of a part times `factor`: each end with that of the part, or with its value where it has none.
+    fn with(self, part: Self, factor: f64) -> Self {
+        let both = |end: Option<f64>, part_end: Option<f64>| {
+            end.map(|end| end + factor * part_end.unwrap_or(part.value))
+        };
         Self {
-            value: self.value * factor,
-            lo: self.lo.map(|lo| lo * factor),
-            hi: self.hi.map(|hi| hi * factor),
+            value: self.value + factor * part.value,
+            lo: both(self.lo, part.lo),
+            hi: both(self.hi, part.hi),
         }
     }
 }
@@ -63,13 +67,29 @@ pub struct Candidate {
     pub macs_per_cycle: u32,
     /// Clock of the estimates, in MHz.
     pub clock_mhz: f64,
-    /// Latency of one inference at that clock, in ms.
+    /// Latency of one inference of the whole network at that clock, in ms.
     pub latency_ms: Estimated,
+    /// The part of it that the accelerator runs, which alone changes with the clock; absent where that is all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub npu_latency_ms: Option<Estimated>,
     /// SRAM peak, in bytes.
     pub sram_bytes: Option<Estimated>,
 }
 
 impl Candidate {
+    /// Latency at another clock of the accelerator: what the processor beside it takes stays.
+    fn latency_at(&self, clock_mhz: f64) -> Estimated {
+        let part = self.npu_latency_ms.unwrap_or(self.latency_ms);
+        self.latency_ms.with(part, self.clock_mhz / clock_mhz - 1.0)
+    }
+
+    /// Clock from which the latency is within a limit; `None` if that without the accelerator's part is not.
+    fn needed_mhz(&self, limit_ms: f64) -> Option<f64> {
+        let part_ms = self.npu_latency_ms.unwrap_or(self.latency_ms).held();
+        let left_ms = limit_ms - (self.latency_ms.held() - part_ms);
+        (left_ms > 0.0).then(|| self.clock_mhz * part_ms / left_ms)
+    }
+
     /// An accelerator whose estimates are for `clock_mhz`; none where it has no latency.
     #[doc(hidden)]
     pub fn of(
@@ -83,6 +103,7 @@ impl Candidate {
             macs_per_cycle: product.macs_per_cycle(),
             clock_mhz,
             latency_ms: estimate(Metric::Latency)?,
+            npu_latency_ms: estimate(Metric::NpuLatency),
             sram_bytes: estimate(Metric::SramPeak),
         })
     }
@@ -111,7 +132,8 @@ pub struct Point {
     /// The accelerator with its estimates.
     #[serde(flatten)]
     pub candidate: Candidate,
-    /// Clock at which it meets the latency; `None` if there is no limit on latency.
+    /// Clock at which it meets the latency; `None` if there is no limit on latency, or if what it leaves to the processor
+    /// alone takes longer.
     pub needed_mhz: Option<f64>,
     /// Whether it meets both limits at some clock up to the highest.
     pub meets: bool,
@@ -136,23 +158,22 @@ pub struct Sweep {
 
 impl Sweep {
     /// The sweep over `candidates`. In the compiler's model, the cycles of an accelerator do not depend on its clock,
-    /// because memories scale with it.
+    /// because memories scale with it. The clock of the processor beside it stays.
     pub fn of(candidates: Vec<Candidate>, limits: Limits, clocks_mhz: Vec<f64>) -> Self {
         let point = |candidate: Candidate| {
-            let latency = candidate.latency_ms;
-            let needed_mhz = limits
-                .latency_ms
-                .map(|limit_ms| candidate.clock_mhz * latency.held() / limit_ms);
+            let needed_mhz = (limits.latency_ms).map(|limit_ms| candidate.needed_mhz(limit_ms));
             let has_room = match (limits.sram_bytes, &candidate.sram_bytes) {
                 (None, _) => true,
                 (Some(limit), Some(bytes)) => bytes.held() <= limit,
                 (Some(_), None) => false,
             };
-            let at_clock = |clock_mhz: &f64| latency.times(candidate.clock_mhz / clock_mhz);
+            let at_clock = |clock_mhz: &f64| candidate.latency_at(*clock_mhz);
+            let is_fast =
+                needed_mhz.is_none_or(|mhz| mhz.is_some_and(|mhz| mhz <= limits.clock_mhz));
             Point {
                 latencies_ms: clocks_mhz.iter().map(at_clock).collect(),
-                meets: has_room && needed_mhz.is_none_or(|mhz| mhz <= limits.clock_mhz),
-                needed_mhz,
+                meets: has_room && is_fast,
+                needed_mhz: needed_mhz.flatten(),
                 candidate,
             }
         };
@@ -182,6 +203,7 @@ mod tests {
                 lo: None,
                 hi,
             },
+            npu_latency_ms: None,
             sram_bytes: Some(Estimated {
                 value: f64::from(macs_per_cycle) * 1000.0,
                 lo: None,
@@ -226,5 +248,25 @@ mod tests {
             ..TEN_MS
         };
         assert_eq!(Sweep::of(candidates(), small, vec![]).smallest, None);
+    }
+
+    /// By hand: 4 ms on the processor leave 6 of 10, and 20 on the accelerator at 500 MHz take 6 at 1666.7.
+    #[test]
+    fn what_the_processor_takes_does_not_change_with_the_clock() {
+        let part = |value| Estimated {
+            value,
+            lo: None,
+            hi: None,
+        };
+        let of = |processor_ms: f64, npu_ms: f64| Candidate {
+            npu_latency_ms: Some(part(npu_ms)),
+            ..candidate(256, processor_ms + npu_ms, None)
+        };
+        let found = Sweep::of(vec![of(4.0, 20.0), of(12.0, 1.0)], TEN_MS, vec![250.0]);
+        let [slow, hopeless] = [&found.points[0], &found.points[1]];
+        assert!((slow.needed_mhz.unwrap() - 5000.0 / 3.0).abs() < 1e-9);
+        assert_eq!(slow.latencies_ms[0].value, 44.0);
+        assert_eq!((hopeless.needed_mhz, hopeless.meets), (None, false));
+        assert_eq!(found.smallest, None);
     }
 }

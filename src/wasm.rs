@@ -15,7 +15,8 @@ use crate::boards::{Application, Listing, Need};
 use crate::calibration::{Calibration, CalibrationError, Measurement};
 use crate::changes::Changes;
 use crate::estimate::{
-    Detail, EstimateError, ModelFile, estimate_changed, estimate_in, left_out, sweep_batch,
+    Detail, EstimateAs, EstimateError, ModelFile, estimate_changed, estimate_in, left_out,
+    sweep_batch,
 };
 use crate::learned::predictor::{Predictor, PredictorError};
 use crate::report::{Report, Summary};
@@ -242,6 +243,14 @@ pub fn accelerators(vela_ini: Option<String>) -> Result<JsValue, JsValue> {
     to_js(&listed.map_err(|error| js_error("configuration", &error.to_string()))?)
 }
 
+/// Clock and SRAM of a [`Choice`], as [`InForce`](crate::targets::choice::InForce).
+#[wasm_bindgen(js_name = inForce)]
+pub fn in_force(choice: JsValue) -> Result<JsValue, JsValue> {
+    let choice: Choice = from_js(choice)?;
+    let found = choice.in_force();
+    to_js(&found.map_err(|error| js_error(error.kind(), &error.to_string()))?)
+}
+
 /// Ids of the targets of every report. For some of them nothing is estimated but counted, so [`Engine::targets`] does
 /// not list them.
 #[wasm_bindgen(js_name = registeredTargets)]
@@ -306,6 +315,7 @@ struct File {
     /// Sizes that the file leaves open, by name.
     dimensions: Vec<(String, u32)>,
     application: Application,
+    estimate_as: EstimateAs,
     sha256: Option<String>,
 }
 
@@ -339,6 +349,10 @@ impl File {
                 none if none.is_undefined() => Application::default(),
                 application => from_js(application)?,
             },
+            estimate_as: match field("precision")? {
+                none if none.is_undefined() => EstimateAs::default(),
+                precision => from_js(precision)?,
+            },
             sha256: field("sha256")?
                 .as_string()
                 .filter(|digits| digits.len() == SHA256_DIGITS),
@@ -351,6 +365,7 @@ impl File {
             threads: self.threads,
             dimensions: &self.dimensions,
             application: self.application,
+            estimate_as: self.estimate_as,
             sha256: self.sha256.as_deref(),
             ..ModelFile::new(&self.name, &self.bytes)
         }

@@ -31,25 +31,61 @@ fn predict_file(options: &[&str], file: &Path) -> impl Fn(&str) -> Value + use<>
     }
 }
 
-/// A board on which networks were measured says what they took beyond the compiler's estimate.
+/// Under the name of a board stands the estimate for the board; where nothing was measured, the compiler has its own.
 #[test]
 fn a_measured_board_has_a_latency_of_its_own() {
     let board = predict(&["--board", "imx93"]);
-    let [compiler, measured] = ["latency", "board_latency"].map(&board);
+    let [measured, compiler] = ["latency", "npu_latency"].map(&board);
     println!("{compiler}\n{measured}");
     let ms = |result: &Value, end: &str| result[end].as_f64().expect("a number");
     assert!(ms(&measured, "value") > ms(&compiler, "value"));
     let width = |result: &Value| ms(result, "hi") / ms(result, "lo");
     assert!(width(&measured) > width(&compiler));
-    assert_eq!(measured["provenance"]["kind"], "modelled");
-    // The same NPU without a board, and a board that nobody measured, have none.
-    for options in [["--target", "ethos-u65-256"], ["--board", "renesas-ra8p1"]] {
-        assert_eq!(
-            predict(&options)("board_latency"),
-            Value::Null,
-            "{options:?}"
-        );
+    assert_eq!(measured["evidence"], "measured");
+    assert_eq!(compiler["evidence"], "compiler");
+    // Eight networks do not tell nine in ten.
+    assert_eq!(measured["provenance"]["interval_percent"], Value::Null);
+    assert_eq!(compiler["provenance"]["interval_percent"], 90);
+    assert!(
+        measured["device"]
+            .as_str()
+            .unwrap()
+            .starts_with("NXP i.MX 93")
+    );
+    // The same NPU without a board, and boards that nobody measured, have the compiler's alone.
+    for options in [
+        ["--target", "ethos-u65-256"],
+        ["--board", "renesas-ra8p1"],
+        ["--board", "alif-e8-kit"],
+    ] {
+        let of = predict(&options);
+        assert_eq!(of("npu_latency"), Value::Null, "{options:?}");
+        let latency = of("latency");
+        assert_eq!(latency["evidence"], "compiler", "{options:?}");
+        let device = latency["device"].as_str().unwrap();
+        let is_board = options[0] == "--board";
+        assert_eq!(device.starts_with("Vela 5.2.0: "), is_board, "{device}");
     }
+    // The board's latency is what a budget is held against, and not the compiler's.
+    let limit_ms = (ms(&measured, "value") * ms(&compiler, "value")).sqrt();
+    let check = |choice: [&str; 2]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_litecast"))
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .args(["check", &format!("--max-latency={limit_ms}ms"), FILE])
+            .args(choice)
+            .output()
+            .expect("the command runs");
+        (
+            output.status.success(),
+            String::from_utf8_lossy(&output.stdout).into_owned(),
+        )
+    };
+    assert!(!check(["--board", "imx93"]).0);
+    let (_, words) = check(["--board", "alif-e8-kit"]);
+    assert!(
+        words.contains("no measured network to compare with on Alif"),
+        "{words}"
+    );
 }
 
 /// Two convolutions with an operator between them that no Ethos-U runs.
@@ -89,14 +125,14 @@ fn with_floor_between() -> Value {
 
 /// A network in three parts: the accelerator's, the processor's and the accelerator's again.
 #[test]
-fn what_stays_on_the_cpu_is_part_of_the_end_to_end_latency() {
+fn what_stays_on_the_cpu_is_part_of_the_latency() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("parts.json");
     fs::write(&file, with_floor_between().to_string()).unwrap();
     let value = |result: &Value, field: &str| result[field].as_f64().expect("a number");
     let parts = |options: &[&str]| {
         let of = predict_file(options, &file);
-        let [npu, both] = ["latency", "end_to_end_latency"].map(&of);
+        let [npu, both] = ["npu_latency", "latency"].map(&of);
         let operators: Vec<f64> = (both["operators"].as_array().expect("parts").iter())
             .map(|ms| ms.as_f64().expect("a number"))
             .collect();
@@ -115,7 +151,7 @@ fn what_stays_on_the_cpu_is_part_of_the_end_to_end_latency() {
     let usual = parts(&["--target", "ethos-u55-128"]);
     // The latency of an inference is that of all parts.
     let of = predict_file(&["--target", "ethos-u55-128"], &file);
-    let [npu, both] = ["latency", "end_to_end_latency"].map(|metric| value(&of(metric), "value"));
+    let [npu, both] = ["npu_latency", "latency"].map(|metric| value(&of(metric), "value"));
     for (limit, is_within) in [((npu * both).sqrt(), false), (2.0 * both, true)] {
         let limit = format!("--max-latency={limit}ms");
         let mut check = Command::new(env!("CARGO_BIN_EXE_litecast"));
@@ -148,14 +184,44 @@ fn what_stays_on_the_cpu_is_part_of_the_end_to_end_latency() {
     assert!((fast / same - 1.0).abs() < 0.2);
     // On the board where networks were measured, one latency has all parts.
     let board = predict_file(&["--board", "imx93"], &file);
-    assert_eq!(board("end_to_end_latency"), Value::Null);
-    let [npu, all] = ["latency", "board_latency"].map(&board);
+    let [npu, all] = ["npu_latency", "latency"].map(&board);
     assert!(value(&all, "value") > value(&npu, "value"));
     // A network that the accelerator runs alone has no such latency.
     assert_eq!(
-        predict(&["--target", "ethos-u55-128"])("end_to_end_latency"),
+        predict(&["--target", "ethos-u55-128"])("npu_latency"),
         Value::Null
     );
+}
+
+/// The smallest accelerator is that for the whole network: the clock of the NPU changes its part alone.
+#[test]
+fn the_smallest_counts_what_stays_on_the_cpu() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("parts.json");
+    fs::write(&file, with_floor_between().to_string()).unwrap();
+    let sweep = |limit_ms: f64| -> Value {
+        let output = Command::new(env!("CARGO_BIN_EXE_litecast"))
+            .args(["sweep", "--json", "--clock=250"])
+            .arg(format!("--max-latency={limit_ms}ms"))
+            .arg(&file)
+            .output()
+            .expect("the command runs");
+        serde_json::from_slice(&output.stdout).expect("one document")
+    };
+    let of = |swept: &Value| swept["points"].as_array().unwrap()[0].clone();
+    let loose = of(&sweep(1e6));
+    let ms = |of: &Value| of["value"].as_f64().unwrap();
+    let [whole, npu] = ["latency_ms", "npu_latency_ms"].map(|field| ms(&loose[field]));
+    let of_target = predict_file(&["--target", loose["target"].as_str().unwrap()], &file);
+    assert_eq!(ms(&of_target("latency")), whole);
+    let at_250 = ms(&loose["latencies_ms"][0]);
+    let expected = (whole - npu) + npu * loose["clock_mhz"].as_f64().unwrap() / 250.0;
+    println!("{whole} ms, {npu} on the NPU, {at_250} at 250 MHz");
+    assert!((at_250 / expected - 1.0).abs() < 1e-9);
+    // Less than the processor alone takes is met at no clock.
+    let hopeless = sweep(0.5 * (whole - npu));
+    assert_eq!(of(&hopeless)["needed_mhz"], Value::Null);
+    assert_eq!(hopeless["smallest"], Value::Null);
 }
 
 #[test]

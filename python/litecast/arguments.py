@@ -39,6 +39,7 @@ class File(NamedTuple):
     threads: int
     dimensions: list[tuple[str, int]]
     application_bytes: tuple[int, int]
+    precision: str
 
 
 @contextmanager
@@ -60,6 +61,7 @@ class Options(NamedTuple):
     threads: int
     dimensions: list[tuple[str, int]]
     application_bytes: tuple[int, int]
+    precision: str
     is_summary: bool
 
     @classmethod
@@ -73,15 +75,19 @@ class Options(NamedTuple):
         app_ram_kib: Any,
         app_flash_kib: Any,
         detail: Any,
+        precision: Any,
     ) -> "Options":
         if detail not in ("full", "summary"):
             raise wrong_argument(f'detail: expected "full" or "summary", found {_in_words(detail)}')
+        if precision not in ("auto", "int8", "as-is"):
+            raise wrong_argument(f'precision: expected "auto", "int8" or "as-is", found {_in_words(precision)}')
         return cls(
             None if name is None else text(name, "name"),
             _count(batch, "batch"),
             _count(threads, "threads"),
             _sizes(dimensions, "dimensions"),
             (_kib(app_ram_kib, "app_ram_kib"), _kib(app_flash_kib, "app_flash_kib")),
+            precision,
             detail == "summary",
         )
 
@@ -105,7 +111,15 @@ class Options(NamedTuple):
                 ("batch", "threads", "dimensions"),
             )
         )
-        return File(given_name if name is None else name, contents, batch, threads, dimensions, self.application_bytes)
+        return File(
+            given_name if name is None else name,
+            contents,
+            batch,
+            threads,
+            dimensions,
+            self.application_bytes,
+            self.precision,
+        )
 
 
 def wrong_argument(message: str) -> LitecastError:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Literal
 
-from litecast import _native, arguments
+from litecast import _native, arguments, stored
 from litecast.arguments import File, ModelFile, Options
 from litecast.comparison import compare_reports
 from litecast.errors import LitecastError
@@ -75,6 +75,7 @@ class LiteCast:
         app_ram_kib: int = 0,
         app_flash_kib: int = 0,
         detail: Literal["full", "summary"] = "full",
+        precision: Literal["auto", "int8", "as-is"] = "auto",
     ) -> Report:
         """Everything there is to say about a model: the document that ``litecast predict --json`` prints.
 
@@ -82,8 +83,10 @@ class LiteCast:
         ``dimensions`` are sizes that an ONNX file leaves open. ``targets`` are ids or dicts with a configuration;
         fewer take less time. ``app_ram_kib`` and ``app_flash_kib`` are what the application on a microcontroller
         keeps for itself. ``detail="summary"`` leaves out what describes single operators, for a search.
+        ``precision`` is that of a float network: ``"auto"`` is int8 on NPUs that run integers alone and its own
+        elsewhere, ``"int8"`` and ``"as-is"`` (its own) hold everywhere.
         """
-        options = Options.of(name, batch, threads, dimensions, app_ram_kib, app_flash_kib, detail)
+        options = Options.of(name, batch, threads, dimensions, app_ram_kib, app_flash_kib, detail, precision)
         self._need_predictor()
         return self._one(model, targets, options, is_learned=True)
 
@@ -99,9 +102,10 @@ class LiteCast:
         app_ram_kib: int = 0,
         app_flash_kib: int = 0,
         detail: Literal["full", "summary"] = "full",
+        precision: Literal["auto", "int8", "as-is"] = "auto",
     ) -> Report:
         """As :meth:`estimate`, without the trained predictor: exact facts, and what is modelled from them."""
-        options = Options.of(name, batch, threads, dimensions, app_ram_kib, app_flash_kib, detail)
+        options = Options.of(name, batch, threads, dimensions, app_ram_kib, app_flash_kib, detail, precision)
         return self._one(model, targets, options, is_learned=False)
 
     def estimate_many(
@@ -115,12 +119,13 @@ class LiteCast:
         app_ram_kib: int = 0,
         app_flash_kib: int = 0,
         detail: Literal["full", "summary"] = "full",
+        precision: Literal["auto", "int8", "as-is"] = "auto",
     ) -> list[Report | LitecastError]:
         """As :meth:`estimate` of each model, in their order.
 
         Where a model has no report, what :meth:`estimate` raises stands in its place.
         """
-        options = Options.of(None, batch, threads, dimensions, app_ram_kib, app_flash_kib, detail)
+        options = Options.of(None, batch, threads, dimensions, app_ram_kib, app_flash_kib, detail, precision)
         self._need_predictor()
         chosen = self._choose(targets)
         reports: list[Report | LitecastError] = []
@@ -143,13 +148,14 @@ class LiteCast:
         app_ram_kib: int = 0,
         app_flash_kib: int = 0,
         detail: Literal["full", "summary"] = "full",
+        precision: Literal["auto", "int8", "as-is"] = "auto",
     ) -> Report:
         """As :meth:`estimate`, of the network that ``changes`` make of the model.
 
         ``resolution`` and ``width`` are factors, ``channels`` is ``{"from": 32, "to": 24}``, ``int8`` quantises, and
         ``low_memory_order`` puts the operators in the order with the lowest peak that is found.
         """
-        options = Options.of(name, batch, threads, dimensions, app_ram_kib, app_flash_kib, detail)
+        options = Options.of(name, batch, threads, dimensions, app_ram_kib, app_flash_kib, detail, precision)
         self._need_predictor()
         file = options.file(model, "model")
         document = arguments.as_json(arguments.mapping(changes, "changes"), "changes")
@@ -168,7 +174,7 @@ class LiteCast:
 
         Of the network that ``changes`` (as in :meth:`estimate_changed`) make of the model.
         """
-        options = Options.of(None, batch, 1, dimensions, 0, 0, "full")
+        options = Options.of(None, batch, 1, dimensions, 0, 0, "full", "auto")
         file = options.file(model, "model")
         document = arguments.as_json({} if changes is None else arguments.mapping(changes, "changes"), "changes")
         chosen = self._chosen(arguments.choices(targets))
@@ -271,17 +277,15 @@ def _parsed(entry: str | tuple[str, str]) -> Any:
 
 
 def _latencies(network: Any, place: str) -> dict[str, float]:
-    """Estimated latencies by target id, where known of all of the network, of a report or as they are."""
+    """Estimated latencies by target id, of a report or as they are."""
     with arguments.reading(place):
         return _read_latencies(network, place)
 
 
 def _read_latencies(network: Any, place: str) -> dict[str, float]:
     given = arguments.mapping(network, place)
-    results = given.get("results")
-    if isinstance(results, list):
-        estimates = [result for result in results if "value" in result]
-        metrics = ("latency", "end_to_end_latency")
-        found = (result for metric in metrics for result in estimates if result["metric"] == metric)
-        return {result["target"]: result["value"] for result in found}
+    if isinstance(given.get("results"), list):
+        results = stored.current(given, place)["results"]
+        latencies = (result for result in results if result["metric"] == "latency" and "value" in result)
+        return {result["target"]: result["value"] for result in latencies}
     return {arguments.text(target, place): arguments.number(ms, f"{place}.{target}") for target, ms in given.items()}

@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     import pandas
 
 #: Columns in their order.
-_OF_RESULT = ("target", "device", "metric", "value", "unit", "lo", "hi", "expected_error_percent", "reason")
+_OF_RESULT = (
+    *("target", "device", "metric", "value", "unit", "lo", "hi", "expected_error_percent", "evidence", "estimated_as"),
+    "reason",
+)
 _COLUMNS = ("file", *_OF_RESULT, "error")
 
 

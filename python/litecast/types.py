@@ -66,7 +66,11 @@ class _Provenance(TypedDict):
 
 
 class Provenance(_Provenance, total=False):
-    reference: Literal["measured", "measured-kind-left-out"]
+    reference: Literal["measured", "measured-kind-left-out", "measured-parts", "runtime", "compiler"]
+    #: The level of the interval, where it was checked.
+    interval_percent: int
+    #: What of the device the number is of, where that is not all.
+    scope: str
 
 
 class _TargetResult(TypedDict):
@@ -78,6 +82,9 @@ class _TargetResult(TypedDict):
 class TargetResult(_TargetResult, total=False):
     """Either ``value``, ``unit`` and ``provenance``, or ``unavailable`` and ``reason``."""
 
+    evidence: Literal["counted", "measured", "compiler", "assumed"]
+    #: The precision of the estimate, where it is not that of the file.
+    estimated_as: str
     value: float
     unit: str
     lo: float

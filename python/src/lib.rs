@@ -8,7 +8,9 @@ use std::num::NonZeroU32;
 use litecast::boards::{Application, Listing};
 use litecast::calibration::{Calibration, CalibrationError, Measurement};
 use litecast::changes::Changes;
-use litecast::estimate::{self, Detail, EstimateError, ModelFile, estimate_changed, estimate_in};
+use litecast::estimate::{
+    self, Detail, EstimateAs, EstimateError, ModelFile, estimate_changed, estimate_in,
+};
 use litecast::formats::tflite::limits;
 use litecast::learned::manifest::Manifest;
 use litecast::report::{Failure, Report, Summary};
@@ -67,10 +69,17 @@ struct File {
     dimensions: Vec<(String, u32)>,
     /// RAM and flash that an application keeps for itself.
     application_bytes: (u64, u64),
+    /// `auto`, `int8` or `as-is`.
+    precision: String,
 }
 
 impl File {
     fn as_model_file(&self) -> ModelFile<'_> {
+        let estimate_as = match self.precision.as_str() {
+            "int8" => EstimateAs::Int8,
+            "as-is" => EstimateAs::AsIs,
+            _ => EstimateAs::Auto,
+        };
         let (ram_bytes, flash_bytes) = self.application_bytes;
         ModelFile {
             batch: self.batch,
@@ -80,6 +89,7 @@ impl File {
                 ram_bytes,
                 flash_bytes,
             },
+            estimate_as,
             ..ModelFile::new(&self.name, &self.bytes)
         }
     }

@@ -316,6 +316,24 @@ class Others(unittest.TestCase):
             self.assertIn(result["change_percent"], (0, None))
             self.assertIn(result["is_within_intervals"], (True, None))
 
+    def test_floats_are_estimated_as_int8_where_integers_alone_run(self):
+        floats = json.loads(json.dumps(GRAPH).replace('"int8"', '"float32"').replace('"int32"', '"float32"'))
+        targets = ["ethos-u55-256", "cortex-a76-rpi5"]
+
+        def results(precision):
+            report = estimator.estimate(floats, targets=targets, precision=precision)
+            return {result["target"]: result for result in report["results"] if result["metric"] == "latency"}
+
+        auto, as_is, int8 = (results(precision) for precision in ("auto", "as-is", "int8"))
+        self.assertEqual(auto["ethos-u55-256"]["estimated_as"], "int8")
+        self.assertNotIn("estimated_as", auto["cortex-a76-rpi5"])
+        self.assertIn("unavailable", as_is["ethos-u55-256"])
+        self.assertEqual(int8["ethos-u55-256"]["value"], auto["ethos-u55-256"]["value"])
+        self.assertEqual(auto["ethos-u55-256"]["evidence"], "compiler")
+        with self.assertRaises(LitecastError) as refused:
+            results("int4")
+        self.assertEqual(refused.exception.kind, "wrong-argument")
+
     def test_a_report_of_the_last_version_is_compared_as_one_of_this_version(self):
         stored = json.loads((ROOT / "tests/stored_reports/version-1.json").read_text())
         self.assertEqual(stored["schema_version"], 1)
@@ -323,6 +341,10 @@ class Others(unittest.TestCase):
         compared = estimator.compare(stored, stored)["results"]
         changes = [result["change_percent"] for result in compared if result["before"] is not None]
         self.assertEqual(changes, [0] * len(known))
+        # The latency of that version was the NPU's part where another metric was that of the whole network.
+        whole = next(result["value"] for result in known if result["metric"] == "end_to_end_latency")
+        read = [result["before"] for result in compared if result["metric"] == "latency"]
+        self.assertIn(whole, read)
         with self.assertRaises(LitecastError) as refused:
             estimator.compare(stored, {**stored, "schema_version": 3})
         self.assertEqual(refused.exception.kind, "wrong-report")

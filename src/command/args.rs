@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use litecast::boards::Application;
+use litecast::estimate::EstimateAs;
 use litecast::targets::choice::{MAX_CLOCK_MHZ, MIN_CLOCK_MHZ};
 
 use super::budget::{Against, Limits, SweepLimits};
@@ -91,9 +92,25 @@ pub struct ReadArgs {
     pub dimensions: Vec<(String, u32)>,
     #[command(flatten)]
     pub application: ApplicationArgs,
+    /// Estimate networks of floats as int8 on every target; without it, only on NPUs that run integers alone.
+    #[arg(long)]
+    pub int8: bool,
+    /// Estimate every file in its own precision: NPUs that run integers alone have no estimate of floats.
+    #[arg(long, conflicts_with = "int8")]
+    pub as_is: bool,
     /// Seconds after which the estimate of a file is aborted.
     #[arg(long, value_name = "SECONDS", default_value = "60")]
     pub time_limit: u64,
+}
+
+impl ReadArgs {
+    pub fn estimate_as(&self) -> EstimateAs {
+        match (self.int8, self.as_is) {
+            (true, _) => EstimateAs::Int8,
+            (_, true) => EstimateAs::AsIs,
+            _ => EstimateAs::Auto,
+        }
+    }
 }
 
 /// Memory that the application on a microcontroller needs for itself.

@@ -148,6 +148,12 @@ pub struct Verdict {
     pub over: Option<f64>,
     /// Why there is no estimate.
     pub unavailable: Option<String>,
+    /// What the estimate rests on.
+    pub evidence: Option<String>,
+    /// The precision of the estimate, where it is not that of the file.
+    pub estimated_as: Option<String>,
+    /// The first warning about it.
+    pub doubt: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -204,11 +210,27 @@ impl Verdict {
             upper,
             over,
             unavailable: None,
+            evidence: None,
+            estimated_as: None,
+            doubt: None,
         }
     }
 
-    /// A verdict for each target that has the metric, for a latency that of a whole inference; a single verdict without a
-    /// value if no target has it.
+    /// Says what the estimate rests on, and what speaks against it.
+    pub fn ask(&mut self, document: &Document) {
+        let Some(target) = &self.target else {
+            return;
+        };
+        let result = document.result(target, &self.metric);
+        self.evidence = result.and_then(|result| result.evidence.clone());
+        self.estimated_as = result.and_then(|result| result.estimated_as.clone());
+        let mut warnings = document.diagnostics.iter();
+        let warning =
+            warnings.find(|one| one.severity == "warning" && one.targets.contains(target));
+        self.doubt = warning.map(|one| one.message.clone());
+    }
+
+    /// A verdict for each target that has the metric; a single verdict without a value if no target has it.
     fn of_metric(document: &Document, metric: &str, limit: Limit, against: Against) -> Vec<Self> {
         let unit = litecast::Metric::from_id(metric).map_or("", litecast::Metric::unit);
         let of = |target: Option<&str>,
@@ -223,10 +245,7 @@ impl Verdict {
             }
         };
         let targets = document.targets().into_iter();
-        let results = targets.filter_map(|target| match metric {
-            "latency" => document.latencies(target).next(),
-            _ => document.result(target, metric),
-        });
+        let results = targets.filter_map(|target| document.result(target, metric));
         let verdicts: Vec<Self> = results
             .map(|result| {
                 let TargetResult { target, metric, .. } = result;

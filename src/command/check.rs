@@ -79,6 +79,8 @@ struct Written {
     clock_mhz: Option<f64>,
     batch: Option<NonZeroU32>,
     threads: Option<NonZeroU32>,
+    int8: Option<bool>,
+    as_is: Option<bool>,
     against: Option<Against>,
     max: Limits,
 }
@@ -122,8 +124,13 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Box<dyn Error>> {
             files = kept;
         }
         request.each(&files, |file, document| {
-            let verdicts =
-                document.map(|document| section.limits.check(&document, section.against));
+            let verdicts = document.map(|document| {
+                let mut verdicts = section.limits.check(&document, section.against);
+                verdicts
+                    .iter_mut()
+                    .for_each(|verdict| verdict.ask(&document));
+                verdicts
+            });
             give(file, verdicts)
         })?;
     }
@@ -225,6 +232,8 @@ fn of_config(args: &CheckArgs) -> Result<Vec<Section>, Box<dyn Error>> {
                 threads: written.threads.unwrap_or(args.read.threads),
                 dimensions: args.read.dimensions.clone(),
                 application: args.read.application,
+                int8: written.int8.unwrap_or(args.read.int8),
+                as_is: written.as_is.unwrap_or(args.read.as_is),
                 time_limit: args.read.time_limit,
             },
         };
@@ -394,7 +403,11 @@ fn cells(verdict: &Verdict) -> [String; 6] {
     };
     [
         status.to_owned(),
-        verdict.target.clone().unwrap_or_default(),
+        verdict.target.clone().unwrap_or_default()
+            + &verdict
+                .estimated_as
+                .as_ref()
+                .map_or(String::new(), |precision| format!(" (as {precision})")),
         words::metric(&verdict.metric).to_owned(),
         found,
         verdict.words(verdict.limit),
@@ -425,6 +438,9 @@ fn note(verdict: &Verdict) -> Option<String> {
     };
     if let Some(why) = &verdict.unavailable {
         return Some(format!("{of}: no estimate: {why}"));
+    }
+    if let Some(doubt) = &verdict.doubt {
+        return Some(format!("{of}: warning: {doubt}"));
     }
     let upper = verdict.upper.filter(|_| verdict.is_close())?;
     let upper = verdict.words(upper);

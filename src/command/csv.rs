@@ -2,9 +2,10 @@
 
 use super::document::{Document, Outcome, TargetResult};
 use super::terminal::plain;
+use super::words;
 use litecast::report::Failure;
 
-const RESULTS: [&str; 20] = [
+const RESULTS: [&str; 25] = [
     "file",
     "batch",
     "precision",
@@ -22,6 +23,11 @@ const RESULTS: [&str; 20] = [
     "provenance",
     "tool",
     "version",
+    "estimated_as",
+    "evidence",
+    "interval_percent",
+    "error_against",
+    "scope",
     "unavailable",
     "reason",
     "error",
@@ -67,13 +73,20 @@ fn outcome(result: &TargetResult) -> Vec<String> {
                 provenance.kind.clone(),
                 text(&provenance.tool),
                 text(&provenance.version),
+                result.estimated_as.clone().unwrap_or_default(),
+                result.evidence.clone().unwrap_or_default(),
+                (provenance.interval_percent).map_or(String::new(), |percent| percent.to_string()),
+                estimate
+                    .expected_error_percent
+                    .map_or(String::new(), |_| words::against(provenance)),
+                text(provenance.scope.as_deref().unwrap_or_default()),
             ]);
         }
         Outcome::Unavailable {
             unavailable,
             reason,
         } => {
-            row.resize(row.len() + 8, String::new());
+            row.resize(row.len() + 13, String::new());
             row.extend([text(unavailable), text(reason)]);
         }
     }

@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 
 use litecast::Metric;
+use litecast::provenance::Reference;
 use litecast::report::{Failure, REPORT_VERSION, migrate};
 use litecast::targets::registry;
 use serde::Deserialize;
@@ -74,6 +75,10 @@ pub struct TargetResult {
     pub target: String,
     pub device: String,
     pub metric: String,
+    #[serde(default)]
+    pub evidence: Option<String>,
+    #[serde(default)]
+    pub estimated_as: Option<String>,
     #[serde(flatten)]
     pub outcome: Outcome,
 }
@@ -106,6 +111,27 @@ pub struct Provenance {
     pub tool: String,
     pub version: String,
     pub configuration: String,
+    #[serde(default)]
+    pub reference: Option<String>,
+    #[serde(default)]
+    pub interval_percent: Option<u32>,
+    #[serde(default)]
+    pub scope: Option<String>,
+}
+
+impl From<litecast::provenance::Provenance> for Provenance {
+    fn from(known: litecast::provenance::Provenance) -> Self {
+        let reference = known.reference.map(Reference::id);
+        Self {
+            kind: known.kind.words().to_owned(),
+            tool: known.tool,
+            version: known.version,
+            configuration: known.configuration,
+            reference: reference.map(str::to_owned),
+            interval_percent: known.interval_percent,
+            scope: known.scope,
+        }
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -129,6 +155,8 @@ pub struct Tensor {
 pub struct Diagnostic {
     pub severity: String,
     pub message: String,
+    #[serde(default)]
+    pub targets: Vec<String>,
     pub operator_idx: Option<usize>,
 }
 
@@ -190,7 +218,8 @@ impl Document {
 
     /// A latency in which the target cannot multiply as often as its operators do.
     fn beyond_peak(&self, result: &TargetResult, estimate: &Estimate) -> Option<String> {
-        if result.metric != Metric::Latency.id() {
+        let of_latency = [Metric::Latency, Metric::NpuLatency].map(Metric::id);
+        if !of_latency.contains(&result.metric.as_str()) {
             return None;
         }
         let mut targets = registry().iter();
@@ -233,23 +262,24 @@ impl Document {
             })
     }
 
+    /// The precision in which a target is estimated, where it is not the file's.
+    pub fn estimated_as(&self, target: &str) -> Option<&str> {
+        let mut results = self.results.iter();
+        results
+            .find(|result| result.target == target)?
+            .estimated_as
+            .as_deref()
+    }
+
     pub fn result(&self, target: &str, metric: &str) -> Option<&TargetResult> {
         let mut results = self.results.iter();
         results.find(|result| result.target == target && result.metric == metric)
     }
 
-    /// The latencies of a target, that of most first: with all that its board takes, with the processor beside an
-    /// accelerator, and of the target alone.
-    pub fn latencies(&self, target: &str) -> impl Iterator<Item = &TargetResult> {
-        let metrics = ["board_latency", "end_to_end_latency", "latency"];
-        let results = metrics.map(|metric| self.result(target, metric));
-        results.into_iter().flatten()
-    }
-
     /// The estimate of an inference on each target that has one by operator: target, parts, and the whole.
     pub fn by_operator(&self) -> impl Iterator<Item = (&str, &[f64], &Estimate)> {
         self.targets().into_iter().filter_map(|target| {
-            let estimate = self.latencies(target).find_map(TargetResult::estimate)?;
+            let estimate = self.result(target, Metric::Latency.id())?.estimate()?;
             Some((target, estimate.operators.as_deref()?, estimate))
         })
     }

@@ -42,8 +42,9 @@ pub const FOOT: &str = "</body>\n</html>\n";
 pub fn section(document: &Document) -> String {
     let mut html = format!("<section>\n<h2>{}</h2>\n", escaped(&document.file));
     html += &facts(document);
+    html += &notes(document, true);
     html += &results(document);
-    html += &notes(document);
+    html += &notes(document, false);
     html += &operators(document);
     html + "</section>\n"
 }
@@ -121,11 +122,15 @@ fn results(document: &Document) -> String {
                     "<th scope=\"rowgroup\" rowspan=\"{}\">{}<br><span class=\"subtle\">{}</span></th>",
                     results.len(),
                     escaped(target),
-                    escaped(&result.device)
+                    escaped(&device_words(result))
                 ),
                 _ => String::new(),
             };
-            let metric = escaped(words::metric(&result.metric));
+            let metric = match result.estimate() {
+                Some(estimate) => words::metric_of(result, estimate),
+                None => words::metric(&result.metric).to_owned(),
+            };
+            let metric = escaped(&metric);
             let _ = writeln!(
                 rows,
                 "<tr>{device}<td>{metric}</td>{}</tr>",
@@ -134,17 +139,24 @@ fn results(document: &Document) -> String {
         }
     }
     let head = "<th>Target</th><th>Metric</th><th class=\"number\">Estimate</th>\
-                <th class=\"number\">90 % interval</th><th>Source</th>";
+                <th class=\"number\">Interval</th><th>Evidence</th><th>Source</th>";
     format!(
         "<div class=\"wide\"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n"
     )
+}
+
+fn device_words(result: &TargetResult) -> String {
+    match &result.estimated_as {
+        Some(precision) => format!("{}, estimated as {precision}", result.device),
+        None => result.device.clone(),
+    }
 }
 
 fn outcome(result: &TargetResult) -> String {
     match &result.outcome {
         Outcome::Unavailable { unavailable, .. } => {
             format!(
-                "<td colspan=\"3\" class=\"subtle\">No estimate: {}</td>",
+                "<td colspan=\"4\" class=\"subtle\">No estimate: {}</td>",
                 escaped(unavailable)
             )
         }
@@ -153,34 +165,35 @@ fn outcome(result: &TargetResult) -> String {
                 .expected_error_percent
                 .map_or(String::new(), |error| {
                     format!(
-                        ". Mean error on held-out networks: {}",
-                        quantity::percent(error)
+                        ". Mean error on held-out networks: {} against {}",
+                        quantity::percent(error),
+                        escaped(&words::against(&estimate.provenance))
                     )
                 });
             format!(
-                "<td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"subtle\">{}{error}</td>",
+                "<td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td><td class=\"subtle\">{}{error}</td>",
                 quantity::measure(estimate.value, &estimate.unit),
                 sections::interval(estimate).unwrap_or_default(),
+                escaped(&words::evidence(result, estimate)),
                 escaped(&words::source(&estimate.provenance)),
             )
         }
     }
 }
 
-fn notes(document: &Document) -> String {
-    if document.diagnostics.is_empty() {
-        return String::new();
-    }
+fn notes(document: &Document, are_warnings: bool) -> String {
     let mut items = String::new();
+    let word = if are_warnings { "Warning: " } else { "" };
     for diagnostic in &document.diagnostics {
-        let word = if diagnostic.severity == "warning" {
-            "Warning: "
-        } else {
-            ""
-        };
+        if (diagnostic.severity == "warning") != are_warnings {
+            continue;
+        }
         let _ = writeln!(items, "<li>{word}{}</li>", escaped(&diagnostic.message));
     }
-    format!("<ul>\n{items}</ul>\n")
+    match items.is_empty() {
+        true => items,
+        false => format!("<ul>\n{items}</ul>\n"),
+    }
 }
 
 /// Each operator with its part of the first latency that is known by operator.

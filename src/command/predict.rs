@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::process::ExitCode;
 
 use super::args::{PredictArgs, Tell};
-use super::document::{Document, Estimate, TargetResult};
+use super::document::{Diagnostic, Document, Estimate, TargetResult};
 use super::source::Request;
 use super::table::Table;
 use super::terminal::{bold, dim, plain, wrapped, yellow};
@@ -25,6 +25,8 @@ pub fn run(args: &PredictArgs) -> Result<ExitCode, Box<dyn Error>> {
 /// The report of one file, ending with an empty line.
 fn report(document: &Document, with_details: bool, with_operators: bool, width: usize) -> String {
     let mut text = sections::heading(document, width);
+    // Doubts stand at the headline, notes behind the numbers.
+    text += &diagnostics(document, true, width);
     match with_details {
         true => text += &details(document, width),
         false => text += &overview(document, width),
@@ -34,7 +36,7 @@ fn report(document: &Document, with_details: bool, with_operators: bool, width: 
     if with_operators {
         text += &format!("\n{}", sections::operators(document, width));
     }
-    text += &diagnostics(document, width);
+    text += &diagnostics(document, false, width);
     text.push('\n');
     text
 }
@@ -52,43 +54,81 @@ fn fits(document: &Document, width: usize) -> String {
     format!("{}\n", dim(wrapped(&words, width, "  ")))
 }
 
+/// A mean error above this, in percent, is a doubt that stands at the headline.
+const DOUBTFUL_PERCENT: f64 = 25.0;
+
 /// One line for each target that has an estimate.
 fn overview(document: &Document, width: usize) -> String {
     let mut table = Table::default()
         .text("target")
         .number("latency")
-        .number("90 % interval")
+        .number("interval")
         .number("memory")
-        .number("energy")
-        .optional_text("basis");
+        .optional_text("evidence")
+        .optional_number("energy");
+    let mut remarks: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut doubts = String::new();
     for target in document.targets() {
-        let estimate = |metric: &str| document.result(target, metric)?.estimate();
-        // That of the accelerator alone is among the details.
-        let latency = document.latencies(target).find_map(TargetResult::estimate);
-        let memory = words::MEMORY_METRICS
-            .iter()
-            .find_map(|metric| estimate(metric));
+        let estimate = |metric: &str| {
+            let result = document.result(target, metric)?;
+            Some((result, result.estimate()?))
+        };
+        let latency = estimate("latency");
+        let mut memories = words::MEMORY_METRICS.iter();
+        let memory = memories.find_map(|metric| estimate(metric));
         let energy = estimate("energy");
-        let Some(first) = latency.or(memory).or(energy) else {
+        let Some((result, first)) = latency.or(memory).or(energy) else {
             continue;
         };
-        let value = |estimate: Option<&Estimate>| {
-            let value = |estimate: &Estimate| quantity::measure(estimate.value, &estimate.unit);
-            estimate.map_or("–".to_owned(), |estimate| value(estimate).to_string())
+        if let Some(scope) = energy.and_then(|(_, energy)| energy.provenance.scope.as_ref()) {
+            group(&mut remarks, format!("energy of {scope}"), target);
+        }
+        if let (Some(_), Some(percent)) = (first.lo, first.provenance.interval_percent) {
+            let against = words::against(&first.provenance);
+            let words = format!("interval held {percent} % of other networks, against {against}");
+            group(&mut remarks, words, target);
+        }
+        let far = (first.expected_error_percent).filter(|&percent| percent > DOUBTFUL_PERCENT);
+        if let Some(percent) = far {
+            let [percent, against] = [
+                quantity::percent(percent),
+                words::against(&first.provenance),
+            ];
+            let line =
+                format!("         {target}: off by {percent} in the mean, against {against}");
+            let line = wrapped(&line, width, "  ");
+            let _ = writeln!(doubts, "{} {}", yellow("warning:"), line.trim_start());
+        }
+        let value = |estimate: Option<(&TargetResult, &Estimate)>| {
+            estimate.map_or("–".to_owned(), |(_, estimate)| {
+                quantity::measure(estimate.value, &estimate.unit).to_string()
+            })
         };
+        // In the unit of the latency beside it.
+        let interval = latency.and_then(|(_, latency)| sections::interval(latency));
+        let interval = interval.unwrap_or_default();
+        let interval = interval.rsplit_once(' ').map_or("", |(ends, _)| ends);
+        let precision = document.estimated_as(target);
+        let precision = precision.map_or(String::new(), |precision| format!(" as {precision}"));
+        let grade = result.evidence.as_deref().unwrap_or("not said");
         table.row([
-            target.to_owned(),
+            format!("{target}{precision}"),
             value(latency),
-            latency.and_then(sections::interval).unwrap_or_default(),
+            interval.to_owned(),
             value(memory),
+            grade.to_owned(),
             value(energy),
-            words::basis(&first.provenance).to_owned(),
         ]);
     }
-    match table.is_empty() {
-        true => String::new(),
-        false => table.lines_of(width),
+    if table.is_empty() {
+        return String::new();
     }
+    let mut text = doubts + &table.lines_of(width);
+    for (words, targets) in remarks {
+        let line = format!("{}: {words}", targets.join(", "));
+        let _ = writeln!(text, "{}", dim(wrapped(&plain(&line), width, "  ")));
+    }
+    text + &format!("{}\n", dim(wrapped(words::EVIDENCE, width, "  ")))
 }
 
 /// Each target with all its metrics, and where they come from.
@@ -102,25 +142,32 @@ fn details(document: &Document, width: usize) -> String {
         let Some((first, _)) = results.first() else {
             continue;
         };
-        let device = wrapped(&plain(&format!("{target}  {}", first.device)), width, "  ");
+        let precision = document.estimated_as(target);
+        let precision = precision.map_or(String::new(), |one| format!(", estimated as {one}"));
+        let device = format!("{target}  {}{precision}", first.device);
+        let device = wrapped(&plain(&device), width, "  ");
         let _ = writeln!(text, "{}", device.replacen(target, &bold(target), 1));
         results.sort_by_key(|(result, _)| words::metric_rank(&result.metric));
         let mut table = Table::default()
             .text("metric")
             .number("estimate")
-            .number("90 % interval")
-            .number("error");
+            .number("interval")
+            .text("evidence")
+            .number("error")
+            .text("against");
         let mut sources: Vec<(String, Vec<&str>)> = Vec::new();
         for (result, estimate) in results {
             let metric = words::metric(&result.metric);
             let error = estimate.expected_error_percent;
             table.row([
-                metric.to_owned(),
+                words::metric_of(result, estimate),
                 quantity::measure(estimate.value, &estimate.unit).to_string(),
                 sections::interval(estimate).unwrap_or_default(),
+                words::evidence(result, estimate),
                 error.map_or(String::new(), |error| {
                     format!("±{}", quantity::percent(error))
                 }),
+                error.map_or(String::new(), |_| words::against(&estimate.provenance)),
             ]);
             group(&mut sources, words::source(&estimate.provenance), metric);
         }
@@ -167,18 +214,19 @@ fn unavailable(document: &Document, width: usize) -> String {
     text
 }
 
-fn diagnostics(document: &Document, width: usize) -> String {
+fn diagnostics(document: &Document, are_warnings: bool, width: usize) -> String {
     let mut text = String::new();
-    for diagnostic in &document.diagnostics {
+    let is_warning = |one: &&Diagnostic| one.severity == "warning";
+    for diagnostic in (document.diagnostics.iter()).filter(|one| is_warning(one) == are_warnings) {
         let place = diagnostic
             .operator_idx
             .map(|idx| format!(" (operator {idx})"));
         let line = format!("{}{}", diagnostic.message, place.unwrap_or_default());
         let line = wrapped(&format!("         {}", plain(&line)), width, "  ");
         let line = line.trim_start();
-        let word = match diagnostic.severity.as_str() {
-            "warning" => yellow("warning:"),
-            _ => bold("note:"),
+        let word = match are_warnings {
+            true => yellow("warning:"),
+            false => bold("note:"),
         };
         let _ = writeln!(text, "{word} {line}");
     }

@@ -1,5 +1,6 @@
 //! Parts of a report as text that more than one verb prints.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::document::{Document, Estimate};
@@ -10,8 +11,14 @@ use super::{quantity, terminal, words};
 /// The name of the file, and its facts in one sentence.
 pub fn heading(document: &Document, width: usize) -> String {
     let model = &document.model;
+    let others: BTreeSet<&str> = (document.results.iter())
+        .filter_map(|result| result.estimated_as.as_deref())
+        .collect();
+    let others = others
+        .iter()
+        .map(|other| format!(" (as {other} where the table says so)"));
     let mut parts = vec![
-        model.precision.clone(),
+        model.precision.clone() + &others.collect::<String>(),
         words::plural(
             usize::try_from(model.n_operators).unwrap_or(usize::MAX),
             "operator",

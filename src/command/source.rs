@@ -32,6 +32,8 @@ impl Request<'_> {
         ];
         let dimensions = self.read.dimensions.iter();
         arguments.extend(dimensions.map(|(name, size)| format!("--dim={name}={size}")));
+        arguments.extend(self.read.int8.then(|| "--int8".to_owned()));
+        arguments.extend(self.read.as_is.then(|| "--as-is".to_owned()));
         let tell = self.tell.to_possible_value();
         arguments.extend(tell.map(|tell| format!("--tell={}", tell.get_name())));
         arguments.extend(self.targets.arguments());

@@ -88,6 +88,9 @@ impl Npu {
 #[derive(Serialize)]
 struct Swept<'s> {
     file: &'s str,
+    /// The precision of the estimates, where it is not that of the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    estimated_as: Option<String>,
     #[serde(flatten)]
     sweep: Sweep,
 }
@@ -132,7 +135,13 @@ impl<'s> Swept<'s> {
             clock_mhz: args.max_clock,
         };
         let sweep = Sweep::of(candidates, limits, args.clocks.clone());
-        Ok(Self { file, sweep })
+        let mut npus = npus.iter();
+        let estimated_as = npus.find_map(|npu| document.estimated_as(npu.product.name()));
+        Ok(Self {
+            file,
+            estimated_as: estimated_as.map(str::to_owned),
+            sweep,
+        })
     }
 
     /// Names of columns, and the cells of each accelerator.
@@ -143,14 +152,14 @@ impl<'s> Swept<'s> {
             points,
             ..
         } = &self.sweep;
-        let names = [
-            "accelerator",
-            "clock",
-            "latency",
-            "90 % interval",
-            "SRAM peak",
-        ];
+        let names = ["accelerator", "clock", "latency", "interval", "SRAM peak"];
         let mut names: Vec<String> = names.map(str::to_owned).into();
+        if let Some(precision) = &self.estimated_as {
+            names[0] += &format!(", as {precision}");
+        }
+        if self.is_partly_on_cpu() {
+            names.push("of it on the CPU".to_owned());
+        }
         names.extend(clocks_mhz.iter().map(|mhz| format!("at {mhz} MHz")));
         if let Some(limit_ms) = limits.latency_ms {
             names.push(format!("for {}", quantity::measure(limit_ms, "ms")));
@@ -182,13 +191,26 @@ impl<'s> Swept<'s> {
             interval.unwrap_or_else(none),
             sram.unwrap_or_else(none),
         ];
+        if self.is_partly_on_cpu() {
+            let part = candidate.npu_latency_ms;
+            let left = part.map(|part| quantity::measure(latency.value - part.value, "ms"));
+            cells.push(left.map_or("nothing".to_owned(), |left| left.to_string()));
+        }
         cells.extend(point.latencies_ms.iter().map(ms));
-        cells
-            .extend((point.needed_mhz).map(|mhz| format!("{} MHz", quantity::grouped(mhz.ceil()))));
+        if self.sweep.limits.latency_ms.is_some() {
+            let needed = (point.needed_mhz).map(|mhz| quantity::grouped(mhz.ceil()));
+            cells.push(needed.map_or("at no clock".to_owned(), |mhz| format!("{mhz} MHz")));
+        }
         if self.has_limits() {
             cells.push(if point.meets { "yes" } else { "no" }.to_owned());
         }
         cells
+    }
+
+    /// Whether an accelerator leaves operators to the processor beside it.
+    fn is_partly_on_cpu(&self) -> bool {
+        let mut points = self.sweep.points.iter();
+        points.any(|point| point.candidate.npu_latency_ms.is_some())
     }
 
     fn has_limits(&self) -> bool {
@@ -229,8 +251,9 @@ impl<'s> Swept<'s> {
     }
 }
 
-const NOTE: &str = "each in its default memories where no others are chosen; cycles do not depend on the clock, which \
-                    memories keep pace with as Vela counts; a limit is held against the upper end of the interval";
+const NOTE: &str = "each in its default memories where no others are chosen; the latency is that of the whole network; \
+                    cycles of an NPU do not depend on its clock, which memories keep pace with as Vela counts, and what \
+                    the CPU takes does not change with it; intervals are those against Vela, not against hardware; a limit is held against the upper end of the interval";
 
 fn print(swept: &Swept, format: &FormatArgs) -> std::io::Result<()> {
     let (names, rows) = swept.table();
@@ -249,7 +272,7 @@ fn print(swept: &Swept, format: &FormatArgs) -> std::io::Result<()> {
     let mut table = Table::default().text(&names[0]);
     for name in &names[1..] {
         table = match name.as_str() {
-            "90 % interval" => table.optional_number(name),
+            "interval" => table.optional_number(name),
             "meets" => table.text(name),
             name => table.number(name),
         };
@@ -276,6 +299,7 @@ fn csv_of(swept: &Swept) -> String {
         "latency_ms",
         "latency_lo_ms",
         "latency_hi_ms",
+        "npu_latency_ms",
         "sram_peak_bytes",
         "needed_mhz",
         "meets",
@@ -299,6 +323,11 @@ fn csv_of(swept: &Swept) -> String {
             latency.value.to_string(),
             number(latency.lo),
             number(latency.hi),
+            candidate
+                .npu_latency_ms
+                .unwrap_or(*latency)
+                .value
+                .to_string(),
             number(sram),
             number(point.needed_mhz),
             point.meets.to_string(),

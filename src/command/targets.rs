@@ -42,17 +42,23 @@ fn overview(targets: &[TargetInfo], width: usize) -> String {
     let mut table = Table::default()
         .text("target")
         .text("device")
-        .number("error");
+        .number("error")
+        .text("against");
     for target in targets {
         let latency = target.metrics.first();
         let error = latency.and_then(|metric| metric.expected_error_percent);
         let error = error.map_or("–".to_owned(), |error| {
             format!("±{}", quantity::percent(error))
         });
-        table.row([target.id.clone(), target.device.clone(), error]);
+        let against = latency.and_then(|metric| {
+            metric.expected_error_percent?;
+            Some(words::against(&target.provenance.clone().into()))
+        });
+        let against = against.unwrap_or_default();
+        table.row([target.id.clone(), target.device.clone(), error, against]);
     }
-    let note = "error: mean over networks held out of training or fit, of latency where that is estimated; what \
-                it is against, and all metrics: --details. Any Ethos-U below in any memory mode and system \
+    let note = "error: mean over networks held out of training or fit, of latency where that is estimated. One against a \
+                compiler says nothing about hardware. All metrics: --details. Any Ethos-U below in any memory mode and system \
                 configuration, and any microcontroller under another clock: predict --target";
     let names = |names: &mut dyn Iterator<Item = &str>| names.collect::<Vec<_>>().join(", ");
     let ini = VelaIni::shipped();
@@ -76,14 +82,21 @@ fn overview(targets: &[TargetInfo], width: usize) -> String {
 fn details(target: &TargetInfo, width: usize) -> String {
     let head = format!("{}  {}", bold(&target.id), target.device);
     let mut text = wrapped(&head, width, "  ") + "\n";
-    let mut table = Table::default().text("metric").text("unit").number("error");
+    let mut table = Table::default()
+        .text("metric")
+        .text("unit")
+        .number("error")
+        .text("against");
     for metric in &target.metrics {
         let error = metric.expected_error_percent;
         let error = error.map_or("not measured".to_owned(), |error| {
             format!("±{}", quantity::percent(error))
         });
         let name = words::metric(metric.metric.id()).to_owned();
-        table.row([name, metric.unit.to_owned(), error]);
+        let against = metric.expected_error_percent.map_or(String::new(), |_| {
+            words::against(&target.provenance.clone().into())
+        });
+        table.row([name, metric.unit.to_owned(), error, against]);
     }
     text += &table.lines_of(width);
     let source = format!("source: {}", target.learned_from);

@@ -1,12 +1,11 @@
 //! Names in words for ids of the report.
 
-use super::document::Provenance;
+use super::document::{Estimate, Provenance, TargetResult};
 
 /// Order of metrics, with those that decisions depend on first; metrics that are not named here follow.
-const METRIC_ORDER: [&str; 15] = [
+const METRIC_ORDER: [&str; 14] = [
     "latency",
-    "board_latency",
-    "end_to_end_latency",
+    "npu_latency",
     "throughput",
     "training_step",
     "energy",
@@ -26,8 +25,7 @@ pub const MEMORY_METRICS: [&str; 3] = ["sram_peak", "arena", "activation_ram"];
 
 pub fn metric(id: &str) -> &str {
     match id {
-        "board_latency" => "latency on the board",
-        "end_to_end_latency" => "latency end to end",
+        "npu_latency" => "NPU part, by its compiler",
         "sram_peak" => "SRAM peak",
         "offchip_traffic" => "off-chip traffic",
         "sram_traffic" => "SRAM traffic",
@@ -48,12 +46,53 @@ pub fn metric_rank(id: &str) -> usize {
     found.unwrap_or(METRIC_ORDER.len())
 }
 
-/// One word for how a number was made.
-pub fn basis(provenance: &Provenance) -> &str {
-    match provenance.kind.as_str() {
-        "compiler rules" => "rules",
-        kind if kind.starts_with("learned") => "learned",
-        kind => kind,
+/// What a number rests on, with the level of its interval where that was checked: `measured, 90 %`.
+pub fn evidence(result: &TargetResult, estimate: &Estimate) -> String {
+    let grade = result.evidence.as_deref().unwrap_or("not said");
+    match (estimate.lo, estimate.provenance.interval_percent) {
+        (Some(_), Some(percent)) => format!("{grade}, {percent} %"),
+        _ => grade.to_owned(),
+    }
+}
+
+/// What the grades of evidence mean, below a table.
+pub const EVIDENCE: &str =
+    "evidence: counted, measured on hardware, a compiler's opinion, or assumed";
+
+/// What the errors of such numbers were measured against.
+pub fn against(provenance: &Provenance) -> String {
+    let Provenance {
+        kind,
+        tool,
+        version,
+        reference,
+        ..
+    } = provenance;
+    let words = match (kind.as_str(), reference.as_deref()) {
+        ("compiler rules" | "learned from compiler estimate", _) => {
+            let tool = match tool.as_str() {
+                "ethos-u-vela" => "Vela",
+                tool => tool,
+            };
+            return format!("{tool} {version}");
+        }
+        (_, Some("measured" | "measured-kind-left-out")) | ("learned from measured", None) => {
+            "hardware"
+        }
+        (_, Some("measured-parts")) => "hardware, by parts",
+        (_, Some("runtime")) => "the runtime",
+        (_, Some("compiler")) => "the compiler",
+        _ => "nothing",
+    };
+    words.to_owned()
+}
+
+/// Name of a metric with what of the device its number is of, where that is not all.
+pub fn metric_of(result: &TargetResult, estimate: &Estimate) -> String {
+    let name = metric(&result.metric);
+    match &estimate.provenance.scope {
+        Some(scope) => format!("{name} ({scope})"),
+        None => name.to_owned(),
     }
 }
 
@@ -64,6 +103,7 @@ pub fn source(provenance: &Provenance) -> String {
         tool,
         version,
         configuration,
+        ..
     } = provenance;
     match kind.as_str() {
         "exact" => format!("exact: {configuration}"),

@@ -133,6 +133,7 @@ fn report(
         threads: options.threads,
         dimensions: &options.dimensions,
         application: options.application.application(),
+        estimate_as: options.estimate_as(),
         ..ModelFile::new(&name, &bytes)
     };
     let mut reports = estimate_on(&[model], predictor, targets)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::formats::builder::{self, N_QUANTIZATIONS};
 use crate::formats::tflite::{
-    Buffer, BuiltinOptions, Format, MAIN_SUBGRAPH, Model, OpKind, Quantization, Tensor, TensorType,
+    Buffer, BuiltinOptions, MAIN_SUBGRAPH, Model, OpKind, Quantization, Tensor, TensorType,
 };
 
 /// Inputs with biases, which stay wider, by operator: one for each output channel.
@@ -19,8 +19,8 @@ fn bias_input(kind: OpKind) -> Option<usize> {
     }
 }
 
-/// Whether a model computes floats that hardware for integers runs as int8. A TFLite file is estimated as it is.
-pub fn is_converted(model: &Model) -> bool {
+/// Whether a model computes floats, which hardware for integers runs as int8.
+pub fn is_float(model: &Model) -> bool {
     let Some(subgraph) = model.subgraphs.get(MAIN_SUBGRAPH) else {
         return false;
     };
@@ -31,7 +31,7 @@ pub fn is_converted(model: &Model) -> bool {
     let mut results = computing
         .flat_map(|operator| &operator.outputs)
         .filter_map(|&tensor_idx| subgraph.tensors.get(tensor_idx));
-    model.format != Format::Tflite && results.any(|tensor| tensor.tensor_type.is_float())
+    results.any(|tensor| tensor.tensor_type.is_float())
 }
 
 /// What [`convert`] replaced in a model.
@@ -160,9 +160,7 @@ mod tests {
             counts: counts.clone(),
         };
         floats.buffers = vec![Buffer::EMPTY, described(128), described(32)];
-        assert!(!is_converted(&floats), "a TFLite file is what it says");
-        floats.format = Format::Onnx;
-        assert!(is_converted(&floats));
+        assert!(is_float(&floats));
         let own = Arc::new(Quantization {
             scale: vec![0.5],
             zero_point: vec![3],

@@ -7,14 +7,17 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::formats::tflite::{Buffer, MAIN_SUBGRAPH, Model, OpKind, Quantization, TensorType};
+use super::analysis::weights::float16;
+use super::as_int8;
+use crate::formats::tflite::{
+    Buffer, BuiltinOptions, MAIN_SUBGRAPH, Model, OpKind, Quantization, Subgraph, Tensor,
+    TensorType,
+};
 
-/// The model has no float32 operators, or its weights are unpacked by separate operators.
+/// No operator of the model computes floats.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected a float32 network to quantise, found {found}")]
-pub struct NotFloat {
-    found: &'static str,
-}
+#[error("expected a float network to quantise, found none of its results in floats")]
+pub struct NotFloat;
 
 impl NotFloat {
     /// Stable kebab-case identifier for programs.
@@ -23,31 +26,25 @@ impl NotFloat {
     }
 }
 
-/// Changes the types of the main subgraph: float32 becomes int8, biases become int32. Linear in tensors and weights.
+/// Changes the types of the main subgraph: floats become int8, biases become int32. What unpacks constants becomes a view
+/// of them, and what converts between floats and integers a requantisation, so that no operator comes or goes. Linear in
+/// tensors and weights.
 pub fn quantise(model: &mut Model) -> Result<(), NotFloat> {
+    if !as_int8::is_float(model) {
+        return Err(NotFloat);
+    }
+    let is_described = |buffer: &Buffer| matches!(buffer, Buffer::Described { .. });
+    if model.buffers.iter().any(is_described) {
+        as_int8::convert(model);
+        return Ok(());
+    }
     let Model {
         subgraphs, buffers, ..
     } = model;
-    let subgraph = &mut subgraphs[MAIN_SUBGRAPH];
-    let found = |found| Err(NotFloat { found });
-    let unpacks = |kind: OpKind| {
-        matches!(
-            kind,
-            OpKind::Dequantize | OpKind::Quantize | OpKind::FakeQuant
-        )
+    let Some(subgraph) = subgraphs.get_mut(MAIN_SUBGRAPH) else {
+        return Err(NotFloat);
     };
-    if (subgraph.operators.iter()).any(|operator| unpacks(operator.code.kind)) {
-        return found("one with quantised parts");
-    }
-    let is_float =
-        |tensor_idx: &usize| subgraph.tensors[*tensor_idx].tensor_type == TensorType::Float32;
-    let mut outputs = subgraph
-        .operators
-        .iter()
-        .flat_map(|operator| &operator.outputs);
-    if !outputs.any(is_float) {
-        return found("none of its results in float32");
-    }
+    unpack_constants(subgraph, buffers);
     let mut is_bias = vec![false; subgraph.tensors.len()];
     for operator in subgraph.operators.iter() {
         let place = match operator.code.kind {
@@ -59,24 +56,21 @@ pub fn quantise(model: &mut Model) -> Result<(), NotFloat> {
             is_bias[bias] = true;
         }
     }
-    let is_described = |buffer: &Buffer| matches!(buffer, Buffer::Described { .. });
-    if buffers.iter().any(is_described) {
-        return found("weights without values");
-    }
     // Each buffer once, however many tensors share it.
     let mut known: HashMap<usize, (usize, f32)> = HashMap::new();
     for (tensor, is_bias) in subgraph.tensors.iter_mut().zip(is_bias) {
-        if tensor.tensor_type != TensorType::Float32 {
+        let of_type = tensor.tensor_type;
+        if !of_type.is_float() {
             continue;
         }
-        if is_bias {
+        if is_bias && of_type == TensorType::Float32 {
             tensor.tensor_type = TensorType::Int32; // as wide as it was
             continue;
         }
         tensor.tensor_type = TensorType::Int8;
         let (buffer_idx, scale) = *known.entry(tensor.buffer_idx).or_insert_with_key(|&idx| {
             let stored = buffers.get(idx).map(Buffer::bytes);
-            let (contents, scale) = quantised(stored.unwrap_or_default());
+            let (contents, scale) = quantised(of_type, stored.unwrap_or_default());
             if contents.is_empty() {
                 return (idx, scale);
             }
@@ -90,13 +84,73 @@ pub fn quantise(model: &mut Model) -> Result<(), NotFloat> {
             quantized_dimension: 0,
         }));
     }
+    requantise(subgraph);
     Ok(())
 }
 
-/// With the scale, by which the largest magnitude becomes 127.
-fn quantised(stored: &[u8]) -> (Vec<u8>, f32) {
-    let (words, _) = stored.as_chunks::<4>();
-    let values = || words.iter().map(|word| f32::from_le_bytes(*word));
+/// The results of operators that unpack constants become those constants, and the operators views.
+fn unpack_constants(subgraph: &mut Subgraph, buffers: &[Buffer]) {
+    let Subgraph {
+        tensors, operators, ..
+    } = subgraph;
+    for operator in operators {
+        let ends = (operator.inputs.first().copied().flatten()).zip(operator.outputs.first());
+        let Some((packed, &unpacked)) = ends else {
+            continue;
+        };
+        let is_constant = |tensor: &Tensor| {
+            let buffer = buffers.get(tensor.buffer_idx);
+            buffer.is_some_and(|buffer| !buffer.is_empty())
+        };
+        if operator.code.kind != OpKind::Dequantize || !is_constant(&tensors[packed]) {
+            continue;
+        }
+        let Tensor {
+            tensor_type,
+            buffer_idx,
+            ref quantization,
+            ..
+        } = tensors[packed];
+        let quantization = quantization.clone();
+        let unpacked = &mut tensors[unpacked];
+        (unpacked.tensor_type, unpacked.buffer_idx) = (tensor_type, buffer_idx);
+        unpacked.quantization = quantization;
+        operator.code = OpKind::Reshape.into();
+        operator.options = BuiltinOptions::Absent;
+    }
+}
+
+/// What converted between floats and integers converts between scales.
+fn requantise(subgraph: &mut Subgraph) {
+    for operator in &mut subgraph.operators {
+        let converts = matches!(
+            operator.code.kind,
+            OpKind::Dequantize | OpKind::Quantize | OpKind::FakeQuant
+        );
+        let ends = (operator.inputs.first().copied().flatten()).zip(operator.outputs.first());
+        let is_int8 = |idx: usize| subgraph.tensors[idx].tensor_type == TensorType::Int8;
+        if converts && ends.is_some_and(|(from, &to)| is_int8(from) && is_int8(to)) {
+            operator.code = OpKind::Quantize.into();
+            operator.options = BuiltinOptions::Absent;
+        }
+    }
+}
+
+/// With the scale, by which the largest magnitude becomes 127. Other floats than of 16 and 32 bits count as zeros.
+fn quantised(of_type: TensorType, stored: &[u8]) -> (Vec<u8>, f32) {
+    let n_bytes = match of_type {
+        TensorType::Float32 => 4,
+        TensorType::Float16 => 2,
+        _ => return (vec![0; stored.len() / 2], 1.0),
+    };
+    let words = stored.chunks_exact(n_bytes);
+    let values = || {
+        words.clone().map(|word| match *word {
+            [a, b] => float16([a, b]),
+            [a, b, c, d] => f32::from_le_bytes([a, b, c, d]),
+            _ => 0.0,
+        })
+    };
     let finite = values().map(f32::abs).filter(|value| value.is_finite());
     let scale = finite.fold(0.0, f32::max) / 127.0;
     if scale == 0.0 {

@@ -1,8 +1,11 @@
 //! Reports of older versions → the same numbers as this version has them.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use super::{Failure, OLDEST_READ_VERSION, REPORT_VERSION};
+use crate::provenance::{Provenance, ProvenanceKind};
 
 /// Brings a stored report up to [`REPORT_VERSION`]. One of this version is left as it is.
 ///
@@ -21,6 +24,44 @@ pub fn migrate(report: &mut Value) -> Result<(), Failure> {
             "expected a report of version {OLDEST_READ_VERSION} to {REPORT_VERSION}, found {version}"
         )));
     }
+    if let Some(results) = report.get_mut("results").and_then(Value::as_array_mut) {
+        name_whole_latencies(results);
+        results.iter_mut().for_each(say_evidence);
+    }
     report["schema_version"] = REPORT_VERSION.into();
     Ok(())
+}
+
+/// Version 1 did not say what a number rests on. Where its source does not tell, neither does this.
+fn say_evidence(result: &mut Value) {
+    let provenance = result.get("provenance").cloned().unwrap_or_default();
+    let Ok(provenance) = serde_json::from_value::<Provenance>(provenance) else {
+        return;
+    };
+    let is_told = provenance.kind != ProvenanceKind::Modelled || provenance.reference.is_some();
+    if let (true, Ok(evidence)) = (is_told, serde_json::to_value(provenance.evidence())) {
+        result["evidence"] = evidence;
+    }
+}
+
+/// In version 1, `latency` was the NPU's part where a target had another metric for the whole network.
+fn name_whole_latencies(results: &mut Vec<Value>) {
+    let is_whole = |metric: &str| matches!(metric, "board_latency" | "end_to_end_latency");
+    let text = |result: &Value, field: &str| result[field].as_str().unwrap_or_default().to_owned();
+    let wholes = results.iter().filter(|one| is_whole(&text(one, "metric")));
+    let wholes: HashMap<String, bool> = wholes
+        .map(|one| (text(one, "target"), one["value"].is_number()))
+        .collect();
+    results.retain_mut(|result| {
+        let metric = text(result, "metric");
+        let has_whole = wholes.get(&text(result, "target")).copied();
+        if is_whole(&metric) {
+            result["metric"] = "latency".into();
+        } else if metric == "latency" && has_whole.is_some() {
+            result["metric"] = "npu_latency".into();
+            // A file that was refused as a whole has one reason.
+            return has_whole == Some(true) || result["value"].is_number();
+        }
+        true
+    });
 }

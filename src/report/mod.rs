@@ -21,6 +21,7 @@ pub use schema::derived_schema;
 #[cfg(feature = "schema")]
 pub use typescript::derived_types;
 
+pub use crate::provenance::INTERVAL_PERCENT;
 pub use failure::{FailedReport, Failure};
 pub use migrate::migrate;
 
@@ -28,6 +29,7 @@ use crate::boards::Fits;
 use crate::diagnostic::Diagnostic;
 use crate::formats::tflite::{BuiltinOptions, Format};
 use crate::graph::analysis::Precision;
+use crate::provenance::Evidence;
 use crate::targets::{HostInfo, Metric, Outcome, UnsupportedOperator};
 
 /// Stands in TypeScript for an id of a target, which `ids.d.ts` lists.
@@ -46,9 +48,6 @@ pub const OLDEST_READ_VERSION: u32 = 1;
 /// [`FailedReport`]. The trainer's tests compare it with what the types say.
 pub const SCHEMA: &str = include_str!("report.schema.json");
 
-/// The level of every interval, in percent.
-pub const INTERVAL_PERCENT: u32 = 90;
-
 /// The report of one file.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
@@ -59,7 +58,8 @@ pub struct Report {
     pub litecast_version: &'static str,
     /// Identifies the trained predictor. Absent where none was loaded.
     pub bundle: Option<String>,
-    /// Share of labels that each interval was made to hold, in percent.
+    /// The level that intervals are made for, in percent. Whether that of a number was checked says its
+    /// `provenance.interval_percent`.
     pub interval_percent: u32,
     /// Name of the file, as the caller gave it.
     pub file: String,
@@ -80,7 +80,7 @@ pub struct Report {
     /// On which microcontroller boards the file has room under TensorFlow Lite Micro; absent where it does
     /// not tell how much memory it needs.
     pub fits: Option<Fits>,
-    /// Operators that targets leave to a processor, whose time is in none of their estimates; absent in a summary.
+    /// Operators that targets leave to a processor, whose time is in `latency` alone; absent in a summary.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", ts(as = "Option<_>", optional))]
     pub left_out: Vec<LeftOut>,
@@ -126,7 +126,7 @@ pub struct LeftOut {
     /// Ids of the targets.
     #[cfg_attr(feature = "schema", ts(as = "Vec<TargetId>"))]
     pub targets: Vec<String>,
-    /// The processor that is assumed to run them, whose time is in `end_to_end_latency` and `board_latency`.
+    /// The processor that is assumed to run them, whose time is in `latency`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", ts(optional))]
     pub host: Option<HostInfo>,
@@ -262,6 +262,14 @@ pub struct TargetResult {
     pub device: String,
     /// What is estimated.
     pub metric: Metric,
+    /// What the estimate rests on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", ts(optional))]
+    pub evidence: Option<Evidence>,
+    /// The precision of the estimate, where it is not that of the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", ts(optional))]
+    pub estimated_as: Option<Precision>,
     /// The estimate, or the reason for none.
     #[serde(flatten)]
     pub outcome: Outcome,

@@ -6,9 +6,11 @@ use super::{LeftOperator, LeftOut, ReportDiagnostic, TargetResult};
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::formats::tflite::Model;
 use crate::graph::Graph;
+use crate::graph::analysis::Precision;
 use crate::targets::measured_range::{Beyond, MIN_REPORTED_FACTOR};
 use crate::targets::{
-    HostInfo, Network, Outcome, Target, TargetEstimate, UnsupportedOperator, plausibility, widening,
+    HostInfo, Metric, Network, Outcome, Target, TargetEstimate, UnsupportedOperator, plausibility,
+    widening,
 };
 
 /// A diagnostic for the subgraphs that estimates leave out.
@@ -85,8 +87,12 @@ impl Answer {
         let mut estimate = target.estimate(network);
         let beyond = widening::widen(target, network, &mut estimate);
         plausibility::check(target, network, &mut estimate);
+        // A memory that needs no kernel is no answer of hardware that runs integers alone.
+        let of_memory = [Metric::WeightsFlash, Metric::Arena, Metric::ActivationRam];
+        let is_answer =
+            |metric: Metric| !(target.runs_integers_alone() && of_memory.contains(&metric));
         let mut metrics = estimate.metrics.iter();
-        let is_estimated = metrics.any(|metric| metric.outcome.is_estimate());
+        let is_estimated = metrics.any(|one| one.outcome.is_estimate() && is_answer(one.metric));
         Self {
             host: target.host(),
             unsupported: match is_estimated {
@@ -191,28 +197,31 @@ impl<'t> Answers<'t> {
         }
     }
 
-    /// Whether every target of a group has an estimate.
-    pub fn are_complete(&mut self, group: Group) -> bool {
-        self.without_estimate(group).next().is_none()
+    /// Whether a target of a group that runs integers alone has no estimate.
+    pub fn lack_int8(&mut self, group: Group) -> bool {
+        let mut without = self.without_estimate(group);
+        without.any(|(target, _)| target.runs_integers_alone())
     }
 
     /// Asks the targets of a group about a network.
     pub fn ask(&mut self, group: Group, network: &Network) {
-        self.set(group, network, |answer| answer);
+        self.set(group, network, false);
     }
 
-    /// Asks those of its targets that have no estimate about the same network as int8.
+    /// Asks those of its targets that run integers alone, and have no estimate, about the same network as int8.
     pub fn ask_as_int8(&mut self, group: Group, as_int8: &Network) {
-        self.set(group, as_int8, |answer| Answer {
-            is_converted: answer.is_estimated,
-            ..answer
-        });
+        self.set(group, as_int8, true);
     }
 
-    fn set(&mut self, group: Group, network: &Network, as_asked: fn(Answer) -> Answer) {
-        let (targets, without): (Vec<&dyn Target>, Vec<_>) = self.without_estimate(group).unzip();
+    fn set(&mut self, group: Group, network: &Network, is_converted: bool) {
+        let asked = self.without_estimate(group);
+        let asked = asked.filter(|(target, _)| !is_converted || target.runs_integers_alone());
+        let (targets, without): (Vec<&dyn Target>, Vec<_>) = asked.unzip();
         for (without, answer) in without.into_iter().zip(answers(network, &targets)) {
-            *without = Some(as_asked(answer));
+            *without = Some(Answer {
+                is_converted: is_converted && answer.is_estimated,
+                ..answer
+            });
         }
     }
 
@@ -268,6 +277,8 @@ fn results(
                 target: target.id().to_owned(),
                 device: device.clone(),
                 metric: metric.metric,
+                evidence: metric.outcome.evidence(),
+                estimated_as: answer.is_converted.then_some(Precision::Int8),
                 outcome: metric.outcome.in_whole_bytes(),
             }));
     }
@@ -320,8 +331,8 @@ fn as_converted(targets: &[&str]) -> Option<ReportDiagnostic> {
             severity: Severity::Info,
             code: "as-int8-tflite",
             message: format!(
-                "on {}, the estimates are of this network as int8 TFLite: full-integer quantisation, weights of \
-                 convolutions scaled by channel, inputs and outputs int8",
+                "on {}, which run integers alone, the estimates are of this network quantised to int8, inputs and \
+                 outputs included; whether it is accurate enough, only a test of it tells",
                 targets.join(", ")
             ),
             operator_idx: None,
@@ -382,7 +393,7 @@ fn cpu_fallback(
             severity: Severity::Warning,
             code: "cpu-fallback",
             message: format!(
-                "on {}, {stay} on the CPU, whose time the accelerator's latency leaves out: {}",
+                "on {}, {stay} on the CPU, whose time is in the latency of the network alone: {}",
                 targets.join(" and "),
                 some_of(kinds, ", ")
             ),

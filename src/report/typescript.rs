@@ -10,7 +10,7 @@ use crate::boards::{Application, BoardLatency, Fits, Need, OnBoard, Room, Verdic
 use crate::diagnostic::Severity;
 use crate::formats::tflite::Format;
 use crate::graph::analysis::Precision;
-use crate::provenance::{Provenance, ProvenanceKind, Reference};
+use crate::provenance::{Evidence, Provenance, ProvenanceKind, Reference};
 use crate::targets::HostInfo;
 use crate::targets::tflite_micro::Bytes;
 
@@ -27,6 +27,7 @@ pub fn derived_types() -> String {
         declared::<Provenance>(&config),
         open(declared::<ProvenanceKind>(&config)),
         open(declared::<Reference>(&config)),
+        open(declared::<Evidence>(&config)),
         declared::<OperatorFacts>(&config),
         declared::<TensorFacts>(&config),
         declared::<QuantizationFacts>(&config),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::boards::{self, BoardError};
 use super::ethos_u::configuration::{
@@ -63,6 +63,15 @@ pub struct Choice {
     /// Words that the report has for it, instead of its own.
     #[serde(default)]
     pub device: Option<String>,
+}
+
+/// Clock and SRAM that a choice has, by its own options or by default.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct InForce {
+    /// Of a microcontroller or an Ethos-U, in MHz; `None` for others, whose clock cannot be chosen.
+    pub clock_mhz: Option<f64>,
+    /// SRAM that Vela may fill; `None` for others than an Ethos-U.
+    pub arena_cache_bytes: Option<i64>,
 }
 
 /// Why a choice names nothing that can be estimated on.
@@ -175,6 +184,40 @@ impl Choice {
         }))
     }
 
+    /// Clock and SRAM of the chosen hardware.
+    pub fn in_force(&self) -> Result<InForce, ChoiceError> {
+        let board = self.board.as_deref().and_then(boards::by_id);
+        let product = self.target.as_deref().and_then(Product::by_name);
+        let configuration = match (product, board) {
+            (Some(product), _) => Some(self.npu_configuration(product)?),
+            (None, Some(board)) if board.ethos_u.is_some() => {
+                Some(self.adjusted(board.npu_configuration()?))
+            }
+            _ => None,
+        };
+        if let Some(configuration) = configuration {
+            return Ok(InForce {
+                clock_mhz: Some(configuration.system.clock_hz / 1e6),
+                arena_cache_bytes: Some(configuration.arena_cache_bytes()),
+            });
+        }
+        let of_board = board.and_then(|board| Some(&*board.latency.as_ref()?.target));
+        let core = of_board.or(self.target.as_deref());
+        let core = core.and_then(|id| cortex_m::Constants::shipped().target(id));
+        let clock_mhz = core.map(|core| {
+            let of_board = board.and_then(|board| board.clock_mhz);
+            let own = self
+                .clock_mhz
+                .or(of_board)
+                .filter(|_| core.has_other_clocks);
+            own.unwrap_or(core.clock_mhz)
+        });
+        Ok(InForce {
+            clock_mhz,
+            arena_cache_bytes: None,
+        })
+    }
+
     fn by_id(
         &self,
         id: &str,
@@ -212,7 +255,7 @@ impl Choice {
         if board.ethos_u.is_some() {
             let configuration = self.adjusted(board.npu_configuration()?);
             let host = self.host_beside(configuration.product.family(), board.clock_mhz)?;
-            return Ok(ethos_u::target_beside(configuration, host));
+            return Ok(ethos_u::target_on(Some(board), configuration, host));
         }
         self.refuse_memories(id)?;
         Ok(board.target_at(self.clock_mhz)?)
@@ -389,6 +432,10 @@ impl Target for Named {
         self.target.takes_any_batch()
     }
 
+    fn runs_integers_alone(&self) -> bool {
+        self.target.runs_integers_alone()
+    }
+
     fn plans_operators(&self) -> bool {
         self.target.plans_operators()
     }
@@ -504,6 +551,37 @@ mod tests {
         let json = r#"{"board": "imx93", "name": "mine", "device": "Our board", "clock_mhz": 800}"#;
         let found = chosen(json).unwrap();
         assert!(found.starts_with("mine "), "{found}");
+    }
+
+    #[test]
+    fn what_is_in_force_is_that_of_the_estimate() {
+        let in_force = |json: &str| {
+            let choice: Choice = serde_json::from_str(json).unwrap();
+            let InForce {
+                clock_mhz,
+                arena_cache_bytes,
+            } = choice.in_force().unwrap();
+            (clock_mhz, arena_cache_bytes)
+        };
+        for (json, expected) in [
+            (r#"{"board": "imx93"}"#, (Some(1000.0), Some(384 << 10))),
+            (
+                r#"{"board": "imx93", "clock_mhz": 800, "arena_cache_bytes": 4096}"#,
+                (Some(800.0), Some(4096)),
+            ),
+            (
+                r#"{"target": "ethos-u65-256", "memory_mode": "Dedicated_Sram_256KB"}"#,
+                (Some(1000.0), Some(256 << 10)),
+            ),
+            (
+                r#"{"target": "ethos-u55-128"}"#,
+                (Some(500.0), Some(1 << 32)),
+            ),
+            (r#"{"board": "arduino-nano-33-ble"}"#, (Some(64.0), None)),
+            (r#"{"target": "cortex-a76-rpi5"}"#, (None, None)),
+        ] {
+            assert_eq!(in_force(json), expected, "{json}");
+        }
     }
 
     #[test]

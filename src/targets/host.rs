@@ -2,6 +2,7 @@
 
 use super::ethos_u::configuration::Family;
 use super::{HostInfo, Network, UnavailableReason, cortex_a, cortex_m};
+use crate::diagnostic::Diagnostic;
 use crate::graph::Node;
 
 /// A processor whose operators have costs.
@@ -97,6 +98,14 @@ impl Host {
             Self::CortexM { target, clock_mhz } => {
                 format!("{} at {clock_mhz} MHz", target.device)
             }
+        }
+    }
+
+    /// A diagnostic that hardly any network was measured on it; `None` where enough were.
+    pub fn few_networks(&self) -> Option<Diagnostic> {
+        match self {
+            Self::CortexA(_) => None,
+            Self::CortexM { target, .. } => target.few_networks(),
         }
     }
 

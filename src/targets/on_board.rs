@@ -6,13 +6,13 @@ use super::{Target, cortex_m, ethos_u};
 
 impl Board {
     /// The board's Ethos-U if it has one, otherwise its core, at the board's clock.
-    pub fn target(&self) -> Result<Box<dyn Target>, BoardError> {
+    pub fn target(&'static self) -> Result<Box<dyn Target>, BoardError> {
         match &self.ethos_u {
             Some(_) => {
                 let configuration = self.npu_configuration()?;
                 let family = configuration.product.family();
                 let host = Host::of_ethos_u(family, self.clock_mhz);
-                Ok(ethos_u::target_beside(configuration, host))
+                Ok(ethos_u::target_on(Some(self), configuration, host))
             }
             None => self.target_at(None),
         }

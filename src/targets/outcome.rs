@@ -4,21 +4,18 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use crate::provenance::Provenance;
+use crate::provenance::{Evidence, Provenance, Reference};
 
 /// What is estimated. Its unit is the same for all targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "schema", derive(ts_rs::TS))]
 #[non_exhaustive]
 pub enum Metric {
-    /// Of one inference, in ms.
+    /// Of one inference of the whole network, in ms: on an accelerator with its starts and with the operators that it
+    /// leaves to the processor beside it, on a measured board with what that takes beyond a compiler's estimate.
     Latency,
-    /// Of one inference on a board whose networks were measured, in ms: what a compiler estimates, what the board takes
-    /// beyond it, and the operators that run on its processor.
-    BoardLatency,
-    /// Of one inference on an accelerator that leaves operators to the processor beside it, in ms: both parts, and the
-    /// starts of the accelerator between them.
-    EndToEndLatency,
+    /// The part of [`Self::Latency`] that an NPU runs, as its compiler estimates it, in ms.
+    NpuLatency,
     /// Of one inference, in mJ.
     Energy,
     /// Most bytes in SRAM at a time.
@@ -50,8 +47,7 @@ impl Metric {
     pub fn id(self) -> &'static str {
         match self {
             Self::Latency => "latency",
-            Self::BoardLatency => "board_latency",
-            Self::EndToEndLatency => "end_to_end_latency",
+            Self::NpuLatency => "npu_latency",
             Self::Energy => "energy",
             Self::SramPeak => "sram_peak",
             Self::OffchipTraffic => "offchip_traffic",
@@ -70,7 +66,7 @@ impl Metric {
     /// Unit of every value of this metric.
     pub fn unit(self) -> &'static str {
         match self {
-            Self::Latency | Self::BoardLatency | Self::EndToEndLatency | Self::TrainingStep => "ms",
+            Self::Latency | Self::NpuLatency | Self::TrainingStep => "ms",
             Self::Throughput => "inferences/s",
             Self::SmUtilization => "%",
             Self::Energy => "mJ",
@@ -86,10 +82,9 @@ impl Metric {
     }
 
     /// Every metric.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 14] = [
         Self::Latency,
-        Self::BoardLatency,
-        Self::EndToEndLatency,
+        Self::NpuLatency,
         Self::Energy,
         Self::SramPeak,
         Self::OffchipTraffic,
@@ -104,8 +99,12 @@ impl Metric {
         Self::SmUtilization,
     ];
 
-    /// The metric that [`Self::id`] names.
+    /// The metric that [`Self::id`] names, or named in the last version.
     pub fn from_id(id: &str) -> Option<Self> {
+        let id = match id {
+            "board_latency" | "end_to_end_latency" => Self::Latency.id(),
+            id => id,
+        };
         Self::ALL.into_iter().find(|metric| metric.id() == id)
     }
 }
@@ -145,6 +144,25 @@ pub struct MetricEstimate {
     pub outcome: Outcome,
 }
 
+impl MetricEstimate {
+    fn with(mut self, change: impl FnOnce(Provenance) -> Provenance) -> Self {
+        if let Outcome::Estimate { provenance, .. } = &mut self.outcome {
+            *provenance = change(provenance.clone());
+        }
+        self
+    }
+
+    /// As [`Provenance::of_scope`].
+    pub fn of_scope(self, scope: &str) -> Self {
+        self.with(|provenance| provenance.of_scope(scope.to_owned()))
+    }
+
+    /// As [`Provenance::against`].
+    pub fn against(self, reference: Reference) -> Self {
+        self.with(|provenance| provenance.against(reference))
+    }
+}
+
 /// An estimate, or the reason for none.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
@@ -154,8 +172,8 @@ pub enum Outcome {
         /// The estimate; a whole number if the unit is bytes.
         #[serde(serialize_with = "number")]
         value: f64,
-        /// The lower end of an interval that was made to hold 90 % of labels; absent where nothing
-        /// is known of the error, and for exact numbers.
+        /// The lower end of an interval around the value; absent where nothing is known of the error, and for exact
+        /// numbers. Its level is `provenance.interval_percent`, where that was checked.
         #[serde(
             skip_serializing_if = "Option::is_none",
             serialize_with = "optional_number"
@@ -231,6 +249,14 @@ impl Outcome {
         *lo = lo.map(|lo| lo.floor().min(*value));
         *hi = hi.map(|hi| hi.ceil().max(*value));
         self
+    }
+
+    /// What the estimate rests on; `None` where there is none.
+    pub fn evidence(&self) -> Option<Evidence> {
+        match self {
+            Self::Estimate { provenance, .. } => Some(provenance.evidence()),
+            Self::Unavailable { .. } => None,
+        }
     }
 
     /// Whether there is an estimate.

@@ -205,7 +205,8 @@ pub fn check(target: &dyn Target, network: &Network, estimate: &mut TargetEstima
     let Some(floor_ms) = floor_ms(target, network) else {
         return;
     };
-    let mut of_latency = (estimate.metrics.iter_mut()).filter(|one| one.metric == Metric::Latency);
+    let is_latency = |metric| matches!(metric, Metric::Latency | Metric::NpuLatency);
+    let mut of_latency = (estimate.metrics.iter_mut()).filter(|one| is_latency(one.metric));
     let is_possible = of_latency.all(|one| raise(&mut one.outcome, floor_ms));
     if is_possible {
         return;

@@ -137,6 +137,11 @@ pub trait Target: Send + Sync {
         false
     }
 
+    /// Whether the hardware runs integers alone, so that networks of floats are estimated as int8 on it.
+    fn runs_integers_alone(&self) -> bool {
+        false
+    }
+
     /// Whether an estimate keeps a plan of all operators in memory while it is made, about 1.5 kB for each. For a large
     /// graph, such targets run one after another.
     fn plans_operators(&self) -> bool {

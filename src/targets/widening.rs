@@ -5,8 +5,9 @@ use super::outcome::{Metric, MetricEstimate, Outcome};
 use super::target::{Network, Target, TargetEstimate};
 
 /// Metrics that follow from the latency.
-const OF_LATENCY: [Metric; 4] = [
+const OF_LATENCY: [Metric; 5] = [
     Metric::Latency,
+    Metric::NpuLatency,
     Metric::Energy,
     Metric::Throughput,
     Metric::TrainingStep,
@@ -36,11 +37,14 @@ fn widen_one(outcome: &mut Outcome, beyond: Beyond) {
         lo,
         hi,
         expected_error_percent,
+        provenance,
         ..
     } = outcome
     else {
         return;
     };
+    // Nothing out there was measured, so that no level was checked.
+    provenance.interval_percent = None;
     let moved = |end: f64| match *value > 0.0 && end > 0.0 {
         true => {
             let moved = *value * beyond.grown(end / *value);

@@ -129,6 +129,23 @@ fn reports_of_the_last_version_are_compared() {
     println!("{} of {n_estimates} stored numbers read", with_values.len());
     assert_eq!(with_values.len(), n_estimates);
     assert!(with_values.iter().all(|change| change["relative"] == 0.0));
+    // The latency of that version was the NPU's part where another metric was that of the whole network.
+    let stored_value = |target: &str, metric: &str| {
+        let mut results = report["results"].as_array().unwrap().iter();
+        let is_it = |one: &&Value| one["target"] == target && one["metric"] == metric;
+        results.find(is_it).unwrap()["value"].clone()
+    };
+    for (target, whole) in [
+        ("ethos-u55-128", "end_to_end_latency"),
+        ("ethos-u65-256", "board_latency"),
+    ] {
+        for (metric, stored_as) in [("latency", whole), ("npu_latency", "latency")] {
+            let mut changes = with_values.iter();
+            let is_it = |one: &&&Value| one["target"] == target && one["metric"] == metric;
+            let found = &changes.find(is_it).unwrap()["before"];
+            assert_eq!(found, &stored_value(target, stored_as), "{target} {metric}");
+        }
+    }
     let mut next = report.clone();
     next["schema_version"] = 3.into();
     let folder = tempfile::tempdir().unwrap();

@@ -8,7 +8,7 @@ import path from "node:path";
 import { before, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
-import { mixedModel, residualModel } from "../page/model.mjs";
+import { mixedModel, residualGraph, residualModel } from "../page/model.mjs";
 import { install, read, root } from "./packed.mjs";
 
 const { installed, archive } = install();
@@ -212,16 +212,16 @@ test("what an Ethos-U leaves out is estimated on the chosen host", () => {
     const [{ host, operators }] = report.left_out;
     assert.equal(host.id, id);
     assert.ok(device.startsWith(host.device.split(" at ")[0]), `${device}, ${host.device}`);
-    const whole = value(report, "end_to_end_latency").value;
+    const whole = value(report, "latency").value;
     // What an inference takes besides its operators is shared by more of them where the processor runs the whole network.
     const alone = value(report, "latency", id);
     const on_host = operators.map(({ operator }) => alone?.operators[operator] ?? Number.NaN).reduce((sum, ms) => sum + ms, 0);
-    const difference = whole - value(report, "latency").value;
+    const difference = whole - value(report, "npu_latency").value;
     if (alone) assert.ok(difference > 0.9 * on_host && difference < 1.3 * on_host, `${id}: ${difference} ms, alone ${on_host} ms`);
     assert.ok(difference > 0);
     return whole;
   });
-  console.log(`end to end with ${values.length} hosts: ${values.map((ms) => ms.toPrecision(3)).join(", ")} ms`);
+  console.log(`the whole network with ${values.length} hosts: ${values.map((ms) => ms.toPrecision(3)).join(", ")} ms`);
   assert.equal(new Set(values).size, values.length);
   assert.throws(() => litecast.estimate(model, { targets: [{ target, host: "8051" }] }), failsAs("unknown-host", /host 8051: expected one of/));
 });
@@ -298,6 +298,27 @@ test("two reports are compared metric by metric", () => {
   assert.ok(results.some(({ is_within_intervals }) => is_within_intervals === false));
 });
 
+test("floats are estimated as int8 where integers alone run, and numbers say what they rest on", () => {
+  const floats = JSON.parse(JSON.stringify(residualGraph(8)).replaceAll(/"int(8|32)"/g, '"float32"'));
+  const latencies = (precision) => {
+    const { results } = litecast.estimate(floats, { targets: ["ethos-u55-256", "cortex-a76-rpi5"], ...(precision ? { precision } : {}) });
+    return results.filter(({ metric }) => metric === "latency");
+  };
+  const [npu, processor] = latencies();
+  assert.deepEqual([npu.estimated_as, npu.evidence, processor.estimated_as, processor.evidence], ["int8", "compiler", undefined, "measured"]);
+  assert.match(latencies("as-is")[0].unavailable, /FLOAT32/);
+  assert.equal(latencies("int8")[0].value, npu.value);
+  assert.ok(latencies("int8")[1].value < processor.value);
+  assert.throws(() => latencies("int4"), failsAs("wrong-argument", /precision: expected "auto", "int8" or "as-is"/));
+});
+
+test("clock and SRAM in force are those of the estimates", () => {
+  assert.deepEqual(litecast.inForce({ board: "imx93" }), { clock_mhz: 1000, arena_cache_bytes: 384 * 1024 });
+  assert.deepEqual(litecast.inForce("cortex-a76-rpi5"), { clock_mhz: null, arena_cache_bytes: null });
+  const { arena_cache_bytes } = litecast.inForce({ target: "ethos-u65-256", memory_mode: "Dedicated_Sram_256KB" });
+  assert.equal(arena_cache_bytes, 256 * 1024);
+});
+
 test("a report of the last version is compared as one of this version, one of the next is refused", () => {
   const stored = JSON.parse(read("tests/stored_reports/version-1.json"));
   assert.equal(stored.schema_version, 1);
@@ -305,6 +326,12 @@ test("a report of the last version is compared as one of this version, one of th
   const known = stored.results.filter(({ value }) => value !== undefined);
   assert.ok(known.length > 0);
   assert.deepEqual(results.filter(({ before }) => before !== null).map(({ change_percent }) => change_percent), known.map(() => 0));
+  // The latency of that version was the NPU's part where another metric was that of the whole network.
+  const stored_as = (target, metric) => stored.results.find((result) => result.target === target && result.metric === metric).value;
+  const read_as = (target, metric) => results.find((result) => result.target === target && result.metric === metric).before;
+  assert.equal(read_as("ethos-u55-128", "latency"), stored_as("ethos-u55-128", "end_to_end_latency"));
+  assert.equal(read_as("ethos-u65-256", "latency"), stored_as("ethos-u65-256", "board_latency"));
+  assert.equal(read_as("ethos-u65-256", "npu_latency"), stored_as("ethos-u65-256", "latency"));
   assert.throws(() => litecast.compare(stored, { ...stored, schema_version: 3 }), failsAs("wrong-argument", /after\.schema_version: expected 1 or 2, found 3/));
 });
 

@@ -158,7 +158,7 @@ test("what helps to decide is said: the whole arena, what stays on the chip, a p
 
 test("energies that count different things are told apart beside the table", () =>
   withReport("energy.tflite", residualModel(8), async (page) => {
-    assert.match(await page.textContent(".others .energy-note"), /cannot be compared\. Arm Ethos-U55[^:]*: [^;]*flash not counted\. Arm Ethos-U65/);
+    assert.match(await page.textContent(".others .energy-note"), /cannot be compared\. Arm Ethos-U55[^:]*: MACs and SRAM, without flash[^.]*\. Arm Ethos-U65/);
   }));
 
 test("microcontrollers are a group that is opened, remembered and closed with the keyboard", () =>
@@ -228,16 +228,16 @@ test("a network in two parts says which, why, and what both take on the chosen p
     assert.match(words, /3 of 4 operators on the accelerator, 1 on the processor, with 2 changes between them/);
     assert.match(words, /Left to the processor: DEPTH_TO_SPACE \(.*\)\./);
     // Numbers of a part never stand as if they were those of the whole.
-    assert.equal(await page.textContent('.answer [data-metric="end_to_end_latency"] dt'), "Latency end to end");
-    assert.equal(await page.textContent('.answer [data-metric="latency"] dt'), "Latency of 3 of 4 operators");
-    assert.equal(await page.textContent('.targets [data-target="ethos-u55-256"] th .part-words'), "runs 3 of 4 operators");
+    assert.equal(await page.textContent('.answer [data-metric="latency"] dt'), "Latency");
+    assert.equal(await page.textContent('.answer [data-metric="npu_latency"] dt'), "NPU part, by its compiler: 3 of 4 operators on the NPU");
+    assert.equal(await page.textContent('.targets [data-target="ethos-u55-256"] th .part-words'), "3 of 4 operators on the NPU");
     const quantities = (text) => [...text.matchAll(/([\d.,]+)\s(ns|µs|ms|s)\b/gu)].map(([, n, unit]) => Number(n.replaceAll(",", "")) * { ns: 1e-6, "µs": 1e-3, ms: 1, s: 1000 }[unit]);
     const times = async () => quantities(await page.textContent(".hybrid-times"));
     const shown = async (metric) => quantities(await page.textContent(`.answer [data-metric="${metric}"] .quantity`))[0];
     const [npu, cpu, all] = await times();
     assert.ok(Math.abs(all / (npu + cpu) - 1) < 0.01, `${npu} + ${cpu} = ${all} ms`);
-    assert.equal(all, await shown("end_to_end_latency"));
-    assert.ok(Math.abs(npu / (await shown("latency")) - 1) < 0.01, `${npu} ms of ${await shown("latency")} ms`);
+    assert.equal(all, await shown("latency"));
+    assert.ok(Math.abs(npu / (await shown("npu_latency")) - 1) < 0.01, `${npu} ms of ${await shown("npu_latency")} ms`);
     assert.equal(await page.inputValue("#host"), "cortex-m7-tflm");
     await page.click("#tool-advice");
     await page.waitForSelector('[data-advice="cpu"] .saving:has-text("Cortex-M7")', { timeout: REPORT_LIMIT_MS });
@@ -248,7 +248,7 @@ test("a network in two parts says which, why, and what both take on the chosen p
     const [same, faster, both] = await times();
     assert.equal(same, npu);
     assert.ok(faster < cpu, `${faster} ms on a Cortex-A76, ${cpu} ms on a Cortex-M7`);
-    assert.equal(both, await shown("end_to_end_latency"));
+    assert.equal(both, await shown("latency"));
     assert.deepEqual(await targets(), before, "each target stays in its place");
     await page.selectOption("#host", "");
     await page.waitForFunction(() => document.querySelector("#host")?.value === "cortex-m7-tflm");
@@ -263,6 +263,6 @@ test("a network in two parts says which, why, and what both take on the chosen p
     await page.selectOption("#target", "ethos-u55-256");
     await dropModels(page, [mixedModel(), residualModel(8)]);
     const cells = await page.$$eval('.comparison tbody tr', (rows) => rows.map((row) => row.querySelector('[data-metric="latency"]')).map((cell) => [cell.querySelector(".part-words")?.textContent ?? "all", cell.querySelector(".value").textContent]));
-    assert.deepEqual(cells.map(([part]) => part), ["3 of 4 operators", "all"]);
+    assert.deepEqual(cells.map(([part]) => part), ["3 of 4 operators on the NPU", "all"]);
     assert.ok(cells.every(([, value]) => Number(value) > 0));
   }));

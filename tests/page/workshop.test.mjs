@@ -107,6 +107,24 @@ test("latency follows the clock, and an accelerator with it can be kept and forg
     await page.waitForSelector('table.targets tr[data-target="own:1"]', { state: "detached" });
   }));
 
+test("sliders of the hardware start at what it has", () =>
+  withReport("in-force.tflite", residualModel(12), async (page) => {
+    await page.click("#tool-what-if");
+    const shows = (words) => page.waitForFunction((words) => words.every(([name, text]) => document.getElementById(`what-if-${name}`).getAttribute("aria-valuetext") === text), words);
+    await page.selectOption("#target", "ethos-u65-512");
+    await shows([["sram", "384\u202fKiB"], ["clock", "1000\u202fMHz"]]);
+    await page.selectOption("#target", "npu-board:imx93");
+    await page.waitForSelector('.answer [data-metric="npu_latency"]');
+    await shows([["sram", "384\u202fKiB"], ["clock", "1000\u202fMHz"]]);
+    await page.selectOption("#target", "ethos-u55-256");
+    await shows([["sram", "no limit"], ["clock", "500\u202fMHz"]]);
+    // Back to what is in force is no change.
+    await page.focus("#what-if-clock");
+    await page.keyboard.press("ArrowLeft");
+    await page.keyboard.press("ArrowRight");
+    assert.ok(await page.isDisabled('.what-if button:text-is("Reset")'));
+  }));
+
 test("the budget turns an answer red while a slider moves", () =>
   withReport("red.tflite", residualModel(12), async (page) => {
     await page.fill("#budget-latency", "0.000001");

@@ -132,6 +132,8 @@ fn output(key: &LabelKey, dataset: &Dataset) -> Result<Output> {
             version: run.tool.version.clone(),
             configuration: target.settings(),
             reference: None,
+            interval_percent: None,
+            scope: None,
         },
     })
 }

@@ -2,7 +2,7 @@
 import { choiceOf } from "./asked.ts";
 import type { Estimator, FileBytes } from "./estimator.ts";
 import * as format from "./format.ts";
-import { hybridOf, leftWords, ofNetwork } from "./hybrid.ts";
+import { hybridOf, leftWords } from "./hybrid.ts";
 import { type Estimate, type Operator, type Report, type Result, type TargetChoice, isEstimate } from "./report.ts";
 import type { Scenario } from "./scenario.ts";
 
@@ -75,10 +75,12 @@ const float: Rule = async function* (advised, estimator, signal) {
   if (!report.operators.some(({ outputs }) => outputs.some((tensor) => report.tensors[tensor]?.type === "FLOAT32"))) return;
   const next = { ...scenario, int8: true };
   const found = await explored(advised, estimator, next, signal);
-  const of = ({ results }: Report): Estimate | undefined => estimateOf({ results: ofNetwork(results) }, target);
+  const of = ({ results }: Report): Estimate | undefined => estimateOf({ results }, target);
   const after = found && of(found);
   if (!after) return;
-  const before = of(report);
+  const now = of(report);
+  // What is estimated as int8 already saves nothing by it, but has to be made so.
+  const before = now?.estimated_as ? undefined : now;
   const device = after.device;
   const saving = before ? saved(before, after, "latency") : `Takes ${format.text(format.measure(after.value, after.unit))} on ${device}, which does not run the float network`;
   if (saving) yield { kind: "int8", words: "Quantise the network to int8.", saving, show: { label: "Show the int8 network", scenario: next } };

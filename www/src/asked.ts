@@ -58,7 +58,8 @@ export async function askedTarget(target: string, estimator: Estimator): Promise
   }
   const { boards, microcontrollers } = await estimator.choices(null);
   const npu = boards.find((board) => board.id === id);
-  if (npu) return { board: id, name: target, device: npuBoardName(npu) };
+  // The engine says whether the estimates are for the board or the compiler's.
+  if (npu) return { board: id, name: target };
   const board = microcontrollers.find((board) => board.id === id && board.latency);
   return board ? { board: id, name: target, device: board.name } : null;
 }

@@ -13,7 +13,6 @@ export interface Verdict {
 }
 
 const KEY = "litecast.budget";
-const LATENCIES = new Set(["latency", "board_latency", "end_to_end_latency"]);
 const MEMORY_METRICS = new Set(["sram_peak", "arena", "activation_ram"]);
 
 export function readBudget(): Budget {
@@ -35,7 +34,7 @@ export function writeBudget(budget: Budget): void {
 
 /** Null where there is no budget for the metric. An estimate whose interval ends above the budget is at risk. */
 export function verdict({ metric, value, hi, unit }: Estimate, { latency_ms, memory_kib }: Budget): Verdict | null {
-  const limit = LATENCIES.has(metric) ? latency_ms : MEMORY_METRICS.has(metric) && memory_kib !== null ? memory_kib * 1024 : null;
+  const limit = metric === "latency" ? latency_ms : MEMORY_METRICS.has(metric) && memory_kib !== null ? memory_kib * 1024 : null;
   if (limit === null) return null;
   const words = (amount: number): string => format.text(format.measure(amount, unit));
   if (value > limit) return { kind: "over", words: `${words(value - limit)} above the budget` };

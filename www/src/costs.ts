@@ -1,6 +1,5 @@
 /** What single operators cost: the measures that graph, table and details can show. */
 import * as format from "./format.ts";
-import { ofNetwork } from "./hybrid.ts";
 import { type Estimate, type Operator, type Report, type Result, isEstimate } from "./report.ts";
 import { metricName } from "./words.ts";
 
@@ -66,7 +65,7 @@ export function estimatedMeasures(report: { results: readonly Result[] }): Measu
 }
 
 export function latenciesOf(report: Report): Measure[] {
-  return estimatedMeasures({ results: ofNetwork(report.results) }).filter(({ metric }) => metric === "latency");
+  return estimatedMeasures(report).filter(({ metric }) => metric === "latency");
 }
 
 type EstimateByOperator = Estimate & { operators: number[] };

@@ -1,6 +1,5 @@
 /** Devices of one's own: what was measured on each, kept in this browser, and what that makes of the estimates. */
 import type { Estimator } from "./estimator.ts";
-import { ofNetwork } from "./hybrid.ts";
 import { type Calibrated, type Estimate, type Measurement, type Report, type Result, isEstimate } from "./report.ts";
 import { scenarioWords } from "./scenario.ts";
 import { history } from "./store.ts";
@@ -37,7 +36,7 @@ type Summary = Pick<Report, "file" | "batch" | "results" | "what_if">;
 
 /** Estimated latencies of all of the network by target, in ms. */
 export function estimatesOf({ results }: Pick<Report, "results">): Record<string, number> {
-  const latencies = ofNetwork(results).filter(isEstimate).filter(({ metric, target }) => metric === "latency" && !target.startsWith(PREFIX));
+  const latencies = results.filter(isEstimate).filter(({ metric, target }) => metric === "latency" && !target.startsWith(PREFIX));
   return Object.fromEntries(latencies.map(({ target, value }) => [target, value]));
 }
 
@@ -129,12 +128,13 @@ export function asMeasurement({ estimates_ms, measured_ms }: Current): Measureme
 }
 
 function estimateOf({ latency_ms, lo_ms, hi_ms, target, n_measurements, left_out_percent }: Calibrated, results: Result[]): Omit<Estimate, "target" | "device" | "metric"> {
-  const base = ofNetwork(results).filter(isEstimate).find((result) => result.target === target && result.metric === "latency");
+  const base = results.filter(isEstimate).find((result) => result.target === target && result.metric === "latency");
   const scale = base && base.value > 0 ? latency_ms / base.value : 0;
   const parts = base?.operators && scale > 0 ? { operators: base.operators.map((part) => part * scale) } : {};
   return {
     value: latency_ms,
     unit: "ms",
+    evidence: "measured",
     lo: lo_ms,
     hi: hi_ms,
     expected_error_percent: left_out_percent,

@@ -5,8 +5,8 @@ import { readHost } from "./host.ts";
 import { MAX_FILE_BYTES } from "./limits.ts";
 import { KnownError, Messenger, unreadable } from "./messenger.ts";
 import type { ModelFile } from "./opened.ts";
-import type { Assets, CalibrateCall, ChoicesCall, EstimateCall, Estimated, FileToRead, FitsCall, HashedCall, KeptCall, LayoutCall, LayoutValue, LoadGpusCall, ReadAheadCall, StartCall, Started, SweepBatchCall, SweepCall, WarmUpCall } from "./protocol.ts";
-import type { Application, BatchSweep, Calibrated, Fits, Limits, Measurement, Report, Sweep, TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
+import type { Assets, CalibrateCall, ChoicesCall, EstimateCall, Estimated, FileToRead, FitsCall, HashedCall, InForceCall, KeptCall, LayoutCall, LayoutValue, LoadGpusCall, ReadAheadCall, StartCall, Started, SweepBatchCall, SweepCall, WarmUpCall } from "./protocol.ts";
+import type { Application, BatchSweep, Calibrated, Fits, InForce, Limits, Measurement, Report, Sweep, TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
 import type { Scenario } from "./scenario.ts";
 
 /** A file of 100,000 operators takes some seconds; what takes longer than this was made to. */
@@ -98,6 +98,12 @@ export class Estimator {
       this.#choices = null;
       throw error;
     });
+  }
+
+  /** Clock and SRAM that a target has. */
+  async inForce(choice: TargetChoice): Promise<InForce> {
+    const call: InForceCall = { kind: "in-force", choice };
+    return (await this.#startedWorker()).request(call);
   }
 
   /** The GPUs that there are estimates for; their constants are loaded by the first call. */
@@ -215,7 +221,7 @@ class EstimateWorker {
     this.#messenger.request<null>({ kind: "read-ahead", model } satisfies ReadAheadCall, []).catch(() => undefined);
   }
 
-  request<Value>(call: WarmUpCall | CalibrateCall | ChoicesCall | FitsCall | SweepCall | SweepBatchCall): Promise<Value> {
+  request<Value>(call: WarmUpCall | CalibrateCall | ChoicesCall | FitsCall | InForceCall | InForceCall | SweepCall | SweepBatchCall): Promise<Value> {
     return this.#messenger.request<Value>(call, []);
   }
 

@@ -22,11 +22,11 @@ export class Focus {
     return (known ?? results.find(isEstimate) ?? results[0])?.target ?? "";
   }
 
-  /** The chosen measure of the chosen target, else its latency, where known of both parts, else the first that there is. */
+  /** The chosen measure of the chosen target, else its latency, else the first that there is. */
   measureIn(report: Report): Measure | null {
     const measures = measuresOf(report, this.targetIn(report));
     const of = (metric: string): Measure | undefined => measures.find((measure) => measure.metric === metric);
-    return of(this.#metric ?? "") ?? of("end_to_end_latency") ?? of("latency") ?? measures[0] ?? null;
+    return of(this.#metric ?? "") ?? of("latency") ?? measures[0] ?? null;
   }
 
   chooseTarget(target: string): void {

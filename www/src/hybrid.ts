@@ -1,6 +1,6 @@
 /** A network in two parts: what an accelerator runs, and what it leaves to the processor beside it. */
 import * as format from "./format.ts";
-import { type Estimate, type Host, type LeftOut, type Report, type Result, type Unavailable, isEstimate } from "./report.ts";
+import { type Estimate, type Host, type LeftOut, type Report, type Unavailable, isEstimate } from "./report.ts";
 
 export interface Hybrid {
   /** Of the processor, in topological order. */
@@ -13,16 +13,12 @@ export interface Hybrid {
   whole: { latency: Estimate; left_ms: number } | Unavailable;
 }
 
-/** Metrics of all of a network, by a board's measurements or without. */
-const WHOLE_METRICS = ["board_latency", "end_to_end_latency"];
-
 /** Null where the target runs all of it, or has no estimate. */
 export function hybridOf(report: Report, target: string): Hybrid | null {
   const left_out = report.left_out?.find(({ targets }) => targets.includes(target));
   const results = report.results.filter((result) => result.target === target);
-  const is_estimated = results.some((result) => result.metric === "latency" && isEstimate(result));
-  const whole = results.find(({ metric }) => WHOLE_METRICS.includes(metric));
-  if (!left_out || !is_estimated || !whole) return null;
+  const whole = results.find(({ metric }) => metric === "latency");
+  if (!left_out || !whole || !results.some(isEstimate)) return null;
   const { operators: left, host = null } = left_out;
   return {
     left,
@@ -33,35 +29,10 @@ export function hybridOf(report: Report, target: string): Hybrid | null {
   };
 }
 
-/** What part of a network an accelerator runs; null where that is all of it. */
-export function partOf({ left_out, model }: Pick<Report, "left_out" | "model">, target: string): string | null {
+/** How many operators an accelerator runs itself; null where that is all of them. */
+export function onAcceleratorWords({ left_out, model }: Pick<Report, "left_out" | "model">, target: string): string | null {
   const n_left = left_out?.find(({ targets }) => targets.includes(target))?.operators.length ?? 0;
-  return n_left === 0 ? null : `${(model.n_operators - n_left).toLocaleString("en")} of ${format.plural(model.n_operators, "operator")}`;
-}
-
-/** Whether the latency on `target` includes what it leaves to a processor. */
-export function includesHost(results: readonly Result[], target: string): boolean {
-  return results.some((result) => result.target === target && result.metric === "end_to_end_latency" && isEstimate(result));
-}
-
-/** Each latency that of all of the network, as far as that is known. */
-export function ofNetwork(results: readonly Result[]): readonly Result[] {
-  const known = of_network.get(results) ?? withoutParts(results);
-  of_network.set(results, known);
-  return known;
-}
-
-/** Asked for by every cell of a table. */
-const of_network = new WeakMap<readonly Result[], readonly Result[]>();
-
-function withoutParts(results: readonly Result[]): readonly Result[] {
-  if (!results.some(({ metric }) => metric === "end_to_end_latency")) return results;
-  const whole = new Set(results.filter((result) => result.metric === "end_to_end_latency" && isEstimate(result)).map(({ target }) => target));
-  return results.flatMap((result): Result[] => {
-    const { metric, target } = result;
-    if (metric === "end_to_end_latency") return whole.has(target) ? [{ ...result, metric: "latency" }] : [];
-    return metric === "latency" && whole.has(target) ? [] : [result];
-  });
+  return n_left === 0 ? null : `${(model.n_operators - n_left).toLocaleString("en")} of ${format.plural(model.n_operators, "operator")} on the NPU`;
 }
 
 function changes({ operators }: Report, left: readonly LeftOut[]): number {

@@ -1,6 +1,6 @@
 /** Messages between the page and its workers. */
 import type { Layout, LayoutInput } from "./layout/types.ts";
-import type { Application, BatchSweep, Calibrated, Fits, Limits, Measurement, Report, Sweep, TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
+import type { Application, BatchSweep, Calibrated, Fits, InForce, Limits, Measurement, Report, Sweep, TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
 import type { Scenario } from "./scenario.ts";
 
 /** What workers start from. */
@@ -112,6 +112,12 @@ export interface ChoicesCall {
   vela_ini: string | null;
 }
 
+/** Clock and SRAM that a target has. */
+export interface InForceCall {
+  kind: "in-force";
+  choice: TargetChoice;
+}
+
 /** From then on targets may be GPUs. */
 export interface LoadGpusCall {
   kind: "load-gpus";
@@ -141,9 +147,9 @@ export interface SweepBatchCall {
   bytes: ArrayBuffer;
 }
 
-export type EstimatorCall = StartCall | WarmUpCall | ReadAheadCall | EstimateCall | HashedCall | KeptCall | CalibrateCall | ChoicesCall | LoadGpusCall | FitsCall | SweepCall | SweepBatchCall;
+export type EstimatorCall = StartCall | WarmUpCall | ReadAheadCall | EstimateCall | HashedCall | KeptCall | CalibrateCall | ChoicesCall | InForceCall | LoadGpusCall | FitsCall | SweepCall | SweepBatchCall;
 
-export type EstimatorValue = Started | Report | Estimated | Calibrated | TargetChoices | TargetInfo[] | Fits | Sweep | BatchSweep | string | null;
+export type EstimatorValue = Started | Report | Estimated | Calibrated | TargetChoices | InForce | TargetInfo[] | Fits | Sweep | BatchSweep | string | null;
 
 export type LayoutCall = LayoutInput;
 

@@ -1,11 +1,10 @@
 /** Ids of the report in words. */
 import * as format from "./format.ts";
-import type { Estimate, Provenance, Result } from "./report.ts";
+import type { Estimate, Evidence, Provenance, Result } from "./report.ts";
 
 const METRICS: Record<string, string> = {
   latency: "Latency",
-  board_latency: "Latency on the board",
-  end_to_end_latency: "Latency end to end",
+  npu_latency: "NPU part, by its compiler",
   energy: "Energy",
   sram_peak: "SRAM peak",
   offchip_traffic: "Off-chip traffic",
@@ -21,9 +20,8 @@ const METRICS: Record<string, string> = {
 };
 
 const METRIC_MEANINGS: Record<string, string> = {
-  latency: "Time of one inference",
-  end_to_end_latency: "Time of one inference with the operators that stay on the CPU",
-  board_latency: "Time of one inference with what the board takes beyond the compiler's estimate",
+  latency: "Time of one inference of the whole network, with the operators that stay on the CPU",
+  npu_latency: "The NPU's part of the latency, as its compiler estimates it",
   energy: "Energy of one inference",
   sram_peak: "Most on-chip memory in use at once",
   offchip_traffic: "Bytes that one inference moves to and from off-chip memory",
@@ -41,7 +39,7 @@ const METRIC_MEANINGS: Record<string, string> = {
 const TOOLS: Record<string, string> = { "ethos-u-vela": "Vela", litecast: "LiteCast" };
 
 /** What a person decides on first; metrics that are not named here follow as the report has them. */
-const METRIC_ORDER = ["end_to_end_latency", "latency", "board_latency", "throughput", "training_step", "energy", "sram_peak", "arena", "activation_ram", "weights_flash", "memory", "training_memory", "offchip_traffic", "sram_traffic"];
+const METRIC_ORDER = ["latency", "npu_latency", "throughput", "training_step", "energy", "sram_peak", "arena", "activation_ram", "weights_flash", "memory", "training_memory", "offchip_traffic", "sram_traffic"];
 
 export const MICROCONTROLLERS = "Microcontrollers";
 export const GPUS = "GPUs";
@@ -104,7 +102,7 @@ export function provenanceWords(provenance: Provenance): string {
 /** What the errors of estimates were measured against. */
 export function referenceWords({ kind, tool, version, reference }: Provenance): string {
   if (FROM_COMPILERS.has(kind)) return `${toolName({ tool, version })} compiler estimates, not silicon`;
-  return REFERENCES[reference ?? kind] ?? "what its source says";
+  return REFERENCES[reference ?? kind] ?? "nothing";
 }
 
 const FROM_COMPILERS = new Set([FROM_COMPILER, "compiler rules"]);
@@ -116,6 +114,9 @@ export const CALIBRATED = "calibrated with your measurements";
 const REFERENCES: Record<string, string> = {
   measured: "measurements on hardware",
   "measured-kind-left-out": "networks measured on boards, each kind left out of the fit",
+  "measured-parts": "measurements of its parts, whose sum nobody measured",
+  runtime: "what the runtime counts of itself",
+  compiler: "what the compiler reports",
   [CALIBRATED]: "your other measurements",
   "learned from emulated": "instructions counted in an emulator, not time on the board",
   "learned from measured": "measurements on hardware",
@@ -142,15 +143,42 @@ export function doubtSentence(estimate: Estimate): string {
     typeof expected_error_percent === "number"
       ? `mean error ${format.percent(expected_error_percent)} against ${reference}`
       : `error not measured`;
-  const interval = lo === undefined ? "No interval" : `${intervalPercent(estimate)}\u202f% interval against ${reference}`;
-  return `${interval}; ${mean}`;
+  const percent = intervalPercent(estimate);
+  const level = percent === null ? "Interval, its level not checked," : `${percent}\u202f% interval`;
+  const interval = lo === undefined ? "No interval" : `${level} against ${reference}`;
+  return `${evidenceWords(estimate)}. ${interval}; ${mean}`;
 }
 
-/** Nominal coverage of an interval in percent. */
-export function intervalPercent(estimate: Estimate): number {
-  const { interval } = estimate as Estimate & { interval?: { level?: number } | number | null };
-  const level = typeof interval === "number" ? interval : interval?.level;
-  return typeof level === "number" ? Math.round(level <= 1 ? 100 * level : level) : 90;
+/** The level of an interval in percent, where it was checked. */
+export function intervalPercent({ provenance }: Estimate): number | null {
+  return provenance.interval_percent ?? null;
+}
+
+const EVIDENCE: Record<string, string> = {
+  counted: "Counted",
+  measured: "Fitted to measurements",
+  compiler: "The compiler’s opinion",
+  assumed: "Assumed",
+};
+
+/** What an estimate rests on. */
+export function evidenceWords({ evidence }: { evidence?: Evidence }): string {
+  return EVIDENCE[evidence ?? ""] ?? "Not said what it rests on";
+}
+
+/** With what of the device it is of, where that is not all. */
+export function metricNameOf({ metric, provenance }: Estimate): string {
+  return provenance.scope ? `${metricName(metric)} (${provenance.scope})` : metricName(metric);
+}
+
+/** A mean error above this, in percent, is a doubt that stands at the number. */
+const DOUBTFUL_PERCENT = 25;
+
+/** Why a number is less sure than it looks, in few words; null where nothing speaks against it. */
+export function headlineDoubt(estimate: Estimate): string | null {
+  const { expected_error_percent, evidence, provenance } = estimate;
+  if (typeof expected_error_percent === "number" && expected_error_percent > DOUBTFUL_PERCENT) return `off by ${format.percent(expected_error_percent)} in the mean against ${referenceWords(provenance)}`;
+  return evidence === "assumed" ? "compared with nothing" : null;
 }
 
 export function isExact({ provenance }: Estimate): boolean {

@@ -256,9 +256,9 @@ fn int2_values(byte: u8) -> [f64; 4] {
     [byte << 6, byte << 4, byte << 2, byte].map(|high| f64::from((high as i8) >> 6))
 }
 
-/// Moves the exponent's bias from 15 to 127 by a multiplication, which also makes numbers of the
+/// The number of a float16, little-endian; NaN for what is not finite. Moves the exponent's bias from 15 to 127 by a multiplication, which also makes numbers of the
 /// subnormal ones: several times faster than case by case, where there is no instruction for it.
-fn float16(bytes: [u8; 2]) -> f32 {
+pub fn float16(bytes: [u8; 2]) -> f32 {
     let bits = u32::from(u16::from_le_bytes(bytes));
     let magnitude = f32::from_bits((bits & 0x7FFF) << 13) * f32::from_bits((254 - 15) << 23);
     match (bits & 0x7C00 == 0x7C00, bits & 0x8000 != 0) {

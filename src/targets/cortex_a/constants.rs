@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use super::Class;
+use crate::provenance::checked_percent;
 use crate::targets::MeasuredRange;
 
 /// The constants of all boards.
@@ -114,6 +115,14 @@ pub struct Energy {
     pub error: Errors,
     /// Factor of the 90 % interval of the power.
     pub interval_factor: f64,
+}
+
+impl Fit {
+    /// The level of the interval, if the networks that were left out tell it.
+    pub fn checked_percent(&self) -> Option<u32> {
+        let n_networks = self.measured.iter().map(|family| family.n_networks).sum();
+        checked_percent(n_networks, self.coverage_percent)
+    }
 }
 
 impl Constants {

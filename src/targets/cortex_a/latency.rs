@@ -3,6 +3,8 @@
 
 use std::borrow::Borrow;
 
+use crate::provenance::checked_percent;
+
 use super::{
     Board, Class, Constants, Costs, Fit, KernelCounts, SingleOperators, TargetCosts,
     inference_counts,
@@ -55,6 +57,8 @@ pub struct Latency {
     /// Mean error of the board's estimates on measured networks that were left out of its fit; absent if this precision
     /// was never measured on the board, or if an operator was never counted.
     pub expected_error_percent: Option<f64>,
+    /// The level of the interval, where it was checked: on one thread, in the precision of a network that was measured.
+    pub interval_percent: Option<u32>,
 }
 
 /// Instructions of each operator of a network. The instructions of an inference outside of operators are spread evenly
@@ -133,6 +137,7 @@ pub fn latency_of<W: Borrow<KernelCounts>>(
 ) -> Option<Latency> {
     let mut sum = Sum::default();
     let mut operators_ms = Vec::with_capacity(operators.len());
+    let mut interval_percent = checked_percent(usize::MAX, 100.0).filter(|_| n_threads == 1);
     // Errors for float32 and for int8 operators.
     let errors = [false, true].map(|is_int8| BoardError::of(board, is_int8, n_threads));
     for (counts, counted) in operators.iter().map(Borrow::borrow).zip(counted) {
@@ -141,6 +146,7 @@ pub fn latency_of<W: Borrow<KernelCounts>>(
             by_threads,
             mean_percent,
         } = errors[usize::from(counts.is_int8)].as_ref()?;
+        interval_percent = interval_percent.min(mean_percent.and(fit.checked_percent()));
         let one_thread_ms = fit.nanoseconds.latency_ms(
             counts.class,
             counted.instructions,
@@ -162,6 +168,7 @@ pub fn latency_of<W: Borrow<KernelCounts>>(
         operators_ms,
         sources,
         expected_error_percent: sum.error_percent().filter(|_| is_counted),
+        interval_percent: interval_percent.filter(|_| is_counted),
     })
 }
 

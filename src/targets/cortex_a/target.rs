@@ -167,7 +167,8 @@ impl CortexA {
             lo: Some(latency.lo_ms),
             hi: Some(latency.hi_ms),
             unit: Metric::Latency.unit(),
-            provenance: modelled(format!("{threads}; {}", self.in_words())),
+            provenance: modelled(format!("{threads}; {}", self.in_words()))
+                .checked(latency.interval_percent),
             expected_error_percent: latency.expected_error_percent,
             operators: Some(latency.operators_ms),
         };
@@ -244,7 +245,8 @@ fn energy_of(latency: &Outcome, energy: &Energy) -> Outcome {
             hi: hi.map(|hi| watts * widened(*value, hi, energy.interval_factor)),
             unit: Metric::Energy.unit(),
             provenance: Provenance::own(ProvenanceKind::Modelled, energy.in_words())
-                .against(Reference::Measured),
+                .against(Reference::Measured)
+                .of_scope(format!("{}, not the board", energy.rail)),
             expected_error_percent: None,
             operators: operators
                 .as_ref()

@@ -6,7 +6,12 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use super::operator_counts::{OperatorCounts, Program, Term};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::provenance::checked_percent;
 use crate::targets::MeasuredRange;
+
+/// Networks from which a fit is no longer one to single networks.
+const MIN_NETWORKS: usize = 4;
 
 /// The constants of all targets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -169,6 +174,27 @@ impl Target {
     /// accelerators.
     pub fn is_host(&self) -> bool {
         self.runtime.starts_with("tflite-micro")
+    }
+
+    /// In words, that hardly any network was measured; `None` where enough were.
+    pub fn few_networks(&self) -> Option<Diagnostic> {
+        (self.n_networks < MIN_NETWORKS).then(|| Diagnostic {
+            severity: Severity::Warning,
+            code: "few-measurements",
+            message: format!(
+                "{}: its constants are fitted to {} latencies of {} network{} alone",
+                self.target,
+                self.n_latencies,
+                self.n_networks,
+                if self.n_networks == 1 { "" } else { "s" }
+            ),
+            operator_idx: None,
+        })
+    }
+
+    /// The level of the interval, if the networks that were left out tell it.
+    pub fn checked_percent(&self) -> Option<u32> {
+        checked_percent(self.n_networks, self.coverage_percent)
     }
 
     /// Factor by which the interval of another board with the same core is wider.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::operator_counts::{Kind, kind};
 use crate::diagnostic::some_of;
-use crate::formats::tflite::TensorType;
+use crate::formats::tflite::{OpKind, TensorType};
 use crate::graph::analysis::Analysis;
 use crate::graph::{Graph, Node};
 
@@ -23,7 +23,7 @@ pub enum Refusal {
     },
     /// Operators whose operands are not int8 by int8.
     #[error(
-        "only int8 models were measured on this target; {n} of {of} operators multiply {}",
+        "only int8 models were measured on this target; {n} of {of} operators compute in {}",
         some_of(numbers.iter().map(String::as_str), ", ")
     )]
     Precision {
@@ -92,10 +92,13 @@ pub fn check(graph: &Graph, analysis: &Analysis) -> Result<(), Refusal> {
             of,
         });
     }
-    let numbers: Vec<String> = multiplying
+    let mut numbers: Vec<String> = multiplying
         .iter()
         .filter_map(|node| other_numbers(graph, node))
         .collect();
+    if multiplying.is_empty() {
+        numbers = without_int8(graph);
+    }
     if !numbers.is_empty() {
         return Err(Refusal::Precision {
             n: numbers.len(),
@@ -116,6 +119,19 @@ pub(super) fn multiplies(node: &Node) -> bool {
         kind(node.operator.code.kind),
         Kind::Convolution | Kind::TransposedConvolution | Kind::Depthwise | Kind::Dense
     )
+}
+
+/// The types that a network without products computes in, one for each operator, if none of them is int8.
+fn without_int8(graph: &Graph) -> Vec<String> {
+    let converts = [OpKind::Quantize, OpKind::Dequantize, OpKind::Cast];
+    let computing =
+        (graph.nodes.iter()).filter(|node| !converts.contains(&node.operator.code.kind));
+    let types = computing.filter_map(|node| node.operator.outputs.first());
+    let types: Vec<TensorType> = types.map(|&idx| graph.tensor(idx).tensor_type).collect();
+    match types.contains(&TensorType::Int8) {
+        true => Vec::new(),
+        false => types.iter().map(|one| one.name().to_lowercase()).collect(),
+    }
 }
 
 /// The operand types of an operator, if they are not int8 by int8.

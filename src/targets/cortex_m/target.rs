@@ -154,6 +154,10 @@ impl Target for Microcontroller {
         Some(self.fitted.measured_range.scaled(slower))
     }
 
+    fn runs_integers_alone(&self) -> bool {
+        self.fitted.core == "neural-art"
+    }
+
     fn estimate(&self, network: &Network) -> TargetEstimate {
         let (graph, analysis) = (network.graph, network.analysis);
         if let Some(reason) = uncountable(graph, analysis) {
@@ -199,7 +203,12 @@ impl Target for Microcontroller {
         TargetEstimate {
             device: self.device(),
             metrics,
-            diagnostics: found.iter().filter_map(unmeasured).collect(),
+            diagnostics: match &found {
+                Ok(latency) => (unmeasured(latency).into_iter())
+                    .chain(self.fitted.few_networks())
+                    .collect(),
+                Err(_) => Vec::new(),
+            },
         }
     }
 }
@@ -226,7 +235,8 @@ impl Microcontroller {
                 provenance: Provenance::own(
                     ProvenanceKind::Modelled,
                     "buffers of ST Edge AI Core's layers, written over their inputs where that saves memory".into(),
-                ),
+                )
+                .against(Reference::Compiler),
                 expected_error_percent: None,
                 operators: None,
             },
@@ -240,6 +250,11 @@ impl Microcontroller {
             Some(board) => format!("{board}, transferred from {device}"),
             None => device.clone(),
         }
+    }
+
+    /// Whether the constants are those of another core, or of other boards with the same core.
+    fn is_assumed(&self) -> bool {
+        self.transferred_to.is_some() || self.fitted.core_conversion.is_some()
     }
 
     /// Whether the runtime is the interpreter of TensorFlow Lite Micro, which needs an arena.
@@ -292,8 +307,11 @@ impl Microcontroller {
             lo: Some(latency.lo_ms),
             hi: Some(latency.hi_ms),
             unit: Metric::Latency.unit(),
-            provenance: modelled(clock),
-            expected_error_percent: Some(
+            provenance: match self.is_assumed() {
+                true => Provenance::own(ProvenanceKind::Modelled, clock),
+                false => modelled(clock).checked(self.fitted.checked_percent()),
+            },
+            expected_error_percent: (!self.is_assumed()).then_some(
                 self.fitted
                     .network_left_out
                     .mean_percent
@@ -315,7 +333,8 @@ fn energy_outcome(power: &Energy, energy: InferenceEnergy) -> Outcome {
         lo: Some(energy.lo_mj),
         hi: Some(energy.hi_mj),
         unit: Metric::Energy.unit(),
-        provenance: modelled(power.in_words()),
+        provenance: modelled(power.in_words())
+            .of_scope(format!("the supply of the {}", power.board)),
         expected_error_percent: Some(power.error.mean_percent.min(MAX_ERROR_PERCENT)),
         operators: Some(energy.operators_mj),
     }

@@ -124,6 +124,11 @@ const COMPILED: &str = "edgetpu-custom-op";
 
 /// Why an operator is left to the CPU.
 fn left(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
+    // Nothing runs where the result is known.
+    let outputs = &node.operator.outputs;
+    if !outputs.is_empty() && outputs.iter().all(|&t| graph.is_constant(t)) {
+        return None;
+    }
     let kind = node.operator.code.kind;
     let is_supported = SUPPORTED.contains(&kind);
     match kind {

@@ -64,6 +64,10 @@ impl Target for EdgeTpu {
         Some(Constants::shipped().measured_range)
     }
 
+    fn runs_integers_alone(&self) -> bool {
+        true
+    }
+
     fn estimate(&self, network: &Network) -> TargetEstimate {
         let Network {
             graph, analysis, ..
@@ -146,8 +150,12 @@ fn latency(network: &Network, mapping: &Mapping) -> (Outcome, Vec<Diagnostic>) {
         lo: Some(lo),
         hi: Some(hi),
         unit: Metric::Latency.unit(),
-        provenance: Provenance::own(ProvenanceKind::Modelled, configuration)
-            .against(Reference::Measured),
+        provenance: Provenance::own(ProvenanceKind::Modelled, configuration).against(
+            match left.is_empty() {
+                true => Reference::Measured,
+                false => Reference::MeasuredParts,
+            },
+        ),
         expected_error_percent: left
             .is_empty()
             .then_some(constants.leave_one_out.mean_percent),

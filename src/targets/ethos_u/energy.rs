@@ -51,6 +51,14 @@ impl Coefficients {
         pj / PJ_PER_MJ
     }
 
+    /// What of the device is counted.
+    pub fn scope(&self) -> &'static str {
+        match self.pj_per_offchip_byte {
+            Some(_) => "MACs, SRAM and DRAM, without leakage and CPU",
+            None => "MACs and SRAM, without flash, leakage and CPU",
+        }
+    }
+
     /// The model in words.
     pub fn in_words(&self) -> String {
         let offchip = match self.pj_per_offchip_byte {

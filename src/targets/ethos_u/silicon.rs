@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use super::configuration::Configuration;
-use crate::targets::boards;
+use crate::provenance::checked_percent;
+use crate::targets::boards::Board;
 
 /// Made by `litecast-trainer fit-silicon`.
 const SHIPPED: &str = include_str!("silicon.json");
@@ -51,6 +52,14 @@ pub struct MeasuredNetwork {
     pub ratio: f64,
 }
 
+impl LeftOut {
+    /// The level of the interval of `n_networks`, if they tell it.
+    pub fn checked_percent(&self, n_networks: usize) -> Option<u32> {
+        let coverage_percent = 100.0 * self.n_inside as f64 / n_networks.max(1) as f64;
+        checked_percent(n_networks, coverage_percent)
+    }
+}
+
 impl MeasuredBoard {
     /// Every board on which networks were measured.
     pub fn shipped() -> &'static [Self] {
@@ -59,13 +68,10 @@ impl MeasuredBoard {
         &BOARDS
     }
 
-    /// The board whose NPU has this configuration, if networks were measured there.
-    pub fn of(configuration: &Configuration) -> Option<&'static Self> {
-        Self::shipped().iter().find(|measured| {
-            let board = boards::by_id(&measured.board);
-            let own = board.and_then(|board| board.npu_configuration().ok());
-            own.as_ref() == Some(configuration)
-        })
+    /// The measurements on a board whose NPU has this configuration; `None` if there are none, or none in it.
+    pub fn of(board: &Board, configuration: &Configuration) -> Option<&'static Self> {
+        let measured = Self::shipped().iter().find(|one| one.board == board.id)?;
+        (board.npu_configuration().ok().as_ref() == Some(configuration)).then_some(measured)
     }
 
     /// What the NPU takes on the board in ms if it is started `n_starts` times, and the ends of the interval.

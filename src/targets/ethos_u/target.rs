@@ -19,7 +19,8 @@ use crate::graph::{self, Graph};
 use crate::learned::features::PlannedOperator;
 use crate::learned::manifest::{Manifest, Output};
 use crate::learned::out_of_distribution::Learned;
-use crate::provenance::{Provenance, ProvenanceKind, Reference};
+use crate::provenance::{Provenance, ProvenanceKind, Reference, checked_percent};
+use crate::targets::boards::{self, Board};
 use crate::targets::host::{Host, HostLatency};
 use crate::targets::{
     HostInfo, MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates,
@@ -38,7 +39,9 @@ struct EthosU {
     npu: Npu,
     /// Whether the shipped network was trained on it. Others are estimated by Vela's rules alone.
     is_trained: bool,
-    /// The board with this configuration, if networks were measured on one.
+    /// The board that the estimates are for, where one was chosen.
+    board: Option<&'static Board>,
+    /// The same board, if networks were measured on it in this configuration.
     measured_board: Option<&'static MeasuredBoard>,
     /// The processor that runs what the NPU leaves to it.
     host: Option<Host>,
@@ -64,6 +67,15 @@ pub fn target(configuration: Configuration) -> Box<dyn Target> {
 
 /// [`target`] beside a processor.
 pub fn target_beside(configuration: Configuration, host: Option<Host>) -> Box<dyn Target> {
+    target_on(None, configuration, host)
+}
+
+/// [`target_beside`] for a board: with its measurements, if networks were measured on it in this configuration.
+pub fn target_on(
+    board: Option<&'static Board>,
+    configuration: Configuration,
+    host: Option<Host>,
+) -> Box<dyn Target> {
     let product = configuration.product;
     Box::new(EthosU {
         host,
@@ -72,7 +84,8 @@ pub fn target_beside(configuration: Configuration, host: Option<Host>) -> Box<dy
             Family::U85 => Npu::EthosU85,
         },
         is_trained: TRAINED.contains(&product) && configuration == Configuration::of(product),
-        measured_board: MeasuredBoard::of(&configuration),
+        measured_board: board.and_then(|board| MeasuredBoard::of(board, &configuration)),
+        board,
         errors: OnceLock::new(),
         configuration,
     })
@@ -137,6 +150,10 @@ impl Target for EthosU {
         })
     }
 
+    fn runs_integers_alone(&self) -> bool {
+        true
+    }
+
     fn plans_operators(&self) -> bool {
         true
     }
@@ -154,15 +171,20 @@ impl Target for EthosU {
             None => self.estimates(network, !unsupported.is_empty()),
         };
         let mut metrics = Vec::from(metrics);
+        metrics.extend(self.energy(&metrics, network.analysis));
         let with_host = WithHost {
             network,
             left: &unsupported,
             n_starts,
         };
-        metrics.extend(self.with_host(&metrics, &with_host));
-        metrics.extend(self.energy(&metrics, network.analysis));
+        let mut diagnostics = diagnostics;
+        if let Some(whole) = self.whole_latency(&mut metrics, &with_host) {
+            let host = self.host.filter(|_| !unsupported.is_empty());
+            diagnostics.extend(host.and_then(|host| host.few_networks()));
+            metrics.insert(0, whole);
+        }
         TargetEstimate {
-            device: self.configuration.product.device(),
+            device: self.device(),
             metrics,
             diagnostics,
         }
@@ -224,7 +246,7 @@ impl EthosU {
         };
         TargetInfo {
             id: self.id().into(),
-            device: self.configuration.product.device(),
+            device: self.device(),
             metrics: RULE_METRICS.map(metric).into(),
             learned_from: format!("{RULES}, {}", self.configuration.in_words()),
             provenance: self.rules(),
@@ -238,6 +260,8 @@ impl EthosU {
             version: RULES_VERSION.into(),
             configuration: self.configuration.in_words(),
             reference: None,
+            interval_percent: None,
+            scope: None,
         }
     }
 
@@ -267,6 +291,7 @@ impl EthosU {
             diagnostics.extend(self.exceeded(&totals));
         }
         diagnostics.extend(totals.hit_limit.then(cut));
+        diagnostics.extend(self.never_measured());
         let learned = learned.filter(|learned| learned.likeness.is_like_training);
         let estimates = RULE_METRICS.map(|metric| MetricEstimate {
             metric,
@@ -321,7 +346,9 @@ impl EthosU {
             lo: shown.factor.map(|factor| shown.value / factor),
             hi: shown.factor.map(|factor| shown.value * factor),
             unit: metric.unit(),
-            provenance,
+            // Widths hold nine in ten of networks that they were not made from.
+            provenance: provenance
+                .checked(errors.and_then(|errors| checked_percent(errors.n, 90.0))),
             expected_error_percent: errors.and_then(MetricErrors::expected_percent),
             operators,
         }
@@ -345,30 +372,74 @@ impl EthosU {
         })
     }
 
-    /// Latency on the measured board or, where operators are left to the host, of both together, from the latency by the
-    /// rules among `metrics`. The ends of both intervals are added, which assumes that both errors have the same
-    /// direction.
-    fn with_host(&self, metrics: &[MetricEstimate], with: &WithHost) -> Option<MetricEstimate> {
-        let metric = match self.measured_board {
-            Some(_) => Metric::BoardLatency,
-            None if with.left.is_empty() => return None,
-            None => Metric::EndToEndLatency,
+    /// Latency of the whole network, where that by the rules among `metrics` is not all of it: on a measured board, and
+    /// where operators are left to the host. The one by the rules is then the NPU's part. The ends of both intervals are
+    /// added, which assumes that both errors have the same direction.
+    fn whole_latency(
+        &self,
+        metrics: &mut [MetricEstimate],
+        with: &WithHost,
+    ) -> Option<MetricEstimate> {
+        if self.measured_board.is_none() && with.left.is_empty() {
+            return None;
+        }
+        let latency = metrics.iter_mut().find(|m| m.metric == Metric::Latency)?;
+        let Outcome::Estimate {
+            value,
+            lo,
+            hi,
+            operators,
+            ..
+        } = &latency.outcome
+        else {
+            return None;
         };
-        let latency = metrics.iter().find(|m| m.metric == Metric::Latency)?;
-        let outcome = match &latency.outcome {
-            Outcome::Estimate {
-                value,
-                lo,
-                hi,
-                operators,
-                ..
-            } => {
-                let by_rules = [*value, lo.unwrap_or(*value), hi.unwrap_or(*value)];
-                self.latency_with_host(by_rules, operators.as_deref(), with)
+        let by_rules = [*value, lo.unwrap_or(*value), hi.unwrap_or(*value)];
+        let outcome = self.latency_with_host(by_rules, operators.as_deref(), with);
+        latency.metric = Metric::NpuLatency;
+        Some(MetricEstimate {
+            metric: Metric::Latency,
+            outcome,
+        })
+    }
+
+    /// The hardware in words: a board has its name where networks were measured on it, and the compiler its own where
+    /// its estimates are all that is known.
+    fn device(&self) -> String {
+        let device = self.configuration.product.device();
+        match (self.board, self.measured_board) {
+            (Some(board), Some(_)) => format!("{}: {device}", board.name),
+            (Some(board), None) => {
+                format!(
+                    "Vela {RULES_VERSION}: {device}, set up as on {}",
+                    board.name
+                )
             }
-            refused @ Outcome::Unavailable { .. } => refused.clone(),
-        };
-        Some(MetricEstimate { metric, outcome })
+            (None, _) => device,
+        }
+    }
+
+    /// A diagnostic that nobody measured the board, with how far silicon was from the compiler where it was measured.
+    fn never_measured(&self) -> Option<Diagnostic> {
+        let board = self.board.filter(|_| self.measured_board.is_none())?;
+        let measured = MeasuredBoard::shipped();
+        let ratios = measured.iter().flat_map(|one| &one.networks);
+        let [least, most] = ratios.fold([f64::MAX, 0.0], |[least, most], one| {
+            [one.ratio.min(least), one.ratio.max(most)]
+        });
+        let names = measured.iter().filter_map(|one| boards::by_id(&one.board));
+        let names = some_of(names.map(|board| &board.name), ", ");
+        Some(Diagnostic {
+            severity: Severity::Warning,
+            code: "board-never-measured",
+            message: format!(
+                "no measured network to compare with on {}: these are the compiler's estimates for its NPU, and their \
+                 errors are those against the compiler; where networks were measured, on {names}, they took {least:.1} \
+                 to {most:.1} times as long",
+                board.name
+            ),
+            operator_idx: None,
+        })
     }
 
     /// The latency of the NPU's part with `n_starts` starts, whose time is known on no board but the measured ones, and
@@ -441,10 +512,13 @@ impl EthosU {
             value: npu_ms + on_host.value_ms,
             lo: Some(npu_lo_ms + on_host.lo_ms),
             hi: Some(npu_hi_ms + on_host.hi_ms),
-            unit: Metric::EndToEndLatency.unit(),
-            provenance: match measured_board {
-                Some(_) => provenance.against(Reference::Measured),
-                None => provenance,
+            unit: Metric::Latency.unit(),
+            provenance: match (measured_board, self.measured_board) {
+                (Some(board), _) => provenance
+                    .against(Reference::Measured)
+                    .checked(board.left_out.checked_percent(board.networks.len())),
+                (None, Some(_)) => provenance.against(Reference::MeasuredParts),
+                (None, None) => provenance,
             },
             expected_error_percent: measured_board.map(|board| board.left_out.mean_percent),
             operators,
@@ -539,7 +613,8 @@ fn energy_outcome(
         lo: None,
         hi: None,
         unit: Metric::Energy.unit(),
-        provenance: Provenance::own(ProvenanceKind::Modelled, coefficients.in_words()),
+        provenance: Provenance::own(ProvenanceKind::Modelled, coefficients.in_words())
+            .of_scope(coefficients.scope().to_owned()),
         expected_error_percent: None,
         operators,
     }

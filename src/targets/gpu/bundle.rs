@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock};
 use serde::{Deserialize, Serialize};
 
 use super::costs::{Amounts, N_COSTS, NAMES};
+use crate::provenance::{Reference, checked_percent};
 use crate::targets::MeasuredRange;
 
 /// What `litecast-trainer fit-gpu` writes.
@@ -88,6 +89,21 @@ pub enum BundleError {
     Malformed(String),
     #[error("constants of GPUs: made for another list of costs than this version has")]
     OtherCosts,
+}
+
+impl Run {
+    /// What its errors were measured against.
+    pub fn reference(&self) -> Reference {
+        match self.n_networks {
+            0 => Reference::MeasuredParts,
+            _ => Reference::Measured,
+        }
+    }
+
+    /// The level of the interval, if the networks that were left out tell it.
+    pub fn checked_percent(&self) -> Option<u32> {
+        checked_percent(self.n_networks, self.errors.coverage_percent)
+    }
 }
 
 impl Bundle {

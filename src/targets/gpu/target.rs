@@ -12,7 +12,7 @@ use super::specifications::{BUSY_POWER, GPUS, Gpu, IDLE_POWER};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::graph::analysis::{Precision, precision};
 use crate::learned::manifest::Manifest;
-use crate::provenance::{Provenance, ProvenanceKind};
+use crate::provenance::{Provenance, ProvenanceKind, Reference};
 use crate::targets::{
     MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target,
     TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, uncountable,
@@ -201,11 +201,9 @@ impl GpuTarget {
             memory.base_bytes / 1e9,
         );
         let [lo, hi] = memory::RANGE.map(|factor| bytes * factor);
-        modelled(
-            metric,
-            [bytes.round(), lo.round(), hi.round()],
-            configuration,
-        )
+        let ends = [bytes.round(), lo.round(), hi.round()];
+        // The rules were compared with what PyTorch reserved on the H100.
+        modelled(metric, ends, configuration).against(Reference::Measured)
     }
 
     /// Energy of one input, and the share of time in which multiprocessors work.
@@ -227,7 +225,8 @@ impl GpuTarget {
         let utilization = [busy * 100.0, busy * MIN_BUSY * 100.0, 100.0];
         let share = "share of the latency in which a kernel runs, by the roofline".to_owned();
         vec![
-            modelled(Metric::Energy, energies, words),
+            modelled(Metric::Energy, energies, words)
+                .of_scope("the GPU's board, without its computer"),
             modelled(Metric::SmUtilization, utilization, share),
         ]
     }
@@ -311,7 +310,9 @@ fn measured(
             lo: Some(lo),
             hi: Some(hi),
             unit: metric.unit(),
-            provenance: Provenance::own(kind, format!("batch {batch:.0}; {}", provenance(run))),
+            provenance: Provenance::own(kind, format!("batch {batch:.0}; {}", provenance(run)))
+                .against(run.reference())
+                .checked(run.checked_percent().filter(|_| !is_far)),
             // The stated error applies only to networks that resemble the measured ones.
             expected_error_percent: (!is_far).then_some(run.errors.mean_percent),
             operators,

@@ -14,7 +14,7 @@ use crate::graph::Graph;
 use crate::graph::analysis::memory_plan::memory_plan;
 use crate::graph::analysis::unplannable::Unplannable;
 use crate::learned::manifest::Manifest;
-use crate::provenance::{Provenance, ProvenanceKind};
+use crate::provenance::{Provenance, ProvenanceKind, Reference};
 use crate::targets::{
     Metric, MetricEstimate, Network, Outcome, Target, TargetEstimate, TargetInfo,
     UnavailableReason, UnsupportedOperator,
@@ -97,7 +97,8 @@ pub(super) fn arena(network: &Network) -> MetricEstimate {
             provenance: Provenance::own(
                 ProvenanceKind::Modelled,
                 "greedy memory planner with the working buffers of CMSIS-NN, and the persistent part".into(),
-            ),
+            )
+            .against(Reference::Runtime),
             expected_error_percent: None,
             operators: None,
         },

@@ -23,8 +23,11 @@ export interface PreparedFile {
   threads: number;
   dimensions: Record<string, number>;
   application: Application;
+  precision: Precise;
   sha256?: string;
 }
+
+type Precise = NonNullable<EstimateOptions["precision"]>;
 
 /** What holds for all files of a call. */
 export interface Prepared {
@@ -33,6 +36,7 @@ export interface Prepared {
   threads: number;
   dimensions: Record<string, number>;
   application: Application;
+  precision: Precise;
   targets: TargetChoice[] | null;
   is_summary: boolean;
 }
@@ -157,14 +161,17 @@ function onlyKnown(object: Record<string, unknown>, known: readonly string[], pl
   if (strange !== undefined) throw wrongArgument(`${place}: unknown option \`${strange}\`, expected one of ${known.join(", ")}`);
 }
 
-const OPTIONS = ["name", "batch", "threads", "dimensions", "application", "targets", "detail"] as const satisfies (keyof EstimateOptions)[];
+const OPTIONS = ["name", "batch", "threads", "dimensions", "application", "targets", "detail", "precision"] as const satisfies (keyof EstimateOptions)[];
 
 export function prepareOptions(options: unknown): Prepared {
   const given = options === undefined ? {} : plainObject(options, "options");
   onlyKnown(given, OPTIONS, "options");
-  const { name, batch, threads, dimensions, application, targets, detail } = given;
+  const { name, batch, threads, dimensions, application, targets, detail, precision = "auto" } = given;
   if (detail !== undefined && detail !== "full" && detail !== "summary") {
     throw wrongArgument(`detail: expected "full" or "summary", found ${inWords(detail)}`);
+  }
+  if (precision !== "auto" && precision !== "int8" && precision !== "as-is") {
+    throw wrongArgument(`precision: expected "auto", "int8" or "as-is", found ${inWords(precision)}`);
   }
   return {
     name: name === undefined ? "" : text(name, "name"),
@@ -172,6 +179,7 @@ export function prepareOptions(options: unknown): Prepared {
     threads: threads === undefined ? 1 : count(threads, "threads"),
     dimensions: dimensions === undefined ? {} : prepareDimensions(dimensions, "dimensions"),
     application: application === undefined ? NO_APPLICATION : prepareApplication(application, "application"),
+    precision,
     targets: targets === undefined ? null : prepareTargets(targets),
     is_summary: detail === "summary",
   };
@@ -204,7 +212,7 @@ const CHOICE = {
   arena_cache_bytes: bytes,
 } as const satisfies Record<keyof TargetChoice, (value: unknown, place: string) => unknown>;
 
-function prepareTargets(targets: unknown): TargetChoice[] {
+export function prepareTargets(targets: unknown): TargetChoice[] {
   if (!Array.isArray(targets)) throw wrongArgument(`targets: expected an array, found ${inWords(targets)}`);
   listOf(targets, "targets");
   if (targets.length === 0) throw wrongArgument("targets: expected at least one target, found an array of 0");
@@ -289,8 +297,8 @@ export function prepareFiles(models: unknown, common: Prepared): PreparedFile[] 
 }
 
 function prepareFile(model: unknown, place: string, common: Prepared): PreparedFile {
-  const { batch, threads, dimensions, application } = common;
-  if (isBytes(model) || isGraph(model)) return { name: common.name, bytes: bytesOf(model, place), batch, threads, dimensions, application };
+  const { batch, threads, dimensions, application, precision } = common;
+  if (isBytes(model) || isGraph(model)) return { name: common.name, bytes: bytesOf(model, place), batch, threads, dimensions, application, precision };
   const given = plainObject(model, place);
   onlyKnown(given, FILE, place);
   return {
@@ -300,6 +308,7 @@ function prepareFile(model: unknown, place: string, common: Prepared): PreparedF
     threads: given["threads"] === undefined ? threads : count(given["threads"], `${place}.threads`),
     dimensions: given["dimensions"] === undefined ? dimensions : prepareDimensions(given["dimensions"], `${place}.dimensions`),
     application,
+    precision,
     ...(given["sha256"] === undefined ? {} : { sha256: digits(given["sha256"], `${place}.sha256`) }),
   };
 }

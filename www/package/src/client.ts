@@ -86,6 +86,10 @@ export class Client implements LiteCastWorker {
     return this.#call("accelerators", args) as Promise<api.Accelerators>;
   }
 
+  inForce(...args: unknown[]): Promise<api.InForce> {
+    return this.#call("inForce", args) as Promise<api.InForce>;
+  }
+
   compare(...args: unknown[]): Promise<api.Comparison> {
     return this.#call("compare", args) as Promise<api.Comparison>;
   }

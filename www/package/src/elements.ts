@@ -1,9 +1,8 @@
 /** `<litecast-report>` and `<litecast-badge>`: what a model costs, in a page of one's own. */
 import { digits, measure, percent, shape, text } from "../../src/format.ts";
-import { ofNetwork } from "../../src/hybrid.ts";
 import { KIND_NAMES, kindOf } from "../../src/kinds.ts";
 import { layOut } from "../../src/layout/layered.ts";
-import { doubtWords, inMetricOrder, metricName } from "../../src/words.ts";
+import { doubtWords, evidenceWords, headlineDoubt, inMetricOrder, metricName, metricNameOf } from "../../src/words.ts";
 import type { Estimate, Report, Result } from "../types/index.d.ts";
 import type { LiteCastWorker } from "../types/worker.d.ts";
 import { LitecastError, wrongArgument } from "./errors.ts";
@@ -11,6 +10,8 @@ import { load } from "./worker.ts";
 
 const ATTRIBUTES = ["src", "target", "batch", "metric"] as const;
 const DEFAULTS: Record<(typeof ATTRIBUTES)[number], string> = { src: "", target: "ethos-u55-256", batch: "1", metric: "latency" };
+/** What the last version called the latency of the whole network. */
+const WHOLE_LATENCIES = new Set(["board_latency", "end_to_end_latency"]);
 const SVG = "http://www.w3.org/2000/svg";
 
 const NODE_WIDTH_PX = 192;
@@ -235,9 +236,10 @@ export function defineElements(): void {
       }
 
       content(report: Report): Node[] {
-        const metric = this.getAttribute("metric") ?? DEFAULTS.metric;
-        const result = [...ofNetwork(report.results), ...report.results].find((one) => one.metric === metric);
-        this.title = result ? `${metricName(metric)} on ${result.device}: ${"value" in result ? doubtWords(result) : result.unavailable}` : `no ${metric} on ${targetOf(this)}`;
+        const named = this.getAttribute("metric") ?? DEFAULTS.metric;
+        const metric = WHOLE_LATENCIES.has(named) ? DEFAULTS.metric : named;
+        const result = report.results.find((one) => one.metric === metric);
+        this.title = result ? `${"value" in result ? metricNameOf(result) : metricName(metric)} on ${result.device}: ${"value" in result ? `${doubtWords(result)}, ${evidenceWords(result)}` : result.unavailable}` : `no ${metric} on ${targetOf(this)}`;
         return [document.createTextNode(result && "value" in result ? `${valueText(result)} on ${shortName(result.target)}` : `no estimate on ${shortName(targetOf(this))}`)];
       }
     },
@@ -257,20 +259,20 @@ function reportContent(report: Report): Node[] {
   const { file, model, results, diagnostics } = report;
   const device = results[0]?.device ?? "";
   const facts = `${model.n_operators.toLocaleString("en")} operators, ${digits(model.macs / 1e6)} million MACs, ${text(measure(model.weight_bytes, "bytes"))} of weights, ${model.precision}`;
-  const cards = element("ul", { class: "cards" }, ...inMetricOrder(ofNetwork(results)).map(card));
+  const cards = element("ul", { class: "cards" }, ...inMetricOrder(results).map(card));
   const doubts = diagnostics.filter(({ severity }) => severity === "warning").map(({ message }) => element("p", { class: "muted" }, `Note: ${message}.`));
-  return [element("h2", {}, file || "Model"), element("p", { class: "muted" }, device), element("p", {}, facts), cards, ...doubts, ...drawing(report)];
+  return [element("h2", {}, file || "Model"), element("p", { class: "muted" }, device), element("p", {}, facts), ...doubts, cards, ...drawing(report)];
 }
 
 function card(result: Result): HTMLElement {
-  const name = element("small", {}, metricName(result.metric));
+  const name = element("small", {}, "value" in result ? metricNameOf(result) : metricName(result.metric));
   if (!("value" in result)) return element("li", {}, name, element("strong", {}, "–"), element("small", {}, result.unavailable));
-  return element("li", {}, name, element("strong", {}, valueText(result)), element("small", {}, doubtWords(result)), element("small", {}, result.provenance.kind));
+  return element("li", {}, name, element("strong", {}, valueText(result)), element("small", {}, doubtWords(result)), element("small", {}, [evidenceWords(result), headlineDoubt(result), result.estimated_as ? `as ${result.estimated_as}` : null].filter(Boolean).join(", ")));
 }
 
 /** The graph with each operator's part of the latency, and the same as a table. */
 function drawing(report: Report): Node[] {
-  const latency = ofNetwork(report.results).find((result): result is Estimate => result.metric === "latency" && "value" in result);
+  const latency = report.results.find((result): result is Estimate => result.metric === "latency" && "value" in result);
   const parts = latency?.operators ?? report.operators.map(() => 0);
   const total = latency?.operators ? latency.value : 0;
   const share = (idx: number): number => (total > 0 ? Math.max(0, parts[idx]! / total) : 0);

@@ -1,8 +1,9 @@
 /** The estimator, as a program has it after `load()`. */
 import type * as api from "../types/index.d.ts";
-import { bytesOf, iniText, listOf, modelBytes, plainObject, prepareApplication, prepareChanges, prepareFiles, prepareLimits, type Prepared, type PreparedFile, prepareOptions, sizeError, text } from "./arguments.ts";
+import { bytesOf, iniText, listOf, modelBytes, plainObject, prepareApplication, prepareChanges, prepareFiles, prepareLimits, prepareTargets, type Prepared, type PreparedFile, prepareOptions, sizeError, text } from "./arguments.ts";
 import { compareReports } from "./compare.ts";
 import { fromModule, inWords, LitecastError, wrongArgument } from "./errors.ts";
+import { migrated } from "./migrate.ts";
 import type { Engine as ModuleEngine } from "./module.d.ts";
 
 /** What wasm-bindgen writes. */
@@ -86,6 +87,11 @@ export class LiteCast implements api.LiteCast {
     return this.#call(() => this.#module.accelerators(ini));
   }
 
+  inForce(target: api.TargetId | api.TargetChoice): api.InForce {
+    const [choice] = prepareTargets([target]);
+    return this.#call(() => this.#module.inForce(choice));
+  }
+
   compare(before: api.Report, after: api.Report): api.Comparison {
     return compareReports(before, after);
   }
@@ -154,15 +160,15 @@ export class LiteCast implements api.LiteCast {
 
   /** One file, on the targets of every report where none are chosen. */
   #changed(model: api.BytesSource | api.Graph, options: api.EstimateOptions | undefined): { file: PreparedFile; targets: api.TargetChoice[]; is_summary: boolean } {
-    const { name, batch, threads, dimensions, application, targets, is_summary } = prepareOptions(options);
+    const { name, batch, threads, dimensions, application, precision, targets, is_summary } = prepareOptions(options);
     const chosen = targets ?? this.defaultTargets().map((target) => ({ target }));
-    return { file: { name, bytes: modelBytes(model, "model"), batch, threads, dimensions, application }, targets: chosen, is_summary };
+    return { file: { name, bytes: modelBytes(model, "model"), batch, threads, dimensions, application, precision }, targets: chosen, is_summary };
   }
 
   #one(model: api.BytesSource | api.Graph, options: api.EstimateOptions | undefined, is_learned: boolean): api.Report {
     const prepared = prepareOptions(options);
-    const { name, batch, threads, dimensions, application } = prepared;
-    const [report] = this.#many([{ name, bytes: bytesOf(model, "model"), batch, threads, dimensions, application }], prepared, is_learned);
+    const { name, batch, threads, dimensions, application, precision } = prepared;
+    const [report] = this.#many([{ name, bytes: bytesOf(model, "model"), batch, threads, dimensions, application, precision }], prepared, is_learned);
     if (report instanceof LitecastError) throw report;
     return report!;
   }
@@ -256,17 +262,17 @@ function* chunks(files: PreparedFile[]): Generator<PreparedFile[]> {
   if (chunk.length > 0) yield chunk;
 }
 
-/** Estimated latencies by target id, where known of all of the network, of a report or as they are. */
+/** Estimated latencies by target id, of a report or as they are. */
 function latencies(network: unknown, place: string): Record<string, number> {
   const given = plainObject(network, place);
-  const results = given["results"];
-  if (!Array.isArray(results)) {
+  if (!Array.isArray(given["results"])) {
     for (const [target, ms] of Object.entries(given)) {
       if (typeof ms !== "number") throw wrongArgument(`${place}: expected a latency in ms for ${text(target, "target")}, found ${inWords(ms)}`);
     }
     return given as Record<string, number>;
   }
-  const estimates = (results as api.Result[]).filter((result): result is api.Estimate => "value" in result);
-  const of = (metric: api.Metric): [string, number][] => estimates.filter((result) => result.metric === metric).map(({ target, value }) => [target, value]);
-  return Object.fromEntries([...of("latency"), ...of("end_to_end_latency")]);
+  const listed = given["results"].filter((result): result is api.Result => typeof result === "object" && result !== null);
+  const { results = [] } = migrated({ ...(given as Partial<api.Report>), results: listed }) ?? {};
+  const found = results.flatMap((result): [string, number][] => (result.metric === "latency" && "value" in result ? [[result.target, result.value]] : []));
+  return Object.fromEntries(found);
 }

@@ -1,16 +1,41 @@
 /** Reports of older versions → the same numbers as this version has them: `src/report/migrate.rs` in JavaScript. */
+import type { Evidence, Result } from "../types/index.d.ts";
 
 /** As `REPORT_VERSION` of the crate. */
 const REPORT_VERSION = 2;
 
 /** What reports and their kept excerpts share. An excerpt of version 1 says no version. */
-interface Versioned {
+interface Stored {
   schema_version?: number;
+  results: Result[];
 }
 
 /** Null for a version that is not known. One of this version is returned as it is. */
-export function migrated<Stored extends Versioned>(report: Stored): Stored | null {
-  const { schema_version: version = 1 } = report;
+export function migrated<Of extends Stored>(report: Of): Of | null {
+  const { schema_version: version = 1, results } = report;
   if (version === REPORT_VERSION) return report;
-  return version === 1 ? { ...report, schema_version: REPORT_VERSION } : null;
+  return version === 1 ? { ...report, schema_version: REPORT_VERSION, results: withWholeLatencies(results).map(withEvidence) } : null;
+}
+
+const BY_KIND: Record<string, Evidence> = { exact: "counted", "compiler rules": "compiler", "learned from compiler estimate": "compiler", "learned from measured": "measured", "learned from emulated": "assumed" };
+
+/** Version 1 did not say what a number rests on. Where its source does not tell, neither does this. */
+function withEvidence(result: Result): Result {
+  if (!("value" in result)) return result;
+  const { kind = "", reference } = (result.provenance ?? {}) as Partial<typeof result.provenance>;
+  const evidence = BY_KIND[kind] ?? (reference?.startsWith("measured") ? "measured" : undefined);
+  return evidence ? { ...result, evidence } : result;
+}
+
+/** In version 1, `latency` was the NPU's part where a target had another metric for the whole network. */
+function withWholeLatencies(results: readonly Result[]): Result[] {
+  const isWhole = (metric: string): boolean => metric === "board_latency" || metric === "end_to_end_latency";
+  const wholes = new Map(results.filter(({ metric }) => isWhole(metric)).map((result) => [result.target, "value" in result]));
+  return results.flatMap((result): Result[] => {
+    if (isWhole(result.metric)) return [{ ...result, metric: "latency" }];
+    const has_value = wholes.get(result.target);
+    if (result.metric !== "latency" || has_value === undefined) return [result];
+    // A file that was refused as a whole has one reason.
+    return has_value || "value" in result ? [{ ...result, metric: "npu_latency" }] : [];
+  });
 }

@@ -89,6 +89,9 @@ export interface LiteCast {
   /** The Ethos-U that `targets` may name, and the sections of a `vela.ini`, or else those that Vela knows. */
   accelerators(vela_ini?: string): Accelerators;
 
+  /** Clock and SRAM that a target has, by its own options or by default. */
+  inForce(target: TargetId | TargetChoice): InForce;
+
   /** What differs between two reports, for example of two versions of a model. */
   compare(before: Summary, after: Summary): Comparison;
 
@@ -155,6 +158,11 @@ export interface EstimateOptions {
    * default configurations of `ethos-u55-256`, `ethos-u65-512` and `ethos-u85-256`) much less.
    */
   targets?: readonly (TargetId | TargetChoice)[] | undefined;
+  /**
+   * Of a network of floats: `auto` is int8 on NPUs that run integers alone and its own elsewhere; `int8` and `as-is` (its own)
+   * hold on every target.
+   */
+  precision?: "auto" | "int8" | "as-is" | undefined;
   /** `summary` leaves out what describes single operators, for a search. */
   detail?: "full" | "summary" | undefined;
 }
@@ -167,10 +175,17 @@ export interface Changes {
   width?: number;
   /** Layers with `from` channels have `to` instead. */
   channels?: { from: number; to: number };
-  /** Quantise a float32 network. */
+  /** Quantise a float network. */
   int8?: boolean;
   /** Run the operators in the order with the lowest peak of live activations that is found. */
   low_memory_order?: boolean;
+}
+
+export interface InForce {
+  /** Of a microcontroller or an Ethos-U; null for others, whose clock cannot be chosen. */
+  clock_mhz: number | null;
+  /** SRAM that Vela may fill; null for others than an Ethos-U. */
+  arena_cache_bytes: number | null;
 }
 
 export interface Accelerators {
@@ -207,10 +222,13 @@ export interface SweepPoint {
   macs_per_cycle: number;
   /** Of the estimates. */
   clock_mhz: number;
+  /** Of the whole network. */
   latency_ms: Interval;
+  /** The part of it that the accelerator runs, which alone changes with the clock; absent where that is all. */
+  npu_latency_ms?: Interval;
   /** Null where it is not estimated. */
   sram_bytes: Interval | null;
-  /** Clock from which the latency is met: cycles do not depend on it. Null where no latency is asked for. */
+  /** Clock from which the latency is met. Null where no latency is asked for, and where the processor alone takes longer. */
   needed_mhz: number | null;
   /** Whether both limits are met at some clock up to the highest. */
   meets: boolean;

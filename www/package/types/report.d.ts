@@ -10,7 +10,10 @@ export type Report = {
   litecast_version: string;
   /** Identifies the trained predictor. Absent where none was loaded. */
   bundle: string | null;
-  /** Share of labels that each interval was made to hold, in percent. */
+  /**
+   * The level that intervals are made for, in percent. Whether that of a number was checked says its
+   * `provenance.interval_percent`.
+   */
   interval_percent: number;
   /** Name of the file, as the caller gave it. */
   file: string;
@@ -33,7 +36,7 @@ export type Report = {
    * not tell how much memory it needs.
    */
   fits: Fits | null;
-  /** Operators that targets leave to a processor, whose time is in none of their estimates; absent in a summary. */
+  /** Operators that targets leave to a processor, whose time is in `latency` alone; absent in a summary. */
   left_out?: Array<LeftOutOf>;
   /** Diagnostics about the numbers and about what they leave out. */
   diagnostics: Array<Diagnostic>;
@@ -104,12 +107,16 @@ export type Result = {
   device: string;
   /** What is estimated. */
   metric: Metric;
+  /** What the estimate rests on. */
+  evidence?: Evidence;
+  /** The precision of the estimate, where it is not that of the file. */
+  estimated_as?: Precision;
 } & ({
   /** The estimate; a whole number if the unit is bytes. */
   value: number;
   /**
-   * The lower end of an interval that was made to hold 90 % of labels; absent where nothing
-   * is known of the error, and for exact numbers.
+   * The lower end of an interval around the value; absent where nothing is known of the error, and for exact
+   * numbers. Its level is `provenance.interval_percent`, where that was checked.
    */
   lo?: number;
   /** The upper end of that interval. */
@@ -146,13 +153,23 @@ export type Provenance = {
   configuration: string;
   /** What errors of such numbers were measured against, where neither the kind nor the tool says it. */
   reference?: Reference;
+  /**
+   * The level of the interval in percent, where it was checked on networks that nothing was fitted to. The interval of
+   * any other number promises no level.
+   */
+  interval_percent?: number;
+  /** What of the device the number is of, where that is not all: for example `MACs and SRAM, without flash`. */
+  scope?: string;
 };
 
 /** How a number was made. */
 export type ProvenanceKind = "exact" | "modelled" | "compiler rules" | "learned from compiler estimate" | "learned from emulated" | "learned from measured" | (string & {});
 
 /** What the estimates of a model were compared with. */
-export type Reference = "measured" | "measured-kind-left-out" | (string & {});
+export type Reference = "measured" | "measured-kind-left-out" | "measured-parts" | "runtime" | "compiler" | (string & {});
+
+/** What a number rests on, from the surest. */
+export type Evidence = "counted" | "measured" | "compiler" | "assumed" | (string & {});
 
 /** Exact facts of one operator. */
 export type Operator = {
@@ -329,7 +346,7 @@ export type BoardLatency = {
 export type LeftOutOf = {
   /** Ids of the targets. */
   targets: Array<TargetId>;
-  /** The processor that is assumed to run them, whose time is in `end_to_end_latency` and `board_latency`. */
+  /** The processor that is assumed to run them, whose time is in `latency`. */
   host?: Host;
   /** In topological order. */
   operators: Array<LeftOut>;

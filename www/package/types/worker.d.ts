@@ -14,6 +14,7 @@ import type {
   EstimateOptions,
   Fits,
   Graph,
+  InForce,
   LeftOut,
   Limits,
   LitecastError,
@@ -23,6 +24,7 @@ import type {
   Report,
   Summary,
   Sweep,
+  TargetChoice,
   TargetId,
   TargetInfo,
   UrlLike,
@@ -57,6 +59,7 @@ export interface LiteCastWorker {
   estimateChanged(model: BytesSource | Graph, changes: Changes, options?: EstimateOptions): Promise<Report>;
   leftOut(model: BytesSource | Graph, changes: Changes, options: EstimateOptions): Promise<LeftOut[][]>;
   accelerators(vela_ini?: string): Promise<Accelerators>;
+  inForce(target: TargetId | TargetChoice): Promise<InForce>;
   compare(before: Summary, after: Summary): Promise<Comparison>;
   calibrate(measurements: Iterable<Measurement>): Promise<Calibration>;
   calibrated(calibration: Calibration, network: Summary | Partial<Record<TargetId, number>>): Promise<Calibrated>;

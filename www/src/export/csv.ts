@@ -3,6 +3,7 @@ import { estimatedMeasures } from "../costs.ts";
 import { KIND_NAMES, kindOf } from "../kinds.ts";
 import { type Report, isEstimate } from "../report.ts";
 import type { Summary } from "../compared.ts";
+import { referenceWords } from "../words.ts";
 
 type Field = string | number | null | undefined;
 
@@ -20,13 +21,14 @@ function field(value: Field): string {
 
 /** A row for each file, target and metric. */
 export function comparisonCsv(summaries: readonly Summary[]): string {
-  const head = ["file", "batch", "precision", "operators", "macs", "file_bytes", "target", "device", "metric", "value", "lo", "hi", "unit", "expected_error_percent", "provenance", "tool", "version", "unavailable"];
+  const head = ["file", "batch", "precision", "operators", "macs", "file_bytes", "target", "device", "metric", "value", "lo", "hi", "unit", "expected_error_percent", "provenance", "tool", "version", "estimated_as", "evidence", "interval_percent", "error_against", "scope", "unavailable"];
   const rows = summaries.flatMap(({ file, batch, model, results }) =>
     results.map((result): Field[] => {
       const facts: Field[] = [file, batch, model.precision, model.n_operators, model.macs, model.file_bytes, result.target, result.device, result.metric];
-      if (!isEstimate(result)) return [...facts, ...new Array<null>(8).fill(null), result.unavailable];
-      const { value, lo, hi, unit, expected_error_percent, provenance } = result;
-      return [...facts, value, lo, hi, unit, expected_error_percent, provenance.kind, provenance.tool, provenance.version, null];
+      if (!isEstimate(result)) return [...facts, ...new Array<null>(13).fill(null), result.unavailable];
+      const { value, lo, hi, unit, expected_error_percent, provenance, estimated_as, evidence } = result;
+      const against = typeof expected_error_percent === "number" ? referenceWords(provenance) : null;
+      return [...facts, value, lo, hi, unit, expected_error_percent, provenance.kind, provenance.tool, provenance.version, estimated_as, evidence, provenance.interval_percent, against, provenance.scope, null];
     }),
   );
   return csv([head, ...rows]);

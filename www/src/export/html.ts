@@ -9,7 +9,7 @@ import { AS_IT_IS, scenarioWords } from "../scenario.ts";
 import { groupByTarget } from "../view/decide.ts";
 import { sentence } from "../view/diagnostics.ts";
 import { shapeText } from "../view/graph/scene.ts";
-import { doubtSentence, doubtWords, inMetricOrder, metricName, provenanceWords, withDeviceNames } from "../words.ts";
+import { doubtSentence, doubtWords, evidenceWords, headlineDoubt, inMetricOrder, metricName, metricNameOf, provenanceWords, withDeviceNames } from "../words.ts";
 import { svgOf } from "./drawing.ts";
 
 /** A drawing of more boxes is large and shows nothing. */
@@ -37,9 +37,10 @@ export function htmlReport(report: Report, graph: GraphView | null, focus: Focus
     el("h1", {}, report.file),
     el("p", { class: "subtle" }, `Estimated by LiteCast on ${new Date().toISOString().slice(0, 10)}${scenarioOf(report).map((words) => `, ${words}`).join("")}.`),
     factsTable(report),
+    ...notes(report, "warning", "Warnings"),
     el("h2", {}, "Estimates"),
     estimatesTable(report),
-    ...notes(report),
+    ...notes(report, "info", "Notes"),
     ...drawing(report, graph, focus),
     el("h2", {}, "Operators"),
     el("div", { class: "wide" }, operatorsTable(report, focus)),
@@ -66,26 +67,28 @@ function factsTable({ model }: Report): HTMLElement {
 
 function estimatesTable(report: Report): HTMLElement {
   const row = (result: Result, i: number, n: number): HTMLElement => {
-    const device = i === 0 ? el("th", { scope: "rowgroup", rowspan: n }, result.device || result.target) : null;
-    if (!isEstimate(result)) return el("tr", {}, device, el("td", {}, metricName(result.metric)), el("td", { colspan: 3 }, `No estimate: ${result.unavailable}`));
+    const device = i === 0 ? el("th", { scope: "rowgroup", rowspan: n }, result.device || result.target, result.estimated_as ? `, as ${result.estimated_as}` : "") : null;
+    if (!isEstimate(result)) return el("tr", {}, device, el("td", {}, metricName(result.metric)), el("td", { colspan: 4 }, `No estimate: ${result.unavailable}`));
     return el(
       "tr",
       {},
       device,
-      el("td", {}, metricName(result.metric)),
+      el("td", {}, metricNameOf(result)),
       el("td", { class: "numeric" }, format.text(format.measure(result.value, result.unit))),
       el("td", { class: "numeric" }, doubtWords(result)),
+      el("td", {}, [evidenceWords(result), headlineDoubt(result)].filter(Boolean).join(", ")),
       el("td", { class: "subtle" }, `${provenanceWords(result.provenance)}. ${doubtSentence(result)}. ${result.provenance.configuration}`),
     );
   };
   const rows = [...groupByTarget(report.results).values()].flatMap((results) => inMetricOrder(results).map((result, i) => row(result, i, results.length)));
-  return el("div", { class: "wide" }, table(["Target", "Metric", "Estimate", "Interval", "Source"], rows));
+  return el("div", { class: "wide" }, table(["Target", "Metric", "Estimate", "Interval", "Evidence", "Source"], rows));
 }
 
-function notes({ diagnostics, results }: Report): HTMLElement[] {
-  if (diagnostics.length === 0) return [];
-  const items = [...new Set(diagnostics.map(({ severity, message }) => `${severity === "warning" ? "Warning: " : ""}${sentence(withDeviceNames(message, results))}`))];
-  return [el("h2", {}, "Notes and warnings"), el("ul", {}, ...items.map((item) => el("li", {}, item)))];
+function notes({ diagnostics, results }: Report, of_severity: "warning" | "info", title: string): HTMLElement[] {
+  const shown = diagnostics.filter(({ severity }) => severity === of_severity);
+  if (shown.length === 0) return [];
+  const items = [...new Set(shown.map(({ message }) => sentence(withDeviceNames(message, results))))];
+  return [el("h2", {}, title), el("ul", {}, ...items.map((item) => el("li", {}, item)))];
 }
 
 function drawing(report: Report, graph: GraphView | null, focus: Focus): HTMLElement[] {

@@ -74,17 +74,18 @@ function sweepTable({ limits, points, smallest }: Sweep): HTMLElement[] {
   const words = best
     ? `The smallest that meets ${asked}: ${best.device}, from ${Math.ceil(best.needed_mhz ?? 0)} MHz.`
     : `None meets ${asked} at ${limits.clock_mhz} MHz or less.`;
-  const head = ["Accelerator", "Latency", "at", "90 % interval", "SRAM peak", `For ${limits.latency_ms} ms`].map((name, i) => el("th", { scope: "col", class: i === 0 ? null : "numeric" }, name));
-  const rows = points.map((point) => sweepRow(point, limits, point === best));
+  const on_cpu = points.some(({ npu_latency_ms }) => npu_latency_ms) ? ["Of it on the CPU"] : [];
+  const head = ["Accelerator", "Latency", ...on_cpu, "at", "Interval against Vela", "SRAM peak", `For ${limits.latency_ms} ms`].map((name, i) => el("th", { scope: "col", class: i === 0 ? null : "numeric" }, name));
+  const rows = points.map((point) => sweepRow(point, limits, point === best, on_cpu.length > 0));
   return [
     el("p", { class: "sweep-words" }, words),
     el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Accelerators, scrollable" }, el("table", { class: "sweep-table" }, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows))),
-    el("p", { class: "subtle" }, "Each in its default memories, as Vela counts: cycles do not depend on the clock, which memories keep pace with. A limit is held against the upper end of the interval."),
+    el("p", { class: "subtle" }, "Each in its default memories, as Vela counts: cycles of an NPU do not depend on its clock, which memories keep pace with, and what the CPU takes does not change with it. A limit is held against the upper end of the interval."),
   ];
 }
 
-function sweepRow(point: SweepPoint, limits: Sweep["limits"], is_best: boolean): HTMLElement {
-  const { target, device, clock_mhz, latency_ms, sram_bytes, needed_mhz } = point;
+function sweepRow(point: SweepPoint, limits: Sweep["limits"], is_best: boolean, has_cpu: boolean): HTMLElement {
+  const { target, device, clock_mhz, latency_ms, npu_latency_ms, sram_bytes, needed_mhz } = point;
   const { lo, hi, value } = latency_ms;
   const ms = (amount: number): string => format.text(format.measure(amount, "ms", value));
   const needs_more = limits.sram_bytes !== null && (sram_bytes?.hi ?? sram_bytes?.value ?? Infinity) > limits.sram_bytes;
@@ -93,10 +94,11 @@ function sweepRow(point: SweepPoint, limits: Sweep["limits"], is_best: boolean):
     { "data-npu": target, class: is_best ? "chosen" : null },
     el("th", { scope: "row" }, device),
     el("td", { class: "numeric" }, ms(value)),
+    has_cpu ? el("td", { class: "numeric" }, npu_latency_ms ? ms(value - npu_latency_ms.value) : "nothing") : null,
     el("td", { class: "numeric" }, `${clock_mhz}\u202fMHz`),
     el("td", { class: "numeric subtle" }, lo === null || hi === null ? "no interval" : `${ms(lo)} – ${ms(hi)}`),
     el("td", { class: `numeric ${needs_more ? "over-limit" : ""}` }, sram_bytes ? format.text(format.measure(sram_bytes.value, "bytes")) : "–"),
-    el("td", { class: `numeric ${(needed_mhz ?? 0) > limits.clock_mhz ? "over-limit" : ""}` }, `${Math.ceil(needed_mhz ?? 0).toLocaleString("en")}\u202fMHz`),
+    el("td", { class: `numeric ${(needed_mhz ?? Infinity) > limits.clock_mhz ? "over-limit" : ""}` }, needed_mhz === null ? "at no clock" : `${Math.ceil(needed_mhz).toLocaleString("en")}\u202fMHz`),
   );
 }
 

@@ -45,6 +45,7 @@ export function estimateCell(result: Result | undefined, { scale, metric }: Metr
     { class: "numeric", "data-metric": metric },
     el("span", { class: "value" }, format.measure(result.value, result.unit, scale)[0]),
     el("span", { class: doubtClass(result), title: doubtSentence(result) }, doubtWords(result, scale)),
+    result.estimated_as ? el("span", { class: "part-words" }, `as ${result.estimated_as}`) : null,
     ...more,
   );
 }
@@ -66,14 +67,14 @@ export function changeCell(result: Result | undefined, baseline: Result | undefi
   return el("span", { class: `difference ${is_open ? "open" : direction}`, title }, is_open ? `${words} ?` : words);
 }
 
-/** What energies without an interval are counted with, where that differs: such numbers cannot be compared. */
+/** What of each device its energy is of: energies of different things cannot be compared. */
 export function energyNote(results: readonly Result[]): HTMLElement | null {
-  const by_counting = new Map<string, Set<string>>();
-  for (const { metric, lo, provenance, device } of results.filter(isEstimate)) {
-    if (metric !== "energy" || lo !== undefined) continue;
-    by_counting.set(provenance.configuration, (by_counting.get(provenance.configuration) ?? new Set()).add(device));
+  const by_scope = new Map<string, Set<string>>();
+  for (const { metric, provenance, device } of results.filter(isEstimate)) {
+    if (metric === "energy") by_scope.set(provenance.scope ?? "all of the device", (by_scope.get(provenance.scope ?? "all of the device") ?? new Set()).add(device));
   }
-  if (by_counting.size < 2) return null;
-  const lines = [...by_counting].map(([configuration, devices]) => `${[...devices].join("; ")}: ${configuration}`);
-  return el("p", { class: "subtle energy-note" }, `Energies without an interval count different things, and cannot be compared. ${lines.join(". ")}.`);
+  if (by_scope.size === 0) return null;
+  const lines = [...by_scope].map(([scope, devices]) => `${[...devices].join("; ")}: ${scope}`);
+  const words = by_scope.size > 1 ? "Energies are of different things, and cannot be compared" : "What energies are of";
+  return el("p", { class: "subtle energy-note" }, `${words}. ${lines.join(". ")}.`);
 }

@@ -6,7 +6,7 @@ import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import { type Report, type Result, type Unavailable, isEstimate } from "../report.ts";
 import { type MetricColumn, changeCell, columnMeaning, columnTitle, energyNote, estimateCell, metricColumns } from "./cells.ts";
-import { includesHost, ofNetwork, partOf } from "../hybrid.ts";
+import { onAcceleratorWords } from "../hybrid.ts";
 import { sentence } from "./diagnostics.ts";
 import { differencePanel } from "./difference.ts";
 import { saveButton } from "./save.ts";
@@ -80,7 +80,7 @@ export class ComparisonView {
     this.#redrawn = new AbortController();
     const begun = performance.now();
     const known = this.#rows.filter((row): row is Estimated => "summary" in row);
-    const results = known.flatMap(({ summary }) => ofNetwork(summary.results));
+    const results = known.flatMap(({ summary }) => summary.results);
     const groups = this.#columns(results);
     const held = heldControl(this.element);
     this.#drawControls(results, known);
@@ -247,7 +247,7 @@ function nameCell(...name: (HTMLElement | string | null)[]): HTMLElement {
 }
 
 function resultOf(summary: Summary, { target, metric }: { target: string; metric: string }): Result | undefined {
-  return ofNetwork(summary.results).find((result) => result.target === target && result.metric === metric);
+  return summary.results.find((result) => result.target === target && result.metric === metric);
 }
 
 /** In windows that have no room for a column each. */
@@ -264,10 +264,9 @@ function targetCells(summary: Summary, { target, columns }: TargetColumns, basel
   }
   return columns.map((column, i) => {
     const result = resultOf(summary, { target, metric: column.metric });
-    const part = column.metric === "latency" ? partOf(summary, target) : null;
-    const of_rest = includesHost(summary.results, target) ? "The rest runs on a processor, whose time is in the latency alone." : "The rest is left to a processor, and is not in the numbers.";
+    const part = column.metric === "latency" ? onAcceleratorWords(summary, target) : null;
     const change = baseline && changeCell(result, resultOf(baseline.summary, { target, metric: column.metric }));
-    const cell = estimateCell(result, column, part === null ? null : el("span", { class: "part-words", title: of_rest }, part), change);
+    const cell = estimateCell(result, column, part === null ? null : el("span", { class: "part-words", title: "The rest runs on a processor, whose time is in the latency alone." }, part), change);
     if (i === 0) cell.classList.add("first");
     return cell;
   });

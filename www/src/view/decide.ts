@@ -6,20 +6,17 @@ import * as format from "../format.ts";
 import { type Estimate, type Report, type Result, type Unavailable, isEstimate } from "../report.ts";
 import type { Selection } from "../selection.ts";
 import { writeThreads } from "../threads.ts";
-import { PROCESSORS, doubtSentence, doubtWords, familyOf, inMetricOrder, intervalPercent, isExact, metricMeaning, metricName, provenanceWords, referenceWords, withDeviceNames } from "../words.ts";
+import { PROCESSORS, doubtSentence, doubtWords, evidenceWords, familyOf, headlineDoubt, inMetricOrder, intervalPercent, isExact, metricMeaning, metricName, metricNameOf, provenanceWords, referenceWords, withDeviceNames } from "../words.ts";
 import { columnMeaning, columnTitle, doubtClass, energyNote, estimateCell, metricColumns } from "./cells.ts";
 import { isWithAnswer, sentence } from "./diagnostics.ts";
 import { fitLines } from "./fit.ts";
-import { ofNetwork, partOf } from "../hybrid.ts";
+import { onAcceleratorWords } from "../hybrid.ts";
 import { hybridPart } from "./hybrid.ts";
 import { remarks } from "./remarks.ts";
 import { type Sorting, sortBy, sortHead, sortingAfter } from "./sorting.ts";
 import { targetChoice, threadsChoice } from "./target_choice.ts";
 import { GROUPS, type MoreTargets, groupOf, groupPanel } from "./target_groups.ts";
 import type { Opened } from "./what_if.ts";
-
-/** A mean error above this, in percent, is said to be doubtful beside the number. */
-const DOUBTFUL_PERCENT = 50;
 
 /** The table of targets that every report is of, beside those of the groups. */
 const EVERY = "every";
@@ -49,7 +46,7 @@ export function decidePanel(report: Report, opened: Opened, selection: Selection
   const drawOthers = (): void => {
     const scrolled = others.querySelector(".scroller")?.scrollTop ?? 0;
     const held = others.contains(document.activeElement) ? document.activeElement?.closest("[data-group]")?.getAttribute("data-group") : null;
-    const results = ofNetwork(report.results);
+    const { results } = report;
     const every = results.filter(({ target }) => groupOf(target) === null);
     const panels = GROUPS.map((group) => groupPanel(group, results, (results) => table(group, results), more));
     const scroller = el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "All targets, scrollable" }, table(EVERY, every), ...[energyNote(every)].filter((note) => note !== null), ...panels);
@@ -75,13 +72,14 @@ function answerParts(report: Report, opened: Opened, groups: Map<string, Result[
   const budget = readBudget();
   const parts = [
     el("div", { class: "answer-head" }, targetChoice(groups, target, more), threads(opened, target), budgetForm(budget, focus)),
-    estimates.length > 0 ? el("dl", { class: "metrics" }, ...estimates.map((estimate) => metricTile(estimate, budget, estimate.metric === "latency" ? partOf(report, target) : null))) : null,
-    ...fitLines(report, target),
+    estimates.length > 0 ? el("dl", { class: "metrics" }, ...estimates.map((estimate) => metricTile(estimate, budget, estimate.metric === "npu_latency" ? onAcceleratorWords(report, target) : null))) : null,
     ...reasons(missing, results.length),
+    ...notes(report, target, selection, "warning"),
+    ...doubtful(estimates),
+    ...fitLines(report, target),
     ...remarks(report, target),
     hybridPart(report, target, more),
-    ...notes(report, target, selection),
-    ...doubtful(estimates),
+    ...notes(report, target, selection, "info"),
     sources(estimates),
   ];
   return parts.filter((part) => part !== null);
@@ -112,20 +110,24 @@ function budgetForm(budget: Budget, focus: Focus): HTMLElement {
   );
 }
 
-/** `part` is what its number is of, where that is not all of the network: a part keeps no budget. */
+/** `part` is what its number is of, where that is not all of the network. */
 function metricTile(estimate: Estimate, budget: Budget, part: string | null): HTMLElement {
   const { metric, value, unit } = estimate;
-  const found = part === null ? verdict(estimate, budget) : null;
+  const found = verdict(estimate, budget);
+  const doubt = headlineDoubt(estimate);
   return el(
     "div",
     { class: `metric${found ? ` ${found.kind}` : ""}`, "data-metric": metric, title: metricMeaning(metric) },
-    el("dt", {}, metricName(metric), part ? el("span", { class: "part-words" }, ` of ${part}`) : null),
+    el("dt", {}, metricNameOf(estimate), part ? el("span", { class: "part-words" }, `: ${part}`) : null),
     el(
       "dd",
       {},
       quantity(format.measure(value, unit)),
       intervalBar(estimate),
+      estimate.estimated_as ? el("span", { class: "part-words" }, `as ${estimate.estimated_as}`) : null,
       el("span", { class: doubtClass(estimate), title: doubtSentence(estimate) }, doubtLine(estimate)),
+      el("span", { class: "evidence" }, evidenceWords(estimate)),
+      doubt ? el("span", { class: "doubt" }, doubt) : null,
       found ? el("span", { class: "verdict" }, found.words) : null,
     ),
   );
@@ -134,7 +136,8 @@ function metricTile(estimate: Estimate, budget: Budget, part: string | null): HT
 function doubtLine(estimate: Estimate): string {
   if (isExact(estimate)) return "exact";
   const words = doubtWords(estimate);
-  if (estimate.lo !== undefined) return `${words} (${intervalPercent(estimate)}\u202f%)`;
+  const percent = intervalPercent(estimate);
+  if (estimate.lo !== undefined) return percent === null ? words : `${words} (${percent}\u202f%)`;
   return words === "no interval" ? "no interval: error unknown" : `no interval; mean error ${words}`;
 }
 
@@ -167,9 +170,9 @@ function reasons(missing: Unavailable[], n_results: number): HTMLElement[] {
   });
 }
 
-/** What the numbers of this target leave out or may be wrong about. */
-function notes({ diagnostics, results, operators }: Report, target: string, selection: Selection): HTMLElement[] {
-  const shown = diagnostics.filter((diagnostic) => isWithAnswer(diagnostic, target));
+/** What the numbers of this target leave out or may be wrong about: doubts stand at the numbers, notes below all of it. */
+function notes({ diagnostics, results, operators }: Report, target: string, selection: Selection, of_severity: "warning" | "info"): HTMLElement[] {
+  const shown = diagnostics.filter((diagnostic) => diagnostic.severity === of_severity && isWithAnswer(diagnostic, target));
   // A target that came later has brought its own copy of what others share.
   const by_message = new Map(shown.map((diagnostic) => [diagnostic.message, diagnostic]));
   return [...by_message.values()].map(({ severity, message, operator_idx }) => {
@@ -187,11 +190,6 @@ function doubtful(estimates: Estimate[]): HTMLElement[] {
     const names = open.map(({ metric }) => metricName(metric).toLowerCase()).join(", ");
     const counted = [...new Set(open.map(({ provenance }) => provenance.configuration))].filter(Boolean).join("; ");
     parts.push(el("p", { class: "doubt" }, `The error of ${names} is unknown: nothing like it was measured.${counted && ` Counted with ${counted}.`}`));
-  }
-  for (const { metric, expected_error_percent, provenance } of estimates) {
-    if (typeof expected_error_percent !== "number" || expected_error_percent <= DOUBTFUL_PERCENT) continue;
-    const words = `Doubtful: ${metricName(metric).toLowerCase()} was off by ${format.percent(expected_error_percent)} in the mean against ${referenceWords(provenance)}.`;
-    parts.push(el("p", { class: "doubt" }, words));
   }
   return parts;
 }
@@ -235,6 +233,13 @@ function errorLine(group: Estimate[]): HTMLElement | null {
   return el("p", {}, `Mean error on models kept from training or fit, against ${referenceWords(known[0].provenance)}: ${errors.join(", ")}.`);
 }
 
+/** What the numbers of a target rest on. */
+function evidenceOf(results: readonly Result[]): HTMLElement | null {
+  const first = results.find(isEstimate);
+  if (!first) return null;
+  return el("span", { class: "evidence" }, evidenceWords(first));
+}
+
 function targetTable(name: string, all: readonly Result[], report: Report, focus: Focus, sorting: Sorting | null, sort: (column: number) => void): HTMLElement {
   const columns = metricColumns(all);
   const groups = groupByTarget(all);
@@ -251,11 +256,11 @@ function targetTable(name: string, all: readonly Result[], report: Report, focus
     const results = groups.get(target) ?? [];
     const reason = results.find((result): result is Unavailable => !isEstimate(result))?.unavailable ?? "";
     const device = el("button", { type: "button", class: "link", "aria-pressed": String(target === chosen), onclick: () => focus.chooseTarget(target) }, deviceOf(target));
-    const part = results.some(isEstimate) ? partOf(report, target) : null;
+    const part = results.some(isEstimate) ? onAcceleratorWords(report, target) : null;
     const cells = results.some(isEstimate)
       ? columns.map((column) => estimateCell(resultOf(target, column.metric), column))
       : [el("td", { class: "reason", colspan: columns.length, title: reason }, `No estimate: ${reason}`)];
-    return el("tr", { "data-target": target, class: target === chosen ? "chosen" : null }, el("th", { scope: "row" }, device, part && el("span", { class: "part-words" }, `runs ${part}`)), ...cells);
+    return el("tr", { "data-target": target, class: target === chosen ? "chosen" : null }, el("th", { scope: "row" }, device, part && el("span", { class: "part-words" }, part), evidenceOf(results)), ...cells);
   };
   const heads = columns.map((column, i) => {
     const [name, unit] = columnTitle(column);
@@ -264,7 +269,7 @@ function targetTable(name: string, all: readonly Result[], report: Report, focus
   return el(
     "table",
     { class: "targets", "data-targets": name },
-    el("thead", {}, el("tr", {}, sortHead("Target", "", 0, sorting, {}, sort), ...heads)),
+    el("thead", {}, el("tr", {}, sortHead(all.some(({ estimated_as }) => estimated_as) ? `Target (${report.model.precision}, or as it says)` : "Target", "", 0, sorting, {}, sort), ...heads)),
     el("tbody", {}, ...targets.map(row)),
   );
 }

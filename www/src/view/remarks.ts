@@ -1,7 +1,6 @@
 /** Sentences that help to decide: whether all of a network runs there, what stays on the chip, and what is faster or as fast. */
 import { el } from "../dom.ts";
 import * as format from "../format.ts";
-import { ofNetwork } from "../hybrid.ts";
 import { type Estimate, type Report, isEstimate } from "../report.ts";
 import { EDGE_TPU, ETHOS_U, NPU_BOARDS, OWN_ACCELERATORS, PROCESSORS, doubtWords, familyOf } from "../words.ts";
 
@@ -20,7 +19,7 @@ export function remarks(report: Report, target: string): HTMLElement[] {
 }
 
 function latencies({ results }: Report): Estimate[] {
-  return ofNetwork(results).filter(isEstimate).filter(({ metric }) => metric === "latency");
+  return results.filter(isEstimate).filter(({ metric }) => metric === "latency");
 }
 
 /** Null where a part is left to a processor, which is said elsewhere. */

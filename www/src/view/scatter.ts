@@ -2,7 +2,6 @@
 import type { Estimated } from "../compared.ts";
 import { el } from "../dom.ts";
 import * as format from "../format.ts";
-import { ofNetwork } from "../hybrid.ts";
 import { MODEL_ENDING } from "../opened.ts";
 import { type Estimate, type Result, isEstimate } from "../report.ts";
 import { label, node } from "../svg.ts";
@@ -32,7 +31,7 @@ export function scatter(rows: Estimated[], target: string, axis: Axis, choose: (
   const has_memory = rows.some(({ summary }) => memoryOf(summary.results, target) !== null);
   const is_memory = has_memory && axis === "memory";
   const points = rows.flatMap((row): Point[] => {
-    const y = estimateOf(ofNetwork(row.summary.results), target, "latency");
+    const y = estimateOf(row.summary.results, target, "latency");
     const x = is_memory ? memoryOf(row.summary.results, target) : row.summary.model.macs;
     return y && x !== null ? [{ row, x, y }] : [];
   });

@@ -5,7 +5,6 @@ import { el } from "../dom.ts";
 import type { Example } from "../examples.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
-import { ofNetwork } from "../hybrid.ts";
 import { type TargetInfo, isEstimate } from "../report.ts";
 import { nameOf } from "../device.ts";
 import { chooseToKeepFiles, keepsFiles } from "../kept_files.ts";
@@ -82,7 +81,7 @@ export function historyList(opened: readonly Opened[], comparisons: readonly Com
 
 function latencyWords({ results }: Opened["summary"], focus: Focus): string {
   const target = focus.targetIn({ results });
-  const latency = ofNetwork(results).filter(isEstimate).find((result) => result.target === target && result.metric === "latency");
+  const latency = results.filter(isEstimate).find((result) => result.target === target && result.metric === "latency");
   return latency ? `${format.text(format.measure(latency.value, latency.unit))} on ${latency.device}, ` : "";
 }
 

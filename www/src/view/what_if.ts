@@ -1,18 +1,17 @@
 /** What if: sliders for the network and the accelerator, and what the chosen target would then cost. */
 import { addAccelerator, keepAccelerators } from "../accelerators.ts";
-import { BOARD_PREFIX, choiceOf } from "../asked.ts";
+import { choiceOf } from "../asked.ts";
 import { readBudget, verdict } from "../budget.ts";
 import { el, quantity } from "../dom.ts";
 import { type Estimator, type FileBytes, readFile } from "../estimator.ts";
 import type { ModelFile } from "../opened.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
-import { type Estimate, type Report, type TargetChoice, type TargetChoices, isEstimate } from "../report.ts";
+import { type Estimate, type InForce, type Report, type TargetChoice, isEstimate } from "../report.ts";
 import { AS_IT_IS, type Scenario, factorText, isChanged } from "../scenario.ts";
 import { THREADS } from "../threads.ts";
 import { doubtWords, inMetricOrder, metricName } from "../words.ts";
 import { sentence } from "./diagnostics.ts";
-import { groupOf } from "./target_groups.ts";
 
 /** What a report was made of, and how another one is asked for. */
 export interface Opened {
@@ -43,7 +42,8 @@ export function whatIfPanel(report: Report, { file, scenario, change }: Opened, 
   const base = { ...scenario };
   let wanted = { ...scenario };
   let hardware: Hardware = { clock_mhz: null, arena_cache_bytes: null };
-  let choices: TargetChoices | null = null;
+  /** Null until it is known. */
+  let in_force: InForce | null = null;
   let read: Promise<FileBytes> | null = null;
   let asked = 0;
   let is_busy = false;
@@ -64,19 +64,13 @@ export function whatIfPanel(report: Report, { file, scenario, change }: Opened, 
     width: factor("width", "Width of layers", factorText),
     batch: slider("what-if-batch", "Batch", BATCHES, String, (batch) => update({ ...wanted, batch }, hardware)),
     threads: slider("what-if-threads", "Threads", THREADS, String, (threads) => update({ ...wanted, threads }, hardware)),
-    clock: slider("what-if-clock", "Clock", CLOCKS_MHZ, (mhz) => `${mhz}\u202fMHz`, (clock_mhz) => update(wanted, { ...hardware, clock_mhz })),
-    sram: slider("what-if-sram", "SRAM", SRAM_KIB, (kib) => format.text(format.bytes(kib * 1024)), (kib) => update(wanted, { ...hardware, arena_cache_bytes: kib * 1024 })),
+    clock: slider("what-if-clock", "Clock", CLOCKS_MHZ, (mhz) => `${mhz}\u202fMHz`, (mhz) => update(wanted, { ...hardware, clock_mhz: mhz === in_force?.clock_mhz ? null : mhz })),
+    sram: slider("what-if-sram", "SRAM", SRAM_KIB, sramWords, (kib) => update(wanted, { ...hardware, arena_cache_bytes: kib * 1024 === in_force?.arena_cache_bytes ? null : kib * 1024 })),
   };
 
   /** As the target is in the registry, or as it was configured. */
   function configured(): TargetChoice {
     return choiceOf(focus.targetIn(report));
-  }
-
-  /** Of the core that a board or a target of microcontrollers runs the network on. */
-  function coreClock(target: string): number | undefined {
-    const on = report.fits?.boards.find(({ id, latency }) => target === BOARD_PREFIX + id || latency?.target === target);
-    return on?.latency?.clock_mhz ?? on?.clock_mhz ?? undefined;
   }
 
   /** The chosen target with the clock and the SRAM of the sliders. */
@@ -89,21 +83,26 @@ export function whatIfPanel(report: Report, { file, scenario, change }: Opened, 
 
   function setSliders(): void {
     const target = focus.targetIn(report);
-    const { target: id, board, clock_mhz } = configured();
-    const npu = choices?.npus.find((known) => known.id === id);
-    const at_board = choices?.boards.find((known) => known.id === board);
-    const is_npu = target.startsWith("ethos-u") || npu !== undefined || at_board !== undefined;
+    const { clock_mhz = null, arena_cache_bytes = null } = in_force ?? {};
+    const is_npu = arena_cache_bytes !== null;
     const is_processor = target.startsWith("cortex-a");
-    const core_mhz = groupOf(target) === "microcontrollers" && !is_npu ? coreClock(target) : undefined;
     const takes_network = !report.what_if?.channels && !target.startsWith("device:");
     const has_sides = height.length >= 3 && height.slice(1, -1).some((size) => size > 1);
     sliders.resolution.set(wanted.resolution, takes_network && has_sides, "the input has no rows or columns");
     sliders.width.set(wanted.width, takes_network, "a device of your own follows from measured files");
     sliders.batch.set(wanted.batch, !is_npu && !target.startsWith("device:"), "NPUs take one input at a time");
     sliders.threads.set(wanted.threads, is_processor, "of processors");
-    const default_mhz = npu?.clock_mhz ?? at_board?.npu_clock_mhz ?? core_mhz ?? 500;
-    sliders.clock.set(hardware.clock_mhz ?? clock_mhz ?? default_mhz, is_npu || core_mhz !== undefined, "of microcontrollers and Ethos-U accelerators");
-    sliders.sram.set((hardware.arena_cache_bytes ?? configured().arena_cache_bytes ?? npu?.arena_cache_bytes ?? 8192 * 1024) / 1024, is_npu, "of Ethos-U accelerators");
+    sliders.clock.set(hardware.clock_mhz ?? clock_mhz ?? 0, clock_mhz !== null, "of microcontrollers and Ethos-U accelerators");
+    sliders.sram.set((hardware.arena_cache_bytes ?? arena_cache_bytes ?? 0) / 1024, is_npu, "of Ethos-U accelerators");
+  }
+
+  /** The sliders of the hardware start at what it has. */
+  async function findInForce(): Promise<void> {
+    const wanted_of = target;
+    const found = target.startsWith("device:") ? null : await estimator.inForce(configured()).catch(() => null);
+    if (wanted_of !== target) return;
+    in_force = found;
+    setSliders();
   }
 
   function start(): void {
@@ -112,6 +111,7 @@ export function whatIfPanel(report: Report, { file, scenario, change }: Opened, 
     asked++;
     clear();
     setSliders();
+    void findInForce();
   }
 
   function showButtons(): void {
@@ -201,17 +201,11 @@ export function whatIfPanel(report: Report, { file, scenario, change }: Opened, 
   const refocus = (): void => {
     if (focus.targetIn(report) === target) return update(wanted, hardware);
     target = focus.targetIn(report);
+    in_force = null;
     start();
   };
   focus.onChange(refocus, signal);
   start();
-  void estimator.choices(null).then(
-    (known) => {
-      choices = known;
-      setSliders();
-    },
-    () => undefined,
-  );
   const body = file
     ? [
         el("div", { class: "sliders" }, ...Object.values(sliders).map(({ element }) => element)),
@@ -257,6 +251,13 @@ function slider(id: string, label: string, values: readonly number[], words: (va
     else shown.textContent = "–";
   };
   return { element, set };
+}
+
+/** More than any board has is what the accelerator addresses: Vela may fill all of it. */
+const ALL_KIB = 1024 ** 2;
+
+function sramWords(kib: number): string {
+  return kib >= ALL_KIB ? "no limit" : format.text(format.bytes(kib * 1024));
 }
 
 /** Sides of the input, as the engine rounds them. */

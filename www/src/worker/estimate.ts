@@ -161,6 +161,7 @@ function answer(call: EstimatorCall): Promise<Started | string | null> | Estimat
   if (call.kind === "hashed") return hashed;
   if (call.kind === "kept") return kept.then(() => null);
   if (call.kind === "choices") return choices(call.vela_ini);
+  if (call.kind === "in-force") return litecast.inForce(call.choice);
   if (call.kind === "load-gpus") return litecast.loadGpus(new Uint8Array(call.constants));
   if (call.kind === "fits") return litecast.fits(call.need, call.application);
   if (call.kind === "sweep") return sweep(call);
