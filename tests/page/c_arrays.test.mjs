@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
+import { randomNumbers } from "./random.mjs";
 import { importSource } from "./sources.mjs";
 
 const { CArrayReader } = await importSource("c_arrays.ts");
@@ -118,4 +119,23 @@ test("steps grow as the source does, whatever it is made of", () => {
     assert.ok(tenfold <= 10.5 * once, `${unit}: ${once} looks, ${tenfold} at ten times the length`);
     assert.ok(once <= 6 * 300 * Buffer.byteLength(unit), `${unit}: ${once} looks`);
   }
+});
+
+const TOKENS = ["{", "}", "[", "]", "=", ";", ",", '"', "'", "\\", "/", "*", "//", "/*", "*/", "\n", " ", "0x1c", "0", "84", "70", "255", "256", "-1", "0b1", "07", "1'0", "a", "char", "é", `{${list(HEAD)},`, "-", "1.5", "u", "0x"];
+
+test("random sources are read the same in pieces of any length", () => {
+  const random = randomNumbers(43);
+  const below = (n) => Math.floor(random() * n);
+  const found = (source, piece) => {
+    const { models, n_arrays, n_left_out } = read(source, { piece, max_arrays: 5 });
+    return { models: models.map(({ name, bytes, problem }) => [name, bytes && [...bytes], problem]), n_arrays, n_left_out };
+  };
+  let n_models = 0;
+  for (let i = 0; i < 3000; i++) {
+    const source = Buffer.from(Array.from({ length: below(40) }, () => TOKENS[below(TOKENS.length)]).join(random() < 0.5 ? "" : " "));
+    const whole = found(source);
+    n_models += whole.models.length;
+    for (const piece of [1, 2 + below(7)]) assert.deepEqual(found(source, piece), whole, source.toString());
+  }
+  assert.ok(n_models > 100, `${n_models} models`);
 });

@@ -14,6 +14,7 @@ import { gzipSync } from "node:zlib";
 import { dropBytes, openBrowser, openPage, readEstimates, waitDrawn } from "./browser.mjs";
 import { memoryBytes, prefixed, shown } from "./judged.mjs";
 import { residualModel } from "./model.mjs";
+import { randomNumbers } from "./random.mjs";
 import { zipOf } from "./zip.mjs";
 
 const EXAMPLES = fileURLToPath(new URL("../../www/examples/", import.meta.url));
@@ -22,16 +23,6 @@ const MAX_GROWTH = 0.2;
 const N_BEFORE = 60;
 
 const { values } = parseArgs({ options: { files: { type: "string", default: "1000" }, seed: { type: "string", default: "1" }, mutants: { type: "string" } } });
-
-/** A repeatable sequence of numbers below 1 (mulberry32). */
-function randomNumbers(seed) {
-  return () => {
-    seed = (seed + 0x6d2b79f5) | 0;
-    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 const EXTREMES = [0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff];
 

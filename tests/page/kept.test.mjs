@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { dropBytes, isKept, until, waitCompared, waitDrawn } from "./browser.mjs";
 import { browserForTests } from "./fixture.mjs";
 import { residualModel } from "./model.mjs";
+import { randomNumbers } from "./random.mjs";
 import { importSource } from "./sources.mjs";
 
 const { withPage } = browserForTests();
@@ -104,16 +105,6 @@ test("a report that was changed in the browser's database is refused in words", 
     await page.waitForSelector("body[data-ready]");
     assert.equal(await page.locator(".history-list li").count(), 0, "a line of the history that cannot be read");
   }));
-
-/** A repeatable sequence of numbers below 1 (mulberry32). */
-function randomNumbers(seed) {
-  return () => {
-    seed = (seed + 0x6d2b79f5) | 0;
-    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 const OTHERS = [null, 0, 1, -1, 1e9, 1e308, 0.5, true, "", "x", "__proto__", "\u202e<b>", "y".repeat(5000), [], [null], {}, { value: 1 }];
 
