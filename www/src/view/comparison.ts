@@ -29,6 +29,9 @@ const FACTS: readonly { name: string; text: (model: Summary["model"], scale: num
 /** Between two drawings, in times of what one takes. */
 const REST = 4;
 
+/** Points that are drawn while files are still to come; more of them are drawn once, at the end. */
+const MAX_DRAWN_MEANWHILE = 100;
+
 export class ComparisonView {
   readonly element: HTMLElement;
   readonly #focus: Focus;
@@ -86,7 +89,8 @@ export class ComparisonView {
     this.#drawControls(results, known);
     const seen = new Set(groups.map(({ target }) => target));
     this.#body.replaceChildren(this.#table(groups, known), ...[energyNote(results.filter(({ target }) => seen.has(target)))].filter((note) => note !== null));
-    this.#figure.replaceChildren(...(known.length > 1 ? [scatter(known, this.#focus.targetIn({ results }), this.#axis, (axis) => this.#chooseAxis(axis), (row) => this.#open(row), this.#redrawn.signal)] : []));
+    const is_drawn = known.length > 1 && (known.length <= MAX_DRAWN_MEANWHILE || !this.#rows.some((row) => "waiting" in row));
+    this.#figure.replaceChildren(...(is_drawn ? [scatter(known, this.#focus.targetIn({ results }), this.#axis, (axis) => this.#chooseAxis(axis), (row) => this.#open(row), this.#redrawn.signal)] : []));
     if (held) this.element.querySelector<HTMLElement>(held)?.focus();
     this.#drawn_ms = performance.now() - begun;
   }

@@ -29,13 +29,16 @@ const RADIUS = 6;
 /** Another point is at least so many times as far from a name as its own: whose it is can be seen. */
 const CLEARER = 1.4;
 
+/** More have no room in any drawing, and each is compared with every point. */
+const MAX_NAMES = 200;
+
 /**
  * A place for each name that has one, the first ones first; `widthOf` is that of a text as it is drawn.
  */
 export function placeNames<P extends Named>(named: readonly P[], frame: Box, widthOf: (text: string) => number): Map<P, Place> {
   const taken = named.map(({ x, y }): Box => ({ left: x - RADIUS, right: x + RADIUS, top: y - RADIUS, bottom: y + RADIUS }));
   const places = new Map<P, Place>();
-  for (const point of named) {
+  for (const point of named.slice(0, MAX_NAMES)) {
     const width = widthOf(point.text);
     const place = candidates(point).find((place) => {
       const box = boxOf(place, width);

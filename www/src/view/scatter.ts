@@ -73,6 +73,7 @@ export function paretoFront<P extends { x: number; y: { value: number } }>(point
 }
 
 function drawing(points: Point[], front: Set<Point>, is_bytes: boolean, { width, height, letters }: typeof WIDE, open: (row: Estimated) => void): SVGElement {
+  const textWidth = textWidths();
   const unit = points[0].y.unit;
   const across = scaleOf(points.map(({ x }) => x), is_bytes ? 4 : 10);
   const up = scaleOf(points.flatMap(({ y }) => [y.value, y.hi ?? y.value]), 10);
@@ -131,11 +132,15 @@ function scaleOf(values: readonly number[], base: number): Scale {
 }
 
 /** Of a text in the drawing, in its units. */
-function textWidth(text: string): number {
+type TextWidth = (text: string) => number;
+
+/** For one drawing: to ask for the font of the page may take a layout. */
+function textWidths(): TextWidth {
   measuring ??= document.createElement("canvas").getContext("2d");
-  if (!measuring) return text.length * FONT_SIZE;
-  measuring.font = `${FONT_SIZE}px ${getComputedStyle(document.body).fontFamily}`;
-  return measuring.measureText(text).width;
+  if (!measuring) return (text) => text.length * FONT_SIZE;
+  const context = measuring;
+  context.font = `${FONT_SIZE}px ${getComputedStyle(document.body).fontFamily}`;
+  return (text) => context.measureText(text).width;
 }
 
 let measuring: CanvasRenderingContext2D | null = null;
