@@ -208,8 +208,9 @@ bench-search: ## Print files and graphs a second in the loop of a search, native
 wasm-toolchain: ## Install the wasm target
 	@tools/install-wasm-toolchain.sh
 
-wasm-tools: wasm-toolchain ## Install the wasm target and wasm-bindgen
+wasm-tools: wasm-toolchain ## Install the wasm target, wasm-bindgen and wasm-pack
 	@tools/install-wasm-tools.sh
+	@tools/install-wasm-pack.sh
 
 debian: ## Install Chromium, its driver and other Debian packages that the tests use
 	@tools/install-debian.sh

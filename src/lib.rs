@@ -50,6 +50,9 @@
 //! the trained predictor and the constants of GPUs in the library, `tract` runs predictors ([`Predictor::load`]).
 //! Without `tract`, [`estimate()`] takes no predictor, and returns exact facts and modelled estimates only.
 #![warn(missing_docs)]
+// Unit tests run natively, with crates that browsers do not have. `wasm-pack test` compiles this crate once more for
+// them, and finds none.
+#![cfg(not(all(test, target_arch = "wasm32")))]
 
 pub mod boards;
 pub mod calibration;
@@ -78,5 +81,7 @@ pub use targets::{Metric, Outcome};
 
 #[cfg(all(target_arch = "wasm32", feature = "tract"))]
 mod constructors;
+/// What JavaScript calls.
 #[cfg(all(target_arch = "wasm32", feature = "tract"))]
-mod wasm;
+#[doc(hidden)]
+pub mod wasm;

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::mem;
 use std::num::NonZeroU32;
+use std::panic;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -27,10 +28,14 @@ use crate::targets::gpu::bundle::BundleError;
 use crate::targets::gpu::specifications::Gpu;
 use crate::targets::{self, Outcome, Target, ethos_u, gpu, registry};
 
-/// Turns a panic, which is always a defect of this crate, into a readable line of the console.
 #[wasm_bindgen(start)]
 fn start() {
-    console_error_panic_hook::set_once();
+    report_panics();
+}
+
+/// Turns a panic, which is always a defect of this crate, into a readable line of the console.
+pub fn report_panics() {
+    panic::set_hook(Box::new(console_error_panic_hook::hook));
 }
 
 /// Makes reports. Every method throws an `Error` with a string `kind`.

@@ -1,4 +1,5 @@
 //! Configurations of the Ethos-U that a command line chooses.
+#![cfg(not(target_arch = "wasm32"))]
 
 use std::fs;
 use std::path::Path;

@@ -7,6 +7,7 @@ cd "$ROOT"
 # What is built once per machine and not per clone (wasm-bindgen).
 CACHE=${LITECAST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/litecast}
 WASM_TARGET=wasm32-unknown-unknown
+WASM_PACK_VERSION=0.15.1
 
 say() { printf '\n==> %s\n' "$*" >&2; }
 fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
@@ -54,7 +55,7 @@ cargo_install() {
 use_wasm_tools() {
     local toolchain
     toolchain=$(cat "$CACHE/wasm-toolchain")
-    PATH=$CACHE/wasm-bindgen-$(locked_version wasm-bindgen)/bin:$PATH
+    PATH=$CACHE/wasm-bindgen-$(locked_version wasm-bindgen)/bin:$CACHE/wasm-pack-$WASM_PACK_VERSION/bin:$PATH
     export PATH
     [ "$toolchain" = system ] || export RUSTUP_TOOLCHAIN=$toolchain
 }

@@ -31,9 +31,7 @@ step "third-party crates" tools/deny.sh
 step "native tests" cargo test --workspace --no-fail-fast
 step "Python package" tools/test-python.sh
 step "browser module" tools/build-wasm.sh
-step "browser module's tests" env CHROMEDRIVER=/usr/bin/chromedriver \
-    CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER=wasm-bindgen-test-runner \
-    cargo test --target "$WASM_TARGET" --profile wasm --no-default-features --features tract --test web
+step "browser module's tests" tools/test-browser.sh
 step "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --quiet --workspace --no-deps
 step "package" cargo package --quiet --package litecast --no-verify --allow-dirty
 step "npm package's types" npm run --silent check:package

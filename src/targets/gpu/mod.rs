@@ -23,11 +23,12 @@ use std::sync::Arc;
 
 use super::Target;
 
-/// The constants of this version, if they are compiled into the library.
+/// The constants of this version, if they are compiled into the library. The module of a browser is loaded without
+/// them, whatever its features, and fetches them when a GPU is asked for.
 pub fn shipped() -> Option<&'static Arc<Bundle>> {
-    #[cfg(feature = "bundle")]
+    #[cfg(all(feature = "bundle", not(target_arch = "wasm32")))]
     return Some(Bundle::shipped());
-    #[cfg(not(feature = "bundle"))]
+    #[cfg(not(all(feature = "bundle", not(target_arch = "wasm32"))))]
     None
 }
 
