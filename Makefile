@@ -32,8 +32,12 @@ fuzz: ## Run every fuzzer for FUZZ_SECONDS=3600 each, and the built module under
 	@test -f pkg/litecast_bg.wasm || { echo "skipped: no module in pkg/ (make wasm)"; exit 0; }; \
 	    node tests/fuzz/run-wasm.mjs $(FUZZER) $$((100 * $(FUZZ_SECONDS))) "" --seed $(FUZZ_SEED) $(FUZZ_SEEDS)
 
-growth: ## Measure how time and memory grow with the size of a network, by shape of graph
-	cargo bench -p litecast-fuzz
+# A build of its own, in which the compiler counts each edge of control flow, as users have it otherwise.
+COUNTED := RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/tests/fuzz/count-edges.sh cargo bench --profile dev \
+    --target-dir $(or $(CARGO_TARGET_DIR),target)/edges --config profile.dev.package.litecast.debug-assertions=false
+growth: ## Measure how time, memory and counted work grow with a network, by shape of graph and pairs of kinds: hours
+	cargo bench -p litecast-fuzz --bench growth
+	$(COUNTED) -p litecast-fuzz --no-default-features --bench work -- pairs
 	@test -f pkg/litecast_bg.wasm || { echo "skipped: no module in pkg/ (make wasm)"; exit 0; }; \
 	    cargo build --release -p litecast -p litecast-fuzz --bin litecast-fuzz && \
 	    node tests/fuzz/growth-wasm.mjs $(FUZZER)

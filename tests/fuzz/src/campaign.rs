@@ -13,6 +13,7 @@ use litecast::learned::predictor::Predictor;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::attacks;
 use crate::check::{Cost, Target, max_bytes};
 use crate::mutate::{corrupt, mutate};
 use crate::protobuf::{self, Message};
@@ -24,6 +25,8 @@ use crate::texts;
 pub const BATCH: u64 = 16;
 /// One in so many calls makes whole reports, and writes them as JSON; the others make summaries.
 const FULL: u64 = 8;
+/// One in so many TFLite files is an attack that somebody thought of, and no mutant.
+const ATTACKS: usize = 8;
 /// A file, or a call, that takes longer is a finding.
 const MAX_TIME: Duration = Duration::from_secs(1);
 /// Findings of one kind that are kept as files: the first few tell enough.
@@ -63,8 +66,14 @@ impl Mutants {
     }
 
     fn tflite(&self, random: &mut Random) -> Vec<u8> {
-        let mut file = self.seeds.pick(random).clone();
-        mutate(&mut file, random);
+        let file = match random.one_in(ATTACKS) {
+            true => attacks::tflite(random),
+            false => {
+                let mut file = self.seeds.pick(random).clone();
+                mutate(&mut file, random);
+                file
+            }
+        };
         let mut bytes = file.write();
         if random.one_in(20) {
             corrupt(&mut bytes, random);

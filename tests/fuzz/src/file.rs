@@ -44,6 +44,15 @@ pub struct Tensor {
     pub buffer: u32,
     pub is_variable: bool,
     pub quantization: Option<Quantization>,
+    pub sparsity: Option<Sparsity>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Sparsity {
+    pub traversal_order: Vec<i32>,
+    pub block_map: Vec<i32>,
+    /// Dense size of each, and of a compressed one its segments and indices.
+    pub dimensions: Vec<(i32, Option<[Vec<i32>; 2]>)>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -143,6 +152,7 @@ fn read_tensor(tensor: schema::Tensor) -> Tensor {
         buffer: tensor.buffer(),
         is_variable: tensor.is_variable(),
         quantization,
+        sparsity: None,
     }
 }
 
@@ -259,7 +269,9 @@ impl Writer {
             };
             schema::QuantizationParameters::create(&mut self.builder, &args)
         });
+        let sparsity = tensor.sparsity.as_ref().map(|one| self.sparsity(one));
         let args = schema::TensorArgs {
+            sparsity,
             shape: Some(self.indices(&tensor.shape)),
             shape_signature: tensor.signature.as_ref().map(|s| self.indices(s)),
             type_: schema::TensorType(tensor.tensor_type),
@@ -271,6 +283,43 @@ impl Writer {
             ..Default::default()
         };
         schema::Tensor::create(&mut self.builder, &args)
+    }
+
+    fn sparsity(&mut self, sparsity: &Sparsity) -> WIPOffset<schema::SparsityParameters<'static>> {
+        let builder = &mut self.builder;
+        let mut dimensions = Vec::new();
+        for (dense_size, compressed) in &sparsity.dimensions {
+            let [segments, indices] = match compressed {
+                None => [None, None],
+                Some(lists) => lists.each_ref().map(|list| {
+                    let values = Some(builder.create_vector(list));
+                    let args = schema::Int32VectorArgs { values };
+                    Some(schema::Int32Vector::create(builder, &args).as_union_value())
+                }),
+            };
+            let of = |list: Option<_>| match list {
+                Some(_) => schema::SparseIndexVector::Int32Vector,
+                None => schema::SparseIndexVector::NONE,
+            };
+            let args = schema::DimensionMetadataArgs {
+                format: match compressed {
+                    Some(_) => schema::DimensionType::SPARSE_CSR,
+                    None => schema::DimensionType::DENSE,
+                },
+                dense_size: *dense_size,
+                array_segments_type: of(segments),
+                array_segments: segments,
+                array_indices_type: of(indices),
+                array_indices: indices,
+            };
+            dimensions.push(schema::DimensionMetadata::create(builder, &args));
+        }
+        let args = schema::SparsityParametersArgs {
+            traversal_order: Some(builder.create_vector(&sparsity.traversal_order)),
+            block_map: Some(builder.create_vector(&sparsity.block_map)),
+            dim_metadata: Some(builder.create_vector(&dimensions)),
+        };
+        schema::SparsityParameters::create(builder, &args)
     }
 
     fn operator(&mut self, operator: &Operator) -> WIPOffset<schema::Operator<'static>> {

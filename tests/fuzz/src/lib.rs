@@ -1,10 +1,15 @@
 //! Files that nobody would write, and what every stage promises about them.
 
+pub mod attacks;
+#[cfg(feature = "bundle")]
 pub mod campaign;
+#[cfg(feature = "bundle")]
 pub mod check;
 pub mod clock;
 pub mod file;
+pub mod growth;
 pub mod hostile;
+pub mod kinds;
 pub mod memory;
 pub mod mutate;
 pub mod options;

@@ -71,6 +71,10 @@ pub struct Network {
     pub file: File,
     /// Filters by their shapes: networks of many operators would be large files otherwise.
     filters: Vec<(Vec<i32>, u32)>,
+    /// Tensors of integers that several operators share, by their values.
+    pub integers: Vec<(Vec<i32>, i32)>,
+    /// Number of `TensorType` of the activations.
+    pub element: i8,
 }
 
 impl Network {
@@ -83,6 +87,8 @@ impl Network {
                 ..File::default()
             },
             filters: Vec::new(),
+            integers: Vec::new(),
+            element: INT8,
         };
         let input = network.tensor(input);
         network.main().inputs.push(input);
@@ -95,12 +101,13 @@ impl Network {
 
     /// An activation.
     pub fn tensor(&mut self, shape: &[i32]) -> i32 {
+        let element = self.element;
         let tensors = &mut self.main().tensors;
         tensors.push(Tensor {
             name: format!("t{}", tensors.len()),
-            tensor_type: INT8,
+            tensor_type: element,
             shape: shape.to_vec(),
-            quantization: Some(Quantization {
+            quantization: (element == INT8).then(|| Quantization {
                 scale: vec![0.05],
                 zero_point: vec![0],
                 dimension: 0,
@@ -135,8 +142,9 @@ impl Network {
             return idx;
         }
         let n: i32 = shape.iter().product();
-        let contents = (0..n).map(|i| (i * 37 % 251) as u8).collect();
-        let idx = self.constant(INT8, shape, contents);
+        let element_bytes = if self.element == FLOAT32 { 4 } else { 1 };
+        let contents = (0..n * element_bytes).map(|i| (i * 37 % 251) as u8);
+        let idx = self.constant(self.element, shape, contents.collect());
         let buffer = self.file.buffers.len() as u32 - 1;
         self.filters.push((shape.to_vec(), buffer));
         idx

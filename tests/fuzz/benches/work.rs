@@ -1,0 +1,360 @@
+//! How the work of every stage grows with a network, by kind of operator and shape of graph: counted, not timed.
+//!
+//! The compiler counts: `make growth` builds the library so that each edge of its control flow calls a function here
+//! (LLVM's SanitizerCoverage), so that no loop is forgotten. For each edge, the counts of three sizes are compared: an
+//! edge that runs more than in proportion is printed with its place in the sources.
+//!
+//! `make growth`, or of its command `-- pairs` for all pairs of kinds, and names of kinds for these alone.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::{Command, ExitCode};
+use std::sync::Arc;
+
+use litecast::changes::Changes;
+use litecast::estimate::{Detail, ModelFile, estimate_changed, estimate_on, sweep_batch};
+use litecast::targets::ethos_u::configuration::{Configuration, Product, Strategy};
+use litecast::targets::gpu::specifications::GPUS;
+use litecast::targets::{Target, cortex_m, ethos_u, gpu, registry};
+use litecast_fuzz::growth::exponent;
+use litecast_fuzz::kinds::{Arrangement, KINDS, Kind, network};
+
+/// Steps of the three networks that are compared.
+const SIZES: [usize; 3] = [32, 64, 128];
+
+/// The largest exponent of counted work that is allowed.
+const MAX_EXPONENT: f64 = 1.15;
+
+/// An edge that runs less often between the two larger sizes is noise of growing lists.
+const MIN_COUNT: u64 = 1000;
+
+/// Edges of the program at most.
+const MAX_EDGES: usize = 1 << 20;
+
+static mut COUNTS: [u64; MAX_EDGES] = [0; MAX_EDGES];
+static mut N_EDGES: usize = 0;
+static mut PLACES: (usize, usize) = (0, 0);
+
+/// Numbers the edges.
+///
+/// # Safety
+/// Called by instrumented code before `main`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __sanitizer_cov_trace_pc_guard_init(start: *mut u32, end: *mut u32) {
+    unsafe {
+        if start == end || *start != 0 {
+            return;
+        }
+        let n = end.offset_from(start) as usize;
+        let mut idx = 0;
+        while idx < n {
+            N_EDGES += 1;
+            *start.add(idx) = N_EDGES as u32;
+            idx += 1;
+        }
+    }
+}
+
+/// Counts an edge.
+///
+/// # Safety
+/// Called by instrumented code.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __sanitizer_cov_trace_pc_guard(guard: *mut u32) {
+    unsafe {
+        let count = (&raw mut COUNTS).cast::<u64>().add(*guard as usize);
+        *count = (*count).wrapping_add(1);
+    }
+}
+
+/// Keeps the table of the edges' addresses.
+///
+/// # Safety
+/// Called by instrumented code before `main`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __sanitizer_cov_pcs_init(start: *const usize, end: *const usize) {
+    unsafe {
+        PLACES = (start as usize, end as usize);
+    }
+}
+
+fn counts_of(call: impl FnOnce()) -> Vec<u64> {
+    // SAFETY: one thread alone runs instrumented code; its counts are read when it does not.
+    unsafe {
+        let n = N_EDGES + 1;
+        let counts = std::slice::from_raw_parts_mut((&raw mut COUNTS).cast::<u64>(), n);
+        counts.fill(0);
+        call();
+        let counts = std::slice::from_raw_parts((&raw const COUNTS).cast::<u64>(), n);
+        counts.to_vec()
+    }
+}
+
+/// The address of an edge in the program's file.
+fn address(edge: usize) -> usize {
+    // SAFETY: the table has two words for each edge.
+    let (start, end) = unsafe { PLACES };
+    let at = start + (edge - 1) * 2 * size_of::<usize>();
+    if at >= end {
+        return 0;
+    }
+    let loaded = unsafe { *(at as *const usize) };
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let base = maps.split('-').next();
+    let base = base.and_then(|base| usize::from_str_radix(base, 16).ok());
+    loaded - base.unwrap_or(0)
+}
+
+/// A way through the library.
+struct Family {
+    name: &'static str,
+    run: Box<dyn Fn(&ModelFile)>,
+}
+
+fn on(name: &'static str, targets: Vec<Box<dyn Target>>) -> Family {
+    Family {
+        name,
+        run: Box::new(move |file| {
+            let reports = estimate_on(&[*file], None, &targets);
+            let reports = reports.expect("no network runs");
+            let report = reports.into_iter().next().expect("one file");
+            let report = report.expect("the network is estimated");
+            serde_json::to_vec(&report).expect("a report is JSON");
+        }),
+    }
+}
+
+fn changed(name: &'static str, changes: Changes) -> Family {
+    let targets = [ethos_u::target(Configuration::of(Product::U55x128))];
+    Family {
+        name,
+        run: Box::new(move |file| {
+            let _ = estimate_changed(*file, &changes, None, &targets, Detail::Summary);
+        }),
+    }
+}
+
+fn families() -> Vec<Family> {
+    let of_products = |change: fn(&mut Configuration)| -> Vec<Box<dyn Target>> {
+        let of_product = |product| {
+            let mut configuration = Configuration::of(product);
+            change(&mut configuration);
+            ethos_u::target(configuration)
+        };
+        [Product::U55x128, Product::U65x512, Product::U85x256]
+            .map(of_product)
+            .into()
+    };
+    let bundle =
+        std::fs::read("bundle/gpu.json").or_else(|_| std::fs::read("../../bundle/gpu.json"));
+    let bundle = gpu::Bundle::parse(&bundle.expect("the constants of GPUs are in the repository"));
+    let bundle = Arc::new(bundle.expect("they are read"));
+    let mut gpus = gpu::targets(&bundle);
+    gpus.truncate(2);
+    let in_batches = Family {
+        name: "other batch sizes",
+        run: Box::new(move |file| {
+            let two = ModelFile {
+                batch: NonZeroU32::new(2).expect("two is not zero"),
+                ..*file
+            };
+            let targets = [ethos_u::target(Configuration::of(Product::U85x256))];
+            let as_it_is = Changes::default();
+            let _ = estimate_changed(two, &as_it_is, None, &targets, Detail::Summary);
+            let _ = sweep_batch(*file, &as_it_is, &GPUS[0], &bundle);
+        }),
+    };
+    vec![
+        on("facts and boards", Vec::new()),
+        on("Ethos-U", of_products(|_| {})),
+        on(
+            "Ethos-U for size",
+            of_products(|it| it.strategy = Strategy::Size),
+        ),
+        on("registry", Vec::new()),
+        on("Cortex-M", cortex_m::targets()),
+        on("GPUs", gpus),
+        changed(
+            "width",
+            Changes {
+                width: Some(0.5),
+                ..Changes::default()
+            },
+        ),
+        changed(
+            "resolution",
+            Changes {
+                resolution: Some(2.0),
+                ..Changes::default()
+            },
+        ),
+        changed(
+            "order",
+            Changes {
+                low_memory_order: true,
+                ..Changes::default()
+            },
+        ),
+        changed(
+            "int8",
+            Changes {
+                int8: true,
+                ..Changes::default()
+            },
+        ),
+        in_batches,
+    ]
+}
+
+/// An edge or a whole family that grows faster than the network.
+#[derive(Clone)]
+struct Growth {
+    exponent: f64,
+    count: u64,
+    network: String,
+}
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|word| word != "--bench")
+        .collect();
+    let is_named = |kind: &&Kind| words.iter().any(|word| word == kind.name());
+    let named: Vec<Kind> = KINDS.iter().filter(is_named).copied().collect();
+    let kinds = if named.is_empty() {
+        KINDS.to_vec()
+    } else {
+        named
+    };
+    let wants_pairs = words.iter().any(|word| word == "pairs");
+    let sets: Vec<Vec<Kind>> = match wants_pairs {
+        false => kinds.iter().map(|&kind| vec![kind]).collect(),
+        true => (kinds.iter().enumerate())
+            .flat_map(|(idx, &one)| kinds[idx + 1..].iter().map(move |&other| vec![one, other]))
+            .collect(),
+    };
+    if unsafe { N_EDGES } == 0 {
+        println!("skipped: nothing is counted in this build (make growth)");
+        return ExitCode::SUCCESS;
+    }
+    println!(
+        "{} kinds, {} sets, {} edges",
+        kinds.len(),
+        sets.len(),
+        unsafe { N_EDGES }
+    );
+    let families = families();
+    let mut by_edge: BTreeMap<usize, Growth> = BTreeMap::new();
+    let mut worst: BTreeMap<&str, Growth> = BTreeMap::new();
+    let mut n_networks = 0;
+    for set in &sets {
+        for arrangement in Arrangement::ALL {
+            let files = SIZES.map(|size| network(set, arrangement, size).write());
+            n_networks += 1;
+            for family in &families {
+                let names: Vec<&str> = set.iter().map(Kind::name).collect();
+                let network = format!(
+                    "{arrangement:?} of {} ({})",
+                    names.join(" and "),
+                    family.name
+                );
+                let counts = files.each_ref().map(|bytes| {
+                    let file = ModelFile::new("file.tflite", bytes);
+                    let mut counts = Vec::new();
+                    let run = catch_unwind(AssertUnwindSafe(|| {
+                        counts = counts_of(|| match family.name {
+                            "registry" => {
+                                let reports = estimate_on(&[file], None, registry());
+                                let report = reports.expect("no network runs").remove(0);
+                                report.expect("the network is estimated");
+                            }
+                            _ => (family.run)(&file),
+                        });
+                    }));
+                    if run.is_err() {
+                        println!("panics: {network}");
+                    }
+                    counts
+                });
+                let [a, b, c] = &counts;
+                if a.is_empty() || b.is_empty() || c.is_empty() {
+                    continue;
+                }
+                let totals = [a, b, c].map(|counts| counts.iter().sum());
+                let total = Growth {
+                    exponent: exponent(totals),
+                    count: totals[2],
+                    network: network.clone(),
+                };
+                if total.exponent > MAX_EXPONENT {
+                    println!(
+                        "n^{:.2} {} ({} edges)",
+                        total.exponent, total.network, total.count
+                    );
+                }
+                let known = worst.entry(family.name).or_insert_with(|| total.clone());
+                if known.exponent < total.exponent {
+                    *known = total;
+                }
+                for edge in 1..a.len() {
+                    let of_sizes = [a[edge], b[edge], c[edge]];
+                    if of_sizes[2].saturating_sub(of_sizes[1]) < MIN_COUNT {
+                        continue;
+                    }
+                    let exponent = exponent(of_sizes);
+                    if exponent > MAX_EXPONENT + 0.2 {
+                        let growth = Growth {
+                            exponent,
+                            count: of_sizes[2],
+                            network: network.clone(),
+                        };
+                        let known = by_edge.entry(edge).or_insert_with(|| growth.clone());
+                        if known.count < growth.count {
+                            *known = growth;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    println!("{n_networks} networks of {SIZES:?} steps");
+    for (family, growth) in &worst {
+        println!(
+            "{family}: at most n^{:.2}, {} ({} edges)",
+            growth.exponent, growth.network, growth.count
+        );
+    }
+    print_places(&by_edge);
+    match by_edge.is_empty() && worst.values().all(|growth| growth.exponent <= MAX_EXPONENT) {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    }
+}
+
+fn print_places(by_edge: &BTreeMap<usize, Growth>) {
+    let program = std::env::current_exe().expect("the program has a path");
+    let mut by_place: BTreeMap<String, Growth> = BTreeMap::new();
+    for (&edge, growth) in by_edge {
+        let output = Command::new("addr2line")
+            .args(["-C", "-i", "-f", "-p", "-s", "-e"])
+            .arg(&program)
+            .arg(format!("{:x}", address(edge)))
+            .output();
+        let place = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        let place = place.unwrap_or_default();
+        let place = place.lines().take(6).collect::<Vec<_>>().join("\n      ");
+        let known = by_place.entry(place).or_insert_with(|| growth.clone());
+        if known.count < growth.count {
+            *known = growth.clone();
+        }
+    }
+    let mut places: Vec<_> = by_place.into_iter().collect();
+    places.sort_by_key(|(_, growth)| std::cmp::Reverse(growth.count));
+    for (place, growth) in places {
+        println!(
+            "n^{:.2} {:>10} {}\n      {place}",
+            growth.exponent, growth.count, growth.network
+        );
+    }
+}

@@ -1,0 +1,121 @@
+//! Work grows no faster than the network: every kind of operator in every arrangement, on every family of targets. What
+//! is counted are looks at tensors, feature maps and constants by planners and converters, each by its place in the
+//! sources, and allocations. `make growth` counts every edge of control flow instead, of pairs of kinds too.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
+use litecast::changes::Changes;
+use litecast::estimate::{Detail, ModelFile, estimate_changed, estimate_on, sweep_batch};
+use litecast::targets::ethos_u::configuration::{Configuration, Product, Strategy};
+use litecast::targets::gpu::specifications::GPUS;
+use litecast::targets::{Target, cortex_m, ethos_u, gpu, registered};
+use litecast::work::{self, Work};
+use litecast_fuzz::growth::exponent;
+use litecast_fuzz::kinds::{Arrangement, KINDS, network};
+use litecast_fuzz::memory::{Counting, measure};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Steps of the networks that are compared.
+const SIZES: [usize; 3] = [16, 32, 64];
+
+/// The largest exponent of all work, and of the work of one place in the sources, of which sorting is some.
+const MAX_EXPONENT: f64 = 1.15;
+const MAX_EXPONENT_OF_A_PLACE: f64 = 1.5;
+
+/// A place that counts less is noise of lists that grow.
+const MIN_COUNT: u64 = 256;
+
+fn targets() -> Vec<Box<dyn Target>> {
+    let mut targets = registered();
+    targets.extend(cortex_m::targets());
+    targets.extend(gpu::targets(gpu::Bundle::shipped()).into_iter().take(2));
+    for product in [Product::U55x32, Product::U65x512, Product::U85x2048] {
+        targets.push(ethos_u::target(Configuration {
+            strategy: Strategy::Size,
+            ..Configuration::of(product)
+        }));
+    }
+    targets
+}
+
+/// Everything that is done with a file.
+fn run(file: &ModelFile, targets: &[Box<dyn Target>]) {
+    let reports = estimate_on(&[*file], None, targets).expect("no network runs");
+    for report in reports {
+        let report = report.expect("the network is estimated");
+        serde_json::to_vec(&report).expect("a report is JSON");
+    }
+    let as_it_is = Changes::default();
+    let two = ModelFile {
+        batch: NonZeroU32::new(2).expect("two is not zero"),
+        ..*file
+    };
+    let one = &targets[..1];
+    // A network that cannot be changed so is refused, which is work as well.
+    let _ = estimate_changed(two, &as_it_is, None, one, Detail::Summary);
+    let _ = sweep_batch(*file, &as_it_is, &GPUS[0], gpu::Bundle::shipped());
+    for changes in [
+        Changes {
+            width: Some(0.5),
+            resolution: Some(2.0),
+            ..Changes::default()
+        },
+        Changes {
+            low_memory_order: true,
+            ..Changes::default()
+        },
+        Changes {
+            int8: true,
+            ..Changes::default()
+        },
+    ] {
+        let _ = estimate_changed(*file, &changes, None, one, Detail::Summary);
+    }
+}
+
+#[test]
+fn work_grows_no_faster_than_the_network() {
+    let targets = targets();
+    let mut worst: BTreeMap<String, (f64, String)> = BTreeMap::new();
+    let mut by_exponent: Vec<(f64, String)> = Vec::new();
+    for kind in KINDS {
+        for arrangement in Arrangement::ALL {
+            let name = format!("{arrangement:?} of {}", kind.name());
+            let counted: [(Work, u64); 3] = SIZES.map(|size| {
+                let bytes = network(&[*kind], arrangement, size).write();
+                let file = ModelFile::new("file.tflite", &bytes);
+                let (((), work), taken) = measure(|| work::counted(|| run(&file, &targets)));
+                (work, taken.n_allocations as u64)
+            });
+            let totals = counted
+                .each_ref()
+                .map(|(work, n_allocations)| work.values().sum::<u64>() + n_allocations);
+            by_exponent.push((exponent(totals), name.clone()));
+            for (place, &n) in &counted[2].0 {
+                let of_size = |idx: usize| counted[idx].0.get(place).copied().unwrap_or(0);
+                let counts = [of_size(0), of_size(1), n];
+                let exponent = exponent(counts);
+                if n >= MIN_COUNT && exponent > MAX_EXPONENT_OF_A_PLACE {
+                    let words = format!("n^{exponent:.2}, {counts:?}: {name}");
+                    let known = worst.entry(place.to_string()).or_default();
+                    if known.0 < exponent {
+                        *known = (exponent, words);
+                    }
+                }
+            }
+        }
+    }
+    by_exponent.sort_by(|one, other| other.0.total_cmp(&one.0));
+    println!("{} networks of {SIZES:?} steps", by_exponent.len());
+    for (exponent, name) in by_exponent.iter().take(5) {
+        println!("n^{exponent:.2}: {name}");
+    }
+    for (place, (_, words)) in &worst {
+        println!("{place}: {words}");
+    }
+    assert!(worst.is_empty(), "{} places grow faster", worst.len());
+    assert!(by_exponent[0].0 <= MAX_EXPONENT, "{:?}", by_exponent[0]);
+}
