@@ -54,7 +54,7 @@ pub struct Scratch {
 }
 
 /// The plan for the subgraph of `graph` as the root, with every tensor of its model, and after
-/// them `scratch`, in the order in which the kernels ask. Quadratic in activations.
+/// them `scratch`, in the order in which the kernels ask. Takes what [`greedy::place`] takes.
 pub fn memory_plan(graph: &Graph, scratch: &[Scratch]) -> Result<MemoryPlan, Unplannable> {
     check_operand_shapes(graph.model)?;
     let lifetimes = lifetimes::lifetimes(graph.model, graph.subgraph_idx)?;

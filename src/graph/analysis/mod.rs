@@ -56,8 +56,8 @@ pub struct Analysis {
 /// [`WeightStats`], and a diagnostic says so. Ordinary files of up to 500 layers stay below it.
 pub const MAX_SAMPLES: usize = 500 * weights::MAX_SAMPLES_PER_TENSOR;
 
-/// Counts everything [`Analysis`] holds. Linear in operators and (up to a limit) weight bytes;
-/// the memory plan is quadratic in activations (up to a limit).
+/// Counts everything [`Analysis`] holds. Linear in operators and (up to a limit) weight bytes; the memory plan, up to a
+/// limit, takes the logarithm of their number for each activation.
 pub fn analyze(graph: &Graph) -> Analysis {
     let counter = Counter::count(graph.model, graph.subgraph_idx);
     let counts = &counter.subgraphs()[&graph.subgraph_idx];

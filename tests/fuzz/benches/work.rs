@@ -21,7 +21,7 @@ use litecast_fuzz::growth::exponent;
 use litecast_fuzz::kinds::{Arrangement, KINDS, Kind, network};
 
 /// Steps of the three networks that are compared.
-const SIZES: [usize; 3] = [32, 64, 128];
+const SIZES: [usize; 4] = [24, 48, 96, 192];
 
 /// The largest exponent of counted work that is allowed.
 const MAX_EXPONENT: f64 = 1.15;
@@ -277,14 +277,14 @@ fn main() -> ExitCode {
                     }
                     counts
                 });
-                let [a, b, c] = &counts;
-                if a.is_empty() || b.is_empty() || c.is_empty() {
+                let [a, b, c, d] = &counts;
+                if counts.iter().any(Vec::is_empty) {
                     continue;
                 }
-                let totals = [a, b, c].map(|counts| counts.iter().sum());
+                let totals = counts.each_ref().map(|counts| counts.iter().sum());
                 let total = Growth {
                     exponent: exponent(totals),
-                    count: totals[2],
+                    count: totals[3],
                     network: network.clone(),
                 };
                 if total.exponent > MAX_EXPONENT {
@@ -298,15 +298,15 @@ fn main() -> ExitCode {
                     *known = total;
                 }
                 for edge in 1..a.len() {
-                    let of_sizes = [a[edge], b[edge], c[edge]];
-                    if of_sizes[2].saturating_sub(of_sizes[1]) < MIN_COUNT {
+                    let of_sizes = [a[edge], b[edge], c[edge], d[edge]];
+                    if of_sizes[3].saturating_sub(of_sizes[2]) < MIN_COUNT {
                         continue;
                     }
                     let exponent = exponent(of_sizes);
                     if exponent > MAX_EXPONENT + 0.2 {
                         let growth = Growth {
                             exponent,
-                            count: of_sizes[2],
+                            count: of_sizes[3],
                             network: network.clone(),
                         };
                         let known = by_edge.entry(edge).or_insert_with(|| growth.clone());

@@ -28,7 +28,8 @@ pub fn tflite(random: &mut Random) -> File {
 
 /// Mostly small, sometimes thousands.
 fn amount(random: &mut Random) -> usize {
-    1 + random.below(random.pick(&[4, 40, 400, 4000]))
+    let limit = random.pick(&[4, 40, 400, 4000]);
+    1 + random.below(limit)
 }
 
 fn small(random: &mut Random) -> File {
@@ -117,7 +118,8 @@ fn shared_operands(random: &mut Random) -> File {
 /// Subgraphs that call each other: in circles, in a chain, each the next one twice, or one that is not there.
 fn calls(random: &mut Random) -> File {
     let mut file = small(random);
-    let n = 1 + random.below(random.pick(&[3, 30, 300]));
+    let limit = random.pick(&[3, 30, 300]);
+    let n = 1 + random.below(limit);
     let code = file.code(random.pick(&[Op::CALL, Op::IF, Op::WHILE, Op::CALL_ONCE]));
     let to = random.below(4);
     file.subgraphs = (0..n as i32)

@@ -1,6 +1,6 @@
 //! Work grows no faster than the network: every kind of operator in every arrangement, on every family of targets. What
 //! is counted are looks at tensors, feature maps and constants by planners and converters, each by its place in the
-//! sources, and allocations. `make growth` counts every edge of control flow instead, of pairs of kinds too.
+//! sources, and allocations beside them. `make growth` counts every edge of control flow instead, of pairs of kinds too.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -19,11 +19,18 @@ use litecast_fuzz::memory::{Counting, measure};
 static ALLOCATOR: Counting = Counting;
 
 /// Steps of the networks that are compared.
-const SIZES: [usize; 3] = [16, 32, 64];
+const SIZES: [usize; 4] = [16, 32, 64, 128];
 
-/// The largest exponent of all work, and of the work of one place in the sources, of which sorting is some.
+/// The largest exponent of all work; and of the work of one place in the sources, of which sorting is some, and of
+/// allocations, of which some are kept from one network to the next.
 const MAX_EXPONENT: f64 = 1.15;
 const MAX_EXPONENT_OF_A_PLACE: f64 = 1.5;
+
+/// Where more than a proportion is bounded by a constant that the networks here do not reach.
+const BOUNDED: [(&str, &str); 1] = [(
+    "src/graph/analysis/greedy.rs",
+    "up to 256 buffers are each compared with all others, and more are looked up in a tree",
+)];
 
 /// A place that counts less is noise of lists that grow.
 const MIN_COUNT: u64 = 256;
@@ -84,19 +91,24 @@ fn work_grows_no_faster_than_the_network() {
     for kind in KINDS {
         for arrangement in Arrangement::ALL {
             let name = format!("{arrangement:?} of {}", kind.name());
-            let counted: [(Work, u64); 3] = SIZES.map(|size| {
+            let counted: [(Work, u64); 4] = SIZES.map(|size| {
                 let bytes = network(&[*kind], arrangement, size).write();
                 let file = ModelFile::new("file.tflite", &bytes);
-                let (((), work), taken) = measure(|| work::counted(|| run(&file, &targets)));
+                let (((), mut work), taken) = measure(|| work::counted(|| run(&file, &targets)));
+                work.retain(|place, _| BOUNDED.iter().all(|(file, _)| place.file() != *file));
                 (work, taken.n_allocations as u64)
             });
-            let totals = counted
-                .each_ref()
-                .map(|(work, n_allocations)| work.values().sum::<u64>() + n_allocations);
+            let totals = counted.each_ref().map(|(work, _)| work.values().sum());
             by_exponent.push((exponent(totals), name.clone()));
-            for (place, &n) in &counted[2].0 {
+            let n_allocations = counted.each_ref().map(|&(_, n)| n);
+            let of_allocations = exponent(n_allocations);
+            assert!(
+                of_allocations <= MAX_EXPONENT_OF_A_PLACE,
+                "{n_allocations:?} allocations of {name}"
+            );
+            for (place, &n) in &counted[3].0 {
                 let of_size = |idx: usize| counted[idx].0.get(place).copied().unwrap_or(0);
-                let counts = [of_size(0), of_size(1), n];
+                let counts = [of_size(0), of_size(1), of_size(2), n];
                 let exponent = exponent(counts);
                 if n >= MIN_COUNT && exponent > MAX_EXPONENT_OF_A_PLACE {
                     let words = format!("n^{exponent:.2}, {counts:?}: {name}");
@@ -109,6 +121,9 @@ fn work_grows_no_faster_than_the_network() {
         }
     }
     by_exponent.sort_by(|one, other| other.0.total_cmp(&one.0));
+    for (place, why) in BOUNDED {
+        println!("not looked at: {place}: {why}");
+    }
     println!("{} networks of {SIZES:?} steps", by_exponent.len());
     for (exponent, name) in by_exponent.iter().take(5) {
         println!("n^{exponent:.2}: {name}");
