@@ -1,8 +1,11 @@
 /** The page in Firefox. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { gzipSync } from "node:zlib";
 import { serve } from "../../www/serve.mjs";
 import { evaluate, FIREFOX, is_here, openFirefox, waitFor } from "./firefox.mjs";
+import { residualModel } from "./model.mjs";
+import { zipOf } from "./zip.mjs";
 
 test("an example is estimated and drawn in Firefox", { skip: !is_here && `no ${FIREFOX} here` }, async () => {
   const { server, url } = await serve();
@@ -37,6 +40,20 @@ test("an example is estimated and drawn in Firefox", { skip: !is_here && `no ${F
     await waitFor(firefox, 'document.body.dataset.state === "start"');
     await evaluate(firefox, "history.forward()");
     await waitFor(firefox, 'document.body.dataset.state === "report"');
+    const inside = residualModel(8);
+    const dropped = [
+      ["source.h", "in_source.tflite", Buffer.from(`char in_source[] = {${[...inside].join()}};`)],
+      ["archive.zip", "in_archive.tflite", zipOf({ "in_archive.tflite": inside })],
+      ["in_gzip.tflite.gz", "in_gzip.tflite", gzipSync(inside)],
+    ];
+    for (const [name, model, bytes] of dropped) {
+      await evaluate(
+        firefox,
+        `(() => { const transfer = new DataTransfer(); transfer.items.add(new File([Uint8Array.from(atob("${bytes.toString("base64")}"), (c) => c.charCodeAt(0))], "${name}"));
+          document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, bubbles: true, cancelable: true })); })()`,
+      );
+      await waitFor(firefox, `document.body.dataset.drawn === "${model}"`);
+    }
     assert.deepEqual(firefox.errors, []);
   } finally {
     await firefox.close();
