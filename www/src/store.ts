@@ -105,8 +105,12 @@ export async function keepReport(key: string, report: Report): Promise<void> {
     stores.opened.put(opened);
     if (report.operators.length <= MAX_KEPT_OPERATORS) stores.reports.put(report, key);
   });
-  await forgetOldest();
+  if (n_kept++ % KEPT_BETWEEN === 0) await forgetOldest();
 }
+
+/** Reports that are kept between two looks for what is too much, which reads every line of the history. */
+const KEPT_BETWEEN = 16;
+let n_kept = 0;
 
 async function forgetOldest(): Promise<void> {
   let operators = 0;
