@@ -57,10 +57,14 @@ pub enum UnsupportedReason {
     ResizeFactor {
         input: (i32, i32),
         output: (i32, i32),
+        /// The largest factor that runs, a power of two as all others; `None` if any power of two does.
+        max: Option<i32>,
     },
     MeanOverChannels,
     /// The operator is supported only along the last dimension.
     OtherAxis,
+    /// The operator is supported only along the first dimension, or the first one behind the batch dimensions.
+    AxisNotFirst,
     MoreThanThreeDimensions,
     WeightsComputed,
     Dilation {
@@ -120,7 +124,7 @@ impl UnsupportedReason {
             Self::Stride { .. } | Self::UpscalingStride { .. } | Self::UpscaledSize => "stride",
             Self::ResizeFactor { .. } => "resize-factor",
             Self::MeanOverChannels => "mean-over-channels",
-            Self::OtherAxis => "axis",
+            Self::OtherAxis | Self::AxisNotFirst => "axis",
             Self::MoreThanThreeDimensions => "dimensions",
             Self::WeightsComputed => "weights-computed",
             Self::Dilation { .. } => "dilation",
@@ -177,12 +181,20 @@ impl fmt::Display for UnsupportedReason {
                 write!(f, "stride {height}x{width}, 1x1 and 2x2 run")
             }
             Self::UpscaledSize => f.write_str("output of another size than the stride gives"),
-            Self::ResizeFactor { input, output } => write!(
+            Self::ResizeFactor { input, output, max } => write!(
                 f,
-                "resize from {}x{} to {}x{}, a factor of 2, 4 or 8 runs",
-                input.0, input.1, output.0, output.1
+                "resize from {}x{} to {}x{}, {} runs",
+                input.0,
+                input.1,
+                output.0,
+                output.1,
+                match max {
+                    Some(max) => format!("a factor of 2, 4 or {max}"),
+                    None => "a power of two".to_owned(),
+                }
             ),
             Self::MeanOverChannels => f.write_str("mean over channels of an image"),
+            Self::AxisNotFirst => f.write_str("along another dimension than the first"),
             Self::OtherAxis => f.write_str("along another dimension than the last"),
             Self::MoreThanThreeDimensions => {
                 f.write_str("more than three dimensions, or several inputs at once")

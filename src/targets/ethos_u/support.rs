@@ -115,6 +115,14 @@ fn refused_type(graph: &Graph, node: &Node, kind: OpKind, npu: Npu) -> Option<Un
             return Some(UnsupportedReason::ActivationType(tensor_type));
         }
     }
+    let first = operator.inputs.first().copied().flatten();
+    let first = first.map(|first| graph.tensor(first).tensor_type);
+    if npu == Npu::EthosU55U65 && multiplies_maps(graph, node, kind) {
+        let is_other = |&one: &TensorType| one != TensorType::Int8;
+        if let Some(other) = first.filter(is_other) {
+            return Some(UnsupportedReason::ActivationType(other));
+        }
+    }
     let weights = operator
         .inputs
         .get(1)
@@ -284,11 +292,10 @@ fn refused_shape(graph: &Graph, node: &Node, kind: OpKind, npu: Npu) -> Option<U
             refused_stride(graph, node)
         }
         BuiltinOptions::TransposeConv { .. } => refused_upscaling(graph, node, npu),
-        _ if matches!(kind, OpKind::ResizeBilinear | OpKind::ResizeNearestNeighbor)
-            && npu == Npu::EthosU55U65 =>
-        {
-            refused_resize(graph, node, kind)
+        _ if matches!(kind, OpKind::ResizeBilinear | OpKind::ResizeNearestNeighbor) => {
+            refused_resize(graph, node, kind, npu)
         }
+        _ if kind == OpKind::Gather => refused_gather(graph, node),
         _ if kind == OpKind::Softmax => refused_softmax(graph, node),
         _ if kind == OpKind::Mean => refused_mean(graph, node),
         _ if kind == OpKind::ArgMax && npu == Npu::EthosU55U65 => refused_arg_max(graph, node),
@@ -366,8 +373,9 @@ fn refused_transpose(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
     })
 }
 
-/// Resizes are supported only for powers of two, with the same factor in height and width.
-fn refused_resize(graph: &Graph, node: &Node, kind: OpKind) -> Option<UnsupportedReason> {
+/// Ethos-U55 and U65 resize by the same power of two in height and width, up to 8; an average between pixel centres only
+/// by 2. Ethos-U85 averages for any power of two.
+fn refused_resize(graph: &Graph, node: &Node, kind: OpKind, npu: Npu) -> Option<UnsupportedReason> {
     use BuiltinOptions::{ResizeBilinear, ResizeNearestNeighbor};
     let (ResizeBilinear {
         align_corners,
@@ -382,22 +390,70 @@ fn refused_resize(graph: &Graph, node: &Node, kind: OpKind) -> Option<Unsupporte
     };
     let input = graph.tensor(node.operator.inputs.first().copied().flatten()?);
     let output = graph.tensor(*node.operator.outputs.first()?);
-    let (in_h, in_w) = height_width(input)?;
-    let (out_h, out_w) = height_width(output)?;
-    if (in_h, in_w) == (1, 1) || (in_h, in_w) == (out_h, out_w) {
+    let (from, to) = (height_width(input)?, height_width(output)?);
+    let is_bilinear = kind == OpKind::ResizeBilinear;
+    let refused = |is_refused: bool| {
+        is_refused.then_some(UnsupportedReason::ResizeFactor {
+            input: from,
+            output: to,
+            max: match npu {
+                Npu::EthosU55U65 => Some(RESIZE_MAX_FACTOR),
+                Npu::EthosU85 => None,
+            },
+        })
+    };
+    if npu == Npu::EthosU85 {
+        let is_half = half_pixel_centers || !is_bilinear && !align_corners;
+        let less = |input: i32| i32::from(align_corners && input > 1);
+        let sides = [(from.0, to.0), (from.1, to.1)]
+            .map(|(from, to)| (from - less(from), to.saturating_sub(less(from))));
+        if align_corners && is_half || sides.iter().any(|&(from, to)| from < 1 || to < 1) {
+            return refused(true);
+        }
+        let max = if is_half { 1024 } else { 2048 };
+        if sides.iter().any(|&(from, to)| to / from > max) {
+            return Some(UnsupportedReason::LargeResize { max });
+        }
+        let is_power = |&(from, to): &(i32, i32)| to % from == 0 && (to / from).count_ones() == 1;
+        return refused(is_bilinear && from != (1, 1) && !sides.iter().all(is_power));
+    }
+    let is_between = half_pixel_centers && is_bilinear;
+    if from == (1, 1) {
         return None;
     }
+    if from == to {
+        return refused(is_between);
+    }
     let less = i32::from(align_corners);
-    let scale = |out: i32, input: i32| f64::from(out - less) / f64::from(input - less);
-    let (scale_h, scale_w) = (scale(out_h, in_h), scale(out_w, in_w));
-    let only_2 = half_pixel_centers && kind == OpKind::ResizeBilinear;
-    let is_one_row = (in_h, out_h) == (1, 1) || (in_w, out_w) == (1, 1);
-    let is_allowed = |s: f64| s == 2.0 || (!only_2 && (s == 4.0 || s == 8.0));
-    let is_fit = is_one_row || (scale_h == scale_w && is_allowed(scale_h));
-    (!is_fit).then_some(UnsupportedReason::ResizeFactor {
-        input: (in_h, in_w),
-        output: (out_h, out_w),
-    })
+    let scale = |input: i32, output: i32| match align_corners && output == 1 {
+        true => 1.0,
+        false => f64::from(output.saturating_sub(less)) / f64::from(input.saturating_sub(less)),
+    };
+    let (scale_h, scale_w) = (scale(from.0, to.0), scale(from.1, to.1));
+    let is_row = to.0 == 1 && scale_h == 1.0 || to.1 == 1 && scale_w == 1.0;
+    let is_square = scale_h == scale_w || is_row && !is_between;
+    let is_allowed = |scale: f64| {
+        scale == 2.0 || !is_between && (scale == 4.0 || scale == f64::from(RESIZE_MAX_FACTOR))
+    };
+    refused(!is_square || !is_allowed(scale_h.max(scale_w)))
+}
+
+/// GATHER reads whole entries: it runs only along the first dimension behind its batch dimensions.
+fn refused_gather(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
+    let BuiltinOptions::Gather { axis, batch_dims } = node.operator.options else {
+        return None;
+    };
+    let input = node.operator.inputs.first().copied().flatten()?;
+    let rank = graph.tensor(input).shape.len();
+    let axis = dimension(axis, rank)?;
+    (i64::try_from(axis) != Ok(batch_dims.into())).then_some(UnsupportedReason::AxisNotFirst)
+}
+
+/// Whether the operator multiplies two feature maps: Ethos-U55 and U65 do so with int8 only.
+fn multiplies_maps(graph: &Graph, node: &Node, kind: OpKind) -> bool {
+    let second = node.operator.inputs.get(1).copied().flatten();
+    kind == OpKind::BatchMatmul
+        || kind == OpKind::FullyConnected && second.is_some_and(|second| !graph.is_constant(second))
 }
 
 fn height_width(tensor: &Tensor) -> Option<(i32, i32)> {
@@ -422,6 +478,8 @@ const POOL_MAX_HEIGHT: i32 = 256;
 const POOL_MAX_POSITIONS: i64 = 256 * 256;
 /// Maximum number of rows of a SOFTMAX.
 const SOFTMAX_MAX_ROWS: i64 = 1 << 16;
+/// Largest factor of a resize on Ethos-U55 and U65.
+const RESIZE_MAX_FACTOR: i32 = 8;
 /// Largest stride of a window on Ethos-U55 and U65.
 const MAX_STRIDE: i32 = 3;
 
@@ -489,7 +547,6 @@ const BOTH: &[OpKind] = &[
     OpKind::Reshape,
     OpKind::ResizeBilinear,
     OpKind::ResizeNearestNeighbor,
-    OpKind::ReverseV2,
     OpKind::Rsqrt,
     OpKind::Slice,
     OpKind::Softmax,
@@ -526,6 +583,7 @@ const ONLY_U85: &[OpKind] = &[
     OpKind::ReadVariable,
     OpKind::ReduceAll,
     OpKind::ReduceAny,
+    OpKind::ReverseV2,
     OpKind::ScatterNd,
     OpKind::Select,
     OpKind::SelectV2,
@@ -610,6 +668,102 @@ mod tests {
                 "{shape:?} {order:?}: {found:?}"
             );
             assert_eq!(refused(Npu::EthosU85), None);
+        }
+    }
+
+    /// As Vela 5.2.0 compiles such files or leaves them to the CPU: from, to, and whether Ethos-U55 and Ethos-U85 refuse.
+    #[test]
+    fn resizes_run_by_powers_of_two() {
+        let resized = |bilinear: bool, align_corners: bool, half_pixel_centers: bool| match bilinear
+        {
+            true => BuiltinOptions::ResizeBilinear {
+                align_corners,
+                half_pixel_centers,
+            },
+            false => BuiltinOptions::ResizeNearestNeighbor {
+                align_corners,
+                half_pixel_centers,
+            },
+        };
+        let plain = [false, false];
+        let aligned = [true, false];
+        let between = [false, true];
+        type Case = (bool, [bool; 2], [i32; 2], [i32; 2], [bool; 2]);
+        let cases: [Case; 19] = [
+            (true, plain, [8, 8], [16, 16], [false, false]),
+            (true, plain, [16, 16], [48, 48], [true, true]),
+            (true, between, [18, 18], [54, 54], [true, true]),
+            (true, between, [8, 8], [32, 32], [true, false]),
+            (true, between, [8, 8], [16, 16], [false, false]),
+            (true, plain, [8, 8], [64, 64], [false, false]),
+            (true, plain, [8, 8], [128, 128], [true, false]),
+            (true, plain, [8, 8], [16, 32], [true, false]),
+            (true, aligned, [5, 5], [9, 9], [false, false]),
+            (true, plain, [5, 5], [9, 9], [true, true]),
+            (true, plain, [1, 1], [8, 8], [false, false]),
+            (true, between, [6, 6], [6, 6], [true, false]),
+            (true, plain, [6, 6], [6, 6], [false, false]),
+            (true, plain, [8, 1], [16, 1], [false, false]),
+            (true, between, [8, 1], [16, 1], [true, false]),
+            (true, aligned, [8, 1], [16, 1], [true, true]),
+            (false, plain, [16, 16], [8, 8], [true, false]),
+            (false, aligned, [8, 1], [16, 1], [true, false]),
+            (false, [true, true], [8, 8], [15, 15], [false, true]),
+        ];
+        for (bilinear, [align, half], from, to, is_refused) in cases {
+            let map = |[h, w]: [i32; 2]| tensor(TensorType::Int8, &[1, h, w, 8]);
+            let kind = match bilinear {
+                true => OpKind::ResizeBilinear,
+                false => OpKind::ResizeNearestNeighbor,
+            };
+            let operator = calling(kind, &[0], &[1], resized(bilinear, align, half));
+            let model = model(vec![subgraph(vec![map(from), map(to)], vec![operator])]);
+            let graph = graph_of(&model);
+            let found = [Npu::EthosU55U65, Npu::EthosU85]
+                .map(|npu| refused_shape(&graph, &graph.nodes[0], kind, npu).is_some());
+            assert_eq!(found, is_refused, "{kind:?} {align} {half} {from:?} {to:?}");
+        }
+    }
+
+    /// As Vela 5.2.0 compiles such files or leaves them to the CPU.
+    #[test]
+    fn entries_are_gathered_along_the_first_dimension_behind_the_batch() {
+        for (axis, batch_dims, is_refused) in [
+            (0, 0, false),
+            (1, 1, false),
+            (1, 0, true),
+            (3, 0, true),
+            (-4, 0, false),
+        ] {
+            let options = BuiltinOptions::Gather { axis, batch_dims };
+            let map = || tensor(TensorType::Int8, &[2, 3, 4, 5]);
+            let operator = calling(OpKind::Gather, &[0, 1], &[2], options);
+            let model = model(vec![subgraph(vec![map(), map(), map()], vec![operator])]);
+            let graph = graph_of(&model);
+            let found = refused_shape(&graph, &graph.nodes[0], OpKind::Gather, Npu::EthosU85);
+            assert_eq!(found.is_some(), is_refused, "{axis} {batch_dims}");
+        }
+    }
+
+    /// Vela 5.2.0 leaves products of other types to the CPU.
+    #[test]
+    fn ethos_u55_multiplies_maps_of_int8_alone() {
+        for (tensor_type, is_refused) in [
+            (TensorType::Int8, false),
+            (TensorType::UInt8, true),
+            (TensorType::Int16, true),
+        ] {
+            let options = BuiltinOptions::BatchMatMul {
+                adj_x: false,
+                adj_y: false,
+            };
+            let map = || tensor(tensor_type, &[1, 8, 8]);
+            let operator = calling(OpKind::BatchMatmul, &[0, 1], &[2], options);
+            let model = model(vec![subgraph(vec![map(), map(), map()], vec![operator])]);
+            let graph = graph_of(&model);
+            let found = [Npu::EthosU55U65, Npu::EthosU85]
+                .map(|npu| refusal(&graph, &graph.nodes[0], npu).is_some());
+            assert_eq!(found, [is_refused, false], "{tensor_type:?}");
         }
     }
 
