@@ -211,10 +211,16 @@ fn add_costs(
 ) {
     let mut slack_cycles = 0.0;
     for (idx, &operation_idx) in schedule.order.operations.iter().enumerate() {
-        let step = schedule.steps[idx].as_ref();
-        let Some(step) = step.filter(|step| !step.is_of_cpu()) else {
+        let Some(step) = schedule.steps[idx].as_ref() else {
             continue;
         };
+        if step.is_of_cpu() {
+            // Nothing is fetched while the CPU runs.
+            if !accelerator.uses_trained_rules {
+                slack_cycles = 0.0;
+            }
+            continue;
+        }
         let buffer = &schedule.weights.buffers[idx];
         let places = places(accelerator, program, step, is_in_sram);
         let cost = Cost::of(accelerator, step, buffer, &places, slack_cycles);

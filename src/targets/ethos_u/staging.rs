@@ -1,5 +1,5 @@
-//! Staged inputs: copies in SRAM of inputs of the graph, made before a convolution reads them. Reproduces
-//! `TryExplicitBuffering` of Vela's `scheduler.cpp`, as described under "Staged inputs" in `docs/ethos-u.md`.
+//! Staged inputs: copies in SRAM of inputs of the graph and of results of the CPU, made before a convolution reads them.
+//! Reproduces `TryExplicitBuffering` of Vela's `scheduler.cpp`, as described under "Staged inputs" in `docs/ethos-u.md`.
 
 use super::accelerator::Accelerator;
 use super::blocks::{self};
@@ -13,8 +13,8 @@ use super::scheduled_operation::{Execution, ScheduledOperation};
 use super::scheduling::schedule;
 use super::weight_buffers::Unbuffered;
 
-/// Indices of the convolutions that read an input of the graph which is faster to copy and read than to read off chip,
-/// in ascending order. Linear in operations.
+/// Indices of the convolutions that read an input of the graph, or what the CPU alone writes and nothing else reads,
+/// which is faster to copy and read than to read off chip, in ascending order. Linear in operations.
 pub fn of_staged_inputs(
     accelerator: &Accelerator,
     program: &Program,
@@ -26,6 +26,7 @@ pub fn of_staged_inputs(
     }
     let mut room_bytes = accelerator.staged_input_bytes as f64;
     let n_readers = program.n_readers();
+    let writers = program.writers();
     let mut staged = Vec::new();
     for (step_idx, &idx) in order.operations.iter().enumerate() {
         let operation = &program.operations[idx];
@@ -37,7 +38,11 @@ pub fn of_staged_inputs(
             continue;
         };
         let map = &program.maps[input];
-        let is_own = map.is_input && !map.is_variable && n_readers[input] == 1;
+        let is_of_cpu = || {
+            let writer = writers[input].map(|writer| program.operations[writer].action);
+            writer == Some(Action::Cpu) && !accelerator.uses_trained_rules
+        };
+        let is_own = (map.is_input && !map.is_variable || is_of_cpu()) && n_readers[input] == 1;
         let bytes = map.n_elements() as f64 * map.element_bytes() as f64;
         if !is_own || bytes > room_bytes {
             continue;
@@ -80,6 +85,8 @@ fn staged(input: FeatureMap) -> FeatureMap {
     FeatureMap {
         bytes: ((input.n_elements() * input.element_bytes()) as f64).into(),
         is_input: false,
+        is_output: false,
+        is_off_chip: false,
         is_linear: true,
         is_staged: true,
         ..input
