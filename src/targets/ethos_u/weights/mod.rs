@@ -62,9 +62,11 @@ pub fn encoded(
     histogram: &ByteHistogram,
 ) -> Encoded {
     let n_streams = accelerator.n_weight_streams;
-    let n_filled = match accelerator.is_u85() && !accelerator.uses_trained_rules {
-        true => n_streams.min(ceil_div(layer.ofm[2], STREAM_CHANNELS)),
-        false => n_streams,
+    let n_filled = match (accelerator.uses_trained_rules, accelerator.is_u85()) {
+        (true, _) => n_streams,
+        (false, true) => n_streams.min(ceil_div(layer.ofm[2], STREAM_CHANNELS)),
+        // A core of Ethos-U65 without channels has no stream.
+        (false, false) => n_streams.min(layer.ofm[2]),
     };
     let brick = Brick::of(accelerator, layer, block, n_filled);
     // A file may store more bytes than the layer has weights.
@@ -97,8 +99,11 @@ pub fn encoded(
         };
     }
     let n_values = brick.n_values() / n_cores * n_streams as f64;
-    let coded_bytes = stream_bytes * n_cores
-        + (n_streams - n_filled) as f64 * empty_stream_bytes(n_values / n_streams as f64);
+    let empty_bytes = match accelerator.is_u85() {
+        true => empty_stream_bytes(n_values / n_streams as f64),
+        false => 0.0,
+    };
+    let coded_bytes = stream_bytes * n_cores + (n_streams - n_filled) as f64 * empty_bytes;
     let stream = match accelerator.is_u85() && layer.kind != Kind::Depthwise {
         true => faster_format(accelerator, n_values, coded_bytes, &values),
         false => Encoded {
@@ -133,7 +138,13 @@ pub(super) fn scale_bytes(accelerator: &Accelerator, depth: i64, micro_depth: i6
             let whole = round_up(depth, round_up(micro_depth, BRICK_CHANNELS));
             (SCALE_BYTES * whole) as f64
         }
-        false => round_up(SCALE_BYTES * depth, ALIGNMENT_BYTES) as f64,
+        // Each core has a stream of its own.
+        false => (0..accelerator.n_cores)
+            .map(|core| {
+                let own = (depth - core + accelerator.n_cores - 1) / accelerator.n_cores;
+                round_up(SCALE_BYTES * own.max(0), ALIGNMENT_BYTES) as f64
+            })
+            .sum(),
     }
 }
 
