@@ -11,7 +11,7 @@ use super::errors::{Errors, MetricErrors, Shown};
 use super::signals::Signals;
 use super::silicon::MeasuredBoard;
 use super::support::{Npu, largest_recurrent_batch};
-use super::totals::Totals;
+use super::totals::{Totals, initial_latency_ms};
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::formats::tflite::OpKind;
 use crate::graph::analysis::Analysis;
@@ -220,6 +220,19 @@ fn cut() -> Diagnostic {
     }
 }
 
+/// A diagnostic that the compiler's totals contain more than an inference.
+fn runs_once(initial_ms: f64) -> Diagnostic {
+    Diagnostic {
+        severity: Severity::Info,
+        code: "runs-once",
+        message: format!(
+            "initialising state variables takes {initial_ms:.4} ms once; the totals that Vela prints contain it, and \
+             these estimates of an inference do not"
+        ),
+        operator_idx: None,
+    }
+}
+
 fn unavailable(metric: Metric, reason: &UnavailableReason) -> MetricEstimate {
     MetricEstimate {
         metric,
@@ -291,6 +304,8 @@ impl EthosU {
             diagnostics.extend(self.exceeded(&totals));
         }
         diagnostics.extend(totals.hit_limit.then(cut));
+        let initial_ms = initial_latency_ms(&accelerator, network.graph);
+        diagnostics.extend((initial_ms > 0.0).then(|| runs_once(initial_ms)));
         diagnostics.extend(self.never_measured());
         let learned = learned.filter(|learned| learned.likeness.is_like_training);
         let estimates = RULE_METRICS.map(|metric| MetricEstimate {

@@ -1,12 +1,14 @@
 //! Totals of a plan over a whole graph.
 
+use std::collections::BTreeSet;
+
 use super::accelerator::Accelerator;
 use super::lower::{n_elements, shape};
 use super::plan::Plan;
 use super::support::inputs_at_a_time;
-use crate::formats::tflite::OpKind;
-use crate::graph::analysis::Analysis;
-use crate::graph::{Graph, Node};
+use crate::formats::tflite::{BuiltinOptions, OpKind};
+use crate::graph::analysis::{Analysis, analyze};
+use crate::graph::{self, Graph, Node};
 use crate::learned::features::PlannedOperator;
 use crate::targets::Metric;
 
@@ -56,6 +58,26 @@ fn n_parts(graph: &Graph, node: &Node) -> f64 {
         .chain(&operator.outputs)
         .map(|&tensor_idx| of_tensor(tensor_idx));
     parts.fold(1.0, f64::max)
+}
+
+/// Latency of what CALL_ONCE runs before the first inference. The compiler's totals contain it; those of an inference do
+/// not. Each subgraph is planned once.
+pub fn initial_latency_ms(accelerator: &Accelerator, graph: &Graph) -> f64 {
+    let called = graph
+        .nodes
+        .iter()
+        .filter_map(|node| match node.operator.options {
+            BuiltinOptions::CallOnce { init_subgraph_idx } => Some(init_subgraph_idx),
+            _ => None,
+        });
+    let called: BTreeSet<usize> = called
+        .filter(|&idx| idx != graph.subgraph_idx && idx < graph.model.subgraphs.len())
+        .collect();
+    let latency_ms = |idx: usize| {
+        let graph = graph::build(graph.model, idx).ok()?;
+        Some(Totals::of(accelerator, &graph, &analyze(&graph)).latency_ms)
+    };
+    called.into_iter().filter_map(latency_ms).sum()
 }
 
 /// Kinds whose cost also depends on the size of their inputs.
@@ -146,7 +168,6 @@ impl Totals {
 mod tests {
     use super::*;
     use crate::formats::tflite::TensorType;
-    use crate::graph::analysis::analyze;
     use crate::graph::analysis::fixtures::{graph_of, model, operator, subgraph, tensor};
     use crate::targets::ethos_u::configuration::{Configuration, Product};
 
