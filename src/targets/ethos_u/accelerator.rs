@@ -185,13 +185,11 @@ impl OutputCycles {
                 };
                 self.with_table(own, layer.has_table)
             }
-            // An operation that only permutes dimensions is as fast as an activation.
-            Self::ByWidth { output, .. } if layer.order != UNCHANGED => {
-                let n_passes = if layer.exchanges_height_and_width() {
-                    2.0
-                } else {
-                    1.0
-                };
+            // An operation that only permutes or reverses dimensions is as fast as an activation.
+            Self::ByWidth { output, .. }
+                if layer.order != UNCHANGED || layer.reversed.is_some() =>
+            {
+                let n_passes = if layer.is_written_slowly() { 2.0 } else { 1.0 };
                 n_passes * output[0]
             }
             Self::ByWidth { output, .. } if layer.n_chained_passes > 0 => output[0],
@@ -232,6 +230,7 @@ impl OutputCycles {
                 wide_binary,
                 ..
             } => match arithmetic {
+                Some(Arithmetic::Quotient) => QUOTIENT_CYCLES,
                 Some(_) if input_bytes == 4 => wide_binary[usize::from(output_bytes == 4)],
                 _ => output[width(output_bytes)],
             },
@@ -269,6 +268,9 @@ impl OutputCycles {
         }
     }
 }
+
+/// Cycles of Ethos-U85 to divide an element, whatever its width.
+pub const QUOTIENT_CYCLES: f64 = 33.0;
 
 /// Index of a width in [`OutputCycles::ByWidth`].
 fn width(element_bytes: i64) -> usize {

@@ -281,6 +281,7 @@ impl Run {
                 run.elementwise(accelerator, elementwise, step, places)
             }
             Execution::MatMul(mat_mul) => run.mat_mul(accelerator, mat_mul, step, places),
+            Execution::Gather(element_bytes) => run.gather(*element_bytes, places),
             Execution::Cpu => run,
         }
     }
@@ -353,6 +354,16 @@ impl Run {
         }
     }
 
+    /// Each element takes a burst of its memory.
+    fn gather(mut self, [read, indices, written]: [i64; 3], places: &Placement) -> Self {
+        self.read_bytes *= inflation(&places.maps.ifm, read);
+        self.written_bytes *= inflation(&places.maps.ofm, written);
+        if let Some((memory, _)) = &places.second {
+            self.second_bytes *= inflation(memory, indices);
+        }
+        self
+    }
+
     /// Traffic of feature maps.
     fn traffic(
         &self,
@@ -369,7 +380,11 @@ impl Run {
         traffic.add(from, read_by, self.read_bytes);
         traffic.add(to, Channel::Write, self.written_bytes);
         if let Some((memory, _)) = &places.second {
-            traffic.add(memory, Channel::Stream, self.second_bytes);
+            let read_by = match step.execution {
+                Execution::Gather(_) => Channel::Input,
+                _ => Channel::Stream,
+            };
+            traffic.add(memory, read_by, self.second_bytes);
         }
         add_others(&mut traffic, accelerator, step, places);
         let between = &accelerator.planned_feature_maps();
@@ -428,9 +443,12 @@ fn add_others(
     step: &ScheduledOperation,
     places: &Placement,
 ) {
-    // Bursts have the size of the block that the multipliers read.
-    let layer = step.execution.layer();
-    let block = (layer.map(|(_, block)| block.ifm)).filter(|_| !accelerator.uses_trained_rules);
+    // Bursts have the size of the block in which the first operation reads its IFM.
+    let block = match &step.execution {
+        Execution::Elementwise(elementwise) => Some(elementwise.read_block),
+        execution => execution.layer().map(|(_, block)| block.ifm),
+    };
+    let block = block.filter(|_| !accelerator.uses_trained_rules);
     let others = step.others.iter().flat_map(|others| others.iter());
     for (read, place) in others.zip(&places.others) {
         let (Some(read), Some((memory, map))) = (read, place) else {

@@ -61,6 +61,8 @@ pub struct Layer {
     pub n_chained_passes: i64,
     /// The dimension (height, width or channels) that comes first, second and third in memory.
     pub order: [usize; 3],
+    /// The dimension along which the OFM is written in reverse.
+    pub reversed: Option<u8>,
     /// Whether its output goes through a lookup table.
     pub has_table: bool,
     /// Whether IFM and OFM are NHCWB16.
@@ -83,10 +85,17 @@ impl Layer {
             is_sparse: false,
             n_chained_passes: 0,
             order: UNCHANGED,
+            reversed: None,
             has_table: false,
             is_brick: IfmOfm::both(false),
             element_bytes,
         }
+    }
+
+    /// Positions that an IFM enlarged by its nearest values adds to each side of a block before it is divided by the
+    /// factor. TRANSPOSE_CONV, the only convolution that enlarges its IFM, does so with zeros.
+    pub fn rounding(&self) -> i64 {
+        i64::from(self.upscale > 1 && self.kind.is_by_channel())
     }
 
     pub fn dilated_kernel(&self, axis: usize) -> i64 {
@@ -113,6 +122,12 @@ impl Layer {
     /// Whether the OFM is a single row, for which the multipliers can compute four positions at a time.
     pub fn is_row(&self) -> bool {
         self.ofm[0] == 1 && self.kernel[0] == 1
+    }
+
+    /// Whether the output stage writes at half its rate: with height and width in the other order, or with reversed
+    /// columns.
+    pub fn is_written_slowly(&self) -> bool {
+        self.exchanges_height_and_width() || self.reversed == Some(1)
     }
 
     /// The layer for some rows of the OFM and the IFM rows that they need.

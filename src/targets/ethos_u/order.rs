@@ -49,10 +49,10 @@ impl Order {
             chain = match (before, operation.alias) {
                 // An activation that the previous operation performs.
                 (Some(before), Alias::Fused) if operation.inputs.first() == Some(&before.end) => {
-                    operation
-                        .outputs
-                        .first()
-                        .map(|&end| Chain { end, ..before })
+                    // Nothing is chained to what writes in reverse.
+                    let outputs = operation.outputs.first();
+                    let outputs = outputs.filter(|_| operation.reversed().is_none());
+                    outputs.map(|&end| Chain { end, ..before })
                 }
                 (Some(before), _) => match before.with(program, operation) {
                     Some(longer) => {
@@ -156,7 +156,9 @@ impl Chain {
         let &end = operation.outputs.first()?;
         let can_start = matches!(operation.action, Action::Layer(_)) || operation.is_elementwise();
         let map = &program.maps[end];
-        let is_free = map.is_internal() && !operation.alias.is_view_of_input();
+        let is_free = map.is_internal()
+            && !operation.alias.is_view_of_input()
+            && operation.reversed().is_none();
         let shape = operation.seen().map_or(map.shape(), |[_, ofm]| ofm);
         (can_start && is_free).then_some(Self {
             start: step,

@@ -170,8 +170,12 @@ pub enum Action {
     MatMul { n_columns: i64 },
     /// Permutes the dimensions.
     Transpose(Transposition),
-    /// Enlarges height and width.
-    Resize,
+    /// Enlarges height and width; the width by the first number over the second.
+    Resize([u32; 2]),
+    /// Reverses a dimension: height, width, channels, or one that is none of them.
+    Reverse(u8),
+    /// Copies as many entries of its first input as the second one has indices.
+    Gather,
     /// Falls back to the CPU.
     Cpu,
     /// Anything else; only the size of its output is known.
@@ -206,6 +210,7 @@ impl Transposition {
 pub enum Arithmetic {
     Sum,
     Product,
+    Quotient,
     Other,
 }
 
@@ -277,6 +282,8 @@ pub struct Operation {
     pub repeats: f64,
     /// A TRANSPOSE behind it that the same command performs, as Ethos-U85 can: its output has the shape `written`.
     pub fused_transpose: Option<Box<Transposition>>,
+    /// A REVERSE_V2 behind it that the same command performs, as Ethos-U85 can: the dimension.
+    pub fused_reverse: Option<u8>,
     /// Whether the file fuses an activation into its operator.
     pub has_activation: bool,
 }
@@ -312,6 +319,7 @@ impl Operation {
             sharing: WeightSharing::None,
             repeats: 1.0,
             fused_transpose: None,
+            fused_reverse: None,
             has_activation: false,
         }
     }
@@ -321,6 +329,14 @@ impl Operation {
         match self.action {
             Action::Transpose(transposition) => Some(transposition),
             _ => self.fused_transpose.as_deref().copied(),
+        }
+    }
+
+    /// The dimension that it reverses, alone or after its own work.
+    pub fn reversed(&self) -> Option<u8> {
+        match self.action {
+            Action::Reverse(axis) => Some(axis),
+            _ => self.fused_reverse,
         }
     }
 
@@ -370,13 +386,13 @@ impl Program {
         seen.map_or(shape, |[_, ofm]| ofm)
     }
 
-    /// By map, how many operations read it; a caller that reads it counts as one more.
+    /// By map, how many operations read it besides those that write it; a caller that reads it counts as one more.
     pub fn n_readers(&self) -> Vec<usize> {
         let mut n_readers = vec![0; self.maps.len()];
-        let read = self
-            .operations
-            .iter()
-            .flat_map(|operation| &operation.inputs);
+        let read = self.operations.iter().flat_map(|operation| {
+            let inputs = operation.inputs.iter();
+            inputs.filter(|&input| operation.outputs.first() != Some(input))
+        });
         for &map_idx in read.chain(&self.outputs) {
             n_readers[map_idx] += 1;
         }

@@ -125,7 +125,7 @@ impl ScheduledOperation<'_> {
             | Execution::Unweighted(divided)
             | Execution::Transpose(divided) => share(divided, &mut known.divided),
             Execution::Elementwise(elementwise) => share(elementwise, &mut known.elementwise),
-            Execution::MatMul(_) | Execution::Cpu => {}
+            Execution::MatMul(_) | Execution::Gather(_) | Execution::Cpu => {}
         }
     }
 
@@ -206,6 +206,9 @@ pub enum Execution<'a> {
     Transpose(Divided),
     Elementwise(Rc<Elementwise>),
     MatMul(Box<MatMul>),
+    /// By memory transfers of single elements: bytes of an element of its first input, of its indices and of its
+    /// output.
+    Gather([i64; 3]),
     /// By the CPU. The accelerator fetches nothing meanwhile.
     Cpu,
 }
@@ -231,7 +234,10 @@ impl<'a> Execution<'a> {
             Execution::Weighted { divided, .. }
             | Execution::Unweighted(divided)
             | Execution::Transpose(divided) => Some(**divided),
-            Execution::Elementwise(_) | Execution::MatMul(_) | Execution::Cpu => None,
+            Execution::Elementwise(_)
+            | Execution::MatMul(_)
+            | Execution::Gather(_)
+            | Execution::Cpu => None,
         }
     }
 

@@ -32,8 +32,7 @@ pub fn choose(
     memory_bytes: [i64; 2],
 ) -> Option<(Hwc, Hwc)> {
     let [input_bytes, accumulator_bytes] = memory_bytes;
-    let [granule, max_block] =
-        units_and_limits(accelerator, micro, layer.order, layer.is_brick.ofm);
+    let [granule, max_block] = units_and_limits(accelerator, micro, layer);
     let element_bytes = match accelerator.uses_trained_rules {
         true => 1,
         false => layer.element_bytes.ifm.max(1),
@@ -142,7 +141,7 @@ impl AreaFit<'_> {
     /// The block of the IFM that an output block needs.
     fn input(&self, ofm: Hwc) -> Hwc {
         let unit = self.input_unit(ofm[2]);
-        let [height, width] = input_area(self.layer, [ofm[0], ofm[1]], unit);
+        let [height, width] = input_area(self.accelerator, self.layer, [ofm[0], ofm[1]], unit);
         [
             height,
             width,

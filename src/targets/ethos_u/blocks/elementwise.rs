@@ -8,9 +8,9 @@ use std::cell::RefCell;
 
 use super::cache::BlockCache;
 use super::search::{
-    BANK_BYTES, Best, OUTPUT_BANKS, SMALL_SIDE, area_repeats, depths, least_padded,
+    BANK_BYTES, Best, OUTPUT_BANKS, SMALL_SIDE, area_repeats, depths, input_unit, least_padded,
 };
-use super::units::units_and_limits;
+use super::units::units_and_limits_of;
 use crate::targets::ethos_u::accelerator::{Accelerator, BlockMemory};
 use crate::targets::ethos_u::configuration::Product;
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, ceil_div, round_up, volume};
@@ -167,7 +167,8 @@ fn largest_in_banks(accelerator: &Accelerator, shapes: &Shapes, inputs: InputBan
 fn in_buffers(accelerator: &Accelerator, shapes: &Shapes, buffer_bytes: [i64; 2]) -> Hwc {
     let [output_bytes, chain_bytes] = buffer_bytes;
     let micro = least_padded(accelerator.micro_blocks.elementwise, shapes.ofm);
-    let [granule, max_block] = units_and_limits(accelerator, micro, shapes.order, shapes.is_brick);
+    let [granule, max_block] =
+        units_and_limits_of(accelerator, micro, shapes.order, shapes.is_brick);
     let [unit_h, ..] = micro;
     let ofm: Hwc = std::array::from_fn(|axis| round_up(shapes.ofm[axis].max(1), granule[axis]));
     let limit: Hwc = std::array::from_fn(|axis| ofm[axis].min(max_block[axis]));
@@ -196,6 +197,27 @@ fn in_buffers(accelerator: &Accelerator, shapes: &Shapes, buffer_bytes: [i64; 2]
         [height, width, BRICK_CHANNELS * times]
     };
     std::array::from_fn(|axis| round_up(block[axis], granule[axis]))
+}
+
+/// The blocks of the OFM and of the IFM of a RESIZE on Ethos-U85 that enlarges the width by `n / d`: one row of one
+/// brick, as wide as the part of the IFM in the chaining buffer allows. The block does not depend on the width of the
+/// OFM.
+pub fn of_resize(accelerator: &Accelerator, shapes: &Shapes, [n, d]: [u32; 2]) -> [Hwc; 2] {
+    let micro = least_padded(accelerator.micro_blocks.elementwise, shapes.ofm);
+    let chain_bytes = match accelerator.memory {
+        BlockMemory::Apart {
+            chain_buffer_bytes, ..
+        } => chain_buffer_bytes,
+        BlockMemory::Banks { .. } => 0,
+    };
+    let n_bricks = chain_bytes / CHAIN_SLOTS / (BRICK_CHANNELS * shapes.element_bytes);
+    let enlarged = (n_bricks - 2).max(0) * i64::from(n) + 1;
+    let max_width = ceil_div(enlarged, i64::from(d).max(1)).clamp(1, accelerator.max_block[1]);
+    let step = micro[1].min(max_width);
+    let width = max_width / step * step;
+    let [unit_h, unit_w, _] = input_unit(accelerator, micro, BRICK_CHANNELS, shapes.element_bytes);
+    let read = [unit_h, round_up(width, unit_w), BRICK_CHANNELS];
+    [[1, width, BRICK_CHANNELS], read]
 }
 
 /// The largest equal tiles of `range` that are at most `most` wide, in whole granules; one tile more if `most`

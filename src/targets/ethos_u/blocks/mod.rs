@@ -129,6 +129,7 @@ mod tests {
             is_sparse: false,
             n_chained_passes: 0,
             order: UNCHANGED,
+            reversed: None,
             has_table: false,
             is_brick: IfmOfm::both(true),
             element_bytes: IfmOfm::both(1),

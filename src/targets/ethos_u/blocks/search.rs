@@ -114,10 +114,14 @@ pub fn least_padded(candidates: &[Hwc], shape: Hwc) -> Hwc {
 }
 
 /// Height and width of the IFM that an output block needs, in whole allocation units.
-pub fn input_area(layer: &Layer, ofm: [i64; 2], unit: Hwc) -> [i64; 2] {
+pub fn input_area(accelerator: &Accelerator, layer: &Layer, ofm: [i64; 2], unit: Hwc) -> [i64; 2] {
     std::array::from_fn(|axis| {
         let kernel = layer.dilated_kernel(axis).min(SUB_KERNEL);
-        let seen = (ofm[axis] - 1) * layer.stride[axis] + kernel;
+        let rounding = match accelerator.uses_trained_rules {
+            true => 0,
+            false => layer.rounding(),
+        };
+        let seen = (ofm[axis] - 1) * layer.stride[axis] + kernel + rounding;
         round_up(ceil_div(seen, layer.upscale), unit[axis])
     })
 }
@@ -257,7 +261,7 @@ pub fn search(
 ) -> Option<(Hwc, Hwc)> {
     let input_depth = input_depth(accelerator, layer, micro, is_part_kernel);
     let [least, most] = match accelerator.is_u85() {
-        true => units_and_limits(accelerator, micro, layer.order, layer.is_brick.ofm),
+        true => units_and_limits(accelerator, micro, layer),
         false => [micro, accelerator.max_block],
     };
     let step: Hwc = std::array::from_fn(|axis| micro[axis].max(least[axis]));
@@ -275,7 +279,7 @@ pub fn search(
         for height in sizes.sides(step[0], end[0]) {
             for width in sizes.sides(step[1], end[1]) {
                 let ofm = [height, width, depth];
-                let [ifm_height, ifm_width] = input_area(layer, [height, width], unit);
+                let [ifm_height, ifm_width] = input_area(accelerator, layer, [height, width], unit);
                 let ifm = [ifm_height, ifm_width, ifm_depth];
                 let fitted = match layer.is_row() && micro[0] == 2 && !accelerator.is_u85() {
                     true => [height.min(layer.ofm[0]), width, depth],

@@ -73,6 +73,8 @@ pub struct CascadeStage {
     pub stride_rows: i32,
     /// Factor by which the IFM is enlarged while it is read.
     pub upscale: i32,
+    /// Rows that this adds to those that the kernel needs, see [`Layer::rounding`].
+    pub rounding_rows: i32,
     /// Bytes in memory.
     pub ifm_bytes: f64,
     pub ofm_bytes: f64,
@@ -96,7 +98,9 @@ pub struct CascadeStage {
 impl CascadeStage {
     /// Rows of the IFM that this number of rows of the OFM needs.
     fn input_rows(&self, rows: i64) -> i64 {
-        let seen = (rows - 1) * i64::from(self.stride_rows) + i64::from(self.kernel_rows);
+        let seen = (rows - 1) * i64::from(self.stride_rows)
+            + i64::from(self.kernel_rows)
+            + i64::from(self.rounding_rows);
         ceil_div(seen, self.upscale.into()).clamp(1, self.ifm[0].max(1).into())
     }
 
@@ -205,6 +209,10 @@ impl<F: Fn(usize, IfmOfm<usize>) -> InSram> Stages<'_, F> {
             kernel_rows: layer.map_or(1, |layer| stage_size(layer.dilated_kernel(0))),
             stride_rows: layer.map_or(1, |layer| stage_size(layer.stride[0])),
             upscale: layer.map_or(1, |layer| stage_size(layer.upscale)),
+            rounding_rows: match self.uses_trained_rules {
+                true => 0,
+                false => layer.map_or(0, |layer| stage_size(layer.rounding())),
+            },
             ifm_bytes: aligned(ifm.stored_bytes()),
             ofm_bytes: aligned(stored.stored_bytes()),
             ifm2_bytes: (activations.next())
@@ -227,7 +235,7 @@ fn has_rows(
     layer: Option<&Layer>,
     [ifm, ofm]: [&FeatureMap; 2],
 ) -> bool {
-    if operation.fused_transpose.is_some() {
+    if operation.fused_transpose.is_some() || operation.reversed() == Some(0) {
         return false;
     }
     match (&step.execution, layer) {

@@ -280,6 +280,7 @@ mod tests {
                 kernel_rows: 3,
                 stride_rows: 1,
                 upscale: 1,
+                rounding_rows: 0,
                 ifm_bytes: bytes,
                 ofm_bytes: bytes,
                 ifm2_bytes: 0.0,

@@ -15,6 +15,8 @@ const ISSUE_DIVISOR: f64 = 4.0;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Elementwise {
     pub block: Hwc,
+    /// The block of its inputs, which differs from that of its OFM where it enlarges them.
+    pub read_block: Hwc,
     /// Shapes of IFM and OFM.
     pub shapes: IfmOfm<Hwc>,
     pub element_bytes: IfmOfm<i64>,
@@ -53,14 +55,15 @@ impl Elementwise {
             ifm: input_bytes,
             ofm: output_bytes,
         } = self.element_bytes;
-        let bytes =
-            |shape: Hwc, element_bytes: i64| volume(capped(self.block, shape)) * element_bytes;
+        let bytes = |block: Hwc, shape: Hwc, element_bytes: i64| {
+            volume(capped(block, shape)) * element_bytes
+        };
         // Both inputs have elements of the same size.
         let read = |memory: &Memory, shape: Hwc, is_brick: bool| {
             block_transfer(
                 memory,
                 memory.read_latency_cycles,
-                bytes(shape, input_bytes),
+                bytes(self.read_block, shape, input_bytes),
                 self.blocks(shape, input_bytes, is_brick)
                     .read_burst(accelerator),
             )
@@ -73,7 +76,7 @@ impl Elementwise {
         let written = block_transfer(
             to,
             to.write_latency_cycles,
-            bytes(self.shapes.ofm, output_bytes),
+            bytes(self.block, self.shapes.ofm, output_bytes),
             self.write_burst(accelerator),
         );
         let block_cycles = read.max(written) / volume(self.block) as f64;
@@ -81,10 +84,10 @@ impl Elementwise {
         (n_elements * issue.max(self.cycles_per_element)).ceil()
     }
 
-    /// The blocks of a feature map of this shape.
+    /// The blocks of an input of this shape.
     fn blocks(&self, shape: Hwc, element_bytes: i64, is_brick: bool) -> Blocks {
         Blocks {
-            block: self.block,
+            block: self.read_block,
             stride_bytes: stride_bytes(shape, element_bytes, is_brick),
             element_bytes,
             is_brick,
@@ -108,8 +111,12 @@ impl Elementwise {
     }
 
     fn write_burst(&self, accelerator: &Accelerator) -> i64 {
-        self.blocks(self.shapes.ofm, self.element_bytes.ofm, self.is_brick.ofm)
-            .write_burst(accelerator)
+        let written = self.blocks(self.shapes.ofm, self.element_bytes.ofm, self.is_brick.ofm);
+        Blocks {
+            block: self.block,
+            ..written
+        }
+        .write_burst(accelerator)
     }
 
     /// Bytes that `memory` moves per byte of the OFM.

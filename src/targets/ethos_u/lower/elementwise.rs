@@ -39,21 +39,33 @@ pub fn squared_difference(lowering: &mut Lowering) -> Option<()> {
 }
 
 /// The maximum of the input and its product with the slopes, if no slope exceeds 1; otherwise products of the negative
-/// part, added to the positive part. A single slope becomes a lookup table. `None` if the slopes are unknown.
+/// part, added to the positive part, also for slopes that are computed. A single slope becomes a lookup table. `None` if
+/// constant slopes cannot be read.
 pub fn prelu(lowering: &mut Lowering) -> Option<()> {
     let (input, slopes, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
-    let slope = slopes_of(lowering, slopes)?;
+    let slope = slopes_of(lowering, slopes);
+    if slope.is_none()
+        && (lowering.accelerator.uses_trained_rules || lowering.graph.is_constant(slopes))
+    {
+        return None;
+    }
     let shape = lowering.shape(output);
     let element_bytes = lowering.element_bytes(output);
-    if slope.is_one {
+    if let Some(slope) = slope.as_ref().filter(|slope| slope.is_one) {
+        // Without a slope it is a RELU.
+        let action = match slope.most == 0.0 && !lowering.accelerator.uses_trained_rules {
+            true if super::is_scaled(lowering) => Action::Requantise,
+            true => Action::Clamp,
+            false => Action::Table,
+        };
         lowering.push(Operation {
             alias: Alias::InPlace,
-            ..lowering.operation(Action::Table, &[input], output)
+            ..lowering.operation(action, &[input], output)
         });
         return Some(());
     }
     let number = lowering.constant([1, 1, 1], element_bytes);
-    if slope.most > 1.0 {
+    if slope.is_none_or(|slope| slope.most > 1.0) {
         let negative = lowering.map(shape, element_bytes);
         lowering.binary(Arithmetic::Other, [input, number], negative);
         let product = lowering.map(shape, element_bytes);

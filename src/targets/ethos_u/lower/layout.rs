@@ -111,7 +111,7 @@ impl Tensors {
         match operation.action {
             // Neither the CPU nor operations that move memory support NHCWB16.
             Action::Transpose(_) if self.transposes_bricks => {}
-            Action::Cpu | Action::Transpose(_) | Action::MatMul { .. } => {
+            Action::Cpu | Action::Gather | Action::Transpose(_) | Action::MatMul { .. } => {
                 for &map_idx in operation.inputs.iter().chain(&operation.outputs) {
                     self.is_linear[self.of_map[map_idx]] = true;
                 }
@@ -191,7 +191,13 @@ fn deepen(program: &mut Program, tensors: &Tensors) {
             && (ifm != ofm
                 || second.is_some_and(|second| maps[second].shape != maps[output].shape));
         let has_part = (operation.inputs.iter().chain([&output])).any(|&idx| tensors.is_part[idx]);
-        if is_broadcast || has_part || volume(ofm) <= MIN_ELEMENTS || ofm[2] >= MIN_DEPTH {
+        let is_piece = operation.repeats > 1.0;
+        if is_broadcast
+            || has_part
+            || is_piece
+            || volume(ofm) <= MIN_ELEMENTS
+            || ofm[2] >= MIN_DEPTH
+        {
             continue;
         }
         let deeper = |shape: Hwc| match volume(shape) {

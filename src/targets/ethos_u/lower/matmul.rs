@@ -5,7 +5,7 @@ use super::transpose::{Pass, is_exchanged_before, is_matrix_of_map};
 use crate::formats::tflite::BuiltinOptions;
 use crate::targets::ethos_u::geometry::Hwc;
 use crate::targets::ethos_u::layer::{Kind, UNCHANGED};
-use crate::targets::ethos_u::program::{Action, INT32_BYTES, Operation};
+use crate::targets::ethos_u::program::{Action, Alias, INT32_BYTES, Operation};
 
 /// Ethos-U85 multiplies two feature maps, one batch after the other. On the others, elementwise products of each column
 /// of the second matrix with all rows of the first one are summed.
@@ -14,9 +14,12 @@ pub fn batch_matmul(lowering: &mut Lowering) -> Option<()> {
         return None;
     };
     let (first, second, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
-    if lowering.element_bytes(output) != 1 {
+    let is_wide = lowering.element_bytes(output) != 1;
+    if is_wide && (lowering.accelerator.uses_trained_rules || !lowering.accelerator.is_u85()) {
         return None;
     }
+    // Both inputs may be one feature map, which then stays in its own order for the first.
+    let is_square = first == second;
     let matrices = |shape: &[i32]| -> Option<[i64; 3]> {
         let [outer @ .., rows, columns] = shape else {
             return None;
@@ -31,13 +34,19 @@ pub fn batch_matmul(lowering: &mut Lowering) -> Option<()> {
     let [n, rows, columns] = matrices(&lowering.tensor(output).shape)?;
     let [_, one, other] = matrices(&lowering.tensor(first).shape)?;
     let inner = if adj_x { one } else { other };
+    let is_trained_rule = lowering.accelerator.uses_trained_rules;
+    // A vector has the same order in memory either way, which the compiler knows of transpositions in the file, but not
+    // of its own.
+    let is_vector = |one: i64, other: i64| one.min(other) == 1 && !is_trained_rule;
     let first = match adj_x {
+        true if is_vector(inner, rows) => viewed(lowering, first, [n, rows, inner]),
         true => transposed(lowering, first, [n, inner, rows]),
         false => first,
     };
     // A TRANSPOSE before it may already perform this transposition.
-    let is_done = adj_y || is_exchanged_before(lowering, second);
-    let stays = adj_y && stays_in_place(lowering, second);
+    let is_kept = adj_y && !is_vector(inner, columns);
+    let is_done = is_kept || is_exchanged_before(lowering, second);
+    let stays = is_kept && stays_in_place(lowering, second, is_square);
     let is_trained = lowering.accelerator.uses_trained_rules || is_matrix_of_map(lowering, second);
     lowering.program.differs_from_trained_rules |= stays || !is_trained;
     let second = match is_done {
@@ -73,10 +82,20 @@ pub fn batch_matmul(lowering: &mut Lowering) -> Option<()> {
 
 /// Whether both transpositions of the second matrix, which cancel each other, leave a copy: the operation before cannot
 /// write their result, because there is none or its result is read elsewhere.
-fn stays_in_place(lowering: &Lowering, second: usize) -> bool {
-    let is_shared = lowering.readers(second).len() != 1;
+fn stays_in_place(lowering: &Lowering, second: usize, is_square: bool) -> bool {
+    let is_shared = is_square || lowering.readers(second).len() != 1;
     let map = &lowering.program.maps[second];
     !lowering.accelerator.uses_trained_rules && (map.is_input || map.is_output || is_shared)
+}
+
+fn viewed(lowering: &mut Lowering, input: usize, shape: Hwc) -> usize {
+    let output = lowering.map(shape, lowering.element_bytes(input));
+    lowering.program.differs_from_trained_rules = true;
+    lowering.push(Operation {
+        alias: Alias::View,
+        ..lowering.operation(Action::View, &[input], output)
+    });
+    output
 }
 
 fn transposed(lowering: &mut Lowering, input: usize, shape: Hwc) -> usize {
@@ -85,9 +104,15 @@ fn transposed(lowering: &mut Lowering, input: usize, shape: Hwc) -> usize {
 
 fn moved(lowering: &mut Lowering, input: usize, shape: Hwc, order: [usize; 3]) -> usize {
     let pass = Pass::of(shape, order);
-    let output = match lowering.accelerator.is_u85() && !lowering.accelerator.uses_trained_rules {
-        true => lowering.map(pass.written, 1),
-        false => lowering.linear_map(pass.written, 1),
+    let is_trained = lowering.accelerator.uses_trained_rules;
+    let element_bytes = if is_trained {
+        1
+    } else {
+        lowering.element_bytes(input)
+    };
+    let output = match lowering.accelerator.is_u85() && !is_trained {
+        true => lowering.map(pass.written, element_bytes),
+        false => lowering.linear_map(pass.written, element_bytes),
     };
     lowering.transpose_pass([input, output], pass);
     output

@@ -25,7 +25,7 @@ use self::parts::copy_parts;
 use super::accelerator::Accelerator;
 use super::layer::Kind;
 use super::program::{Action, Alias, Arithmetic, Operation, Program};
-use crate::formats::tflite::{OpKind, TensorType};
+use crate::formats::tflite::{BuiltinOptions, OpKind, TensorType};
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
 use crate::targets::ethos_u::support::{Npu, unsupported};
@@ -115,6 +115,7 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
     }
     if accelerator.is_u85() && !accelerator.uses_trained_rules {
         transpose::fuse_transposes(&mut program);
+        movement::fuse_reverses(&mut program);
     }
     lay_out(&mut program, accelerator.is_u85());
     program
@@ -164,10 +165,19 @@ fn mark_activation(lowering: &mut Lowering, first: usize) {
 /// Adds a node as one operation, or as the pieces into which its stride divides it.
 fn push_node(lowering: &mut Lowering) {
     let mut operation = lowering.whole_node();
+    let is_without_slope =
+        matches!(lowering.operator().options, BuiltinOptions::LeakyRelu { alpha } if alpha == 0.0);
+    if is_without_slope && !lowering.accelerator.uses_trained_rules {
+        operation.action = Action::Clamp;
+    }
     if operation.action == Action::Clamp && is_scaled(lowering) {
         operation.action = Action::Requantise;
     }
     let accelerator = lowering.accelerator;
+    if !accelerator.uses_trained_rules && lowering.operator().code.kind == OpKind::Div {
+        lowering.program.differs_from_trained_rules = true;
+        operation.action = Action::Binary(Arithmetic::Quotient);
+    }
     if !accelerator.uses_trained_rules
         && !accelerator.is_u85()
         && changes_scale(lowering.graph, &operation)
@@ -269,6 +279,7 @@ fn replace(lowering: &mut Lowering) -> Option<()> {
             OpKind::ExpandDims | OpKind::Reshape | OpKind::Squeeze => {
                 return movement::reshape(lowering);
             }
+            OpKind::Gather => return movement::gather(lowering),
             OpKind::MirrorPad => return movement::mirror_pad(lowering),
             OpKind::DepthwiseConv2d => return convolution::multiplied(lowering),
             OpKind::Neg => return movement::negate(lowering),

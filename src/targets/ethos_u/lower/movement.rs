@@ -1,5 +1,5 @@
-//! TILE, MIRROR_PAD, PACK, NEG, REVERSE_V2, SELECT, and the copies that remain of RESHAPE and similar operators.
-//! Reproduces `RewriteTile`, `ConvertMirrorPad`, `RewritePack`, `RewriteNegate`, `ConvertReverse`, `RewriteSelect` and
+//! TILE, MIRROR_PAD, PACK, GATHER, NEG, REVERSE_V2, SELECT, and the copies that remain of RESHAPE and similar operators.
+//! Reproduces `RewriteTile`, `ConvertMirrorPad`, `RewritePack`, `ConvertGather`, `RewriteNegate`, `ConvertReverse`, `RewriteSelect` and
 //! `RemoveReshape` of Vela.
 
 use std::collections::BTreeMap;
@@ -7,23 +7,14 @@ use std::collections::BTreeMap;
 use super::lowering::{Copies, Lowering, n_elements};
 use crate::formats::tflite::{BuiltinOptions, dimension};
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc};
-use crate::targets::ethos_u::layer::Kind;
-use crate::targets::ethos_u::program::{
-    Action, Alias, Arithmetic, Operation, OptionalBytes, Program,
-};
-
-/// Maximum number of copies that replace a TILE; networks have two or three.
-const MAX_TILES: i32 = 64;
+use crate::targets::ethos_u::program::{Action, Alias, Arithmetic, Operation, Program};
 
 /// Adds one copy of the whole for each repetition, along one axis after the other. `None` if the multiples are unknown.
 pub fn tile(lowering: &mut Lowering) -> Option<()> {
     let (input, multiples, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
     let mut shape = lowering.tensor(input).shape.clone();
     let multiples = lowering.integers(multiples);
-    let n_copies = multiples
-        .iter()
-        .try_fold(0, |n: i32, &times| n.checked_add(times.max(0)))?;
-    if multiples.len() != shape.len() || n_copies > MAX_TILES {
+    if multiples.len() != shape.len() {
         return None;
     }
     let tiled: Vec<usize> = (0..shape.len())
@@ -35,7 +26,7 @@ pub fn tile(lowering: &mut Lowering) -> Option<()> {
     };
     let mut from = input;
     for axis in tiled {
-        let piece = seen(&shape);
+        let (piece, n_pieces) = pieces(&shape);
         let depth = shape[axis];
         shape[axis] = depth.checked_mul(multiples[axis])?;
         let element_bytes = lowering.element_bytes(output);
@@ -44,12 +35,27 @@ pub fn tile(lowering: &mut Lowering) -> Option<()> {
             false => lowering.map(seen(&shape), element_bytes),
         };
         let is_in_brick = axis + 1 == shape.len() && i64::from(depth) % BRICK_CHANNELS != 0;
-        let pieces = vec![(piece, from); usize::try_from(multiples[axis]).ok()?];
-        join(lowering, &pieces, to, is_in_brick);
+        lowering.program.maps[to].is_linear |= is_in_brick;
+        lowering.push(Operation {
+            seen: Some(Box::new([piece; 2])),
+            repeats: n_pieces * f64::from(multiples[axis]),
+            ..lowering.operation(Action::Copy, &[from], to)
+        });
         from = to;
     }
     Some(())
 }
+
+/// Height, width and channels of what one operation copies of a shape, and the number of operations: one for each
+/// position in the dimensions before them.
+fn pieces(shape: &[i32]) -> (Hwc, f64) {
+    let (outer, piece) = shape.split_at(shape.len().saturating_sub(3));
+    let n_pieces = outer.iter().map(|&size| f64::from(size.max(0))).product();
+    (seen(piece), n_pieces)
+}
+
+/// Stands for a dimension that is neither height, width nor channels.
+const UNKNOWN_AXIS: u8 = 3;
 
 /// Adds the input between copies of its rows and columns. `None` if the amounts are unknown, or if other dimensions are
 /// padded.
@@ -70,39 +76,76 @@ pub fn mirror_pad(lowering: &mut Lowering) -> Option<()> {
         return None;
     }
     let ([height, width, depth], [to_height, ..]) = (lowering.shape(input), lowering.shape(output));
-    let rows = [top, bottom].map(|rows| [rows, width, depth]);
+    let part = |shape: Hwc, source: Source| Part {
+        shape,
+        piece: (shape, 1.0),
+        source,
+    };
+    // What nothing else reads may be written in place.
+    let whole = match top == 0 && bottom == 0 {
+        true => Source::InPlace(input),
+        false => Source::Map(input),
+    };
+    let rows = [top, bottom].map(|rows| part([rows, width, depth], Source::Map(input)));
     // Columns are copied from the rows that were already written.
-    let columns = [left, right].map(|columns| [to_height, columns, depth]);
-    let pieces: Vec<(Hwc, usize)> = [[height, width, depth]]
+    let columns = [left, right].map(|columns| part([to_height, columns, depth], Source::Output));
+    let parts: Vec<Part> = [part([height, width, depth], whole)]
         .into_iter()
         .chain(rows)
         .chain(columns)
-        .filter(|piece| piece.iter().all(|&size| size > 0))
-        .map(|piece| (piece, input))
+        .filter(|part| part.shape.iter().all(|&size| size > 0))
         .collect();
     // Ethos-U55 and U65 reverse by strides.
     lowering.program.maps[output].is_linear |= !lowering.accelerator.is_u85();
-    join(lowering, &pieces, output, false);
+    lowering.program.differs_from_trained_rules = true;
+    join(lowering, &parts, output, false);
     Some(())
 }
 
-/// Adds copies of parts of these maps with these shapes, which together form the output.
-fn join(lowering: &mut Lowering, pieces: &[(Hwc, usize)], output: usize, is_in_brick: bool) {
+/// A part of a map that is copied.
+struct Part {
+    shape: Hwc,
+    /// What one operation copies of it, and the number of operations.
+    piece: (Hwc, f64),
+    source: Source,
+}
+
+/// Where a part is copied from.
+enum Source {
+    Map(usize),
+    /// The map, whose producer writes the part itself if it can.
+    InPlace(usize),
+    /// Another part of the output.
+    Output,
+}
+
+/// Adds copies of parts, which together form the output.
+fn join(lowering: &mut Lowering, parts: &[Part], output: usize, is_in_brick: bool) {
     let element_bytes = lowering.element_bytes(output);
-    let mut parts = Vec::with_capacity(pieces.len());
-    for &(piece, from) in pieces {
-        let part = lowering.map(piece, element_bytes);
+    let mut written = Vec::with_capacity(parts.len());
+    for part in parts {
+        if let Source::InPlace(map) = part.source {
+            written.push(map);
+            continue;
+        }
+        let map = lowering.map(part.shape, element_bytes);
         // It is in the memory of the output.
-        lowering.program.maps[part].bytes = OptionalBytes::default();
+        lowering.program.maps[map].bytes = 0.0.into();
+        let from = match part.source {
+            Source::Map(from) | Source::InPlace(from) => from,
+            Source::Output => map,
+        };
+        let (piece, n_pieces) = part.piece;
         lowering.push(Operation {
             seen: Some(Box::new([piece; 2])),
-            ..lowering.operation(Action::Copy, &[from], part)
+            repeats: n_pieces,
+            ..lowering.operation(Action::Copy, &[from], map)
         });
-        parts.push(part);
+        written.push(map);
     }
     lowering.push(Operation {
         alias: Alias::Concat,
-        ..lowering.operation(Action::Concat { is_in_brick }, &parts, output)
+        ..lowering.operation(Action::Concat { is_in_brick }, &written, output)
     });
 }
 
@@ -123,11 +166,22 @@ pub fn pack(lowering: &mut Lowering) -> Option<()> {
     let axis = dimension(axis, shape.len())?;
     let is_in_brick = axis + 1 == shape.len() && inputs.len() > 1;
     shape[axis] = 1;
-    let pieces: Vec<(Hwc, usize)> = inputs
+    let parts: Vec<Part> = inputs
         .into_iter()
-        .map(|input| (seen(&shape), input))
+        .map(|from| Part {
+            shape: seen(&shape),
+            piece: pieces(&shape),
+            source: Source::Map(from),
+        })
         .collect();
-    join(lowering, &pieces, output, is_in_brick);
+    join(lowering, &parts, output, is_in_brick);
+    Some(())
+}
+
+/// Copies the entries of the indices one by one, on Ethos-U85.
+pub fn gather(lowering: &mut Lowering) -> Option<()> {
+    let (input, indices, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
+    lowering.push(lowering.operation(Action::Gather, &[input, indices], output));
     Some(())
 }
 
@@ -161,14 +215,15 @@ pub fn reverse(lowering: &mut Lowering) -> Option<()> {
     let (input, axes, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
     let shape = lowering.tensor(input).shape.clone();
     let axes = lowering.integers(axes);
-    let axes: Option<Vec<usize>> = axes
+    // The compiler takes a dimension that is counted from the end for none of the three.
+    let axes: Option<Vec<(usize, bool)>> = axes
         .into_iter()
-        .map(|axis| dimension(axis, shape.len()))
+        .map(|axis| Some((dimension(axis, shape.len())?, axis < 0)))
         .collect();
     let axes = axes.filter(|axes| !axes.is_empty())?;
     let last = axes.len() - 1;
     let mut from = input;
-    for (place, axis) in axes.into_iter().enumerate() {
+    for (place, (axis, is_from_end)) in axes.into_iter().enumerate() {
         let is_around = shape.len() > 4 || shape.len() == 4 && (shape[0] > 1 || axis == 0);
         let whole = match is_around {
             true => [
@@ -183,8 +238,17 @@ pub fn reverse(lowering: &mut Lowering) -> Option<()> {
             true => output,
             false => lowering.map(whole, element_bytes),
         };
-        lowering.program.maps[to].is_linear |= axis + 1 == shape.len();
-        lowering.window(Kind::Pooling, [from, to], [whole; 2], [1; 2]);
+        lowering.program.maps[to].is_linear |= axis + 1 == shape.len() && !is_from_end;
+        // Counted from the last dimension: channels, columns and rows.
+        let own = match is_around {
+            true => 1,
+            false if is_from_end => UNKNOWN_AXIS,
+            false => (axis + 3).saturating_sub(shape.len()).min(2) as u8,
+        };
+        lowering.push(Operation {
+            seen: Some(Box::new([whole; 2])),
+            ..lowering.operation(Action::Reverse(own), &[from], to)
+        });
         from = to;
     }
     Some(())
@@ -267,6 +331,49 @@ pub fn add_copies(program: &mut Program, mut copies: BTreeMap<usize, Copies>) {
             }
         }
         program.operations.push(operation);
+    }
+}
+
+/// Lets commands of Ethos-U85 on the multipliers write their results in reverse, where nothing else reads the results.
+/// Linear in operations, maps and inputs.
+pub fn fuse_reverses(program: &mut Program) {
+    let is_reverse = |operation: &Operation| matches!(operation.action, Action::Reverse(_));
+    if !program.operations.iter().any(is_reverse) {
+        return;
+    }
+    let n_readers = program.n_readers();
+    let writers = program.writers();
+    for idx in 0..program.operations.len() {
+        let operation = &program.operations[idx];
+        let (Action::Reverse(axis), Some(&input)) = (operation.action, operation.inputs.first())
+        else {
+            continue;
+        };
+        let is_free = n_readers[input] == 1 && program.maps[input].is_internal();
+        let before = writers[input].filter(|&before| is_free && before < idx);
+        let Some(before) = before else {
+            continue;
+        };
+        let of_map = program.maps[input].shape();
+        let operation_sees = operation.seen().map_or(of_map, |[ifm, _]| ifm);
+        let writer = &mut program.operations[before];
+        let can_reverse = matches!(
+            writer.action,
+            Action::Layer(_) | Action::Clamp | Action::Table
+        ) && writer.alias != Alias::Fused
+            && writer.reversed().is_none()
+            && writer.transposition().is_none()
+            && writer.repeats == 1.0
+            && operation_sees == of_map
+            && writer.seen().is_none_or(|[_, ofm]| ofm == of_map);
+        if can_reverse {
+            writer.fused_reverse = Some(axis);
+            if writer.alias == Alias::InPlace {
+                writer.alias = Alias::Separate;
+            }
+            program.operations[idx].alias = Alias::Fused;
+            program.differs_from_trained_rules = true;
+        }
     }
 }
 

@@ -223,6 +223,7 @@ fn can_write_part(operation: &Operation) -> bool {
         && !matches!(
             operation.action,
             Action::Cpu
+                | Action::Gather
                 | Action::Pad
                 | Action::Slice
                 | Action::View
@@ -249,6 +250,7 @@ fn slices_to_copy(program: &Program, writers: &[Option<usize>]) -> Vec<bool> {
             && matches!(
                 operation.action,
                 Action::Cpu
+                    | Action::Gather
                     | Action::MatMul { .. }
                     | Action::Transpose(_)
                     | Action::Slice

@@ -4,7 +4,7 @@
 use super::lowering::{Lowering, ones};
 use crate::formats::tflite::BuiltinOptions;
 use crate::targets::ethos_u::layer::Kind;
-use crate::targets::ethos_u::program::{Action, Arithmetic, Operation, Window};
+use crate::targets::ethos_u::program::{Action, Alias, Arithmetic, Operation, Window};
 
 /// Maximum factor that is composed of doublings.
 const MAX_FACTOR: i64 = 8;
@@ -34,8 +34,18 @@ pub fn resize(lowering: &mut Lowering) -> Option<()> {
         lowering.binary(Arithmetic::Sum, [input, zeros], output);
         return Some(());
     }
+    let is_between = is_bilinear && half_pixel_centers;
+    if [h, w] == [to_h, to_w] && !is_between && !lowering.accelerator.uses_trained_rules {
+        lowering.push(Operation {
+            alias: Alias::InPlace,
+            ..lowering.operation(Action::Copy, &[input], output)
+        });
+        return Some(());
+    }
     if lowering.accelerator.is_u85() {
-        let operation = lowering.operation(Action::Resize, &[input], output);
+        let is_half = half_pixel_centers || !is_bilinear && !align_corners;
+        let scale = scale([w, to_w], align_corners, is_half);
+        let operation = lowering.operation(Action::Resize(scale), &[input], output);
         lowering.push(operation);
         return Some(());
     }
@@ -47,7 +57,7 @@ pub fn resize(lowering: &mut Lowering) -> Option<()> {
     if !(2..=MAX_FACTOR).contains(&factor) || factor.count_ones() != 1 {
         return None;
     }
-    if is_bilinear && half_pixel_centers {
+    if is_between {
         return between_pixels(lowering, [input, output]);
     }
     let mut from = input;
@@ -66,6 +76,18 @@ pub fn resize(lowering: &mut Lowering) -> Option<()> {
         (false, false) => doubling(lowering, Kind::Pooling, [from, output], 1),
     }
     Some(())
+}
+
+/// The factor between two sizes, reduced, with an even numerator and denominator between pixel centres.
+fn scale([from, to]: [i64; 2], align_corners: bool, is_half: bool) -> [u32; 2] {
+    let less = i64::from(align_corners && from > 1);
+    let (from, to) = (from - less, to - less);
+    let (mut one, mut other) = (from, to);
+    while other != 0 {
+        (one, other) = (other, one % other);
+    }
+    let times = if is_half { 2 } else { 1 };
+    [to, from].map(|size| u32::try_from(size / one.max(1) * times).unwrap_or(1))
 }
 
 /// Doubles height and width with a square window of this side.

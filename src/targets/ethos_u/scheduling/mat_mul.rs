@@ -47,8 +47,10 @@ pub fn mat_mul<'a>(
         order: UNCHANGED,
         is_brick: false,
     };
+    let products_block = elementwise::choose(accelerator, &shapes);
     let product = Elementwise {
-        block: elementwise::choose(accelerator, &shapes),
+        block: products_block,
+        read_block: products_block,
         shapes: IfmOfm::both(rows),
         element_bytes: IfmOfm {
             ifm: 1,

@@ -54,6 +54,9 @@ pub fn schedule<'a>(
         operation,
         chained: order.chained(program, idx).collect(),
     };
+    if operation.action == Action::Gather {
+        return command.gather();
+    }
     command.schedule()
 }
 
@@ -78,12 +81,35 @@ impl<'a> Command<'a, '_> {
             self.operation,
             self.has_table(),
         );
-        let layer =
-            layer.map(|layer| with_chained(self.program, self.operation, layer, &self.chained));
+        let layer = layer.map(|layer| self.with_chained(layer));
         match (self.operation.action, layer) {
             (Action::MatMul { n_columns }, Some(layer)) => self.mat_mul(layer, n_columns as f64),
             _ => self.on_multipliers_or_output_stage(layer),
         }
+    }
+
+    /// One element of each entry counts as read, and each index.
+    fn gather(&self) -> Option<ScheduledOperation<'a>> {
+        let &[input, indices] = &self.operation.inputs[..] else {
+            return None;
+        };
+        let &output = self.operation.outputs.first()?;
+        let maps = &self.program.maps;
+        let element_bytes = [input, indices, output].map(|map| maps[map].element_bytes());
+        let n_indices = maps[indices].n_elements();
+        let bytes = IfmOfm {
+            ifm: (n_indices * element_bytes[0]) as f64,
+            ofm: maps[output].stored_bytes(),
+        };
+        Some(ScheduledOperation {
+            second: Some(Box::new(Read::whole(self.program, indices))),
+            maps: IfmOfm {
+                ifm: Some(input).into(),
+                ofm: Some(output).into(),
+            },
+            reader: self.reader(),
+            ..ScheduledOperation::new(Execution::Gather(element_bytes), 0.0, bytes)
+        })
     }
 
     fn mat_mul(&self, layer: Layer, n_columns: f64) -> Option<ScheduledOperation<'a>> {
@@ -152,6 +178,25 @@ impl<'a> Command<'a, '_> {
             reader: self.reader(),
             ..step
         })
+    }
+
+    /// The layer, changed by the operations that are chained to it.
+    fn with_chained(&self, mut layer: Layer) -> Layer {
+        let Self {
+            accelerator,
+            program,
+            operation,
+            chained,
+            ..
+        } = self;
+        let Some(&last) = chained.last().and_then(|last| last.outputs.first()) else {
+            return layer;
+        };
+        layer.n_chained_passes = chained_passes(accelerator, program, operation, chained);
+        let last = &program.maps[last];
+        layer.element_bytes.ofm = last.element_bytes();
+        layer.is_brick.ofm = !last.is_linear;
+        layer
     }
 
     /// The layer with its block; `None` if no block fits. Where at most two of four input channels have weights, Ethos-U85
@@ -348,23 +393,6 @@ pub(super) fn table_bytes(program: &Program, operation: &Operation) -> f64 {
     }
 }
 
-/// The layer, changed by the operations that are chained to it.
-fn with_chained(
-    program: &Program,
-    operation: &Operation,
-    mut layer: Layer,
-    chained: &[&Operation],
-) -> Layer {
-    let Some(&last) = chained.last().and_then(|last| last.outputs.first()) else {
-        return layer;
-    };
-    layer.n_chained_passes = chained_passes(program, operation, chained);
-    let last = &program.maps[last];
-    layer.element_bytes.ofm = last.element_bytes();
-    layer.is_brick.ofm = !last.is_linear;
-    layer
-}
-
 /// The inputs that chained operations read from memory.
 fn others(
     program: &Program,
@@ -442,7 +470,11 @@ fn layer(
         Action::Transpose(_) if !accelerator.is_u85() && !accelerator.uses_trained_rules => {
             Kind::ReduceSum
         }
-        Action::Clamp | Action::Transpose(_) | Action::Requantise | Action::Table => Kind::Pooling,
+        Action::Clamp
+        | Action::Reverse(_)
+        | Action::Transpose(_)
+        | Action::Requantise
+        | Action::Table => Kind::Pooling,
         Action::MatMul { .. } => Kind::ReduceSum,
         _ => return None,
     };
@@ -491,6 +523,7 @@ fn layer(
             }
             _ => UNCHANGED,
         },
+        reversed: operation.reversed(),
         has_table,
         is_sparse: accelerator.is_u85()
             && accelerator.uses_trained_rules

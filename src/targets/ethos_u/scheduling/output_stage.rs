@@ -2,12 +2,14 @@
 
 use std::rc::Rc;
 
-use crate::targets::ethos_u::accelerator::Accelerator;
+use crate::targets::ethos_u::accelerator::{Accelerator, QUOTIENT_CYCLES};
 use crate::targets::ethos_u::blocks::elementwise;
 use crate::targets::ethos_u::cycles::Elementwise;
 use crate::targets::ethos_u::geometry::{Hwc, IfmOfm};
 use crate::targets::ethos_u::layer::UNCHANGED;
-use crate::targets::ethos_u::program::{Action, FeatureMap, INT32_BYTES, Operation, Program};
+use crate::targets::ethos_u::program::{
+    Action, Arithmetic, FeatureMap, INT32_BYTES, Operation, Program,
+};
 use crate::targets::ethos_u::scheduled_operation::{Execution, Read, ScheduledOperation};
 
 /// A scheduled elementwise operation; `None` if it has no output. `activated` is what it writes through an activation.
@@ -29,9 +31,16 @@ pub fn output_stage<'a>(
         ofm: &output,
         ..maps.ends()
     };
-    let passes = chained_passes(program, operation, chained) as f64;
+    let passes = chained_passes(accelerator, program, operation, chained) as f64;
+    let [block, read_block] = match operation.action {
+        Action::Resize(scale) if !accelerator.uses_trained_rules => {
+            elementwise::of_resize(accelerator, &maps.shapes(), scale)
+        }
+        _ => [elementwise::choose(accelerator, &maps.shapes()); 2],
+    };
     let own = Elementwise {
-        block: elementwise::choose(accelerator, &maps.shapes()),
+        block,
+        read_block,
         shapes: IfmOfm {
             ifm: maps.ifm,
             ofm: maps.written,
@@ -42,9 +51,9 @@ pub fn output_stage<'a>(
         cycles_per_element: maps.cycles_per_element(accelerator, operation, has_table)
             + accelerator.output.pass() * passes,
     };
-    let is_resize = operation.action == Action::Resize;
+    let is_resize = matches!(operation.action, Action::Resize(_));
     let read_bytes =
-        |map: &FeatureMap, shape: Hwc| maps.read_bytes(map, shape, accelerator.is_u85(), is_resize);
+        |map: &FeatureMap, shape: Hwc| maps.read_bytes(accelerator, map, shape, is_resize);
     let second = maps.second.map(|(map_idx, map, shape)| Read {
         map_idx,
         shape,
@@ -135,7 +144,7 @@ impl<'p> Maps<'p> {
         has_table: bool,
     ) -> f64 {
         let arithmetic = match operation.action {
-            Action::Resize => {
+            Action::Resize(_) => {
                 let Self { ifm, ofm, .. } = self;
                 let ratio = |axis: usize| (ofm[axis] + ifm[axis] / 2) / ifm[axis].max(1);
                 let ratio = ratio(0).min(ratio(1));
@@ -152,9 +161,16 @@ impl<'p> Maps<'p> {
             .of_elementwise(arithmetic, element_bytes, has_table)
     }
 
-    /// Bytes read of an input. Ethos-U55 and U65 fetch a broadcast input for each element. Only an 8-bit scalar is part
-    /// of the command.
-    fn read_bytes(&self, map: &FeatureMap, shape: Hwc, is_u85: bool, is_resize: bool) -> f64 {
+    /// Bytes read of an input, whose channels are padded as in the layout of the first one. Ethos-U55 and U65 fetch a
+    /// broadcast input for each element. Only an 8-bit scalar is part of the command.
+    fn read_bytes(
+        &self,
+        accelerator: &Accelerator,
+        map: &FeatureMap,
+        shape: Hwc,
+        is_resize: bool,
+    ) -> f64 {
+        let is_u85 = accelerator.is_u85();
         let like_input = |shape: Hwc| {
             let seen = FeatureMap {
                 is_linear: self.input.is_linear,
@@ -165,6 +181,7 @@ impl<'p> Maps<'p> {
         match map.n_elements() == 1 {
             true if map.element_bytes == 1 || is_u85 => 0.0,
             true => like_input(shape),
+            false if is_u85 && !accelerator.uses_trained_rules => like_input(shape),
             false if is_u85 || is_resize => map.seen_bytes(shape),
             false => like_input(self.ofm),
         }
@@ -176,12 +193,21 @@ impl<'p> Maps<'p> {
     }
 }
 
-/// Passes over 8-bit elements that the output stage adds for chained operations: two for 32 bits.
-pub fn chained_passes(program: &Program, operation: &Operation, chained: &[&Operation]) -> i64 {
+/// Passes over 8-bit elements that the output stage adds for chained operations: two for 32 bits, and the time of a
+/// division.
+pub fn chained_passes(
+    accelerator: &Accelerator,
+    program: &Program,
+    operation: &Operation,
+    chained: &[&Operation],
+) -> i64 {
     let is_wide = |map: Option<&usize>| {
         map.is_some_and(|&map_idx| program.maps[map_idx].element_bytes() >= INT32_BYTES)
     };
     let passes = |operation: &&Operation| {
+        if operation.action == Action::Binary(Arithmetic::Quotient) {
+            return (QUOTIENT_CYCLES / accelerator.output.pass()) as i64;
+        }
         let wide = is_wide(operation.outputs.first()) || is_wide(operation.inputs.first());
         1 + i64::from(wide)
     };

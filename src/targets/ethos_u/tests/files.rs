@@ -11,14 +11,14 @@ use crate::targets::ethos_u::configuration::{Configuration, Product};
 use crate::targets::ethos_u::totals::Totals;
 
 /// A network of int8 feature maps with one input; the last tensor is its output.
-struct Network {
+pub struct Network {
     tensors: Vec<Tensor>,
     constants: Vec<Vec<i32>>,
     operators: Vec<Operator>,
 }
 
 impl Network {
-    fn new(input: &[i32]) -> Self {
+    pub fn new(input: &[i32]) -> Self {
         Self {
             tensors: vec![tensor(TensorType::Int8, input)],
             constants: Vec::new(),
@@ -26,12 +26,12 @@ impl Network {
         }
     }
 
-    fn map(&mut self, shape: &[i32]) -> usize {
+    pub fn map(&mut self, shape: &[i32]) -> usize {
         self.tensors.push(tensor(TensorType::Int8, shape));
         self.tensors.len() - 1
     }
 
-    fn constant(&mut self, values: &[i32]) -> usize {
+    pub fn constant(&mut self, values: &[i32]) -> usize {
         self.constants.push(values.to_vec());
         self.tensors.push(Tensor {
             // The buffers of the fixture come before.
@@ -41,15 +41,15 @@ impl Network {
         self.tensors.len() - 1
     }
 
-    fn shape(&self, map: usize) -> Vec<i32> {
+    pub fn shape(&self, map: usize) -> Vec<i32> {
         self.tensors[map].shape.clone()
     }
 
-    fn call(&mut self, kind: OpKind, inputs: &[usize], shape: &[i32]) -> usize {
+    pub fn call(&mut self, kind: OpKind, inputs: &[usize], shape: &[i32]) -> usize {
         self.call_with(kind, inputs, shape, BuiltinOptions::Absent)
     }
 
-    fn call_with(
+    pub fn call_with(
         &mut self,
         kind: OpKind,
         inputs: &[usize],
@@ -62,7 +62,7 @@ impl Network {
         output
     }
 
-    fn transpose(&mut self, map: usize, order: &[i32]) -> usize {
+    pub fn transpose(&mut self, map: usize, order: &[i32]) -> usize {
         let shape = self.shape(map);
         let written: Vec<i32> = order
             .iter()
@@ -102,7 +102,7 @@ impl Network {
     }
 
     /// Weights whose 32-bit words are multiples of a large odd number.
-    fn weights(&mut self, shape: &[i32]) -> usize {
+    pub fn weights(&mut self, shape: &[i32]) -> usize {
         let n_words = shape.iter().product::<i32>() / 4;
         let words: Vec<i32> = (0..n_words)
             .map(|word| word.wrapping_mul(0x9E37_79B1_u32 as i32))
@@ -116,11 +116,11 @@ impl Network {
     }
 
     /// Checks cycles and off-chip bytes, within 0.3 %, and bytes of the SRAM peak, within 0.5 %, of each product.
-    fn check(self, of_vela: &[(Product, [f64; 3])]) {
+    pub fn check(self, of_vela: &[(Product, [f64; 3])]) {
         self.check_totals(of_vela, [0.003, 0.005, 0.003]);
     }
 
-    fn check_totals(self, of_vela: &[(Product, [f64; 3])], tolerances: [f64; 3]) {
+    pub fn check_totals(self, of_vela: &[(Product, [f64; 3])], tolerances: [f64; 3]) {
         let mut model = model(vec![subgraph(self.tensors, self.operators)]);
         for values in &self.constants {
             model.buffers.push(integers(values));

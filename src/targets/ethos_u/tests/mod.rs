@@ -1,6 +1,7 @@
 mod cascades;
 mod files;
 mod hostile;
+mod movement;
 mod transposes;
 
 use std::rc::Rc;
@@ -39,6 +40,7 @@ fn layer(kind: Kind, ifm: Hwc, ofm: Hwc, kernel: [i64; 2], stride: [i64; 2]) -> 
         stride,
         dilation: [1, 1],
         is_sparse: false,
+        reversed: None,
         has_table: false,
         upscale: 1,
         n_chained_passes: 0,
@@ -204,6 +206,7 @@ fn blocks_and_cycles_of_16_bits_are_those_of_vela() {
 fn something() -> Execution<'static> {
     Execution::Elementwise(Rc::new(Elementwise {
         block: [1; 3],
+        read_block: [1; 3],
         shapes: IfmOfm::both([1; 3]),
         element_bytes: IfmOfm::both(1),
         is_brick: IfmOfm::both(false),
