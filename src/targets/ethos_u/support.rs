@@ -373,8 +373,8 @@ fn refused_transpose(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
     })
 }
 
-/// Ethos-U55 and U65 resize by the same power of two in height and width, up to 8; an average between pixel centres only
-/// by 2. Ethos-U85 averages for any power of two.
+/// Ethos-U55 and U65 resize by the same power of two in height and width, up to 8; an average between pixel centres
+/// only by 2. Ethos-U85 averages for any power of two.
 fn refused_resize(graph: &Graph, node: &Node, kind: OpKind, npu: Npu) -> Option<UnsupportedReason> {
     use BuiltinOptions::{ResizeBilinear, ResizeNearestNeighbor};
     let (ResizeBilinear {
@@ -671,7 +671,7 @@ mod tests {
         }
     }
 
-    /// As Vela 5.2.0 compiles such files or leaves them to the CPU: from, to, and whether Ethos-U55 and Ethos-U85 refuse.
+    /// As Vela 5.2.0 compiles such files or leaves them to the CPU: from, to, and whether Ethos-U55 and U85 refuse.
     #[test]
     fn resizes_run_by_powers_of_two() {
         let resized = |bilinear: bool, align_corners: bool, half_pixel_centers: bool| match bilinear

@@ -60,8 +60,8 @@ fn n_parts(graph: &Graph, node: &Node) -> f64 {
     parts.fold(1.0, f64::max)
 }
 
-/// Latency of what CALL_ONCE runs before the first inference. The compiler's totals contain it; those of an inference do
-/// not. Each subgraph is planned once.
+/// Latency of what CALL_ONCE runs before the first inference. The compiler's totals contain it; those of an inference
+/// do not. Each subgraph is planned once.
 pub fn initial_latency_ms(accelerator: &Accelerator, graph: &Graph) -> f64 {
     let called = graph
         .nodes

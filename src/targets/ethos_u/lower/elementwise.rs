@@ -39,8 +39,8 @@ pub fn squared_difference(lowering: &mut Lowering) -> Option<()> {
 }
 
 /// The maximum of the input and its product with the slopes, if no slope exceeds 1; otherwise products of the negative
-/// part, added to the positive part, also for slopes that are computed. A single slope becomes a lookup table. `None` if
-/// constant slopes cannot be read.
+/// part, added to the positive part, also for slopes that are computed. A single slope becomes a lookup table. `None`
+/// if constant slopes cannot be read.
 pub fn prelu(lowering: &mut Lowering) -> Option<()> {
     let (input, slopes, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
     let slope = slopes_of(lowering, slopes);

@@ -1,6 +1,6 @@
-//! TILE, MIRROR_PAD, PACK, GATHER, NEG, REVERSE_V2, SELECT, and the copies that remain of RESHAPE and similar operators.
-//! Reproduces `RewriteTile`, `ConvertMirrorPad`, `RewritePack`, `ConvertGather`, `RewriteNegate`, `ConvertReverse`, `RewriteSelect` and
-//! `RemoveReshape` of Vela.
+//! TILE, MIRROR_PAD, PACK, GATHER, NEG, REVERSE_V2, SELECT, and the copies that remain of RESHAPE and similar
+//! operators. Reproduces `RewriteTile`, `ConvertMirrorPad`, `RewritePack`, `ConvertGather`, `RewriteNegate`,
+//! `ConvertReverse`, `RewriteSelect` and `RemoveReshape` of Vela.
 
 use std::collections::BTreeMap;
 
