@@ -191,7 +191,10 @@ fn deepen(program: &mut Program, tensors: &Tensors) {
             && (ifm != ofm
                 || second.is_some_and(|second| maps[second].shape != maps[output].shape));
         let has_part = (operation.inputs.iter().chain([&output])).any(|&idx| tensors.is_part[idx]);
-        let is_piece = operation.repeats > 1.0;
+        // One of the equal pieces of a larger output.
+        let is_piece = operation.repeats > 1.0
+            && (operation.inputs.first())
+                .is_some_and(|&input| maps[input].n_elements() != maps[output].n_elements());
         if is_broadcast
             || has_part
             || is_piece

@@ -12,6 +12,7 @@ fn sequence<'a>(
 ) -> (Vec<CascadeStage>, Vec<Option<ScheduledOperation<'a>>>) {
     let bytes = |[h, w, c]: Hwc| (h * w * (c + 15) / 16 * 16) as f64;
     let stage = |(step, (layer, _)): (usize, &(Layer, f64))| CascadeStage {
+        rounding_rows: 0,
         step,
         ifm: stage_shape(layer.ifm),
         ofm: stage_shape(layer.ofm),
