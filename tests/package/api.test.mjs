@@ -469,6 +469,7 @@ test("the worker has the same reports and errors", async () => {
     estimateChanged: [example, { width: 0.5 }],
     leftOut: [example, {}, { targets: ["ethos-u55-256"] }],
     accelerators: [],
+    inForce: ["ethos-u65-256"],
     compare: [report_, report_],
     calibrate: [new Set(measurements)],
     calibrated: [calibration, report_],
