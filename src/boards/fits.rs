@@ -132,9 +132,9 @@ pub struct BoardLatency {
     pub clock_mhz: f64,
     /// Milliseconds.
     pub value_ms: f64,
-    /// Lower end of the 90 % interval.
+    /// Lower end of its interval.
     pub lo_ms: f64,
-    /// Upper end of the 90 % interval.
+    /// Upper end of its interval.
     pub hi_ms: f64,
     /// Whether only other boards with the same core were measured.
     pub is_transferred: bool,

@@ -334,9 +334,9 @@ export type BoardLatency = {
   clock_mhz: number;
   /** Milliseconds. */
   value_ms: number;
-  /** Lower end of the 90 % interval. */
+  /** Lower end of its interval. */
   lo_ms: number;
-  /** Upper end of the 90 % interval. */
+  /** Upper end of its interval. */
   hi_ms: number;
   /** Whether only other boards with the same core were measured. */
   is_transferred: boolean;

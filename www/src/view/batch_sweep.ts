@@ -98,7 +98,7 @@ function memoryTable({ fits }: BatchSweep): HTMLElement {
 
 function pointsTable({ points, knee_batch, sliced_gpus }: BatchSweep): HTMLElement {
   const trains = points.some(({ training_step_ms }) => training_step_ms !== undefined);
-  const heads = ["Batch", "Latency", "90 % interval", "Inferences/s", "Memory", ...(trains ? ["Training step"] : []), "Adam memory", "SGD memory", ...sliced_gpus.map((gpu) => `Slice of ${gpu}`)];
+  const heads = ["Batch", "Latency", "Interval", "Inferences/s", "Memory", ...(trains ? ["Training step"] : []), "Adam memory", "SGD memory", ...sliced_gpus.map((gpu) => `Slice of ${gpu}`)];
   const numeric = (text: string): HTMLElement => el("td", { class: "numeric" }, text);
   const ms = (value: number, like = value): string => format.text(format.measure(value, "ms", like));
   const row = (point: BatchPoint): HTMLElement => {
