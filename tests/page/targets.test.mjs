@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { dropBytes, dropModels, openBrowser, openPage, readEstimates, REPORT_LIMIT_MS, sourceOf, waitDrawn, waitRedrawn } from "./browser.mjs";
-import { mixedModel, residualModel } from "./model.mjs";
+import { floatModel, mixedModel, residualModel } from "./model.mjs";
 
 const NANO = "board:arduino-nano-33-ble";
 const RA8M1 = "board:ek-ra8m1";
@@ -219,6 +219,21 @@ test("the batch sweep shows the knee, what fits, and the same numbers as a table
     await page.selectOption("#sweep-gpu", "rtx-5090");
     await press(page, '.batch-sweep button:text-is("Make it the target")');
     await page.waitForSelector(".batch-table");
+  }));
+
+test("each number says what it rests on, and a float file as what it is estimated", () =>
+  withReport("float.tflite", floatModel(), async (page) => {
+    const answer = (metric, part) => page.textContent(`.answer [data-metric="${metric}"] ${part}`);
+    await page.selectOption("#target", "ethos-u55-256");
+    assert.equal(await answer("latency", ".part-words"), "as int8");
+    assert.equal(await answer("latency", ".evidence"), "The compiler’s opinion");
+    assert.match(await answer("latency", ".doubt-words"), /\(90\s%\)$/u);
+    assert.match(await answer("energy", "dt"), /without flash/);
+    assert.equal(await answer("energy", ".doubt"), "compared with nothing");
+    assert.match(await page.textContent('table.targets[data-targets="every"] thead'), /float32, or as it says/);
+    await page.selectOption("#target", "cortex-a76-rpi5");
+    assert.equal(await page.locator(".answer .part-words").count(), 0);
+    assert.equal(await answer("latency", ".evidence"), "Fitted to measurements");
   }));
 
 test("a network in two parts says which, why, and what both take on the chosen processor", () =>
