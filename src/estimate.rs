@@ -12,6 +12,7 @@ use crate::formats::{self, ReadError};
 use crate::graph::analysis::{self, Analysis};
 use crate::graph::batch_size::{self, BatchError};
 use crate::graph::missing_shapes::{self, InputSizeError};
+use crate::graph::quantise::unpacks_constants;
 use crate::graph::{self, CycleError, Graph, Topology, as_int8};
 use crate::learned::predictor::{Predictor, PredictorError};
 use crate::provenance::INTERVAL_PERCENT;
@@ -154,7 +155,7 @@ impl<'f> ModelFile<'f> {
         Ok(model)
     }
 
-    /// Of a file that stores the values of its weights.
+    /// The network as int8, read once more.
     fn read_as_int8(&self, changes: &Changes) -> Result<Model<'f>, EstimateError> {
         let as_int8 = Self {
             estimate_as: EstimateAs::Int8,
@@ -272,6 +273,9 @@ pub fn estimate_changed(
             let (mut floats, mut quantised) = (None, None);
             let int8 = match model.format {
                 Format::Tflite => quantised.insert(file.read_as_int8(changes)?),
+                Format::Onnx | Format::GraphJson if unpacks_constants(&model) => {
+                    quantised.insert(file.read_as_int8(changes)?)
+                }
                 Format::Onnx | Format::GraphJson => {
                     floats = Some(as_int8::convert(&mut model));
                     &model

@@ -29,13 +29,13 @@ impl Estimated {
 
     /// This with `more` of a part times `factor`: each end with that of the part, or with its value where it has none.
     fn with(self, part: Self, factor: f64) -> Self {
-        let both = |end: Option<f64>, part_end: Option<f64>| {
-            end.map(|end| end + factor * part_end.unwrap_or(part.value))
-        };
+        let both = |end: f64, part_end: Option<f64>| end + factor * part_end.unwrap_or(part.value);
+        let value = both(self.value, Some(part.value)).max(0.0);
+        // Intervals that were widened apart from each other may cross.
         Self {
-            value: self.value + factor * part.value,
-            lo: both(self.lo, part.lo),
-            hi: both(self.hi, part.hi),
+            value,
+            lo: self.lo.map(|lo| both(lo, part.lo).clamp(0.0, value)),
+            hi: self.hi.map(|hi| both(hi, part.hi).max(value)),
         }
     }
 }
@@ -86,8 +86,14 @@ impl Candidate {
     /// Clock from which the latency is within a limit; `None` if that without the accelerator's part is not.
     fn needed_mhz(&self, limit_ms: f64) -> Option<f64> {
         let part_ms = self.npu_latency_ms.unwrap_or(self.latency_ms).held();
-        let left_ms = limit_ms - (self.latency_ms.held() - part_ms);
-        (left_ms > 0.0).then(|| self.clock_mhz * part_ms / left_ms)
+        let held_ms = self.latency_ms.held();
+        let left_ms = limit_ms - (held_ms - part_ms);
+        let needed_mhz = (left_ms > 0.0).then(|| self.clock_mhz * part_ms / left_ms);
+        match held_ms <= limit_ms {
+            // However a difference of large numbers is rounded.
+            true => Some(needed_mhz.map_or(self.clock_mhz, |mhz| mhz.min(self.clock_mhz))),
+            false => needed_mhz,
+        }
     }
 
     /// An accelerator whose estimates are for `clock_mhz`; none where it has no latency.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::analysis::weights::float16;
 use super::as_int8;
 use crate::formats::tflite::{
-    Buffer, BuiltinOptions, MAIN_SUBGRAPH, Model, OpKind, Quantization, Subgraph, Tensor,
+    Buffer, BuiltinOptions, MAIN_SUBGRAPH, Model, OpKind, Operator, Quantization, Subgraph, Tensor,
     TensorType,
 };
 
@@ -33,18 +33,28 @@ pub fn quantise(model: &mut Model) -> Result<(), NotFloat> {
     if !as_int8::is_float(model) {
         return Err(NotFloat);
     }
-    let is_described = |buffer: &Buffer| matches!(buffer, Buffer::Described { .. });
-    if model.buffers.iter().any(is_described) {
-        as_int8::convert(model);
-        return Ok(());
+    if let Some(subgraph) = model.subgraphs.get_mut(MAIN_SUBGRAPH) {
+        unpack_constants(subgraph, &model.buffers);
     }
+    let is_described = |buffer: &Buffer| matches!(buffer, Buffer::Described { .. });
+    match model.buffers.iter().any(is_described) {
+        true => drop(as_int8::convert(model)),
+        false => quantise_values(model),
+    }
+    if let Some(subgraph) = model.subgraphs.get_mut(MAIN_SUBGRAPH) {
+        requantise(subgraph);
+    }
+    Ok(())
+}
+
+/// Changes the types of a model whose weights have values.
+fn quantise_values(model: &mut Model) {
     let Model {
         subgraphs, buffers, ..
     } = model;
     let Some(subgraph) = subgraphs.get_mut(MAIN_SUBGRAPH) else {
-        return Err(NotFloat);
+        return;
     };
-    unpack_constants(subgraph, buffers);
     let mut is_bias = vec![false; subgraph.tensors.len()];
     for operator in subgraph.operators.iter() {
         let place = match operator.code.kind {
@@ -84,8 +94,23 @@ pub fn quantise(model: &mut Model) -> Result<(), NotFloat> {
             quantized_dimension: 0,
         }));
     }
-    requantise(subgraph);
-    Ok(())
+}
+
+/// The constant that an operator unpacks and its result; `None` if it unpacks none.
+fn unpacked(operator: &Operator, tensors: &[Tensor], buffers: &[Buffer]) -> Option<(usize, usize)> {
+    let packed = (*operator.inputs.first()?)?;
+    let buffer = buffers.get(tensors.get(packed)?.buffer_idx)?;
+    let unpacks = operator.code.kind == OpKind::Dequantize && !buffer.is_empty();
+    unpacks.then_some((packed, *operator.outputs.first()?))
+}
+
+/// Whether operators unpack constants, which are made views of them.
+pub fn unpacks_constants(model: &Model) -> bool {
+    let Some(subgraph) = model.subgraphs.get(MAIN_SUBGRAPH) else {
+        return false;
+    };
+    let mut operators = subgraph.operators.iter();
+    operators.any(|one| unpacked(one, &subgraph.tensors, &model.buffers).is_some())
 }
 
 /// The results of operators that unpack constants become those constants, and the operators views.
@@ -94,17 +119,9 @@ fn unpack_constants(subgraph: &mut Subgraph, buffers: &[Buffer]) {
         tensors, operators, ..
     } = subgraph;
     for operator in operators {
-        let ends = (operator.inputs.first().copied().flatten()).zip(operator.outputs.first());
-        let Some((packed, &unpacked)) = ends else {
+        let Some((packed, unpacked)) = unpacked(operator, tensors, buffers) else {
             continue;
         };
-        let is_constant = |tensor: &Tensor| {
-            let buffer = buffers.get(tensor.buffer_idx);
-            buffer.is_some_and(|buffer| !buffer.is_empty())
-        };
-        if operator.code.kind != OpKind::Dequantize || !is_constant(&tensors[packed]) {
-            continue;
-        }
         let Tensor {
             tensor_type,
             buffer_idx,
