@@ -131,10 +131,10 @@ class Recorder(TorchDispatchMode):
         self.names[id(tensor)] = name
         self.kept.append(tensor)
 
-    def emit(self, kind, inputs, outputs, **attributes):
-        self.operators.append(
-            {"kind": kind, "inputs": inputs, "outputs": outputs, "attributes": attributes}
-        )
+    def emit(self, kind, inputs, outputs, macs=None, **attributes):
+        """`macs` of an operator that TensorFlow Lite does not have."""
+        operator = {"kind": kind, "inputs": inputs, "outputs": outputs, "attributes": attributes}
+        self.operators.append(operator if macs is None else {**operator, "macs": macs})
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -168,11 +168,14 @@ class Recorder(TorchDispatchMode):
         elif op in ("addmm", "mm", "linear"):
             self.fully_connected(op, args, inputs, outs[0])
         elif op in ("bmm", "baddbmm", "matmul", "mv", "dot"):
-            product = [n for n in inputs][-2:]
-            self.emit("BATCH_MATMUL", product, [self.new(outs[0])])
+            self.product(given[-2:], outs[0])
         elif op in ALIASES:
             source = self.name(args[1]) if op == "copy_" else inputs[0]
             self.alias(outs[0], source)
+        elif op in RESHAPES and outs[0].numel() != given[0].numel():
+            # An expansion, or a window of the values.
+            kind = "BROADCAST_TO" if outs[0].numel() > given[0].numel() else "STRIDED_SLICE"
+            self.emit(kind, [self.plain(given[0])], [self.new(outs[0])])
         elif op in RESHAPES:
             self.emit("RESHAPE", inputs[:1], [self.new(outs[0], image and outs[0].shape == given[0].shape)])
         elif op in TRANSPOSES:
@@ -189,7 +192,7 @@ class Recorder(TorchDispatchMode):
             is_relu6 = tuple(args[1:3]) == (0.0, 6.0)
             self.emit("RELU6" if is_relu6 else "RELU_N1_TO_1", inputs[:1], [self.new(outs[0], image)])
         elif op in ELEMENTWISE:
-            operands = [self.operand(tensor, image) for tensor in given]
+            operands = [self.operand(tensor, image) if image else self.plain(tensor) for tensor in given]
             if op == "pow" and args[1] in POWERS:
                 self.emit(POWERS[args[1]], operands, [self.new(outs[0], image)])
                 return
@@ -213,12 +216,16 @@ class Recorder(TorchDispatchMode):
         elif op.startswith("avg_pool"):
             self.pool("AVERAGE_POOL_2D", args, inputs[0], outs[0])
         elif "adaptive_avg_pool" in op or "adaptive_max_pool" in op:
-            sides = [i // max(o, 1) for i, o in zip(given[0].shape[2:], outs[0].shape[2:])]
-            self.pool("AVERAGE_POOL_2D" if "avg" in op else "MAX_POOL_2D", [None, sides], inputs[0], outs[0])
+            sizes = list(zip(given[0].shape[2:], outs[0].shape[2:]))
+            stride = [i // max(o, 1) for i, o in sizes]
+            # The last window ends where the input does.
+            sides = [i - (o - 1) * s for (i, o), s in zip(sizes, stride)]
+            self.pool("AVERAGE_POOL_2D" if "avg" in op else "MAX_POOL_2D", [None, sides, stride], inputs[0], outs[0])
         elif op == "cat":
-            self.emit("CONCATENATION", inputs, [self.new(outs[0], image)])
+            operands = [self.operand(tensor, image) if image else self.plain(tensor) for tensor in given]
+            self.emit("CONCATENATION", operands, [self.new(outs[0], image)])
         elif op == "stack":
-            self.emit("PACK", inputs, [self.new(outs[0])])
+            self.emit("PACK", [self.plain(tensor) for tensor in given], [self.new(outs[0])])
         elif op in ("constant_pad_nd", "reflection_pad2d", "replication_pad2d"):
             self.emit("PAD", inputs[:1], [self.new(outs[0], image)])
         elif op.startswith("upsample_nearest"):
@@ -253,6 +260,29 @@ class Recorder(TorchDispatchMode):
             name = self.moved("RESHAPE", name, padded)
         return self.moved("TRANSPOSE", name, turned, perm=NHWC)
 
+    def plain(self, tensor):
+        """The name of a tensor with its axes in torch's order, in which torch has its values: nothing is moved."""
+        name = self.name(tensor)
+        return self.moved("RESHAPE", name, list(tensor.shape)) if name in self.images else name
+
+    def product(self, factors, out):
+        """Vectors become matrices of one row or column, as in an export."""
+        names = [self.plain(factor) for factor in factors]
+        if all(factor.dim() > 1 for factor in factors):
+            self.emit("BATCH_MATMUL", names, [self.new(out)])
+            return
+        sides = [list(factor.shape) for factor in factors]
+        sides = [[1, *sides[0]] if len(sides[0]) == 1 else sides[0], [*sides[1], 1] if len(sides[1]) == 1 else sides[1]]
+        names = [
+            name if list(factor.shape) == side else self.moved("RESHAPE", name, side)
+            for name, factor, side in zip(names, factors, sides)
+        ]
+        between = f"t{len(self.kept)}"
+        self.kept.append(None)
+        self.tensors[between] = {"shape": [*sides[0][:-1], sides[1][-1]], "type": "float32"}
+        self.emit("BATCH_MATMUL", names, [between])
+        self.emit("RESHAPE", [between], [self.new(out)])
+
     def moved(self, kind, source, shape, **attributes):
         """The same values in another shape, as a tensor that torch never made."""
         name = f"t{len(self.kept)}"
@@ -280,15 +310,23 @@ class Recorder(TorchDispatchMode):
             stride, dilation, padding = [1, *stride], [1, *dilation], [0, *padding]
         sides = list(weight.shape[2:]) if weight.dim() != 3 else [1, weight.shape[2]]
         n_in, n_out = data.shape[1], out.shape[1]
+        source = inputs[0]
+        if weight.dim() == 3:
+            # An image of height 1.
+            n, channels, length = data.shape
+            turned = self.moved("TRANSPOSE", source, [n, length, channels], perm=[0, 2, 1])
+            source = self.moved("RESHAPE", turned, [n, 1, length, channels])
+        elif weight.dim() == 5:
+            n, channels, *volume = data.shape
+            source = self.moved("TRANSPOSE", source, [n, *volume, channels], perm=[0, 2, 3, 4, 1])
         constants = [] if bias is None else [self.name(bias)]
         is_depthwise = groups == n_in and groups > 1 and not transposed
         shape = [1, *sides, n_out] if is_depthwise else [n_out, *sides, n_in // groups]
         kind = "TRANSPOSE_CONV" if transposed else "DEPTHWISE_CONV_2D" if is_depthwise else "CONV_2D"
         if weight.dim() == 5:
-            kind = "CONV_3D"
-        name = self.new(out, True)
-        shown = self.tensors[inputs[0]]["shape"][1:-1]
-        source = inputs[0]
+            kind, shape = "CONV_3D", [*sides, n_in // groups, n_out]
+        name = self.new(out, True) if weight.dim() == 4 else self.channels_last(out)
+        shown = self.tensors[source]["shape"][1:-1]
         padding_name = "SAME"
         if not transposed:
             padding_name = padding_of(shown, self.tensors[name]["shape"][1:-1], sides, stride, dilation)
@@ -298,9 +336,39 @@ class Recorder(TorchDispatchMode):
             weights = self.constant(shape)
         else:
             weights = self.name(weight)
-        dilations = {} if transposed else {"dilation": list(dilation)}
+        if transposed:
+            self.transposed_convolution(data, out, source, weights, constants, name, list(stride), groups)
+            return
+        dilations = {"dilation": list(dilation)}
         self.emit(kind, [source, weights, *constants], [name], stride=list(stride), **dilations,
                   padding=padding_name, activation="NONE")  # fmt: skip
+        if weight.dim() == 3:
+            n, channels, length = out.shape
+            rows = self.moved("RESHAPE", name, [n, length, channels])
+            self.emit("TRANSPOSE", [rows], [self.new(out)], perm=[0, 2, 1])
+        elif weight.dim() == 5:
+            self.emit("TRANSPOSE", [name], [self.new(out)], perm=[0, 4, 1, 2, 3])
+
+    def transposed_convolution(self, data, out, source, weights, constants, name, stride, groups):
+        if groups > 1:
+            # TensorFlow Lite has none with groups.
+            of_input = math.prod(self.tensors[weights]["shape"]) // data.shape[1]
+            self.emit("GROUPED_TRANSPOSE_CONV", [source, weights, *constants], [name], macs=data.numel() * of_input)
+            return
+        sizes = self.constant([4], "int32")
+        self.tensors[sizes]["values"] = self.tensors[name]["shape"]
+        needed = [o - i * s for i, o, s in zip(self.tensors[source]["shape"][1:3], self.tensors[name]["shape"][1:3], stride)]
+        padding = "SAME" if not any(needed) else "VALID"
+        self.emit("TRANSPOSE_CONV", [sizes, weights, source, *constants], [name], stride=stride, padding=padding)
+
+    def channels_last(self, tensor):
+        """The result of a convolution in one or three dimensions: an image of height 1, or a volume."""
+        n, channels, *sides = tensor.shape
+        name = f"t{len(self.kept)}"
+        self.kept.append(None)
+        sides = sides if len(sides) == 3 else [1, *sides]
+        self.tensors[name] = {"shape": [n, *sides, channels], "type": type_name(tensor.dtype)}
+        return name
 
     def padded(self, source, padding):
         """The padding that TensorFlow Lite has no name for, as an operator of its own."""
@@ -335,6 +403,9 @@ class Recorder(TorchDispatchMode):
 
     def batch_norm(self, args, inputs, out):
         """Folded where the convolution or layer before it has no other reader; that is known at the end."""
+        if out.dim() == 3:
+            # Channels come before the values of each.
+            inputs = [inputs[0], *(self.constant([out.shape[1], 1]) for _ in inputs[1:])]
         self.emit("BATCH_NORMALIZATION", inputs, [self.new(out, inputs[0] in self.images or out.dim() == 4)])
 
     def fully_connected(self, op, args, inputs, out):
@@ -354,10 +425,14 @@ class Recorder(TorchDispatchMode):
         """Axes of an image are those of NHWC."""
         rank = len(self.tensors[source]["shape"])
         dims = next((list(a) for a in args[1:] if isinstance(a, (list, tuple))), None)
+        if op in ("max", "prod") and len(args) > 1:
+            dims = [args[1]]
         dims = list(range(rank)) if not dims else [d % rank for d in dims]
         if source in self.images:
             dims = sorted([0, 3, 1, 2][d] for d in dims)
         axes = {"axes": dims} if REDUCTIONS[op] in WITH_AXES else {}
+        if op == "max" and len(outs) > 1:
+            self.emit("ARG_MAX", [source], [self.new(outs.pop())], axis=dims[0])
         for o in outs:
             keeps = o.dim() == rank
             kept = {"keep_dims": keeps} if axes else {}
@@ -413,8 +488,21 @@ def recording_lstm(recorder):
         n_directions = 2 if self.bidirectional else 1
         out = torch.empty(*data.shape[:-1], n_directions * self.hidden_size, device="meta")
         source = recorder.name(data)
-        weights = [recorder.constant(list(w.shape)) for w in self._flat_weights]
-        recorder.emit("UNIDIRECTIONAL_SEQUENCE_LSTM", [source, *weights], [recorder.new(out)])
+        n_in, n_cells = data.shape[-1], self.hidden_size
+        single = torch.empty(*data.shape[:-1], n_cells, device="meta")
+        parts = []
+        for _ in range(n_directions):
+            gates = [recorder.constant([n_cells, n]) for n in [n_in] * 4 + [n_cells] * 4]
+            biases = [recorder.constant([n_cells]) for _ in range(4)]
+            states = [recorder.constant([data.shape[0], n_cells]) for _ in range(2)]
+            for state in states:
+                recorder.constants.discard(state)
+                recorder.tensors[state]["variable"] = True
+            parts.append(recorder.new(out if n_directions == 1 else single))
+            inputs = [source, *gates, None, None, None, *biases, None, None, *states]
+            recorder.emit("UNIDIRECTIONAL_SEQUENCE_LSTM", inputs, parts[-1:], activation="TANH")
+        if n_directions > 1:
+            recorder.emit("CONCATENATION", parts, [recorder.new(out)], axis=out.dim() - 1)
         return out, None
 
     return forward
@@ -507,6 +595,17 @@ def timm_network(model, side):
             return timm.create_model(model, pretrained=False).eval()
 
 
+def torchvision_network(model):
+    import torchvision
+
+    try:
+        with torch.device("meta"):
+            return torchvision.models.get_model(model, weights=None).eval()
+    except NotImplementedError:
+        # Computes its widths with tensors.
+        return torchvision.models.get_model(model, weights=None).eval().to("meta")
+
+
 def listed(tables):
     """Model names and image sizes of timm's result tables."""
     wanted = set()
@@ -544,8 +643,7 @@ def main():
             if source == "timm":
                 network = timm_network(model, side)
             else:
-                with torch.device("meta"):
-                    network = torchvision.models.get_model(model, weights=None).eval()
+                network = torchvision_network(model)
             graph = graph_of(network, model, (1, 3, side, side))
         except Exception as error:
             failed += 1
