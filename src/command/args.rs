@@ -64,9 +64,8 @@ pub enum Command {
 /// `NAME=SIZE`.
 fn dimension(text: &str) -> Result<(String, u32), String> {
     let split = text.rsplit_once('=');
-    let size =
-        split.and_then(|(name, size)| Some((name, size.parse().ok().filter(|&size| size > 0)?)));
-    let (name, size) = size.ok_or("expected NAME=SIZE with a size of at least 1")?;
+    let size = split.and_then(|(name, size)| Some((name, size.parse().ok()?)));
+    let (name, size) = size.ok_or("expected NAME=SIZE with a whole number as size")?;
     Ok((name.to_owned(), size))
 }
 

@@ -19,7 +19,16 @@ pub struct Builder<'a> {
     pub tensors: Vec<Tensor>,
     pub operators: Vec<Operator>,
     buffers: Vec<Buffer<'a>>,
+    n_bytes: usize,
 }
+
+/// Bytes of memory for an operator, a tensor, one operand, one dimension and one byte of a name, over all stages up to a
+/// report, about as much as a report on every target takes for networks of many operators.
+const OPERATOR_BYTES: usize = 1200;
+const TENSOR_BYTES: usize = 400;
+pub const OPERAND_BYTES: usize = 80;
+pub const DIMENSION_BYTES: usize = 16;
+const NAME_BYTES: usize = 4;
 
 impl<'a> Builder<'a> {
     pub fn new() -> Self {
@@ -38,9 +47,24 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Memory for everything added so far, over all stages up to a report.
+    pub fn n_bytes(&self) -> usize {
+        self.n_bytes
+    }
+
+    fn add_bytes(&mut self, counts: [usize; 2], bytes_each: [usize; 2], once: usize) {
+        let bytes = counts.into_iter().zip(bytes_each);
+        let bytes = bytes.map(|(n, each)| n.saturating_mul(each));
+        self.n_bytes = bytes
+            .chain([once])
+            .fold(self.n_bytes, usize::saturating_add);
+    }
+
     /// Adds an activation. Returns its index.
     pub fn tensor(&mut self, name: &str, tensor_type: TensorType, shape: Vec<i32>) -> usize {
         let tensor_idx = self.tensors.len();
+        let counts = [name.len(), shape.len()];
+        self.add_bytes(counts, [NAME_BYTES, DIMENSION_BYTES], TENSOR_BYTES);
         if tensor_idx == self.tensors.capacity() {
             // By less than twice: there may be very many.
             self.tensors.reserve_exact(tensor_idx / 4 + 16);
@@ -77,7 +101,26 @@ impl<'a> Builder<'a> {
         let buffer_idx = self.buffers.len();
         if let Some(tensor) = self.tensors.get_mut(tensor_idx) {
             tensor.buffer_idx = buffer_idx;
+            let n_stored = buffer.bytes().len();
             self.buffers.push(buffer);
+            self.n_bytes = self.n_bytes.saturating_add(n_stored);
+        }
+    }
+
+    /// Number of values of a constant that the file has.
+    pub fn n_parameters(&self, tensor_idx: usize) -> u64 {
+        match self.buffer(tensor_idx) {
+            Buffer::Described { n_parameters, .. } => *n_parameters,
+            Buffer::Stored(bytes) => u64::try_from(bytes.len()).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// Says that the file has no more than `n` values of a described constant.
+    pub fn limit_parameters(&mut self, tensor_idx: usize, n: u64) {
+        let tensor = self.tensors.get(tensor_idx);
+        let buffer = tensor.and_then(|tensor| self.buffers.get_mut(tensor.buffer_idx));
+        if let Some(Buffer::Described { n_parameters, .. }) = buffer {
+            *n_parameters = n.min(*n_parameters);
         }
     }
 
@@ -110,6 +153,8 @@ impl<'a> Builder<'a> {
         outputs: Vec<usize>,
         options: BuiltinOptions,
     ) -> usize {
+        let counts = [inputs.len(), outputs.len()];
+        self.add_bytes(counts, [OPERAND_BYTES; 2], OPERATOR_BYTES);
         self.operators.push(Operator {
             code: code.into(),
             inputs,
@@ -171,6 +216,7 @@ pub fn described(tensor: &Tensor, counts: &Arc<[u64; 256]>) -> Buffer<'static> {
     Buffer::Described {
         n_bytes: tensor.byte_len().unwrap_or(0),
         counts: counts.clone(),
+        n_parameters: tensor.element_count().unwrap_or(u64::MAX),
     }
 }
 

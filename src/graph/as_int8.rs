@@ -158,6 +158,7 @@ mod tests {
         let described = |n_bytes| Buffer::Described {
             n_bytes,
             counts: counts.clone(),
+            n_parameters: n_bytes,
         };
         floats.buffers = vec![Buffer::EMPTY, described(128), described(32)];
         assert!(is_float(&floats));

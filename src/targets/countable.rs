@@ -2,6 +2,7 @@
 
 use super::ethos_u;
 use super::outcome::UnavailableReason;
+use crate::formats::shown;
 use crate::formats::tflite::BuiltinOptions;
 use crate::graph::analysis::{Analysis, Cost};
 use crate::graph::{Graph, Node};
@@ -11,7 +12,28 @@ pub fn uncountable(graph: &Graph, analysis: &Analysis) -> Option<UnavailableReas
     if graph.nodes.is_empty() {
         return Some(UnavailableReason::NoOperators);
     }
-    missing_shapes(graph, analysis).or_else(|| contradicting_shapes(graph, analysis))
+    missing_shapes(graph, analysis)
+        .or_else(|| contradicting_shapes(graph, analysis))
+        .or_else(|| unknown_work(graph))
+}
+
+/// The reason if the file does not tell how much work operators do: trees, and what was compiled for an accelerator.
+fn unknown_work(graph: &Graph) -> Option<UnavailableReason> {
+    let name = |node: &Node| match &node.operator.options {
+        BuiltinOptions::Foreign(foreign) if foreign.is_opaque => {
+            Some(shown(node.operator.code.name()))
+        }
+        _ => None,
+    };
+    let names: Vec<String> = graph.nodes.iter().filter_map(name).collect();
+    let first = names.first()?;
+    let (n, of) = (names.len(), graph.nodes.len());
+    Some(UnavailableReason::OfTarget {
+        code: "unknown-work",
+        words: format!(
+            "the file does not tell how much work {n} of {of} operators do, for example `{first}`"
+        ),
+    })
 }
 
 /// The reason if shapes contradict each other, so that counts from them would mean nothing.

@@ -1,6 +1,7 @@
 //! ONNX files: the TFLite operators that nodes become, computed shapes, and refusals.
 #![cfg(not(target_arch = "wasm32"))]
 
+mod as_the_runtime;
 mod contradictions;
 mod conversion;
 mod file;

@@ -33,6 +33,10 @@ pub enum ParseError {
         expected: &'static str,
         found: String,
     },
+    #[error(
+        "{place}: expected `{meant}` or the name of a custom operator, which has `macs` if its name is as close to this one"
+    )]
+    UnknownKind { place: String, meant: &'static str },
     #[error("{place}: attribute `{name}` is none of this kind of operator")]
     UnknownAttribute { place: String, name: String },
 }
@@ -49,6 +53,7 @@ impl ParseError {
             Self::UnknownTensor { .. } => "unknown-tensor",
             Self::DuplicateTensor { .. } => "duplicate-tensor",
             Self::InvalidValue { .. } => "invalid-value",
+            Self::UnknownKind { .. } => "unknown-kind",
             Self::UnknownAttribute { .. } => "unknown-attribute",
         }
     }

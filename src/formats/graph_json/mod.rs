@@ -18,6 +18,7 @@
 mod attributes;
 mod document;
 mod error;
+mod kinds;
 pub mod limits;
 mod tensor;
 
@@ -257,10 +258,20 @@ impl<'d> Reader<'d> {
             .map(|name| self.tensor_idx(name, place));
         let outputs: Vec<usize> = outputs.collect::<Result<_, _>>()?;
         let code = OperatorCode::from_name(&entry.kind);
+        // Whoever says what an operator multiplies means one of their own.
+        if let (OpKind::Custom, None, Some(meant)) =
+            (code.kind, entry.macs, kinds::meant_by(&entry.kind))
+        {
+            return Err(ParseError::UnknownKind {
+                place: place.to_string(),
+                meant: meant.name(),
+            });
+        }
         let options = match code.kind {
             OpKind::Custom => BuiltinOptions::Foreign(Box::new(Foreign {
                 macs: entry.macs,
                 contradiction: None,
+                is_opaque: false,
             })),
             kind => {
                 let mut attributes = Attributes::new(place, kind, entry.attributes);

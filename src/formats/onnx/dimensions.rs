@@ -13,8 +13,8 @@ pub struct Dimensions<'d> {
 }
 
 impl Dimensions<'_> {
-    /// The size of a tensor's dimension, or the name under which the caller has to give it. `position`: of an input. A name
-    /// that `is_first` tells of is that of an input's first dimension, and the batch wherever it stands.
+    /// The size of a tensor's dimension; `None` if the caller has to give it. `position`: of an input. A name that
+    /// `is_first` tells of is that of an input's first dimension, and the batch wherever it stands.
     pub(super) fn size(
         &self,
         tensor: &str,
@@ -22,21 +22,37 @@ impl Dimensions<'_> {
         axis: usize,
         dimension: Dimension,
         is_first: impl Fn(&str) -> bool,
-    ) -> Result<i64, String> {
-        let by_place = format!("{tensor}.{axis}");
+    ) -> Option<i64> {
         let name = match dimension {
-            Dimension::Size(size) if size > 0 => return Ok(size),
-            Dimension::Named(name) => name,
-            _ => &by_place,
+            Dimension::Size(size) if size > 0 => return Some(size),
+            Dimension::Named(name) => Some(name),
+            _ => None,
         };
-        let found = |wanted: &str| self.named.iter().find(|(name, _)| name == wanted);
-        let found = found(name)
-            .or_else(|| found(&by_place))
-            .or_else(|| found(&format!("{}.{axis}", position?)));
+        let is_at = |wanted: &str| {
+            let by_place = |(tensor_given, axis_given): (&str, &str)| {
+                let is_tensor = tensor_given == tensor
+                    || position.is_some_and(|position| tensor_given.parse() == Ok(position));
+                is_tensor && axis_given.parse() == Ok(axis)
+            };
+            wanted.rsplit_once('.').is_some_and(by_place)
+        };
+        let named = self.named.iter();
+        let by_name = named.clone().find(|(given, _)| Some(&**given) == name);
+        let found = by_name.or_else(|| named.clone().find(|(given, _)| is_at(given)));
         match found {
-            Some((_, size)) => Ok(i64::from(*size)),
-            None if axis == 0 || is_first(name) => Ok(i64::from(self.batch)),
-            None => Err(shown(name)),
+            Some((_, size)) => Some(i64::from(*size)),
+            // An empty cache of keys. Some exporters write 0 for an open batch.
+            None if axis > 0 && dimension == Dimension::Size(0) => Some(0),
+            None if axis == 0 || name.is_some_and(is_first) => Some(i64::from(self.batch)),
+            None => None,
+        }
+    }
+
+    /// The name under which the caller has to give the size of a dimension.
+    pub(super) fn wanted(tensor: &str, axis: usize, dimension: Dimension) -> String {
+        match dimension {
+            Dimension::Named(name) => shown(name),
+            _ => format!("{}.{axis}", shown(tensor)),
         }
     }
 
@@ -47,7 +63,7 @@ impl Dimensions<'_> {
             let name = match dimension {
                 Dimension::Size(size) if size > 0 => return None,
                 Dimension::Named(name) => shown(name),
-                _ => format!("{}.0", shown(input.name)),
+                _ => format!("{}.0", shown(&input.name)),
             };
             (!self.named.iter().any(|(named, _)| *named == name)).then_some(name)
         };

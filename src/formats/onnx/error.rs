@@ -1,6 +1,6 @@
 //! Why an ONNX file cannot be read.
 
-use super::limits::{MAX_FILE_BYTES, MAX_RANK};
+use super::limits::{MAX_FILE_BYTES, MAX_OPSET, MAX_RANK};
 
 /// The file is not an ONNX file, is damaged, leaves sizes open, or exceeds the limits of this reader.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,6 +20,8 @@ pub enum ParseError {
         limit: usize,
         found: String,
     },
+    #[error("expected an opset of ONNX from 1 to {MAX_OPSET}, found {found}")]
+    UnsupportedOpset { found: i64 },
     #[error(
         "{place}: expected inputs that an earlier node, an initializer or the graph gives, found `{name}`"
     )]
@@ -55,6 +57,7 @@ impl ParseError {
             Self::Malformed { .. } => "malformed",
             Self::NoGraph => "no-graph",
             Self::LimitExceeded { .. } => "limit-exceeded",
+            Self::UnsupportedOpset { .. } => "unsupported-opset",
             Self::UndefinedValue { .. } => "undefined-value",
             Self::DuplicateValue { .. } => "duplicate-value",
             Self::InvalidInput { .. } => "invalid-input",

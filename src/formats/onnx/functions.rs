@@ -7,6 +7,7 @@ use std::rc::Rc;
 use elsa::FrozenVec;
 
 use super::limits::*;
+use super::proto::{Attributes, NAME, attribute_text};
 use super::wire::{Failure, Fields, Malformed, Read, at};
 
 /// Names beside those of the file, for as long as its graph.
@@ -28,80 +29,40 @@ pub(super) struct Function<'a> {
 /// A node that is replaced by the nodes of a function.
 #[derive(Debug)]
 pub(super) struct Call<'a> {
-    /// Its `NodeProto`.
-    message: &'a [u8],
+    attributes: Attributes<'a>,
     function: Rc<Function<'a>>,
-    /// The call in whose function it is.
-    around: Option<Rc<Self>>,
     depth: usize,
-    /// Length of its message and of those around it.
-    n_bytes: usize,
 }
 
 impl<'a> Call<'a> {
-    /// `None` if calls are nested too deeply.
+    /// A call in the function of the call `around`; `None` if calls are nested too deeply.
     pub fn of(
-        message: &'a [u8],
+        attributes: Attributes<'a>,
         function: Rc<Function<'a>>,
-        around: Option<Rc<Self>>,
+        around: Option<&Self>,
     ) -> Option<Self> {
-        let (depth, n_bytes) = match &around {
-            Some(around) => (around.depth.saturating_add(1), around.n_bytes),
-            None => (0, 0),
-        };
+        let depth = around.map_or(0, |around| around.depth.saturating_add(1));
         (depth < MAX_CALL_DEPTH).then_some(Self {
-            n_bytes: n_bytes.saturating_add(message.len()),
-            message,
+            attributes,
             function,
-            around,
             depth,
         })
     }
 
-    /// Bytes that are read for it at most: the function, and for each of its nodes the messages of the calls around it,
-    /// which may have the node's attributes.
+    /// Bytes that are read for it.
     pub fn cost(&self) -> usize {
-        /// For the memory of a call, so that calls of empty functions are limited as well.
+        /// For the memory of a call and of those around it, so that calls of empty functions are limited as well.
         const OF_CALL: usize = 64;
-        let of_attributes = self.function.nodes.len().saturating_mul(self.n_bytes);
-        let of_function = self.function.n_bytes.saturating_add(OF_CALL);
-        of_attributes.saturating_add(of_function)
+        let of_calls = self.depth.saturating_add(1).saturating_mul(OF_CALL);
+        self.function.n_bytes.saturating_add(of_calls)
     }
-}
 
-/// Fields of the attribute of a node with this name, in a function possibly that of the call that it refers to. Linear in
-/// the bytes of the node and of the calls around it, without those of values.
-pub(super) fn attribute<'a>(
-    message: &'a [u8],
-    call: Option<&Call<'a>>,
-    name: &str,
-) -> Option<Fields<'a>> {
-    let mut attributes = Fields::of(message).flatten();
-    let found = attributes.find_map(|(number, field)| {
-        let message = field.bytes().filter(|_| number == 5)?;
-        (attribute_text(message, 1) == Some(name)).then_some(message)
-    })?;
-    let Some(call) = call else {
-        return Some(Fields::of(found));
-    };
-    let Some(reference) = attribute_text(found, 21).filter(|name| !name.is_empty()) else {
-        return Some(Fields::of(found));
-    };
-    let given = attribute(call.message, call.around.as_deref(), reference);
-    given.or_else(|| {
-        let function = &call.function;
-        let default = function
-            .defaults
-            .get(*function.default_of.get(reference)?)?;
-        Some(Fields::of(default))
-    })
-}
-
-/// Text of a field of an `AttributeProto`.
-fn attribute_text(message: &[u8], wanted: u32) -> Option<&str> {
-    let mut fields = Fields::of(message).flatten();
-    let found = fields.find_map(|(number, field)| (number == wanted).then_some(field));
-    found?.text()
+    /// The message of an attribute that a node of the function refers to: the call's, or the function's default.
+    pub fn attribute(&self, name: &str) -> Option<&'a [u8]> {
+        let function = &self.function;
+        let default = || function.defaults.get(*function.default_of.get(name)?);
+        self.attributes.get(name).or_else(|| default().copied())
+    }
 }
 
 /// All functions of a file.
@@ -182,7 +143,7 @@ fn function(message: &[u8]) -> Read<([&str; 3], Function<'_>)> {
             10 => *domain = field.text().ok_or(Malformed)?,
             11 => {
                 let default = field.bytes().ok_or(Malformed)?;
-                let name = attribute_text(default, 1).ok_or(Malformed)?;
+                let name = attribute_text(default, NAME).ok_or(Malformed)?;
                 function.default_of.insert(name, function.defaults.len());
                 function.defaults.push(default);
             }

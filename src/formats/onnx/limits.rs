@@ -12,12 +12,21 @@ pub const MAX_VALUE_INFOS: usize = 400_000;
 /// Maximum number of inputs and outputs of all nodes together, the same as for a TFLite file.
 pub const MAX_OPERANDS: usize = 1 << 19;
 
+/// Attributes of all nodes together: ten for each node.
+pub const MAX_ATTRIBUTES: usize = 1 << 20;
+
+/// Attributes of one node that are read. No operator of ONNX or ONNX Runtime has as many as half of this.
+pub const MAX_NODE_ATTRIBUTES: usize = 64;
+
 /// Inputs and outputs of one node, whose values are all in memory at the same time.
 pub const MAX_NODE_OPERANDS: usize = 4096;
 
 /// Operators of the converted network, counted once for each of their results. Most nodes become one operator, and a
 /// normalisation becomes up to ten. For short files, [`max_operators`](crate::formats::max_operators) allows fewer.
 pub const MAX_OPERATORS: usize = 200_000;
+
+/// Characters of the name of an operator that TFLite does not have.
+pub const MAX_OPERATOR_NAME_CHARS: usize = 200;
 
 /// No kernel takes more than 8 dimensions.
 pub const MAX_RANK: usize = 32;
@@ -34,7 +43,12 @@ pub const MAX_ATTRIBUTE_VALUES: usize = 4096;
 
 /// Bytes of weights whose values are counted in one file, to bound the time: those of a file of 1 GiB. Further weights
 /// get the default distribution.
-pub const MAX_COUNTED_BYTES: usize = 1 << 30;
+const MAX_COUNTED_BYTES: usize = 1 << 30;
+
+/// The same for a file of this length, whose weights may be counted several times, each time with other slices.
+pub fn max_counted_bytes(file_bytes: usize) -> usize {
+    file_bytes.saturating_mul(4).min(MAX_COUNTED_BYTES)
+}
 
 /// Weights of one tensor whose distribution is counted: a sample, as of a TFLite file.
 pub const MAX_SAMPLES: usize = 1 << 16;
@@ -43,12 +57,31 @@ pub const MAX_SAMPLES: usize = 1 << 16;
 /// first. Exporters put only a few nodes before the first convolution.
 pub const MAX_LAYOUT_SEARCH: usize = 20_000;
 
-/// Nodes in bodies of loops that are converted, each once for every iteration: of a recurrent network with a thousand
-/// steps, some thirty nodes a step. For short files it is half of what
-/// [`max_operators`](crate::formats::max_operators) allows.
-pub const MAX_REPEATED_NODES: usize = 1 << 15;
+/// Memory that iterations of loops and copies of sequences take in all stages up to a report, for every file and for each
+/// of its bytes: of a recurrent network of 300 steps of some thirty nodes. Nodes outside of loops are as many as the file
+/// has, but a few bytes say how often a loop runs. No file gets more than [`MAX_REPEATED_BYTES`] and
+/// [`MAX_REPEATED_BYTES_PER_BYTE`].
+const MIN_ALLOWED_REPEATED_BYTES: usize = 40_000_000;
+const REPEATED_BYTES_PER_BYTE: usize = 8;
+const MAX_REPEATED_BYTES: usize = 60_000_000;
+const MAX_REPEATED_BYTES_PER_BYTE: usize = 2;
 
-/// Tensors of one sequence. Appending one copies the list of all of them.
+/// Memory that iterations and copies may take for a file of this length.
+pub fn max_repeated_bytes(file_bytes: usize) -> usize {
+    let of_file = |each: usize, every: usize| file_bytes.saturating_mul(each).saturating_add(every);
+    of_file(REPEATED_BYTES_PER_BYTE, MIN_ALLOWED_REPEATED_BYTES)
+        .min(of_file(MAX_REPEATED_BYTES_PER_BYTE, MAX_REPEATED_BYTES))
+}
+
+/// Memory while a node of a body is converted, for the node, each operand, and each protobuf field of its attributes.
+pub const NODE_BYTES: usize = 256;
+pub const FIELD_BYTES: usize = 32;
+/// Kept for what an iteration takes beyond those before it.
+pub const RESERVED_BYTES: usize = 250_000;
+/// Memory for a value that outlives its iteration, without its dimensions.
+pub const VALUE_BYTES: usize = 160;
+
+/// Tensors of one sequence. Where a sequence is read several times, a change copies the list of all of them.
 pub const MAX_SEQUENCE: usize = 1024;
 
 /// Depth of bodies of `If`, `Loop` and `Scan` that are read. Exporters nest two or three; a node in a body is read once for each body around
@@ -65,3 +98,8 @@ pub const MAX_CALL_DEPTH: usize = 32;
 /// Bytes that are read for calls of functions, those of a function once for each call: 160,000 nodes of 100 bytes, more
 /// than [`MAX_NODES`].
 pub const MAX_CALL_BYTES: usize = 1 << 24;
+
+/// Newest opset of ONNX when this reader was written (onnx 1.23), and the newest that may come: ONNX has published one
+/// or two a year. What lies beyond, below 1 included, is no opset.
+pub const LAST_KNOWN_OPSET: i64 = 28;
+pub const MAX_OPSET: i64 = 50;

@@ -21,6 +21,8 @@ mod dimensions;
 mod error;
 mod functions;
 pub mod limits;
+mod names;
+mod order;
 mod proto;
 mod wire;
 
@@ -28,7 +30,7 @@ pub use dimensions::Dimensions;
 pub use error::ParseError;
 
 use self::functions::Names;
-use self::limits::MAX_FILE_BYTES;
+use self::limits::{MAX_FILE_BYTES, MAX_OPSET};
 use self::wire::Failure;
 use super::tflite::Model;
 
@@ -72,6 +74,10 @@ pub fn parse(file: &[u8], dimensions: &Dimensions) -> Result<Model<'static>, Par
         Failure::TooManyDimensions(place, found) => ParseError::too_many_dimensions(place, found),
         Failure::NoGraph => ParseError::NoGraph,
     })?;
+    if !(1..=MAX_OPSET).contains(&graph.opset) {
+        return Err(ParseError::UnsupportedOpset { found: graph.opset });
+    }
+    order::sort(&mut graph);
     contrib::replace(&mut graph);
     let converted = convert::convert(&graph, dimensions, file_bytes)?;
     drop(graph);

@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::functions::{Call, Function, Functions, Names, attribute};
+use super::functions::{Call, Function, Functions, Names};
 use super::limits::*;
+use super::names::{Name, NameTable};
 use super::wire::{Failure, Field, Fields, Malformed, Read, at, packed_integers};
 use crate::formats::shown;
 use crate::formats::tflite::TensorType;
@@ -34,7 +35,7 @@ pub(super) struct Graph<'a> {
 /// condition, the results of the first body and those of the second.
 #[derive(Debug, Default)]
 pub(super) struct Branches<'a> {
-    pub condition: &'a str,
+    pub condition: Name<'a>,
     /// The body in which this `If` is.
     pub body: Option<Body>,
     /// If the condition holds, and if it does not.
@@ -54,10 +55,12 @@ pub(super) struct Side<'a> {
 pub(super) struct LoopBody<'a> {
     /// What lies in it, at any depth: positions in [`Graph::nodes`], [`Graph::branches`] and [`Graph::loops`].
     pub nodes: Range<usize>,
+    /// The body in which this loop is.
+    pub body: Option<Body>,
     pub branches: Range<usize>,
     pub loops: Range<usize>,
-    pub inputs: Vec<&'a str>,
-    pub outputs: Vec<&'a str>,
+    pub inputs: Vec<Name<'a>>,
+    pub outputs: Vec<Name<'a>>,
     pub initializers: Vec<Tensor<'a>>,
 }
 
@@ -96,21 +99,107 @@ pub(super) struct NodeText<'a> {
 pub(super) struct Node<'a> {
     pub text: NodeText<'a>,
     /// An empty name is an optional input that is left out.
-    pub inputs: Vec<&'a str>,
-    pub outputs: Vec<&'a str>,
+    pub inputs: Vec<Name<'a>>,
+    pub outputs: Vec<Name<'a>>,
     pub body: Option<Body>,
+    /// Number of bodies around it.
+    pub depth: usize,
     /// Of an `If`, `Loop` or `Scan` whose bodies were read.
     pub bodies: Option<Bodies>,
-    /// The whole message, for its attributes.
-    message: &'a [u8],
-    /// The call that it is a part of, whose attributes its own may refer to.
-    call: Option<Rc<Call<'a>>>,
+    pub attributes: Attributes<'a>,
+}
+
+/// `AttributeProto`s of a node by name: the first [`MAX_NODE_ATTRIBUTES`]. Those of a node in a function that refer to
+/// an attribute of the call are that attribute.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Attributes<'a> {
+    by_name: Box<[(&'a str, &'a [u8])]>,
+    /// Number of protobuf fields that reading all of them once takes.
+    pub n_fields: usize,
+}
+
+impl<'a> Attributes<'a> {
+    /// The message of the first attribute of this name.
+    pub fn get(&self, name: &str) -> Option<&'a [u8]> {
+        let mut attributes = self.by_name.iter();
+        attributes.find_map(|(other, message)| (*other == name).then_some(*message))
+    }
+
+    /// Whether a text is as long as only a compiled program is.
+    pub fn has_program(&self) -> bool {
+        const MIN_PROGRAM_BYTES: usize = 1024;
+        let is_program = |(_, message): &(&str, &[u8])| {
+            let mut fields = Fields::of(message).flatten();
+            fields.any(|(number, field)| {
+                let bytes = field.bytes().filter(|_| number == 4);
+                bytes.is_some_and(|bytes| bytes.len() >= MIN_PROGRAM_BYTES)
+            })
+        };
+        self.by_name.iter().any(is_program)
+    }
+
+    /// The attributes of a node that `call`, if any, is around. Linear in their bytes.
+    fn read(node: &'a [u8], call: Option<&Call<'a>>) -> Self {
+        let mut by_name = Vec::new();
+        let mut n_fields = 0usize;
+        for (number, field) in Fields::of(node).flatten() {
+            let Some(message) = field.bytes().filter(|_| number == 5) else {
+                continue;
+            };
+            if by_name.len() >= MAX_NODE_ATTRIBUTES {
+                break;
+            }
+            let Some(name) = attribute_text(message, NAME).filter(|name| !name.is_empty()) else {
+                continue;
+            };
+            let reference = call.and_then(|call| Some((call, attribute_text(message, REFERENCE)?)));
+            let message = match reference.filter(|(_, reference)| !reference.is_empty()) {
+                None => Some(message),
+                Some((call, reference)) => call.attribute(reference),
+            };
+            if let Some(message) = message {
+                n_fields = n_fields.saturating_add(fields_in(message));
+                by_name.push((name, message));
+            }
+        }
+        Self {
+            by_name: by_name.into(),
+            n_fields,
+        }
+    }
+}
+
+/// Fields of an `AttributeProto`: its name, and that of an attribute of the call.
+pub(super) const NAME: u32 = 1;
+const REFERENCE: u32 = 21;
+
+/// Text of a field of an `AttributeProto`.
+pub(super) fn attribute_text(message: &[u8], wanted: u32) -> Option<&str> {
+    let mut fields = Fields::of(message).flatten();
+    let found = fields.find_map(|(number, field)| (number == wanted).then_some(field));
+    found?.text()
+}
+
+/// Number of fields of an `AttributeProto`, with those of a tensor, and one for each eight bytes of a text or of packed
+/// numbers, as far as these are read.
+fn fields_in(message: &[u8]) -> usize {
+    let counts = Fields::of(message)
+        .flatten()
+        .map(|(number, field)| match field {
+            Field::Bytes(tensor) if number == 5 => Fields::of(tensor).count(),
+            Field::Bytes(text) if number == 4 => (text.len() / 8).saturating_add(1),
+            Field::Bytes(packed) if matches!(number, 7 | 8) => {
+                packed.len().min(MAX_ATTRIBUTE_VALUES) / 8
+            }
+            _ => 1,
+        });
+    counts.fold(1, usize::saturating_add)
 }
 
 /// `TensorProto`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tensor<'a> {
-    pub name: &'a str,
+    pub name: Name<'a>,
     pub data_type: i64,
     pub raw_data: &'a [u8],
     pub is_external: bool,
@@ -120,7 +209,7 @@ pub(super) struct Tensor<'a> {
 /// `ValueInfoProto` of a tensor.
 #[derive(Debug, Default)]
 pub(super) struct ValueInfo<'a> {
-    pub name: &'a str,
+    pub name: Name<'a>,
     pub data_type: i64,
     /// Absent where the rank is unknown.
     pub shape: Option<Vec<Dimension<'a>>>,
@@ -161,12 +250,14 @@ pub(super) fn read<'a>(file: &'a [u8], names: &'a Names) -> Result<Graph<'a>, Fa
             ..Graph::default()
         },
         operands_left: MAX_OPERANDS,
+        attributes_left: MAX_ATTRIBUTES,
         n_initializers: 0,
         functions: &functions,
         call_bytes_left: MAX_CALL_BYTES,
         scope: None,
         names,
         n_names: 0,
+        name_table: NameTable::default(),
     };
     reader.read(graph.ok_or(Failure::NoGraph)?)
 }
@@ -187,6 +278,7 @@ fn opset_import(message: &[u8]) -> Read<(&str, i64)> {
 struct Reader<'a, 'f> {
     graph: Graph<'a>,
     operands_left: usize,
+    attributes_left: usize,
     n_initializers: usize,
     functions: &'f Functions<'a>,
     /// Sum of [`Call::cost`] that is still allowed.
@@ -195,6 +287,7 @@ struct Reader<'a, 'f> {
     scope: Option<Scope<'a>>,
     names: &'a Names,
     n_names: usize,
+    name_table: NameTable<'a>,
 }
 
 /// A function under the names that one call gives to its values.
@@ -202,7 +295,7 @@ struct Scope<'a> {
     call: Rc<Call<'a>>,
     /// Of operands the caller's names, of all others new ones: by name in the function, the position in `names`.
     name_of: HashMap<&'a str, usize>,
-    names: Vec<&'a str>,
+    names: Vec<Name<'a>>,
 }
 
 impl<'a> Reader<'a, '_> {
@@ -217,14 +310,7 @@ impl<'a> Reader<'a, '_> {
                     let tensor = self.initializer(bytes)?;
                     self.graph.initializers.push(tensor);
                 }
-                11 => push_value(&mut self.graph.inputs, bytes, "input", "inputs")?,
-                12 => push_value(&mut self.graph.outputs, bytes, "output", "outputs")?,
-                13 => push_value(
-                    &mut self.graph.value_infos,
-                    bytes,
-                    "value info",
-                    "value infos",
-                )?,
+                11..=13 => self.value(number, bytes)?,
                 _ => {}
             }
         }
@@ -237,37 +323,76 @@ impl<'a> Reader<'a, '_> {
         if self.n_initializers > MAX_INITIALIZERS {
             return Err(Failure::TooMany("initializers", MAX_INITIALIZERS));
         }
-        let mut tensor = tensor(bytes).map_err(at("initializer"))?;
-        tensor.name = self.name(tensor.name);
+        let (name, mut tensor) = tensor(bytes).map_err(at("initializer"))?;
+        tensor.name = self.name(name);
         Ok(tensor)
     }
 
+    /// Adds an input, an output or the description of a value of the graph.
+    fn value(&mut self, number: u32, message: &'a [u8]) -> Result<(), Failure> {
+        let (name, mut value) = value_info(message).map_err(at("value info"))?;
+        value.name = self.name_table.name(name);
+        let graph = &mut self.graph;
+        let (values, one, many) = match number {
+            11 => (&mut graph.inputs, "input", "inputs"),
+            12 => (&mut graph.outputs, "output", "outputs"),
+            _ => (&mut graph.value_infos, "value info", "value infos"),
+        };
+        if value.n_dimensions > MAX_RANK {
+            let place = format!("{one} `{}`", shown(name));
+            return Err(Failure::TooManyDimensions(place, value.n_dimensions));
+        }
+        push(values, value, many, MAX_VALUE_INFOS)
+    }
+
     /// The name of a value in the whole file.
-    fn name(&mut self, name: &'a str) -> &'a str {
+    fn name(&mut self, name: &'a str) -> Name<'a> {
         let Some(scope) = self.scope.as_mut().filter(|_| !name.is_empty()) else {
-            return name;
+            return self.name_table.name(name);
         };
         let known = *scope.name_of.entry(name).or_insert(scope.names.len());
         if let Some(known) = scope.names.get(known) {
-            return known;
+            return *known;
         }
         self.n_names = self.n_names.saturating_add(1);
         let new = format!("{}/{}", shown(name), self.n_names);
-        let new = self.names.push_get(new);
+        let new = Name::unique(self.names.push_get(new));
         scope.names.push(new);
         new
     }
 
     /// Adds a node that is `depth` bodies deep, after the nodes of its own bodies, or those of the function that it calls.
     fn node(&mut self, bytes: &'a [u8], body: Option<Body>, depth: usize) -> Result<(), Failure> {
-        let mut node = node(bytes).map_err(at("node"))?;
-        node.body = body;
-        if let Some(scope) = &self.scope {
-            node.call = Some(scope.call.clone());
-            for name in node.inputs.iter_mut().chain(&mut node.outputs) {
-                *name = self.name(name);
+        let [mut inputs, mut outputs] = [Vec::new(), Vec::new()];
+        let mut text = NodeText::default();
+        for field in Fields::of(bytes) {
+            let (number, field) = field.map_err(at("node"))?;
+            let field_text = || field.text().ok_or(Failure::Malformed("node"));
+            match number {
+                1 => inputs.push(self.name(field_text()?)),
+                2 => outputs.push(self.name(field_text()?)),
+                4 => text.op_type = field_text()?,
+                7 => text.domain = field_text()?,
+                8 => text.overload = field_text()?,
+                _ => {}
             }
         }
+        // As long as the graph lives, which may have very many.
+        inputs.shrink_to_fit();
+        outputs.shrink_to_fit();
+        let call = self.scope.as_ref().map(|scope| &*scope.call);
+        let attributes = Attributes::read(bytes, call);
+        let left = self.attributes_left.checked_sub(attributes.by_name.len());
+        self.attributes_left = left.ok_or(Failure::TooMany("attributes", MAX_ATTRIBUTES))?;
+        let mut node = Node {
+            text,
+            inputs,
+            outputs,
+            body,
+            depth,
+            bodies: None,
+            attributes,
+        };
         let NodeText {
             op_type,
             domain,
@@ -303,7 +428,8 @@ impl<'a> Reader<'a, '_> {
         function: Rc<Function<'a>>,
         depth: usize,
     ) -> Result<(), Failure> {
-        let call = Call::of(node.message, function.clone(), node.call.clone());
+        let around = self.scope.as_ref().map(|scope| &*scope.call);
+        let call = Call::of(node.attributes.clone(), function.clone(), around);
         let left = call
             .as_ref()
             .and_then(|call| self.call_bytes_left.checked_sub(call.cost()));
@@ -346,6 +472,7 @@ impl<'a> Reader<'a, '_> {
                 inputs: vec![input],
                 outputs: vec![output],
                 body: node.body,
+                depth,
                 ..Node::default()
             })
         })
@@ -405,6 +532,7 @@ impl<'a> Reader<'a, '_> {
         let graph = &mut self.graph;
         let found = LoopBody {
             nodes: nodes..graph.nodes.len(),
+            body: node.body,
             branches: branches..graph.branches.len(),
             loops: loops..graph.loops.len(),
             ..found
@@ -441,28 +569,12 @@ impl<'a> Reader<'a, '_> {
                 12 => &mut found.outputs,
                 _ => continue,
             };
-            let value = value_info(bytes).map_err(at("value info"))?;
-            push(names, value.name, "operands of one node", MAX_NODE_OPERANDS)?;
-        }
-        for name in found.inputs.iter_mut().chain(&mut found.outputs) {
-            *name = self.name(name);
+            let (name, _) = value_info(bytes).map_err(at("value info"))?;
+            let name = self.name(name);
+            push(names, name, "operands of one node", MAX_NODE_OPERANDS)?;
         }
         Ok(found)
     }
-}
-
-fn push_value<'a>(
-    values: &mut Vec<ValueInfo<'a>>,
-    message: &'a [u8],
-    one: &'static str,
-    many: &'static str,
-) -> Result<(), Failure> {
-    let value = value_info(message).map_err(at("value info"))?;
-    if value.n_dimensions > MAX_RANK {
-        let place = format!("{one} `{}`", shown(value.name));
-        return Err(Failure::TooManyDimensions(place, value.n_dimensions));
-    }
-    push(values, value, many, MAX_VALUE_INFOS)
 }
 
 fn push<T>(list: &mut Vec<T>, entry: T, what: &'static str, limit: usize) -> Result<(), Failure> {
@@ -473,32 +585,12 @@ fn push<T>(list: &mut Vec<T>, entry: T, what: &'static str, limit: usize) -> Res
     Ok(())
 }
 
-fn node(message: &[u8]) -> Read<Node<'_>> {
-    let mut node = Node {
-        message,
-        ..Node::default()
-    };
+/// A value's name as text, and all else about it.
+fn value_info(message: &[u8]) -> Read<(&str, ValueInfo<'_>)> {
+    let (mut name, mut value) = ("", ValueInfo::default());
     for field in Fields::of(message) {
         match field? {
-            (1, name) => node.inputs.push(name.text().ok_or(Malformed)?),
-            (2, name) => node.outputs.push(name.text().ok_or(Malformed)?),
-            (4, op_type) => node.text.op_type = op_type.text().ok_or(Malformed)?,
-            (7, domain) => node.text.domain = domain.text().ok_or(Malformed)?,
-            (8, overload) => node.text.overload = overload.text().ok_or(Malformed)?,
-            _ => {}
-        }
-    }
-    // As long as the graph lives, which may have very many.
-    node.inputs.shrink_to_fit();
-    node.outputs.shrink_to_fit();
-    Ok(node)
-}
-
-fn value_info(message: &[u8]) -> Read<ValueInfo<'_>> {
-    let mut value = ValueInfo::default();
-    for field in Fields::of(message) {
-        match field? {
-            (1, name) => value.name = name.text().ok_or(Malformed)?,
+            (1, text) => name = text.text().ok_or(Malformed)?,
             (2, Field::Bytes(of_type)) => {
                 for field in Fields::of(of_type) {
                     if let (1, Field::Bytes(tensor_type)) = field? {
@@ -509,7 +601,7 @@ fn value_info(message: &[u8]) -> Read<ValueInfo<'_>> {
             _ => {}
         }
     }
-    Ok(value)
+    Ok((name, value))
 }
 
 /// `TypeProto.Tensor` of a value.
@@ -554,7 +646,9 @@ fn dimension(message: &[u8]) -> Read<Dimension<'_>> {
     Ok(dimension)
 }
 
-fn tensor(message: &[u8]) -> Read<Tensor<'_>> {
+/// A tensor's name as text, and the tensor without it.
+fn tensor(message: &[u8]) -> Read<(&str, Tensor<'_>)> {
+    let mut name = "";
     let mut tensor = Tensor {
         message,
         ..Tensor::default()
@@ -562,16 +656,26 @@ fn tensor(message: &[u8]) -> Read<Tensor<'_>> {
     for field in Fields::of(message) {
         match field? {
             (2, number) => tensor.data_type = number.integer().ok_or(Malformed)?,
-            (8, name) => tensor.name = name.text().ok_or(Malformed)?,
+            (8, text) => name = text.text().ok_or(Malformed)?,
             (9, bytes) => tensor.raw_data = bytes.bytes().ok_or(Malformed)?,
             (14, place) => tensor.is_external = place.integer() == Some(1),
             _ => {}
         }
     }
-    Ok(tensor)
+    Ok((name, tensor))
 }
 
 impl<'a> Tensor<'a> {
+    /// The bytes of the whole message, which tell tensors apart.
+    pub fn address(&self) -> usize {
+        self.message.as_ptr().addr()
+    }
+
+    /// Number of protobuf fields of the message.
+    pub fn n_fields(&self) -> usize {
+        Fields::of(self.message).count()
+    }
+
     /// Sizes along each dimension; none where there are more than [`MAX_RANK`].
     pub fn dims(&self) -> Option<Vec<i64>> {
         self.integers_of(1, MAX_RANK.saturating_add(1))
@@ -752,7 +856,7 @@ pub(super) fn tensor_type(data_type: i64) -> TensorType {
 
 impl<'a> Node<'a> {
     /// The inputs that are more than a shape or a type to it.
-    pub fn inputs_with_values(&self) -> &[&'a str] {
+    pub fn inputs_with_values(&self) -> &[Name<'a>] {
         let n = match (self.text.domain, self.text.op_type) {
             ("" | "ai.onnx", "Shape" | "Size") => 0,
             ("" | "ai.onnx", "CastLike") => 1,
@@ -770,7 +874,7 @@ impl<'a> Node<'a> {
     }
 
     fn attribute(&self, name: &str) -> Option<Fields<'a>> {
-        attribute(self.message, self.call.as_deref(), name)
+        Some(Fields::of(self.attributes.get(name)?))
     }
 
     #[inline(never)]
@@ -803,7 +907,8 @@ impl<'a> Node<'a> {
     }
 
     pub fn tensor(&self, name: &str) -> Option<Tensor<'a>> {
-        tensor(self.attribute_field(name, 5)?.bytes()?).ok()
+        let (_, tensor) = tensor(self.attribute_field(name, 5)?.bytes()?).ok()?;
+        Some(tensor)
     }
 
     /// A list of numbers, packed or not.

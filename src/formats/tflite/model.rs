@@ -59,6 +59,8 @@ pub enum Buffer<'a> {
     Described {
         n_bytes: u64,
         counts: Arc<[u64; 256]>,
+        /// Number of values that the file has, for example none of a constant that it only says how to fill.
+        n_parameters: u64,
     },
 }
 

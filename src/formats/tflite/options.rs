@@ -269,6 +269,9 @@ pub struct Foreign {
     /// Why no kernel of that framework takes the operands, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contradiction: Option<&'static str>,
+    /// Whether the file does not tell what it computes, or values at inference decide it.
+    #[serde(skip)]
+    pub is_opaque: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -207,6 +207,9 @@ fn own_cost(
 /// Number of values of a constant that the file stores: for a sparse tensor its stored values, and never more than fit
 /// in the buffer.
 fn stored_values(model: &Model, tensor: &Tensor) -> u64 {
+    if let Some(Buffer::Described { n_parameters, .. }) = model.buffers.get(tensor.buffer_idx) {
+        return *n_parameters;
+    }
     let sparse = tensor
         .sparsity
         .as_ref()

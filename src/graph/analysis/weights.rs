@@ -142,7 +142,9 @@ impl PartialEq for WeightStats {
 pub fn weight_stats(buffer: &Buffer, tensor: &Tensor) -> Option<WeightStats> {
     match buffer {
         Buffer::Stored(_) => stats_of_bytes(buffer.bytes(), tensor),
-        Buffer::Described { n_bytes, counts } => {
+        Buffer::Described {
+            n_bytes, counts, ..
+        } => {
             let is_known = matches!(tensor.tensor_type, TensorType::Int8 | TensorType::UInt8);
             let n_bytes = usize::try_from(*n_bytes).unwrap_or(usize::MAX);
             (is_known && counts.iter().any(|&n| n > 0))

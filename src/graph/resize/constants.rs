@@ -78,12 +78,14 @@ fn with_length<'m>(old: &Buffer<'m>, n_bytes: u64) -> Buffer<'m> {
         Buffer::Described {
             n_bytes: old_bytes,
             counts,
+            n_parameters,
         } => {
             let share = n_bytes as f64 / (*old_bytes).max(1) as f64;
             let counts = counts.map(|count| (count as f64 * share).round() as u64);
             Buffer::Described {
                 n_bytes,
                 counts: Arc::new(counts),
+                n_parameters: (*n_parameters as f64 * share).round() as u64,
             }
         }
     }

@@ -9,6 +9,7 @@ pub mod clock;
 pub mod file;
 pub mod growth;
 pub mod hostile;
+pub mod hostile_onnx;
 pub mod kinds;
 pub mod memory;
 pub mod mutate;

@@ -184,15 +184,15 @@ impl Message {
 /// lists of numbers.
 type NodeEntry<'a> = (&'a str, &'a [&'a str], &'a str, &'a [(&'a str, &'a [i64])]);
 
-fn text(number: u32, text: &str) -> (u32, Value) {
+pub(crate) fn text(number: u32, text: &str) -> (u32, Value) {
     (number, Value::Bytes(text.into()))
 }
 
-fn integer(number: u32, value: i64) -> (u32, Value) {
+pub(crate) fn integer(number: u32, value: i64) -> (u32, Value) {
     (number, Value::Varint(value as u64))
 }
 
-fn message(number: u32, fields: Vec<(u32, Value)>) -> (u32, Value) {
+pub(crate) fn message(number: u32, fields: Vec<(u32, Value)>) -> (u32, Value) {
     (number, Value::Message(Message(fields)))
 }
 

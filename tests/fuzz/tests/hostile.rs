@@ -12,6 +12,7 @@ use litecast_fuzz::check::{
 };
 use litecast_fuzz::file::File;
 use litecast_fuzz::hostile::CASES;
+use litecast_fuzz::hostile_onnx;
 use litecast_fuzz::memory::{Counting, measure};
 use litecast_fuzz::mutate::{corrupt, mutate};
 use litecast_fuzz::protobuf;
@@ -97,6 +98,44 @@ fn files_made_on_purpose_end_in_bounded_memory() {
             case.name
         );
     }
+}
+
+/// Bytes of a report as JSON.
+const MAX_JSON_BYTES: usize = 100_000_000;
+/// Allocations of the whole path: what stands for its work, some 100 ns each.
+const MAX_ALLOCATIONS: usize = 4_000_000;
+
+#[test]
+fn short_onnx_files_that_ask_for_much_work_end_within_their_budget() {
+    let _alone = alone();
+    let predictor = Predictor::shipped().unwrap();
+    let mut broken = Vec::new();
+    for case in hostile_onnx::CASES {
+        let bytes = (case.file)(case.size);
+        let (result, taken) =
+            measure(|| estimate(ModelFile::new("file.onnx", &bytes), Some(&predictor)));
+        let (outcome, n_json) = match &result {
+            Ok(report) => {
+                assert_sound(report);
+                let json = serde_json::to_vec(report).unwrap();
+                (format!("{} operators", report.operators.len()), json.len())
+            }
+            Err(error) => (format!("{}: {error}", error.kind()), 0),
+        };
+        println!(
+            "{}: {} kB, at most {:.1} MB in {} allocations, {} kB of JSON: {outcome}",
+            case.name,
+            bytes.len() / 1000,
+            taken.peak_bytes as f64 / 1e6,
+            taken.n_allocations,
+            n_json / 1000,
+        );
+        let is_kept = taken.peak_bytes <= max_bytes(bytes.len())
+            && taken.n_allocations <= MAX_ALLOCATIONS
+            && n_json <= MAX_JSON_BYTES;
+        broken.extend((!is_kept).then_some(case.name));
+    }
+    assert!(broken.is_empty(), "{broken:?}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::Converter;
 use super::formulas::without_activation;
 use super::value::{Perm, Place, Value, broadcast, extended, identity, stored};
+use crate::formats::onnx::names::Name;
 use crate::formats::onnx::proto::{Node, tensor_type};
 use crate::formats::tflite::{Activation, BuiltinOptions, Folded, OpKind, Operator, TensorType};
 
@@ -117,7 +118,7 @@ impl<'a> Converter<'a> {
         &mut self,
         kind: OpKind,
         value: &Value<'a>,
-        output: &'a str,
+        output: Name<'a>,
         options: BuiltinOptions,
     ) -> Option<()> {
         let (shape, perm) = (value.shape.clone()?, value.perm()?);
@@ -133,7 +134,7 @@ impl<'a> Converter<'a> {
         )
     }
 
-    fn cast(&mut self, node: &'a Node<'a>, output: &'a str, to: TensorType) -> Option<()> {
+    fn cast(&mut self, node: &'a Node<'a>, output: Name<'a>, to: TensorType) -> Option<()> {
         let (value, shape) = self.shaped(node, 0)?;
         if to == value.tensor_type {
             return self.alias(output, &value, shape, value.perm()?);
@@ -161,8 +162,12 @@ impl<'a> Converter<'a> {
         )
     }
 
-    fn clip(&mut self, node: &'a Node<'a>, output: &'a str) -> Option<()> {
+    fn clip(&mut self, node: &'a Node<'a>, output: Name<'a>) -> Option<()> {
         let value = self.input(node, 0)?;
+        let bounds = [1, 2].map(|position| self.input(node, position));
+        if bounds.iter().flatten().any(|bound| !bound.is_constant()) {
+            return self.between(value, bounds, output);
+        }
         // Beyond what activations reach, exporters write the type's largest number.
         let bounded = |bound: Option<f64>| bound.filter(|bound| bound.abs() < 1e30);
         let [min, max] = self.clip_bounds(node).map(bounded);
@@ -186,6 +191,28 @@ impl<'a> Converter<'a> {
         }
     }
 
+    /// Between bounds that are computed.
+    fn between(
+        &mut self,
+        value: Value<'a>,
+        [min, max]: [Option<Value<'a>>; 2],
+        output: Name<'a>,
+    ) -> Option<()> {
+        let of_type = value.tensor_type;
+        let options = BuiltinOptions::Absent;
+        let bounds = [(OpKind::Maximum, min), (OpKind::Minimum, max)];
+        let bounds = bounds
+            .into_iter()
+            .filter_map(|(kind, bound)| Some((kind, bound?)));
+        let mut bounds: Vec<(OpKind, Value)> = bounds.collect();
+        let (last_kind, last) = bounds.pop()?;
+        let mut bounded = value;
+        for (kind, bound) in bounds {
+            bounded = self.pair(kind, &[bounded, bound], of_type, &options)?;
+        }
+        self.broadcast(last_kind, &[bounded, last], output, of_type, options)
+    }
+
     /// Least and largest value of a `Clip`, as attributes or as inputs; none where it has none or computes it.
     pub(super) fn clip_bounds(&self, node: &'a Node<'a>) -> [Option<f64>; 2] {
         [("min", 1), ("max", 2)].map(|(name, position)| {
@@ -200,7 +227,7 @@ impl<'a> Converter<'a> {
     fn bounded(
         &mut self,
         value: &Value<'a>,
-        output: &'a str,
+        output: Name<'a>,
         [has_min, has_max]: [bool; 2],
     ) -> Option<()> {
         let (shape, perm) = (value.shape.clone()?, value.perm()?);
@@ -235,7 +262,7 @@ impl<'a> Converter<'a> {
         )
     }
 
-    fn several(&mut self, node: &'a Node<'a>, output: &'a str) -> Option<()> {
+    fn several(&mut self, node: &'a Node<'a>, output: Name<'a>) -> Option<()> {
         let op_type = node.text.op_type;
         let &(_, kind) = BROADCAST.iter().find(|(name, _)| *name == op_type)?;
         let values = (0..node.inputs.len()).map(|at| self.input(node, at));
@@ -266,7 +293,9 @@ impl<'a> Converter<'a> {
             // The slopes are broadcast to the input alone.
             let rank = values.first()?.rank()?;
             let slopes = values.get_mut(1)?;
-            slopes.shape = Some(extended(slopes.shape.as_ref()?, rank));
+            if slopes.is_constant() {
+                slopes.shape = Some(extended(slopes.shape.as_ref()?, rank));
+            }
         }
         let options = without_activation(kind);
         // Of many constants not one tensor is needed.
@@ -303,7 +332,7 @@ impl<'a> Converter<'a> {
             options.clone(),
         )?;
         Some(Value {
-            name: "",
+            name: Name::default(),
             tensor_type: of_type,
             shape: Some(shape),
             place: Place::Tensor { tensor_idx, perm },
@@ -314,7 +343,7 @@ impl<'a> Converter<'a> {
         &mut self,
         kind: OpKind,
         values: &[Value<'a>],
-        output: &'a str,
+        output: Name<'a>,
         of_type: TensorType,
         options: BuiltinOptions,
     ) -> Option<()> {
@@ -361,7 +390,7 @@ impl<'a> Converter<'a> {
         }
         let of_type = self.builder.tensors.get(tensor)?.tensor_type;
         let place = Place::Tensor {
-            tensor_idx: self.reshape_of(tensor, value.name, of_type, &shape)?,
+            tensor_idx: self.reshape_of(tensor, &value.name, of_type, &shape)?,
             perm: identity(perm.len()),
         };
         let widened = Value {
@@ -379,7 +408,7 @@ impl<'a> Converter<'a> {
         op_type: &str,
         value: &Value<'a>,
         constant: &Value<'a>,
-        output: &'a str,
+        output: Name<'a>,
     ) -> Option<()> {
         let shape = value.shape.as_ref()?;
         let per_channel = constant.constant().and(constant.shape.as_ref())?;
@@ -416,7 +445,7 @@ impl<'a> Converter<'a> {
         &mut self,
         value: &Value<'a>,
         bias: Option<&Value<'a>>,
-        output: &'a str,
+        output: Name<'a>,
     ) -> Option<()> {
         let operator_idx = self.product_that_writes(value)?;
         let operator = self.builder.operators.get(operator_idx)?;
@@ -430,7 +459,7 @@ impl<'a> Converter<'a> {
             .copied()?;
         if let (Some(bias), false) = (bias, has_bias(operator)) {
             let of_type = bias.tensor_type;
-            let tensor = self.builder.tensor(bias.name, of_type, vec![units]);
+            let tensor = self.builder.tensor(&bias.name, of_type, vec![units]);
             self.describe(tensor);
             let inputs = &mut self.builder.operators.get_mut(operator_idx)?.inputs;
             inputs.truncate(position);

@@ -51,6 +51,7 @@ impl<'a> Converter<'a> {
             "QLinearMatMul" => self.against_product(node, [0, 3]),
             "Gemm" => self.against_gemm(node),
             "Einsum" => self.against_einsum(node),
+            "Attention" => self.against_attention(node),
             "Conv" | "ConvTranspose" => self.against_convolution(node, [0, 1, 2]),
             "ConvInteger" => self.against_convolution(node, [0, 1, usize::MAX]),
             "QLinearConv" => self.against_convolution(node, [0, 3, 8]),
@@ -197,6 +198,21 @@ impl<'a> Converter<'a> {
         shapes
             .any(differs)
             .then_some("the operands differ in another dimension than the axis")
+    }
+
+    /// Operands of three dimensions have as many heads as attributes say, beside each other in the last dimension.
+    fn against_attention(&self, node: &Node<'a>) -> Option<&'static str> {
+        let is_other = |(name, position): (&str, usize)| {
+            let width = match self.shape(node, position)? {
+                &[_, _, width] => width,
+                _ => return None,
+            };
+            let heads = node.integer(name)?;
+            Some(heads < 1 || width.checked_rem(heads) != Some(0))
+        };
+        let operands = [("q_num_heads", 0), ("kv_num_heads", 1), ("kv_num_heads", 2)];
+        let mut others = operands.into_iter().filter_map(is_other);
+        (others.any(|is_other| is_other)).then_some("the heads do not divide a width")
     }
 
     /// 0 means the dimension of the input, and -1 the remaining size.

@@ -3,6 +3,7 @@
 use super::Converter;
 use super::reductions::Reduction;
 use super::value::{Value, channels_last, identity, product};
+use crate::formats::onnx::names::Name;
 use crate::formats::onnx::proto::Node;
 use crate::formats::tflite::{Activation, BuiltinOptions, OpKind, Padding, TensorType};
 
@@ -248,7 +249,7 @@ impl<'a> Converter<'a> {
         &mut self,
         kind: OpKind,
         inputs: Vec<Option<usize>>,
-        output: &'a str,
+        output: Name<'a>,
         of_type: TensorType,
         shape: Vec<i64>,
         is_row: bool,
@@ -270,7 +271,7 @@ impl<'a> Converter<'a> {
         let &[n, c, _, w] = shape.as_slice() else {
             return None;
         };
-        let row = self.reshape_of(image, output, of_type, &[n, w, c])?;
+        let row = self.reshape_of(image, &output, of_type, &[n, w, c])?;
         self.define(output, of_type, vec![n, c, w], row, channels_last(3));
         Some(())
     }
@@ -299,7 +300,7 @@ impl<'a> Converter<'a> {
             kernel.insert(0, 1);
         }
         let filter = self.filter(w, &kernel, [units, depth], is_depthwise, image.is_row)?;
-        let padding = self.padded(&mut image, &windows, output)?;
+        let padding = self.padded(&mut image, &windows, &output)?;
         let mut inputs = vec![Some(image.tensor_idx), Some(filter)];
         if let Some(bias) = bias {
             inputs.push(Some(self.arranged(&bias, &identity(1))?));
@@ -456,7 +457,7 @@ impl<'a> Converter<'a> {
         (image.shape.len() == 4).then_some(())?;
         let windows = Self::row_sides(node, &image, &kernel)?;
         (windows.iter().all(|side| side.dilation == 1)).then_some(())?;
-        let padding = self.padded(&mut image, &windows, output)?;
+        let padding = self.padded(&mut image, &windows, &output)?;
         let &[rows, columns] = windows.as_slice() else {
             return None;
         };

@@ -9,6 +9,7 @@ use super::value::{
 };
 use crate::formats::builder;
 use crate::formats::onnx::limits::*;
+use crate::formats::onnx::names::Name;
 use crate::formats::shown;
 use crate::formats::tflite::{Activation, BuiltinOptions, OpKind, TensorType};
 
@@ -27,13 +28,13 @@ impl<'a> Converter<'a> {
 
     pub(super) fn define(
         &mut self,
-        name: &'a str,
+        name: Name<'a>,
         of_type: TensorType,
         shape: Vec<i64>,
         tensor_idx: usize,
         perm: Perm,
     ) {
-        let n_uses = self.uses.get(name).copied().unwrap_or(0);
+        let n_uses = self.uses.get(&name).copied().unwrap_or(0);
         let reads = self.reads.entry(tensor_idx).or_default();
         *reads = reads.saturating_add(n_uses);
         let place = Place::Tensor { tensor_idx, perm };
@@ -51,7 +52,7 @@ impl<'a> Converter<'a> {
     /// Another name, type or shape for the tensor that a node reads once here; none beyond [`MAX_RANK`] dimensions.
     pub(super) fn alias(
         &mut self,
-        output: &'a str,
+        output: Name<'a>,
         of: &Value<'a>,
         shape: Vec<i64>,
         perm: Perm,
@@ -77,6 +78,7 @@ impl<'a> Converter<'a> {
                 };
                 self.values.insert(output, value);
             }
+            Place::Sequence(_) => return None,
         }
         Some(())
     }
@@ -84,7 +86,7 @@ impl<'a> Converter<'a> {
     /// Makes a constant of a node's result, with its values where there are few; none beyond [`MAX_RANK`] dimensions.
     pub(super) fn constant(
         &mut self,
-        output: &'a str,
+        output: Name<'a>,
         of_type: TensorType,
         shape: Vec<i64>,
         known: Option<Known>,
@@ -97,6 +99,7 @@ impl<'a> Converter<'a> {
             shape: Some(shape),
             place: Place::Constant(Constant {
                 known: known.map(Arc::new),
+                n_stored: self.n_stored,
                 ..Constant::default()
             }),
         };
@@ -110,14 +113,14 @@ impl<'a> Converter<'a> {
         &mut self,
         kind: OpKind,
         inputs: Vec<Option<usize>>,
-        output: &'a str,
+        output: Name<'a>,
         of_type: TensorType,
         shape: Vec<i64>,
         perm: Perm,
         options: BuiltinOptions,
     ) -> Option<()> {
         let tensor_idx =
-            self.intermediate(kind, inputs, output, of_type, &shape, &perm, options)?;
+            self.intermediate(kind, inputs, &output, of_type, &shape, &perm, options)?;
         if self.is_constant_tensor(tensor_idx) {
             return self.constant(output, of_type, shape, None);
         }
@@ -146,7 +149,11 @@ impl<'a> Converter<'a> {
                 .flatten()
                 .all(|&input| self.is_constant_tensor(input));
         if is_constant {
+            let sources = inputs.iter().flatten();
+            let sources = sources.map(|&input| self.builder.n_parameters(input));
+            let n_parameters = sources.fold(0, u64::saturating_add);
             self.describe(tensor_idx);
+            self.builder.limit_parameters(tensor_idx, n_parameters);
             return Some(tensor_idx);
         }
         let operator_idx = self
@@ -174,6 +181,7 @@ impl<'a> Converter<'a> {
         let (tensor_idx, own) = match &value.place {
             Place::Tensor { tensor_idx, perm } => (*tensor_idx, perm),
             Place::Constant(_) => return self.constant_tensor(value, &stored(shape, perm)?),
+            Place::Sequence(_) => return None,
         };
         if own == perm {
             return Some(tensor_idx);
@@ -185,7 +193,7 @@ impl<'a> Converter<'a> {
         let of_type = self.builder.tensors.get(tensor_idx)?.tensor_type;
         let order = perm.iter().map(|axis| stored_axis(*axis, own));
         let order: Vec<i32> = order.collect::<Option<_>>()?;
-        let name = format!("{}/transposed", shown(value.name));
+        let name = format!("{}/transposed", shown(&value.name));
         let arranged = match same_order(shape, own, perm) {
             true => self.reshape_of(tensor_idx, &name, of_type, &stored(shape, perm)?)?,
             false => {
@@ -303,9 +311,9 @@ impl<'a> Converter<'a> {
             _ => None,
         };
         let tensor_idx = match integers {
-            Some(values) => self.builder.integers(value.name, sides, &values),
+            Some(values) => self.builder.integers(&value.name, sides, &values),
             None => {
-                let tensor_idx = self.builder.tensor(value.name, of_type, sides);
+                let tensor_idx = self.builder.tensor(&value.name, of_type, sides);
                 let counts = self.counts_of(value);
                 let tensor = self.builder.tensors.get_mut(tensor_idx)?;
                 if quantization.is_some() {
@@ -313,6 +321,7 @@ impl<'a> Converter<'a> {
                 }
                 let buffer = builder::described(tensor, &counts);
                 self.builder.set_buffer(tensor_idx, buffer);
+                self.builder.limit_parameters(tensor_idx, constant.n_stored);
                 tensor_idx
             }
         };
@@ -338,7 +347,7 @@ impl<'a> Converter<'a> {
     pub(super) fn fuse(
         &mut self,
         value: &Value<'a>,
-        output: &'a str,
+        output: Name<'a>,
         activation: Activation,
     ) -> Option<()> {
         let operator_idx = self.only_writer(value)?;
@@ -350,9 +359,9 @@ impl<'a> Converter<'a> {
     }
 
     /// Gives the result of an operator the name of the node that was fused into it.
-    pub(super) fn rename(&mut self, value: &Value<'a>, output: &'a str) -> Option<()> {
+    pub(super) fn rename(&mut self, value: &Value<'a>, output: Name<'a>) -> Option<()> {
         let tensor = self.builder.tensors.get_mut(value.tensor_idx()?)?;
-        tensor.name = output.into();
+        tensor.name = (*output).into();
         self.alias(output, value, value.shape.clone()?, value.perm()?)
     }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use super::{Converted, Converter};
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::formats::onnx::error::ParseError;
+use crate::formats::onnx::limits::LAST_KNOWN_OPSET;
 use crate::formats::onnx::proto::Dimension;
 use crate::formats::shown;
 use crate::formats::tflite::{Format, Model};
@@ -19,10 +20,10 @@ impl<'a> Converter<'a> {
         let mut outputs = Vec::new();
         let is_input: HashSet<usize> = inputs.iter().copied().collect();
         for output in &graph.outputs {
-            let Some(value) = self.values.get(output.name).cloned() else {
+            let Some(value) = self.values.get(&output.name).cloned() else {
                 return Err(ParseError::UndefinedValue {
                     place: "outputs of the graph".into(),
-                    name: shown(output.name),
+                    name: shown(&output.name),
                 });
             };
             let tensor_idx = match value.tensor_idx() {
@@ -34,12 +35,12 @@ impl<'a> Converter<'a> {
             };
             let of_graph = tensor_idx.filter(|tensor_idx| !is_input.contains(tensor_idx));
             if let Some(tensor) = of_graph.and_then(|idx| self.builder.tensors.get_mut(idx)) {
-                tensor.name = output.name.into();
+                tensor.name = (*output.name).into();
             }
             outputs.extend(tensor_idx);
         }
         self.unpack_mixed_operands();
-        self.check_operators()?;
+        self.check_limits(|| "graph".into())?;
         let diagnostics = self.diagnostics();
         Ok(Converted {
             builder: self.builder,
@@ -60,6 +61,13 @@ impl<'a> Converter<'a> {
             operator_idx: None,
         };
         let mut diagnostics = Vec::new();
+        if self.graph.opset > LAST_KNOWN_OPSET {
+            let message = format!(
+                "the file has opset {}, which is newer than this reader: its operators are read as those of opset {LAST_KNOWN_OPSET}",
+                self.graph.opset
+            );
+            diagnostics.push(diagnostic(Severity::Warning, "newer-opset", message));
+        }
         if !self.shapeless.is_empty() {
             let message = format!(
                 "the file does not tell the shapes of {} results of nodes: {}",
@@ -89,7 +97,7 @@ impl<'a> Converter<'a> {
         }
         if self.n_assumed_sides > 0 {
             let message = format!(
-                "{} of {} If: the condition is known only at inference, and the body with more bytes is counted",
+                "{} of {} If: the condition is known only at inference, and the body with more weights is counted",
                 self.n_assumed_sides,
                 self.graph.branches.len()
             );
@@ -99,10 +107,19 @@ impl<'a> Converter<'a> {
                 message,
             ));
         }
-        if !self.counted_once.is_empty() {
+        if !self.partly_counted.is_empty() {
+            let each = counts(&self.partly_counted)
+                .into_iter()
+                .map(|(of, n_loops)| {
+                    let n_all = of
+                        .n_all
+                        .map_or("an unknown number".into(), |n| n.to_string());
+                    let name = shown(of.op_type);
+                    format!("{} of {n_all} iterations of {name} ({n_loops})", of.n)
+                });
             let message = format!(
-                "one iteration is counted of loops that have many, or a number that is known only at inference: {}",
-                by_name(&self.counted_once)
+                "not all iterations are counted of loops that have many, or a number that is known only at inference: {}",
+                some_of(each, ", ")
             );
             diagnostics.push(diagnostic(
                 Severity::Warning,
@@ -133,7 +150,7 @@ impl<'a> Converter<'a> {
                 .shape
                 .as_ref()
                 .filter(|declared| !declared.is_empty())?;
-            let found = self.values.get(info.name)?.shape.as_ref()?;
+            let found = self.values.get(&info.name)?.shape.as_ref()?;
             let is_other = |(declared, found): (&Dimension, &i64)| match declared {
                 Dimension::Size(size) => *size > 0 && size != found,
                 _ => false,
@@ -240,13 +257,18 @@ impl Converted {
 
 /// Names of operators with how often each occurs.
 fn by_name(names: &[&str]) -> String {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for name in names {
-        let n = counts.entry(name).or_default();
-        *n = n.saturating_add(1);
-    }
-    let each = counts
-        .iter()
+    let each = counts(names)
+        .into_iter()
         .map(|(name, n)| format!("{} ({n})", shown(name)));
     some_of(each, ", ")
+}
+
+/// How often each entry occurs.
+fn counts<T: Copy + Ord>(entries: &[T]) -> BTreeMap<T, usize> {
+    let mut counts = BTreeMap::new();
+    for entry in entries {
+        let n: &mut usize = counts.entry(*entry).or_default();
+        *n = n.saturating_add(1);
+    }
+    counts
 }

@@ -3,6 +3,7 @@
 use super::Converter;
 use super::value::{Known, Value, axes, axis, is_short, product};
 use crate::formats::onnx::limits::{MAX_KNOWN_VALUES, MAX_RANK};
+use crate::formats::onnx::names::Name;
 use crate::formats::onnx::proto::{Node, tensor_type};
 use crate::formats::tflite::TensorType;
 
@@ -17,10 +18,10 @@ impl<'a> Converter<'a> {
         }
         match node.text.op_type {
             "Constant" => return self.constant_node(node, output),
-            // Weights that layers share: one tensor under both names.
+            // Weights that layers share: one tensor under both names. Sequences are no tensors.
             "Identity" => {
                 let value = self.input(node, 0)?;
-                value.constant()?;
+                (value.is_constant() || value.sequence().is_some()).then_some(())?;
                 self.values.insert(output, value);
                 return Some(());
             }
@@ -97,7 +98,7 @@ impl<'a> Converter<'a> {
 
     fn known(
         &mut self,
-        output: &'a str,
+        output: Name<'a>,
         of_type: TensorType,
         shape: Option<Vec<i64>>,
         known: Known,
@@ -108,7 +109,7 @@ impl<'a> Converter<'a> {
         self.constant(output, of_type, shape, Some(known))
     }
 
-    fn constant_node(&mut self, node: &'a Node<'a>, output: &'a str) -> Option<()> {
+    fn constant_node(&mut self, node: &'a Node<'a>, output: Name<'a>) -> Option<()> {
         if let Some(tensor) = node.tensor("value") {
             let value = self.constant_value(output, tensor)?;
             self.values.insert(output, value);

@@ -1,6 +1,7 @@
 //! Functions of one value that TFLite has no operator for, as the operators that converters write.
 
 use super::Converter;
+use crate::formats::onnx::names::Name;
 use crate::formats::onnx::proto::Node;
 use crate::formats::tflite::{Activation, BuiltinOptions, OpKind, TensorType};
 
@@ -63,7 +64,7 @@ const SQUARE: Formula = &[step(OpKind::Mul, &[X, X])];
 
 impl<'a> Converter<'a> {
     /// A node whose operator is a formula.
-    pub(super) fn formula(&mut self, node: &'a Node<'a>, output: &'a str) -> Option<()> {
+    pub(super) fn formula(&mut self, node: &'a Node<'a>, output: Name<'a>) -> Option<()> {
         let formula = match node.text.op_type {
             "Softplus" => SOFTPLUS,
             "Mish" => MISH,

@@ -9,6 +9,7 @@ use super::value::{
     self, Constant, Perm, Place, Value, axes, axis, identity, narrow, narrow_all, product, stored,
     stored_axis, whole, without,
 };
+use crate::formats::onnx::names::Name;
 use crate::formats::onnx::proto::Node;
 use crate::formats::tflite::{Activation, BuiltinOptions, MirrorPadMode, OpKind};
 
@@ -58,7 +59,7 @@ impl<'a> Converter<'a> {
     fn cumulative_sum(
         &mut self,
         node: &'a Node<'a>,
-        output: &'a str,
+        output: Name<'a>,
         x: &Value<'a>,
         shape: Vec<i64>,
     ) -> Option<()> {
@@ -84,7 +85,7 @@ impl<'a> Converter<'a> {
     fn reduced(
         &mut self,
         node: &'a Node<'a>,
-        output: &'a str,
+        output: Name<'a>,
         x: &Value<'a>,
         shape: Vec<i64>,
     ) -> Option<()> {
@@ -102,7 +103,7 @@ impl<'a> Converter<'a> {
     fn transpose(
         &mut self,
         node: &'a Node<'a>,
-        output: &'a str,
+        output: Name<'a>,
         x: &Value<'a>,
         shape: &[i64],
     ) -> Option<()> {
@@ -132,7 +133,7 @@ impl<'a> Converter<'a> {
 
     pub(super) fn reshape(
         &mut self,
-        output: &'a str,
+        output: Name<'a>,
         x: &Value<'a>,
         shape: &[i64],
         to: Vec<i64>,
@@ -151,7 +152,7 @@ impl<'a> Converter<'a> {
         {
             *keep_dims = false;
             let tensor = self.builder.tensors.get_mut(x.tensor_idx()?)?;
-            tensor.name = output.into();
+            tensor.name = (*output).into();
             tensor.shape = vec![narrow(*n)?, narrow(*c)?];
             return self.alias(output, x, to, identity(2));
         }
@@ -169,12 +170,12 @@ impl<'a> Converter<'a> {
         {
             return self.alias(output, x, to, perm);
         }
-        let reshaped = self.reshape_of(tensor, output, of_type, &sides)?;
+        let reshaped = self.reshape_of(tensor, &output, of_type, &sides)?;
         self.define(output, x.tensor_type, to, reshaped, perm);
         Some(())
     }
 
-    fn concat(&mut self, node: &'a Node<'a>, output: &'a str) -> Option<()> {
+    fn concat(&mut self, node: &'a Node<'a>, output: Name<'a>) -> Option<()> {
         let values = (0..node.inputs.len()).map(|at| self.input(node, at));
         let values: Vec<Value> = values.collect::<Option<_>>()?;
         self.concat_values(node, output, &values)
@@ -183,7 +184,7 @@ impl<'a> Converter<'a> {
     pub(super) fn concat_values(
         &mut self,
         node: &Node<'a>,
-        output: &'a str,
+        output: Name<'a>,
         values: &[Value<'a>],
     ) -> Option<()> {
         let first = values.first()?;
@@ -238,7 +239,9 @@ impl<'a> Converter<'a> {
                 Place::Tensor { tensor_idx, perm } => {
                     self.define(part.name, part.tensor_type, part.shape?, tensor_idx, perm);
                 }
-                Place::Constant(_) => drop(self.values.insert(part.name, part)),
+                Place::Constant(_) | Place::Sequence(_) => {
+                    self.values.insert(part.name, part);
+                }
             }
         }
         Some(())
@@ -251,7 +254,7 @@ impl<'a> Converter<'a> {
         shape: &[i64],
         along: usize,
         sizes: &[i64],
-        names: &[&'a str],
+        names: &[Name<'a>],
     ) -> Option<Vec<Value<'a>>> {
         let sum = sizes.iter().try_fold(0i64, |sum, size| {
             sum.checked_add(*size).filter(|_| *size >= 0)
@@ -259,15 +262,18 @@ impl<'a> Converter<'a> {
         (sum == *shape.get(along)?).then_some(())?;
         self.spend_operator(sizes.len())?;
         let perm = x.perm();
-        let names = names.iter().copied().chain(iter::repeat(""));
+        let names = names.iter().copied().chain(iter::repeat(Name::default()));
         let mut parts = Vec::with_capacity(sizes.len());
         for (&size, name) in sizes.iter().zip(names) {
             let mut part = shape.to_vec();
             *part.get_mut(along)? = size;
             let place = match &perm {
-                _ if x.is_constant() => Place::Constant(Constant::default()),
+                _ if x.is_constant() => Place::Constant(Constant {
+                    n_stored: x.constant()?.n_stored,
+                    ..Constant::default()
+                }),
                 perm => Place::Tensor {
-                    tensor_idx: self.tensor(name, x.tensor_type, &part, perm.as_ref()?)?,
+                    tensor_idx: self.tensor(&name, x.tensor_type, &part, perm.as_ref()?)?,
                     perm: perm.clone()?,
                 },
             };
@@ -317,7 +323,7 @@ impl<'a> Converter<'a> {
     fn slice(
         &mut self,
         node: &'a Node<'a>,
-        output: &'a str,
+        output: Name<'a>,
         x: &Value<'a>,
         mut shape: Vec<i64>,
     ) -> Option<()> {
@@ -395,7 +401,7 @@ impl<'a> Converter<'a> {
     /// Begin, end and step of each dimension in ONNX's order; `dropped` is one that goes away.
     pub(super) fn strided_slice(
         &mut self,
-        output: &'a str,
+        output: Name<'a>,
         x: &Value<'a>,
         cuts: &[[i64; 3]],
         mut shape: Vec<i64>,
@@ -427,7 +433,7 @@ impl<'a> Converter<'a> {
     fn gather(
         &mut self,
         node: &'a Node<'a>,
-        output: &'a str,
+        output: Name<'a>,
         x: &Value<'a>,
         shape: &[i64],
     ) -> Option<()> {
@@ -483,7 +489,7 @@ impl<'a> Converter<'a> {
     }
 
     /// To a larger shape, which repeats values.
-    fn widen(&mut self, kind: OpKind, output: &'a str, x: &Value<'a>, to: Vec<i64>) -> Option<()> {
+    fn widen(&mut self, kind: OpKind, output: Name<'a>, x: &Value<'a>, to: Vec<i64>) -> Option<()> {
         let shape = x.shape.clone()?;
         if to == shape {
             return self.alias(output, x, to, x.perm()?);
@@ -523,7 +529,7 @@ impl<'a> Converter<'a> {
     fn pad(
         &mut self,
         node: &'a Node<'a>,
-        output: &'a str,
+        output: Name<'a>,
         x: &Value<'a>,
         mut shape: Vec<i64>,
     ) -> Option<()> {

@@ -6,9 +6,13 @@ use std::iter;
 use super::Converter;
 use super::patterns::Patterns;
 use super::value::{Constant, Known, Place, Value, axis, identity};
+use crate::formats::builder::{DIMENSION_BYTES, OPERAND_BYTES};
 use crate::formats::onnx::error::ParseError;
-use crate::formats::onnx::limits::MAX_NODE_OPERANDS;
-use crate::formats::onnx::proto::{Graph, LoopBody, Node};
+use crate::formats::onnx::limits::{
+    FIELD_BYTES, MAX_NODE_OPERANDS, NODE_BYTES, RESERVED_BYTES, VALUE_BYTES,
+};
+use crate::formats::onnx::names::Name;
+use crate::formats::onnx::proto::{Graph, LoopBody, Node, Tensor};
 use crate::formats::tflite::{BuiltinOptions, OpKind, OperatorCode, TensorType};
 
 /// What a `Loop` or `Scan` does with its operands.
@@ -23,6 +27,14 @@ struct Iterations<'a> {
     has_condition: bool,
 }
 
+/// A loop of which not all iterations are counted: operator, number of iterations that are, and of all if it is known.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Counted<'a> {
+    pub op_type: &'a str,
+    pub n: usize,
+    pub n_all: Option<usize>,
+}
+
 /// The results of iterations.
 #[derive(Default)]
 struct Results<'a> {
@@ -34,10 +46,10 @@ struct Results<'a> {
 impl<'a> Converter<'a> {
     /// Names that loops read beside the nodes in their bodies: their results, and once more what their bodies read from
     /// outside, which a single iteration is not the last to read.
-    pub(super) fn further_uses(graph: &'a Graph<'a>) -> impl Iterator<Item = &'a str> {
+    pub(super) fn further_uses(graph: &'a Graph<'a>) -> impl Iterator<Item = Name<'a>> {
         graph.loops.iter().flat_map(|body| {
             let nodes = || graph.nodes.get(body.nodes.clone()).unwrap_or_default();
-            let inside: HashSet<&str> = (nodes().iter().flat_map(|node| &node.outputs))
+            let inside: HashSet<Name> = (nodes().iter().flat_map(|node| &node.outputs))
                 .chain(&body.inputs)
                 .copied()
                 .collect();
@@ -47,7 +59,39 @@ impl<'a> Converter<'a> {
         })
     }
 
-    /// Converts a `Loop` or `Scan`: all iterations or, if they are too many or nobody knows how many, one and an
+    /// By loop: bytes of memory for one iteration, without the operators that it adds. Linear in nodes and their depth.
+    pub(super) fn bytes_by_loop(graph: &Graph) -> Vec<usize> {
+        let of_node = |node: &Node| {
+            let n_operands = node.inputs.len().saturating_add(node.outputs.len());
+            let of_operands = n_operands.saturating_mul(OPERAND_BYTES);
+            let of_fields = node.attributes.n_fields.saturating_mul(FIELD_BYTES);
+            NODE_BYTES
+                .saturating_add(of_operands)
+                .saturating_add(of_fields)
+        };
+        let of_tensor = |tensor: &Tensor| {
+            let of_fields = tensor.n_fields().saturating_mul(FIELD_BYTES);
+            VALUE_BYTES.saturating_add(of_fields)
+        };
+        let sum = |bytes: &mut dyn Iterator<Item = usize>| bytes.fold(0, usize::saturating_add);
+        let of_loop = |body: &LoopBody| {
+            let nodes = graph.nodes.get(body.nodes.clone()).unwrap_or_default();
+            let branches = graph.branches.get(body.branches.clone());
+            let sides = branches.unwrap_or_default().iter().flat_map(|of| &of.sides);
+            let tensors = sides.flat_map(|side| &side.initializers);
+            let n_ends = body.inputs.len().saturating_add(body.outputs.len());
+            sum(&mut [
+                NODE_BYTES,
+                n_ends.saturating_mul(VALUE_BYTES),
+                sum(&mut nodes.iter().map(of_node)),
+                sum(&mut body.initializers.iter().chain(tensors).map(of_tensor)),
+            ]
+            .into_iter())
+        };
+        graph.loops.iter().map(of_loop).collect()
+    }
+
+    /// Converts a `Loop` or `Scan`: all iterations or, if they are too many or nobody knows how many, some and an
     /// operator that stands for the others.
     pub(super) fn repeat(
         &mut self,
@@ -64,33 +108,53 @@ impl<'a> Converter<'a> {
             self.unknown_operator(node, None);
             return Ok(());
         };
-        let cost = body.nodes.len().saturating_add(body.initializers.len());
-        let fits = |n: usize| cost.max(1).saturating_mul(n) <= self.repeated_left;
-        let (n, is_whole) = match iterations.n.filter(|&n| fits(n)) {
-            Some(n) => (n, true),
-            None if fits(1) => (1, false),
-            None => {
-                self.unknown_operator(node, None);
-                return Ok(());
-            }
+        let each = self.iteration_bytes.get(loop_idx).copied().unwrap_or(0);
+        let fits = |n: usize, each: usize, left: Option<usize>| {
+            let all = each.saturating_mul(n).saturating_add(RESERVED_BYTES);
+            left.is_some_and(|left| all <= left)
         };
-        let spent = cost.max(1).saturating_mul(n);
-        self.repeated_left = self.repeated_left.saturating_sub(spent);
+        let n_all = iterations.n;
+        let has_all = n_all.filter(|&n| fits(n, each, self.repeated_left));
+        if has_all.is_none() && !fits(1, each, self.repeated_left) {
+            self.unknown_operator(node, None);
+            return Ok(());
+        }
         let mut results = Results {
             states: iterations.states.clone(),
             ..Results::default()
         };
+        if self.running_loops.is_empty() {
+            self.paid_bytes = self.builder.n_bytes();
+        }
         self.running_loops.push(loop_idx);
-        for step in 0..n {
-            let step = is_whole.then_some(step);
+        let (mut n, mut is_last) = (0usize, has_all == Some(0));
+        while !is_last {
+            let before = self.repeated_left;
+            self.spend_bytes(each);
+            let step = has_all.is_some().then_some(n);
             let goes_on = self.iterate(patterns, body, &iterations, step, &mut results)?;
-            if !goes_on {
+            n = n.saturating_add(1);
+            is_last = !goes_on || has_all == Some(n);
+            // The first iteration adds constants that others share, so that the second one tells what each takes.
+            let spent = before.zip(self.repeated_left);
+            let spent = spent.map_or(0, |(before, left)| before.saturating_sub(left));
+            let n_left = has_all.map_or(0, |n_all| n_all.saturating_sub(n));
+            let (n_next, spent) = match n {
+                1 => (n_left, spent / 4),
+                2 => (n_left, spent),
+                _ => (1, spent),
+            };
+            if has_all.is_none() || !fits(n_next, spent, self.repeated_left) {
                 break;
             }
         }
         self.running_loops.pop();
-        if !is_whole {
-            self.counted_once.push(node.text.op_type);
+        if !is_last {
+            self.partly_counted.push(Counted {
+                op_type: node.text.op_type,
+                n,
+                n_all,
+            });
             self.append_others(node, &mut results);
         }
         self.define_results(node, results);
@@ -99,7 +163,7 @@ impl<'a> Converter<'a> {
 
     /// `None` if the operands do not fit the body.
     fn iterations(&self, node: &Node<'a>, body: &LoopBody<'a>) -> Option<Iterations<'a>> {
-        let values = |names: &[&'a str]| -> Option<Vec<Value<'a>>> {
+        let values = |names: &[Name<'a>]| -> Option<Vec<Value<'a>>> {
             names
                 .iter()
                 .map(|name| self.values.get(name).cloned())
@@ -150,11 +214,11 @@ impl<'a> Converter<'a> {
     /// Whether no value has a name of the body yet.
     fn has_free_names(&self, body: &LoopBody<'a>) -> bool {
         let mut names = self.names_in(body);
-        names.all(|name| name.is_empty() || !self.values.contains_key(name))
+        names.all(|name| name.is_empty() || !self.values.contains_key(&name))
     }
 
     /// All names that a body defines, at any depth.
-    fn names_in(&self, body: &LoopBody<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
+    fn names_in(&self, body: &LoopBody<'a>) -> impl Iterator<Item = Name<'a>> + use<'a> {
         let graph = self.graph;
         let nodes = graph.nodes.get(body.nodes.clone()).unwrap_or_default();
         let branches = graph
@@ -169,7 +233,7 @@ impl<'a> Converter<'a> {
         let of_loops = loops.iter().flat_map(|of| &of.initializers);
         let initializers = of_sides.chain(of_loops).map(|tensor| tensor.name);
         let own = body.initializers.iter().map(|tensor| tensor.name);
-        let own: Vec<&'a str> = own.chain(body.inputs.iter().copied()).collect();
+        let own: Vec<Name<'a>> = own.chain(body.inputs.iter().copied()).collect();
         let outputs = nodes.iter().flat_map(|node| node.outputs.iter().copied());
         outputs.chain(initializers).chain(own)
     }
@@ -185,6 +249,7 @@ impl<'a> Converter<'a> {
     ) -> Result<bool, ParseError> {
         let mut inputs = body.inputs.iter().copied();
         if iterations.has_condition {
+            self.n_stored = 0;
             let number = step.and_then(|step| i64::try_from(step).ok());
             let own = [(TensorType::Int64, number), (TensorType::Bool, Some(1))];
             for ((of_type, known), name) in own.into_iter().zip(inputs.by_ref()) {
@@ -221,7 +286,12 @@ impl<'a> Converter<'a> {
         let n_states = iterations.states.len();
         let found: Vec<Option<Value>> = outputs.collect();
         for (at, value) in found.into_iter().enumerate() {
-            let value = value.unwrap_or_else(|| undetermined(""));
+            let value = value.unwrap_or_else(|| undetermined(Name::default()));
+            let rank = value.rank().unwrap_or(0);
+            self.spend_bytes(
+                rank.saturating_mul(DIMENSION_BYTES)
+                    .saturating_add(VALUE_BYTES),
+            );
             match at.checked_sub(n_states) {
                 None => results.states.push(value),
                 Some(place) => match results.slices.get_mut(place) {
@@ -231,13 +301,14 @@ impl<'a> Converter<'a> {
             }
         }
         self.forget(body);
+        self.check_limits(|| "an iteration of a loop".into())?;
         Ok(!is_last)
     }
 
     /// Removes the values of an iteration, so that the next one can define them again.
     fn forget(&mut self, body: &LoopBody<'a>) {
         for name in self.names_in(body) {
-            self.values.remove(name);
+            self.values.remove(&name);
         }
         for branch_idx in body.branches.clone() {
             if let Some(side) = self.counted_sides.get_mut(branch_idx) {
@@ -249,7 +320,7 @@ impl<'a> Converter<'a> {
     /// One slice along an axis, which goes away.
     fn slice_at(
         &mut self,
-        name: &'a str,
+        name: Name<'a>,
         value: &Value<'a>,
         along: usize,
         step: usize,
@@ -261,13 +332,18 @@ impl<'a> Converter<'a> {
         self.strided_slice(name, value, &cuts, shape, Some(along))
     }
 
-    /// Adds an operator that stands for the iterations that are not counted, between the results of the one that is and
-    /// their readers. How many slices there are is unknown then.
+    /// Adds an operator that stands for the iterations that are not counted, between the results of those that are and
+    /// their readers. How many slices there are is unknown then: one value of unknown shape stands for them.
     fn append_others(&mut self, node: &Node<'a>, results: &mut Results<'a>) {
-        let of_slices = results.slices.iter_mut().flatten();
-        let of_slices = of_slices.map(|value| (value, false));
-        let of_states = results.states.iter_mut().map(|value| (value, true));
         let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+        let of_slices = results.slices.iter_mut().map(|slices| {
+            let earlier = slices.split_off(1.min(slices.len()));
+            inputs.extend(earlier.iter().filter_map(Value::tensor_idx).map(Some));
+            slices
+        });
+        let of_slices: Vec<&mut Value> = of_slices.flatten().collect();
+        let of_slices = of_slices.into_iter().map(|value| (value, false));
+        let of_states = results.states.iter_mut().map(|value| (value, true));
         for (value, is_state) in of_states.chain(of_slices) {
             let shape = value.shape.take().filter(|_| is_state);
             let Place::Tensor { tensor_idx, .. } = &mut value.place else {
@@ -293,7 +369,7 @@ impl<'a> Converter<'a> {
         if outputs.is_empty() || self.spend_operator(outputs.len()).is_none() {
             return;
         }
-        let code = OperatorCode::from_name(&format!("ONNX:{}", node.name()));
+        let code = OperatorCode::from_name(&Self::foreign_name(node));
         let options = BuiltinOptions::Foreign(Box::default());
         self.builder.operator(code, inputs, outputs, options);
     }
@@ -320,7 +396,7 @@ impl<'a> Converter<'a> {
     }
 
     /// Tensors of equal shapes along a new first dimension.
-    pub(super) fn pack(&mut self, output: &'a str, values: &[Value<'a>]) -> Option<()> {
+    pub(super) fn pack(&mut self, output: Name<'a>, values: &[Value<'a>]) -> Option<()> {
         let first = values.first()?;
         let shape = first.shape.as_ref()?;
         let is_equal = values
@@ -351,13 +427,13 @@ impl<'a> Converter<'a> {
         )
     }
 
-    fn undetermined(&mut self, name: &'a str) {
+    fn undetermined(&mut self, name: Name<'a>) {
         self.values.insert(name, undetermined(name));
     }
 }
 
 /// A value of which nothing is known.
-pub(super) fn undetermined(name: &str) -> Value<'_> {
+pub(super) fn undetermined(name: Name<'_>) -> Value<'_> {
     Value {
         name,
         tensor_type: TensorType::Float32,

@@ -2,6 +2,7 @@
 
 use super::Converter;
 use super::value::{Value, broadcast, identity};
+use crate::formats::onnx::names::Name;
 use crate::formats::onnx::proto::Node;
 use crate::formats::tflite::{Activation, BuiltinOptions, OpKind};
 
@@ -21,7 +22,7 @@ impl<'a> Converter<'a> {
         }
     }
 
-    fn mat_mul(&mut self, a: &Value<'a>, b: &Value<'a>, output: &'a str) -> Option<()> {
+    fn mat_mul(&mut self, a: &Value<'a>, b: &Value<'a>, output: Name<'a>) -> Option<()> {
         let (left, right) = (a.shape.clone()?, b.shape.clone()?);
         let ([batch_right @ .., depth, units], [.., inner]) = (right.as_slice(), left.as_slice())
         else {
@@ -76,7 +77,7 @@ impl<'a> Converter<'a> {
         weights: &Value<'a>,
         [units, depth]: [i64; 2],
         bias: Option<&Value<'a>>,
-        output: &'a str,
+        output: Name<'a>,
     ) -> Option<()> {
         let mut shape = a.shape.clone()?;
         let own = a.perm()?;

@@ -39,6 +39,7 @@ use self::value::{
 use super::Dimensions;
 use super::error::ParseError;
 use super::limits::*;
+use super::names::Name;
 use super::proto::{Bodies, Dimension, Graph, Node, Tensor, ValueInfo, tensor_type};
 use crate::diagnostic::Diagnostic;
 use crate::formats::builder::Builder;
@@ -65,11 +66,11 @@ struct Converter<'a> {
     graph: &'a Graph<'a>,
     dimensions: &'a Dimensions<'a>,
     builder: Builder<'static>,
-    values: HashMap<&'a str, Value<'a>>,
+    values: HashMap<Name<'a>, Value<'a>>,
     /// How often each name is read, the graph's outputs included.
-    uses: HashMap<&'a str, usize>,
+    uses: HashMap<Name<'a>, usize>,
     /// Nodes that read a name; empty once inputs and patterns are known.
-    readers: HashMap<&'a str, Vec<usize>>,
+    readers: HashMap<Name<'a>, Vec<usize>>,
     /// By tensor: how often its values are still read.
     reads: HashMap<usize, usize>,
     /// By tensor: the operator that writes it.
@@ -77,35 +78,46 @@ struct Converter<'a> {
     /// Tensors in another order than they were computed in.
     arranged: HashMap<(usize, Perm), usize>,
     /// Tensors of constants by name and stored shape.
-    constants: HashMap<(&'a str, Vec<i32>), usize>,
+    constants: HashMap<(Name<'a>, Vec<i32>), usize>,
     /// Number of operator results that may still be added; `None` after the limit was exceeded.
     results_left: Option<usize>,
     max_operators: usize,
-    outputs: HashSet<&'a str>,
+    outputs: HashSet<Name<'a>>,
     default_counts: Arc<[u64; 256]>,
-    counts: HashMap<&'a str, Arc<[u64; 256]>>,
+    /// Distributions of weights, by address in the file and number of slices.
+    counts: HashMap<(usize, usize), Arc<[u64; 256]>>,
     layout_search_left: usize,
     known_left: usize,
     counted_bytes_left: usize,
-    described: HashMap<&'a str, &'a ValueInfo<'a>>,
+    described: HashMap<Name<'a>, &'a ValueInfo<'a>>,
     /// Nodes without a shape.
     shapeless: Vec<&'a str>,
     /// Nodes of which the most results that they can have are counted.
     sized_by_values: Vec<&'a str>,
     /// By `If`: the body that counts, once it was asked for.
     counted_sides: Vec<Option<usize>>,
+    /// By `If`: weights that the products in its bodies read.
+    side_weights: Vec<[u64; 2]>,
+    /// Whether any node multiplies its operands.
+    has_products: bool,
     /// Number of them whose condition is known only at inference.
     n_assumed_sides: usize,
     /// Tensors of these conditions.
     conditions: Vec<usize>,
     /// Loops whose bodies are being converted, from the outermost inwards.
     running_loops: Vec<usize>,
-    /// Nodes of bodies of loops that may still be converted.
-    repeated_left: usize,
-    /// Loops of which one iteration is counted, for they have more or nobody knows how many.
-    counted_once: Vec<&'a str>,
-    /// Tensors of the sequences among the values.
-    sequences: HashMap<&'a str, Vec<Value<'a>>>,
+    /// By loop: bytes for one iteration, without the operators that it adds.
+    iteration_bytes: Vec<usize>,
+    /// Of [`max_repeated_bytes`]; `None` after they were exceeded.
+    repeated_left: Option<usize>,
+    max_repeated: usize,
+    /// [`Builder::n_bytes`] up to which iterations are paid for.
+    paid_bytes: usize,
+    /// Of the node that is being converted: how many values of the file its constant operands have, on which a constant
+    /// result depends.
+    n_stored: u64,
+    /// Loops of which not all iterations are counted.
+    partly_counted: Vec<loops::Counted<'a>>,
 }
 
 /// The network of a graph. Much less memory is needed once the graph is freed than beside it.
@@ -136,8 +148,8 @@ fn place(node: &Node, node_idx: usize) -> String {
 impl<'a> Converter<'a> {
     fn new(graph: &'a Graph<'a>, dimensions: &'a Dimensions<'a>, file_bytes: usize) -> Self {
         let max_operators = max_operators(file_bytes).min(MAX_OPERATORS);
-        let mut uses: HashMap<&str, usize> = HashMap::new();
-        let mut readers: HashMap<&str, Vec<usize>> = HashMap::new();
+        let mut uses: HashMap<Name, usize> = HashMap::new();
+        let mut readers: HashMap<Name, Vec<usize>> = HashMap::new();
         for (node_idx, node) in graph.nodes.iter().enumerate() {
             for &name in node.inputs_with_values() {
                 let n = uses.entry(name).or_default();
@@ -168,7 +180,7 @@ impl<'a> Converter<'a> {
             counts: HashMap::new(),
             layout_search_left: MAX_LAYOUT_SEARCH,
             known_left: MAX_KNOWN_TOTAL,
-            counted_bytes_left: MAX_COUNTED_BYTES,
+            counted_bytes_left: max_counted_bytes(file_bytes),
             described: graph
                 .value_infos
                 .iter()
@@ -178,12 +190,17 @@ impl<'a> Converter<'a> {
             shapeless: Vec::new(),
             sized_by_values: Vec::new(),
             counted_sides: vec![None; graph.branches.len()],
+            side_weights: bodies::weights_by_side(graph),
+            has_products: graph.nodes.iter().any(bodies::is_product),
             n_assumed_sides: 0,
             conditions: Vec::new(),
             running_loops: Vec::new(),
-            repeated_left: MAX_REPEATED_NODES.min(max_operators / 2),
-            counted_once: Vec::new(),
-            sequences: HashMap::new(),
+            iteration_bytes: Self::bytes_by_loop(graph),
+            repeated_left: Some(max_repeated_bytes(file_bytes)),
+            max_repeated: max_repeated_bytes(file_bytes),
+            paid_bytes: 0,
+            n_stored: 0,
+            partly_counted: Vec::new(),
         }
     }
 
@@ -209,7 +226,10 @@ impl<'a> Converter<'a> {
                 }
             }
             self.define_other_outputs(node);
-            self.check_operators()?;
+            if !self.running_loops.is_empty() {
+                self.pay();
+            }
+            self.check_limits(|| place(node, node_idx))?;
         }
         Ok(())
     }
@@ -241,13 +261,13 @@ impl<'a> Converter<'a> {
             None => Ok(()),
             Some(_) => Err(ParseError::DuplicateValue {
                 place: place(),
-                name: shown(tensor.name),
+                name: shown(&tensor.name),
             }),
         }
     }
 
     /// A tensor of the file as a constant.
-    fn constant_value(&mut self, name: &'a str, tensor: Tensor<'a>) -> Option<Value<'a>> {
+    fn constant_value(&mut self, name: Name<'a>, tensor: Tensor<'a>) -> Option<Value<'a>> {
         let shape = tensor.dims()?;
         let n = product(&shape).filter(|_| shape.iter().all(|&side| side >= 0))?;
         let n = usize::try_from(n).ok()?;
@@ -264,6 +284,7 @@ impl<'a> Converter<'a> {
             place: Place::Constant(Constant {
                 known: (known.filter(|known| self.spend_known(known.len()))).map(Arc::new),
                 source: Some(Arc::new(tensor)),
+                n_stored: u64::try_from(n).unwrap_or(u64::MAX),
                 stored: None,
             }),
             shape: Some(shape),
@@ -289,26 +310,47 @@ impl<'a> Converter<'a> {
         self.results_left.map(|_| ())
     }
 
-    /// Checks that the limit of operators was not exceeded.
-    fn check_operators(&self) -> Result<(), ParseError> {
-        match self.results_left {
-            Some(_) => Ok(()),
-            None => Err(ParseError::LimitExceeded {
-                place: "graph".into(),
-                what: "results of operators after the conversion",
-                limit: self.max_operators,
-                found: "more".into(),
-            }),
-        }
+    /// Whether iterations and copies may take `n` more bytes.
+    fn spend_bytes(&mut self, n: usize) -> Option<()> {
+        self.repeated_left = self.repeated_left.and_then(|left| left.checked_sub(n));
+        self.repeated_left.map(|_| ())
+    }
+
+    /// Spends the bytes of what was added since it was called last.
+    fn pay(&mut self) {
+        let n_bytes = self.builder.n_bytes();
+        self.spend_bytes(n_bytes.saturating_sub(self.paid_bytes));
+        self.paid_bytes = n_bytes;
+    }
+
+    /// Checks that no limit was exceeded at this place.
+    fn check_limits(&self, place: impl Fn() -> String) -> Result<(), ParseError> {
+        let (what, limit) = match (self.results_left, self.repeated_left) {
+            (Some(_), Some(_)) => return Ok(()),
+            (None, _) => (
+                "results of operators after the conversion",
+                self.max_operators,
+            ),
+            (_, None) => (
+                "bytes for iterations of loops and copies of sequences",
+                self.max_repeated,
+            ),
+        };
+        Err(ParseError::LimitExceeded {
+            place: place(),
+            what,
+            limit,
+            found: "more".into(),
+        })
     }
 
     /// Adds the operator that replaces several nodes, the last of which is `node`.
-    fn pattern(&mut self, node: &'a Node<'a>, kind: OpKind, x: &'a str) {
+    fn pattern(&mut self, node: &'a Node<'a>, kind: OpKind, x: Name<'a>) {
         let options = match kind {
             OpKind::Gelu => BuiltinOptions::Gelu { approximate: false },
             _ => BuiltinOptions::Absent,
         };
-        let value = self.values.get(x).cloned();
+        let value = self.values.get(&x).cloned();
         let added = value
             .zip(self.output(node))
             .and_then(|(value, output)| self.unary(kind, &value, output, options));
@@ -332,26 +374,25 @@ impl<'a> Converter<'a> {
         let first: HashSet<&str> = first.collect();
         for (position, input) in graph.inputs.iter().enumerate() {
             // Older files list their initializers as inputs too.
-            if self.values.contains_key(input.name) {
+            if self.values.contains_key(&input.name) {
                 continue;
             }
             let invalid = |found: &str| ParseError::InvalidInput {
-                input: shown(input.name),
+                input: shown(&input.name),
                 found: found.into(),
             };
             let shape = input.shape.as_ref().ok_or_else(|| invalid("no shape"))?;
             let sizes = shape.iter().enumerate().map(|(axis, dimension)| {
                 let is_first = |name: &str| first.contains(name);
                 let size =
-                    self.dimensions
-                        .size(input.name, Some(position), axis, *dimension, is_first);
-                size.map_err(|name| {
-                    if !unknown.contains(&name) && unknown.len() < 20 {
+                    (self.dimensions).size(&input.name, Some(position), axis, *dimension, is_first);
+                size.unwrap_or_else(|| {
+                    let name = Dimensions::wanted(&input.name, axis, *dimension);
+                    if unknown.len() < 20 && !unknown.contains(&name) {
                         unknown.push(name);
                     }
                     1
                 })
-                .unwrap_or_else(|one| one)
             });
             let sizes: Vec<i64> = sizes.collect();
             let perm = match self.is_image(input.name, sizes.len()) {
@@ -359,9 +400,9 @@ impl<'a> Converter<'a> {
                 false => identity(sizes.len()),
             };
             let of_type = tensor_type(input.data_type);
-            let Some(tensor_idx) = self.tensor(input.name, of_type, &sizes, &perm) else {
+            let Some(tensor_idx) = self.tensor(&input.name, of_type, &sizes, &perm) else {
                 return Err(ParseError::ShapeOverflow {
-                    place: format!("input `{}`", shown(input.name)),
+                    place: format!("input `{}`", shown(&input.name)),
                     shape: format!("{sizes:?}"),
                 });
             };
@@ -375,7 +416,7 @@ impl<'a> Converter<'a> {
     }
 
     /// Whether an input reaches an operator on images before anything that depends on its order.
-    fn is_image(&mut self, input: &'a str, rank: usize) -> bool {
+    fn is_image(&mut self, input: Name<'a>, rank: usize) -> bool {
         const ON_IMAGES: &[&str] = &[
             "Conv",
             "ConvTranspose",
@@ -421,12 +462,12 @@ impl<'a> Converter<'a> {
         let mut pending = vec![input];
         let mut seen: HashSet<usize> = HashSet::new();
         while let Some(name) = pending.pop() {
-            for &node_idx in self.readers.get(name).into_iter().flatten() {
+            for &node_idx in self.readers.get(&name).into_iter().flatten() {
                 let Some(node) = self.graph.nodes.get(node_idx) else {
                     continue;
                 };
                 // A node may read several of the names, or one several times.
-                let results: &[&str] = match seen.insert(node_idx) {
+                let results: &[Name] = match seen.insert(node_idx) {
                     true => &node.outputs,
                     false => &[],
                 };
@@ -447,7 +488,7 @@ impl<'a> Converter<'a> {
     }
 
     fn check_inputs(&self, node: &Node, node_idx: usize) -> Result<(), ParseError> {
-        let is_missing = |name: &&&str| !name.is_empty() && !self.values.contains_key(**name);
+        let is_missing = |name: &&Name| !name.is_empty() && !self.values.contains_key(*name);
         match node.inputs.iter().find(is_missing) {
             None => Ok(()),
             Some(name) => Err(ParseError::UndefinedValue {
@@ -458,7 +499,7 @@ impl<'a> Converter<'a> {
     }
 
     fn check_outputs(&self, node: &Node, node_idx: usize) -> Result<(), ParseError> {
-        let is_known = |name: &&&str| !name.is_empty() && self.values.contains_key(**name);
+        let is_known = |name: &&Name| !name.is_empty() && self.values.contains_key(*name);
         match node.outputs.iter().find(is_known) {
             None => Ok(()),
             Some(name) => Err(ParseError::DuplicateValue {
@@ -471,7 +512,7 @@ impl<'a> Converter<'a> {
     /// Defines the further results that TFLite's operators do not have: masks, indices, statistics for training.
     fn define_other_outputs(&mut self, node: &'a Node<'a>) {
         for &name in &node.outputs {
-            if name.is_empty() || self.values.contains_key(name) {
+            if name.is_empty() || self.values.contains_key(&name) {
                 continue;
             }
             let value = Value {
@@ -487,11 +528,26 @@ impl<'a> Converter<'a> {
     /// Converts one node. It keeps its ONNX name if TFLite has no counterpart, or if its operands contradict each
     /// other. Where sizes are the largest possible ones, their contradictions say nothing about the file.
     fn node(&mut self, node: &'a Node<'a>) {
+        self.n_stored = self.stored_operands(node);
         let contradiction = self.contradiction(node);
         if let Some(why) = contradiction.filter(|_| self.sized_by_values.is_empty()) {
             self.unknown_operator(node, Some(why));
         } else if self.fold(node).is_none() && self.known_operator(node).is_none() {
             self.unknown_operator(node, None);
+        }
+    }
+
+    /// How many values of the file a constant result of a node depends on.
+    fn stored_operands(&self, node: &Node<'a>) -> u64 {
+        match node.text.op_type {
+            "Constant" => u64::MAX,
+            "ConstantOfShape" | "EyeLike" | "Range" | "Shape" | "Size" => 0,
+            _ => {
+                let values = node.inputs.iter().filter_map(|name| self.values.get(name));
+                let constants = values.filter_map(Value::constant);
+                let counts = constants.map(|constant| constant.n_stored);
+                counts.fold(0, u64::saturating_add)
+            }
         }
     }
 
@@ -584,7 +640,7 @@ impl<'a> Converter<'a> {
         }
     }
 
-    fn output(&self, node: &Node<'a>) -> Option<&'a str> {
+    fn output(&self, node: &Node<'a>) -> Option<Name<'a>> {
         node.outputs
             .first()
             .copied()

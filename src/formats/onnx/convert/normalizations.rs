@@ -2,7 +2,8 @@
 
 use super::Converter;
 use super::formulas::without_activation;
-use super::value::{Perm, Value, axis, identity};
+use super::value::{Perm, Place, Value, axis, identity};
+use crate::formats::onnx::names::Name;
 use crate::formats::onnx::proto::Node;
 use crate::formats::tflite::{Activation, BuiltinOptions, OpKind, TensorType};
 
@@ -14,10 +15,16 @@ impl<'a> Converter<'a> {
         match node.text.op_type {
             "Softmax" | "LogSoftmax" => self.softmax(node, output, &x, shape),
             "BatchNormalization" => {
-                let scale = self.input(node, 1)?;
-                match self.take_in_channels(&x, Some(&self.input(node, 2)?), output) {
+                let [scale, bias] = [self.input(node, 1)?, self.input(node, 2)?];
+                // A computed mean or variance would have to be joined with the scale first.
+                let is_constant =
+                    |at: usize| self.input(node, at).is_some_and(|of| of.is_constant());
+                (is_constant(3) && is_constant(4)).then_some(())?;
+                let is_folded = scale.is_constant() && bias.is_constant();
+                let folded = is_folded.then(|| self.take_in_channels(&x, Some(&bias), output));
+                match folded.flatten() {
                     Some(()) => Some(()),
-                    None => self.scaled(&x, &shape, scale, self.input(node, 2)?, output),
+                    None => self.scaled(&x, &shape, scale, bias, output),
                 }
             }
             "LayerNormalization" | "RMSNormalization" => {
@@ -102,7 +109,7 @@ impl<'a> Converter<'a> {
     fn softmax(
         &mut self,
         node: &'a Node<'a>,
-        output: &'a str,
+        output: Name<'a>,
         x: &Value<'a>,
         shape: Vec<i64>,
     ) -> Option<()> {
@@ -138,7 +145,7 @@ impl<'a> Converter<'a> {
         shape: &[i64],
         scale: Value<'a>,
         bias: Value<'a>,
-        output: &'a str,
+        output: Name<'a>,
     ) -> Option<()> {
         let (perm, tensor, of_type) = (x.perm()?, self.own(x)?, x.tensor_type);
         let scale = self.per_channel(&scale, 1, shape.len(), &perm)?;
@@ -170,24 +177,37 @@ impl<'a> Converter<'a> {
         )
     }
 
-    /// A constant that is broadcast from dimension `first` on, in the order of what it meets.
+    /// A scale or bias that is broadcast from dimension `first` on, in the order of what it meets.
     fn per_channel(
         &mut self,
-        constant: &Value<'a>,
+        factor: &Value<'a>,
         first: usize,
         rank: usize,
         perm: &[usize],
     ) -> Option<usize> {
-        let own = constant.shape.as_ref()?;
-        constant.is_constant().then_some(())?;
+        let own = factor.shape.as_ref()?;
         let behind = rank.checked_sub(first)?.checked_sub(own.len())?;
         let whole = std::iter::repeat_n(1, first)
             .chain(own.iter().copied())
             .chain(std::iter::repeat_n(1, behind));
         let whole: Vec<i64> = whole.collect();
+        if !factor.is_constant() {
+            let tensor = self.arranged(factor, &identity(own.len()))?;
+            let of_type = self.builder.tensors.get(tensor)?.tensor_type;
+            let place = Place::Tensor {
+                tensor_idx: self.reshape_of(tensor, &factor.name, of_type, &whole)?,
+                perm: identity(rank),
+            };
+            let widened = Value {
+                shape: Some(whole),
+                place,
+                ..factor.clone()
+            };
+            return self.arranged(&widened, perm);
+        }
         let sides = super::value::stored(&whole, perm)?;
         let n_ones = sides.iter().take_while(|side| **side == 1).count();
-        self.constant_tensor(constant, sides.get(n_ones..)?)
+        self.constant_tensor(factor, sides.get(n_ones..)?)
     }
 
     /// Mean and variance over `axes`, then scale and bias, broadcast from dimension `first` on.
@@ -198,7 +218,7 @@ impl<'a> Converter<'a> {
         is_centred: bool,
         [scale, bias]: [Option<Value<'a>>; 2],
         first: usize,
-        output: &'a str,
+        output: Name<'a>,
     ) -> Option<()> {
         let form = Form {
             of_type: x.tensor_type,

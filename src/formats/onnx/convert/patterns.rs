@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::value::Value;
+use crate::formats::onnx::names::Name;
 use crate::formats::onnx::proto::{Graph, Node};
 use crate::formats::tflite::OpKind;
 
@@ -11,12 +12,12 @@ use crate::formats::tflite::OpKind;
 pub(super) struct Patterns<'a> {
     parts: HashSet<usize>,
     /// By the last node: the operator, and what it reads.
-    wholes: HashMap<usize, (OpKind, &'a str)>,
+    wholes: HashMap<usize, (OpKind, Name<'a>)>,
 }
 
 /// What surrounds a gate: `x` multiplied with a function of itself.
 struct Gate<'a> {
-    x: &'a str,
+    x: Name<'a>,
     parts: Vec<usize>,
     last: usize,
 }
@@ -25,7 +26,7 @@ impl<'a> Patterns<'a> {
     /// GELU around each `Erf`, hard swish around each `HardSigmoid` and each clip to 6. Linear in nodes.
     pub(super) fn of(reads: Reads<'_, 'a>) -> Self {
         let graph = reads.graph;
-        let mut writers: HashMap<&str, usize> = HashMap::new();
+        let mut writers: HashMap<Name, usize> = HashMap::new();
         for (node_idx, node) in graph.nodes.iter().enumerate() {
             writers.extend(node.outputs.iter().map(|&output| (output, node_idx)));
         }
@@ -57,15 +58,15 @@ impl<'a> Patterns<'a> {
         self.parts.contains(&node_idx)
     }
 
-    pub(super) fn whole(&self, node_idx: usize) -> Option<(OpKind, &'a str)> {
+    pub(super) fn whole(&self, node_idx: usize) -> Option<(OpKind, Name<'a>)> {
         self.wholes.get(&node_idx).copied()
     }
 }
 
 /// Values of the `Constant` nodes that hold one number, and of their casts, by name. Each node's attributes are read
 /// once, however many nodes read its value.
-fn numbers<'a>(nodes: &'a [Node<'a>]) -> HashMap<&'a str, f64> {
-    let mut numbers: HashMap<&str, f64> = HashMap::new();
+fn numbers<'a>(nodes: &'a [Node<'a>]) -> HashMap<Name<'a>, f64> {
+    let mut numbers: HashMap<Name, f64> = HashMap::new();
     for node in nodes {
         let number = match node.text.op_type {
             "Constant" => {
@@ -88,16 +89,16 @@ fn numbers<'a>(nodes: &'a [Node<'a>]) -> HashMap<&'a str, f64> {
 #[derive(Clone, Copy)]
 pub(super) struct Reads<'c, 'a> {
     pub graph: &'a Graph<'a>,
-    pub values: &'c HashMap<&'a str, Value<'a>>,
-    pub uses: &'c HashMap<&'a str, usize>,
-    pub readers: &'c HashMap<&'a str, Vec<usize>>,
+    pub values: &'c HashMap<Name<'a>, Value<'a>>,
+    pub uses: &'c HashMap<Name<'a>, usize>,
+    pub readers: &'c HashMap<Name<'a>, Vec<usize>>,
 }
 
 struct Search<'c, 'a> {
     reads: Reads<'c, 'a>,
-    writers: HashMap<&'a str, usize>,
+    writers: HashMap<Name<'a>, usize>,
     /// Of `Constant` nodes.
-    numbers: HashMap<&'a str, f64>,
+    numbers: HashMap<Name<'a>, f64>,
 }
 
 impl<'a> Search<'_, 'a> {
@@ -105,41 +106,47 @@ impl<'a> Search<'_, 'a> {
         self.reads.graph.nodes.get(node_idx)
     }
 
-    fn is_constant(&self, name: &str) -> bool {
+    fn is_constant(&self, name: Name<'a>) -> bool {
         let is_initializer = self
             .reads
             .values
-            .get(name)
+            .get(&name)
             .is_some_and(|value| value.is_constant());
-        let writer = self.writers.get(name).and_then(|&writer| self.node(writer));
+        let writer = self
+            .writers
+            .get(&name)
+            .and_then(|&writer| self.node(writer));
         let is_constant = |writer: &Node| writer.text.op_type == "Constant";
-        is_initializer || self.numbers.contains_key(name) || writer.is_some_and(is_constant)
+        is_initializer || self.numbers.contains_key(&name) || writer.is_some_and(is_constant)
     }
 
-    fn number(&self, name: &str) -> Option<f64> {
-        match self.reads.values.get(name) {
+    fn number(&self, name: Name<'a>) -> Option<f64> {
+        match self.reads.values.get(&name) {
             Some(value) => value.number(),
-            None => self.numbers.get(name).copied(),
+            None => self.numbers.get(&name).copied(),
         }
     }
 
     fn is_to_six(&self, node: &Node<'a>) -> bool {
         let bound = |name: &str, position: usize| {
-            let input = node.inputs.get(position).and_then(|name| self.number(name));
+            let input = node
+                .inputs
+                .get(position)
+                .and_then(|&name| self.number(name));
             input.or_else(|| node.float(name).map(f64::from))
         };
         bound("min", 1) == Some(0.0) && bound("max", 2) == Some(6.0)
     }
 
     /// The only node that reads a name.
-    fn only_reader(&self, name: &str) -> Option<usize> {
-        let is_read_once = self.reads.uses.get(name) == Some(&1);
-        let readers = self.reads.readers.get(name).filter(|_| is_read_once)?;
+    fn only_reader(&self, name: Name<'a>) -> Option<usize> {
+        let is_read_once = self.reads.uses.get(&name) == Some(&1);
+        let readers = self.reads.readers.get(&name).filter(|_| is_read_once)?;
         readers.first().copied()
     }
 
     /// The other operand of a node with two, one of which is `name`.
-    fn other(&self, node: &Node<'a>, name: &str) -> Option<&'a str> {
+    fn other(&self, node: &Node<'a>, name: Name<'a>) -> Option<Name<'a>> {
         match node.inputs[..] {
             [one, other] if one == name => Some(other),
             [other, one] if one == name => Some(other),
@@ -148,8 +155,8 @@ impl<'a> Search<'_, 'a> {
     }
 
     /// `x` times constants: its first node and `x`.
-    fn scaled_by_constant(&self, name: &str) -> Option<(usize, &'a str)> {
-        let writer = *self.writers.get(name)?;
+    fn scaled_by_constant(&self, name: Name<'a>) -> Option<(usize, Name<'a>)> {
+        let writer = *self.writers.get(&name)?;
         let node = self.node(writer)?;
         if !matches!(node.text.op_type, "Mul" | "Div" | "Add") {
             return None;

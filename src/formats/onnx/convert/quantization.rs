@@ -28,7 +28,7 @@ impl<'a> Converter<'a> {
         let (output, (value, shape)) = (self.output(node)?, self.shaped(node, 0)?);
         for (position, of_type) in [(1, TensorType::Float32), (2, TensorType::UInt8)] {
             if let Some(name) = node.outputs.get(position).filter(|name| !name.is_empty()) {
-                self.constant(name, of_type, Vec::new(), None)?;
+                self.constant(*name, of_type, Vec::new(), None)?;
             }
         }
         self.alias(output, &value, shape, value.perm()?)
@@ -89,7 +89,7 @@ impl<'a> Converter<'a> {
             perm,
             BuiltinOptions::Absent,
         )?;
-        let idx = self.values.get(output)?.tensor_idx()?;
+        let idx = self.values.get(&output)?.tensor_idx()?;
         if let (Some(quantization), Some(tensor)) =
             (quantization, self.builder.tensors.get_mut(idx))
         {
@@ -120,7 +120,7 @@ impl<'a> Converter<'a> {
         ) {
             tensor.quantization = Some(quantization);
         }
-        if self.outputs.contains(output) {
+        if self.outputs.contains(&output) {
             let tensor = self.own(&value)?;
             return self.operator(
                 OpKind::Dequantize,

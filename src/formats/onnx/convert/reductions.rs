@@ -3,6 +3,7 @@
 use super::Converter;
 use super::formulas::without_activation;
 use super::value::{Perm, Value, axis, identity, narrow, stored, stored_axis, whole, without};
+use crate::formats::onnx::names::Name;
 use crate::formats::onnx::proto::Node;
 use crate::formats::tflite::{BuiltinOptions, OpKind, TensorType};
 
@@ -56,7 +57,7 @@ impl<'a> Converter<'a> {
     pub(super) fn arg(
         &mut self,
         node: &'a Node<'a>,
-        output: &'a str,
+        output: Name<'a>,
         x: &Value<'a>,
         mut shape: Vec<i64>,
     ) -> Option<()> {
@@ -89,7 +90,7 @@ impl<'a> Converter<'a> {
             options,
         )?;
         shape.insert(along, 1);
-        let kept = self.reshape_of(found, output, output_type, &stored(&shape, &whole_perm)?)?;
+        let kept = self.reshape_of(found, &output, output_type, &stored(&shape, &whole_perm)?)?;
         self.define(output, output_type, shape, kept, whole_perm);
         Some(())
     }
@@ -112,7 +113,7 @@ impl<'a> Converter<'a> {
         let mut outputs = Vec::new();
         for (at, of_type) in [x.tensor_type, TensorType::Int32].into_iter().enumerate() {
             let name = node.outputs.get(at).copied().unwrap_or_default();
-            let result = self.tensor(name, of_type, &shape, &perm)?;
+            let result = self.tensor(&name, of_type, &shape, &perm)?;
             if !name.is_empty() {
                 self.define(name, of_type, shape.clone(), result, perm.clone());
             }
@@ -132,7 +133,7 @@ impl<'a> Converter<'a> {
         &mut self,
         reduction: Reduction,
         x: &Value<'a>,
-        output: &'a str,
+        output: Name<'a>,
         axes: &[usize],
         keep_dims: bool,
     ) -> Option<()> {

@@ -2,6 +2,7 @@
 
 use super::Converter;
 use super::value::{self, Value, axes, narrow, narrow_all, product, stored, whole};
+use crate::formats::onnx::names::Name;
 use crate::formats::onnx::proto::Node;
 use crate::formats::tflite::{BuiltinOptions, OpKind};
 
@@ -40,7 +41,7 @@ impl<'a> Converter<'a> {
     pub(super) fn resize(
         &mut self,
         node: &'a Node<'a>,
-        output: &'a str,
+        output: Name<'a>,
         x: &Value<'a>,
         shape: &[i64],
     ) -> Option<()> {
@@ -90,7 +91,7 @@ impl<'a> Converter<'a> {
     pub(super) fn blocks(
         &mut self,
         node: &'a Node<'a>,
-        output: &'a str,
+        output: Name<'a>,
         x: &Value<'a>,
         shape: &[i64],
     ) -> Option<()> {

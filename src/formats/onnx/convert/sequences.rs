@@ -1,12 +1,18 @@
 //! Sequences of tensors: lists of values that are known while reading.
 
+use std::rc::Rc;
+
 use super::Converter;
 use super::layouts::equal_sizes;
-use super::loops::undetermined;
-use super::value::{Known, Value, axis};
+use super::value::{Known, Place, Value, axis};
+use crate::formats::builder::OPERAND_BYTES;
 use crate::formats::onnx::limits::MAX_SEQUENCE;
+use crate::formats::onnx::names::Name;
 use crate::formats::onnx::proto::Node;
 use crate::formats::tflite::TensorType;
+
+/// Values that all copies of a sequence share.
+type Sequence<'a> = Rc<Vec<Rc<Value<'a>>>>;
 
 impl<'a> Converter<'a> {
     pub(super) fn sequence(&mut self, node: &'a Node<'a>) -> Option<()> {
@@ -24,23 +30,22 @@ impl<'a> Converter<'a> {
                 self.define_sequence(output, values);
             }
             "SequenceInsert" => {
-                let mut values = self.values_of(node)?;
-                let at = self.place_in(node, 2, &values, values.len())?;
-                (values.len() < MAX_SEQUENCE && at <= values.len()).then_some(())?;
-                values.insert(at, self.input(node, 1)?);
-                self.define_sequence(output, values);
+                let n = self.values_of(node)?.len();
+                let at = self.place_in(node, 2, n, n)?;
+                (n < MAX_SEQUENCE && at <= n).then_some(())?;
+                let value = Rc::new(self.input(node, 1)?);
+                self.change(node, output, |values| values.insert(at, value))?;
             }
             "SequenceErase" => {
-                let mut values = self.values_of(node)?;
-                let at = self.place_in(node, 1, &values, values.len().checked_sub(1)?)?;
-                (at < values.len()).then_some(())?;
-                values.remove(at);
-                self.define_sequence(output, values);
+                let n = self.values_of(node)?.len();
+                let at = self.place_in(node, 1, n, n.checked_sub(1)?)?;
+                (at < n).then_some(())?;
+                self.change(node, output, |values| drop(values.remove(at)))?;
             }
             "SequenceAt" => {
                 let values = self.values_of(node)?;
-                let at = self.place_in(node, 1, &values, usize::MAX)?;
-                let value = values.get(at)?.clone();
+                let at = self.place_in(node, 1, values.len(), usize::MAX)?;
+                let value = Value::clone(values.get(at)?);
                 // What the sequence itself reads stays, for another node may take the same value from it.
                 let reads =
                     (value.tensor_idx()).map(|tensor| self.reads.entry(tensor).or_default());
@@ -55,7 +60,10 @@ impl<'a> Converter<'a> {
                 self.constant(output, TensorType::Int64, Vec::new(), known)?;
             }
             "ConcatFromSequence" => {
-                let values = self.values_of(node)?;
+                let values = self.values_of(node)?.clone();
+                // The file lists none of these operands.
+                self.spend_bytes(values.len().saturating_mul(OPERAND_BYTES))?;
+                let values: Vec<Value> = values.iter().map(|value| Value::clone(value)).collect();
                 match node.integer("new_axis") {
                     Some(1) => {
                         (node.integer("axis")? == 0).then_some(())?;
@@ -70,7 +78,7 @@ impl<'a> Converter<'a> {
     }
 
     /// The parts of a `SplitToSequence`: of given sizes, all of one size, or single ones, which may lose their dimension.
-    fn split_values(&mut self, node: &'a Node<'a>, output: &'a str) -> Option<Vec<Value<'a>>> {
+    fn split_values(&mut self, node: &'a Node<'a>, output: Name<'a>) -> Option<Vec<Value<'a>>> {
         let (x, shape) = self.shaped(node, 0)?;
         let along = axis(node.integer("axis").unwrap_or(0), shape.len())?;
         let side = *shape.get(along)?;
@@ -99,36 +107,75 @@ impl<'a> Converter<'a> {
             shape.remove(along);
             self.reshape(output, &part, &own, shape)?;
             // The name is that of the sequence.
-            let part = self.values.remove(output)?;
-            Some(Value { name: "", ..part })
+            let part = self.values.remove(&output)?;
+            Some(Value {
+                name: Name::default(),
+                ..part
+            })
         });
         squeezed.collect()
     }
 
-    pub(super) fn define_sequence(&mut self, name: &'a str, values: Vec<Value<'a>>) {
-        self.values.insert(name, undetermined(name));
-        self.sequences.insert(name, values);
+    fn define_sequence(&mut self, name: Name<'a>, values: Vec<Value<'a>>) {
+        let values = values.into_iter().map(Rc::new).collect();
+        self.values.insert(name, of_values(name, Rc::new(values)));
+    }
+
+    /// The sequence that a node reads first, with a change. It is copied only where something else reads it too.
+    fn change(
+        &mut self,
+        node: &Node<'a>,
+        output: Name<'a>,
+        change: impl FnOnce(&mut Vec<Rc<Value<'a>>>),
+    ) -> Option<()> {
+        let name = node.inputs.first()?;
+        let mut values = match self.uses.get(name) {
+            Some(1) => {
+                let value = self.values.get_mut(name)?;
+                let Place::Sequence(values) = &mut value.place else {
+                    return None;
+                };
+                std::mem::take(values)
+            }
+            _ => self.values_of(node)?.clone(),
+        };
+        if Rc::get_mut(&mut values).is_none() {
+            const ENTRY_BYTES: usize = 16;
+            self.spend_bytes(values.len().saturating_mul(ENTRY_BYTES))?;
+        }
+        change(Rc::make_mut(&mut values));
+        self.values.insert(output, of_values(output, values));
+        Some(())
     }
 
     /// Tensors of the sequence that a node reads first.
-    fn values_of(&self, node: &Node<'a>) -> Option<Vec<Value<'a>>> {
-        self.sequences.get(node.inputs.first()?).cloned()
+    fn values_of(&self, node: &Node<'a>) -> Option<&Sequence<'a>> {
+        self.values.get(node.inputs.first()?)?.sequence()
     }
 
-    /// A place in a sequence that a constant input gives, negative ones from the end; `default` if it is left out.
+    /// A place in a sequence of `n` that a constant input gives, negative ones from the end; `default` if it is left out.
     fn place_in(
         &self,
         node: &Node<'a>,
         position: usize,
-        values: &[Value<'a>],
+        n: usize,
         default: usize,
     ) -> Option<usize> {
         match node.inputs.get(position).filter(|name| !name.is_empty()) {
             None => Some(default),
             Some(_) => {
                 let at = self.whole_of(node, position)?;
-                axis(at, values.len()).or_else(|| usize::try_from(at).ok())
+                axis(at, n).or_else(|| usize::try_from(at).ok())
             }
         }
+    }
+}
+
+fn of_values<'a>(name: Name<'a>, values: Sequence<'a>) -> Value<'a> {
+    Value {
+        name,
+        tensor_type: TensorType::Float32,
+        shape: None,
+        place: Place::Sequence(values),
     }
 }

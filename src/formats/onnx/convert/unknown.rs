@@ -2,8 +2,20 @@
 
 use super::Converter;
 use super::value::{Place, Value, identity};
+use crate::formats::onnx::contrib;
+use crate::formats::onnx::limits::MAX_OPERATOR_NAME_CHARS;
+use crate::formats::onnx::names::Name;
 use crate::formats::onnx::proto::{Dimension, Node, tensor_type};
 use crate::formats::tflite::{BuiltinOptions, Foreign, OperatorCode, TensorType};
+
+/// Operators whose work depends on the values.
+const TREES: &[&str] = &[
+    "SVMClassifier",
+    "SVMRegressor",
+    "TreeEnsemble",
+    "TreeEnsembleClassifier",
+    "TreeEnsembleRegressor",
+];
 
 impl<'a> Converter<'a> {
     /// Adds a node under its ONNX name, with the shapes that its rule or the file states.
@@ -18,7 +30,6 @@ impl<'a> Converter<'a> {
         if self.spend_operator(node.outputs.len()).is_none() {
             return;
         }
-        let name = node.name();
         let inputs: Vec<Option<usize>> = (0..node.inputs.len())
             .map(|at| {
                 let value = self.input(node, at)?;
@@ -41,7 +52,7 @@ impl<'a> Converter<'a> {
             let rank = shape.as_ref().map_or(0, Vec::len);
             let known = shape.and_then(|shape| {
                 Some((
-                    self.tensor(output, of_type, &shape, &identity(rank))?,
+                    self.tensor(&output, of_type, &shape, &identity(rank))?,
                     shape,
                 ))
             });
@@ -49,7 +60,7 @@ impl<'a> Converter<'a> {
                 Some((tensor_idx, shape)) => (tensor_idx, Some(shape)),
                 None => {
                     self.shapeless.push(node.text.op_type);
-                    let tensor_idx = self.builder.tensor(output, of_type, Vec::new());
+                    let tensor_idx = self.builder.tensor(&output, of_type, Vec::new());
                     if let Some(tensor) = self.builder.tensors.get_mut(tensor_idx) {
                         tensor.has_rank = false;
                     }
@@ -57,7 +68,7 @@ impl<'a> Converter<'a> {
                 }
             };
             outputs.push(tensor_idx);
-            if output.is_empty() || self.values.contains_key(output) {
+            if output.is_empty() || self.values.contains_key(&output) {
                 continue;
             }
             let perm = identity(shape.as_ref().map_or(0, Vec::len));
@@ -74,10 +85,11 @@ impl<'a> Converter<'a> {
                 }
             }
         }
-        let code = OperatorCode::from_name(&format!("ONNX:{name}"));
+        let code = OperatorCode::from_name(&Self::foreign_name(node));
         let options = BuiltinOptions::Foreign(Box::new(Foreign {
             macs,
             contradiction,
+            is_opaque: self.is_opaque(node),
         }));
         self.builder.operator(code, inputs, outputs, options);
     }
@@ -89,7 +101,7 @@ impl<'a> Converter<'a> {
             .peekable();
         inputs.peek()?;
         inputs.all(|input| input.is_constant()).then_some(())?;
-        let told: Vec<(&'a str, TensorType, Vec<i64>)> = (node.outputs.iter().enumerate())
+        let told: Vec<(Name<'a>, TensorType, Vec<i64>)> = (node.outputs.iter().enumerate())
             .map(|(place, &output)| {
                 let (of_type, shape) = self.told(node, place, output);
                 Some((output, of_type, shape?))
@@ -101,13 +113,38 @@ impl<'a> Converter<'a> {
         Some(())
     }
 
+    /// Whether nobody but its vendor knows what a node computes, or which branches of trees run decides its work. Among
+    /// products, an operator of an unknown domain is a detail, unless it has a compiled program among its attributes.
+    fn is_opaque(&self, node: &Node) -> bool {
+        match (node.text.domain, node.text.op_type) {
+            ("" | "ai.onnx" | "ai.onnx.preview.training", _) => false,
+            ("ai.onnx.ml", name) => TREES.contains(&name),
+            (contrib::DOMAIN, name) => name == "EPContext",
+            _ => node.attributes.has_program() || !self.has_products,
+        }
+    }
+
+    /// The name of the operator that a node without a counterpart becomes, cut where it is longer than any other.
+    pub(super) fn foreign_name(node: &Node) -> String {
+        let name = node.name();
+        match name.char_indices().nth(MAX_OPERATOR_NAME_CHARS) {
+            None => format!("ONNX:{name}"),
+            Some((end, _)) => format!("ONNX:{}…", name.get(..end).unwrap_or_default()),
+        }
+    }
+
     /// Type and shape of an output: as the operator makes them, or as the file describes them.
-    fn told(&self, node: &Node<'a>, place: usize, output: &str) -> (TensorType, Option<Vec<i64>>) {
+    fn told(
+        &self,
+        node: &Node<'a>,
+        place: usize,
+        output: Name<'a>,
+    ) -> (TensorType, Option<Vec<i64>>) {
         let first = self.input(node, 0);
         let first_type = first
             .as_ref()
             .map_or(TensorType::Float32, |first| first.tensor_type);
-        let described = self.described.get(output);
+        let described = self.described.get(&output);
         let of_type = described
             .map(|info| tensor_type(info.data_type))
             .filter(|of| !matches!(of, TensorType::Unknown(_)));
@@ -115,9 +152,7 @@ impl<'a> Converter<'a> {
         let sizes = || {
             let dimensions = described?.shape.as_ref()?;
             let size = |(axis, dimension): (usize, &Dimension)| {
-                (self.dimensions)
-                    .size(output, None, axis, *dimension, |_| false)
-                    .ok()
+                (self.dimensions).size(&output, None, axis, *dimension, |_| false)
             };
             dimensions
                 .iter()

@@ -1,9 +1,11 @@
 //! Values of an ONNX graph: the tensor or constant that represents each, and what is known about it.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::formats::onnx::limits::{MAX_KNOWN_VALUES, MAX_RANK};
+use crate::formats::onnx::names::Name;
 use crate::formats::onnx::proto::Tensor;
 use crate::formats::tflite::{Quantization, TensorType};
 
@@ -13,7 +15,7 @@ pub type Perm = Vec<usize>;
 /// The value of an ONNX name.
 #[derive(Clone, Debug)]
 pub struct Value<'a> {
-    pub name: &'a str,
+    pub name: Name<'a>,
     /// Element type in ONNX; a tensor that a `DequantizeLinear` reads keeps its 8 bits in TFLite.
     pub tensor_type: TensorType,
     /// In ONNX's order; absent where it is unknown.
@@ -27,6 +29,8 @@ pub enum Place<'a> {
     Tensor { tensor_idx: usize, perm: Perm },
     /// A constant, which becomes a tensor only where an operator reads it.
     Constant(Constant<'a>),
+    /// A sequence of values that are known while reading. Copies of a value share it.
+    Sequence(Rc<Vec<Rc<Value<'a>>>>),
 }
 
 #[derive(Clone, Debug, Default)]
@@ -35,6 +39,8 @@ pub struct Constant<'a> {
     pub known: Option<Arc<Known>>,
     /// The tensor with the weights whose distribution is counted.
     pub source: Option<Arc<Tensor<'a>>>,
+    /// How many values of the file it has, or was computed from at most.
+    pub n_stored: u64,
     /// Type and scales as stored, where a `DequantizeLinear` unpacks it.
     pub stored: Option<Arc<(TensorType, Option<Arc<Quantization>>)>>,
 }
@@ -63,7 +69,7 @@ impl<'a> Value<'a> {
     pub fn constant(&self) -> Option<&Constant<'a>> {
         match &self.place {
             Place::Constant(constant) => Some(constant),
-            Place::Tensor { .. } => None,
+            Place::Tensor { .. } | Place::Sequence(_) => None,
         }
     }
 
@@ -79,7 +85,7 @@ impl<'a> Value<'a> {
     pub fn tensor_idx(&self) -> Option<usize> {
         match self.place {
             Place::Tensor { tensor_idx, .. } => Some(tensor_idx),
-            Place::Constant(_) => None,
+            Place::Constant(_) | Place::Sequence(_) => None,
         }
     }
 
@@ -88,6 +94,7 @@ impl<'a> Value<'a> {
         match &self.place {
             Place::Tensor { perm, .. } => Some(perm.clone()),
             Place::Constant(_) => Some(identity(self.rank()?)),
+            Place::Sequence(_) => None,
         }
     }
 
@@ -115,6 +122,14 @@ impl<'a> Value<'a> {
             Known::Floats(values) => <[f64; 1]>::try_from(values.as_slice())
                 .ok()
                 .map(|[one]| one),
+        }
+    }
+
+    /// The sequence of a value that is one.
+    pub fn sequence(&self) -> Option<&Rc<Vec<Rc<Self>>>> {
+        match &self.place {
+            Place::Sequence(values) => Some(values),
+            Place::Tensor { .. } | Place::Constant(_) => None,
         }
     }
 

@@ -5,35 +5,37 @@ use std::sync::Arc;
 use super::Converter;
 use super::value::Value;
 use crate::formats::onnx::limits::MAX_SAMPLES;
+use crate::formats::onnx::proto::{Tensor, tensor_type};
 use crate::formats::tflite::TensorType;
 
 impl<'a> Converter<'a> {
     /// Counts of each byte among a constant's weights. Floats are quantised symmetrically to int8, with a scale for
     /// each slice of the first dimension. The default distribution if the file does not have the values.
     pub(super) fn counts_of(&mut self, value: &Value<'a>) -> Arc<[u64; 256]> {
-        if let Some(known) = self.counts.get(value.name) {
+        let source = value
+            .constant()
+            .and_then(|constant| constant.source.as_deref());
+        let Some((source, n_slices)) = source.zip(n_slices(value)) else {
+            return self.default_counts.clone();
+        };
+        // The same weights may have many names, and are counted once.
+        let key = (source.address(), n_slices);
+        if let Some(known) = self.counts.get(&key) {
             return known.clone();
         }
         let counts = self
-            .counted(value)
+            .counted(source, n_slices)
             .unwrap_or_else(|| self.default_counts.clone());
-        self.counts.insert(value.name, counts.clone());
+        self.counts.insert(key, counts.clone());
         counts
     }
 
-    fn counted(&mut self, value: &Value<'a>) -> Option<Arc<[u64; 256]>> {
-        let source = value.constant()?.source.as_deref()?;
+    fn counted(&mut self, source: &Tensor<'a>, n_slices: usize) -> Option<Arc<[u64; 256]>> {
         let bytes = source.float_bytes();
-        let shape = value.shape.as_ref()?;
-        if source.is_external || bytes.is_empty() || value.n_values()? < 1 {
+        if source.is_external || bytes.is_empty() {
             return None;
         }
         self.counted_bytes_left = self.counted_bytes_left.checked_sub(bytes.len())?;
-        let n_slices = match shape.len() {
-            3.. => usize::try_from(*shape.first()?).ok()?,
-            _ => 1,
-        };
-        use super::super::proto::tensor_type;
         let counts = match tensor_type(source.data_type) {
             TensorType::Int8 | TensorType::UInt8 => count_bytes(bytes),
             TensorType::Float32 => count_floats::<4>(bytes, n_slices, f32::from_le_bytes),
@@ -46,6 +48,16 @@ impl<'a> Converter<'a> {
             _ => return None,
         };
         (counts.iter().any(|&n| n > 0)).then(|| Arc::new(counts))
+    }
+}
+
+/// Slices of a constant that have a scale each; `None` without values.
+fn n_slices(value: &Value) -> Option<usize> {
+    let shape = value.shape.as_ref()?;
+    (value.n_values()? > 0).then_some(())?;
+    match shape.len() {
+        3.. => usize::try_from(*shape.first()?).ok(),
+        _ => Some(1),
     }
 }
 

@@ -1,0 +1,89 @@
+//! Kinds of operators that are nearly those of TFLite: they are misspelt, and no custom operators.
+
+use crate::formats::tflite::OpKind;
+
+/// Number of letters and digits from which on one other letter is a slip. Shorter names are too close to each other.
+const MIN_LETTERS: usize = 6;
+
+/// The kind of operator that a custom operator's name seems to mean: the same but for case, separators and, in long
+/// names, one letter.
+pub(super) fn meant_by(name: &str) -> Option<OpKind> {
+    let is_meant = |kind: &&OpKind| is_near(letters(kind.name()), letters(name));
+    OpKind::ALL.iter().find(is_meant).copied()
+}
+
+fn letters(name: &str) -> impl Iterator<Item = char> + Clone {
+    let letters = name.chars().filter(|letter| letter.is_alphanumeric());
+    letters.map(|letter| letter.to_ascii_uppercase())
+}
+
+fn is_near(
+    known: impl Iterator<Item = char> + Clone,
+    name: impl Iterator<Item = char> + Clone,
+) -> bool {
+    let (mut known_rest, mut name_rest) = (known.clone(), name);
+    loop {
+        let (known_here, name_here) = (known_rest.clone(), name_rest.clone());
+        let (one, other) = (known_rest.next(), name_rest.next());
+        if one != other {
+            let is_long = known.count() >= MIN_LETTERS;
+            let (mut known_after, mut name_after) = (known_rest.clone(), name_rest.clone());
+            let is_swapped = known_after.next() == other && name_after.next() == one;
+            // One letter is another, too many or missing, or two are swapped.
+            return is_long
+                && (known_rest.clone().eq(name_rest.clone())
+                    || known_here.eq(name_rest)
+                    || known_rest.eq(name_here)
+                    || is_swapped && known_after.eq(name_after));
+        }
+        if one.is_none() {
+            return true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_is_no_custom_operator() {
+        for name in [
+            "Conv2D",
+            "conv_2d",
+            "CONV-2D",
+            "CONV_D2",
+            "CONCATENATIO",
+            "SOFTMXA",
+        ] {
+            assert!(meant_by(name).is_some(), "{name}");
+        }
+        assert_eq!(meant_by("DepthwiseConv2d"), Some(OpKind::DepthwiseConv2d));
+        assert_eq!(meant_by("FULY_CONNECTED"), Some(OpKind::FullyConnected));
+    }
+
+    #[test]
+    fn other_names_are_custom_operators() {
+        for name in [
+            "",
+            "ERF",
+            "ROLL",
+            "MISH",
+            "LERP",
+            "L2_NORM",
+            "VARIANCE",
+            "SOFTPLUS",
+            "HARD_SIGMOID",
+            "LOG_SIGMOID",
+            "RESIZE_BICUBIC",
+            "LAYER_NORMALIZATION",
+            "GROUP_NORMALIZATION",
+            "RMS_NORMALIZATION",
+            "TFLite_Detection_PostProcess",
+            "FlexErf",
+            "MEAN2",
+        ] {
+            assert_eq!(meant_by(name), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,595 @@
+//! Valid ONNX files in which a few bytes ask for much work: each makes one of the things large that a reader may
+//! repeat, copy or look up for every iteration, call or operand.
+
+use crate::protobuf::{Message, Value, integer, message, text};
+
+/// A kind of file, and the size that it has in tests.
+pub struct Case {
+    pub name: &'static str,
+    pub size: usize,
+    pub file: fn(usize) -> Vec<u8>,
+}
+
+macro_rules! cases {
+    ($($name:ident $size:literal,)*) => {
+        pub const CASES: &[Case] = &[$(Case {
+            name: stringify!($name),
+            size: $size,
+            file: $name,
+        },)*];
+    };
+}
+
+cases! {
+    states 2_000,
+    slices 1_000,
+    slices_of_rank_32 1_000,
+    scan_slices 2_000,
+    concat_of_one_state 4_000,
+    concat_of_a_constant 4_000,
+    long_value_names 50_000,
+    long_operator_names 500_000,
+    long_weight_names 100_000,
+    long_dimension_names 50_000,
+    long_documents 200_000,
+    attributes 20_000,
+    long_lists 100_000,
+    unused_weights 20_000,
+    nested_loops 8,
+    many_loops_with_large_bodies 400,
+    branches_in_a_loop 500,
+    calls_in_a_loop 500,
+    calls_of_a_concat 1_000,
+    calls_with_a_long_name 50_000,
+    calls_with_many_attributes 2_000,
+    erasures_of_a_shared_sequence 4_000,
+    insertions_into_a_sequence 4_000,
+    lengths_of_a_sequence 4_000,
+    concats_of_a_sequence 2_000,
+    sequences_of_parts 500,
+    sequences_in_a_loop 1_000,
+    weights_with_many_shapes 500,
+    constants_in_a_loop 3_000,
+    chain_of_unordered_nodes 20_000,
+}
+
+type Fields = Vec<(u32, Value)>;
+
+/// A graph in the making.
+#[derive(Default)]
+struct Graph(Fields);
+
+fn tensor(name: &str, data_type: i64, dims: &[i64], bytes: Vec<u8>) -> (u32, Value) {
+    let mut tensor: Fields = dims.iter().map(|&side| integer(1, side)).collect();
+    let values = (9, Value::Bytes(bytes));
+    tensor.extend([integer(2, data_type), text(8, name), values]);
+    message(5, tensor)
+}
+
+fn number(name: &str, value: i64) -> (u32, Value) {
+    tensor(name, 7, &[], value.to_le_bytes().to_vec())
+}
+
+fn value(number: u32, name: &str, dims: &[i64]) -> (u32, Value) {
+    let dims = dims.iter().map(|&side| message(1, vec![integer(1, side)]));
+    let tensor_type = message(1, vec![integer(1, 1), message(2, dims.collect())]);
+    message(number, vec![text(1, name), message(2, vec![tensor_type])])
+}
+
+fn whole(name: &str, value: i64) -> (u32, Value) {
+    message(5, vec![text(1, name), integer(3, value), integer(20, 2)])
+}
+
+fn body(name: &str, graph: Graph) -> (u32, Value) {
+    message(5, vec![text(1, name), message(6, graph.0), integer(20, 5)])
+}
+
+fn node_of(
+    domain: &str,
+    op_type: &str,
+    inputs: &[&str],
+    outputs: &[&str],
+    attributes: Fields,
+) -> Fields {
+    let inputs = inputs.iter().map(|name| text(1, name));
+    let outputs = outputs.iter().map(|name| text(2, name));
+    let own = [text(4, op_type), text(7, domain)];
+    inputs.chain(outputs).chain(own).chain(attributes).collect()
+}
+
+impl Graph {
+    fn with(mut self, field: (u32, Value)) -> Self {
+        self.0.push(field);
+        self
+    }
+
+    fn input(self, name: &str) -> Self {
+        self.with(value(11, name, &[1, 8]))
+    }
+
+    fn output(self, name: &str) -> Self {
+        self.with(message(12, vec![text(1, name)]))
+    }
+
+    fn node(self, op_type: &str, inputs: &[&str], outputs: &[&str], attributes: Fields) -> Self {
+        self.with(message(
+            1,
+            node_of("", op_type, inputs, outputs, attributes),
+        ))
+    }
+
+    fn relu(self, input: &str, output: &str) -> Self {
+        self.node("Relu", &[input], &[output], vec![])
+    }
+
+    /// The file of this graph, whose input is `x`.
+    fn file(self, functions: Vec<Fields>) -> Vec<u8> {
+        let graph = self
+            .input("x")
+            .with(number("n", 4_000))
+            .with(number("zero", 0));
+        let functions = functions.into_iter().map(|fields| message(25, fields));
+        let opset = message(8, vec![text(1, ""), integer(2, 17)]);
+        let fields = [integer(1, 8), message(7, graph.0), opset];
+        Message(fields.into_iter().chain(functions).collect()).write()
+    }
+}
+
+/// A body of one state with these nodes between `s` and `t`.
+fn body_of(nodes: Graph) -> Graph {
+    let ends = nodes.input("i").input("c").input("s");
+    ends.output("c").output("t")
+}
+
+/// 4,000 iterations of a body of one state.
+fn looped(nodes: Graph) -> Vec<u8> {
+    let attributes = vec![body("body", body_of(nodes))];
+    let graph = Graph::default().node("Loop", &["n", "", "x"], &["y"], attributes);
+    graph.output("y").file(vec![])
+}
+
+fn names(prefix: &str, n: usize) -> Vec<String> {
+    (0..n).map(|at| format!("{prefix}{at}")).collect()
+}
+
+fn texts(names: &[String]) -> Vec<&str> {
+    names.iter().map(String::as_str).collect()
+}
+
+fn states(n: usize) -> Vec<u8> {
+    let [before, after, last] = ["s", "t", "y"].map(|prefix| names(prefix, n));
+    let mut graph = Graph::default().input("i").input("c").output("c");
+    for (before, after) in before.iter().zip(&after) {
+        graph = graph.input(before).relu(before, after).output(after);
+    }
+    let inputs: Vec<&str> = ["n", ""].into_iter().chain(vec!["x"; n]).collect();
+    let attributes = vec![body("body", graph)];
+    let graph = Graph::default().node("Loop", &inputs, &texts(&last), attributes);
+    graph.output("y0").file(vec![])
+}
+
+fn kept(n: usize, nodes: Graph, first: &str) -> Vec<u8> {
+    let results = names("y", n + 1);
+    let mut graph = body_of(nodes);
+    for _ in 0..n {
+        graph = graph.output("t");
+    }
+    let inputs = ["n", "", first];
+    let graph = Graph::default().node("Loop", &inputs, &texts(&results), vec![body("body", graph)]);
+    let shape = tensor(
+        "shape",
+        7,
+        &[32],
+        [1i64; 31]
+            .iter()
+            .chain([&8])
+            .flat_map(|side| side.to_le_bytes())
+            .collect(),
+    );
+    let graph = graph
+        .with(shape)
+        .node("Reshape", &["x", "shape"], &["wide"], vec![]);
+    graph.output("y1").file(vec![])
+}
+
+fn slices(n: usize) -> Vec<u8> {
+    kept(n, Graph::default().relu("s", "t"), "x")
+}
+
+fn slices_of_rank_32(n: usize) -> Vec<u8> {
+    kept(n, Graph::default().relu("s", "t"), "wide")
+}
+
+fn scan_slices(n: usize) -> Vec<u8> {
+    let [inside, out] = ["p", "y"].map(|prefix| names(prefix, n));
+    let mut graph = Graph::default()
+        .input("s")
+        .node("Relu", &["s"], &["t"], vec![])
+        .output("t");
+    for name in &inside {
+        graph = graph.input(name).output(name);
+    }
+    let rows = tensor("rows", 1, &[4_000, 8], vec![0; 4 * 8 * 4_000]);
+    let inputs: Vec<&str> = ["x"].into_iter().chain(vec!["rows"; n]).collect();
+    let outputs: Vec<&str> = ["z"].into_iter().chain(texts(&out)).collect();
+    let attributes = vec![body("body", graph), whole("num_scan_inputs", n as i64)];
+    let graph = Graph::default()
+        .with(rows)
+        .node("Scan", &inputs, &outputs, attributes);
+    graph.output("y0").file(vec![])
+}
+
+fn concat_of_one_state(n: usize) -> Vec<u8> {
+    let wide = Graph::default().node("Concat", &vec!["s"; n], &["u"], vec![whole("axis", 0)]);
+    looped(
+        wide.node("ReduceMean", &["u"], &["v"], vec![])
+            .node("Add", &["s", "v"], &["t"], vec![]),
+    )
+}
+
+fn concat_of_a_constant(n: usize) -> Vec<u8> {
+    let weights = tensor("w", 1, &[1, 8], vec![0; 32]);
+    let mut inputs = vec!["w"; n - 1];
+    inputs.push("s");
+    let wide =
+        Graph::default()
+            .with(weights)
+            .node("Concat", &inputs, &["u"], vec![whole("axis", 0)]);
+    looped(
+        wide.node("ReduceMean", &["u"], &["v"], vec![])
+            .node("Add", &["s", "v"], &["t"], vec![]),
+    )
+}
+
+fn long_value_names(n: usize) -> Vec<u8> {
+    let name = "v".repeat(n);
+    looped(Graph::default().relu("s", &name).relu(&name, "t"))
+}
+
+fn long_operator_names(n: usize) -> Vec<u8> {
+    looped(Graph::default().node(&"O".repeat(n), &["s"], &["t"], vec![]))
+}
+
+fn long_weight_names(n: usize) -> Vec<u8> {
+    let name = "w".repeat(n);
+    let graph = Graph::default().with(tensor(&name, 1, &[1, 8], vec![0; 32]));
+    looped(graph.node("Add", &["s", &name], &["t"], vec![]))
+}
+
+fn long_dimension_names(n: usize) -> Vec<u8> {
+    let name = "d".repeat(n);
+    let dims = (0..32).map(|_| message(1, vec![text(2, &name)])).collect();
+    let tensor_type = message(1, vec![integer(1, 1), message(2, dims)]);
+    let info = message(13, vec![text(1, "t"), message(2, vec![tensor_type])]);
+    let nodes = Graph::default().node("Unknown", &["s"], &["t"], vec![]);
+    let graph = Graph::default().node(
+        "Loop",
+        &["n", "", "x"],
+        &["y"],
+        vec![body("body", body_of(nodes))],
+    );
+    graph.with(info).output("y").file(vec![])
+}
+
+fn long_documents(n: usize) -> Vec<u8> {
+    let mut node = node_of("", "Relu", &["s"], &["t"], vec![]);
+    node.extend([text(3, &"n".repeat(n)), text(6, &"d".repeat(n))]);
+    looped(Graph::default().with(message(1, node)))
+}
+
+fn attributes(n: usize) -> Vec<u8> {
+    let unknown = names("a", n).iter().map(|name| whole(name, 1)).collect();
+    looped(Graph::default().node("Softmax", &["s"], &["t"], unknown))
+}
+
+fn long_lists(n: usize) -> Vec<u8> {
+    let mut list = vec![text(1, "axes")];
+    list.extend((0..n).map(|_| integer(8, 1)));
+    let mean = vec![message(5, list), whole("keepdims", 1)];
+    looped(
+        Graph::default()
+            .node("ReduceMean", &["s"], &["m"], mean)
+            .node("Add", &["s", "m"], &["t"], vec![]),
+    )
+}
+
+fn unused_weights(n: usize) -> Vec<u8> {
+    let weights = names("w", n);
+    let graph = weights.iter().fold(Graph::default(), |graph, name| {
+        graph.with(tensor(name, 1, &[1], vec![0; 4]))
+    });
+    looped(graph.relu("s", "t"))
+}
+
+fn nested_loops(depth: usize) -> Vec<u8> {
+    let mut inner = Graph::default().relu("s0", "t0").output("c0").output("t0");
+    for level in 1..depth {
+        let [i, c, s] = ["i", "c", "s"].map(|what| format!("{what}{}", level - 1));
+        let [state, next, condition] = ["s", "t", "c"].map(|what| format!("{what}{level}"));
+        let attributes = vec![body("body", inner.input(&i).input(&c).input(&s))];
+        inner = Graph::default().node("Loop", &["n", "", &state], &[&next], attributes);
+        inner = inner.output(&condition).output(&next);
+    }
+    let [i, c, s] = ["i", "c", "s"].map(|what| format!("{what}{}", depth - 1));
+    let attributes = vec![body("body", inner.input(&i).input(&c).input(&s))];
+    Graph::default()
+        .node("Loop", &["n", "", "x"], &["y"], attributes)
+        .output("y")
+        .file(vec![])
+}
+
+/// Each has one iteration.
+fn many_loops_with_large_bodies(n: usize) -> Vec<u8> {
+    let mut graph = Graph::default().with(number("one", 1));
+    for at in 0..n {
+        let ends = [format!("y{at}"), format!("y{}", at + 1)];
+        let [i, c, s, t] = ["i", "c", "s", "t"].map(|what| format!("{what}_{at}"));
+        let mut inside = Graph::default()
+            .input(&i)
+            .input(&c)
+            .input(&s)
+            .relu(&s, &t)
+            .output(&c)
+            .output(&t);
+        for junk in 0..200 {
+            inside = inside.node("Constant", &[], &[&format!("j{at}_{junk}")], vec![]);
+        }
+        let first = if at == 0 { "x" } else { ends[0].as_str() };
+        graph = graph.node(
+            "Loop",
+            &["one", "", first],
+            &[&ends[1]],
+            vec![body("body", inside)],
+        );
+    }
+    graph.output(&format!("y{n}")).file(vec![])
+}
+
+fn branches_in_a_loop(n: usize) -> Vec<u8> {
+    let branch = |side: &str| {
+        let mut graph = Graph::default();
+        for at in 0..n {
+            graph = graph.with(tensor(&format!("{side}{at}"), 1, &[1], vec![0; 4]));
+        }
+        let out = format!("{side}_out");
+        graph.relu("s", &out).output(&out)
+    };
+    let sides = vec![
+        body("then_branch", branch("a")),
+        body("else_branch", branch("b")),
+    ];
+    looped(Graph::default().node("If", &["c"], &["t"], sides))
+}
+
+fn function(name: &str, nodes: Vec<Fields>) -> Fields {
+    let mut fields = vec![text(1, name), text(4, "a"), text(5, "b"), text(10, "own")];
+    fields.extend(nodes.into_iter().map(|node| message(7, node)));
+    fields
+}
+
+fn call(graph: Graph, input: &str, output: &str, attributes: Fields) -> Graph {
+    graph.with(message(
+        1,
+        node_of("own", "F", &[input], &[output], attributes),
+    ))
+}
+
+fn calls_in_a_loop(n: usize) -> Vec<u8> {
+    let mut nodes = vec![node_of("", "Relu", &["a"], &["r0"], vec![])];
+    for at in 1..n {
+        let [before, after] = [at - 1, at].map(|at| format!("r{at}"));
+        nodes.push(node_of("", "Relu", &[&before], &[&after], vec![]));
+    }
+    nodes.push(node_of(
+        "",
+        "Relu",
+        &[&format!("r{}", n - 1)],
+        &["b"],
+        vec![],
+    ));
+    let inside = body_of(call(Graph::default(), "s", "t", vec![]));
+    let graph = Graph::default().node("Loop", &["n", "", "x"], &["y"], vec![body("body", inside)]);
+    graph.output("y").file(vec![function("F", nodes)])
+}
+
+fn chain_of_calls(n: usize, first: &str, attributes: Fields, nodes: Vec<Fields>) -> Vec<u8> {
+    let mut graph = Graph::default().relu("x", first);
+    for at in 0..n {
+        let before = format!("y{at}");
+        let before = if at == 0 { first } else { &before };
+        graph = call(graph, before, &format!("y{}", at + 1), attributes.clone());
+    }
+    graph
+        .output(&format!("y{n}"))
+        .file(vec![function("F", nodes)])
+}
+
+fn calls_of_a_concat(n: usize) -> Vec<u8> {
+    let wide = node_of(
+        "",
+        "Concat",
+        &vec!["a"; 4_000],
+        &["u"],
+        vec![whole("axis", 0)],
+    );
+    let mean = node_of("", "ReduceMean", &["u"], &["v"], vec![]);
+    chain_of_calls(
+        n,
+        "y0",
+        vec![],
+        vec![wide, mean, node_of("", "Add", &["a", "v"], &["b"], vec![])],
+    )
+}
+
+fn calls_with_a_long_name(n: usize) -> Vec<u8> {
+    let readers = names("r", 4_000);
+    let mut nodes: Vec<Fields> = (readers.iter())
+        .map(|name| node_of("", "Relu", &["a"], &[name], vec![]))
+        .collect();
+    nodes.push(node_of("", "Sum", &texts(&readers), &["b"], vec![]));
+    chain_of_calls(4, &"v".repeat(n), vec![], nodes)
+}
+
+fn calls_with_many_attributes(n: usize) -> Vec<u8> {
+    let given = names("a", n).iter().map(|name| whole(name, 1)).collect();
+    let reference = message(5, vec![text(1, "axis"), text(21, "z"), integer(20, 2)]);
+    let node = |ends: [&str; 2]| {
+        node_of(
+            "",
+            "Softmax",
+            &ends[..1],
+            &ends[1..],
+            vec![reference.clone()],
+        )
+    };
+    let nodes = vec![node(["a", "r"]), node(["r", "b"])];
+    chain_of_calls(100, "y0", given, nodes)
+}
+
+/// A sequence of 1,000 tensors, and the nodes that `change` adds to it one after another.
+fn changed(n: usize, change: impl Fn(Graph, &str, &str, usize) -> Graph) -> Vec<u8> {
+    let parts = vec!["x"; 1_000];
+    let mut graph = Graph::default().node("SequenceConstruct", &parts, &["s0"], vec![]);
+    for at in 0..n {
+        let [before, after] = [at, at + 1].map(|at| format!("s{at}"));
+        graph = change(graph, &before, &after, at);
+    }
+    let last = format!("s{n}");
+    let graph = graph.node("SequenceAt", &[&last, "zero"], &["y"], vec![]);
+    graph.relu("y", "z").output("z").file(vec![])
+}
+
+/// Every other one puts back what the one before takes out, and each sequence is read twice.
+fn erasures_of_a_shared_sequence(n: usize) -> Vec<u8> {
+    changed(n, |graph, before, after, at| {
+        let graph = graph.node("SequenceLength", &[before], &[&format!("l{at}")], vec![]);
+        match at % 2 {
+            0 => graph.node("SequenceErase", &[before, "zero"], &[after], vec![]),
+            _ => graph.node("SequenceInsert", &[before, "x", "zero"], &[after], vec![]),
+        }
+    })
+}
+
+fn insertions_into_a_sequence(n: usize) -> Vec<u8> {
+    changed(n, |graph, before, after, at| match at % 2 {
+        0 => graph.node("SequenceErase", &[before], &[after], vec![]),
+        _ => graph.node("SequenceInsert", &[before, "x"], &[after], vec![]),
+    })
+}
+
+fn lengths_of_a_sequence(n: usize) -> Vec<u8> {
+    changed(n, |graph, before, after, at| {
+        let graph = graph.node("SequenceLength", &["s0"], &[&format!("l{at}")], vec![]);
+        graph.node("Identity", &[before], &[after], vec![])
+    })
+}
+
+fn concats_of_a_sequence(n: usize) -> Vec<u8> {
+    changed(n, |graph, before, after, at| {
+        let [wide, mean] = ["w", "m"].map(|what| format!("{what}{at}"));
+        let graph = graph.node(
+            "ConcatFromSequence",
+            &[before],
+            &[&wide],
+            vec![whole("axis", 0)],
+        );
+        let graph = graph.node("ReduceMean", &[&wide], &[&mean], vec![]);
+        graph.node(
+            "SequenceConstruct",
+            &vec![mean.as_str(); 1_000],
+            &[after],
+            vec![],
+        )
+    })
+}
+
+fn sequences_of_parts(n: usize) -> Vec<u8> {
+    changed(n, |graph, before, after, at| {
+        let parts = format!("p{at}");
+        let graph = graph.node(
+            "SplitToSequence",
+            &["rows"],
+            &[&parts],
+            vec![whole("axis", 0)],
+        );
+        let graph = match at {
+            0 => graph.with(value(11, "rows", &[1_000, 8])),
+            _ => graph,
+        };
+        graph.node(
+            "Identity",
+            &[if at % 2 == 0 { &parts } else { before }],
+            &[after],
+            vec![],
+        )
+    })
+}
+
+fn sequences_in_a_loop(n: usize) -> Vec<u8> {
+    let inside = Graph::default().node("SequenceInsert", &["s", "x"], &["u"], vec![]);
+    let inside = inside.node("SequenceErase", &["u", "zero"], &["v"], vec![]);
+    let inside = inside.node("SequenceLength", &["u"], &["l"], vec![]);
+    let inside = body_of(inside.node("Identity", &["v"], &["t"], vec![]));
+    let graph = Graph::default().node("SequenceConstruct", &vec!["x"; n], &["first"], vec![]);
+    let graph = graph.node(
+        "Loop",
+        &["n", "", "first"],
+        &["y"],
+        vec![body("body", inside)],
+    );
+    let graph = graph.node("SequenceAt", &["y", "zero"], &["z"], vec![]);
+    graph.relu("z", "last").output("last").file(vec![])
+}
+
+/// Weights of a megabyte under many shapes, each of which has its own slices.
+fn weights_with_many_shapes(n: usize) -> Vec<u8> {
+    let mut graph = Graph::default()
+        .with(tensor("w", 1, &[1 << 18], vec![1; 1 << 20]))
+        .relu("x", "y0");
+    for at in 0..n {
+        let sides = [1 + at as i64, -1, 1, 8];
+        let (shape, other) = (format!("shape{at}"), format!("w{at}"));
+        let bytes = sides.iter().flat_map(|side| side.to_le_bytes()).collect();
+        graph = graph.with(tensor(&shape, 7, &[4], bytes));
+        graph = graph.node("Reshape", &["w", &shape], &[&other], vec![]);
+        let [before, after] = [at, at + 1].map(|at| format!("y{at}"));
+        graph = graph.node(
+            "Concat",
+            &[&other, &before],
+            &[&after],
+            vec![whole("axis", 0)],
+        );
+    }
+    graph.output(&format!("y{n}")).file(vec![])
+}
+
+fn constants_in_a_loop(n: usize) -> Vec<u8> {
+    let values: Vec<u8> = (0..n as u32).flat_map(|at| at.to_le_bytes()).collect();
+    let mut fields = vec![integer(1, n as i64), integer(2, 1)];
+    fields.extend(
+        values
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .map(|bytes| (4, Value::Fixed32(*bytes))),
+    );
+    let constant = vec![message(
+        5,
+        vec![text(1, "value"), message(5, fields), integer(20, 4)],
+    )];
+    looped(
+        Graph::default()
+            .node("Constant", &[], &["w"], constant)
+            .relu("s", "t"),
+    )
+}
+
+/// The last node comes first.
+fn chain_of_unordered_nodes(n: usize) -> Vec<u8> {
+    let mut graph = Graph::default();
+    for at in (0..n).rev() {
+        let [before, after] = [at, at + 1].map(|at| format!("y{at}"));
+        graph = graph.relu(if at == 0 { "x" } else { &before }, &after);
+    }
+    graph.output(&format!("y{n}")).file(vec![])
+}
