@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use elsa::FrozenVec;
 
+use super::attributes::{Attributes, NAME, attribute_text};
 use super::limits::*;
-use super::proto::{Attributes, NAME, attribute_text};
 use super::wire::{Failure, Fields, Malformed, Read, at};
 
 /// Names beside those of the file, for as long as its graph.

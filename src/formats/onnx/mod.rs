@@ -15,6 +15,7 @@
     clippy::as_conversions
 )]
 
+mod attributes;
 mod contrib;
 mod convert;
 mod dimensions;

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
+use super::attributes::Attributes;
 use super::functions::{Call, Function, Functions, Names};
 use super::limits::*;
 use super::names::{Name, NameTable};
@@ -107,93 +108,6 @@ pub(super) struct Node<'a> {
     /// Of an `If`, `Loop` or `Scan` whose bodies were read.
     pub bodies: Option<Bodies>,
     pub attributes: Attributes<'a>,
-}
-
-/// `AttributeProto`s of a node by name: the first [`MAX_NODE_ATTRIBUTES`]. Those of a node in a function that refer to
-/// an attribute of the call are that attribute.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Attributes<'a> {
-    by_name: Box<[(&'a str, &'a [u8])]>,
-    /// Number of protobuf fields that reading all of them once takes.
-    pub n_fields: usize,
-}
-
-impl<'a> Attributes<'a> {
-    /// The message of the first attribute of this name.
-    pub fn get(&self, name: &str) -> Option<&'a [u8]> {
-        let mut attributes = self.by_name.iter();
-        attributes.find_map(|(other, message)| (*other == name).then_some(*message))
-    }
-
-    /// Whether a text is as long as only a compiled program is.
-    pub fn has_program(&self) -> bool {
-        const MIN_PROGRAM_BYTES: usize = 1024;
-        let is_program = |(_, message): &(&str, &[u8])| {
-            let mut fields = Fields::of(message).flatten();
-            fields.any(|(number, field)| {
-                let bytes = field.bytes().filter(|_| number == 4);
-                bytes.is_some_and(|bytes| bytes.len() >= MIN_PROGRAM_BYTES)
-            })
-        };
-        self.by_name.iter().any(is_program)
-    }
-
-    /// The attributes of a node that `call`, if any, is around. Linear in their bytes.
-    fn read(node: &'a [u8], call: Option<&Call<'a>>) -> Self {
-        let mut by_name = Vec::new();
-        let mut n_fields = 0usize;
-        for (number, field) in Fields::of(node).flatten() {
-            let Some(message) = field.bytes().filter(|_| number == 5) else {
-                continue;
-            };
-            if by_name.len() >= MAX_NODE_ATTRIBUTES {
-                break;
-            }
-            let Some(name) = attribute_text(message, NAME).filter(|name| !name.is_empty()) else {
-                continue;
-            };
-            let reference = call.and_then(|call| Some((call, attribute_text(message, REFERENCE)?)));
-            let message = match reference.filter(|(_, reference)| !reference.is_empty()) {
-                None => Some(message),
-                Some((call, reference)) => call.attribute(reference),
-            };
-            if let Some(message) = message {
-                n_fields = n_fields.saturating_add(fields_in(message));
-                by_name.push((name, message));
-            }
-        }
-        Self {
-            by_name: by_name.into(),
-            n_fields,
-        }
-    }
-}
-
-/// Fields of an `AttributeProto`: its name, and that of an attribute of the call.
-pub(super) const NAME: u32 = 1;
-const REFERENCE: u32 = 21;
-
-/// Text of a field of an `AttributeProto`.
-pub(super) fn attribute_text(message: &[u8], wanted: u32) -> Option<&str> {
-    let mut fields = Fields::of(message).flatten();
-    let found = fields.find_map(|(number, field)| (number == wanted).then_some(field));
-    found?.text()
-}
-
-/// Number of fields of an `AttributeProto`, with those of a tensor, and one for each eight bytes of a text or of packed
-/// numbers, as far as these are read.
-fn fields_in(message: &[u8]) -> usize {
-    let counts = Fields::of(message)
-        .flatten()
-        .map(|(number, field)| match field {
-            Field::Bytes(tensor) if number == 5 => Fields::of(tensor).count(),
-            Field::Bytes(text) if number == 4 => (text.len() / 8).saturating_add(1),
-            Field::Bytes(packed) if matches!(number, 7 | 8) => {
-                packed.len().min(MAX_ATTRIBUTE_VALUES) / 8
-            }
-            _ => 1,
-        });
-    counts.fold(1, usize::saturating_add)
 }
 
 /// `TensorProto`.
@@ -381,8 +295,11 @@ impl<'a> Reader<'a, '_> {
         inputs.shrink_to_fit();
         outputs.shrink_to_fit();
         let call = self.scope.as_ref().map(|scope| &*scope.call);
-        let attributes = Attributes::read(bytes, call);
-        let left = self.attributes_left.checked_sub(attributes.by_name.len());
+        let attributes = match call {
+            None => Attributes::read(bytes, None),
+            Some(call) => Attributes::read(bytes, Some(&|name| call.attribute(name))),
+        };
+        let left = self.attributes_left.checked_sub(attributes.len());
         self.attributes_left = left.ok_or(Failure::TooMany("attributes", MAX_ATTRIBUTES))?;
         let mut node = Node {
             text,

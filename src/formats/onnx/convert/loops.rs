@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::iter;
 
-use super::Converter;
 use super::patterns::Patterns;
 use super::value::{Constant, Known, Place, Value, axis, identity};
+use super::{Converter, Counted};
 use crate::formats::builder::{DIMENSION_BYTES, OPERAND_BYTES};
 use crate::formats::onnx::error::ParseError;
 use crate::formats::onnx::limits::{
@@ -25,14 +25,6 @@ struct Iterations<'a> {
     sliced: Vec<(Value<'a>, usize)>,
     /// A `Loop`'s body reads the iteration's number and its condition first, and writes the next condition first.
     has_condition: bool,
-}
-
-/// A loop of which not all iterations are counted: operator, number of iterations that are, and of all if it is known.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Counted<'a> {
-    pub op_type: &'a str,
-    pub n: usize,
-    pub n_all: Option<usize>,
 }
 
 /// The results of iterations.

@@ -19,6 +19,7 @@ mod loops;
 mod matrices;
 mod normalizations;
 mod patterns;
+mod products;
 mod quantization;
 mod reductions;
 mod resizing;
@@ -117,7 +118,15 @@ struct Converter<'a> {
     /// result depends.
     n_stored: u64,
     /// Loops of which not all iterations are counted.
-    partly_counted: Vec<loops::Counted<'a>>,
+    partly_counted: Vec<Counted<'a>>,
+}
+
+/// A loop of which not all iterations are counted: operator, number of iterations that are, and of all if it is known.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Counted<'a> {
+    pub op_type: &'a str,
+    pub n: usize,
+    pub n_all: Option<usize>,
 }
 
 /// The network of a graph. Much less memory is needed once the graph is freed than beside it.
@@ -190,8 +199,8 @@ impl<'a> Converter<'a> {
             shapeless: Vec::new(),
             sized_by_values: Vec::new(),
             counted_sides: vec![None; graph.branches.len()],
-            side_weights: bodies::weights_by_side(graph),
-            has_products: graph.nodes.iter().any(bodies::is_product),
+            side_weights: products::weights_by_side(graph),
+            has_products: graph.nodes.iter().any(products::is_product),
             n_assumed_sides: 0,
             conditions: Vec::new(),
             running_loops: Vec::new(),
