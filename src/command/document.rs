@@ -86,7 +86,7 @@ pub struct TargetResult {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Outcome {
-    Estimate(Estimate),
+    Estimate(Box<Estimate>),
     Unavailable {
         unavailable: String,
         #[serde(default)]

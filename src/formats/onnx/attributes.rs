@@ -12,6 +12,9 @@ pub(super) struct Attributes<'a> {
     pub n_fields: usize,
 }
 
+/// The message of the attribute with a name.
+pub type LookUp<'a, 'f> = dyn Fn(&str) -> Option<&'a [u8]> + 'f;
+
 impl<'a> Attributes<'a> {
     /// The message of the first attribute of this name.
     pub fn get(&self, name: &str) -> Option<&'a [u8]> {
@@ -37,7 +40,7 @@ impl<'a> Attributes<'a> {
     }
 
     /// The attributes of a node. `of_call`: those of the call around it, if any. Linear in their bytes.
-    pub fn read(node: &'a [u8], of_call: Option<&dyn Fn(&str) -> Option<&'a [u8]>>) -> Self {
+    pub fn read(node: &'a [u8], of_call: Option<&LookUp<'a, '_>>) -> Self {
         let mut by_name = Vec::new();
         let mut n_fields = 0usize;
         for (number, field) in Fields::of(node).flatten() {

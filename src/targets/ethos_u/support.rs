@@ -817,7 +817,8 @@ mod tests {
             activation: Activation::None,
         };
         use Padding::{Same, Valid};
-        let cases: [(OpKind, BuiltinOptions, [&[i32]; 3], [bool; 2]); 12] = [
+        type Case<'a> = (OpKind, BuiltinOptions, [&'a [i32]; 3], [bool; 2]);
+        let cases: [Case; 12] = [
             (
                 OpKind::MaxPool2d,
                 pool(Same, 4, 3),

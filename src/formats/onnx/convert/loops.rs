@@ -328,13 +328,15 @@ impl<'a> Converter<'a> {
     /// their readers. How many slices there are is unknown then: one value of unknown shape stands for them.
     fn append_others(&mut self, node: &Node<'a>, results: &mut Results<'a>) {
         let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
-        let of_slices = results.slices.iter_mut().map(|slices| {
+        for slices in &mut results.slices {
             let earlier = slices.split_off(1.min(slices.len()));
             inputs.extend(earlier.iter().filter_map(Value::tensor_idx).map(Some));
-            slices
-        });
-        let of_slices: Vec<&mut Value> = of_slices.flatten().collect();
-        let of_slices = of_slices.into_iter().map(|value| (value, false));
+        }
+        let of_slices = results
+            .slices
+            .iter_mut()
+            .flatten()
+            .map(|value| (value, false));
         let of_states = results.states.iter_mut().map(|value| (value, true));
         for (value, is_state) in of_states.chain(of_slices) {
             let shape = value.shape.take().filter(|_| is_state);
