@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::formats::builder::{self, N_QUANTIZATIONS};
 use crate::formats::tflite::{
-    Buffer, BuiltinOptions, MAIN_SUBGRAPH, Model, OpKind, Quantization, Tensor, TensorType,
+    Buffer, BuiltinOptions, MAIN_SUBGRAPH, Model, OpKind, Quantization, Subgraph, Tensor,
+    TensorType,
 };
 
 /// Inputs with biases, which stay wider, by operator: one for each output channel.
@@ -17,6 +18,22 @@ fn bias_input(kind: OpKind) -> Option<usize> {
         OpKind::TransposeConv => Some(3),
         _ => None,
     }
+}
+
+/// Kinds whose results have the scale of their input, as quantisers write them: compilers fuse a padding only then.
+const KEEPS_SCALE: [OpKind; 3] = [OpKind::Pad, OpKind::Padv2, OpKind::MirrorPad];
+
+/// For each tensor the index of the one whose scale it has.
+fn scaled_as(subgraph: &Subgraph) -> Vec<usize> {
+    let mut scaled_as: Vec<usize> = (0..subgraph.tensors.len()).collect();
+    let keeping = subgraph.operators.iter();
+    for operator in keeping.filter(|one| KEEPS_SCALE.contains(&one.code.kind)) {
+        let ends = (operator.inputs.first().copied().flatten()).zip(operator.outputs.first());
+        if let Some((from, &to)) = ends {
+            scaled_as[to] = scaled_as[from];
+        }
+    }
+    scaled_as
 }
 
 /// Whether a model computes floats, which hardware for integers runs as int8.
@@ -67,12 +84,14 @@ pub fn convert(model: &mut Model) -> Floats {
         }
     }
     let mut known = vec![None; N_QUANTIZATIONS];
+    let scaled_as = scaled_as(subgraph);
     for (tensor_idx, (tensor, of_type)) in subgraph.tensors.iter_mut().zip(types).enumerate() {
+        let scale_idx = scaled_as[tensor_idx];
         if of_type != tensor.tensor_type {
             tensor.tensor_type = of_type;
             let quantization = match of_type {
-                TensorType::Int8 => known[tensor_idx % N_QUANTIZATIONS]
-                    .get_or_insert_with(|| builder::quantization(of_type, tensor_idx))
+                TensorType::Int8 => known[scale_idx % N_QUANTIZATIONS]
+                    .get_or_insert_with(|| builder::quantization(of_type, scale_idx))
                     .clone(),
                 _ => None,
             };
