@@ -32,8 +32,8 @@ pub fn place(requests: &[Request]) -> Option<Vec<u64>> {
     }
 }
 
-/// A tree is faster from some hundred requests on.
-const MAX_COMPARED: usize = 256;
+/// A tree is faster from some thousand requests on.
+const MAX_COMPARED: usize = 1024;
 
 fn place_in(arena: &mut impl Arena, requests: &[Request]) -> Option<Vec<u64>> {
     let mut offsets = vec![0; requests.len()];

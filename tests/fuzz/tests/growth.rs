@@ -29,7 +29,7 @@ const MAX_EXPONENT_OF_A_PLACE: f64 = 1.5;
 /// Where more than a proportion is bounded by a constant that the networks here do not reach.
 const BOUNDED: [(&str, &str); 1] = [(
     "src/graph/analysis/greedy.rs",
-    "up to 256 buffers are each compared with all others, and more are looked up in a tree",
+    "up to 1,024 buffers are each compared with all others, and more are looked up in a tree",
 )];
 
 /// A place that counts less is noise of lists that grow.
