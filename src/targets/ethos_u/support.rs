@@ -136,6 +136,9 @@ fn refused_type(graph: &Graph, node: &Node, kind: OpKind, npu: Npu) -> Option<Un
 
 fn runs_type(tensor_type: TensorType, kind: OpKind, npu: Npu) -> bool {
     use TensorType::*;
+    if let Some((_, types)) = OWN_TYPES.iter().find(|(one, _)| *one == kind) {
+        return types.contains(&tensor_type);
+    }
     match tensor_type {
         Int8 | UInt8 | Int16 => true,
         Int32 => npu == Npu::EthosU85 || RUNS_INT32.contains(&kind),
@@ -490,6 +493,18 @@ const WEIGHTED: &[OpKind] = &[
     OpKind::TransposeConv,
 ];
 const VARIABLES: &[OpKind] = &[OpKind::AssignVariable, OpKind::ReadVariable];
+
+/// Operators with fewer element types than the others of the list.
+const OWN_TYPES: &[(OpKind, &[TensorType])] = &[
+    (OpKind::Elu, &[TensorType::Int8]),
+    (OpKind::Gelu, &[TensorType::Int8, TensorType::UInt8]),
+    (OpKind::Log, &[TensorType::Int8, TensorType::Int16]),
+    (
+        OpKind::Mean,
+        &[TensorType::Int8, TensorType::UInt8, TensorType::Int16],
+    ),
+    (OpKind::Rsqrt, &[TensorType::Int8, TensorType::Int16]),
+];
 
 /// Operators of the Ethos-U55 and U65 list without the constraint "32-bit feature-maps are not
 /// supported".

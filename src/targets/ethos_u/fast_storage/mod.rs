@@ -89,7 +89,13 @@ fn accesses(
         let Some(second) = inputs.next().filter(|_| operation.is_binary()) else {
             continue;
         };
-        accesses[second] += (scheduled.second.as_ref()).map_or(read, |second| second.bytes);
+        let second_bytes = match accelerator.uses_trained_rules {
+            true => 1,
+            false => (scheduled.second.as_ref())
+                .map_or(1, |second| program.maps[second.map_idx].element_bytes()),
+        };
+        accesses[second] += (scheduled.second.as_ref())
+            .map_or(read, |second| second.bytes / second_bytes.max(1) as f64);
         // Both inputs of an elementwise operation must be in the same memory, and inside a cascade the other input is a
         // rolling buffer in SRAM.
         if scheduled.stripe.is_some_and(|stripe| !stripe.is_first) {

@@ -185,6 +185,9 @@ fn push_node(lowering: &mut Lowering) {
         // Ethos-U55 and U65 compute it without a table.
         operation.action = Action::Requantise;
     }
+    if operation.action == Action::Table && is_of_output_stage(lowering) {
+        operation.action = Action::Unary;
+    }
     if operation.action == Action::Slice && !lowering.accelerator.uses_trained_rules {
         // The other inputs determine where the tensor is split; for SPLIT, they come before it.
         let maps = &lowering.program.maps;
@@ -226,6 +229,14 @@ fn push_node(lowering: &mut Lowering) {
             ..lowering.operation(Action::Requantise, &[computed], output)
         });
     }
+}
+
+/// Whether the output stage computes the operator without a table, as a LEAKY_RELU of 16 bits.
+fn is_of_output_stage(lowering: &Lowering) -> bool {
+    let is_wide = |input: usize| lowering.tensor(input).tensor_type == TensorType::Int16;
+    lowering.operator().code.kind == OpKind::LeakyRelu
+        && lowering.input(0).is_some_and(is_wide)
+        && !lowering.accelerator.uses_trained_rules
 }
 
 /// The output of a window operation, and the output of its fused activation if the activation is a separate operation,

@@ -205,7 +205,7 @@ pub fn assign_variable(lowering: &mut Lowering) -> Option<()> {
 pub fn negate(lowering: &mut Lowering) -> Option<()> {
     let (input, output) = (lowering.input(0)?, lowering.output()?);
     let number = lowering.constant([1; 3], lowering.element_bytes(input));
-    lowering.binary(Arithmetic::Sum, [input, number], output);
+    lowering.binary(Arithmetic::Sum, [number, input], output);
     Some(())
 }
 

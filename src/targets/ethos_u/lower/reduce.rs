@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::lowering::{Lowering, n_elements, ones};
+use super::node::shape as node_shape;
 use super::transpose::Pass;
 use crate::formats::tflite::{OpKind, dimension};
 use crate::targets::ethos_u::blocks;
@@ -100,45 +101,80 @@ pub fn largest(lowering: &mut Lowering) -> Option<()> {
     let axes = lowering.integers(axes).into_iter();
     let axes: Option<BTreeSet<usize>> = axes.map(|axis| dimension(axis, shape.len())).collect();
     let axes = axes?;
-    let seen: Option<Vec<_>> = axes
+    // Ethos-U85 pools along height as well as along width.
+    let pools_height = lowering.accelerator.is_u85() && !lowering.accelerator.uses_trained_rules;
+    let passes: Option<Vec<Reduction>> = axes
         .iter()
         .map(|&axis| {
+            let whole = node_shape(&shape);
             let seen = around_dimension(&shape, axis)?;
+            let is_height = axis + 3 == shape.len() && shape[..axis].iter().all(|&size| size == 1);
             shape[axis] = 1;
-            Some(seen)
+            Some(match is_height && pools_height {
+                true => Reduction {
+                    seen: [whole, node_shape(&shape)],
+                    kernel: [whole[0], 1],
+                    shapes: [whole, node_shape(&shape)],
+                },
+                false => Reduction {
+                    seen,
+                    kernel: [1, seen[0][1]],
+                    shapes: [whole, node_shape(&shape)],
+                },
+            })
         })
         .collect();
-    let seen = seen?;
-    let (last, before) = seen.split_last()?;
-    for &seen in before {
-        let to = lowering.map(seen[1], lowering.element_bytes(output));
-        pool_largest(lowering, [from, to], seen);
+    let passes = passes?;
+    let (last, before) = passes.split_last()?;
+    for pass in before {
+        let element_bytes = lowering.element_bytes(output);
+        let to = match lowering.accelerator.uses_trained_rules {
+            true => lowering.map(pass.seen[1], element_bytes),
+            false => lowering.map(pass.shapes[1], element_bytes),
+        };
+        pool_largest(lowering, [from, to], pass);
         from = to;
     }
-    pool_largest(lowering, [from, output], *last);
+    pool_largest(lowering, [from, output], last);
     Some(())
 }
 
-/// The maximum of columns. Ethos-U55 and U65 have no minimum: they subtract before and after the maximum.
-fn pool_largest(lowering: &mut Lowering, [input, output]: [usize; 2], seen: [[i64; 3]; 2]) {
+/// A maximum along one axis.
+struct Reduction {
+    /// Shapes in which pooling sees its input and its output.
+    seen: [[i64; 3]; 2],
+    kernel: [i64; 2],
+    /// Their own shapes.
+    shapes: [[i64; 3]; 2],
+}
+
+/// The maximum along one axis. Ethos-U55 and U65 have no minimum: they subtract before and after the maximum.
+fn pool_largest(lowering: &mut Lowering, [input, output]: [usize; 2], pass: &Reduction) {
+    let &Reduction {
+        seen,
+        kernel,
+        shapes,
+    } = pass;
     let is_least = lowering.operator().code.kind == OpKind::ReduceMin;
+    if kernel[0] > 1 {
+        return lowering.window(Kind::MaxPooling, [input, output], seen, kernel);
+    }
     if !is_least || lowering.accelerator.is_u85() || lowering.accelerator.uses_trained_rules {
         return pool(lowering, [input, output], seen);
     }
     let element_bytes = lowering.element_bytes(output);
     let number = lowering.constant([1; 3], element_bytes);
-    let [inverted, largest] = seen.map(|shape| lowering.map(shape, element_bytes));
-    let [read, written] = seen;
+    let [inverted, largest] = shapes.map(|shape| lowering.map(shape, element_bytes));
     let subtract = |lowering: &mut Lowering, [input, output]: [usize; 2], shape: [i64; 3]| {
         lowering.push(Operation {
-            seen: Some(Box::new([shape; 2])),
+            seen: Some(Box::new([[1; 3], shape])),
             alias: Alias::InPlace,
-            ..lowering.operation(Action::Binary(Arithmetic::Sum), &[input, number], output)
+            ..lowering.operation(Action::Binary(Arithmetic::Sum), &[number, input], output)
         });
     };
-    subtract(lowering, [input, inverted], read);
+    subtract(lowering, [input, inverted], shapes[0]);
     pool(lowering, [inverted, largest], seen);
-    subtract(lowering, [largest, output], written);
+    subtract(lowering, [largest, output], shapes[1]);
 }
 
 /// Sums over channels; another dimension is transposed to their place first. Of several axes, Vela 5.2.0 reads the first

@@ -57,7 +57,9 @@ pub fn output_stage<'a>(
     let second = maps.second.map(|(map_idx, map, shape)| Read {
         map_idx,
         shape,
-        bytes: match maps.is_wide_scalar() {
+        bytes: match maps.is_wide_scalar()
+            && (accelerator.uses_trained_rules || !accelerator.is_u85())
+        {
             true => 0.0,
             false => read_bytes(map, shape),
         },
@@ -187,7 +189,7 @@ impl<'p> Maps<'p> {
         }
     }
 
-    /// Whether the first input is a scalar of more than 8 bits. The second input is then not read.
+    /// Whether the first input is a scalar of more than 8 bits. Ethos-U55 and U65 then do not count the second input.
     fn is_wide_scalar(&self) -> bool {
         self.input.n_elements() == 1 && self.input.element_bytes > 1
     }

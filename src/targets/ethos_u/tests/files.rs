@@ -482,3 +482,78 @@ fn inputs_of_a_batch_run_one_after_another() {
         (Product::U85x256, [84998.0, 1488.0, 442_144.0]),
     ]);
 }
+
+impl Network {
+    /// The same with feature maps of 16 bits.
+    fn of_16_bits(mut self) -> Self {
+        for tensor in &mut self.tensors {
+            if tensor.tensor_type == TensorType::Int8 {
+                tensor.tensor_type = TensorType::Int16;
+            }
+        }
+        self
+    }
+
+    /// One operator whose output has the shape of its input.
+    fn of_one(kind: OpKind, shape: &[i32]) -> Self {
+        let mut network = Self::new(shape);
+        network.call(kind, &[0], shape);
+        network
+    }
+}
+
+#[test]
+fn many_rows_of_a_softmax_are_those_of_vela() {
+    Network::of_one(OpKind::Softmax, &[1000, 8]).check(&[
+        (Product::U55x256, [249_756.0, 260_000.0, 128_656.0]),
+        (Product::U65x512, [153_127.0, 260_000.0, 416_656.0]),
+        (Product::U85x256, [304_474.0, 260_000.0, 211_072.0]),
+    ]);
+    Network::of_one(OpKind::Softmax, &[200, 16])
+        .of_16_bits()
+        .check(&[
+            (Product::U55x256, [59429.0, 33600.0, 25992.0]),
+            (Product::U65x512, [53202.0, 33600.0, 175_112.0]),
+            (Product::U85x256, [29363.0, 33600.0, 67200.0]),
+        ]);
+}
+
+/// Elementwise operations of 16 bits whose other input is a number, and that need no table.
+#[test]
+fn the_output_stage_computes_16_bits_without_tables() {
+    let shape = [1, 12, 12, 8];
+    Network::of_one(OpKind::Neg, &shape).of_16_bits().check(&[
+        (Product::U55x256, [864.0, 2304.0, 16.0]),
+        (Product::U65x512, [4919.0, 0.0, 18448.0]),
+        (Product::U85x256, [865.0, 0.0, 4608.0]),
+    ]);
+    Network::of_one(OpKind::LeakyRelu, &shape)
+        .of_16_bits()
+        .check(&[
+            (Product::U55x256, [1152.0, 2304.0, 0.0]),
+            (Product::U65x512, [9830.0, 0.0, 36864.0]),
+            (Product::U85x256, [865.0, 0.0, 4608.0]),
+        ]);
+}
+
+/// As Keras's GlobalMaxPooling2D: Ethos-U85 pools the height as it is.
+#[test]
+fn maxima_over_height_and_width_take_two_passes() {
+    let reduced = |kind, shape: [i32; 4]| {
+        let mut network = Network::new(&shape);
+        let axes = network.constant(&[1, 2]);
+        let options = BuiltinOptions::Reducer { keep_dims: true };
+        network.call_with(kind, &[0, axes], &[1, 1, 1, shape[3]], options);
+        network
+    };
+    reduced(OpKind::ReduceMax, [1, 12, 12, 8]).check(&[
+        (Product::U55x256, [1075.0, 1248.0, 0.0]),
+        (Product::U65x512, [1493.0, 96.0, 1984.0]),
+        (Product::U85x256, [4103.0, 192.0, 12352.0]),
+    ]);
+    reduced(OpKind::ReduceMin, [1, 16, 16, 32]).check(&[
+        (Product::U55x256, [12014.0, 8704.0, 0.0]),
+        (Product::U65x512, [6088.0, 8704.0, 8320.0]),
+        (Product::U85x256, [2975.0, 512.0, 8448.0]),
+    ]);
+}
