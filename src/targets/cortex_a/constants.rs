@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-use super::Class;
+use super::{Class, InstructionCount};
 use crate::provenance::checked_percent;
 use crate::targets::MeasuredRange;
 
@@ -72,7 +72,10 @@ pub struct Fit {
 pub struct Nanoseconds {
     pub matrix: f64,
     pub depthwise: f64,
+    /// Of the operators of networks that XNNPACK runs, beside matrix operators and depthwise convolutions.
     pub other: f64,
+    /// Of the interpreter and of its own kernels.
+    pub interpreter: f64,
     pub byte: f64,
 }
 
@@ -225,13 +228,15 @@ impl Fit {
 
 impl Nanoseconds {
     /// Milliseconds on one thread.
-    pub fn latency_ms(&self, class: Class, instructions: f64, bytes: f64) -> f64 {
+    pub fn latency_ms(&self, class: Class, counted: &InstructionCount, bytes: f64) -> f64 {
         let per_instruction = match class {
             Class::Matrix | Class::Recurrent => self.matrix,
             Class::Depthwise => self.depthwise,
             Class::Other => self.other,
         };
-        1e-6 * (per_instruction * instructions + self.byte * bytes)
+        let interpreted = counted.interpreted(class);
+        let own = counted.instructions - interpreted;
+        1e-6 * (per_instruction * own + self.interpreter * interpreted + self.byte * bytes)
     }
 }
 
@@ -248,18 +253,28 @@ impl Energy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::targets::cortex_a::Source;
 
-    /// By hand: 2 million instructions and a million bytes.
+    /// By hand: 2 million instructions, half a million of them the interpreter's, and a million bytes.
     #[test]
     fn latencies_follow_from_the_constants() {
         let ns = Nanoseconds {
             matrix: 0.5,
             depthwise: 1.0,
             other: 2.0,
+            interpreter: 3.0,
             byte: 0.25,
         };
-        assert_eq!(ns.latency_ms(Class::Matrix, 2e6, 1e6), 1.25);
-        assert_eq!(ns.latency_ms(Class::Other, 2e6, 0.0), 4.0);
+        let counted = |source| InstructionCount {
+            instructions: 2e6,
+            besides: 5e5,
+            interval_factor: 1.0,
+            source,
+        };
+        let [xnnpack, own] = [Source::Networks, Source::SingleOperators].map(counted);
+        assert_eq!(ns.latency_ms(Class::Matrix, &xnnpack, 1e6), 2.5);
+        assert_eq!(ns.latency_ms(Class::Other, &xnnpack, 0.0), 4.5);
+        assert_eq!(ns.latency_ms(Class::Other, &own, 0.0), 6.0);
     }
 
     /// Four threads make a half serial network 1.6 times as fast, whence two make it 1.33 times as fast.

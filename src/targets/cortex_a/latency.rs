@@ -27,6 +27,8 @@ pub enum Source {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InstructionCount {
     pub instructions: f64,
+    /// Those of them that are a share of the inference outside of operators, which the interpreter executes.
+    pub besides: f64,
     /// The 90 % interval of the count is `instructions` divided by and multiplied with this factor.
     pub interval_factor: f64,
     pub source: Source,
@@ -39,6 +41,17 @@ impl InstructionCount {
             Class::Matrix | Class::Depthwise => true,
             Class::Recurrent => false,
             Class::Other => self.source == Source::Networks,
+        }
+    }
+
+    /// The instructions that the interpreter or its own kernels execute, which are no part of the networks' operators of
+    /// any class.
+    pub fn interpreted(&self, class: Class) -> f64 {
+        let is_own = class == Class::Other && self.source != Source::Networks;
+        if is_own {
+            self.instructions
+        } else {
+            self.besides
         }
     }
 }
@@ -77,6 +90,7 @@ pub fn instruction_counts<W: Borrow<KernelCounts>>(
     let of = |(counts, fitted): (&W, Option<f64>)| {
         let mut counted = of_operator(fitted, &costs.target, counts.borrow(), of_networks);
         counted.instructions += share;
+        counted.besides = share;
         counted
     };
     operators.iter().zip(fitted).map(of).collect()
@@ -91,6 +105,7 @@ fn of_operator(
 ) -> InstructionCount {
     let counted = |instructions: f64, interval_factor: f64, source| InstructionCount {
         instructions,
+        besides: 0.0,
         interval_factor,
         source,
     };
@@ -149,7 +164,7 @@ pub fn latency_of<W: Borrow<KernelCounts>>(
         interval_percent = interval_percent.min(mean_percent.and(fit.checked_percent()));
         let one_thread_ms = fit.nanoseconds.latency_ms(
             counts.class,
-            counted.instructions,
+            counted,
             counts.uncached_bytes(board.cached_bytes),
         );
         let is_parallel = counted.is_parallel(counts.class);
@@ -311,6 +326,39 @@ mod tests {
                     costs.target
                 );
             }
+        }
+    }
+
+    /// An operator that the interpreter runs costs what the processor takes for its instructions, and an inference of
+    /// one operator is counted once.
+    #[test]
+    fn operators_of_the_interpreter_have_its_cost() {
+        let negated = |values: f64, target: &str| {
+            let costs = Costs::shipped().target(target).unwrap();
+            let counts = KernelCounts {
+                kernel: "ABS int16".into(),
+                class: Class::Other,
+                is_int8: true,
+                terms: Terms::of(&[]),
+                bytes: 0.0,
+                macs: 0.0,
+                values,
+                is_compiled: false,
+            };
+            instruction_counts(costs, &[counts])[0]
+        };
+        for board in &Constants::shipped().boards {
+            let small = negated(2.0, &board.counted_as);
+            println!("{}: {small:?}", board.target);
+            assert!(
+                (1e4..1.3e4).contains(&small.instructions),
+                "LiteRT counts 11,660"
+            );
+            assert_eq!(small.interpreted(Class::Other), small.instructions);
+            assert_eq!(small.interpreted(Class::Matrix), small.besides);
+            let (fit, _) = board.fit(true).unwrap();
+            let ms = fit.nanoseconds.latency_ms(Class::Other, &small, 0.0);
+            assert!((0.001..0.03).contains(&ms), "{ms} ms for {small:?}");
         }
     }
 

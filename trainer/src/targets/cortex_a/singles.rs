@@ -10,7 +10,8 @@ use anyhow::{Context, Result, ensure};
 use litecast::formats::tflite;
 use litecast::graph::{self, analysis};
 use litecast::targets::cortex_a::{
-    self, Bound, Costs, KernelCounts, SingleKernel, SingleOperators, SingleTarget,
+    self, Bound, Costs, KernelCounts, SingleKernel, SingleOperators, SingleTarget, TargetCosts,
+    inference_counts,
 };
 
 use crate::json;
@@ -57,7 +58,9 @@ pub fn run(args: &FitCpuSinglesArgs) -> Result<()> {
             continue;
         };
         let name = labelled.graph_id.trim_start_matches("file/");
-        let sample = sample(&args.files.join(name), label.instructions.total() as f64)?;
+        let costs = Costs::shipped().target(&labelled.target);
+        let total = label.instructions.total() as f64;
+        let sample = sample(&args.files.join(name), total, costs)?;
         samples
             .entry(labelled.target.clone())
             .or_default()
@@ -84,9 +87,12 @@ pub fn json(singles: &SingleOperators) -> Result<String> {
     json::lines(singles, 4)
 }
 
-/// The sample of the last operator of a file. `total` are its instructions, without those of the inference and of
-/// earlier operators.
-fn sample(path: &Path, total: f64) -> Result<Sample> {
+/// What the interpreter executes to call a kernel, at least.
+const LEAST_INSTRUCTIONS: f64 = 100.0;
+
+/// The sample of the last operator of a file. `total` are the instructions of an inference; those outside of operators
+/// are an own part of every estimate.
+fn sample(path: &Path, total: f64, costs: Option<&TargetCosts>) -> Result<Sample> {
     let bytes = fs::read(path).with_context(|| format!("could not read {}", path.display()))?;
     let model = tflite::parse(&bytes)?;
     let graph = graph::build(&model, 0)?;
@@ -101,11 +107,12 @@ fn sample(path: &Path, total: f64) -> Result<Sample> {
         "{}: expected instructions, found none",
         path.display()
     );
+    let besides = costs.and_then(|costs| costs.instructions(&inference_counts(&operators)));
     Ok(Sample {
         kernel: counts.kernel.to_string(),
         kind: node.operator.code.name().to_owned(),
         counts,
-        instructions: total,
+        instructions: (total - besides.unwrap_or(0.0)).max(LEAST_INSTRUCTIONS),
     })
 }
 

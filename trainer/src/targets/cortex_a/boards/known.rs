@@ -11,6 +11,8 @@ pub struct KnownBoard {
     pub n_cores: u32,
     /// No instruction takes less: as many as can be issued are issued in every cycle.
     pub min_instruction_ns: f64,
+    /// An instruction of the interpreter takes at most this on average.
+    pub max_interpreter_ns: f64,
     /// Absent if no public measurement is known.
     pub memory: Option<Memory>,
 }
@@ -19,6 +21,9 @@ pub struct KnownBoard {
 const fn issued_ns(n: f64, clock_ghz: f64) -> f64 {
     1.0 / (n * clock_ghz)
 }
+
+/// Instructions that a core issues in a cycle of code that waits for loads and branches: one in two cycles.
+const LEAST_ISSUED: f64 = 0.5;
 
 /// What the board's memory does, which determines the time of bytes that no cache holds.
 pub struct Memory {
@@ -52,6 +57,7 @@ pub const BOARDS: [KnownBoard; 5] = [
         counted_as: RPI5,
         n_cores: 4,
         min_instruction_ns: issued_ns(4.0, 2.4),
+        max_interpreter_ns: issued_ns(LEAST_ISSUED, 2.4),
         memory: Some(Memory {
             cached_bytes: 2.0 * MIB,
             copied_bytes_per_s: 5.27e9,
@@ -63,6 +69,7 @@ pub const BOARDS: [KnownBoard; 5] = [
         counted_as: RPI4,
         n_cores: 4,
         min_instruction_ns: issued_ns(3.0, 1.5),
+        max_interpreter_ns: issued_ns(LEAST_ISSUED, 1.5),
         memory: Some(Memory {
             cached_bytes: MIB,
             copied_bytes_per_s: 2.505e9,
@@ -74,6 +81,7 @@ pub const BOARDS: [KnownBoard; 5] = [
         counted_as: RPI5,
         n_cores: 2,
         min_instruction_ns: issued_ns(2.0, 1.7),
+        max_interpreter_ns: issued_ns(LEAST_ISSUED, 1.7),
         memory: None,
     },
     KnownBoard {
@@ -82,6 +90,7 @@ pub const BOARDS: [KnownBoard; 5] = [
         counted_as: RPI4,
         n_cores: 4,
         min_instruction_ns: issued_ns(2.0, 1.8),
+        max_interpreter_ns: issued_ns(LEAST_ISSUED, 1.8),
         memory: None,
     },
     KnownBoard {
@@ -91,6 +100,7 @@ pub const BOARDS: [KnownBoard; 5] = [
         n_cores: 2,
         // By both cores: its latencies are those of two threads.
         min_instruction_ns: issued_ns(4.0, 0.8),
+        max_interpreter_ns: issued_ns(LEAST_ISSUED, 0.8),
         memory: None,
     },
 ];

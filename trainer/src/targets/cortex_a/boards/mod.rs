@@ -46,6 +46,7 @@ pub fn run(args: &FitCpuArgs) -> Result<()> {
         "matrix_minstr",
         "depthwise_minstr",
         "other_minstr",
+        "interpreter_minstr",
         "serial_minstr",
         "uncached_megabytes",
         "count_log_error",

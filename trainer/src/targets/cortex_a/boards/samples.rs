@@ -46,8 +46,8 @@ pub struct Sample {
 /// What the time of a network on one board is a function of.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counts {
-    /// Millions of instructions of matrix, depthwise and other operators.
-    pub by_class: [f64; 3],
+    /// Millions of instructions of matrix, depthwise and other operators, and of the interpreter.
+    pub by_class: [f64; 4],
     /// Those of them that run on one thread.
     pub serial: f64,
     /// Of the operators that the board's cache does not hold.
@@ -123,7 +123,14 @@ impl Network {
                 Class::Other => 2,
             };
             let millions = 1e-6 * counted.instructions * runtime.relative_instructions;
-            counts.by_class[class] += millions;
+            let interpreted = counted.interpreted(operator.class) / counted.instructions;
+            let interpreted = if interpreted.is_finite() {
+                millions * interpreted
+            } else {
+                0.0
+            };
+            counts.by_class[class] += millions - interpreted;
+            counts.by_class[3] += interpreted;
             if !counted.is_parallel(operator.class) {
                 counts.serial += millions;
             }
