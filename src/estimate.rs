@@ -8,7 +8,7 @@ use crate::boards::{self, Application};
 use crate::changes::{ChangeError, Changes};
 use crate::formats::onnx::{self, Dimensions};
 use crate::formats::tflite::{Format, MAIN_SUBGRAPH, Model, Tensor};
-use crate::formats::{self, ReadError};
+use crate::formats::{self, ReadError, UnmatchedDimensions};
 use crate::graph::analysis::{self, Analysis};
 use crate::graph::batch_size::{self, BatchError};
 use crate::graph::missing_shapes::{self, InputSizeError};
@@ -39,6 +39,9 @@ pub enum EstimateError {
     /// An input of a TFLite file cannot have the size that was asked for.
     #[error(transparent)]
     InputSize(#[from] InputSizeError),
+    /// Sizes were given for dimensions that the file does not leave open.
+    #[error(transparent)]
+    UnmatchedDimensions(#[from] UnmatchedDimensions),
     /// The operators form a cycle of dependencies.
     #[error(transparent)]
     Cycle(#[from] CycleError),
@@ -54,6 +57,7 @@ impl EstimateError {
             Self::Parse(error) => error.kind(),
             Self::Batch(_) => "batch",
             Self::InputSize(error) => error.kind(),
+            Self::UnmatchedDimensions(_) => "unmatched-dimension",
             Self::Change(error) => error.kind(),
             Self::Cycle(_) => "cycle",
             Self::Predictor(error) => error.kind(),
@@ -64,7 +68,7 @@ impl EstimateError {
     /// `unknown-dimension`; empty for all others.
     pub fn unknown_dimensions(&self) -> &[String] {
         match self {
-            Self::Parse(ReadError::Onnx(onnx::ParseError::UnknownDimension { names })) => names,
+            Self::Parse(ReadError::Onnx(onnx::ParseError::UnknownDimension { names, .. })) => names,
             _ => &[],
         }
     }
@@ -105,6 +109,9 @@ pub struct ModelFile<'f> {
     /// [`set_input_sizes`](missing_shapes::set_input_sizes) takes of a TFLite file. The first dimension of an ONNX
     /// file's input is the batch if it has no size here.
     pub dimensions: &'f [(String, u32)],
+    /// Whether `dimensions` are for several files, not all of which have every one. A name that this file does not
+    /// leave open is then a warning in the report instead of an error.
+    pub are_dimensions_shared: bool,
     /// Memory that the application needs for itself on microcontrollers.
     pub application: Application,
     /// In which precision a network of floats is estimated.
@@ -122,6 +129,7 @@ impl<'f> ModelFile<'f> {
             batch: NonZeroU32::MIN,
             threads: NonZeroU32::MIN,
             dimensions: &[],
+            are_dimensions_shared: false,
             application: Application::default(),
             estimate_as: EstimateAs::default(),
             sha256: None,
@@ -145,6 +153,13 @@ impl<'f> ModelFile<'f> {
     fn read_changed_as_it_is(&self, changes: &Changes) -> Result<Model<'f>, EstimateError> {
         let mut model = formats::read(self.bytes, &self.open_dimensions())?;
         missing_shapes::set_input_sizes(&mut model, self.dimensions)?;
+        match &model.unmatched_dimensions {
+            Some(unmatched) if self.are_dimensions_shared => {
+                model.diagnostics.push(unmatched.diagnostic());
+            }
+            Some(unmatched) => return Err(unmatched.clone().into()),
+            None => {}
+        }
         missing_shapes::fill(&mut model);
         let as_int8 = self.estimate_as == EstimateAs::Int8 && as_int8::is_float(&model);
         let changes = Changes {
@@ -414,6 +429,8 @@ impl<'m> Facts<'m> {
             edges: if_full(detail, || report::edges(graph)),
             fits,
             left_out: if_full(detail, || left_out),
+            unmatched_dimensions: (model.unmatched_dimensions.as_ref())
+                .map_or(Vec::new(), |unmatched| unmatched.names.clone()),
             diagnostics: self.diagnostics().chain(doubts).collect(),
         }
     }

@@ -41,6 +41,39 @@
 //! [`estimate()`] estimates one file and [`estimate_many`] many; both return a [`report`]. [`calibration`] estimates the
 //! latencies of a device from a few measurements on it.
 //!
+//! [`estimate_on`](estimate::estimate_on) estimates on targets of one's own choice, and
+//! [`sweep_batch`](estimate::sweep_batch) by batch on a GPU:
+//!
+//! ```
+//! # #[cfg(feature = "bundle")]
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use litecast::changes::Changes;
+//! use litecast::estimate::{estimate_on, sweep_batch};
+//! use litecast::gpu::{Bundle, Gpu};
+//! use litecast::{Choice, ModelFile};
+//!
+//! let bytes = std::fs::read("www/examples/cnn-kws-s7-i43.tflite")?;
+//! let file = ModelFile::new("cnn-kws-s7-i43.tflite", &bytes);
+//! let choice = Choice {
+//!     target: Some("ethos-u55-128".to_owned()),
+//!     ..Choice::default()
+//! };
+//! let mut reports = estimate_on(&[file], None, &[choice.target()?])?;
+//! let report = reports.remove(0)?;
+//! assert!(report.results.iter().all(|result| result.target == "ethos-u55-128"));
+//!
+//! let gpu = Gpu::by_id("rtx-3090").ok_or("a known GPU")?;
+//! let swept = sweep_batch(file, &Changes::default(), gpu, Bundle::shipped())?;
+//! println!("knee at {:?}", swept.map(|swept| swept.knee_batch));
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "bundle"))]
+//! # fn main() {}
+//! ```
+//!
+//! Types that later versions extend are `#[non_exhaustive]`; those that a program makes are made from what `new` or
+//! `default` gives (`..ModelFile::new(name, bytes)`), so that new fields break no program.
+//!
 //! The other modules are the stages of the data, in order: `formats` (bytes → model), `graph` (model → operators,
 //! tensors, batch size and exact facts), `learned` (features → estimates of a trained network) and `targets` (one folder
 //! for each kind of hardware). The trainer uses them; they are not covered by semantic versioning, and are left out of
@@ -74,10 +107,18 @@ pub mod targets;
 pub mod work;
 
 pub use diagnostic::Diagnostic;
+/// GPUs: their specifications, the constants fitted to measurements on them, and a network by batch.
+pub mod gpu {
+    pub use crate::targets::gpu::bundle::Bundle;
+    pub use crate::targets::gpu::specifications::Gpu;
+    pub use crate::targets::gpu::sweep::Sweep;
+}
+
 pub use estimate::{EstimateError, ModelFile, estimate, estimate_many};
 pub use learned::predictor::{Predictor, PredictorError};
 pub use report::Report;
-pub use targets::{Metric, Outcome};
+pub use targets::choice::{Choice, ChoiceError};
+pub use targets::{Metric, Outcome, Target, UnavailableReason};
 
 #[cfg(all(target_arch = "wasm32", feature = "tract"))]
 mod constructors;

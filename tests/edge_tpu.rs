@@ -99,6 +99,7 @@ impl Built {
             signatures: vec![],
             diagnostics: vec![],
             is_reshaped: false,
+            unmatched_dimensions: None,
         };
         of(&build(&model, 0).unwrap())
     }
@@ -255,19 +256,17 @@ fn each_limitation_of_corals_list_is_a_reason() {
         ("INT4 constants", |b| {
             b.tensors[1].tensor_type = TensorType::Int4
         }),
-        ("CONV_2D: weights computed at run time", |b| {
+        ("CONV_2D: weights (input 1) computed at run time", |b| {
             b.tensors[1].buffer_idx = 0
         }),
-        ("HARD_SWISH: not supported", |b| {
+        ("HARD_SWISH: the Edge TPU cannot run HARD_SWISH", |b| {
             b.operators[2].code.kind = OpKind::HardSwish
         }),
-        ("FULLY_CONNECTED: output of several rows", |b| {
+        ("FULLY_CONNECTED: output of several rows, 2x10", |b| {
             b.tensors.last_mut().unwrap().shape = vec![2, 10]
         }),
-        ("CONV_2D: more than three dimensions", |b| {
-            b.tensors[3].shape[0] = 2
-        }),
-        ("Magic: not supported", |b| {
+        ("CONV_2D: shape 2x", |b| b.tensors[3].shape[0] = 2),
+        ("Magic: custom operator", |b| {
             b.operators[2].code.kind = OpKind::Custom;
             b.operators[2].code.custom = Some("Magic".into());
         }),

@@ -131,6 +131,7 @@ fn model(operators: Vec<Operator>, n_tensors: usize, variables: &[usize]) -> Mod
         signatures: Vec::new(),
         diagnostics: Vec::new(),
         is_reshaped: false,
+        unmatched_dimensions: None,
     }
 }
 

@@ -31,16 +31,18 @@ pub enum Command {
     Predict(PredictArgs),
     /// Compare two models, or two folders of models, on every target
     ///
-    /// A and B are models, folders whose models have the same names, or reports saved from `predict --json`.
+    /// A and B are models, folders whose models have the same names, or reports saved from `predict --json`. Exits with 1
+    /// when a file could not be read, and with 2 when there was nothing to compare.
     Compare(CompareArgs),
     /// Check models against limits, for CI
     ///
-    /// Exits with 0 when every limit is met, with 1 when one is exceeded or a limited metric has no estimate, and
-    /// with 2 when nothing could be checked. Without FILE, files and limits are read from litecast.toml.
+    /// Exits with 0 when every limit is met, with 1 when one is exceeded or could not be checked, and with 2 when none
+    /// could be checked: no file was read, or no limited metric has an estimate. Without FILE, files and limits are read
+    /// from litecast.toml.
     Check(CheckArgs),
     /// Estimate on every Ethos-U, and find the smallest that meets the limits
     ///
-    /// Exits with 1 when no Ethos-U meets them, or when the file has no estimate.
+    /// Exits with 1 when no Ethos-U meets them, and with 2 when the file has no estimate.
     Sweep(SweepArgs),
     /// Show throughput and memory by batch size on a GPU, and the largest batch that fits
     SweepBatch(SweepBatchArgs),
@@ -158,7 +160,7 @@ pub struct FormatArgs {
     /// Print one JSON document per line and file; a file that failed has `error` instead of `model`.
     #[arg(long)]
     pub json: bool,
-    /// Print a row for each file, target and metric, for spreadsheets.
+    /// Print a row for each file, target and metric, for spreadsheets; with --operators, for each operator.
     #[arg(long)]
     pub csv: bool,
     /// Print a self-contained HTML page.
@@ -324,4 +326,7 @@ pub struct WorkerArgs {
     /// What to tell of each file.
     #[arg(long, value_enum, default_value_t)]
     pub tell: Tell,
+    /// Whether a size may be for other files than the one that is read.
+    #[arg(long)]
+    pub shared_dimensions: bool,
 }

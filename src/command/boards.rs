@@ -13,7 +13,7 @@ use super::choice::TargetArgs;
 use super::source::{self, Request};
 use super::table::Table;
 use super::terminal::{dim, heading, wrapped};
-use super::{inputs, quantity, terminal};
+use super::{inputs, quantity, terminal, words};
 
 /// The result of a worker.
 #[derive(Deserialize)]
@@ -40,14 +40,16 @@ struct Latency {
 }
 
 pub fn run(args: &BoardsArgs) -> Result<ExitCode, Box<dyn Error>> {
+    let files = inputs::expand(&args.files)?;
     let request = Request {
+        are_dimensions_shared: files.len() > 1,
         targets: &TargetArgs::default(),
         read: &args.read,
         tell: Tell::Boards,
     };
     let mut code = ExitCode::SUCCESS;
     let width = terminal::width();
-    request.each_json(&inputs::expand(&args.files)?, |file, json| {
+    let matched = request.each_json(&files, |file, json| {
         let name = file.to_string_lossy();
         let json = json.map(|parts| parts.concat());
         let printed = match args.json {
@@ -65,6 +67,7 @@ pub fn run(args: &BoardsArgs) -> Result<ExitCode, Box<dyn Error>> {
             (Err(_), false) => Ok(()),
         }
     })?;
+    source::check_dimensions(&args.read, &[matched])?;
     Ok(code)
 }
 
@@ -96,10 +99,12 @@ fn text(file: &str, placed: &Placed, width: usize) -> String {
             verdict.to_owned(),
             room(&on.ram),
             room(&on.flash),
-            latency.unwrap_or_else(|| "–".to_owned()),
+            latency.unwrap_or_else(|| words::UNKNOWN.to_owned()),
             on.core.clone(),
-            on.clock_mhz
-                .map_or_else(|| "–".to_owned(), |clock_mhz| clock_mhz.to_string()),
+            on.clock_mhz.map_or_else(
+                || words::UNKNOWN.to_owned(),
+                |clock_mhz| clock_mhz.to_string(),
+            ),
         ]);
     }
     let code = &placed.need.code_bytes;
@@ -118,7 +123,7 @@ fn text(file: &str, placed: &Placed, width: usize) -> String {
         wrapped(&need, width, "  "),
         table.lines_of(width)
     );
-    let note = "* from other boards with the same core; – where no board with its core was measured, or for \
+    let note = "* from other boards with the same core; ? where no board with its core was measured, or for \
                 models that are not int8; (ext) in memory beside the chip";
     let _ = writeln!(text, "{}\n", dim(wrapped(note, width, "  ")));
     text

@@ -100,13 +100,20 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Box<dyn Error>> {
     if args.csv {
         terminal::print_raw(&header())?;
     }
-    for section in &sections {
+    let files = sections
+        .iter()
+        .map(|section| inputs::expand(&section.files));
+    let files: Vec<Vec<PathBuf>> = files.collect::<Result<_, _>>()?;
+    let are_dimensions_shared = files.iter().map(Vec::len).sum::<usize>() > 1;
+    let mut matched = Vec::new();
+    for (section, files) in sections.iter().zip(&files) {
         let request = Request {
+            are_dimensions_shared,
             targets: &section.targets,
             read: &section.read,
             tell: Tell::Report,
         };
-        let mut files = inputs::expand(&section.files)?;
+        let mut files = files.clone();
         let mut give = |file: &Path, verdicts: Result<Vec<Verdict>, Failure>| {
             tally.count(file, &verdicts);
             show(args, &file.to_string_lossy(), &verdicts)
@@ -123,7 +130,7 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Box<dyn Error>> {
             }
             files = kept;
         }
-        request.each(&files, |file, document| {
+        matched.push(request.each(&files, |file, document| {
             let verdicts = document.map(|document| {
                 let mut verdicts = section.limits.check(&document, section.against);
                 verdicts
@@ -132,14 +139,16 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Box<dyn Error>> {
                 verdicts
             });
             give(file, verdicts)
-        })?;
+        })?);
     }
+    source::check_dimensions(&args.read, &matched)?;
     if !args.csv && !args.json {
         terminal::print(&tally.words(args.markdown))?;
     }
-    Ok(match tally.is_passed() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    Ok(match (tally.is_passed(), tally.n_checked()) {
+        (true, _) => ExitCode::SUCCESS,
+        (false, 0) => ExitCode::from(super::TROUBLE),
+        (false, _) => ExitCode::FAILURE,
     })
 }
 
@@ -301,6 +310,11 @@ impl Tally {
         self.n_unknown += n(Status::Unknown);
     }
 
+    /// Limits that a number was held against.
+    fn n_checked(&self) -> usize {
+        self.n_limits - self.n_unknown
+    }
+
     /// Whether everything passed; nothing passes without a check.
     fn is_passed(&self) -> bool {
         self.n_limits > 0 && self.n_over + self.n_unknown + self.failed.len() == 0
@@ -309,9 +323,13 @@ impl Tally {
     fn words(&self, is_markdown: bool) -> String {
         let files = words::plural(self.files.len(), "file");
         let limits = words::plural(self.n_limits, "limit");
-        let mut words = match self.n_over {
-            0 => format!("{limits} of {files} checked, none exceeded"),
-            n => format!("{n} of {limits} exceeded in {files}"),
+        let mut words = match (self.n_checked(), self.n_over) {
+            (0, _) => format!("nothing could be checked: {limits} of {files}"),
+            (checked, 0) if checked == self.n_limits => {
+                format!("{limits} of {files} checked, none exceeded")
+            }
+            (checked, 0) => format!("{checked} of {limits} of {files} checked, none exceeded"),
+            (_, n) => format!("{n} of {limits} exceeded in {files}"),
         };
         if self.n_unknown > 0 {
             let _ = write!(words, "; {} without an estimate", self.n_unknown);
@@ -396,7 +414,7 @@ fn cells(verdict: &Verdict) -> [String; 6] {
     };
     let found = verdict
         .compared()
-        .map_or("–".to_owned(), |value| verdict.words(value));
+        .map_or(words::UNKNOWN.to_owned(), |value| verdict.words(value));
     let found = match verdict.against {
         Against::Upper => format!("≤ {found}"),
         Against::Value => found,

@@ -1,6 +1,6 @@
 //! `compare`: what changed from one model to another, or from one folder of models to another.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::error::Error;
 use std::ffi::OsStr;
 use std::fmt::Write;
@@ -11,8 +11,9 @@ use std::process::ExitCode;
 use serde::Serialize;
 
 use super::args::{CompareArgs, Tell};
-use super::document::Document;
-use super::source::Request;
+use super::document::{Document, Estimate, TargetResult};
+use super::isolation::Matched;
+use super::source::{self, Request};
 use super::table::Table;
 use super::terminal::{dim, green, heading, plain, red, wrapped};
 use super::{csv, inputs, quantity, terminal, words};
@@ -26,35 +27,86 @@ type Side = Vec<(String, Option<Outcome>)>;
 /// Something exact of a file, where it is known.
 type Fact = fn(&Document) -> Option<u64>;
 
+/// Name and unit in JSON of each fact, and its number. Those of the npm package and the Python package have the same.
+const FACTS: [(&str, &str, Fact); 6] = [
+    ("file_bytes", "bytes", |of| Some(of.model.file_bytes)),
+    ("macs", "operations", |of| Some(of.model.macs)),
+    ("parameters", "elements", |of| Some(of.model.parameters)),
+    ("weight_bytes", "bytes", |of| Some(of.model.weight_bytes)),
+    ("arena_bytes", "bytes", |of| of.model.arena_bytes),
+    ("n_operators", "operators", |of| Some(of.model.n_operators)),
+];
+
 /// One model before and after; absent where it is on one side alone.
 struct Pair {
     name: String,
+    /// Whether the name is that of both in their folders.
+    is_of_folders: bool,
     before: Option<Outcome>,
     after: Option<Outcome>,
 }
 
-/// One number on both sides.
+/// A comparison of two reports: what `compare` of the npm package and of the Python package return, too. A side without
+/// a report is null.
+#[derive(Serialize)]
+struct Comparison {
+    before: Option<String>,
+    after: Option<String>,
+    facts: Vec<FactChange>,
+    results: Vec<ResultChange>,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize)]
-struct Change {
-    /// Absent for exact facts of the file.
-    target: Option<String>,
+struct FactChange {
+    fact: &'static str,
+    unit: &'static str,
+    #[serde(flatten)]
+    change: Change,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct ResultChange {
+    target: String,
     metric: String,
-    unit: String,
-    before: Option<f64>,
-    after: Option<f64>,
-    /// `after` over `before`, less one.
-    relative: Option<f64>,
-    /// Why a side has none.
+    device: String,
+    /// Absent where neither side has an estimate.
+    unit: Option<String>,
+    #[serde(flatten)]
+    change: Change,
+    /// Whether the intervals overlap, so that the order of the two values is not sure; absent where one has none.
+    is_within_intervals: Option<bool>,
+    /// Why a side has no estimate.
     #[serde(skip_serializing_if = "Option::is_none")]
     unavailable_before: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     unavailable_after: Option<String>,
 }
 
+/// One number on both sides.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+struct Change {
+    before: Option<f64>,
+    after: Option<f64>,
+    difference: Option<f64>,
+    change_percent: Option<f64>,
+}
+
+/// What a table shows of a number.
+struct Shown {
+    /// Empty for facts of the file itself.
+    target: String,
+    metric: String,
+    unit: String,
+    change: Change,
+    is_within_intervals: bool,
+}
+
 pub fn run(args: &CompareArgs) -> Result<ExitCode, Box<dyn Error>> {
     let mut pairs: BTreeMap<String, Pair> = BTreeMap::new();
-    let [before, after] = [&args.before, &args.after].map(|path| side(path, args));
-    let [mut before, mut after] = [before?, after?];
+    let mut matched = Vec::new();
+    let mut before = side(&args.before, args, &mut matched)?;
+    let mut after = side(&args.after, args, &mut matched)?;
+    source::check_dimensions(&args.read, &matched)?;
     let are_folders = args.before.is_dir() && args.after.is_dir();
     if let ([(_, before_document)], [(_, after_document)]) = (&mut before[..], &mut after[..])
         && !are_folders
@@ -67,6 +119,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Box<dyn Error>> {
             args,
             &[Pair {
                 name,
+                is_of_folders: false,
                 before,
                 after,
             }],
@@ -74,6 +127,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Box<dyn Error>> {
     }
     let new = |name: &String| Pair {
         name: name.clone(),
+        is_of_folders: true,
         before: None,
         after: None,
     };
@@ -93,7 +147,11 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Box<dyn Error>> {
 }
 
 /// Reports of one side, each with its name in the folder.
-fn side(path: &Path, args: &CompareArgs) -> Result<Side, Box<dyn Error>> {
+fn side(
+    path: &Path,
+    args: &CompareArgs,
+    matched: &mut Vec<Matched>,
+) -> Result<Side, Box<dyn Error>> {
     if let Some(reports) = saved(path)? {
         return Ok(reports);
     }
@@ -104,15 +162,16 @@ fn side(path: &Path, args: &CompareArgs) -> Result<Side, Box<dyn Error>> {
     };
     let names: Vec<String> = files.iter().map(|file| name_below(file, path)).collect();
     let request = Request {
+        are_dimensions_shared: true,
         targets: &args.targets,
         read: &args.read,
         tell: Tell::Report,
     };
     let mut documents = Vec::new();
-    request.each(&files, |_, document| {
+    matched.push(request.each(&files, |_, document| {
         documents.push(document);
         Ok(())
-    })?;
+    })?);
     Ok(names
         .into_iter()
         .zip(documents.into_iter().map(Some))
@@ -174,8 +233,12 @@ fn saved(path: &Path) -> Result<Option<Side>, Box<dyn Error>> {
 
 fn show(args: &CompareArgs, pairs: &[Pair]) -> Result<ExitCode, Box<dyn Error>> {
     let mut code = ExitCode::SUCCESS;
+    let is_read = |side: &Option<Outcome>| matches!(side, Some(Ok(_)));
+    let is_any_read = pairs
+        .iter()
+        .any(|pair| is_read(&pair.before) || is_read(&pair.after));
     if args.csv {
-        terminal::print_raw(&header())?;
+        terminal::print_raw(&csv::lines([COLUMNS.map(str::to_owned).to_vec()]))?;
     }
     if pairs.is_empty() && !args.json && !args.csv {
         terminal::print("no models on either side\n")?;
@@ -187,12 +250,15 @@ fn show(args: &CompareArgs, pairs: &[Pair]) -> Result<ExitCode, Box<dyn Error>> 
             .filter_map(|side| side.as_ref().err())
         {
             terminal::complain(&format!("{}: {failure}", pair.name));
-            code = ExitCode::FAILURE;
+            code = match is_any_read {
+                true => ExitCode::FAILURE,
+                false => ExitCode::from(super::TROUBLE),
+            };
         }
         if args.json {
-            terminal::print_json(pair.json() + "\n")?;
+            terminal::print_json(pair.json()? + "\n")?;
         } else if args.csv {
-            terminal::print_raw(&rows(&pair.name, &pair.changes()))?;
+            terminal::print_raw(&rows(&pair.name, &pair.comparison()))?;
         } else if args.markdown {
             terminal::print_raw(&pair.markdown(args.all))?;
         } else {
@@ -207,54 +273,63 @@ impl Pair {
         [&self.before, &self.after].map(|side| side.as_ref()?.as_ref().ok())
     }
 
-    /// All numbers of both sides: facts, then metrics in the order of the later report.
-    fn changes(&self) -> Vec<Change> {
+    fn comparison(&self) -> Comparison {
         let sides = self.sides();
-        let facts: [(&str, &str, Fact); 5] = [
-            ("operators", "", |document| Some(document.model.n_operators)),
-            ("macs", "", |document| Some(document.model.macs)),
-            ("parameters", "", |document| Some(document.model.parameters)),
-            ("file_size", "bytes", |document| {
-                Some(document.model.file_bytes)
-            }),
-            ("arena", "bytes", |document| document.model.arena_bytes),
-        ];
-        let mut changes: Vec<Change> = facts
-            .into_iter()
-            .map(|(metric, unit, fact)| {
-                let value = |side: Option<&Document>| side.and_then(fact).map(|fact| fact as f64);
-                Change::new(None, metric, unit, sides.map(value))
-            })
-            .collect();
-        let mut seen: Vec<(&str, &str)> = Vec::new();
-        for result in [sides[1], sides[0]]
-            .into_iter()
-            .flatten()
-            .flat_map(|side| &side.results)
-        {
+        let [before, after] = sides.map(|side| side.map(|document| document.file.clone()));
+        let fact = |(fact, unit, number): (&'static str, &'static str, Fact)| FactChange {
+            fact,
+            unit,
+            change: Change::of(sides.map(|side| side.and_then(number).map(|fact| fact as f64))),
+        };
+        let mut keys: Vec<(&str, &str)> = Vec::new();
+        let mut seen: HashSet<(&str, &str)> = HashSet::new();
+        for result in sides.into_iter().flatten().flat_map(|side| &side.results) {
             let key = (result.target.as_str(), result.metric.as_str());
-            if seen.contains(&key) || key.1 == "arena" {
-                continue;
+            if seen.insert(key) {
+                keys.push(key);
             }
-            seen.push(key);
-            changes.push(Change::of_metric(sides, key));
         }
-        changes
+        let index = |side: Option<&'_ Document>| -> HashMap<(String, String), usize> {
+            let results = side.map_or(&[][..], |side| &side.results);
+            let key = |of: &TargetResult| (of.target.clone(), of.metric.clone());
+            (results.iter().enumerate())
+                .map(|(idx, result)| (key(result), idx))
+                .collect()
+        };
+        let indices = sides.map(index);
+        let result = |(target, metric): (&str, &str)| {
+            let key = (target.to_owned(), metric.to_owned());
+            let of_side = |idx: usize| Some(&sides[idx]?.results[*indices[idx].get(&key)?]);
+            ResultChange::of([of_side(0), of_side(1)])
+        };
+        Comparison {
+            before,
+            after,
+            facts: FACTS.into_iter().map(fact).collect(),
+            results: keys.into_iter().filter_map(result).collect(),
+        }
     }
 
-    fn json(&self) -> String {
-        let error =
-            |side: &Option<Outcome>| side.as_ref().and_then(|side| side.as_ref().err().cloned());
-        let has = |side: &Option<Outcome>| side.is_some();
-        serde_json::json!({
-            "name": self.name,
-            "in_before": has(&self.before),
-            "in_after": has(&self.after),
-            "error_before": error(&self.before),
-            "error_after": error(&self.after),
-            "changes": self.changes(),
+    fn json(&self) -> serde_json::Result<String> {
+        #[derive(Serialize)]
+        struct Line<'p> {
+            #[serde(skip_serializing_if = "Option::is_none")]
+            name: Option<&'p str>,
+            #[serde(flatten)]
+            comparison: Comparison,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            error_before: Option<&'p Failure>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            error_after: Option<&'p Failure>,
+        }
+        let [error_before, error_after] = [&self.before, &self.after]
+            .map(|side| side.as_ref().and_then(|side| side.as_ref().err()));
+        serde_json::to_string(&Line {
+            name: self.is_of_folders.then_some(&self.name),
+            comparison: self.comparison(),
+            error_before,
+            error_after,
         })
-        .to_string()
     }
 
     /// Why there is nothing to compare, in words.
@@ -276,14 +351,20 @@ impl Pair {
         (!all.is_empty()).then(|| all.join("; "))
     }
 
-    /// What is shown, and how many numbers stayed the same.
-    fn shown(&self, with_all: bool) -> (Vec<Change>, usize) {
-        let (changed, same): (Vec<_>, Vec<_>) = self
-            .changes()
-            .into_iter()
-            .partition(|change| with_all || !change.is_same());
-        let n_same = same.iter().filter(|change| change.has_value()).count();
-        (changed, n_same)
+    /// What is shown, how many numbers stayed the same, and why one side alone has no estimate.
+    fn shown(&self, with_all: bool) -> (Vec<Shown>, usize, Vec<String>) {
+        let comparison = self.comparison();
+        let facts = comparison.facts.iter().map(Shown::of_fact);
+        let results = comparison.results.iter();
+        // The fact has the same number.
+        let results = results
+            .filter(|result| result.metric != "arena")
+            .map(Shown::of_result);
+        let (shown, same): (Vec<_>, Vec<_>) = facts
+            .chain(results)
+            .filter(|shown| shown.change.has_value())
+            .partition(|shown| with_all || !shown.change.is_same());
+        (shown, same.len(), reasons(&comparison.results))
     }
 
     fn text(&self, with_all: bool, width: usize) -> String {
@@ -291,22 +372,23 @@ impl Pair {
         if let Some(words) = self.one_sided() {
             let _ = writeln!(text, "{}", wrapped(&plain(&words), width, "  "));
         }
-        let (changes, n_same) = self.shown(with_all);
+        let (shown, n_same, reasons) = self.shown(with_all);
         let mut table = Table::default()
             .text("target")
             .text("metric")
             .number("before")
             .number("after")
             .number("change");
-        for change in changes.iter().filter(|change| change.has_value()) {
-            table.row(change.cells());
-        }
+        shown.iter().for_each(|shown| table.row(shown.cells()));
         if !table.is_empty() {
             for line in table.lines_of(width).lines() {
                 let _ = writeln!(text, "{}", coloured(line));
             }
         }
-        for reason in reasons(&changes) {
+        if shown.iter().any(|shown| shown.is_within_intervals) {
+            let _ = writeln!(text, "{}", dim(wrapped(OVERLAP_NOTE, width, "  ")));
+        }
+        for reason in reasons {
             let _ = writeln!(text, "{}", wrapped(&plain(&reason), width, "  "));
         }
         if n_same > 0 {
@@ -326,19 +408,18 @@ impl Pair {
         if let Some(words) = self.one_sided() {
             let _ = writeln!(text, "{}\n", markdown_text(&words));
         }
-        let (changes, n_same) = self.shown(with_all);
-        let mut rows = changes
-            .iter()
-            .filter(|change| change.has_value())
-            .peekable();
-        if rows.peek().is_some() {
+        let (shown, n_same, reasons) = self.shown(with_all);
+        if !shown.is_empty() {
             text += "| Target | Metric | Before | After | Change |\n|---|---|---:|---:|---:|\n";
         }
-        for change in rows {
-            let cells = change.cells().map(|cell| markdown_text(&cell));
+        for shown in &shown {
+            let cells = shown.cells().map(|cell| markdown_text(&cell));
             let _ = writeln!(text, "| {} |", cells.join(" | "));
         }
-        for reason in reasons(&changes) {
+        if shown.iter().any(|shown| shown.is_within_intervals) {
+            let _ = writeln!(text, "\n{OVERLAP_NOTE}");
+        }
+        for reason in reasons {
             let _ = writeln!(text, "\n{}", markdown_text(&reason));
         }
         if n_same > 0 {
@@ -352,9 +433,15 @@ impl Pair {
     }
 }
 
-/// A rise in red, a fall in green: every metric is a cost.
+/// Of a change that may be none.
+const OVERLAP_MARK: &str = "≈";
+const OVERLAP_NOTE: &str =
+    "≈ the intervals before and after overlap: which of the two is smaller is not sure";
+
+/// A rise in red, a fall in green: every metric is a cost. What may be no change has no colour.
 fn coloured(line: &str) -> String {
-    let Some(at) = line.rfind(['+', '−']).filter(|_| line.ends_with('%')) else {
+    let is_change = line.ends_with('%') && !line.contains(OVERLAP_MARK);
+    let Some(at) = line.rfind(['+', '−']).filter(|_| is_change) else {
         return line.to_owned();
     };
     let (start, change) = line.split_at(at);
@@ -365,15 +452,15 @@ fn coloured(line: &str) -> String {
 }
 
 /// Each reason that one side alone has once, with the targets that it holds for.
-fn reasons(changes: &[Change]) -> Vec<String> {
+fn reasons(results: &[ResultChange]) -> Vec<String> {
     let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
-    for change in changes {
-        let (side, why) = match (&change.unavailable_before, &change.unavailable_after) {
+    for result in results {
+        let (side, why) = match (&result.unavailable_before, &result.unavailable_after) {
             (None, Some(why)) => ("after", why),
             (Some(why), None) => ("before", why),
             _ => continue,
         };
-        let target = change.target.as_deref().unwrap_or_default();
+        let target = result.target.as_str();
         let text = format!("no estimate {side}: {why}");
         match reasons.iter_mut().find(|(known, _)| *known == text) {
             Some((_, targets)) if targets.contains(&target) => {}
@@ -388,41 +475,47 @@ fn reasons(changes: &[Change]) -> Vec<String> {
 /// Relative changes below this are those of rounding.
 const SAME: f64 = 0.0005;
 
-impl Change {
-    fn new(
-        target: Option<&str>,
-        metric: &str,
-        unit: &str,
-        [before, after]: [Option<f64>; 2],
-    ) -> Self {
-        let relative = before
-            .zip(after)
-            .map(|(before, after)| after / before - 1.0);
-        Self {
-            target: target.map(str::to_owned),
-            metric: metric.to_owned(),
-            unit: unit.to_owned(),
-            before,
-            after,
-            relative: relative.filter(|relative| relative.is_finite()),
-            unavailable_before: None,
-            unavailable_after: None,
-        }
-    }
-
-    fn of_metric(sides: [Option<&Document>; 2], (target, metric): (&str, &str)) -> Self {
-        let value = |side: Option<&Document>| Some(side?.result(target, metric)?.estimate()?.value);
-        let why = |side: Option<&Document>| {
-            let mut reasons = side?.unavailable();
-            let reason = reasons.find(|(t, m, _)| (*t, *m) == (target, metric));
-            reason.map(|(.., words)| words.to_owned())
+impl ResultChange {
+    /// None where neither side has the result.
+    fn of(sides: [Option<&TargetResult>; 2]) -> Option<Self> {
+        let either = sides[0].or(sides[1])?;
+        let estimates = sides.map(|side| side.and_then(TargetResult::estimate));
+        let interval = |estimate: Option<&Estimate>| estimate?.lo.zip(estimate?.hi);
+        let [before, after] = estimates.map(interval);
+        let overlap = |((lo, hi), (other_lo, other_hi)): ((f64, f64), (f64, f64))| {
+            lo <= other_hi && other_lo <= hi
         };
-        let unit = litecast::Metric::from_id(metric).map_or("", litecast::Metric::unit);
+        let why = |side: Option<&TargetResult>| side?.unavailable().map(str::to_owned);
         let [unavailable_before, unavailable_after] = sides.map(why);
-        Self {
+        let unit = estimates[0]
+            .or(estimates[1])
+            .map(|estimate| estimate.unit.clone());
+        Some(Self {
+            target: either.target.clone(),
+            metric: either.metric.clone(),
+            device: either.device.clone(),
+            unit,
+            change: Change::of(estimates.map(|estimate| Some(estimate?.value))),
+            is_within_intervals: before.zip(after).map(overlap),
             unavailable_before,
             unavailable_after,
-            ..Self::new(Some(target), metric, unit, sides.map(value))
+        })
+    }
+}
+
+impl Change {
+    fn of([before, after]: [Option<f64>; 2]) -> Self {
+        let both = before.zip(after);
+        let percent = both.and_then(|(before, after)| match (before, after) {
+            (0.0, 0.0) => Some(0.0),
+            (0.0, _) => None,
+            (before, after) => Some(100.0 * (after - before) / before),
+        });
+        Self {
+            before,
+            after,
+            difference: both.map(|(before, after)| after - before),
+            change_percent: percent,
         }
     }
 
@@ -433,28 +526,56 @@ impl Change {
     fn is_same(&self) -> bool {
         match (self.before, self.after) {
             (Some(before), Some(after)) => (after - before).abs() <= SAME * before.abs(),
-            (None, None) => self.unavailable_before.is_some() == self.unavailable_after.is_some(),
+            (None, None) => true,
             _ => false,
+        }
+    }
+}
+
+impl Shown {
+    fn of_fact(of: &FactChange) -> Self {
+        let unit = if of.unit == "bytes" { of.unit } else { "" };
+        Self {
+            target: String::new(),
+            metric: of.fact.to_owned(),
+            unit: unit.to_owned(),
+            change: of.change,
+            is_within_intervals: false,
+        }
+    }
+
+    fn of_result(of: &ResultChange) -> Self {
+        Self {
+            target: of.target.clone(),
+            metric: of.metric.clone(),
+            unit: of.unit.clone().unwrap_or_default(),
+            change: of.change,
+            is_within_intervals: of.is_within_intervals == Some(true) && !of.change.is_same(),
         }
     }
 
     fn cells(&self) -> [String; 5] {
         let value = |value: Option<f64>| match (value, self.unit.as_str()) {
-            (None, _) => "–".to_owned(),
+            (None, _) => words::UNKNOWN.to_owned(),
             (Some(value), "") => quantity::count(value as u64).to_string(),
             (Some(value), unit) => quantity::measure(value, unit).to_string(),
         };
-        let change = self.before.zip(self.after);
+        let Change { before, after, .. } = self.change;
+        let change = before.zip(after);
         let change = change.map_or(String::new(), |(before, after)| {
             quantity::change(before, after)
         });
-        let metric = words::metric(&self.metric);
+        let mark = if self.is_within_intervals {
+            OVERLAP_MARK
+        } else {
+            ""
+        };
         [
-            self.target.clone().unwrap_or_default(),
-            metric.to_owned(),
-            value(self.before),
-            value(self.after),
-            change,
+            self.target.clone(),
+            words::metric(&self.metric).to_owned(),
+            value(before),
+            value(after),
+            format!("{mark} {change}").trim().to_owned(),
         ]
     }
 }
@@ -479,27 +600,47 @@ pub fn markdown_text(text: &str) -> String {
     escaped
 }
 
-fn header() -> String {
-    let names = [
-        "name", "target", "metric", "unit", "before", "after", "relative",
-    ];
-    csv::lines([names.map(str::to_owned).to_vec()])
-}
+const COLUMNS: [&str; 9] = [
+    "name",
+    "target",
+    "metric",
+    "unit",
+    "before",
+    "after",
+    "difference",
+    "change_percent",
+    "is_within_intervals",
+];
 
-fn rows(name: &str, changes: &[Change]) -> String {
+/// A row for each fact and each result.
+fn rows(name: &str, comparison: &Comparison) -> String {
     let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
-    let row = |change: &Change| {
+    let row = |target: &str, metric: &str, unit: &str, change: &Change, overlap: Option<bool>| {
         vec![
             csv::text(name),
-            csv::text(change.target.as_deref().unwrap_or_default()),
-            csv::text(&change.metric),
-            change.unit.clone(),
+            csv::text(target),
+            csv::text(metric),
+            unit.to_owned(),
             number(change.before),
             number(change.after),
-            number(change.relative),
+            number(change.difference),
+            number(change.change_percent),
+            overlap.map_or(String::new(), |overlap| overlap.to_string()),
         ]
     };
-    csv::lines(changes.iter().map(row))
+    let facts = comparison.facts.iter();
+    let facts = facts.map(|of| row("", of.fact, of.unit, &of.change, None));
+    let results = comparison.results.iter().map(|of| {
+        let unit = of.unit.as_deref().unwrap_or_default();
+        row(
+            &of.target,
+            &of.metric,
+            unit,
+            &of.change,
+            of.is_within_intervals,
+        )
+    });
+    csv::lines(facts.chain(results))
 }
 
 #[cfg(test)]
@@ -515,10 +656,12 @@ mod tests {
 
     #[test]
     fn changes_of_rounding_are_none() {
-        let change = |before, after| Change::new(None, "macs", "", [before, after]);
+        let change = |before, after| Change::of([before, after]);
         assert!(change(Some(1000.0), Some(1000.4)).is_same());
         assert!(!change(Some(1000.0), Some(1001.0)).is_same());
         assert!(!change(None, Some(1.0)).is_same());
-        assert_eq!(change(Some(0.0), Some(1.0)).relative, None);
+        assert_eq!(change(Some(0.0), Some(1.0)).change_percent, None);
+        assert_eq!(change(Some(0.0), Some(0.0)).change_percent, Some(0.0));
+        assert_eq!(change(Some(8.0), Some(6.0)).change_percent, Some(-25.0));
     }
 }

@@ -33,26 +33,194 @@ const RESULTS: [&str; 25] = [
     "error",
 ];
 
-pub fn results_header() -> String {
-    lines([RESULTS.map(str::to_owned).to_vec()])
+/// The facts of a file, by the names of a report where a row of results has no other.
+const FACTS: [&str; 20] = [
+    "file",
+    "batch",
+    "precision",
+    "operators",
+    "macs",
+    "file_bytes",
+    "parameters",
+    "weight_bytes",
+    "arena_bytes",
+    "peak_operator",
+    "inputs",
+    "outputs",
+    "format",
+    "schema_version",
+    "description",
+    "n_subgraphs",
+    "n_tensors",
+    "signatures",
+    "reason",
+    "error",
+];
+
+const OPERATORS: [&str; 20] = [
+    "file",
+    "index",
+    "operator_idx",
+    "operator",
+    "output_tensor",
+    "output_shape",
+    "macs",
+    "parameters",
+    "weight_bytes",
+    "input_bytes",
+    "output_bytes",
+    "live_bytes",
+    "target",
+    "metric",
+    "value",
+    "unit",
+    "share_percent",
+    "left_out",
+    "reason",
+    "error",
+];
+
+/// What a row is about.
+#[derive(Clone, Copy, Debug)]
+pub enum Rows {
+    /// A target and a metric; a file where there are none.
+    Results,
+    /// A file.
+    Facts,
+    /// An operator, on each target that has an estimate by operator.
+    Operators,
 }
 
-/// A row for each target and metric; one without any where the report has no results.
-pub fn results(document: &Document) -> String {
+impl Rows {
+    fn columns(self) -> &'static [&'static str] {
+        match self {
+            Self::Results => &RESULTS,
+            Self::Facts => &FACTS,
+            Self::Operators => &OPERATORS,
+        }
+    }
+
+    pub fn header(self) -> String {
+        lines([self.columns().iter().map(|&name| name.to_owned()).collect()])
+    }
+
+    pub fn of(self, document: &Document) -> String {
+        let rows = match self {
+            Self::Results => results(document),
+            Self::Facts => vec![facts(document)],
+            Self::Operators => operators(document),
+        };
+        lines(rows.into_iter().map(|row| self.padded(row)))
+    }
+
+    /// The row of a file that has no report.
+    pub fn failure(self, file: &str, failure: &Failure) -> String {
+        let mut row = vec![text(file)];
+        row.resize(self.columns().len() - 2, String::new());
+        row.extend([failure.kind.clone(), text(&failure.message)]);
+        lines([row])
+    }
+
+    fn padded(self, mut row: Vec<String>) -> Vec<String> {
+        row.resize(self.columns().len(), String::new());
+        row
+    }
+}
+
+fn common_facts(document: &Document) -> Vec<String> {
     let model = &document.model;
-    let facts = vec![
+    vec![
         text(&document.file),
         document.batch.to_string(),
         model.precision.clone(),
         model.n_operators.to_string(),
         model.macs.to_string(),
         model.file_bytes.to_string(),
-    ];
+    ]
+}
+
+/// One row without a target where the report has no results.
+fn results(document: &Document) -> Vec<Vec<String>> {
+    let facts = common_facts(document);
     if document.results.is_empty() {
-        return lines([padded(facts)]);
+        return vec![facts];
     }
     let row = |result| [facts.clone(), outcome(result)].concat();
-    lines(document.results.iter().map(row).map(padded))
+    document.results.iter().map(row).collect()
+}
+
+fn number<T: ToString>(value: Option<T>) -> String {
+    value.map_or(String::new(), |value| value.to_string())
+}
+
+fn facts(document: &Document) -> Vec<String> {
+    let model = &document.model;
+    let tensors = |indices: &[usize]| {
+        let words = indices.iter().filter_map(|&idx| document.tensor_words(idx));
+        words.collect::<Vec<_>>().join("; ")
+    };
+    let further = vec![
+        model.parameters.to_string(),
+        model.weight_bytes.to_string(),
+        number(model.arena_bytes),
+        number(model.peak_operator),
+        tensors(&model.inputs),
+        tensors(&model.outputs),
+        model.format.clone(),
+        model.schema_version.to_string(),
+        text(&model.description),
+        model.n_subgraphs.to_string(),
+        model.n_tensors.to_string(),
+        text(&model.signatures.join("; ")),
+    ];
+    [common_facts(document), further].concat()
+}
+
+/// A row for each operator and target; one without a target where no target has an estimate by operator.
+fn operators(document: &Document) -> Vec<Vec<String>> {
+    let by_target = document.by_operator();
+    let by_target: Vec<_> = by_target
+        .map(|(result, parts, whole)| (result, parts, whole, document.left_out(&result.target)))
+        .collect();
+    let mut rows = Vec::new();
+    for operator in &document.operators {
+        let output = operator.outputs.first();
+        let output = output.and_then(|&idx| document.tensors.get(idx));
+        let facts = vec![
+            text(&document.file),
+            operator.index.to_string(),
+            operator.operator_idx.to_string(),
+            text(&operator.name),
+            text(output.map_or("", |tensor| &tensor.name)),
+            document.output_shape(operator).replace('×', "x"),
+            operator.macs.to_string(),
+            operator.parameters.to_string(),
+            operator.weight_bytes.to_string(),
+            operator.input_bytes.to_string(),
+            operator.output_bytes.to_string(),
+            number(operator.live_bytes),
+        ];
+        if by_target.is_empty() {
+            rows.push(facts);
+            continue;
+        }
+        for (result, parts, whole, left_out) in &by_target {
+            let part = parts.get(operator.index).copied();
+            let share = part.filter(|_| whole.value > 0.0);
+            let share = share.map(|part| 100.0 * part / whole.value);
+            let left_out = left_out.get(&operator.index).copied();
+            let of_target = vec![
+                text(&result.target),
+                result.metric.clone(),
+                number(part),
+                whole.unit.clone(),
+                number(share),
+                text(left_out.unwrap_or_default()),
+            ];
+            rows.push([&facts[..], &of_target].concat());
+        }
+    }
+    rows
 }
 
 fn outcome(result: &TargetResult) -> Vec<String> {
@@ -61,8 +229,6 @@ fn outcome(result: &TargetResult) -> Vec<String> {
         .to_vec();
     match &result.outcome {
         Outcome::Estimate(estimate) => {
-            let number =
-                |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
             let provenance = &estimate.provenance;
             row.extend([
                 estimate.value.to_string(),
@@ -90,19 +256,6 @@ fn outcome(result: &TargetResult) -> Vec<String> {
             row.extend([text(unavailable), text(reason)]);
         }
     }
-    row
-}
-
-/// The row of a file that has no report.
-pub fn failure(file: &str, failure: &Failure) -> String {
-    let mut row = vec![text(file)];
-    row.resize(RESULTS.len() - 2, String::new());
-    row.extend([failure.kind.clone(), text(&failure.message)]);
-    lines([row])
-}
-
-fn padded(mut row: Vec<String>) -> Vec<String> {
-    row.resize(RESULTS.len(), String::new());
     row
 }
 

@@ -3,7 +3,7 @@
 //! The types are not those of [`litecast::report`]: they have only the fields that the command shows, and strings
 //! instead of enums, because a report of a newer version may have more fields and values.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use litecast::Metric;
 use litecast::provenance::Reference;
@@ -42,6 +42,8 @@ struct LeftOut {
 #[derive(Clone, Debug, Deserialize)]
 struct LeftOperator {
     operator: usize,
+    #[serde(default)]
+    reason: String,
 }
 
 /// On which microcontroller boards the model has room.
@@ -59,6 +61,12 @@ pub struct OnBoard {
 #[derive(Clone, Debug, Deserialize)]
 pub struct Model {
     pub file_bytes: u64,
+    pub format: String,
+    pub schema_version: u32,
+    pub description: String,
+    pub n_subgraphs: u64,
+    pub n_tensors: u64,
+    pub signatures: Vec<String>,
     pub precision: String,
     pub n_operators: u64,
     pub macs: u64,
@@ -137,15 +145,20 @@ impl From<litecast::provenance::Provenance> for Provenance {
 #[derive(Clone, Debug, Deserialize)]
 pub struct Operator {
     pub index: usize,
+    pub operator_idx: usize,
     pub name: String,
     pub outputs: Vec<usize>,
     pub macs: u64,
+    pub parameters: u64,
     pub weight_bytes: u64,
+    pub input_bytes: u64,
+    pub output_bytes: u64,
     pub live_bytes: Option<u64>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 pub struct Tensor {
+    pub name: String,
     #[serde(rename = "type")]
     pub tensor_type: String,
     pub shape: Vec<i32>,
@@ -154,6 +167,7 @@ pub struct Tensor {
 #[derive(Clone, Debug, Deserialize)]
 pub struct Diagnostic {
     pub severity: String,
+    pub code: String,
     pub message: String,
     #[serde(default)]
     pub targets: Vec<String>,
@@ -276,12 +290,22 @@ impl Document {
         results.find(|result| result.target == target && result.metric == metric)
     }
 
-    /// The estimate of an inference on each target that has one by operator: target, parts, and the whole.
-    pub fn by_operator(&self) -> impl Iterator<Item = (&str, &[f64], &Estimate)> {
+    /// The latency on each target that has one by operator, with its parts.
+    pub fn by_operator(&self) -> impl Iterator<Item = (&TargetResult, &[f64], &Estimate)> {
         self.targets().into_iter().filter_map(|target| {
-            let estimate = self.result(target, Metric::Latency.id())?.estimate()?;
-            Some((target, estimate.operators.as_deref()?, estimate))
+            let result = self.result(target, Metric::Latency.id())?;
+            let estimate = result.estimate()?;
+            Some((result, estimate.operators.as_deref()?, estimate))
         })
+    }
+
+    /// The operators that a target leaves to a processor, by index, and why.
+    pub fn left_out(&self, target: &str) -> HashMap<usize, &str> {
+        let of_target = |left: &&LeftOut| left.targets.iter().any(|of| of == target);
+        let left_out = self.left_out.iter().filter(of_target);
+        let operators = left_out.flat_map(|left| &left.operators);
+        let reasons = operators.map(|left| (left.operator, left.reason.as_str()));
+        reasons.collect()
     }
 
     /// Ids of the targets, each once, in the order of the results.
@@ -351,6 +375,14 @@ impl TargetResult {
         match &self.outcome {
             Outcome::Estimate(estimate) => Some(estimate),
             Outcome::Unavailable { .. } => None,
+        }
+    }
+
+    /// Why there is no estimate.
+    pub fn unavailable(&self) -> Option<&str> {
+        match &self.outcome {
+            Outcome::Estimate(_) => None,
+            Outcome::Unavailable { unavailable, .. } => Some(unavailable),
         }
     }
 }

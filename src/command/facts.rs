@@ -11,20 +11,26 @@ use super::document::Document;
 use super::source::Request;
 use super::table::Table;
 use super::terminal::{plain, wrapped};
-use super::{inputs, print, quantity, sections, terminal};
+use super::{csv, inputs, print, quantity, sections, terminal};
 
 /// Inputs or outputs listed one by one; recurrent models have hundreds of states.
 const MAX_LISTED_TENSORS: usize = 8;
 
 pub fn run(args: &FactsArgs) -> Result<ExitCode, Box<dyn Error>> {
+    let files = inputs::expand(&args.files)?;
     let request = Request {
+        are_dimensions_shared: files.len() > 1,
         targets: &TargetArgs::default(),
         read: &args.read,
         tell: Tell::Facts,
     };
     let width = terminal::width();
     let text = |document: &Document| facts(document, args.operators, width);
-    print::reports(&inputs::expand(&args.files)?, &request, &args.format, text)
+    let rows = match args.operators {
+        true => csv::Rows::Operators,
+        false => csv::Rows::Facts,
+    };
+    print::reports(&files, &request, &args.format, rows, text)
 }
 
 fn facts(document: &Document, with_operators: bool, width: usize) -> String {

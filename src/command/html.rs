@@ -184,11 +184,11 @@ fn outcome(result: &TargetResult) -> String {
 fn notes(document: &Document, are_warnings: bool) -> String {
     let mut items = String::new();
     let word = if are_warnings { "Warning: " } else { "" };
-    for diagnostic in &document.diagnostics {
+    for (diagnostic, line) in sections::diagnostics(document) {
         if (diagnostic.severity == "warning") != are_warnings {
             continue;
         }
-        let _ = writeln!(items, "<li>{word}{}</li>", escaped(&diagnostic.message));
+        let _ = writeln!(items, "<li>{word}{}</li>", escaped(&line));
     }
     match items.is_empty() {
         true => items,
@@ -223,7 +223,7 @@ fn operators(document: &Document) -> String {
         );
     }
     let of_latency = latency.map_or(String::new(), |(target, ..)| {
-        let target = escaped(target);
+        let target = escaped(&target.target);
         format!("<th class=\"number\">{target}</th><th>share of its latency</th>")
     });
     format!(

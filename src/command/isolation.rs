@@ -5,6 +5,7 @@
 //! its standard output. If a worker ends early after other files, its current file is tried again in a process of its
 //! own. A file that takes too long is given up at once: it costs its time limit, and not several.
 
+use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -21,6 +22,8 @@ use super::inputs::is_stdin;
 pub enum Message {
     /// The worker starts the next file.
     Begin,
+    /// The next file leaves these dimensions open, of those that a size was given for.
+    Matched(Vec<String>),
     /// The next file's report, or another requested result, as JSON.
     Report(Text),
     /// Why the next file has none.
@@ -39,6 +42,7 @@ mod tag {
     pub const FAILURE: u8 = 2;
     /// Text of a report.
     pub const TEXT: u8 = 3;
+    pub const MATCHED: u8 = 4;
 }
 
 /// Of a report at a time: neither process holds the text of a large one twice.
@@ -94,6 +98,7 @@ impl Message {
     pub fn write(&self, to: &mut impl Write) -> io::Result<()> {
         match self {
             Self::Begin => write_part(to, tag::BEGIN, &[])?,
+            Self::Matched(names) => write_part(to, tag::MATCHED, &serde_json::to_vec(names)?)?,
             Self::Report(text) => {
                 for part in text {
                     write_part(to, tag::TEXT, part.as_bytes())?;
@@ -119,6 +124,7 @@ impl Message {
             match tag {
                 tag::TEXT => text.push(part),
                 tag::BEGIN => return Some(Self::Begin),
+                tag::MATCHED => return Some(Self::Matched(serde_json::from_str(&part).ok()?)),
                 tag::REPORT => return Some(Self::Report(text)),
                 _ => return Some(Self::Failure(serde_json::from_str(&part).ok()?)),
             }
@@ -129,7 +135,8 @@ impl Message {
 /// Time limit until a worker begins with its first file. It first loads the network.
 const START_LIMIT: Duration = Duration::from_secs(60);
 
-/// Runs workers until each of `files` has a result, and hands those out in order. `arguments` are the worker's own.
+/// Runs workers until each of `files` has a result, and hands those out in order. `arguments` are the worker's own. Returns
+/// what the files matched of the sizes that were given.
 ///
 /// # Errors
 /// A process that does not start, and what `hand_out` fails with.
@@ -138,8 +145,9 @@ pub fn run(
     arguments: &[String],
     time_limit: Duration,
     hand_out: impl FnMut(&Path, Result<Text, Failure>) -> io::Result<()>,
-) -> io::Result<()> {
+) -> io::Result<Matched> {
     let mut queue = Queue {
+        matched: Matched::default(),
         pending: files,
         hand_out,
     };
@@ -161,12 +169,20 @@ pub fn run(
         });
         queue.finish(Err(failure))?;
     }
-    Ok(())
+    Ok(queue.matched)
+}
+
+/// Sizes that were given and that files leave open.
+#[derive(Debug, Default)]
+pub struct Matched {
+    pub n_reports: usize,
+    pub names: BTreeSet<String>,
 }
 
 /// The files that have no result yet.
 struct Queue<'f, H> {
     pending: &'f [PathBuf],
+    matched: Matched,
     /// Receives each file with its result.
     hand_out: H,
 }
@@ -184,6 +200,10 @@ impl<H: FnMut(&Path, Result<Text, Failure>) -> io::Result<()>> Queue<'_, H> {
             let result = match worker.next(deadline) {
                 Ok(Message::Begin) => {
                     deadline = Instant::now().checked_add(time_limit);
+                    continue;
+                }
+                Ok(Message::Matched(names)) => {
+                    self.matched.names.extend(names);
                     continue;
                 }
                 Ok(Message::Report(json)) => Ok(json),
@@ -204,6 +224,7 @@ impl<H: FnMut(&Path, Result<Text, Failure>) -> io::Result<()>> Queue<'_, H> {
     /// Hands out the result of the first pending file, if there is one.
     fn finish(&mut self, result: Result<Text, Failure>) -> io::Result<()> {
         if let Some((file, rest)) = self.pending.split_first() {
+            self.matched.n_reports += usize::from(result.is_ok());
             (self.hand_out)(file, result)?;
             self.pending = rest;
         }
@@ -280,6 +301,7 @@ mod tests {
     fn messages_are_read_as_they_were_written() {
         let messages = [
             Message::Begin,
+            Message::Matched(vec!["sequence".into(), "0.1".into()]),
             Message::Report(vec!["ä".into(), "\n".into()]),
             Message::Failure(Failure::new("batch", "ö")),
         ];
@@ -289,9 +311,9 @@ mod tests {
         }
         // A report that fails after some of its text.
         write_part(&mut bytes, tag::TEXT, b"{").unwrap();
-        messages[2].write(&mut bytes).unwrap();
+        messages[3].write(&mut bytes).unwrap();
         let mut from = bytes.as_slice();
-        for message in messages.iter().chain([&messages[2]]) {
+        for message in messages.iter().chain([&messages[3]]) {
             assert_eq!(Message::read(&mut from).as_ref(), Some(message));
         }
         assert_eq!(Message::read(&mut from), None);

@@ -5,21 +5,27 @@ use std::fmt::Write;
 use std::process::ExitCode;
 
 use super::args::{PredictArgs, Tell};
-use super::document::{Diagnostic, Document, Estimate, TargetResult};
+use super::document::{Document, Estimate, TargetResult};
 use super::source::Request;
 use super::table::Table;
 use super::terminal::{bold, dim, plain, wrapped, yellow};
-use super::{inputs, print, quantity, sections, terminal, words};
+use super::{csv, inputs, print, quantity, sections, terminal, words};
 
 pub fn run(args: &PredictArgs) -> Result<ExitCode, Box<dyn Error>> {
+    let files = inputs::expand(&args.files)?;
     let request = Request {
+        are_dimensions_shared: files.len() > 1,
         targets: &args.targets,
         read: &args.read,
         tell: Tell::Report,
     };
     let width = terminal::width();
     let text = |document: &Document| report(document, args.details, args.operators, width);
-    print::reports(&inputs::expand(&args.files)?, &request, &args.format, text)
+    let rows = match args.operators {
+        true => csv::Rows::Operators,
+        false => csv::Rows::Results,
+    };
+    print::reports(&files, &request, &args.format, rows, text)
 }
 
 /// The report of one file, ending with an empty line.
@@ -100,7 +106,7 @@ fn overview(document: &Document, width: usize) -> String {
             let _ = writeln!(doubts, "{} {}", yellow("warning:"), line.trim_start());
         }
         let value = |estimate: Option<(&TargetResult, &Estimate)>| {
-            estimate.map_or("–".to_owned(), |(_, estimate)| {
+            estimate.map_or(words::UNKNOWN.to_owned(), |(_, estimate)| {
                 quantity::measure(estimate.value, &estimate.unit).to_string()
             })
         };
@@ -123,7 +129,12 @@ fn overview(document: &Document, width: usize) -> String {
     if table.is_empty() {
         return String::new();
     }
-    let mut text = doubts + &table.lines_of(width);
+    let lines = table.lines_of(width);
+    let is_unknown = lines.split_whitespace().any(|word| word == words::UNKNOWN);
+    let mut text = doubts + &lines;
+    if is_unknown {
+        let _ = writeln!(text, "{}", dim("? no estimate"));
+    }
     for (words, targets) in remarks {
         let line = format!("{}: {words}", targets.join(", "));
         let _ = writeln!(text, "{}", dim(wrapped(&plain(&line), width, "  ")));
@@ -216,12 +227,10 @@ fn unavailable(document: &Document, width: usize) -> String {
 
 fn diagnostics(document: &Document, are_warnings: bool, width: usize) -> String {
     let mut text = String::new();
-    let is_warning = |one: &&Diagnostic| one.severity == "warning";
-    for diagnostic in (document.diagnostics.iter()).filter(|one| is_warning(one) == are_warnings) {
-        let place = diagnostic
-            .operator_idx
-            .map(|idx| format!(" (operator {idx})"));
-        let line = format!("{}{}", diagnostic.message, place.unwrap_or_default());
+    for (diagnostic, line) in sections::diagnostics(document) {
+        if (diagnostic.severity == "warning") != are_warnings {
+            continue;
+        }
         let line = wrapped(&format!("         {}", plain(&line)), width, "  ");
         let line = line.trim_start();
         let word = match are_warnings {

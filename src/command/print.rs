@@ -14,6 +14,7 @@ pub fn reports(
     files: &[std::path::PathBuf],
     request: &Request,
     format: &FormatArgs,
+    rows: csv::Rows,
     text: impl Fn(&Document) -> String,
 ) -> Result<ExitCode, Box<dyn Error>> {
     let mut code = ExitCode::SUCCESS;
@@ -22,7 +23,7 @@ pub fn reports(
         code = ExitCode::FAILURE;
     };
     if format.json {
-        request.each_json(files, |file, json| {
+        let matched = request.each_json(files, |file, json| {
             let file = file.to_string_lossy();
             match json {
                 Ok(json) => {
@@ -36,21 +37,22 @@ pub fn reports(
             }
             Ok(())
         })?;
+        source::check_dimensions(request.read, &[matched])?;
         return Ok(code);
     }
     if format.csv {
-        terminal::print_raw(&csv::results_header())?;
+        terminal::print_raw(&rows.header())?;
     }
     if format.html {
         terminal::print_raw(&html::head(files))?;
     }
-    request.each(files, |file, document| {
+    let matched = request.each(files, |file, document| {
         let file = file.to_string_lossy();
         let printed = match (&document, format.csv, format.html) {
-            (Ok(document), true, _) => csv::results(document),
+            (Ok(document), true, _) => rows.of(document),
             (Ok(document), _, true) => html::section(document),
             (Ok(document), ..) => text(document),
-            (Err(failure), true, _) => csv::failure(&file, failure),
+            (Err(failure), true, _) => rows.failure(&file, failure),
             (Err(failure), _, true) => html::failure(&file, failure),
             (Err(_), ..) => String::new(),
         };
@@ -65,5 +67,6 @@ pub fn reports(
     if format.html {
         terminal::print_raw(html::FOOT)?;
     }
+    source::check_dimensions(request.read, &[matched])?;
     Ok(code)
 }

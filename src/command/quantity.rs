@@ -142,14 +142,18 @@ pub fn percent(value: f64) -> String {
         0.0 => 0,
         rounded => (1 - rounded.log10().floor() as i32).clamp(0, MAX_DECIMALS) as usize,
     };
-    format!("{value:.decimals$} %")
+    match rounded.abs() >= 1000.0 {
+        true => format!("{} %", grouped(value.round())),
+        false => format!("{value:.decimals$} %"),
+    }
 }
 
-/// Signed, for example `+12 %`; what rounds to nothing has no sign.
+/// Signed, for example `+12 %`; what rounds to nothing has no sign, and what grows from nothing no percentage.
 pub fn change(before: f64, after: f64) -> String {
     let percents = 100.0 * (after / before - 1.0);
     match percents {
-        percents if !percents.is_finite() => "–".into(),
+        percents if percents.is_nan() => "0 %".into(),
+        percents if !percents.is_finite() => "from 0".into(),
         percents if percents.abs() < 0.05 => "0 %".into(),
         percents if percents > 0.0 => format!("+{}", percent(percents)),
         percents => format!("−{}", percent(-percents)),
@@ -182,16 +186,12 @@ mod tests {
         assert_eq!(change(100.0, 112.3), "+12 %");
         assert_eq!(change(100.0, 98.77), "−1.2 %");
         assert_eq!(change(1e9, 1e9 + 1.0), "0 %");
-        assert_eq!(change(0.0, 4.0), "–");
-        let cases = [
-            (4.13, "4.1 %"),
-            (0.0068, "0.0068 %"),
-            (9.96, "10 %"),
-            (99.4, "99 %"),
-            (312.0, "312 %"),
-        ];
+        assert_eq!(change(0.0, 4.0), "from 0");
+        assert_eq!(change(0.0, 0.0), "0 %");
+        let cases = include_str!("percentages.json");
+        let cases: Vec<(f64, String)> = serde_json::from_str(cases).unwrap();
         for (value, expected) in cases {
-            assert_eq!(percent(value), expected);
+            assert_eq!(percent(value), expected, "{value}");
         }
     }
 }

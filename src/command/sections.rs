@@ -1,9 +1,9 @@
 //! Parts of a report as text that more than one verb prints.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 
-use super::document::{Document, Estimate};
+use super::document::{Diagnostic, Document, Estimate, TargetResult};
 use super::table::Table;
 use super::terminal::{dim, plain, wrapped};
 use super::{quantity, terminal, words};
@@ -40,9 +40,69 @@ pub fn interval(estimate: &Estimate) -> Option<String> {
     Some(quantity::interval(lo, hi, &estimate.unit, estimate.value))
 }
 
+/// Operators or other places that a line names at most.
+const MAX_NAMED_PLACES: usize = 8;
+
+/// Doubts and notes in words, those that differ in their place alone as one.
+pub fn diagnostics(document: &Document) -> Vec<(&Diagnostic, String)> {
+    let mut groups: Vec<Vec<&Diagnostic>> = Vec::new();
+    let mut places: HashMap<(&str, String), usize> = HashMap::new();
+    for diagnostic in &document.diagnostics {
+        let key = (&*diagnostic.code, without_place(&diagnostic.message));
+        let group = *places.entry(key).or_insert(groups.len());
+        match groups.get_mut(group) {
+            Some(group) => group.push(diagnostic),
+            None => groups.push(vec![diagnostic]),
+        }
+    }
+    let lines = groups.iter().map(|group| (group[0], group_words(group)));
+    lines.collect()
+}
+
+fn group_words(group: &[&Diagnostic]) -> String {
+    let message = &group[0].message;
+    let are_equal = group.iter().all(|of| of.message == *message);
+    let operators: Vec<usize> = group.iter().filter_map(|of| of.operator_idx).collect();
+    let n_more = group.len() - 1;
+    match (are_equal && operators.len() == group.len(), n_more) {
+        (true, 0) => format!("{message} (operator {})", operators[0]),
+        (true, _) => {
+            let named = operators.iter().take(MAX_NAMED_PLACES);
+            let named: Vec<String> = named.map(usize::to_string).collect();
+            let n_more = operators.len().saturating_sub(MAX_NAMED_PLACES);
+            let more = match n_more {
+                0 => String::new(),
+                n => format!(" and {n} more"),
+            };
+            format!("{message} (operators {}{more})", named.join(", "))
+        }
+        (false, 0) => message.clone(),
+        (false, n) => format!(
+            "{message} (and {} elsewhere)",
+            words::plural(n, "more time")
+        ),
+    }
+}
+
+/// A message without the names in backquotes and the numbers of what it is about.
+fn without_place(message: &str) -> String {
+    let outside_quotes: String = message.split('`').step_by(2).collect();
+    let mut words: Vec<&str> = Vec::new();
+    for word in outside_quotes.split(' ') {
+        let is_number = word
+            .trim_matches(|c: char| !c.is_ascii_digit())
+            .parse::<u64>()
+            .is_ok();
+        let is_place = ["tensor", "operator", "subgraph", "buffer", "node", "input"];
+        let is_of_place = words.last().is_some_and(|last| is_place.contains(last));
+        words.push(if is_number && is_of_place { "#" } else { word });
+    }
+    words.join(" ")
+}
+
 /// Operators in the order in which they run, with the latencies for which there is room.
 pub fn operators(document: &Document, width: usize) -> String {
-    let latencies: Vec<(&str, &[f64], &Estimate)> = document.by_operator().collect();
+    let latencies: Vec<(&TargetResult, &[f64], &Estimate)> = document.by_operator().collect();
     let mut table = Table::default()
         .number("#")
         .text("operator")
@@ -50,9 +110,13 @@ pub fn operators(document: &Document, width: usize) -> String {
         .number("MACs")
         .number("weights")
         .number("alive");
-    for (target, ..) in &latencies {
-        table = table.optional_number(target);
+    for (result, ..) in &latencies {
+        table = table.optional_number(&result.target);
     }
+    let left_out: Vec<HashMap<usize, &str>> = latencies
+        .iter()
+        .map(|(result, ..)| document.left_out(&result.target))
+        .collect();
     for operator in &document.operators {
         let alive = operator
             .live_bytes
@@ -63,13 +127,18 @@ pub fn operators(document: &Document, width: usize) -> String {
             document.output_shape(operator),
             quantity::count(operator.macs).to_string(),
             quantity::bytes(operator.weight_bytes as f64).to_string(),
-            alive.unwrap_or_else(|| "?".into()),
+            alive.unwrap_or_else(|| words::UNKNOWN.into()),
         ];
-        row.extend(latencies.iter().map(|(_, parts, whole)| {
+        let of_targets = latencies.iter().zip(&left_out);
+        row.extend(of_targets.map(|((_, parts, whole), left_out)| {
             let part = parts.get(operator.index);
-            part.map_or(String::new(), |&part| {
-                quantity::measure(part, &whole.unit).to_string()
-            })
+            let part = part.map(|&part| quantity::measure(part, &whole.unit).to_string());
+            // An estimate of the accelerator alone has nothing of what it leaves out.
+            match (part, left_out.contains_key(&operator.index)) {
+                (Some(part), true) if part.starts_with("0 ") => "on CPU".to_owned(),
+                (Some(part), true) => format!("{part} on CPU"),
+                (part, _) => part.unwrap_or_default(),
+            }
         }));
         table.row(row);
     }

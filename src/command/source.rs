@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::args::{ReadArgs, Tell};
 use super::choice::TargetArgs;
 use super::document::Document;
-use super::isolation::{self, Text};
+use super::isolation::{self, Matched, Text};
 use litecast::report::Failure;
 
 /// The request to a worker.
@@ -19,6 +19,8 @@ pub struct Request<'r> {
     pub targets: &'r TargetArgs,
     pub read: &'r ReadArgs,
     pub tell: Tell,
+    /// Whether the sizes of `--dim` are for several files, some of which may not have all of them.
+    pub are_dimensions_shared: bool,
 }
 
 impl Request<'_> {
@@ -34,13 +36,18 @@ impl Request<'_> {
         arguments.extend(dimensions.map(|(name, size)| format!("--dim={name}={size}")));
         arguments.extend(self.read.int8.then(|| "--int8".to_owned()));
         arguments.extend(self.read.as_is.then(|| "--as-is".to_owned()));
+        arguments.extend(
+            self.are_dimensions_shared
+                .then(|| "--shared-dimensions".to_owned()),
+        );
         let tell = self.tell.to_possible_value();
         arguments.extend(tell.map(|tell| format!("--tell={}", tell.get_name())));
         arguments.extend(self.targets.arguments());
         arguments
     }
 
-    /// Calls `hand_out` with the JSON result of each file, in the order of `files`.
+    /// Calls `hand_out` with the JSON result of each file, in the order of `files`. Returns which sizes of `--dim`
+    /// are those of open dimensions, if they are for several files.
     ///
     /// # Errors
     /// Targets that there are not, a process that does not start, and what `hand_out` fails with.
@@ -48,7 +55,7 @@ impl Request<'_> {
         &self,
         files: &[PathBuf],
         mut hand_out: impl FnMut(&Path, Result<Text, Failure>) -> io::Result<()>,
-    ) -> Result<(), Box<dyn Error>> {
+    ) -> Result<Matched, Box<dyn Error>> {
         self.targets.chosen()?;
         let time_limit = Duration::from_secs(self.read.time_limit);
         let progress = progress(files.len());
@@ -58,7 +65,11 @@ impl Request<'_> {
             handed_out
         });
         progress.finish_and_clear();
-        Ok(done?)
+        let matched = done?;
+        Ok(match self.are_dimensions_shared {
+            true => matched,
+            false => Matched::default(),
+        })
     }
 
     /// As [`Self::each_json`], read.
@@ -66,11 +77,25 @@ impl Request<'_> {
         &self,
         files: &[PathBuf],
         mut hand_out: impl FnMut(&Path, Result<Document, Failure>) -> io::Result<()>,
-    ) -> Result<(), Box<dyn Error>> {
+    ) -> Result<Matched, Box<dyn Error>> {
         self.each_json(files, |file, json| {
             hand_out(file, json.and_then(|json| Document::parse(&json.concat())))
         })
     }
+}
+
+/// # Errors
+/// A size of `--dim` that none of several files has a dimension for. A single file refuses it itself.
+pub fn check_dimensions(read: &ReadArgs, matched: &[Matched]) -> Result<(), Box<dyn Error>> {
+    let is_unmatched = |name: &&str| !matched.iter().any(|of| of.names.contains(*name));
+    let names = read.dimensions.iter().map(|(name, _)| name.as_str());
+    let unmatched: Vec<&str> = names.filter(is_unmatched).collect();
+    // Without a report nobody knows.
+    if matched.iter().all(|matched| matched.n_reports == 0) || unmatched.is_empty() {
+        return Ok(());
+    }
+    let words = "expected a dimension that one of the files leaves open, found none";
+    Err(format!("--dim {}: {words}", unmatched.join(", ")).into())
 }
 
 /// The JSON line of a file that has no report.

@@ -18,7 +18,7 @@ use super::document::{Document, Estimate};
 use super::source::{self, Request};
 use super::table::Table;
 use super::terminal::{bold, dim, heading, wrapped};
-use super::{csv, html, quantity, terminal};
+use super::{csv, html, quantity, terminal, words};
 
 pub fn run(args: &SweepArgs) -> Result<ExitCode, Box<dyn Error>> {
     let options = args.npu.choice()?;
@@ -30,6 +30,7 @@ pub fn run(args: &SweepArgs) -> Result<ExitCode, Box<dyn Error>> {
         ..TargetArgs::default()
     };
     let request = Request {
+        are_dimensions_shared: false,
         targets: &targets,
         read: &args.read,
         tell: Tell::Report,
@@ -50,7 +51,7 @@ pub fn run(args: &SweepArgs) -> Result<ExitCode, Box<dyn Error>> {
                 print(&swept, &args.format)
             }
             Err(failure) => {
-                code = ExitCode::FAILURE;
+                code = ExitCode::from(super::TROUBLE);
                 terminal::complain(&format!("{file}: {failure}"));
                 match args.format.json {
                     true => terminal::print_json(source::failed_line(&file, failure)?),
@@ -183,13 +184,12 @@ impl<'s> Swept<'s> {
         let ms = |estimated: &Estimated| quantity::measure(estimated.value, "ms").to_string();
         let sram = candidate.sram_bytes.as_ref();
         let sram = sram.map(|bytes| quantity::bytes(bytes.value).to_string());
-        let none = || "–".to_owned();
         let mut cells = vec![
             candidate.target.clone(),
             format!("{} MHz", quantity::grouped(candidate.clock_mhz)),
             ms(latency),
-            interval.unwrap_or_else(none),
-            sram.unwrap_or_else(none),
+            interval.unwrap_or_else(|| "none".to_owned()),
+            sram.unwrap_or_else(|| words::UNKNOWN.to_owned()),
         ];
         if self.is_partly_on_cpu() {
             let part = candidate.npu_latency_ms;

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use litecast::changes::Changes;
 use litecast::estimate::{self, ModelFile};
+use litecast::targets::choice::did_you_mean;
 use litecast::targets::gpu::bundle::Bundle;
 use litecast::targets::gpu::specifications::Gpu;
 use litecast::targets::gpu::sweep::Sweep;
@@ -27,8 +28,14 @@ pub fn run(args: &SweepBatchArgs) -> Result<ExitCode, Box<dyn Error>> {
         let known: BTreeSet<&str> = runs.collect();
         known.into_iter().collect::<Vec<_>>().join(", ")
     };
-    let gpu = Gpu::by_id(&args.target)
-        .ok_or_else(|| format!("--target {}: expected one of {}", args.target, known()))?;
+    let gpu = Gpu::by_id(&args.target).ok_or_else(|| {
+        let similar = did_you_mean(&args.target, false);
+        format!(
+            "--target {}: expected a GPU of {}{similar}",
+            args.target,
+            known()
+        )
+    })?;
     let place = args.file.display();
     let file_bytes = fs::metadata(&args.file)
         .map_err(|error| format!("{place}: {error}"))?
@@ -78,7 +85,7 @@ fn shown(sweep: &Sweep, gpu: &Gpu) -> String {
             measure(point.latency_ms, "ms").to_string(),
             digits(point.throughput),
             bytes(point.memory_bytes).to_string(),
-            step.unwrap_or_else(|| "–".to_owned()),
+            step.unwrap_or_else(|| "not measured".to_owned()),
             bytes(point.training_memory_bytes).to_string(),
             bytes(point.sgd_memory_bytes).to_string(),
             notes.join(", "),

@@ -47,7 +47,7 @@ fn overview(targets: &[TargetInfo], width: usize) -> String {
     for target in targets {
         let latency = target.metrics.first();
         let error = latency.and_then(|metric| metric.expected_error_percent);
-        let error = error.map_or("–".to_owned(), |error| {
+        let error = error.map_or(words::UNKNOWN.to_owned(), |error| {
             format!("±{}", quantity::percent(error))
         });
         let against = latency.and_then(|metric| {
@@ -57,7 +57,8 @@ fn overview(targets: &[TargetInfo], width: usize) -> String {
         let against = against.unwrap_or_default();
         table.row([target.id.clone(), target.device.clone(), error, against]);
     }
-    let note = "error: mean over networks held out of training or fit, of latency where that is estimated. One against a \
+    let note = "error: mean over networks held out of training or fit, of latency where that is estimated; ? where it was \
+                not measured. One against a \
                 compiler says nothing about hardware. All metrics: --details. Any Ethos-U below in any memory mode and system \
                 configuration, and any microcontroller under another clock: predict --target";
     let names = |names: &mut dyn Iterator<Item = &str>| names.collect::<Vec<_>>().join(", ");

@@ -2,6 +2,9 @@
 
 use super::document::{Estimate, Provenance, TargetResult};
 
+/// In tables, of a number that there is no estimate of. Nothing is `0`, and what runs elsewhere says so.
+pub const UNKNOWN: &str = "?";
+
 /// Order of metrics, with those that decisions depend on first; metrics that are not named here follow.
 const METRIC_ORDER: [&str; 14] = [
     "latency",
@@ -33,7 +36,10 @@ pub fn metric(id: &str) -> &str {
         "weights_flash" => "weights flash",
         // Of the file itself, not of a target.
         "macs" => "MACs",
-        "file_size" => "file size",
+        "file_size" | "file_bytes" => "file size",
+        "weight_bytes" => "weights",
+        "arena_bytes" => "arena",
+        "n_operators" => "operators",
         "training_step" => "training step",
         "training_memory" => "training memory",
         "sm_utilization" => "SM utilization",
@@ -108,6 +114,15 @@ pub fn source(provenance: &Provenance) -> String {
     match kind.as_str() {
         "exact" => format!("exact: {configuration}"),
         kind => format!("{kind}, {tool} {version}: {configuration}"),
+    }
+}
+
+/// The option that gives a dimension its size, for a shell: `--dim sequence=SIZE`.
+pub fn dimension_option(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/:,".contains(c);
+    match !name.is_empty() && name.chars().all(is_plain) {
+        true => format!("--dim {name}=SIZE"),
+        false => format!("--dim '{}=SIZE'", name.replace('\'', r"'\''")),
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use litecast::boards::Fits;
-use litecast::estimate::{ModelFile, estimate_on};
+use litecast::estimate::{EstimateError, ModelFile, estimate_on};
 use litecast::formats::tflite::ParseError;
 use litecast::formats::tflite::limits::MAX_FILE_BYTES;
 use litecast::learned::predictor::{Predictor, PredictorError};
@@ -19,6 +19,7 @@ use serde::Serialize;
 use super::args::{ReadArgs, Tell, WorkerArgs};
 use super::inputs::is_stdin;
 use super::isolation::{Message, write_json};
+use super::words::dimension_option;
 
 /// Estimates one file after the other, and sends the results to the parent process.
 pub fn run(args: &WorkerArgs) -> Result<ExitCode, Box<dyn Error>> {
@@ -33,13 +34,36 @@ pub fn run(args: &WorkerArgs) -> Result<ExitCode, Box<dyn Error>> {
     let mut to = io::stdout().lock();
     for file in &args.files {
         Message::Begin.write(&mut to)?;
-        let report = report(file, &args.read, predictor.as_ref(), targets)?;
+        let report = report(file, args, predictor.as_ref(), targets)?;
+        if let Ok(report) = &report
+            && args.shared_dimensions
+        {
+            Message::Matched(matched(report, &args.read)).write(&mut to)?;
+        }
         match report.and_then(|report| told(args.tell, file, report)) {
             Ok(told) => write_json(&told, &mut to)?,
             Err(failure) => Message::Failure(failure).write(&mut to)?,
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Names of the sizes in `options` that the file leaves open.
+fn matched(report: &Report, options: &ReadArgs) -> Vec<String> {
+    let names = options.dimensions.iter().map(|(name, _)| name);
+    let is_matched = |name: &&String| !report.unmatched_dimensions.contains(name);
+    names.filter(is_matched).cloned().collect()
+}
+
+/// With the options to type, where sizes are missing.
+fn failure(error: &EstimateError) -> Failure {
+    let mut failure = Failure::from(error);
+    let missing = error.unknown_dimensions().iter();
+    let options: Vec<String> = missing.map(|name| dimension_option(name)).collect();
+    if !options.is_empty() {
+        failure.message += &format!(": {}", options.join(" "));
+    }
+    failure
 }
 
 /// The contents of a model; its size is checked before it is read.
@@ -119,10 +143,11 @@ fn told(tell: Tell, file: &Path, report: Report) -> Result<Told<'_>, Failure> {
 /// The trained network fails, which is not the fault of the file.
 fn report(
     file: &Path,
-    options: &ReadArgs,
+    args: &WorkerArgs,
     predictor: Option<&Predictor>,
     targets: &[Box<dyn Target>],
 ) -> Result<Result<Report, Failure>, PredictorError> {
+    let options = &args.read;
     let bytes = match read(file) {
         Ok(bytes) => bytes,
         Err(failure) => return Ok(Err(failure)),
@@ -132,11 +157,12 @@ fn report(
         batch: options.batch,
         threads: options.threads,
         dimensions: &options.dimensions,
+        are_dimensions_shared: args.shared_dimensions,
         application: options.application.application(),
         estimate_as: options.estimate_as(),
         ..ModelFile::new(&name, &bytes)
     };
     let mut reports = estimate_on(&[model], predictor, targets)?;
     let report = reports.pop().expect("every file has its own result");
-    Ok(report.map_err(|error| Failure::from(&error)))
+    Ok(report.map_err(|error| failure(&error)))
 }

@@ -198,6 +198,7 @@ impl<'a> Builder<'a> {
             signatures: Vec::new(),
             diagnostics,
             is_reshaped: false,
+            unmatched_dimensions: None,
         }
     }
 }

@@ -6,9 +6,11 @@ pub mod graph_json;
 mod limits;
 pub mod onnx;
 pub mod tflite;
+mod unmatched_dimensions;
 
 pub use limits::max_operators;
 pub use tflite::shown;
+pub use unmatched_dimensions::UnmatchedDimensions;
 
 /// Why a file cannot be read, whichever format it has.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -50,7 +52,11 @@ pub fn read<'f>(
         return Ok(onnx::parse(file, dimensions)?);
     }
     if graph_json::is_graph(file) {
-        return Ok(graph_json::parse(file)?);
+        let mut model = graph_json::parse(file)?;
+        // Every size of a graph is stated.
+        let names = dimensions.named.iter().map(|(name, _)| name.as_str());
+        model.unmatched_dimensions = UnmatchedDimensions::of(names, std::iter::empty());
+        return Ok(model);
     }
     Ok(tflite::parse(file)?)
 }

@@ -51,6 +51,7 @@ pub const SCHEMA: &str = include_str!("report.schema.json");
 /// The report of one file.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[non_exhaustive]
 pub struct Report {
     /// Version of the report format, raised when a field changes its meaning or is removed.
     pub schema_version: u32,
@@ -84,6 +85,10 @@ pub struct Report {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", ts(as = "Option<_>", optional))]
     pub left_out: Vec<LeftOut>,
+    /// Names of dimensions that a size was given for, and that the file does not leave open.
+    #[serde(skip)]
+    #[cfg_attr(feature = "schema", ts(skip))]
+    pub unmatched_dimensions: Vec<String>,
     /// Diagnostics about the numbers and about what they leave out.
     pub diagnostics: Vec<ReportDiagnostic>,
 }
@@ -95,6 +100,7 @@ pub struct Report {
     derive(schemars::JsonSchema, ts_rs::TS),
     ts(rename = "Diagnostic")
 )]
+#[non_exhaustive]
 pub struct ReportDiagnostic {
     /// The doubt itself.
     #[serde(flatten)]
@@ -122,6 +128,7 @@ impl From<Diagnostic> for ReportDiagnostic {
     derive(schemars::JsonSchema, ts_rs::TS),
     ts(rename = "LeftOutOf")
 )]
+#[non_exhaustive]
 pub struct LeftOut {
     /// Ids of the targets.
     #[cfg_attr(feature = "schema", ts(as = "Vec<TargetId>"))]
@@ -141,6 +148,7 @@ pub struct LeftOut {
     derive(schemars::JsonSchema, ts_rs::TS),
     ts(rename = "LeftOut")
 )]
+#[non_exhaustive]
 pub struct LeftOperator {
     /// Index into [`Report::operators`].
     pub operator: usize,
@@ -198,6 +206,7 @@ impl<'r> Summary<'r> {
 /// Exact facts of the whole model.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[non_exhaustive]
 pub struct ModelFacts {
     /// Size of the file.
     pub file_bytes: usize,
@@ -238,6 +247,7 @@ pub struct ModelFacts {
 /// Size of one subgraph.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[non_exhaustive]
 pub struct SubgraphFacts {
     /// Name in the file.
     pub name: String,
@@ -254,6 +264,7 @@ pub struct SubgraphFacts {
     derive(schemars::JsonSchema, ts_rs::TS),
     ts(rename = "Result")
 )]
+#[non_exhaustive]
 pub struct TargetResult {
     /// Id of the target.
     #[cfg_attr(feature = "schema", ts(as = "TargetId"))]
@@ -282,6 +293,7 @@ pub struct TargetResult {
     derive(schemars::JsonSchema, ts_rs::TS),
     ts(rename = "Operator")
 )]
+#[non_exhaustive]
 pub struct OperatorFacts {
     /// Position in topological order.
     pub index: usize,
@@ -323,6 +335,7 @@ pub struct OperatorFacts {
     derive(schemars::JsonSchema, ts_rs::TS),
     ts(rename = "Tensor")
 )]
+#[non_exhaustive]
 pub struct TensorFacts {
     /// Position in the subgraph.
     pub index: usize,
@@ -352,6 +365,7 @@ pub struct TensorFacts {
     derive(schemars::JsonSchema, ts_rs::TS),
     ts(rename = "Quantization")
 )]
+#[non_exhaustive]
 pub struct QuantizationFacts {
     /// At most one; null where the file has no finite number.
     #[cfg_attr(
@@ -375,6 +389,7 @@ pub struct QuantizationFacts {
     derive(schemars::JsonSchema, ts_rs::TS),
     ts(rename = "Edge")
 )]
+#[non_exhaustive]
 pub struct EdgeFacts {
     /// The operator that writes the tensor.
     pub src: usize,

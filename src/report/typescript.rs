@@ -23,7 +23,7 @@ pub fn derived_types() -> String {
         declared::<Format>(&config),
         declared::<Precision>(&config),
         declared::<SubgraphFacts>(&config),
-        declared::<TargetResult>(&config),
+        exclusive(&declared::<TargetResult>(&config)),
         declared::<Provenance>(&config),
         open(declared::<ProvenanceKind>(&config)),
         open(declared::<Reference>(&config)),
@@ -80,6 +80,34 @@ fn declared<T: TS>(config: &Config) -> String {
 /// A type of strings to which later versions may add values.
 fn open(declared: String) -> String {
     declared.replace(';', " | (string & {});")
+}
+
+/// A union whose variants have the fields of the others, too, as undefined: a program may then read any of them, and what
+/// it reads tells the variants apart.
+fn exclusive(declared: &str) -> String {
+    const BETWEEN: &str = "} | {\n";
+    let Some((head, variants)) = declared.split_once("& ({\n") else {
+        return declared.to_owned();
+    };
+    let Some((variants, tail)) = variants.rsplit_once("})") else {
+        return declared.to_owned();
+    };
+    let name = |line: &str| {
+        let field = line.strip_prefix("  ")?;
+        let (name, _) = field.split_once(':')?;
+        let is_field = name.starts_with(|c: char| c.is_ascii_lowercase());
+        is_field.then(|| name.trim_end_matches('?').to_owned())
+    };
+    let names = |variant: &str| -> Vec<String> { variant.lines().filter_map(name).collect() };
+    let all: Vec<String> = variants.split(BETWEEN).flat_map(names).collect();
+    let whole = |variant: &str| {
+        let own = names(variant);
+        let others = all.iter().filter(|name| !own.contains(name));
+        let absent = others.map(|name| format!("  {name}?: undefined;\n"));
+        format!("{variant}{}", absent.collect::<String>())
+    };
+    let variants: Vec<String> = variants.split(BETWEEN).map(whole).collect();
+    format!("{head}& ({{\n{}}}){tail}", variants.join(BETWEEN))
 }
 
 /// The declaration with a line for each field and each comment. ts-rs writes several fields on a line.

@@ -9,6 +9,7 @@ use super::ethos_u::configuration::{
     Configuration, Family, IniError, MemoryArea, Product, Strategy, VelaIni,
 };
 use super::host::Host;
+use super::suggestions::{self, Candidate};
 use super::{
     HostInfo, MeasuredRange, Network, PeakRates, Target, TargetEstimate, TargetInfo,
     UnsupportedOperator, cortex_m, ethos_u, gpu, registered, registry,
@@ -82,14 +83,20 @@ pub enum ChoiceError {
     #[error("expected either a target or a board")]
     NotOne,
     /// No target has this id.
-    #[error("target {found}: expected one of {}", known_targets().join(", "))]
+    #[error("target {found}: no target has this id{}", did_you_mean(found, false))]
     UnknownTarget {
         /// As it was asked for.
         found: String,
     },
     /// No board has this id.
-    #[error("board {found}: expected one of {}", known_boards().join(", "))]
+    #[error("board {found}: no board has this id{}", did_you_mean(found, true))]
     UnknownBoard {
+        /// As it was asked for.
+        found: String,
+    },
+    /// A GPU, whose constants the caller has not loaded.
+    #[error("target {found}: the constants of GPUs are not loaded; loadGpus() loads them")]
+    GpusNotLoaded {
         /// As it was asked for.
         found: String,
     },
@@ -150,7 +157,7 @@ impl ChoiceError {
             | Self::OptionOfOthers { .. }
             | Self::Clock { .. }
             | Self::Bandwidth { .. } => "wrong-argument",
-            Self::UnknownTarget { .. } => "unknown-target",
+            Self::UnknownTarget { .. } | Self::GpusNotLoaded { .. } => "unknown-target",
             Self::UnknownBoard { .. } => "unknown-board",
             Self::UnknownHost { .. } => "unknown-host",
             Self::Configuration { .. } | Self::Board(_) => "configuration",
@@ -242,6 +249,9 @@ impl Choice {
         )?;
         if let Some(target) = gpus.and_then(|gpus| gpu::target(id, gpus)) {
             return Ok(target);
+        }
+        if gpus.is_none() && gpu::specifications::Gpu::by_id(id).is_some() {
+            return Err(ChoiceError::GpusNotLoaded { found: id.into() });
         }
         let found = registered().into_iter().find(|target| target.id() == id);
         found.ok_or_else(|| ChoiceError::UnknownTarget { found: id.into() })
@@ -463,6 +473,21 @@ pub fn known_targets() -> Vec<&'static str> {
     known
 }
 
+/// The end of an error about a name that no target and no board has, from what was typed for one: `; did you mean …?`,
+/// or empty where nothing is similar.
+pub fn did_you_mean(typed: &str, is_board: bool) -> String {
+    let infos = known_infos();
+    let targets = known_targets().into_iter().map(|id| {
+        let info = infos.iter().find(|info| info.id == id);
+        let device = info.map(|info| info.device.clone());
+        let product = || Product::by_name(id).map(Product::device);
+        Candidate::target(id, &device.or_else(product).unwrap_or_default())
+    });
+    let boards = boards::shipped().iter();
+    let boards = boards.filter(|board| board.is_modelled());
+    suggestions::did_you_mean(typed, is_board, targets.chain(boards.map(Candidate::board)))
+}
+
 /// Each of [`known_targets`], as it is without further choices.
 pub fn known() -> impl Iterator<Item = Box<dyn Target>> {
     known_targets().into_iter().filter_map(|id| {
@@ -594,7 +619,7 @@ mod tests {
             ),
             (
                 r#"{"target": "ethos-u55"}"#,
-                "unknown-target: target ethos-u55: expected one of",
+                "unknown-target: target ethos-u55: no target has this id; did you mean ethos-u55-",
             ),
             (r#"{"board": "nowhere"}"#, "unknown-board: board nowhere"),
             (
@@ -625,6 +650,42 @@ mod tests {
         ] {
             let found = chosen(json).unwrap_err();
             assert!(found.starts_with(expected), "{json}: {found}");
+        }
+    }
+
+    /// What people type, and what has to be among what is offered.
+    #[test]
+    fn names_that_people_type_lead_to_targets_and_boards() {
+        for (typed, is_board, expected) in [
+            ("raspberry-pi-5", false, "cortex-a76-rpi5"),
+            ("Raspberry Pi 4", false, "cortex-a72-rpi4"),
+            ("rpi5", false, "cortex-a76-rpi5"),
+            ("rasberry-pi-5", false, "cortex-a76-rpi5"),
+            ("h743", true, "nucleo-h743zi"),
+            ("h743", false, "the board nucleo-h743zi"),
+            ("STM32H743", true, "nucleo-h743zi"),
+            ("stm32h743zi", false, "nucleo-h743zi"),
+            ("rp2040", true, "raspberry-pi-pico"),
+            ("pico2", true, "raspberry-pi-pico-2"),
+            ("nrf52840", true, "nrf52840-dk"),
+            ("imx8mp", false, "cortex-a53-imx8mp"),
+            ("i.MX93", true, "imx93"),
+            ("ethos-u55", false, "ethos-u55-128"),
+            ("u85-256", false, "ethos-u85-256"),
+            ("etos-u55-128", false, "ethos-u55-128"),
+            ("cortex-m7", false, "cortex-m7-"),
+            ("nano33ble", true, "arduino-nano-33-ble"),
+            ("teensy41", true, "teensy-4-1"),
+            ("coral", false, "edgetpu"),
+            ("esp32", true, "esp32-devkitc"),
+            ("alif-e7", true, "alif-e7-devkit"),
+        ] {
+            let found = did_you_mean(typed, is_board);
+            println!("{typed}{found}");
+            assert!(found.contains(expected), "{typed}: {found}");
+        }
+        for typed in ["", "x", "quantum-computer", "🦀🦀🦀"] {
+            assert_eq!(did_you_mean(typed, false), "", "{typed}");
         }
     }
 }

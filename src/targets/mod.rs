@@ -17,6 +17,7 @@ mod on_board;
 mod outcome;
 mod peak_rates;
 pub mod plausibility;
+mod suggestions;
 mod support;
 mod target;
 pub mod tflite_micro;

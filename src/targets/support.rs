@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::formats::tflite::{Operator, TensorType};
+use crate::formats::tflite::{Activation, Operator, TensorType};
 use crate::graph::analysis::shape;
 use crate::graph::{Graph, Node};
 
@@ -14,6 +14,26 @@ pub struct UnsupportedOperator {
     pub reason: UnsupportedReason,
 }
 
+/// Sizes along each axis, displayed as `1x8x8x16`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Shape(Vec<i32>);
+
+impl From<&[i32]> for Shape {
+    fn from(sizes: &[i32]) -> Self {
+        Self(sizes.to_owned())
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        for (axis, size) in self.0.iter().enumerate() {
+            let between = if axis == 0 { "" } else { "x" };
+            write!(f, "{between}{size}")?;
+        }
+        Ok(())
+    }
+}
+
 /// Why. Displayed in lower case without a full stop, for example `FLOAT32 activations`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -21,10 +41,13 @@ pub enum UnsupportedReason {
     CustomOperator,
     /// The operator was compiled for an accelerator.
     Compiled,
-    /// The operator is not among those that the NPU's compiler lists.
-    NotListed,
-    /// The operator is not among those that the Edge TPU's documentation lists.
-    NotSupported,
+    /// The operator is not among those that the accelerator's compiler lists: its name, the accelerators, and similar
+    /// ones that have it.
+    NotListed {
+        operator: &'static str,
+        on: &'static str,
+        elsewhere: Option<&'static str>,
+    },
     ActivationType(TensorType),
     ConstantType(TensorType),
     WeightType(TensorType),
@@ -60,35 +83,53 @@ pub enum UnsupportedReason {
         /// The largest factor that runs, a power of two as all others; `None` if any power of two does.
         max: Option<i32>,
     },
-    MeanOverChannels,
-    /// The operator is supported only along the last dimension.
-    OtherAxis,
+    /// Shape of the image.
+    MeanOverChannels(Shape),
+    /// The operator is supported only along the last dimension of a tensor of this rank.
+    OtherAxis {
+        axis: i32,
+        rank: usize,
+    },
     /// The operator is supported only along the first dimension, or the first one behind the batch dimensions.
     AxisNotFirst,
-    MoreThanThreeDimensions,
-    WeightsComputed,
+    /// Of an output.
+    MoreThanThreeDimensions(Shape),
+    /// Position of the weights among the inputs.
+    WeightsComputed {
+        input: usize,
+    },
     Dilation {
         height: i32,
         width: i32,
     },
-    FusedActivation,
-    NewAxes,
-    SliceStrides,
+    FusedActivation(Activation),
+    /// The option that adds axes, and its bits.
+    NewAxes {
+        option: &'static str,
+        mask: i32,
+    },
+    SliceStrides(Shape),
     /// A side grows or shrinks by more than this factor.
     LargeResize {
+        input: (i32, i32),
+        output: (i32, i32),
         max: i32,
     },
-    SeveralOutputRows,
-    SeveralInputRows,
+    /// Of an output.
+    SeveralOutputRows(Shape),
+    SeveralInputRows(Shape),
     /// Rows of an input.
     TooManyRows {
         max: i64,
     },
+    /// Along the axis that is worked on.
     TooManyValues {
+        found: i32,
         max: i32,
     },
     /// Elements of a dimension, or of the largest ones together where there are more than three.
     LargeDimensions {
+        found: i64,
         max: i64,
     },
     /// A dimension of an input or an output, other than the first, has a size that is known only at run time.
@@ -116,23 +157,25 @@ impl UnsupportedReason {
         match self {
             Self::CustomOperator => "custom-operator",
             Self::Compiled => "compiled",
-            Self::NotListed | Self::NotSupported => "operator",
+            Self::NotListed { .. } => "operator",
             Self::ActivationType(_) => "activation-type",
             Self::ConstantType(_) => "constant-type",
             Self::WeightType(_) => "weight-type",
             Self::PoolingWindow { .. } | Self::LargePoolingWindow { .. } => "pooling-window",
             Self::Stride { .. } | Self::UpscalingStride { .. } | Self::UpscaledSize => "stride",
             Self::ResizeFactor { .. } => "resize-factor",
-            Self::MeanOverChannels => "mean-over-channels",
-            Self::OtherAxis | Self::AxisNotFirst => "axis",
-            Self::MoreThanThreeDimensions => "dimensions",
-            Self::WeightsComputed => "weights-computed",
+            Self::MeanOverChannels(_) => "mean-over-channels",
+            Self::OtherAxis { .. } | Self::AxisNotFirst => "axis",
+            Self::MoreThanThreeDimensions(_) => "dimensions",
+            Self::WeightsComputed { .. } => "weights-computed",
             Self::Dilation { .. } => "dilation",
-            Self::FusedActivation => "fused-activation",
-            Self::NewAxes => "new-axes",
-            Self::SliceStrides => "slice-strides",
+            Self::FusedActivation(_) => "fused-activation",
+            Self::NewAxes { .. } => "new-axes",
+            Self::SliceStrides(_) => "slice-strides",
             Self::LargeResize { .. } => "resize-factor",
-            Self::SeveralOutputRows | Self::SeveralInputRows | Self::TooManyRows { .. } => "rows",
+            Self::SeveralOutputRows(_) | Self::SeveralInputRows(_) | Self::TooManyRows { .. } => {
+                "rows"
+            }
             Self::TooManyValues { .. } => "values",
             Self::LargeDimensions { .. } => "dimensions",
             Self::OpenDimension { .. } => "dynamic-shape",
@@ -156,8 +199,12 @@ impl fmt::Display for UnsupportedReason {
         match self {
             Self::CustomOperator => f.write_str("custom operator"),
             Self::Compiled => f.write_str("compiled for an accelerator"),
-            Self::NotListed => f.write_str("operator not on the NPU's list"),
-            Self::NotSupported => f.write_str("not supported"),
+            Self::NotListed {
+                operator,
+                on,
+                elsewhere: Some(elsewhere),
+            } => write!(f, "{on} cannot run {operator}, {elsewhere} can"),
+            Self::NotListed { operator, on, .. } => write!(f, "{on} cannot run {operator}"),
             Self::ActivationType(found) => write!(f, "{} activations", found.name()),
             Self::ConstantType(found) => write!(f, "{} constants", found.name()),
             Self::WeightType(found) => write!(f, "{} weights", found.name()),
@@ -193,24 +240,49 @@ impl fmt::Display for UnsupportedReason {
                     None => "a power of two".to_owned(),
                 }
             ),
-            Self::MeanOverChannels => f.write_str("mean over channels of an image"),
-            Self::AxisNotFirst => f.write_str("along another dimension than the first"),
-            Self::OtherAxis => f.write_str("along another dimension than the last"),
-            Self::MoreThanThreeDimensions => {
-                f.write_str("more than three dimensions, or several inputs at once")
+            Self::MeanOverChannels(shape) => {
+                write!(
+                    f,
+                    "mean over the channels of a {shape} image, one side of which must be 1"
+                )
             }
-            Self::WeightsComputed => f.write_str("weights computed at run time"),
+            Self::AxisNotFirst => f.write_str("along another dimension than the first"),
+            Self::OtherAxis { axis, rank } => {
+                let last = rank.saturating_sub(1);
+                write!(f, "along axis {axis}, only axis {last}, the last, runs")
+            }
+            Self::MoreThanThreeDimensions(shape) => {
+                write!(
+                    f,
+                    "shape {shape}, at most three dimensions may be larger than 1"
+                )
+            }
+            Self::WeightsComputed { input } => {
+                write!(f, "weights (input {input}) computed at run time")
+            }
             Self::Dilation { height, width } => write!(f, "dilation {height}x{width}"),
-            Self::FusedActivation => f.write_str("fused activation"),
-            Self::NewAxes => f.write_str("new axes"),
-            Self::SliceStrides => f.write_str("strides other than 1"),
-            Self::LargeResize { max } => write!(f, "resize by more than {max}"),
-            Self::SeveralOutputRows => f.write_str("output of several rows"),
-            Self::SeveralInputRows => f.write_str("input of several rows"),
+            Self::FusedActivation(activation) => {
+                let name = format!("{activation:?}").to_uppercase();
+                write!(f, "fused activation {name}")
+            }
+            Self::NewAxes { option, mask } => write!(f, "{option} {mask}, only 0 runs"),
+            Self::SliceStrides(strides) => write!(f, "strides {strides}, only 1 runs"),
+            Self::LargeResize { input, output, max } => write!(
+                f,
+                "resize from {}x{} to {}x{}, by at most {max}",
+                input.0, input.1, output.0, output.1
+            ),
+            Self::SeveralOutputRows(shape) => write!(f, "output of several rows, {shape}"),
+            Self::SeveralInputRows(shape) => write!(f, "input of several rows, {shape}"),
             Self::TooManyRows { max } => write!(f, "more than {max} rows"),
-            Self::TooManyValues { max } => write!(f, "more than {max} values"),
-            Self::LargeDimensions { max } => {
-                write!(f, "more than {max} elements in the largest dimensions")
+            Self::TooManyValues { found, max } => {
+                write!(f, "{found} values along the axis, at most {max}")
+            }
+            Self::LargeDimensions { found, max } => {
+                write!(
+                    f,
+                    "{found} elements in the largest dimensions, at most {max}"
+                )
             }
             Self::OpenDimension { axis } => {
                 write!(f, "the size of dimension {axis} is known only at run time")

@@ -76,6 +76,94 @@ fn rows_for_spreadsheets_have_the_numbers_of_the_reports() {
     );
 }
 
+/// Every fact of a report's file and operators has a column, so that a fact added later needs one.
+#[test]
+fn rows_of_facts_have_every_fact() {
+    for file in examples() {
+        let report = json_lines(&litecast(&["facts", "--json", path(&file)])).remove(0);
+        let table = |args: &[&str]| {
+            let text = stdout(&litecast(
+                &[&["facts", "--csv", path(&file)], args].concat(),
+            ));
+            let rows: Vec<Vec<String>> = text.lines().map(fields).collect();
+            rows
+        };
+        let rows = table(&[]);
+        assert_eq!(rows.len(), 2, "a row for the file");
+        let field = |name: &str| {
+            let at = rows[0].iter().position(|found| *found == name);
+            &rows[1][at.unwrap_or_else(|| panic!("no column {name}"))]
+        };
+        for (name, value) in report["model"].as_object().unwrap() {
+            // All subgraphs, one after another, are no field of a row.
+            if name == "subgraphs" {
+                continue;
+            }
+            let column = if name == "n_operators" {
+                "operators"
+            } else {
+                name
+            };
+            let found = field(column);
+            match value {
+                Value::Number(number) => assert_eq!(*found, number.to_string(), "{name}"),
+                Value::String(text) => assert_eq!(found, text, "{name}"),
+                Value::Null => assert_eq!(found, "", "{name}"),
+                Value::Array(items) => {
+                    let n = found.split("; ").filter(|item| !item.is_empty()).count();
+                    assert_eq!(n, items.len(), "{name}: {found}");
+                }
+                other => panic!("{name}: {other}"),
+            }
+        }
+        let rows = table(&["--operators"]);
+        let operators = report["operators"].as_array().unwrap();
+        assert_eq!(rows.len(), operators.len() + 1);
+        for (row, operator) in rows[1..].iter().zip(operators) {
+            let field = |name: &str| {
+                let at = rows[0].iter().position(|found| *found == name);
+                &row[at.unwrap_or_else(|| panic!("no column {name}"))]
+            };
+            assert_eq!(*field("operator"), operator["name"]);
+            for (name, value) in operator.as_object().unwrap() {
+                if let Value::Number(number) = value {
+                    assert_eq!(*field(name), number.to_string(), "{name}");
+                }
+            }
+        }
+    }
+}
+
+/// The parts of each target add up to its latency, and operators on the processor say why.
+#[test]
+fn rows_of_operators_have_their_part_of_every_latency() {
+    let file = examples().remove(0);
+    let targets = ["--target", NPU, "--target", "cortex-a76-rpi5", path(&file)];
+    let report = json_lines(&litecast(&[&["predict", "--json"], &targets[..]].concat())).remove(0);
+    let args = [&["predict", "--csv", "--operators"], &targets[..]].concat();
+    let text = stdout(&litecast(&args));
+    let rows: Vec<Vec<String>> = text.lines().map(fields).collect();
+    let column = |name: &str| rows[0].iter().position(|found| *found == name).unwrap();
+    let n_operators = report["operators"].as_array().unwrap().len();
+    assert_eq!(rows.len(), 1 + 2 * n_operators);
+    for target in [NPU, "cortex-a76-rpi5"] {
+        let of_target = || {
+            rows[1..]
+                .iter()
+                .filter(|row| row[column("target")] == target)
+        };
+        let sum = |name: &str| -> f64 {
+            let numbers = of_target().map(|row| row[column(name)].parse::<f64>().unwrap());
+            numbers.sum()
+        };
+        let metric = of_target().next().unwrap()[column("metric")].clone();
+        let whole = estimate(&report, target, &metric, "value");
+        let [value, share] = ["value", "share_percent"].map(sum);
+        println!("{target}: {value} of {whole} ms, {share} %");
+        assert!((value / whole - 1.0).abs() < 1e-4 && (share - 100.0).abs() < 0.01);
+    }
+}
+
 #[test]
 fn a_page_needs_nothing_but_itself_and_has_names_as_text() {
     let folder = tempfile::tempdir().unwrap();

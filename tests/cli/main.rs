@@ -4,6 +4,7 @@
 mod browser;
 mod formats;
 mod isolation;
+mod names;
 mod reports;
 mod terminal;
 mod verdicts;

@@ -194,7 +194,7 @@ fn names_of_files_do_not_steer_what_shows_them() {
             }
             if format == ["--json"] {
                 let line = json_lines(&output).remove(0);
-                let name = line["file"].as_str().or(line["name"].as_str()).unwrap();
+                let name = line["file"].as_str().or(line["before"].as_str()).unwrap();
                 assert!(name.contains(NAME), "{name}");
             }
         }

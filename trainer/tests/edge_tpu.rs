@@ -147,8 +147,12 @@ fn what_the_edge_tpu_does_not_run_is_refused_in_words() {
     );
     for (space, operator, reason) in [
         ("vit-cifar100", "FULLY_CONNECTED", "output of several rows"),
-        ("mobilenet-v3", "HARD_SWISH", "not supported"),
-        ("upscaler-d2s", "DEPTH_TO_SPACE", "not supported"),
+        ("mobilenet-v3", "HARD_SWISH", "cannot run HARD_SWISH"),
+        (
+            "upscaler-d2s",
+            "DEPTH_TO_SPACE",
+            "cannot run DEPTH_TO_SPACE",
+        ),
         (
             "lstm",
             "UNIDIRECTIONAL_SEQUENCE_LSTM",
@@ -184,7 +188,10 @@ fn an_operator_that_corals_compiler_left_is_refused() {
         .collect();
     assert!(names.iter().any(|name| name == "ARG_MAX"), "{names:?}");
     let words = refusal_of(&before).unwrap();
-    assert!(words.contains("ARG_MAX: not supported"), "{words}");
+    assert!(
+        words.contains("ARG_MAX: the Edge TPU cannot run ARG_MAX"),
+        "{words}"
+    );
     // Coral's compiler put all but eight operators into one.
     let model = tflite::parse(&before).unwrap();
     let graph = graph::build(&model, 0).unwrap();

@@ -1,7 +1,9 @@
 //! Sizes of dimensions that an ONNX file leaves open.
 
+use std::collections::HashSet;
+
 use super::proto::{Dimension, ValueInfo};
-use crate::formats::shown;
+use crate::formats::{UnmatchedDimensions, shown};
 
 /// Sizes that a file may leave open.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +56,43 @@ impl Dimensions<'_> {
             Dimension::Named(name) => shown(name),
             _ => format!("{}.{axis}", shown(tensor)),
         }
+    }
+
+    /// The sizes in `named` that are those of no open dimension of `inputs` or of the `described` results of nodes. Linear
+    /// in the dimensions.
+    pub(super) fn unmatched<'v>(
+        &self,
+        inputs: &[ValueInfo<'v>],
+        described: impl Iterator<Item = &'v ValueInfo<'v>>,
+    ) -> Option<UnmatchedDimensions> {
+        let mut unused: HashSet<&str> = self.named.iter().map(|(name, _)| &**name).collect();
+        if unused.is_empty() {
+            return None;
+        }
+        let mut open = Vec::new();
+        let of_inputs = inputs
+            .iter()
+            .enumerate()
+            .map(|(position, input)| (input, Some(position)));
+        for (value, position) in of_inputs.chain(described.map(|value| (value, None))) {
+            for (axis, dimension) in value.shape.iter().flatten().enumerate() {
+                let by_place = format!("{}.{axis}", value.name);
+                let name = match *dimension {
+                    Dimension::Size(size) if size > 0 => continue,
+                    Dimension::Named(name) => name,
+                    _ => &by_place,
+                };
+                if position.is_some() && open.len() < 64 {
+                    open.push(name.to_owned());
+                }
+                unused.remove(name);
+                unused.remove(&*by_place);
+                position.map(|position| unused.remove(&*format!("{position}.{axis}")));
+            }
+        }
+        let names = self.named.iter().map(|(name, _)| &**name);
+        let names = names.filter(|name| unused.contains(name));
+        UnmatchedDimensions::of(names, open.into_iter())
     }
 
     /// Names of the first dimensions that are set to the batch size.

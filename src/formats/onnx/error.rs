@@ -1,6 +1,7 @@
 //! Why an ONNX file cannot be read.
 
 use super::limits::{MAX_FILE_BYTES, MAX_OPSET, MAX_RANK};
+use crate::formats::UnmatchedDimensions;
 
 /// The file is not an ONNX file, is damaged, leaves sizes open, or exceeds the limits of this reader.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,8 +32,19 @@ pub enum ParseError {
     #[error("input `{input}`: expected a tensor with a shape, found {found}")]
     InvalidInput { input: String, found: String },
     /// Sizes that the file leaves open.
-    #[error("expected sizes of the dimensions that the file leaves open, found none for {}", .names.join(", "))]
-    UnknownDimension { names: Vec<String> },
+    #[error(
+        "expected sizes of the dimensions that the file leaves open, found none for {}{}",
+        .names.join(", "),
+        .unmatched.as_ref().map_or(String::new(), |unmatched| format!(
+            ", and one for {}, which is none of them",
+            unmatched.found_words()
+        ))
+    )]
+    UnknownDimension {
+        names: Vec<String>,
+        /// Sizes under other names.
+        unmatched: Option<UnmatchedDimensions>,
+    },
     #[error(
         "{place}: expected a size of less than 2^31 along each dimension and 2^64 bits in all, found shape {shape}"
     )]

@@ -10,6 +10,7 @@ use super::op_kind::OpKind;
 use super::options::BuiltinOptions;
 use super::tensor_type::TensorType;
 use crate::diagnostic::Diagnostic;
+use crate::formats::UnmatchedDimensions;
 
 /// Index into [`Model::subgraphs`] of the one that a plain inference runs.
 pub const MAIN_SUBGRAPH: usize = 0;
@@ -47,6 +48,8 @@ pub struct Model<'a> {
     pub diagnostics: Vec<Diagnostic>,
     /// Whether shapes were changed since it was read: constants that say shapes may be those of the file.
     pub is_reshaped: bool,
+    /// Sizes that were given for dimensions that the file does not leave open.
+    pub unmatched_dimensions: Option<UnmatchedDimensions>,
 }
 
 /// Contents of a constant.

@@ -317,7 +317,7 @@ pub enum Padding {
 }
 
 /// `ActivationFunctionType`: the activation fused into an operator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Activation {
     None,

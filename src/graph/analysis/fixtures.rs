@@ -86,6 +86,7 @@ pub fn model(subgraphs: Vec<Subgraph>) -> Model<'static> {
         signatures: vec![],
         diagnostics: vec![],
         is_reshaped: false,
+        unmatched_dimensions: None,
     }
 }
 

@@ -5,12 +5,8 @@ use std::collections::HashMap;
 
 use super::values::MAX_COMPUTED_RANK;
 use super::{fill_subgraph, set};
-use crate::diagnostic::{Diagnostic, Severity};
-use crate::formats::shown;
 use crate::formats::tflite::{Format, MAIN_SUBGRAPH, Model, Subgraph, Tensor};
-
-/// Open dimensions that a diagnostic names at most.
-const MAX_NAMED: usize = 8;
+use crate::formats::{UnmatchedDimensions, shown};
 
 /// Sizes that an input cannot have.
 #[derive(Debug, thiserror::Error)]
@@ -33,7 +29,7 @@ impl InputSizeError {
 ///
 /// A name is that of an input, or its number from 0 on, with the number of a dimension behind a point:
 /// `serving_default_images:0.1` or `0.1`. Only dimensions that the file leaves open (−1 in its shape signature) have
-/// other sizes; where a name is none of theirs, a diagnostic says which there are. A shape stays unknown where
+/// other sizes; [`Model::unmatched_dimensions`] lists the names that are none of theirs. A shape stays unknown where
 /// [`fill`](super::fill) cannot tell it. Models of other formats stay as they are: their readers take such sizes
 /// themselves. Linear in operands.
 ///
@@ -57,8 +53,11 @@ pub fn set_input_sizes(model: &mut Model, named: &[(String, u32)]) -> Result<(),
     }
     let unused =
         (named.iter().zip(&is_used)).filter_map(|((name, _), used)| (!used).then_some(name));
-    let doubt = unknown_name(unused.map(String::as_str), subgraph);
-    model.diagnostics.extend(doubt);
+    let open = subgraph.inputs.iter().flat_map(|&input| {
+        let tensor = &subgraph.tensors[input];
+        open_axes(tensor).map(|axis| format!("{}.{axis}", tensor.name))
+    });
+    model.unmatched_dimensions = UnmatchedDimensions::of(unused.map(String::as_str), open);
     if is_changed.contains(&true) {
         forget_dependent(subgraph, is_changed);
         fill_subgraph(subgraph, &model.buffers);
@@ -139,36 +138,6 @@ fn forget_dependent(subgraph: &mut Subgraph, mut is_changed: Vec<bool>) {
     }
 }
 
-fn unknown_name<'n>(
-    mut unused: impl Iterator<Item = &'n str>,
-    subgraph: &Subgraph,
-) -> Option<Diagnostic> {
-    let unused = unused.next()?;
-    let inputs = subgraph
-        .inputs
-        .iter()
-        .map(|&input| &subgraph.tensors[input]);
-    let open: Vec<String> = inputs
-        .flat_map(|tensor| {
-            open_axes(tensor).map(|axis| format!("`{}.{axis}`", shown(&tensor.name)))
-        })
-        .take(MAX_NAMED)
-        .collect();
-    let open = match open.as_slice() {
-        [] => "leaves none open".to_owned(),
-        open => format!("leaves open {}", open.join(", ")),
-    };
-    Some(Diagnostic {
-        severity: Severity::Warning,
-        code: "unknown-dimension",
-        message: format!(
-            "a size was given for `{}`, which is no open dimension of an input: the file {open}",
-            shown(unused)
-        ),
-        operator_idx: None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -206,7 +175,9 @@ mod tests {
             assert_eq!(tensors[0].shape, [1, 7, 4]);
             assert_eq!(tensors[1].shape, [1, 7, 4]);
             assert_eq!(tensors[3].shape, [5], "depends on no input");
-            assert!(!tensors.iter().any(Tensor::is_dynamic) && model.diagnostics.is_empty());
+            assert!(
+                !tensors.iter().any(Tensor::is_dynamic) && model.unmatched_dimensions.is_none()
+            );
         }
     }
 
@@ -215,15 +186,10 @@ mod tests {
         for name in ["frames.0", "frames", "1.1", ""] {
             let model = given(name, 7);
             assert_eq!(model.subgraphs[0].tensors[0].shape, [1, 1, 4]);
-            let [doubt] = model.diagnostics.as_slice() else {
-                panic!("{name}: {:?}", model.diagnostics);
-            };
-            assert_eq!(doubt.code, "unknown-dimension");
-            assert!(
-                doubt.message.ends_with("leaves open `frames.1`"),
-                "{}",
-                doubt.message
-            );
+            let unmatched = model.unmatched_dimensions.unwrap();
+            assert_eq!(unmatched.names, [name]);
+            let words = format!("(`frames.1`), found a size of `{name}`");
+            assert!(unmatched.to_string().ends_with(&words), "{unmatched}");
         }
     }
 

@@ -133,7 +133,12 @@ fn left(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
     let is_supported = SUPPORTED.contains(&kind);
     match kind {
         RECURRENT => Some(UnsupportedReason::NeverMeasured),
-        _ if !is_supported => Some(UnsupportedReason::NotSupported),
+        OpKind::Custom => Some(UnsupportedReason::CustomOperator),
+        _ if !is_supported => Some(UnsupportedReason::NotListed {
+            operator: kind.name(),
+            on: "the Edge TPU",
+            elsewhere: None,
+        }),
         _ => refused_type(graph, node)
             .or_else(|| UnsupportedReason::open_dimension(graph, node))
             .or_else(|| refused_shape(graph, node, kind)),
@@ -165,13 +170,17 @@ fn refused_shape(graph: &Graph, node: &Node, kind: OpKind) -> Option<Unsupported
     let output = &graph.tensor(*operator.outputs.first()?).shape;
     let innermost = output.len().saturating_sub(MAX_DIMENSIONS);
     if output[..innermost].iter().any(|&dimension| dimension > 1) {
-        return Some(UnsupportedReason::MoreThanThreeDimensions);
+        return Some(UnsupportedReason::MoreThanThreeDimensions(
+            output.as_slice().into(),
+        ));
     }
     let weights = operator.inputs.get(1).copied().flatten();
     let is_computed = weights.is_some_and(|t| !graph.is_constant(t));
     let rows = output.iter().rev().skip(1).any(|&dimension| dimension > 1);
     match operator.options {
-        _ if WEIGHTED.contains(&kind) && is_computed => Some(UnsupportedReason::WeightsComputed),
+        _ if WEIGHTED.contains(&kind) && is_computed => {
+            Some(UnsupportedReason::WeightsComputed { input: 1 })
+        }
         BuiltinOptions::Conv2D {
             dilation_h,
             dilation_w,
@@ -189,49 +198,70 @@ fn refused_shape(graph: &Graph, node: &Node, kind: OpKind) -> Option<Unsupported
         | BuiltinOptions::Concatenation { activation, .. }
             if activation != Activation::None =>
         {
-            Some(UnsupportedReason::FusedActivation)
+            Some(UnsupportedReason::FusedActivation(activation))
         }
         BuiltinOptions::StridedSlice {
             ellipsis_mask,
             new_axis_mask,
             ..
-        } if ellipsis_mask != 0 || new_axis_mask != 0 => Some(UnsupportedReason::NewAxes),
-        _ if kind == OpKind::StridedSlice && has_strides(graph, node) => {
-            Some(UnsupportedReason::SliceStrides)
-        }
-        _ if RESIZES.contains(&kind) && is_large_resize(graph, node) => {
-            Some(UnsupportedReason::LargeResize { max: MAX_RESIZE })
-        }
-        _ if kind == OpKind::FullyConnected && rows => Some(UnsupportedReason::SeveralOutputRows),
-        _ if kind == OpKind::Softmax && rows => Some(UnsupportedReason::SeveralInputRows),
-        _ if kind == OpKind::Softmax && output.last().is_some_and(|&n| n > MAX_SOFTMAX) => {
-            Some(UnsupportedReason::TooManyValues { max: MAX_SOFTMAX })
+        } if ellipsis_mask != 0 || new_axis_mask != 0 => Some(match new_axis_mask {
+            0 => UnsupportedReason::NewAxes {
+                option: "ellipsis_mask",
+                mask: ellipsis_mask,
+            },
+            mask => UnsupportedReason::NewAxes {
+                option: "new_axis_mask",
+                mask,
+            },
+        }),
+        _ if kind == OpKind::StridedSlice => refused_strides(graph, node),
+        _ if RESIZES.contains(&kind) => refused_resize(graph, node),
+        _ if kind == OpKind::FullyConnected && rows => Some(UnsupportedReason::SeveralOutputRows(
+            output.as_slice().into(),
+        )),
+        _ if kind == OpKind::Softmax && rows => Some(UnsupportedReason::SeveralInputRows(
+            output.as_slice().into(),
+        )),
+        _ if kind == OpKind::Softmax => {
+            let &found = output.last().filter(|&&n| n > MAX_SOFTMAX)?;
+            Some(UnsupportedReason::TooManyValues {
+                found,
+                max: MAX_SOFTMAX,
+            })
         }
         _ => None,
     }
 }
 
-fn is_large_resize(graph: &Graph, node: &Node) -> bool {
+fn refused_resize(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
     let sides = |t: Option<usize>| match t.map(|t| graph.tensor(t).shape.as_slice()) {
         Some(&[_, height, width, _]) => Some([height, width]),
         _ => None,
     };
     let input = sides(node.operator.inputs.first().copied().flatten());
     let output = sides(node.operator.outputs.first().copied());
-    let (Some(input), Some(output)) = (input, output) else {
-        return false;
-    };
+    let (input, output) = input.zip(output)?;
     let mut pairs = input.into_iter().zip(output);
-    pairs.any(|(from, to)| {
+    let is_large = pairs.any(|(from, to)| {
         to > from.saturating_mul(MAX_RESIZE) || from > to.saturating_mul(MAX_RESIZE)
+    });
+    is_large.then_some(UnsupportedReason::LargeResize {
+        input: input.into(),
+        output: output.into(),
+        max: MAX_RESIZE,
     })
 }
 
-fn has_strides(graph: &Graph, node: &Node) -> bool {
+fn refused_strides(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
     let strides = node.operator.inputs.get(3).copied().flatten();
     let bytes = strides.map(|t| graph.constant(t)).unwrap_or_default();
-    integers(bytes).any(|stride| stride != 1)
+    let strides: Vec<i32> = integers(bytes).take(MAX_LISTED_STRIDES).collect();
+    (strides.iter().any(|&stride| stride != 1))
+        .then(|| UnsupportedReason::SliceStrides(strides.as_slice().into()))
 }
+
+/// No kernel slices more dimensions.
+const MAX_LISTED_STRIDES: usize = 8;
 
 /// "If a tensor has more than 3 dimensions, then only the 3 innermost dimensions may have a size
 /// greater than 1."

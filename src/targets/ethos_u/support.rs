@@ -85,7 +85,14 @@ fn refusal(graph: &Graph, node: &Node, npu: Npu) -> Option<UnsupportedReason> {
         return Some(UnsupportedReason::CustomOperator);
     }
     if !is_listed(kind, npu) {
-        return Some(UnsupportedReason::NotListed);
+        return Some(UnsupportedReason::NotListed {
+            operator: kind.name(),
+            on: match npu {
+                Npu::EthosU55U65 => "Ethos-U55 and U65",
+                Npu::EthosU85 => "Ethos-U85",
+            },
+            elsewhere: is_listed(kind, Npu::EthosU85).then_some("Ethos-U85"),
+        });
     }
     refused_type(graph, node, kind, npu)
         .or_else(|| UnsupportedReason::open_dimension(graph, node))
@@ -317,17 +324,20 @@ fn refused_mean(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
     let axes: Vec<i32> = integers(graph.constant(axes)).collect();
     let mut axes = axes.into_iter();
     if shape.iter().rev().nth(3).is_some_and(|&batch| batch > 1) {
-        return Some(UnsupportedReason::MoreThanThreeDimensions);
+        return Some(UnsupportedReason::MoreThanThreeDimensions(
+            shape.as_slice().into(),
+        ));
     }
     let size = |axis: i32| dimension(axis, shape.len()).map_or(0, |axis| shape[axis]);
-    if axes.clone().any(|axis| size(axis) > MEAN_MAX_SIZE) {
+    if let Some(found) = axes.clone().map(size).find(|&size| size > MEAN_MAX_SIZE) {
         return Some(UnsupportedReason::LargeDimensions {
+            found: found.into(),
             max: MEAN_MAX_SIZE.into(),
         });
     }
     let is_image = shape.len() >= 3 && shape.iter().rev().take(3).all(|&dim| dim > 1);
     (is_image && axes.any(|axis| [-1, last_axis].contains(&axis)))
-        .then_some(UnsupportedReason::MeanOverChannels)
+        .then(|| UnsupportedReason::MeanOverChannels(shape.as_slice().into()))
 }
 
 /// ARG_MAX is supported only along the last dimension, and only up to a number of values.
@@ -336,13 +346,14 @@ fn refused_arg_max(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
     let shape = &graph.tensor(operand(0)?).shape;
     let last_axis = i32::try_from(shape.len()).ok()? - 1;
     let mut axes = integers(graph.constant(operand(1)?));
-    if axes
-        .next()
-        .is_some_and(|axis| ![-1, last_axis].contains(&axis))
-    {
-        return Some(UnsupportedReason::OtherAxis);
+    let other_axis = axes.next().filter(|axis| ![-1, last_axis].contains(axis));
+    if let Some(axis) = other_axis {
+        let rank = shape.len();
+        return Some(UnsupportedReason::OtherAxis { axis, rank });
     }
-    (*shape.last()? > ARG_MAX_MAX_DEPTH).then_some(UnsupportedReason::TooManyValues {
+    let found = *shape.last()?;
+    (found > ARG_MAX_MAX_DEPTH).then_some(UnsupportedReason::TooManyValues {
+        found,
         max: ARG_MAX_MAX_DEPTH,
     })
 }
@@ -372,6 +383,7 @@ fn refused_transpose(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
     let together =
         (sizes.iter().take(n_together)).fold(1, |all: i64, &size| all.saturating_mul(size));
     (together > TRANSPOSE_MAX_ELEMENTS).then_some(UnsupportedReason::LargeDimensions {
+        found: together,
         max: TRANSPOSE_MAX_ELEMENTS,
     })
 }

@@ -43,6 +43,7 @@ impl<'a> Converter<'a> {
         self.check_limits(|| "graph".into())?;
         let diagnostics = self.diagnostics();
         Ok(Converted {
+            unmatched_dimensions: self.unmatched_dimensions(),
             builder: self.builder,
             version: u32::try_from(graph.opset).unwrap_or(0),
             file_bytes,
@@ -188,14 +189,18 @@ impl<'a> Converter<'a> {
 impl Converted {
     pub fn into_model(mut self) -> Model<'static> {
         self.drop_unused();
-        self.builder.model(
+        let model = self.builder.model(
             Format::Onnx,
             self.version,
             self.file_bytes,
             self.name,
             self.ends,
             self.diagnostics,
-        )
+        );
+        Model {
+            unmatched_dimensions: self.unmatched_dimensions,
+            ..model
+        }
     }
 
     /// Leaves out operators whose results nothing reads, and tensors that no operator has: constants that were

@@ -46,7 +46,7 @@ use crate::diagnostic::Diagnostic;
 use crate::formats::builder::Builder;
 use crate::formats::distribution;
 use crate::formats::tflite::{BuiltinOptions, OpKind, TensorType};
-use crate::formats::{max_operators, shown};
+use crate::formats::{UnmatchedDimensions, max_operators, shown};
 
 /// A converted graph. It borrows nothing of the file and still has the operators and tensors that nothing uses.
 pub(super) struct Converted {
@@ -59,6 +59,7 @@ pub(super) struct Converted {
     /// Tensors that nothing of the network reads, but whoever runs it.
     conditions: Vec<usize>,
     diagnostics: Vec<Diagnostic>,
+    unmatched_dimensions: Option<UnmatchedDimensions>,
 }
 
 /// State of the conversion. Handlers of operators return `None` if they cannot determine a shape, or if TFLite has no
@@ -420,8 +421,17 @@ impl<'a> Converter<'a> {
         }
         match unknown.is_empty() {
             true => Ok(inputs),
-            false => Err(ParseError::UnknownDimension { names: unknown }),
+            false => Err(ParseError::UnknownDimension {
+                names: unknown,
+                unmatched: self.unmatched_dimensions(),
+            }),
         }
+    }
+
+    fn unmatched_dimensions(&self) -> Option<UnmatchedDimensions> {
+        let graph = self.graph;
+        let described = graph.value_infos.iter().chain(&graph.outputs);
+        self.dimensions.unmatched(&graph.inputs, described)
     }
 
     /// Whether an input reaches an operator on images before anything that depends on its order.
