@@ -43,8 +43,8 @@ pub fn report_panics() {
 #[derive(Default)]
 pub struct Engine {
     predictor: Option<Predictor>,
-    /// Each list of targets that [`Engine::choose`] was given.
-    chosen: Vec<Vec<Box<dyn Target>>>,
+    /// The lists of targets that [`Engine::choose`] was given; a place is empty after [`Engine::release`].
+    chosen: Vec<Option<Vec<Box<dyn Target>>>>,
     gpus: Option<Arc<gpu::Bundle>>,
 }
 
@@ -95,8 +95,10 @@ impl Engine {
         let file = File::read(file)?;
         let changes: Changes = from_js(changes)?;
         let unknown = || js_error("unknown-target", &format!("{target}: expected a GPU"));
-        let gpus = self.gpus.as_ref().ok_or_else(unknown)?;
         let gpu = Gpu::by_id(target).ok_or_else(unknown)?;
+        let found = || target.to_owned();
+        let not_loaded = || choice_error(&ChoiceError::GpusNotLoaded { found: found() });
+        let gpus = self.gpus.as_ref().ok_or_else(not_loaded)?;
         let swept = sweep_batch(file.as_model_file(), &changes, gpu, gpus);
         to_js(&swept.map_err(|error| estimate_error(&error))?)
     }
@@ -126,9 +128,21 @@ impl Engine {
 
     /// Stores a list of [`Choice`]s. Returns a number that represents them in [`Engine::estimate_many`].
     pub fn choose(&mut self, choices: JsValue) -> Result<u32, JsValue> {
-        self.chosen.push(targets_of(choices, self.gpus.as_ref())?);
-        u32::try_from(self.chosen.len() - 1)
-            .map_err(|_| js_error("limit-exceeded", "too many lists of targets"))
+        let targets = Some(targets_of(choices, self.gpus.as_ref())?);
+        let free = self.chosen.iter().position(Option::is_none);
+        let place = free.unwrap_or(self.chosen.len());
+        match self.chosen.get_mut(place) {
+            Some(chosen) => *chosen = targets,
+            None => self.chosen.push(targets),
+        }
+        u32::try_from(place).map_err(|_| js_error("limit-exceeded", "too many lists of targets"))
+    }
+
+    /// Frees a list that [`Engine::choose`] stored.
+    pub fn release(&mut self, chosen: usize) {
+        if let Some(chosen) = self.chosen.get_mut(chosen) {
+            *chosen = None;
+        }
     }
 
     /// A report or an error for each file, in the order of `files`. `files` are objects with `name`, `bytes` (a
@@ -150,7 +164,7 @@ impl Engine {
             Some(chosen) => {
                 let targets = usize::try_from(chosen)
                     .ok()
-                    .and_then(|idx| self.chosen.get(idx));
+                    .and_then(|idx| self.chosen.get(idx)?.as_ref());
                 targets.ok_or_else(|| {
                     js_error("wrong-argument", "expected targets that were chosen")
                 })?
@@ -220,7 +234,11 @@ fn targets_of(
     let choices: Vec<Choice> = from_js(choices)?;
     let targets = choices.iter().map(|choice| choice.target_among(gpus));
     let targets = targets.collect::<Result<_, ChoiceError>>();
-    targets.map_err(|error| js_error(error.kind(), &error.to_string()))
+    targets.map_err(|error| choice_error(&error))
+}
+
+fn choice_error(error: &ChoiceError) -> JsValue {
+    js_error(error.kind(), &error.to_string())
 }
 
 fn detail(is_summary: bool) -> Detail {
@@ -319,6 +337,7 @@ struct File {
     threads: NonZeroU32,
     /// Sizes that the file leaves open, by name.
     dimensions: Vec<(String, u32)>,
+    are_dimensions_shared: bool,
     application: Application,
     estimate_as: EstimateAs,
     sha256: Option<String>,
@@ -350,6 +369,7 @@ impl File {
                     .into_iter()
                     .collect(),
             },
+            are_dimensions_shared: field("are_dimensions_shared")?.is_truthy(),
             application: match field("application")? {
                 none if none.is_undefined() => Application::default(),
                 application => from_js(application)?,
@@ -369,6 +389,7 @@ impl File {
             batch: self.batch,
             threads: self.threads,
             dimensions: &self.dimensions,
+            are_dimensions_shared: self.are_dimensions_shared,
             application: self.application,
             estimate_as: self.estimate_as,
             sha256: self.sha256.as_deref(),

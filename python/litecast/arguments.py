@@ -38,6 +38,7 @@ class File(NamedTuple):
     batch: int
     threads: int
     dimensions: list[tuple[str, int]]
+    are_dimensions_shared: bool
     application_bytes: tuple[int, int]
     precision: str
 
@@ -91,12 +92,15 @@ class Options(NamedTuple):
             detail == "summary",
         )
 
-    def file(self, model: Any, place: str) -> File:
-        """A model that is given as it is, or as a :class:`ModelFile`."""
-        with reading(place):
-            return self._file(model, place)
+    def file(self, model: Any, place: str, *, is_of_list: bool = False) -> File:
+        """A model that is given as it is, or as a :class:`ModelFile`.
 
-    def _file(self, model: Any, place: str) -> File:
+        Of a list, some may not have all dimensions that sizes are given for in common.
+        """
+        with reading(place):
+            return self._file(model, place, is_of_list)
+
+    def _file(self, model: Any, place: str, is_of_list: bool) -> File:
         if not isinstance(model, ModelFile):
             model = ModelFile(model)
         given_name, contents = _contents(model.model, place)
@@ -111,12 +115,14 @@ class Options(NamedTuple):
                 ("batch", "threads", "dimensions"),
             )
         )
+        is_shared = is_of_list and model.dimensions is None
         return File(
             given_name if name is None else name,
             contents,
             batch,
             threads,
             dimensions,
+            is_shared,
             self.application_bytes,
             self.precision,
         )
@@ -216,7 +222,8 @@ def _contents(model: Any, place: str) -> tuple[str, bytes]:
         return "", bytes(model)
     if isinstance(model, (str, os.PathLike)):
         path = os.fspath(model)
-        return os.fsencode(path).decode("utf-8", "replace"), _read(path)
+        name = os.fsencode(path).decode("utf-8", "replace")
+        return name, _read(path, name)
     if isinstance(model, Mapping) and model.get("format") == _GRAPH_FORMAT:
         # The engine tells a graph by its first bytes, in which the format has to stand.
         return "", as_json({"format": _GRAPH_FORMAT, **model}, place).encode()
@@ -225,15 +232,15 @@ def _contents(model: Any, place: str) -> tuple[str, bytes]:
     )
 
 
-def _read(path: str | bytes) -> bytes:
+def _read(path: str | bytes, name: str) -> bytes:
     """No more than the engine takes and a byte, by which it sees that there is more."""
     try:
         with open(path, "rb") as file:
             return file.read(_native.MAX_FILE_BYTES + 1)
     except FileNotFoundError as error:
-        raise LitecastError("file-not-found", str(error)) from error
+        raise LitecastError("file-not-found", str(error), name) from error
     except (OSError, ValueError) as error:
-        raise LitecastError("file-unreadable", str(error)) from error
+        raise LitecastError("file-unreadable", str(error), name) from error
 
 
 def _count(value: Any, place: str) -> int:

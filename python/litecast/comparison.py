@@ -41,6 +41,11 @@ def _result_change(before: Any, after: Any) -> Any:
         "unit": estimates[0]["unit"] if estimates else None,
         **_change(*(None if result is None else result.get("value") for result in (before, after))),
         "is_within_intervals": _overlap(estimates),
+        **{
+            f"unavailable_{side}": result["unavailable"]
+            for side, result in (("before", before), ("after", after))
+            if result is not None and "unavailable" in result
+        },
     }
 
 

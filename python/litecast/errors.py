@@ -9,11 +9,14 @@ class LitecastError(Exception):
 
     kind: str
     message: str
+    #: Of a model of a list: its name.
+    file: str | None
 
-    def __init__(self, kind: str, message: str) -> None:
-        super().__init__(kind, message)
+    def __init__(self, kind: str, message: str, file: str | None = None) -> None:
+        super().__init__(kind, message, file)
         self.kind = kind
         self.message = message
+        self.file = file
 
     def __str__(self) -> str:
         return self.message

@@ -80,7 +80,7 @@ class LiteCast:
         """Everything there is to say about a model: the document that ``litecast predict --json`` prints.
 
         ``name`` is reported as ``file``. ``batch`` is the number of inputs at a time, ``threads`` that of processors.
-        ``dimensions`` are sizes that an ONNX file leaves open. ``targets`` are ids or dicts with a configuration;
+        ``dimensions`` are sizes that the file leaves open; other names are refused. ``targets`` are ids or dicts with a configuration;
         fewer take less time. ``app_ram_kib`` and ``app_flash_kib`` are what the application on a microcontroller
         keeps for itself. ``detail="summary"`` leaves out what describes single operators, for a search.
         ``precision`` is that of a float network: ``"auto"`` is int8 on NPUs that run integers alone and its own
@@ -132,7 +132,9 @@ class LiteCast:
         for chunk in _chunks(_files(arguments.listed(models, "models"), options)):
             files = [file for file in chunk if isinstance(file, File)]
             entries = iter(self._engine.estimate_many(files, chosen, True, options.is_summary))
-            reports += [_entry(next(entries)) if isinstance(file, File) else file for file in chunk]
+            reports += [
+                _entry(next(entries), file.name) if isinstance(file, File) else file for file in chunk
+            ]
         return reports
 
     def estimate_changed(
@@ -159,7 +161,8 @@ class LiteCast:
         self._need_predictor()
         file = options.file(model, "model")
         document = arguments.as_json(arguments.mapping(changes, "changes"), "changes")
-        return _parsed(self._engine.estimate_changed(file, document, self._choose(targets), options.is_summary))
+        chosen = self._choose(targets)
+        return _parsed(self._engine.estimate_changed(file, document, chosen, options.is_summary), file.name)
 
     def left_out(
         self,
@@ -178,7 +181,7 @@ class LiteCast:
         file = options.file(model, "model")
         document = arguments.as_json({} if changes is None else arguments.mapping(changes, "changes"), "changes")
         chosen = self._chosen(arguments.choices(targets))
-        return _parsed(_native.left_out(file, document, chosen))
+        return _parsed(_native.left_out(file, document, chosen), file.name)
 
     def accelerators(self, vela_ini: str | None = None) -> Accelerators:
         """The Ethos-U that ``targets`` may name, and the sections of a ``vela.ini`` (its text), or those Vela knows."""
@@ -228,7 +231,7 @@ class LiteCast:
         file = options.file(model, "model")
         chosen = self._choose(targets)
         [entry] = self._engine.estimate_many([file], chosen, is_learned, options.is_summary)
-        return _parsed(entry)
+        return _parsed(entry, file.name)
 
     def _choose(self, targets: Any) -> _native.Targets | None:
         return None if targets is None else self._chosen(arguments.choices(targets))
@@ -244,7 +247,7 @@ def _files(models: Iterable[Any], options: Options) -> Iterator[File | LitecastE
     """A file that cannot be read keeps no other from its report; an argument that is wrong does."""
     for idx, model in enumerate(models):
         try:
-            yield options.file(model, f"models[{idx}]")
+            yield options.file(model, f"models[{idx}]", is_of_list=True)
         except LitecastError as error:
             if error.kind == "wrong-argument":
                 raise
@@ -265,12 +268,12 @@ def _chunks(files: Iterable[File | LitecastError]) -> Iterator[list[File | Litec
         yield chunk
 
 
-def _entry(entry: str | tuple[str, str]) -> Any:
-    return json.loads(entry) if isinstance(entry, str) else LitecastError(*entry)
+def _entry(entry: str | tuple[str, str], file: str) -> Any:
+    return json.loads(entry) if isinstance(entry, str) else LitecastError(*entry, file)
 
 
-def _parsed(entry: str | tuple[str, str]) -> Any:
-    found = _entry(entry)
+def _parsed(entry: str | tuple[str, str], file: str) -> Any:
+    found = _entry(entry, file)
     if isinstance(found, LitecastError):
         raise found
     return found

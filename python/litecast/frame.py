@@ -15,11 +15,11 @@ _OF_RESULT = (
     *("target", "device", "metric", "value", "unit", "lo", "hi", "expected_error_percent", "evidence", "estimated_as"),
     "reason",
 )
-_COLUMNS = ("file", *_OF_RESULT, "error")
+_COLUMNS = ("file", *_OF_RESULT, "unavailable", "error", "message")
 
 
 def to_frame(reports: Report | Iterable[Report | LitecastError]) -> "pandas.DataFrame":
-    """A row for each file, target and metric; for a file without a report, one with its ``error``.
+    """A row for each file, target and metric; for a file without a report, one with its ``error`` and ``message``.
 
     Needs pandas: ``pip install litecast[pandas]``.
     """
@@ -34,6 +34,6 @@ def to_frame(reports: Report | Iterable[Report | LitecastError]) -> "pandas.Data
 
 def _rows(report: Any) -> list[dict[str, Any]]:
     if isinstance(report, LitecastError):
-        return [{"error": report.kind}]
+        return [{"file": report.file, "error": report.kind, "message": report.message}]
     given = stored.current(report, "reports")
     return [{"file": given["file"], **result} for result in given["results"]]

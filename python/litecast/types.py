@@ -205,12 +205,18 @@ class FactChange(_Change):
     unit: str
 
 
-class ResultChange(_Change):
+class _ResultChange(_Change):
     target: str
     device: str
     metric: str
     unit: str | None
     is_within_intervals: bool | None
+
+
+class ResultChange(_ResultChange, total=False):
+    #: Why a side has no estimate, in words.
+    unavailable_before: str
+    unavailable_after: str
 
 
 class Comparison(TypedDict):

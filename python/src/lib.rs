@@ -67,6 +67,8 @@ struct File {
     threads: NonZeroU32,
     /// Sizes that an ONNX file leaves open, by name.
     dimensions: Vec<(String, u32)>,
+    /// Whether they are for several files, some of which may not have all of them.
+    are_dimensions_shared: bool,
     /// RAM and flash that an application keeps for itself.
     application_bytes: (u64, u64),
     /// `auto`, `int8` or `as-is`.
@@ -85,6 +87,7 @@ impl File {
             batch: self.batch,
             threads: self.threads,
             dimensions: &self.dimensions,
+            are_dimensions_shared: self.are_dimensions_shared,
             application: Application {
                 ram_bytes,
                 flash_bytes,
@@ -144,7 +147,7 @@ impl Engine {
             let reports = estimate_in(&files, predictor, targets, detail)?.into_iter();
             let entry = |report: Result<Report, EstimateError>| match report {
                 Ok(report) => written(&report, detail).map(Entry::Report),
-                Err(error) => Ok(Entry::from(Failure::from(&error))),
+                Err(error) => Ok(Entry::from(&error)),
             };
             Ok(reports.map(entry).collect())
         });
@@ -168,7 +171,7 @@ impl Engine {
         py.detach(
             || match estimate_changed(file, &changes, predictor, targets, detail) {
                 Ok(report) => written(&report, detail).map(Entry::Report),
-                Err(error) => Ok(Entry::from(Failure::from(&error))),
+                Err(error) => Ok(Entry::from(&error)),
             },
         )
     }
@@ -190,9 +193,19 @@ enum Entry {
     Failed((String, String)),
 }
 
-impl From<Failure> for Entry {
-    fn from(failure: Failure) -> Self {
-        Self::Failed((failure.kind, failure.message))
+impl From<&EstimateError> for Entry {
+    /// With the argument to give, where sizes are missing.
+    fn from(error: &EstimateError) -> Self {
+        let Failure { kind, message } = Failure::from(error);
+        let missing = error.unknown_dimensions().iter();
+        let missing: Vec<String> = missing.map(|name| format!("{name:?}: size")).collect();
+        Self::Failed(match missing.is_empty() {
+            true => (kind, message),
+            false => {
+                let sizes = missing.join(", ");
+                (kind, format!("{message}; give dimensions={{{sizes}}}"))
+            }
+        })
     }
 }
 
@@ -218,7 +231,7 @@ fn left_out(py: Python, file: File, changes: &str, targets: &Targets) -> PyResul
     let file = file.as_model_file();
     py.detach(|| match estimate::left_out(file, &changes, &targets.0) {
         Ok(operators) => json(&operators).map(Entry::Report),
-        Err(error) => Ok(Entry::from(Failure::from(&error))),
+        Err(error) => Ok(Entry::from(&error)),
     })
 }
 

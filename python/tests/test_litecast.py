@@ -349,6 +349,33 @@ class Others(unittest.TestCase):
             estimator.compare(stored, {**stored, "schema_version": 3})
         self.assertEqual(refused.exception.kind, "wrong-report")
 
+    def test_a_comparison_is_the_document_that_the_command_prints(self):
+        case = json.loads((ROOT / "tests/cli/comparison.json").read_text())
+        self.assertEqual(estimator.compare(case["before"], case["after"]), case["comparison"])
+
+    def test_names_that_people_type_lead_to_targets(self):
+        for choice, expected in (
+            ("raspberry-pi-5", "did you mean cortex-a76-rpi5"),
+            ({"board": "h743"}, "the board nucleo-h743zi"),
+        ):
+            with self.assertRaisesRegex(LitecastError, expected):
+                estimator.estimate(KWS, targets=[choice])
+
+    def test_sizes_of_no_open_dimension_are_refused(self):
+        with self.assertRaises(LitecastError) as raised:
+            estimator.estimate(KWS, dimensions={"typo": 3})
+        self.assertEqual((raised.exception.kind, raised.exception.file), ("unmatched-dimension", KWS))
+        [shared] = estimator.estimate_many([KWS], dimensions={"typo": 3})
+        self.assertIn("unmatched-dimension", [doubt["code"] for doubt in shared["diagnostics"]])
+        [own] = estimator.estimate_many([litecast.ModelFile(KWS, dimensions={"typo": 3})])
+        self.assertEqual(own.kind, "unmatched-dimension")
+
+    def test_a_failure_keeps_its_file(self):
+        broken = litecast.ModelFile(b"no model", name="broken.tflite")
+        _, missing, damaged = estimator.estimate_many([KWS, "/nowhere.tflite", broken])
+        self.assertEqual((missing.file, missing.kind), ("/nowhere.tflite", "file-not-found"))
+        self.assertEqual(damaged.file, "broken.tflite")
+
     def test_a_calibration_survives_json_and_finds_a_factor(self):
         reports = estimator.estimate_many(EXAMPLES)
 
@@ -388,11 +415,13 @@ class Others(unittest.TestCase):
         except ImportError:
             print(f"skipped (data-frames): {self.id()}: no pandas in {sys.executable}", file=sys.stderr)
             return
-        reports = estimator.estimate_many([*EXAMPLES, b""])
+        reports = estimator.estimate_many([*EXAMPLES, litecast.ModelFile(b"", name="empty.tflite")])
         frame = litecast.to_frame(reports)
         n_results = sum(len(report["results"]) for report in reports[:-1])
         self.assertEqual(len(frame), n_results + 1)
-        self.assertEqual(frame["error"].dropna().tolist(), [reports[-1].kind])
+        [failed] = frame[frame["error"].notna()].to_dict("records")
+        expected = ("empty.tflite", reports[-1].kind, reports[-1].message)
+        self.assertEqual(tuple(failed[name] for name in ("file", "error", "message")), expected)
         rows = frame[(frame["metric"] == "latency") & (frame["target"] == "ethos-u55-256")]
         values = rows.set_index("file")["value"]
         for report in reports[:-1]:

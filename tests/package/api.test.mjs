@@ -9,6 +9,7 @@ import { before, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 import { mixedModel, residualGraph, residualModel } from "../page/model.mjs";
+import { onnxWithOpenSize } from "../page/onnx.mjs";
 import { install, read, root } from "./packed.mjs";
 
 const { installed, archive } = install();
@@ -117,8 +118,10 @@ test("targets are chosen with their configurations, as the command does", () => 
   refused("ethos-u55-128", "wrong-argument", /targets: expected an array, found "ethos-u55-128"/);
   refused([], "wrong-argument", /at least one/);
   refused([7], "wrong-argument", /targets\[0\]/);
-  refused(["ethos-u55"], "unknown-target", /expected one of .*ethos-u55-128/);
-  refused([{ board: "none" }], "unknown-board", /expected one of .*imx93/);
+  refused(["ethos-u55"], "unknown-target", /did you mean ethos-u55-/);
+  refused(["raspberry-pi-5"], "unknown-target", /did you mean cortex-a76-rpi5/);
+  refused([{ board: "i.MX 93" }], "unknown-board", /did you mean the board imx93/);
+  refused([{ board: "none" }], "unknown-board", /no board has this id/);
   refused([{ target: "ethos-u55-128", board: "imx93" }], "wrong-argument", /either/);
   refused([{ target: "ethos-u55-128", mode: "Sram_Only" }], "wrong-argument", /unknown option `mode`/);
   refused([{ target: "ethos-u55-128", memory_mode: "None" }], "configuration", /None/);
@@ -335,6 +338,44 @@ test("a report of the last version is compared as one of this version, one of th
   assert.throws(() => litecast.compare(stored, { ...stored, schema_version: 3 }), failsAs("wrong-argument", /after\.schema_version: expected 1 or 2, found 3/));
 });
 
+test("a comparison is the document that the command prints", () => {
+  const { before, after, comparison } = JSON.parse(read("tests/cli/comparison.json"));
+  assert.deepEqual(litecast.compare(before, after), comparison);
+});
+
+test("lists of targets are freed, however many there were", () => {
+  const at = (clock_mhz) => litecast.estimate(example, { targets: [{ target: "cortex-m4-tflm", clock_mhz }], detail: "summary" }).results[0].value;
+  const [first, bytes] = [at(10), litecast.memory_bytes];
+  for (let clock_mhz = 11; clock_mhz < 2000; clock_mhz++) at(clock_mhz);
+  assert.equal(at(10), first);
+  console.log(`${litecast.memory_bytes - bytes} bytes more after 2,000 lists`);
+  assert.ok(litecast.memory_bytes - bytes <= 2 ** 20, `${litecast.memory_bytes - bytes}`);
+});
+
+test("sizes are given by name, and names of no open dimension are refused", () => {
+  const open = onnxWithOpenSize("seq");
+  assert.throws(() => litecast.estimate(open), (error) => failsAs("unknown-dimension", /give \{ dimensions: \{ "seq": size \} \}/)(error) && error.dimensions[0] === "seq");
+  const dimensions = { seq: 3 };
+  assert.equal(litecast.estimate(open, { dimensions }).model.n_operators, 1);
+  for (const model of [open, example]) {
+    assert.throws(() => litecast.estimate(model, { dimensions: { ...(model === open ? dimensions : {}), typo: 3 } }), failsAs("unmatched-dimension", /found a size of `typo`/));
+  }
+  const [with_it, without] = litecast.estimateMany([open, example], { dimensions });
+  const codes = ({ diagnostics }) => diagnostics.map(({ code }) => code);
+  assert.ok(!codes(with_it).includes("unmatched-dimension") && codes(without).includes("unmatched-dimension"));
+  const [own] = litecast.estimateMany([{ bytes: example, name: "own", dimensions }]);
+  assert.ok(own instanceof LitecastError && own.kind === "unmatched-dimension" && own.file === "own");
+});
+
+test("what is thrown is readable where Node.js prints it", () => {
+  const script = `import { load } from ${JSON.stringify(pathToFileURL(path.join(installed, "index.node.js")))}; (await load()).estimate(new Uint8Array(9));`;
+  const { status, stderr } = spawnSync(process.execPath, ["--input-type=module", "--eval", script], { encoding: "utf8" });
+  console.log(stderr);
+  assert.equal(status, 1);
+  assert.match(stderr, /LitecastError: /);
+  assert.ok(stderr.length < 2000 && stderr.split("\n").every((line) => line.length <= 300), `${stderr.length} characters`);
+});
+
 test("a calibration survives JSON, and finds a factor", () => {
   const reports = [12, 40, 70].map((size) => litecast.estimate(residualModel(size)));
   const on = ({ results }) => results.find(({ target, metric }) => target === "cortex-a72-rpi4" && metric === "latency").value;
@@ -381,8 +422,10 @@ test("what fits is the same for an application in the report and beside its need
 
 test("GPUs are targets once their constants are loaded", async () => {
   const own = await load();
-  assert.throws(() => own.estimate(example, { targets: ["rtx-3090"] }), failsAs("unknown-target", /rtx-3090/));
-  assert.throws(() => own.sweepBatch(example, "rtx-3090"), failsAs("unknown-target", /expected a GPU/));
+  assert.throws(() => own.estimate(example, { targets: ["rtx-3090"] }), failsAs("unknown-target", /rtx-3090: .*loadGpus\(\) loads them/));
+  assert.throws(() => own.estimateChanged(example, {}, { targets: ["rtx-3090"] }), failsAs("unknown-target", /loadGpus/));
+  assert.throws(() => own.sweepBatch(example, "rtx-3090"), failsAs("unknown-target", /loadGpus/));
+  assert.throws(() => own.sweepBatch(example, "ethos-u55-256"), failsAs("unknown-target", /expected a GPU/));
   assert.throws(() => own.loadGpus(read("bundle/manifest.json")), failsAs("gpu-constants", /constants of GPUs/));
   const gpus = own.loadGpus(read("bundle/gpu.json")).map(({ id }) => id);
   assert.ok(gpus.includes("rtx-3090") && gpus.every((id) => own.targets().some((target) => target.id === id && !target.is_default)));

@@ -215,6 +215,57 @@ setup("attributes and reports of any kind leave an element with a report or an e
   }
 });
 
+setup("an element asks for its model once, whatever is set and wherever it is moved, and draws its graph", null, async () => {
+  const page_text = `<!doctype html><meta charset="utf-8"><script type="importmap">{ "imports": { "litecast/elements": "./node_modules/litecast/elements.js" } }</script>
+    <main></main><script type="module">import { defineElements } from "litecast/elements"; defineElements();</script>`;
+  writeFileSync(path.join(folder, "once.html"), page_text);
+  const { url, close } = await serve(folder);
+  const page = await browser.newPage();
+  const requests = [];
+  page.on("request", (request) => request.url().endsWith(".tflite") && requests.push(request.url()));
+  const ready = (target) => page.waitForFunction((target) => document.querySelector("litecast-report")?.dataset.state === "ready" && document.querySelector("litecast-report").report.results[0].target === target, target, { timeout: LIMIT_MS });
+  try {
+    await page.goto(`${url}once.html`);
+    await page.waitForFunction(() => customElements.get("litecast-report"));
+    // As a framework does it: each attribute by itself, on an element that is on the page, which then moves it.
+    await page.evaluate(() => {
+      const element = document.createElement("litecast-report");
+      document.body.append(element);
+      element.src = "model.tflite";
+      element.batch = 1;
+      element.target = "ethos-u65-512";
+      document.querySelector("main").append(element);
+    });
+    await ready("ethos-u65-512");
+    assert.equal(requests.length, 1, requests.join());
+    const drawn = () => page.evaluate(() => {
+      const root = document.querySelector("litecast-report").shadowRoot;
+      return { nodes: root.querySelectorAll("svg g").length, operators: document.querySelector("litecast-report").report.operators.length, rows: root.querySelectorAll("tbody tr").length };
+    });
+    const { nodes, operators, rows } = await drawn();
+    assert.ok(operators > 5 && nodes === operators && rows === operators, JSON.stringify({ nodes, operators, rows }));
+    await page.evaluate(() => (document.querySelector("litecast-report").target = "ethos-u55-128"));
+    await ready("ethos-u55-128");
+    assert.equal(requests.length, 1, "another target needs no other request");
+    await page.evaluate(() => document.body.prepend(document.querySelector("litecast-report")));
+    await page.waitForTimeout(200);
+    assert.equal(requests.length, 1, "nor does another place");
+    assert.equal((await drawn()).nodes, operators);
+    // A summary has nothing to draw, and says so beside its numbers.
+    const words = await page.evaluate(() => {
+      const element = document.querySelector("litecast-report");
+      const { operators, tensors, edges, ...summary } = element.report;
+      element.report = summary;
+      return [element.dataset.state, element.shadowRoot.textContent];
+    });
+    assert.equal(words[0], "ready");
+    assert.match(words[1], /A summary has no operators to draw/);
+  } finally {
+    await page.close();
+    close();
+  }
+});
+
 setup("custom elements show a report, a badge and a failure", null, async () => {
   const page_text = `<!doctype html><meta charset="utf-8"><script type="importmap">{ "imports": { "litecast/elements": "./node_modules/litecast/elements.js" } }</script>
     <meta http-equiv="Content-Security-Policy" content="default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'; style-src 'self'">

@@ -42,8 +42,13 @@ export async function main(bytes: Uint8Array): Promise<void> {
   // @ts-expect-error A board has no memory mode of its own.
   litecast.estimate(bytes, { targets: [{ board: "imx93", memory_mode: "Sram_Only" }] });
   for (const result of report.results) {
-    const { lo, value }: { lo?: number; value: number | null } = "value" in result ? result : { value: null };
-    void [lo, value, result.target === target, result.metric === metric];
+    // What is absent tells results apart, also after they were taken apart.
+    const { lo, hi, value, unit, unavailable, reason } = result;
+    const words: string = unavailable ?? value.toPrecision(3) + " " + unit;
+    const number: number = value === undefined ? unavailable.length : value;
+    if (result.value !== undefined) result.provenance.kind;
+    else result.unavailable.length;
+    void [lo, hi, words, number, reason, result.target === target, result.metric === metric];
   }
   const graph = litecast.estimate({ format: "litecast-graph", version: 1, inputs: ["x"], outputs: ["x"], tensors: [{ name: "x", shape: [1], type: "int8" }], operators: [] });
   litecast.compare(report, graph).results.map(({ change_percent }) => change_percent);
@@ -68,6 +73,24 @@ for (const [name, options] of [
     assert.ok(ok, text);
   });
 }
+
+/** What a README shows, of `node:fs` the function alone, because types of Node.js are no part of this package. */
+test("the examples of the README compile as TypeScript", () => {
+  const blocks = [...read("www/package/README.md", "utf8").matchAll(/```js\n([^]*?)```/g)].map(([, code]) => code);
+  const given = "declare const input: { files: { arrayBuffer(): Promise<ArrayBuffer> }[]; addEventListener(type: string, listener: () => void): void };\ndeclare const show: (report: unknown) => void;\ndeclare const console: { log(...words: unknown[]): void };\n";
+  const programs = blocks.map((code, idx) => {
+    const needs = [["load", "const { load } = await import(\"litecast\");"], ["litecast", "const litecast = await (await import(\"litecast\")).load();"], ["bytes", "const bytes = new Uint8Array();"], ["candidates", "const candidates: Uint8Array[] = [];"]];
+    const missing = needs.filter(([name]) => new RegExp(`\\b${name}\\b[.,()]`).test(code) && !new RegExp(`(const|let|import \\{) ${name}\\b`).test(code));
+    const text = `${given}${missing.map(([, line]) => `${line}\n`).join("")}${code.replace(/import \{ readFile \} from .*/, "declare const readFile: (path: string) => Promise<Uint8Array>;")}\nexport {};\n`.replace("catch (error)", "catch (error: any)");
+    writeFileSync(path.join(folder, `example_${idx}.ts`), text);
+    return `example_${idx}.ts`;
+  });
+  const compilerOptions = { module: "esnext", moduleResolution: "bundler", target: "es2022", lib: ["es2022"], types: [], strict: true, exactOptionalPropertyTypes: true, noEmit: true };
+  writeFileSync(path.join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: programs }));
+  const { ok, text } = said("tsc", ["--project", "."]);
+  console.log(`${programs.length} examples compiled`);
+  assert.ok(ok && programs.length >= 5, text);
+});
 
 test("real reports have the type of reports, no field more and none less", async () => {
   const { load } = await import(pathToFileURL(path.join(installed, "index.node.js")));

@@ -18,8 +18,16 @@ export function onnxModel() {
   return Buffer.from([...number(1, 8), ...field(7, graph), ...field(8, number(2, 13))]);
 }
 
+/** Bytes of a RELU on an input whose second dimension has a name instead of a size. */
+export function onnxWithOpenSize(name) {
+  const ends = [...field(11, valueInfo("x", [1, name, 4])), ...field(12, valueInfo("y", [1, name, 4]))];
+  const graph = [...field(1, [...text(1, "x"), ...text(2, "y"), ...text(4, "Relu")]), ...text(2, "open"), ...ends];
+  return Buffer.from([...number(1, 8), ...field(7, graph), ...field(8, number(2, 13))]);
+}
+
+/** Sizes are numbers, or names of open dimensions. */
 function valueInfo(name, shape) {
-  const dimensions = shape.flatMap((size) => field(1, number(1, size)));
+  const dimensions = shape.flatMap((size) => field(1, typeof size === "string" ? text(2, size) : number(1, size)));
   return [...text(1, name), ...field(2, field(1, [...number(1, FLOAT), ...field(2, dimensions)]))];
 }
 

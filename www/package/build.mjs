@@ -61,7 +61,8 @@ async function writeAssets() {
   await write("assets/predictor.js", Object.entries(parts).map(([name, value]) => `export const ${name} = "${value}";\n`).join(""));
 }
 
-const COMMON = { absWorkingDir: root, bundle: true, format: "esm", target: "es2022", charset: "utf8", legalComments: "none", logLevel: "warning" };
+/** Lines stay short, because Node.js prints the one that an error is thrown in. */
+const COMMON = { absWorkingDir: root, bundle: true, format: "esm", target: "es2022", charset: "utf8", legalComments: "none", logLevel: "warning", lineLimit: 200 };
 
 /** What stays apart from the entries, which lie beside it. */
 const EXTERNAL = ["./assets/wasm.js", "./assets/predictor.js", "./assets/worker.js", "./assets/brotli.js", "node:*"];

@@ -22,6 +22,8 @@ export interface PreparedFile {
   batch: number;
   threads: number;
   dimensions: Record<string, number>;
+  /** Whether they are for several models, some of which may not have all of them. */
+  are_dimensions_shared?: boolean;
   application: Application;
   precision: Precise;
   sha256?: string;
@@ -298,7 +300,7 @@ export function prepareFiles(models: unknown, common: Prepared): PreparedFile[] 
 
 function prepareFile(model: unknown, place: string, common: Prepared): PreparedFile {
   const { batch, threads, dimensions, application, precision } = common;
-  if (isBytes(model) || isGraph(model)) return { name: common.name, bytes: bytesOf(model, place), batch, threads, dimensions, application, precision };
+  if (isBytes(model) || isGraph(model)) return { name: common.name, bytes: bytesOf(model, place), batch, threads, dimensions, are_dimensions_shared: true, application, precision };
   const given = plainObject(model, place);
   onlyKnown(given, FILE, place);
   return {
@@ -307,6 +309,7 @@ function prepareFile(model: unknown, place: string, common: Prepared): PreparedF
     batch: given["batch"] === undefined ? batch : count(given["batch"], `${place}.batch`),
     threads: given["threads"] === undefined ? threads : count(given["threads"], `${place}.threads`),
     dimensions: given["dimensions"] === undefined ? dimensions : prepareDimensions(given["dimensions"], `${place}.dimensions`),
+    are_dimensions_shared: given["dimensions"] === undefined,
     application,
     precision,
     ...(given["sha256"] === undefined ? {} : { sha256: digits(given["sha256"], `${place}.sha256`) }),

@@ -23,8 +23,12 @@ export function compareReports(old_report: Report, new_report: Report): Comparis
   const results = [...new Set([...old.keys(), ...now.keys()])].map((key) => {
     const [a, b] = [old.get(key), now.get(key)];
     const { target, metric, device } = (a ?? b)!;
-    const estimate = [a, b].find((result): result is Estimate => result !== undefined && "value" in result);
-    return { target, metric, device, unit: estimate?.unit ?? null, ...change(valueOf(a), valueOf(b)), is_within_intervals: overlap(a, b) };
+    const estimate = [a, b].find((result): result is Estimate => result?.value !== undefined);
+    return {
+      ...{ target, metric, device, unit: estimate?.unit ?? null, ...change(valueOf(a), valueOf(b)), is_within_intervals: overlap(a, b) },
+      ...(a?.unavailable === undefined ? {} : { unavailable_before: a.unavailable }),
+      ...(b?.unavailable === undefined ? {} : { unavailable_after: b.unavailable }),
+    };
   });
   return { before: before.file, after: after.file, facts, results };
 }
@@ -51,7 +55,7 @@ function finite(value: unknown, place: string): void {
 }
 
 function valueOf(result: Result | undefined): number | null {
-  return result && "value" in result ? result.value : null;
+  return result?.value ?? null;
 }
 
 function change(before: number | null, after: number | null): Change {
@@ -66,7 +70,6 @@ function change(before: number | null, after: number | null): Change {
 
 /** Whether two intervals share a point, so that the order of the two values is not sure; null where one has none. */
 function overlap(a: Result | undefined, b: Result | undefined): boolean | null {
-  if (!a || !b || !("value" in a) || !("value" in b)) return null;
-  if (a.lo === undefined || a.hi === undefined || b.lo === undefined || b.hi === undefined) return null;
+  if (a?.lo === undefined || a.hi === undefined || b?.lo === undefined || b.hi === undefined) return null;
   return a.lo <= b.hi && b.lo <= a.hi;
 }

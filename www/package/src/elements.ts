@@ -1,5 +1,6 @@
 /** `<litecast-report>` and `<litecast-badge>`: what a model costs, in a page of one's own. */
-import { digits, measure, percent, shape, text } from "../../src/format.ts";
+import { digits, measure, percent, plural, shape, text } from "../../src/format.ts";
+import { leftBy } from "../../src/hybrid.ts";
 import { KIND_NAMES, kindOf } from "../../src/kinds.ts";
 import { layOut } from "../../src/layout/layered.ts";
 import { doubtWords, evidenceWords, headlineDoubt, inMetricOrder, metricName, metricNameOf } from "../../src/words.ts";
@@ -39,6 +40,7 @@ details { margin-top: 8px; }
 svg { display: block; margin: 0 auto; }
 svg path { fill: none; stroke: var(--litecast-line, #b9c1cc); stroke-width: 1.5; }
 svg rect { fill: var(--litecast-background, #fff); stroke: var(--litecast-line, #b9c1cc); }
+svg rect.left { stroke: var(--litecast-warning, #8a5a00); stroke-width: 2; stroke-dasharray: 5 3; }
 svg rect.cost { fill: var(--litecast-accent, #2459d8); stroke: none; }
 svg text { fill: currentColor; font-size: 11px; }
 table { border-collapse: collapse; width: 100%; font-size: 0.9em; }
@@ -64,14 +66,34 @@ function estimator(): Promise<LiteCastWorker> {
   return shared;
 }
 
-async function reportOf(src: string, target: string, batch: number, signal: AbortSignal): Promise<Report> {
+async function bytesOf(src: string, signal: AbortSignal): Promise<ArrayBuffer> {
   const response = await fetch(src, { signal }).catch((error: unknown) => {
     throw signal.aborted ? error : new LitecastError("asset", `${src}: expected a model, but the request failed (${String(error)})`, error);
   });
   if (!response.ok) throw new LitecastError("asset", `${src}: expected a model, found HTTP status ${response.status}`);
-  const bytes = await response.arrayBuffer();
-  const litecast = await estimator();
-  return litecast.estimate(bytes, { name: nameOf(src), targets: [target], batch });
+  return response.arrayBuffer();
+}
+
+/** A model that an element asked for: another target, or another place in the document, needs no other request. */
+class Requested {
+  readonly src: string;
+  readonly bytes: Promise<ArrayBuffer>;
+  readonly #request = new AbortController();
+
+  constructor(src: string) {
+    this.src = src;
+    this.bytes = bytesOf(src, this.#request.signal);
+    this.bytes.catch(() => undefined); // whoever waits for it says so
+  }
+
+  stop(): void {
+    this.#request.abort();
+  }
+
+  async report(target: string, batch: number): Promise<Report> {
+    const [bytes, litecast] = await Promise.all([this.bytes, estimator()]);
+    return litecast.estimate(bytes, { name: nameOf(this.src), targets: [target], batch });
+  }
 }
 
 /** The end of a path, as it is where it cannot be decoded; nothing of an address that holds the file itself. */
@@ -91,7 +113,10 @@ export function defineElements(): void {
   abstract class ModelElement extends HTMLElement {
     static observedAttributes = ATTRIBUTES;
     readonly root = this.attachShadow({ mode: "open" });
-    #pending: AbortController | null = null;
+    #requested: Requested | null = null;
+    /** Source, target and batch of what is shown or on its way. */
+    #asked = "";
+    #is_scheduled = false;
     #report: Report | null = null;
 
     constructor(style: string) {
@@ -108,13 +133,20 @@ export function defineElements(): void {
     }
 
     set report(report: Report | null) {
-      this.#pending?.abort();
+      this.#stop();
       this.#show(report);
+    }
+
+    /** Whatever is on its way is not shown. */
+    #stop(): void {
+      this.#requested?.stop();
+      this.#requested = null;
+      this.#asked = "";
     }
 
     connectedCallback(): void {
       for (const name of [...ATTRIBUTES, "report"]) this.#takeEarly(name);
-      void this.#update();
+      this.#schedule();
     }
 
     /** A property that a program set before the element was defined hides the one of the element. */
@@ -131,26 +163,46 @@ export function defineElements(): void {
       // The report has every metric.
       if (name === "metric" && this.#report) this.#draw(this.#report);
       else if (name === "src" && after === null) this.report = null;
-      else void this.#update();
+      else this.#schedule();
     }
 
+    /** What is moved is connected again at once. */
     disconnectedCallback(): void {
-      this.#pending?.abort();
+      queueMicrotask(() => {
+        if (!this.isConnected && this.dataset["state"] === "loading") this.#stop();
+      });
+    }
+
+    /** Frameworks set attributes one after the other, and move elements: all of that is one request. */
+    #schedule(): void {
+      if (this.#is_scheduled) return;
+      this.#is_scheduled = true;
+      queueMicrotask(() => {
+        this.#is_scheduled = false;
+        if (this.isConnected) void this.#update();
+      });
     }
 
     async #update(): Promise<void> {
-      this.#pending?.abort();
       const src = this.getAttribute("src");
       if (src === null) return;
-      const pending = new AbortController();
-      this.#pending = pending;
+      const [target, batch] = [targetOf(this), Number(this.getAttribute("batch") ?? 1)];
+      const asked = JSON.stringify([src, target, batch]);
+      if (asked === this.#asked) return;
+      this.#asked = asked;
+      if (this.#requested?.src !== src) {
+        this.#requested?.stop();
+        this.#requested = new Requested(src);
+      }
       this.dataset["state"] = "loading";
       this.root.replaceChildren(...this.waiting());
       try {
-        const report = await reportOf(src, targetOf(this), Number(this.getAttribute("batch") ?? 1), pending.signal);
-        if (!pending.signal.aborted) this.#show(report);
+        const report = await this.#requested.report(target, batch);
+        if (asked === this.#asked) this.#show(report);
       } catch (error) {
-        if (!pending.signal.aborted) this.#fail(error as Error);
+        if (asked !== this.#asked) return;
+        this.#stop();
+        this.#fail(error as Error);
       }
     }
 
@@ -239,8 +291,8 @@ export function defineElements(): void {
         const named = this.getAttribute("metric") ?? DEFAULTS.metric;
         const metric = WHOLE_LATENCIES.has(named) ? DEFAULTS.metric : named;
         const result = report.results.find((one) => one.metric === metric);
-        this.title = result ? `${"value" in result ? metricNameOf(result) : metricName(metric)} on ${result.device}: ${"value" in result ? `${doubtWords(result)}, ${evidenceWords(result)}` : result.unavailable}` : `no ${metric} on ${targetOf(this)}`;
-        return [document.createTextNode(result && "value" in result ? `${valueText(result)} on ${shortName(result.target)}` : `no estimate on ${shortName(targetOf(this))}`)];
+        this.title = result ? `${result.value !== undefined ? metricNameOf(result) : metricName(metric)} on ${result.device}: ${result.value !== undefined ? `${doubtWords(result)}, ${evidenceWords(result)}` : result.unavailable}` : `no ${metric} on ${targetOf(this)}`;
+        return [document.createTextNode(result?.value !== undefined ? `${valueText(result)} on ${shortName(result.target)}` : `no estimate on ${shortName(targetOf(this))}`)];
       }
     },
   );
@@ -258,28 +310,32 @@ const valueText = ({ value, unit }: Estimate): string => text(measure(value, uni
 function reportContent(report: Report): Node[] {
   const { file, model, results, diagnostics } = report;
   const device = results[0]?.device ?? "";
-  const facts = `${model.n_operators.toLocaleString("en")} operators, ${digits(model.macs / 1e6)} million MACs, ${text(measure(model.weight_bytes, "bytes"))} of weights, ${model.precision}`;
+  const facts = `${plural(model.n_operators, "operator")}, ${digits(model.macs / 1e6)} million MACs, ${text(measure(model.weight_bytes, "bytes"))} of weights, ${model.precision}`;
   const cards = element("ul", { class: "cards" }, ...inMetricOrder(results).map(card));
   const doubts = diagnostics.filter(({ severity }) => severity === "warning").map(({ message }) => element("p", { class: "muted" }, `Note: ${message}.`));
   return [element("h2", {}, file || "Model"), element("p", { class: "muted" }, device), element("p", {}, facts), ...doubts, cards, ...drawing(report)];
 }
 
 function card(result: Result): HTMLElement {
-  const name = element("small", {}, "value" in result ? metricNameOf(result) : metricName(result.metric));
-  if (!("value" in result)) return element("li", {}, name, element("strong", {}, "–"), element("small", {}, result.unavailable));
+  const name = element("small", {}, result.value !== undefined ? metricNameOf(result) : metricName(result.metric));
+  if (result.value === undefined) return element("li", {}, name, element("strong", {}, "no estimate"), element("small", {}, result.unavailable));
   return element("li", {}, name, element("strong", {}, valueText(result)), element("small", {}, doubtWords(result)), element("small", {}, [evidenceWords(result), headlineDoubt(result), result.estimated_as ? `as ${result.estimated_as}` : null].filter(Boolean).join(", ")));
 }
 
 /** The graph with each operator's part of the latency, and the same as a table. */
 function drawing(report: Report): Node[] {
-  const latency = report.results.find((result): result is Estimate => result.metric === "latency" && "value" in result);
+  const latency = report.results.find((result): result is Estimate => result.metric === "latency" && result.value !== undefined);
+  if (!Array.isArray(report.operators) || !Array.isArray(report.tensors) || !Array.isArray(report.edges)) {
+    return [element("p", { class: "muted" }, "A summary has no operators to draw.")];
+  }
+  const left = leftBy(report, report.results[0]?.target ?? "");
   const parts = latency?.operators ?? report.operators.map(() => 0);
   const total = latency?.operators ? latency.value : 0;
   const share = (idx: number): number => (total > 0 ? Math.max(0, parts[idx]! / total) : 0);
   const rows = report.operators.map(({ name, outputs }, idx) => {
     const output = report.tensors[outputs[0] ?? -1];
-    const cells = [String(idx), name, output ? `${shape(output.shape)} ${output.type}` : ""].map((words) => element("td", {}, words));
-    const cost = [total > 0 ? text(measure(parts[idx]!, "ms")) : "–", total > 0 ? percent(100 * share(idx)) : "–"].map((words) => element("td", { class: "number" }, words));
+    const cells = [String(idx), left.has(idx) ? `${name} (on the CPU: ${left.get(idx)})` : name, output ? `${shape(output.shape)} ${output.type}` : ""].map((words) => element("td", {}, words));
+    const cost = (total > 0 ? [text(measure(parts[idx]!, "ms")), percent(100 * share(idx))] : ["?", "?"]).map((words) => element("td", { class: "number" }, words));
     return element("tr", {}, ...cells, ...cost);
   });
   const head = element("tr", {}, ...["#", "Operator", "Output"].map((words) => element("th", { scope: "col" }, words)), ...["Latency", "Share"].map((words) => element("th", { scope: "col", class: "number" }, words)));
@@ -287,10 +343,10 @@ function drawing(report: Report): Node[] {
   if (report.operators.length > MAX_DRAWN_OPERATORS) {
     return [element("p", { class: "muted" }, `The graph of ${report.operators.length.toLocaleString("en")} operators is not drawn here.`), table];
   }
-  return [element("div", { class: "graph", tabindex: "0", role: "region", "aria-label": "Graph of operators; the table below has the same numbers" }, graph(report, share)), table];
+  return [element("div", { class: "graph", tabindex: "0", role: "region", "aria-label": "Graph of operators; the table below has the same numbers" }, graph(report, share, left)), table];
 }
 
-function graph(report: Report, share: (idx: number) => number): SVGElement {
+function graph(report: Report, share: (idx: number) => number, left: ReadonlyMap<number, string>): SVGElement {
   const edges = Int32Array.from(report.edges.flatMap(({ src, dst, tensor }) => [src, dst, tensor]));
   const node_widths = new Float32Array(report.operators.length).fill(NODE_WIDTH_PX + 16);
   const { width, n_rows, node_x, node_row, segments, leaps } = layOut({ n_inputs: 0, node_widths, edges });
@@ -315,8 +371,8 @@ function graph(report: Report, share: (idx: number) => number): SVGElement {
     const part = share(idx);
     const label = operator.name.length > 24 ? `${operator.name.slice(0, 23)}…` : operator.name;
     return svg("g", {},
-      svg("title", {}, `${operator.name} (${KIND_NAMES[kindOf(operator)]}): ${percent(100 * part)} of the latency`),
-      svg("rect", { x, y: top, width: NODE_WIDTH_PX, height: NODE_HEIGHT_PX, rx: 4 }),
+      svg("title", {}, `${operator.name} (${KIND_NAMES[kindOf(operator)]}): ${percent(100 * part)} of the latency${left.has(idx) ? "; on the CPU" : ""}`),
+      svg("rect", { x, y: top, width: NODE_WIDTH_PX, height: NODE_HEIGHT_PX, rx: 4, ...(left.has(idx) ? { class: "left" } : {}) }),
       svg("rect", { class: "cost", x, y: top + NODE_HEIGHT_PX - 4, width: NODE_WIDTH_PX * Math.min(1, part), height: 4 }),
       svg("text", { x: x + 6, y: top + 17 }, label),
       svg("text", { x: x + NODE_WIDTH_PX - 6, y: top + 17, "text-anchor": "end" }, part > 0.0005 ? percent(100 * part) : ""),

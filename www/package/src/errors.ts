@@ -5,11 +5,13 @@ export class LitecastError extends Error {
   override readonly name = "LitecastError";
   readonly kind: LitecastErrorKind;
   readonly dimensions: readonly string[];
+  declare readonly file?: string | undefined;
 
-  constructor(kind: LitecastErrorKind, message: string, cause?: unknown, dimensions: readonly string[] = []) {
+  constructor(kind: LitecastErrorKind, message: string, cause?: unknown, dimensions: readonly string[] = [], file?: string) {
     super(message, cause === undefined ? undefined : { cause });
     this.kind = kind;
     this.dimensions = dimensions;
+    if (file !== undefined) this.file = file;
   }
 }
 
@@ -22,12 +24,18 @@ export function tooLarge(place: string, expected: string, found: number): Liteca
 }
 
 /** What the module threw, which has a kind unless it stopped at a defect of its own. */
-export function fromModule(error: unknown): LitecastError {
+export function fromModule(error: unknown, file?: string): LitecastError {
   if (error instanceof LitecastError) return error;
   const { kind, message, dimensions } = (error ?? {}) as { kind?: unknown; message?: unknown; dimensions?: string[] };
   const words = typeof message === "string" ? message : String(error);
-  if (typeof kind === "string") return new LitecastError(kind, words, undefined, dimensions);
+  if (typeof kind === "string") return new LitecastError(kind, words + sizesToGive(kind, dimensions), undefined, dimensions, file);
   return new LitecastError("internal", `a defect of litecast stopped the module (${words}); please report it`, error);
+}
+
+/** The option that a file with open sizes needs, as it is typed. */
+function sizesToGive(kind: string, dimensions: readonly string[] | undefined): string {
+  if (kind !== "unknown-dimension" || !dimensions?.length) return "";
+  return `; give { dimensions: { ${dimensions.map((name) => `${JSON.stringify(name)}: size`).join(", ")} } }`;
 }
 
 /** A value in a few words, for a message: never its contents. */

@@ -25,8 +25,8 @@ const MAX_CHUNK_FILES = 64;
 
 type Info = Omit<api.TargetInfo, "is_default">;
 
-/** Lists of targets that the module keeps: a program has a handful. */
-const MAX_TARGET_LISTS = 1024;
+/** Lists of targets that the module keeps: those that were used last. A program has a handful. */
+const MAX_TARGET_LISTS = 64;
 
 export class LiteCast implements api.LiteCast {
   readonly #module: Module;
@@ -36,6 +36,7 @@ export class LiteCast implements api.LiteCast {
   #pending: PredictorFiles | null;
   readonly #has_predictor: boolean;
   readonly #sha256: ((bytes: Uint8Array) => string) | undefined;
+  /** The list that was used last stands last. */
   readonly #chosen = new Map<string, number>();
   #gpus: Info[] = [];
   readonly version: string;
@@ -188,7 +189,7 @@ export class LiteCast implements api.LiteCast {
       // A summary has none.
       if (this.#sha256 && !is_summary) for (const file of chunk) file.sha256 ??= this.#sha256(file.bytes);
       const entries = this.#call(() => estimateChunk(engine, chunk, chosen, is_learned, is_summary));
-      for (const entry of entries) reports.push(entry instanceof Error ? fromModule(entry) : entry);
+      for (const [idx, entry] of entries.entries()) reports.push(entry instanceof Error ? fromModule(entry, chunk[idx]!.name) : entry);
     }
     return reports;
   }
@@ -202,13 +203,14 @@ export class LiteCast implements api.LiteCast {
 
   #choose(targets: api.TargetChoice[]): number {
     const key = JSON.stringify(targets);
-    const known = this.#chosen.get(key);
-    if (known !== undefined) return known;
-    if (this.#chosen.size >= MAX_TARGET_LISTS) {
-      throw new LitecastError("limit-exceeded", `expected at most ${MAX_TARGET_LISTS} different lists of targets in the life of one estimator`);
-    }
-    const chosen = this.#call(() => this.#alive().choose(targets));
+    const chosen = this.#chosen.get(key) ?? this.#call(() => this.#alive().choose(targets));
+    this.#chosen.delete(key);
     this.#chosen.set(key, chosen);
+    if (this.#chosen.size > MAX_TARGET_LISTS) {
+      const [oldest, list] = this.#chosen.entries().next().value!;
+      this.#chosen.delete(oldest);
+      this.#alive().release(list);
+    }
     return chosen;
   }
 
@@ -273,6 +275,6 @@ function latencies(network: unknown, place: string): Record<string, number> {
   }
   const listed = given["results"].filter((result): result is api.Result => typeof result === "object" && result !== null);
   const { results = [] } = migrated({ ...(given as Partial<api.Report>), results: listed }) ?? {};
-  const found = results.flatMap((result): [string, number][] => (result.metric === "latency" && "value" in result ? [[result.target, result.value]] : []));
+  const found = results.flatMap((result): [string, number][] => (result.metric === "latency" && result.value !== undefined ? [[result.target, result.value]] : []));
   return Object.fromEntries(found);
 }

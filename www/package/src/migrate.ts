@@ -21,7 +21,7 @@ const BY_KIND: Record<string, Evidence> = { exact: "counted", "compiler rules": 
 
 /** Version 1 did not say what a number rests on. Where its source does not tell, neither does this. */
 function withEvidence(result: Result): Result {
-  if (!("value" in result)) return result;
+  if (result.value === undefined) return result;
   const { kind = "", reference } = (result.provenance ?? {}) as Partial<typeof result.provenance>;
   const evidence = BY_KIND[kind] ?? (reference?.startsWith("measured") ? "measured" : undefined);
   return evidence ? { ...result, evidence } : result;
@@ -30,12 +30,12 @@ function withEvidence(result: Result): Result {
 /** In version 1, `latency` was the NPU's part where a target had another metric for the whole network. */
 function withWholeLatencies(results: readonly Result[]): Result[] {
   const isWhole = (metric: string): boolean => metric === "board_latency" || metric === "end_to_end_latency";
-  const wholes = new Map(results.filter(({ metric }) => isWhole(metric)).map((result) => [result.target, "value" in result]));
+  const wholes = new Map(results.filter(({ metric }) => isWhole(metric)).map((result) => [result.target, result.value !== undefined]));
   return results.flatMap((result): Result[] => {
     if (isWhole(result.metric)) return [{ ...result, metric: "latency" }];
     const has_value = wholes.get(result.target);
     if (result.metric !== "latency" || has_value === undefined) return [result];
     // A file that was refused as a whole has one reason.
-    return has_value || "value" in result ? [{ ...result, metric: "npu_latency" }] : [];
+    return has_value || result.value !== undefined ? [{ ...result, metric: "npu_latency" }] : [];
   });
 }

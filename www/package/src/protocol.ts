@@ -18,16 +18,17 @@ export interface Failure {
   kind: api.LitecastErrorKind;
   message: string;
   dimensions: readonly string[];
+  file?: string | undefined;
 }
 
 export type Reply = { id: number; value: unknown } | { id: number; error: Failure };
 
 export const describe = (error: unknown): Failure =>
   error instanceof LitecastError
-    ? { kind: error.kind, message: error.message, dimensions: error.dimensions }
+    ? { kind: error.kind, message: error.message, dimensions: error.dimensions, file: error.file }
     : { kind: "internal", message: String(error), dimensions: [] };
 
-export const restore = ({ kind, message, dimensions }: Failure): LitecastError => new LitecastError(kind, message, undefined, dimensions);
+export const restore = ({ kind, message, dimensions, file }: Failure): LitecastError => new LitecastError(kind, message, undefined, dimensions, file);
 
 /** One of many reports, in which an error would lose its kind on the way. */
 export type Entry = { report: unknown } | { error: Failure };

@@ -149,6 +149,8 @@ export interface EstimateOptions {
   /**
    * Sizes of dimensions that the file leaves open, by name: those of an ONNX file have names there (`{ sequence: 128 }`), and
    * those of a TFLite file that of the input, or its number, with the dimension's number behind a point (`{ "0.1": 320 }`).
+   * A name that the file does not leave open is refused (`unmatched-dimension`); of the models of `estimateMany`, some may
+   * not have it, and their reports say so.
    */
   dimensions?: Readonly<Record<string, number>> | undefined;
   /** Memory that an application on a microcontroller keeps for itself, for `fits` of the report. */
@@ -492,8 +494,12 @@ export interface ResultChange extends Change {
   unit: string | null;
   /** Whether the two intervals share a point, so that the order of the values is not sure; null without intervals. */
   is_within_intervals: boolean | null;
+  /** Why a side has no estimate, in words. */
+  unavailable_before?: string;
+  unavailable_after?: string;
 }
 
+/** What `litecast compare --json` prints, too. */
 export interface Comparison {
   before: string;
   after: string;
@@ -516,6 +522,7 @@ export type LitecastErrorKind =
   | "truncated"
   | "batch"
   | "unknown-dimension"
+  | "unmatched-dimension"
   | "cycle"
   | "limit-exceeded"
   | "too-large"
@@ -533,6 +540,8 @@ export class LitecastError extends Error {
   readonly kind: LitecastErrorKind;
   /** Of the kind `unknown-dimension`: names of the dimensions that the option `dimensions` has to give. */
   readonly dimensions: readonly string[];
-  constructor(kind: LitecastErrorKind, message: string, cause?: unknown, dimensions?: readonly string[]);
+  /** Of a model of `estimateMany`: its name. */
+  readonly file?: string | undefined;
+  constructor(kind: LitecastErrorKind, message: string, cause?: unknown, dimensions?: readonly string[], file?: string);
 }
 

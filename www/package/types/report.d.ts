@@ -134,11 +134,20 @@ export type Result = {
    * graph only.
    */
   operators?: Array<number>;
+  unavailable?: undefined;
+  reason?: undefined;
 } | {
   /** The reason, in words. */
   unavailable: string;
   /** The reason as a stable word for programs, for example `several-inputs`. */
   reason: string;
+  value?: undefined;
+  lo?: undefined;
+  hi?: undefined;
+  unit?: undefined;
+  provenance?: undefined;
+  expected_error_percent?: undefined;
+  operators?: undefined;
 });
 
 /** Origin of a number. */
