@@ -35,6 +35,11 @@ test("Back, Forward and reload keep what was opened", () =>
     await page.click('.history-list button:text-is("first.tflite")');
     await waitDrawn(page, "first.tflite");
     await page.click("#home");
+    // It asks, and takes no for an answer.
+    page.once("dialog", (dialog) => (assert.match(dialog.message(), /all 3 reports and comparisons/), dialog.dismiss()));
+    await page.click("text=Forget all");
+    assert.equal(await page.locator(".history-list li").count(), 3);
+    page.once("dialog", (dialog) => dialog.accept());
     await page.click("text=Forget all");
     await page.waitForSelector(".history:empty", { state: "attached" });
   }));

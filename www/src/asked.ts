@@ -73,6 +73,8 @@ export interface Offer {
   family: string;
   target: string;
   words: string;
+  /** What else people call it: its chip. */
+  names?: string | undefined;
 }
 
 /** Every Ethos-U and every board, besides what all reports are of. */
@@ -80,7 +82,7 @@ export function offersOf(others: readonly TargetInfo[], { boards, microcontrolle
   return [
     ...others.filter(({ id }) => familyOf(id) === ETHOS_U).map(({ id, device }) => ({ family: ETHOS_U, target: id, words: device })),
     ...boards.map((board) => ({ family: NPU_BOARDS, target: NPU_BOARD_PREFIX + board.id, words: npuBoardName(board) })),
-    ...microcontrollers.map(({ id, name, core }) => ({ family: MICROCONTROLLER_BOARDS, target: BOARD_PREFIX + id, words: `${name} (${core})` })),
+    ...microcontrollers.map(({ id, name, chip, core }) => ({ family: MICROCONTROLLER_BOARDS, target: BOARD_PREFIX + id, words: `${name} (${core})`, names: chip })),
   ];
 }
 

@@ -32,14 +32,21 @@ export function isNegligible({ total, is_sum, values }: Measure, value: number):
   return value <= (is_sum ? (NEGLIGIBLE_PART_OF_MEAN * total) / values.length : 0);
 }
 
-/** In the unit of the column; a dash where there is nothing to speak of. */
+/** What is too small to speak of, but not nothing. */
+const NEARLY_ZERO = "\u2248\u202f0";
+
+function smallText(value: number): string {
+  return value === 0 ? "0" : NEARLY_ZERO;
+}
+
+/** In the unit of the column. */
 export function columnText(measure: Measure, value: number): string {
-  return isNegligible(measure, value) ? "–" : quantityOf(measure, value, measure.scale)[0];
+  return isNegligible(measure, value) ? smallText(value) : quantityOf(measure, value, measure.scale)[0];
 }
 
 /** With a unit of its own. */
 export function costText(measure: Measure, value: number): string {
-  return isNegligible(measure, value) ? "–" : format.text(quantityOf(measure, value, value));
+  return isNegligible(measure, value) ? smallText(value) : format.text(quantityOf(measure, value, value));
 }
 
 /** Of the whole, where parts add up to it. */

@@ -149,34 +149,77 @@ function estimateOf({ latency_ms, lo_ms, hi_ms, target, n_measurements, left_out
 }
 
 /**
- * Reads `device,file,measured_ms` or `file,measured_ms` lines, with commas, semicolons or tabs, with or without a
- * head. Files that were opened here before bring their estimates.
+ * Reads `device,file,measured_ms` or `file,measured_ms` lines, with tabs, semicolons or commas between fields, with or
+ * without a head. Files that were opened here before bring their estimates.
  */
 export async function readMeasurements(text: string, device: string): Promise<{ added: { device: string; measurement: Kept }[]; refused: string[] }> {
   const known = new Map((await history()).filter(({ estimates_id }) => estimates_id === ESTIMATES_ID).map(({ summary }) => [nameOf(summary), summary]));
   const added: { device: string; measurement: Kept }[] = [];
   const refused: string[] = [];
-  const lines = text.split(/\r?\n/).map((line) => line.trim());
-  for (const [i, line] of lines.slice(0, MAX_KEPT).entries()) {
+  const lines = text.replace(/^\ufeff/, "").split(/\r\n?|\n/).map((line) => line.trim());
+  for (const [i, line] of lines.entries()) {
     if (line === "") continue;
-    const fields = splitLine(line);
-    const measured_ms = Number(fields.at(-1));
-    const file = fields.at(-2) ?? "";
-    if (!(measured_ms > 0) || !Number.isFinite(measured_ms) || file === "" || fields.length > 3) {
-      if (i > 0) refused.push(`line ${i + 1}: expected file and milliseconds, found "${line.slice(0, 60)}"`);
+    if (i >= MAX_KEPT) {
+      refused.push(`line ${i + 1}: expected at most ${MAX_KEPT.toLocaleString("en")} lines, found ${lines.length.toLocaleString("en")}`);
+      break;
+    }
+    const read = readLine(line);
+    if ("problem" in read) {
+      // A head has no number where the others have theirs.
+      if (i > 0 || /\d$/.test(line)) refused.push(`line ${i + 1}: ${read.problem}`);
       continue;
     }
+    const { file, measured_ms } = read;
     const summary = known.get(file);
     const measurement = summary ? measurementOf(summary, measured_ms) : { file, measured_ms, estimates_ms: null, estimates_id: null };
-    added.push({ device: fields.length === 3 && fields[0] !== "" ? fields[0] : device, measurement });
+    added.push({ device: read.device || device, measurement });
   }
   if (lines.length > MAX_KEPT) refused.push(`expected at most ${MAX_KEPT} lines, found ${lines.length}`);
   return { added, refused };
 }
 
-function splitLine(line: string): string[] {
-  const separator = [",", ";", "\t"].find((candidate) => line.includes(candidate)) ?? ",";
-  return line.split(separator).map((field) => field.trim().replace(/^"(.*)"$/, "$1"));
+type Line = { device: string; file: string; measured_ms: number } | { problem: string };
+
+/** One measurement. What could be read in two ways is refused: a wrong number looks like a right one. */
+export function readLine(line: string): Line {
+  const separator = ["\t", ";", ","].find((candidate) => outsideQuotes(line).includes(candidate)) ?? ",";
+  const fields = splitLine(line, separator);
+  const [whole, fraction] = fields.slice(-2);
+  if (separator === "," && fields.length > 2 && [whole, fraction].every((part) => /^\d+$/.test(part))) {
+    return { problem: `"${whole},${fraction}" is a number with a decimal comma or two fields: put semicolons between fields, or write ${whole}.${fraction}` };
+  }
+  const number = fields.at(-1) ?? "";
+  const measured_ms = numberOf(number);
+  const file = fields.at(-2) ?? "";
+  if (Number.isNaN(measured_ms) && /^\d{1,3},\d{3}$/.test(number)) return { problem: `"${number}" has a comma of thousands or of decimals: write ${number.replace(",", "")} or ${number.replace(",", ".")}` };
+  if (!(measured_ms > 0) || !Number.isFinite(measured_ms) || file === "" || fields.length > 3) {
+    return { problem: `expected file and milliseconds, found "${line.slice(0, 60)}"` };
+  }
+  return { device: fields.length === 3 ? fields[0] : "", file, measured_ms };
+}
+
+/** With a decimal point or comma, and points, commas or spaces between thousands; not a number where that is open. */
+function numberOf(text: string): number {
+  const plain = text.replace(/[\s\u00a0\u202f']/g, "");
+  if (/^(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(plain)) return Number(plain);
+  if (/^\d{1,3}(\.\d{3})+,\d+$/.test(plain)) return Number(plain.replaceAll(".", "").replace(",", "."));
+  if (/^\d{1,3}(,\d{3})+(\.\d+|,\d{3})$/.test(plain)) return Number(plain.replaceAll(",", ""));
+  if (/^\d+,\d+$/.test(plain) && !/^[1-9]\d{0,2},\d{3}$/.test(plain)) return Number(plain.replace(",", "."));
+  return Number.NaN;
+}
+
+const QUOTED = /"(?:[^"]|"")*"/g;
+
+function outsideQuotes(line: string): string {
+  return line.replace(QUOTED, "");
+}
+
+/** Fields of RFC 4180, without the quotes and the space around them. */
+function splitLine(line: string, separator: string): string[] {
+  const quoted: string[] = [];
+  // Private letters stand for what is in quotes, separators included.
+  const bare = line.replace(QUOTED, (field) => `\ue000${quoted.push(field.slice(1, -1).replaceAll('""', '"')) - 1}\ue001`);
+  return bare.split(separator).map((field) => field.trim().replace(/\ue000(\d+)\ue001/g, (_, place: string) => quoted[Number(place)]));
 }
 
 function stored(key: string): unknown {

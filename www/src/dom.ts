@@ -22,6 +22,36 @@ export function el<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
+/** By what an element is found again after it was drawn anew. */
+function nameOf(element: Element): string {
+  const names = ["id", "name", "aria-label", "data-target", "data-group", "data-open"].map((name) => element.getAttribute(name) ?? "");
+  return [element.tagName, ...names, element.textContent.slice(0, 80)].join("\n");
+}
+
+const FOCUSABLE = 'a[href], button:not([disabled]), input:not([disabled]), select:not([disabled]), textarea, summary, [tabindex="0"]';
+
+/**
+ * Draws a part anew, now or later. What had the focus has it again; where it is gone, what now stands in its place, so that
+ * the keyboard goes on from there.
+ */
+export async function keepingFocus(part: HTMLElement, draw: () => unknown): Promise<void> {
+  const held = part.contains(document.activeElement) ? (document.activeElement as HTMLElement) : null;
+  const all = (): HTMLElement[] => [...part.querySelectorAll<HTMLElement>(FOCUSABLE)].filter((element) => element.checkVisibility());
+  const [place, name] = held ? [all().indexOf(held), nameOf(held)] : [-1, ""];
+  const drawn = draw();
+  const restore = (): void => {
+    // Somebody may have gone elsewhere meanwhile.
+    const is_lost = document.activeElement === document.body || document.activeElement === null;
+    if (!held || held.isConnected || !is_lost) return;
+    const now = all();
+    const next = now.find((element) => nameOf(element) === name) ?? now[Math.min(Math.max(place, 0), now.length - 1)];
+    next?.focus({ preventScroll: true });
+  };
+  if (!(drawn instanceof Promise)) return restore();
+  await drawn;
+  restore();
+}
+
 /** A definition list row. */
 export function term(name: string, ...value: Child[]): HTMLElement {
   return el("div", { class: "term" }, el("dt", {}, name), el("dd", {}, ...value));

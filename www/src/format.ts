@@ -82,8 +82,12 @@ export function text(quantity: Quantity): string {
   return quantity[1] ? `${quantity[0]}\u202f${quantity[1]}` : quantity[0];
 }
 
+/** Two significant digits, never in powers of ten. */
 export function percent(value: number): string {
-  return `${value >= 99.95 ? Math.round(value) : value.toPrecision(2)}\u202f%`;
+  if (!Number.isFinite(value)) return "not finite";
+  const rounded = Math.abs(Number(value.toPrecision(2)));
+  const n_decimals = rounded === 0 ? 0 : Math.min(8, Math.max(0, 1 - Math.floor(Math.log10(rounded))));
+  return `${rounded >= 1000 ? Math.round(value).toLocaleString("en") : value.toFixed(n_decimals)}\u202f%`;
 }
 
 export function shape(dimensions: readonly number[]): string {
@@ -93,7 +97,8 @@ export function shape(dimensions: readonly number[]): string {
 /** Signed, for example `+12 %`; what rounds to nothing has no sign. */
 export function change(ratio: number): string {
   const percents = 100 * (ratio - 1);
-  if (!Number.isFinite(percents)) return "–";
+  if (Number.isNaN(percents)) return "0\u202f%";
+  if (!Number.isFinite(percents)) return "from 0";
   if (Math.abs(percents) < 0.05) return "0\u202f%";
   return `${percents > 0 ? "+" : "\u2212"}${percent(Math.abs(percents))}`;
 }

@@ -29,6 +29,12 @@ export function hybridOf(report: Report, target: string): Hybrid | null {
   };
 }
 
+/** The operators that a target leaves to a processor, by index, with the reason; empty where it runs all. */
+export function leftBy({ left_out }: Pick<Report, "left_out">, target: string): ReadonlyMap<number, string> {
+  const left = left_out?.find(({ targets }) => targets.includes(target))?.operators ?? [];
+  return new Map(left.map(({ operator, reason }) => [operator, reason]));
+}
+
 /** How many operators an accelerator runs itself; null where that is all of them. */
 export function onAcceleratorWords({ left_out, model }: Pick<Report, "left_out" | "model">, target: string): string | null {
   const n_left = left_out?.find(({ targets }) => targets.includes(target))?.operators.length ?? 0;

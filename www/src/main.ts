@@ -3,7 +3,7 @@ import "./no_peers.ts";
 import { PREFIX, accelerators } from "./accelerators.ts";
 import { type Asked, BOARD_PREFIX, askedTarget, askedTargets, choiceOf, offersOf, openGroups, rememberGroup, targetsOf } from "./asked.ts";
 import { learnEstimates, withDevices } from "./device.ts";
-import { el, nextTask } from "./dom.ts";
+import { el, keepingFocus, nextTask } from "./dom.ts";
 import { Estimator, LayoutClient, readFile } from "./estimator.ts";
 import { EXAMPLES, type Example, fetchExample } from "./examples.ts";
 import { openModels } from "./files.ts";
@@ -149,7 +149,11 @@ async function offers(): Promise<Offered> {
 
 async function listHistory(): Promise<void> {
   const [opened, compared] = await Promise.all([openedBefore(), comparisonHistory()]);
-  byId("history").replaceChildren(...historyList(opened, compared, focus, ({ view, key }) => go({ view, key }), () => void listHistory()));
+  const lines = historyList(opened, compared, focus, ({ view, key }) => go({ view, key }), () => void listHistory());
+  const had_focus = byId("history").contains(document.activeElement);
+  await keepingFocus(byId("history"), () => byId("history").replaceChildren(...lines));
+  // Nothing is left that could have the focus.
+  if (had_focus && lines.length === 0 && place.view === "start") [...document.querySelectorAll<HTMLElement>(".pick")].find((button) => button.checkVisibility())?.focus({ preventScroll: true });
 }
 
 async function openExample(example: Example, scenario = firstScenario(focus.wanted)): Promise<void> {
@@ -400,7 +404,20 @@ async function keptRows(key: string): Promise<OpenComparison | null> {
   return { rows, files: null, scenario: { ...AS_IT_IS, batch: kept.batch }, view: null };
 }
 
+/** Id of what had the focus in the last view of the same kind: a control that made this one from it. */
+let held_id = "";
+
+/** Gives the focus back to the control that had it, once that is drawn. */
+function giveFocusBack(): void {
+  const is_elsewhere = document.activeElement !== title && document.activeElement !== document.body && document.activeElement?.isConnected;
+  const held = held_id && !is_elsewhere ? document.getElementById(held_id) : null;
+  if (!held) return;
+  held.focus({ preventScroll: true });
+  held_id = "";
+}
+
 function show(state: string, name: string, buttons: HTMLElement[], parts: HTMLElement[], facts = ""): void {
+  held_id = document.body.dataset["state"] === state && (tools.contains(document.activeElement) || view.contains(document.activeElement)) ? (document.activeElement?.id ?? "") : "";
   // Before anything changes: it waits for a layout, and that of the new parts comes with their frame.
   scrollTo(0, 0);
   document.body.dataset["state"] = state;
@@ -412,6 +429,7 @@ function show(state: string, name: string, buttons: HTMLElement[], parts: HTMLEl
   requestAnimationFrame(() => {
     // The focus was on something that is gone: the next Tab goes on from here.
     if (document.activeElement === document.body || !document.activeElement?.isConnected) (name ? title : byId("home")).focus({ preventScroll: true });
+    giveFocusBack();
   });
 }
 
@@ -456,6 +474,7 @@ async function showReport(key: string, report: Report, file: ModelFile | null, o
   await parts.unfold();
   if (signal.aborted) return;
   await painted();
+  giveFocusBack();
   restoreScroll(key);
   measureSinceDrop("litecast:drawn");
   document.body.dataset["drawn"] = report.file;

@@ -58,5 +58,5 @@ export type Sizes = Readonly<Record<string, number>>;
 export type Report = EngineReport & { what_if?: Scenario };
 
 export function isEstimate(result: Result): result is Estimate {
-  return "value" in result;
+  return result.value !== undefined;
 }

@@ -14,19 +14,20 @@ const MAX_PNG_PIXELS = 32_000_000;
 const PNG_SCALE = 2;
 
 /** Null before the graph is laid out. */
-export function graphSvg(report: Report, graph: GraphView | null): string | null {
+/** `left` are the operators that the chosen target leaves to a processor. */
+export function graphSvg(report: Report, graph: GraphView | null, left: ReadonlyMap<number, string>): string | null {
   const scene = graph?.scene();
   if (!graph || !scene) return null;
-  return new XMLSerializer().serializeToString(svgOf(report, scene, graph.shares()));
+  return new XMLSerializer().serializeToString(svgOf(report, scene, graph.shares(), left));
 }
 
-export function svgOf(report: Report, scene: Scene, shares: readonly number[]): SVGElement {
+export function svgOf(report: Report, scene: Scene, shares: readonly number[], left: ReadonlyMap<number, string>): SVGElement {
   const [width, height] = [scene.layout.width + 2 * MARGIN, scene.height + 2 * MARGIN];
   const svg = node("svg", { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${round(width)} ${round(height)}`, width: round(width), height: round(height), "font-family": "system-ui, sans-serif" });
   const title = node("title", {});
   title.textContent = `${report.file}: ${report.operators.length} operators`;
   const group = node("g", { transform: `translate(${MARGIN} ${MARGIN})` });
-  group.append(lines(scene), ...scene.boxes.flatMap((_, i) => box(scene, i, shares)));
+  group.append(lines(scene), ...scene.boxes.flatMap((_, i) => box(scene, i, shares, left)));
   svg.append(title, node("rect", { width: "100%", height: "100%", fill: "#ffffff" }), group);
   return svg;
 }
@@ -48,8 +49,8 @@ function lines({ layout: { segments, leaps, node_x, node_row } }: Scene): SVGEle
   return node("path", { d: parts.join(""), fill: "none", stroke: "#a3abb9", "stroke-width": 1.25 });
 }
 
-function box(scene: Scene, i: number, shares: readonly number[]): SVGElement[] {
-  const { label, detail, width, operator } = scene.boxes[i];
+function box(scene: Scene, i: number, shares: readonly number[], left: ReadonlyMap<number, string>): SVGElement[] {
+  const { label, detail, width, operator, operators } = scene.boxes[i];
   const [x, y] = [scene.layout.node_x[i] - width / 2, scene.layout.node_row[i] * ROW_STEP];
   const share = operator === null ? null : (shares[i] ?? 0);
   const fill = share === null ? "#ffffff" : costColour(share, false);
@@ -60,12 +61,16 @@ function box(scene: Scene, i: number, shares: readonly number[]): SVGElement[] {
     element.textContent = text;
     return element;
   };
-  const frame = node("rect", { x: round(x), y: round(y), width, height: BOX_HEIGHT, rx: radius, fill, stroke: "#b9bfcb" });
-  return [frame, words(label, detail ? 19 : 27, 600, 12), ...(detail ? [words(detail, 34, 400, 11)] : [])];
+  const is_left = operators.some((operator) => left.has(operator));
+  const outline = is_left ? { stroke: "#8a5a00", "stroke-width": 2, "stroke-dasharray": "5 3" } : { stroke: "#b9bfcb" };
+  const frame = node("rect", { x: round(x), y: round(y), width, height: BOX_HEIGHT, rx: radius, fill, ...outline });
+  const tag = node("text", { x: round(x + width - 2), y: round(y - 3), "text-anchor": "end", "font-size": 10, "font-weight": 600, fill: "#8a5a00" });
+  tag.textContent = "CPU";
+  return [frame, ...(is_left ? [tag] : []), words(label, detail ? 19 : 27, 600, 12), ...(detail ? [words(detail, 34, 400, 11)] : [])];
 }
 
 /** As on the screen, all of it. */
-export async function graphPng(report: Report, graph: GraphView | null): Promise<Blob | null> {
+export async function graphPng(report: Report, graph: GraphView | null, left: ReadonlyMap<number, string>): Promise<Blob | null> {
   const scene = graph?.scene();
   if (!graph || !scene) return null;
   const [width, height] = [scene.layout.width + 2 * MARGIN, scene.height + 2 * MARGIN];
@@ -79,7 +84,7 @@ export async function graphPng(report: Report, graph: GraphView | null): Promise
   camera.height = canvas.height / devicePixelRatio;
   camera.scale = scale / devicePixelRatio;
   camera.x = camera.y = (MARGIN * scale) / devicePixelRatio;
-  const marks = { selected: null, hovered: null, peak: report.model.peak_operator, tensors: new Set<number>(), shares: graph.shares(), matches: null };
+  const marks = { selected: null, hovered: null, peak: report.model.peak_operator, tensors: new Set<number>(), shares: graph.shares(), matches: null, left };
   paint(canvas.getContext("2d") as CanvasRenderingContext2D, scene, camera, readTheme(), marks);
   return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
 }

@@ -4,6 +4,7 @@ import { el } from "../dom.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import type { GraphView } from "../view/graph/graph.ts";
+import { leftBy } from "../hybrid.ts";
 import { type Report, type Result, isEstimate } from "../report.ts";
 import { AS_IT_IS, scenarioWords } from "../scenario.ts";
 import { groupByTarget } from "../view/decide.ts";
@@ -95,19 +96,20 @@ function drawing(report: Report, graph: GraphView | null, focus: Focus): HTMLEle
   const scene = graph?.scene();
   if (!graph || !scene || report.operators.length > MAX_DRAWN_OPERATORS) return [];
   const figure = el("figure", {}, el("figcaption", { class: "subtle" }, `Colour: ${focus.measureIn(report)?.title ?? "none"}`));
-  figure.prepend(svgOf(report, scene, graph.shares()));
+  figure.prepend(svgOf(report, scene, graph.shares(), leftBy(report, focus.targetIn(report))));
   return [el("h2", {}, "Graph"), figure];
 }
 
 function operatorsTable(report: Report, focus: Focus): HTMLElement {
   const target = focus.targetIn(report);
   const measures = estimatedMeasures(report).filter((measure) => measure.target === target);
+  const left = leftBy(report, target);
   const rows = report.operators.map((operator) =>
     el(
       "tr",
       {},
       el("td", { class: "numeric" }, String(operator.index)),
-      el("td", {}, operator.name),
+      el("td", {}, left.has(operator.index) ? `${operator.name} (on the CPU: ${left.get(operator.index)})` : operator.name),
       el("td", {}, shapeText(report, operator.outputs[0] ?? -1)),
       el("td", { class: "numeric" }, format.text(format.count(operator.macs))),
       ...measures.map((measure) => el("td", { class: "numeric" }, columnText(measure, measure.values[operator.index]))),

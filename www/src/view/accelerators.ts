@@ -1,7 +1,7 @@
 /** Accelerators: the smallest that meets a latency, and those of one's own. */
 import { MAX_INI_CHARACTERS, accelerators, addAccelerator, keepAccelerators } from "../accelerators.ts";
 import { readBudget } from "../budget.ts";
-import { el } from "../dom.ts";
+import { el, keepingFocus } from "../dom.ts";
 import { type Estimator, readFile } from "../estimator.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
@@ -35,7 +35,7 @@ export function acceleratorPanel(report: Report, { file, scenario }: Opened, est
   };
   const list = el("ul", { class: "plain own-accelerators" });
   const own = el("div", {});
-  const refresh = (): void => {
+  const refresh = (): void => void keepingFocus(list, () =>
     list.replaceChildren(
       ...accelerators().map((kept) =>
         el(
@@ -46,8 +46,8 @@ export function acceleratorPanel(report: Report, { file, scenario }: Opened, est
           el("button", { type: "button", class: "link subtle", "aria-label": `Forget ${kept.device}`, onclick: () => (keepAccelerators(accelerators().filter(({ name }) => name !== kept.name)), refresh(), changed()) }, "forget"),
         ),
       ),
-    );
-  };
+    ),
+  );
   refresh();
   void estimator.choices(null).then(
     (choices) => own.replaceChildren(ownForm(choices, estimator, () => (refresh(), changed()))),
@@ -97,7 +97,7 @@ function sweepRow(point: SweepPoint, limits: Sweep["limits"], is_best: boolean, 
     has_cpu ? el("td", { class: "numeric" }, npu_latency_ms ? ms(value - npu_latency_ms.value) : "nothing") : null,
     el("td", { class: "numeric" }, `${clock_mhz}\u202fMHz`),
     el("td", { class: "numeric subtle" }, lo === null || hi === null ? "no interval" : `${ms(lo)} – ${ms(hi)}`),
-    el("td", { class: `numeric ${needs_more ? "over-limit" : ""}` }, sram_bytes ? format.text(format.measure(sram_bytes.value, "bytes")) : "–"),
+    el("td", { class: `numeric ${needs_more ? "over-limit" : ""}` }, sram_bytes ? format.text(format.measure(sram_bytes.value, "bytes")) : "unknown"),
     el("td", { class: `numeric ${(needed_mhz ?? Infinity) > limits.clock_mhz ? "over-limit" : ""}` }, needed_mhz === null ? "at no clock" : `${Math.ceil(needed_mhz).toLocaleString("en")}\u202fMHz`),
   );
 }

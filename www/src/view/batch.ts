@@ -23,6 +23,7 @@ export function batchControl(batch: number, change: ((batch: number) => void) | 
     }
   };
   const input = el("input", {
+    id: "batch",
     type: "number",
     min: 1,
     max: MAX_BATCH,

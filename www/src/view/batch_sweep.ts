@@ -19,7 +19,7 @@ const SPACE = 18;
 export function batchSweepPanel(report: Report, { file, scenario }: Opened, estimator: Estimator, focus: Focus, more: MoreTargets, signal: AbortSignal): HTMLElement {
   if (!file) return el("p", { class: "subtle" }, "Open the file again to estimate it on GPUs.");
   const outcome = el("div", { class: "sweep", role: "status" });
-  const note = el("p", { class: "subtle" }, "Loading the constants of GPUs, 0.2 MB…");
+  const note = el("p", { class: "subtle" }, "Loading the constants of GPUs, 0.4 MB…");
   const panel = el("div", { class: "batch-sweep" }, note);
   let read: Promise<FileBytes> | null = null;
   const show = async (gpu: string): Promise<void> => {
@@ -111,7 +111,7 @@ function pointsTable({ points, knee_batch, sliced_gpus }: BatchSweep): HTMLEleme
       el("td", { class: "numeric subtle" }, `${format.measure(latency_lo_ms, "ms", latency_ms)[0]} \u2013 ${format.measure(latency_hi_ms, "ms", latency_ms)[0]}`),
       numeric(format.digits(throughput)),
       el("td", { class: `numeric ${fits ? "" : "short"}` }, `${format.text(format.bytes(Math.round(memory_bytes)))}${fits ? "" : ", too large"}`),
-      ...(trains ? [numeric(training_step_ms === undefined ? "–" : ms(training_step_ms))] : []),
+      ...(trains ? [numeric(training_step_ms === undefined ? "not measured" : ms(training_step_ms))] : []),
       ...[training_memory_bytes, sgd_memory_bytes].map((bytes) => numeric(format.text(format.bytes(Math.round(bytes))))),
       ...slices.map((slice) => el("td", {}, slice ?? "too small")),
     );

@@ -1,11 +1,12 @@
 /** On which microcontroller boards the model has room, beside a person's own application. */
 import { writeApplication } from "../application.ts";
 import { BOARD_PREFIX } from "../asked.ts";
-import { el } from "../dom.ts";
+import { el, keepingFocus } from "../dom.ts";
 import type { Estimator } from "../estimator.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import type { Application, Fits, OnBoard, Report, Room } from "../report.ts";
+import { UNKNOWN } from "./cells.ts";
 import { sentence } from "./diagnostics.ts";
 import { VERDICTS, roomWords } from "./fit.ts";
 import { type SortKey, type Sorting, sortBy, sortHead, sortingAfter } from "./sorting.ts";
@@ -41,7 +42,7 @@ function boardsPanel(report: Report, first: Fits, estimator: Estimator, focus: F
       (place.querySelectorAll("thead button")[column] as HTMLElement | undefined)?.focus();
     };
     const { scrollTop } = place;
-    place.replaceChildren(boardsTable((report.fits ?? first).boards, focus.targetIn(report), sorting, sort, more));
+    void keepingFocus(place, () => place.replaceChildren(boardsTable((report.fits ?? first).boards, focus.targetIn(report), sorting, sort, more)));
     place.scrollTop = scrollTop;
   };
   const update = async (application: Application): Promise<void> => {
@@ -137,7 +138,7 @@ function room(room: Room): number {
 }
 
 function latencyCell(latency: OnBoard["latency"]): HTMLElement {
-  if (!latency) return el("td", { class: "numeric subtle" }, "–");
+  if (!latency) return el("td", { class: "numeric subtle", title: "No estimate: no board with this core was measured, or the model is not int8" }, UNKNOWN);
   const { value_ms, lo_ms, hi_ms, is_transferred } = latency;
   const text = (ms: number): string => format.measure(ms, "ms", value_ms)[0];
   return el(

@@ -34,11 +34,14 @@ export function columnMeaning({ metric }: MetricColumn): string {
   return metricMeaning(metric);
 }
 
-/** The value above its doubt; a dash with the reason where there is no estimate. */
+/** Of what has no estimate; the reason stands in its title. */
+export const UNKNOWN = "?";
+
+/** The value above its doubt; the mark of the unknown with the reason where there is no estimate. */
 export function estimateCell(result: Result | undefined, { scale, metric }: MetricColumn, ...more: (HTMLElement | null)[]): HTMLElement {
   if (!result) return el("td", { class: "numeric subtle", "data-metric": metric }, "");
   if (!isEstimate(result)) {
-    return el("td", { class: "numeric subtle", "data-metric": metric, title: result.unavailable }, "–", el("span", { class: "sr-only" }, result.unavailable));
+    return el("td", { class: "numeric subtle", "data-metric": metric, title: result.unavailable }, UNKNOWN, el("span", { class: "sr-only" }, `: ${result.unavailable}`));
   }
   return el(
     "td",

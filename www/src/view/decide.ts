@@ -1,6 +1,6 @@
 /** The decision: what the model costs on the chosen target, and how the others compare. */
 import { type Budget, readBudget, verdict, writeBudget } from "../budget.ts";
-import { el, quantity } from "../dom.ts";
+import { el, keepingFocus, quantity } from "../dom.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import { type Estimate, type Report, type Result, type Unavailable, isEstimate } from "../report.ts";
@@ -28,9 +28,7 @@ export function decidePanel(report: Report, opened: Opened, selection: Selection
   const draw = (): void => {
     const groups = groupByTarget(report.results);
     const target = focus.targetIn(report);
-    const held = answer.contains(document.activeElement) ? (document.activeElement as HTMLElement).id : "";
-    answer.replaceChildren(...answerParts(report, opened, groups, target, selection, focus, more));
-    if (held) document.getElementById(held)?.focus();
+    void keepingFocus(answer, () => answer.replaceChildren(...answerParts(report, opened, groups, target, selection, focus, more)));
     drawOthers();
   };
   /** `name` is a group's, or `EVERY`. */
@@ -45,14 +43,25 @@ export function decidePanel(report: Report, opened: Opened, selection: Selection
   };
   const drawOthers = (): void => {
     const scrolled = others.querySelector(".scroller")?.scrollTop ?? 0;
-    const held = others.contains(document.activeElement) ? document.activeElement?.closest("[data-group]")?.getAttribute("data-group") : null;
     const { results } = report;
     const every = results.filter(({ target }) => groupOf(target) === null);
     const panels = GROUPS.map((group) => groupPanel(group, results, (results) => table(group, results), more));
     const scroller = el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "All targets, scrollable" }, table(EVERY, every), ...[energyNote(every)].filter((note) => note !== null), ...panels);
-    others.replaceChildren(scroller);
-    scroller.scrollTop = scrolled;
-    if (held) others.querySelector<HTMLElement>(`[data-group="${held}"] summary`)?.focus({ preventScroll: true });
+    void keepingFocus(others, () => {
+      others.replaceChildren(scroller);
+      scroller.scrollTop = scrolled;
+    });
+    requestAnimationFrame(() => showChosen(scroller));
+  };
+  let seen = "";
+  /** Scrolls to the row of a target that was just chosen; never the page. */
+  const showChosen = (scroller: HTMLElement): void => {
+    const row = scroller.querySelector<HTMLElement>("tr.chosen");
+    const chosen = row?.dataset["target"] ?? "";
+    if (!row || chosen === seen || scroller.clientHeight === 0) return;
+    seen = chosen;
+    const [view, place] = [scroller.getBoundingClientRect(), row.getBoundingClientRect()];
+    if (place.top < view.top || place.bottom > view.bottom) scroller.scrollTop += place.top - view.top - (view.height - place.height) / 2;
   };
   focus.onChange(draw, signal);
   draw();
@@ -78,7 +87,7 @@ function answerParts(report: Report, opened: Opened, groups: Map<string, Result[
     ...doubtful(estimates),
     ...fitLines(report, target),
     ...remarks(report, target),
-    hybridPart(report, target, more),
+    hybridPart(report, target, selection, more),
     ...notes(report, target, selection, "info"),
     sources(estimates),
   ];

@@ -1,6 +1,6 @@
 /** Devices of one's own: what was measured on each, and how well that fits. */
 import { type Device, MIN_MEASUREMENTS, addMeasurements, asMeasurement, currentOf, devices, estimatesOf, keepDevices, measurementOf, nameOf, readMeasurements } from "../device.ts";
-import { el } from "../dom.ts";
+import { el, keepingFocus } from "../dom.ts";
 import type { Estimator } from "../estimator.ts";
 import { csv } from "../export/csv.ts";
 import * as format from "../format.ts";
@@ -42,9 +42,9 @@ export function devicePanel(report: Report, estimator: Estimator, changed: () =>
     const unopened = added.filter(({ measurement }) => measurement.estimates_ms === null).length;
     const words = [
       `${format.plural(added.length, "measurement")} read`,
-      unopened > 0 ? `${unopened} of files that were not opened here yet: drop those files` : "",
+      unopened > 0 ? `${unopened} of ${unopened === 1 ? "a file that was" : "files that were"} not opened here yet: drop ${unopened === 1 ? "that file" : "those files"}` : "",
       ...refused.slice(0, 3),
-      refused.length > 3 ? `and ${refused.length - 3} more lines` : "",
+      refused.length > 3 ? `and ${format.plural(refused.length - 3, "more line")}` : "",
     ];
     change(addMeasurements(devices(), added), `${words.filter(Boolean).join("; ")}.`);
   };
@@ -63,7 +63,7 @@ export function devicePanel(report: Report, estimator: Estimator, changed: () =>
     names.replaceChildren(...kept.map((device) => el("option", { value: device.name })));
     measured.value = String(kept.find((device) => device.name === name.value)?.measurements.find(({ file }) => file === nameOf(report))?.measured_ms ?? "");
     const parts = await Promise.all(kept.map((device) => deviceItem(device, (words) => change(words, ""), estimator, estimates_ms, targets)));
-    list.replaceChildren(...parts);
+    await keepingFocus(list, () => list.replaceChildren(...parts));
   }
 
   const picker = el("input", { type: "file", accept: ".csv,text/csv,text/plain", hidden: true, onchange: () => void (picker.files?.[0] && takeFile(picker.files[0])) });
@@ -92,7 +92,7 @@ export function devicePanel(report: Report, estimator: Estimator, changed: () =>
         "details",
         { class: "device-csv" },
         el("summary", {}, "Import and export"),
-        el("label", { for: "measurements-csv" }, "Lines of device, file, milliseconds; a CSV file can be dropped here:"),
+        el("label", { for: "measurements-csv" }, "Lines of device, file, milliseconds (5.2, or 5,2 between semicolons or tabs); a CSV file can be dropped here:"),
         pasted,
         el(
           "div",
@@ -136,7 +136,7 @@ async function fitWords(device: Device, estimator: Estimator, estimates_ms: Reco
   const missing = MIN_MEASUREMENTS - current.length;
   if (missing > 0) {
     const others = device.measurements.length - current.length;
-    const stale = others > 0 ? ` ${format.plural(others, "measurement")} lack estimates of this version of the page: open those files.` : "";
+    const stale = others > 0 ? ` ${format.plural(others, "measurement")} ${others === 1 ? "lacks" : "lack"} estimates of this version of the page: open ${others === 1 ? "that file" : "those files"}.` : "";
     return el("p", { class: "subtle" }, `${format.plural(missing, "more measured file")} and every report tells this device's latency.${stale}`);
   }
   try {

@@ -55,15 +55,16 @@ export function isWithAnswer({ targets, severity, code }: Diagnostic, chosen: st
   return targets?.includes(chosen) === true && code !== SHOWN_AS_PARTS && (severity === "warning" || EXPLANATIONS.has(code));
 }
 
-/** What is about targets of a group alone is said for the target that is chosen. */
-function isOfGroup({ targets }: Diagnostic): boolean {
-  return targets !== undefined && targets.every((target) => groupOf(target) !== null);
+/** About targets none of which the report lists: they were forgotten, or asked for by themselves. */
+function isOfOthers({ targets }: Diagnostic, shown: ReadonlySet<string>): boolean {
+  return targets !== undefined && !targets.some((target) => shown.has(target) && groupOf(target) === null);
 }
 
 /** Each message once, with how often it stands there, and targets by the names of their devices. */
 function distinct({ diagnostics, results }: Report, chosen: string): Diagnostic[] {
   const times = new Map<string, { first: Diagnostic; n: number }>();
-  for (const diagnostic of diagnostics.filter((diagnostic) => !isOfGroup(diagnostic) && !isWithAnswer(diagnostic, chosen))) {
+  const shown = new Set(results.map(({ target }) => target));
+  for (const diagnostic of diagnostics.filter((diagnostic) => !isOfOthers(diagnostic, shown) && !isWithAnswer(diagnostic, chosen))) {
     const key = `${diagnostic.code} ${withoutPlace(diagnostic.message)}`;
     const known = times.get(key);
     if (known) known.n += 1;

@@ -146,7 +146,7 @@ function rowElement({ left: i, right: j, change }: Row, left: Report, right: Rep
   const operator = report.operators[index];
   const in_unit = (value: number): string => columnText({ ...measures.left, total: 0 }, value);
   const sign = change > 0 ? "+" : change < 0 ? "\u2212" : "";
-  const place = [i === null ? null : `#${i}`, j === null ? null : `#${j}`].map((words) => words ?? "–").join(" → ");
+  const place = [i === null ? null : `#${i}`, j === null ? null : `#${j}`].map((words) => words ?? "none").join(" → ");
   const show = (): void => (j !== null ? selections.right.select(j, "table") : selections.left.select(index, "table"));
   return el(
     "tr",

@@ -3,13 +3,14 @@ import { el } from "../dom.ts";
 import * as format from "../format.ts";
 import { readHost } from "../host.ts";
 import { type Hybrid, hybridOf, leftWords } from "../hybrid.ts";
-import type { Host, Report } from "../report.ts";
+import type { Host, LeftOut, Report } from "../report.ts";
+import type { Selection } from "../selection.ts";
 import { doubtWords } from "../words.ts";
 import type { MoreTargets } from "./target_groups.ts";
 
 const MAX_KINDS = 4;
 
-export function hybridPart(report: Report, target: string, more: MoreTargets): HTMLElement | null {
+export function hybridPart(report: Report, target: string, selection: Selection, more: MoreTargets): HTMLElement | null {
   const hybrid = hybridOf(report, target);
   if (!hybrid) return null;
   const { left, n_operators, n_changes } = hybrid;
@@ -24,8 +25,24 @@ export function hybridPart(report: Report, target: string, more: MoreTargets): H
       `: ${n_run.toLocaleString("en")} of ${format.plural(n_operators, "operator")} on the accelerator, ${left.length.toLocaleString("en")} on the processor, with ${format.plural(n_changes, "change")} between them.`,
     ),
     el("p", {}, `Left to the processor: ${leftWords(report, left, MAX_KINDS)}.`),
+    leftList(report, hybrid, selection),
     ...times(hybrid, more),
   );
+}
+
+/** Every operator that the processor runs, with what it takes there and why; made once it is opened. */
+function leftList({ operators }: Report, { left, whole }: Hybrid, selection: Selection): HTMLElement {
+  const list = el("ol", { class: "left-list plain" });
+  const item = ({ operator, reason }: LeftOut): HTMLElement => {
+    const ms = "left_ms" in whole ? whole.latency.operators?.[operator] : undefined;
+    const time = ms === undefined ? "" : `, ${format.text(format.measure(ms, "ms"))}`;
+    const show = el("button", { type: "button", class: "link", onclick: () => selection.select(operator, "diagnostics") }, `#${operator} ${operators[operator]?.name}`);
+    return el("li", {}, show, `${time}: ${reason}`);
+  };
+  const fill = (): void => {
+    if (list.childElementCount === 0) list.append(...left.map(item));
+  };
+  return el("details", { ontoggle: fill }, el("summary", {}, left.length === 1 ? "Show it" : `List all ${left.length.toLocaleString("en")}`), list);
 }
 
 function times({ host, whole }: Hybrid, more: MoreTargets): HTMLElement[] {

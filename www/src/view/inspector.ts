@@ -1,6 +1,6 @@
 /** The side panel: the selected operator in full, or the model where none is selected. */
 import { type Measure, costText, estimatedMeasures, latenciesOf, shareText } from "../costs.ts";
-import { el, quantity, term } from "../dom.ts";
+import { el, keepingFocus, quantity, term } from "../dom.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import { KIND_NAMES, kindOf } from "../kinds.ts";
@@ -14,10 +14,10 @@ export function inspector(report: Report, { selection, focus }: Linked, signal: 
   const show = (index: number | null): void => {
     const operator = index === null ? undefined : report.operators[index];
     // Stepping through the operators with the keyboard goes on where it was.
-    const held = panel.contains(document.activeElement) ? document.activeElement?.getAttribute("aria-label") : null;
-    panel.replaceChildren(operator ? operatorDetails(report, operator, selection, focus) : modelFacts(report, selection));
-    panel.scrollTop = 0;
-    if (held) (panel.querySelector<HTMLElement>(`[aria-label="${held}"]:enabled`) ?? panel).focus();
+    void keepingFocus(panel, () => {
+      panel.replaceChildren(operator ? operatorDetails(report, operator, selection, focus) : modelFacts(report, selection));
+      panel.scrollTop = 0;
+    });
   };
   show(selection.index);
   selection.onChange(show);

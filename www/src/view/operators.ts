@@ -3,6 +3,7 @@ import { columnText, columnUnit, estimatedMeasures } from "../costs.ts";
 import { el } from "../dom.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
+import { leftBy } from "../hybrid.ts";
 import { kindOf } from "../kinds.ts";
 import type { Operator, Report } from "../report.ts";
 import type { Search } from "../search.ts";
@@ -37,12 +38,13 @@ export function operatorTable(report: Report, linked: Linked, signal: AbortSigna
 /** What the chosen target's estimates say of each operator, then what the file says. */
 function columnsOf(report: Report, target: string): Column[] {
   const output = (operator: Operator): number => operator.outputs[0] ?? -1;
+  const left = leftBy(report, target);
   const words = (name: string, key: (operator: Operator) => string): Column => ({ name, unit: "", title: "", numeric: false, key, text: key });
   const quantity = (name: string, title: string, key: (operator: Operator) => number | null, unit: typeof format.bytes): Column => {
     const scale = format.columnScale(report.operators.map((operator) => key(operator) ?? 0));
     const text = (operator: Operator): string => {
       const value = key(operator);
-      return value === null ? "?" : value === 0 ? "–" : unit(value, scale)[0];
+      return value === null ? "?" : value === 0 ? "0" : unit(value, scale)[0];
     };
     return { name, unit: unit(scale, scale)[1], title, numeric: true, key, text };
   };
@@ -55,7 +57,8 @@ function columnsOf(report: Report, target: string): Column[] {
         title: measure.title,
         numeric: true,
         key: ({ index }) => measure.values[index],
-        text: ({ index }) => columnText(measure, measure.values[index]),
+        // An estimate of the accelerator alone has nothing of what it leaves out.
+        text: ({ index }) => (left.has(index) && measure.values[index] === 0 ? "on CPU" : columnText(measure, measure.values[index])),
       }),
     );
   return [
@@ -84,7 +87,9 @@ class OperatorTable {
   readonly #body = el("tbody");
   readonly #table: HTMLElement;
   readonly #scroller: HTMLElement;
-  readonly #count = el("p", { class: "subtle", role: "status" });
+  readonly #count = el("span", { role: "status" });
+  readonly #only_left = el("button", { type: "button", class: "link", "aria-pressed": "false", hidden: true, onclick: () => this.#toggleLeft() });
+  #left: ReadonlyMap<number, string> = new Map();
   #shown: Operator[];
   #sorting: Sorting = { column: 0, descending: false };
 
@@ -96,7 +101,7 @@ class OperatorTable {
     this.#shown = report.operators;
     this.#table = el("table", { class: "operators", role: "grid", tabindex: 0, "aria-label": "Operators" }, el("thead", {}, this.#head), this.#body);
     this.#scroller = el("div", { class: "scroller" }, this.#table);
-    this.element = el("section", { class: "operator-table panel", "aria-label": "Operator table" }, this.#count, this.#scroller);
+    this.element = el("section", { class: "operator-table panel", "aria-label": "Operator table" }, el("p", { class: "subtle" }, this.#count, " ", this.#only_left), this.#scroller);
     this.#listen(signal);
     this.#setColumns();
   }
@@ -104,7 +109,11 @@ class OperatorTable {
   /** Of the chosen target. */
   #setColumns(): void {
     const sorted = this.#columns[this.#sorting.column]?.name;
-    this.#columns = columnsOf(this.#report, this.#focus.targetIn(this.#report));
+    const target = this.#focus.targetIn(this.#report);
+    this.#columns = columnsOf(this.#report, target);
+    this.#left = leftBy(this.#report, target);
+    this.#only_left.hidden = this.#left.size === 0;
+    if (this.#left.size === 0) this.#only_left.setAttribute("aria-pressed", "false");
     const same = this.#columns.findIndex(({ name }) => name === sorted);
     this.#sorting = same < 0 ? { column: 0, descending: false } : { ...this.#sorting, column: same };
     this.#arrange();
@@ -128,6 +137,15 @@ class OperatorTable {
     });
   }
 
+  get #showsLeftAlone(): boolean {
+    return this.#only_left.getAttribute("aria-pressed") === "true";
+  }
+
+  #toggleLeft(): void {
+    this.#only_left.setAttribute("aria-pressed", String(!this.#showsLeftAlone));
+    this.#arrange();
+  }
+
   #sortBy(column: number): void {
     this.#sorting = sortingAfter(this.#sorting, column, this.#columns[column].numeric && column > 0);
     this.#arrange();
@@ -138,7 +156,8 @@ class OperatorTable {
   #arrange(): void {
     const { operators } = this.#report;
     const { matches } = this.#search;
-    const found = matches === null ? operators : operators.filter(({ index }) => matches.has(index));
+    const is_left_alone = this.#showsLeftAlone;
+    const found = operators.filter(({ index }) => (matches === null || matches.has(index)) && (!is_left_alone || this.#left.has(index)));
     this.#shown = sortBy(found, this.#sorting, this.#columns[this.#sorting.column].key);
     this.#head.replaceChildren(
       ...this.#columns.map(({ name, unit, title, numeric }, i) =>
@@ -146,7 +165,8 @@ class OperatorTable {
       ),
     );
     const total = format.plural(operators.length, "operator");
-    this.#count.textContent = matches === null ? total : `${this.#shown.length.toLocaleString("en")} of ${total}`;
+    this.#count.textContent = found.length === operators.length ? total : `${found.length.toLocaleString("en")} of ${total}`;
+    this.#only_left.textContent = is_left_alone ? "Show all operators" : `Show those on the CPU (${this.#left.size.toLocaleString("en")})`;
     this.#table.setAttribute("aria-rowcount", String(this.#shown.length + 1));
     this.#scroller.scrollTop = 0;
     this.#draw();
@@ -194,10 +214,12 @@ class OperatorTable {
 
   #row(operator: Operator, place: number): HTMLElement {
     const selected = operator.index === this.#selection.index;
+    const why = this.#left.get(operator.index);
     const cells = this.#columns.map((column, i) => {
       const text = column.text(operator);
-      const dot = i === 1 ? el("span", { class: `dot kind-${kindOf(operator)}` }) : null;
-      return el("td", { class: cellClass(column), title: column.tail ? text : null }, dot, column.tail ? el("bdi", {}, text) : text);
+      if (i !== 1) return el("td", { class: cellClass(column), title: column.tail ? text : null }, column.tail ? el("bdi", {}, text) : text);
+      const mark = why === undefined ? null : el("span", { class: "cpu-mark" }, "CPU", el("span", { class: "sr-only" }, `: ${why}`));
+      return el("td", { class: cellClass(column), title: why === undefined ? null : `Left to the processor: ${why}` }, el("span", { class: `dot kind-${kindOf(operator)}` }), text, mark);
     });
     const peak = operator.index === this.#report.model.peak_operator ? "peak" : null;
     return el(

@@ -12,6 +12,7 @@ import { type Comparison, type Opened, forget, forgetAll, forgetComparison } fro
 import { GPUS, PROCESSORS, familyOf, inMetricOrder, metricName, referenceWords } from "../words.ts";
 import { readThreads, writeThreads } from "../threads.ts";
 import { ALL_GPUS, threadsChoice } from "./target_choice.ts";
+import { type TargetOption, targetSelect } from "./target_select.ts";
 
 /** More than this are one click away. */
 const N_LISTED = 8;
@@ -53,6 +54,10 @@ export function historyList(opened: readonly Opened[], comparisons: readonly Com
   const lines = linesOf(opened, comparisons, focus);
   if (lines.length === 0) return [];
   const drop = (act: Promise<void>): void => void act.then(changed);
+  const dropAll = (): void => {
+    const words = `Forget ${lines.length === 1 ? "the report" : `all ${lines.length.toLocaleString("en")} reports and comparisons`} that this browser keeps? This cannot be undone.`;
+    if (confirm(words)) drop(forgetAll());
+  };
   const items = lines.map((line, i) =>
     el(
       "li",
@@ -64,7 +69,12 @@ export function historyList(opened: readonly Opened[], comparisons: readonly Com
   );
   const list = el("ul", { class: "plain history-list" }, ...items);
   const keep = el("input", { type: "checkbox", id: "keep-files", checked: keepsFiles(), onchange: () => void chooseToKeepFiles(keep.checked) });
-  const more = el("button", { type: "button", onclick: () => (items.forEach((item) => (item.hidden = false)), more.remove()) }, `Show all ${lines.length}`);
+  const more = el("button", { type: "button", onclick: () => showAll() }, `Show all ${lines.length}`);
+  const showAll = (): void => {
+    items.forEach((item) => (item.hidden = false));
+    more.remove();
+    items[N_LISTED]?.querySelector("button")?.focus();
+  };
   return [
     el("h2", {}, "Opened before"),
     list,
@@ -72,7 +82,7 @@ export function historyList(opened: readonly Opened[], comparisons: readonly Com
       "p",
       { class: "buttons" },
       lines.length > N_LISTED ? more : null,
-      el("button", { type: "button", onclick: () => drop(forgetAll()) }, "Forget all"),
+      el("button", { type: "button", onclick: dropAll }, "Forget all…"),
       el("label", {}, keep, " Keep files too"),
       el("span", { class: "subtle" }, "In this browser alone: a report can then be changed after a reload."),
     ),
@@ -87,24 +97,25 @@ function latencyWords({ results }: Opened["summary"], focus: Focus): string {
 
 /** The target that reports begin with, before any file: `choose` is called with its id, or with `ALL_GPUS`. */
 export function targetPicker(targets: TargetInfo[], gpus: TargetInfo[], offers: readonly Offer[], focus: Focus, choose: (target: string) => void): HTMLElement {
-  const families = new Map<string, HTMLElement[]>();
-  const add = (family: string, value: string, words: string): void => {
-    const option = el("option", { value, selected: value === focus.wanted }, words);
-    families.set(family, [...(families.get(family) ?? []), option]);
-  };
-  for (const { name, device } of accelerators()) add(familyOf(name), name, device);
-  for (const { id, device } of targets) add(familyOf(id), id, device);
-  for (const { family, target, words } of offers) add(family, target, words);
-  for (const { id, device } of gpus) add(GPUS, id, device);
-  if (gpus.length === 0) add(GPUS, ALL_GPUS, "List the GPUs… (loads 0.2 MB)");
+  const options: TargetOption[] = [
+    ...accelerators().map(({ name, device }) => ({ family: familyOf(name), target: name, words: device })),
+    ...targets.map(({ id, device }) => ({ family: familyOf(id), target: id, words: device })),
+    ...offers,
+    ...gpus.map(({ id, device }) => ({ family: GPUS, target: id, words: device })),
+    ...(gpus.length === 0 ? [{ family: GPUS, target: ALL_GPUS, words: "List the GPUs… (loads 0.4 MB)" }] : []),
+  ];
   const threads = threadsChoice("first-threads", readThreads(), writeThreads);
+  const { element, select, add } = targetSelect("first-target", "Your target", focus.wanted, (target) => {
+    select.value = target;
+    show();
+    choose(target);
+  });
   const show = (): void => {
     threads.hidden = familyOf(select.value) !== PROCESSORS;
   };
-  const select = el("select", { id: "first-target", onchange: () => (show(), choose(select.value)) });
-  select.append(...[...families].map(([label, options]) => el("optgroup", { label }, ...options)));
+  add(options);
   show();
-  return el("div", { class: "first-choices" }, el("label", { class: "target-choice" }, el("span", {}, "Your target"), select), threads);
+  return el("div", { class: "first-choices" }, element, threads);
 }
 
 /** Each target with the error measured for its metrics, and against what it was measured. */
@@ -141,7 +152,7 @@ function errorTable(targets: TargetInfo[], name: string): HTMLElement {
 /** In narrow windows rows are lists, whose parts say what they are. */
 function errorCell(target: TargetInfo, metric: string): HTMLElement {
   const found = target.metrics.find((candidate) => candidate.metric === metric);
-  if (!found) return el("td", { class: "numeric no-estimate" }, "–");
+  if (!found) return el("td", { class: "numeric no-estimate" }, el("span", { class: "subtle" }, "not known"));
   const error = found.expected_error_percent;
   return el("td", { class: "numeric", "data-name": metricName(metric) }, typeof error === "number" ? format.percent(error) : "not measured");
 }

@@ -5,6 +5,7 @@ import { graphPng, graphSvg } from "../export/drawing.ts";
 import { htmlReport } from "../export/html.ts";
 import { nodeData } from "../export/model_explorer.ts";
 import type { Focus } from "../focus.ts";
+import { leftBy } from "../hybrid.ts";
 import { MODEL_ENDING } from "../opened.ts";
 import type { Report } from "../report.ts";
 import type { ReportView } from "./report.ts";
@@ -32,8 +33,8 @@ export function takeAwayMenu(report: Report, focus: Focus, view: ReportView, sig
       el("li", {}, el("a", { href: `report.schema.json${VERSION}`, download: "litecast-report.schema.json" }, "JSON Schema"), el("span", { class: "subtle" }, "of the JSON report")),
       item("Save CSV", "a row for each operator", () => void save(`${name}.operators.csv`, "text/csv", () => operatorsCsv(report))),
       item("Save HTML", "one page that opens from disk", () => void save(`${name}.html`, "text/html", () => htmlReport(report, drawn(), focus))),
-      item("Save SVG", "the graph", () => void saveDrawing(`${name}.svg`, "image/svg+xml", () => graphSvg(report, drawn()))),
-      item("Save PNG", "the graph", () => void saveDrawing(`${name}.png`, "image/png", () => graphPng(report, drawn()))),
+      item("Save SVG", "the graph", () => void saveDrawing(`${name}.svg`, "image/svg+xml", () => graphSvg(report, drawn(), leftBy(report, focus.targetIn(report))))),
+      item("Save PNG", "the graph", () => void saveDrawing(`${name}.png`, "image/png", () => graphPng(report, drawn(), leftBy(report, focus.targetIn(report))))),
       item("Save node data", "the chosen cost, for Model Explorer", () => void save(`${name}.model-explorer.json`, "application/json", () => nodeData(report, focus))),
       item("Print", "or save as PDF", () => print()),
     ),

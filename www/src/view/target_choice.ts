@@ -4,27 +4,24 @@ import type { Result } from "../report.ts";
 import { THREADS } from "../threads.ts";
 import { GPUS, familyOf } from "../words.ts";
 import type { MoreTargets } from "./target_groups.ts";
+import { targetSelect } from "./target_select.ts";
 
 /** Of the option that loads the GPUs. */
 export const ALL_GPUS = "group:gpus";
 
 export function targetChoice(groups: Map<string, Result[]>, chosen: string, more: MoreTargets): HTMLElement {
-  const select = el("select", { id: "target", onchange: () => more.choose(select.value) });
-  const families = new Map<string, HTMLElement>();
-  const add = (family: string, value: string, words: string): void => {
-    const group = families.get(family) ?? el("optgroup", { label: family });
-    if (!families.has(family)) select.append(group);
-    families.set(family, group);
-    group.append(el("option", { value, selected: value === chosen }, words));
-  };
-  for (const [target, [{ device }]] of groups) add(familyOf(target), target, device || target);
+  const { element, add } = targetSelect("target", "Target", chosen, more.choose);
+  const named = new Map(more.offers.map(({ target, names }) => [target, names]));
+  const known = [...groups].map(([target, [{ device }]]) => ({ family: familyOf(target), target, words: device || target, names: named.get(target) }));
+  add(known);
   const addOffers = (): void => {
-    for (const { family, target, words } of more.offers) if (!groups.has(target)) add(family, target, words);
-    if (!families.has(GPUS)) add(GPUS, ALL_GPUS, "Estimate on GPUs… (loads 0.2 MB)");
+    const others = more.offers.filter(({ target }) => !groups.has(target));
+    const has_gpus = known.some(({ family }) => family === GPUS);
+    add([...others, ...(has_gpus ? [] : [{ family: GPUS, target: ALL_GPUS, words: "Estimate on GPUs… (loads 0.4 MB)" }])]);
   };
   // A hundred more: the estimates are on the screen before them.
   if (more.is_possible) requestAnimationFrame(() => setTimeout(addOffers));
-  return el("label", { class: "target-choice" }, el("span", {}, "Target"), select);
+  return element;
 }
 
 /** Of a processor. */

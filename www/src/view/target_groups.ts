@@ -49,7 +49,7 @@ export function groupPanel(group: Group, results: readonly Result[], table: (res
       note.textContent = (error as Error).message;
     }
   };
-  const summary = el("summary", { onclick: ((event: Event) => void toggle(event)) as EventListener }, el("strong", {}, FAMILIES[group]), el("span", { class: "subtle" }, ` ${WORDS[group]}${group === "gpus" && own.length === 0 ? "; loads 0.2 MB" : ""}`));
+  const summary = el("summary", { onclick: ((event: Event) => void toggle(event)) as EventListener }, el("strong", {}, FAMILIES[group]), el("span", { class: "subtle" }, ` ${WORDS[group]}${group === "gpus" && own.length === 0 ? "; loads 0.4 MB" : ""}`));
   const details = el("details", { class: "target-group", "data-group": group, open: own.length > 0 }, summary, own.length > 0 ? table(own) : null, note);
   return details;
 }

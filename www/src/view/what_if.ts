@@ -248,7 +248,7 @@ function slider(id: string, label: string, values: readonly number[], words: (va
     element.title = is_enabled ? "" : `Not here: ${reason}`;
     note.textContent = is_enabled ? "" : reason;
     if (is_enabled) say(value);
-    else shown.textContent = "–";
+    else shown.textContent = "not here";
   };
   return { element, set };
 }

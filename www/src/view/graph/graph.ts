@@ -3,6 +3,7 @@ import { type Measure, costText, isNegligible, shareText } from "../../costs.ts"
 import { el, nextTask } from "../../dom.ts";
 import type { LayoutClient } from "../../estimator.ts";
 import type { Focus } from "../../focus.ts";
+import { leftBy } from "../../hybrid.ts";
 import { type Repeat, findRepeats, foldedConstants, folds } from "../../folding.ts";
 import * as format from "../../format.ts";
 import { KnownError } from "../../messenger.ts";
@@ -95,7 +96,7 @@ class Drawing {
     this.#focus = focus;
     this.#search = search;
     this.#onRange = onRange;
-    this.#marks = { selected: null, hovered: null, peak: report.model.peak_operator, tensors: new Set(), shares: [], matches: null };
+    this.#marks = { selected: null, hovered: null, peak: report.model.peak_operator, tensors: new Set(), shares: [], matches: null, left: leftBy(report, focus.targetIn(report)) };
     this.#canvas = el("canvas", {
       class: "drawing",
       tabindex: 0,
@@ -200,8 +201,10 @@ class Drawing {
     const costs = measure && this.#scene ? costsOf(measure, this.#scene) : [];
     const most = costs.reduce((a, b) => Math.max(a, b), this.#most());
     this.#marks.shares = costs.map((cost) => (most > 0 ? cost / most : 0));
+    this.#marks.left = leftBy(this.#report, this.#focus.targetIn(this.#report));
     this.#minimap.forget();
-    const words = measure ? [el("span", {}, "–"), el("span", { class: "legend-ramp", "aria-hidden": "true" }), el("span", {}, costText(measure, most))] : [];
+    const words = measure ? [el("span", {}, "0"), el("span", { class: "legend-ramp", "aria-hidden": "true" }), el("span", {}, costText(measure, most))] : [];
+    if (this.#marks.left.size > 0) words.unshift(el("span", { class: "legend-cpu" }, "on the CPU"));
     this.#legend.replaceChildren(...words);
     this.#legend.title = measure ? `Colour of an operator: ${measure.title}` : "";
     this.#schedule();
@@ -262,7 +265,8 @@ class Drawing {
   #words(index: number): string {
     const measure = this.#focus.measureIn(this.#report);
     const { name } = this.#report.operators[index];
-    const place = `${name}, operator ${index + 1} of ${this.#report.operators.length}`;
+    const where = this.#marks.left.has(index) ? ", on the CPU" : "";
+    const place = `${name}, operator ${index + 1} of ${this.#report.operators.length}${where}`;
     if (!measure) return place;
     const share = shareText(measure, measure.values[index]);
     return `${place}, ${measure.title}: ${costText(measure, measure.values[index])}${share && `, ${share}`}`;

@@ -21,6 +21,8 @@ export interface Marks {
   shares: readonly number[];
   /** Operators that a search has found; null where nothing is searched for. */
   matches: ReadonlySet<number> | null;
+  /** Operators that the chosen target leaves to a processor. */
+  left: ReadonlyMap<number, string>;
 }
 
 /** How much of its colour a box keeps that a search has not found. */
@@ -218,6 +220,12 @@ function paintOutline(
     context.strokeStyle = colour;
     context.stroke();
   };
+  if (box.operators.some((operator) => marks.left.has(operator))) {
+    context.setLineDash([5 * pixel, 3 * pixel]);
+    outline(theme.left, 2 * pixel, 0);
+    context.setLineDash([]);
+    if (pixel <= 3) paintTag(context, "CPU", x + box.width - 2, y, "right", theme.left, theme);
+  }
   if (holds(marks.hovered)) outline(theme.muted, 1.5 * pixel, 0);
   if (holds(marks.peak)) paintPeak(context, x, y, theme, outline, pixel);
   if (holds(marks.selected)) outline(theme.accent, 2.5 * pixel, 2 * pixel);
@@ -232,13 +240,17 @@ function paintPeak(
   pixel: number,
 ): void {
   outline(theme.peak, 2 * pixel, 0);
-  if (pixel > 3) return;
+  if (pixel <= 3) paintTag(context, "peak", x + 2, y, "left", theme.peak, theme);
+}
+
+/** A word above a box. */
+function paintTag(context: CanvasRenderingContext2D, word: string, x: number, y: number, align: CanvasTextAlign, colour: string, theme: Theme): void {
   context.font = `600 10px ${theme.font}`;
-  context.textAlign = "left";
+  context.textAlign = align;
   context.textBaseline = "bottom";
   context.lineWidth = 3;
   context.strokeStyle = theme.surface;
-  context.strokeText("peak", x + 2, y - 3);
-  context.fillStyle = theme.peak;
-  context.fillText("peak", x + 2, y - 3);
+  context.strokeText(word, x, y - 3);
+  context.fillStyle = colour;
+  context.fillText(word, x, y - 3);
 }

@@ -11,6 +11,7 @@ export interface Theme {
   muted: string;
   accent: string;
   peak: string;
+  left: string;
   font: string;
   kind: (kind: Kind | "input" | "output") => string;
   /** Of a cost from 0 to 1. */
@@ -35,6 +36,7 @@ export function readTheme(): Theme {
     muted: get("--text-muted"),
     accent: get("--accent"),
     peak: get("--peak"),
+    left: get("--warning"),
     font: style.fontFamily,
     kind: (kind) => {
       const known = kinds.get(kind) ?? get(`--kind-${kind}`);

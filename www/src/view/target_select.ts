@@ -1,0 +1,87 @@
+/** A list of targets in groups, in which typing finds a chip, a core, a board or an id wherever it stands in a name. */
+import { el } from "../dom.ts";
+import * as format from "../format.ts";
+
+export interface TargetOption {
+  family: string;
+  target: string;
+  words: string;
+  /** What else people call it. */
+  names?: string | undefined;
+}
+
+export interface TargetSelect {
+  element: HTMLElement;
+  select: HTMLSelectElement;
+  add(options: readonly TargetOption[]): void;
+}
+
+/** Letters that are typed within this time are one word. */
+const TYPING_MS = 1000;
+
+function squashed(text: string): string {
+  return text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
+}
+
+/** Whether every word of what was typed stands in a name. */
+export function isFound({ target, words, names = "" }: TargetOption, typed: string): boolean {
+  const text = squashed(`${target} ${words} ${names}`);
+  return typed.split(/\s+/).every((word) => text.includes(squashed(word)));
+}
+
+export function targetSelect(id: string, label: string, chosen: string, choose: (target: string) => void): TargetSelect {
+  const options: TargetOption[] = [];
+  const select = el("select", { id, onchange: () => choose(select.value) });
+  const found = el("span", { class: "sr-only", role: "status" });
+  const find = el("input", { id: `${id}-find`, type: "search", placeholder: "Find: STM32H7", "aria-label": `Find in ${label.toLowerCase()}`, "aria-controls": id, autocomplete: "off", oninput: () => filter() });
+  const matching = (): TargetOption[] => options.filter((option) => isFound(option, find.value));
+  const draw = (shown: readonly TargetOption[]): void => {
+    const value = select.value || chosen;
+    const families = new Map<string, HTMLElement>();
+    for (const { family, target, words } of shown) {
+      const group = families.get(family) ?? el("optgroup", { label: family });
+      families.set(family, group);
+      group.append(el("option", { value: target, selected: target === value }, words));
+    }
+    select.replaceChildren(...families.values());
+  };
+  const filter = (): void => {
+    const matches = matching();
+    const held = options.filter(({ target }) => target === chosen);
+    // The chosen one stays on the list: a list without it would show another.
+    draw(find.value.trim() === "" ? options : [...held.filter((option) => !matches.includes(option)), ...matches]);
+    found.textContent = find.value.trim() === "" ? "" : `${format.plural(matches.length, "target")} found`;
+    find.toggleAttribute("data-none", matches.length === 0);
+  };
+  find.addEventListener("keydown", (event) => {
+    if (event.key === "ArrowDown") select.focus();
+    else if (event.key === "Enter") {
+      const first = matching()[0];
+      if (first && find.value.trim() !== "") choose(first.target);
+    } else return;
+    event.preventDefault();
+  });
+  let [typed, typed_ms] = ["", 0];
+  select.addEventListener("keydown", (event) => {
+    if (event.key.length !== 1 || event.ctrlKey || event.metaKey || event.altKey) return;
+    const now = performance.now();
+    typed = now - typed_ms > TYPING_MS ? event.key : typed + event.key;
+    typed_ms = now;
+    if (typed.trim() === "") return; // opens the list
+    event.preventDefault();
+    const listed = [...select.options].map(({ value }) => value);
+    const match = options.find((option) => listed.includes(option.target) && isFound(option, typed));
+    if (!match || match.target === select.value) return;
+    select.value = match.target;
+    clearTimeout(waiting);
+    // Not for every letter: a target may have to be estimated first.
+    waiting = setTimeout(() => choose(select.value), TYPING_MS / 2);
+  });
+  let waiting: ReturnType<typeof setTimeout> | undefined;
+  const add = (added: readonly TargetOption[]): void => {
+    options.push(...added);
+    filter();
+  };
+  const element = el("span", { class: "target-select" }, el("label", { class: "target-choice" }, el("span", {}, label), select), find, found);
+  return { element, select, add };
+}
