@@ -34,6 +34,7 @@ step "browser module" tools/build-wasm.sh
 step "browser module's tests" tools/test-browser.sh
 step "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --quiet --workspace --no-deps
 step "package" cargo package --quiet --package litecast --no-verify --allow-dirty
+step "figures of the documents" npm run --silent test:documents
 step "npm package's types" npm run --silent check:package
 step "npm package's tests" npm run --silent test:package
 step "page types" npm run --silent check:page

@@ -1,0 +1,223 @@
+/** Figures of the documents beside their sources: constants, tables of results, and the sizes of what was built. */
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { brotliCompressSync, brotliDecompressSync, constants } from "node:zlib";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const read = (file) => readFileSync(path.join(root, file), "utf8");
+const json = (file) => JSON.parse(read(file));
+
+/** The text of a document on one line, so that a sentence is found wherever it wraps. */
+const flat = (file) => read(file).replace(/\s+/g, " ");
+
+/** Rows of the tables of a document, as lists of cells. */
+function rows(file) {
+  const lines = read(file).split("\n").filter((line) => line.startsWith("|") && !/^\|[\s|:-]+$/.test(line));
+  return lines.map((line) => line.slice(1, -1).split("|").map((cell) => cell.trim()));
+}
+
+const numbers = (text) => [...text.replaceAll("−", "-").matchAll(/-?\d[\d,]*(?:\.\d+)?/g)].map(([number]) => number.replaceAll(",", ""));
+
+/** Whether a figure is the value, rounded to the digits that it has. */
+function isRounded(figure, value) {
+  const digits = figure.split(".")[1]?.length ?? 0;
+  return Math.abs(Number(figure) - value) <= 0.5 * 10 ** -digits * (1 + 1e-9);
+}
+
+let n_checked = 0;
+
+function assertFigures(found, values, place) {
+  assert.equal(found.length, values.length, `${place}: ${found.join(" ")} beside ${values.join(" ")}`);
+  for (const [i, value] of values.entries()) {
+    n_checked += 1;
+    assert.ok(isRounded(found[i], value), `${place}: ${found[i]}, its source has ${value}`);
+  }
+}
+
+/** A sentence whose figures are captured, in order. */
+function assertSentence(file, sentence, values) {
+  const match = sentence.exec(flat(file));
+  assert.ok(match, `${file}: no sentence ${sentence}`);
+  const place = `${file}: ${match[0]}`;
+  assertFigures(match.slice(1).map((figure) => figure.replaceAll(",", "")), values, place);
+}
+
+const processors = new Map(json("src/targets/cortex_a/constants.json").boards.map((board) => [board.target, board]));
+const error = (target, precision) => processors.get(target)[precision].left_out.mean_percent;
+const microcontrollers = json("src/targets/cortex_m/constants.json").targets;
+const edge_tpu = json("src/targets/edge_tpu/constants.json");
+const gpus = json("bundle/gpu.json").runs;
+const gpu = (target, mode) => gpus.find((run) => run.target === target && run.mode === mode);
+
+/** A row of `trainer/results/estimates.md` in its default configuration: `graphs` as the table has them. */
+const estimates = rows("trainer/results/estimates.md");
+const CONFIGURATIONS = { "U55-256": "ethos-u55-256 Ethos_U55_High_End_Embedded, Shared_Sram", "U65-512": "ethos-u65-512 Ethos_U65_High_End, Dedicated_Sram_384KB", "U85-256": "ethos-u85-256 Ethos_U85_SYS_DRAM_Mid, Dedicated_Sram_384KB" };
+function estimated(npu, metric, graphs) {
+  const row = estimates.find(([configuration, found_metric, found_graphs]) => configuration === CONFIGURATIONS[npu] && found_metric === metric && found_graphs === graphs);
+  assert.ok(row, `${npu} ${metric} ${graphs}`);
+  const [, , , n, rules, network, shown, inside, width] = row;
+  return { n: Number(n), rules: numbers(rules).map(Number), network: numbers(network).map(Number), shown: numbers(shown).map(Number), inside: Number(numbers(inside)[0]), width: Number(numbers(width)[0]) };
+}
+const METRICS = { latency: "latency", "SRAM peak": "sram_peak", "off-chip traffic": "offchip_traffic" };
+const NETWORKS = "held-out networks";
+const FILES = "files, family left out of the widths";
+const OPERATORS = "held-out random operators";
+
+test("the README's table of errors is that of the results", () => {
+  const table = rows("README.md").filter(([target]) => /^Ethos-U\d\d-\d+$/.test(target));
+  assert.equal(table.length, 6);
+  for (const [target, graphs, ...cells] of table) {
+    const npu = target.replace("Ethos-", "");
+    const kind = graphs === "networks" ? NETWORKS : FILES;
+    const [latency, sram, traffic] = ["latency", "sram_peak", "offchip_traffic"].map((metric) => estimated(npu, metric, kind));
+    const expected = [latency.shown, latency.network, sram.shown, sram.network, traffic.shown].map(([mean, median]) => [mean, median]);
+    for (const [i, cell] of cells.entries()) assertFigures(numbers(cell), expected[i], `README.md: ${target} ${graphs}`);
+    if (kind === FILES) assertFigures(numbers(graphs), [latency.n], `README.md: ${target} ${graphs}`);
+  }
+});
+
+test("the README's sentences have the figures of constants and results", () => {
+  const npus = Object.keys(CONFIGURATIONS);
+  const metrics = Object.values(METRICS);
+  const of = (graphs) => npus.flatMap((npu) => metrics.map((metric) => estimated(npu, metric, graphs).inside));
+  const random = npus.map((npu) => estimated(npu, "latency", OPERATORS).shown[0]);
+  assertSentence("README.md", /on ([\d,]+) held-out networks of (\d+) families/, [estimated("U55-256", "latency", NETWORKS).n, 28]);
+  assertSentence("README.md", /mean error of latency is (\d+) to (\d+) %/, [Math.min(...random), Math.max(...random)]);
+  const [whole, operators] = [[...of(NETWORKS), ...of(FILES)], of(OPERATORS)];
+  assertSentence("README.md", /contained (\d+) to (\d+) % of these values, and (\d+) to (\d+) % of those of random operators/, [Math.min(...whole), Math.max(...whole), Math.min(...operators), Math.max(...operators)]);
+  const pi = ["cortex-a76-rpi5", "cortex-a72-rpi4"].flatMap((target) => ["float32", "int8"].map((precision) => error(target, precision)));
+  const nxp = ["cortex-a55-imx93", "cortex-a53-imx8mp"].map((target) => error(target, "int8"));
+  assertSentence("README.md", /mean error ([\d.]+) to ([\d.]+) % on Raspberry Pis, ([\d.]+) to ([\d.]+) % on i\.MX and ([\d.]+) % on an STM32MP1/, [Math.min(...pi), Math.max(...pi), Math.min(...nxp), Math.max(...nxp), error("cortex-a7-stm32mp157", "int8")]);
+  const st = microcontrollers.filter(({ runtime }) => runtime === "st-edge-ai").map(({ family_left_out }) => family_left_out.mean_percent);
+  assertSentence("README.md", /ST Edge AI in the same way \((\d+) to (\d+) %\)/, [Math.min(...st), Math.max(...st)]);
+  assert.equal(edge_tpu.leave_one_out.n, 7);
+  assertSentence("README.md", /the Edge TPU with seven published latencies \(([\d.]+) %\)/, [edge_tpu.leave_one_out.mean_percent]);
+  const [inference, training] = ["inference", "training"].map((mode) => gpu("rtx-3090", mode).errors.mean_percent);
+  assertSentence("README.md", /families of networks left out \(([\d.]+) % in inference, ([\d.]+) % in training\)/, [inference, training]);
+});
+
+test("accuracy.md has the rows of the results", () => {
+  const names = Object.fromEntries(Object.entries(METRICS));
+  const kinds = { networks: NETWORKS, "random operators": OPERATORS, "networks, family left out": "networks, family left out of the widths" };
+  let n_rows = 0;
+  for (const [target, metric, graphs, ...cells] of rows("docs/accuracy.md")) {
+    if (!(target in CONFIGURATIONS) || !(metric in names)) continue;
+    n_rows += 1;
+    const place = `docs/accuracy.md: ${target} ${metric} ${graphs}`;
+    if (graphs in kinds) {
+      const { n, rules, network, shown, inside, width } = estimated(target, names[metric], kinds[graphs]);
+      const short = ([mean, median, , p95]) => [mean, median, p95];
+      const [n_cell, ...others] = cells;
+      assertFigures(numbers(n_cell), [n], place);
+      for (const [i, expected] of [short(rules), short(network), short(shown), [inside], [width]].entries()) assertFigures(numbers(others[i]), expected, place);
+    } else {
+      const { n, rules, inside, width } = estimated(target, names[metric], FILES);
+      assertFigures(numbers(graphs), [n], place);
+      for (const [i, expected] of [rules, [inside], [width]].entries()) assertFigures(numbers(cells[i]), expected, place);
+    }
+  }
+  assert.equal(n_rows, 36);
+  // The trained network alone, of the table that `make bundle` writes.
+  const [head, ...lines] = read("trainer/results/per-operator.csv").trim().split("\n").map((line) => line.split(","));
+  const trained = lines.map((line) => Object.fromEntries(line.map((cell, i) => [head[i], cell])));
+  for (const [target, metric, ...cells] of rows("docs/accuracy.md").filter(([target]) => /^ethos-u\d\d-\d+$/.test(target))) {
+    const name = { latency: "latency", "SRAM peak": "sram_peak", "off-chip traffic": "offchip_traffic", "SRAM traffic": "sram_traffic" }[metric];
+    const row = trained.find((row) => row.target === target && row.metric === name && row.space === "networks");
+    assertFigures(cells.slice(0, 3).flatMap(numbers), [row.mape, row.median_ape, row.p95_ape].map(Number), `docs/accuracy.md: ${target} ${metric}`);
+  }
+  const of = (precision) => ["cortex-a76-rpi5", "cortex-a72-rpi4"].map((target) => error(target, precision));
+  const nxp = ["cortex-a55-imx93", "cortex-a53-imx8mp"].map((target) => error(target, "int8"));
+  assertSentence("docs/accuracy.md", /The mean errors are ([\d.]+) % and ([\d.]+) % \(float32\) and ([\d.]+) % and ([\d.]+) % \(int8\) on the Raspberry Pi 5 and 4, ([\d.]+) % and ([\d.]+) % on the i\.MX 93 and 8M Plus, and ([\d.]+) % on the STM32MP157/, [...of("float32"), ...of("int8"), ...nxp, error("cortex-a7-stm32mp157", "int8")]);
+  const coverage = [...processors.values()].flatMap((board) => [board.float32, board.int8].filter(Boolean).map(({ coverage_percent }) => coverage_percent));
+  assertSentence("docs/accuracy.md", /made without a network's kind hold (\d+) to (\d+) % of networks on each board/, [Math.min(...coverage), Math.max(...coverage)]);
+  const { mean_percent, median_percent, worst_percent } = edge_tpu.leave_one_out;
+  assertSentence("docs/accuracy.md", /off by ([\d.]+) % in the mean \(([\d.]+) % in the median\) and ([\d.]+) % at worst/, [mean_percent, median_percent, worst_percent]);
+});
+
+test("processors.md, microcontrollers.md and gpu.md have the figures of their constants", () => {
+  let n_rows = 0;
+  for (const [target, precision, , errors, interval, held, speedups] of rows("docs/processors.md")) {
+    const board = processors.get(target.replaceAll("`", ""))?.[precision];
+    if (!board) continue;
+    n_rows += 1;
+    const place = `docs/processors.md: ${target} ${precision}`;
+    const { mean_percent, median_percent, p95_percent } = board.left_out;
+    assertFigures(numbers(errors), [mean_percent, median_percent, p95_percent], place);
+    assertFigures(numbers(interval), [board.interval_factor], place);
+    assertFigures(numbers(held), [board.coverage_percent], place);
+    const factors = numbers(speedups.split("×")[1] ?? "");
+    assertFigures(factors, factors.map((_, i) => board.speedups[i + 1]), place);
+  }
+  assert.equal(n_rows, 7);
+  const memory = new Map(rows("trainer/results/st-memory.md").filter(([what]) => what === "activation RAM").map(([, release, ...cells]) => [release, cells]));
+  const releases = rows("docs/microcontrollers.md").filter(([release]) => memory.has(release) && release !== "");
+  assert.ok(releases.length >= 6);
+  for (const [release, ...cells] of releases.filter((cells) => cells.length === 7)) {
+    const [n, mean, median, , worst, shown, held] = memory.get(release).map((cell) => Number(numbers(cell)[0]));
+    assertFigures(cells.flatMap(numbers), [n, mean, median, worst, shown, held], `docs/microcontrollers.md: release ${release}`);
+  }
+  let n_gpus = 0;
+  for (const [name, count, split, method, ...cells] of rows("docs/gpu.md")) {
+    const run = gpus.find(({ target, mode, framework }) => name === `${target} ${mode}, ${framework}`);
+    if (!run || split !== "families left out" || method !== "roofline and kriging") continue;
+    n_gpus += 1;
+    assertFigures(numbers(count), [run.n_networks, run.n_families], `docs/gpu.md: ${name}`);
+    const { mean_percent, median_percent, p95_percent, coverage_percent } = run.errors;
+    assertFigures(cells.flatMap(numbers), [mean_percent, median_percent, p95_percent, coverage_percent], `docs/gpu.md: ${name}`);
+  }
+  assert.ok(n_gpus >= 10, `${n_gpus}`);
+});
+
+/** The size of a built file may move by so much of itself before the document that states it is stale. */
+const SIZE_TOLERANCE = 0.05;
+
+function assertSize(file, sentence, bytes) {
+  const match = sentence.exec(flat(file));
+  assert.ok(match, `${file}: no sentence ${sentence}`);
+  const stated = Number(match[1]) * 1e6;
+  n_checked += 1;
+  console.log(`${file}: ${match[0]} (${bytes} bytes)`);
+  assert.ok(Math.abs(stated / bytes - 1) <= SIZE_TOLERANCE, `${file}: ${match[0]}, built were ${bytes} bytes`);
+}
+
+test("sizes are those of what is in the repository and of what was built", () => {
+  const bundle = ["predictor.onnx", "manifest.json"].reduce((sum, name) => sum + statSync(path.join(root, "bundle", name)).size, 0);
+  assertSize("docs/performance.md", /predictor bundle with its manifest, uncompressed \| ([\d.]+) MB/, bundle);
+  const [archive] = /npm package with the predictor, packed \| ([\d.]+) MB/.exec(flat("docs/performance.md")).slice(1);
+  assertSentence("docs/package.md", /everything for `litecast\/inline` \| ([\d.]+) MB/, [Number(archive)]);
+  const packed = path.join(root, "pkg/assets/wasm.js");
+  const optimised = existsSync(packed) && read("pkg/assets/wasm.js");
+  if (!optimised) {
+    console.log("skipped: no module in pkg/ (make wasm)");
+    return;
+  }
+  const compressed = Buffer.from(/"([^"]+)"/.exec(optimised)[1], "base64");
+  const raw = brotliDecompressSync(compressed).length;
+  assertSize("www/package/README.md", /the module \(([\d.]+) MB of WebAssembly\)/, raw);
+  assertSize("docs/performance.md", /WebAssembly module, raw, brotli \| ([\d.]+) MB/, raw);
+  assertSize("docs/performance.md", /WebAssembly module, raw, brotli \| [\d.]+ MB, ([\d.]+) MB/, compressed.length);
+});
+
+test("the start page's examples are the files beside it", () => {
+  const listed = json("www/examples/examples.json").map(({ file, words, bytes }) => [file, words, bytes]);
+  const names = readdirSync(path.join(root, "www/examples")).filter((name) => name.endsWith(".tflite"));
+  assert.deepEqual(listed.map(([file]) => file).sort(), names.sort());
+  for (const [file, words, bytes] of listed) {
+    const { size } = statSync(path.join(root, "www/examples", file));
+    assert.equal(bytes, size, file);
+    const kib = /([\d.]+) KiB/.exec(words);
+    assertFigures([kib[1]], [size / 1024], `www/examples/examples.json: ${words}`);
+  }
+  // What choosing a GPU loads, as it is served.
+  const sources = ["batch_sweep", "target_choice", "target_groups", "start"].map((name) => read(`www/src/view/${name}.ts`));
+  const loaded = brotliCompressSync(readFileSync(path.join(root, "bundle/gpu.json")), { params: { [constants.BROTLI_PARAM_LGWIN]: 24 } }).length / 1e6;
+  for (const source of sources) for (const [, stated] of source.matchAll(/([\d.]+) MB/g)) assertFigures([stated], [loaded], "www/src/view: what GPUs load");
+});
+
+test("enough figures were compared", () => {
+  console.log(`${n_checked} figures compared`);
+  assert.ok(n_checked > 400, `${n_checked}`);
+});
