@@ -76,7 +76,7 @@ impl Dimensions<'_> {
             .map(|(position, input)| (input, Some(position)));
         for (value, position) in of_inputs.chain(described.map(|value| (value, None))) {
             for (axis, dimension) in value.shape.iter().flatten().enumerate() {
-                let by_place = format!("{}.{axis}", value.name);
+                let by_place = format!("{}.{axis}", &*value.name);
                 let name = match *dimension {
                     Dimension::Size(size) if size > 0 => continue,
                     Dimension::Named(name) => name,
