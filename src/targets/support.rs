@@ -91,7 +91,10 @@ pub enum UnsupportedReason {
         rank: usize,
     },
     /// The operator is supported only along the first dimension, or the first one behind the batch dimensions.
-    AxisNotFirst,
+    AxisNotFirst {
+        axis: usize,
+        first: i32,
+    },
     /// Of an output.
     MoreThanThreeDimensions(Shape),
     /// Position of the weights among the inputs.
@@ -165,7 +168,7 @@ impl UnsupportedReason {
             Self::Stride { .. } | Self::UpscalingStride { .. } | Self::UpscaledSize => "stride",
             Self::ResizeFactor { .. } => "resize-factor",
             Self::MeanOverChannels(_) => "mean-over-channels",
-            Self::OtherAxis { .. } | Self::AxisNotFirst => "axis",
+            Self::OtherAxis { .. } | Self::AxisNotFirst { .. } => "axis",
             Self::MoreThanThreeDimensions(_) => "dimensions",
             Self::WeightsComputed { .. } => "weights-computed",
             Self::Dilation { .. } => "dilation",
@@ -246,7 +249,9 @@ impl fmt::Display for UnsupportedReason {
                     "mean over the channels of a {shape} image, one side of which must be 1"
                 )
             }
-            Self::AxisNotFirst => f.write_str("along another dimension than the first"),
+            Self::AxisNotFirst { axis, first } => {
+                write!(f, "along axis {axis}, only axis {first} runs")
+            }
             Self::OtherAxis { axis, rank } => {
                 let last = rank.saturating_sub(1);
                 write!(f, "along axis {axis}, only axis {last}, the last, runs")

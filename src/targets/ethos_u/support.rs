@@ -427,7 +427,11 @@ fn refused_resize(graph: &Graph, node: &Node, kind: OpKind, npu: Npu) -> Option<
         }
         let max = if is_half { 1024 } else { 2048 };
         if sides.iter().any(|&(from, to)| to / from > max) {
-            return Some(UnsupportedReason::LargeResize { max });
+            return Some(UnsupportedReason::LargeResize {
+                input: from,
+                output: to,
+                max,
+            });
         }
         let is_power = |&(from, to): &(i32, i32)| to % from == 0 && (to / from).count_ones() == 1;
         return refused(is_bilinear && from != (1, 1) && !sides.iter().all(is_power));
@@ -461,7 +465,10 @@ fn refused_gather(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
     let input = node.operator.inputs.first().copied().flatten()?;
     let rank = graph.tensor(input).shape.len();
     let axis = dimension(axis, rank)?;
-    (i64::try_from(axis) != Ok(batch_dims.into())).then_some(UnsupportedReason::AxisNotFirst)
+    (i64::try_from(axis) != Ok(batch_dims.into())).then_some(UnsupportedReason::AxisNotFirst {
+        axis,
+        first: batch_dims,
+    })
 }
 
 /// Whether the operator multiplies two feature maps: Ethos-U55 and U65 do so with int8 only.
