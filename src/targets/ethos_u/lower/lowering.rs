@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, LazyLock};
 
+use super::merged_transpose::Transpose;
 use super::node::{maps, operation, rows_as_area, shape};
-use super::pad::Pads;
-use super::transpose::Transpose;
+use super::padded_windows::Pads;
 use crate::formats::tflite::{self, Activation, BuiltinOptions, OpKind, Operator, Tensor};
 use crate::graph::analysis::weights::{Stored, n_samples, weight_stats, zero_byte};
 use crate::graph::analysis::{Analysis, ByteHistogram, MAX_SAMPLES};

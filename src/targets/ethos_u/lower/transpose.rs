@@ -1,6 +1,7 @@
 //! TRANSPOSE. Reproduces `DecomposeTranspose` and `MergeTransposes` of Vela.
 
 use super::lowering::{Lowering, n_elements, within_limits};
+use super::merged_transpose::Transpose;
 use crate::formats::tflite::{BuiltinOptions, OpKind};
 use crate::targets::ethos_u::geometry::Hwc;
 use crate::targets::ethos_u::layer::UNCHANGED;
@@ -320,46 +321,18 @@ pub fn is_exchanged_before(lowering: &Lowering, tensor_idx: usize) -> bool {
 /// The permutation of a TRANSPOSE, with that of a BATCH_MATMUL that alone reads it. `None` for other operators,
 /// or if the order is unknown.
 fn exchange(lowering: &Lowering, node_idx: usize) -> Option<Exchange> {
-    transpose_of(lowering, node_idx)?.exchange(lowering)
+    exchange_of(lowering, &transpose_of(lowering, node_idx)?)
 }
 
-/// A TRANSPOSE of the graph, or several in a row that run as one.
-pub struct Transpose {
-    input: usize,
-    /// Dimension `order[k]` becomes dimension `k`.
-    order: Vec<i32>,
-    output: usize,
-}
-
-impl Transpose {
-    fn exchange(&self, lowering: &Lowering) -> Option<Exchange> {
-        let mut order = self.order.clone();
-        if let ([.., last, before_last], true) =
-            (&mut order[..], is_multiplied(lowering, self.output))
-        {
-            std::mem::swap(last, before_last);
-        }
-        Exchange::of(&order, &lowering.tensor(self.input).shape)
+/// What is exchanged where a TRANSPOSE, or several that run as one, stand before their reader.
+fn exchange_of(lowering: &Lowering, transpose: &Transpose) -> Option<Exchange> {
+    let mut order = transpose.order.clone();
+    if let ([.., last, before_last], true) =
+        (&mut order[..], is_multiplied(lowering, transpose.output))
+    {
+        std::mem::swap(last, before_last);
     }
-
-    /// Whether the order holds each dimension once.
-    fn is_valid(&self) -> bool {
-        let mut sorted = self.order.clone();
-        sorted.sort_unstable();
-        sorted.iter().zip(0..).all(|(&one, place)| one == place)
-    }
-
-    /// This TRANSPOSE behind `before`, whose output it alone reads.
-    fn behind(self, before: Transpose) -> Self {
-        let order = (self.order.iter())
-            .filter_map(|&dimension| before.order.get(usize::try_from(dimension).ok()?))
-            .copied();
-        Self {
-            input: before.input,
-            order: order.collect(),
-            output: self.output,
-        }
-    }
+    Exchange::of(&order, &lowering.tensor(transpose.input).shape)
 }
 
 /// The TRANSPOSE at a node; `None` for other operators.
@@ -440,7 +413,7 @@ fn is_multiplied(lowering: &Lowering, tensor_idx: usize) -> bool {
 /// if another TRANSPOSE alone reads the result and permutes at once.
 pub fn transpose(lowering: &mut Lowering) -> Option<()> {
     let transpose = merged(lowering)?;
-    let exchange = transpose.exchange(lowering)?;
+    let exchange = exchange_of(lowering, &transpose)?;
     let Transpose { input, output, .. } = transpose;
     if let &[reader] = lowering.readers(output)
         && is_merged(lowering, [lowering.node_idx, reader])

@@ -1,0 +1,185 @@
+//! Windows that pad by themselves in the place of a PAD before them. Reproduces `ReplacePadByExplicitPadding` of Vela.
+
+use crate::formats::tflite::{
+    BuiltinOptions, OpKind, Padding, Tensor, TensorType, integers, long_integers,
+};
+use crate::graph::analysis::weights::zero_byte;
+use crate::graph::{Graph, Node};
+use crate::targets::ethos_u::index::OptionalIndex;
+
+/// Which windows pad by themselves.
+pub struct Pads {
+    /// By tensor, the node of the PAD that it shows, perhaps in another shape.
+    shown: Vec<OptionalIndex>,
+    /// By node, whether it is a PAD that others than such windows read.
+    is_kept: Vec<bool>,
+}
+
+impl Pads {
+    /// Linear in nodes and tensors.
+    pub fn of(graph: &Graph, is_left: &[bool], n_readers: impl Fn(usize) -> usize) -> Self {
+        let mut pads = Self {
+            shown: vec![OptionalIndex::NONE; graph.subgraph.tensors.len()],
+            is_kept: vec![false; graph.nodes.len()],
+        };
+        for (node_idx, node) in graph.nodes.iter().enumerate() {
+            let operator = node.operator;
+            let input = operator.inputs.first().copied().flatten();
+            let shown = input.and_then(|input| pads.shown[input].get());
+            let kind = match is_left[node_idx] {
+                true => OpKind::Custom,
+                false => operator.code.kind,
+            };
+            // A RESHAPE copies what others read as well.
+            let is_view = matches!(kind, OpKind::ExpandDims | OpKind::Reshape | OpKind::Squeeze)
+                && input.is_some_and(|input| n_readers(input) == 1);
+            let pads_alone = shown.is_some_and(|pad| is_absorbed(graph, &graph.nodes[pad], node))
+                && !is_left[node_idx];
+            let n_free = usize::from(is_view || pads_alone);
+            for other in operator.inputs.iter().skip(n_free).flatten() {
+                pads.keep(*other);
+            }
+            let own = match kind {
+                OpKind::Pad | OpKind::Padv2 => Some(node_idx),
+                _ => shown.filter(|_| is_view),
+            };
+            if let Some(&output) = operator.outputs.first() {
+                pads.shown[output] = own.into();
+            }
+        }
+        for &output in &graph.subgraph.outputs {
+            pads.keep(output);
+        }
+        pads
+    }
+
+    fn keep(&mut self, tensor_idx: usize) {
+        if let Some(pad) = self.shown[tensor_idx].get() {
+            self.is_kept[pad] = true;
+        }
+    }
+
+    /// Whether a tensor shows a PAD that nothing but such windows reads, and so is never in memory.
+    pub fn is_absent(&self, tensor_idx: usize) -> bool {
+        let pad = self.shown[tensor_idx].get();
+        pad.is_some_and(|pad| !self.is_kept[pad])
+    }
+
+    /// What the PAD reads behind which a window is, if the window pads by itself.
+    pub fn absorbed(&self, graph: &Graph, node: &Node) -> Option<usize> {
+        let input = node.operator.inputs.first().copied().flatten()?;
+        let pad = &graph.nodes[self.shown[input].get()?];
+        is_absorbed(graph, pad, node)
+            .then(|| pad.operator.inputs.first().copied().flatten())
+            .flatten()
+    }
+}
+
+/// Whether a convolution pads its input as the PAD before it does: by zeros, with fewer rows and columns than its kernel
+/// has, and without padding of its own. A RESHAPE between them leaves height and width as they are.
+fn is_absorbed(graph: &Graph, pad: &Node, node: &Node) -> bool {
+    let (BuiltinOptions::Conv2D {
+        padding,
+        stride_h,
+        stride_w,
+        dilation_h,
+        dilation_w,
+        ..
+    }
+    | BuiltinOptions::DepthwiseConv2D {
+        padding,
+        stride_h,
+        stride_w,
+        dilation_h,
+        dilation_w,
+        ..
+    }) = node.operator.options
+    else {
+        return false;
+    };
+    let operand = |node: &Node, place: usize| {
+        let tensor_idx = node.operator.inputs.get(place).copied().flatten();
+        tensor_idx.map(|tensor_idx| (tensor_idx, graph.tensor(tensor_idx)))
+    };
+    let tensors = (operand(pad, 0), operand(node, 0), operand(node, 1));
+    let (Some((_, from)), Some((_, read)), Some((_, filter))) = tensors else {
+        return false;
+    };
+    let (Some((amounts_idx, _)), Some(&to)) = (operand(pad, 1), pad.operator.outputs.first())
+    else {
+        return false;
+    };
+    let to = graph.tensor(to);
+    let zero = |tensor: &Tensor| {
+        let quantization = tensor.quantization.as_ref();
+        quantization.map(|one| (one.scale.first().copied(), one.zero_point.first().copied()))
+    };
+    let rank = from.shape.len();
+    let amounts = amounts(graph, amounts_idx, rank);
+    let [unpadded, padded, seen] = [from, to, read].map(|tensor| height_and_width(&tensor.shape));
+    let is_same = from.tensor_type == to.tensor_type && zero(from) == zero(to) && padded == seen;
+    if !is_same || amounts.len() != rank || !is_padded_by_zeros(graph, pad) {
+        return false;
+    }
+    let amount = |from_end: usize| rank.checked_sub(from_end).map_or([0; 2], |at| amounts[at]);
+    let filter = height_and_width(&filter.shape);
+    let sides = [
+        (amount(3), [stride_h, dilation_h]),
+        (amount(2), [stride_w, dilation_w]),
+    ];
+    let is_short =
+        |(axis, ([before, after], [stride, dilation])): (usize, ([i64; 2], [i32; 2]))| {
+            let (stride, dilation) = (i64::from(stride), i64::from(dilation));
+            let reach = (filter[axis] - 1).checked_mul(dilation)?.checked_add(1)?;
+            let missing = |size: i64| {
+                let n = size
+                    .checked_add(stride)?
+                    .checked_sub(1)?
+                    .checked_div(stride)?;
+                let covered = (n - 1).checked_mul(stride)?.checked_add(reach)?;
+                Some(covered.checked_sub(size)?.max(0))
+            };
+            // No position of the window reaches some of the rows behind the input.
+            let needed = missing(unpadded[axis])?.checked_sub(before)?;
+            let unused = after.checked_rem(stride)? - needed.checked_rem(stride)?;
+            let unused = unused + if unused < 0 { stride } else { 0 };
+            let has_own = padding == Padding::Same && missing(seen[axis])? > 0;
+            let is_known = before >= 0 && after >= 0;
+            Some(is_known && !has_own && before < reach && after.checked_sub(unused)? < reach)
+        };
+    let is_inner = |axis: usize| (2..=3).contains(&(rank - axis));
+    let mut others = amounts.iter().enumerate();
+    others.all(|(axis, amount)| is_inner(axis) || *amount == [0; 2])
+        && (sides.into_iter().enumerate()).all(|side| is_short(side) == Some(true))
+}
+
+/// By dimension, what is added before and behind it; as many as are known, and at most one more than `rank`.
+pub fn amounts(graph: &Graph, tensor_idx: usize, rank: usize) -> Vec<[i64; 2]> {
+    let contents = graph.constant(tensor_idx);
+    let limit = 2 * rank + 2;
+    let amounts: Vec<i64> = match graph.tensor(tensor_idx).tensor_type {
+        TensorType::Int64 => long_integers(contents).take(limit).collect(),
+        _ => integers(contents).take(limit).map(i64::from).collect(),
+    };
+    amounts.as_chunks::<2>().0.into()
+}
+
+/// Whether what a PAD adds stands for the number 0.
+fn is_padded_by_zeros(graph: &Graph, pad: &Node) -> bool {
+    let operator = pad.operator;
+    let value = operator.inputs.get(2).copied().flatten();
+    let Some((value, &output)) = value.zip(operator.outputs.first()) else {
+        return true;
+    };
+    let zero = zero_byte(graph.tensor(output));
+    graph.constant(value).first() == Some(&zero)
+}
+
+/// The second and the third dimension from the last one; 1 where there are fewer.
+fn height_and_width(shape: &[i32]) -> [i64; 2] {
+    let dimension = |from_end: usize| {
+        let at = shape.len().checked_sub(from_end);
+        at.map_or(1, |at| i64::from(shape[at]))
+    };
+    [dimension(3), dimension(2)]
+}
