@@ -34,6 +34,7 @@ mod values;
 #[rustfmt::skip]
 #[allow(clippy::all, clippy::pedantic, clippy::restriction, missing_docs, unused, non_snake_case, unsafe_op_in_unsafe_fn, mismatched_lifetime_syntaxes)]
 mod schema_generated;
+mod unaligned;
 
 pub use error::{ParseError, shown};
 pub use identify::is_tflite;

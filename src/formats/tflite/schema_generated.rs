@@ -3831,7 +3831,7 @@ impl ::flatbuffers::Verifiable for QuantizationParameters<'_> {
      .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, f32>>>("min", Self::VT_MIN, false)?
      .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, f32>>>("max", Self::VT_MAX, false)?
      .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, f32>>>("scale", Self::VT_SCALE, false)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("zero_point", Self::VT_ZERO_POINT, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("zero_point", Self::VT_ZERO_POINT, false)?
      .visit_union::<QuantizationDetails, _>("details_type", Self::VT_DETAILS_TYPE, "details", Self::VT_DETAILS, false, |key, v, pos| {
         match key {
           QuantizationDetails::CustomQuantization => v.verify_union_variant::<::flatbuffers::ForwardsUOffset<CustomQuantization>>("QuantizationDetails::CustomQuantization", pos),
@@ -5198,11 +5198,11 @@ impl ::flatbuffers::Verifiable for StablehloGatherOptions<'_> {
     v: &mut ::flatbuffers::Verifier, pos: usize
   ) -> Result<(), ::flatbuffers::InvalidFlatbuffer> {
     v.visit_table(pos)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("offset_dims", Self::VT_OFFSET_DIMS, false)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("collapsed_slice_dims", Self::VT_COLLAPSED_SLICE_DIMS, false)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("start_index_map", Self::VT_START_INDEX_MAP, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("offset_dims", Self::VT_OFFSET_DIMS, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("collapsed_slice_dims", Self::VT_COLLAPSED_SLICE_DIMS, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("start_index_map", Self::VT_START_INDEX_MAP, false)?
      .visit_field::<i64>("index_vector_dim", Self::VT_INDEX_VECTOR_DIM, false)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("slice_sizes", Self::VT_SLICE_SIZES, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("slice_sizes", Self::VT_SLICE_SIZES, false)?
      .visit_field::<bool>("indices_are_sorted", Self::VT_INDICES_ARE_SORTED, false)?
      .finish();
     Ok(())
@@ -5334,7 +5334,7 @@ impl ::flatbuffers::Verifiable for StablehloTransposeOptions<'_> {
     v: &mut ::flatbuffers::Verifier, pos: usize
   ) -> Result<(), ::flatbuffers::InvalidFlatbuffer> {
     v.visit_table(pos)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("permutation", Self::VT_PERMUTATION, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("permutation", Self::VT_PERMUTATION, false)?
      .finish();
     Ok(())
   }
@@ -5466,10 +5466,10 @@ impl ::flatbuffers::Verifiable for StablehloDotGeneralOptions<'_> {
     v: &mut ::flatbuffers::Verifier, pos: usize
   ) -> Result<(), ::flatbuffers::InvalidFlatbuffer> {
     v.visit_table(pos)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("lhs_batching_dimensions", Self::VT_LHS_BATCHING_DIMENSIONS, false)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("rhs_batching_dimensions", Self::VT_RHS_BATCHING_DIMENSIONS, false)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("lhs_contracting_dimensions", Self::VT_LHS_CONTRACTING_DIMENSIONS, false)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("rhs_contracting_dimensions", Self::VT_RHS_CONTRACTING_DIMENSIONS, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("lhs_batching_dimensions", Self::VT_LHS_BATCHING_DIMENSIONS, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("rhs_batching_dimensions", Self::VT_RHS_BATCHING_DIMENSIONS, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("lhs_contracting_dimensions", Self::VT_LHS_CONTRACTING_DIMENSIONS, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("rhs_contracting_dimensions", Self::VT_RHS_CONTRACTING_DIMENSIONS, false)?
      .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, StablehloPrecisionConfig>>>("precision_config", Self::VT_PRECISION_CONFIG, false)?
      .finish();
     Ok(())
@@ -5639,11 +5639,11 @@ impl ::flatbuffers::Verifiable for StablehloReduceWindowOptions<'_> {
     v: &mut ::flatbuffers::Verifier, pos: usize
   ) -> Result<(), ::flatbuffers::InvalidFlatbuffer> {
     v.visit_table(pos)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("window_dimensions", Self::VT_WINDOW_DIMENSIONS, false)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("window_strides", Self::VT_WINDOW_STRIDES, false)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("base_dilations", Self::VT_BASE_DILATIONS, false)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("window_dilations", Self::VT_WINDOW_DILATIONS, false)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("padding", Self::VT_PADDING, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("window_dimensions", Self::VT_WINDOW_DIMENSIONS, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("window_strides", Self::VT_WINDOW_STRIDES, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("base_dilations", Self::VT_BASE_DILATIONS, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("window_dilations", Self::VT_WINDOW_DILATIONS, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("padding", Self::VT_PADDING, false)?
      .visit_field::<i32>("body_subgraph_index", Self::VT_BODY_SUBGRAPH_INDEX, false)?
      .finish();
     Ok(())
@@ -6114,7 +6114,7 @@ impl ::flatbuffers::Verifiable for StablehloBroadcastInDimOptions<'_> {
     v: &mut ::flatbuffers::Verifier, pos: usize
   ) -> Result<(), ::flatbuffers::InvalidFlatbuffer> {
     v.visit_table(pos)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("broadcast_dimensions", Self::VT_BROADCAST_DIMENSIONS, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("broadcast_dimensions", Self::VT_BROADCAST_DIMENSIONS, false)?
      .finish();
     Ok(())
   }
@@ -6323,7 +6323,7 @@ impl ::flatbuffers::Verifiable for StablehloDynamicSliceOptions<'_> {
     v: &mut ::flatbuffers::Verifier, pos: usize
   ) -> Result<(), ::flatbuffers::InvalidFlatbuffer> {
     v.visit_table(pos)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("slice_sizes", Self::VT_SLICE_SIZES, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("slice_sizes", Self::VT_SLICE_SIZES, false)?
      .finish();
     Ok(())
   }
@@ -6437,9 +6437,9 @@ impl ::flatbuffers::Verifiable for StablehloPadOptions<'_> {
     v: &mut ::flatbuffers::Verifier, pos: usize
   ) -> Result<(), ::flatbuffers::InvalidFlatbuffer> {
     v.visit_table(pos)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("edge_padding_low", Self::VT_EDGE_PADDING_LOW, false)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("edge_padding_high", Self::VT_EDGE_PADDING_HIGH, false)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("interior_padding", Self::VT_INTERIOR_PADDING, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("edge_padding_low", Self::VT_EDGE_PADDING_LOW, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("edge_padding_high", Self::VT_EDGE_PADDING_HIGH, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("interior_padding", Self::VT_INTERIOR_PADDING, false)?
      .finish();
     Ok(())
   }
@@ -6835,7 +6835,7 @@ impl ::flatbuffers::Verifiable for StablehloReduceOptions<'_> {
     v: &mut ::flatbuffers::Verifier, pos: usize
   ) -> Result<(), ::flatbuffers::InvalidFlatbuffer> {
     v.visit_table(pos)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("dimensions", Self::VT_DIMENSIONS, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("dimensions", Self::VT_DIMENSIONS, false)?
      .visit_field::<i32>("body_subgraph_index", Self::VT_BODY_SUBGRAPH_INDEX, false)?
      .finish();
     Ok(())
@@ -6957,9 +6957,9 @@ impl ::flatbuffers::Verifiable for StablehloSliceOptions<'_> {
     v: &mut ::flatbuffers::Verifier, pos: usize
   ) -> Result<(), ::flatbuffers::InvalidFlatbuffer> {
     v.visit_table(pos)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("start_indices", Self::VT_START_INDICES, false)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("limit_indices", Self::VT_LIMIT_INDICES, false)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("strides", Self::VT_STRIDES, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("start_indices", Self::VT_START_INDICES, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("limit_indices", Self::VT_LIMIT_INDICES, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("strides", Self::VT_STRIDES, false)?
      .finish();
     Ok(())
   }
@@ -7213,20 +7213,20 @@ impl ::flatbuffers::Verifiable for StablehloConvolutionOptions<'_> {
     v: &mut ::flatbuffers::Verifier, pos: usize
   ) -> Result<(), ::flatbuffers::InvalidFlatbuffer> {
     v.visit_table(pos)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("window_strides", Self::VT_WINDOW_STRIDES, false)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("padding", Self::VT_PADDING, false)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("lhs_dilation", Self::VT_LHS_DILATION, false)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("rhs_dilation", Self::VT_RHS_DILATION, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("window_strides", Self::VT_WINDOW_STRIDES, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("padding", Self::VT_PADDING, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("lhs_dilation", Self::VT_LHS_DILATION, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("rhs_dilation", Self::VT_RHS_DILATION, false)?
      .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, bool>>>("window_reversal", Self::VT_WINDOW_REVERSAL, false)?
      .visit_field::<i64>("input_batch_dimension", Self::VT_INPUT_BATCH_DIMENSION, false)?
      .visit_field::<i64>("input_feature_dimension", Self::VT_INPUT_FEATURE_DIMENSION, false)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("input_spatial_dimensions", Self::VT_INPUT_SPATIAL_DIMENSIONS, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("input_spatial_dimensions", Self::VT_INPUT_SPATIAL_DIMENSIONS, false)?
      .visit_field::<i64>("kernel_input_feature_dimension", Self::VT_KERNEL_INPUT_FEATURE_DIMENSION, false)?
      .visit_field::<i64>("kernel_output_feature_dimension", Self::VT_KERNEL_OUTPUT_FEATURE_DIMENSION, false)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("kernel_spatial_dimensions", Self::VT_KERNEL_SPATIAL_DIMENSIONS, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("kernel_spatial_dimensions", Self::VT_KERNEL_SPATIAL_DIMENSIONS, false)?
      .visit_field::<i64>("output_batch_dimension", Self::VT_OUTPUT_BATCH_DIMENSION, false)?
      .visit_field::<i64>("output_feature_dimension", Self::VT_OUTPUT_FEATURE_DIMENSION, false)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("output_spatial_dimensions", Self::VT_OUTPUT_SPATIAL_DIMENSIONS, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("output_spatial_dimensions", Self::VT_OUTPUT_SPATIAL_DIMENSIONS, false)?
      .visit_field::<i64>("feature_group_count", Self::VT_FEATURE_GROUP_COUNT, false)?
      .visit_field::<i64>("batch_group_count", Self::VT_BATCH_GROUP_COUNT, false)?
      .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, StablehloPrecisionConfig>>>("precision_config", Self::VT_PRECISION_CONFIG, false)?
@@ -7492,9 +7492,9 @@ impl ::flatbuffers::Verifiable for StablehloScatterOptions<'_> {
   ) -> Result<(), ::flatbuffers::InvalidFlatbuffer> {
     v.visit_table(pos)?
      .visit_field::<bool>("indices_are_sorted", Self::VT_INDICES_ARE_SORTED, false)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("update_window_dims", Self::VT_UPDATE_WINDOW_DIMS, false)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("inserted_window_dims", Self::VT_INSERTED_WINDOW_DIMS, false)?
-     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, i64>>>("scatter_dims_to_operand_dims", Self::VT_SCATTER_DIMS_TO_OPERAND_DIMS, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("update_window_dims", Self::VT_UPDATE_WINDOW_DIMS, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("inserted_window_dims", Self::VT_INSERTED_WINDOW_DIMS, false)?
+     .visit_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'_, crate::formats::tflite::unaligned::Bytes8>>>("scatter_dims_to_operand_dims", Self::VT_SCATTER_DIMS_TO_OPERAND_DIMS, false)?
      .visit_field::<i64>("index_vector_dim", Self::VT_INDEX_VECTOR_DIM, false)?
      .visit_field::<bool>("unique_indices", Self::VT_UNIQUE_INDICES, false)?
      .visit_field::<i32>("update_computation_subgraph_index", Self::VT_UPDATE_COMPUTATION_SUBGRAPH_INDEX, false)?
