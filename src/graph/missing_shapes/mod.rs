@@ -24,21 +24,31 @@ pub use self::rules::Outputs;
 use self::values::MAX_COMPUTED_RANK;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::formats::tflite::{Buffer, Format, Model, Operator, Subgraph, Tensor};
+use crate::graph::analysis::shape::{self, Dynamic};
+
+/// Code of the diagnostics that tell of shapes which are not those of the file.
+pub const COMPUTED_SHAPES: &str = "computed-shapes";
 
 /// Gives every tensor without a shape the shape that follows from the operator that writes it, in the file's order of
 /// operators. A shape stays unknown if the operator has no rule that determines it, if one of its inputs has no shape
 /// or holds a shape that depends on data, if a size does not fit in 32 bits, or if the tensor's bytes do not fit in 64
-/// bits. Stored shapes, variables and models of other formats are not changed. Linear in operands.
+/// bits. Where only the batch size is open, shapes that a converter stored in place of those of run time are computed too,
+/// for the batch size of the inputs. Other stored shapes, variables and models of other formats are not changed. Linear
+/// in operands.
 pub fn fill(model: &mut Model) {
     if model.format != Format::Tflite {
         return;
     }
     let buffers = &model.buffers;
     let subgraphs = model.subgraphs.iter_mut();
-    let n_filled: usize = subgraphs
-        .map(|subgraph| fill_subgraph(subgraph, buffers))
-        .sum();
-    model.diagnostics.extend(doubt(n_filled));
+    let mut filled = Filled::default();
+    for subgraph in subgraphs {
+        let of_subgraph = fill_subgraph(subgraph, buffers);
+        filled.n_missing += of_subgraph.n_missing;
+        filled.n_open += of_subgraph.n_open;
+    }
+    model.diagnostics.extend(doubt(filled.n_missing));
+    model.diagnostics.extend(doubt_of_open(filled.n_open));
 }
 
 /// Shapes of an operator's results, computed only from the shapes and constants that it reads.
@@ -55,18 +65,26 @@ pub fn outputs(
     })
 }
 
-/// Returns the number of tensors that received a shape that the file does not store. Scalars are not counted: old files
-/// store their shape, which has no dimensions, without stating the rank.
-fn fill_subgraph(subgraph: &mut Subgraph, buffers: &[Buffer]) -> usize {
+/// Gives shapes to tensors without one, and to those behind an open batch size.
+fn fill_subgraph(subgraph: &mut Subgraph, buffers: &[Buffer]) -> Filled {
     let Subgraph {
-        tensors, operators, ..
+        tensors,
+        operators,
+        inputs,
+        ..
     } = subgraph;
+    // Of inputs whose other dimensions are open, the stored sizes mean nothing.
+    let is_only_batch_open = inputs
+        .iter()
+        .all(|&input| shape::dynamic(&tensors[input]) != Dynamic::OtherDimensions);
+    let is_to_compute =
+        |tensor: &Tensor| is_missing(tensor) || is_only_batch_open && is_open(tensor);
     let mut outputs = operators.iter().flat_map(|operator| &operator.outputs);
-    if !outputs.any(|&output| is_missing(&tensors[output])) {
-        return 0;
+    if !outputs.any(|&output| is_to_compute(&tensors[output])) {
+        return Filled::default();
     }
     let mut computed = HashMap::new();
-    let mut n_filled = 0;
+    let mut filled = Filled::default();
     for operator in operators.iter() {
         let call = OperatorCall {
             tensors,
@@ -75,7 +93,9 @@ fn fill_subgraph(subgraph: &mut Subgraph, buffers: &[Buffer]) -> usize {
             operator,
         };
         let outputs = &operator.outputs;
-        let is_told = !outputs.iter().any(|&output| is_missing(&tensors[output]));
+        let is_told = !outputs
+            .iter()
+            .any(|&output| is_to_compute(&tensors[output]));
         // A contradiction leaves shapes unknown.
         let shapes = if is_told {
             None
@@ -83,7 +103,9 @@ fn fill_subgraph(subgraph: &mut Subgraph, buffers: &[Buffer]) -> usize {
             rules::outputs(&call).ok()
         };
         let values = values::computed(&call);
-        n_filled += shapes.map_or(0, |shapes| set_all(tensors, outputs, shapes));
+        if let Some(shapes) = shapes {
+            set_all(tensors, outputs, shapes, &mut filled);
+        }
         // Another operator may have written it before.
         outputs.iter().for_each(|output| {
             computed.remove(output);
@@ -92,24 +114,63 @@ fn fill_subgraph(subgraph: &mut Subgraph, buffers: &[Buffer]) -> usize {
             computed.insert(first, values);
         }
     }
-    n_filled
+    filled
 }
 
-/// Returns how many of an operator's outputs received dimensions.
-fn set_all(tensors: &mut [Tensor], outputs: &[usize], shapes: Outputs) -> usize {
-    let mut set = |output: usize, shape: &Shape| set(&mut tensors[output], shape);
-    let is_set = |is_set: &bool| *is_set;
+/// Numbers of tensors that received a shape.
+#[derive(Default)]
+struct Filled {
+    /// Those without a stored shape. Scalars are not counted: old files store their shape, which has no dimensions,
+    /// without stating the rank.
+    n_missing: usize,
+    /// Those whose stored shape is not the one that batch size 1 leads to.
+    n_open: usize,
+}
+
+fn set_all(tensors: &mut [Tensor], outputs: &[usize], shapes: Outputs, filled: &mut Filled) {
+    let mut set = |output: usize, shape: &Shape| {
+        let tensor = &mut tensors[output];
+        match is_missing(tensor) {
+            true => filled.n_missing += usize::from(set(tensor, shape)),
+            false => filled.n_open += usize::from(set_open(tensor, shape)),
+        }
+    };
     let outputs = outputs.iter();
     match shapes {
-        Outputs::Alike(shape) => outputs.map(|&at| set(at, &shape)).filter(is_set).count(),
-        Outputs::Each(shapes) => {
-            let pairs = outputs.zip(&shapes);
-            pairs
-                .map(|(&at, shape)| set(at, shape))
-                .filter(is_set)
-                .count()
-        }
+        Outputs::Alike(shape) => outputs.for_each(|&at| set(at, &shape)),
+        Outputs::Each(shapes) => outputs.zip(&shapes).for_each(|(&at, shape)| set(at, shape)),
     }
+}
+
+/// Whether the file leaves a dimension open, with a size in its place.
+fn is_open(tensor: &Tensor) -> bool {
+    shape::open_axis(tensor).is_some() && !tensor.is_variable
+}
+
+/// Replaces the sizes of an open shape. Its batch stays open. Returns whether they differ from those of the file.
+fn set_open(tensor: &mut Tensor, shape: &Shape) -> bool {
+    let size = |&size: &i64| i32::try_from(size).ok().filter(|&size| size >= 0);
+    let Some(sizes) = shape.iter().map(size).collect::<Option<Vec<i32>>>() else {
+        return false;
+    };
+    let is_other = tensor.shape != sizes;
+    let signature = tensor.shape_signature.as_deref();
+    if !is_open(tensor) || signature.is_none_or(|signature| signature.len() != sizes.len()) {
+        return false;
+    }
+    let before = std::mem::replace(&mut tensor.shape, sizes);
+    let has_bytes = match tensor.tensor_type.bits_per_value() {
+        Some(_) => tensor.byte_len().is_some(),
+        None => tensor.element_count().is_some(),
+    };
+    if !has_bytes {
+        tensor.shape = before;
+        return false;
+    }
+    if let Some(signature) = tensor.shape_signature.as_deref_mut() {
+        (signature.iter_mut().zip(&tensor.shape).skip(1)).for_each(|(open, size)| *open = *size);
+    }
+    is_other
 }
 
 fn is_missing(tensor: &Tensor) -> bool {
@@ -140,10 +201,23 @@ fn doubt(n_filled: usize) -> Option<Diagnostic> {
     let tensors = if n_filled == 1 { "tensor" } else { "tensors" };
     (n_filled > 0).then(|| Diagnostic {
         severity: Severity::Info,
-        code: "computed-shapes",
+        code: COMPUTED_SHAPES,
         message: format!(
             "the file stores no shape for {n_filled} {tensors}: computed from the operators, as LiteRT does when it \
              loads a file; Vela and TensorFlow Lite Micro need a file that stores them"
+        ),
+        operator_idx: None,
+    })
+}
+
+fn doubt_of_open(n_open: usize) -> Option<Diagnostic> {
+    let tensors = if n_open == 1 { "tensor" } else { "tensors" };
+    (n_open > 0).then(|| Diagnostic {
+        severity: Severity::Info,
+        code: COMPUTED_SHAPES,
+        message: format!(
+            "the batch size is open, and the file stores other sizes of {n_open} {tensors} than follow from its \
+             inputs: computed from the operators, as LiteRT does"
         ),
         operator_idx: None,
     })
