@@ -1,13 +1,13 @@
 //! MACs, parameters and bytes of a subgraph's operators, including those of the subgraphs that they run.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::calls::{Calls, MAX_CALL_DEPTH};
 use super::constants::Constants;
 use super::macs::{Uncountable, macs};
 use super::weights::WeightStats;
-use crate::formats::tflite::{Buffer, Model, Operator, Subgraph, Tensor};
+use crate::formats::tflite::{Buffer, Model, OpKind, Operator, Subgraph, Tensor};
 
 /// The work of one operator in one inference, including the subgraphs that it runs.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -133,8 +133,13 @@ impl<'m> Counter<'m> {
             parameters: Vec::with_capacity(n_operators),
             ..SubgraphCounts::default()
         };
+        let mut of_customs = HashSet::new();
         for (operator_idx, operator) in subgraph.operators.iter().enumerate() {
-            let parameters = constants.parameters_of(subgraph, operator);
+            let mut parameters = constants.parameters_of(subgraph, operator);
+            // Compiled operators share one constant with the weights of all of them.
+            if operator.code.kind == OpKind::Custom {
+                parameters.retain(|&idx| of_customs.insert(subgraph.tensors[idx].buffer_idx));
+            }
             let mut cost = own_cost(self.model, subgraph, operator, &constants, &parameters);
             let n_macs = match Calls::of(&operator.options) {
                 Calls::Nothing => macs(operator, &subgraph.tensors),
