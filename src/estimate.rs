@@ -21,6 +21,7 @@ use crate::report::{
 };
 use crate::targets::gpu::specifications::Gpu;
 use crate::targets::gpu::sweep::{Sweep, sweep};
+use crate::targets::tflite_micro::arena_or_reason;
 use crate::targets::{Network, Target, gpu, registry};
 
 /// Why a file has no report.
@@ -411,9 +412,14 @@ impl<'m> Facts<'m> {
         let live_bytes = report::live_bytes(graph, analysis);
         let live_bytes = live_bytes.as_deref();
         // First, because it needs memory of its own.
-        let fits = if_full(detail, || {
-            boards::fits(graph, analysis, file.application).ok()
-        });
+        let (fits, arena_bytes) = match detail {
+            Detail::Full => {
+                let fits = boards::fits(graph, analysis, file.application).ok();
+                let arena_bytes = fits.as_ref().and_then(|fits| fits.need.arena_that_runs());
+                (fits, arena_bytes)
+            }
+            Detail::Summary => (None, arena_or_reason(graph).ok()),
+        };
         Report {
             schema_version: REPORT_VERSION,
             litecast_version: env!("CARGO_PKG_VERSION"),
@@ -422,7 +428,7 @@ impl<'m> Facts<'m> {
             file: file.name.to_owned(),
             sha256: is_full.then(|| file.sha256_or_computed()),
             batch: file.batch.get(),
-            model: report::model_facts(model, graph, analysis, live_bytes),
+            model: report::model_facts(model, graph, analysis, live_bytes, arena_bytes),
             results,
             operators: if_full(detail, || report::operators(graph, analysis, live_bytes)),
             tensors: Vec::new(),

@@ -86,7 +86,7 @@ def measured(estimator, networks, target):
         if isinstance(report, litecast.LitecastError):
             raise report
         values = {result["metric"]: result.get("value") for result in report["results"]}
-        sram_bytes = values.get("sram_peak") or report["model"]["arena_bytes"]
+        sram_bytes = values.get("sram_peak") or report["model"]["activation_bytes"]
         if values["latency"] is not None:
             yield network, values["latency"], sram_bytes, report["model"]["macs"]
 

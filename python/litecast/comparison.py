@@ -11,6 +11,7 @@ _FACTS = {
     "parameters": "elements",
     "weight_bytes": "bytes",
     "arena_bytes": "bytes",
+    "activation_bytes": "bytes",
     "n_operators": "operators",
 }
 

@@ -16,6 +16,7 @@ class TargetChoice(TypedDict, total=False):
 
     target: str
     board: str
+    runtime: Literal["tflite-micro", "st-edge-ai"]
     system_config: str
     memory_mode: str
     arena_cache_bytes: int
@@ -51,6 +52,7 @@ class ModelFacts(TypedDict):
     parameters: int
     weight_bytes: int
     arena_bytes: int | None
+    activation_bytes: int | None
     peak_operator: int | None
     inputs: list[int]
     outputs: list[int]

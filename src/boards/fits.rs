@@ -1,5 +1,6 @@
 //! Whether a model fits on each board, which memory is too small if it does not, and how fast it runs.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
@@ -7,9 +8,13 @@ use serde::{Deserialize, Serialize};
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
 use crate::graph::analysis::unplannable::Unplannable;
-use crate::targets::boards::{self, Board, Memory};
+use crate::targets::boards::{self, Board, LatencyOf, Memory};
 use crate::targets::cortex_m::{self, Constants, Latency};
-use crate::targets::tflite_micro::{Bytes, Kernels, Pointers, arena_bytes, code_flash_bytes};
+use crate::targets::ethos_u::COMPILED;
+use crate::targets::tflite_micro::{
+    Bytes, Kernels, Pointers, Refused, arena_bytes, code_flash_bytes, ethos_u_of_file, obstacle,
+    refused, resolver_calls,
+};
 
 /// Memory that the application keeps for itself, beside the model and the runtime.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,26 +26,63 @@ pub struct Application {
     pub flash_bytes: u64,
 }
 
-/// Memory that a model needs under TensorFlow Lite Micro.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What a model needs under TensorFlow Lite Micro.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
 pub struct Need {
-    /// The whole arena.
+    /// The whole arena. Where the interpreter does not run all operators: what it would be with kernels of that size.
     pub arena_bytes: u64,
     /// The file, which is in flash.
     pub file_bytes: u64,
     /// Code of the interpreter and the kernels in flash, an estimate with its range.
     pub code_bytes: Bytes,
+    /// Calls that register the kernels with a `MicroMutableOpResolver`, for example `AddConv2D`.
+    #[serde(default)]
+    pub kernels: Vec<String>,
+    /// Operators that no kernel runs. With any, no board runs the model.
+    #[serde(default)]
+    pub refused: Vec<Refused>,
+    /// Why the interpreter does not run the model on any board.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", ts(optional))]
+    pub obstacle: Option<String>,
+    /// The accelerator that Vela compiled operators for: its id, or `ethos-u` where the file does not tell which.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", ts(optional))]
+    pub accelerator: Option<Cow<'static, str>>,
 }
 
 impl Need {
     /// Quadratic in activations, up to a limit.
     pub fn of(graph: &Graph) -> Result<Self, Unplannable> {
+        let accelerator = ethos_u_of_file(graph.model);
+        let refused = refused(graph.model);
         Ok(Self {
             arena_bytes: arena_bytes(graph, Kernels::CmsisNnDsp, Pointers::Bits32)?,
             file_bytes: graph.model.file_bytes as u64,
             code_bytes: code_flash_bytes(graph),
+            kernels: resolver_calls(graph.model),
+            obstacle: obstacle(graph, &refused).map(|reason| reason.to_string()),
+            refused,
+            accelerator: accelerator.map(|id| id.unwrap_or(COMPILED).into()),
         })
+    }
+
+    /// The arena, where the interpreter runs the model.
+    pub fn arena_that_runs(&self) -> Option<u64> {
+        self.obstacle.is_none().then_some(self.arena_bytes)
+    }
+
+    /// Why a board does not run the model, whatever its memory.
+    fn reason(&self, board: &Board) -> Option<String> {
+        if self.obstacle.is_some() {
+            return self.obstacle.clone();
+        }
+        let accelerator = self.accelerator.as_deref()?;
+        let id = Some(accelerator).filter(|id| *id != COMPILED);
+        let words = id.unwrap_or("an Ethos-U");
+        (!board.runs_compiled(id))
+            .then(|| format!("compiled for {words}, which the board does not have"))
     }
 }
 
@@ -72,18 +114,22 @@ pub struct OnBoard {
     pub clock_mhz: Option<f64>,
     /// The neural accelerator in words, where the chip has one.
     pub npu: Option<&'static str>,
-    /// Whether the model, its runtime and the application fit.
+    /// Whether the board runs the model, with room for it, its runtime and the application.
     pub fits: Verdict,
+    /// Why it does not run the model, whatever its memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", ts(optional))]
+    pub reason: Option<String>,
     /// RAM for the arena and the application's data.
     pub ram: Room,
     /// Flash for the file, the runtime and the application's code.
     pub flash: Room,
-    /// On the core or, for an STM32N6, on its NPU; absent where nobody measured its core, or for a model
-    /// that is not modelled.
+    /// On the core under TensorFlow Lite Micro; absent where nobody measured its core, or for a model that is not
+    /// modelled or does not run.
     pub latency: Option<BoardLatency>,
 }
 
-/// Whether a model has room on a board.
+/// Whether a model runs on a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(
     feature = "schema",
@@ -96,7 +142,7 @@ pub enum Verdict {
     Yes,
     /// The model fits if the code has its estimated size, but not if it has the largest size of its range.
     Close,
-    /// The model does not fit.
+    /// The model does not fit, or does not run.
     No,
 }
 
@@ -166,7 +212,15 @@ pub fn fits(
 ) -> Result<Fits, Unplannable> {
     let need = Need::of(graph)?;
     let latencies = cortex_m::latencies(graph, analysis);
-    let on = |board| latency_on(board, &latencies);
+    let max_weight_bytes = analysis.costs.iter().map(|cost| cost.weight_bytes).max();
+    let file_bytes = need.file_bytes;
+    let on = |board: &'static Board| {
+        let of = board.latency_under_micro()?;
+        let flash = board.flash(of);
+        let is_slow =
+            flash.is_some_and(|flash| flash.is_slow(file_bytes, max_weight_bytes.unwrap_or(0)));
+        latency_on(board, of, &latencies).filter(|_| !is_slow)
+    };
     Ok(on_boards(need, application, on))
 }
 
@@ -182,15 +236,18 @@ fn on_boards(
 ) -> Fits {
     let boards = boards::shipped().iter().filter_map(|board| {
         let memory = board.memory.as_ref()?;
-        Some(OnBoard {
-            latency: latency(board),
-            ..on_board(board, memory, &need, &application)
-        })
+        let on = on_board(board, memory, &need, &application);
+        let latency = match on.reason {
+            Some(_) => None,
+            None => latency(board),
+        };
+        Some(OnBoard { latency, ..on })
     });
+    let boards = boards.collect();
     Fits {
         need,
         application,
-        boards: boards.collect(),
+        boards,
     }
 }
 
@@ -209,6 +266,8 @@ fn on_board(
     let ram = Room::of(ram_bytes, memory.sram_kib, memory.external_ram_kib);
     let at_most = flash(need.code_bytes.hi);
     let flash = flash(need.code_bytes.value);
+    let reason = need.reason(board);
+    let is_short = ram.is_short() || flash.is_short() || reason.is_some();
     OnBoard {
         id: &board.id,
         name: &board.name,
@@ -216,11 +275,12 @@ fn on_board(
         core: &board.core,
         clock_mhz: board.clock_mhz,
         npu: board.npu.as_deref(),
-        fits: match (ram.is_short() || flash.is_short(), at_most.is_short()) {
+        fits: match (is_short, at_most.is_short()) {
             (true, _) => Verdict::No,
             (false, true) => Verdict::Close,
             (false, false) => Verdict::Yes,
         },
+        reason,
         ram,
         flash,
         latency: None,
@@ -229,11 +289,11 @@ fn on_board(
 
 fn latency_on(
     board: &'static Board,
+    of: &'static LatencyOf,
     latencies: &HashMap<&'static str, Latency>,
 ) -> Option<BoardLatency> {
-    let of = board.latency.as_ref()?;
+    let target = (Constants::shipped().target(&of.target)).filter(|target| target.is_micro())?;
     let latency = latencies.get(of.target.as_str())?;
-    let target = Constants::shipped().target(&of.target)?;
     let clock_mhz = match (target.has_other_clocks, board.clock_mhz) {
         (true, Some(clock_mhz)) => clock_mhz,
         _ => latency.clock_mhz,
@@ -268,6 +328,10 @@ mod tests {
                 lo: 62 << 10,
                 hi: 248 << 10,
             },
+            kernels: Vec::new(),
+            refused: Vec::new(),
+            accelerator: None,
+            obstacle: None,
         };
         let on = |id: &str, application: &Application| {
             let board = by_id(id).unwrap();

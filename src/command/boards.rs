@@ -30,6 +30,8 @@ struct OnBoard {
     fits: Verdict,
     ram: Room,
     flash: Room,
+    #[serde(default)]
+    reason: Option<String>,
     latency: Option<Latency>,
 }
 
@@ -84,6 +86,7 @@ fn text(file: &str, placed: &Placed, width: usize) -> String {
         .number("latency")
         .optional_text("core")
         .optional_number("MHz");
+    let mut reasons: Vec<(&String, usize)> = Vec::new();
     for on in &placed.boards {
         let latency = on.latency.as_ref().map(|latency| {
             let star = if latency.is_transferred { " *" } else { "" };
@@ -94,6 +97,13 @@ fn text(file: &str, placed: &Placed, width: usize) -> String {
             Verdict::Close => "close",
             Verdict::No => "no",
         };
+        if let Some(reason) = &on.reason {
+            let known = reasons.iter_mut().find(|(known, _)| *known == reason);
+            match known {
+                Some((_, n_boards)) => *n_boards += 1,
+                None => reasons.push((reason, 1)),
+            }
+        }
         table.row([
             on.name.clone(),
             verdict.to_owned(),
@@ -123,6 +133,23 @@ fn text(file: &str, placed: &Placed, width: usize) -> String {
         wrapped(&need, width, "  "),
         table.lines_of(width)
     );
+    for (reason, n_boards) in reasons {
+        let words = format!(
+            "no on {n_boards} of {} boards: {reason}",
+            placed.boards.len()
+        );
+        let _ = writeln!(text, "{}", wrapped(&words, width, "  "));
+    }
+    let kernels = &placed.need.kernels;
+    if !kernels.is_empty() {
+        let calls = kernels.iter().map(|call| format!("{call}()"));
+        let words = format!(
+            "MicroMutableOpResolver<{}>: {}",
+            kernels.len(),
+            calls.collect::<Vec<_>>().join(", ")
+        );
+        let _ = writeln!(text, "{}", wrapped(&words, width, "  "));
+    }
     let note = "* from other boards with the same core; ? where no board with its core was measured, or for \
                 models that are not int8; (ext) in memory beside the chip";
     let _ = writeln!(text, "{}\n", dim(wrapped(note, width, "  ")));

@@ -38,10 +38,14 @@ pub struct Limits {
     #[arg(long = "max-sram", value_name = "BYTES", value_parser = parsed::<Bytes>)]
     #[serde(deserialize_with = "read::<Bytes, _>")]
     pub sram: Option<Limit>,
-    /// Maximum arena under TensorFlow Lite Micro; needs no target.
+    /// Maximum arena that `AllocateTensors` of TensorFlow Lite Micro needs; needs no target.
     #[arg(long = "max-arena", value_name = "BYTES", value_parser = parsed::<Bytes>)]
     #[serde(deserialize_with = "read::<Bytes, _>")]
     pub arena: Option<Limit>,
+    /// Maximum of the arena's part for activations; needs no target.
+    #[arg(long = "max-activations", value_name = "BYTES", value_parser = parsed::<Bytes>)]
+    #[serde(deserialize_with = "read::<Bytes, _>")]
+    pub activations: Option<Limit>,
     /// Maximum activation RAM under ST Edge AI.
     #[arg(long = "max-activation-ram", value_name = "BYTES", value_parser = parsed::<Bytes>)]
     #[serde(deserialize_with = "read::<Bytes, _>")]
@@ -120,6 +124,18 @@ impl Limits {
             Some(Verdict::exact(name, unit, limit?, value as f64))
         });
         let mut verdicts: Vec<Verdict> = facts.collect();
+        if let Some(limit) = self.activations {
+            let value = model.activation_bytes.map(|bytes| bytes as f64);
+            let against = Against::Value;
+            verdicts.push(Verdict::new(
+                None,
+                "activations",
+                "bytes",
+                limit,
+                [value, None],
+                against,
+            ));
+        }
         if let Some(limit) = self.arena {
             verdicts.extend(Verdict::of_metric(document, "arena", limit, against));
         }

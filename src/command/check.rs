@@ -75,6 +75,7 @@ struct Written {
     memory_mode: Option<String>,
     arena_cache_size: Option<u32>,
     optimise: Option<Optimise>,
+    runtime: Option<String>,
     host: Option<String>,
     clock_mhz: Option<f64>,
     batch: Option<NonZeroU32>,
@@ -223,6 +224,7 @@ fn of_config(args: &CheckArgs) -> Result<Vec<Section>, Box<dyn Error>> {
             targets: TargetArgs {
                 targets: written.targets,
                 boards: written.boards,
+                runtime: written.runtime,
                 npu: NpuArgs {
                     vela_ini,
                     system_config: written.system_config,

@@ -23,6 +23,10 @@ pub struct TargetArgs {
     /// repeated.
     #[arg(long = "board", value_name = "ID")]
     pub boards: Vec<String>,
+    /// Runtime on the cores of the chosen boards, tflite-micro or st-edge-ai, instead of the one that their published
+    /// latencies are of.
+    #[arg(long, value_name = "ID", requires = "boards")]
+    pub runtime: Option<String>,
     /// Estimate on every known GPU, with the batch size of `--batch`.
     #[arg(long)]
     pub gpu: bool,
@@ -162,6 +166,7 @@ impl TargetArgs {
         for id in &self.boards {
             let board = Choice {
                 board: Some(id.clone()),
+                runtime: self.runtime.clone(),
                 host: self.host.clone(),
                 ..Choice::default()
             };
@@ -178,7 +183,9 @@ impl TargetArgs {
         let clock = self.clock_mhz.iter();
         let clock = clock.map(|clock_mhz| format!("--clock={clock_mhz}"));
         let host = self.host.as_ref().map(|id| format!("--host={id}"));
-        (targets.chain(boards).chain(gpu).chain(host))
+        let runtime = self.runtime.as_ref();
+        let runtime = runtime.map(|id| format!("--runtime={id}"));
+        (targets.chain(boards).chain(gpu).chain(host).chain(runtime))
             .chain(self.npu.arguments())
             .chain(clock)
             .collect()

@@ -34,7 +34,7 @@ const RESULTS: [&str; 25] = [
 ];
 
 /// The facts of a file, by the names of a report where a row of results has no other.
-const FACTS: [&str; 20] = [
+const FACTS: [&str; 21] = [
     "file",
     "batch",
     "precision",
@@ -44,6 +44,7 @@ const FACTS: [&str; 20] = [
     "parameters",
     "weight_bytes",
     "arena_bytes",
+    "activation_bytes",
     "peak_operator",
     "inputs",
     "outputs",
@@ -163,6 +164,7 @@ fn facts(document: &Document) -> Vec<String> {
         model.parameters.to_string(),
         model.weight_bytes.to_string(),
         number(model.arena_bytes),
+        number(model.activation_bytes),
         number(model.peak_operator),
         tensors(&model.inputs),
         tensors(&model.outputs),

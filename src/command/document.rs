@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use litecast::Metric;
+use litecast::boards::Need;
 use litecast::provenance::Reference;
 use litecast::report::{Failure, REPORT_VERSION, migrate};
 use litecast::targets::registry;
@@ -49,6 +50,8 @@ struct LeftOperator {
 /// On which microcontroller boards the model has room.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Fits {
+    #[serde(default)]
+    pub need: Option<Need>,
     pub boards: Vec<OnBoard>,
 }
 
@@ -73,6 +76,8 @@ pub struct Model {
     pub parameters: u64,
     pub weight_bytes: u64,
     pub arena_bytes: Option<u64>,
+    #[serde(default)]
+    pub activation_bytes: Option<u64>,
     pub peak_operator: Option<usize>,
     pub inputs: Vec<usize>,
     pub outputs: Vec<usize>,

@@ -36,9 +36,16 @@ pub fn run(args: &FactsArgs) -> Result<ExitCode, Box<dyn Error>> {
 fn facts(document: &Document, with_operators: bool, width: usize) -> String {
     let mut text = sections::heading(document, width);
     let model = &document.model;
-    let arena = match model.arena_bytes {
-        Some(bytes) => quantity::bytes(bytes as f64).to_string(),
-        None => "not known: a shape is set at run time".into(),
+    let bytes = |bytes: u64| quantity::bytes(bytes as f64).to_string();
+    let arena = match (model.arena_bytes, model.activation_bytes) {
+        (Some(arena), _) => bytes(arena),
+        (None, Some(_)) => (document.fits.as_ref())
+            .and_then(|fits| fits.need.as_ref()?.obstacle.as_ref())
+            .map_or_else(
+                || "not known".to_owned(),
+                |reason| format!("none: {reason}"),
+            ),
+        (None, None) => "not known: a shape is set at run time".to_owned(),
     };
     let peak = model
         .peak_operator
@@ -49,6 +56,7 @@ fn facts(document: &Document, with_operators: bool, width: usize) -> String {
             operator.index, operator.name
         )
     });
+    let activations = (model.activation_bytes).map_or_else(|| "not known".to_owned(), bytes);
     let tensors = |indices: &[usize]| {
         let first = indices.iter().take(MAX_LISTED_TENSORS);
         let named = first.filter_map(|&idx| document.tensor_words(idx));
@@ -61,13 +69,14 @@ fn facts(document: &Document, with_operators: bool, width: usize) -> String {
             "weights",
             quantity::bytes(model.weight_bytes as f64).to_string(),
         ),
-        ("arena", arena + &at.unwrap_or_default()),
+        ("arena", arena),
+        ("  activations", activations + &at.unwrap_or_default()),
         ("inputs", tensors(&model.inputs)),
         ("outputs", tensors(&model.outputs)),
     ];
     for (name, value) in rows {
-        let line = format!("{name:<9}{}", plain(&value));
-        let _ = writeln!(text, "{}", wrapped(&line, width, "         "));
+        let line = format!("{name:<15}{}", plain(&value));
+        let _ = writeln!(text, "{}", wrapped(&line, width, "               "));
     }
     text.push('\n');
     text += &match with_operators {

@@ -88,7 +88,7 @@ fn facts(document: &Document) -> String {
         quantity::bytes(bytes as f64).to_string()
     });
     format!(
-        "<p>{}, {}, {} MACs, {} parameters, {} file, {arena} arena{}</p>\n",
+        "<p>{}, {}, {} MACs, {} parameters, {} file, {arena} arena for TensorFlow Lite Micro{}</p>\n",
         escaped(&model.precision),
         words::plural(
             usize::try_from(model.n_operators).unwrap_or(usize::MAX),

@@ -39,6 +39,7 @@ pub fn metric(id: &str) -> &str {
         "file_size" | "file_bytes" => "file size",
         "weight_bytes" => "weights",
         "arena_bytes" => "arena",
+        "activation_bytes" => "activations",
         "n_operators" => "operators",
         "training_step" => "training step",
         "training_memory" => "training memory",

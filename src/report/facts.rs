@@ -9,13 +9,16 @@ use crate::formats::tflite::{MAIN_SUBGRAPH, Model, OpKind, Quantization, Tensor}
 use crate::graph::analysis::memory_plan::{live_bytes_of, peak_node_idx};
 use crate::graph::analysis::{Analysis, precision};
 use crate::graph::{Graph, Node};
+#[cfg(doc)]
+use crate::targets::tflite_micro;
 
-/// `live_bytes` as of [`live_bytes`].
+/// `live_bytes` as of [`live_bytes`], `arena_bytes` as of [`tflite_micro::arena_or_reason`].
 pub(crate) fn model_facts(
     model: &Model,
     graph: &Graph,
     analysis: &Analysis,
     live_bytes: Option<&[u64]>,
+    arena_bytes: Option<u64>,
 ) -> ModelFacts {
     let plan = analysis.memory_plan.as_ref();
     ModelFacts {
@@ -30,7 +33,8 @@ pub(crate) fn model_facts(
         macs: analysis.totals.macs,
         parameters: analysis.totals.parameters,
         weight_bytes: analysis.totals.weight_bytes,
-        arena_bytes: plan.map(|plan| plan.arena_bytes),
+        arena_bytes,
+        activation_bytes: plan.map(|plan| plan.arena_bytes),
         peak_operator: live_bytes.and_then(peak_node_idx),
         inputs: graph.subgraph.inputs.clone(),
         outputs: graph.subgraph.outputs.clone(),

@@ -230,8 +230,12 @@ pub struct ModelFacts {
     pub parameters: u64,
     /// Bytes of those constants in the file.
     pub weight_bytes: u64,
-    /// Absent where a shape is known only at run time.
+    /// What TensorFlow Lite Micro's `AllocateTensors` needs on a microcontroller. Absent where a shape is known only at
+    /// run time, or where the interpreter does not run an operator.
     pub arena_bytes: Option<u64>,
+    /// The part of such an arena that activations take, as the greedy planner lays them out. Absent where a shape is
+    /// known only at run time.
+    pub activation_bytes: Option<u64>,
     /// Index into [`Report::operators`] at which the most activation bytes are alive.
     pub peak_operator: Option<usize>,
     /// Indices into [`Report::tensors`].

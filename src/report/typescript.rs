@@ -35,6 +35,7 @@ pub fn derived_types() -> String {
         declared::<Fits>(&config),
         declared::<Need>(&config),
         declared::<Bytes>(&config),
+        declared::<Refused>(&config),
         declared::<Application>(&config),
         declared::<OnBoard>(&config),
         declared::<Verdict>(&config),

@@ -28,8 +28,13 @@ pub struct Board {
     pub npu: Option<String>,
     /// The accelerator in Vela's terms, if it is an Ethos-U.
     pub ethos_u: Option<EthosU>,
+    /// Ids of Ethos-U whose compiled files the board runs, beside that of [`Self::ethos_u`].
+    #[serde(default)]
+    pub accelerators: Vec<String>,
     /// The target that estimates its latency; absent if no board with its core was measured under a supported runtime.
     pub latency: Option<LatencyOf>,
+    /// The target under TensorFlow Lite Micro, where that of [`Self::latency`] is of another runtime.
+    pub micro_latency: Option<LatencyOf>,
     /// The documents that publish the figures.
     pub source: String,
     /// The source that memory, core and clock were compared with; absent if they were not compared.
@@ -48,8 +53,24 @@ pub struct Memory {
     pub flash_kib: u64,
     /// On the board beside the chip.
     pub external_ram_kib: u64,
+    /// What kind of memory that is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_ram: Option<ExternalRam>,
     /// On the board beside the chip.
     pub external_flash_kib: u64,
+    /// Cache through which the core reads external flash, where a document states it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flash_cache_kib: Option<u64>,
+}
+
+/// RAM beside the chip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExternalRam {
+    /// On a parallel bus.
+    Sdram,
+    /// On a serial bus of four or eight lines.
+    Psram,
 }
 
 /// An Ethos-U and the sections of Vela's configuration file that resemble it most. The bandwidths in these sections are
@@ -65,6 +86,22 @@ pub struct EthosU {
     pub system_config: String,
     /// Section of Vela's configuration file for the memory mode.
     pub memory_mode: String,
+}
+
+/// Flash of a board, as far as it decides on latencies that were measured with weights in flash on the chip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flash {
+    /// A larger file lies in external flash.
+    pub on_chip_bytes: u64,
+    /// Weights of an operator that fit are read from external flash once.
+    pub cache_bytes: u64,
+}
+
+impl Flash {
+    /// Whether a file's weights are read from external flash again and again: nobody measured how long that takes.
+    pub fn is_slow(&self, file_bytes: u64, max_weight_bytes: u64) -> bool {
+        file_bytes > self.on_chip_bytes && max_weight_bytes > self.cache_bytes
+    }
 }
 
 /// The target that estimates a board's latency, at the board's clock.
@@ -105,6 +142,39 @@ pub enum BoardError {
 }
 
 impl Board {
+    /// Whether the board has an Ethos-U that runs a file which Vela compiled for `accelerator`, for example
+    /// `ethos-u55-128`. `None` where the file does not tell which.
+    pub fn runs_compiled(&self, accelerator: Option<&str>) -> bool {
+        let of_choice = self.ethos_u.iter().map(|npu| npu.accelerator.as_str());
+        let mut ids = of_choice.chain(self.accelerators.iter().map(String::as_str));
+        match accelerator {
+            Some(accelerator) => ids.any(|id| id == accelerator),
+            None => ids.next().is_some(),
+        }
+    }
+
+    /// The target under TensorFlow Lite Micro.
+    pub fn latency_under_micro(&self) -> Option<&LatencyOf> {
+        self.micro_latency.as_ref().or(self.latency.as_ref())
+    }
+
+    /// The flash that a latency of `of` depends on; `None` where the board itself was measured.
+    pub fn flash(&self, of: &LatencyOf) -> Option<Flash> {
+        let memory = self.memory.filter(|_| of.is_transferred)?;
+        let is_measured = |board: &&Board| {
+            let latency = board.latency.as_ref();
+            latency.is_some_and(|latency| latency.target == of.target && !latency.is_transferred)
+        };
+        let mut measured = shipped().iter().filter(is_measured).peekable();
+        let is_in_external =
+            |board: &Board| board.memory.is_some_and(|memory| memory.flash_kib == 0);
+        let is_known = measured.peek().is_some() && measured.all(is_in_external);
+        (!is_known).then_some(Flash {
+            on_chip_bytes: memory.flash_kib << 10,
+            cache_bytes: memory.flash_cache_kib.unwrap_or(0) << 10,
+        })
+    }
+
     /// Whether there are estimates for the board.
     pub fn is_modelled(&self) -> bool {
         self.ethos_u.is_some() || self.latency.is_some()

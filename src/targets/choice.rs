@@ -9,6 +9,7 @@ use super::ethos_u::configuration::{
     Configuration, Family, IniError, MemoryArea, Product, Strategy, VelaIni,
 };
 use super::host::Host;
+use super::on_board::MICRO;
 use super::suggestions::{self, Candidate};
 use super::{
     HostInfo, MeasuredRange, Network, PeakRates, Target, TargetEstimate, TargetInfo,
@@ -33,6 +34,10 @@ pub struct Choice {
     /// Id of a board of [`boards`], in the place of `target`.
     #[serde(default)]
     pub board: Option<String>,
+    /// Runtime on the core of a board: `tflite-micro` or `st-edge-ai`. Without it the one that its published latencies
+    /// are of.
+    #[serde(default)]
+    pub runtime: Option<String>,
     /// System configuration of an Ethos-U, as Vela names it.
     #[serde(default)]
     pub system_config: Option<String>,
@@ -100,6 +105,16 @@ pub enum ChoiceError {
         /// As it was asked for.
         found: String,
     },
+    /// There are no estimates for the board under this runtime.
+    #[error("board {board}, runtime {found}: expected one of {}", expected.join(", "))]
+    UnknownRuntime {
+        /// Id of the board.
+        board: String,
+        /// As it was asked for.
+        found: String,
+        /// Runtimes of the board.
+        expected: Vec<&'static str>,
+    },
     /// No processor that can stand beside an accelerator has this id.
     #[error("host {found}: expected one of {}", Host::ids().collect::<Vec<_>>().join(", "))]
     UnknownHost {
@@ -160,6 +175,7 @@ impl ChoiceError {
             Self::UnknownTarget { .. } | Self::GpusNotLoaded { .. } => "unknown-target",
             Self::UnknownBoard { .. } => "unknown-board",
             Self::UnknownHost { .. } => "unknown-host",
+            Self::UnknownRuntime { .. } => "unknown-runtime",
             Self::Configuration { .. } | Self::Board(_) => "configuration",
         }
     }
@@ -238,6 +254,7 @@ impl Choice {
         self.check_rates(id)?;
         self.refuse_options_of_npus(id)?;
         self.refuse_memories(id)?;
+        self.refuse(id, self.runtime.is_some(), "runtime", "boards")?;
         if let Some(target) = cortex_m::target(id, self.clock_mhz) {
             return Ok(target);
         }
@@ -268,7 +285,19 @@ impl Choice {
             return Ok(ethos_u::target_on(Some(board), configuration, host));
         }
         self.refuse_memories(id)?;
-        Ok(board.target_at(self.clock_mhz)?)
+        let Some(runtime) = &self.runtime else {
+            return Ok(board.target_at(self.clock_mhz)?);
+        };
+        let expected: Vec<&str> = board.runtimes().collect();
+        match expected.contains(&runtime.as_str()) {
+            true if runtime == MICRO => Ok(board.micro_target_at(self.clock_mhz)?),
+            true => Ok(board.target_at(self.clock_mhz)?),
+            false => Err(ChoiceError::UnknownRuntime {
+                board: id.to_owned(),
+                found: runtime.clone(),
+                expected,
+            }),
+        }
     }
 
     /// The chosen host, or the usual one of these accelerators; a microcontroller at its board's clock, if that is known.

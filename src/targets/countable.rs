@@ -1,6 +1,5 @@
 //! Whether the cost of a graph can be counted from its file, independent of the target.
 
-use super::ethos_u;
 use super::outcome::UnavailableReason;
 use crate::formats::shown;
 use crate::formats::tflite::BuiltinOptions;
@@ -43,15 +42,6 @@ fn contradicting_shapes(graph: &Graph, analysis: &Analysis) -> Option<Unavailabl
         n_operators,
         of: graph.nodes.len(),
     })
-}
-
-/// The reason if Vela has already compiled operators into commands, which LiteCast does not read.
-pub fn compiled_by_vela(graph: &Graph) -> Option<UnavailableReason> {
-    let is_compiled = |node: &Node| node.operator.code.custom.as_deref() == Some(ethos_u::COMPILED);
-    let mut nodes = graph.nodes.iter();
-    nodes
-        .any(is_compiled)
-        .then_some(UnavailableReason::CompiledForEthosU)
 }
 
 /// The reason if the work of operators cannot be counted; they would otherwise count as free.

@@ -5,6 +5,7 @@
 
 pub mod boards;
 pub mod choice;
+mod compiled;
 pub mod cortex_a;
 pub mod cortex_m;
 mod countable;
@@ -31,7 +32,9 @@ pub use peak_rates::PeakRates;
 pub use support::{UnsupportedOperator, UnsupportedReason};
 pub use target::{HostInfo, MetricInfo, Network, Shared, Target, TargetEstimate, TargetInfo};
 
-use countable::{compiled_by_vela, uncountable};
+use compiled::{compiled, ethos_u_of};
+pub use compiled::{compiled_for, is_compiled};
+use countable::uncountable;
 
 use crate::learned::manifest::Manifest;
 

@@ -1,8 +1,13 @@
 //! The target that makes the estimates for a board.
 
-use super::boards::{Board, BoardError};
+use super::boards::{Board, BoardError, LatencyOf};
 use super::host::Host;
 use super::{Target, cortex_m, ethos_u};
+
+/// Id of TensorFlow Lite Micro among the runtimes of a board.
+pub const MICRO: &str = "tflite-micro";
+/// Id of ST Edge AI Core among them, on an NPU too.
+const ST_EDGE_AI: &str = "st-edge-ai";
 
 impl Board {
     /// The board's Ethos-U if it has one, otherwise its core, at the board's clock.
@@ -20,10 +25,41 @@ impl Board {
 
     /// The board's core, at `clock_mhz` if given, otherwise at the board's clock.
     pub fn target_at(&self, clock_mhz: Option<f64>) -> Result<Box<dyn Target>, BoardError> {
+        self.target_of(self.latency.as_ref(), clock_mhz)
+    }
+
+    /// Ids of the runtimes on the board's core that there are estimates for.
+    pub fn runtimes(&self) -> impl Iterator<Item = &'static str> {
+        let target = |of: &LatencyOf| cortex_m::Constants::shipped().target(&of.target);
+        let own = self.latency.as_ref().and_then(target);
+        let micro = self.micro_latency.as_ref().and_then(target);
+        own.into_iter()
+            .chain(micro)
+            .map(|target| match target.is_micro() {
+                true => MICRO,
+                false => ST_EDGE_AI,
+            })
+    }
+
+    /// As [`Self::target_at`], under TensorFlow Lite Micro.
+    pub fn micro_target_at(&self, clock_mhz: Option<f64>) -> Result<Box<dyn Target>, BoardError> {
+        let of = self.latency_under_micro();
+        let is_micro = |of: &&LatencyOf| {
+            let target = cortex_m::Constants::shipped().target(&of.target);
+            target.is_some_and(|target| target.is_micro())
+        };
+        self.target_of(of.filter(is_micro), clock_mhz)
+    }
+
+    fn target_of(
+        &self,
+        of: Option<&LatencyOf>,
+        clock_mhz: Option<f64>,
+    ) -> Result<Box<dyn Target>, BoardError> {
         let clock_mhz = clock_mhz.or(self.clock_mhz);
-        let of = self.latency.as_ref();
         let target = of.and_then(|of| {
-            cortex_m::target_on(&of.target, clock_mhz, &self.name, of.is_transferred)
+            let transferred_to = of.is_transferred.then_some(self.name.as_str());
+            cortex_m::target_on(&of.target, clock_mhz, transferred_to, self.flash(of))
         });
         target.ok_or_else(|| self.not_modelled())
     }

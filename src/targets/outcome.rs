@@ -24,7 +24,8 @@ pub enum Metric {
     OffchipTraffic,
     /// Bytes moved to and from SRAM in one inference.
     SramTraffic,
-    /// Bytes of TensorFlow Lite Micro's arena for activations.
+    /// Bytes that TensorFlow Lite Micro's `AllocateTensors` needs: activations, working buffers of kernels, and what the
+    /// interpreter and the kernels keep.
     Arena,
     /// RAM of activations under ST Edge AI.
     ActivationRam,
@@ -320,24 +321,21 @@ fn optional_numbers<S: Serializer>(
 pub enum UnavailableReason {
     /// The main subgraph has no operators.
     NoOperators,
-    CompiledForEthosU,
-    CompiledForEdgeTpu,
+    /// An operator is compiled for an accelerator.
+    Compiled {
+        /// As [`Self::code`].
+        code: &'static str,
+        /// The accelerator and the compiler in words.
+        accelerator: String,
+    },
     /// Operators that multiply, but whose shapes the file does not store.
-    MissingShapes {
-        n_operators: usize,
-        of: usize,
-    },
+    MissingShapes { n_operators: usize, of: usize },
     /// Operators whose operands no kernel takes together.
-    ContradictingShapes {
-        n_operators: usize,
-        of: usize,
-    },
+    ContradictingShapes { n_operators: usize, of: usize },
     /// The estimate was less than the work takes at the hardware's peak rate.
     BeyondPeakRate,
     /// The NPU runs batch size 1.
-    SeveralInputs {
-        found: i32,
-    },
+    SeveralInputs { found: i32 },
     /// Operators that the target does not run, with the reasons in words.
     UnsupportedOperators {
         n_operators: usize,
@@ -352,6 +350,8 @@ pub enum UnavailableReason {
     CompiledForAccelerator {
         /// Of the custom operator.
         name: String,
+        /// The accelerator and the compiler in words.
+        accelerator: String,
         n_operators: usize,
         /// Operators beside them.
         n_outside: usize,
@@ -376,8 +376,7 @@ impl UnavailableReason {
     pub fn code(&self) -> &'static str {
         match self {
             Self::NoOperators => "no-operators",
-            Self::CompiledForEthosU => "compiled-for-ethos-u",
-            Self::CompiledForEdgeTpu => "compiled-for-edge-tpu",
+            Self::Compiled { code, .. } => code,
             Self::MissingShapes { .. } => "missing-shapes",
             Self::ContradictingShapes { .. } => "contradicting-shapes",
             Self::BeyondPeakRate => "beyond-peak-rate",
@@ -395,11 +394,9 @@ impl fmt::Display for UnavailableReason {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Self::NoOperators => f.write_str("the main subgraph has no operators"),
-            Self::CompiledForEthosU => f.write_str(
-                "the file is already compiled for an Ethos-U; give the model before Vela",
-            ),
-            Self::CompiledForEdgeTpu => f.write_str(
-                "the file is already compiled for an Edge TPU; give the model before its compiler",
+            Self::Compiled { accelerator, .. } => write!(
+                f,
+                "the file is already compiled for {accelerator}; give the model before the compiler"
             ),
             Self::MissingShapes { n_operators, of } => write!(
                 f,
@@ -429,14 +426,11 @@ impl fmt::Display for UnavailableReason {
             }
             Self::CompiledForAccelerator {
                 name,
+                accelerator,
                 n_operators,
                 n_outside,
                 outside_ms: [value_ms, lo_ms, hi_ms],
             } => {
-                let accelerator = match name.as_str() {
-                    "ethos-u" => "an Ethos-U, by Vela",
-                    _ => "an Edge TPU, by Coral's compiler",
-                };
                 let verb = if *n_operators == 1 { "is" } else { "are" };
                 write!(
                     f,

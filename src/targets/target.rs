@@ -6,10 +6,10 @@ use std::sync::OnceLock;
 use serde::Serialize;
 
 use super::measured_range::MeasuredRange;
-use super::outcome::{Metric, MetricEstimate};
+use super::outcome::{Metric, MetricEstimate, UnavailableReason};
 use super::peak_rates::PeakRates;
 use super::support::UnsupportedOperator;
-use super::{cortex_a, ethos_u};
+use super::{cortex_a, ethos_u, tflite_micro};
 use crate::diagnostic::Diagnostic;
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
@@ -42,6 +42,7 @@ pub struct Shared<'n> {
     instruction_counts: OnceLock<Vec<OnceLock<Vec<cortex_a::InstructionCount>>>>,
     left_to_cpu: ethos_u::support::LeftToCpu,
     learned: OnceLock<Result<Learned<'n>, PredictorError>>,
+    arena_bytes: OnceLock<Result<u64, UnavailableReason>>,
 }
 
 impl<'n> Network<'n> {
@@ -80,6 +81,12 @@ impl<'n> Network<'n> {
             .get_or_init(|| vec![OnceLock::new(); processors.len()]);
         let counted = || cortex_a::instruction_counts(&processors[idx], self.kernel_counts());
         Some(of_all.get(idx)?.get_or_init(counted))
+    }
+
+    /// What TensorFlow Lite Micro's `AllocateTensors` needs, or why it fails.
+    pub fn arena_bytes(&self) -> &Result<u64, UnavailableReason> {
+        let arena = || tflite_micro::arena_or_reason(self.graph);
+        self.shared.arena_bytes.get_or_init(arena)
     }
 
     /// The operators that an Ethos-U leaves to the CPU, in topological order.

@@ -140,11 +140,11 @@ test("every Ethos-U and every board with one can be chosen before any file, and 
   await close();
 });
 
-test("what helps to decide is said: the whole arena, what stays on the chip, a processor that is faster", () =>
+test("what helps to decide is said: the arena, what stays on the chip, a processor that is faster", () =>
   withReport("decided.tflite", residualModel(8), async (page) => {
     await page.selectOption("#target", "tflite-micro");
     const whole = await page.textContent(".answer .fit");
-    const [, all, activations, rest] = /^The whole arena: ([\d.]+\s\w+) with the kernels of CMSIS-NN: ([\d.]+\s\w+) of activations and ([\d.]+\s\w+)/u.exec(whole);
+    const [, all, activations, rest] = /^The arena: ([\d.]+\s\w+) with the kernels of CMSIS-NN: ([\d.]+\s\w+) of activations and ([\d.]+\s\w+)/u.exec(whole);
     const kib = (text) => Number(text.split(/\s/u)[0]) / (/KiB/.test(text) ? 1 : 1024);
     assert.ok(Math.abs(kib(all) - kib(activations) - kib(rest)) < 0.02 * kib(all), whole);
     await page.selectOption("#target", "edgetpu-coral-dev-board");

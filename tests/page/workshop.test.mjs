@@ -267,7 +267,7 @@ test("advice: an order that needs less memory, which is exact", () =>
     const before = await arena();
     await press(page, "#tool-advice");
     await page.waitForSelector('[data-advice="order"]', { timeout: REPORT_LIMIT_MS });
-    const [, less] = /Saves ([\d.]+\s[KM]iB) of tensor arena .*, exact/u.exec(await page.textContent('[data-advice="order"] .saving'));
+    const [, less] = /Saves ([\d.]+\s[KM]iB) of activations .*, exact/u.exec(await page.textContent('[data-advice="order"] .saving'));
     await waitRedrawn(page, "branched.tflite", () => press(page, '[data-advice="order"] button'));
     const kib = (text) => Number(text.split(/\s/u)[0]) * (/MiB/.test(text) ? 1024 : 1);
     const after = await arena();

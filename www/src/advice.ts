@@ -166,13 +166,13 @@ function streams({ diagnostics }: Pick<Report, "diagnostics">, target: string): 
 
 const order: Rule = async function* (advised, estimator, signal) {
   const { report, scenario } = advised;
-  if (scenario.low_memory_order || report.model.arena_bytes === null) return;
+  if (scenario.low_memory_order || report.model.activation_bytes === null) return;
   const next = { ...scenario, low_memory_order: true };
   const found = await explored(advised, estimator, next, signal);
-  if (!found || found.model.arena_bytes === null) return;
-  const less = report.model.arena_bytes - found.model.arena_bytes;
-  if (less <= MIN_SAVED_PART * report.model.arena_bytes) return;
-  const saving = `Saves ${format.text(format.bytes(less))} of tensor arena (${format.change(found.model.arena_bytes / report.model.arena_bytes)}), exact`;
+  if (!found || found.model.activation_bytes === null) return;
+  const less = report.model.activation_bytes - found.model.activation_bytes;
+  if (less <= MIN_SAVED_PART * report.model.activation_bytes) return;
+  const saving = `Saves ${format.text(format.bytes(less))} of activations (${format.change(found.model.activation_bytes / report.model.activation_bytes)}), exact`;
   yield { kind: "order", words: "Write the operators in another order: fewer feature maps are then alive at once.", saving, show: { label: "Show that order", scenario: next } };
 };
 

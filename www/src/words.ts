@@ -26,7 +26,7 @@ const METRIC_MEANINGS: Record<string, string> = {
   sram_peak: "Most on-chip memory in use at once",
   offchip_traffic: "Bytes that one inference moves to and from off-chip memory",
   sram_traffic: "Bytes that one inference moves to and from on-chip memory",
-  arena: "Memory that TensorFlow Lite Micro's interpreter is given, as its greedy planner lays it out",
+  arena: "Memory that AllocateTensors of TensorFlow Lite Micro needs: activations, working buffers of kernels, and what the interpreter keeps",
   activation_ram: "RAM of the program that ST Edge AI makes of the network, for its activations",
   weights_flash: "Flash that the network takes: the whole file under an interpreter, otherwise its weights",
   throughput: "Inferences a second at this batch",

@@ -14,6 +14,7 @@ use crate::formats::tflite::{OpKind, OperatorCode, TensorType};
 use crate::graph::analysis::window::Window;
 use crate::graph::analysis::{Analysis, Cost};
 use crate::graph::{Graph, Node};
+use crate::targets::is_compiled;
 
 /// The counts of one operator, from which the instructions of its kernel follow.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,9 +98,6 @@ pub enum Class {
     Other,
 }
 
-/// Custom operators that a compiler for an accelerator writes.
-const COMPILED: &[&str] = &["edgetpu-custom-op", "ethos-u"];
-
 /// Kernels, each with the terms of the last operator that had it.
 type Known = HashMap<Arc<str>, Terms, RandomState>;
 
@@ -165,12 +163,7 @@ fn counts_of(
         bytes: cost.input_bytes as f64 + cost.output_bytes as f64 + cost.weight_bytes as f64,
         macs: cost.macs as f64 + compared_boxes(graph, node),
         values: shapes.in_values + shapes.out_values,
-        is_compiled: node
-            .operator
-            .code
-            .custom
-            .as_deref()
-            .is_some_and(|c| COMPILED.contains(&c)),
+        is_compiled: is_compiled(&node.operator.code),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::provenance::{Provenance, ProvenanceKind, Reference};
 use crate::targets::{
     MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target,
     TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, UnsupportedReason,
-    uncountable,
+    compiled_for, uncountable,
 };
 
 /// A board that was measured, with LiteRT's XNNPACK kernels.
@@ -194,10 +194,12 @@ fn compiled(graph: &Graph, latency: &Latency) -> Option<UnavailableReason> {
     let is_compiled = |(_, source): &(&Node, &Source)| **source == Source::Compiled;
     let pairs = graph.nodes.iter().zip(&latency.sources);
     let compiled: Vec<&Node> = pairs.filter(is_compiled).map(|(node, _)| node).collect();
-    let name = compiled.first()?.operator.code.custom.as_deref()?;
+    let first = compiled.first()?.operator;
+    let name = first.code.custom.as_deref()?;
     let n_outside = graph.nodes.len().saturating_sub(compiled.len());
     Some(UnavailableReason::CompiledForAccelerator {
         name: name.to_owned(),
+        accelerator: compiled_for(graph.model, first, &graph.subgraph.tensors)?,
         n_operators: compiled.len(),
         n_outside,
         outside_ms: [latency.value_ms, latency.lo_ms, latency.hi_ms],

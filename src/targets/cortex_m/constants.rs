@@ -170,6 +170,14 @@ impl Runtime {
 }
 
 impl Target {
+    /// Whether the runtime is the interpreter of TensorFlow Lite Micro, which needs an arena.
+    pub fn is_micro(&self) -> bool {
+        matches!(
+            self.runtime.as_str(),
+            "tflite-micro" | "tflite-micro-products" | "esp-nn"
+        )
+    }
+
     /// Whether it can stand beside an accelerator: a core under TensorFlow Lite Micro, whose custom operators call
     /// accelerators.
     pub fn is_host(&self) -> bool {

@@ -40,6 +40,12 @@ pub enum Refusal {
     Clock { found: f64 },
     #[error("this target was measured at {measured} MHz alone, found {found} MHz")]
     OtherClock { measured: f64, found: f64 },
+    /// On a board with slower flash than those that were measured.
+    #[error(
+        "the weights of an operator lie in external flash and are larger than its cache: every latency \
+         was measured with weights in flash on the chip"
+    )]
+    ExternalWeights,
     /// There is a latency, but no measured power from which an energy could be computed.
     #[error("no published measurement of this target's power at {found} MHz")]
     Power { found: f64 },
@@ -55,6 +61,7 @@ impl Refusal {
             Self::Shapes { .. } => "shapes",
             Self::NothingCounted { .. } => "nothing-counted",
             Self::Clock { .. } | Self::OtherClock { .. } => "clock",
+            Self::ExternalWeights => "external-weights",
             Self::Power { .. } => "power",
         }
     }

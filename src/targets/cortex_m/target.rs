@@ -10,9 +10,11 @@ use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
 use crate::learned::manifest::Manifest;
 use crate::provenance::{MAX_ERROR_PERCENT, Provenance, ProvenanceKind, Reference};
+use crate::targets::boards::Flash;
 use crate::targets::{
     MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target,
-    TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, tflite_micro, uncountable,
+    TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, compiled, tflite_micro,
+    uncountable,
 };
 
 /// Multiply-accumulates of 16-bit numbers per cycle, by core. `SMLAD` computes two (Arm's technical reference manuals
@@ -40,6 +42,8 @@ struct Microcontroller {
     clock_mhz: Option<f64>,
     /// Name of another board with the same core that the estimate is for.
     transferred_to: Option<String>,
+    /// Present where the board's latency depends on where weights lie.
+    flash: Option<Flash>,
 }
 
 impl Microcontroller {
@@ -48,6 +52,7 @@ impl Microcontroller {
             fitted,
             clock_mhz,
             transferred_to: None,
+            flash: None,
         })
     }
 }
@@ -69,18 +74,19 @@ pub fn target(id: &str, clock_mhz: Option<f64>) -> Option<Box<dyn Target>> {
     ))
 }
 
-/// The same target for a named board. With `is_transferred`, latencies of this board were not measured.
+/// The same target for a board: under the board's name, if latencies of this board were not measured.
 pub fn target_on(
     id: &str,
     clock_mhz: Option<f64>,
-    board: &str,
-    is_transferred: bool,
+    transferred_to: Option<&str>,
+    flash: Option<Flash>,
 ) -> Option<Box<dyn Target>> {
     let fitted = Constants::shipped().target(id)?;
     Some(Box::new(Microcontroller {
         fitted,
         clock_mhz: clock_mhz.filter(|_| fitted.has_other_clocks),
-        transferred_to: is_transferred.then(|| board.to_owned()),
+        transferred_to: transferred_to.map(str::to_owned),
+        flash,
     }))
 }
 
@@ -108,7 +114,7 @@ impl Target for Microcontroller {
                 .as_ref()
                 .map(|energy| metric(Metric::Energy, Some(energy.error.mean_percent))),
         );
-        let memory: &[Metric] = match self.is_micro() {
+        let memory: &[Metric] = match self.fitted.is_micro() {
             true => &[Metric::WeightsFlash, Metric::Arena],
             false => &[Metric::ActivationRam, Metric::WeightsFlash],
         };
@@ -138,7 +144,7 @@ impl Target for Microcontroller {
         };
         let macs_per_s = macs_per_cycle * clock_mhz * 1e6 / share_that_runs;
         Some(PeakRates {
-            map_bytes_per_s: match self.is_micro() {
+            map_bytes_per_s: match self.fitted.is_micro() {
                 true => STORED_BYTES_PER_CYCLE * clock_mhz * 1e6,
                 false => f64::INFINITY,
             },
@@ -160,7 +166,8 @@ impl Target for Microcontroller {
 
     fn estimate(&self, network: &Network) -> TargetEstimate {
         let (graph, analysis) = (network.graph, network.analysis);
-        if let Some(reason) = uncountable(graph, analysis) {
+        let reason = uncountable(graph, analysis).or_else(|| self.refused(graph));
+        if let Some(reason) = reason {
             return self.nothing(network, &reason);
         }
         let found = self.latency(graph, analysis);
@@ -193,7 +200,7 @@ impl Target for Microcontroller {
                 },
             );
         }
-        metrics.push(match self.is_micro() {
+        metrics.push(match self.fitted.is_micro() {
             true => tflite_micro::arena(network),
             false => MetricEstimate {
                 metric: Metric::ActivationRam,
@@ -216,11 +223,25 @@ impl Target for Microcontroller {
 impl Microcontroller {
     /// The interval is wider for a board that was not measured.
     fn latency(&self, graph: &Graph, analysis: &Analysis) -> Result<Latency, Refusal> {
+        let file_bytes = graph.model.file_bytes as u64;
+        let max_weight_bytes = analysis.costs.iter().map(|cost| cost.weight_bytes).max();
+        let is_slow = |flash: Flash| flash.is_slow(file_bytes, max_weight_bytes.unwrap_or(0));
+        if self.flash.is_some_and(is_slow) {
+            return Err(Refusal::ExternalWeights);
+        }
         let latency = latency(graph, analysis, self.fitted, self.clock_mhz)?;
         Ok(match self.transferred_to {
             Some(_) => latency.wider_by(self.fitted.transfer_factor()),
             None => latency,
         })
+    }
+
+    /// Why the runtime does not run the file.
+    fn refused(&self, graph: &Graph) -> Option<UnavailableReason> {
+        if !self.fitted.is_micro() {
+            return compiled(graph);
+        }
+        tflite_micro::obstacle(graph, &tflite_micro::refused(graph.model))
     }
 
     fn activation_ram(&self, network: &Network) -> Outcome {
@@ -244,25 +265,21 @@ impl Microcontroller {
         }
     }
 
+    /// The board, the runtime and its release.
     fn device(&self) -> String {
         let device = &self.fitted.device;
+        let runtime = Constants::shipped().runtime(self.fitted);
+        let runtime = runtime.map_or("", |runtime| runtime.name.as_str());
+        let version = &self.fitted.version;
         match &self.transferred_to {
-            Some(board) => format!("{board}, transferred from {device}"),
-            None => device.clone(),
+            Some(board) => format!("{board}, {runtime} {version}, transferred from {device}"),
+            None => format!("{device}, {runtime} {version}"),
         }
     }
 
     /// Whether the constants are those of another core, or of other boards with the same core.
     fn is_assumed(&self) -> bool {
         self.transferred_to.is_some() || self.fitted.core_conversion.is_some()
-    }
-
-    /// Whether the runtime is the interpreter of TensorFlow Lite Micro, which needs an arena.
-    fn is_micro(&self) -> bool {
-        matches!(
-            self.fitted.runtime.as_str(),
-            "tflite-micro" | "tflite-micro-products" | "esp-nn"
-        )
     }
 
     /// The result for a file whose work cannot be counted. The arena has reasons of its own.
@@ -276,7 +293,7 @@ impl Microcontroller {
             metrics: vec![
                 none(Metric::Latency),
                 none(Metric::WeightsFlash),
-                match self.is_micro() {
+                match self.fitted.is_micro() {
                     true => tflite_micro::arena(network),
                     false => none(Metric::ActivationRam),
                 },
@@ -287,14 +304,14 @@ impl Microcontroller {
 
     /// Flash bytes: the whole file for the interpreter, or the weights of the program that ST Edge AI generates.
     fn flash_bytes(&self, network: &Network) -> u64 {
-        match self.is_micro() {
+        match self.fitted.is_micro() {
             true => network.graph.model.file_bytes as u64,
             false => weights_flash_bytes(network.analysis),
         }
     }
 
     fn flash_words(&self) -> &'static str {
-        match self.is_micro() {
+        match self.fitted.is_micro() {
             true => "the whole file, which the interpreter reads in flash; code not included",
             false => "weights and biases, each once; code not included",
         }

@@ -27,12 +27,8 @@ pub struct Mapping {
 /// CPU. Operators that convert the type of an input run on the CPU before the mapped part. Linear in edges.
 ///
 /// # Errors
-/// Why there is no estimate: no operator is mapped, or the file is already compiled.
+/// Why there is no estimate: no operator is mapped.
 pub fn mapping(graph: &Graph) -> Result<Mapping, UnavailableReason> {
-    let is_compiled = |node: &Node| node.operator.code.custom.as_deref() == Some(COMPILED);
-    if graph.nodes.iter().any(is_compiled) {
-        return Err(UnavailableReason::CompiledForEdgeTpu);
-    }
     let left: Vec<Option<UnsupportedReason>> =
         (graph.nodes.iter()).map(|node| left(graph, node)).collect();
     let mut is_mapped = vec![false; graph.nodes.len()];
@@ -118,9 +114,6 @@ pub fn unsupported(graph: &Graph) -> Vec<UnsupportedOperator> {
     };
     graph.nodes.iter().enumerate().filter_map(check).collect()
 }
-
-/// Name of the operator that Coral's compiler writes.
-const COMPILED: &str = "edgetpu-custom-op";
 
 /// Why an operator is left to the CPU.
 fn left(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {

@@ -11,8 +11,7 @@ use crate::provenance::{Provenance, ProvenanceKind, Reference};
 use crate::targets::host::Host;
 use crate::targets::{
     MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target,
-    TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, compiled_by_vela,
-    uncountable,
+    TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, compiled, uncountable,
 };
 
 struct EdgeTpu;
@@ -72,7 +71,7 @@ impl Target for EdgeTpu {
         let Network {
             graph, analysis, ..
         } = network;
-        let refusal = uncountable(graph, analysis).or_else(|| compiled_by_vela(graph));
+        let refusal = uncountable(graph, analysis).or_else(|| compiled(graph));
         let mapping = match refusal {
             Some(reason) => Err(reason),
             None => mapping(graph),

@@ -24,7 +24,7 @@ use crate::targets::boards::{self, Board};
 use crate::targets::host::{Host, HostLatency};
 use crate::targets::{
     HostInfo, MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates,
-    Target, TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, compiled_by_vela,
+    Target, TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, compiled,
     uncountable,
 };
 
@@ -196,7 +196,7 @@ fn refusal(network: &Network, unsupported: &[UnsupportedOperator]) -> Option<Una
     let Network {
         graph, analysis, ..
     } = network;
-    let reason = uncountable(graph, analysis).or_else(|| compiled_by_vela(graph));
+    let reason = uncountable(graph, analysis).or_else(|| compiled(graph));
     if let Some(reason) = reason {
         return Some(reason);
     }

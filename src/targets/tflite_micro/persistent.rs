@@ -9,7 +9,7 @@
 use std::collections::{HashMap, HashSet};
 
 pub use super::structures::Pointers;
-use super::structures::{PER_CHANNEL, kernel_bytes, option_bytes};
+use super::structures::{PER_CHANNEL, custom_kernel_bytes, kernel_bytes, option_bytes};
 use crate::formats::tflite::{BuiltinOptions, Model, OpKind, Operator, Subgraph, Tensor};
 
 /// Alignment of the memory that kernels keep.
@@ -104,8 +104,16 @@ fn is_quantised(tensor: &Tensor) -> bool {
 
 fn take_kernel(tail: &mut Tail, operator: &Operator, subgraph: &Subgraph, pointers: Pointers) {
     let kind = operator.code.kind;
+    if let Some(name) = operator.code.custom.as_deref() {
+        let bytes = custom_kernel_bytes(name).unwrap_or_else(|| kernel_bytes(kind, pointers));
+        tail.take(bytes, KERNEL_ALIGNMENT);
+        for bytes in signal_states(name, operator, subgraph, pointers).unwrap_or_default() {
+            tail.take(bytes, KERNEL_ALIGNMENT);
+        }
+        return;
+    }
     tail.take(kernel_bytes(kind, pointers), KERNEL_ALIGNMENT);
-    if !PER_CHANNEL.contains(&kind) {
+    if !keeps_channels(operator, subgraph) {
         return;
     }
     let channels = output_channels(operator, subgraph).unwrap_or(0);
@@ -113,6 +121,98 @@ fn take_kernel(tail: &mut Tail, operator: &Operator, subgraph: &Subgraph, pointe
         tail.take(channels.saturating_mul(4), KERNEL_ALIGNMENT);
     }
 }
+
+/// Whether the kernel keeps a multiplier and a shift of each output channel: not for floats, and of a fully connected
+/// layer only where its weights have a scale for each channel.
+fn keeps_channels(operator: &Operator, subgraph: &Subgraph) -> bool {
+    let kind = operator.code.kind;
+    let input = |input: usize| {
+        let tensor_idx = operator.inputs.get(input).copied().flatten()?;
+        subgraph.tensors.get(tensor_idx)
+    };
+    let is_float = input(1).is_some_and(|filter| filter.tensor_type.is_float());
+    let n_scales = |filter: &Tensor| {
+        filter
+            .quantization
+            .as_ref()
+            .map_or(0, |one| one.scale.len())
+    };
+    match kind {
+        OpKind::FullyConnected => input(1).is_some_and(|filter| n_scales(filter) > 1),
+        _ => PER_CHANNEL.contains(&kind) && !is_float,
+    }
+}
+
+/// What an operator of the signal library keeps between inferences, piece by piece. Its options are not read: sizes
+/// follow from its tensors, and a delay counts as none. `None` if the operands are invalid.
+fn signal_states(
+    name: &str,
+    operator: &Operator,
+    subgraph: &Subgraph,
+    pointers: Pointers,
+) -> Option<Vec<u64>> {
+    let word = pointers.bytes();
+    let read = subgraph.tensors.get((*operator.inputs.first()?)?)?;
+    let written = subgraph.tensors.get(*operator.outputs.first()?)?;
+    let last = |tensor: &Tensor| u64::try_from(*tensor.shape.last()?).ok();
+    let value_bytes = u64::from(read.tensor_type.bits_per_value()?) / 8;
+    // A ring buffer of 16-bit values, each of them twice, behind its structure.
+    let ring = |capacity: u64| capacity.checked_mul(4)?.checked_add(40);
+    let each = |pieces: [u64; 3], outer: u64| {
+        let [pointers, other_pointers, state] = pieces;
+        let n = usize::try_from(outer).ok().filter(|&n| n <= MAX_STATES)?;
+        let lists = [pointers, other_pointers]
+            .into_iter()
+            .filter(|bytes| *bytes > 0);
+        Some(
+            lists
+                .chain(std::iter::repeat_n(state, n))
+                .collect::<Vec<u64>>(),
+        )
+    };
+    let outer = |inner: u64| Some(read.element_count()? / inner.max(1));
+    match name {
+        // Real transforms by complex ones of half the length (kissfft): two structures, twiddles and a buffer.
+        "SignalRfft" | "SignalIrfft" => {
+            let length = match name {
+                "SignalRfft" => last(written)?.saturating_sub(2),
+                _ => last(written)?,
+            };
+            let complex = length / 2 + (length / 2) * 3 / 2;
+            let twiddles = complex.checked_mul(2 * value_bytes)?;
+            Some(vec![twiddles.checked_add(264 + 3 * word)?])
+        }
+        "SignalOverlapAdd" => {
+            let frame = last(read)?;
+            let n_frames = u64::try_from(*read.shape.iter().rev().nth(1)?).ok()?;
+            let outer = outer(frame.checked_mul(n_frames)?)?;
+            each(
+                [outer.checked_mul(word)?, 0, frame.checked_mul(value_bytes)?],
+                outer,
+            )
+        }
+        "SignalFramer" => {
+            let n_frames = u64::try_from(*written.shape.iter().rev().nth(1)?).ok()?;
+            let step = last(read)? / n_frames.max(1);
+            let capacity = last(written)?.checked_next_multiple_of(step.max(1))?;
+            let outer = outer(last(read)?)?;
+            let list = outer.checked_mul(word)?;
+            each([list, list, ring(capacity)?], outer)
+        }
+        "SignalDelay" => {
+            let outer = outer(last(read)?)?;
+            let list = outer.checked_mul(word)?;
+            each([list, list, ring(last(read)?)?], outer)
+        }
+        "SignalStacker" => Some(vec![ring(last(written)?)?]),
+        "SignalFilterBank" => Some(vec![last(written)?.checked_add(1)?.checked_mul(8)?]),
+        "SignalFilterBankSpectralSubtraction" => Some(vec![last(written)?.checked_mul(4)?]),
+        _ => Some(Vec::new()),
+    }
+}
+
+/// Most states of one operator that are counted one by one.
+const MAX_STATES: usize = 4096;
 
 fn output_channels(operator: &Operator, subgraph: &Subgraph) -> Option<u64> {
     let output = subgraph.tensors.get(*operator.outputs.first()?)?;

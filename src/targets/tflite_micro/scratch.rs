@@ -48,6 +48,9 @@ fn output<'g>(graph: &Graph<'g>, node: &Node) -> Option<&'g Tensor> {
 
 /// Buffers that `Prepare` of each reference kernel requests. Empty if the operands are invalid.
 fn reference(graph: &Graph, node: &Node) -> Vec<u64> {
+    if node.operator.code.custom.as_deref() == Some("SignalRfft") {
+        return rfft(graph, node).into_iter().collect();
+    }
     let sizes = match node.operator.code.kind {
         OpKind::Mean | OpKind::Sum => reduction(graph, node),
         OpKind::ReduceAll | OpKind::ReduceMax | OpKind::ReduceMin => indices(graph, node),
@@ -62,6 +65,13 @@ fn reference(graph: &Graph, node: &Node) -> Vec<u64> {
         _ => None,
     };
     sizes.unwrap_or_default()
+}
+
+/// A copy of the input, as long as the transform.
+fn rfft(graph: &Graph, node: &Node) -> Option<u64> {
+    let values = output(graph, node)?;
+    let length = u64::try_from(*values.shape.last()?).ok()?.checked_sub(2)?;
+    length.checked_mul(u64::from(values.tensor_type.bits_per_value()?) / 8)
 }
 
 /// Sums as 32-bit numbers where the input is quantised, and [`indices`].

@@ -100,6 +100,22 @@ pub fn kernel_bytes(kind: OpKind, pointers: Pointers) -> u64 {
     }
 }
 
+/// Bytes of the structure of a custom operator's kernel; `None` for others. Those of the signal library follow from what
+/// the recorder prints for a file of each.
+pub fn custom_kernel_bytes(name: &str) -> Option<u64> {
+    let bytes = match name {
+        "SignalDelay" | "SignalOverlapAdd" => 32,
+        "SignalEnergy" | "SignalFilterBankLog" | "SignalPCAN" => 8,
+        "SignalFftAutoScale" | "SignalFilterBankSquareRoot" => 0,
+        "SignalFilterBank" | "SignalFilterBankSpectralSubtraction" => 64,
+        "SignalFramer" | "SignalIrfft" | "SignalRfft" => 48,
+        "SignalStacker" => 56,
+        "SignalWindow" => 16,
+        _ => return None,
+    };
+    Some(bytes)
+}
+
 fn of(kind: OpKind) -> Option<&'static Sizes> {
     SIZES.iter().find(|(recorded, ..)| *recorded == kind)
 }

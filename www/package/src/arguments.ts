@@ -202,6 +202,7 @@ const bytes = (value: unknown, place: string): number => count(value, place, 0);
 const CHOICE = {
   target: text,
   board: text,
+  runtime: text,
   system_config: text,
   memory_mode: text,
   optimise: text,

@@ -10,6 +10,7 @@ const FACTS: [FactName, string][] = [
   ["parameters", "elements"],
   ["weight_bytes", "bytes"],
   ["arena_bytes", "bytes"],
+  ["activation_bytes", "bytes"],
   ["n_operators", "operators"],
 ];
 

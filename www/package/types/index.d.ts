@@ -291,6 +291,7 @@ export type TargetChoice = ChosenTarget | ChosenBoard;
 export interface ChosenTarget {
   target: TargetId;
   board?: undefined;
+  runtime?: undefined;
   /** System configuration of an Ethos-U, as Vela names it. */
   system_config?: string | undefined;
   /** Memory mode of an Ethos-U, as Vela names it. */
@@ -315,6 +316,8 @@ export interface ChosenTarget {
 /** The NPU of a board of {@link Boards.npus}. */
 export interface ChosenBoard {
   board: string;
+  /** Runtime on the core: `tflite-micro` or `st-edge-ai`; without it the one that the board's published latencies are of. */
+  runtime?: string | undefined;
   target?: undefined;
   system_config?: undefined;
   memory_mode?: undefined;
@@ -479,7 +482,7 @@ export interface Change {
   change_percent: number | null;
 }
 
-export type FactName = keyof Pick<ModelFacts, "file_bytes" | "macs" | "parameters" | "weight_bytes" | "arena_bytes" | "n_operators">;
+export type FactName = keyof Pick<ModelFacts, "file_bytes" | "macs" | "parameters" | "weight_bytes" | "arena_bytes" | "activation_bytes" | "n_operators">;
 
 export interface FactChange extends Change {
   fact: FactName;

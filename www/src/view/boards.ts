@@ -8,7 +8,7 @@ import * as format from "../format.ts";
 import type { Application, Fits, OnBoard, Report, Room } from "../report.ts";
 import { UNKNOWN } from "./cells.ts";
 import { sentence } from "./diagnostics.ts";
-import { VERDICTS, roomWords } from "./fit.ts";
+import { roomWords, verdict } from "./fit.ts";
 import { type SortKey, type Sorting, sortBy, sortHead, sortingAfter } from "./sorting.ts";
 import type { MoreTargets } from "./target_groups.ts";
 import type { Tool } from "./workshop.ts";
@@ -57,11 +57,11 @@ function boardsPanel(report: Report, first: Fits, estimator: Estimator, focus: F
   };
   focus.onChange(draw, signal);
   draw();
-  return el("div", { class: "boards" }, el("p", {}, needWords(first)), applicationForm(first.application, (application) => void update(application)), words, place, el("p", { class: "subtle" }, NOTE));
+  return el("div", { class: "boards" }, needWords(first), applicationForm(first.application, (application) => void update(application)), words, place, el("p", { class: "subtle" }, NOTE));
 }
 
 const NOTE =
-  "By the arena of TensorFlow Lite Micro with CMSIS-NN, and memory on and beside the chip. “May fit” where the interpreter and the kernels may take more flash than is left. A latency with * is that of other boards with the same core; there is none where nobody measured the core, or where the model is not int8.";
+  "By the arena of TensorFlow Lite Micro with CMSIS-NN, and memory on and beside the chip. “May fit” where the interpreter and the kernels may take more flash than is left. A latency with * is that of other boards with the same core; there is none where nobody measured the core, where the model is not int8, or where its weights lie in external flash that is slower than what was measured. Latencies are those of TensorFlow Lite Micro.";
 
 /** Latencies do not depend on the application. */
 async function withApplication({ need, boards }: Fits, application: Application, estimator: Estimator): Promise<Fits> {
@@ -70,7 +70,17 @@ async function withApplication({ need, boards }: Fits, application: Application,
   return { ...found, boards: found.boards.map((board) => ({ ...board, latency: latencies.get(board.id) ?? null })) };
 }
 
-function needWords({ need }: Fits): string {
+/** What the boards need, or why none of them runs the model. */
+function needWords({ need, boards }: Fits): HTMLElement {
+  const reasons = new Map<string, number>();
+  for (const { reason } of boards) if (reason !== undefined) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+  const refusals = [...reasons].map(([reason, n]) => el("p", { class: "doubt" }, `Does not run on ${n} of ${boards.length} boards: ${reason}.`));
+  const calls = need.kernels.map((call) => `${call}();`).join(" ");
+  const resolver = calls === "" ? null : el("p", { class: "resolver" }, "Kernels to register with ", el("code", {}, `MicroMutableOpResolver<${need.kernels.length}>`), ": ", el("code", {}, calls));
+  return el("div", {}, el("p", {}, sizeWords(need)), ...refusals, resolver);
+}
+
+function sizeWords(need: Fits["need"]): string {
   const text = (bytes: number): string => format.text(format.bytes(bytes));
   const { arena_bytes, file_bytes, code_bytes } = need;
   return `Needs ${text(arena_bytes)} of RAM for the tensor arena, and about ${text(file_bytes + code_bytes.value)} of flash: ${text(file_bytes)} for the file, ${text(code_bytes.value)} (${text(code_bytes.lo)} to ${text(code_bytes.hi)}) for the interpreter and the kernels.`;
@@ -117,7 +127,7 @@ function boardsTable(boards: readonly OnBoard[], chosen: string, sorting: Sortin
     { name: "Board", key: ({ name }) => name, cell: name },
     { name: "Chip", is_wide: true, key: ({ chip }) => chip, cell: ({ chip }) => plain(chip) },
     { name: "Core", is_wide: true, key: ({ core }) => core, cell: ({ core, clock_mhz }) => plain(clock_mhz === null ? core : `${core}, ${clock_mhz}\u202fMHz`) },
-    { name: "Fits", key: ({ fits }) => ORDER.indexOf(fits), cell: ({ fits }) => el("td", { class: `fit-${fits}` }, VERDICTS[fits]) },
+    { name: "Fits", key: ({ fits }) => ORDER.indexOf(fits), cell: (board) => el("td", { class: `fit-${board.fits}`, title: board.reason ?? null }, verdict(board)) },
     { name: "RAM", key: ({ ram }) => room(ram), cell: ({ ram }) => el("td", { class: `numeric ${ram.room}` }, roomWords(ram)) },
     { name: "Flash", key: ({ flash }) => room(flash), cell: ({ flash }) => el("td", { class: `numeric ${flash.room}` }, roomWords(flash)) },
     { name: "Latency", key: ({ latency }) => latency?.value_ms ?? null, cell: ({ latency }) => latencyCell(latency) },

@@ -94,7 +94,8 @@ function totals(left: Report, right: Report, focus: Focus): HTMLElement {
   const facts = [
     fact("MACs", left.model.macs, right.model.macs, count),
     fact("Weights", left.model.weight_bytes, right.model.weight_bytes, bytes),
-    fact("Live memory", left.model.arena_bytes, right.model.arena_bytes, bytes),
+    fact("Tensor arena", left.model.arena_bytes, right.model.arena_bytes, bytes),
+    fact("Activations", left.model.activation_bytes, right.model.activation_bytes, bytes),
     fact("Operators", left.model.n_operators, right.model.n_operators, (value) => value.toLocaleString("en")),
   ];
   const device = left.results.find((result) => result.target === target)?.device ?? target;

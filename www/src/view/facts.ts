@@ -7,6 +7,11 @@ import type { Selection } from "../selection.ts";
 /** Inputs or outputs listed one by one; recurrent models have hundreds of states. */
 const MAX_LISTED_TENSORS = 8;
 
+/** Why there is no arena. */
+function noArena({ fits }: Report): string {
+  return fits?.boards.find(({ reason }) => reason !== undefined)?.reason ?? "not known";
+}
+
 export function modelFacts(report: Report, selection: Selection): HTMLElement {
   const { model } = report;
   return el(
@@ -20,8 +25,8 @@ export function modelFacts(report: Report, selection: Selection): HTMLElement {
       term("MACs", quantity(format.count(model.macs))),
       term("Parameters", quantity(format.count(model.parameters))),
       term("Weights", quantity(format.bytes(model.weight_bytes))),
-      term("Tensor arena", model.arena_bytes === null ? "not known" : quantity(format.bytes(model.arena_bytes))),
-      report.fits ? term("Whole arena", quantity(format.bytes(report.fits.need.arena_bytes))) : null,
+      term("Tensor arena", model.arena_bytes === null ? noArena(report) : quantity(format.bytes(model.arena_bytes))),
+      term("– activations", model.activation_bytes === null ? "not known" : quantity(format.bytes(model.activation_bytes))),
       peakTerm(report, selection),
       term("Precision", model.precision === "none" ? "not known" : model.precision),
       term("Tensors", model.n_tensors.toLocaleString("en")),

@@ -33,7 +33,7 @@ class Chart {
   constructor(report: Report, selection: Selection, signal: AbortSignal) {
     this.#report = report;
     this.#selection = selection;
-    this.#ceiling = report.operators.reduce((most, { live_bytes }) => Math.max(most, live_bytes ?? 0), report.model.arena_bytes ?? 1);
+    this.#ceiling = report.operators.reduce((most, { live_bytes }) => Math.max(most, live_bytes ?? 0), report.model.activation_bytes ?? 1);
     this.#canvas = el("canvas", {
       tabindex: 0,
       role: "slider",
@@ -157,9 +157,9 @@ class Chart {
   }
 
   #paintArena(context: CanvasRenderingContext2D, width: number, height: number, theme: Theme): void {
-    const { arena_bytes } = this.#report.model;
-    if (arena_bytes === null) return;
-    const y = Math.max(0.5, height - (arena_bytes / this.#ceiling) * (height - TOP));
+    const { activation_bytes } = this.#report.model;
+    if (activation_bytes === null) return;
+    const y = Math.max(0.5, height - (activation_bytes / this.#ceiling) * (height - TOP));
     context.strokeStyle = theme.muted;
     context.setLineDash([4, 4]);
     context.beginPath();
@@ -172,7 +172,7 @@ class Chart {
     context.lineWidth = 4;
     context.setLineDash([]);
     context.strokeStyle = theme.box;
-    const label = `arena ${format.text(format.bytes(arena_bytes))}`;
+    const label = `activations ${format.text(format.bytes(activation_bytes))}`;
     context.strokeText(label, width - 4, y + 4);
     context.fillStyle = theme.muted;
     context.fillText(label, width - 4, y + 4);

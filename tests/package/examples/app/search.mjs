@@ -97,7 +97,7 @@ function measured(candidates) {
     const report = reports[idx];
     if (report instanceof Error) throw report;
     const value = (metric) => report.results.find((result) => result.metric === metric)?.value;
-    const [latency_ms, sram_bytes] = [value("latency"), value("sram_peak") ?? report.model.arena_bytes];
+    const [latency_ms, sram_bytes] = [value("latency"), value("sram_peak") ?? report.model.activation_bytes];
     return latency_ms === undefined ? [] : [{ candidate, latency_ms, sram_bytes, macs: report.model.macs, parameters: report.model.parameters }];
   });
 }

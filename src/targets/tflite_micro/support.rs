@@ -1,0 +1,593 @@
+//! Which operators the kernels of TensorFlow Lite Micro run, by types and options, and the calls that register them.
+//!
+//! The rules are those of the kernels' `Prepare` and `Invoke`; `tests/analysis.rs` compares them with the interpreter of
+//! PyPI `tflite-micro` on a file of each operator in each type.
+
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::formats::tflite::{
+    Activation, BuiltinOptions, Model, OpKind, Operator, Quantization, Tensor, TensorType,
+};
+use crate::targets::{compiled_for, ethos_u, ethos_u_of};
+
+/// Operators of one name that no kernel runs, for one reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema, ts_rs::TS),
+    ts(rename = "RefusedOperators")
+)]
+pub struct Refused {
+    /// The operator's name.
+    pub name: String,
+    /// The reason as a stable word for programs, for example `input-type`.
+    pub code: Cow<'static, str>,
+    /// The reason in words.
+    pub reason: String,
+    /// How many operators of all subgraphs.
+    pub n_operators: usize,
+    /// Subgraph of the first of them.
+    pub subgraph: usize,
+    /// Index of the first of them in its subgraph.
+    pub operator: usize,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Self {
+            name,
+            reason,
+            n_operators,
+            operator,
+            ..
+        } = self;
+        write!(f, "{name}, operator {operator}")?;
+        if *n_operators > 1 {
+            write!(f, " and {} more", n_operators - 1)?;
+        }
+        write!(f, ": {reason}")
+    }
+}
+
+/// Why. Displayed in lower case without a full stop, for example `input 0 is UINT8`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// TensorFlow Lite Micro has no kernel of that name.
+    NoKernel,
+    /// A compiler made the operator for this accelerator, which TensorFlow Lite Micro does not call.
+    Compiled { accelerator: String },
+    /// The kernel takes other types of this input.
+    InputType { input: usize, found: TensorType },
+    /// The kernel writes other types from these inputs.
+    OutputType { found: TensorType },
+    /// An input that the kernel reads while it prepares is not a constant.
+    Computed { input: usize },
+    /// Dimensions of an input, and the numbers of dimensions that the kernel runs.
+    Dimensions {
+        input: usize,
+        found: usize,
+        min: usize,
+        max: usize,
+    },
+    /// Inputs, and the highest number that the kernel takes.
+    TooManyInputs { found: usize, max: usize },
+    /// The kernel runs the operator without a fused activation only.
+    FusedActivation,
+    /// A slice that adds dimensions, or that leaves some of them out.
+    SliceMasks,
+    /// Scale and zero point of an input do not fit the kernel's arithmetic.
+    InputQuantization { input: usize },
+    /// Scale and zero point of the output do not fit the kernel's arithmetic.
+    OutputQuantization,
+}
+
+impl Refusal {
+    /// Stable identifier for programs, kebab-case.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NoKernel => "operator",
+            Self::Compiled { .. } => "compiled",
+            Self::InputType { .. } => "input-type",
+            Self::OutputType { .. } => "output-type",
+            Self::Computed { .. } => "input-computed",
+            Self::Dimensions { .. } => "dimensions",
+            Self::TooManyInputs { .. } => "inputs",
+            Self::FusedActivation => "fused-activation",
+            Self::SliceMasks => "slice-masks",
+            Self::InputQuantization { .. } | Self::OutputQuantization => "quantization",
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::NoKernel => f.write_str("no kernel"),
+            Self::Compiled { accelerator } => write!(f, "compiled for {accelerator}"),
+            Self::InputType { input, found } => write!(f, "input {input} is {}", found.name()),
+            Self::OutputType { found } => write!(f, "the output is {}", found.name()),
+            Self::Computed { input } => write!(f, "input {input} is not a constant"),
+            Self::Dimensions {
+                input,
+                found,
+                min,
+                max,
+            } => {
+                write!(
+                    f,
+                    "input {input} has {found} dimensions, {min} to {max} run"
+                )
+            }
+            Self::TooManyInputs { found, max } => write!(f, "{found} inputs, at most {max} run"),
+            Self::FusedActivation => f.write_str("fused activation"),
+            Self::SliceMasks => f.write_str("a slice that adds dimensions or leaves some out"),
+            Self::InputQuantization { input } => write!(f, "the quantisation of input {input}"),
+            Self::OutputQuantization => f.write_str("the quantisation of the output"),
+        }
+    }
+}
+
+/// The operators of all subgraphs that no kernel runs, by the first of each name and reason. Linear.
+pub fn refused(model: &Model) -> Vec<Refused> {
+    let mut refused: Vec<Refused> = Vec::new();
+    let mut known: HashMap<(String, String), usize> = HashMap::new();
+    for (subgraph_idx, subgraph) in model.subgraphs.iter().enumerate() {
+        for (operator_idx, operator) in subgraph.operators.iter().enumerate() {
+            let operands = Operands {
+                model,
+                operator,
+                tensors: &subgraph.tensors,
+            };
+            let Some(refusal) = operands.refusal() else {
+                continue;
+            };
+            let (name, reason) = (operator.code.name().to_owned(), refusal.to_string());
+            let key = (name.clone(), reason.clone());
+            let idx = *known.entry(key).or_insert_with(|| {
+                refused.push(Refused {
+                    name,
+                    code: refusal.code().into(),
+                    reason,
+                    n_operators: 0,
+                    subgraph: subgraph_idx,
+                    operator: operator_idx,
+                });
+                refused.len() - 1
+            });
+            refused[idx].n_operators += 1;
+        }
+    }
+    refused
+}
+
+/// The calls that register the kernels with a `MicroMutableOpResolver`, sorted: `AddConv2D` and so on. Operators without
+/// a kernel are left out. Linear.
+pub fn resolver_calls(model: &Model) -> Vec<String> {
+    let operators = model.subgraphs.iter().flat_map(|one| one.operators.iter());
+    let calls: BTreeSet<&str> = operators
+        .filter_map(|operator| Some(kernel_of(operator)?.1))
+        .collect();
+    calls.iter().map(|call| format!("Add{call}")).collect()
+}
+
+/// The kind or the name of an operator, its call, types, constant inputs, and most dimensions of input 0.
+///
+/// Types are alternatives of inputs and outputs, a letter each: `f` float32, `i` int8, `h` int16, `w` int32, `l` int64,
+/// `v` uint32, `x` uint64, `u` uint8, `b` bool, `4` int4, `.` any. Letters in brackets are alternatives, the last input
+/// stands for all further ones, and an input that is left out has every type.
+type Kernel = (Of, &'static str, &'static str, &'static [usize], usize);
+
+#[derive(Clone, Copy)]
+enum Of {
+    Kind(OpKind),
+    Custom(&'static str),
+}
+
+const ANY: usize = usize::MAX;
+
+#[rustfmt::skip]
+const KERNELS: &[Kernel] = {
+    use Of::{Custom, Kind};
+    use OpKind::*;
+    &[
+        (Kind(Abs), "Abs", "f>f i>i h>h", &[], ANY),
+        (Kind(Add), "Add", "ff>f ii>i hh>h ww>w", &[], ANY),
+        (Kind(AddN), "AddN", "f>f i>i", &[], ANY),
+        (Kind(ArgMax), "ArgMax", "fw>w iw>w", &[], ANY),
+        (Kind(ArgMin), "ArgMin", "fw>w iw>w", &[], ANY),
+        (Kind(AssignVariable), "AssignVariable", ".", &[], ANY),
+        (Kind(AveragePool2d), "AveragePool2D", "f>f i>i h>h", &[], ANY),
+        (Kind(BatchMatmul), "BatchMatMul", "f>f i>i h>h", &[], 5),
+        (Kind(BatchToSpaceNd), "BatchToSpaceNd", "f.>f i.>i", &[], 4),
+        (Kind(BroadcastArgs), "BroadcastArgs", "w>w l>l", &[], ANY),
+        (Kind(BroadcastTo), "BroadcastTo", ".[wl]>=", &[1], 5),
+        (Kind(CallOnce), "CallOnce", ".", &[], ANY),
+        (Kind(Cast), "Cast", "[bfhiwv]>[fhivw]", &[], ANY),
+        (Kind(Ceil), "Ceil", "f>f", &[], ANY),
+        (Kind(Concatenation), "Concatenation", "b>b f>f h>h i>i l>l w>w", &[], ANY),
+        (Kind(Conv2d), "Conv2D", "ff.>f ii.>i i4.>i hi[wl]>h", &[], ANY),
+        (Kind(Cos), "Cos", "f>f", &[], ANY),
+        (Kind(Cumsum), "CumSum", "fw>f iw>i", &[], ANY),
+        (Kind(DepthToSpace), "DepthToSpace", "f>f i>i", &[], 4),
+        (Kind(DepthwiseConv2d), "DepthwiseConv2D", "ff.>f ii.>i i4.>i hi.>h", &[], ANY),
+        (Kind(Dequantize), "Dequantize", "[hiu]>f", &[], ANY),
+        (Kind(Div), "Div", "ff>f ii>i ww>w", &[], ANY),
+        (Kind(DynamicUpdateSlice), "DynamicUpdateSlice", "ff[wl]>f hh[wl]>h ii[wl]>i ww[wl]>w", &[], ANY),
+        (Kind(Elu), "Elu", "f>f i>i", &[], ANY),
+        (Kind(EmbeddingLookup), "EmbeddingLookup", "wf>f wi>[fi]", &[], ANY),
+        (Kind(Equal), "Equal", "b>b f>b i>b l>b w>b", &[], ANY),
+        (Kind(Exp), "Exp", "f>f", &[], ANY),
+        (Kind(ExpandDims), "ExpandDims", "fw>f hw>h iw>i", &[1], ANY),
+        (Kind(Fill), "Fill", "[wl]f>f [wl]i>i [wl]w>w", &[0], ANY),
+        (Kind(Floor), "Floor", "f>f", &[], ANY),
+        (Kind(FloorDiv), "FloorDiv", "f>f", &[], ANY),
+        (Kind(FloorMod), "FloorMod", "f>f", &[], ANY),
+        (Kind(FullyConnected), "FullyConnected", "ff.>f ii.>i i4.>i hi.>h", &[], ANY),
+        (Kind(Gather), "Gather", "fw>f iw>i", &[], ANY),
+        (Kind(GatherNd), "GatherNd", "fw>f iw>i", &[], ANY),
+        (Kind(Greater), "Greater", "f>b h>b i>b l>b w>b", &[], ANY),
+        (Kind(GreaterEqual), "GreaterEqual", "f>b i>b l>b w>b", &[], ANY),
+        (Kind(HardSwish), "HardSwish", "f>f i>i", &[], ANY),
+        (Kind(If), "If", ".", &[], ANY),
+        (Kind(L2Normalization), "L2Normalization", "f>f i>i", &[], 4),
+        (Kind(L2Pool2d), "L2Pool2D", "f>f", &[], 4),
+        (Kind(LeakyRelu), "LeakyRelu", "f>f h>h i>i", &[], ANY),
+        (Kind(Less), "Less", "f>b i>b l>b w>b", &[], ANY),
+        (Kind(LessEqual), "LessEqual", "f>b i>b l>b w>b", &[], ANY),
+        (Kind(Log), "Log", "f>f", &[], ANY),
+        (Kind(LogSoftmax), "LogSoftmax", "f>f i>i", &[], ANY),
+        (Kind(LogicalAnd), "LogicalAnd", "b>b", &[], ANY),
+        (Kind(LogicalNot), "LogicalNot", "b>b", &[], ANY),
+        (Kind(LogicalOr), "LogicalOr", "b>b", &[], ANY),
+        (Kind(Logistic), "Logistic", "f>f h>h i>i", &[], ANY),
+        (Kind(MaxPool2d), "MaxPool2D", "f>f i>i h>h", &[], ANY),
+        (Kind(Maximum), "Maximum", "f>f h>h i>i l>l w>w", &[], ANY),
+        (Kind(Mean), "Mean", "fw>f hw>h iw>i", &[], ANY),
+        (Kind(Minimum), "Minimum", "f>f h>h i>i l>l w>w", &[], ANY),
+        (Kind(MirrorPad), "MirrorPad", "f[wl]>f i[wl]>i", &[], ANY),
+        (Kind(Mul), "Mul", "f>f h>h i>i w>w", &[], ANY),
+        (Kind(Neg), "Neg", "f>f", &[], ANY),
+        (Kind(NotEqual), "NotEqual", "b>b f>b i>b l>b w>b", &[], ANY),
+        (Kind(Pack), "Pack", "f>f h>h i>i l>l w>w", &[], ANY),
+        (Kind(Pad), "Pad", "f.>f h.>h i.>i w.>w", &[1], 5),
+        (Kind(Padv2), "PadV2", "f.f>f h.h>h i.i>i w.w>w", &[1], 5),
+        (Kind(Prelu), "Prelu", "ff>f hi>h ii>i", &[], ANY),
+        (Kind(Quantize), "Quantize", "f>[hi] h>[hiw] i>[hiuw] u>i w>[hi]", &[], ANY),
+        (Kind(ReadVariable), "ReadVariable", ".", &[], ANY),
+        (Kind(ReduceAll), "ReduceAll", "bw>b", &[], ANY),
+        (Kind(ReduceMax), "ReduceMax", "fw>f iw>i", &[], ANY),
+        (Kind(ReduceMin), "ReduceMin", "fw>f iw>i", &[], ANY),
+        (Kind(Relu), "Relu", "f>f h>h i>i", &[], ANY),
+        (Kind(Relu6), "Relu6", "f>f h>h i>i", &[], ANY),
+        (Kind(Reshape), "Reshape", "..>=", &[], ANY),
+        (Kind(ResizeBilinear), "ResizeBilinear", "fw>f iw>i", &[1], 4),
+        (Kind(ResizeNearestNeighbor), "ResizeNearestNeighbor", "fw>f hw>h iw>i", &[1], 4),
+        (Kind(ReverseV2), "ReverseV2", "[bfhiluw]w>=", &[], 8),
+        (Kind(Round), "Round", "f>f", &[], ANY),
+        (Kind(Rsqrt), "Rsqrt", "f>f i>i h>h", &[], ANY),
+        (Kind(SelectV2), "SelectV2", "bf>f bh>h bi>i", &[], ANY),
+        (Kind(Shape), "Shape", ".>w", &[], ANY),
+        (Kind(Sin), "Sin", "f>f", &[], ANY),
+        (Kind(Slice), "Slice", "[bfhiw][wl]>=", &[], 5),
+        (Kind(Softmax), "Softmax", "f>f h>h i>[hi]", &[], ANY),
+        (Kind(SpaceToBatchNd), "SpaceToBatchNd", "f.>f i.>i", &[], 4),
+        (Kind(SpaceToDepth), "SpaceToDepth", "f>f i>i", &[], 4),
+        (Kind(Split), "Split", ".f>f .h>h .i>i .w>w", &[0], ANY),
+        (Kind(SplitV), "SplitV", "f.>f h.>h i.>i w.>w", &[2], ANY),
+        (Kind(Sqrt), "Sqrt", "f>f", &[], ANY),
+        (Kind(Square), "Square", "f>f", &[], ANY),
+        (Kind(SquaredDifference), "SquaredDifference", "f>f h>h i>i w>w", &[], ANY),
+        (Kind(Squeeze), "Squeeze", ".>=", &[], 8),
+        (Kind(StridedSlice), "StridedSlice", "[bfhiw]w>=", &[1, 2, 3], 4),
+        (Kind(Sub), "Sub", "f>f h>h i>i w>w", &[], ANY),
+        (Kind(Sum), "Sum", "fw>f hw>h iw>i", &[], ANY),
+        (Kind(Svdf), "Svdf", "f>f ii[hi]w[hi]>i", &[], 2),
+        (Kind(Tanh), "Tanh", "f>f h>h i>i", &[], ANY),
+        (Kind(Transpose), "Transpose", "f.>f h.>h i.>i", &[1], 5),
+        (Kind(TransposeConv), "TransposeConv", ".ff.>f .ii.>i .ih.>h", &[], ANY),
+        (Kind(UnidirectionalSequenceLstm), "UnidirectionalSequenceLSTM", "fffffffff.>f iiiiiiiii.>i hiiiiiiii.>h", &[], 3),
+        (Kind(Unpack), "Unpack", "f>f h>h i>i w>w", &[], ANY),
+        (Kind(VarHandle), "VarHandle", ".", &[], ANY),
+        (Kind(While), "While", ".", &[], ANY),
+        (Kind(ZerosLike), "ZerosLike", "f>f i>i l>l w>w", &[], ANY),
+        (Custom("CIRCULAR_BUFFER"), "CircularBuffer", "i>i", &[], ANY),
+        (Custom("TFLM_DECODE"), "Decode", ".", &[], ANY),
+        (Custom("TFLite_Detection_PostProcess"), "DetectionPostprocess", "f>.", &[], ANY),
+        (Custom(ethos_u::COMPILED), "EthosU", ".", &[], ANY),
+        (Custom("SignalDelay"), "Delay", "h>h", &[], ANY),
+        (Custom("SignalEnergy"), "Energy", "h>v", &[], 1),
+        (Custom("SignalFftAutoScale"), "FftAutoScale", "h>h", &[], 1),
+        (Custom("SignalFilterBank"), "FilterBank", "vh>x", &[], 1),
+        (Custom("SignalFilterBankLog"), "FilterBankLog", "v>h", &[], 1),
+        (Custom("SignalFilterBankSpectralSubtraction"), "FilterBankSpectralSubtraction", "v>v", &[], 1),
+        (Custom("SignalFilterBankSquareRoot"), "FilterBankSquareRoot", "xw>v", &[], 1),
+        (Custom("SignalFramer"), "Framer", "h>h", &[], ANY),
+        (Custom("SignalIrfft"), "Irfft", "f>f h>h w>w", &[], ANY),
+        (Custom("SignalOverlapAdd"), "OverlapAdd", "f>f h>h", &[], ANY),
+        (Custom("SignalPCAN"), "PCAN", "vvh>v", &[], 1),
+        (Custom("SignalRfft"), "Rfft", "f>f h>h w>w", &[], ANY),
+        (Custom("SignalStacker"), "Stacker", "h>h", &[], 1),
+        (Custom("SignalWindow"), "Window", "hh>h", &[], ANY),
+    ]
+};
+
+fn kernel_of(operator: &Operator) -> Option<&'static Kernel> {
+    let code = &operator.code;
+    KERNELS.iter().find(|(of, ..)| match of {
+        Of::Kind(kind) => code.kind == *kind,
+        Of::Custom(name) => code.custom.as_deref() == Some(name),
+    })
+}
+
+/// The Ethos-U that Vela compiled operators of a file for: its id where the command stream tells it. `None` for files
+/// without such operators.
+pub fn ethos_u_of_file(model: &Model) -> Option<Option<&'static str>> {
+    let subgraphs = model.subgraphs.iter();
+    let mut operators = subgraphs.flat_map(|one| {
+        one.operators
+            .iter()
+            .map(|operator| (operator, &one.tensors))
+    });
+    let is_compiled =
+        |(operator, _): &(&Operator, _)| operator.code.custom.as_deref() == Some(ethos_u::COMPILED);
+    let (operator, tensors) = operators.find(is_compiled)?;
+    Some(ethos_u_of(model, operator, tensors))
+}
+
+fn letter(tensor_type: TensorType) -> u8 {
+    match tensor_type {
+        TensorType::Float32 => b'f',
+        TensorType::Int8 => b'i',
+        TensorType::Int16 => b'h',
+        TensorType::Int32 => b'w',
+        TensorType::Int64 => b'l',
+        TensorType::UInt32 => b'v',
+        TensorType::UInt64 => b'x',
+        TensorType::UInt8 => b'u',
+        TensorType::Bool => b'b',
+        TensorType::Int4 => b'4',
+        _ => b'?',
+    }
+}
+
+/// The letters of one operand at the front of `letters`, and what follows them.
+fn first_of(letters: &str) -> (&str, &str) {
+    match letters
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once(']'))
+    {
+        Some(alternatives) => alternatives,
+        None => letters.split_at(letters.len().min(1)),
+    }
+}
+
+fn takes(letters: &str, tensor_type: TensorType) -> bool {
+    letters == "." || letters.bytes().any(|one| one == letter(tensor_type))
+}
+
+struct Operands<'m> {
+    model: &'m Model<'m>,
+    operator: &'m Operator,
+    tensors: &'m [Tensor],
+}
+
+impl Operands<'_> {
+    fn input(&self, input: usize) -> Option<&Tensor> {
+        let tensor_idx = self.operator.inputs.get(input).copied().flatten()?;
+        self.tensors.get(tensor_idx)
+    }
+
+    fn output(&self) -> Option<&Tensor> {
+        self.tensors.get(*self.operator.outputs.first()?)
+    }
+
+    fn is_constant(&self, tensor: &Tensor) -> bool {
+        let buffer = self.model.buffers.get(tensor.buffer_idx);
+        buffer.is_some_and(|buffer| !buffer.is_empty())
+    }
+
+    fn refusal(&self) -> Option<Refusal> {
+        let Some((_, _, types, constants, max_dimensions)) = kernel_of(self.operator) else {
+            let accelerator = compiled_for(self.model, self.operator, self.tensors);
+            return Some(
+                accelerator.map_or(Refusal::NoKernel, |accelerator| Refusal::Compiled {
+                    accelerator,
+                }),
+            );
+        };
+        self.type_refusal(types)
+            .or_else(|| {
+                let computed = |&&input: &&usize| {
+                    (self.input(input)).is_some_and(|tensor| !self.is_constant(tensor))
+                };
+                let input = *constants.iter().find(computed)?;
+                Some(Refusal::Computed { input })
+            })
+            .or_else(|| self.dimensions_refusal(*max_dimensions))
+            .or_else(|| self.option_refusal())
+            .or_else(|| self.quantization_refusal())
+    }
+
+    /// The first operand that no alternative takes behind the operands before it.
+    fn type_refusal(&self, types: &str) -> Option<Refusal> {
+        let refusals = types.split(' ').map(|alternative| {
+            let (inputs, outputs) = alternative.split_once('>').unwrap_or((alternative, "."));
+            self.first_other(inputs, outputs)
+        });
+        // The alternative that fits furthest tells what is wrong.
+        let depth = |refusal: &Option<Refusal>| match refusal {
+            None => usize::MAX,
+            Some(Refusal::InputType { input, .. }) => *input,
+            Some(_) => usize::MAX - 1,
+        };
+        refusals.max_by_key(depth).flatten()
+    }
+
+    fn first_other(&self, inputs: &str, outputs: &str) -> Option<Refusal> {
+        let (mut letters, mut rest) = first_of(inputs);
+        for input in 0..self.operator.inputs.len() {
+            if let Some(tensor) = self.input(input) {
+                let found = tensor.tensor_type;
+                if !takes(letters, found) {
+                    return Some(Refusal::InputType { input, found });
+                }
+            }
+            if !rest.is_empty() {
+                (letters, rest) = first_of(rest);
+            }
+        }
+        let found = self.output()?.tensor_type;
+        let is_taken = match outputs {
+            "=" => self.input(0).is_none_or(|input| input.tensor_type == found),
+            _ => takes(first_of(outputs).0, found),
+        };
+        (!is_taken).then_some(Refusal::OutputType { found })
+    }
+
+    fn dimensions_refusal(&self, max: usize) -> Option<Refusal> {
+        let found = self.input(0)?.shape.len();
+        let min = match self.operator.code.kind {
+            OpKind::BatchMatmul => 2,
+            OpKind::BatchToSpaceNd | OpKind::SpaceToBatchNd => 3,
+            OpKind::DepthToSpace
+            | OpKind::SpaceToDepth
+            | OpKind::ResizeBilinear
+            | OpKind::ResizeNearestNeighbor
+            | OpKind::L2Pool2d => 4,
+            OpKind::Softmax => 1,
+            _ => 0,
+        };
+        (!(min..=max).contains(&found)).then_some(Refusal::Dimensions {
+            input: 0,
+            found,
+            min,
+            max,
+        })
+    }
+
+    fn option_refusal(&self) -> Option<Refusal> {
+        let found = self.operator.inputs.len();
+        match (self.operator.code.kind, &self.operator.options) {
+            (OpKind::Concatenation, _) if found > MAX_CONCATENATED => {
+                Some(Refusal::TooManyInputs {
+                    found,
+                    max: MAX_CONCATENATED,
+                })
+            }
+            (
+                _,
+                BuiltinOptions::Concatenation { activation, .. }
+                | BuiltinOptions::L2Norm { activation },
+            ) if *activation != Activation::None => Some(Refusal::FusedActivation),
+            (
+                OpKind::StridedSlice,
+                BuiltinOptions::StridedSlice {
+                    new_axis_mask,
+                    ellipsis_mask,
+                    ..
+                },
+            ) => {
+                let n_begins = self.input(1).and_then(Tensor::element_count);
+                let n_dimensions = self.input(0).map(|input| input.shape.len() as u64);
+                let is_other = n_begins != n_dimensions;
+                (*new_axis_mask != 0 || *ellipsis_mask != 0 || is_other)
+                    .then_some(Refusal::SliceMasks)
+            }
+            _ => None,
+        }
+    }
+
+    /// Where a kernel's arithmetic needs a certain scale or zero point.
+    fn quantization_refusal(&self) -> Option<Refusal> {
+        use TensorType::{Float32, Int8, Int16};
+        let input = |input| Refusal::InputQuantization { input };
+        let output = Refusal::OutputQuantization;
+        let read = self.input(0)?;
+        let written = self.output()?;
+        let (scale, zero_point) = scale_of(written);
+        match (self.operator.code.kind, written.tensor_type) {
+            (OpKind::Quantize, _) => {
+                let n_scales = written.quantization.as_ref().map(|one| one.scale.len());
+                (n_scales != Some(1)).then_some(output)
+            }
+            (OpKind::Logistic, Int8) => (zero_point != -128).then_some(output),
+            (OpKind::Logistic | OpKind::Tanh, Int16) => (zero_point != 0).then_some(output),
+            (OpKind::Softmax, Int8) => {
+                (zero_point != -128 || scale != 1.0 / 256.0).then_some(output)
+            }
+            (OpKind::LogSoftmax, Int8) => {
+                (zero_point != 127 || scale != 16.0 / 256.0).then_some(output)
+            }
+            (OpKind::AveragePool2d | OpKind::MaxPool2d, Int8 | Int16) => {
+                let (read_scale, read_zero_point) = scale_of(read);
+                let is_same = (read_scale - scale).abs() <= 1e-6 && read_zero_point == zero_point;
+                (!is_same).then_some(output)
+            }
+            (OpKind::Concatenation, Int8) => {
+                let other = |&idx: &usize| {
+                    self.input(idx)
+                        .is_some_and(|one| scale_of(one) != scale_of(written))
+                };
+                (0..self.operator.inputs.len()).find(other).map(input)
+            }
+            (OpKind::ReduceMax | OpKind::ReduceMin, Int8) => {
+                (scale_of(read) != scale_of(written)).then_some(output)
+            }
+            (OpKind::Pad, Int8) => (scale_of(read) != scale_of(written)).then_some(output),
+            (OpKind::Conv2d | OpKind::DepthwiseConv2d | OpKind::TransposeConv, Int8 | Int16) => {
+                self.filter_refusal()
+            }
+            (OpKind::FullyConnected, Int8 | Int16) => self.filter_refusal().or_else(|| {
+                let (bias, weights) = (self.input(2)?, self.input(1)?);
+                let is_whole = weights.quantization.as_ref()?.scale.len() == 1;
+                let sums_scale = scale_of(read).0 * scale_of(weights).0;
+                let is_other = (sums_scale - scale_of(bias).0).abs() > 0.02 * scale;
+                (is_whole && is_other).then_some(input(2))
+            }),
+            (OpKind::EmbeddingLookup, Float32) => {
+                let values = self.input(1)?;
+                let is_other = values.tensor_type == Int8 && scale_of(values).1 != 0;
+                is_other.then_some(input(1))
+            }
+            _ => None,
+        }
+    }
+
+    /// A filter has one scale, or one for each output channel.
+    fn filter_refusal(&self) -> Option<Refusal> {
+        let filter = self.input(1)?;
+        let channels = *self.output()?.shape.last()?;
+        let kind = self.operator.code.kind;
+        let is_wrong = match filter.quantization.as_deref() {
+            None => kind != OpKind::FullyConnected,
+            Some(Quantization { scale, .. }) => {
+                let is_four_bits = filter.tensor_type == TensorType::Int4;
+                scale.len() > 1
+                    && (i32::try_from(scale.len()) != Ok(channels)
+                        || kind == OpKind::FullyConnected && is_four_bits)
+            }
+        };
+        is_wrong.then_some(Refusal::InputQuantization { input: 1 })
+    }
+}
+
+/// Inputs of a concatenation (`kMaxInputNum`).
+const MAX_CONCATENATED: usize = 10;
+
+/// The first scale and zero point; 0 where there is none.
+fn scale_of(tensor: &Tensor) -> (f32, i64) {
+    let first = |quantization: &Quantization| {
+        let zero_point = quantization.zero_point.first().copied();
+        Some((*quantization.scale.first()?, zero_point.unwrap_or(0)))
+    };
+    tensor
+        .quantization
+        .as_deref()
+        .and_then(first)
+        .unwrap_or((0.0, 0))
+}
