@@ -12,7 +12,7 @@ use litecast::formats::tflite;
 use litecast::graph::analysis::memory_plan::memory_plan;
 use litecast::graph::analysis::{Analysis, analyze};
 use litecast::graph::{self, Graph};
-use litecast::targets::tflite_micro::{Kernels, Pointers, arena_bytes, scratch};
+use litecast::targets::tflite_micro::{Kernels, Pointers, arena_bytes, arena_or_reason, scratch};
 use litecast_needs::{Need, python, shared_models, skip};
 use serde_json::Value;
 
@@ -273,6 +273,76 @@ fn the_whole_arena_matches_tflite_micro_for_each_kind_of_operator() {
     std::fs::remove_dir_all(folder).unwrap();
     assert!(models.len() >= MIN_KINDS);
     assert!(differences.is_empty(), "{differences:#?}");
+}
+
+/// A file of every operator of TensorFlow Lite Micro's resolver, and of some outside of it, in the types and options that
+/// decide whether a kernel runs it, beside the interpreter: it prepares and invokes each of them.
+#[test]
+fn support_and_arena_match_tflite_micro_for_every_operator_and_type() {
+    const MIN_CASES: usize = 2500;
+    let Some(python) = python("sys") else { return };
+    let folder = tempfile_folder("litecast-kernels");
+    let arguments = [ORACLE, "kernels", folder.to_str().unwrap()];
+    let written = run_script(Command::new(python).args(arguments));
+    let models = tflite_files(&folder);
+    let answers = written.and_then(|_| oracle("runs", &models));
+    let Some(answers) = answers else { return };
+    let (mut wrong, mut n_unchecked, mut n_run, mut n_exact) = (Vec::new(), 0, 0, 0);
+    for (path, micro) in models.iter().zip(&answers) {
+        let bytes = std::fs::read(path).unwrap();
+        with_graph(&bytes, |graph| {
+            let file = path.file_stem().unwrap().to_string_lossy().into_owned();
+            let ours = arena_or_reason(graph);
+            let runs = micro["refused"].is_null();
+            let reason = ours.as_ref().err().map(ToString::to_string);
+            let reason = reason.unwrap_or_default();
+            match (runs, ours.is_ok()) {
+                // These kernels read other types as if they were their own.
+                (true, false) if !checks_types(graph) => n_unchecked += 1,
+                (true, false) => wrong.push(format!("{file} runs, but {reason}")),
+                (false, true) => wrong.push(format!("{file}: {}", micro["refused"])),
+                (false, false) => (),
+                (true, true) => {
+                    let ours = arena_bytes(graph, Kernels::Reference, Pointers::Bits64).unwrap();
+                    let total_bytes = micro["total_bytes"].as_u64().unwrap();
+                    let off_bytes = ours.abs_diff(total_bytes);
+                    n_run += 1;
+                    n_exact += usize::from(off_bytes == 0);
+                    if off_bytes > 512 {
+                        wrong.push(format!("{file}: {ours} bytes, but {total_bytes}"));
+                    }
+                }
+            }
+        });
+    }
+    println!(
+        "{} cases, {n_run} run, the arenas of {n_exact} are exact, {n_unchecked} run on wrong types",
+        models.len()
+    );
+    std::fs::remove_dir_all(folder).unwrap();
+    assert!(models.len() >= MIN_CASES);
+    assert!(wrong.is_empty(), "{} differ: {wrong:#?}", wrong.len());
+}
+
+/// Whether the interpreter compares the types of all operands. A file without operators is invoked without effect.
+fn checks_types(graph: &Graph) -> bool {
+    use tflite::OpKind::*;
+    const UNCHECKED: &[tflite::OpKind] = &[
+        Add,
+        DepthwiseConv2d,
+        LogicalAnd,
+        LogicalOr,
+        Maximum,
+        Minimum,
+        Sub,
+        TransposeConv,
+        UnidirectionalSequenceLstm,
+        FullyConnected,
+    ];
+    graph
+        .nodes
+        .first()
+        .is_some_and(|node| !UNCHECKED.contains(&node.operator.code.kind))
 }
 
 /// Whether the operators that multiply write int8, and there are some.

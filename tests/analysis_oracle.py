@@ -5,6 +5,8 @@
     analysis_oracle.py vela   FILE...   MACs that Arm's Vela reports per source operator
     analysis_oracle.py graphs DIR N     writes N random graphs for `arena`
     analysis_oracle.py operators DIR    writes a graph of each kind of operator for `arena`
+    analysis_oracle.py kernels DIR      writes a graph of each operator, type and option that decides on a kernel
+    analysis_oracle.py runs   FILE...   as `arena`, and whether TensorFlow Lite Micro's interpreter invokes the file
 """
 
 import importlib
@@ -13,11 +15,12 @@ import math
 import os
 import random
 import re
+import signal
 import sys
 import tempfile
 
 # Which package each command needs; status 3 says that it is not installed.
-PACKAGES = {"naive": "ai_edge_litert", "graphs": "flatbuffers", "operators": "flatbuffers", "arena": "tflite_micro", "vela": "ethosu.vela"}
+PACKAGES = {"naive": "ai_edge_litert", "graphs": "flatbuffers", "operators": "flatbuffers", "kernels": "flatbuffers", "runs": "tflite_micro", "arena": "tflite_micro", "vela": "ethosu.vela"}
 NOT_INSTALLED = 3
 
 try:
@@ -34,6 +37,7 @@ TYPE_NAMES = {v: k for k, v in vars(schema.TensorType).items() if isinstance(v, 
 BITS = {"INT2": 2, "INT4": 4, "INT8": 8, "UINT8": 8, "BOOL": 8, "INT16": 16, "UINT16": 16, "FLOAT16": 16,
         "BFLOAT16": 16, "INT32": 32, "UINT32": 32, "FLOAT32": 32, "INT64": 64, "UINT64": 64, "FLOAT64": 64}
 ARENA_BYTES = 256 << 20
+MAX_SECONDS = 20
 
 
 def silently(call):
@@ -165,33 +169,53 @@ def stored_values(tensor, model):
 # ---- TensorFlow Lite Micro ------------------------------------------------------------------
 
 
-def arena(path):
-    """In a process of its own: an assertion in the library ends the process."""
-    read_end, write_end = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.write(write_end, json.dumps(arena_here(path)).encode())
-        os._exit(0)
-    os.close(write_end)
-    with os.fdopen(read_end) as answer:
-        text = answer.read()
-    os.waitpid(child, 0)
-    return json.loads(text) if text else {"refused": "the library ended the process"}
+def recorded(paths, invoke):
+    """Figures of each file. An assertion in the library, or a loop without end, ends a process of its own, whose
+    successor goes on behind the file at which it ended."""
+    from tflite_micro.python.tflite_micro import runtime  # noqa: F401
+
+    paths = list(paths)
+    while paths:
+        read_end, write_end = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(read_end)
+            with os.fdopen(write_end, "w") as answers:
+                for path in paths:
+                    signal.alarm(MAX_SECONDS)
+                    print(json.dumps(recorded_here(path, invoke)), file=answers, flush=True)
+            os._exit(0)
+        os.close(write_end)
+        with os.fdopen(read_end) as answers:
+            for line in answers:
+                yield paths.pop(0), json.loads(line)
+        os.waitpid(child, 0)
+        if paths:
+            yield paths.pop(0), {"refused": "the library ended the process"}
 
 
-def arena_here(path):
+def recorded_here(path, invoke):
     from tflite_micro.python.tflite_micro import runtime
 
     def record():
         try:
-            runtime.Interpreter.from_file(path, arena_size=ARENA_BYTES).print_allocations()
+            interpreter = runtime.Interpreter.from_file(path, arena_size=ARENA_BYTES)
+            interpreter.print_allocations()
+            if invoke:
+                interpreter.invoke()
+            return True
         except Exception as error:
             print(error, file=sys.stderr)
+            return False
 
-    _, log = silently(record)
+    ended, log = silently(record)
     head = re.search(r"Arena allocation head (\d+) bytes", log)
     total = re.search(r"Arena allocation total (\d+) bytes", log)
-    return {"head_bytes": int(head[1]), "total_bytes": int(total[1])} if head and total else {"refused": log.strip().splitlines()[0][:120]}
+    answer = {"head_bytes": int(head[1]), "total_bytes": int(total[1])} if head and total else {}
+    if not answer or not ended:
+        lines = [line for line in log.strip().splitlines() if "[RecordingMicroAllocator]" not in line]
+        answer["refused"] = lines[0][:200] if lines else "the library gave no reason"
+    return answer
 
 
 # ---- Vela -----------------------------------------------------------------------------------
@@ -318,13 +342,20 @@ def random_graphs(n_graphs):
 def main(command, *arguments):
     if command == "graphs":
         return write_graphs(arguments[0], random_graphs(int(arguments[1])))
+    if command == "kernels":
+        from operator_support import support_graphs
+
+        return write_graphs(arguments[0], support_graphs())
     if command == "operators":
         from operator_graphs import operator_graphs
 
         return write_graphs(arguments[0], operator_graphs())
-    figures = {"naive": naive, "arena": arena, "vela": vela}[command]
-    for path in arguments:
-        print(json.dumps({"file": os.path.basename(path), **figures(path)}), flush=True)
+    if command in ("arena", "runs"):
+        figures = recorded(arguments, command == "runs")
+    else:
+        figures = ((path, {"naive": naive, "vela": vela}[command](path)) for path in arguments)
+    for path, answer in figures:
+        print(json.dumps({"file": os.path.basename(path), **answer}), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,375 @@
+"""Files of one operator each, for `analysis_oracle.py support`: every operator of TensorFlow Lite Micro's resolver and
+some outside of it, in the types and options that decide whether a kernel runs it."""
+
+import itertools
+import struct
+
+from ai_edge_litert import schema_py_generated as schema
+from flatbuffers import flexbuffers
+from operator_graphs import Graph, camel
+
+TYPES = {letter: getattr(schema.TensorType, name) for letter, name in {
+    "f": "FLOAT32", "i": "INT8", "h": "INT16", "w": "INT32", "l": "INT64", "b": "BOOL", "u": "UINT8", "e": "FLOAT16",
+    "v": "UINT32", "4": "INT4", "r": "RESOURCE"}.items()}
+FORMATS = {"f": "f", "i": "b", "h": "h", "w": "i", "l": "q", "b": "?", "u": "B", "v": "I"}
+QUANTISED = "ihu4"
+IMAGE = [1, 4, 4, 8]
+
+
+class Const:
+    """Values of a constant operand: one for all elements, or a list."""
+
+    def __init__(self, values):
+        self.values = values
+
+
+class Case(Graph):
+    def add(self, letter, shape, values=None, scale=0.5, zero_point=0, channels=0, axis=0, variable=False, is_bias=False):
+        index = Graph.tensor(self, shape, TYPES[letter], is_variable=variable)
+        tensor = self.subgraph.tensors[index]
+        tensor.quantization = None
+        if scale and (letter in QUANTISED or is_bias):
+            tensor.quantization = schema.QuantizationParametersT()
+            count = channels or 1
+            tensor.quantization.scale = [scale] * count
+            tensor.quantization.zeroPoint = [0 if letter == "h" else zero_point] * count
+            tensor.quantization.quantizedDimension = axis
+        if values is not None:
+            count = 1
+            for length in shape:
+                count *= length
+            each = values if isinstance(values, list) else [values] * count
+            buffer = schema.BufferT()
+            if letter == "4":
+                content = bytes((count + 1) // 2)
+            elif letter == "e":
+                content = struct.pack("<%de" % count, *each)
+            else:
+                content = struct.pack("<%d%s" % (count, FORMATS[letter]), *each)
+            buffer.data = list(content)
+            tensor.buffer = len(self.model.buffers)
+            self.model.buffers.append(buffer)
+        return index
+
+
+def case(name, inputs, outputs, options=None, custom=None, settings=None, **fields):
+    """One operator; an operand is (letter, shape, keywords of `Case.add`), or None where it is left out."""
+    graph = Case()
+    read = []
+    for operand in inputs:
+        if operand is None:
+            read.append(-1)
+            continue
+        letter, shape, *keywords = operand
+        keywords = keywords[0] if keywords else {}
+        read.append(graph.add(letter, shape, **keywords))
+        if "values" not in keywords and not keywords.get("variable"):
+            graph.subgraph.inputs.append(read[-1])
+    wrote = [graph.add(letter, shape, **(keywords[0] if keywords else {})) for letter, shape, *keywords in outputs]
+    graph.operator(name, read, wrote, options, **fields)
+    graph.subgraph.outputs = wrote
+    if settings is not None:
+        graph.subgraph.operators[0].customOptions = list(flexbuffers.Dumps(settings))
+    if custom is not None:
+        for each in graph.model.operatorCodes:
+            each.customCode = custom
+    return graph.model
+
+
+def const(letter, shape, values, **keywords):
+    return letter, shape, dict(values=values, **keywords)
+
+
+def bias_of(letter, length):
+    return const("f" if letter == "f" else "w", [length], 0, scale=0.25, is_bias=letter != "f")
+
+
+ALL = "fihwlbue"
+
+
+def unary():
+    fixed = {"TANH": dict(scale=1 / 128), "LOGISTIC": dict(scale=1 / 256, zero_point=-128),
+             "SOFTMAX": dict(scale=1 / 256, zero_point=-128), "LOG_SOFTMAX": dict(scale=16 / 256, zero_point=127),
+             "L2_NORMALIZATION": dict(scale=1 / 128)}
+    options = {"SOFTMAX": ("SoftmaxOptions", dict(beta=1.0)), "LEAKY_RELU": ("LeakyReluOptions", dict(alpha=0.1)),
+               "L2_NORMALIZATION": ("L2NormOptions", {}), "GELU": ("GeluOptions", {})}
+    names = ("RELU RELU6 RELU_N1_TO_1 RELU_0_TO_1 HARD_SWISH ELU ABS RSQRT QUANTIZE ZEROS_LIKE NEG SQUARE SQRT SIN COS "
+             "LOG EXP CEIL FLOOR ROUND TANH LOGISTIC SOFTMAX LOG_SOFTMAX LEAKY_RELU L2_NORMALIZATION GELU SIGN "
+             "LOGICAL_NOT DEQUANTIZE CAST RANK").split()
+    for name in names:
+        for letter in ALL:
+            option, fields = options.get(name, (None, {}))
+            if name == "CAST":
+                for wrote in ALL + "v":
+                    yield case(name, [(letter, IMAGE)], [(wrote, IMAGE)], "CastOptions", inDataType=TYPES[letter], outDataType=TYPES[wrote])
+                continue
+            if name in ("QUANTIZE", "DEQUANTIZE", "SOFTMAX"):
+                for wrote in ALL:
+                    keywords = fixed.get(name, {}) if wrote != "h" else dict(scale=1 / 32768)
+                    if name == "SOFTMAX" and letter == "i" and wrote == "h":
+                        continue  # A zero point of -32768.
+                    yield case(name, [(letter, IMAGE)], [(wrote, IMAGE, keywords)], option, **fields)
+                continue
+            keywords = fixed.get(name, {})
+            if letter == "h" and name in ("TANH", "LOGISTIC"):
+                keywords = dict(scale=1 / 32768)
+            read = dict(scale=1 / 4096) if letter == "h" else {}
+            if name == "RANK":
+                yield case(name, [(letter, IMAGE)], [("w", [])], "RankOptions")
+                continue
+            yield case(name, [(letter, IMAGE, read)], [(letter, IMAGE, keywords)], option, **fields)
+    # Wrong quantisation.
+    for name in ("LOGISTIC", "SOFTMAX", "TANH", "LOG_SOFTMAX"):
+        option, fields = options.get(name, (None, {}))
+        for keywords in (dict(scale=0.5), dict(scale=1 / 256, zero_point=0), dict(scale=0.5, zero_point=-128)):
+            yield case(name, [("i", IMAGE)], [("i", IMAGE, keywords)], option, **fields)
+    for shape in ([8], [4, 8], [2, 4, 8], [1, 2, 2, 2, 2]):
+        for name in ("SOFTMAX", "L2_NORMALIZATION", "RELU", "HARD_SWISH"):
+            option, fields = options.get(name, (None, {}))
+            yield case(name, [("i", shape)], [("i", shape, fixed.get(name, {}))], option, **fields)
+    yield case("L2_NORMALIZATION", [("f", IMAGE)], [("f", IMAGE)], "L2NormOptions", fusedActivationFunction=1)
+    for letter in "fi":
+        yield case("QUANTIZE", [(letter, IMAGE)], [("i", IMAGE, dict(channels=8, axis=3))])
+
+
+def pools():
+    small = [1, 2, 2, 8]
+    window = dict(strideW=2, strideH=2, filterWidth=2, filterHeight=2, padding=1)
+    for name in ("MAX_POOL_2D", "AVERAGE_POOL_2D", "L2_POOL_2D"):
+        for letter in ALL:
+            yield case(name, [(letter, IMAGE)], [(letter, small)], "Pool2DOptions", **window)
+        for activation in (1, 2, 3, 4):
+            for letter in "fi":
+                yield case(name, [(letter, IMAGE)], [(letter, small)], "Pool2DOptions", fusedActivationFunction=activation, **window)
+        yield case(name, [("i", IMAGE)], [("i", small, dict(scale=0.25))], "Pool2DOptions", **window)
+
+
+def reductions():
+    for name in ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_ALL", "REDUCE_ANY", "REDUCE_PROD"):
+        for letter, axes, keep in itertools.product(ALL, ([1, 2], [3], [0], [1], [0, 1, 2, 3], [-1]), (True, False)):
+            if letter not in "fihb" and (axes != [1, 2] or not keep):
+                continue
+            reduced = [axis % 4 for axis in axes]
+            shape = [1 if i in reduced else n for i, n in enumerate(IMAGE)] if keep else [n for i, n in enumerate(IMAGE) if i not in reduced]
+            yield case(name, [(letter, IMAGE), const("w", [len(axes)], axes)], [(letter, shape)], "ReducerOptions", keepDims=keep)
+        for letter in "fi":
+            yield case(name, [(letter, IMAGE), const("w", [2], [1, 2])], [(letter, [1, 1, 1, 8], dict(scale=0.25))], "ReducerOptions", keepDims=True)
+            yield case(name, [(letter, IMAGE), const("l", [2], [1, 2])], [(letter, [1, 1, 1, 8])], "ReducerOptions", keepDims=True)
+    for name in ("ARG_MAX", "ARG_MIN"):
+        for letter, wrote, axis in itertools.product(ALL, "wl", "wl"):
+            yield case(name, [(letter, IMAGE), const(axis, [], [3])], [(wrote, [1, 4, 4])], camel(name) + "Options", outputType=TYPES[wrote])
+
+
+def moves():
+    pad = const("w", [4, 2], [0, 0, 1, 1, 1, 1, 0, 0])
+    wide = [1, 6, 6, 8]
+    for letter in ALL:
+        yield case("PAD", [(letter, IMAGE), pad], [(letter, wide)], "PadOptions")
+        if letter != "e":
+            yield case("PADV2", [(letter, IMAGE), pad, const(letter, [1], [0])], [(letter, wide)], "PadV2Options")
+        for mode in (0, 1):
+            yield case("MIRROR_PAD", [(letter, IMAGE), pad], [(letter, wide)], "MirrorPadOptions", mode=mode)
+        yield case("RESHAPE", [(letter, IMAGE), const("w", [2], [1, 128])], [(letter, [1, 128])], "ReshapeOptions")
+        yield case("SQUEEZE", [(letter, IMAGE)], [(letter, [4, 4, 8])], "SqueezeOptions", squeezeDims=[0])
+        yield case("EXPAND_DIMS", [(letter, IMAGE), const("w", [], [0])], [(letter, [1] + IMAGE)], "ExpandDimsOptions")
+        yield case("TRANSPOSE", [(letter, IMAGE), const("w", [4], [0, 1, 3, 2])], [(letter, [1, 4, 8, 4])], "TransposeOptions")
+        for wrote in "wl":
+            yield case("SHAPE", [(letter, IMAGE)], [(wrote, [4])], "ShapeOptions", outType=TYPES[wrote])
+        small = [1, 2, 2, 8]
+        for index in "wl":
+            yield case("SLICE", [(letter, IMAGE), const(index, [4], [0] * 4), const(index, [4], small)], [(letter, small)], "SliceOptions")
+            yield case("STRIDED_SLICE", [(letter, IMAGE), const(index, [4], [0] * 4), const(index, [4], small), const(index, [4], [1] * 4)], [(letter, small)], "StridedSliceOptions")
+            yield case("BROADCAST_TO", [(letter, IMAGE), const(index, [4], [2, 4, 4, 8])], [(letter, [2, 4, 4, 8])], "BroadcastToOptions")
+            yield case("TILE", [(letter, IMAGE), const(index, [4], [2, 1, 1, 1])], [(letter, [2, 4, 4, 8])], "TileOptions")
+            yield case("GATHER", [(letter, IMAGE), const(index, [2], [0, 2])], [(letter, [1, 2, 4, 8])], "GatherOptions", axis=1)
+            yield case("GATHER_ND", [(letter, IMAGE), const(index, [2, 3], [0, 1, 2, 0, 2, 1])], [(letter, [2, 8])], "GatherNdOptions")
+            yield case("DYNAMIC_UPDATE_SLICE", [(letter, IMAGE), (letter, small), const(index, [4], [0, 1, 1, 0])], [(letter, IMAGE)], "DynamicUpdateSliceOptions")
+            yield case("REVERSE_V2", [(letter, IMAGE), const(index, [1], [1])], [(letter, IMAGE)], "ReverseV2Options")
+            yield case("CUMSUM", [(letter, IMAGE), const(index, [], [1])], [(letter, IMAGE)], "CumsumOptions")
+            if letter != "e":
+                yield case("FILL", [const(index, [2], [2, 3]), const(letter, [], [1])], [(letter, [2, 3])], "FillOptions")
+            yield case("SPLIT_V", [(letter, IMAGE), const(index, [2], [3, 5]), const("w", [], [3])], [(letter, [1, 4, 4, 3]), (letter, [1, 4, 4, 5])], "SplitVOptions", numSplits=2)
+            yield case("SPACE_TO_BATCH_ND", [(letter, IMAGE), const(index, [2], [2, 2]), const(index, [2, 2], [0] * 4)], [(letter, [4, 2, 2, 8])], "SpaceToBatchNDOptions")
+            yield case("BATCH_TO_SPACE_ND", [(letter, [4, 2, 2, 8]), const(index, [2], [2, 2]), const(index, [2, 2], [0] * 4)], [(letter, IMAGE)], "BatchToSpaceNDOptions")
+            for name in ("RESIZE_NEAREST_NEIGHBOR", "RESIZE_BILINEAR"):
+                yield case(name, [(letter, IMAGE), const(index, [2], [8, 8])], [(letter, [1, 8, 8, 8])], camel(name) + "Options")
+        yield case("SPACE_TO_DEPTH", [(letter, IMAGE)], [(letter, [1, 2, 2, 32])], "SpaceToDepthOptions", blockSize=2)
+        yield case("DEPTH_TO_SPACE", [(letter, IMAGE)], [(letter, [1, 8, 8, 2])], "DepthToSpaceOptions", blockSize=2)
+        yield case("SPLIT", [const("w", [], [3]), (letter, IMAGE)], [(letter, [1, 4, 4, 4])] * 2, "SplitOptions", numSplits=2)
+        yield case("CONCATENATION", [(letter, IMAGE)] * 2, [(letter, [1, 4, 4, 16])], "ConcatenationOptions", axis=3)
+        yield case("CONCATENATION", [(letter, IMAGE)] * 3, [(letter, [1, 4, 4, 24])], "ConcatenationOptions", axis=-1)
+        yield case("PACK", [(letter, IMAGE)] * 2, [(letter, [2] + IMAGE)], "PackOptions", axis=0, valuesCount=2)
+        yield case("UNPACK", [(letter, [2, 4, 8])], [(letter, [4, 8])] * 2, "UnpackOptions", axis=0, num=2)
+        for lookup in "wl":
+            yield case("EMBEDDING_LOOKUP", [(lookup, [2]), (letter, [4, 8]) if letter == "e" else const(letter, [4, 8], 1)], [(letter, [2, 8])])
+        yield case("ONE_HOT", [("w", [4]), const("w", [], [8]), (letter, []), (letter, [])], [(letter, [4, 8])], "OneHotOptions", axis=-1)
+        yield case("TOPK_V2", [(letter, [1, 8]), const("w", [], [2])], [(letter, [1, 2]), ("w", [1, 2])], "TopKV2Options")
+        yield case("ADD_N", [(letter, IMAGE)] * 3, [(letter, IMAGE)], "AddNOptions")
+    yield case("EMBEDDING_LOOKUP", [("w", [2]), const("i", [4, 8], 1)], [("f", [2, 8])])
+    yield case("BROADCAST_ARGS", [const("w", [4], IMAGE), const("w", [4], [1, 1, 1, 8])], [("w", [4])])
+    yield case("BROADCAST_ARGS", [const("l", [4], IMAGE), const("l", [4], [1, 1, 1, 8])], [("l", [4])])
+    # Operands that are computed, activations, ranks and scales.
+    for letter in "fi":
+        yield case("PAD", [(letter, IMAGE), ("w", [4, 2])], [(letter, wide)], "PadOptions")
+        yield case("MIRROR_PAD", [(letter, IMAGE), ("w", [4, 2])], [(letter, wide)], "MirrorPadOptions")
+        yield case("TRANSPOSE", [(letter, IMAGE), ("w", [4])], [(letter, [1, 4, 8, 4])], "TransposeOptions")
+        yield case("EXPAND_DIMS", [(letter, IMAGE), ("w", [1])], [(letter, [1] + IMAGE)], "ExpandDimsOptions")
+        yield case("RESHAPE", [(letter, IMAGE), ("w", [2])], [(letter, [1, 128])], "ReshapeOptions", newShape=[1, 128])
+        yield case("RESHAPE", [(letter, IMAGE)], [(letter, [1, 128])], "ReshapeOptions", newShape=[1, 128])
+        yield case("RESIZE_BILINEAR", [(letter, IMAGE), ("w", [2])], [(letter, [1, 8, 8, 8])], "ResizeBilinearOptions")
+        yield case("RESIZE_NEAREST_NEIGHBOR", [(letter, IMAGE), ("w", [2])], [(letter, [1, 8, 8, 8])], "ResizeNearestNeighborOptions")
+        yield case("BROADCAST_TO", [(letter, IMAGE), ("w", [4])], [(letter, [2, 4, 4, 8])], "BroadcastToOptions")
+        yield case("STRIDED_SLICE", [(letter, IMAGE), ("w", [4]), ("w", [4]), ("w", [4])], [(letter, [1, 2, 2, 8])], "StridedSliceOptions")
+        yield case("SPLIT", [("w", [1]), (letter, IMAGE)], [(letter, [1, 4, 4, 4])] * 2, "SplitOptions", numSplits=2)
+        yield case("SPLIT_V", [(letter, IMAGE), const("w", [2], [3, 5]), ("w", [1])], [(letter, [1, 4, 4, 3]), (letter, [1, 4, 4, 5])], "SplitVOptions", numSplits=2)
+        yield case("SPLIT", [const("w", [1], [-1]), (letter, IMAGE)], [(letter, [1, 4, 4, 4])] * 2, "SplitOptions", numSplits=2)
+        yield case("CONCATENATION", [(letter, IMAGE)] * 2, [(letter, [1, 4, 4, 16])], "ConcatenationOptions", axis=3, fusedActivationFunction=1)
+        yield case("CONCATENATION", [(letter, IMAGE)] * 12, [(letter, [1, 4, 4, 96])], "ConcatenationOptions", axis=3)
+        yield case("CONCATENATION", [(letter, [1, 1] + IMAGE[1:])] * 2, [(letter, [1, 1, 4, 4, 16])], "ConcatenationOptions", axis=4)
+        yield case("CONCATENATION", [(letter, [1, 1, 1] + IMAGE[1:])] * 2, [(letter, [1, 1, 1, 4, 4, 16])], "ConcatenationOptions", axis=5)
+        yield case("CONCATENATION", [(letter, IMAGE)] * 2, [(letter, [1, 4, 4, 16], dict(scale=0.25))], "ConcatenationOptions", axis=3)
+        yield case("PAD", [(letter, IMAGE), pad], [(letter, wide, dict(scale=0.25))], "PadOptions")
+        yield case("RESIZE_BILINEAR", [(letter, IMAGE), const("w", [2], [8, 8])], [(letter, [1, 8, 8, 8])], "ResizeBilinearOptions", alignCorners=True)
+        for rank in (1, 2, 3, 5, 6):
+            shape = [2] * rank
+            yield case("TRANSPOSE", [(letter, shape), const("w", [rank], list(range(rank)))], [(letter, shape)], "TransposeOptions")
+            yield case("SLICE", [(letter, shape), const("w", [rank], [0] * rank), const("w", [rank], [1] * rank)], [(letter, [1] * rank)], "SliceOptions")
+            yield case("STRIDED_SLICE", [(letter, shape), const("w", [rank], [0] * rank), const("w", [rank], [1] * rank), const("w", [rank], [1] * rank)], [(letter, [1] * rank)], "StridedSliceOptions")
+            yield case("PAD", [(letter, shape), const("w", [rank, 2], [0, 1] * rank)], [(letter, [3] * rank)], "PadOptions")
+            yield case("BROADCAST_TO", [(letter, [1] * rank), const("w", [rank], shape)], [(letter, shape)], "BroadcastToOptions")
+            yield case("REVERSE_V2", [(letter, shape), const("w", [1], [0])], [(letter, shape)], "ReverseV2Options")
+            yield case("MEAN", [(letter, shape), const("w", [1], [0])], [(letter, [1] + shape[1:])], "ReducerOptions", keepDims=True)
+            yield case("ADD", [(letter, shape)] * 2, [(letter, shape)], "AddOptions")
+            yield case("MUL", [(letter, shape), (letter, [1] * rank)], [(letter, shape)], "MulOptions")
+            yield case("SUB", [(letter, shape), (letter, [1] * rank)], [(letter, shape)], "SubOptions")
+            yield case("SQUEEZE", [(letter, [1] + shape)], [(letter, shape)], "SqueezeOptions", squeezeDims=[0])
+        yield case("SPACE_TO_BATCH_ND", [(letter, [1, 4, 8]), const("w", [1], [2]), const("w", [1, 2], [0] * 2)], [(letter, [2, 2, 8])], "SpaceToBatchNDOptions")
+        yield case("STRIDED_SLICE", [(letter, IMAGE), const("w", [4], [0] * 4), const("w", [4], [1, 1, 2, 8]), const("w", [4], [1] * 4)], [(letter, [1, 2, 8])], "StridedSliceOptions", shrinkAxisMask=2)
+        yield case("STRIDED_SLICE", [(letter, IMAGE), const("w", [5], [0] * 5), const("w", [5], [1, 1, 4, 4, 8]), const("w", [5], [1] * 5)], [(letter, [1] + IMAGE)], "StridedSliceOptions", newAxisMask=2)
+        yield case("STRIDED_SLICE", [(letter, IMAGE), const("w", [1], [0]), const("w", [1], [1]), const("w", [1], [1])], [(letter, IMAGE)], "StridedSliceOptions")
+        yield case("GATHER", [(letter, IMAGE), const("w", [2], [0, 2])], [(letter, [1, 4, 4, 2])], "GatherOptions", axis=-1)
+        yield case("GATHER", [(letter, IMAGE), ("w", [2])], [(letter, [1, 2, 4, 8])], "GatherOptions", axis=1)
+
+
+def binary():
+    row = [1, 1, 1, 8]
+    for name in ("ADD", "SUB", "MUL", "DIV", "SQUARED_DIFFERENCE", "MAXIMUM", "MINIMUM", "FLOOR_DIV", "FLOOR_MOD", "POW", "ATAN2"):
+        option = {"MAXIMUM": "MaximumMinimumOptions", "MINIMUM": "MaximumMinimumOptions", "ATAN2": None}.get(name, camel(name) + "Options")
+        for letter in ALL:
+            ones = {} if letter == "e" else dict(values=1)
+            yield case(name, [(letter, IMAGE), (letter, IMAGE, ones)], [(letter, IMAGE)], option)
+            yield case(name, [(letter, IMAGE), (letter, row, ones)], [(letter, IMAGE)], option)
+        if name in ("ADD", "SUB", "MUL", "DIV"):
+            for letter, activation in itertools.product("fihw", (1, 2, 3, 4)):
+                yield case(name, [(letter, IMAGE), (letter, IMAGE, dict(values=1))], [(letter, IMAGE)], option, fusedActivationFunction=activation)
+        yield case(name, [("i", IMAGE), ("h", IMAGE)], [("i", IMAGE)], option)
+        yield case(name, [("f", IMAGE), const("i", IMAGE, 1)], [("f", IMAGE)], option)
+    for name in ("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL"):
+        for letter in ALL:
+            yield case(name, [(letter, IMAGE)] * 2, [("b", IMAGE)], camel(name) + "Options")
+    for name in ("LOGICAL_AND", "LOGICAL_OR"):
+        for letter in ALL:
+            yield case(name, [(letter, IMAGE)] * 2, [("b", IMAGE)], camel(name) + "Options")
+    for letter in ALL:
+        yield case("SELECT_V2", [("b", IMAGE), (letter, IMAGE), (letter, IMAGE)], [(letter, IMAGE)], "SelectV2Options")
+        yield case("SELECT", [("b", IMAGE), (letter, IMAGE), (letter, IMAGE)], [(letter, IMAGE)], "SelectOptions")
+        yield case("PRELU", [(letter, IMAGE), (letter, [1, 1, 8])], [(letter, IMAGE)])
+        yield case("WHERE", [(letter, [8])], [("l", [8, 1])], "WhereOptions")
+    yield case("PRELU", [("h", IMAGE), ("i", [1, 1, 8])], [("h", IMAGE)])
+    yield case("PRELU", [("h", IMAGE), const("i", [1, 1, 8], 1)], [("h", IMAGE)])
+    yield case("SELECT_V2", [("b", [1, 1, 1, 1]), ("i", IMAGE), ("i", row)], [("i", IMAGE)], "SelectV2Options")
+
+
+def weights():
+    conv = dict(strideW=1, strideH=1, dilationWFactor=1, dilationHFactor=1)
+    sets = [(a, w, b, o) for a, w, b, o in itertools.product("fihue", "fihu4e", "fwlh-", "fihue")
+            if (a == o or (a, w, o) in (("i", "i", "h"), ("i", "i", "f"))) and (b != "f" or a in "fe")]
+    for a, w, b, o in sets:
+        filters = {"CONV_2D": ([8, 3, 3, 8], 0), "DEPTHWISE_CONV_2D": ([1, 3, 3, 8], 3), "FULLY_CONNECTED": ([8, 128], 0),
+                   "TRANSPOSE_CONV": ([8, 3, 3, 8], 0)}
+        for name, (shape, axis) in filters.items():
+            for channels in ((8, 1, 0) if w in "i4" else (1,)):
+                keywords = dict(channels=channels, axis=axis) if channels else dict(scale=0)
+                kernel = (w, shape, dict(values=1, **keywords))
+                bias = [] if b == "-" else [(b, [8], dict(values=0, scale=0.25, is_bias=a not in "fe"))]
+                if name == "FULLY_CONNECTED":
+                    yield case(name, [(a, [1, 128]), kernel, *bias], [(o, [1, 8])], "FullyConnectedOptions")
+                elif name == "TRANSPOSE_CONV":
+                    yield case(name, [const("w", [4], [1, 8, 8, 8]), kernel, (a, IMAGE), *bias], [(o, [1, 8, 8, 8])], "TransposeConvOptions", strideW=2, strideH=2)
+                else:
+                    extra = dict(depthMultiplier=1) if name[0] == "D" else {}
+                    yield case(name, [(a, IMAGE), kernel, *bias], [(o, IMAGE)], "Conv2DOptions" if name[0] == "C" else "DepthwiseConv2DOptions", **conv, **extra)
+    # Computed weights, groups, dilation, a kernel that is too small.
+    for letter in "fi":
+        yield case("CONV_2D", [(letter, IMAGE), (letter, [8, 3, 3, 8], dict(channels=8)), None], [(letter, IMAGE)], "Conv2DOptions", **conv)
+        yield case("FULLY_CONNECTED", [(letter, [1, 128]), (letter, [8, 128]), None], [(letter, [1, 8])], "FullyConnectedOptions")
+        yield case("CONV_2D", [(letter, IMAGE), const(letter, [8, 3, 3, 4], 1, channels=8), bias_of(letter, 8)], [(letter, IMAGE)], "Conv2DOptions", **conv)
+        yield case("CONV_2D", [(letter, IMAGE), const(letter, [8, 3, 3, 8], 1, channels=8), bias_of(letter, 8)], [(letter, IMAGE)], "Conv2DOptions", strideW=1, strideH=1, dilationWFactor=2, dilationHFactor=2)
+        yield case("DEPTHWISE_CONV_2D", [(letter, IMAGE), const(letter, [1, 3, 3, 16], 1, channels=16, axis=3), bias_of(letter, 16)], [(letter, [1, 4, 4, 16])], "DepthwiseConv2DOptions", depthMultiplier=2, **conv)
+        for activation in (1, 2, 3, 4):
+            yield case("CONV_2D", [(letter, IMAGE), const(letter, [8, 3, 3, 8], 1, channels=8), bias_of(letter, 8)], [(letter, IMAGE)], "Conv2DOptions", fusedActivationFunction=activation, **conv)
+            yield case("FULLY_CONNECTED", [(letter, [1, 128]), const(letter, [8, 128], 1), bias_of(letter, 8)], [(letter, [1, 8])], "FullyConnectedOptions", fusedActivationFunction=activation)
+        yield case("FULLY_CONNECTED", [(letter, [2, 3, 128]), const(letter, [8, 128], 1), None], [(letter, [2, 3, 8])], "FullyConnectedOptions", keepNumDims=True)
+        yield case("FULLY_CONNECTED", [(letter, [1, 128]), const(letter, [330, 128], 1, channels=330), None], [(letter, [1, 330])], "FullyConnectedOptions")
+        yield case("FULLY_CONNECTED", [(letter, [1, 128]), const(letter, [8, 128], 1), None], [(letter, [1, 8])], "FullyConnectedOptions", weightsFormat=1)
+    for a, b, o in itertools.product("fihue", repeat=3):
+        if a == o:
+            for adjoint in (False, True):
+                shape = [1, 6, 4] if adjoint else [1, 4, 6]
+                yield case("BATCH_MATMUL", [(a, [1, 8, 4]), (b, shape)], [(o, [1, 8, 6])], "BatchMatMulOptions", adjX=False, adjY=adjoint)
+                yield case("BATCH_MATMUL", [(a, [1, 8, 4]), (b, shape) if b == "e" else const(b, shape, 1)], [(o, [1, 8, 6])], "BatchMatMulOptions", adjX=False, adjY=adjoint)
+    for adj in (False, True):
+        yield case("BATCH_MATMUL", [("i", [2, 3, 8, 4]), ("i", [1, 3, 4, 6])], [("i", [2, 3, 8, 6])], "BatchMatMulOptions", adjX=False)
+        yield case("BATCH_MATMUL", [("f", [1, 4, 8]), ("f", [1, 4, 6])], [("f", [1, 8, 6])], "BatchMatMulOptions", adjX=True)
+        yield case("BATCH_MATMUL", [("i", [1, 4, 8]), ("i", [1, 4, 6])], [("i", [1, 8, 6])], "BatchMatMulOptions", adjX=True)
+    for a, w, t, s in (("i", "i", "h", "h"), ("i", "i", "i", "i"), ("f", "f", "f", "f"), ("i", "i", "h", "i"), ("f", "i", "i", "f"), ("f", "i", "f", "f"), ("h", "i", "h", "h"), ("u", "u", "h", "h")):
+        bias = bias_of(a, 2)
+        yield case("SVDF", [(a, [1, 8]), const(w, [4, 8], 1), const(t, [4, 5], 1), bias, (s, [1, 20], dict(variable=True))], [(a, [1, 2])], "SVDFOptions", rank=2)
+    for a, w, b, c in (("f", "f", "f", "f"), ("i", "i", "w", "h"), ("h", "i", "l", "h"), ("u", "u", "w", "h"), ("f", "i", "f", "f"), ("i", "i", "w", "f")):
+        operands = [(a, [1, 3, 4])] + [const(w, [6, 4], 1)] * 4 + [const(w, [6, 6], 1)] * 4 + [None] * 3 + [const(b, [6], 0, scale=0.25, is_bias=a != "f")] * 4 + [None] * 2
+        operands += [(a, [1, 6], dict(variable=True)), (c, [1, 6], dict(variable=True, scale=1 / 32768 if c == "h" else 0.5))] + [None] * 4
+        yield case("UNIDIRECTIONAL_SEQUENCE_LSTM", operands, [(a, [1, 3, 6])], "UnidirectionalSequenceLSTMOptions", fusedActivationFunction=4)
+        yield case("UNIDIRECTIONAL_SEQUENCE_LSTM", operands, [(a, [1, 3, 6])], "UnidirectionalSequenceLSTMOptions", fusedActivationFunction=4, timeMajor=True)
+    for name in ("UNIDIRECTIONAL_SEQUENCE_RNN", "RNN"):
+        yield case(name, [("f", [1, 3, 4]), const("f", [6, 4], 1), const("f", [6, 6], 1), const("f", [6], 0), ("f", [1, 6], dict(variable=True))], [("f", [1, 3, 6])], "SequenceRNNOptions")
+    yield case("CONV_3D", [("f", [1, 4, 4, 4, 2]), const("f", [3, 3, 3, 2, 4], 1)], [("f", [1, 4, 4, 4, 4])], "Conv3DOptions", strideD=1, strideW=1, strideH=1, dilationWFactor=1, dilationHFactor=1, dilationDFactor=1)
+
+
+def customs():
+    yield case("CUSTOM", [("f", [1, 8])], [("f", [1, 8])], custom="NobodyKnowsThis")
+    yield case("CUSTOM", [("i", [1, 8])], [("i", [1, 8])], custom="edgetpu-custom-op")
+    yield case("CUSTOM", [("i", [1, 8])], [("i", [1, 8])], custom="FlexErf")
+
+
+def signals():
+    """The operators of the signal library, whose options are a map of FlexBuffers."""
+    def signal(name, inputs, outputs, **settings):
+        return case("CUSTOM", inputs, outputs, custom="Signal" + name, settings=settings)
+
+    for letter, length in itertools.product("fhwi", (64, 256, 512)):
+        yield signal("Rfft", [(letter, [length])], [(letter, [length + 2])], T=TYPES[letter], fft_length=length)
+        yield signal("Irfft", [(letter, [length + 2])], [(letter, [length])], T=TYPES[letter], fft_length=length)
+        yield signal("OverlapAdd", [(letter, [1, length])], [(letter, [length // 2])], T=TYPES[letter], frame_step=length // 2)
+    for letter, length in itertools.product("hf", (160, 320)):
+        yield signal("Framer", [(letter, [1, length])], [(letter, [1, 1, 2 * length]), ("b", [])], frame_size=2 * length, frame_step=length, prefill=True)
+        yield signal("Window", [(letter, [length]), const(letter, [length], 1)], [(letter, [length])], shift=12)
+        yield signal("Delay", [(letter, [1, length])], [(letter, [1, length])], delay_length=4)
+        yield signal("FftAutoScale", [(letter, [length])], [(letter, [length]), ("w", [])])
+        yield signal("Energy", [(letter, [length])], [("v", [length // 2])], start_index=1, end_index=length // 2)
+        yield signal("Stacker", [(letter, [40])], [(letter, [120]), ("b", [])], num_channels=40, stacker_left_context=1, stacker_right_context=1, stacker_step=2)
+    for channels in (16, 40):
+        yield signal("FilterBankLog", [("v", [channels])], [("h", [channels])], input_correction_bits=3, output_scale=1600)
+        yield signal("FilterBankSpectralSubtraction", [("v", [channels])], [("v", [channels]), ("v", [channels])], alternate_one_minus_smoothing=1, alternate_smoothing=1, clamping=True, min_signal_remaining=1, num_channels=channels, one_minus_smoothing=1, smoothing=1, smoothing_bits=10, spectral_subtraction_bits=14)
+        yield signal("PCAN", [("v", [channels]), ("v", [channels]), const("h", [125], 1)], [("v", [channels])], snr_shift=6)
+
+
+def support_graphs():
+    """Name and model of each case."""
+    for make in (unary, pools, reductions, moves, binary, weights, customs, signals):
+        for index, model in enumerate(make()):
+            code = model.operatorCodes[0].builtinCode
+            name = next(k for k, v in vars(schema.BuiltinOperator).items() if v == code)
+            yield "%s_%04d_%s" % (make.__name__, index, name), model
+    empty = Case()
+    empty.subgraph.inputs = empty.subgraph.outputs = [empty.add("i", [1, 8])]
+    yield "no_operators", empty.model
