@@ -24,12 +24,36 @@ pub fn migrate(report: &mut Value) -> Result<(), Failure> {
             "expected a report of version {OLDEST_READ_VERSION} to {REPORT_VERSION}, found {version}"
         )));
     }
+    if version == 1 {
+        count_whole_arena(report);
+    }
     if let Some(results) = report.get_mut("results").and_then(Value::as_array_mut) {
         name_whole_latencies(results);
         results.iter_mut().for_each(say_evidence);
     }
     report["schema_version"] = REPORT_VERSION.into();
     Ok(())
+}
+
+/// In version 1, the arena was its part for activations, beside the whole in `fits`.
+fn count_whole_arena(report: &mut Value) {
+    let whole = report["fits"]["need"]["arena_bytes"].clone();
+    if let Some(model) = report.get_mut("model").and_then(Value::as_object_mut) {
+        let activations = model.insert("arena_bytes".into(), whole.clone());
+        model.insert("activation_bytes".into(), activations.unwrap_or_default());
+    }
+    if let Some(results) = report.get_mut("results").and_then(Value::as_array_mut) {
+        results.retain_mut(|result| {
+            let is_part = result["target"] == "tflite-micro" && result["metric"] == "arena";
+            if !is_part || !result["value"].is_number() {
+                return true;
+            }
+            result["value"] = whole.clone();
+            result["provenance"]["kind"] = "modelled".into();
+            result["provenance"]["reference"] = "runtime".into();
+            whole.is_number()
+        });
+    }
 }
 
 /// Version 1 did not say what a number rests on. Where its source does not tell, neither does this.

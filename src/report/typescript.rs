@@ -12,7 +12,7 @@ use crate::formats::tflite::Format;
 use crate::graph::analysis::Precision;
 use crate::provenance::{Evidence, Provenance, ProvenanceKind, Reference};
 use crate::targets::HostInfo;
-use crate::targets::tflite_micro::Bytes;
+use crate::targets::tflite_micro::{Bytes, Refused};
 
 /// The expected contents of `www/package/types/report.d.ts`.
 pub fn derived_types() -> String {

@@ -1,5 +1,5 @@
 /** Reports of older versions → the same numbers as this version has them: `src/report/migrate.rs` in JavaScript. */
-import type { Evidence, Result } from "../types/index.d.ts";
+import type { Evidence, Fits, ModelFacts, Result } from "../types/index.d.ts";
 
 /** As `REPORT_VERSION` of the crate. */
 const REPORT_VERSION = 2;
@@ -8,13 +8,25 @@ const REPORT_VERSION = 2;
 interface Stored {
   schema_version?: number;
   results: Result[];
+  model?: Partial<ModelFacts>;
+  fits?: Pick<Fits, "need"> | null;
 }
 
 /** Null for a version that is not known. One of this version is returned as it is. */
 export function migrated<Of extends Stored>(report: Of): Of | null {
   const { schema_version: version = 1, results } = report;
   if (version === REPORT_VERSION) return report;
-  return version === 1 ? { ...report, schema_version: REPORT_VERSION, results: withWholeLatencies(results).map(withEvidence) } : null;
+  return version === 1 ? { ...report, schema_version: REPORT_VERSION, ...withWholeArena(report), results: withWholeLatencies(withWholeArena(report).results).map(withEvidence) } : null;
+}
+
+/** In version 1, the arena was its part for activations, beside the whole in `fits`. */
+function withWholeArena<Of extends Stored>({ model, fits, results }: Of): Pick<Stored, "model" | "results"> {
+  const whole = fits?.need.arena_bytes ?? null;
+  const of_micro = (result: Result): Result[] => {
+    if (result.target !== "tflite-micro" || result.metric !== "arena" || !("value" in result)) return [result];
+    return whole === null ? [] : [{ ...result, value: whole, provenance: { ...result.provenance, kind: "modelled", reference: "runtime" } }];
+  };
+  return { ...(model ? { model: { ...model, activation_bytes: model.arena_bytes ?? null, arena_bytes: whole } } : {}), results: results.flatMap(of_micro) };
 }
 
 const BY_KIND: Record<string, Evidence> = { exact: "counted", "compiler rules": "compiler", "learned from compiler estimate": "compiler", "learned from measured": "measured", "learned from emulated": "assumed" };
