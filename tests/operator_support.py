@@ -114,6 +114,10 @@ def unary():
             if letter == "h" and name in ("TANH", "LOGISTIC"):
                 keywords = dict(scale=1 / 32768)
             read = dict(scale=1 / 4096) if letter == "h" else {}
+            if name == "RSQRT":
+                if letter == "h":
+                    continue  # Defined for positive values alone, and inputs are 0.
+                read = dict(zero_point=-128)
             if name == "RANK":
                 yield case(name, [(letter, IMAGE)], [("w", [])], "RankOptions")
                 continue
@@ -327,9 +331,9 @@ def weights():
         yield case("SVDF", [(a, [1, 8]), const(w, [4, 8], 1), const(t, [4, 5], 1), bias, (s, [1, 20], dict(variable=True))], [(a, [1, 2])], "SVDFOptions", rank=2)
     for a, w, b, c in (("f", "f", "f", "f"), ("i", "i", "w", "h"), ("h", "i", "l", "h"), ("u", "u", "w", "h"), ("f", "i", "f", "f"), ("i", "i", "w", "f")):
         operands = [(a, [1, 3, 4])] + [const(w, [6, 4], 1)] * 4 + [const(w, [6, 6], 1)] * 4 + [None] * 3 + [const(b, [6], 0, scale=0.25, is_bias=a != "f")] * 4 + [None] * 2
-        operands += [(a, [1, 6], dict(variable=True)), (c, [1, 6], dict(variable=True, scale=1 / 32768 if c == "h" else 0.5))] + [None] * 4
-        yield case("UNIDIRECTIONAL_SEQUENCE_LSTM", operands, [(a, [1, 3, 6])], "UnidirectionalSequenceLSTMOptions", fusedActivationFunction=4)
-        yield case("UNIDIRECTIONAL_SEQUENCE_LSTM", operands, [(a, [1, 3, 6])], "UnidirectionalSequenceLSTMOptions", fusedActivationFunction=4, timeMajor=True)
+        for batch, time_major in ((1, False), (3, True)):
+            states = [(a, [batch, 6], dict(variable=True)), (c, [batch, 6], dict(variable=True, scale=1 / 32768 if c == "h" else 0.5))]
+            yield case("UNIDIRECTIONAL_SEQUENCE_LSTM", operands + states + [None] * 4, [(a, [1, 3, 6])], "UnidirectionalSequenceLSTMOptions", fusedActivationFunction=4, timeMajor=time_major)
     for name in ("UNIDIRECTIONAL_SEQUENCE_RNN", "RNN"):
         yield case(name, [("f", [1, 3, 4]), const("f", [6, 4], 1), const("f", [6, 6], 1), const("f", [6], 0), ("f", [1, 6], dict(variable=True))], [("f", [1, 3, 6])], "SequenceRNNOptions")
     yield case("CONV_3D", [("f", [1, 4, 4, 4, 2]), const("f", [3, 3, 3, 2, 4], 1)], [("f", [1, 4, 4, 4, 4])], "Conv3DOptions", strideD=1, strideW=1, strideH=1, dilationWFactor=1, dilationHFactor=1, dilationDFactor=1)

@@ -74,6 +74,8 @@ pub enum Refusal {
         min: usize,
         max: usize,
     },
+    /// An optional input that the kernel does not take.
+    OptionalInput { input: usize },
     /// Inputs, and the highest number that the kernel takes.
     TooManyInputs { found: usize, max: usize },
     /// The kernel runs the operator without a fused activation only.
@@ -96,7 +98,7 @@ impl Refusal {
             Self::OutputType { .. } => "output-type",
             Self::Computed { .. } => "input-computed",
             Self::Dimensions { .. } => "dimensions",
-            Self::TooManyInputs { .. } => "inputs",
+            Self::OptionalInput { .. } | Self::TooManyInputs { .. } => "inputs",
             Self::FusedActivation => "fused-activation",
             Self::SliceMasks => "slice-masks",
             Self::InputQuantization { .. } | Self::OutputQuantization => "quantization",
@@ -123,6 +125,7 @@ impl fmt::Display for Refusal {
                     "input {input} has {found} dimensions, {min} to {max} run"
                 )
             }
+            Self::OptionalInput { input } => write!(f, "input {input} is given"),
             Self::TooManyInputs { found, max } => write!(f, "{found} inputs, at most {max} run"),
             Self::FusedActivation => f.write_str("fused activation"),
             Self::SliceMasks => f.write_str("a slice that adds dimensions or leaves some out"),
@@ -203,11 +206,11 @@ const KERNELS: &[Kernel] = {
         (Kind(AssignVariable), "AssignVariable", ".", &[], ANY),
         (Kind(AveragePool2d), "AveragePool2D", "f>f i>i h>h", &[], ANY),
         (Kind(BatchMatmul), "BatchMatMul", "f>f i>i h>h", &[], 5),
-        (Kind(BatchToSpaceNd), "BatchToSpaceNd", "f.>f i.>i", &[], 4),
+        (Kind(BatchToSpaceNd), "BatchToSpaceNd", "fw>f iw>i", &[], 4),
         (Kind(BroadcastArgs), "BroadcastArgs", "w>w l>l", &[], ANY),
         (Kind(BroadcastTo), "BroadcastTo", ".[wl]>=", &[1], 5),
         (Kind(CallOnce), "CallOnce", ".", &[], ANY),
-        (Kind(Cast), "Cast", "[bfhiwv]>[fhivw]", &[], ANY),
+        (Kind(Cast), "Cast", "[bfhiwv]>[bfhivw]", &[], ANY),
         (Kind(Ceil), "Ceil", "f>f", &[], ANY),
         (Kind(Concatenation), "Concatenation", "b>b f>f h>h i>i l>l w>w", &[], ANY),
         (Kind(Conv2d), "Conv2D", "ff.>f ii.>i i4.>i hi[wl]>h", &[], ANY),
@@ -275,7 +278,7 @@ const KERNELS: &[Kernel] = {
         (Kind(Sin), "Sin", "f>f", &[], ANY),
         (Kind(Slice), "Slice", "[bfhiw][wl]>=", &[], 5),
         (Kind(Softmax), "Softmax", "f>f h>h i>[hi]", &[], ANY),
-        (Kind(SpaceToBatchNd), "SpaceToBatchNd", "f.>f i.>i", &[], 4),
+        (Kind(SpaceToBatchNd), "SpaceToBatchNd", "fw>f iw>i", &[], 4),
         (Kind(SpaceToDepth), "SpaceToDepth", "f>f i>i", &[], 4),
         (Kind(Split), "Split", ".f>f .h>h .i>i .w>w", &[0], ANY),
         (Kind(SplitV), "SplitV", "f.>f h.>h i.>i w.>w", &[2], ANY),
@@ -472,7 +475,12 @@ impl Operands<'_> {
 
     fn option_refusal(&self) -> Option<Refusal> {
         let found = self.operator.inputs.len();
+        let is_given = |input: &usize| self.input(*input).is_some();
         match (self.operator.code.kind, &self.operator.options) {
+            (OpKind::UnidirectionalSequenceLstm, _) => {
+                let input = LSTM_OPTIONS.into_iter().find(is_given)?;
+                Some(Refusal::OptionalInput { input })
+            }
             (OpKind::Concatenation, _) if found > MAX_CONCATENATED => {
                 Some(Refusal::TooManyInputs {
                     found,
@@ -538,13 +546,14 @@ impl Operands<'_> {
             (OpKind::ReduceMax | OpKind::ReduceMin, Int8) => {
                 (scale_of(read) != scale_of(written)).then_some(output)
             }
-            (OpKind::Pad, Int8) => (scale_of(read) != scale_of(written)).then_some(output),
+            (OpKind::Padv2, Int8) => (scale_of(read) != scale_of(written)).then_some(output),
             (OpKind::Conv2d | OpKind::DepthwiseConv2d | OpKind::TransposeConv, Int8 | Int16) => {
                 self.filter_refusal()
             }
             (OpKind::FullyConnected, Int8 | Int16) => self.filter_refusal().or_else(|| {
                 let (bias, weights) = (self.input(2)?, self.input(1)?);
-                let is_whole = weights.quantization.as_ref()?.scale.len() == 1;
+                let is_whole =
+                    (weights.quantization.as_ref()).is_none_or(|one| one.scale.len() == 1);
                 let sums_scale = scale_of(read).0 * scale_of(weights).0;
                 let is_other = (sums_scale - scale_of(bias).0).abs() > 0.02 * scale;
                 (is_whole && is_other).then_some(input(2))
@@ -576,6 +585,8 @@ impl Operands<'_> {
     }
 }
 
+/// Inputs of an LSTM for peepholes, projection and layer normalisation.
+const LSTM_OPTIONS: [usize; 9] = [9, 10, 11, 16, 17, 20, 21, 22, 23];
 /// Inputs of a concatenation (`kMaxInputNum`).
 const MAX_CONCATENATED: usize = 10;
 
