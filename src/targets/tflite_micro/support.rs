@@ -370,7 +370,9 @@ fn first_of(letters: &str) -> (&str, &str) {
 }
 
 fn takes(letters: &str, tensor_type: TensorType) -> bool {
-    letters == "." || letters.bytes().any(|one| one == letter(tensor_type))
+    // The interpreter gives strings no place in its arena.
+    letters == "." && tensor_type != TensorType::String
+        || letters.bytes().any(|one| one == letter(tensor_type))
 }
 
 struct Operands<'m> {
