@@ -66,8 +66,16 @@ export type ModelFacts = {
   parameters: number;
   /** Bytes of those constants in the file. */
   weight_bytes: number;
-  /** Absent where a shape is known only at run time. */
+  /**
+   * What TensorFlow Lite Micro's `AllocateTensors` needs on a microcontroller. Absent where a shape is known only at
+   * run time, or where the interpreter does not run an operator.
+   */
   arena_bytes: number | null;
+  /**
+   * The part of such an arena that activations take, as the greedy planner lays them out. Absent where a shape is
+   * known only at run time.
+   */
+  activation_bytes: number | null;
   /** Index into `operators` at which the most activation bytes are alive. */
   peak_operator: number | null;
   /** Indices into `tensors`. */
@@ -265,14 +273,22 @@ export type Fits = {
   boards: Array<OnBoard>;
 };
 
-/** Memory that a model needs under TensorFlow Lite Micro. */
+/** What a model needs under TensorFlow Lite Micro. */
 export type Need = {
-  /** The whole arena. */
+  /** The whole arena. Where the interpreter does not run all operators: what it would be with kernels of that size. */
   arena_bytes: number;
   /** The file, which is in flash. */
   file_bytes: number;
   /** Code of the interpreter and the kernels in flash, an estimate with its range. */
   code_bytes: CodeBytes;
+  /** Calls that register the kernels with a `MicroMutableOpResolver`, for example `AddConv2D`. */
+  kernels: Array<string>;
+  /** Operators that no kernel runs. With any, no board runs the model. */
+  refused: Array<RefusedOperators>;
+  /** Why the interpreter does not run the model on any board. */
+  obstacle?: string;
+  /** The accelerator that Vela compiled operators for: its id, or `ethos-u` where the file does not tell which. */
+  accelerator?: string;
 };
 
 /** An estimate of a number of bytes with its range. */
@@ -280,6 +296,22 @@ export type CodeBytes = {
   value: number;
   lo: number;
   hi: number;
+};
+
+/** Operators of one name that no kernel runs, for one reason. */
+export type RefusedOperators = {
+  /** The operator's name. */
+  name: string;
+  /** The reason as a stable word for programs, for example `input-type`. */
+  code: string;
+  /** The reason in words. */
+  reason: string;
+  /** How many operators of all subgraphs. */
+  n_operators: number;
+  /** Subgraph of the first of them. */
+  subgraph: number;
+  /** Index of the first of them in its subgraph. */
+  operator: number;
 };
 
 /** Memory that the application keeps for itself, beside the model and the runtime. */
@@ -304,20 +336,22 @@ export type OnBoard = {
   clock_mhz: number | null;
   /** The neural accelerator in words, where the chip has one. */
   npu: string | null;
-  /** Whether the model, its runtime and the application fit. */
+  /** Whether the board runs the model, with room for it, its runtime and the application. */
   fits: FitVerdict;
+  /** Why it does not run the model, whatever its memory. */
+  reason?: string;
   /** RAM for the arena and the application's data. */
   ram: Room;
   /** Flash for the file, the runtime and the application's code. */
   flash: Room;
   /**
-   * On the core or, for an STM32N6, on its NPU; absent where nobody measured its core, or for a model
-   * that is not modelled.
+   * On the core under TensorFlow Lite Micro; absent where nobody measured its core, or for a model that is not
+   * modelled or does not run.
    */
   latency: BoardLatency | null;
 };
 
-/** Whether a model has room on a board. */
+/** Whether a model runs on a board. */
 export type FitVerdict = "yes" | "close" | "no";
 
 /** The memory that a part of the model is in. */
