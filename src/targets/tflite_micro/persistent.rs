@@ -122,15 +122,14 @@ fn take_kernel(tail: &mut Tail, operator: &Operator, subgraph: &Subgraph, pointe
     }
 }
 
-/// Whether the kernel keeps a multiplier and a shift of each output channel: not for floats, and of a fully connected
-/// layer only where its weights have a scale for each channel.
+/// Whether the kernel keeps a multiplier and a shift of each output channel, as those of convolutions do for floats too. A
+/// fully connected layer does only where its weights have a scale for each channel.
 fn keeps_channels(operator: &Operator, subgraph: &Subgraph) -> bool {
     let kind = operator.code.kind;
     let input = |input: usize| {
         let tensor_idx = operator.inputs.get(input).copied().flatten()?;
         subgraph.tensors.get(tensor_idx)
     };
-    let is_float = input(1).is_some_and(|filter| filter.tensor_type.is_float());
     let n_scales = |filter: &Tensor| {
         filter
             .quantization
@@ -139,7 +138,7 @@ fn keeps_channels(operator: &Operator, subgraph: &Subgraph) -> bool {
     };
     match kind {
         OpKind::FullyConnected => input(1).is_some_and(|filter| n_scales(filter) > 1),
-        _ => PER_CHANNEL.contains(&kind) && !is_float,
+        _ => PER_CHANNEL.contains(&kind),
     }
 }
 
