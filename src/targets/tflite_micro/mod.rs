@@ -1,28 +1,23 @@
 //! TensorFlow Lite Micro: which operators its kernels run, and the arena that `AllocateTensors` needs.
 
+mod arena;
 mod code;
 mod persistent;
 mod scratch;
 mod structures;
 mod support;
 
+pub use arena::{arena_bytes, arena_or_reason, obstacle};
 pub use code::{Bytes, code_flash_bytes};
 pub use persistent::{Pointers, persistent_bytes};
 pub use scratch::{Kernels, scratch};
 pub use support::{Refusal, Refused, ethos_u_of_file, refused, resolver_calls};
 
-use std::collections::BTreeSet;
-
-use crate::diagnostic::some_of;
-use crate::graph::Graph;
-use crate::graph::analysis::memory_plan::memory_plan;
-use crate::graph::analysis::unplannable::Unplannable;
-use crate::graph::missing_shapes::COMPUTED_SHAPES;
 use crate::learned::manifest::Manifest;
 use crate::provenance::{Provenance, ProvenanceKind, Reference};
 use crate::targets::{
     Metric, MetricEstimate, Network, Outcome, Target, TargetEstimate, TargetInfo,
-    UnavailableReason, UnsupportedOperator,
+    UnsupportedOperator,
 };
 
 const TARGET: &str = "tflite-micro";
@@ -56,58 +51,6 @@ impl Target for TfliteMicro {
             metrics: vec![arena(network)],
             diagnostics: Vec::new(),
         }
-    }
-}
-
-/// Bytes of the whole arena: activations and working buffers as the planner places them, and the
-/// persistent part. Quadratic in activations, up to a limit.
-pub fn arena_bytes(
-    graph: &Graph,
-    kernels: Kernels,
-    pointers: Pointers,
-) -> Result<u64, Unplannable> {
-    let buffers = scratch(graph, kernels);
-    let plan = memory_plan(graph, &buffers)?;
-    let persistent = persistent_bytes(graph.model, buffers.len(), pointers);
-    plan.arena_bytes
-        .checked_add(persistent)
-        .ok_or(Unplannable::Overflow)
-}
-
-/// What `AllocateTensors` needs on a microcontroller with CMSIS-NN, or why it fails. As [`arena_bytes`].
-pub fn arena_or_reason(graph: &Graph) -> Result<u64, UnavailableReason> {
-    if let Some(reason) = obstacle(graph, &refused(graph.model)) {
-        return Err(reason);
-    }
-    arena_bytes(graph, Kernels::CmsisNnDsp, Pointers::Bits32)
-        .map_err(|_| UnavailableReason::ShapeAtRunTime)
-}
-
-/// Why TensorFlow Lite Micro does not run a file: it has no operators, it does not store all shapes, or no kernel runs
-/// `refused`.
-pub fn obstacle(graph: &Graph, refused: &[Refused]) -> Option<UnavailableReason> {
-    if graph.nodes.is_empty() {
-        return Some(UnavailableReason::NoOperators);
-    }
-    if !refused.is_empty() {
-        return Some(refusal(refused));
-    }
-    let diagnostics = &graph.model.diagnostics;
-    let is_computed = diagnostics.iter().any(|one| one.code == COMPUTED_SHAPES);
-    is_computed.then(|| UnavailableReason::OfTarget {
-        code: "computed-shapes",
-        words: "TensorFlow Lite Micro needs a file that stores the shape of every tensor".into(),
-    })
-}
-
-fn refusal(refused: &[Refused]) -> UnavailableReason {
-    let words: BTreeSet<String> = refused.iter().map(Refused::to_string).collect();
-    UnavailableReason::OfTarget {
-        code: "unsupported-operators",
-        words: format!(
-            "TensorFlow Lite Micro does not run {}",
-            some_of(words.iter().map(String::as_str), "; ")
-        ),
     }
 }
 
