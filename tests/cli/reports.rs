@@ -101,10 +101,11 @@ fn check_results(report: &Value) {
     check_edge_tpu(report);
     let arena = results.iter().find(|r| r["metric"] == "arena").unwrap();
     assert_eq!(arena["target"], "tflite-micro");
-    assert_eq!(
-        arena["value"],
-        report["model"]["arena_bytes"].as_f64().unwrap()
-    );
+    // TensorFlow Lite Micro refuses the transformer among the examples.
+    match report["model"]["arena_bytes"].as_f64() {
+        Some(bytes) => assert_eq!(arena["value"], bytes),
+        None => assert_eq!(arena["reason"], "unsupported-operator", "{arena}"),
+    }
 }
 
 /// Both processors have a modelled latency; where power was measured, energy is in proportion.

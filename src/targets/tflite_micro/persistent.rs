@@ -10,7 +10,9 @@ use std::collections::{HashMap, HashSet};
 
 pub use super::structures::Pointers;
 use super::structures::{PER_CHANNEL, custom_kernel_bytes, kernel_bytes, option_bytes};
-use crate::formats::tflite::{BuiltinOptions, Model, OpKind, Operator, Subgraph, Tensor};
+use crate::formats::tflite::{
+    BuiltinOptions, Model, OpKind, Operator, Subgraph, Tensor, TensorType,
+};
 
 /// Alignment of the memory that kernels keep.
 const KERNEL_ALIGNMENT: u64 = 16;
@@ -113,6 +115,11 @@ fn take_kernel(tail: &mut Tail, operator: &Operator, subgraph: &Subgraph, pointe
         return;
     }
     tail.take(kernel_bytes(kind, pointers), KERNEL_ALIGNMENT);
+    if kind == OpKind::Softmax && is_of_16_bits(operator, subgraph) {
+        for _exponential_or_reciprocal in 0..2 {
+            tail.take(SOFTMAX_TABLE_BYTES, KERNEL_ALIGNMENT);
+        }
+    }
     if !keeps_channels(operator, subgraph) {
         return;
     }
@@ -120,6 +127,15 @@ fn take_kernel(tail: &mut Tail, operator: &Operator, subgraph: &Subgraph, pointe
     for _multiplier_or_shift in 0..2 {
         tail.take(channels.saturating_mul(4), KERNEL_ALIGNMENT);
     }
+}
+
+/// A table of 513 values of 16 bits.
+const SOFTMAX_TABLE_BYTES: u64 = 513 * 2;
+
+fn is_of_16_bits(operator: &Operator, subgraph: &Subgraph) -> bool {
+    let tensor_idx = operator.inputs.first().copied().flatten();
+    let values = tensor_idx.and_then(|tensor_idx| subgraph.tensors.get(tensor_idx));
+    values.is_some_and(|values| values.tensor_type == TensorType::Int16)
 }
 
 /// Whether the kernel keeps a multiplier and a shift of each output channel, as those of convolutions do for floats too. A

@@ -62,6 +62,9 @@ fn reference(graph: &Graph, node: &Node) -> Vec<u64> {
             input(graph, node, 0).map(|values| vec![4 * values.shape.len() as u64; 2])
         }
         OpKind::Svdf => svdf(graph, node),
+        OpKind::Conv2d | OpKind::DepthwiseConv2d | OpKind::FullyConnected => {
+            unpacked_filter(graph, node)
+        }
         _ => None,
     };
     sizes.unwrap_or_default()
@@ -104,6 +107,13 @@ fn transpose_conv(graph: &Graph, node: &Node) -> Option<Vec<u64>> {
         }
         _ => vec![],
     })
+}
+
+/// A byte for each 4-bit value of the filter.
+fn unpacked_filter(graph: &Graph, node: &Node) -> Option<Vec<u64>> {
+    let filter = input(graph, node, 1)?;
+    let is_packed = filter.tensor_type == TensorType::Int4;
+    is_packed.then(|| filter.element_count().map(|n_values| vec![n_values]))?
 }
 
 /// 32-bit sums of each filter and of each unit.
