@@ -28,12 +28,13 @@ type Side = Vec<(String, Option<Outcome>)>;
 type Fact = fn(&Document) -> Option<u64>;
 
 /// Name and unit in JSON of each fact, and its number. Those of the npm package and the Python package have the same.
-const FACTS: [(&str, &str, Fact); 6] = [
+const FACTS: [(&str, &str, Fact); 7] = [
     ("file_bytes", "bytes", |of| Some(of.model.file_bytes)),
     ("macs", "operations", |of| Some(of.model.macs)),
     ("parameters", "elements", |of| Some(of.model.parameters)),
     ("weight_bytes", "bytes", |of| Some(of.model.weight_bytes)),
     ("arena_bytes", "bytes", |of| of.model.arena_bytes),
+    ("activation_bytes", "bytes", |of| of.model.activation_bytes),
     ("n_operators", "operators", |of| Some(of.model.n_operators)),
 ];
 
