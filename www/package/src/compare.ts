@@ -37,8 +37,7 @@ export function compareReports(old_report: Report, new_report: Report): Comparis
 function checkedReport(report: Report, place: string): Report {
   const given = plainObject(report, place);
   if (!Array.isArray(given["results"]) || typeof given["model"] !== "object") throw wrongArgument(`${place}: expected a report of estimate() or analyze()`);
-  const model = plainObject(given["model"], `${place}.model`);
-  for (const [fact] of FACTS) if (model[fact] !== null) finite(model[fact], `${place}.model.${fact}`);
+  plainObject(given["model"], `${place}.model`);
   for (const [idx, result] of given["results"].entries()) {
     const at = `${place}.results[${idx}]`;
     const { target, metric, value, lo, hi } = plainObject(result, at);
@@ -48,6 +47,7 @@ function checkedReport(report: Report, place: string): Report {
   }
   const read = migrated(report);
   if (!read) throw wrongArgument(`${place}.schema_version: expected 1 or 2, found ${inWords(given["schema_version"])}`);
+  for (const [fact] of FACTS) if (read.model[fact] !== null) finite(read.model[fact], `${place}.model.${fact}`);
   return read;
 }
 

@@ -14,16 +14,18 @@ interface Stored {
 
 /** Null for a version that is not known. One of this version is returned as it is. */
 export function migrated<Of extends Stored>(report: Of): Of | null {
-  const { schema_version: version = 1, results } = report;
+  const { schema_version: version = 1 } = report;
   if (version === REPORT_VERSION) return report;
-  return version === 1 ? { ...report, schema_version: REPORT_VERSION, ...withWholeArena(report), results: withWholeLatencies(withWholeArena(report).results).map(withEvidence) } : null;
+  if (version !== 1) return null;
+  const { model, results } = withWholeArena(report);
+  return { ...report, schema_version: REPORT_VERSION, ...(model ? { model } : {}), results: withWholeLatencies(results).map(withEvidence) };
 }
 
 /** In version 1, the arena was its part for activations, beside the whole in `fits`. */
 function withWholeArena<Of extends Stored>({ model, fits, results }: Of): Pick<Stored, "model" | "results"> {
   const whole = fits?.need.arena_bytes ?? null;
   const of_micro = (result: Result): Result[] => {
-    if (result.target !== "tflite-micro" || result.metric !== "arena" || !("value" in result)) return [result];
+    if (result.target !== "tflite-micro" || result.metric !== "arena" || result.value === undefined) return [result];
     return whole === null ? [] : [{ ...result, value: whole, provenance: { ...result.provenance, kind: "modelled", reference: "runtime" } }];
   };
   return { ...(model ? { model: { ...model, activation_bytes: model.arena_bytes ?? null, arena_bytes: whole } } : {}), results: results.flatMap(of_micro) };

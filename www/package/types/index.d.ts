@@ -423,7 +423,11 @@ export interface MicrocontrollerBoard {
   tcm_kib: number;
   flash_kib: number;
   external_ram_kib: number;
+  /** On a parallel bus, or on a serial one of four or eight lines. */
+  external_ram?: "sdram" | "psram";
   external_flash_kib: number;
+  /** Cache through which the core reads external flash, where a document states it. */
+  flash_cache_kib?: number;
   npu?: string;
   /** The target that estimates latencies with its core, where one was measured. */
   latency?: { target: TargetId; is_transferred: boolean };
