@@ -49,8 +49,10 @@ fn count_whole_arena(report: &mut Value) {
                 return true;
             }
             result["value"] = whole.clone();
-            result["provenance"]["kind"] = "modelled".into();
-            result["provenance"]["reference"] = "runtime".into();
+            if let Some(provenance) = result.get_mut("provenance").and_then(Value::as_object_mut) {
+                provenance.insert("kind".into(), "modelled".into());
+                provenance.insert("reference".into(), "runtime".into());
+            }
             whole.is_number()
         });
     }

@@ -35,8 +35,11 @@ function assertEstimates(estimates, error_words = new RegExp(`^${INTERVAL}$`, "u
     assert.deepEqual(Object.keys(estimates[target]?.metrics ?? {}), metrics, `${target}: ${estimates[target]?.reason}`);
     assert.match(estimates[target].metrics.latency.value, /^[\d.,]+\s(ms|µs|s)$/u);
   }
-  assert.match(estimates["tflite-micro"].metrics.arena.value, /^[\d.,]+\s(bytes|KiB|MiB)$/u);
-  assert.notEqual(estimates["tflite-micro"].metrics.arena.error, "");
+  const { metrics, reason } = estimates["tflite-micro"];
+  // TensorFlow Lite Micro refuses the transformer among the examples.
+  if (!metrics.arena) return assert.match(reason, /TensorFlow Lite Micro/);
+  assert.match(metrics.arena.value, /^[\d.,]+\s(bytes|KiB|MiB)$/u);
+  assert.notEqual(metrics.arena.error, "");
 }
 
 /** A compiler's estimates are not silicon, and processors were compared with measured networks. */
@@ -135,7 +138,7 @@ test("what the page warms up with runs what files run: every target has an estim
       await waitDrawn(page, name);
       const estimates = await readEstimates(page);
       for (const target of [...NPUS, EDGE_TPU, ...Object.keys(PROCESSORS)]) assert.ok(estimates[target].metrics.latency, `${name} on ${target}: ${estimates[target].reason}`);
-      assert.equal(await page.locator(".part-words").count(), 0, "nothing is left to a processor");
+      assert.equal(await page.locator(".targets th .part-words").count(), 0, "nothing is left to a processor");
     }
   }));
 
@@ -204,7 +207,7 @@ test("measured files calibrate every report to devices of one's own", () =>
     await page.fill("#measurements-csv", "device,file,ms\nPhone,a.tflite,1\nPhone;b.tflite;200\nPhone\tc.tflite\t3\nPhone,never.tflite,4\nPhone,bad.tflite,x");
     await page.click("text=Import text");
     await page.waitForSelector('[data-device="Phone"] .doubt:has-text("Doubtful")');
-    assert.match(await page.textContent(".device-outcome"), /4 measurements read; 1 of files that were not opened.*line 6: expected file and milliseconds/);
+    assert.match(await page.textContent(".device-outcome"), /4 measurements read; 1 of a file that was not opened.*line 6: expected file and milliseconds/);
     const download = page.waitForEvent("download");
     await page.click("text=Export CSV");
     assert.match(await readFile(await (await download).path(), "utf8"), /^device,file,measured_ms\r\nBoard,a\.tflite,[\d.]+\r\n[^]*Phone,never\.tflite,4\r\n/);
@@ -237,7 +240,7 @@ test("a batch is estimated anew, and one that cannot be is refused in words", ()
     assert.match(await page.textContent("h1"), /batch 4/);
     const ratio = (await cpu()) / one;
     assert.ok(ratio > 3 && ratio < 4, `${ratio}`);
-    assert.match((await readEstimates(page))[NPUS[0]].reason, /^No estimate: runs batch size 1 only, found 4/);
+    assert.ok((await readEstimates(page))[NPUS[0]].metrics.latency, "an NPU takes a batch as well");
     // What cannot be had is refused beside the number, and the report stays.
     for (const wanted of ["0", "1000000", "2.5", ""]) {
       await change(wanted);

@@ -18,7 +18,9 @@ export function migrated<Of extends Stored>(report: Of): Of | null {
   if (version === REPORT_VERSION) return report;
   if (version !== 1) return null;
   const { model, results } = withWholeArena(report);
-  return { ...report, schema_version: REPORT_VERSION, ...(model ? { model } : {}), results: withWholeLatencies(results).map(withEvidence) };
+  const { fits } = report;
+  const parts = { ...(model ? { model } : {}), ...(fits ? { fits: { ...fits, need: { ...fits.need, kernels: [], refused: [] } } } : {}) };
+  return { ...report, schema_version: REPORT_VERSION, ...parts, results: withWholeLatencies(results).map(withEvidence) };
 }
 
 /** In version 1, the arena was its part for activations, beside the whole in `fits`. */

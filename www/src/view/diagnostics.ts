@@ -64,8 +64,11 @@ function isOfOthers({ targets }: Diagnostic, shown: ReadonlySet<string>): boolea
 function distinct({ diagnostics, results }: Report, chosen: string): Diagnostic[] {
   const times = new Map<string, { first: Diagnostic; n: number }>();
   const shown = new Set(results.map(({ target }) => target));
-  for (const diagnostic of diagnostics.filter((diagnostic) => !isOfOthers(diagnostic, shown) && !isWithAnswer(diagnostic, chosen))) {
-    const key = `${diagnostic.code} ${withoutPlace(diagnostic.message)}`;
+  const keyOf = ({ code, message }: Diagnostic): string => `${code} ${withoutPlace(message)}`;
+  // The same doubt about another target, for example about the processor beside both, is not said twice.
+  const answered = new Set(diagnostics.filter((diagnostic) => isWithAnswer(diagnostic, chosen)).map(keyOf));
+  for (const diagnostic of diagnostics.filter((diagnostic) => !isOfOthers(diagnostic, shown) && !answered.has(keyOf(diagnostic)))) {
+    const key = keyOf(diagnostic);
     const known = times.get(key);
     if (known) known.n += 1;
     else times.set(key, { first: diagnostic, n: 1 });
