@@ -148,7 +148,7 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Box<dyn Error>> {
     }
     Ok(match (tally.is_passed(), tally.n_checked()) {
         (true, _) => ExitCode::SUCCESS,
-        (false, 0) => ExitCode::from(super::TROUBLE),
+        (false, 0) => ExitCode::from(super::exit::TROUBLE),
         (false, _) => ExitCode::FAILURE,
     })
 }

@@ -253,7 +253,7 @@ fn show(args: &CompareArgs, pairs: &[Pair]) -> Result<ExitCode, Box<dyn Error>> 
             terminal::complain(&format!("{}: {failure}", pair.name));
             code = match is_any_read {
                 true => ExitCode::FAILURE,
-                false => ExitCode::from(super::TROUBLE),
+                false => ExitCode::from(super::exit::TROUBLE),
             };
         }
         if args.json {

@@ -8,6 +8,7 @@ mod choice;
 mod compare;
 mod csv;
 mod document;
+mod exit;
 mod facts;
 mod html;
 mod inputs;
@@ -32,9 +33,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 
 use args::{Args, Command};
-
-/// Nothing could be done, for example because of a wrong argument. clap ends with the same code.
-const TROUBLE: u8 = 2;
+use exit::TROUBLE;
 
 /// Parses the arguments of this process and runs its command.
 pub fn run() -> ExitCode {

@@ -51,7 +51,7 @@ pub fn run(args: &SweepArgs) -> Result<ExitCode, Box<dyn Error>> {
                 print(&swept, &args.format)
             }
             Err(failure) => {
-                code = ExitCode::from(super::TROUBLE);
+                code = ExitCode::from(super::exit::TROUBLE);
                 terminal::complain(&format!("{file}: {failure}"));
                 match args.format.json {
                     true => terminal::print_json(source::failed_line(&file, failure)?),

@@ -702,7 +702,7 @@ mod tests {
             ("ethos-u55", false, "ethos-u55-128"),
             ("u85-256", false, "ethos-u85-256"),
             ("etos-u55-128", false, "ethos-u55-128"),
-            ("cortex-m7", false, "cortex-m7-"),
+            ("cortex-m7", false, "stm32h747i-disco"),
             ("nano33ble", true, "arduino-nano-33-ble"),
             ("teensy41", true, "teensy-4-1"),
             ("coral", false, "edgetpu"),

@@ -181,6 +181,8 @@ export function readEstimates(page) {
     const text = (element) => element?.textContent ?? null;
     const read = (row) => ({
       reason: text(row.querySelector(".reason")),
+      // Of single metrics, beside others that have a number.
+      reasons: Object.fromEntries([...row.querySelectorAll("td[data-metric][title] > .sr-only")].map((words) => [words.parentElement.dataset.metric, words.textContent])),
       metrics: Object.fromEntries(
         [...row.querySelectorAll("td[data-metric] .value")].map((value) => {
           const cell = value.closest("td");

@@ -55,6 +55,7 @@ test("a click on a box in the drawing selects its operator", () =>
 
 test("dragging, the wheel and the buttons move the drawing", () =>
   withPage(async (page) => {
+    await page.setViewportSize({ width: 1440, height: 1400 }); // the whole drawing
     await dropBytes(page, "moved.tflite", residualModel(60));
     await waitDrawn(page, "moved.tflite");
     const box = await page.locator(".drawing").boundingBox();

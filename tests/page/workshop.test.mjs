@@ -276,6 +276,7 @@ test("advice: an order that needs less memory, which is exact", () =>
 
 test("blocks fold and unfold, and the small map moves the drawing", () =>
   withReport("folded.tflite", residualModel(120), async (page) => {
+    await page.setViewportSize({ width: 1440, height: 1400 }); // the whole drawing
     const colours = await countColours(page);
     assert.ok(colours > 1);
     const map = page.locator(".minimap");

@@ -3,6 +3,8 @@
 mod common;
 
 use common::shared_model;
+use litecast::estimate::{ModelFile, estimate};
+use litecast::targets::Outcome;
 use litecast::targets::edge_tpu::{
     Constants, OperatorLoad, loads_if_all_mapped, mapping, unsupported,
 };
@@ -206,11 +208,14 @@ fn an_operator_that_corals_compiler_left_is_refused() {
     theirs.sort_unstable();
     println!("on the CPU: {stay:?}; by Coral's compiler: {theirs:?}");
     assert_eq!(stay, theirs);
-    let model = tflite::parse(&after).unwrap();
-    let words = mapping(&graph::build(&model, 0).unwrap()).unwrap_err();
-    let words = words.to_string();
-    assert!(
-        words.contains("already compiled for an Edge TPU"),
-        "{words}"
-    );
+    let report = estimate(ModelFile::new("after", &after), None).unwrap();
+    let mut on_edge_tpu = report
+        .results
+        .iter()
+        .filter(|result| result.target == "edgetpu-coral-dev-board");
+    let words = match &on_edge_tpu.next().unwrap().outcome {
+        Outcome::Unavailable { unavailable, .. } => unavailable.to_string(),
+        estimate => panic!("{estimate:?}"),
+    };
+    assert!(words.contains("already compiled for"), "{words}");
 }

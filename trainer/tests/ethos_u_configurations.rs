@@ -149,7 +149,7 @@ const CHANGES: [(&str, &str, Refusal); 34] = [
     (
         "Sram_clock_scale=1",
         "core_CLOCK=1",
-        Both("line 5: core_CLOCK stands twice"),
+        Both("line 5: expected another key than that of line 2"),
     ),
     (
         "Sram_clock_scale=1",
@@ -180,7 +180,7 @@ const CHANGES: [(&str, &str, Refusal); 34] = [
     (
         "[Memory_Mode.B]",
         "[System_Config.A]",
-        Both("line 7: section [System_Config.A]"),
+        Both("line 7: expected another section than that of line 1"),
     ),
     (
         "const_mem_area=Axi1",

@@ -6,6 +6,7 @@
 
 mod constants;
 mod costs;
+mod instruction_count;
 mod kernel_counts;
 mod latency;
 mod single_operators;
@@ -17,10 +18,9 @@ pub use self::constants::{
 pub use self::costs::{
     COMMON, Class as CostClass, Costs, KernelCosts, RARE_SHARE, SMALL, TargetCosts,
 };
+pub use self::instruction_count::{InstructionCount, Source};
 pub use self::kernel_counts::{Class, KernelCounts, Terms, inference_counts, kernel_counts};
-pub use self::latency::{
-    InstructionCount, Latency, Source, instruction_counts, latency, latency_of,
-};
+pub use self::latency::{Latency, instruction_counts, latency, latency_of};
 pub use self::single_operators::{Bound, SingleKernel, SingleOperators, SingleTarget};
 pub use self::target::targets;
 

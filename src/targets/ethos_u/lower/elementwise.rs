@@ -54,7 +54,7 @@ pub fn prelu(lowering: &mut Lowering) -> Option<()> {
     if let Some(slope) = slope.as_ref().filter(|slope| slope.is_one) {
         // Without a slope it is a RELU.
         let action = match slope.most == 0.0 && !lowering.accelerator.uses_trained_rules {
-            true if super::is_scaled(lowering) => Action::Requantise,
+            true if lowering.is_scaled() => Action::Requantise,
             true => Action::Clamp,
             false => Action::Table,
         };

@@ -219,6 +219,17 @@ impl<'a> Lowering<'a> {
         self.program.maps[map].shape()
     }
 
+    /// Whether the scale of the output differs from that of the first input, so that the previous operation cannot
+    /// apply it.
+    pub fn is_scaled(&self) -> bool {
+        let scales = [self.input(0), self.output()].map(|map_idx| {
+            let tensor = map_idx.map(|map_idx| self.tensor(map_idx));
+            let quantization = tensor.and_then(|tensor| tensor.quantization.as_ref());
+            quantization.and_then(|quantization| quantization.scale.first().copied())
+        });
+        !self.accelerator.uses_trained_rules && scales[0] != scales[1]
+    }
+
     pub fn element_bytes(&self, map: usize) -> i64 {
         self.program.maps[map].element_bytes()
     }

@@ -172,7 +172,7 @@ fn push_node(lowering: &mut Lowering) {
     if is_without_slope && !lowering.accelerator.uses_trained_rules {
         operation.action = Action::Clamp;
     }
-    if operation.action == Action::Clamp && is_scaled(lowering) {
+    if operation.action == Action::Clamp && lowering.is_scaled() {
         operation.action = Action::Requantise;
     }
     let accelerator = lowering.accelerator;
@@ -261,17 +261,6 @@ fn output_of_own_activation(
 fn has_window(operation: &Operation) -> bool {
     let is_product = |kind: Kind| matches!(kind, Kind::VectorProduct | Kind::MatrixProduct);
     matches!(operation.action, Action::Layer(kind) if !is_product(kind))
-}
-
-/// Whether the scale of the output differs from that of the first input, so that the previous operation cannot apply
-/// it.
-fn is_scaled(lowering: &Lowering) -> bool {
-    let scales = [lowering.input(0), lowering.output()].map(|map_idx| {
-        let tensor = map_idx.map(|map_idx| lowering.tensor(map_idx));
-        let quantization = tensor.and_then(|tensor| tensor.quantization.as_ref());
-        quantization.and_then(|quantization| quantization.scale.first().copied())
-    });
-    !lowering.accelerator.uses_trained_rules && scales[0] != scales[1]
 }
 
 /// Whether the types of output and first input differ. The output then never overwrites the input, even if elements
