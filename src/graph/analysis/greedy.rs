@@ -21,7 +21,7 @@ pub struct Request {
     pub fixed_offset_bytes: Option<u64>,
 }
 
-/// Offset of each request, in bytes; `None` where an end does not fit 64 bits. Up to [`MAX_COMPARED`] requests are each
+/// Offset of each request, in bytes; `None` where an end does not fit 64 bits. Up to `MAX_COMPARED` requests are each
 /// compared with all others. Of more, each takes the logarithm of their number, times one more than there are gaps below
 /// its place that are too small for it.
 pub fn place(requests: &[Request]) -> Option<Vec<u64>> {
