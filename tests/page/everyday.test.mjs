@@ -66,6 +66,8 @@ test("operators on the CPU are marked, and can all be listed", () =>
     const left = await page.evaluate(() => Number(/operators? on the accelerator, ([\d,]+) on the processor/.exec(document.querySelector(".hybrid").textContent)[1]));
     assert.ok(left > 0);
     await page.click(".hybrid summary");
+    // The list is made by an event that comes after the click.
+    await page.locator(".left-list li").first().waitFor();
     assert.equal(await page.locator(".left-list li").count(), left);
     assert.match(await page.textContent(".left-list li"), /^#\d+ [A-Z_0-9]+.*: .+/);
     await page.locator(".left-list button").first().click();
