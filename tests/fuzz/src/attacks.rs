@@ -1,15 +1,34 @@
-//! Valid TFLite files with a structure that somebody thought of, made from the schema alone: each strains one dimension
-//! that a file may have (ranks, names, shared vectors, calls, scales, sparsity, ends, constants), by a random amount.
+//! Files with a structure that somebody thought of, made from the description of the format alone: each strains one
+//! dimension that a file may have (ranks, names, shared vectors, calls, scales, sparsity, ends, constants, loops,
+//! sequences, nesting), by a random amount.
 
 use litecast::formats::tflite::schema::{BuiltinOperator as Op, BuiltinOptions as Table};
 
+use crate::attacks_json;
 use crate::file::{File, Quantization, Sparsity, Subgraph, Tensor};
+use crate::hostile_onnx;
 use crate::kinds::{Arrangement, KINDS, MAP, network};
 use crate::options::{Options, Value};
 use crate::random::Random;
 use crate::shapes::Network;
 
-/// One of the structures.
+/// A structure in one of the formats, as the bytes of a file.
+pub fn any_format(random: &mut Random) -> Vec<u8> {
+    match random.below(4) {
+        0 => onnx(random),
+        1 => attacks_json::graph(random),
+        _ => tflite(random).write(),
+    }
+}
+
+/// One of the short ONNX files that ask for much work, of any size up to that which tests use.
+fn onnx(random: &mut Random) -> Vec<u8> {
+    let idx = random.below(hostile_onnx::CASES.len());
+    let case = &hostile_onnx::CASES[idx];
+    (case.file)(amount(random).min(case.size))
+}
+
+/// One of the structures of TFLite.
 pub fn tflite(random: &mut Random) -> File {
     let attacks: [fn(&mut Random) -> File; 10] = [
         ranks,
@@ -27,7 +46,7 @@ pub fn tflite(random: &mut Random) -> File {
 }
 
 /// Mostly small, sometimes thousands.
-fn amount(random: &mut Random) -> usize {
+pub fn amount(random: &mut Random) -> usize {
     let limit = random.pick(&[4, 40, 400, 4000]);
     1 + random.below(limit)
 }

@@ -58,6 +58,7 @@ impl Mutants {
             Target::Configuration => texts::mutate_ini(&mut random),
             Target::Graph => self.graph(&mut random),
             Target::Onnx => self.onnx(&mut random),
+            Target::Attacks => attacks::any_format(&mut random),
             // GPUs run what PyTorch exports.
             Target::Gpus if call % 2 == 1 => self.onnx(&mut random),
             _ => self.tflite(&mut random),

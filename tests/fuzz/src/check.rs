@@ -90,13 +90,15 @@ pub enum Target {
     Graph,
     /// A `vela.ini`.
     Configuration,
+    /// The whole path of files of every format whose structure somebody thought of, without the network.
+    Attacks,
 }
 
 static GPU_TARGETS: LazyLock<Vec<Box<dyn targets::Target>>> =
     LazyLock::new(|| gpu::targets(gpu::Bundle::shipped()));
 
 impl Target {
-    pub const ALL: [(&'static str, Self); 10] = [
+    pub const ALL: [(&'static str, Self); 11] = [
         ("reader", Self::Reader),
         ("facts", Self::Facts),
         ("estimate", Self::Estimate),
@@ -107,6 +109,7 @@ impl Target {
         ("onnx", Self::Onnx),
         ("graph", Self::Graph),
         ("configuration", Self::Configuration),
+        ("attacks", Self::Attacks),
     ];
 
     /// Runs it on `bytes`.
@@ -125,7 +128,7 @@ impl Target {
                 Self::Batch => batch(bytes),
                 Self::Measurements => measurements(bytes),
                 Self::Configuration => configuration(bytes),
-                Self::Facts | Self::Estimate | Self::Gpus | Self::Smallest => false,
+                Self::Facts | Self::Estimate | Self::Gpus | Self::Smallest | Self::Attacks => false,
             })
         })
     }
@@ -137,7 +140,7 @@ impl Target {
             Product::ALL.map(target).into()
         });
         match self {
-            Self::Facts | Self::Estimate => Some(registry()),
+            Self::Facts | Self::Estimate | Self::Attacks => Some(registry()),
             Self::Gpus => Some(&GPU_TARGETS),
             Self::Smallest => Some(&NPUS),
             _ => None,

@@ -1,6 +1,7 @@
 //! Files that nobody would write, and what every stage promises about them.
 
 pub mod attacks;
+pub mod attacks_json;
 #[cfg(feature = "bundle")]
 pub mod campaign;
 #[cfg(feature = "bundle")]
