@@ -100,7 +100,7 @@ pub enum EstimateAs {
 pub struct ModelFile<'f> {
     /// Name in the report.
     pub name: &'f str,
-    /// A `.tflite` or `.onnx` file, or a graph without weights (`docs/graph-json.md`).
+    /// A `.tflite` or `.onnx` file, or a graph without weights (`docs/guide/graph-json.md`).
     pub bytes: &'f [u8],
     /// Batch size, for a file whose batch size is 1: see [`batch_size`].
     pub batch: NonZeroU32,

@@ -271,7 +271,7 @@ fn defaults_are_the_medians_of_real_weights() {
     }
 }
 
-/// A convolution, as `docs/graph-json.md` shows it.
+/// A convolution, as `docs/guide/graph-json.md` shows it.
 fn example() -> Value {
     json!({
         "format": "litecast-graph", "version": 1, "name": "one convolution",

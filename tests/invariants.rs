@@ -270,7 +270,7 @@ fn every_library_is_listed_with_its_reason() {
         .filter_map(|line| line.split_once("=="));
     used.extend(requirements.map(|(name, _)| name.to_owned()));
     assert!(used.len() > 60, "{used:?}");
-    let document = read(Path::new("docs/performance.md"));
+    let document = read(Path::new("docs/method/performance.md"));
     let (_, table) = document.split_once("## Libraries").expect("the table");
     let names = table
         .lines()

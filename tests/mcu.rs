@@ -204,7 +204,7 @@ fn activations_and_weights_are_those_that_st_edge_ai_reports() {
 }
 
 /// Networks of ST's model zoo, by the first digits of a file's name in `../shared/models-mcu`, and their activation RAM
-/// on an STM32H7 under 8.1 and under 10.0 by the rules of `docs/microcontrollers.md`, in bytes. How far these are from
+/// on an STM32H7 under 8.1 and under 10.0 by the rules of `docs/method/microcontrollers.md`, in bytes. How far these are from
 /// ST's own figures `litecast-trainer evaluate-st-memory` prints, because those are not in this repository.
 const ZOO_ON_STM32H7: [(&str, [u64; 2]); 6] = [
     ("4ae8ea1e43ef", [72_452, 77_181]),

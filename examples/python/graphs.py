@@ -1,4 +1,4 @@
-"""Puts graphs without weights together (docs/graph-json.md): what the two builders beside this file share."""
+"""Puts graphs without weights together (docs/guide/graph-json.md): what the two builders beside this file share."""
 
 FUSED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "ADD")
 

@@ -103,10 +103,10 @@ test("accuracy.md has the rows of the results", () => {
   const names = Object.fromEntries(Object.entries(METRICS));
   const kinds = { networks: NETWORKS, "random operators": OPERATORS, "networks, family left out": "networks, family left out of the widths" };
   let n_rows = 0;
-  for (const [target, metric, graphs, ...cells] of rows("docs/accuracy.md")) {
+  for (const [target, metric, graphs, ...cells] of rows("docs/method/accuracy.md")) {
     if (!(target in CONFIGURATIONS) || !(metric in names)) continue;
     n_rows += 1;
-    const place = `docs/accuracy.md: ${target} ${metric} ${graphs}`;
+    const place = `docs/method/accuracy.md: ${target} ${metric} ${graphs}`;
     if (graphs in kinds) {
       const { n, rules, network, shown, inside, width } = estimated(target, names[metric], kinds[graphs]);
       const short = ([mean, median, , p95]) => [mean, median, p95];
@@ -123,27 +123,27 @@ test("accuracy.md has the rows of the results", () => {
   // The trained network alone, of the table that `make bundle` writes.
   const [head, ...lines] = read("trainer/results/per-operator.csv").trim().split("\n").map((line) => line.split(","));
   const trained = lines.map((line) => Object.fromEntries(line.map((cell, i) => [head[i], cell])));
-  for (const [target, metric, ...cells] of rows("docs/accuracy.md").filter(([target]) => /^ethos-u\d\d-\d+$/.test(target))) {
+  for (const [target, metric, ...cells] of rows("docs/method/accuracy.md").filter(([target]) => /^ethos-u\d\d-\d+$/.test(target))) {
     const name = { latency: "latency", "SRAM peak": "sram_peak", "off-chip traffic": "offchip_traffic", "SRAM traffic": "sram_traffic" }[metric];
     const row = trained.find((row) => row.target === target && row.metric === name && row.space === "networks");
-    assertFigures(cells.slice(0, 3).flatMap(numbers), [row.mape, row.median_ape, row.p95_ape].map(Number), `docs/accuracy.md: ${target} ${metric}`);
+    assertFigures(cells.slice(0, 3).flatMap(numbers), [row.mape, row.median_ape, row.p95_ape].map(Number), `docs/method/accuracy.md: ${target} ${metric}`);
   }
   const of = (precision) => ["cortex-a76-rpi5", "cortex-a72-rpi4"].map((target) => error(target, precision));
   const nxp = ["cortex-a55-imx93", "cortex-a53-imx8mp"].map((target) => error(target, "int8"));
-  assertSentence("docs/accuracy.md", /The mean errors are ([\d.]+) % and ([\d.]+) % \(float32\) and ([\d.]+) % and ([\d.]+) % \(int8\) on the Raspberry Pi 5 and 4, ([\d.]+) % and ([\d.]+) % on the i\.MX 93 and 8M Plus, and ([\d.]+) % on the STM32MP157/, [...of("float32"), ...of("int8"), ...nxp, error("cortex-a7-stm32mp157", "int8")]);
+  assertSentence("docs/method/accuracy.md", /The mean errors are ([\d.]+) % and ([\d.]+) % \(float32\) and ([\d.]+) % and ([\d.]+) % \(int8\) on the Raspberry Pi 5 and 4, ([\d.]+) % and ([\d.]+) % on the i\.MX 93 and 8M Plus, and ([\d.]+) % on the STM32MP157/, [...of("float32"), ...of("int8"), ...nxp, error("cortex-a7-stm32mp157", "int8")]);
   const coverage = [...processors.values()].flatMap((board) => [board.float32, board.int8].filter(Boolean).map(({ coverage_percent }) => coverage_percent));
-  assertSentence("docs/accuracy.md", /made without a network's kind hold (\d+) to (\d+) % of networks on each board/, [Math.min(...coverage), Math.max(...coverage)]);
+  assertSentence("docs/method/accuracy.md", /made without a network's kind hold (\d+) to (\d+) % of networks on each board/, [Math.min(...coverage), Math.max(...coverage)]);
   const { mean_percent, median_percent, worst_percent } = edge_tpu.leave_one_out;
-  assertSentence("docs/accuracy.md", /off by ([\d.]+) % in the mean \(([\d.]+) % in the median\) and ([\d.]+) % at worst/, [mean_percent, median_percent, worst_percent]);
+  assertSentence("docs/method/accuracy.md", /off by ([\d.]+) % in the mean \(([\d.]+) % in the median\) and ([\d.]+) % at worst/, [mean_percent, median_percent, worst_percent]);
 });
 
 test("processors.md, microcontrollers.md and gpu.md have the figures of their constants", () => {
   let n_rows = 0;
-  for (const [target, precision, , errors, interval, held, speedups] of rows("docs/processors.md")) {
+  for (const [target, precision, , errors, interval, held, speedups] of rows("docs/method/processors.md")) {
     const board = processors.get(target.replaceAll("`", ""))?.[precision];
     if (!board) continue;
     n_rows += 1;
-    const place = `docs/processors.md: ${target} ${precision}`;
+    const place = `docs/method/processors.md: ${target} ${precision}`;
     const { mean_percent, median_percent, p95_percent } = board.left_out;
     assertFigures(numbers(errors), [mean_percent, median_percent, p95_percent], place);
     assertFigures(numbers(interval), [board.interval_factor], place);
@@ -153,20 +153,20 @@ test("processors.md, microcontrollers.md and gpu.md have the figures of their co
   }
   assert.equal(n_rows, 7);
   const memory = new Map(rows("trainer/results/st-memory.md").filter(([what]) => what === "activation RAM").map(([, release, ...cells]) => [release, cells]));
-  const releases = rows("docs/microcontrollers.md").filter(([release]) => memory.has(release) && release !== "");
+  const releases = rows("docs/method/microcontrollers.md").filter(([release]) => memory.has(release) && release !== "");
   assert.ok(releases.length >= 6);
   for (const [release, ...cells] of releases.filter((cells) => cells.length === 7)) {
     const [n, mean, median, , worst, shown, held] = memory.get(release).map((cell) => Number(numbers(cell)[0]));
-    assertFigures(cells.flatMap(numbers), [n, mean, median, worst, shown, held], `docs/microcontrollers.md: release ${release}`);
+    assertFigures(cells.flatMap(numbers), [n, mean, median, worst, shown, held], `docs/method/microcontrollers.md: release ${release}`);
   }
   let n_gpus = 0;
-  for (const [name, count, split, method, ...cells] of rows("docs/gpu.md")) {
+  for (const [name, count, split, method, ...cells] of rows("docs/method/gpu.md")) {
     const run = gpus.find(({ target, mode, framework }) => name === `${target} ${mode}, ${framework}`);
     if (!run || split !== "families left out" || method !== "roofline and kriging") continue;
     n_gpus += 1;
-    assertFigures(numbers(count), [run.n_networks, run.n_families], `docs/gpu.md: ${name}`);
+    assertFigures(numbers(count), [run.n_networks, run.n_families], `docs/method/gpu.md: ${name}`);
     const { mean_percent, median_percent, p95_percent, coverage_percent } = run.errors;
-    assertFigures(cells.flatMap(numbers), [mean_percent, median_percent, p95_percent, coverage_percent], `docs/gpu.md: ${name}`);
+    assertFigures(cells.flatMap(numbers), [mean_percent, median_percent, p95_percent, coverage_percent], `docs/method/gpu.md: ${name}`);
   }
   assert.ok(n_gpus >= 10, `${n_gpus}`);
 });
@@ -185,9 +185,9 @@ function assertSize(file, sentence, bytes) {
 
 test("sizes are those of what is in the repository and of what was built", () => {
   const bundle = ["predictor.onnx", "manifest.json"].reduce((sum, name) => sum + statSync(path.join(root, "bundle", name)).size, 0);
-  assertSize("docs/performance.md", /predictor bundle with its manifest, uncompressed \| ([\d.]+) MB/, bundle);
-  const [archive] = /npm package with the predictor, packed \| ([\d.]+) MB/.exec(flat("docs/performance.md")).slice(1);
-  assertSentence("docs/package.md", /everything for `litecast\/inline` \| ([\d.]+) MB/, [Number(archive)]);
+  assertSize("docs/method/performance.md", /predictor bundle with its manifest, uncompressed \| ([\d.]+) MB/, bundle);
+  const [archive] = /npm package with the predictor, packed \| ([\d.]+) MB/.exec(flat("docs/method/performance.md")).slice(1);
+  assertSentence("docs/guide/package.md", /everything for `litecast\/inline` \| ([\d.]+) MB/, [Number(archive)]);
   const packed = path.join(root, "pkg/assets/wasm.js");
   const optimised = existsSync(packed) && read("pkg/assets/wasm.js");
   if (!optimised) {
@@ -197,8 +197,8 @@ test("sizes are those of what is in the repository and of what was built", () =>
   const compressed = Buffer.from(/"([^"]+)"/.exec(optimised)[1], "base64");
   const raw = brotliDecompressSync(compressed).length;
   assertSize("www/package/README.md", /the module \(([\d.]+) MB of WebAssembly\)/, raw);
-  assertSize("docs/performance.md", /WebAssembly module, raw, brotli \| ([\d.]+) MB/, raw);
-  assertSize("docs/performance.md", /WebAssembly module, raw, brotli \| [\d.]+ MB, ([\d.]+) MB/, compressed.length);
+  assertSize("docs/method/performance.md", /WebAssembly module, raw, brotli \| ([\d.]+) MB/, raw);
+  assertSize("docs/method/performance.md", /WebAssembly module, raw, brotli \| [\d.]+ MB, ([\d.]+) MB/, compressed.length);
 });
 
 test("the start page's examples are the files beside it", () => {

@@ -607,7 +607,7 @@ test("files of 2 GiB and more are refused one by one, in every method and in a w
 
 test("lists without end, and arrays of empty places, are refused before they are walked", () => {
   const empty = new Array(1e8);
-  const graph = JSON.parse(read("docs/graph-json.md", "utf8").match(/```json\n(\{[\s\S]*?\n\})\n```/)[1]);
+  const graph = JSON.parse(read("docs/guide/graph-json.md", "utf8").match(/```json\n(\{[\s\S]*?\n\})\n```/)[1]);
   assert.ok(litecast.estimate(graph).model.n_operators > 0);
   // What is asked of a list is counted: a hundred million places would be.
   let n_asked = 0;

@@ -1,5 +1,5 @@
 /**
- * Prints what docs/package.md states: sizes, times and memory of the packed package in Node.js, medians of RUNS runs.
+ * Prints what docs/guide/package.md states: sizes, times and memory of the packed package in Node.js, medians of RUNS runs.
  *   node tests/package/bench.mjs [RUNS]
  * Processor time stands beside the clock's, because a busy machine stretches both, and the former less. Compilers of
  * JavaScript engines work on other threads: of the first estimate the main thread's time is printed as well, on Linux.

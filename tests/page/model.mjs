@@ -55,7 +55,7 @@ export function ownWeightsModel(n_operators, hidden = CHANNELS) {
 
 const KINDS = { [ADD]: "ADD", [CONV_2D]: "CONV_2D", [DEPTHWISE_CONV_2D]: "DEPTHWISE_CONV_2D" };
 
-/** The same network as a graph without weights (docs/graph-json.md). */
+/** The same network as a graph without weights (docs/guide/graph-json.md). */
 export function residualGraph(n_operators, hidden = CHANNELS) {
   const { tensors, operators } = describe(n_operators, hidden);
   const name = (idx) => `t${idx}`;

@@ -1,4 +1,4 @@
-//! The dataset's card against the tables as pyarrow reads them, and the lines of Python in docs/dataset.md.
+//! The dataset's card against the tables as pyarrow reads them, and the lines of Python in docs/method/dataset.md.
 
 mod common;
 
@@ -276,8 +276,11 @@ fn the_lines_of_the_readme_read_the_tables() {
     let Some(fixture) = Fixture::make() else {
         return;
     };
-    let readme =
-        fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/dataset.md")).unwrap();
+    let readme = fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../docs/method/dataset.md"
+    ))
+    .unwrap();
     let blocks: Vec<_> = readme.split("```python\n").skip(1).collect();
     assert_eq!(blocks.len(), 4);
     for block in blocks {

@@ -70,10 +70,10 @@ fn range_of(counts: impl Iterator<Item = usize>) -> [usize; 2] {
     })
 }
 
-/// The table of docs/design-spaces.md is what `table2` prints; its two integer rows are cheap enough to make again.
+/// The table of docs/method/design-spaces.md is what `table2` prints; its two integer rows are cheap enough to make again.
 #[test]
 fn ranges_of_table_2_are_reached_and_documented() {
-    let readme = fs::read_to_string(Path::new(TRAINER).join("../docs/design-spaces.md"))
+    let readme = fs::read_to_string(Path::new(TRAINER).join("../docs/method/design-spaces.md"))
         .expect("read the table");
     let mut rows = ["| operators |".to_owned(), "| tensors |".to_owned()];
     for space in Space::PAPER {
@@ -101,7 +101,10 @@ fn ranges_of_table_2_are_reached_and_documented() {
         }
     }
     for row in rows {
-        assert!(readme.contains(&row), "docs/design-spaces.md lacks: {row}");
+        assert!(
+            readme.contains(&row),
+            "docs/method/design-spaces.md lacks: {row}"
+        );
     }
 }
 

@@ -197,7 +197,7 @@ impl Network {
         self.operators.last().map_or(0, |operator| operator.output)
     }
 
-    /// As a graph without weights (`docs/graph-json.md`).
+    /// As a graph without weights (`docs/guide/graph-json.md`).
     pub fn graph(&self) -> Vec<u8> {
         let name = |tensor: usize| format!("t{tensor}");
         let tensors = self.tensors.iter().enumerate().map(|(idx, tensor)| {

@@ -1,5 +1,5 @@
 //! `litecast-graph` JSON → [`Model`]: operators, shapes, types and attributes without weights.
-//! `docs/graph-json.md` is the format's reference.
+//! `docs/guide/graph-json.md` is the format's reference.
 
 // The document is untrusted: nothing here may panic on its values.
 #![deny(

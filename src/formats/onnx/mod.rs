@@ -1,4 +1,4 @@
-//! ONNX files → [`Model`]: the network in TFLite's operators. `docs/onnx.md` says what becomes of each
+//! ONNX files → [`Model`]: the network in TFLite's operators. `docs/guide/onnx.md` says what becomes of each
 //! operator and how it was checked.
 
 // The file is untrusted: nothing here may panic on its values.

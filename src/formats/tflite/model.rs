@@ -23,7 +23,7 @@ pub const MAIN_SUBGRAPH: usize = 0;
 pub enum Format {
     Tflite,
     Onnx,
-    /// A graph without weights, see `docs/graph-json.md`.
+    /// A graph without weights, see `docs/guide/graph-json.md`.
     GraphJson,
 }
 

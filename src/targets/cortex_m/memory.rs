@@ -13,7 +13,7 @@ pub fn weights_flash_bytes(analysis: &Analysis) -> u64 {
 /// Code and tables of the runtime and the generated network. Linear.
 ///
 /// A fit to the figures that ST publishes for 45 networks. With a family of networks left out, it is off by 12 % in the
-/// mean and 36 % at most (`docs/microcontrollers.md`).
+/// mean and 36 % at most (`docs/method/microcontrollers.md`).
 pub fn st_code_flash_bytes(graph: &Graph) -> Bytes {
     let nodes = graph.nodes.iter().map(|node| node.operator);
     let convolutions = nodes.filter(|operator| {

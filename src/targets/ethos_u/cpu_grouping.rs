@@ -1,5 +1,5 @@
 //! The order of execution with operations of the CPU beside each other. Reproduces `SchedulerPacking::ReorderOperations`,
-//! as described under "Operations left to the CPU" in `docs/ethos-u.md`.
+//! as described under "Operations left to the CPU" in `docs/method/ethos-u.md`.
 
 use std::ops::Range;
 

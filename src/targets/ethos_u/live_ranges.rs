@@ -1,5 +1,5 @@
 //! Live ranges of feature maps: the memory that they share, its size, and the steps in which they are alive. Reproduces
-//! `LiveRangeGraph` of Vela's `live_range.cpp`, as described under "Live ranges" in `docs/ethos-u.md`.
+//! `LiveRangeGraph` of Vela's `live_range.cpp`, as described under "Live ranges" in `docs/method/ethos-u.md`.
 
 use super::index::{Steps, compact, compact_up_to};
 use super::order::Order;

@@ -1,6 +1,6 @@
 //! The order of execution, and the chains of Ethos-U85. Reproduces `Graph::TraverseGraphFromEnd` as
 //! `SchedulerPacking::Process` uses it, and `EthosU85OpGroup`, as described under "Order of execution" and
-//! "Chains on Ethos-U85" in `docs/ethos-u.md`.
+//! "Chains on Ethos-U85" in `docs/method/ethos-u.md`.
 
 use super::geometry::Hwc;
 use super::index::Steps;

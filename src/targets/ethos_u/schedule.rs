@@ -2,7 +2,7 @@
 //! save some of it.
 //!
 //! Reproduces `Scheduler::Process`, `OptimizeSchedule` and `ComputeNonLocalUsage` of Vela's `scheduler.cpp`, as
-//! described under "Strategies" in `docs/ethos-u.md`.
+//! described under "Strategies" in `docs/method/ethos-u.md`.
 
 use super::accelerator::Accelerator;
 use super::cascades::{

@@ -1,6 +1,6 @@
 //! Staged inputs: copies in SRAM of inputs of the graph and of results of the CPU, made before a convolution reads
 //! them. Reproduces `TryExplicitBuffering` of Vela's `scheduler.cpp`, as described under "Staged inputs" in
-//! `docs/ethos-u.md`.
+//! `docs/method/ethos-u.md`.
 
 use super::accelerator::Accelerator;
 use super::blocks::{self};

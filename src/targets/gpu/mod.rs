@@ -3,7 +3,7 @@
 //! How a framework chooses kernels is not published, but thousands of networks were measured. A network is a list of
 //! [`kernels`]; their [`costs`] are a roofline fitted to the measurements, and kriging over the measured networks
 //! corrects it ([`bundle`]). [`memory`] is counted by rules. `litecast-trainer fit-gpu` fits the constants and prints
-//! their errors on left-out networks, which `docs/gpu.md` lists.
+//! their errors on left-out networks, which `docs/method/gpu.md` lists.
 
 pub mod bundle;
 pub mod costs;

@@ -343,7 +343,7 @@ export interface ModelFile {
 
 /**
  * A network without the values of its weights, for a search: operators, shapes, types and attributes, by TFLite's
- * names. The project's `docs/graph-json.md` lists every field, attribute and default.
+ * names. The project's `docs/guide/graph-json.md` lists every field, attribute and default.
  */
 export interface Graph {
   format: "litecast-graph";

@@ -4,7 +4,7 @@
 //! generates beside a network list every buffer with its size and offset, and ST's model zoo lists the RAM of whole
 //! networks. `precomputed` finds the tensors whose values do not depend on the input, `schedule` the layers in order
 //! with their buffers, and `liveness` when each buffer is alive. There are two planners: `search` writes an output over
-//! its input where memory is short, and `prefix` does so from the first layer on (`docs/microcontrollers.md` has the
+//! its input where memory is short, and `prefix` does so from the first layer on (`docs/method/microcontrollers.md` has the
 //! rules by release).
 
 mod liveness;

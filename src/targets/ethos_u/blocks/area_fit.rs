@@ -2,7 +2,7 @@
 //! the proportions of the OFM, reduced until one more row of the IFM can be read ahead.
 //!
 //! Reproduces `AreaFit` and `FindDepthwiseConfig` of Vela's `ethos_u85.cpp`, as described under
-//! "Blocks by area" in `docs/ethos-u.md`.
+//! "Blocks by area" in `docs/method/ethos-u.md`.
 
 use super::search::{self, input_area, input_unit};
 use super::units::units_and_limits;

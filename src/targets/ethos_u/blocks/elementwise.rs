@@ -2,7 +2,7 @@
 //!
 //! Reproduces, for elementwise operations, `FindBlockConfig` of Vela's `ethos_u55.cpp` and
 //! `FindElementwiseConfig` of its `ethos_u85.cpp`, as described under "Blocks of elementwise operations" in
-//! `docs/ethos-u.md`.
+//! `docs/method/ethos-u.md`.
 
 use std::cell::RefCell;
 

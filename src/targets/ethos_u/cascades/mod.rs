@@ -3,7 +3,7 @@
 //!
 //! Reproduces `CascadeBuilder::BuildCascades` of Vela's `cascade_builder.cpp`, and `ProposeMinimalSchedule`,
 //! `OptimizeSubSchedule` and `ProposeScheduleStriping` of its `scheduler.cpp`, as described under "Cascades" in
-//! `docs/ethos-u.md`. This file defines the stages of cascades; `spans` determines where cascades begin and end, and
+//! `docs/method/ethos-u.md`. This file defines the stages of cascades; `spans` determines where cascades begin and end, and
 //! `stripes` how many rows they compute at a time.
 
 mod spans;

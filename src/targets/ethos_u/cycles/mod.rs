@@ -1,7 +1,7 @@
 //! Cycles of operations without waiting for memory.
 //!
 //! Reproduces `EstimateMacOpCycles` of Vela's `ethos_u55_performance.cpp` and `ethos_u85_performance.cpp`, as described
-//! under "Cycles" in `docs/ethos-u.md`.
+//! under "Cycles" in `docs/method/ethos-u.md`.
 
 mod elementwise;
 mod multipliers;

@@ -1,7 +1,7 @@
 //! Cycles of a block on the multipliers.
 //!
 //! Reproduces `EstimateMacCyclesPerBlock` of Vela's `ethos_u55_performance.cpp` and
-//! `ethos_u85_performance.cpp`, as described under "Multipliers" in `docs/ethos-u.md`.
+//! `ethos_u85_performance.cpp`, as described under "Multipliers" in `docs/method/ethos-u.md`.
 
 use crate::targets::ethos_u::accelerator::Accelerator;
 use crate::targets::ethos_u::blocks::{Block, SUB_KERNEL, has_wide_accumulators};

@@ -1,7 +1,7 @@
 //! The feature maps that are kept in an SRAM that is too small for all of them.
 //!
 //! Reproduces `FastStorageAllocator` of Vela's `faststorage_allocator.cpp`, as described under "Feature maps in SRAM"
-//! in `docs/ethos-u.md`.
+//! in `docs/method/ethos-u.md`.
 
 mod selection;
 

@@ -1,6 +1,6 @@
 //! The shapes in which elementwise operations see feature maps, and the layout of feature maps in memory.
 //! Reproduces `UpdateSchedulerTensor` and `ReshapeElementwise` of Vela, as described under "Layout of feature
-//! maps" in `docs/ethos-u.md`.
+//! maps" in `docs/method/ethos-u.md`.
 
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, volume};
 use crate::targets::ethos_u::layer::Kind;

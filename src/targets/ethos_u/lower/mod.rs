@@ -1,5 +1,5 @@
 //! [`Graph`] and [`Analysis`] → [`Program`]: the operations into which the compiler converts operators, as described
-//! under "Lowering" in `docs/ethos-u.md`.
+//! under "Lowering" in `docs/method/ethos-u.md`.
 
 mod convolution;
 mod elementwise;

@@ -3,7 +3,7 @@
 //!
 //! Reproduces `ProposeScheduleBuffering`, `ProposeWeightBuffering`, `ProposeSlicedWeightBuffering`,
 //! `TryWeightBuffering`, `EstimateSlicedOpPerformance` and `PreferFutureOpPerformance` of Vela's
-//! `scheduler.cpp`, as described under "Weight buffers" in `docs/ethos-u.md`.
+//! `scheduler.cpp`, as described under "Weight buffers" in `docs/method/ethos-u.md`.
 
 mod buffer;
 mod slices;

@@ -1,5 +1,5 @@
 //! Bytes of an operation's encoded weight stream: the length that Vela's encoder reaches, without encoding.
-//! Reproduces `mlw_codec/mlw_encode.c` of Vela, as described under "Weights" in `docs/ethos-u.md`.
+//! Reproduces `mlw_codec/mlw_encode.c` of Vela, as described under "Weights" in `docs/method/ethos-u.md`.
 
 mod brick;
 mod codes;

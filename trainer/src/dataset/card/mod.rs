@@ -85,7 +85,7 @@ fn table2_as_markdown(counts: &Counts) -> String {
     let columns: Vec<_> = Space::PAPER.into_iter().filter_map(column).collect();
     format!(
         "The table compares the paper's samples with the graphs of this dataset. \
-         [Design spaces](../../docs/design-spaces.md) has the same table for thousands of samples of each \
+         [Design spaces](../../docs/method/design-spaces.md) has the same table for thousands of samples of each \
          space, and explains the differences.\n\n{}",
         table2::markdown(&columns)
     )

@@ -25,7 +25,7 @@ pub fn markdown(results: &Path) -> Result<String> {
          inputs, and measured on the held-out ones of each; the split is the same for all seeds. The sum over \
          operators is what ships. Labels are counted instructions, scaled to measured boards. So is energy: a \
          constant power times the latency, whose relative error it shares. No tool without an Edge TPU gives \
-         labels of one; the error on published latencies stands in [processors](../../docs/processors.md).\n\n{}\n\
+         labels of one; the error on published latencies stands in [processors](../../docs/method/processors.md).\n\n{}\n\
          The paper's, on its own samples, measured on Cortex-A57 and an Edge TPU:\n\n{}",
         measured(&rows),
         papers()
