@@ -92,6 +92,7 @@ pub mod calibration;
 pub mod changes;
 pub mod diagnostic;
 pub mod estimate;
+mod evaluation;
 #[doc(hidden)]
 pub mod formats;
 #[doc(hidden)]
@@ -101,6 +102,8 @@ pub mod learned;
 pub mod provenance;
 pub mod report;
 pub mod sweep;
+#[doc(hidden)]
+pub mod target;
 #[doc(hidden)]
 pub mod targets;
 #[doc(hidden)]
@@ -114,11 +117,11 @@ pub mod gpu {
     pub use crate::targets::gpu::sweep::Sweep;
 }
 
-pub use estimate::{EstimateError, ModelFile, estimate, estimate_many};
+pub use estimate::{EstimateError, ModelFile, Request, estimate, estimate_many};
 pub use learned::predictor::{Predictor, PredictorError};
 pub use report::Report;
+pub use target::{Metric, Outcome, Target, UnavailableReason};
 pub use targets::choice::{Choice, ChoiceError};
-pub use targets::{Metric, Outcome, Target, UnavailableReason};
 
 #[cfg(all(target_arch = "wasm32", feature = "tract"))]
 mod constructors;

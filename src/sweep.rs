@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::report::{Report, TargetResult};
+use crate::target::{Metric, Outcome};
 use crate::targets::ethos_u::configuration::{Configuration, Product};
-use crate::targets::{Metric, Outcome};
 
 /// Highest clock of these accelerators in silicon, in MHz.
 pub const MAX_CLOCK_MHZ: f64 = 1000.0;

@@ -16,7 +16,7 @@ use crate::boards::{Application, Listing, Need};
 use crate::calibration::{Calibration, CalibrationError, Measurement};
 use crate::changes::Changes;
 use crate::estimate::{
-    Detail, EstimateAs, EstimateError, ModelFile, estimate_changed, estimate_in, left_out,
+    Detail, EstimateAs, EstimateError, ModelFile, Request, estimate_changed, estimate_in, left_out,
     sweep_batch,
 };
 use crate::learned::predictor::{Predictor, PredictorError};
@@ -386,13 +386,15 @@ impl File {
 
     fn as_model_file(&self) -> ModelFile<'_> {
         ModelFile {
-            batch: self.batch,
-            threads: self.threads,
-            dimensions: &self.dimensions,
-            are_dimensions_shared: self.are_dimensions_shared,
-            application: self.application,
-            estimate_as: self.estimate_as,
-            sha256: self.sha256.as_deref(),
+            request: Request {
+                batch: self.batch,
+                threads: self.threads,
+                dimensions: &self.dimensions,
+                are_dimensions_shared: self.are_dimensions_shared,
+                application: self.application,
+                estimate_as: self.estimate_as,
+                sha256: self.sha256.as_deref(),
+            },
             ..ModelFile::new(&self.name, &self.bytes)
         }
     }

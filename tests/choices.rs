@@ -4,7 +4,7 @@
 use std::num::NonZeroU32;
 
 use litecast::changes::Changes;
-use litecast::estimate::{Detail, ModelFile, estimate_changed};
+use litecast::estimate::{Detail, ModelFile, Request, estimate_changed};
 use litecast::targets::choice::{Choice, known_targets};
 
 /// Also for a network beyond what was measured, and for several inputs at a time.
@@ -13,7 +13,10 @@ fn a_name_changes_no_number() {
     let file = std::fs::read("www/examples/cnn-cifar10-s7-i9.tflite").unwrap();
     let numbers = |choice: &Choice, batch: u32, factor: f64| {
         let file = ModelFile {
-            batch: NonZeroU32::new(batch).unwrap(),
+            request: Request {
+                batch: NonZeroU32::new(batch).unwrap(),
+                ..Request::default()
+            },
             ..ModelFile::new("net.tflite", &file)
         };
         let changes = Changes {

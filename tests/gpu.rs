@@ -5,7 +5,7 @@
 use std::num::NonZeroU32;
 use std::path::Path;
 
-use litecast::estimate::{ModelFile, estimate_on};
+use litecast::estimate::{ModelFile, Request, estimate_on};
 use litecast::formats::graph_json;
 use litecast::graph::build;
 use litecast::provenance::ProvenanceKind;
@@ -410,7 +410,10 @@ fn hostile_graphs_take_linear_time_and_make_no_numbers_up() {
 fn report(path: &Path, target: &str, batch: u32) -> Report {
     let bytes = std::fs::read(path).expect("the test's file is there");
     let file = ModelFile {
-        batch: NonZeroU32::new(batch).unwrap(),
+        request: Request {
+            batch: NonZeroU32::new(batch).unwrap(),
+            ..Request::default()
+        },
         ..ModelFile::new("test", &bytes)
     };
     let target = gpu::target(target, Bundle::shipped()).expect("the shipped constants have it");

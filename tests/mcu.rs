@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use litecast::boards::{Application, BoardLatency, Room, Verdict};
-use litecast::estimate::{ModelFile, estimate, estimate_on};
+use litecast::estimate::{ModelFile, Request, estimate, estimate_on};
 use litecast::formats::tflite;
 use litecast::graph::analysis::analyze;
 use litecast::graph::{self, Graph};
@@ -284,9 +284,12 @@ fn a_small_model_fits_where_there_is_room() {
     let bytes = std::fs::read(folder.join("mcufit_kws.tflite")).unwrap();
     let placed = |ram_bytes, flash_bytes| {
         let file = ModelFile {
-            application: Application {
-                ram_bytes,
-                flash_bytes,
+            request: Request {
+                application: Application {
+                    ram_bytes,
+                    flash_bytes,
+                },
+                ..Request::default()
             },
             ..ModelFile::new("kws", &bytes)
         };

@@ -9,7 +9,7 @@ use litecast::boards::{Application, Listing};
 use litecast::calibration::{Calibration, CalibrationError, Measurement};
 use litecast::changes::Changes;
 use litecast::estimate::{
-    self, Detail, EstimateAs, EstimateError, ModelFile, estimate_changed, estimate_in,
+    self, Detail, EstimateAs, EstimateError, ModelFile, Request, estimate_changed, estimate_in,
 };
 use litecast::formats::tflite::limits;
 use litecast::learned::manifest::Manifest;
@@ -84,15 +84,18 @@ impl File {
         };
         let (ram_bytes, flash_bytes) = self.application_bytes;
         ModelFile {
-            batch: self.batch,
-            threads: self.threads,
-            dimensions: &self.dimensions,
-            are_dimensions_shared: self.are_dimensions_shared,
-            application: Application {
-                ram_bytes,
-                flash_bytes,
+            request: Request {
+                batch: self.batch,
+                threads: self.threads,
+                dimensions: &self.dimensions,
+                are_dimensions_shared: self.are_dimensions_shared,
+                application: Application {
+                    ram_bytes,
+                    flash_bytes,
+                },
+                estimate_as,
+                ..Request::default()
             },
-            estimate_as,
             ..ModelFile::new(&self.name, &self.bytes)
         }
     }

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
 use crate::graph::analysis::unplannable::Unplannable;
-use crate::targets::boards::{self, Board, LatencyOf, Memory};
+use crate::target::ETHOS_U;
+use crate::target::boards::{self, Board, LatencyOf, Memory};
 use crate::targets::cortex_m::{self, Constants, Latency};
-use crate::targets::ethos_u::COMPILED;
 use crate::targets::tflite_micro::{
     Bytes, Kernels, Pointers, Refused, arena_bytes, code_flash_bytes, ethos_u_of_file, obstacle,
     refused, resolver_calls,
@@ -64,7 +64,7 @@ impl Need {
             kernels: resolver_calls(graph.model),
             obstacle: obstacle(graph, &refused).map(|reason| reason.to_string()),
             refused,
-            accelerator: accelerator.map(|id| id.unwrap_or(COMPILED).into()),
+            accelerator: accelerator.map(|id| id.unwrap_or(ETHOS_U).into()),
         })
     }
 
@@ -79,7 +79,7 @@ impl Need {
             return self.obstacle.clone();
         }
         let accelerator = self.accelerator.as_deref()?;
-        let id = Some(accelerator).filter(|id| *id != COMPILED);
+        let id = Some(accelerator).filter(|id| *id != ETHOS_U);
         let words = id.unwrap_or("an Ethos-U");
         (!board.runs_compiled(id))
             .then(|| format!("compiled for {words}, which the board does not have"))
@@ -316,7 +316,7 @@ fn latency_on(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::targets::boards::by_id;
+    use crate::target::boards::by_id;
 
     #[test]
     fn what_is_short_is_said_in_bytes() {

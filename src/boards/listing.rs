@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::targets::boards::{self, Board, LatencyOf, Memory};
+use crate::target::boards::{self, Board, LatencyOf, Memory};
 
 /// Boards with a microcontroller, and those with an NPU that a choice may name.
 #[derive(Clone, Debug, Serialize)]

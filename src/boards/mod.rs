@@ -1,4 +1,4 @@
-//! Whether a model fits on the boards of [`targets::boards`](crate::targets::boards), and how fast it runs there.
+//! Whether a model fits on the boards of [`target::boards`](crate::target::boards), and how fast it runs there.
 
 mod fits;
 mod listing;

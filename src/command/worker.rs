@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use litecast::boards::Fits;
-use litecast::estimate::{EstimateError, ModelFile, estimate_on};
+use litecast::estimate::{EstimateError, ModelFile, Request, estimate_on};
 use litecast::formats::tflite::ParseError;
 use litecast::formats::tflite::limits::MAX_FILE_BYTES;
 use litecast::learned::predictor::{Predictor, PredictorError};
@@ -154,12 +154,15 @@ fn report(
     };
     let name = file.to_string_lossy();
     let model = ModelFile {
-        batch: options.batch,
-        threads: options.threads,
-        dimensions: &options.dimensions,
-        are_dimensions_shared: args.shared_dimensions,
-        application: options.application.application(),
-        estimate_as: options.estimate_as(),
+        request: Request {
+            batch: options.batch,
+            threads: options.threads,
+            dimensions: &options.dimensions,
+            are_dimensions_shared: args.shared_dimensions,
+            application: options.application.application(),
+            estimate_as: options.estimate_as(),
+            ..Request::default()
+        },
         ..ModelFile::new(&name, &bytes)
     };
     let mut reports = estimate_on(&[model], predictor, targets)?;

@@ -4,7 +4,6 @@
 mod facts;
 mod failure;
 mod migrate;
-mod results;
 #[cfg(feature = "schema")]
 mod schema;
 #[cfg(feature = "schema")]
@@ -15,7 +14,6 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 pub(crate) use facts::{edges, live_bytes, model_facts, operators, sha256, tensors};
-pub(crate) use results::{Answers, Group, Results, forget_parts, other_subgraphs};
 #[cfg(feature = "schema")]
 pub use schema::derived_schema;
 #[cfg(feature = "schema")]
@@ -30,7 +28,7 @@ use crate::diagnostic::Diagnostic;
 use crate::formats::tflite::{BuiltinOptions, Format};
 use crate::graph::analysis::Precision;
 use crate::provenance::Evidence;
-use crate::targets::{HostInfo, Metric, Outcome, UnsupportedOperator};
+use crate::target::{HostInfo, Metric, Outcome, UnsupportedOperator};
 
 /// Stands in TypeScript for an id of a target, which `ids.d.ts` lists.
 #[cfg(feature = "schema")]

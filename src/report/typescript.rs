@@ -11,7 +11,7 @@ use crate::diagnostic::Severity;
 use crate::formats::tflite::Format;
 use crate::graph::analysis::Precision;
 use crate::provenance::{Evidence, Provenance, ProvenanceKind, Reference};
-use crate::targets::HostInfo;
+use crate::target::HostInfo;
 use crate::targets::tflite_micro::{Bytes, Refused};
 
 /// The expected contents of `www/package/types/report.d.ts`.

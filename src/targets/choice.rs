@@ -4,18 +4,19 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::boards::{self, BoardError};
 use super::ethos_u::configuration::{
-    Configuration, Family, IniError, MemoryArea, Product, Strategy, VelaIni,
+    BoardError, Configuration, Family, IniError, MemoryArea, Product, Strategy, VelaIni,
 };
 use super::host::Host;
 use super::on_board::MICRO;
 use super::suggestions::{self, Candidate};
-use super::{
-    HostInfo, MeasuredRange, Network, PeakRates, Target, TargetEstimate, TargetInfo,
-    UnsupportedOperator, cortex_m, ethos_u, gpu, registered, registry,
-};
+use super::{cortex_m, ethos_u, gpu, registered, registry};
 use crate::learned::manifest::Manifest;
+use crate::target::boards;
+use crate::target::{
+    HostInfo, MeasuredRange, Network, PeakRates, Target, TargetEstimate, TargetInfo,
+    UnsupportedOperator,
+};
 
 /// Range of clocks that are accepted; no processor or accelerator is clocked lower or higher.
 pub const MIN_CLOCK_MHZ: f64 = 0.01;
@@ -307,7 +308,7 @@ impl Choice {
         clock_mhz: Option<f64>,
     ) -> Result<Option<Host>, ChoiceError> {
         let Some(id) = &self.host else {
-            return Ok(Host::of_ethos_u(family, clock_mhz));
+            return Ok(ethos_u::usual_host(family, clock_mhz));
         };
         let found = || ChoiceError::UnknownHost { found: id.clone() };
         Host::by_id(id, clock_mhz).map(Some).ok_or_else(found)

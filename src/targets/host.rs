@@ -1,9 +1,9 @@
 //! The processor beside an accelerator, which runs the operators that the accelerator leaves to it.
 
-use super::ethos_u::configuration::Family;
-use super::{HostInfo, Network, UnavailableReason, cortex_a, cortex_m};
+use super::{cortex_a, cortex_m};
 use crate::diagnostic::Diagnostic;
 use crate::graph::Node;
+use crate::target::{HostInfo, Network, UnavailableReason};
 
 /// A processor whose operators have costs.
 #[derive(Clone, Copy, Debug)]
@@ -27,16 +27,6 @@ pub struct HostLatency {
     /// Parallel to the operators that were asked for.
     pub operators_ms: Vec<f64>,
 }
-
-/// The processor of Coral's Dev Board is an i.MX 8M with the same cores as the i.MX 8M Plus, at 1.5 GHz instead of 1.8.
-const OF_EDGE_TPU: &str = "cortex-a53-imx8mp";
-/// The i.MX 93, the only product with an Ethos-U65 whose processor was measured.
-const OF_ETHOS_U65: &str = "cortex-a55-imx93";
-/// The fastest core that was measured under TensorFlow Lite Micro. Products with an Ethos-U55 or U85 have a Cortex-M55
-/// or M85, for which nobody published latencies of single operators.
-const OF_MICROCONTROLLERS: &str = "cortex-m7-tflm";
-/// Clock of the Cortex-M55 beside most Ethos-U55 and U85, the high-performance side of Alif's Ensemble.
-const MICROCONTROLLER_MHZ: f64 = 400.0;
 
 impl Host {
     /// Ids of all hosts.
@@ -72,22 +62,6 @@ impl Host {
                 Self::CortexM { target, .. } => &target.target,
             },
             device: self.device(),
-        }
-    }
-
-    /// The host of Coral's Dev Board.
-    pub fn of_edge_tpu() -> Option<Self> {
-        Self::by_id(OF_EDGE_TPU, None)
-    }
-
-    /// The usual host of an Ethos-U, a microcontroller at `clock_mhz` if given.
-    pub fn of_ethos_u(family: Family, clock_mhz: Option<f64>) -> Option<Self> {
-        match family {
-            Family::U65 => Self::by_id(OF_ETHOS_U65, None),
-            Family::U55 | Family::U85 => Self::by_id(
-                OF_MICROCONTROLLERS,
-                Some(clock_mhz.unwrap_or(MICROCONTROLLER_MHZ)),
-            ),
         }
     }
 
@@ -134,7 +108,7 @@ impl Host {
     /// Whether the host has a cost for a node.
     fn runs(&self, network: &Network, node_idx: usize) -> bool {
         match self {
-            Self::CortexA(_) => !network.kernel_counts()[node_idx].is_compiled,
+            Self::CortexA(_) => !cortex_a::kernel_counts_of(network)[node_idx].is_compiled,
             Self::CortexM { .. } => cortex_m::is_known(&network.graph.nodes[node_idx]),
         }
     }
@@ -154,7 +128,7 @@ impl Host {
     fn sum(&self, network: &Network, nodes: &[usize]) -> Option<HostLatency> {
         match self {
             Self::CortexA(board) => {
-                let counts = network.kernel_counts();
+                let counts = cortex_a::kernel_counts_of(network);
                 let counts: Vec<&cortex_a::KernelCounts> =
                     nodes.iter().filter_map(|&idx| counts.get(idx)).collect();
                 let n_threads = board.threads(network.n_threads.get());

@@ -1,8 +1,9 @@
 //! The target that makes the estimates for a board.
 
-use super::boards::{Board, BoardError, LatencyOf};
-use super::host::Host;
-use super::{Target, cortex_m, ethos_u};
+use super::ethos_u::configuration::BoardError;
+use super::{cortex_m, ethos_u};
+use crate::target::Target;
+use crate::target::boards::{Board, LatencyOf};
 
 /// Id of TensorFlow Lite Micro among the runtimes of a board.
 pub const MICRO: &str = "tflite-micro";
@@ -16,7 +17,7 @@ impl Board {
             Some(_) => {
                 let configuration = self.npu_configuration()?;
                 let family = configuration.product.family();
-                let host = Host::of_ethos_u(family, self.clock_mhz);
+                let host = ethos_u::usual_host(family, self.clock_mhz);
                 Ok(ethos_u::target_on(Some(self), configuration, host))
             }
             None => self.target_at(None),
@@ -67,7 +68,7 @@ impl Board {
 
 #[cfg(test)]
 mod tests {
-    use crate::targets::boards::by_id;
+    use crate::target::boards::by_id;
 
     #[test]
     fn a_board_is_its_npu_or_else_its_core() {

@@ -1,7 +1,7 @@
 //! What somebody who typed the name of no target probably meant: parts of names of chips, cores and boards, and typing
 //! errors.
 
-use super::boards::Board;
+use crate::target::boards::Board;
 
 /// Listed at most.
 const MAX_SUGGESTIONS: usize = 4;

@@ -1,7 +1,7 @@
 //! Files that ONNX Runtime runs although they are unusual, and what does not exist.
 
 use litecast::formats::onnx;
-use litecast::{ModelFile, estimate};
+use litecast::{ModelFile, Request, estimate};
 
 use super::file::{File, INT64, Size};
 use super::{ALONE, check, latencies, operators, read};
@@ -62,7 +62,10 @@ fn a_dimension_may_be_0() {
         let dimensions = onnx::Dimensions { batch: 1, named };
         let model = onnx::parse(file, &dimensions).unwrap();
         let file = ModelFile {
-            dimensions: named,
+            request: Request {
+                dimensions: named,
+                ..Request::default()
+            },
             ..ModelFile::new("net.onnx", file)
         };
         let report = estimate(file, None);

@@ -1,7 +1,7 @@
 //! Shapes and constants that an ONNX file computes, and sizes that have to be given.
 
 use litecast::formats::onnx::{self, Dimensions};
-use litecast::{ModelFile, estimate};
+use litecast::{ModelFile, Request, estimate};
 
 use super::file::{FLOAT, File, INT64, Size};
 use super::{ALONE, check, operators, read};
@@ -130,7 +130,10 @@ fn open_dimensions_are_asked_for_by_name() {
     );
     let named = [("sequence".to_owned(), 128)];
     let file = ModelFile {
-        dimensions: &named,
+        request: Request {
+            dimensions: &named,
+            ..Request::default()
+        },
         ..ModelFile::new("net.onnx", &file)
     };
     let report = estimate(file, None).unwrap();

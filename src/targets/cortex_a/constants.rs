@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Class, InstructionCount};
 use crate::provenance::checked_percent;
-use crate::targets::MeasuredRange;
+use crate::target::MeasuredRange;
 
 /// The constants of all boards.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -14,7 +14,7 @@ use crate::formats::tflite::{OpKind, OperatorCode, TensorType};
 use crate::graph::analysis::window::Window;
 use crate::graph::analysis::{Analysis, Cost};
 use crate::graph::{Graph, Node};
-use crate::targets::is_compiled;
+use crate::target::is_compiled;
 
 /// The counts of one operator, from which the instructions of its kernel follow.
 #[derive(Clone, Debug, PartialEq)]

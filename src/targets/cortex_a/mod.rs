@@ -9,6 +9,7 @@ mod costs;
 mod instruction_count;
 mod kernel_counts;
 mod latency;
+mod shared_counts;
 mod single_operators;
 mod target;
 
@@ -21,6 +22,7 @@ pub use self::costs::{
 pub use self::instruction_count::{InstructionCount, Source};
 pub use self::kernel_counts::{Class, KernelCounts, Terms, inference_counts, kernel_counts};
 pub use self::latency::{Latency, instruction_counts, latency, latency_of};
+pub use self::shared_counts::{instruction_counts_of, kernel_counts_of};
 pub use self::single_operators::{Bound, SingleKernel, SingleOperators, SingleTarget};
 pub use self::target::targets;
 

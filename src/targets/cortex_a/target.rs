@@ -5,13 +5,13 @@ use std::sync::OnceLock;
 
 use super::{
     Board, Constants, Costs, Energy, KernelCounts, Latency, NEVER_MEASURED, Source, TargetCosts,
-    latency_of,
+    instruction_counts_of, kernel_counts_of, latency_of,
 };
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::graph::{Graph, Node};
 use crate::learned::manifest::Manifest;
 use crate::provenance::{Provenance, ProvenanceKind, Reference};
-use crate::targets::{
+use crate::target::{
     MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target,
     TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, UnsupportedReason,
     compiled_for, uncountable,
@@ -68,7 +68,7 @@ impl Target for CortexA {
 
     /// LiteRT runs every operator except those that were compiled for an accelerator.
     fn unsupported(&self, network: &Network) -> Vec<UnsupportedOperator> {
-        let operators = network.kernel_counts().iter().enumerate();
+        let operators = kernel_counts_of(network).iter().enumerate();
         let compiled = operators.filter(|(_, counts)| counts.is_compiled);
         let unsupported = compiled.map(|(node_idx, _)| UnsupportedOperator {
             node_idx,
@@ -144,8 +144,8 @@ impl Target for CortexA {
 
 impl CortexA {
     fn latency(&self, network: &Network, n_threads: u32) -> (Outcome, Vec<Diagnostic>) {
-        let (graph, operators) = (network.graph, network.kernel_counts());
-        let counted = network.instruction_counts(&self.board.counted_as);
+        let (graph, operators) = (network.graph, kernel_counts_of(network));
+        let counted = instruction_counts_of(network, &self.board.counted_as);
         let latency =
             counted.and_then(|counted| latency_of(self.board, operators, counted, n_threads));
         let Some(latency) = latency else {

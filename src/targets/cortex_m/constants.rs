@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::operator_counts::{OperatorCounts, Program, Term};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::provenance::checked_percent;
-use crate::targets::MeasuredRange;
+use crate::target::MeasuredRange;
 
 /// Networks from which a fit is no longer one to single networks.
 const MIN_NETWORKS: usize = 4;

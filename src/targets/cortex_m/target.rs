@@ -10,12 +10,12 @@ use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
 use crate::learned::manifest::Manifest;
 use crate::provenance::{MAX_ERROR_PERCENT, Provenance, ProvenanceKind, Reference};
-use crate::targets::boards::Flash;
-use crate::targets::{
+use crate::target::boards::Flash;
+use crate::target::{
     MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target,
-    TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, compiled, tflite_micro,
-    uncountable,
+    TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, compiled, uncountable,
 };
+use crate::targets::tflite_micro;
 
 /// Multiply-accumulates of 16-bit numbers per cycle, by core. `SMLAD` computes two (Arm's technical reference manuals
 /// of the Cortex-M4, M7 and M33); a Cortex-M0+ does not have it. An LX6 computes one (Cadence's `MAC16` option). The

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use super::{CLOCK_HZ, OperatorLoad};
-use crate::targets::MeasuredRange;
+use crate::target::MeasuredRange;
 
 /// The result of the fit, with its origin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

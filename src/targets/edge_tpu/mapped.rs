@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::diagnostic::some_of;
 use crate::formats::tflite::{Activation, BuiltinOptions, OpKind, TensorType, integers};
 use crate::graph::{Graph, Node};
-use crate::targets::{UnavailableReason, UnsupportedOperator, UnsupportedReason};
+use crate::target::{UnavailableReason, UnsupportedOperator, UnsupportedReason};
 
 /// The partition of a graph by Coral's compiler.
 #[derive(Clone, Debug, PartialEq, Eq)]

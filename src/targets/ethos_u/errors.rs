@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::configuration::{Configuration, Family, Product};
 use super::signals::{Signal, Signals};
-use crate::targets::Metric;
+use crate::target::Metric;
 
 /// Made by `litecast-trainer evaluate-estimates`.
 const SHIPPED: &str = include_str!("errors.json");

@@ -63,7 +63,7 @@ pub mod weight_buffers;
 pub mod weights;
 
 pub use features::features;
-pub use target::{target, target_beside, target_on, targets};
+pub use target::{target, target_beside, target_on, targets, usual_host};
 
-/// Name of the custom operator that Vela writes in the place of what it compiled.
-pub const COMPILED: &str = "ethos-u";
+/// What the targets of one network share.
+pub use support::left_to_cpu;

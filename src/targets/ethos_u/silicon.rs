@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::configuration::Configuration;
 use crate::provenance::checked_percent;
-use crate::targets::boards::Board;
+use crate::target::boards::Board;
 
 /// Made by `litecast-trainer fit-silicon`.
 const SHIPPED: &str = include_str!("silicon.json");

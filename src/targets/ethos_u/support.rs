@@ -10,7 +10,7 @@ use crate::formats::tflite::{
     BuiltinOptions, OpKind, Padding, Tensor, TensorType, dimension, integers,
 };
 use crate::graph::{Graph, Node};
-use crate::targets::{UnsupportedOperator, UnsupportedReason};
+use crate::target::{Network, UnsupportedOperator, UnsupportedReason};
 
 /// A family of NPUs with one operator list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,20 +21,19 @@ pub enum Npu {
 
 /// The operators of one graph that each [`Npu`] leaves to the CPU, found when they are first asked for.
 #[derive(Default)]
-pub struct LeftToCpu {
+struct LeftToCpu {
     ethos_u55_u65: OnceLock<Vec<UnsupportedOperator>>,
     ethos_u85: OnceLock<Vec<UnsupportedOperator>>,
 }
 
-impl LeftToCpu {
-    /// In topological order. `graph` is the same at every call.
-    pub fn of(&self, graph: &Graph, npu: Npu) -> &[UnsupportedOperator] {
-        let left = match npu {
-            Npu::EthosU55U65 => &self.ethos_u55_u65,
-            Npu::EthosU85 => &self.ethos_u85,
-        };
-        left.get_or_init(|| unsupported(graph, npu))
-    }
+/// [`unsupported`] for a network, found once for all accelerators.
+pub fn left_to_cpu<'n>(network: &'n Network, npu: Npu) -> &'n [UnsupportedOperator] {
+    let left: &LeftToCpu = network.shared(LeftToCpu::default);
+    let left = match npu {
+        Npu::EthosU55U65 => &left.ethos_u55_u65,
+        Npu::EthosU85 => &left.ethos_u85,
+    };
+    left.get_or_init(|| unsupported(network.graph, npu))
 }
 
 /// The operators of `graph` that `npu` leaves to the CPU, in topological order.

@@ -8,9 +8,10 @@ use super::accelerator::Accelerator;
 use super::configuration::{Configuration, Family, Product, Strategy};
 use super::energy::{Coefficients, coefficients};
 use super::errors::{Errors, MetricErrors, Shown};
+use super::features::features;
 use super::signals::Signals;
 use super::silicon::MeasuredBoard;
-use super::support::{Npu, largest_recurrent_batch};
+use super::support::{Npu, largest_recurrent_batch, left_to_cpu};
 use super::totals::{Totals, initial_latency_ms};
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::formats::tflite::OpKind;
@@ -20,13 +21,13 @@ use crate::learned::features::PlannedOperator;
 use crate::learned::manifest::{Manifest, Output};
 use crate::learned::out_of_distribution::Learned;
 use crate::provenance::{Provenance, ProvenanceKind, Reference, checked_percent};
-use crate::targets::boards::{self, Board};
-use crate::targets::host::{Host, HostLatency};
-use crate::targets::{
+use crate::target::boards::{self, Board};
+use crate::target::{
     HostInfo, MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates,
     Target, TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, compiled,
     uncountable,
 };
+use crate::targets::host::{Host, HostLatency};
 
 /// The longest latency by Vela in `trainer/data/labels.parquet`, on U85-256. The shortest is taken to be one cycle.
 const LONGEST_COMPARED_MS: f64 = 341.2;
@@ -59,9 +60,28 @@ pub fn targets() -> Vec<Box<dyn Target>> {
         .into()
 }
 
+/// The i.MX 93, the only product with an Ethos-U65 whose processor was measured.
+const HOST_OF_U65: &str = "cortex-a55-imx93";
+/// The fastest core that was measured under TensorFlow Lite Micro. Products with an Ethos-U55 or U85 have a Cortex-M55
+/// or M85, for which nobody published latencies of single operators.
+const HOST_OF_MICROCONTROLLERS: &str = "cortex-m7-tflm";
+/// Clock of the Cortex-M55 beside most Ethos-U55 and U85, the high-performance side of Alif's Ensemble.
+const HOST_CLOCK_MHZ: f64 = 400.0;
+
+/// The usual host of a family, a microcontroller at `clock_mhz` if given.
+pub fn usual_host(family: Family, clock_mhz: Option<f64>) -> Option<Host> {
+    match family {
+        Family::U65 => Host::by_id(HOST_OF_U65, None),
+        Family::U55 | Family::U85 => Host::by_id(
+            HOST_OF_MICROCONTROLLERS,
+            Some(clock_mhz.unwrap_or(HOST_CLOCK_MHZ)),
+        ),
+    }
+}
+
 /// Any configuration as a target, with the accelerator's name as its id and the usual host.
 pub fn target(configuration: Configuration) -> Box<dyn Target> {
-    let host = Host::of_ethos_u(configuration.product.family(), None);
+    let host = usual_host(configuration.product.family(), None);
     target_beside(configuration, host)
 }
 
@@ -114,7 +134,7 @@ impl Target for EthosU {
     }
 
     fn unsupported(&self, network: &Network) -> Vec<UnsupportedOperator> {
-        network.left_to_cpu(self.npu).to_vec()
+        left_to_cpu(network, self.npu).to_vec()
     }
 
     fn host(&self) -> Option<HostInfo> {
@@ -189,6 +209,11 @@ impl Target for EthosU {
             diagnostics,
         }
     }
+}
+
+/// The trained network's estimates, of all accelerators at once.
+fn learned<'n, 'm>(network: &'n Network<'m>) -> Option<&'n Learned<'m>> {
+    network.learned(|| features(network.graph, network.analysis))
 }
 
 /// The reason why a network in which the NPU leaves these operators to the CPU has no estimate; `None` if it has one.
@@ -294,7 +319,7 @@ impl EthosU {
         let is_asked = self.is_trained
             && !totals.differs_from_trained_rules
             && RULE_METRICS.iter().any(uses_network);
-        let learned = is_asked.then(|| network.learned()).flatten();
+        let learned = is_asked.then(|| learned(network)).flatten();
         let mut diagnostics = Vec::new();
         if let Some(learned) = learned {
             diagnostics.extend(learned.likeness.never_trained.clone());

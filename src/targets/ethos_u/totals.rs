@@ -10,7 +10,7 @@ use crate::formats::tflite::{BuiltinOptions, OpKind};
 use crate::graph::analysis::{Analysis, analyze};
 use crate::graph::{self, Graph, Node};
 use crate::learned::features::PlannedOperator;
-use crate::targets::Metric;
+use crate::target::Metric;
 
 const MS_PER_S: f64 = 1e3;
 

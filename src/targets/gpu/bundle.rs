@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::costs::{Amounts, N_COSTS, NAMES};
 use crate::provenance::{Reference, checked_percent};
-use crate::targets::MeasuredRange;
+use crate::target::MeasuredRange;
 
 /// What `litecast-trainer fit-gpu` writes.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -13,7 +13,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::graph::analysis::{Precision, precision};
 use crate::learned::manifest::Manifest;
 use crate::provenance::{Provenance, ProvenanceKind, Reference};
-use crate::targets::{
+use crate::target::{
     MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target,
     TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, uncountable,
 };

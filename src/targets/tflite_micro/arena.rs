@@ -10,7 +10,7 @@ use crate::graph::Graph;
 use crate::graph::analysis::memory_plan::memory_plan;
 use crate::graph::analysis::unplannable::Unplannable;
 use crate::graph::missing_shapes::COMPUTED_SHAPES;
-use crate::targets::UnavailableReason;
+use crate::target::UnavailableReason;
 
 /// Bytes of the whole arena: activations and working buffers as the planner places them, and the
 /// persistent part. Quadratic in activations, up to a limit.

@@ -15,9 +15,9 @@ pub use support::{Refusal, Refused, ethos_u_of_file, refused, resolver_calls};
 
 use crate::learned::manifest::Manifest;
 use crate::provenance::{Provenance, ProvenanceKind, Reference};
-use crate::targets::{
+use crate::target::{
     Metric, MetricEstimate, Network, Outcome, Target, TargetEstimate, TargetInfo,
-    UnsupportedOperator,
+    UnavailableReason, UnsupportedOperator,
 };
 
 const TARGET: &str = "tflite-micro";
@@ -54,9 +54,17 @@ impl Target for TfliteMicro {
     }
 }
 
+/// What TensorFlow Lite Micro's `AllocateTensors` needs, or why it fails. Every microcontroller asks for it.
+struct ArenaBytes(Result<u64, UnavailableReason>);
+
+fn arena_bytes_of<'n>(network: &'n Network) -> &'n Result<u64, UnavailableReason> {
+    let ArenaBytes(bytes) = network.shared(|| ArenaBytes(arena_or_reason(network.graph)));
+    bytes
+}
+
 /// The whole arena on a microcontroller with CMSIS-NN.
 pub(super) fn arena(network: &Network) -> MetricEstimate {
-    let outcome = match network.arena_bytes() {
+    let outcome = match arena_bytes_of(network) {
         Ok(bytes) => {
             let bytes = *bytes as f64;
             Outcome::Estimate {

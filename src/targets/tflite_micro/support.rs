@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::formats::tflite::{
     Activation, BuiltinOptions, Format, Model, OpKind, Operator, Quantization, Tensor, TensorType,
 };
-use crate::targets::{compiled_for, ethos_u, ethos_u_of};
+use crate::target::{ETHOS_U, compiled_for, ethos_u_of};
 
 /// Operators of one name that no kernel runs, for one reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -301,7 +301,7 @@ const KERNELS: &[Kernel] = {
         (Custom("CIRCULAR_BUFFER"), "CircularBuffer", "i>i", &[], ANY),
         (Custom("TFLM_DECODE"), "Decode", ".", &[], ANY),
         (Custom("TFLite_Detection_PostProcess"), "DetectionPostprocess", "f>.", &[], ANY),
-        (Custom(ethos_u::COMPILED), "EthosU", ".", &[], ANY),
+        (Custom(ETHOS_U), "EthosU", ".", &[], ANY),
         (Custom("SignalDelay"), "Delay", "h>h", &[], ANY),
         (Custom("SignalEnergy"), "Energy", "h>v", &[], 1),
         (Custom("SignalFftAutoScale"), "FftAutoScale", "h>h", &[], 1),
@@ -337,7 +337,7 @@ pub fn ethos_u_of_file(model: &Model) -> Option<Option<&'static str>> {
             .map(|operator| (operator, &one.tensors))
     });
     let is_compiled =
-        |(operator, _): &(&Operator, _)| operator.code.custom.as_deref() == Some(ethos_u::COMPILED);
+        |(operator, _): &(&Operator, _)| operator.code.custom.as_deref() == Some(ETHOS_U);
     let (operator, tensors) = operators.find(is_compiled)?;
     Some(ethos_u_of(model, operator, tensors))
 }

@@ -13,7 +13,7 @@ use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
 use litecast::changes::Changes;
-use litecast::estimate::{Detail, ModelFile, estimate_changed, estimate_on, sweep_batch};
+use litecast::estimate::{Detail, ModelFile, Request, estimate_changed, estimate_on, sweep_batch};
 use litecast::targets::ethos_u::configuration::{Configuration, Product, Strategy};
 use litecast::targets::gpu::specifications::GPUS;
 use litecast::targets::{Target, cortex_m, ethos_u, gpu, registry};
@@ -156,7 +156,10 @@ fn families() -> Vec<Family> {
         name: "other batch sizes",
         run: Box::new(move |file| {
             let two = ModelFile {
-                batch: NonZeroU32::new(2).expect("two is not zero"),
+                request: Request {
+                    batch: NonZeroU32::new(2).expect("two is not zero"),
+                    ..file.request
+                },
                 ..*file
             };
             let targets = [ethos_u::target(Configuration::of(Product::U85x256))];

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use litecast::calibration::{Calibration, Measurement};
 use litecast::changes::Changes;
-use litecast::estimate::{Detail, EstimateError, ModelFile, estimate, estimate_in, sweep_batch};
+use litecast::estimate::{
+    Detail, EstimateError, ModelFile, Request, estimate, estimate_in, sweep_batch,
+};
 use litecast::formats::tflite;
 use litecast::graph;
 use litecast::graph::batch_size::set_batch;
@@ -165,9 +167,12 @@ impl Target {
         };
         let predictor = predictor.filter(|_| self == Self::Estimate);
         let file = |bytes| ModelFile {
-            batch: match self {
-                Self::Gpus => n_inputs(bytes),
-                _ => NonZeroU32::MIN,
+            request: Request {
+                batch: match self {
+                    Self::Gpus => n_inputs(bytes),
+                    _ => NonZeroU32::MIN,
+                },
+                ..Request::default()
             },
             ..ModelFile::new("file", bytes)
         };
@@ -238,7 +243,10 @@ fn batch(bytes: &[u8]) -> bool {
 fn report(bytes: &[u8], batch: NonZeroU32) -> bool {
     let name = "file.tflite";
     let file = ModelFile {
-        batch,
+        request: Request {
+            batch,
+            ..Request::default()
+        },
         ..ModelFile::new(name, bytes)
     };
     assert_result(&estimate(file, None))

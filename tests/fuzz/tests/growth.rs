@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use litecast::changes::Changes;
-use litecast::estimate::{Detail, ModelFile, estimate_changed, estimate_on, sweep_batch};
+use litecast::estimate::{Detail, ModelFile, Request, estimate_changed, estimate_on, sweep_batch};
 use litecast::targets::ethos_u::configuration::{Configuration, Product, Strategy};
 use litecast::targets::gpu::specifications::GPUS;
 use litecast::targets::{Target, cortex_m, ethos_u, gpu, registered};
@@ -57,7 +57,10 @@ fn run(file: &ModelFile, targets: &[Box<dyn Target>]) {
     }
     let as_it_is = Changes::default();
     let two = ModelFile {
-        batch: NonZeroU32::new(2).expect("two is not zero"),
+        request: Request {
+            batch: NonZeroU32::new(2).expect("two is not zero"),
+            ..file.request
+        },
         ..*file
     };
     let one = &targets[..1];

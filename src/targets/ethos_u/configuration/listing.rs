@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{Configuration, IniError, Product, VelaIni};
-use crate::targets::HostInfo;
+use crate::target::HostInfo;
 use crate::targets::host::Host;
 
 /// Products, and the sections of a `vela.ini`.

@@ -3,6 +3,7 @@
 //! [`product`] lists the accelerators, [`system`] is a clock with memories, [`memory_mode`] says which data is in which
 //! memory, and [`vela_ini`] reads both from a file.
 
+pub mod board;
 mod known;
 pub mod listing;
 pub mod memory_mode;
@@ -13,6 +14,7 @@ pub mod vela_ini;
 
 use std::sync::LazyLock;
 
+pub use board::BoardError;
 pub use listing::Accelerators;
 pub use memory_mode::{MemoryMode, Placement};
 pub use product::{Family, Product};

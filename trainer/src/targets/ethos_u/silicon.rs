@@ -11,10 +11,9 @@ use litecast::targets::ethos_u::accelerator::Accelerator;
 use litecast::targets::ethos_u::configuration::Family;
 use litecast::targets::ethos_u::configuration::{Configuration, VelaIni};
 use litecast::targets::ethos_u::silicon::{LeftOut, MeasuredBoard, MeasuredNetwork};
-use litecast::targets::ethos_u::support::Npu;
+use litecast::targets::ethos_u::support::{Npu, left_to_cpu};
 use litecast::targets::ethos_u::totals::Totals;
-use litecast::targets::host::Host;
-use litecast::targets::{Network, boards};
+use litecast::targets::{Network, boards, ethos_u};
 use serde::Deserialize;
 
 use crate::least_squares::{Row, non_negative_weighted};
@@ -231,10 +230,10 @@ fn samples(args: &FitSiliconArgs, configurations: &[Configuration]) -> Result<Ve
             .map(|accelerator| Totals::of(accelerator, &graph, &analysis))
             .collect();
         let network = Network::new(&graph, &analysis);
-        let left: Vec<usize> = (network.left_to_cpu(Npu::EthosU55U65).iter())
+        let left: Vec<usize> = (left_to_cpu(&network, Npu::EthosU55U65).iter())
             .map(|operator| operator.node_idx)
             .collect();
-        let host = Host::of_ethos_u(Family::U65, None).context("expected the host's costs")?;
+        let host = ethos_u::usual_host(Family::U65, None).context("expected the host's costs")?;
         let on_host = host.latency(&network, &left);
         let on_host = on_host.map_err(|reason| anyhow::anyhow!("{name}: {reason}"))?;
         samples.push(Sample {

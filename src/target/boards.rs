@@ -4,8 +4,6 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-use super::ethos_u::configuration::{Configuration, IniError, Product, VelaIni};
-
 const SHIPPED: &str = include_str!("boards.json");
 
 /// One board, or a chip that several boards use.
@@ -127,20 +125,6 @@ pub fn by_id(id: &str) -> Option<&'static Board> {
     shipped().iter().find(|board| board.id == id)
 }
 
-/// Why there is no estimate for a board.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum BoardError {
-    /// Its id.
-    #[error(
-        "{0}: nobody published measurements of a model on its processor, and it has no Ethos-U"
-    )]
-    NotModelled(String),
-    /// The board's id, and the error in its sections.
-    #[error("{0}: {1}")]
-    Configuration(String, IniError),
-}
-
 impl Board {
     /// Whether the board has an Ethos-U that runs a file which Vela compiled for `accelerator`, for example
     /// `ethos-u55-128`. `None` where the file does not tell which.
@@ -179,26 +163,6 @@ impl Board {
     pub fn is_modelled(&self) -> bool {
         self.ethos_u.is_some() || self.latency.is_some()
     }
-
-    /// Configuration of the board's Ethos-U: the most similar system configuration, at the board's clock.
-    pub fn npu_configuration(&self) -> Result<Configuration, BoardError> {
-        let npu = self.ethos_u.as_ref();
-        self.configuration(npu.ok_or_else(|| self.not_modelled())?)
-    }
-
-    pub(super) fn not_modelled(&self) -> BoardError {
-        BoardError::NotModelled(self.id.clone())
-    }
-
-    fn configuration(&self, npu: &EthosU) -> Result<Configuration, BoardError> {
-        let product = Product::by_name(&npu.accelerator).ok_or_else(|| self.not_modelled())?;
-        let ini = VelaIni::shipped();
-        let read = Configuration::read(product, ini, &npu.system_config, &npu.memory_mode);
-        let mut configuration =
-            read.map_err(|error| BoardError::Configuration(self.id.clone(), error))?;
-        configuration.system.clock_hz = npu.clock_mhz * 1e6;
-        Ok(configuration)
-    }
 }
 
 #[cfg(test)]
@@ -225,10 +189,6 @@ mod tests {
             let clock_mhz = board.clock_mhz.unwrap_or(1.0);
             assert!((1.0..=2000.0).contains(&clock_mhz), "{id}");
             assert!(!board.source.is_empty(), "{id}");
-            if let Some(latency) = &board.latency {
-                let known = crate::targets::cortex_m::Constants::shipped();
-                assert!(known.target(&latency.target).is_some(), "{id}");
-            }
         }
         let checked = boards.iter().filter(|board| board.checked_with.is_some());
         println!(
@@ -236,19 +196,5 @@ mod tests {
             checked.count(),
             boards.len()
         );
-    }
-
-    #[test]
-    fn every_ethos_u_of_a_board_is_configured() {
-        let mut n_npus = 0;
-        for board in shipped() {
-            if let Some(npu) = &board.ethos_u {
-                let configuration = board.configuration(npu).unwrap();
-                assert_eq!(configuration.product.name(), npu.accelerator);
-                assert!(board.npu.is_some(), "{}", board.id);
-                n_npus += 1;
-            }
-        }
-        assert!(n_npus >= 4, "{n_npus}");
     }
 }

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::{Metric, MetricEstimate, Network, Outcome, Target, TargetEstimate, UnavailableReason};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::formats::tflite::{BuiltinOptions, OpKind};
 use crate::graph::kinds::{BROADCASTING, REDUCING, SHAPE_KEEPING};
 use crate::graph::{Graph, Node};
+use crate::target::{
+    Metric, MetricEstimate, Network, Outcome, Target, TargetEstimate, UnavailableReason,
+};
 
 /// Lower bound in milliseconds of the time that a network takes on a target, without the operators that the target does
 /// not run; `None` if the target states no peak rates. Peak rates are those of one thread.
@@ -258,7 +260,7 @@ fn raise(outcome: &mut Outcome, floor_ms: f64) -> bool {
 mod tests {
     use super::*;
     use crate::provenance::{Provenance, ProvenanceKind};
-    use crate::targets::PeakRates;
+    use crate::target::PeakRates;
 
     fn latency(value: f64, hi: Option<f64>) -> Outcome {
         Outcome::Estimate {

@@ -1,18 +1,33 @@
-//! The interface of all hardware: [`Target`], its input and its result.
+//! The interface of all hardware: [`Target`], its input [`Network`] and its result [`TargetEstimate`].
+//!
+//! Nothing here names a kind of hardware: `targets` implements the interface, and `evaluation` calls it.
+
+pub mod boards;
+mod cache;
+mod compiled;
+mod countable;
+pub mod measured_range;
+mod outcome;
+mod peak_rates;
+mod support;
 
 use std::num::NonZeroU32;
 use std::sync::OnceLock;
 
 use serde::Serialize;
 
-use super::measured_range::MeasuredRange;
-use super::outcome::{Metric, MetricEstimate, UnavailableReason};
-use super::peak_rates::PeakRates;
-use super::support::UnsupportedOperator;
-use super::{cortex_a, ethos_u, tflite_micro};
+pub use cache::Cache;
+pub use compiled::{ETHOS_U, compiled, compiled_for, ethos_u_of, is_compiled};
+pub use countable::uncountable;
+pub use measured_range::MeasuredRange;
+pub use outcome::{Metric, MetricEstimate, Outcome, UnavailableReason};
+pub use peak_rates::PeakRates;
+pub use support::{UnsupportedOperator, UnsupportedReason};
+
 use crate::diagnostic::Diagnostic;
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
+use crate::learned::features::Features;
 use crate::learned::manifest::Manifest;
 use crate::learned::out_of_distribution::Learned;
 use crate::learned::predictor::{Predictor, PredictorError};
@@ -33,16 +48,11 @@ pub struct Network<'n> {
     pub shared: Shared<'n>,
 }
 
-/// Results that several targets need for one network, computed once: see [`Network::kernel_counts`],
-/// [`Network::instruction_counts`], [`Network::left_to_cpu`] and [`Network::learned`].
+/// Results that several targets need for one network, computed once.
 #[derive(Default)]
 pub struct Shared<'n> {
-    kernel_counts: OnceLock<Vec<cortex_a::KernelCounts>>,
-    /// By index of the processor in [`cortex_a::Costs`].
-    instruction_counts: OnceLock<Vec<OnceLock<Vec<cortex_a::InstructionCount>>>>,
-    left_to_cpu: ethos_u::support::LeftToCpu,
+    cache: Cache,
     learned: OnceLock<Result<Learned<'n>, PredictorError>>,
-    arena_bytes: OnceLock<Result<u64, UnavailableReason>>,
 }
 
 impl<'n> Network<'n> {
@@ -67,40 +77,16 @@ impl<'n> Network<'n> {
         }
     }
 
-    /// The counts of each operator that determine its instructions; they are the same for all processors.
-    pub fn kernel_counts(&self) -> &[cortex_a::KernelCounts] {
-        let counts = &self.shared.kernel_counts;
-        counts.get_or_init(|| cortex_a::kernel_counts(self.graph, self.analysis))
-    }
-
-    /// Instructions of each operator on a processor whose kernels were counted. Several boards share them.
-    pub fn instruction_counts(&self, processor: &str) -> Option<&[cortex_a::InstructionCount]> {
-        let processors = &cortex_a::Costs::shipped().targets;
-        let idx = (processors.iter()).position(|costs| costs.target == processor)?;
-        let of_all = (self.shared.instruction_counts)
-            .get_or_init(|| vec![OnceLock::new(); processors.len()]);
-        let counted = || cortex_a::instruction_counts(&processors[idx], self.kernel_counts());
-        Some(of_all.get(idx)?.get_or_init(counted))
-    }
-
-    /// What TensorFlow Lite Micro's `AllocateTensors` needs, or why it fails.
-    pub fn arena_bytes(&self) -> &Result<u64, UnavailableReason> {
-        let arena = || tflite_micro::arena_or_reason(self.graph);
-        self.shared.arena_bytes.get_or_init(arena)
-    }
-
-    /// The operators that an Ethos-U leaves to the CPU, in topological order.
-    pub fn left_to_cpu(&self, npu: ethos_u::support::Npu) -> &[UnsupportedOperator] {
-        self.shared.left_to_cpu.of(self.graph, npu)
+    /// The value of type `T` that targets share for this network.
+    pub fn shared<T: std::any::Any + Send + Sync>(&self, compute: impl FnOnce() -> T) -> &T {
+        self.shared.cache.get_or_init(compute)
     }
 
     /// The trained network's estimates. It runs when the first target needs it; `None` if it is not loaded or fails.
-    pub fn learned(&self) -> Option<&Learned<'n>> {
+    pub fn learned(&self, features: impl FnOnce() -> Features) -> Option<&Learned<'n>> {
         let predictor = self.predictor?;
-        let learned = self.shared.learned.get_or_init(|| {
-            let features = ethos_u::features(self.graph, self.analysis);
-            Learned::of(predictor, self.graph, &features)
-        });
+        let learned =
+            (self.shared.learned).get_or_init(|| Learned::of(predictor, self.graph, &features()));
         learned.as_ref().ok()
     }
 

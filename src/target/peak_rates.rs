@@ -38,7 +38,7 @@ impl PeakRates {
     }
 
     /// Milliseconds that the network's inputs and outputs take at least.
-    pub(super) fn map_floor_ms(&self, map_bytes: f64) -> f64 {
+    pub fn map_floor_ms(&self, map_bytes: f64) -> f64 {
         1e3 * (map_bytes - self.cached_map_bytes).max(0.0) / self.map_bytes_per_s
     }
 }

@@ -1,20 +1,20 @@
 //! Custom operators that a compiler made for an accelerator, and which accelerator that is.
 
-use super::ethos_u;
+use super::outcome::UnavailableReason;
 use crate::formats::tflite::{Model, Operator, OperatorCode, Tensor};
 use crate::graph::Graph;
 
-use super::outcome::UnavailableReason;
-
 /// Names of compiled operators, and the compilers that make them.
 const COMPILERS: &[(&str, &str)] = &[
-    (ethos_u::COMPILED, "an Ethos-U, by Vela"),
+    (ETHOS_U, "an Ethos-U, by Vela"),
     (EDGE_TPU, "an Edge TPU, by Coral's compiler"),
     (LITERT, "an NPU, by a compiler plugin of LiteRT"),
     ("NeutronGraph", "an eIQ Neutron NPU, by NXP's converter"),
 ];
+/// Name of the operator that Vela writes.
+pub const ETHOS_U: &str = "ethos-u";
 /// Name of the operator that Coral's compiler writes.
-pub const EDGE_TPU: &str = "edgetpu-custom-op";
+const EDGE_TPU: &str = "edgetpu-custom-op";
 /// Name of the operator that LiteRT's compiler plugins write, for MediaTek, Qualcomm and others.
 const LITERT: &str = "DISPATCH_OP";
 /// Metadata entry of those files: the manufacturer and the chip, each in as many bytes, filled with zeros.
@@ -36,11 +36,9 @@ fn compiler(code: &OperatorCode) -> Option<&'static (&'static str, &'static str)
 pub fn compiled_for(model: &Model, operator: &Operator, tensors: &[Tensor]) -> Option<String> {
     let (name, words) = compiler(&operator.code)?;
     let exactly = match *name {
-        ethos_u::COMPILED => ethos_u_of(model, operator, tensors).map(|product| {
-            format!(
-                "an Ethos-{}, by Vela",
-                product["ethos-".len()..].to_uppercase()
-            )
+        ETHOS_U => ethos_u_of(model, operator, tensors).map(|product| {
+            let (_, product) = product.split_once('-').unwrap_or_default();
+            format!("an Ethos-{}, by Vela", product.to_uppercase())
         }),
         LITERT => litert_stamp(model),
         _ => None,
@@ -67,16 +65,26 @@ pub fn ethos_u_of(model: &Model, operator: &Operator, tensors: &[Tensor]) -> Opt
     if magic != b"COP1" || !is_configuration {
         return None;
     }
-    let macs_per_cycle = 1u64 << (configuration & 0xf);
-    let family = match configuration >> 28 {
-        0 => "u55",
-        1 => "u65",
-        2 => "u85",
-        _ => return None,
-    };
-    let name = format!("ethos-{family}-{macs_per_cycle}");
-    ethos_u::configuration::Product::by_name(&name).map(|product| product.name())
+    let key = (configuration >> 28, 1 << (configuration & 0xf));
+    let products = STREAM_PRODUCTS.iter();
+    let mut products = products.filter(|(product, macs, _)| (*product, *macs) == key);
+    products.next().map(|&(.., id)| id)
 }
+
+/// The accelerators that a command stream can name: its number of the product, multiply-accumulates per cycle, and the id.
+const STREAM_PRODUCTS: [(u32, u32, &str); 11] = [
+    (0, 32, "ethos-u55-32"),
+    (0, 64, "ethos-u55-64"),
+    (0, 128, "ethos-u55-128"),
+    (0, 256, "ethos-u55-256"),
+    (1, 256, "ethos-u65-256"),
+    (1, 512, "ethos-u65-512"),
+    (2, 128, "ethos-u85-128"),
+    (2, 256, "ethos-u85-256"),
+    (2, 512, "ethos-u85-512"),
+    (2, 1024, "ethos-u85-1024"),
+    (2, 2048, "ethos-u85-2048"),
+];
 
 /// Manufacturer and chip of a file that a compiler plugin of LiteRT made.
 fn litert_stamp(model: &Model) -> Option<String> {
@@ -103,7 +111,7 @@ pub fn compiled(graph: &Graph) -> Option<UnavailableReason> {
     let tensors = &graph.subgraph.tensors;
     Some(UnavailableReason::Compiled {
         code: match node.operator.code.custom.as_deref() {
-            Some(ethos_u::COMPILED) => "compiled-for-ethos-u",
+            Some(ETHOS_U) => "compiled-for-ethos-u",
             Some(EDGE_TPU) => "compiled-for-edge-tpu",
             _ => "compiled-for-accelerator",
         },

@@ -1,8 +1,7 @@
 //! Wider intervals for latencies outside of the measured range.
 
-use super::measured_range::{Beyond, MIN_REPORTED_FACTOR};
-use super::outcome::{Metric, MetricEstimate, Outcome};
-use super::target::{Network, Target, TargetEstimate};
+use crate::target::measured_range::{Beyond, MIN_REPORTED_FACTOR};
+use crate::target::{Metric, MetricEstimate, Network, Outcome, Target, TargetEstimate};
 
 /// Metrics that follow from the latency.
 const OF_LATENCY: [Metric; 5] = [

@@ -1,0 +1,98 @@
+//! Runs targets: the facts of a network once, each target on the network as it is, and those that run integers alone on
+//! the same network as int8 where they have no estimate; then wider intervals beyond what was measured, and the check
+//! against peak rates.
+
+mod answers;
+mod error;
+mod facts;
+pub mod plausibility;
+mod request;
+mod results;
+pub mod widening;
+
+pub use error::EstimateError;
+pub use request::{EstimateAs, ModelFile, Request};
+
+pub(crate) use facts::{Facts, Kept};
+pub(crate) use results::{Results, forget_parts, other_subgraphs};
+
+use answers::{Answers, Group};
+
+use crate::changes::Changes;
+use crate::formats::tflite::{Format, Model};
+use crate::graph::as_int8;
+use crate::graph::quantise::unpacks_constants;
+use crate::learned::predictor::Predictor;
+use crate::target::Target;
+
+/// A network with the results of all targets.
+pub(crate) struct Evaluation<'f> {
+    pub model: Model<'f>,
+    pub kept: Kept,
+    pub results: Results,
+}
+
+/// Asks `targets` about the network of `file` after `changes`.
+pub(crate) fn evaluate<'f>(
+    file: &ModelFile<'f>,
+    changes: &Changes,
+    predictor: Option<&Predictor>,
+    targets: &[Box<dyn Target>],
+) -> Result<Evaluation<'f>, EstimateError> {
+    let mut model = if take_any_batch(targets) {
+        file.read_changed_as_it_is(changes)?
+    } else {
+        file.read_changed(changes)?
+    };
+    let request = &file.request;
+    let is_converted = request.estimate_as == EstimateAs::Auto && as_int8::is_float(&model);
+    let mut answers = Answers::none(targets);
+    let mut kept = Facts::of(&model)?.kept();
+    let groups = Group::of_network(kept.topology.n_nodes());
+    for &group in groups {
+        let facts = kept.of(&model);
+        let network = facts.network(request, predictor);
+        answers.ask(group, &network);
+        network.into_failure().map_or(Ok(()), Err)?;
+        kept = facts.kept();
+        if is_converted && answers.lack_int8(group) {
+            // A large network is counted again afterwards, which takes less memory than to keep both.
+            let analysis = kept.analysis.take().filter(|_| groups.len() == 1);
+            let (mut floats, mut quantised) = (None, None);
+            let int8 = match model.format {
+                Format::Tflite => quantised.insert(file.read_as_int8(changes)?),
+                Format::Onnx | Format::GraphJson if unpacks_constants(&model) => {
+                    quantised.insert(file.read_as_int8(changes)?)
+                }
+                Format::Onnx | Format::GraphJson => {
+                    floats = Some(as_int8::convert(&mut model));
+                    &model
+                }
+            };
+            let facts = kept.of(int8);
+            let network = facts.network(request, predictor);
+            answers.ask_as_int8(group, &network);
+            network.into_failure().map_or(Ok(()), Err)?;
+            kept = Kept {
+                analysis,
+                ..facts.kept()
+            };
+            if let Some(floats) = floats {
+                floats.restore(&mut model);
+            }
+        }
+    }
+    let facts = kept.of(&model);
+    let results = results::results(&facts.graph, answers);
+    let kept = facts.kept();
+    Ok(Evaluation {
+        model,
+        kept,
+        results,
+    })
+}
+
+/// Whether all targets take the batch size as a number, so that shapes need not change.
+fn take_any_batch(targets: &[Box<dyn Target>]) -> bool {
+    !targets.is_empty() && targets.iter().all(|target| target.takes_any_batch())
+}
