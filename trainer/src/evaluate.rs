@@ -10,7 +10,6 @@ pub mod files;
 pub mod intervals;
 pub mod left_out;
 mod plot;
-pub mod table;
 pub mod table6;
 
 use std::fs;
@@ -20,12 +19,12 @@ use anyhow::{Context, Result};
 use burn::tensor::Device;
 use litecast::learned::intervals::{Interval, Landmarks};
 
-use self::attribution::attribution;
+use self::attribution::{attribution, attribution_table};
 use self::intervals::GraphErrors;
-use self::table::{Epochs, Fitted};
 use crate::checkpoint::{Checkpoint, Progress};
 use crate::data::{Data, Part};
 use crate::dataset::{self, Dataset};
+use crate::error_table::{self, Epochs, Fitted};
 use crate::errors::{errors, estimates};
 use crate::gnn::network::Network;
 use crate::train;
@@ -62,9 +61,9 @@ pub fn run(args: &EvaluateArgs) -> Result<()> {
     let attributions = attribution(&trained.model, &trained.data.test, &trained.data);
     let left_out = trained.left_out(args.left_out.as_deref())?;
     let (_, intervals) = trained.intervals(&estimates, &left_out);
-    let text = table::markdown(&errors, &trained.data)
-        + &table::attributions(&attributions, &trained.data)
-        + &table::intervals(&intervals);
+    let text = error_table::markdown(&errors, &trained.data)
+        + &attribution_table(&attributions, &trained.data)
+        + &error_table::intervals(&intervals);
     println!("{text}");
     fs::create_dir_all(&args.out)?;
     let architecture = trained.progress.settings.architecture.id();
@@ -73,7 +72,7 @@ pub fn run(args: &EvaluateArgs) -> Result<()> {
     fs::write(file("md"), heading(&trained) + &text)?;
     let fitted = trained.fitted();
     let rows = errors.iter().map(|error| (architecture, error, fitted));
-    table::write_csv(&file("csv"), rows)?;
+    error_table::write_csv(&file("csv"), rows)?;
     if args.tables_only {
         return Ok(());
     }

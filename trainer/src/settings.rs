@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use anyhow::{Context, Result};
+use litecast::learned::manifest::Manifest;
 use serde::{Deserialize, Serialize};
 
 use crate::gnn::gradients::Gradients;
@@ -169,4 +171,24 @@ impl Settings {
             .map(|(name, value)| (name.clone(), value.to_string()))
             .collect()
     }
+}
+
+/// The settings of the network's training, including its split. Settings that the manifest does not list have today's
+/// defaults.
+pub fn network_settings(manifest: &Manifest) -> Result<Settings> {
+    let mut fields = Settings::default().by_name();
+    let known = &manifest.training.settings;
+    for (name, value) in &mut fields {
+        known
+            .get(name)
+            .into_iter()
+            .for_each(|of_network| value.clone_from(of_network));
+    }
+    let fields = fields.into_iter().map(|(name, value)| {
+        let value: serde_json::Value = serde_json::from_str(&value)
+            .with_context(|| format!("expected JSON for the setting `{name}`, found {value}"))?;
+        Ok((name, value))
+    });
+    let fields = fields.collect::<Result<serde_json::Map<_, _>>>()?;
+    Ok(serde_json::from_value(fields.into())?)
 }

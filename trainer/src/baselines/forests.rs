@@ -9,78 +9,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, ensure};
-use litecast::learned::features::{COLUMNS, Features, N_COLUMNS};
-use rayon::prelude::*;
-use smartcore::ensemble::random_forest_regressor::{
-    RandomForestRegressor, RandomForestRegressorParameters,
-};
-use smartcore::linalg::basic::matrix::DenseMatrix;
+use litecast::learned::features::{Features, N_COLUMNS};
 
 use super::floors;
 use super::kernels::{FusionRules, Kernel};
 use super::problem::Graph;
 use crate::columns::column;
-
-/// Maximum depth of a tree, as in nn-Meter's forests for convolutions on the CPU.
-const MAX_DEPTH: u16 = 70;
-
-/// Trees that are grown by one task.
-const TREES_PER_TASK: usize = 5;
-
-/// The columns of a kernel's main operator that a forest uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Columns {
-    /// nn-Meter's: hyperparameters, shapes, multiply-accumulates, parameters.
-    NnMeter,
-    /// All columns of the feature table, which the network uses.
-    All,
-}
-
-impl Columns {
-    fn indices(self) -> Vec<usize> {
-        const NN_METER: [&str; 15] = [
-            "log1p_in_h",
-            "log1p_in_w",
-            "log1p_in_c",
-            "log1p_out_n",
-            "log1p_out_h",
-            "log1p_out_w",
-            "log1p_out_c",
-            "filter_h",
-            "filter_w",
-            "stride_h",
-            "stride_w",
-            "n_activations_in",
-            "n_out",
-            "log1p_macs",
-            "log1p_weight_bytes",
-        ];
-        match self {
-            Self::NnMeter => NN_METER.map(column).to_vec(),
-            Self::All => (0..COLUMNS.len()).collect(),
-        }
-    }
-
-    /// Number of columns that a tree considers at a split: most of nn-Meter's few columns, as in nn-Meter, and a third
-    /// of many, as is usual for regression (Breiman 2001).
-    fn n_candidates(self, n_columns: usize) -> usize {
-        match self {
-            Self::NnMeter => (n_columns * 4).div_ceil(5),
-            Self::All => n_columns.div_ceil(3),
-        }
-    }
-}
-
-/// Settings of forests.
-#[derive(Clone, Copy, Debug)]
-pub struct Growth {
-    pub columns: Columns,
-    pub n_trees: usize,
-    pub seed: u64,
-}
-
-/// One value for each feature.
-type Row = Vec<f64>;
+use crate::forest::{FeatureRow, Forest, Growth};
 
 /// A forest for each kind of kernel.
 pub struct KernelForests {
@@ -104,7 +39,7 @@ impl KernelForests {
             columns: growth.columns.indices(),
             forests: BTreeMap::new(),
         };
-        let mut kinds: BTreeMap<i32, (Vec<Row>, Vec<f64>)> = BTreeMap::new();
+        let mut kinds: BTreeMap<i32, (Vec<FeatureRow>, Vec<f64>)> = BTreeMap::new();
         for graph in graphs {
             let Some(costs) = graph.operator_labels(output) else {
                 continue;
@@ -140,7 +75,7 @@ impl KernelForests {
         self.forests.len()
     }
 
-    fn row(&self, features: &Features, kernel: &Kernel) -> Row {
+    fn row(&self, features: &Features, kernel: &Kernel) -> FeatureRow {
         let main = &features.nodes[kernel.main * N_COLUMNS..][..N_COLUMNS];
         let own = self.columns.iter().map(|&column| f64::from(main[column]));
         own.chain([kernel.operators.len() as f64]).collect()
@@ -182,82 +117,6 @@ impl KernelForests {
     }
 }
 
-type Trees = RandomForestRegressor<f64, f64, DenseMatrix<f64>, Vec<f64>>;
-
-/// The mean over trees, which are grown in parallel groups.
-pub struct Forest {
-    /// Columns that vary.
-    columns: Vec<usize>,
-    /// Empty if the cost does not vary.
-    groups: Vec<Trees>,
-    mean: f64,
-}
-
-impl Forest {
-    /// `rows` must not be empty, and has a row for each of `costs`.
-    pub fn fit(rows: &[Row], costs: Vec<f64>, growth: Growth) -> Result<Self> {
-        let varies = |column: &usize| rows.iter().any(|row| row[*column] != rows[0][*column]);
-        let columns: Vec<usize> = (0..rows[0].len()).filter(varies).collect();
-        let is_constant = columns.is_empty() || costs.iter().all(|&cost| cost == costs[0]);
-        let mut forest = Self {
-            mean: costs.iter().sum::<f64>() / costs.len() as f64,
-            columns,
-            groups: Vec::new(),
-        };
-        if is_constant {
-            return Ok(forest);
-        }
-        let matrix = forest.matrix(rows)?;
-        let parameters = RandomForestRegressorParameters::default()
-            .with_max_depth(MAX_DEPTH)
-            .with_n_trees(TREES_PER_TASK)
-            .with_m(growth.columns.n_candidates(forest.columns.len()));
-        let n_groups = growth.n_trees.div_ceil(TREES_PER_TASK) as u64;
-        let grow = |group| {
-            let parameters = parameters.clone().with_seed(growth.seed * n_groups + group);
-            Trees::fit(&matrix, &costs, parameters)
-        };
-        let groups: Result<_, _> = (0..n_groups).into_par_iter().map(grow).collect();
-        forest.groups = groups?;
-        Ok(forest)
-    }
-
-    pub fn predict(&self, rows: Vec<Row>) -> Result<Vec<f64>> {
-        let mut sums = vec![0.0; rows.len()];
-        if rows.is_empty() || self.groups.is_empty() {
-            sums.fill(self.mean);
-            return Ok(sums);
-        }
-        let matrix = self.matrix(&rows)?;
-        let predict = |group: &Trees| group.predict(&matrix);
-        let predictions: Vec<Vec<f64>> = self
-            .groups
-            .par_iter()
-            .map(predict)
-            .collect::<Result<_, _>>()?;
-        for prediction in predictions {
-            sums.iter_mut()
-                .zip(prediction)
-                .for_each(|(sum, found)| *sum += found);
-        }
-        let n_groups = self.groups.len() as f64;
-        Ok(sums.into_iter().map(|sum| sum / n_groups).collect())
-    }
-
-    fn matrix(&self, rows: &[Row]) -> Result<DenseMatrix<f64>> {
-        let chosen = rows
-            .iter()
-            .flat_map(|row| self.columns.iter().map(|&column| row[column]));
-        let values = chosen.collect();
-        Ok(DenseMatrix::new(
-            rows.len(),
-            self.columns.len(),
-            values,
-            false,
-        )?)
-    }
-}
-
 /// A forest on whole graphs: on their totals, the sizes of their values and the number of operators of each kind. It is
 /// used for outputs that have labels of graphs only.
 pub struct GraphForest {
@@ -277,7 +136,7 @@ impl GraphForest {
             .flat_map(|(features, _)| features.categories.iter().copied())
             .collect();
         let kinds: Vec<i32> = kinds.into_iter().collect();
-        let rows: Vec<Row> = labelled()
+        let rows: Vec<FeatureRow> = labelled()
             .map(|(features, _)| graph_row(features, &kinds))
             .collect();
         let logs: Vec<f64> = labelled().map(|(_, label)| label.ln()).collect();
@@ -289,7 +148,7 @@ impl GraphForest {
     }
 
     pub fn n_features(&self) -> usize {
-        self.forest.columns.len()
+        self.forest.n_columns()
     }
 
     pub fn estimates(&self, graphs: &[&Features]) -> Result<Vec<f32>> {
@@ -301,7 +160,7 @@ impl GraphForest {
     }
 }
 
-fn graph_row(features: &Features, kinds: &[i32]) -> Row {
+fn graph_row(features: &Features, kinds: &[i32]) -> FeatureRow {
     let totals = floors::totals(features).map(f64::ln_1p);
     let column = column("element_bytes_out");
     let element_bytes = features.nodes.iter().skip(column).step_by(N_COLUMNS);

@@ -7,10 +7,11 @@ use litecast::targets::cortex_a;
 use litecast::targets::ethos_u::accelerator::ACCELERATORS;
 
 use super::floors;
-use super::forests::{Columns, GraphForest, Growth, KernelForests};
+use super::forests::{GraphForest, KernelForests};
 use super::problem::Problem;
 use crate::data::{Data, Metric};
 use crate::dataset::LabelKey;
+use crate::forest::{Columns, Growth};
 use crate::targets::cortex_a::Sum;
 
 /// A predictor without a neural network.

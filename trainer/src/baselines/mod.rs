@@ -24,9 +24,9 @@ pub use self::method::{LeftOut, Measured, Method};
 use self::problem::Problem;
 use crate::data::Data;
 use crate::dataset::{self, Dataset};
+use crate::error_table::{self, Fitted};
 use crate::errors::errors;
-use crate::evaluate::table::{self, Fitted};
-use crate::settings::Settings;
+use crate::settings::{Settings, network_settings};
 use crate::targets::cortex_a::CountedNetworks;
 
 /// Fits the baselines and writes their errors beside those of the shipped network.
@@ -111,32 +111,12 @@ pub fn run(args: &BaselinesArgs) -> Result<()> {
         let errors = m.errors.iter();
         errors.map(move |error| (m.method.id(), error, fitted))
     });
-    table::write_csv(&file("csv"), rows)
+    error_table::write_csv(&file("csv"), rows)
 }
 
 fn read_manifest(path: &Path) -> Result<Manifest> {
     let file = File::open(path).with_context(|| path.display().to_string())?;
     serde_json::from_reader(BufReader::new(file)).with_context(|| path.display().to_string())
-}
-
-/// The settings of the network's training, including its split. Settings that the manifest does not list have today's
-/// defaults.
-pub fn network_settings(manifest: &Manifest) -> Result<Settings> {
-    let mut fields = Settings::default().by_name();
-    let known = &manifest.training.settings;
-    for (name, value) in &mut fields {
-        known
-            .get(name)
-            .into_iter()
-            .for_each(|of_network| value.clone_from(of_network));
-    }
-    let fields = fields.into_iter().map(|(name, value)| {
-        let value: serde_json::Value = serde_json::from_str(&value)
-            .with_context(|| format!("expected JSON for the setting `{name}`, found {value}"))?;
-        Ok((name, value))
-    });
-    let fields = fields.collect::<Result<serde_json::Map<_, _>>>()?;
-    Ok(serde_json::from_value(fields.into())?)
 }
 
 /// The errors that the manifest states for the outputs of `data`. Refuses a manifest whose network was measured on

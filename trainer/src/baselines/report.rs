@@ -6,7 +6,7 @@ use litecast::provenance::ErrorSummary;
 use super::method::{LeftOut, Measured, Method};
 use crate::data::Data;
 use crate::dataset::LabelKey;
-use crate::evaluate::table;
+use crate::error_table;
 use crate::markdown::{self, Head, percent};
 
 /// Name of the network in tables.
@@ -185,7 +185,9 @@ fn on_space<'s>(
 /// All figures of all methods, by output and space.
 pub fn details(measured: &[Measured], network: &[OutputError]) -> String {
     let heads = ["target", "metric", "space", "method"].map(Head::text);
-    let heads = heads.into_iter().chain(table::FIGURES.map(Head::number));
+    let heads = heads
+        .into_iter()
+        .chain(error_table::FIGURES.map(Head::number));
     let heads: Vec<Head> = heads.collect();
     let mut rows = Vec::new();
     // The spaces of the network, or those of the first method, which are the same for all methods.
@@ -206,7 +208,7 @@ pub fn details(measured: &[Measured], network: &[OutputError]) -> String {
         for (method, error) in errors.iter().filter(|_| errors.len() > 1) {
             let words = [&key.target, &key.metric, &space.space, *method];
             let mut cells: Vec<String> = words.map(str::to_owned).to_vec();
-            cells.extend(table::figures(error));
+            cells.extend(error_table::figures(error));
             rows.push(cells);
         }
     }

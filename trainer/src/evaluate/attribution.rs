@@ -8,6 +8,7 @@ use crate::errors::BATCH;
 use crate::gnn::batch::Batch;
 use crate::gnn::network::Network;
 use crate::gnn::prepare::Example;
+use crate::markdown::{Head, table};
 
 /// Number of operators that should be found in each graph.
 pub const N_COSTLIEST: usize = 10;
@@ -85,6 +86,27 @@ fn floats(tensor: Tensor<2>) -> Vec<f32> {
         .into_data()
         .try_to_vec()
         .expect("the network computes in f32")
+}
+
+/// A table with the share of the costliest operators that is found; empty if a network does not estimate operators.
+pub fn attribution_table(attributions: &[Attribution], data: &Data) -> String {
+    if attributions.is_empty() {
+        return String::new();
+    }
+    let heads = [
+        Head::text("output"),
+        Head::number("found"),
+        Head::number("graphs"),
+    ];
+    let row = |a: &Attribution| {
+        let output = data.output_names()[a.output].clone();
+        vec![output, format!("{:.1} %", a.found), a.n_graphs.to_string()]
+    };
+    format!(
+        "\nOf the {N_COSTLIEST} operators with the highest label, these are among the {N_COSTLIEST} with \
+         the highest estimate:\n\n{}",
+        table(&heads, attributions.iter().map(row))
+    )
 }
 
 #[cfg(test)]

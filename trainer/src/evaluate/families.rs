@@ -10,11 +10,11 @@ use litecast::provenance::ErrorSummary;
 
 use super::intervals::{self, GraphErrors};
 use super::left_out::{self, some_of};
-use super::table::Fitted;
 use super::{Trained, errors};
 use crate::checkpoint::Checkpoint;
 use crate::data::Data;
 use crate::dataset::{self, LabelKey};
+use crate::error_table::Fitted;
 use crate::markdown::{Head, table};
 use crate::settings::Settings;
 use crate::train;

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use anyhow::{Result, ensure};
 use clap::ValueEnum;
 
-use super::table::{self, CsvRow};
 use crate::baselines::Method;
+use crate::error_table::{self, CsvRow};
 use crate::gnn::shape::Architecture;
 use crate::markdown::{self, Head, percent};
 use crate::spaces::Space;
@@ -27,7 +27,7 @@ pub struct Table6Args {
 }
 
 pub fn run(args: &Table6Args) -> Result<()> {
-    let read = |name: String| table::read_csv(&args.results.join(name));
+    let read = |name: String| error_table::read_csv(&args.results.join(name));
     let mut methods = Vec::new();
     for architecture in Architecture::value_variants().iter().map(|a| a.id()) {
         let specialised = Space::PAPER.map(|space| format!("{architecture}-{}.csv", space.id()));
@@ -200,8 +200,8 @@ mod tests {
             let method = name.split("-cnn").next().unwrap();
             let rows = [row(space), row("other")];
             let path = folder.path().join(format!("{name}.csv"));
-            let fitted = table::Fitted::default();
-            table::write_csv(&path, rows.iter().map(|row| (method, row, fitted))).unwrap();
+            let fitted = error_table::Fitted::default();
+            error_table::write_csv(&path, rows.iter().map(|row| (method, row, fitted))).unwrap();
         };
         write("perfsage-cnn-kws", "cnn-kws", "latency");
         write("per-operator", "cnn-kws", "sram_peak");

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use litecast::learned::manifest::{ALL, NETWORKS};
 
-use super::super::table::{self, CsvRow};
+use crate::error_table::{self, CsvRow};
 use crate::markdown::{self, Head, percent};
 use crate::spaces::Space;
 
@@ -44,7 +44,10 @@ fn read(folder: &Path) -> Result<Vec<CsvRow>> {
     let mut paths = paths.with_context(place)?;
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "csv"));
     paths.sort();
-    let tables: Result<Vec<_>> = paths.iter().map(|path| table::read_csv(path)).collect();
+    let tables: Result<Vec<_>> = paths
+        .iter()
+        .map(|path| error_table::read_csv(path))
+        .collect();
     Ok(tables?.into_iter().flatten().collect())
 }
 

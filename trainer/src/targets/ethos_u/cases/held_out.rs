@@ -11,10 +11,10 @@ use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
 use super::{Case, Kind, Label, METRICS, Origin, Values, of_graph};
-use crate::baselines::network_settings;
 use crate::dataset::{self, Dataset, LabelledGraph};
 use crate::labels::bytes_of;
 use crate::labels::record::{self, precision_and_batch};
+use crate::settings::network_settings;
 use crate::spaces::has_networks;
 use crate::split::{Side, side};
 

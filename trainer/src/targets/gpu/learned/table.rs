@@ -9,7 +9,7 @@ use litecast::targets::gpu::costs::{Amounts, N_COSTS};
 use super::methods::{METHODS, Method};
 use super::problem::{Folds, OUTPUTS, Place, Problem, SPLITS};
 use super::trained::Trained;
-use crate::baselines::forests::{Columns, Forest, Growth};
+use crate::forest::{Columns, Forest, Growth};
 use crate::targets::gpu::evaluate::{
     NEVER_LEFT_OUT, Sample, Split, chosen_variances, left_out, summary,
 };

@@ -8,7 +8,6 @@ use litecast::learned::manifest::OutputError;
 use litecast::provenance::{ErrorSummary, MAX_ERROR_PERCENT};
 use serde::{Deserialize, Serialize};
 
-use super::attribution::{Attribution, N_COSTLIEST};
 use crate::data::Data;
 use crate::markdown::{Head, percent, table};
 
@@ -77,27 +76,6 @@ fn details(errors: &[OutputError]) -> String {
         cells
     };
     table(&heads, errors.iter().filter(|e| e.error.n > 0).map(row))
-}
-
-/// A table with the share of the costliest operators that is found; empty if a network does not estimate operators.
-pub fn attributions(attributions: &[Attribution], data: &Data) -> String {
-    if attributions.is_empty() {
-        return String::new();
-    }
-    let heads = [
-        Head::text("output"),
-        Head::number("found"),
-        Head::number("graphs"),
-    ];
-    let row = |a: &Attribution| {
-        let output = data.output_names()[a.output].clone();
-        vec![output, format!("{:.1} %", a.found), a.n_graphs.to_string()]
-    };
-    format!(
-        "\nOf the {N_COSTLIEST} operators with the highest label, these are among the {N_COSTLIEST} with \
-         the highest estimate:\n\n{}",
-        table(&heads, attributions.iter().map(row))
-    )
 }
 
 /// A table with the coverage of the intervals on held-out graphs, and their widths.
