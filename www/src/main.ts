@@ -19,7 +19,6 @@ import { type ComparisonRow, comparisonHistory, history as openedBefore, keepCom
 import { type BatchControl, batchControl } from "./view/batch.ts";
 import type { Row, Summary } from "./compared.ts";
 import { ComparisonView } from "./view/comparison.ts";
-import { sentence } from "./view/diagnostics.ts";
 import { acceptFiles } from "./view/drop.ts";
 import { failurePanel } from "./view/failure.ts";
 import { reportView } from "./view/report.ts";
@@ -30,7 +29,7 @@ import { type MoreTargets, groupOf } from "./view/target_groups.ts";
 import { openSizes, sizesControl } from "./view/sizes.ts";
 import { exampleButtons, historyList, targetPicker, targetTables } from "./view/start.ts";
 import { takeAwayMenu } from "./view/take.ts";
-import { metricName } from "./words.ts";
+import { metricName, sentence } from "./words.ts";
 
 /** What `history.state` says of a view. */
 type Place = { view: "start" } | { view: "report"; key: string } | { view: "comparison"; key: string } | { view: "failure" };

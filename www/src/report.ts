@@ -60,3 +60,10 @@ export type Report = EngineReport & { what_if?: Scenario };
 export function isEstimate(result: Result): result is Estimate {
   return result.value !== undefined;
 }
+
+/** In the order in which the targets come first. */
+export function groupByTarget(results: readonly Result[]): Map<string, Result[]> {
+  const groups = new Map<string, Result[]>();
+  for (const result of results) groups.set(result.target, [...(groups.get(result.target) ?? []), result]);
+  return groups;
+}

@@ -190,3 +190,11 @@ export function withDeviceNames(message: string, results: readonly Result[]): st
   const names = new Map(results.map(({ target, device }) => [target, device || target]));
   return [...names].reduce((text, [target, device]) => text.replaceAll(target, device), message);
 }
+
+/** Messages of the report are lower case without full stop. */
+export function sentence(message: string): string {
+  const end = /[.!?…]$/.test(message) ? "" : ".";
+  // Addresses and names in a file keep their letters.
+  if (/^(https?:|[a-z]+_[a-z_]+\b)/.test(message)) return message + end;
+  return message.charAt(0).toUpperCase() + message.slice(1) + end;
+}

@@ -1,10 +1,10 @@
 /** The whole graph as a picture, in the colours of the light theme: SVG for documents, PNG for everything else. */
-import { costColour, onCostColour } from "../view/graph/ramp.ts";
-import type { GraphView } from "../view/graph/graph.ts";
-import { Camera } from "../view/graph/camera.ts";
-import { paint } from "../view/graph/painter.ts";
-import { BOX_HEIGHT, ROW_STEP, type Scene } from "../view/graph/scene.ts";
-import { readTheme } from "../view/graph/theme.ts";
+import { costColour, onCostColour } from "../graph/ramp.ts";
+import type { GraphView } from "../graph/graph.ts";
+import { Camera } from "../graph/camera.ts";
+import { paint } from "../graph/painter.ts";
+import { BOX_HEIGHT, ROW_STEP, type Scene } from "../graph/scene.ts";
+import { readTheme } from "../graph/theme.ts";
 import type { Report } from "../report.ts";
 
 const MARGIN = 24;

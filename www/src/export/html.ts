@@ -3,14 +3,12 @@ import { columnText, columnUnit, estimatedMeasures } from "../costs.ts";
 import { el } from "../dom.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
-import type { GraphView } from "../view/graph/graph.ts";
+import type { GraphView } from "../graph/graph.ts";
 import { leftBy } from "../hybrid.ts";
-import { type Report, type Result, isEstimate } from "../report.ts";
+import { type Report, type Result, groupByTarget, isEstimate } from "../report.ts";
 import { AS_IT_IS, scenarioWords } from "../scenario.ts";
-import { groupByTarget } from "../view/decide.ts";
-import { sentence } from "../view/diagnostics.ts";
-import { shapeText } from "../view/graph/scene.ts";
-import { doubtSentence, doubtWords, evidenceWords, headlineDoubt, inMetricOrder, metricName, metricNameOf, provenanceWords, withDeviceNames } from "../words.ts";
+import { shapeText } from "../graph/scene.ts";
+import { doubtSentence, doubtWords, evidenceWords, headlineDoubt, inMetricOrder, metricName, metricNameOf, provenanceWords, sentence, withDeviceNames } from "../words.ts";
 import { svgOf } from "./drawing.ts";
 
 /** A drawing of more boxes is large and shows nothing. */

@@ -4,7 +4,7 @@
  */
 import type { Focus } from "../focus.ts";
 import type { Report } from "../report.ts";
-import { costColour } from "../view/graph/ramp.ts";
+import { costColour } from "../graph/ramp.ts";
 
 /** The id that Model Explorer gives the only graph of a TFLite file. */
 const MAIN_GRAPH = "main";

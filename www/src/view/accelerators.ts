@@ -6,9 +6,9 @@ import { type Estimator, readFile } from "../estimator.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import type { Limits, Report, Sweep, SweepPoint, TargetChoice, TargetChoices } from "../report.ts";
-import { sentence } from "./diagnostics.ts";
 import { takeDropped } from "./drop.ts";
 import type { Opened } from "./what_if.ts";
+import { sentence } from "../words.ts";
 
 /** Taken where no budget is set. */
 const DEFAULT_LIMIT_MS = 10;

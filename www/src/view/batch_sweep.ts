@@ -5,9 +5,9 @@ import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import type { BatchPoint, BatchSweep, Report, TargetInfo } from "../report.ts";
 import { label, node } from "../svg.ts";
-import { sentence } from "./diagnostics.ts";
 import type { MoreTargets } from "./target_groups.ts";
 import type { Opened } from "./what_if.ts";
+import { sentence } from "../words.ts";
 
 const WIDTH = 640;
 const HEIGHT = 240;

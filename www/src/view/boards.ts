@@ -7,11 +7,11 @@ import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import type { Application, Fits, OnBoard, Report, Room } from "../report.ts";
 import { UNKNOWN } from "./cells.ts";
-import { sentence } from "./diagnostics.ts";
 import { roomWords, verdict } from "./fit.ts";
 import { type SortKey, type Sorting, sortBy, sortHead, sortingAfter } from "./sorting.ts";
 import type { MoreTargets } from "./target_groups.ts";
 import type { Tool } from "./workshop.ts";
+import { sentence } from "../words.ts";
 
 const ORDER: readonly OnBoard["fits"][] = ["yes", "close", "no"];
 /** Boards that fit come first. */

@@ -7,11 +7,11 @@ import * as format from "../format.ts";
 import { type Report, type Result, type Unavailable, isEstimate } from "../report.ts";
 import { type MetricColumn, changeCell, columnMeaning, columnTitle, energyNote, estimateCell, metricColumns } from "./cells.ts";
 import { onAcceleratorWords } from "../hybrid.ts";
-import { sentence } from "./diagnostics.ts";
 import { differencePanel } from "./difference.ts";
 import { saveButton } from "./save.ts";
 import { type Axis, scatter } from "./scatter.ts";
 import { type SortKey, type Sorting, sortBy, sortHead, sortingAfter } from "./sorting.ts";
+import { sentence } from "../words.ts";
 
 interface TargetColumns {
   target: string;

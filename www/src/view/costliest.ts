@@ -4,7 +4,7 @@ import { el } from "../dom.ts";
 import * as format from "../format.ts";
 import { KIND_NAMES, type Kind, kindOf } from "../kinds.ts";
 import type { Report } from "../report.ts";
-import type { Linked } from "./graph/graph.ts";
+import type { Linked } from "../graph/graph.ts";
 
 const N_COSTLIEST = 10;
 

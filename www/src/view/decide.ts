@@ -3,12 +3,12 @@ import { type Budget, readBudget, verdict, writeBudget } from "../budget.ts";
 import { el, keepingFocus, quantity } from "../dom.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
-import { type Estimate, type Report, type Result, type Unavailable, isEstimate } from "../report.ts";
+import { type Estimate, type Report, type Result, type Unavailable, groupByTarget, isEstimate } from "../report.ts";
 import type { Selection } from "../selection.ts";
 import { writeThreads } from "../threads.ts";
-import { PROCESSORS, doubtSentence, doubtWords, evidenceWords, familyOf, headlineDoubt, inMetricOrder, intervalPercent, isExact, metricMeaning, metricName, metricNameOf, provenanceWords, referenceWords, withDeviceNames } from "../words.ts";
+import { PROCESSORS, doubtSentence, doubtWords, evidenceWords, familyOf, headlineDoubt, inMetricOrder, intervalPercent, isExact, metricMeaning, metricName, metricNameOf, provenanceWords, referenceWords, sentence, withDeviceNames } from "../words.ts";
 import { columnMeaning, columnTitle, doubtClass, energyNote, estimateCell, metricColumns } from "./cells.ts";
-import { isWithAnswer, sentence } from "./diagnostics.ts";
+import { isWithAnswer } from "./diagnostics.ts";
 import { fitLines } from "./fit.ts";
 import { onAcceleratorWords } from "../hybrid.ts";
 import { hybridPart } from "./hybrid.ts";
@@ -66,12 +66,6 @@ export function decidePanel(report: Report, opened: Opened, selection: Selection
   focus.onChange(draw, signal);
   draw();
   return el("div", { class: "decide" }, answer, others);
-}
-
-export function groupByTarget(results: readonly Result[]): Map<string, Result[]> {
-  const groups = new Map<string, Result[]>();
-  for (const result of results) groups.set(result.target, [...(groups.get(result.target) ?? []), result]);
-  return groups;
 }
 
 function answerParts(report: Report, opened: Opened, groups: Map<string, Result[]>, target: string, selection: Selection, focus: Focus, more: MoreTargets): HTMLElement[] {

@@ -4,7 +4,7 @@ import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import type { Diagnostic, Report } from "../report.ts";
 import type { Selection } from "../selection.ts";
-import { withDeviceNames } from "../words.ts";
+import { sentence, withDeviceNames } from "../words.ts";
 import { groupOf } from "./target_groups.ts";
 
 /** More of one code than this are counted, not listed. */
@@ -104,12 +104,4 @@ function item(diagnostic: Diagnostic, position: Map<number, number>, selection: 
 function more(group: Diagnostic[]): HTMLElement {
   const n = group.length - MAX_OF_ONE_CODE;
   return el("li", { class: `diagnostic ${group[0].severity}` }, el("span", { class: "severity" }), `and ${n.toLocaleString("en")} more like this`);
-}
-
-/** Messages of the report are lower case without full stop. */
-export function sentence(message: string): string {
-  const end = /[.!?…]$/.test(message) ? "" : ".";
-  // Addresses and names in a file keep their letters.
-  if (/^(https?:|[a-z]+_[a-z_]+\b)/.test(message)) return message + end;
-  return message.charAt(0).toUpperCase() + message.slice(1) + end;
 }

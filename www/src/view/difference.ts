@@ -11,8 +11,8 @@ import { Search } from "../search.ts";
 import { Selection } from "../selection.ts";
 import { inMetricOrder, metricName } from "../words.ts";
 import { changeCell } from "./cells.ts";
-import { graphView } from "./graph/graph.ts";
-import { shapeText } from "./graph/scene.ts";
+import { graphView } from "../graph/graph.ts";
+import { shapeText } from "../graph/scene.ts";
 
 /** Rows are sorted by how much they change; further ones change less than any of these. */
 const MAX_ROWS = 200;

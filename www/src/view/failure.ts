@@ -2,8 +2,8 @@
 import { el } from "../dom.ts";
 import { KnownError } from "../messenger.ts";
 import type { Sizes } from "../scenario.ts";
-import { sentence } from "./diagnostics.ts";
 import { sizesForm } from "./sizes.ts";
+import { sentence } from "../words.ts";
 
 /** What a person can do about each kind of error, where there is something. */
 const ADVICE: Record<string, string> = {

@@ -7,7 +7,7 @@ import { KIND_NAMES, kindOf } from "../kinds.ts";
 import type { Operator, Quantization, Report, Tensor } from "../report.ts";
 import type { Selection } from "../selection.ts";
 import { dynamicWords, modelFacts } from "./facts.ts";
-import type { Linked } from "./graph/graph.ts";
+import type { Linked } from "../graph/graph.ts";
 
 export function inspector(report: Report, { selection, focus }: Linked, signal: AbortSignal): HTMLElement {
   const panel = el("aside", { class: "inspector panel", "aria-label": "Details", tabindex: -1 });

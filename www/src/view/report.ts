@@ -12,7 +12,7 @@ import { boardsTool } from "./boards.ts";
 import { decidePanel } from "./decide.ts";
 import { devicePanel } from "./device.ts";
 import { diagnosticList } from "./diagnostics.ts";
-import type { GraphView } from "./graph/graph.ts";
+import type { GraphView } from "../graph/graph.ts";
 import type { MoreTargets } from "./target_groups.ts";
 import { type Opened, whatIfPanel } from "./what_if.ts";
 import { workbench } from "./workbench.ts";

@@ -3,7 +3,7 @@ import { el } from "../dom.ts";
 import * as format from "../format.ts";
 import type { Report } from "../report.ts";
 import type { Selection } from "../selection.ts";
-import { type Theme, onThemeChange, readTheme } from "./graph/theme.ts";
+import { type Theme, onThemeChange, readTheme } from "../graph/theme.ts";
 
 const TOP = 6;
 

@@ -10,8 +10,7 @@ import * as format from "../format.ts";
 import { type Estimate, type InForce, type Report, type TargetChoice, isEstimate } from "../report.ts";
 import { AS_IT_IS, type Scenario, factorText, isChanged } from "../scenario.ts";
 import { THREADS } from "../threads.ts";
-import { doubtWords, inMetricOrder, metricName } from "../words.ts";
-import { sentence } from "./diagnostics.ts";
+import { doubtWords, inMetricOrder, metricName, sentence } from "../words.ts";
 
 /** What a report was made of, and how another one is asked for. */
 export interface Opened {

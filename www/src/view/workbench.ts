@@ -7,7 +7,7 @@ import type { Report } from "../report.ts";
 import { Search } from "../search.ts";
 import type { Selection } from "../selection.ts";
 import { costliestPanel } from "./costliest.ts";
-import { type GraphView, type Linked, graphView } from "./graph/graph.ts";
+import { type GraphView, type Linked, graphView } from "../graph/graph.ts";
 import { inspector } from "./inspector.ts";
 import { operatorTable } from "./operators.ts";
 import { timeline } from "./timeline.ts";

@@ -1,10 +1,10 @@
 /** What the drawing shows, without how it looks: boxes in rows and the lines between them. */
-import * as format from "../../format.ts";
-import type { Fold } from "../../folding.ts";
-import { type Kind, kindOf } from "../../kinds.ts";
-import type { Layout } from "../../layout/types.ts";
-import type { LayoutCall } from "../../protocol.ts";
-import type { Operator, Report } from "../../report.ts";
+import * as format from "../format.ts";
+import type { Fold } from "../folding.ts";
+import { type Kind, kindOf } from "../kinds.ts";
+import type { Layout } from "../layout/types.ts";
+import type { LayoutCall } from "../protocol.ts";
+import type { Operator, Report } from "../report.ts";
 
 /** Height of a box and distance between the tops of two rows, in px at scale 1. */
 export const BOX_HEIGHT = 44;

@@ -1,5 +1,5 @@
 /** The whole drawing in a corner, with a frame around what is in view; a press or drag goes there. */
-import { el } from "../../dom.ts";
+import { el } from "../dom.ts";
 import type { Camera } from "./camera.ts";
 import { BOX_HEIGHT, ROW_STEP, type Scene } from "./scene.ts";
 import type { Theme } from "./theme.ts";

@@ -1,5 +1,5 @@
 /** Colours and font of the drawings, read from the style sheet. */
-import type { Kind } from "../../kinds.ts";
+import type { Kind } from "../kinds.ts";
 import { costColour, onCostColour } from "./ramp.ts";
 
 export interface Theme {

@@ -1,15 +1,15 @@
 /** The drawn graph: a canvas with a toolbar, keyboard, and the selection shared with the other views. */
-import { type Measure, costText, isNegligible, shareText } from "../../costs.ts";
-import { el, nextTask } from "../../dom.ts";
-import type { LayoutClient } from "../../estimator.ts";
-import type { Focus } from "../../focus.ts";
-import { leftBy } from "../../hybrid.ts";
-import { type Repeat, findRepeats, foldedConstants, folds } from "../../folding.ts";
-import * as format from "../../format.ts";
-import { KnownError } from "../../messenger.ts";
-import type { Report } from "../../report.ts";
-import type { Search } from "../../search.ts";
-import type { Selection } from "../../selection.ts";
+import { type Measure, costText, isNegligible, shareText } from "../costs.ts";
+import { el, nextTask } from "../dom.ts";
+import type { LayoutClient } from "../estimator.ts";
+import type { Focus } from "../focus.ts";
+import { leftBy } from "../hybrid.ts";
+import { type Repeat, findRepeats, foldedConstants, folds } from "../folding.ts";
+import * as format from "../format.ts";
+import { KnownError } from "../messenger.ts";
+import type { Report } from "../report.ts";
+import type { Search } from "../search.ts";
+import type { Selection } from "../selection.ts";
 import { Camera } from "./camera.ts";
 import { listenToGestures } from "./gestures.ts";
 import { Minimap } from "./minimap.ts";
