@@ -4,6 +4,9 @@
 //! type, constant, trait or macro. A name that a third file passes on by `pub use` counts as that of the file which
 //! defines it. Calls of methods count for nothing, because no name says where a method stands, and neither do the
 //! declaration of a module and what is passed on without being used.
+//!
+//! Nor does a room, a folder or a file beside folders, import one that stands higher in the order of the data: `ENGINE`,
+//! `TRAINER` and `PAGE` list the rooms from the lowest to the highest.
 #![cfg(not(target_arch = "wasm32"))]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -300,5 +303,222 @@ fn circles_are_found_through_names_that_are_passed_on() {
         let of_crate = Crate(files.into_iter().collect());
         let found = circles(&of_crate.imports());
         assert_eq!(!found.is_empty(), is_circle, "{found:?}");
+    }
+}
+
+/// The rooms of a folder, from the lowest row to the highest: a room is a folder or a file and what lies in it, without
+/// the rooms inside. `.` is all that has no row of its own.
+struct Rooms(&'static [&'static [&'static str]]);
+
+/// A room of [`Rooms`] and its row.
+type Place = (usize, &'static str);
+
+impl Rooms {
+    /// The room of a file, by its path without extension.
+    fn of_file(&self, path: &[String]) -> Place {
+        let rows = self.0.iter().enumerate();
+        let rooms = rows.flat_map(|(row, rooms)| rooms.iter().map(move |&room| (row, room)));
+        let length = |room: &str| {
+            if room == "." {
+                0
+            } else {
+                room.split('/').count()
+            }
+        };
+        let holds = |room: &str| {
+            let mut parts = path.iter();
+            room == "."
+                || room
+                    .split('/')
+                    .all(|part| parts.next().is_some_and(|one| one == part))
+        };
+        let holding = rooms.filter(|(_, room)| holds(room));
+        let place = holding.max_by_key(|(_, room)| length(room));
+        place.unwrap_or_else(|| panic!("{} is in no room", path.join("/")))
+    }
+
+    /// The imports from a room to one that stands in the same row or a higher one.
+    fn upward(&self, imports: &[(Vec<String>, Vec<String>)]) -> Vec<String> {
+        let is_upward = |(from, to): &&(Vec<String>, Vec<String>)| {
+            let ((row, room), (imported_row, imported)) = (self.of_file(from), self.of_file(to));
+            room != imported && imported_row >= row
+        };
+        let shown = |(from, to): &(Vec<String>, Vec<String>)| {
+            format!("{} imports {}", from.join("/"), to.join("/"))
+        };
+        imports.iter().filter(is_upward).map(shown).collect()
+    }
+}
+
+/// `ARCHITECTURE.md` describes them.
+const ENGINE: Rooms = Rooms(&[
+    &["work", "diagnostic", "provenance", "constructors"],
+    &["formats"],
+    &["graph"],
+    &["changes", "learned"],
+    &["target"],
+    &["targets/tflite_micro", "targets/cortex_a", "targets/gpu"],
+    &["targets/cortex_m"],
+    &["targets/host"],
+    &["targets/ethos_u", "targets/edge_tpu"],
+    &["targets"],
+    &["boards"],
+    &["report"],
+    &["evaluation"],
+    &["estimate", "sweep", "calibration"],
+    &["wasm", "command"],
+    &["."],
+]);
+
+const TRAINER: Rooms = Rooms(&[
+    &["columns", "json", "least_squares", "markdown", "metrics"],
+    &["writer"],
+    &["spaces"],
+    &["labels"],
+    &["gnn"],
+    &["settings"],
+    &["split"],
+    &["dataset"],
+    &["data"],
+    &["errors", "curve", "error_table", "forest"],
+    &["checkpoint"],
+    &["train"],
+    &["targets"],
+    &["baselines"],
+    &["evaluate"],
+    &["bench", "bench_predictor", "onnx"],
+    &["export"],
+    &["."],
+]);
+
+const PAGE: Rooms = Rooms(&[
+    &["layout"],
+    &["."],
+    &["graph"],
+    &["export"],
+    &["view"],
+    &["worker"],
+    &["main"],
+]);
+
+/// The imports between files of Rust.
+fn rust_imports(source: &Path) -> Vec<(Module, Module)> {
+    let of_crate = Crate::read(source);
+    let imports = of_crate.imports();
+    let pairs = imports.iter();
+    pairs
+        .flat_map(|(from, to)| to.keys().map(|to| ((*from).clone(), to.clone())))
+        .collect()
+}
+
+/// The imports between files of TypeScript, as `from "./…"` or `import("./…")` name them.
+fn typescript_imports(source: &Path) -> Vec<(Module, Module)> {
+    let mut pending = vec![source.to_owned()];
+    let mut imports = Vec::new();
+    while let Some(folder) = pending.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                pending.push(path);
+                continue;
+            }
+            let text = fs::read_to_string(&path).unwrap();
+            for quoted in text.split("from \"").chain(text.split("import(\"")).skip(1) {
+                let Some((named, _)) = quoted.split_once('"') else {
+                    continue;
+                };
+                if !named.starts_with('.') || !named.ends_with(".ts") {
+                    continue;
+                }
+                let mut target = module_of(&folder, source);
+                for part in named.split('/') {
+                    match part {
+                        "." => {}
+                        ".." if target.pop().is_none() => target.push("..".to_owned()),
+                        ".." => {}
+                        name => target.push(name.trim_end_matches(".ts").to_owned()),
+                    }
+                }
+                if target.first().is_some_and(|first| first != "..") {
+                    let file = path.strip_prefix(source).unwrap().with_extension("");
+                    let file = file.iter().map(|part| part.to_str().unwrap().to_owned());
+                    imports.push((file.collect(), target));
+                }
+            }
+        }
+    }
+    imports
+}
+
+/// An interface knows nothing of what implements it, and a stage nothing of the next one.
+#[test]
+fn no_room_imports_a_higher_one() {
+    type Reader = fn(&Path) -> Vec<(Module, Module)>;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folders: [(&str, &Rooms, Reader); 3] = [
+        ("src", &ENGINE, rust_imports),
+        ("trainer/src", &TRAINER, rust_imports),
+        ("www/src", &PAGE, typescript_imports),
+    ];
+    let mut all = Vec::new();
+    for (folder, rooms, read) in folders {
+        let imports = read(&root.join(folder));
+        assert!(imports.len() > 100, "{folder}: {} imports", imports.len());
+        let upward = rooms.upward(&imports);
+        println!(
+            "{folder}: {} imports, {} from a lower room to a higher one",
+            imports.len(),
+            upward.len()
+        );
+        all.extend(upward);
+    }
+    assert!(all.is_empty(), "upward imports:\n{}", all.join("\n"));
+}
+
+/// Each folder has a row, so that a new one is placed on purpose.
+#[test]
+fn every_folder_has_a_room() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for (folder, rooms) in [
+        ("src", &ENGINE),
+        ("src/targets", &ENGINE),
+        ("trainer/src", &TRAINER),
+        ("www/src", &PAGE),
+    ] {
+        for entry in fs::read_dir(root.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            let source = folder
+                .split_once("src")
+                .map_or(folder, |(before, _)| before);
+            let source = root.join(source).join("src");
+            let name = module_of(&path, &source);
+            if path.is_dir() {
+                let (_, room) = rooms.of_file(&name);
+                assert_eq!(
+                    room,
+                    name.join("/"),
+                    "expected a row for {}",
+                    path.display()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn imports_of_higher_rooms_are_found() {
+    let rooms = Rooms(&[&["low", "peer"], &["."], &["low/high"]]);
+    let path = |text: &str| text.split('/').map(str::to_owned).collect::<Vec<_>>();
+    for (from, to, n_upward) in [
+        ("low/a", "low/b", 0),
+        ("other", "low/a", 0),
+        ("low/a", "other", 1),
+        ("low/a", "peer", 1),
+        ("low/a", "low/high/b", 1),
+        ("low/high/b", "low/a", 0),
+        ("lower", "low", 0),
+    ] {
+        let found = rooms.upward(&[(path(from), path(to))]);
+        assert_eq!(found.len(), n_upward, "{from} -> {to}");
     }
 }

@@ -3,7 +3,6 @@
 #![cfg(not(target_arch = "wasm32"))]
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -280,64 +279,6 @@ fn every_library_is_listed_with_its_reason() {
         .map(str::to_owned)
         .collect();
     assert_eq!(used, listed);
-}
-
-/// Rooms and single files of `src`, each of which imports only what stands before it.
-const ROOMS: [&str; 16] = [
-    "work",
-    "constructors",
-    "diagnostic",
-    "provenance",
-    "formats",
-    "graph",
-    "changes",
-    "learned",
-    "targets",
-    "boards",
-    "report",
-    "estimate",
-    "sweep",
-    "calibration",
-    "command",
-    "wasm",
-];
-
-#[test]
-fn rooms_import_downwards_only() {
-    let place = |room: &str| ROOMS.iter().position(|known| *known == room);
-    let mut n_imports = 0;
-    for file in files_below("src", &["rs"]) {
-        let below_src = file.strip_prefix("src").unwrap();
-        let room = below_src.iter().next().unwrap().to_str().unwrap();
-        let room = room.trim_end_matches(".rs");
-        if ["lib", "main"].contains(&room) {
-            continue;
-        }
-        let own = place(room).unwrap_or_else(|| panic!("{room} has no place among the rooms"));
-        // Tests may compare with what is built on top.
-        let is_of_tests = |part: &OsStr| part == "tests" || part == "tests.rs";
-        if below_src.iter().any(is_of_tests) {
-            continue;
-        }
-        let text = read(&file);
-        let lines = text
-            .lines()
-            .take_while(|line| !line.starts_with("#[cfg(test)]"));
-        for (line, number) in lines.map(code).zip(1..) {
-            for imported in line.split("crate::").skip(1) {
-                let name = imported.split(|c| !is_word_char(c)).next().unwrap();
-                let Some(other) = place(name) else { continue };
-                n_imports += 1;
-                let file = file.display();
-                assert!(
-                    other <= own,
-                    "{file}:{number}: {room} imports {name}, which is above it"
-                );
-            }
-        }
-    }
-    println!("{n_imports} imports");
-    assert!(n_imports > 300);
 }
 
 /// A tag may be moved to another commit by whoever owns the action.
