@@ -1,7 +1,7 @@
 # Two commands do it all: `make serve` and `make test`. Each installs what it misses first.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help serve site test fuzz growth bench-page cli package-examples bench-package bundle measure evaluation families sizes networks specialised processors table6 ablations ablations-of trainer-native baselines card wasm page hostile-page small-files size venv qemu node wasm-toolchain wasm-tools deny bench bench-search debian fresh-check clean
+.PHONY: help serve site test test-long fuzz growth bench-page cli package-examples bench-package bundle measure evaluation families sizes networks specialised processors table6 ablations ablations-of trainer-native baselines card wasm page hostile-page small-files size venv qemu node wasm-toolchain wasm-tools deny bench bench-search debian fresh-check clean
 
 PORT ?= 8000
 
@@ -18,6 +18,12 @@ test: ## Install what is missing, then check and test everything
 	@$(MAKE) --no-print-directory debian venv node wasm-tools
 	@tools/test.sh
 
+test-long: venv node ## Check what `make test` leaves out because it compiles or searches for long: an hour and more
+	@tools/test-python.sh --wheel
+	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=$(LONG_FUZZ_SECONDS)
+	@$(MAKE) --no-print-directory growth
+
+LONG_FUZZ_SECONDS ?= 300
 FUZZ_SECONDS ?= 3600
 FUZZ_SEED ?= 1
 FUZZER := $(or $(CARGO_TARGET_DIR),target)/release/litecast-fuzz

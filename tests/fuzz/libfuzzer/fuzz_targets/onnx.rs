@@ -1,0 +1,20 @@
+//! Any bytes as an ONNX file: an error with a kind, or a model that makes graphs.
+
+#![no_main]
+
+use litecast::formats::onnx::{Dimensions, parse};
+
+libfuzzer_sys::fuzz_target!(|file: &[u8]| {
+    let dimensions = Dimensions {
+        batch: 1,
+        named: &[],
+    };
+    match parse(file, &dimensions) {
+        Ok(model) => {
+            for subgraph_idx in 0..model.subgraphs.len() {
+                let _ = litecast::graph::build(&model, subgraph_idx);
+            }
+        }
+        Err(error) => assert!(!error.kind().is_empty()),
+    }
+});
