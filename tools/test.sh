@@ -29,6 +29,7 @@ step "format" cargo fmt --all --check
 step "clippy" cargo clippy --quiet --workspace --all-targets -- -D warnings
 step "third-party crates" tools/deny.sh
 step "native tests" cargo test --workspace --no-fail-fast
+step "the Action's situations" npm run --silent test:action
 step "Python package" tools/test-python.sh
 step "browser module" tools/build-wasm.sh
 step "browser module's tests" tools/test-browser.sh

@@ -1,4 +1,4 @@
-//! Comparisons, limits, and the action that holds a change to them.
+//! Comparisons and limits.
 
 use std::fs;
 use std::path::Path;
@@ -566,98 +566,5 @@ fn a_configuration_reads_nothing_outside_of_its_folder_and_repeats_no_contents()
     assert!(
         code == Some(2) && words.contains("expected a file"),
         "{words}"
-    );
-}
-
-/// The step of `action.yml` that compares, in a repository of its own.
-#[cfg(unix)]
-#[test]
-fn the_action_compares_with_the_base_of_a_change() {
-    let repository = tempfile::tempdir().unwrap();
-    let models = repository.path().join("models");
-    fs::create_dir(&models).unwrap();
-    let git = |args: &[&str]| {
-        let identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"];
-        let mut command = Command::new("git");
-        let output = command
-            .args(identity)
-            .args(args)
-            .current_dir(&repository)
-            .output()
-            .unwrap();
-        assert!(
-            output.status.success(),
-            "{args:?}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        stdout(&output).trim().to_owned()
-    };
-    git(&["init", "--quiet"]);
-    let files = examples();
-    fs::copy(&files[0], models.join("kws.tflite")).unwrap();
-    git(&["add", "."]);
-    git(&["commit", "--quiet", "--message", "before"]);
-    let base = git(&["rev-parse", "HEAD"]);
-    fs::copy(&files[1], models.join("kws.tflite")).unwrap();
-    fs::copy(&files[0], models.join("other.tflite")).unwrap();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tools/compare-with-base.sh");
-    let compared = |command: &str, base: &str| {
-        Command::new(&script)
-            .current_dir(&repository)
-            .env("LITECAST", command)
-            .env("RUNNER_TEMP", repository.path())
-            .env("GITHUB_OUTPUT", repository.path().join("outputs"))
-            .env("MODELS", "models")
-            .env("TARGETS", NPU)
-            .env("BASE", base)
-            .output()
-            .unwrap()
-    };
-    let table = |base: &str| {
-        let output = compared(env!("CARGO_BIN_EXE_litecast"), base);
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        stdout(&output)
-    };
-    let text = table(&base);
-    assert!(text.contains("#### models/kws.tflite\n"), "{text}");
-    assert!(text.contains("#### models/other.tflite\n\nnew\n"), "{text}");
-    let row = text
-        .lines()
-        .find(|line| line.starts_with("| ethos-u55-256 | latency |"));
-    let change = row.and_then(|row| row.split('|').nth(5)).unwrap();
-    assert!(change.contains('%'), "{text}");
-    let first = table("0000000000000000000000000000000000000000");
-    assert_eq!(first.matches("\nnew\n").count(), 2, "{first}");
-
-    // What fails says so, and a model that cannot be read keeps no other from the comment.
-    fs::write(models.join("broken.tflite"), b"no model").unwrap();
-    fs::remove_file(repository.path().join("outputs")).unwrap();
-    let output = compared(env!("CARGO_BIN_EXE_litecast"), &base);
-    assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
-    assert!(stdout(&output).contains("#### models/kws.tflite\n"));
-    let outputs = fs::read_to_string(repository.path().join("outputs")).unwrap();
-    assert!(outputs.starts_with("table="), "{outputs}");
-    let output = compared("no-such-command", &base);
-    assert_eq!(output.status.code(), Some(127));
-
-    // A link out of the folder is not followed, and of a file that is no model nothing is shown.
-    fs::write(models.join("broken.tflite"), b"hunter2 hunter2").unwrap();
-    fs::write(repository.path().join("secret"), b"0000TFL3hunter2").unwrap();
-    std::os::unix::fs::symlink(repository.path().join("secret"), models.join("link.tflite"))
-        .unwrap();
-    let output = compared(env!("CARGO_BIN_EXE_litecast"), &base);
-    let text = stdout(&output);
-    assert_eq!(output.status.code(), Some(1), "{text}");
-    assert!(
-        text.contains("1 symbolic link leads out of the models"),
-        "{text}"
-    );
-    assert!(
-        text.contains("broken") && !text.contains("hunter2") && !text.contains("er2 h"),
-        "{text}"
     );
 }
