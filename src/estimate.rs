@@ -30,7 +30,7 @@ pub enum Detail {
 
 /// The report of a file.
 ///
-/// Without a predictor, the report contains exact facts and modelled estimates only. Estimates are for one inference of
+/// Without a predictor, the estimates are those of rules and models alone. They are for one inference of
 /// the main subgraph (the first one).
 pub fn estimate(file: ModelFile, predictor: Option<&Predictor>) -> Result<Report, EstimateError> {
     let mut reports = estimate_many(&[file], predictor)?;

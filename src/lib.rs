@@ -22,7 +22,7 @@
 //! # fn main() {}
 //! ```
 //!
-//! Without a predictor a report holds exact facts and modelled estimates:
+//! Without a predictor a report holds exact facts, and what rules and models make of them:
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -81,7 +81,7 @@
 //!
 //! Features, each of which includes the next: `cli` (the default) adds the dependencies of the command, `bundle` includes
 //! the trained predictor and the constants of GPUs in the library, `tract` runs predictors ([`Predictor::load`]).
-//! Without `tract`, [`estimate()`] takes no predictor, and returns exact facts and modelled estimates only.
+//! Without `tract`, [`estimate()`] takes no predictor, and returns what rules and models say alone.
 #![warn(missing_docs)]
 // Unit tests run natively, with crates that browsers do not have. `wasm-pack test` compiles this crate once more for
 // them, and finds none.

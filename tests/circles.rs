@@ -357,7 +357,12 @@ const ENGINE: Rooms = Rooms(&[
     &["graph"],
     &["changes", "learned"],
     &["target"],
-    &["targets/tflite_micro", "targets/cortex_a", "targets/gpu"],
+    &[
+        "targets/tflite_micro",
+        "targets/cortex_a",
+        "targets/gpu",
+        "targets/example",
+    ],
     &["targets/cortex_m"],
     &["targets/host"],
     &["targets/ethos_u", "targets/edge_tpu"],

@@ -3,8 +3,8 @@
 
 use litecast::estimate::{ModelFile, estimate_on};
 use litecast::report::Report;
-use litecast::targets::choice::known;
 use litecast::targets::gpu::bundle::Bundle;
+use litecast::targets::known;
 use litecast::targets::{Metric, Outcome, gpu};
 use serde_json::{Value, json};
 

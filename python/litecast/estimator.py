@@ -16,6 +16,7 @@ from litecast.types import (
     Calibration,
     Comparison,
     LeftOperator,
+    MetricWords,
     Model,
     Predictor,
     Report,
@@ -104,7 +105,7 @@ class LiteCast:
         detail: Literal["full", "summary"] = "full",
         precision: Literal["auto", "int8", "as-is"] = "auto",
     ) -> Report:
-        """As :meth:`estimate`, without the trained predictor: exact facts, and what is modelled from them."""
+        """As :meth:`estimate`, without the trained predictor: exact facts, and what rules and models make of them."""
         options = Options.of(name, batch, threads, dimensions, app_ram_kib, app_flash_kib, detail, precision)
         return self._one(model, targets, options, is_learned=False)
 
@@ -222,6 +223,13 @@ class LiteCast:
         ids = {info["id"] for info in registered}
         of_all = [{**info, "is_default": True} for info in registered]
         return of_all + [{**info, "is_default": False} for info in known if info["id"] not in ids]
+
+    def metrics(self) -> list[MetricWords]:
+        """Every metric in the order in which reports are read: first what a person decides on."""
+        return [
+            {"id": id, "unit": unit, "label": label, "meaning": meaning}
+            for id, unit, label, meaning in _native.metrics()
+        ]
 
     def boards(self) -> Boards:
         """Boards with their memories, clocks and sources."""

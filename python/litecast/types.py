@@ -253,9 +253,41 @@ class MetricInfo(TypedDict):
     expected_error_percent: float | None
 
 
+class Family(TypedDict):
+    """Targets that belong together in lists; ``group`` is None where they stand in the list of all."""
+
+    id: str
+    label: str
+    group: str | None
+    is_accelerator: bool
+
+
+class Description(TypedDict):
+    """What a target is, apart from what it estimates."""
+
+    family: Family
+    short_label: str
+    runtime: str
+    release: str
+    aliases: list[str]
+    options: list[Literal["threads", "clock", "memories", "host", "batch"]]
+    advice: list[Literal["resident-weights", "larger-sram", "smaller-accelerator"]]
+    channel_step: int | None
+
+
+class MetricWords(TypedDict):
+    """A metric in words."""
+
+    id: str
+    unit: str
+    label: str
+    meaning: str
+
+
 class TargetInfo(TypedDict):
     id: str
     is_default: bool
+    description: Description
     device: str
     metrics: list[MetricInfo]
     learned_from: str

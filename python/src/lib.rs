@@ -14,9 +14,9 @@ use litecast::estimate::{
 use litecast::formats::tflite::limits;
 use litecast::learned::manifest::Manifest;
 use litecast::report::{Failure, Report, Summary};
-use litecast::targets::choice::{Choice, known_infos};
+use litecast::targets::choice::Choice;
 use litecast::targets::ethos_u::configuration::Accelerators;
-use litecast::targets::{self, Target, registry};
+use litecast::targets::{self, Metric, Target, registry};
 use litecast::{Predictor, PredictorError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -29,7 +29,7 @@ mod _native {
     #[pymodule_export]
     use super::{
         Engine, Targets, accelerators, apply_calibration, boards, fit_calibration, left_out,
-        migrate,
+        metrics, migrate,
     };
 
     /// Version of the engine.
@@ -185,7 +185,11 @@ impl Engine {
             .map(Predictor::manifest)
             .transpose()
             .map_err(|error| predictor_failed(&error))?;
-        Ok([json(&targets::infos(manifest))?, json(&known_infos())?])
+        let known: Vec<_> = targets::known().collect();
+        Ok([
+            json(&targets::listed(registry().iter(), manifest))?,
+            json(&targets::listed(known.iter(), None))?,
+        ])
     }
 }
 
@@ -250,6 +254,14 @@ fn accelerators(vela_ini: Option<&str>) -> PyResult<String> {
 #[pyfunction]
 fn boards() -> PyResult<String> {
     json(&Listing::shipped())
+}
+
+/// Every metric in the order in which reports are read: identifier, unit, name and meaning.
+#[pyfunction]
+fn metrics() -> Vec<[&'static str; 4]> {
+    let metrics = Metric::ALL.iter();
+    let words = |metric: &Metric| [metric.id(), metric.unit(), metric.label(), metric.meaning()];
+    metrics.map(words).collect()
 }
 
 /// A report that an older version made, as this version makes it.

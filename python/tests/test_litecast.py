@@ -404,6 +404,13 @@ class Others(unittest.TestCase):
             self.assertEqual(set(target), fields(types.TargetInfo))
             report = estimator.estimate(KWS, targets=[target["id"]], detail="summary")
             self.assertEqual({result["target"] for result in report["results"]}, {target["id"]})
+            self.assertEqual(set(target["description"]), fields(types.Description))
+            self.assertEqual(set(target["description"]["family"]), fields(types.Family))
+        families = {target["description"]["family"]["id"] for target in targets}
+        self.assertLessEqual({"ethos-u", "processors", "edge-tpu", "microcontrollers", "gpus"}, families)
+        metrics = [metric["id"] for metric in estimator.metrics()]
+        self.assertEqual(metrics[:2], ["latency", "npu_latency"])
+        self.assertLessEqual({metric["metric"] for target in targets for metric in target["metrics"]}, set(metrics))
         boards = estimator.boards()
         self.assertGreaterEqual(len(boards["microcontrollers"]), 30)
         for board in boards["npus"]:

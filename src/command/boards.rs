@@ -10,9 +10,9 @@ use serde::Deserialize;
 
 use super::args::{BoardsArgs, Tell};
 use super::choice::TargetArgs;
-use super::source::{self, Request};
 use super::table::Table;
 use super::terminal::{dim, heading, wrapped};
+use super::worker_request::{self, Request};
 use super::{inputs, quantity, terminal, words};
 
 /// The result of a worker.
@@ -65,11 +65,13 @@ pub fn run(args: &BoardsArgs) -> Result<ExitCode, Box<dyn Error>> {
         match (printed, args.json) {
             (Ok(json), true) => terminal::print_json(json),
             (Ok(text), false) => terminal::print(&text),
-            (Err(failure), true) => terminal::print_json(source::failed_line(&name, failure)?),
+            (Err(failure), true) => {
+                terminal::print_json(worker_request::failed_line(&name, failure)?)
+            }
             (Err(_), false) => Ok(()),
         }
     })?;
-    source::check_dimensions(&args.read, &[matched])?;
+    worker_request::check_dimensions(&args.read, &[matched])?;
     Ok(code)
 }
 

@@ -15,9 +15,9 @@ use super::args::{CheckArgs, ReadArgs, Tell};
 use super::budget::{ARENA_TARGET, Against, Limits, Status, Verdict};
 use super::choice::{NpuArgs, Optimise, TargetArgs};
 use super::inputs::{self, Below};
-use super::source::{self, Request};
 use super::table::Table;
 use super::terminal::{green, heading, plain, red, wrapped, yellow};
+use super::worker_request::{self, Request};
 use super::{compare, csv, quantity, terminal, words};
 use litecast::report::Failure;
 
@@ -142,7 +142,7 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Box<dyn Error>> {
             give(file, verdicts)
         })?);
     }
-    source::check_dimensions(&args.read, &matched)?;
+    worker_request::check_dimensions(&args.read, &matched)?;
     if !args.csv && !args.json {
         terminal::print(&tally.words(args.markdown))?;
     }
@@ -365,7 +365,7 @@ fn show(args: &CheckArgs, file: &str, verdicts: &Result<Vec<Verdict>, Failure>) 
             terminal::print_json(format!("{line}\n"))
         }
         (Err(failure), true, ..) => {
-            terminal::print_json(source::failed_line(file, failure.clone())?)
+            terminal::print_json(worker_request::failed_line(file, failure.clone())?)
         }
         (Ok(verdicts), _, true, _) => terminal::print_raw(&rows(file, verdicts)),
         (Ok(verdicts), .., true) => terminal::print_raw(&markdown(file, verdicts)),

@@ -13,9 +13,9 @@ use serde::Serialize;
 use super::args::{CompareArgs, Tell};
 use super::document::{Document, Estimate, TargetResult};
 use super::isolation::Matched;
-use super::source::{self, Request};
 use super::table::Table;
 use super::terminal::{dim, green, heading, plain, red, wrapped};
+use super::worker_request::{self, Request};
 use super::{csv, inputs, quantity, terminal, words};
 use litecast::report::{FailedReport, Failure};
 
@@ -107,7 +107,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Box<dyn Error>> {
     let mut matched = Vec::new();
     let mut before = side(&args.before, args, &mut matched)?;
     let mut after = side(&args.after, args, &mut matched)?;
-    source::check_dimensions(&args.read, &matched)?;
+    worker_request::check_dimensions(&args.read, &matched)?;
     let are_folders = args.before.is_dir() && args.after.is_dir();
     if let ([(_, before_document)], [(_, after_document)]) = (&mut before[..], &mut after[..])
         && !are_folders

@@ -8,9 +8,9 @@ use std::process::ExitCode;
 use super::args::{FactsArgs, Tell};
 use super::choice::TargetArgs;
 use super::document::Document;
-use super::source::Request;
 use super::table::Table;
 use super::terminal::{plain, wrapped};
+use super::worker_request::Request;
 use super::{csv, inputs, print, quantity, sections, terminal};
 
 /// Inputs or outputs listed one by one; recurrent models have hundreds of states.

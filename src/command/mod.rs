@@ -17,7 +17,6 @@ mod predict;
 mod print;
 mod quantity;
 mod sections;
-mod source;
 mod sweep;
 mod sweep_batch;
 mod table;
@@ -25,6 +24,7 @@ mod targets;
 mod terminal;
 mod words;
 mod worker;
+mod worker_request;
 
 use std::error::Error;
 use std::io;

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 
 use super::args::{PredictArgs, Tell};
 use super::document::{Document, Estimate, TargetResult};
-use super::source::Request;
 use super::table::Table;
 use super::terminal::{bold, dim, plain, wrapped, yellow};
+use super::worker_request::Request;
 use super::{csv, inputs, print, quantity, sections, terminal, words};
 
 pub fn run(args: &PredictArgs) -> Result<ExitCode, Box<dyn Error>> {

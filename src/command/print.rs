@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use super::args::FormatArgs;
 use super::document::Document;
-use super::source::{self, Request};
+use super::worker_request::{self, Request};
 use super::{csv, html, terminal};
 use litecast::report::Failure;
 
@@ -32,12 +32,12 @@ pub fn reports(
                 }
                 Err(failure) => {
                     fail(&file, &failure);
-                    terminal::print_json(source::failed_line(&file, failure)?)?;
+                    terminal::print_json(worker_request::failed_line(&file, failure)?)?;
                 }
             }
             Ok(())
         })?;
-        source::check_dimensions(request.read, &[matched])?;
+        worker_request::check_dimensions(request.read, &[matched])?;
         return Ok(code);
     }
     if format.csv {
@@ -67,6 +67,6 @@ pub fn reports(
     if format.html {
         terminal::print_raw(html::FOOT)?;
     }
-    source::check_dimensions(request.read, &[matched])?;
+    worker_request::check_dimensions(request.read, &[matched])?;
     Ok(code)
 }

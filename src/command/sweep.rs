@@ -15,9 +15,9 @@ use super::args::{FormatArgs, SweepArgs, Tell};
 use super::budget::Limit;
 use super::choice::TargetArgs;
 use super::document::{Document, Estimate};
-use super::source::{self, Request};
 use super::table::Table;
 use super::terminal::{bold, dim, heading, wrapped};
+use super::worker_request::{self, Request};
 use super::{csv, html, quantity, terminal, words};
 
 pub fn run(args: &SweepArgs) -> Result<ExitCode, Box<dyn Error>> {
@@ -54,7 +54,7 @@ pub fn run(args: &SweepArgs) -> Result<ExitCode, Box<dyn Error>> {
                 code = ExitCode::from(super::exit::TROUBLE);
                 terminal::complain(&format!("{file}: {failure}"));
                 match args.format.json {
-                    true => terminal::print_json(source::failed_line(&file, failure)?),
+                    true => terminal::print_json(worker_request::failed_line(&file, failure)?),
                     false => Ok(()),
                 }
             }

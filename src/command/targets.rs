@@ -5,8 +5,8 @@ use std::fmt::Write;
 use std::process::ExitCode;
 
 use litecast::learned::predictor::Predictor;
-use litecast::targets::ethos_u::configuration::{Product, VelaIni};
-use litecast::targets::{TargetInfo, cortex_m, gpu, infos};
+use litecast::targets::ethos_u::configuration::VelaIni;
+use litecast::targets::{TargetInfo, known, listed};
 
 use super::args::TargetsArgs;
 use super::table::Table;
@@ -15,17 +15,16 @@ use super::{quantity, terminal, words};
 
 pub fn run(args: &TargetsArgs) -> Result<ExitCode, Box<dyn Error>> {
     let predictor = Predictor::shipped()?;
-    let mut targets = infos(Some(predictor.manifest()?));
-    let microcontrollers = cortex_m::targets();
-    targets.extend(microcontrollers.iter().filter_map(|core| core.info(None)));
-    let gpus = gpu::targets(gpu::bundle::Bundle::shipped());
-    targets.extend(gpus.iter().filter_map(|gpu| gpu.info(None)));
+    let manifest = predictor.manifest()?;
+    let known: Vec<_> = known().collect();
+    let listed = listed(known.iter(), Some(manifest));
     if args.json {
-        for target in &targets {
+        for target in &listed {
             terminal::print_json(serde_json::to_string(target)? + "\n")?;
         }
         return Ok(ExitCode::SUCCESS);
     }
+    let targets: Vec<TargetInfo> = listed.into_iter().map(|target| target.info).collect();
     let width = terminal::width();
     let text = match args.details {
         true => targets
@@ -59,15 +58,11 @@ fn overview(targets: &[TargetInfo], width: usize) -> String {
     }
     let note = "error: mean over networks held out of training or fit, of latency where that is estimated; ? where it was \
                 not measured. One against a \
-                compiler says nothing about hardware. All metrics: --details. Any Ethos-U below in any memory mode and system \
+                compiler says nothing about hardware. All metrics: --details. Any Ethos-U in any memory mode and system \
                 configuration, and any microcontroller under another clock: predict --target";
     let names = |names: &mut dyn Iterator<Item = &str>| names.collect::<Vec<_>>().join(", ");
     let ini = VelaIni::shipped();
     let others = [
-        (
-            "every Ethos-U",
-            names(&mut Product::ALL.map(Product::name).into_iter()),
-        ),
         ("--memory-mode", names(&mut ini.memory_modes())),
         ("--system-config", names(&mut ini.system_configurations())),
     ];

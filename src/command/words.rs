@@ -1,27 +1,11 @@
 //! Names in words for ids of the report.
 
+use litecast::Metric;
+
 use super::document::{Estimate, Provenance, TargetResult};
 
 /// In tables, of a number that there is no estimate of. Nothing is `0`, and what runs elsewhere says so.
 pub const UNKNOWN: &str = "?";
-
-/// Order of metrics, with those that decisions depend on first; metrics that are not named here follow.
-const METRIC_ORDER: [&str; 14] = [
-    "latency",
-    "npu_latency",
-    "throughput",
-    "training_step",
-    "energy",
-    "memory",
-    "training_memory",
-    "sm_utilization",
-    "sram_peak",
-    "arena",
-    "activation_ram",
-    "weights_flash",
-    "offchip_traffic",
-    "sram_traffic",
-];
 
 /// Metrics that are the peak use of a memory.
 pub const MEMORY_METRICS: [&str; 3] = ["sram_peak", "arena", "activation_ram"];
@@ -48,9 +32,13 @@ pub fn metric(id: &str) -> &str {
     }
 }
 
+/// Place in the order of [`Metric::ALL`]; what is no metric of this version follows.
 pub fn metric_rank(id: &str) -> usize {
-    let found = METRIC_ORDER.iter().position(|known| *known == id);
-    found.unwrap_or(METRIC_ORDER.len())
+    let order = Metric::ALL.iter();
+    let mut order = order.map(|metric| metric.id());
+    order
+        .position(|known| known == id)
+        .unwrap_or(Metric::ALL.len())
 }
 
 /// What a number rests on, with the level of its interval where that was checked: `measured, 90 %`.

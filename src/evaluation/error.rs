@@ -4,7 +4,7 @@ use crate::changes::ChangeError;
 use crate::formats::{ReadError, UnmatchedDimensions, onnx};
 use crate::graph::CycleError;
 use crate::graph::batch_size::BatchError;
-use crate::graph::missing_shapes::InputSizeError;
+use crate::graph::shape_inference::InputSizeError;
 use crate::learned::predictor::PredictorError;
 use crate::report::Failure;
 

@@ -4,10 +4,10 @@ pub mod analysis;
 pub mod as_int8;
 pub mod batch_size;
 pub(crate) mod kinds;
-pub mod missing_shapes;
 pub mod quantise;
 pub mod reorder;
 pub mod resize;
+pub mod shape_inference;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -20,13 +20,12 @@ pub struct Beyond {
 /// From this factor outside of the range on, a report warns of the latency, and states no expected error.
 pub const MIN_REPORTED_FACTOR: f64 = 2.0;
 
-/// By which both ends of an interval move away at least for each factor of ten beyond what was measured: a target that
-/// was measured precisely on small networks says little of one that takes hours.
-const LEAST_GROWTH: f64 = 1.25;
+/// The least factor by which both ends of an interval move away for each factor of ten beyond the measured range.
+const MIN_GROWTH: f64 = 1.25;
 
-/// By which they move away at most: intervals that are wider than this within what was measured are so because nobody knows
-/// what an operator costs, which is no less known of small networks.
-const MOST_GROWTH: f64 = 3.0;
+/// The largest such factor. An interval that is wider than this within the range is wide because the cost of an operator
+/// is unknown, and that is no more unknown in large networks.
+const MAX_GROWTH: f64 = 3.0;
 
 impl MeasuredRange {
     /// The range of `latencies_ms`; `None` if there are none.
@@ -76,15 +75,15 @@ impl MeasuredRange {
 
 impl Beyond {
     /// How far an interval's end lies from the estimate, as a factor, where it lies `inside` within what was measured:
-    /// each factor of ten beyond adds as much as the interval has inside, but between [`LEAST_GROWTH`] and [`MOST_GROWTH`].
+    /// each factor of ten beyond adds as much as the interval has inside, but between [`MIN_GROWTH`] and [`MAX_GROWTH`].
     /// Nothing was measured there, so that no figure is fitted.
     pub fn grown(&self, inside: f64) -> f64 {
         let decades = self.factor.log10();
-        let grown = inside * inside.clamp(1.0 / MOST_GROWTH, MOST_GROWTH).powf(decades);
+        let grown = inside * inside.clamp(1.0 / MAX_GROWTH, MAX_GROWTH).powf(decades);
         if inside < 1.0 {
-            grown.min(LEAST_GROWTH.powf(-decades))
+            grown.min(MIN_GROWTH.powf(-decades))
         } else if inside > 1.0 {
-            grown.max(LEAST_GROWTH.powf(decades))
+            grown.max(MIN_GROWTH.powf(decades))
         } else {
             inside
         }

@@ -6,6 +6,7 @@ pub mod boards;
 mod cache;
 mod compiled;
 mod countable;
+mod description;
 pub mod measured_range;
 mod outcome;
 mod peak_rates;
@@ -19,6 +20,7 @@ use serde::Serialize;
 pub use cache::Cache;
 pub use compiled::{ETHOS_U, compiled, compiled_for, ethos_u_of, is_compiled};
 pub use countable::uncountable;
+pub use description::{Advice, Description, Family, TargetOption};
 pub use measured_range::MeasuredRange;
 pub use outcome::{Metric, MetricEstimate, Outcome, UnavailableReason};
 pub use peak_rates::PeakRates;
@@ -101,6 +103,9 @@ pub trait Target: Send + Sync {
     /// Stable identifier, kebab-case, for example `ethos-u55-256`.
     fn id(&self) -> &str;
 
+    /// What the target is.
+    fn description(&self) -> Description;
+
     /// The metrics that are estimated for the target. A target that only a trained network supports needs its manifest.
     fn info(&self, manifest: Option<&Manifest>) -> Option<TargetInfo>;
 
@@ -141,8 +146,8 @@ pub trait Target: Send + Sync {
         false
     }
 
-    /// An estimate, or the reason for having none, for each metric. Empty if the target needs a trained network and
-    /// none is loaded.
+    /// An estimate, or the reason for having none, for each metric. Where rules suffice, a target estimates without the
+    /// trained network.
     fn estimate(&self, network: &Network) -> TargetEstimate;
 }
 

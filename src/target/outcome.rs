@@ -82,23 +82,76 @@ impl Metric {
         }
     }
 
-    /// Every metric.
+    /// Every metric in the order in which reports are read: first what a person decides on.
     pub const ALL: [Self; 14] = [
         Self::Latency,
         Self::NpuLatency,
+        Self::Throughput,
+        Self::TrainingStep,
         Self::Energy,
         Self::SramPeak,
-        Self::OffchipTraffic,
-        Self::SramTraffic,
         Self::Arena,
         Self::ActivationRam,
         Self::WeightsFlash,
-        Self::Throughput,
-        Self::TrainingStep,
         Self::Memory,
         Self::TrainingMemory,
         Self::SmUtilization,
+        Self::OffchipTraffic,
+        Self::SramTraffic,
     ];
+
+    /// Name in tables.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Latency => "Latency",
+            Self::NpuLatency => "NPU part, by its compiler",
+            Self::Throughput => "Throughput",
+            Self::TrainingStep => "Training step",
+            Self::Energy => "Energy",
+            Self::SramPeak => "SRAM peak",
+            Self::Arena => "Tensor arena",
+            Self::ActivationRam => "Activation RAM",
+            Self::WeightsFlash => "Weights in flash",
+            Self::Memory => "Memory",
+            Self::TrainingMemory => "Training memory",
+            Self::SmUtilization => "GPU busy",
+            Self::OffchipTraffic => "Off-chip traffic",
+            Self::SramTraffic => "SRAM traffic",
+        }
+    }
+
+    /// What it is, without full stop.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Latency => {
+                "Time of one inference of the whole network, with the operators that stay on the CPU"
+            }
+            Self::NpuLatency => "The NPU's part of the latency, as its compiler estimates it",
+            Self::Throughput => "Inferences a second at this batch",
+            Self::TrainingStep => {
+                "Time of one training step of a batch: forward, backward and optimiser"
+            }
+            Self::Energy => "Energy of one inference",
+            Self::SramPeak => "Most on-chip memory in use at once",
+            Self::Arena => {
+                "Memory that AllocateTensors of TensorFlow Lite Micro needs: activations, working buffers of kernels, \
+                 and what the interpreter keeps"
+            }
+            Self::ActivationRam => {
+                "RAM of the program that ST Edge AI makes of the network, for its activations"
+            }
+            Self::WeightsFlash => {
+                "Flash that the network takes: the whole file under an interpreter, otherwise its weights"
+            }
+            Self::Memory => {
+                "Memory of the process on the GPU for inference at this batch, counted by rules"
+            }
+            Self::TrainingMemory => "The same for training with Adam",
+            Self::SmUtilization => "Share of the latency in which a kernel runs",
+            Self::OffchipTraffic => "Bytes that one inference moves to and from off-chip memory",
+            Self::SramTraffic => "Bytes that one inference moves to and from on-chip memory",
+        }
+    }
 
     /// The metric that [`Self::id`] names, or named in the last version.
     pub fn from_id(id: &str) -> Option<Self> {

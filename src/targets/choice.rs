@@ -10,11 +10,11 @@ use super::ethos_u::configuration::{
 use super::host::Host;
 use super::on_board::MICRO;
 use super::suggestions::{self, Candidate};
-use super::{cortex_m, ethos_u, gpu, registered, registry};
+use super::{cortex_m, ethos_u, gpu, known};
 use crate::learned::manifest::Manifest;
 use crate::target::boards;
 use crate::target::{
-    HostInfo, MeasuredRange, Network, PeakRates, Target, TargetEstimate, TargetInfo,
+    Description, HostInfo, MeasuredRange, Network, PeakRates, Target, TargetEstimate, TargetInfo,
     UnsupportedOperator,
 };
 
@@ -271,8 +271,8 @@ impl Choice {
         if gpus.is_none() && gpu::specifications::Gpu::by_id(id).is_some() {
             return Err(ChoiceError::GpusNotLoaded { found: id.into() });
         }
-        let found = registered().into_iter().find(|target| target.id() == id);
-        found.ok_or_else(|| ChoiceError::UnknownTarget { found: id.into() })
+        let target = known().find(|target| target.id() == id);
+        target.ok_or_else(|| ChoiceError::UnknownTarget { found: id.into() })
     }
 
     fn of_board(&self, id: &str) -> Result<Box<dyn Target>, ChoiceError> {
@@ -443,6 +443,10 @@ impl Target for Named {
         &self.id
     }
 
+    fn description(&self) -> Description {
+        self.target.description()
+    }
+
     fn info(&self, manifest: Option<&Manifest>) -> Option<TargetInfo> {
         let info = self.target.info(manifest)?;
         Some(TargetInfo {
@@ -490,43 +494,27 @@ impl Target for Named {
 }
 
 /// Every id that [`Choice::target`] takes, sorted.
-pub fn known_targets() -> Vec<&'static str> {
-    let registered = registry().iter().map(|target| target.id());
-    let npus = Product::ALL.map(Product::name);
-    let microcontrollers = cortex_m::Constants::shipped().targets.iter();
-    let microcontrollers = microcontrollers.map(|target| target.target.as_str());
-    let mut known: Vec<&str> = registered.chain(npus).chain(microcontrollers).collect();
-    let gpus = gpu::shipped().into_iter().flat_map(|gpus| &gpus.runs);
-    known.extend(gpus.map(|run| run.target.as_str()));
-    known.sort_unstable();
-    known.dedup();
-    known
+pub fn known_targets() -> Vec<String> {
+    let mut ids: Vec<String> = known().map(|target| target.id().to_owned()).collect();
+    ids.sort_unstable();
+    ids
 }
 
 /// The end of an error about a name that no target and no board has, from what was typed for one: `; did you mean …?`,
 /// or empty where nothing is similar.
 pub fn did_you_mean(typed: &str, is_board: bool) -> String {
-    let infos = known_infos();
-    let targets = known_targets().into_iter().map(|id| {
-        let info = infos.iter().find(|info| info.id == id);
-        let device = info.map(|info| info.device.clone());
-        let product = || Product::by_name(id).map(Product::device);
-        Candidate::target(id, &device.or_else(product).unwrap_or_default())
+    let targets = known().map(|target| {
+        let device = target.info(None).map(|info| info.device);
+        let Description {
+            short_label,
+            aliases,
+            ..
+        } = target.description();
+        Candidate::target(target.id(), &device.unwrap_or(short_label), aliases)
     });
     let boards = boards::shipped().iter();
     let boards = boards.filter(|board| board.is_modelled());
     suggestions::did_you_mean(typed, is_board, targets.chain(boards.map(Candidate::board)))
-}
-
-/// Each of [`known_targets`], as it is without further choices.
-pub fn known() -> impl Iterator<Item = Box<dyn Target>> {
-    known_targets().into_iter().filter_map(|id| {
-        let choice = Choice {
-            target: Some(id.to_owned()),
-            ..Choice::default()
-        };
-        choice.target().ok()
-    })
 }
 
 /// The available metrics of each of [`known_targets`] that needs no trained network.
@@ -558,7 +546,7 @@ mod tests {
     fn every_known_id_is_a_target() {
         for id in known_targets() {
             let choice = Choice {
-                target: Some(id.to_owned()),
+                target: Some(id.clone()),
                 ..Choice::default()
             };
             assert_eq!(choice.target().unwrap().id(), id);
@@ -569,7 +557,7 @@ mod tests {
                 ..Choice::default()
             };
             let target = choice.target().unwrap();
-            assert!(known_targets().contains(&target.id()), "{id}");
+            assert!(known_targets().contains(&target.id().to_owned()), "{id}");
         }
     }
 

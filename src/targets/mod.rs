@@ -1,14 +1,15 @@
 //! The hardware that costs are estimated for: one folder for each kind, which implements the interface
 //! [`Target`](crate::target::Target).
 //!
-//! [`registry`] lists them. The report, the command, the page and the trainer iterate over it, so a new target needs
-//! only a folder, a line in [`registry`] and tests.
+//! [`KINDS`] lists the folders. The report, the command, the page, the packages and the trainer iterate over it.
 
 pub mod choice;
 pub mod cortex_a;
 pub mod cortex_m;
 pub mod edge_tpu;
 pub mod ethos_u;
+#[cfg(test)]
+mod example;
 pub mod gpu;
 pub mod host;
 mod on_board;
@@ -17,15 +18,58 @@ pub mod tflite_micro;
 
 use std::sync::LazyLock;
 
+use serde::Serialize;
+
 pub use crate::target::{
-    HostInfo, MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates,
-    Target, TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, UnsupportedReason,
-    boards,
+    Advice, Description, Family, HostInfo, MeasuredRange, Metric, MetricEstimate, MetricInfo,
+    Network, Outcome, PeakRates, Target, TargetEstimate, TargetInfo, TargetOption,
+    UnavailableReason, UnsupportedOperator, UnsupportedReason, boards,
 };
 
 use crate::learned::manifest::Manifest;
 
-/// Every target, in the order in which reports list them.
+/// The targets of one folder.
+struct Kind {
+    /// Those that every report is of.
+    registered: fn() -> Vec<Box<dyn Target>>,
+    /// All of them, in their default configurations.
+    all: fn() -> Vec<Box<dyn Target>>,
+}
+
+/// Every kind, in the order in which reports list them.
+const KINDS: &[Kind] = &[
+    Kind {
+        registered: ethos_u::targets,
+        all: ethos_u::all_targets,
+    },
+    Kind {
+        registered: cortex_a::targets,
+        all: cortex_a::targets,
+    },
+    Kind {
+        registered: edge_tpu::targets,
+        all: edge_tpu::targets,
+    },
+    Kind {
+        registered: tflite_micro::targets,
+        all: tflite_micro::targets,
+    },
+    Kind {
+        registered: Vec::new,
+        all: cortex_m::targets,
+    },
+    Kind {
+        registered: Vec::new,
+        all: gpu::shipped_targets,
+    },
+    #[cfg(test)]
+    Kind {
+        registered: Vec::new,
+        all: example::targets,
+    },
+];
+
+/// The targets that every report is of, in the order in which it lists them.
 pub fn registry() -> &'static [Box<dyn Target>] {
     static REGISTRY: LazyLock<Vec<Box<dyn Target>>> = LazyLock::new(registered);
     &REGISTRY
@@ -33,15 +77,40 @@ pub fn registry() -> &'static [Box<dyn Target>] {
 
 /// New instances of the same targets, for a caller that keeps some of them.
 pub fn registered() -> Vec<Box<dyn Target>> {
-    let mut targets = ethos_u::targets();
-    targets.extend(cortex_a::targets());
-    targets.extend(edge_tpu::targets());
-    targets.extend(tflite_micro::targets());
-    targets
+    let kinds = KINDS.iter();
+    kinds.flat_map(|kind| (kind.registered)()).collect()
+}
+
+/// Every target that a choice may name, in its default configuration. GPUs are among them if the library contains their
+/// constants.
+pub fn known() -> impl Iterator<Item = Box<dyn Target>> {
+    KINDS.iter().flat_map(|kind| (kind.all)())
 }
 
 /// What is estimated for each target of the registry.
 pub fn infos(manifest: Option<&Manifest>) -> Vec<TargetInfo> {
     let infos = registry().iter().map(|target| target.info(manifest));
     infos.flatten().collect()
+}
+
+/// A target as programs list it.
+#[derive(Debug, Serialize)]
+pub struct ListedTarget {
+    #[serde(flatten)]
+    pub info: TargetInfo,
+    pub description: Description,
+}
+
+/// Those of `targets` whose metrics are known, with what they are.
+pub fn listed<'t>(
+    targets: impl Iterator<Item = &'t Box<dyn Target>>,
+    manifest: Option<&Manifest>,
+) -> Vec<ListedTarget> {
+    let listed = targets.filter_map(|target| {
+        Some(ListedTarget {
+            info: target.info(manifest)?,
+            description: target.description(),
+        })
+    });
+    listed.collect()
 }

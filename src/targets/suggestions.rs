@@ -20,14 +20,16 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    pub fn target(id: &str, device: &str) -> Self {
+    pub fn target(id: &str, device: &str, aliases: &[&str]) -> Self {
         Self {
             words: match device.is_empty() {
                 true => id.to_owned(),
                 false => format!("{id} ({device})"),
             },
             is_board: false,
-            names: vec![squashed(id), squashed(device)],
+            names: ([id, device].into_iter().chain(aliases.iter().copied()))
+                .map(squashed)
+                .collect(),
         }
     }
 

@@ -27,8 +27,8 @@ pub struct Settings {
     #[arg(long, default_value_t = false, action = clap::ArgAction::Set)]
     #[serde(default)]
     pub shared_encoder: bool,
-    /// Groups of feature columns that the network does not see, for example `plan`, without which there
-    /// are no rules either that its estimates start from.
+    /// Groups of feature columns that are hidden from the network, for example `plan`. Without `plan` the network
+    /// estimates from nothing, instead of correcting the compiler's rules.
     #[arg(long, value_delimiter = ',')]
     #[serde(default)]
     pub without_columns: Vec<String>,
@@ -128,7 +128,7 @@ impl Settings {
         self.split_seed.unwrap_or(self.seed)
     }
 
-    /// What epoch `epoch` makes small.
+    /// The loss that epoch `epoch` minimises.
     pub fn objective(&self, epoch: usize) -> Objective {
         Objective {
             alpha: (epoch >= self.log_loss_epochs).then_some(self.alpha),

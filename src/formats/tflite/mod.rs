@@ -17,7 +17,6 @@
 )]
 
 mod buffers;
-mod context;
 mod error;
 mod identify;
 pub mod limits;
@@ -25,6 +24,7 @@ pub mod model;
 mod op_kind;
 mod operators;
 pub mod options;
+mod read_budget;
 mod read_options;
 mod sparsity;
 mod tensor_type;
@@ -46,9 +46,9 @@ pub use schema_generated::tflite as schema;
 pub use tensor_type::TensorType;
 pub use values::{dimension, integers, long_integers};
 
-use context::{Context, checked_index};
 use flatbuffers::VerifierOptions;
 use limits::*;
+use read_budget::{ReadBudget, checked_index};
 
 use crate::diagnostic::Severity::Warning;
 
@@ -103,7 +103,7 @@ fn verifier_options(file_bytes: usize) -> VerifierOptions {
 
 fn read_model<'a>(file: &'a [u8], model: schema::Model<'a>) -> Result<Model<'a>, ParseError> {
     let buffers = buffers::read(file, &model)?;
-    let mut context = Context::new(file.len());
+    let mut context = ReadBudget::new(file.len());
     context.n_buffers = buffers.len();
     context.n_subgraphs = model.subgraphs().map_or(0, |subgraphs| subgraphs.len());
     context.codes = operators::read_codes(&mut context, &model)?;
@@ -124,7 +124,7 @@ fn read_model<'a>(file: &'a [u8], model: schema::Model<'a>) -> Result<Model<'a>,
 }
 
 fn read_subgraphs(
-    context: &mut Context,
+    context: &mut ReadBudget,
     model: &schema::Model,
     buffers: &[&[u8]],
 ) -> Result<Vec<Subgraph>, ParseError> {
@@ -138,7 +138,7 @@ fn read_subgraphs(
 }
 
 fn read_subgraph(
-    context: &mut Context,
+    context: &mut ReadBudget,
     subgraph: schema::SubGraph,
     subgraph_idx: usize,
     buffers: &[&[u8]],
@@ -164,7 +164,7 @@ fn read_subgraph(
 
 /// Metadata are for tools: one that names no buffer is left out, with a diagnostic.
 fn read_metadata(
-    context: &mut Context,
+    context: &mut ReadBudget,
     model: &schema::Model,
 ) -> Result<Vec<Metadata>, ParseError> {
     let mut metadata = Vec::new();
@@ -183,7 +183,7 @@ fn read_metadata(
 
 /// Signatures name entry points: one that names no subgraph is left out, with a diagnostic.
 fn read_signatures(
-    context: &mut Context,
+    context: &mut ReadBudget,
     model: &schema::Model,
 ) -> Result<Vec<Signature>, ParseError> {
     let mut signatures = Vec::new();

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use super::context::{Context, OperatorPlace, checked_index};
 use super::error::{ParseError, shown};
 use super::model::{Operator, OperatorCode};
 use super::op_kind::OpKind;
+use super::read_budget::{OperatorPlace, ReadBudget, checked_index};
 use super::{read_options, schema};
 use crate::diagnostic::Severity::Warning;
 
 /// The operator codes of the file, in its order.
 pub(super) fn read_codes(
-    context: &mut Context,
+    context: &mut ReadBudget,
     model: &schema::Model,
 ) -> Result<Vec<OperatorCode>, ParseError> {
     let codes = model.operator_codes().into_iter().flatten().enumerate();
@@ -23,7 +23,7 @@ pub(super) fn read_codes(
 /// Old files have only the byte-wide field; new ones put 127 there for numbers beyond it. TFLite
 /// takes the larger of the two.
 fn read_code(
-    context: &mut Context,
+    context: &mut ReadBudget,
     code: schema::OperatorCode,
     code_idx: usize,
 ) -> Result<OperatorCode, ParseError> {
@@ -61,7 +61,7 @@ fn read_code(
 
 /// The operators of one subgraph with `n_tensors`.
 pub(super) fn read(
-    context: &mut Context,
+    context: &mut ReadBudget,
     subgraph: schema::SubGraph,
     subgraph_idx: usize,
     n_tensors: usize,
@@ -81,7 +81,7 @@ pub(super) fn read(
 }
 
 fn read_one(
-    context: &mut Context,
+    context: &mut ReadBudget,
     operator: schema::Operator,
     place: OperatorPlace,
     n_tensors: usize,
@@ -146,7 +146,7 @@ fn tensor_idxs(
 
 /// Outputs without the absent ones, which TFLite allows and no writer is known to use.
 fn present(
-    context: &mut Context,
+    context: &mut ReadBudget,
     outputs: Vec<Option<usize>>,
     place: &impl std::fmt::Display,
 ) -> Vec<usize> {
@@ -162,7 +162,7 @@ fn present(
 
 /// The inputs or outputs of a subgraph, `what` saying which.
 pub(super) fn read_subgraph_ends(
-    context: &mut Context,
+    context: &mut ReadBudget,
     stored: &[i32],
     what: &'static str,
     subgraph_idx: usize,

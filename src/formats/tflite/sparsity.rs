@@ -1,12 +1,12 @@
 //! `SparsityParameters`: which values of a tensor the file stores.
 
-use super::context::Context;
 use super::error::ParseError;
 use super::model::Sparsity;
+use super::read_budget::ReadBudget;
 use super::schema;
 
 pub(super) fn read(
-    context: &mut Context,
+    context: &mut ReadBudget,
     sparsity: schema::SparsityParameters,
 ) -> Result<Sparsity, ParseError> {
     Ok(Sparsity {

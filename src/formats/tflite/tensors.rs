@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use super::context::{Context, TensorPlace, checked_index};
 use super::error::ParseError;
 use super::limits::MAX_RANK;
 use super::model::{Quantization, Tensor};
+use super::read_budget::{ReadBudget, TensorPlace, checked_index};
 use super::tensor_type::TensorType;
 use super::{schema, sparsity};
 use crate::diagnostic::Severity::{Info, Warning};
 
 /// The tensors of one subgraph. `buffers` are those of the file.
 pub(super) fn read(
-    context: &mut Context,
+    context: &mut ReadBudget,
     subgraph: schema::SubGraph,
     subgraph_idx: usize,
     buffers: &[&[u8]],
@@ -33,7 +33,7 @@ pub(super) fn read(
 }
 
 fn read_one(
-    context: &mut Context,
+    context: &mut ReadBudget,
     tensor: schema::Tensor,
     subgraph_idx: usize,
     tensor_idx: usize,
@@ -85,7 +85,7 @@ fn refuse_external(tensor: schema::Tensor, place: &TensorPlace) -> Result<(), Pa
 }
 
 fn buffer_idx(
-    context: &Context,
+    context: &ReadBudget,
     tensor: schema::Tensor,
     place: &TensorPlace,
 ) -> Result<usize, ParseError> {
@@ -104,7 +104,7 @@ fn buffer_idx(
 type Shape = (Vec<i32>, Option<Box<[i32]>>);
 
 fn read_shape(
-    context: &mut Context,
+    context: &mut ReadBudget,
     tensor: schema::Tensor,
     place: &TensorPlace,
 ) -> Result<Shape, ParseError> {
@@ -152,7 +152,7 @@ fn rank_mismatch(found: usize, rank: usize, place: &TensorPlace) -> ParseError {
 
 /// `None` if the file has no scale, because TFLite treats such a tensor as not quantised.
 fn read_quantization(
-    context: &mut Context,
+    context: &mut ReadBudget,
     quantization: schema::QuantizationParameters,
     shape: &[i32],
     place: &TensorPlace,
@@ -183,7 +183,7 @@ fn read_quantization(
 /// One zero point for each scale. TFLite rejects any other number of them; this reader repeats the last one, or uses 0
 /// if there is none, because sizes do not depend on zero points.
 fn as_many(
-    context: &mut Context,
+    context: &mut ReadBudget,
     mut zero_point: Vec<i64>,
     n_scales: usize,
     place: &TensorPlace,
@@ -200,7 +200,7 @@ fn as_many(
 }
 
 fn check_channels(
-    context: &mut Context,
+    context: &mut ReadBudget,
     quantization: &Quantization,
     shape: &[i32],
     place: &TensorPlace,
@@ -222,7 +222,7 @@ fn check_channels(
 
 /// Rejects sizes beyond 64 bits, and adds a diagnostic for constants whose length does not match shape and type.
 fn check_size(
-    context: &mut Context,
+    context: &mut ReadBudget,
     tensor: &Tensor,
     subgraph_idx: usize,
     tensor_idx: usize,

@@ -12,10 +12,29 @@ use crate::graph::{Graph, Node};
 use crate::learned::manifest::Manifest;
 use crate::provenance::{Provenance, ProvenanceKind, Reference};
 use crate::target::{
-    MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target,
-    TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, UnsupportedReason,
-    compiled_for, uncountable,
+    Description, Family, MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome,
+    PeakRates, Target, TargetEstimate, TargetInfo, TargetOption, UnavailableReason,
+    UnsupportedOperator, UnsupportedReason, compiled_for, uncountable,
 };
+
+const FAMILY: Family = Family {
+    id: "processors",
+    label: "Processors",
+    group: None,
+    is_accelerator: false,
+};
+
+/// What people call the boards.
+fn aliases(target: &str) -> &'static [&'static str] {
+    match target {
+        "cortex-a76-rpi5" => &["raspberry-pi-5", "rpi5"],
+        "cortex-a72-rpi4" => &["raspberry-pi-4", "rpi4"],
+        "cortex-a55-imx93" => &["imx93", "i.MX 93"],
+        "cortex-a53-imx8mp" => &["imx8mp", "i.MX 8M Plus"],
+        "cortex-a7-stm32mp157" => &["stm32mp1"],
+        _ => &[],
+    }
+}
 
 /// A board that was measured, with LiteRT's XNNPACK kernels.
 struct CortexA {
@@ -39,6 +58,14 @@ pub fn targets() -> Vec<Box<dyn Target>> {
 impl Target for CortexA {
     fn id(&self) -> &str {
         &self.board.target
+    }
+
+    fn description(&self) -> Description {
+        Description {
+            aliases: aliases(&self.board.target),
+            options: &[TargetOption::Threads],
+            ..Description::new(&FAMILY, self.board.device.clone(), "LiteRT with XNNPACK")
+        }
     }
 
     fn info(&self, _: Option<&Manifest>) -> Option<TargetInfo> {

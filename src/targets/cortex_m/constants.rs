@@ -181,7 +181,10 @@ impl Target {
     /// Whether it can stand beside an accelerator: a core under TensorFlow Lite Micro, whose custom operators call
     /// accelerators.
     pub fn is_host(&self) -> bool {
-        self.runtime.starts_with("tflite-micro")
+        matches!(
+            self.runtime.as_str(),
+            "tflite-micro" | "tflite-micro-products"
+        )
     }
 
     /// In words, that hardly any network was measured; `None` where enough were.

@@ -12,8 +12,9 @@ use crate::learned::manifest::Manifest;
 use crate::provenance::{MAX_ERROR_PERCENT, Provenance, ProvenanceKind, Reference};
 use crate::target::boards::Flash;
 use crate::target::{
-    MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target,
-    TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, compiled, uncountable,
+    Description, Family, MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome,
+    PeakRates, Target, TargetEstimate, TargetInfo, TargetOption, UnavailableReason,
+    UnsupportedOperator, compiled, uncountable,
 };
 use crate::targets::tflite_micro;
 
@@ -35,6 +36,13 @@ const STORED_BYTES_PER_CYCLE: f64 = 8.0;
 
 /// Minimum share of products that remain in a program without zero filters. A trained network does not have fewer.
 const MIN_LIVE_SHARE: f64 = 0.25;
+
+const FAMILY: Family = Family {
+    id: "microcontrollers",
+    label: "Microcontrollers",
+    group: Some("Cortex-M and ESP32 boards that were measured"),
+    is_accelerator: false,
+};
 
 struct Microcontroller {
     fitted: &'static Board,
@@ -93,6 +101,16 @@ pub fn target_on(
 impl Target for Microcontroller {
     fn id(&self) -> &str {
         &self.fitted.target
+    }
+
+    fn description(&self) -> Description {
+        let runtime = Constants::shipped().runtime(self.fitted);
+        let runtime = runtime.map_or("", |runtime| &runtime.name);
+        Description {
+            release: self.fitted.version.clone(),
+            options: &[TargetOption::Clock],
+            ..Description::new(&FAMILY, self.fitted.device.clone(), runtime)
+        }
     }
 
     fn info(&self, _: Option<&Manifest>) -> Option<TargetInfo> {

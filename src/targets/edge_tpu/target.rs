@@ -9,13 +9,21 @@ use crate::graph::Graph;
 use crate::learned::manifest::Manifest;
 use crate::provenance::{Provenance, ProvenanceKind, Reference};
 use crate::target::{
-    MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target,
-    TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, compiled, uncountable,
+    Advice, Description, Family, MeasuredRange, Metric, MetricEstimate, MetricInfo, Network,
+    Outcome, PeakRates, Target, TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator,
+    compiled, uncountable,
 };
 use crate::targets::host::Host;
 
 /// The processor of Coral's Dev Board is an i.MX 8M with the same cores as the i.MX 8M Plus, at 1.5 GHz instead of 1.8.
 const HOST: &str = "cortex-a53-imx8mp";
+
+const FAMILY: Family = Family {
+    id: "edge-tpu",
+    label: "Edge TPU",
+    group: None,
+    is_accelerator: true,
+};
 
 struct EdgeTpu;
 
@@ -27,6 +35,15 @@ pub fn targets() -> Vec<Box<dyn Target>> {
 impl Target for EdgeTpu {
     fn id(&self) -> &str {
         TARGET
+    }
+
+    fn description(&self) -> Description {
+        Description {
+            aliases: &["coral", "edge-tpu"],
+            advice: &[Advice::ResidentWeights],
+            channel_step: Some(ARRAY_SIDE as u32),
+            ..Description::new(&FAMILY, "Edge TPU", "Coral's compiler")
+        }
     }
 
     fn info(&self, _: Option<&Manifest>) -> Option<TargetInfo> {

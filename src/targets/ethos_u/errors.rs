@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use super::configuration::{Configuration, Family, Product};
-use super::signals::{Signal, Signals};
+use super::error_indicators::{Signal, Signals};
 use crate::target::Metric;
 
 /// Made by `litecast-trainer evaluate-estimates`.

@@ -33,6 +33,7 @@ pub mod cost;
 mod cpu_grouping;
 pub mod cycles;
 pub mod energy;
+pub mod error_indicators;
 pub mod errors;
 pub mod fast_storage;
 pub mod features;
@@ -50,7 +51,6 @@ pub mod program;
 pub mod schedule;
 pub mod scheduled_operation;
 pub mod scheduling;
-pub mod signals;
 pub mod silicon;
 pub mod staging;
 pub mod support;
@@ -63,7 +63,7 @@ pub mod weight_buffers;
 pub mod weights;
 
 pub use features::features;
-pub use target::{target, target_beside, target_on, targets, usual_host};
+pub use target::{all_targets, target, target_beside, target_on, targets, usual_host};
 
 /// What the targets of one network share.
 pub use support::left_to_cpu;

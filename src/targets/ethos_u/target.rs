@@ -7,9 +7,9 @@ use std::sync::OnceLock;
 use super::accelerator::Accelerator;
 use super::configuration::{Configuration, Family, Product, Strategy};
 use super::energy::{Coefficients, coefficients};
+use super::error_indicators::Signals;
 use super::errors::{Errors, MetricErrors, Shown};
 use super::features::features;
-use super::signals::Signals;
 use super::silicon::MeasuredBoard;
 use super::support::{Npu, largest_recurrent_batch, left_to_cpu};
 use super::totals::{Totals, initial_latency_ms};
@@ -23,9 +23,9 @@ use crate::learned::out_of_distribution::Learned;
 use crate::provenance::{Provenance, ProvenanceKind, Reference, checked_percent};
 use crate::target::boards::{self, Board};
 use crate::target::{
-    HostInfo, MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates,
-    Target, TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, compiled,
-    uncountable,
+    self, Advice, Description, HostInfo, MeasuredRange, Metric, MetricEstimate, MetricInfo,
+    Network, Outcome, PeakRates, Target, TargetEstimate, TargetInfo, TargetOption,
+    UnavailableReason, UnsupportedOperator, compiled, uncountable,
 };
 use crate::targets::host::{Host, HostLatency};
 
@@ -33,6 +33,15 @@ use crate::targets::host::{Host, HostLatency};
 const LONGEST_COMPARED_MS: f64 = 341.2;
 /// Multiply-accumulates at the peak rate in the longest latency there: 322.9 ms on U65-512 at 1 GHz.
 const LONGEST_COMPARED_SLOTS: f64 = 1.65e11;
+
+const FAMILY: target::Family = target::Family {
+    id: "ethos-u",
+    label: "Arm Ethos-U NPUs",
+    group: None,
+    is_accelerator: true,
+};
+/// Channels of a brick of the layout NHCWB16.
+const BRICK_CHANNELS: u32 = 16;
 
 /// One accelerator in one system configuration and memory mode.
 struct EthosU {
@@ -67,6 +76,13 @@ const HOST_OF_U65: &str = "cortex-a55-imx93";
 const HOST_OF_MICROCONTROLLERS: &str = "cortex-m7-tflm";
 /// Clock of the Cortex-M55 beside most Ethos-U55 and U85, the high-performance side of Alif's Ensemble.
 const HOST_CLOCK_MHZ: f64 = 400.0;
+
+/// Every product in its default configuration.
+pub fn all_targets() -> Vec<Box<dyn Target>> {
+    Product::ALL
+        .map(|product| target(Configuration::of(product)))
+        .into()
+}
 
 /// The usual host of a family, a microcontroller at `clock_mhz` if given.
 pub fn usual_host(family: Family, clock_mhz: Option<f64>) -> Option<Host> {
@@ -116,12 +132,27 @@ impl Target for EthosU {
         self.configuration.product.name()
     }
 
-    fn info(&self, manifest: Option<&Manifest>) -> Option<TargetInfo> {
-        if !self.is_trained {
-            return Some(self.info_by_rules());
+    fn description(&self) -> Description {
+        let (_, product) = self.id().split_once('-').unwrap_or_default();
+        Description {
+            release: RULES_VERSION.to_owned(),
+            options: &[
+                TargetOption::Clock,
+                TargetOption::Memories,
+                TargetOption::Host,
+            ],
+            advice: &[Advice::LargerSram, Advice::SmallerAccelerator],
+            channel_step: Some(BRICK_CHANNELS),
+            ..Description::new(&FAMILY, format!("Ethos-{}", product.to_uppercase()), "Vela")
         }
-        let manifest = manifest?;
-        let (_, first, _) = self.outputs(manifest).into_iter().next()?;
+    }
+
+    fn info(&self, manifest: Option<&Manifest>) -> Option<TargetInfo> {
+        let manifest = manifest.filter(|_| self.is_trained);
+        let output = manifest.and_then(|manifest| self.outputs(manifest).into_iter().next());
+        let Some((_, first, _)) = output else {
+            return Some(self.info_by_rules());
+        };
         let source = &first.provenance;
         Some(TargetInfo {
             learned_from: format!(
@@ -179,9 +210,6 @@ impl Target for EthosU {
     }
 
     fn estimate(&self, network: &Network) -> TargetEstimate {
-        if self.is_trained && network.predictor.is_none() {
-            return TargetEstimate::default();
-        }
         let unsupported = self.unsupported(network);
         let (metrics, diagnostics, n_starts) = match refusal(network, &unsupported) {
             Some(reason) => {
@@ -335,7 +363,13 @@ impl EthosU {
         let learned = learned.filter(|learned| learned.likeness.is_like_training);
         let estimates = RULE_METRICS.map(|metric| MetricEstimate {
             metric,
-            outcome: self.outcome(metric, &totals, &signals, learned),
+            outcome: self.outcome(
+                metric,
+                &totals,
+                &signals,
+                learned,
+                network.predictor.is_some(),
+            ),
         });
         (estimates, diagnostics, totals.n_starts)
     }
@@ -354,6 +388,7 @@ impl EthosU {
         totals: &Totals,
         signals: &Signals,
         learned: Option<&Learned>,
+        is_network_loaded: bool,
     ) -> Outcome {
         let errors = self.errors(metric);
         let corrected = learned.and_then(|learned| Corrected::of(learned, self.id(), metric));
@@ -389,7 +424,10 @@ impl EthosU {
             // Widths hold nine in ten of networks that they were not made from.
             provenance: provenance
                 .checked(errors.and_then(|errors| checked_percent(errors.n, 90.0))),
-            expected_error_percent: errors.and_then(MetricErrors::expected_percent),
+            // The mean over networks, some of which the trained network corrects.
+            expected_error_percent: errors
+                .filter(|errors| errors.corrected.is_none() || is_network_loaded)
+                .and_then(MetricErrors::expected_percent),
             operators,
         }
     }

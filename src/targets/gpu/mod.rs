@@ -32,6 +32,11 @@ pub fn shipped() -> Option<&'static Arc<Bundle>> {
     None
 }
 
+/// [`targets`] of the constants that the library contains.
+pub fn shipped_targets() -> Vec<Box<dyn Target>> {
+    shipped().map_or(Vec::new(), targets)
+}
+
 /// The target for the GPU with this id and these constants.
 pub fn target(id: &str, bundle: &Arc<Bundle>) -> Option<Box<dyn Target>> {
     let mut targets = targets(bundle).into_iter();

@@ -14,8 +14,16 @@ use crate::graph::analysis::{Precision, precision};
 use crate::learned::manifest::Manifest;
 use crate::provenance::{Provenance, ProvenanceKind, Reference};
 use crate::target::{
-    MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target,
-    TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, uncountable,
+    Description, Family, MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome,
+    PeakRates, Target, TargetEstimate, TargetInfo, TargetOption, UnavailableReason,
+    UnsupportedOperator, uncountable,
+};
+
+const FAMILY: Family = Family {
+    id: "gpus",
+    label: "GPUs",
+    group: Some("under PyTorch, with batch and training"),
+    is_accelerator: false,
 };
 
 /// One GPU with constants that were fitted to measurements on it.
@@ -37,6 +45,15 @@ pub fn targets(bundle: &Arc<Bundle>) -> Vec<Box<dyn Target>> {
 impl Target for GpuTarget {
     fn id(&self) -> &str {
         self.gpu.id
+    }
+
+    fn description(&self) -> Description {
+        let run = self.bundle.run(self.gpu.id, Mode::Inference);
+        let framework = run.map_or("PyTorch", |run| run.framework.as_str());
+        Description {
+            options: &[TargetOption::Batch],
+            ..Description::new(&FAMILY, self.gpu.device, framework)
+        }
     }
 
     fn info(&self, _: Option<&Manifest>) -> Option<TargetInfo> {

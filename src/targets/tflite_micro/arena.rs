@@ -9,7 +9,7 @@ use crate::diagnostic::some_of;
 use crate::graph::Graph;
 use crate::graph::analysis::memory_plan::memory_plan;
 use crate::graph::analysis::unplannable::Unplannable;
-use crate::graph::missing_shapes::COMPUTED_SHAPES;
+use crate::graph::shape_inference::COMPUTED_SHAPES;
 use crate::target::UnavailableReason;
 
 /// Bytes of the whole arena: activations and working buffers as the planner places them, and the

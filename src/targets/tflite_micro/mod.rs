@@ -16,12 +16,19 @@ pub use support::{Refusal, Refused, ethos_u_of_file, refused, resolver_calls};
 use crate::learned::manifest::Manifest;
 use crate::provenance::{Provenance, ProvenanceKind, Reference};
 use crate::target::{
-    Metric, MetricEstimate, Network, Outcome, Target, TargetEstimate, TargetInfo,
-    UnavailableReason, UnsupportedOperator,
+    Description, Family, Metric, MetricEstimate, Network, Outcome, Target, TargetEstimate,
+    TargetInfo, UnavailableReason, UnsupportedOperator,
 };
 
 const TARGET: &str = "tflite-micro";
 const DEVICE: &str = "TensorFlow Lite Micro, any microcontroller";
+
+const FAMILY: Family = Family {
+    id: "any-microcontroller",
+    label: "Any microcontroller",
+    group: None,
+    is_accelerator: false,
+};
 
 struct TfliteMicro;
 
@@ -33,6 +40,10 @@ pub fn targets() -> Vec<Box<dyn Target>> {
 impl Target for TfliteMicro {
     fn id(&self) -> &str {
         TARGET
+    }
+
+    fn description(&self) -> Description {
+        Description::new(&FAMILY, "Any microcontroller", "TensorFlow Lite Micro")
     }
 
     /// There are no errors to state: the arena follows from the rules of the interpreter.

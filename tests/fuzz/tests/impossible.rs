@@ -2,13 +2,14 @@
 //! hardware cannot reach, that is not finite, or that is 0 where something has to be moved or computed.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use litecast::estimate::{Detail, ModelFile, estimate_in};
 use litecast::formats::tflite::schema::{BuiltinOperator, BuiltinOptions};
 use litecast::learned::predictor::Predictor;
 use litecast::report::Report;
-use litecast::targets::choice::known;
-use litecast::targets::{Metric, Outcome};
+
+use litecast::targets::{Metric, Outcome, Target, known};
 use litecast_fuzz::check::assert_sound;
 use litecast_fuzz::file::{File, Operator};
 use litecast_fuzz::options::{Options, Value};
@@ -29,15 +30,21 @@ struct Ceiling {
 /// LPDDR4X-4267 of 32 bits, and its caches hold 2.5 MiB; the H100's is 3,350 GB/s, and the RTX 5090's 1,792 GB/s, with 128
 /// MB of cache at most. A microcontroller at 1 GHz stores 8 bytes a cycle.
 fn ceiling(target: &str) -> Ceiling {
-    let [bytes_per_s, held_bytes] = match target {
-        _ if target.starts_with("ethos-u") => [256e9, 0.0],
-        "stm32n6" => [256e9, 0.0],
-        _ if target.starts_with("cortex-a") => [17.07e9, 3e6],
-        _ if target.starts_with("cortex-m") || target.starts_with("esp32") => [8e9, 0.0],
+    static FAMILIES: LazyLock<BTreeMap<String, &str>> = LazyLock::new(|| {
+        let family =
+            |target: Box<dyn Target>| (target.id().to_owned(), target.description().family.id);
+        known().map(family).collect()
+    });
+    let family = FAMILIES.get(target).expect("a target of the registry");
+    let [bytes_per_s, held_bytes] = match (*family, target) {
+        ("ethos-u", _) | (_, "stm32n6") => [256e9, 0.0],
+        ("processors", _) => [17.07e9, 3e6],
+        ("microcontrollers", _) => [8e9, 0.0],
         // What the accelerator's memory holds may come over USB or PCIe beside the inference.
-        _ if target.starts_with("edgetpu") => [4e9, 8e6],
-        "h100-80gb" => [3.35e12, 128e6],
-        _ => [1.8e12, 128e6],
+        ("edge-tpu", _) => [4e9, 8e6],
+        (_, "h100-80gb") => [3.35e12, 128e6],
+        ("gpus", _) => [1.8e12, 128e6],
+        (family, id) => panic!("{id}: nobody wrote down a ceiling of the family {family}"),
     };
     Ceiling {
         bytes_per_s,

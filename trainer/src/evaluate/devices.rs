@@ -20,7 +20,7 @@ use super::files::load_bundle;
 use crate::markdown::{Head, table};
 use crate::metrics::summarise_pairs;
 use crate::targets::cortex_a::boards::measurements::{self, RPI4, RPI5, Source};
-use crate::targets::cortex_a::boards::networks::{self, DEPLOYMENTS, Deployment};
+use crate::targets::cortex_a::boards::rebuild::{self, DEPLOYMENTS, Deployment};
 
 /// Compares the bundle's estimates with measured boards and phones, after 0, 3, 10 and 30 measurements.
 #[derive(Clone, Debug, clap::Args)]
@@ -104,8 +104,8 @@ fn measurements_of(
         .iter()
         .find(|deployment| deployment.task == task)
         .context("every task is deployed")?;
-    let graphs = networks::draw(&measured, args.graphs, args.seed);
-    let measurement = |graph: &networks::Graph| {
+    let graphs = rebuild::draw(&measured, args.graphs, args.seed);
+    let measurement = |graph: &rebuild::Graph| {
         let bytes = graph.to_tflite(deployment);
         let report = estimate(ModelFile::new(&graph.arch, &bytes), Some(predictor))?;
         let key = (graph.arch.clone(), task.to_owned());

@@ -110,7 +110,7 @@ pub fn mean_per_graph(values: Tensor<2>, topology: &Topology) -> Tensor<2> {
 }
 
 /// `[n_graphs, w]` → `[n_nodes, w]`: the row of each node's graph.
-pub fn at_nodes(values: Tensor<2>, topology: &Topology) -> Tensor<2> {
+pub fn broadcast_to_nodes(values: Tensor<2>, topology: &Topology) -> Tensor<2> {
     let membership = topology.membership(&values.device()).clone();
     membership.transpose().matmul(values)
 }

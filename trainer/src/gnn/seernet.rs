@@ -18,7 +18,9 @@ use burn::nn::Linear;
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, IndexingUpdateOp, Int, Tensor};
 
-use super::aggregate::{Neighbours, at_nodes, max_per_graph, mean_per_graph, sum_per_graph};
+use super::aggregate::{
+    Neighbours, broadcast_to_nodes, max_per_graph, mean_per_graph, sum_per_graph,
+};
 use super::batch::{Batch, Topology};
 use super::encoder::linear;
 use super::shape::Shape;
@@ -97,7 +99,7 @@ impl Attention {
         let scores = nodes.clone().matmul(self.score.val());
         // The softmax does not change if the same number is subtracted from all scores of a graph.
         let largest = max_per_graph(scores.clone().detach(), topology);
-        let weights = (scores - at_nodes(largest, topology)).exp();
+        let weights = (scores - broadcast_to_nodes(largest, topology)).exp();
         let sums = sum_per_graph(nodes * weights.clone(), topology);
         sums / sum_per_graph(weights, topology)
     }
@@ -178,7 +180,7 @@ impl Block {
 
     fn forward(&self, rows: Rows, batch: &Batch, ends: Option<&Ends>) -> Rows {
         let topology = &batch.topology;
-        let graph_of_node = at_nodes(rows.graphs.clone(), topology);
+        let graph_of_node = broadcast_to_nodes(rows.graphs.clone(), topology);
         let edges = rows.edges.zip(ends).map(|(edges, ends)| {
             let inputs = vec![
                 edges.clone(),
@@ -192,7 +194,7 @@ impl Block {
             Some((edges, _, ends)) => ends.mean_at_readers(edges.clone(), topology),
             None => rows.nodes.zeros_like(),
         };
-        let boosted = rows.nodes.clone() + at_nodes(rows.pooled.clone(), topology);
+        let boosted = rows.nodes.clone() + broadcast_to_nodes(rows.pooled.clone(), topology);
         let nodes = self.nodes.forward(vec![incoming, boosted, graph_of_node]);
         let pooled = self.attention.pool(nodes.clone(), batch) + rows.pooled.clone();
         let pooled = self.pooled.forward(vec![pooled]);

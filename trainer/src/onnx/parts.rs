@@ -207,7 +207,7 @@ impl Graphs {
     }
 
     /// `[n_graphs, width]` → `[n_nodes, width]`: the row of each node's graph.
-    pub fn at_nodes(&self, graph: &mut GraphBuilder, rows: &str) -> String {
+    pub fn broadcast_to_nodes(&self, graph: &mut GraphBuilder, rows: &str) -> String {
         rows_at(graph, rows, &self.of_node)
     }
 

@@ -106,11 +106,11 @@ fn exchange(
     ];
     let new_edges = mlp(graph, &part("edges"), &block.edges, &told);
     let sums = edges.incoming.of_edges(graph, &new_edges, &rows.nodes);
-    let pooled = graphs.at_nodes(graph, &rows.pooled);
+    let pooled = graphs.broadcast_to_nodes(graph, &rows.pooled);
     let told = [
         graph.op("Div", &[&sums, &edges.n_incoming]),
         graph.op("Add", &[&rows.nodes, &pooled]),
-        graphs.at_nodes(graph, &rows.graphs),
+        graphs.broadcast_to_nodes(graph, &rows.graphs),
     ];
     let nodes = mlp(graph, &part("nodes"), &block.nodes, &told);
     let pooled = pool(graph, &part("attention"), &block.attention, &nodes, graphs);
@@ -155,7 +155,7 @@ fn pool(
     let score = graph.stored_weights(name, &dims, &floats(attention.score.val()));
     let scores = graph.op("MatMul", &[nodes, &score]);
     let largest = graphs.max(graph, &scores);
-    let largest = graphs.at_nodes(graph, &largest);
+    let largest = graphs.broadcast_to_nodes(graph, &largest);
     let scores = graph.op("Sub", &[&scores, &largest]);
     let weights = graph.op("Exp", &[&scores]);
     let weighted = graph.op("Mul", &[nodes, &weights]);

@@ -69,7 +69,7 @@ impl WholeGraph {
         let told = graph.op("Add", &[&told, &one]);
         let told = graph.op("Log", &[&told]);
         let globals = side_by_side(graph, &[&n_nodes, &n_edges, &density, &told]);
-        let totals = graphs.at_nodes(graph, &totals);
+        let totals = graphs.broadcast_to_nodes(graph, &totals);
         Self {
             shares: ratio(graph, &amounts, &totals, &one),
             globals: standardise(graph, "globals", &globals, &scaling.globals),

@@ -1,5 +1,6 @@
 /** The estimator, as a program has it after `load()`. */
 import type * as api from "../types/index.d.ts";
+import { FAMILIES, TARGETS } from "./catalogue.ts";
 import { bytesOf, iniText, listOf, modelBytes, plainObject, prepareApplication, prepareChanges, prepareFiles, prepareLimits, prepareTargets, type Prepared, type PreparedFile, prepareOptions, sizeError, text } from "./arguments.ts";
 import { compareReports } from "./compare.ts";
 import { fromModule, inWords, LitecastError, wrongArgument } from "./errors.ts";
@@ -23,7 +24,13 @@ export interface PredictorFiles {
 const MAX_CHUNK_BYTES = 4 * 1024 ** 2;
 const MAX_CHUNK_FILES = 64;
 
-type Info = Omit<api.TargetInfo, "is_default">;
+type Info = Omit<api.TargetInfo, "is_default" | "description">;
+
+/** With what the target is: the catalogue has every target of the module that was built with it. */
+function described(info: Info, is_default: boolean): api.TargetInfo {
+  const { family, ...description } = TARGETS[info.id];
+  return { ...info, is_default, description: { ...description, family: FAMILIES[family] } };
+}
 
 /** Lists of targets that the module keeps: those that were used last. A program has a handful. */
 const MAX_TARGET_LISTS = 64;
@@ -118,7 +125,7 @@ export class LiteCast implements api.LiteCast {
     const ids = new Set(registered.map(({ id }) => id));
     const others = this.#call(() => this.#module.knownTargets() as Info[]).filter(({ id }) => !ids.has(id));
     others.push(...this.#gpus);
-    return [...registered.map((info) => ({ ...info, is_default: true })), ...others.map((info) => ({ ...info, is_default: false }))];
+    return [...registered.map((info) => described(info, true)), ...others.map((info) => described(info, false))];
   }
 
   defaultTargets(): string[] {
@@ -136,7 +143,7 @@ export class LiteCast implements api.LiteCast {
 
   loadGpus(constants: api.BytesSource): api.TargetInfo[] {
     this.#gpus = this.#call(() => this.#alive().loadGpus(modelBytes(constants, "constants")));
-    return this.#gpus.map((info) => ({ ...info, is_default: false }));
+    return this.#gpus.map((info) => described(info, false));
   }
 
   sweep(model: api.BytesSource | api.Graph, limits: api.Limits, changes: api.Changes = {}, options?: api.EstimateOptions): api.Sweep {

@@ -71,7 +71,7 @@ export interface LiteCast {
   estimateMany(models: Iterable<BytesSource | Graph | ModelFile>, options: EstimateOptions & { detail: "summary" }): (Summary | LitecastError)[];
   estimateMany(models: Iterable<BytesSource | Graph | ModelFile>, options?: EstimateOptions): (Report | LitecastError)[];
 
-  /** As `estimate`, without what a trained network says: exact facts, and what is modelled from them. */
+  /** As `estimate`, without what a trained network says: exact facts, and what rules and models make of them. */
   analyze(model: BytesSource | Graph, options: EstimateOptions & { detail: "summary" }): Summary;
   analyze(model: BytesSource | Graph, options?: EstimateOptions): Report;
 
@@ -386,9 +386,47 @@ export interface GraphOperator {
   macs?: number | undefined;
 }
 
+/** Targets that belong together in lists. */
+export interface Family {
+  id: string;
+  /** Heading of its list. */
+  label: string;
+  /** Below the heading of a list that is closed until a reader opens it; null where the targets stand in the list of all. */
+  group: string | null;
+  /** Whether the hardware runs a network beside a processor that could run it as well. */
+  is_accelerator: boolean;
+}
+
+/** What a target is, apart from what it estimates. */
+export interface TargetDescription {
+  family: Family;
+  /** In few words, for narrow places. */
+  short_label: string;
+  /** The program that runs or compiles a network for it. */
+  runtime: string;
+  /** Release of that program; empty where the sources are of several or name none. */
+  release: string;
+  /** What people type for it beside the words of its device. */
+  aliases: readonly string[];
+  /** What may be chosen of it. */
+  options: readonly ("threads" | "clock" | "memories" | "host" | "batch")[];
+  /** Advice that can be computed for it. */
+  advice: readonly ("resident-weights" | "larger-sram" | "smaller-accelerator")[];
+  /** Channels that the multipliers compute or the memory stores together. */
+  channel_step: number | null;
+}
+
+/** A metric in words. */
+export interface MetricWords {
+  unit: string;
+  label: string;
+  meaning: string;
+}
+
 /** A target and what is estimated for it. */
 export interface TargetInfo {
   id: TargetId;
+  description: TargetDescription;
   /** Whether reports are of it where `targets` says nothing else. */
   is_default: boolean;
   /** The hardware in words. */

@@ -8,13 +8,13 @@ mod recurrent;
 mod windows;
 
 use self::reader::Reader;
-use super::context::{Context, OperatorPlace};
 use super::error::ParseError;
 use super::options::BuiltinOptions;
+use super::read_budget::{OperatorPlace, ReadBudget};
 use super::schema::{self, BuiltinOptions as Kind, BuiltinOptions2 as Kind2};
 
 pub(super) fn read(
-    context: &mut Context,
+    context: &mut ReadBudget,
     operator: schema::Operator,
     place: &OperatorPlace,
 ) -> Result<BuiltinOptions, ParseError> {

@@ -1,8 +1,8 @@
 //! The functions with which every group of operator kinds reads its options.
 
-use super::super::context::{Context, OperatorPlace};
 use super::super::error::ParseError;
 use super::super::options::{Activation, BuiltinOptions, LstmKernelType, MirrorPadMode, Padding};
+use super::super::read_budget::{OperatorPlace, ReadBudget};
 use super::super::schema;
 use crate::diagnostic::Severity::Warning;
 
@@ -11,7 +11,7 @@ pub type Found = Result<Option<BuiltinOptions>, ParseError>;
 
 /// The options of one operator.
 pub struct Reader<'c, 'a> {
-    pub context: &'c mut Context,
+    pub context: &'c mut ReadBudget,
     pub operator: schema::Operator<'a>,
     pub place: &'c OperatorPlace<'c>,
 }

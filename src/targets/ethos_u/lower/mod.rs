@@ -2,7 +2,7 @@
 //! under "Lowering" in `docs/method/ethos-u.md`.
 
 mod convolution;
-mod elementwise;
+mod expansions;
 mod layout;
 mod lowering;
 mod matmul;
@@ -294,24 +294,24 @@ fn replace(lowering: &mut Lowering) -> Option<()> {
         }
     }
     match kind {
-        OpKind::Add | OpKind::Sub => elementwise::broadcast(lowering, Arithmetic::Sum),
-        OpKind::Mul => elementwise::broadcast(lowering, Arithmetic::Product),
+        OpKind::Add | OpKind::Sub => expansions::broadcast(lowering, Arithmetic::Sum),
+        OpKind::Mul => expansions::broadcast(lowering, Arithmetic::Product),
         OpKind::ArgMax => reduce::arg_max(lowering),
         OpKind::AveragePool2d => convolution::average(lowering),
         OpKind::AssignVariable => movement::assign_variable(lowering),
         OpKind::BatchMatmul => matmul::batch_matmul(lowering),
-        OpKind::Maximum | OpKind::Minimum => elementwise::broadcast(lowering, Arithmetic::Other),
+        OpKind::Maximum | OpKind::Minimum => expansions::broadcast(lowering, Arithmetic::Other),
         OpKind::Conv2d => convolution::in_groups(lowering),
         OpKind::Mean => reduce::mean(lowering),
         OpKind::Pad | OpKind::Padv2 => pad::pad(lowering),
-        OpKind::Prelu => elementwise::prelu(lowering),
+        OpKind::Prelu => expansions::prelu(lowering),
         OpKind::ReadVariable => movement::read_variable(lowering),
         OpKind::ReduceAll | OpKind::ReduceAny | OpKind::ReduceMax | OpKind::ReduceMin => {
             reduce::largest(lowering)
         }
         OpKind::ResizeBilinear | OpKind::ResizeNearestNeighbor => resize::resize(lowering),
         OpKind::Softmax => softmax::softmax(lowering),
-        OpKind::SquaredDifference => elementwise::squared_difference(lowering),
+        OpKind::SquaredDifference => expansions::squared_difference(lowering),
         OpKind::Transpose => transpose::transpose(lowering),
         OpKind::TransposeConv => convolution::transpose_conv(lowering),
         OpKind::UnidirectionalSequenceLstm => recurrent::lstm(lowering),

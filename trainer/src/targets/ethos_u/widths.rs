@@ -4,8 +4,8 @@
 //! One half of the graphs chooses the splits. The other half sets the widths of the leaves, so that the splits were not
 //! fitted to it.
 
+use litecast::targets::ethos_u::error_indicators::{Signal, Signals};
 use litecast::targets::ethos_u::errors::Width;
-use litecast::targets::ethos_u::signals::{Signal, Signals};
 
 use super::cases::Kind;
 use crate::metrics::conformal_quantile;

@@ -13,7 +13,7 @@ use litecast::targets::gpu::estimate::summed;
 use rayon::prelude::*;
 use serde_json::json;
 
-use super::document::Document;
+use super::graph_builder::Document;
 use super::graphs::Network;
 use super::roofline;
 

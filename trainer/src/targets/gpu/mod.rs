@@ -3,10 +3,10 @@
 
 mod accel_nasbench;
 mod compared;
-mod document;
 mod evaluate;
 mod float32;
 mod forms;
+mod graph_builder;
 mod graphs;
 mod h100;
 mod kriging;

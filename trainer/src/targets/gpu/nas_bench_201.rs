@@ -14,7 +14,7 @@ use litecast::targets::gpu::estimate::summed;
 use rayon::prelude::*;
 use serde_json::json;
 
-use super::document::Document;
+use super::graph_builder::Document;
 
 /// Latencies by architecture.
 const GPUS: &str = "gpu/help_nasbench201_gpu.csv.gz";

@@ -11,7 +11,7 @@ use litecast::targets::gpu::estimate::summed;
 use rayon::prelude::*;
 use serde_json::json;
 
-use super::document::Document;
+use super::graph_builder::Document;
 
 /// Shorter measurements are mostly the time that the host takes to launch a kernel, some 40 µs here.
 const MIN_MS: f64 = 0.2;

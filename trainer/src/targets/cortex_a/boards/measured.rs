@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 
 use super::measurements::{self, RPI4, RPI4_SOURCE, RPI5, RPI5_SOURCE, Source};
-use super::networks;
+use super::rebuild;
 use crate::labels::import::{self, ImportArgs};
 
 /// Brings in what others measured on Raspberry Pis.
@@ -60,8 +60,8 @@ pub fn run(args: &LabelBoardsArgs) -> Result<()> {
 /// Writes the networks and a table in the format that users have for their own device, and imports both.
 fn label(board: &MeasuredBoard, args: &LabelBoardsArgs) -> Result<()> {
     let measured = measurements::read_device(&args.measurements, board.source)?;
-    let graphs = networks::draw(&measured, args.graphs, args.seed);
-    networks::write(&graphs, &args.out, |_, task| board.tasks.contains(&task))?;
+    let graphs = rebuild::draw(&measured, args.graphs, args.seed);
+    rebuild::write(&graphs, &args.out, |_, task| board.tasks.contains(&task))?;
     let table = args.out.join(format!("{}.csv", board.target));
     let place = || table.display().to_string();
     let mut writer = csv::Writer::from_path(&table).with_context(place)?;
@@ -72,7 +72,7 @@ fn label(board: &MeasuredBoard, args: &LabelBoardsArgs) -> Result<()> {
             let value = measured
                 .get(&key)
                 .with_context(|| format!("{task}: no {}", graph.arch))?;
-            let file = networks::relative_path(idx, task);
+            let file = rebuild::relative_path(idx, task);
             let file = file.to_string_lossy();
             writer.write_record([&*file, "latency", &value.latency_ms.to_string(), "ms"])?;
             if let Some(energy_mj) = value.energy_mj {

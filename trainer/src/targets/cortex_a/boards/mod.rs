@@ -7,7 +7,7 @@ pub mod known;
 pub mod measured;
 pub mod measurements;
 pub mod mobilenets;
-pub mod networks;
+pub mod rebuild;
 pub mod samples;
 
 use std::fs;

@@ -13,7 +13,7 @@ use super::args::FitCpuArgs;
 use super::known::{BOARDS, IMX8MP, IMX93, KnownBoard, MP1, RPI4, RPI5};
 use super::measurements::{self, MOBILENETS_SOURCE, RPI5_SOURCE};
 use super::mobilenets::MobileNet;
-use super::networks::{self, DEPLOYMENTS};
+use super::rebuild::{self, DEPLOYMENTS};
 use crate::spaces::published::{self, WEIGHT_SEED};
 use crate::writer::{self, Precision, to_tflite};
 
@@ -180,7 +180,7 @@ struct Measured {
 
 fn nas_bench_201(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
     let measured = measurements::read_device(&args.measurements, measurements::RPI5)?;
-    let graphs = networks::draw(&measured, args.graphs, args.seed);
+    let graphs = rebuild::draw(&measured, args.graphs, args.seed);
     for deployment in DEPLOYMENTS.iter().filter(|d| d.task != "cifar10") {
         for graph in &graphs {
             let key = (graph.arch.clone(), deployment.task.to_owned());

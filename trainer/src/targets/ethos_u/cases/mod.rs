@@ -11,7 +11,7 @@ use litecast::learned::out_of_distribution::Learned;
 use litecast::learned::predictor::Predictor;
 use litecast::targets::ethos_u::accelerator::Accelerator;
 use litecast::targets::ethos_u::configuration::Configuration;
-use litecast::targets::ethos_u::signals::Signals;
+use litecast::targets::ethos_u::error_indicators::Signals;
 use litecast::targets::ethos_u::totals::Totals;
 use litecast::targets::ethos_u::{features, target};
 use litecast::targets::{Metric, Network};

@@ -16,7 +16,7 @@ use super::model::{OperatorCode, Quantization};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::formats::max_operators;
 
-pub(super) struct Context {
+pub(super) struct ReadBudget {
     pub n_buffers: usize,
     pub n_subgraphs: usize,
     pub codes: Vec<OperatorCode>,
@@ -31,7 +31,7 @@ pub(super) struct Context {
     operators_left: usize,
 }
 
-impl Context {
+impl ReadBudget {
     pub fn new(file_bytes: usize) -> Self {
         let entries_limit = file_bytes
             .saturating_mul(MAX_APPARENT_SIZE_FACTOR)
