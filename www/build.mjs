@@ -79,9 +79,9 @@ async function bundle(define) {
     absWorkingDir: root,
     entryPoints: {
       main: "www/src/main.ts",
-      estimate: "www/src/worker/estimate.ts",
+      estimate: "www/src/worker/estimator.ts",
       layout: "www/src/worker/layout.ts",
-      open: "www/src/worker/open.ts",
+      open: "www/src/worker/archive_opener.ts",
     },
     outdir: "www/dist",
     bundle: true,

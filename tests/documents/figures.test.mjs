@@ -212,7 +212,7 @@ test("the start page's examples are the files beside it", () => {
     assertFigures([kib[1]], [size / 1024], `www/examples/examples.json: ${words}`);
   }
   // What choosing a GPU loads, as it is served.
-  const sources = ["batch_sweep", "target_choice", "target_groups", "start"].map((name) => read(`www/src/view/${name}.ts`));
+  const sources = ["batch_sweep", "target_choice", "target_groups", "start_screen"].map((name) => read(`www/src/view/${name}.ts`));
   const loaded = brotliCompressSync(readFileSync(path.join(root, "bundle/gpu.json")), { params: { [constants.BROTLI_PARAM_LGWIN]: 24 } }).length / 1e6;
   for (const source of sources) for (const [, stated] of source.matchAll(/([\d.]+) MB/g)) assertFigures([stated], [loaded], "www/src/view: what GPUs load");
 });

@@ -7,6 +7,7 @@ import { residualModel } from "./model.mjs";
 import { randomNumbers } from "./random.mjs";
 import { importSource } from "./sources.mjs";
 
+const { nameIn } = await importSource("targets.ts");
 const { withPage } = browserForTests();
 
 /** Changes what a store of the page's database has: `change` is the body of a function of `value`, which returns another. */
@@ -127,7 +128,7 @@ function changed(report, random) {
 
 test("what is taken for a report is shown, whatever was changed in it", () =>
   withPage(async (page) => {
-    const { readReport } = await importSource("kept_report.ts");
+    const { readReport } = await importSource("report_check.ts");
     await openAndKeep(page);
     const [whole] = await readKept(page, "reports");
     assert.ok(readReport(structuredClone(whole)));
@@ -200,7 +201,7 @@ test("accelerators, devices and choices that were changed cost no file its repor
     await page.reload();
     await page.waitForSelector("body[data-ready]");
     await openAndKeep(page);
-    const results = (await readKept(page, "reports"))[0].results.filter(({ target }) => target.startsWith("own:"));
+    const results = (await readKept(page, "reports"))[0].results.filter(({ target }) => nameIn("own", target) !== null);
     assert.ok(results.some(({ target, value }) => target === "own:3" && value > 0), "the good one is estimated");
     for (const target of ["own:2", "own:4"]) assert.match(results.find((result) => result.target === target)?.unavailable ?? "", /expected|no target has this id/, target);
     assert.ok(!results.some(({ target }) => target === "own:1"), "what is no accelerator is left out");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { importSource } from "./sources.mjs";
 
-const { matchOperators } = await importSource("match.ts");
+const { matchOperators } = await importSource("operator_matching.ts");
 
 /** `names` are `OPERATOR output`; outputs without a name differ by shape alone. */
 function model(names) {

@@ -3,6 +3,9 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { dropBytes, dropModels, openBrowser, openPage, readEstimates, REPORT_LIMIT_MS, sourceOf, waitDrawn, waitRedrawn } from "./browser.mjs";
 import { floatModel, mixedModel, residualModel } from "./model.mjs";
+import { importSource } from "./sources.mjs";
+
+const { TARGETS } = await importSource("../package/src/catalogue.ts");
 
 const NANO = "board:arduino-nano-33-ble";
 const RA8M1 = "board:ek-ra8m1";
@@ -110,7 +113,7 @@ test("every Ethos-U and every board with one can be chosen before any file, and 
   const { page, problems, close } = await openPage(chromium);
   await page.waitForSelector("#first-target");
   const offered = await page.$$eval("#first-target option", (all) => all.map(({ value }) => value));
-  const npus = offered.filter((target) => target.startsWith("ethos-u"));
+  const npus = offered.filter((target) => TARGETS[target]?.family === "ethos-u");
   assert.equal(npus.length, 11, npus.join());
   for (const [i, target] of ["ethos-u55-32", "npu-board:imx93"].entries()) {
     await page.selectOption("#first-target", target);
@@ -151,7 +154,7 @@ test("what helps to decide is said: the arena, what stays on the chip, a process
     assert.match(await page.textContent(".answer"), /All weights \([\d.]+\s\w+\) stay on the chip between inferences/u);
     const faster = await page.$$eval(".remark", (all) => all.map(({ textContent }) => textContent).find((words) => words.startsWith("A processor")));
     const { metrics } = (await readEstimates(page))["edgetpu-coral-dev-board"];
-    const others = Object.entries(await readEstimates(page)).filter(([target]) => target.startsWith("cortex-a"));
+    const others = Object.entries(await readEstimates(page)).filter(([target]) => TARGETS[target]?.family === "processors");
     const least = Math.min(...others.map(([, { metrics }]) => Number(metrics.latency.value.split(" ")[0])));
     assert.equal(faster !== undefined, least < Number(metrics.latency.value.split(" ")[0]), `${faster}, ${least}, ${metrics.latency.value}`);
   }));

@@ -1,10 +1,11 @@
 /** Advice: what a change of the network or of the hardware saves, each by an estimate of the changed one. */
-import { choiceOf } from "./asked.ts";
+import { choiceOf } from "./requested_targets.ts";
 import type { Estimator, FileBytes } from "./estimator.ts";
 import * as format from "./format.ts";
 import { hybridOf, leftWords } from "./hybrid.ts";
 import { type Estimate, type Operator, type Report, type Result, type TargetChoice, isEstimate } from "./report.ts";
 import type { Scenario } from "./scenario.ts";
+import { described } from "./targets.ts";
 
 export interface Advice {
   kind: "channels" | "cpu" | "memory" | "int8" | "order" | "smaller";
@@ -26,12 +27,6 @@ export interface Advised {
 
 /** Less than this part of the estimate is not worth a change. */
 const MIN_SAVED_PART = 0.005;
-const ETHOS_U = "ethos-u";
-/** Channels that multipliers compute or memory stores together: of an Ethos-U's brick, and a side of the Edge TPU's array. */
-const CHANNEL_STEPS: readonly (readonly [prefix: string, step: number])[] = [
-  [ETHOS_U, 16],
-  ["edgetpu", 64],
-];
 /** A count is just above a multiple where it is above by at most this part of it. */
 const JUST_ABOVE = 0.25;
 const MAX_CHANNEL_COUNTS = 3;
@@ -101,8 +96,7 @@ const cpu: Rule = async function* ({ report, target }) {
 
 const channels: Rule = async function* (advised, estimator, signal) {
   const { report, scenario, target } = advised;
-  const kind = choiceOf(target).target ?? target;
-  const step = CHANNEL_STEPS.find(([prefix]) => kind.startsWith(prefix))?.[1];
+  const step = described(choiceOf(target).target ?? target)?.channel_step;
   const before = estimateOf(report, target);
   if (!step || !before || scenario.channels) return;
   for (const from of countsJustAbove(report, before, step)) {
@@ -129,7 +123,7 @@ const memory: Rule = async function* (advised, estimator, signal) {
   const { report, scenario, target } = advised;
   const before = estimateOf(report, target);
   if (!before) return;
-  if (target.startsWith("edgetpu")) {
+  if (described(target)?.advice.includes("resident-weights")) {
     if (!streams(report, target)) return;
     for (const factor of NARROWER) {
       const next = { ...scenario, width: scenario.width * factor };
@@ -178,7 +172,7 @@ const order: Rule = async function* (advised, estimator, signal) {
 
 const smaller: Rule = async function* ({ file, scenario, target, latency_budget_ms }, estimator) {
   const id = choiceOf(target).target ?? target;
-  if (latency_budget_ms === null || !id.startsWith(ETHOS_U)) return;
+  if (latency_budget_ms === null || !described(id)?.advice.includes("smaller-accelerator")) return;
   const found = await estimator.sweep(file, scenario, { latency_ms: latency_budget_ms }).catch(() => null);
   const points = found?.points ?? [];
   const now = points.find((point) => point.target === id);

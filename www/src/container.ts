@@ -1,6 +1,6 @@
 /** A file with models inside, which a worker of its own opens: the page does not wait for it, and it can be stopped. */
 import { KnownError, Messenger } from "./messenger.ts";
-import type { Model, ModelFile } from "./opened.ts";
+import type { Model, ModelFile } from "./model_files.ts";
 import type { Listed, OpenCall, Packing } from "./protocol.ts";
 
 /** A worker that nobody asks anything of for this long ends, with all that it holds. */

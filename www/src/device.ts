@@ -3,6 +3,7 @@ import type { Estimator } from "./estimator.ts";
 import { type Calibrated, type Estimate, type Measurement, type Report, type Result, isEstimate } from "./report.ts";
 import { scenarioWords } from "./scenario.ts";
 import { history } from "./store.ts";
+import { idIn, nameIn } from "./targets.ts";
 import { CALIBRATED } from "./words.ts";
 
 export interface Device {
@@ -30,13 +31,12 @@ const ONE_DEVICE_KEY = "litecast.measurements.2";
 const MAX_KEPT = 1000;
 /** Fewest that `calibrate` takes. */
 export const MIN_MEASUREMENTS = 3;
-const PREFIX = "device:";
 
 type Summary = Pick<Report, "file" | "batch" | "results" | "what_if">;
 
 /** Estimated latencies of all of the network by target, in ms. */
 export function estimatesOf({ results }: Pick<Report, "results">): Record<string, number> {
-  const latencies = results.filter(isEstimate).filter(({ metric, target }) => metric === "latency" && !target.startsWith(PREFIX));
+  const latencies = results.filter(isEstimate).filter(({ metric, target }) => metric === "latency" && nameIn("device", target) === null);
   return Object.fromEntries(latencies.map(({ target, value }) => [target, value]));
 }
 
@@ -102,7 +102,7 @@ export function learnEstimates(report: Summary): void {
 /** The report with a latency for each device that was measured often enough. */
 export async function withDevices<R extends Summary>(report: R, estimator: Estimator): Promise<R> {
   const estimates_ms = estimatesOf(report);
-  const results = report.results.filter(({ target }) => !target.startsWith(PREFIX));
+  const results = report.results.filter(({ target }) => nameIn("device", target) === null);
   if (Object.keys(estimates_ms).length === 0) return report;
   for (const device of devices()) {
     const result = await resultOf(device, estimates_ms, results, estimator);
@@ -114,7 +114,7 @@ export async function withDevices<R extends Summary>(report: R, estimator: Estim
 async function resultOf(device: Device, estimates_ms: Record<string, number>, results: Result[], estimator: Estimator): Promise<Result | null> {
   const measurements = currentOf(device);
   if (measurements.length < MIN_MEASUREMENTS) return null;
-  const place = { target: `${PREFIX}${device.name}`, device: device.name, metric: "latency" };
+  const place = { target: idIn("device", device.name), device: device.name, metric: "latency" };
   try {
     const calibrated = await estimator.calibrate(measurements.map(asMeasurement), estimates_ms);
     return { ...place, ...estimateOf(calibrated, results) };

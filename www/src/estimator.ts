@@ -4,7 +4,7 @@ import { type AssetUrls, fetchBytes, loadAssets } from "./assets.ts";
 import { readHost } from "./host.ts";
 import { MAX_FILE_BYTES } from "./limits.ts";
 import { KnownError, Messenger, unreadable } from "./messenger.ts";
-import type { ModelFile } from "./opened.ts";
+import type { ModelFile } from "./model_files.ts";
 import type { Assets, CalibrateCall, ChoicesCall, EstimateCall, Estimated, FileToRead, FitsCall, HashedCall, InForceCall, KeptCall, LayoutCall, LayoutValue, LoadGpusCall, ReadAheadCall, StartCall, Started, SweepBatchCall, SweepCall, WarmUpCall } from "./protocol.ts";
 import type { Application, BatchSweep, Calibrated, Fits, InForce, Limits, Measurement, Report, Sweep, TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
 import type { Scenario } from "./scenario.ts";

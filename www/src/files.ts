@@ -5,7 +5,7 @@
 import { Container } from "./container.ts";
 import { MAX_FILE_BYTES, MAX_MODELS } from "./limits.ts";
 import { KnownError } from "./messenger.ts";
-import type { Model } from "./opened.ts";
+import type { Model } from "./model_files.ts";
 import type { Packing } from "./protocol.ts";
 
 /** Bytes from which a format is told. */

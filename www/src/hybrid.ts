@@ -23,7 +23,7 @@ export function hybridOf(report: Report, target: string): Hybrid | null {
   return {
     left,
     n_operators: report.operators.length,
-    n_changes: changes(report, left),
+    n_changes: transitionCount(report, left),
     host,
     whole: isEstimate(whole) ? { latency: whole, left_ms: left.reduce((sum, { operator }) => sum + (whole.operators?.[operator] ?? 0), 0) } : whole,
   };
@@ -41,12 +41,13 @@ export function onAcceleratorWords({ left_out, model }: Pick<Report, "left_out" 
   return n_left === 0 ? null : `${(model.n_operators - n_left).toLocaleString("en")} of ${format.plural(model.n_operators, "operator")} on the NPU`;
 }
 
-function changes({ operators }: Report, left: readonly LeftOut[]): number {
+/** How often execution goes from the accelerator to the processor or back. */
+function transitionCount({ operators }: Report, left: readonly LeftOut[]): number {
   const is_left = new Set(left.map(({ operator }) => operator));
   return operators.slice(1).filter(({ index }) => is_left.has(index) !== is_left.has(index - 1)).length;
 }
 
-/** Kinds of operators with the reason, each with how often it stands there. */
+/** The kinds of these operators with their reasons, at most `max_kinds`, each with its number of operators. */
 export function leftWords({ operators }: Report, left: readonly LeftOut[], max_kinds: number): string {
   const kinds = new Map<string, number>();
   for (const { operator, reason } of left) {

@@ -1,7 +1,7 @@
 /** Wires the page: files in, views out, and a history that Back, Forward and reload go through. */
-import "./no_peers.ts";
-import { PREFIX, accelerators } from "./accelerators.ts";
-import { type Asked, BOARD_PREFIX, askedTarget, askedTargets, choiceOf, offersOf, openGroups, rememberGroup, targetsOf } from "./asked.ts";
+import "./peer_connections.ts";
+import { accelerators } from "./accelerators.ts";
+import { type Asked, askedTarget, askedTargets, choiceOf, offersOf, openGroups, rememberGroup, targetsOf } from "./requested_targets.ts";
 import { learnEstimates, withDevices } from "./device.ts";
 import { el, keepingFocus, nextTask } from "./dom.ts";
 import { Estimator, LayoutClient, readFile } from "./estimator.ts";
@@ -10,25 +10,26 @@ import { openModels } from "./files.ts";
 import { Focus } from "./focus.ts";
 import * as format from "./format.ts";
 import { writeHost } from "./host.ts";
-import { keepFile, keptFile } from "./kept_files.ts";
+import { keepFile, keptFile } from "./file_store.ts";
 import { KnownError } from "./messenger.ts";
-import type { Model, ModelFile } from "./opened.ts";
+import type { Model, ModelFile } from "./model_files.ts";
 import { type Report, type Result, type TargetInfo, isEstimate } from "./report.ts";
 import { AS_IT_IS, type Scenario, type Sizes, isChanged, readScenario, scenarioParameters, scenarioWords } from "./scenario.ts";
 import { type ComparisonRow, comparisonHistory, history as openedBefore, keepComparison, keptComparison, keptReport, newKey } from "./store.ts";
 import { type BatchControl, batchControl } from "./view/batch.ts";
-import type { Row, Summary } from "./compared.ts";
+import type { Row, Summary } from "./comparison_rows.ts";
 import { ComparisonView } from "./view/comparison.ts";
-import { acceptFiles } from "./view/drop.ts";
+import { acceptFiles } from "./view/file_drop.ts";
 import { failurePanel } from "./view/failure.ts";
 import { reportView } from "./view/report.ts";
 import { firstScenario } from "./threads.ts";
 import { warmUp } from "./warm_up.ts";
 import { ALL_GPUS } from "./view/target_choice.ts";
-import { type MoreTargets, groupOf } from "./view/target_groups.ts";
+import { groupOf, idIn, nameIn } from "./targets.ts";
+import type { MoreTargets } from "./view/target_groups.ts";
 import { openSizes, sizesControl } from "./view/sizes.ts";
-import { exampleButtons, historyList, targetPicker, targetTables } from "./view/start.ts";
-import { takeAwayMenu } from "./view/take.ts";
+import { exampleButtons, historyList, targetPicker, targetTables } from "./view/start_screen.ts";
+import { takeAwayMenu } from "./view/download_menu.ts";
 import { metricName, sentence } from "./words.ts";
 
 /** What `history.state` says of a view. */
@@ -520,7 +521,7 @@ function moreTargets(report: Report, file: ModelFile | null, offered: Offered, a
     if (!has(target)) {
       const asked = await askedTarget(target, estimator);
       if (asked) await add([asked]);
-      else if (target.startsWith(BOARD_PREFIX)) report.results = [...report.results, unmeasured(report, target)];
+      else if (nameIn("board", target) !== null) report.results = [...report.results, unmeasured(report, target)];
     }
     focus.chooseTarget(target);
   };
@@ -534,7 +535,7 @@ function moreTargets(report: Report, file: ModelFile | null, offered: Offered, a
 
 /** A board that is modelled in no way. */
 function unmeasured({ fits }: Report, target: string): Result {
-  const board = fits?.boards.find(({ id }) => target === BOARD_PREFIX + id);
+  const board = fits?.boards.find(({ id }) => target === idIn("board", id));
   const unavailable = `nobody published measurements of a model on ${board ? `a ${board.core} like this one` : "this processor"}`;
   return { target, device: board?.name ?? target, metric: "latency", unavailable, reason: "never-measured" };
 }
@@ -561,7 +562,7 @@ function withoutTargets({ results, left_out = [], diagnostics }: Report, is_gone
 async function withTargets(report: Report, file: ModelFile | null, asked: readonly Asked[], again: readonly Asked[], signal: AbortSignal): Promise<OfTargets> {
   const { file: name, batch, what_if } = report;
   const own = accelerators();
-  const is_gone = (target: string): boolean => (target.startsWith(PREFIX) && !own.some((accelerator) => accelerator.name === target)) || again.some((other) => other.name === target);
+  const is_gone = (target: string): boolean => (nameIn("own", target) !== null && !own.some((accelerator) => accelerator.name === target)) || again.some((other) => other.name === target);
   const places = new Map([...new Set(report.results.map(({ target }) => target))].map((target, place) => [target, place]));
   const inPlace = (results: Result[]): Result[] => results.toSorted((a, b) => (places.get(a.target) ?? places.size) - (places.get(b.target) ?? places.size));
   const { results, left_out, diagnostics } = withoutTargets(report, is_gone);

@@ -122,7 +122,7 @@ async function forgetOldest(): Promise<void> {
 }
 
 /** Checks what is read back: code that only this needs. */
-const checks = (): Promise<typeof import("./kept_report.ts")> => import("./kept_report.ts").catch(() => Promise.reject(otherBuild()));
+const checks = (): Promise<typeof import("./report_check.ts")> => import("./report_check.ts").catch(() => Promise.reject(otherBuild()));
 
 /** Null where there is none; an error of the kind `damaged` where what is kept is no report. */
 export async function keptReport(key: string): Promise<Report | null> {

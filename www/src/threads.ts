@@ -1,6 +1,6 @@
 /** Threads that a processor runs a network on, remembered in this browser for the files that follow. */
 import { AS_IT_IS, type Scenario } from "./scenario.ts";
-import { PROCESSORS, familyOf } from "./words.ts";
+import { hasThreads } from "./targets.ts";
 
 export const THREADS = [1, 2, 3, 4, 6, 8];
 const KEY = "litecast.threads";
@@ -24,5 +24,5 @@ export function writeThreads(threads: number): void {
 
 /** How a new file is run on the target that is wanted. */
 export function firstScenario(wanted: string): Scenario {
-  return familyOf(wanted) === PROCESSORS ? { ...AS_IT_IS, threads: readThreads() } : AS_IT_IS;
+  return hasThreads(wanted) ? { ...AS_IT_IS, threads: readThreads() } : AS_IT_IS;
 }

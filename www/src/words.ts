@@ -1,84 +1,21 @@
 /** Ids of the report in words. */
+import { METRICS } from "../package/src/catalogue.ts";
 import * as format from "./format.ts";
 import type { Estimate, Evidence, Provenance, Result } from "./report.ts";
 
-const METRICS: Record<string, string> = {
-  latency: "Latency",
-  npu_latency: "NPU part, by its compiler",
-  energy: "Energy",
-  sram_peak: "SRAM peak",
-  offchip_traffic: "Off-chip traffic",
-  sram_traffic: "SRAM traffic",
-  arena: "Tensor arena",
-  activation_ram: "Activation RAM",
-  weights_flash: "Weights in flash",
-  throughput: "Throughput",
-  training_step: "Training step",
-  memory: "Memory",
-  training_memory: "Training memory",
-  sm_utilization: "GPU busy",
-};
-
-const METRIC_MEANINGS: Record<string, string> = {
-  latency: "Time of one inference of the whole network, with the operators that stay on the CPU",
-  npu_latency: "The NPU's part of the latency, as its compiler estimates it",
-  energy: "Energy of one inference",
-  sram_peak: "Most on-chip memory in use at once",
-  offchip_traffic: "Bytes that one inference moves to and from off-chip memory",
-  sram_traffic: "Bytes that one inference moves to and from on-chip memory",
-  arena: "Memory that AllocateTensors of TensorFlow Lite Micro needs: activations, working buffers of kernels, and what the interpreter keeps",
-  activation_ram: "RAM of the program that ST Edge AI makes of the network, for its activations",
-  weights_flash: "Flash that the network takes: the whole file under an interpreter, otherwise its weights",
-  throughput: "Inferences a second at this batch",
-  training_step: "Time of one training step of a batch: forward, backward and optimiser",
-  memory: "Memory of the process on the GPU for inference at this batch, counted by rules",
-  training_memory: "The same for training with Adam",
-  sm_utilization: "Share of the latency in which a kernel runs",
-};
-
 const TOOLS: Record<string, string> = { "ethos-u-vela": "Vela", litecast: "LiteCast" };
 
-/** What a person decides on first; metrics that are not named here follow as the report has them. */
-const METRIC_ORDER = ["latency", "npu_latency", "throughput", "training_step", "energy", "sram_peak", "arena", "activation_ram", "weights_flash", "memory", "training_memory", "offchip_traffic", "sram_traffic"];
-
-export const MICROCONTROLLERS = "Microcontrollers";
-export const GPUS = "GPUs";
-export const PROCESSORS = "Processors";
-export const ETHOS_U = "Arm Ethos-U NPUs";
-export const EDGE_TPU = "Edge TPU";
-export const OWN_ACCELERATORS = "Your accelerators";
-export const NPU_BOARDS = "Boards with an Ethos-U";
-export const MICROCONTROLLER_BOARDS = "Microcontroller boards";
-
-/** Of targets, by the beginning of their ids, in the order in which they are offered. */
-const FAMILIES: readonly (readonly [prefix: string, name: string])[] = [
-  ["device:", "Your devices"],
-  ["own:", OWN_ACCELERATORS],
-  ["ethos-u", ETHOS_U],
-  ["npu-board:", NPU_BOARDS],
-  ["edgetpu", EDGE_TPU],
-  ["cortex-a", PROCESSORS],
-  ["tflite-micro", "Any microcontroller"],
-  ["board:", MICROCONTROLLERS],
-  ["cortex-m", MICROCONTROLLERS],
-  ["esp32", MICROCONTROLLERS],
-  ["stm32", MICROCONTROLLERS],
-  ["rtx-", GPUS],
-  ["a100-", GPUS],
-];
-
-export function familyOf(target: string): string {
-  return FAMILIES.find(([prefix]) => target.startsWith(prefix))?.[1] ?? "Other targets";
-}
+const METRIC_ORDER = Object.keys(METRICS);
 
 export function metricName(metric: string): string {
-  return METRICS[metric] ?? metric;
+  return METRICS[metric]?.label ?? metric;
 }
 
 export function metricMeaning(metric: string): string {
-  return METRIC_MEANINGS[metric] ?? "";
+  return METRICS[metric]?.meaning ?? "";
 }
 
+/** In the order of the engine; metrics that it does not know follow. */
 export function inMetricOrder<Item extends { metric: string }>(items: readonly Item[]): Item[] {
   const rank = ({ metric }: Item): number => (METRIC_ORDER.includes(metric) ? METRIC_ORDER.indexOf(metric) : METRIC_ORDER.length);
   return items.toSorted((a, b) => rank(a) - rank(b));

@@ -2,7 +2,7 @@
 import { estimatedMeasures } from "../costs.ts";
 import { KIND_NAMES, kindOf } from "../kinds.ts";
 import { type Report, isEstimate } from "../report.ts";
-import type { Summary } from "../compared.ts";
+import type { Summary } from "../comparison_rows.ts";
 import { referenceWords } from "../words.ts";
 
 type Field = string | number | null | undefined;

@@ -6,11 +6,11 @@
  * a transformer reads costs one waypoint a row and not one a row and reader.
  */
 import { orderRows } from "./order.ts";
-import { placeColumns } from "./place.ts";
+import { placeColumns } from "./columns.ts";
 import { assignRows } from "./rows.ts";
 import type { LayeredGraph, Layout, LayoutInput, Segments } from "./types.ts";
 import { insertWaypoints } from "./waypoints.ts";
-import { weigh } from "./weigh.ts";
+import { weigh } from "./node_weights.ts";
 
 /** `progress` hears the part that is done, 0 to 1. */
 export function layOut(input: LayoutInput, progress: (done: number) => void = () => {}): Layout {

@@ -1,4 +1,4 @@
-import { FED } from "./weigh.ts";
+import { FED } from "./node_weights.ts";
 
 /** Passes that move nodes towards their readers; each can lengthen no line. More gain nothing on real models. */
 const TIGHTEN_PASSES = 4;

@@ -6,8 +6,9 @@ import { type Estimator, readFile } from "../estimator.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import type { Limits, Report, Sweep, SweepPoint, TargetChoice, TargetChoices } from "../report.ts";
-import { takeDropped } from "./drop.ts";
+import { takeDropped } from "./file_drop.ts";
 import type { Opened } from "./what_if.ts";
+import { idIn, nameIn } from "../targets.ts";
 import { sentence } from "../words.ts";
 
 /** Taken where no budget is set. */
@@ -110,7 +111,7 @@ function ownForm(known: TargetChoices, estimator: Estimator, added: () => void):
     "select",
     { id: "own-hardware", onchange: () => setDefaults() },
     el("optgroup", { label: "Accelerators" }, ...known.npus.map(({ id, device }) => el("option", { value: id }, device))),
-    el("optgroup", { label: "Boards" }, ...known.boards.map(({ id, name }) => el("option", { value: `board:${id}` }, name))),
+    el("optgroup", { label: "Boards" }, ...known.boards.map(({ id, name }) => el("option", { value: idIn("board", id) }, name))),
   );
   const system = el("select", { id: "own-system" });
   const mode = el("select", { id: "own-mode" });
@@ -148,7 +149,7 @@ function ownForm(known: TargetChoices, estimator: Estimator, added: () => void):
   const picker = el("input", { type: "file", id: "own-ini", accept: ".ini,text/plain", hidden: true, onchange: () => void (picker.files?.[0] && readIni(picker.files[0])) });
   const add = (event: Event): void => {
     event.preventDefault();
-    const is_board = hardware.value.startsWith("board:");
+    const is_board = nameIn("board", hardware.value) !== null;
     const typed = (input: HTMLInputElement, scale: number): number | undefined => (input.value === "" ? undefined : input.valueAsNumber * scale);
     const [clock_mhz, arena_cache_bytes, off_chip_bytes_per_s] = [typed(clock, 1), typed(sram, 1024), typed(bandwidth, 1e9)];
     const parts = [
@@ -162,7 +163,7 @@ function ownForm(known: TargetChoices, estimator: Estimator, added: () => void):
       ini && !is_board ? ini.name : "",
     ];
     const place: TargetChoice = is_board
-      ? { board: hardware.value.slice("board:".length) }
+      ? { board: nameIn("board", hardware.value) ?? "" }
       : { target: hardware.value, system_config: system.value, memory_mode: mode.value, ...(optimise.value === "Size" ? { optimise: "Size" as const } : {}), ...(ini ? { vela_ini: ini.text } : {}) };
     const rates = {
       ...(clock_mhz ? { clock_mhz } : {}),

@@ -1,13 +1,13 @@
 /** On which microcontroller boards the model has room, beside a person's own application. */
 import { writeApplication } from "../application.ts";
-import { BOARD_PREFIX } from "../asked.ts";
+import { idIn } from "../targets.ts";
 import { el, keepingFocus } from "../dom.ts";
 import type { Estimator } from "../estimator.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import type { Application, Fits, OnBoard, Report, Room } from "../report.ts";
 import { UNKNOWN } from "./cells.ts";
-import { roomWords, verdict } from "./fit.ts";
+import { roomWords, verdict } from "./board_room.ts";
 import { type SortKey, type Sorting, sortBy, sortHead, sortingAfter } from "./sorting.ts";
 import type { MoreTargets } from "./target_groups.ts";
 import type { Tool } from "./workshop.ts";
@@ -118,7 +118,7 @@ interface Column {
 
 function boardsTable(boards: readonly OnBoard[], chosen: string, sorting: Sorting, sort: (column: number) => void, more: MoreTargets): HTMLElement {
   const name = ({ id, name, chip, core }: OnBoard): HTMLElement => {
-    const target = BOARD_PREFIX + id;
+    const target = idIn("board", id);
     const choose = el("button", { type: "button", class: "link", "aria-pressed": String(target === chosen), onclick: () => more.choose(target) }, name);
     return el("th", { scope: "row" }, more.is_possible ? choose : name, el("span", { class: "board-words" }, `${chip}, ${core}`));
   };
@@ -138,7 +138,7 @@ function boardsTable(boards: readonly OnBoard[], chosen: string, sorting: Sortin
     "table",
     { class: "boards-table" },
     el("thead", {}, el("tr", {}, ...heads)),
-    el("tbody", {}, ...rows.map((board) => el("tr", { "data-board": board.id, class: BOARD_PREFIX + board.id === chosen ? "chosen" : null }, ...columns.map(({ cell }) => cell(board))))),
+    el("tbody", {}, ...rows.map((board) => el("tr", { "data-board": board.id, class: idIn("board", board.id) === chosen ? "chosen" : null }, ...columns.map(({ cell }) => cell(board))))),
   );
 }
 

@@ -1,14 +1,14 @@
 /** Several files: a row each, one metric and one unit a column, and the difference to a baseline. */
 import { comparisonCsv } from "../export/csv.ts";
 import { el } from "../dom.ts";
-import type { Estimated, Row, Summary } from "../compared.ts";
+import type { Estimated, Row, Summary } from "../comparison_rows.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import { type Report, type Result, type Unavailable, isEstimate } from "../report.ts";
 import { type MetricColumn, changeCell, columnMeaning, columnTitle, energyNote, estimateCell, metricColumns } from "./cells.ts";
 import { onAcceleratorWords } from "../hybrid.ts";
 import { differencePanel } from "./difference.ts";
-import { saveButton } from "./save.ts";
+import { saveButton } from "./save_button.ts";
 import { type Axis, scatter } from "./scatter.ts";
 import { type SortKey, type Sorting, sortBy, sortHead, sortingAfter } from "./sorting.ts";
 import { sentence } from "../words.ts";

@@ -5,8 +5,8 @@ import type { Estimator } from "../estimator.ts";
 import { csv } from "../export/csv.ts";
 import * as format from "../format.ts";
 import type { Report } from "../report.ts";
-import { takeDropped } from "./drop.ts";
-import { saveButton } from "./save.ts";
+import { takeDropped } from "./file_drop.ts";
+import { saveButton } from "./save_button.ts";
 
 /** A fit whose left-out measurements are off by more than this in the mean, in percent, is called doubtful. */
 const DOUBTFUL_PERCENT = 30;

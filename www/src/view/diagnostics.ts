@@ -5,7 +5,7 @@ import * as format from "../format.ts";
 import type { Diagnostic, Report } from "../report.ts";
 import type { Selection } from "../selection.ts";
 import { sentence, withDeviceNames } from "../words.ts";
-import { groupOf } from "./target_groups.ts";
+import { groupOf } from "../targets.ts";
 
 /** More of one code than this are counted, not listed. */
 const MAX_OF_ONE_CODE = 4;

@@ -5,7 +5,7 @@ import { LayoutClient } from "../estimator.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import { kindOf } from "../kinds.ts";
-import { type Match, matchOperators } from "../match.ts";
+import { type Match, matchOperators } from "../operator_matching.ts";
 import { type Estimate, type Report, isEstimate } from "../report.ts";
 import { Search } from "../search.ts";
 import { Selection } from "../selection.ts";

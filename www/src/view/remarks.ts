@@ -2,11 +2,9 @@
 import { el } from "../dom.ts";
 import * as format from "../format.ts";
 import { type Estimate, type Report, isEstimate } from "../report.ts";
-import { EDGE_TPU, ETHOS_U, NPU_BOARDS, OWN_ACCELERATORS, PROCESSORS, doubtWords, familyOf } from "../words.ts";
+import { described, hasHost, hasThreads, isAccelerator } from "../targets.ts";
+import { doubtWords } from "../words.ts";
 
-/** Families whose targets leave operators to a processor where they cannot run them. */
-const NPUS = [ETHOS_U, NPU_BOARDS, OWN_ACCELERATORS];
-const ACCELERATORS = [...NPUS, EDGE_TPU];
 /** Codes of notes that the Edge TPU runs a part of the network, or that parameters do not stay on its chip. */
 const PART = "edge-tpu-part";
 const STREAMING = "edge-tpu-streaming";
@@ -24,20 +22,20 @@ function latencies({ results }: Report): Estimate[] {
 
 /** Null where a part is left to a processor, which is said elsewhere. */
 function wholeWords({ left_out = [], operators }: Report, target: string): string | null {
-  if (!NPUS.includes(familyOf(target)) || operators.length === 0 || left_out.some(({ targets }) => targets.includes(target))) return null;
+  if (!hasHost(target) || operators.length === 0 || left_out.some(({ targets }) => targets.includes(target))) return null;
   return `The accelerator runs all of it: ${operators.length === 1 ? "its one operator" : `all ${operators.length.toLocaleString("en")} operators`}.`;
 }
 
 function cacheWords({ model, diagnostics }: Report, target: string): string | null {
   const is_about = ({ code, targets }: Report["diagnostics"][number]): boolean => [PART, STREAMING].includes(code) && targets?.includes(target) === true;
-  if (familyOf(target) !== EDGE_TPU || diagnostics.some(is_about)) return null;
+  if (!described(target)?.advice.includes("resident-weights") || diagnostics.some(is_about)) return null;
   return `All weights (${format.text(format.bytes(model.weight_bytes))}) stay on the chip between inferences: none are streamed.`;
 }
 
 /** A processor on which the whole network takes less, as far as both are known; null for processors. */
 function fasterWords(report: Report, latency: Estimate): string | null {
-  if (!ACCELERATORS.includes(familyOf(latency.target))) return null;
-  const processors = latencies(report).filter(({ target }) => familyOf(target) === PROCESSORS);
+  if (!isAccelerator(latency.target)) return null;
+  const processors = latencies(report).filter(({ target }) => hasThreads(target));
   const fastest = processors.reduce<Estimate | null>((least, other) => (least && least.value <= other.value ? least : other), null);
   if (!fastest || fastest.value >= latency.value) return null;
   const is_sure = (fastest.hi ?? fastest.value) < (latency.lo ?? latency.value);

@@ -9,7 +9,7 @@ import { acceleratorPanel } from "./accelerators.ts";
 import { adviceTool } from "./advice.ts";
 import { batchSweepPanel } from "./batch_sweep.ts";
 import { boardsTool } from "./boards.ts";
-import { decidePanel } from "./decide.ts";
+import { decidePanel } from "./answer.ts";
 import { devicePanel } from "./device.ts";
 import { diagnosticList } from "./diagnostics.ts";
 import type { GraphView } from "../graph/graph.ts";

@@ -1,12 +1,12 @@
 /** Latency against memory or MACs of several files, with those that no other file beats in both. */
-import type { Estimated } from "../compared.ts";
+import type { Estimated } from "../comparison_rows.ts";
 import { el } from "../dom.ts";
 import * as format from "../format.ts";
-import { MODEL_ENDING } from "../opened.ts";
+import { MODEL_ENDING } from "../model_files.ts";
 import { type Estimate, type Result, isEstimate } from "../report.ts";
 import { label, node } from "../svg.ts";
 import { metricName } from "../words.ts";
-import { type Place, placeNames, shortened } from "./names.ts";
+import { type Place, placeNames, shortened } from "./label_places.ts";
 
 /** Drawn in its own size in windows that have room for it. */
 const WIDE = { width: 640, height: 260, letters: 36 };

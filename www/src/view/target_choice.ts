@@ -2,7 +2,7 @@
 import { el } from "../dom.ts";
 import type { Result } from "../report.ts";
 import { THREADS } from "../threads.ts";
-import { GPUS, familyOf } from "../words.ts";
+import { GROUP_WORDS, groupOf, headingOf } from "../targets.ts";
 import type { MoreTargets } from "./target_groups.ts";
 import { targetSelect } from "./target_select.ts";
 
@@ -12,12 +12,12 @@ export const ALL_GPUS = "group:gpus";
 export function targetChoice(groups: Map<string, Result[]>, chosen: string, more: MoreTargets): HTMLElement {
   const { element, add } = targetSelect("target", "Target", chosen, more.choose);
   const named = new Map(more.offers.map(({ target, names }) => [target, names]));
-  const known = [...groups].map(([target, [{ device }]]) => ({ family: familyOf(target), target, words: device || target, names: named.get(target) }));
+  const known = [...groups].map(([target, [{ device }]]) => ({ family: headingOf(target).label, target, words: device || target, names: named.get(target) }));
   add(known);
   const addOffers = (): void => {
     const others = more.offers.filter(({ target }) => !groups.has(target));
-    const has_gpus = known.some(({ family }) => family === GPUS);
-    add([...others, ...(has_gpus ? [] : [{ family: GPUS, target: ALL_GPUS, words: "Estimate on GPUs… (loads 0.4 MB)" }])]);
+    const has_gpus = [...groups.keys()].some((target) => groupOf(target) === "gpus");
+    add([...others, ...(has_gpus ? [] : [{ family: GROUP_WORDS.gpus.label, target: ALL_GPUS, words: "Estimate on GPUs… (loads 0.4 MB)" }])]);
   };
   // A hundred more: the estimates are on the screen before them.
   if (more.is_possible) requestAnimationFrame(() => setTimeout(addOffers));

@@ -1,8 +1,8 @@
 /** Targets that are estimated when their group is opened: a file is seldom meant for all of them. */
-import type { Group, Offer } from "../asked.ts";
+import type { Offer } from "../requested_targets.ts";
 import { el } from "../dom.ts";
 import type { Host, Result } from "../report.ts";
-import { GPUS, MICROCONTROLLERS, familyOf } from "../words.ts";
+import { GROUP_WORDS, type Group, groupOf } from "../targets.ts";
 
 /** How a report comes by targets that it does not have yet. */
 export interface MoreTargets {
@@ -20,20 +20,6 @@ export interface MoreTargets {
   show: (group: Group, is_shown: boolean) => Promise<void>;
 }
 
-const FAMILIES: Record<Group, string> = { microcontrollers: MICROCONTROLLERS, gpus: GPUS };
-const WORDS: Record<Group, string> = {
-  microcontrollers: "Cortex-M and ESP32 boards that were measured",
-  gpus: "under PyTorch, with batch and training",
-};
-
-export const GROUPS = Object.keys(FAMILIES) as Group[];
-
-/** Null for targets that every report is of. */
-export function groupOf(target: string): Group | null {
-  const family = familyOf(target);
-  return GROUPS.find((group) => FAMILIES[group] === family) ?? null;
-}
-
 /** Open where the report has results of the group; `table` draws them. */
 export function groupPanel(group: Group, results: readonly Result[], table: (results: readonly Result[]) => HTMLElement, { is_possible, show }: MoreTargets): HTMLElement | null {
   const own = results.filter(({ target }) => groupOf(target) === group);
@@ -49,7 +35,7 @@ export function groupPanel(group: Group, results: readonly Result[], table: (res
       note.textContent = (error as Error).message;
     }
   };
-  const summary = el("summary", { onclick: ((event: Event) => void toggle(event)) as EventListener }, el("strong", {}, FAMILIES[group]), el("span", { class: "subtle" }, ` ${WORDS[group]}${group === "gpus" && own.length === 0 ? "; loads 0.4 MB" : ""}`));
+  const summary = el("summary", { onclick: ((event: Event) => void toggle(event)) as EventListener }, el("strong", {}, GROUP_WORDS[group].label), el("span", { class: "subtle" }, ` ${GROUP_WORDS[group].group}${group === "gpus" && own.length === 0 ? "; loads 0.4 MB" : ""}`));
   const details = el("details", { class: "target-group", "data-group": group, open: own.length > 0 }, summary, own.length > 0 ? table(own) : null, note);
   return details;
 }

@@ -1,15 +1,16 @@
 /** What if: sliders for the network and the accelerator, and what the chosen target would then cost. */
 import { addAccelerator, keepAccelerators } from "../accelerators.ts";
-import { choiceOf } from "../asked.ts";
+import { choiceOf } from "../requested_targets.ts";
 import { readBudget, verdict } from "../budget.ts";
 import { el, quantity } from "../dom.ts";
 import { type Estimator, type FileBytes, readFile } from "../estimator.ts";
-import type { ModelFile } from "../opened.ts";
+import type { ModelFile } from "../model_files.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import { type Estimate, type InForce, type Report, type TargetChoice, isEstimate } from "../report.ts";
 import { AS_IT_IS, type Scenario, factorText, isChanged } from "../scenario.ts";
 import { THREADS } from "../threads.ts";
+import { hasThreads, nameIn } from "../targets.ts";
 import { doubtWords, inMetricOrder, metricName, sentence } from "../words.ts";
 
 /** What a report was made of, and how another one is asked for. */
@@ -84,12 +85,13 @@ export function whatIfPanel(report: Report, { file, scenario, change }: Opened, 
     const target = focus.targetIn(report);
     const { clock_mhz = null, arena_cache_bytes = null } = in_force ?? {};
     const is_npu = arena_cache_bytes !== null;
-    const is_processor = target.startsWith("cortex-a");
-    const takes_network = !report.what_if?.channels && !target.startsWith("device:");
+    const is_processor = hasThreads(target);
+    const is_device = nameIn("device", target) !== null;
+    const takes_network = !report.what_if?.channels && !is_device;
     const has_sides = height.length >= 3 && height.slice(1, -1).some((size) => size > 1);
     sliders.resolution.set(wanted.resolution, takes_network && has_sides, "the input has no rows or columns");
     sliders.width.set(wanted.width, takes_network, "a device of your own follows from measured files");
-    sliders.batch.set(wanted.batch, !is_npu && !target.startsWith("device:"), "NPUs take one input at a time");
+    sliders.batch.set(wanted.batch, !is_npu && !is_device, "NPUs take one input at a time");
     sliders.threads.set(wanted.threads, is_processor, "of processors");
     sliders.clock.set(hardware.clock_mhz ?? clock_mhz ?? 0, clock_mhz !== null, "of microcontrollers and Ethos-U accelerators");
     sliders.sram.set((hardware.arena_cache_bytes ?? arena_cache_bytes ?? 0) / 1024, is_npu, "of Ethos-U accelerators");
@@ -98,7 +100,7 @@ export function whatIfPanel(report: Report, { file, scenario, change }: Opened, 
   /** The sliders of the hardware start at what it has. */
   async function findInForce(): Promise<void> {
     const wanted_of = target;
-    const found = target.startsWith("device:") ? null : await estimator.inForce(configured()).catch(() => null);
+    const found = nameIn("device", target) !== null ? null : await estimator.inForce(configured()).catch(() => null);
     if (wanted_of !== target) return;
     in_force = found;
     setSliders();

@@ -1,7 +1,7 @@
 /** The worker that computes the drawing of a graph. */
 import { layOut } from "../layout/layered.ts";
 import type { LayoutCall, LayoutValue } from "../protocol.ts";
-import { answerRequests } from "./answer.ts";
+import { answerRequests } from "./request_queue.ts";
 
 answerRequests<LayoutCall, LayoutValue>((input, progress) => layOut(input, progress), ({ node_x, node_row, segments, leaps }) => [
   node_x.buffer as ArrayBuffer,

@@ -3,10 +3,10 @@ import { BlobReader, type FileEntry, ZipReader, configure } from "@zip.js/zip.js
 import { MAX_MODELS, maxTotalBytes, maxUnpackedBytes } from "../limits.ts";
 import * as format from "../format.ts";
 import { KnownError } from "../messenger.ts";
-import { MODEL_ENDING } from "../opened.ts";
+import { MODEL_ENDING } from "../model_files.ts";
 import type { Failure, Listed } from "../protocol.ts";
 import { damaged, leftOut, tooLarge } from "./refusals.ts";
-import { Unpacked } from "./unpacked.ts";
+import { Unpacked } from "./unpacked_bytes.ts";
 
 /** Entries of an archive that are looked at. */
 const MAX_ENTRIES = 100_000;

@@ -5,17 +5,18 @@ import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import { type Estimate, type Report, type Result, type Unavailable, groupByTarget, isEstimate } from "../report.ts";
 import type { Selection } from "../selection.ts";
+import { GROUPS, groupOf, hasThreads } from "../targets.ts";
 import { writeThreads } from "../threads.ts";
-import { PROCESSORS, doubtSentence, doubtWords, evidenceWords, familyOf, headlineDoubt, inMetricOrder, intervalPercent, isExact, metricMeaning, metricName, metricNameOf, provenanceWords, referenceWords, sentence, withDeviceNames } from "../words.ts";
+import { doubtSentence, doubtWords, evidenceWords, headlineDoubt, inMetricOrder, intervalPercent, isExact, metricMeaning, metricName, metricNameOf, provenanceWords, referenceWords, sentence, withDeviceNames } from "../words.ts";
 import { columnMeaning, columnTitle, doubtClass, energyNote, estimateCell, metricColumns } from "./cells.ts";
 import { isWithAnswer } from "./diagnostics.ts";
-import { fitLines } from "./fit.ts";
+import { fitLines } from "./board_room.ts";
 import { onAcceleratorWords } from "../hybrid.ts";
 import { hybridPart } from "./hybrid.ts";
 import { remarks } from "./remarks.ts";
 import { type Sorting, sortBy, sortHead, sortingAfter } from "./sorting.ts";
 import { targetChoice, threadsChoice } from "./target_choice.ts";
-import { GROUPS, type MoreTargets, groupOf, groupPanel } from "./target_groups.ts";
+import { type MoreTargets, groupPanel } from "./target_groups.ts";
 import type { Opened } from "./what_if.ts";
 
 /** The table of targets that every report is of, beside those of the groups. */
@@ -90,7 +91,7 @@ function answerParts(report: Report, opened: Opened, groups: Map<string, Result[
 
 /** Null where the target has no threads to choose, or the file is no longer at hand. */
 function threads({ file, scenario, change }: Opened, target: string): HTMLElement | null {
-  if (!file || familyOf(target) !== PROCESSORS) return null;
+  if (!file || !hasThreads(target)) return null;
   return threadsChoice("threads", scenario.threads, (threads) => (writeThreads(threads), change({ ...scenario, threads })));
 }
 

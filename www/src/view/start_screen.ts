@@ -1,5 +1,5 @@
 /** The first screen: examples, what was opened before, and the targets that there are estimates for. */
-import type { Offer } from "../asked.ts";
+import type { Offer } from "../requested_targets.ts";
 import { accelerators } from "../accelerators.ts";
 import { el } from "../dom.ts";
 import type { Example } from "../examples.ts";
@@ -7,9 +7,10 @@ import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import { type TargetInfo, isEstimate } from "../report.ts";
 import { nameOf } from "../device.ts";
-import { chooseToKeepFiles, keepsFiles } from "../kept_files.ts";
+import { chooseToKeepFiles, keepsFiles } from "../file_store.ts";
 import { type Comparison, type Opened, forget, forgetAll, forgetComparison } from "../store.ts";
-import { GPUS, PROCESSORS, familyOf, inMetricOrder, metricName, referenceWords } from "../words.ts";
+import { GROUP_WORDS, hasThreads, headingOf } from "../targets.ts";
+import { inMetricOrder, metricName, referenceWords } from "../words.ts";
 import { readThreads, writeThreads } from "../threads.ts";
 import { ALL_GPUS, threadsChoice } from "./target_choice.ts";
 import { type TargetOption, targetSelect } from "./target_select.ts";
@@ -98,11 +99,11 @@ function latencyWords({ results }: Opened["summary"], focus: Focus): string {
 /** The target that reports begin with, before any file: `choose` is called with its id, or with `ALL_GPUS`. */
 export function targetPicker(targets: TargetInfo[], gpus: TargetInfo[], offers: readonly Offer[], focus: Focus, choose: (target: string) => void): HTMLElement {
   const options: TargetOption[] = [
-    ...accelerators().map(({ name, device }) => ({ family: familyOf(name), target: name, words: device })),
-    ...targets.map(({ id, device }) => ({ family: familyOf(id), target: id, words: device })),
+    ...accelerators().map(({ name, device }) => ({ family: headingOf(name).label, target: name, words: device })),
+    ...targets.map(({ id, device }) => ({ family: headingOf(id).label, target: id, words: device })),
     ...offers,
-    ...gpus.map(({ id, device }) => ({ family: GPUS, target: id, words: device })),
-    ...(gpus.length === 0 ? [{ family: GPUS, target: ALL_GPUS, words: "List the GPUs… (loads 0.4 MB)" }] : []),
+    ...gpus.map(({ id, device }) => ({ family: GROUP_WORDS.gpus.label, target: id, words: device })),
+    ...(gpus.length === 0 ? [{ family: GROUP_WORDS.gpus.label, target: ALL_GPUS, words: "List the GPUs… (loads 0.4 MB)" }] : []),
   ];
   const threads = threadsChoice("first-threads", readThreads(), writeThreads);
   const { element, select, add } = targetSelect("first-target", "Your target", focus.wanted, (target) => {
@@ -111,7 +112,7 @@ export function targetPicker(targets: TargetInfo[], gpus: TargetInfo[], offers: 
     choose(target);
   });
   const show = (): void => {
-    threads.hidden = familyOf(select.value) !== PROCESSORS;
+    threads.hidden = !hasThreads(select.value);
   };
   add(options);
   show();

@@ -6,8 +6,9 @@ import { unreadable } from "../messenger.ts";
 import type { EstimateCall, Estimated, EstimatorCall, EstimatorValue, FileToRead, ReadAheadCall, StartCall, Started, SweepCall, WarmUpCall } from "../protocol.ts";
 import type { Report, Result, Sweep, TargetChoice, TargetChoices } from "../report.ts";
 import { changesOf, isChanged, scenarioWords } from "../scenario.ts";
+import { hasHost } from "../targets.ts";
 import { keepReport } from "../store.ts";
-import { answerRequests, describe } from "./answer.ts";
+import { answerRequests, describe } from "./request_queue.ts";
 
 let litecast: LiteCast;
 let has_predictor = false;
@@ -136,7 +137,7 @@ function reportOn({ file, scenario, targets, more_targets, host, application, is
 function besideHost(wanted: readonly (string | TargetChoice)[], host: string | null): (string | TargetChoice)[] {
   if (!litecast.accelerators().hosts.some(({ id }) => id === host)) return [...wanted];
   const boards = new Set(litecast.boards().npus.map(({ id }) => id));
-  const is_npu = ({ target, board }: TargetChoice): boolean => target?.startsWith("ethos-u") === true || (board !== undefined && boards.has(board));
+  const is_npu = ({ target, board }: TargetChoice): boolean => (target !== undefined && hasHost(target)) || (board !== undefined && boards.has(board));
   return wanted.map((one) => {
     const choice: TargetChoice = typeof one === "string" ? { target: one, name: one } : one;
     return host !== null && is_npu(choice) ? { ...choice, host } : one;

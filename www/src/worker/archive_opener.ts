@@ -4,9 +4,9 @@ import { maxUnpackedBytes } from "../limits.ts";
 import * as format from "../format.ts";
 import { KnownError } from "../messenger.ts";
 import type { Listed, OpenCall } from "../protocol.ts";
-import { answerRequests } from "./answer.ts";
+import { answerRequests } from "./request_queue.ts";
 import { damaged, leftOut, tooLarge } from "./refusals.ts";
-import { Unpacked } from "./unpacked.ts";
+import { Unpacked } from "./unpacked_bytes.ts";
 
 /** C sources are read in pieces of this length. */
 const PIECE_BYTES = 1024 ** 2;

@@ -2,14 +2,7 @@
 import type { Estimator } from "./estimator.ts";
 import { accelerators } from "./accelerators.ts";
 import type { TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
-import { ETHOS_U, MICROCONTROLLERS, MICROCONTROLLER_BOARDS, NPU_BOARDS, familyOf } from "./words.ts";
-
-export type Group = "microcontrollers" | "gpus";
-const GROUPS: readonly Group[] = ["microcontrollers", "gpus"];
-
-/** Before the id of a board, as the id of a target in reports: of its microcontroller, or of its Ethos-U. */
-export const BOARD_PREFIX = "board:";
-export const NPU_BOARD_PREFIX = "npu-board:";
+import { GROUPS, type Group, MICROCONTROLLER_BOARDS, NPU_BOARDS, groupOf, headingOf, idIn, nameIn } from "./targets.ts";
 
 /** Another format gets another key. */
 const KEY = "litecast.groups.1";
@@ -40,13 +33,12 @@ export function rememberGroup(group: Group, is_open: boolean): void {
 export async function targetsOf(group: Group, estimator: Estimator): Promise<Asked[]> {
   if (group === "gpus") return (await estimator.gpus()).map(({ id }) => ({ target: id, name: id }));
   const { others } = await estimator.started;
-  return others.filter(({ id }) => familyOf(id) === MICROCONTROLLERS).map(({ id }) => ({ target: id, name: id }));
+  return others.filter(({ id }) => groupOf(id) === group).map(({ id }) => ({ target: id, name: id }));
 }
 
 /** Of a target that is a board. */
 export function boardOf(target: string): string | null {
-  const prefix = [BOARD_PREFIX, NPU_BOARD_PREFIX].find((prefix) => target.startsWith(prefix));
-  return prefix === undefined ? null : target.slice(prefix.length);
+  return nameIn("board", target) ?? nameIn("npu-board", target);
 }
 
 /** A target that not every report has; null for the others, and for a board whose processor nobody measured. */
@@ -80,9 +72,9 @@ export interface Offer {
 /** Every Ethos-U and every board, besides what all reports are of. */
 export function offersOf(others: readonly TargetInfo[], { boards, microcontrollers }: TargetChoices): Offer[] {
   return [
-    ...others.filter(({ id }) => familyOf(id) === ETHOS_U).map(({ id, device }) => ({ family: ETHOS_U, target: id, words: device })),
-    ...boards.map((board) => ({ family: NPU_BOARDS, target: NPU_BOARD_PREFIX + board.id, words: npuBoardName(board) })),
-    ...microcontrollers.map(({ id, name, chip, core }) => ({ family: MICROCONTROLLER_BOARDS, target: BOARD_PREFIX + id, words: `${name} (${core})`, names: chip })),
+    ...others.filter(({ id }) => groupOf(id) === null).map(({ id, device }) => ({ family: headingOf(id).label, target: id, words: device })),
+    ...boards.map((board) => ({ family: NPU_BOARDS.label, target: idIn("npu-board", board.id), words: npuBoardName(board) })),
+    ...microcontrollers.map(({ id, name, chip, core }) => ({ family: MICROCONTROLLER_BOARDS.label, target: idIn("board", id), words: `${name} (${core})`, names: chip })),
   ];
 }
 

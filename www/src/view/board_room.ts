@@ -1,8 +1,9 @@
 /** Whether the model has room on a board, in words. */
-import { BOARD_PREFIX, boardOf } from "../asked.ts";
+import { boardOf } from "../requested_targets.ts";
 import { el } from "../dom.ts";
 import * as format from "../format.ts";
 import type { OnBoard, Report, Room } from "../report.ts";
+import { nameIn } from "../targets.ts";
 
 /** The target that the arena is counted for, whatever the microcontroller. */
 const ANY_MICROCONTROLLER = "tflite-micro";
@@ -38,7 +39,7 @@ function boardsOf({ fits }: Report, target: string): OnBoard[] {
 
 /** A line for each board of the target: room, and what its latency rests on. */
 export function fitLines(report: Report, target: string): HTMLElement[] {
-  const is_board = target.startsWith(BOARD_PREFIX);
+  const is_board = nameIn("board", target) !== null;
   const boards = boardsOf(report, target);
   // Of another runtime than the estimates beside it.
   const instead = report.results.some((result) => result.target === target && result.metric === "activation_ram") ? "With TensorFlow Lite Micro instead: " : "";

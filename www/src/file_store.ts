@@ -1,5 +1,5 @@
 /** Files beside their reports, in this browser's database: only where a person has said so. */
-import type { ModelFile } from "./opened.ts";
+import type { ModelFile } from "./model_files.ts";
 import { history, transact } from "./store.ts";
 
 /** Of one file; larger ones are opened again. */

@@ -6,10 +6,11 @@ import { htmlReport } from "../export/html.ts";
 import { nodeData } from "../export/model_explorer.ts";
 import type { Focus } from "../focus.ts";
 import { leftBy } from "../hybrid.ts";
-import { MODEL_ENDING } from "../opened.ts";
+import { MODEL_ENDING } from "../model_files.ts";
 import type { Report } from "../report.ts";
+import { nameIn } from "../targets.ts";
 import type { ReportView } from "./report.ts";
-import { save } from "./save.ts";
+import { save } from "./save_button.ts";
 
 /** Milliseconds after which a button says again what it does. */
 const ECHO_MS = 1600;
@@ -58,7 +59,7 @@ async function saveDrawing(name: string, type: string, content: () => string | P
 
 /** What the engine says, without the devices that only this browser knows. */
 function ownResultsOnly({ what_if: _, ...report }: Report): Report {
-  return { ...report, results: report.results.filter((result) => !result.target.startsWith("device:")) };
+  return { ...report, results: report.results.filter((result) => nameIn("device", result.target) === null) };
 }
 
 async function copyText(button: HTMLElement, text: string): Promise<void> {

@@ -1,0 +1,81 @@
+/** What targets are: those of the engine by its catalogue, and boards, accelerators and devices that only this page names. */
+import { FAMILIES, TARGETS } from "../package/src/catalogue.ts";
+import type { TargetDescription } from "../package/types/index.d.ts";
+
+/** Before the colon of an id that this page gives: a board by its microcontroller or its Ethos-U, or what a person made. */
+export type Space = "board" | "npu-board" | "own" | "device";
+
+/** A heading in lists of targets. */
+export interface Heading {
+  id: string;
+  label: string;
+}
+
+/** Lists that are closed until a reader opens them, by the id of their family. */
+export type Group = "microcontrollers" | "gpus";
+export const GROUPS: readonly Group[] = ["microcontrollers", "gpus"];
+
+export const NPU_BOARDS: Heading = { id: "npu-boards", label: "Boards with an Ethos-U" };
+export const MICROCONTROLLER_BOARDS: Heading = { id: "boards", label: "Microcontroller boards" };
+const OTHERS: Heading = { id: "others", label: "Other targets" };
+const SPACES: Record<Space, Heading> = {
+  device: { id: "devices", label: "Your devices" },
+  own: { id: "own", label: "Your accelerators" },
+  "npu-board": NPU_BOARDS,
+  board: FAMILIES["microcontrollers"],
+};
+
+/** The id of a target that this page names. */
+export function idIn(space: Space, name: string | number): string {
+  return `${space}:${name}`;
+}
+
+/** The name that {@link idIn} was given; null for targets of the engine and of other spaces. */
+export function nameIn(space: Space, target: string): string | null {
+  const colon = target.indexOf(":");
+  return colon >= 0 && target.slice(0, colon) === space ? target.slice(colon + 1) : null;
+}
+
+function spaceOf(target: string): Space | null {
+  return (Object.keys(SPACES) as Space[]).find((space) => nameIn(space, target) !== null) ?? null;
+}
+
+type Described = Omit<TargetDescription, "family"> & { family: string };
+
+/** As the engine describes a target; null for what the page names, and for targets of other versions. */
+export function described(target: string): Described | null {
+  return Object.hasOwn(TARGETS, target) ? TARGETS[target] : null;
+}
+
+/** The heading that a target stands under. */
+export function headingOf(target: string): Heading {
+  const space = spaceOf(target);
+  if (space !== null) return SPACES[space];
+  const description = described(target);
+  return description ? FAMILIES[description.family] : OTHERS;
+}
+
+/** Null for targets that every report is of. */
+export function groupOf(target: string): Group | null {
+  const { id } = headingOf(target);
+  return GROUPS.find((group) => group === id) ?? null;
+}
+
+export const GROUP_WORDS = Object.fromEntries(GROUPS.map((group) => [group, FAMILIES[group]])) as Record<Group, (typeof FAMILIES)[string]>;
+
+/** Whether threads of a target can be chosen. */
+export function hasThreads(target: string): boolean {
+  return described(target)?.options.includes("threads") === true;
+}
+
+/** Whether a target leaves operators to a processor beside it, which can be chosen. */
+export function hasHost(target: string): boolean {
+  const space = spaceOf(target);
+  return space === "own" || space === "npu-board" || described(target)?.options.includes("host") === true;
+}
+
+/** Whether a target runs a network beside a processor that could run it as well. */
+export function isAccelerator(target: string): boolean {
+  const description = described(target);
+  return hasHost(target) || (description !== null && FAMILIES[description.family].is_accelerator);
+}
