@@ -5,6 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use litecast::estimate::{ModelFile, estimate};
+use litecast::{Outcome, Predictor};
 use serde_json::{Value, json};
 
 const FILE: &str = "www/examples/cnn-kws-s7-i43.tflite";
@@ -266,4 +268,43 @@ fn options_are_for_the_targets_that_take_them() {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{errors}");
     assert!(errors.contains("`clock_mhz` is an option of"), "{errors}");
+}
+
+/// By the compiler's rules, whose interval holds what the trained network corrects them to.
+#[test]
+fn default_accelerators_are_estimated_without_the_trained_network() {
+    let bytes = fs::read(FILE).unwrap();
+    let file = ModelFile::new(FILE, &bytes);
+    let predictor = Predictor::shipped().unwrap();
+    let [by_rules, corrected] =
+        [None, Some(&predictor)].map(|predictor| estimate(file, predictor).unwrap());
+    let mut n_compared = 0;
+    for (rules, shown) in by_rules.results.iter().zip(&corrected.results) {
+        assert_eq!((&rules.target, rules.metric), (&shown.target, shown.metric));
+        let (
+            Outcome::Estimate {
+                value: rules_value,
+                lo: Some(lo),
+                hi: Some(hi),
+                provenance,
+                ..
+            },
+            Outcome::Estimate { value, .. },
+        ) = (&rules.outcome, &shown.outcome)
+        else {
+            continue;
+        };
+        let id = format!("{} {}", rules.target, rules.metric);
+        assert_eq!(provenance.evidence(), shown.evidence.unwrap(), "{id}");
+        if rules_value != value {
+            println!("{id}: {value} with the network, {rules_value} without");
+        }
+        assert!(
+            (lo * 0.999..=hi * 1.001).contains(value),
+            "{id}: {value}, {lo} to {hi}"
+        );
+        n_compared += usize::from(rules.target != "tflite-micro");
+    }
+    assert!(n_compared >= 12, "{n_compared} results with an interval");
+    assert_eq!(by_rules.results.len(), corrected.results.len());
 }
