@@ -1,7 +1,7 @@
 # Two commands do it all: `make serve` and `make test`. Each installs what it misses first.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help serve site test test-long fuzz growth bench-page cli package-examples bench-package bundle measure evaluation families sizes networks specialised processors table6 ablations ablations-of trainer-native baselines card wasm page hostile-page small-files size venv qemu node wasm-toolchain wasm-tools deny bench bench-search debian fresh-check clean
+.PHONY: help serve site test test-long fuzz growth bench-page cli package-examples bench-package bundle measure evaluation families sizes networks specialised processors table6 ablations ablations-of trainer-native baselines card wasm page hostile-page small-files size venv qemu node wasm-toolchain wasm-tools deny release-rehearsal bench bench-search debian fresh-check clean
 
 PORT ?= 8000
 
@@ -224,6 +224,9 @@ wasm-tools: wasm-toolchain ## Install the wasm target, wasm-bindgen and wasm-pac
 
 debian: ## Install Chromium, its driver and other Debian packages that the tests use
 	@tools/install-debian.sh
+
+release-rehearsal: venv node wasm-toolchain ## Pack what is published, install it into empty folders, run the first examples there (PARTS=command)
+	@tools/release-rehearsal.sh $(PARTS)
 
 fresh-check: ## Clone the last commit into a new folder and run both commands there
 	@tools/fresh-check.sh

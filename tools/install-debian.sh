@@ -7,6 +7,7 @@ has chromium || packages+=(chromium)
 has firefox-esr || packages+=(firefox-esr)
 has chromedriver || packages+=(chromium-driver)
 has brotli || packages+=(brotli)
+has strace || packages+=(strace)
 has cc || packages+=(build-essential)
 # Debian's python3 comes without what makes an environment.
 python3 -c 'import ensurepip, venv' 2>/dev/null || packages+=(python3-venv)

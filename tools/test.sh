@@ -35,9 +35,10 @@ step "browser module" tools/build-wasm.sh
 step "browser module's tests" tools/test-browser.sh
 step "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --quiet --workspace --no-deps
 step "package" cargo package --quiet --package litecast --no-verify --allow-dirty
-step "figures of the documents" npm run --silent test:documents
+step "documents and workflows" npm run --silent test:documents
 step "npm package's types" npm run --silent check:package
 step "npm package's tests" npm run --silent test:package
+step "sockets of command, packages" npm run --silent test:network
 step "page types" npm run --silent check:page
 step "page" npm run --silent build:page
 step "page tests" npm run --silent test:page
