@@ -25,7 +25,7 @@ pub fn any_format(random: &mut Random) -> Vec<u8> {
 fn onnx(random: &mut Random) -> Vec<u8> {
     let idx = random.below(hostile_onnx::CASES.len());
     let case = &hostile_onnx::CASES[idx];
-    (case.file)(amount(random).min(case.size))
+    (case.file)(random.amount().min(case.size))
 }
 
 /// One of the structures of TFLite.
@@ -43,12 +43,6 @@ pub fn tflite(random: &mut Random) -> File {
         kinds,
     ];
     random.pick(&attacks)(random)
-}
-
-/// Mostly small, sometimes thousands.
-pub fn amount(random: &mut Random) -> usize {
-    let limit = random.pick(&[4, 40, 400, 4000]);
-    1 + random.below(limit)
 }
 
 fn small(random: &mut Random) -> File {
@@ -93,7 +87,7 @@ fn names(random: &mut Random) -> File {
         "\"",
         "%s",
     ];
-    let name = random.pick(&parts).repeat(amount(random));
+    let name = random.pick(&parts).repeat(random.amount());
     match random.below(3) {
         0 => any_tensor(&mut file, random).name = name,
         1 => {
@@ -113,7 +107,7 @@ fn names(random: &mut Random) -> File {
 fn shared_operands(random: &mut Random) -> File {
     let mut network = Network::new(&MAP);
     let output = network.tensor(&MAP);
-    let (n, n_operands) = (amount(random), amount(random));
+    let (n, n_operands) = (random.amount(), random.amount());
     let kind = random.pick(&[
         Op::CONCATENATION,
         Op::ADD_N,
@@ -179,7 +173,7 @@ fn scales(random: &mut Random) -> File {
     ];
     let points = [0, -128, 255, i64::MIN, i64::MAX, 1 << 40];
     for _ in 0..1 + random.below(4) {
-        let n = amount(random);
+        let n = random.amount();
         let quantization = Quantization {
             scale: (0..n).map(|_| random.pick(&values)).collect(),
             zero_point: (0..random.pick(&[0, 1, n]))
@@ -200,7 +194,7 @@ fn sparse(random: &mut Random) -> File {
         let list = |random: &mut Random, n: usize| -> Vec<i32> {
             (0..n).map(|_| random.pick(&values)).collect()
         };
-        let n = amount(random).min(500);
+        let n = random.amount().min(500);
         let sparsity = Sparsity {
             traversal_order: list(random, n),
             block_map: list(random, 4),
@@ -223,7 +217,7 @@ fn ends(random: &mut Random) -> File {
     let mut file = small(random);
     let n_tensors = file.subgraphs[0].tensors.len();
     let mut list = || -> Vec<i32> {
-        let n = amount(random);
+        let n = random.amount();
         let same = random.below(n_tensors) as i32;
         match random.below(3) {
             0 => vec![same; n],
@@ -246,12 +240,12 @@ fn writers(random: &mut Random) -> File {
     let copies: Vec<_> = operators
         .iter()
         .cycle()
-        .take(amount(random))
+        .take(random.amount())
         .cloned()
         .collect();
     operators.extend(copies);
     let n_tensors = tensors.len();
-    for _ in 0..amount(random) {
+    for _ in 0..random.amount() {
         let idx = random.below(operators.len());
         let operator = &mut operators[idx];
         let tensor = random.below(n_tensors) as i32;
@@ -270,7 +264,7 @@ fn writers(random: &mut Random) -> File {
 /// Constants of another length than their shape, shared by tensors of other types, and a plan of the arena.
 fn constants(random: &mut Random) -> File {
     let mut file = small(random);
-    let n = amount(random);
+    let n = random.amount();
     file.buffers
         .push((0..4 * n).map(|_| random.next_u64() as u8).collect());
     let buffer = file.buffers.len() as u32 - 1;
@@ -290,6 +284,6 @@ fn constants(random: &mut Random) -> File {
 /// Two kinds of operators as they should be, many of them.
 fn kinds(random: &mut Random) -> File {
     let arrangement = random.pick(&Arrangement::ALL);
-    let n = amount(random).min(400);
+    let n = random.amount().min(400);
     network(&[random.pick(KINDS), random.pick(KINDS)], arrangement, n)
 }

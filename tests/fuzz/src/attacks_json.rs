@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::attacks::amount;
 use crate::random::Random;
 use crate::texts;
 
@@ -53,7 +52,7 @@ fn ranks(random: &mut Random, document: &mut Value) {
         i64::MIN,
     ];
     for _ in 0..1 + random.below(4) {
-        let rank = amount(random);
+        let rank = random.amount();
         let shape: Vec<i64> = (0..rank).map(|_| random.pick(&sides)).collect();
         one_of(document, "tensors", random)["shape"] = json!(shape);
     }
@@ -72,7 +71,7 @@ fn names(random: &mut Random, document: &mut Value) {
         "\"",
         "\\",
     ];
-    let name = json!(random.pick(&parts).repeat(amount(random)));
+    let name = json!(random.pick(&parts).repeat(random.amount()));
     match random.below(4) {
         0 => document["name"] = name,
         1 => one_of(document, "operators", random)["kind"] = name,
@@ -86,7 +85,9 @@ fn names(random: &mut Random, document: &mut Value) {
 /// Constants with more or other values than their shape has.
 fn values(random: &mut Random, document: &mut Value) {
     let numbers = [0, 1, -1, 3, 1 << 20, i64::from(i32::MAX), i64::MIN];
-    let values: Vec<i64> = (0..amount(random)).map(|_| random.pick(&numbers)).collect();
+    let values: Vec<i64> = (0..random.amount())
+        .map(|_| random.pick(&numbers))
+        .collect();
     let tensor = one_of(document, "tensors", random);
     tensor["values"] = json!(values);
     tensor["constant"] = json!(!random.one_in(4));
@@ -95,7 +96,7 @@ fn values(random: &mut Random, document: &mut Value) {
 /// Arrays or objects in each other where a number or a list is expected.
 fn nesting(random: &mut Random, document: &mut Value) {
     let mut value = json!(1);
-    for _ in 0..amount(random).min(2000) {
+    for _ in 0..random.amount().min(2000) {
         value = if random.one_in(2) {
             json!([value])
         } else {
@@ -117,7 +118,7 @@ fn chain(random: &mut Random, document: &mut Value) {
     };
     let reads_the_last = !random.one_in(3);
     let mut last = json!("a");
-    for idx in 0..amount(random) {
+    for idx in 0..random.amount() {
         let mut output = tensor.clone();
         output["name"] = json!(format!("t{idx}"));
         operator["outputs"] = json!([output["name"]]);
@@ -137,7 +138,7 @@ fn operands(random: &mut Random, document: &mut Value) {
         .map(|tensor| tensor["name"].clone())
         .collect();
     let is_one = random.one_in(2);
-    let operands: Vec<Value> = (0..amount(random))
+    let operands: Vec<Value> = (0..random.amount())
         .map(|idx| names[if is_one { 0 } else { idx % names.len() }].clone())
         .collect();
     let side = random.pick(&["inputs", "outputs"]);
@@ -148,7 +149,7 @@ fn operands(random: &mut Random, document: &mut Value) {
 fn ends(random: &mut Random, document: &mut Value) {
     let name = random.pick(&["x", "w", "y", "axes", "nobody"]);
     let side = random.pick(&["inputs", "outputs"]);
-    document[side] = json!(vec![name; amount(random) - 1]);
+    document[side] = json!(vec![name; random.amount() - 1]);
 }
 
 /// Every tensor or operator many times.
@@ -157,7 +158,7 @@ fn copies(random: &mut Random, document: &mut Value) {
     let copies: Vec<Value> = entries
         .iter()
         .cycle()
-        .take(amount(random))
+        .take(random.amount())
         .cloned()
         .collect();
     entries.extend(copies);
@@ -165,7 +166,7 @@ fn copies(random: &mut Random, document: &mut Value) {
 
 /// Many attributes, and fields that the format does not have.
 fn fields(random: &mut Random, document: &mut Value) {
-    let fields: Map<String, Value> = (0..amount(random))
+    let fields: Map<String, Value> = (0..random.amount())
         .map(|idx| (format!("f{idx}"), json!(idx)))
         .collect();
     let operator = one_of(document, "operators", random);

@@ -22,6 +22,12 @@ impl Random {
         (self.next_u64() % limit.max(1) as u64) as usize
     }
 
+    /// A count of parts: mostly small, sometimes thousands.
+    pub fn amount(&mut self) -> usize {
+        let limit = self.pick(&[4, 40, 400, 4000]);
+        1 + self.below(limit)
+    }
+
     pub fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
