@@ -135,9 +135,10 @@ impl Calibration {
         }
         let mut values = measurements.iter().map(|m| m.measured_ms).enumerate();
         if let Some((index, value)) = values.find(|(_, ms)| !is_latency(*ms)) {
-            return Err(match value > 0.0 {
-                true => CalibrationError::OutOfRange { index, value },
-                false => CalibrationError::NotPositive { index, value },
+            return Err(if value > 0.0 {
+                CalibrationError::OutOfRange { index, value }
+            } else {
+                CalibrationError::NotPositive { index, value }
             });
         }
         let targets = measurements[0].estimates_ms.keys();

@@ -242,9 +242,10 @@ fn choice_error(error: &ChoiceError) -> JsValue {
 }
 
 fn detail(is_summary: bool) -> Detail {
-    match is_summary {
-        true => Detail::Summary,
-        false => Detail::Full,
+    if is_summary {
+        Detail::Summary
+    } else {
+        Detail::Full
     }
 }
 

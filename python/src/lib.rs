@@ -206,20 +206,20 @@ impl From<&EstimateError> for Entry {
         let Failure { kind, message } = Failure::from(error);
         let missing = error.unknown_dimensions().iter();
         let missing: Vec<String> = missing.map(|name| format!("{name:?}: size")).collect();
-        Self::Failed(match missing.is_empty() {
-            true => (kind, message),
-            false => {
-                let sizes = missing.join(", ");
-                (kind, format!("{message}; give dimensions={{{sizes}}}"))
-            }
+        Self::Failed(if missing.is_empty() {
+            (kind, message)
+        } else {
+            let sizes = missing.join(", ");
+            (kind, format!("{message}; give dimensions={{{sizes}}}"))
         })
     }
 }
 
 fn detail(is_summary: bool) -> Detail {
-    match is_summary {
-        true => Detail::Summary,
-        false => Detail::Full,
+    if is_summary {
+        Detail::Summary
+    } else {
+        Detail::Full
     }
 }
 

@@ -265,9 +265,10 @@ fn outcome(result: &TargetResult) -> Vec<String> {
 /// Terminal control characters are replaced, because rows are also printed on terminals.
 pub fn text(text: &str) -> String {
     let plain = plain(text);
-    match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-        true => format!("'{plain}"),
-        false => plain,
+    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        format!("'{plain}")
+    } else {
+        plain
     }
 }
 
@@ -281,9 +282,10 @@ pub fn lines(rows: impl IntoIterator<Item = Vec<String>>) -> String {
 }
 
 fn field(field: String) -> String {
-    match field.contains(['"', ',', '\r', '\n']) {
-        true => format!("\"{}\"", field.replace('"', "\"\"")),
-        false => field,
+    if field.contains(['"', ',', '\r', '\n']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field
     }
 }
 

@@ -26,9 +26,10 @@ pub fn run(args: &FactsArgs) -> Result<ExitCode, Box<dyn Error>> {
     };
     let width = terminal::width();
     let text = |document: &Document| facts(document, args.operators, width);
-    let rows = match args.operators {
-        true => csv::Rows::Operators,
-        false => csv::Rows::Facts,
+    let rows = if args.operators {
+        csv::Rows::Operators
+    } else {
+        csv::Rows::Facts
     };
     print::reports(&files, &request, &args.format, rows, text)
 }
@@ -79,9 +80,10 @@ fn facts(document: &Document, with_operators: bool, width: usize) -> String {
         let _ = writeln!(text, "{}", wrapped(&line, width, "               "));
     }
     text.push('\n');
-    text += &match with_operators {
-        true => sections::operators(document, width),
-        false => kinds(document).lines_of(width),
+    text += &if with_operators {
+        sections::operators(document, width)
+    } else {
+        kinds(document).lines_of(width)
     };
     text.push('\n');
     text

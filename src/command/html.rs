@@ -190,9 +190,10 @@ fn notes(document: &Document, are_warnings: bool) -> String {
         }
         let _ = writeln!(items, "<li>{word}{}</li>", escaped(&line));
     }
-    match items.is_empty() {
-        true => items,
-        false => format!("<ul>\n{items}</ul>\n"),
+    if items.is_empty() {
+        items
+    } else {
+        format!("<ul>\n{items}</ul>\n")
     }
 }
 

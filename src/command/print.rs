@@ -59,9 +59,10 @@ pub fn reports(
         if let Err(failure) = &document {
             fail(&file, failure);
         }
-        match format.csv || format.html {
-            true => terminal::print_raw(&printed),
-            false => terminal::print(&printed),
+        if format.csv || format.html {
+            terminal::print_raw(&printed)
+        } else {
+            terminal::print(&printed)
         }
     })?;
     if format.html {

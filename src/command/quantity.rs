@@ -10,9 +10,10 @@ pub struct Quantity {
 
 impl std::fmt::Display for Quantity {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        match self.unit.is_empty() {
-            true => f.write_str(&self.number),
-            false => write!(f, "{} {}", self.number, self.unit),
+        if self.unit.is_empty() {
+            f.write_str(&self.number)
+        } else {
+            write!(f, "{} {}", self.number, self.unit)
         }
     }
 }
@@ -48,9 +49,10 @@ pub fn grouped(value: f64) -> String {
         }
         grouped.push(digit);
     }
-    match value < 0.0 {
-        true => format!("-{grouped}"),
-        false => grouped,
+    if value < 0.0 {
+        format!("-{grouped}")
+    } else {
+        grouped
     }
 }
 
@@ -142,9 +144,10 @@ pub fn percent(value: f64) -> String {
         0.0 => 0,
         rounded => (1 - rounded.log10().floor() as i32).clamp(0, MAX_DECIMALS) as usize,
     };
-    match rounded.abs() >= 1000.0 {
-        true => format!("{} %", grouped(value.round())),
-        false => format!("{value:.decimals$} %"),
+    if rounded.abs() >= 1000.0 {
+        format!("{} %", grouped(value.round()))
+    } else {
+        format!("{value:.decimals$} %")
     }
 }
 

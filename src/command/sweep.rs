@@ -53,9 +53,10 @@ pub fn run(args: &SweepArgs) -> Result<ExitCode, Box<dyn Error>> {
             Err(failure) => {
                 code = ExitCode::from(super::exit::TROUBLE);
                 terminal::complain(&format!("{file}: {failure}"));
-                match args.format.json {
-                    true => terminal::print_json(worker_request::failed_line(&file, failure)?),
-                    false => Ok(()),
+                if args.format.json {
+                    terminal::print_json(worker_request::failed_line(&file, failure)?)
+                } else {
+                    Ok(())
                 }
             }
         }

@@ -52,9 +52,10 @@ pub fn run(args: &SweepBatchArgs) -> Result<ExitCode, Box<dyn Error>> {
     let found = estimate::sweep_batch(file, &Changes::default(), gpu, bundle);
     let found = found.map_err(|error| format!("{place}: {error}"))?;
     let found = found.ok_or_else(|| format!("{place}: no time is known on {}", args.target))?;
-    match args.json {
-        true => terminal::print_json(serde_json::to_string(&found)? + "\n")?,
-        false => terminal::print(&shown(&found, gpu))?,
+    if args.json {
+        terminal::print_json(serde_json::to_string(&found)? + "\n")?
+    } else {
+        terminal::print(&shown(&found, gpu))?
     }
     Ok(ExitCode::SUCCESS)
 }

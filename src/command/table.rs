@@ -106,9 +106,12 @@ impl Table {
             let column = &self.columns[idx];
             let is_whole = are_numbers_whole && column.kind == Kind::Number;
             let cells = self.rows.iter().filter_map(|row| row.get(idx));
-            let cells = cells.map(|cell| match is_whole {
-                true => display_width(cell),
-                false => longest_word(cell),
+            let cells = cells.map(|cell| {
+                if is_whole {
+                    display_width(cell)
+                } else {
+                    longest_word(cell)
+                }
             });
             cells.max().unwrap_or(0).max(longest_word(&column.name)) + GAP
         };

@@ -83,9 +83,12 @@ fn steers(character: char) -> bool {
 pub fn plain_json(mut json: String) -> String {
     let is_spelt = |character: char| character != '\n' && steers(character);
     if json.contains(is_spelt) {
-        let spelt = |character: char| match is_spelt(character) {
-            true => format!("\\u{:04x}", u32::from(character)),
-            false => character.to_string(),
+        let spelt = |character: char| {
+            if is_spelt(character) {
+                format!("\\u{:04x}", u32::from(character))
+            } else {
+                character.to_string()
+            }
         };
         json = json.chars().map(spelt).collect();
     }
@@ -99,9 +102,12 @@ pub fn print_json(json: String) -> io::Result<()> {
 
 /// A name from a file, without terminal control characters.
 pub fn plain(text: &str) -> String {
-    let shown = |character: char| match steers(character) {
-        true => char::REPLACEMENT_CHARACTER,
-        false => character,
+    let shown = |character: char| {
+        if steers(character) {
+            char::REPLACEMENT_CHARACTER
+        } else {
+            character
+        }
     };
     text.chars().map(shown).collect()
 }

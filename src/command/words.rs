@@ -109,9 +109,10 @@ pub fn source(provenance: &Provenance) -> String {
 /// The option that gives a dimension its size, for a shell: `--dim sequence=SIZE`.
 pub fn dimension_option(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/:,".contains(c);
-    match !name.is_empty() && name.chars().all(is_plain) {
-        true => format!("--dim {name}=SIZE"),
-        false => format!("--dim '{}=SIZE'", name.replace('\'', r"'\''")),
+    if !name.is_empty() && name.chars().all(is_plain) {
+        format!("--dim {name}=SIZE")
+    } else {
+        format!("--dim '{}=SIZE'", name.replace('\'', r"'\''"))
     }
 }
 

@@ -66,9 +66,10 @@ impl Request<'_> {
         });
         progress.finish_and_clear();
         let matched = done?;
-        Ok(match self.are_dimensions_shared {
-            true => matched,
-            false => Matched::default(),
+        Ok(if self.are_dimensions_shared {
+            matched
+        } else {
+            Matched::default()
         })
     }
 

@@ -31,9 +31,10 @@ impl Answer {
         let is_estimated = metrics.any(|one| one.outcome.is_estimate() && is_answer(one.metric));
         Self {
             host: target.host(),
-            unsupported: match is_estimated {
-                true => target.unsupported(network),
-                false => Vec::new(),
+            unsupported: if is_estimated {
+                target.unsupported(network)
+            } else {
+                Vec::new()
             },
             estimate,
             is_converted: false,
@@ -67,24 +68,26 @@ fn answers(network: &Network, targets: &[&dyn Target]) -> Vec<Answer> {
         (targets.iter()).partition(|target| target.plans_operators());
     let answers_planned = || -> Vec<Answer> { planning.iter().map(answer).collect() };
     let has_threads = || std::thread::available_parallelism().is_ok_and(|n| n.get() > 1);
-    let (planned, others) = match n_operators <= MAX_PARALLEL_OPERATORS && has_threads() {
-        true => std::thread::scope(|scope| {
+    let (planned, others) = if n_operators <= MAX_PARALLEL_OPERATORS && has_threads() {
+        std::thread::scope(|scope| {
             let others = scope.spawn(|| answers_apart(others));
             let planned = answers_planned();
             match others.join() {
                 Ok(others) => (planned, others),
                 Err(panic) => std::panic::resume_unwind(panic),
             }
-        }),
-        false => {
-            let planned = answers_planned();
-            (planned, answers_apart(others))
-        }
+        })
+    } else {
+        let planned = answers_planned();
+        (planned, answers_apart(others))
     };
     let (mut planned, mut others) = (planned.into_iter(), others.into_iter());
-    let next = |target: &&dyn Target| match target.plans_operators() {
-        true => planned.next(),
-        false => others.next(),
+    let next = |target: &&dyn Target| {
+        if target.plans_operators() {
+            planned.next()
+        } else {
+            others.next()
+        }
     };
     targets.iter().filter_map(next).collect()
 }
@@ -102,9 +105,10 @@ impl Group {
     /// All targets are asked together, except about a large network: the results of some are then not held while others
     /// plan.
     pub fn of_network(n_operators: usize) -> &'static [Self] {
-        match n_operators > MAX_PARALLEL_OPERATORS {
-            true => &[Self::Planning, Self::Others],
-            false => &[Self::All],
+        if n_operators > MAX_PARALLEL_OPERATORS {
+            &[Self::Planning, Self::Others]
+        } else {
+            &[Self::All]
         }
     }
 

@@ -22,9 +22,10 @@ pub fn floor_ms(target: &dyn Target, network: &Network) -> Option<f64> {
     let n_threads = f64::from(network.n_threads.get());
     let minimum = MinimumWork::of(network, &is_run, peak.bytes_per_value);
     let of_work = peak.floor_ms(minimum.macs, minimum.weight_bytes) / n_threads;
-    let of_maps = match peak.map_bytes_per_s.is_finite() {
-        true => peak.map_floor_ms(map_bytes(graph, &is_run, peak.bytes_per_value)),
-        false => 0.0,
+    let of_maps = if peak.map_bytes_per_s.is_finite() {
+        peak.map_floor_ms(map_bytes(graph, &is_run, peak.bytes_per_value))
+    } else {
+        0.0
     };
     // Rounding may make a sum of parts slightly smaller.
     Some(of_work.max(of_maps) * (1.0 - 1e-6))

@@ -164,9 +164,10 @@ fn as_converted(targets: &[&str]) -> Option<ReportDiagnostic> {
 /// A diagnostic that names the targets whose latency is outside of the measured range.
 fn beyond_measured(targets: &[(&str, Beyond)]) -> Option<ReportDiagnostic> {
     let of_target = |(target, beyond): &(&str, Beyond)| {
-        let than = match beyond.is_longer {
-            true => "longer than the longest",
-            false => "shorter than the shortest",
+        let than = if beyond.is_longer {
+            "longer than the longest"
+        } else {
+            "shorter than the shortest"
         };
         let times = match beyond.factor {
             factor if factor < 10.0 => format!("{factor:.1}"),

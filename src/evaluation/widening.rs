@@ -44,12 +44,13 @@ fn widen_one(outcome: &mut Outcome, beyond: Beyond) {
     };
     // Nothing out there was measured, so that no level was checked.
     provenance.interval_percent = None;
-    let moved = |end: f64| match *value > 0.0 && end > 0.0 {
-        true => {
+    let moved = |end: f64| {
+        if *value > 0.0 && end > 0.0 {
             let moved = *value * beyond.grown(end / *value);
             moved.clamp(f64::MIN_POSITIVE, f64::MAX)
+        } else {
+            end
         }
-        false => end,
     };
     *lo = lo.map(moved);
     *hi = hi.map(moved);

@@ -41,9 +41,10 @@ pub fn counts(zero_share: f32, entropy_bits: f32) -> Arc<[u64; 256]> {
     for _ in 0..N_STEPS {
         let middle = (low + high) / 2.0;
         let entropy = of_zeros + (1.0 - zero_share) * Bell::new(middle.exp()).entropy_bits();
-        match entropy < wanted {
-            true => low = middle,
-            false => high = middle,
+        if entropy < wanted {
+            low = middle
+        } else {
+            high = middle
         }
     }
     let bell = Bell::new(low.exp());
@@ -116,9 +117,10 @@ impl Bell {
 
 /// The part of an entropy, in bits, that a value with this share contributes.
 fn entropy_of(share: f64) -> f64 {
-    match share > 0.0 {
-        true => -share * share.log2(),
-        false => 0.0,
+    if share > 0.0 {
+        -share * share.log2()
+    } else {
+        0.0
     }
 }
 

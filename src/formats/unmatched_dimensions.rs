@@ -43,9 +43,10 @@ impl UnmatchedDimensions {
     }
 
     fn open_words(&self) -> String {
-        match self.open.is_empty() {
-            true => "it leaves none open".to_owned(),
-            false => quoted(&self.open),
+        if self.open.is_empty() {
+            "it leaves none open".to_owned()
+        } else {
+            quoted(&self.open)
         }
     }
 

@@ -37,9 +37,10 @@ pub fn quantise(model: &mut Model) -> Result<(), NotFloat> {
         unpack_constants(subgraph, &model.buffers);
     }
     let is_described = |buffer: &Buffer| matches!(buffer, Buffer::Described { .. });
-    match model.buffers.iter().any(is_described) {
-        true => drop(as_int8::convert(model)),
-        false => quantise_values(model),
+    if model.buffers.iter().any(is_described) {
+        drop(as_int8::convert(model))
+    } else {
+        quantise_values(model)
     }
     if let Some(subgraph) = model.subgraphs.get_mut(MAIN_SUBGRAPH) {
         requantise(subgraph);

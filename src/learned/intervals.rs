@@ -39,9 +39,12 @@ impl Landmarks {
     /// A summary in the landmarks' units; 0 for a column that does not vary.
     pub fn steps(&self, summary: &[f32]) -> Vec<i16> {
         let columns = summary.iter().zip(&self.mean).zip(&self.std);
-        let steps = |((value, mean), &std): ((&f32, &f32), &f32)| match std > 0.0 {
-            true => ((value - mean) / std / Self::STEP).round() as i16,
-            false => 0,
+        let steps = |((value, mean), &std): ((&f32, &f32), &f32)| {
+            if std > 0.0 {
+                ((value - mean) / std / Self::STEP).round() as i16
+            } else {
+                0
+            }
         };
         columns.map(steps).collect()
     }

@@ -29,9 +29,10 @@ impl<'p> Learned<'p> {
         let likeness = Likeness::of(manifest, graph, features);
         Ok(Self {
             manifest,
-            estimates: match likeness.is_like_training {
-                true => predictor.predict(features)?,
-                false => Estimates::default(),
+            estimates: if likeness.is_like_training {
+                predictor.predict(features)?
+            } else {
+                Estimates::default()
             },
             likeness,
         })

@@ -14,9 +14,10 @@ const LARGE_GROUP_SIZE: usize = 256;
 const MANY_NODES: usize = 4096;
 
 fn group_size(n_nodes: usize) -> usize {
-    match n_nodes < MANY_NODES {
-        true => GROUP_SIZE,
-        false => LARGE_GROUP_SIZE,
+    if n_nodes < MANY_NODES {
+        GROUP_SIZE
+    } else {
+        LARGE_GROUP_SIZE
     }
 }
 

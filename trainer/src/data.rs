@@ -222,9 +222,12 @@ fn outputs(dataset: &Dataset, settings: &Settings) -> Result<Vec<LabelKey>> {
             "expected targets of {targets:?}, found {target}"
         );
     }
-    let is_wanted = |target: &&String| match settings.targets.is_empty() {
-        true => !cortex_a::is_modelled(target),
-        false => settings.targets.contains(target),
+    let is_wanted = |target: &&String| {
+        if settings.targets.is_empty() {
+            !cortex_a::is_modelled(target)
+        } else {
+            settings.targets.contains(target)
+        }
     };
     let key = |target: &String, metric: &Metric| LabelKey {
         target: target.clone(),
@@ -315,9 +318,10 @@ impl OutputColumns {
             let is_all = self.attributes_all(graph, output);
             let rows = labels.operators.iter_mut().skip(output).step_by(n_outputs);
             for (label, &value) in rows.zip(values) {
-                *label = match is_all || value > 0.0 {
-                    true => value * unit,
-                    false => f32::NAN,
+                *label = if is_all || value > 0.0 {
+                    value * unit
+                } else {
+                    f32::NAN
                 };
             }
         }

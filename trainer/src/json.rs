@@ -52,9 +52,10 @@ impl Lines {
     }
 
     fn end_line<W: ?Sized + io::Write>(&self, writer: &mut W) -> io::Result<()> {
-        match self.level <= self.max_level && !self.is_empty {
-            true => writer.write_all(b"\n"),
-            false => Ok(()),
+        if self.level <= self.max_level && !self.is_empty {
+            writer.write_all(b"\n")
+        } else {
+            Ok(())
         }
     }
 

@@ -33,9 +33,10 @@ pub fn side(structure_hash: &str, space: &str, settings: &Settings) -> Side {
     let digest = Sha256::digest(format!("{} {structure_hash}", settings.split_seed()));
     let prefix: [u8; 8] = digest[..8].try_into().expect("a SHA-256 has 32 bytes");
     let position = u64::from_le_bytes(prefix) as f64 / u64::MAX as f64;
-    let test_share = match settings.leave_out.is_empty() {
-        true => settings.test_share,
-        false => 0.0,
+    let test_share = if settings.leave_out.is_empty() {
+        settings.test_share
+    } else {
+        0.0
     };
     let is_left_out = settings.leave_out.iter().any(|name| name == space);
     if is_left_out || position < test_share {

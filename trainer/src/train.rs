@@ -147,9 +147,10 @@ pub fn shape(data: &Data, settings: &Settings) -> Shape {
         n_columns: data.scaling.n_columns(),
         n_categories: data.scaling.vocabulary.len(),
         n_outputs: data.scaling.n_outputs(),
-        n_encoders: match settings.shared_encoder {
-            true => 1,
-            false => data.scaling.vocabulary.len(),
+        n_encoders: if settings.shared_encoder {
+            1
+        } else {
+            data.scaling.vocabulary.len()
         },
         embedding: settings.embedding,
         hidden: settings.hidden,

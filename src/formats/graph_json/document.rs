@@ -180,9 +180,10 @@ impl<'de> Visitor<'de> for AttributeVisitor {
                 ));
             }
         }
-        Ok(match is_whole {
-            true => Attribute::Integers(joined),
-            false => Attribute::Other,
+        Ok(if is_whole {
+            Attribute::Integers(joined)
+        } else {
+            Attribute::Other
         })
     }
 

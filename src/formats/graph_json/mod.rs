@@ -185,9 +185,10 @@ impl<'d> Reader<'d> {
             Entry::Vacant(new) => {
                 let is_default =
                     (zero_share, entropy_bits) == (DEFAULT_ZERO_SHARE, DEFAULT_ENTROPY_BITS);
-                let counts = match is_default {
-                    true => distribution::default_counts().clone(),
-                    false => distribution::counts(zero_share, entropy_bits),
+                let counts = if is_default {
+                    distribution::default_counts().clone()
+                } else {
+                    distribution::counts(zero_share, entropy_bits)
                 };
                 Ok(new.insert(match zero {
                     0 => counts,

@@ -86,9 +86,10 @@ impl<'a> Functions<'a> {
         let (name, function) = function(message).map_err(at("function"))?;
         let add = |total: &mut usize, n: usize, what, limit| {
             *total = total.saturating_add(n);
-            match *total <= limit {
-                true => Ok(()),
-                false => Err(Failure::TooMany(what, limit)),
+            if *total <= limit {
+                Ok(())
+            } else {
+                Err(Failure::TooMany(what, limit))
             }
         };
         let n_operands = function.inputs.len().saturating_add(function.outputs.len());

@@ -20,9 +20,10 @@ pub fn long_integers(contents: &[u8]) -> impl Iterator<Item = i64> {
 /// Place of a dimension that may be counted from the end; none where there is no such one.
 pub fn dimension(axis: i32, rank: usize) -> Option<usize> {
     let from_end = usize::try_from(axis.unsigned_abs()).ok()?;
-    let at = match axis < 0 {
-        true => rank.checked_sub(from_end)?,
-        false => from_end,
+    let at = if axis < 0 {
+        rank.checked_sub(from_end)?
+    } else {
+        from_end
     };
     (at < rank).then_some(at)
 }

@@ -110,9 +110,12 @@ fn contradiction(model: &Model, tensors: &[Tensor], operator: &Operator) -> Opti
     if !SHAPED_BY_VALUES.contains(&operator.code.kind) {
         return call.against_rule();
     }
-    let by_value = || match model.is_reshaped {
-        true => None,
-        false => call.against_rule(),
+    let by_value = || {
+        if model.is_reshaped {
+            None
+        } else {
+            call.against_rule()
+        }
     };
     call.against_operands().or_else(by_value)
 }

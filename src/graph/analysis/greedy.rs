@@ -26,9 +26,10 @@ pub struct Request {
 /// its place that are too small for it.
 pub fn place(requests: &[Request]) -> Option<Vec<u64>> {
     let is_empty = |request: &Request| request.size_bytes == 0;
-    match requests.len() <= MAX_COMPARED || requests.iter().any(is_empty) {
-        true => place_in(&mut Placed::new(), requests),
-        false => place_in(&mut Occupied::of(requests), requests),
+    if requests.len() <= MAX_COMPARED || requests.iter().any(is_empty) {
+        place_in(&mut Placed::new(), requests)
+    } else {
+        place_in(&mut Occupied::of(requests), requests)
     }
 }
 

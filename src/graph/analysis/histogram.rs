@@ -24,12 +24,13 @@ impl ByteHistogram {
     /// The histogram of a constant of another size whose values have the same distribution.
     pub fn resized(this: &Arc<Self>, n_bytes: u64) -> Arc<Self> {
         let n_bytes = usize::try_from(n_bytes).unwrap_or(usize::MAX);
-        match this.n_bytes == n_bytes {
-            true => this.clone(),
-            false => Arc::new(Self {
+        if this.n_bytes == n_bytes {
+            this.clone()
+        } else {
+            Arc::new(Self {
                 n_bytes,
                 ..this.as_ref().clone()
-            }),
+            })
         }
     }
 }

@@ -98,9 +98,10 @@ impl Walk<'_> {
 
     fn spend(&mut self, n: usize) -> Result<(), Unplannable> {
         self.n_walked += n;
-        match self.n_walked > MAX_WALKED {
-            true => Err(Unplannable::TooManyWalked),
-            false => Ok(()),
+        if self.n_walked > MAX_WALKED {
+            Err(Unplannable::TooManyWalked)
+        } else {
+            Ok(())
         }
     }
 

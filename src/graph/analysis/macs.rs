@@ -103,9 +103,10 @@ fn count(shape: &[i32]) -> Result<u64, Uncountable> {
 
 /// Number of values of a shape that must have `rank` dimensions. A shape that the file leaves out has no dimensions.
 fn count_of_rank(rank: usize, shape: &[i32]) -> Result<u64, Uncountable> {
-    match shape.len() == rank {
-        true => count(shape),
-        false => Err(Uncountable::Shape),
+    if shape.len() == rank {
+        count(shape)
+    } else {
+        Err(Uncountable::Shape)
     }
 }
 

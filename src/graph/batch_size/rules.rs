@@ -176,9 +176,10 @@ impl OperatorCall<'_, '_> {
         let rank = self.result().len();
         let fits = |position: usize| {
             let (shape, first) = (self.shape(position), self.first(position));
-            match self.is_batched(position) {
-                true => shape.len() == rank && first == self.result().first().copied(),
-                false => shape.len() < rank || first == Some(1),
+            if self.is_batched(position) {
+                shape.len() == rank && first == self.result().first().copied()
+            } else {
+                shape.len() < rank || first == Some(1)
             }
         };
         require((0..self.operator.inputs.len()).all(fits), CONSTANT)

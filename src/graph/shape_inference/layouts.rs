@@ -12,9 +12,10 @@ impl OperatorCall<'_, '_> {
         for shape in shapes.into_iter().skip(1) {
             require(shape.len() == joined.len(), ALIKE)?;
             for (at, (size, &other)) in joined.iter_mut().zip(shape).enumerate() {
-                match at == along {
-                    true => *size += i64::from(other),
-                    false => require(*size == i64::from(other), ALIKE)?,
+                if at == along {
+                    *size += i64::from(other)
+                } else {
+                    require(*size == i64::from(other), ALIKE)?
                 }
             }
         }
@@ -90,9 +91,10 @@ impl OperatorCall<'_, '_> {
         }
         let mut left = Shape::new();
         for (size, is_dropped) in shape.into_iter().zip(is_dropped) {
-            match is_dropped {
-                true => require(size == 1, "a dimension is dropped that is not 1")?,
-                false => left.push(size),
+            if is_dropped {
+                require(size == 1, "a dimension is dropped that is not 1")?
+            } else {
+                left.push(size)
             }
         }
         Ok(left)
@@ -136,9 +138,12 @@ impl OperatorCall<'_, '_> {
             is_reduced[axis(along, shape.len())?] = true;
         }
         let sizes = shape.into_iter().zip(is_reduced);
-        let left = sizes.filter_map(|(size, is_reduced)| match is_reduced {
-            true => keep_dims.then_some(1),
-            false => Some(size),
+        let left = sizes.filter_map(|(size, is_reduced)| {
+            if is_reduced {
+                keep_dims.then_some(1)
+            } else {
+                Some(size)
+            }
         });
         Ok(left.collect())
     }

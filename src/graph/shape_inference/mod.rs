@@ -130,9 +130,10 @@ struct Filled {
 fn set_all(tensors: &mut [Tensor], outputs: &[usize], shapes: Outputs, filled: &mut Filled) {
     let mut set = |output: usize, shape: &Shape| {
         let tensor = &mut tensors[output];
-        match is_missing(tensor) {
-            true => filled.n_missing += usize::from(set(tensor, shape)),
-            false => filled.n_open += usize::from(set_open(tensor, shape)),
+        if is_missing(tensor) {
+            filled.n_missing += usize::from(set(tensor, shape))
+        } else {
+            filled.n_open += usize::from(set_open(tensor, shape))
         }
     };
     let outputs = outputs.iter();

@@ -64,9 +64,10 @@ impl TopK {
             let mut order: Vec<usize> = (0..values.len() / width).collect();
             let by_value: &dyn Fn(&usize, &usize) -> Ordering = &|&a, &b| {
                 let ascending = compare(value(a, column), value(b, column));
-                match self.largest {
-                    true => ascending.reverse(),
-                    false => ascending,
+                if self.largest {
+                    ascending.reverse()
+                } else {
+                    ascending
                 }
             };
             order.sort_by(by_value);

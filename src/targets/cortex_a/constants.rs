@@ -155,9 +155,10 @@ impl Board {
 
     /// The constants of a precision, or those of the other one if it was not measured; the flag is true for the latter.
     pub fn fit(&self, is_int8: bool) -> Option<(&Fit, bool)> {
-        let (own, other) = match is_int8 {
-            true => (&self.int8, &self.float32),
-            false => (&self.float32, &self.int8),
+        let (own, other) = if is_int8 {
+            (&self.int8, &self.float32)
+        } else {
+            (&self.float32, &self.int8)
         };
         let other = other.as_ref().map(|fit| (fit, true));
         own.as_ref().map(|fit| (fit, false)).or(other)

@@ -101,9 +101,10 @@ impl TargetCosts {
 
     /// The class of a network with these operators and their numbers of instructions.
     pub fn class<W: Borrow<KernelCounts>>(&self, operators: &[W], instructions: &[f64]) -> &Class {
-        match self.is_unusual(operators, instructions) {
-            true => &self.unusual,
-            false => &self.usual,
+        if self.is_unusual(operators, instructions) {
+            &self.unusual
+        } else {
+            &self.usual
         }
     }
 

@@ -361,8 +361,8 @@ fn convolution(shapes: &Shapes, window: &Window) -> Vec<(&'static str, f64)> {
         (pixels / 6.0).ceil() * groups * (out_c / 8.0).ceil() * taps,
     ];
     let is_point = taps == 1.0 && [window.stride_h, window.stride_w] == [1, 1];
-    let names = match is_point {
-        true => [
+    let names = if is_point {
+        [
             "products of a point, by 8 channels",
             "products of a point, by 4 pixels, 16 channels, 4 deep",
             "products of a point, by 4 pixels, 8 channels, 8 deep",
@@ -370,8 +370,9 @@ fn convolution(shapes: &Shapes, window: &Window) -> Vec<(&'static str, f64)> {
             "outputs of a point, by 8 channels",
             "tiles of a point, 4 pixels by 16 channels",
             "tiles of a point, 6 pixels by 8 channels",
-        ],
-        false => [
+        ]
+    } else {
+        [
             "products of a window, by 8 channels",
             "products of a window, by 4 pixels, 16 channels, 4 deep",
             "products of a window, by 4 pixels, 8 channels, 8 deep",
@@ -379,7 +380,7 @@ fn convolution(shapes: &Shapes, window: &Window) -> Vec<(&'static str, f64)> {
             "outputs of a window, by 8 channels",
             "tiles of a window, 4 pixels by 16 channels",
             "tiles of a window, 6 pixels by 8 channels",
-        ],
+        ]
     };
     let counts = products.into_iter().chain(rest);
     let mut terms: Vec<_> = names.into_iter().zip(counts).collect();
@@ -402,17 +403,18 @@ fn depthwise(shapes: &Shapes, window: &Window) -> Vec<(&'static str, f64)> {
         _ if taps <= 4.0 => 4.0,
         _ => held,
     };
-    let names = match passes {
-        true => [
+    let names = if passes {
+        [
             "products of passes, by 8 channels",
             "products of passes, by 4 channels",
             "products of passes, by 16 channels",
-        ],
-        false => [
+        ]
+    } else {
+        [
             "products of a pass, by 8 channels",
             "products of a pass, by 4 channels",
             "products of a pass, by 16 channels",
-        ],
+        ]
     };
     let products = [
         pixels * whole(c, 8.0) * held,

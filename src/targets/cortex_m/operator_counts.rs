@@ -208,9 +208,10 @@ pub fn operator_counts(
     analysis: &Analysis,
     program: &Program,
 ) -> Vec<OperatorCounts> {
-    let live = match program.drops_dead_channels {
-        true => LiveChannels::of(graph),
-        false => LiveChannels::default(),
+    let live = if program.drops_dead_channels {
+        LiveChannels::of(graph)
+    } else {
+        LiveChannels::default()
     };
     let is_off_chip = program
         .on_chip_bytes

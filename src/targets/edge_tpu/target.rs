@@ -170,9 +170,10 @@ fn latency(network: &Network, mapping: &Mapping) -> (Outcome, Vec<Diagnostic>) {
         hi: Some(hi),
         unit: Metric::Latency.unit(),
         provenance: Provenance::own(ProvenanceKind::Modelled, configuration).against(
-            match left.is_empty() {
-                true => Reference::Measured,
-                false => Reference::MeasuredParts,
+            if left.is_empty() {
+                Reference::Measured
+            } else {
+                Reference::MeasuredParts
             },
         ),
         expected_error_percent: left
@@ -214,12 +215,13 @@ fn partition(
         let name = node.operator.code.name();
         format!("{name}, operator {}, {}", node.operator_idx, end.reason)
     };
-    let ends = match mapping.ends.is_empty() {
-        true => "only inputs are converted before it".to_owned(),
-        false => format!(
+    let ends = if mapping.ends.is_empty() {
+        "only inputs are converted before it".to_owned()
+    } else {
+        format!(
             "it ends before {}",
             some_of(mapping.ends.iter().map(name), "; ")
-        ),
+        )
     };
     Diagnostic {
         severity: Severity::Warning,

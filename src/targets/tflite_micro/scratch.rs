@@ -143,9 +143,10 @@ fn cmsis_nn(graph: &Graph, node_idx: usize, node: &Node) -> Option<Vec<u64>> {
             let is_multiplied = output(graph, node)?.shape.last() != values.shape.last();
             let is_dilated = window.dilation_h != 1 || window.dilation_w != 1;
             let has_own_kernel = window.filter_h == 3 && window.filter_w == 3;
-            match is_multiplied || is_dilated || has_own_kernel {
-                true => 0,
-                false => row.checked_mul(2)?,
+            if is_multiplied || is_dilated || has_own_kernel {
+                0
+            } else {
+                row.checked_mul(2)?
             }
         }
         OpKind::AveragePool2d => channels.checked_mul(4)?,

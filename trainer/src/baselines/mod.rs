@@ -69,9 +69,10 @@ pub fn run(args: &BaselinesArgs) -> Result<()> {
     };
     let dataset = dataset::load(&args.dataset)?;
     let data = Data::new(&dataset, &settings)?;
-    let network = match args.targets.is_empty() {
-        true => network_errors(&manifest, &data)?,
-        false => Vec::new(),
+    let network = if args.targets.is_empty() {
+        network_errors(&manifest, &data)?
+    } else {
+        Vec::new()
     };
     let counted = data
         .outputs
@@ -89,9 +90,10 @@ pub fn run(args: &BaselinesArgs) -> Result<()> {
         + &report::fitted(&measured);
     if args.leave_one_out {
         let trees = args.leave_one_out_trees;
-        let families = match args.families.is_empty() {
-            true => &data.spaces,
-            false => &args.families,
+        let families = if args.families.is_empty() {
+            &data.spaces
+        } else {
+            &args.families
         };
         let spaces = leave_one_out(&dataset, families, &settings, trees, counted.as_ref())?;
         text += &report::left_out(&spaces, &data, args.leave_one_out_trees);

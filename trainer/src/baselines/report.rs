@@ -20,9 +20,10 @@ pub fn heading(
     n_trees: usize,
 ) -> String {
     let counts = data.counts();
-    let whose = match network.is_empty() {
-        false => "those of the network that ships; errors are of Vela's estimates",
-        true => "on the split of the network that ships; errors are of counted instructions",
+    let whose = if network.is_empty() {
+        "on the split of the network that ships; errors are of counted instructions"
+    } else {
+        "those of the network that ships; errors are of Vela's estimates"
     };
     let methods = measured.iter().filter(|m| !m.errors.is_empty());
     let sum = |of: fn(&litecast::learned::manifest::SpaceCount) -> usize| {
@@ -192,9 +193,10 @@ pub fn details(measured: &[Measured], network: &[OutputError]) -> String {
     let mut rows = Vec::new();
     // The spaces of the network, or those of the first method, which are the same for all methods.
     let mut of_methods = methods(measured, network).map(|(_, errors)| errors);
-    let errors = match network.is_empty() {
-        false => network,
-        true => of_methods.next().unwrap_or(&[]),
+    let errors = if network.is_empty() {
+        of_methods.next().unwrap_or(&[])
+    } else {
+        network
     };
     for space in errors.iter().filter(|e| e.error.n > 0) {
         let key = LabelKey {

@@ -125,9 +125,10 @@ fn again(
 fn differences_of_vela(stored: &TargetLabels, found: &TargetLabels) -> (Vec<String>, f64) {
     let values = stored.values.iter().filter_map(|(metric, value)| {
         let other = found.values.get(metric).copied().unwrap_or(f64::NAN);
-        match other == *value {
-            true => None,
-            false => Some(format!("{metric} was {value}, is {other}")),
+        if other == *value {
+            None
+        } else {
+            Some(format!("{metric} was {value}, is {other}"))
         }
     });
     let differs =

@@ -481,11 +481,12 @@ fn entries_of_graph(row: &GraphRow) -> Vec<Entry<'_>> {
                 metric,
             });
         };
-        match labels.values.is_empty() {
-            true => push(None),
-            false => (0..METRICS.len())
+        if labels.values.is_empty() {
+            push(None)
+        } else {
+            (0..METRICS.len())
                 .filter(|idx| labels.values.contains_key(METRICS[*idx].id))
-                .for_each(|idx| push(Some(idx))),
+                .for_each(|idx| push(Some(idx)))
         }
     }
     entries

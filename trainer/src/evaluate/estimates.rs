@@ -149,9 +149,12 @@ fn errors_of(
         .filter_map(|case| Both::of(case, metric, &errors.rules))
         .collect();
     errors.corrected = (idx == stands_in).then(|| correction(&both)).flatten();
-    let reports = |case: &&Case| match idx == stands_in {
-        true => case.origin.kind == Kind::Network && !case.origin.calibrates,
-        false => case.origin.kind == Kind::Network,
+    let reports = |case: &&Case| {
+        if idx == stands_in {
+            case.origin.kind == Kind::Network && !case.origin.calibrates
+        } else {
+            case.origin.kind == Kind::Network
+        }
     };
     let here = cases.iter().filter(|case| case.configuration == idx);
     let reported: Vec<f64> = here

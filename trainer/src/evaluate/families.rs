@@ -60,9 +60,10 @@ pub fn run(args: &EvaluateFamiliesArgs) -> Result<()> {
         "expected no --leave-out beside --families, found {leave_out:?}"
     );
     let dataset = dataset::load(&args.dataset)?;
-    let names = match args.families.is_empty() {
-        true => Data::new(&dataset, &args.settings)?.spaces,
-        false => args.families.clone(),
+    let names = if args.families.is_empty() {
+        Data::new(&dataset, &args.settings)?.spaces
+    } else {
+        args.families.clone()
     };
     let device = train::device(false)?.autodiff();
     let mut families = Vec::new();

@@ -33,9 +33,12 @@ pub fn write(path: &Path, outputs: &[LabelKey], graphs: &[&GraphErrors]) -> Resu
     let mut writer = csv::Writer::from_path(path).with_context(|| path.display().to_string())?;
     writer.write_record(header(outputs))?;
     for graph in graphs {
-        let errors = graph.log_errors.iter().map(|error| match error.is_nan() {
-            true => String::new(),
-            false => format!("{error:.5}"),
+        let errors = graph.log_errors.iter().map(|error| {
+            if error.is_nan() {
+                String::new()
+            } else {
+                format!("{error:.5}")
+            }
         });
         let start = [graph.space.clone(), format!("{:.4}", graph.distance)];
         writer.write_record(start.into_iter().chain(errors))?;

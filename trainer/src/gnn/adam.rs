@@ -62,9 +62,10 @@ impl Optimizer for Adam {
             square: gradient.zeros_like(),
         });
         moments.step += 1;
-        let weights = match D > 1 && self.weight_decay > 0.0 {
-            true => weights * (1.0 - learning_rate * self.weight_decay),
-            false => weights,
+        let weights = if D > 1 && self.weight_decay > 0.0 {
+            weights * (1.0 - learning_rate * self.weight_decay)
+        } else {
+            weights
         };
         let on_cpu = gradient.clone().try_into_primitive::<Flex>().is_ok();
         let update = if on_cpu {

@@ -183,9 +183,10 @@ impl Plan {
         };
         let mut ratios: Vec<f32> = graphs.iter().flat_map(ratios_of).collect();
         let middle = ratios.len() / 2;
-        let unit = match ratios.is_empty() {
-            true => 0.0,
-            false => *ratios.select_nth_unstable_by(middle, f32::total_cmp).1,
+        let unit = if ratios.is_empty() {
+            0.0
+        } else {
+            *ratios.select_nth_unstable_by(middle, f32::total_cmp).1
         };
         Self { column, unit }
     }

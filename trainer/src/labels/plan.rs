@@ -116,9 +116,10 @@ pub fn sampled(
 pub fn files(paths: &[PathBuf], shard: Shard) -> Result<Vec<Origin>> {
     let mut found = Vec::new();
     for path in paths {
-        match path.is_dir() {
-            true => found.extend(tflite_files(path)?),
-            false => found.push(path.clone()),
+        if path.is_dir() {
+            found.extend(tflite_files(path)?)
+        } else {
+            found.push(path.clone())
         }
     }
     found.sort();

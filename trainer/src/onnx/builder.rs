@@ -63,9 +63,10 @@ impl GraphBuilder {
     pub fn axis(&mut self, axis: i64) -> String {
         let name = format!("axis.{axis}");
         let initializers = &self.graph.initializer;
-        match initializers.iter().any(|tensor| tensor.name == name) {
-            true => name,
-            false => self.constant_i64(&name, &[axis]),
+        if initializers.iter().any(|tensor| tensor.name == name) {
+            name
+        } else {
+            self.constant_i64(&name, &[axis])
         }
     }
 

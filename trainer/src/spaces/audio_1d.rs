@@ -64,9 +64,10 @@ pub fn temporal(choices: &mut Choices, builder: NetworkBuilder) -> Network {
             dilation: [1, 1 << (block % 4)],
             ..row(layers.choices.of(&[2, 3, 5]), 1, Padding::Same)
         };
-        let y = match gated {
-            true => gate(x, channels, window, &mut layers),
-            false => layers.conv_window(x, channels, window, N::Relu),
+        let y = if gated {
+            gate(x, channels, window, &mut layers)
+        } else {
+            layers.conv_window(x, channels, window, N::Relu)
         };
         let y = layers.pointwise(y, channels, N::None);
         x = layers.add_relu(x, y);
@@ -99,12 +100,11 @@ pub fn streaming(choices: &mut Choices, builder: NetworkBuilder) -> Network {
         let (window, state) = remembered(x, kernel, &mut layers);
         outputs.push(state);
         let filters = layers.choices.of(&CHANNELS);
-        x = match layers.choices.coin() {
-            true => {
-                let y = layers.depthwise_window(window, row(kernel, 1, Padding::Valid), N::Relu);
-                layers.pointwise(y, filters, N::Relu)
-            }
-            false => layers.conv_window(window, filters, row(kernel, 1, Padding::Valid), N::Relu),
+        x = if layers.choices.coin() {
+            let y = layers.depthwise_window(window, row(kernel, 1, Padding::Valid), N::Relu);
+            layers.pointwise(y, filters, N::Relu)
+        } else {
+            layers.conv_window(window, filters, row(kernel, 1, Padding::Valid), N::Relu)
         };
     }
     let flat = [1, layers.channels(x) * new_frames];

@@ -28,20 +28,17 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     for layer in 0..depth {
         x = layers.dense(x, units(layer), n);
     }
-    let output = match layers.choices.of(&[true, true, false]) {
-        true => {
-            let code = layers.choices.of(&CODES);
-            x = layers.dense(x, code, n);
-            for layer in (0..depth).rev() {
-                x = layers.dense(x, units(layer), n);
-            }
-            layers.dense(x, inputs, N::None)
+    let output = if layers.choices.of(&[true, true, false]) {
+        let code = layers.choices.of(&CODES);
+        x = layers.dense(x, code, n);
+        for layer in (0..depth).rev() {
+            x = layers.dense(x, units(layer), n);
         }
-        false => {
-            let classes = layers.choices.of(&[2, 10, 100]);
-            let logits = layers.dense(x, classes, N::None);
-            layers.builder.softmax("probabilities", logits)
-        }
+        layers.dense(x, inputs, N::None)
+    } else {
+        let classes = layers.choices.of(&[2, 10, 100]);
+        let logits = layers.dense(x, classes, N::None);
+        layers.builder.softmax("probabilities", logits)
     };
     layers.finish(&[output])
 }

@@ -24,9 +24,10 @@ impl Layers<'_> {
         let hidden = self.pointwise(pooled, squeezed, N::Relu);
         let scores = self.pointwise(hidden, channels, N::None);
         let name = self.name("gate");
-        let gate = match hard {
-            true => self.hard_sigmoid(&name, scores),
-            false => self.builder.logistic(&name, scores),
+        let gate = if hard {
+            self.hard_sigmoid(&name, scores)
+        } else {
+            self.builder.logistic(&name, scores)
         };
         self.mul(x, gate)
     }
@@ -52,9 +53,10 @@ impl Layers<'_> {
             y = self.squeeze_excite(y, squeezed, n == N::HardSwish || n == N::Relu);
         }
         y = self.pointwise(y, block.channels, N::None);
-        match block.stride == 1 && block.channels == self.channels(x) {
-            true => self.add(x, y),
-            false => y,
+        if block.stride == 1 && block.channels == self.channels(x) {
+            self.add(x, y)
+        } else {
+            y
         }
     }
 }

@@ -35,9 +35,10 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let classes = layers.choices.of(&[2, 19, 21]);
     let scores = layers.pointwise(y, classes, N::None);
     let map = layers.upsample(scores, 4, true);
-    let output = match layers.choices.coin() {
-        true => layers.builder.arg_max("classes", map),
-        false => map,
+    let output = if layers.choices.coin() {
+        layers.builder.arg_max("classes", map)
+    } else {
+        map
     };
     layers.finish(&[output])
 }
@@ -63,12 +64,11 @@ fn pyramid(x: TensorIdx, features: i32, layers: &mut Layers) -> TensorIdx {
     let separable = layers.choices.coin();
     for _ in 0..layers.choices.between(1, 2) {
         let dilation = layers.choices.of(&[2, 3, 4, 6]);
-        branches.push(match separable {
-            true => {
-                let y = layers.dilated_depthwise(x, dilation, N::Relu);
-                layers.pointwise(y, features, N::Relu)
-            }
-            false => layers.dilated_conv(x, features, dilation, N::Relu),
+        branches.push(if separable {
+            let y = layers.dilated_depthwise(x, dilation, N::Relu);
+            layers.pointwise(y, features, N::Relu)
+        } else {
+            layers.dilated_conv(x, features, dilation, N::Relu)
         });
     }
     if layers.choices.coin() {

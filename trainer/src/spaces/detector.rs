@@ -93,12 +93,11 @@ pub fn yolo(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let depth = layers.choices.between(1, 2);
     let side = layers.choices.of(&SIDES);
     let image = layers.rgb(side);
-    let mut x = match layers.choices.coin() {
-        true => {
-            let focused = layers.builder.focus("focus", image);
-            layers.conv(focused, width(32, percent), 3, 1, n)
-        }
-        false => layers.conv(image, width(32, percent), 3, 2, n),
+    let mut x = if layers.choices.coin() {
+        let focused = layers.builder.focus("focus", image);
+        layers.conv(focused, width(32, percent), 3, 1, n)
+    } else {
+        layers.conv(image, width(32, percent), 3, 2, n)
     };
     let mut maps = Vec::new();
     for channels in [64, 128, 256, 512] {

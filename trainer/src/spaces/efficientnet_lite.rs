@@ -23,9 +23,10 @@ const STAGES: [(i32, usize, i32, i32, i32); 7] = [
 pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let mut layers = Layers::new(choices, builder);
     let lite = layers.choices.of(&[true, true, false]);
-    let nonlinearity = match lite {
-        true => Nonlinearity::Relu6,
-        false => Nonlinearity::Swish,
+    let nonlinearity = if lite {
+        Nonlinearity::Relu6
+    } else {
+        Nonlinearity::Swish
     };
     let percent = layers.choices.of(&WIDTH_PERCENT);
     let depth_percent = layers.choices.of(&DEPTH_PERCENT);

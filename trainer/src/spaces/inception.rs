@@ -50,9 +50,10 @@ fn module(x: TensorIdx, channels: i32, layers: &mut Layers) -> TensorIdx {
         };
         branches.push(branch);
     }
-    let pooled = match layers.choices.coin() {
-        true => layers.average_pool(x, 3, 1),
-        false => layers.max_pool(x, 3, 1),
+    let pooled = if layers.choices.coin() {
+        layers.average_pool(x, 3, 1)
+    } else {
+        layers.max_pool(x, 3, 1)
     };
     branches.push(layers.pointwise(pooled, channels / 2, N::Relu));
     layers.concat(&branches)

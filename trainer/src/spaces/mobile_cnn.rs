@@ -138,9 +138,10 @@ impl Sampler<'_> {
         let kernel = self.choices.of(&KERNELS);
         let expansion = self.choices.of(&EXPANSIONS);
         let residual = self.node_shortcuts && self.choices.coin();
-        let output = match fused {
-            true => self.fused_mbconv(name, input, channels, kernel, stride, expansion),
-            false => self.inverted_bottleneck(name, input, channels, kernel, stride, expansion),
+        let output = if fused {
+            self.fused_mbconv(name, input, channels, kernel, stride, expansion)
+        } else {
+            self.inverted_bottleneck(name, input, channels, kernel, stride, expansion)
         };
         if residual {
             self.shortcut(name, input, output, stride)

@@ -32,9 +32,10 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     }
     let classes = layers.choices.of(&CLASSES);
     let logits = layers.classify(x, classes);
-    let output = match layers.choices.coin() {
-        true => layers.builder.softmax("probabilities", logits),
-        false => logits,
+    let output = if layers.choices.coin() {
+        layers.builder.softmax("probabilities", logits)
+    } else {
+        logits
     };
     layers.finish(&[output])
 }

@@ -29,9 +29,10 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
                 expanded,
                 kernel: layers.choices.of(&[3, 5]),
                 stride: if layer == 0 && stage != 3 { 2 } else { 1 },
-                nonlinearity: match late {
-                    true => Nonlinearity::HardSwish,
-                    false => Nonlinearity::Relu,
+                nonlinearity: if late {
+                    Nonlinearity::HardSwish
+                } else {
+                    Nonlinearity::Relu
                 },
                 squeezed: excited.then(|| width(expanded / 4, 100)),
             };

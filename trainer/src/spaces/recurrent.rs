@@ -19,13 +19,12 @@ pub fn lstm(choices: &mut Choices, builder: NetworkBuilder) -> Network {
         x = layers.builder.lstm(&name, x, units);
     }
     let features = layers.channels(x);
-    let flat = match layers.choices.coin() {
-        true => layers.reshape(x, &[1, steps * features]),
-        false => {
-            let begin = [0, steps - 1, 0];
-            let last = layers.builder.slice("last", x, &begin, &[1, 1, features]);
-            layers.reshape(last, &[1, features])
-        }
+    let flat = if layers.choices.coin() {
+        layers.reshape(x, &[1, steps * features])
+    } else {
+        let begin = [0, steps - 1, 0];
+        let last = layers.builder.slice("last", x, &begin, &[1, 1, features]);
+        layers.reshape(last, &[1, features])
     };
     finish(flat, layers)
 }

@@ -44,12 +44,11 @@ fn stack(block: &Block, choices: &mut Choices, builder: NetworkBuilder) -> Netwo
     let percent = layers.choices.of(&WIDTH_PERCENT);
     let side = layers.choices.of(&SIDES);
     let image = layers.rgb(side);
-    let mut x = match side <= 64 {
-        true => layers.conv(image, width(64, percent), 3, 1, block.nonlinearity),
-        false => {
-            let stem = layers.conv(image, width(64, percent), 7, 2, block.nonlinearity);
-            layers.max_pool(stem, 3, 2)
-        }
+    let mut x = if side <= 64 {
+        layers.conv(image, width(64, percent), 3, 1, block.nonlinearity)
+    } else {
+        let stem = layers.conv(image, width(64, percent), 7, 2, block.nonlinearity);
+        layers.max_pool(stem, 3, 2)
     };
     let n_stages = layers.choices.between(2, 4);
     for (stage, base) in [64, 128, 256, 512].into_iter().take(n_stages).enumerate() {
@@ -81,9 +80,10 @@ impl Block {
             y = layers.conv(y, channels, 3, stride, n);
             y = layers.conv(y, output, 3, 1, N::None);
         }
-        let shortcut = match stride == 1 && layers.channels(x) == output {
-            true => x,
-            false => layers.conv(x, output, 1, stride, N::None),
+        let shortcut = if stride == 1 && layers.channels(x) == output {
+            x
+        } else {
+            layers.conv(x, output, 1, stride, N::None)
         };
         if n == N::Relu {
             return layers.add_relu(shortcut, y);

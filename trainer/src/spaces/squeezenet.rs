@@ -22,9 +22,10 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
         let squeezed = width(16 * (idx as i32 / 2 + 1), percent);
         let y = fire(x, squeezed, &mut layers);
         let same_shape = layers.channels(x) == layers.channels(y);
-        x = match bypasses && same_shape {
-            true => layers.add(x, y),
-            false => y,
+        x = if bypasses && same_shape {
+            layers.add(x, y)
+        } else {
+            y
         };
         if idx == 1 || idx == 3 {
             x = layers.max_pool(x, 3, 2);

@@ -33,9 +33,10 @@ pub fn network(choices: &mut Choices, mut builder: NetworkBuilder) -> Network {
     }
     for idx in 1..=choices.between(1, 6) {
         let name = format!("layer{idx}");
-        tokens = match post_norm {
-            true => transformer.post_norm_layer(&name, tokens, &mut builder),
-            false => transformer.layer(&name, tokens, &mut builder),
+        tokens = if post_norm {
+            transformer.post_norm_layer(&name, tokens, &mut builder)
+        } else {
+            transformer.layer(&name, tokens, &mut builder)
         };
     }
     let output = match choices.coin() {

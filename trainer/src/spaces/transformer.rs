@@ -60,9 +60,10 @@ impl Transformer {
 
     fn attention(&self, name: &str, tokens: TensorIdx, builder: &mut NetworkBuilder) -> TensorIdx {
         let qkv = self.queries_keys_values(name, tokens, builder);
-        let context = match self.sliced_heads && self.heads > 1 {
-            true => self.sliced_attention(name, qkv, builder),
-            false => self.batched_attention(name, qkv, builder),
+        let context = if self.sliced_heads && self.heads > 1 {
+            self.sliced_attention(name, qkv, builder)
+        } else {
+            self.batched_attention(name, qkv, builder)
         };
         builder.fully_connected(
             &format!("{name}/project"),

@@ -45,9 +45,10 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     x = pair(x, channels << depth, separable, n, &mut layers);
     for (level, skip) in skips.into_iter().enumerate().rev() {
         let up = enlarge(x, channels << level, enlargement, n, &mut layers);
-        let joined = match adds {
-            true => layers.add(skip, up),
-            false => layers.concat(&[skip, up]),
+        let joined = if adds {
+            layers.add(skip, up)
+        } else {
+            layers.concat(&[skip, up])
         };
         x = pair(joined, channels << level, separable, n, &mut layers);
     }
@@ -61,9 +62,12 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
 }
 
 fn pair(x: TensorIdx, channels: i32, separable: bool, n: N, layers: &mut Layers) -> TensorIdx {
-    (0..2).fold(x, |x, _| match separable {
-        true => layers.separable(x, channels, 3, 1, n),
-        false => layers.conv(x, channels, 3, 1, n),
+    (0..2).fold(x, |x, _| {
+        if separable {
+            layers.separable(x, channels, 3, 1, n)
+        } else {
+            layers.conv(x, channels, 3, 1, n)
+        }
     })
 }
 

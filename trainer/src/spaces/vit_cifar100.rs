@@ -26,9 +26,10 @@ pub fn network(choices: &mut Choices, mut builder: NetworkBuilder) -> Network {
         fused_qkv: choices.coin(),
         sliced_heads: choices.coin(),
         transposed_keys: choices.coin(),
-        middle: match choices.coin() {
-            true => Middle::Gelu,
-            false => Middle::TanhGelu,
+        middle: if choices.coin() {
+            Middle::Gelu
+        } else {
+            Middle::TanhGelu
         },
     };
     let depth = choices.between(1, MAX_LAYERS);
@@ -39,9 +40,10 @@ pub fn network(choices: &mut Choices, mut builder: NetworkBuilder) -> Network {
         tokens = transformer.layer(&format!("layer{idx}"), tokens, &mut builder);
     }
     let tokens = layer_norm("norm", tokens, &mut builder);
-    let features = match class_token {
-        true => builder.first_token("class", tokens),
-        false => builder.mean_of_tokens("pool", tokens),
+    let features = if class_token {
+        builder.first_token("class", tokens)
+    } else {
+        builder.mean_of_tokens("pool", tokens)
     };
     let logits = builder.fully_connected("logits", features, CLASSES, Activation::None);
     builder.finish(&[logits])

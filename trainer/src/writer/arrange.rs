@@ -200,9 +200,10 @@ impl NetworkBuilder {
         for (idx, &input) in inputs.iter().enumerate() {
             let mut tensor = input;
             if self.spread(input).quantization() != spread.quantization() {
-                match self.takes_any_scale(input) && !inputs[..idx].contains(&input) {
-                    true => self.set_spread(input, spread),
-                    false => tensor = self.quantize(&format!("{name}/input{idx}"), input, spread),
+                if self.takes_any_scale(input) && !inputs[..idx].contains(&input) {
+                    self.set_spread(input, spread)
+                } else {
+                    tensor = self.quantize(&format!("{name}/input{idx}"), input, spread)
                 }
             }
             unified.push(tensor);

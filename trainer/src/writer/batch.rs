@@ -101,12 +101,11 @@ impl Network {
     fn with_integers(&mut self, tensor: TensorIdx, values: Vec<i32>) -> TensorIdx {
         let mut own = self.tensors[tensor].clone();
         own.content = Content::Int32(values);
-        match self.tensors[tensor].content == own.content {
-            true => tensor,
-            false => {
-                self.tensors.push(own);
-                self.tensors.len() - 1
-            }
+        if self.tensors[tensor].content == own.content {
+            tensor
+        } else {
+            self.tensors.push(own);
+            self.tensors.len() - 1
         }
     }
 }

@@ -80,9 +80,10 @@ impl NetworkBuilder {
     ) -> TensorIdx {
         let unified = self.in_one_scale(name, &[left, right]);
         let shape = broadcast(self.shape(left), self.shape(right));
-        let kind = match broadcasts {
-            true => OperatorKind::SelectV2,
-            false => OperatorKind::Select,
+        let kind = if broadcasts {
+            OperatorKind::SelectV2
+        } else {
+            OperatorKind::Select
         };
         let spread = self.spread(left);
         self.operator(

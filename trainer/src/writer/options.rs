@@ -172,9 +172,10 @@ pub fn write(kind: &OperatorKind, fbb: &mut FlatBufferBuilder) -> Options {
             }
         ),
         OperatorKind::MirrorPad { reflect } => {
-            let mode = match reflect {
-                true => schema::MirrorPadMode::REFLECT,
-                false => schema::MirrorPadMode::SYMMETRIC,
+            let mode = if *reflect {
+                schema::MirrorPadMode::REFLECT
+            } else {
+                schema::MirrorPadMode::SYMMETRIC
             };
             table!(fbb, MirrorPadOptions, MirrorPadOptionsArgs { mode: mode })
         }

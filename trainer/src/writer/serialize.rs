@@ -289,9 +289,10 @@ fn write_operator<'a>(
     let (builtin_options_type, builtin_options) = options::write(&operator.kind, fbb);
     let inputs = Some(fbb.create_vector(&indices(&operator.inputs)));
     let outputs = Some(fbb.create_vector(&indices(&operator.outputs)));
-    let intermediates = match operator.intermediates.is_empty() {
-        true => None,
-        false => Some(fbb.create_vector(&indices(&operator.intermediates))),
+    let intermediates = if operator.intermediates.is_empty() {
+        None
+    } else {
+        Some(fbb.create_vector(&indices(&operator.intermediates)))
     };
     let args = schema::OperatorArgs {
         opcode_index,

@@ -90,9 +90,10 @@ impl fmt::Display for WeightDistribution {
             .iter()
             .map(|(name, value)| format!("{name}={value}"))
             .collect();
-        match parameters.is_empty() {
-            true => f.write_str(self.id()),
-            false => write!(f, "{}({})", self.id(), parameters.join(",")),
+        if parameters.is_empty() {
+            f.write_str(self.id())
+        } else {
+            write!(f, "{}({})", self.id(), parameters.join(","))
         }
     }
 }

@@ -165,9 +165,10 @@ impl<'a> Converter<'a> {
         }
         let of_all = of_group.checked_mul(groups);
         let is_transposed = node.text.op_type == "ConvTranspose";
-        let (depth, units) = match is_transposed {
-            true => (Some(first), of_all),
-            false => (of_all, Some(first)),
+        let (depth, units) = if is_transposed {
+            (Some(first), of_all)
+        } else {
+            (of_all, Some(first))
         };
         if depth != Some(channels) {
             return Some("the weights are for another number of input channels");
@@ -179,9 +180,10 @@ impl<'a> Converter<'a> {
         if (node.integers("kernel_shape")).is_some_and(|named| named != kernel) {
             return Some("kernel_shape is not that of the weights");
         }
-        match is_transposed {
-            true => against_sides(node, kernel),
-            false => against_window(node, x, kernel),
+        if is_transposed {
+            against_sides(node, kernel)
+        } else {
+            against_window(node, x, kernel)
         }
     }
 
@@ -231,9 +233,10 @@ impl<'a> Converter<'a> {
         };
         let sides: Option<Vec<i64>> = to.iter().enumerate().map(side).collect();
         let known = sides.and_then(|sides| product(&sides));
-        let fits = match to.contains(&-1) {
-            true => known.is_some_and(|known| n == 0 || n.checked_rem(known) == Some(0)),
-            false => known == Some(n),
+        let fits = if to.contains(&-1) {
+            known.is_some_and(|known| n == 0 || n.checked_rem(known) == Some(0))
+        } else {
+            known == Some(n)
         };
         (!fits).then_some("the new shape has another number of elements")
     }

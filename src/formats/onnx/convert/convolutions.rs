@@ -307,9 +307,10 @@ impl<'a> Converter<'a> {
         }
         let mut shape = vec![*image.shape.first()?, units];
         shape.extend(windows.iter().map(|side| side.out));
-        let depth_multiplier = match is_depthwise {
-            true => Some(narrow(units.checked_div(groups)?)?),
-            false => None,
+        let depth_multiplier = if is_depthwise {
+            Some(narrow(units.checked_div(groups)?)?)
+        } else {
+            None
         };
         let (kind, options) = convolution_options(&windows, padding, depth_multiplier)?;
         self.on_image(

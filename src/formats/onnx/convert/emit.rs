@@ -194,21 +194,20 @@ impl<'a> Converter<'a> {
         let order = perm.iter().map(|axis| stored_axis(*axis, own));
         let order: Vec<i32> = order.collect::<Option<_>>()?;
         let name = format!("{}/transposed", shown(&value.name));
-        let arranged = match same_order(shape, own, perm) {
-            true => self.reshape_of(tensor_idx, &name, of_type, &stored(shape, perm)?)?,
-            false => {
-                let order = self.integers("perm", &order);
-                let inputs = vec![Some(tensor_idx), Some(order)];
-                self.intermediate(
-                    OpKind::Transpose,
-                    inputs,
-                    &name,
-                    of_type,
-                    shape,
-                    perm,
-                    BuiltinOptions::Absent,
-                )?
-            }
+        let arranged = if same_order(shape, own, perm) {
+            self.reshape_of(tensor_idx, &name, of_type, &stored(shape, perm)?)?
+        } else {
+            let order = self.integers("perm", &order);
+            let inputs = vec![Some(tensor_idx), Some(order)];
+            self.intermediate(
+                OpKind::Transpose,
+                inputs,
+                &name,
+                of_type,
+                shape,
+                perm,
+                BuiltinOptions::Absent,
+            )?
         };
         self.copy_quantization(tensor_idx, arranged);
         self.arranged.insert(key, arranged);

@@ -292,21 +292,20 @@ impl<'a> Converter<'a> {
         let along_tensor = self.builder.integers("axis", vec![], &[place]);
         let is_equal = sizes.iter().all(|size| Some(size) == sizes.first());
         let num_splits = i32::try_from(sizes.len()).ok()?;
-        let (kind, inputs, options) = match is_equal {
-            true => (
+        let (kind, inputs, options) = if is_equal {
+            (
                 OpKind::Split,
                 vec![Some(along_tensor), Some(tensor)],
                 BuiltinOptions::Split { num_splits },
-            ),
-            false => {
-                let sizes = self.integers("size_splits", &narrow_all(sizes)?);
-                let inputs = vec![Some(tensor), Some(sizes), Some(along_tensor)];
-                (
-                    OpKind::SplitV,
-                    inputs,
-                    BuiltinOptions::SplitV { num_splits },
-                )
-            }
+            )
+        } else {
+            let sizes = self.integers("size_splits", &narrow_all(sizes)?);
+            let inputs = vec![Some(tensor), Some(sizes), Some(along_tensor)];
+            (
+                OpKind::SplitV,
+                inputs,
+                BuiltinOptions::SplitV { num_splits },
+            )
         };
         let outputs: Vec<usize> = parts.iter().filter_map(Value::tensor_idx).collect();
         let operator_idx = self
@@ -494,9 +493,10 @@ impl<'a> Converter<'a> {
         if to == shape {
             return self.alias(output, x, to, x.perm()?);
         }
-        let perm = match shape.len() == to.len() {
-            true => x.perm()?,
-            false => identity(to.len()),
+        let perm = if shape.len() == to.len() {
+            x.perm()?
+        } else {
+            identity(to.len())
         };
         let own = if shape.len() == to.len() {
             perm.clone()
@@ -556,9 +556,10 @@ impl<'a> Converter<'a> {
             ),
             _ => return None,
         };
-        let cropped = match pairs.iter().flatten().any(|&pad| pad < 0) {
-            true => Some(self.cropped(x, &pairs)?),
-            false => None,
+        let cropped = if pairs.iter().flatten().any(|&pad| pad < 0) {
+            Some(self.cropped(x, &pairs)?)
+        } else {
+            None
         };
         let added = |pads: &mut [i64; 2]| *pads = pads.map(|pad| pad.max(0));
         pairs.iter_mut().for_each(added);

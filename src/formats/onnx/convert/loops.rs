@@ -164,9 +164,10 @@ impl<'a> Converter<'a> {
         let has_condition = node.text.op_type == "Loop";
         let (states, sliced, n) = if has_condition {
             let states = values(node.inputs.get(2..)?)?;
-            let n = match node.inputs.first()?.is_empty() {
-                true => None,
-                false => self.whole_of(node, 0).map(|n| n.max(0)),
+            let n = if node.inputs.first()?.is_empty() {
+                None
+            } else {
+                self.whole_of(node, 0).map(|n| n.max(0))
             };
             let holds = self.whole_of(node, 1);
             (

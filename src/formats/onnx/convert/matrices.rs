@@ -64,9 +64,10 @@ impl<'a> Converter<'a> {
         let mut turned = identity(rank);
         let last = rank.checked_sub(1)?;
         turned.swap(last, rank.checked_sub(2)?);
-        match !value.is_constant() && own == turned {
-            true => Some((self.arranged(value, &turned)?, true)),
-            false => Some((self.arranged(value, &identity(rank))?, false)),
+        if !value.is_constant() && own == turned {
+            Some((self.arranged(value, &turned)?, true))
+        } else {
+            Some((self.arranged(value, &identity(rank))?, false))
         }
     }
 
@@ -81,9 +82,10 @@ impl<'a> Converter<'a> {
     ) -> Option<()> {
         let mut shape = a.shape.clone()?;
         let own = a.perm()?;
-        let perm = match own.last() == Some(&shape.len().checked_sub(1)?) {
-            true => own,
-            false => identity(shape.len()),
+        let perm = if own.last() == Some(&shape.len().checked_sub(1)?) {
+            own
+        } else {
+            identity(shape.len())
         };
         let tensor = self.arranged(a, &perm)?;
         let filter = self.constant_tensor(weights, &[units, depth])?;

@@ -281,12 +281,11 @@ impl<'a> Converter<'a> {
         let shape = tensor.dims()?;
         let n = product(&shape).filter(|_| shape.iter().all(|&side| side >= 0))?;
         let n = usize::try_from(n).ok()?;
-        let known = match is_short(&shape) {
-            true => {
-                let integers = tensor.integers(n).map(Known::Integers);
-                integers.or_else(|| tensor.floats(n).map(Known::Floats))
-            }
-            false => None,
+        let known = if is_short(&shape) {
+            let integers = tensor.integers(n).map(Known::Integers);
+            integers.or_else(|| tensor.floats(n).map(Known::Floats))
+        } else {
+            None
         };
         Some(Value {
             name,
@@ -405,9 +404,10 @@ impl<'a> Converter<'a> {
                 })
             });
             let sizes: Vec<i64> = sizes.collect();
-            let perm = match self.is_image(input.name, sizes.len()) {
-                true => channels_last(sizes.len()),
-                false => identity(sizes.len()),
+            let perm = if self.is_image(input.name, sizes.len()) {
+                channels_last(sizes.len())
+            } else {
+                identity(sizes.len())
             };
             let of_type = tensor_type(input.data_type);
             let Some(tensor_idx) = self.tensor(&input.name, of_type, &sizes, &perm) else {
@@ -419,12 +419,13 @@ impl<'a> Converter<'a> {
             self.define(input.name, of_type, sizes, tensor_idx, perm);
             inputs.push(tensor_idx);
         }
-        match unknown.is_empty() {
-            true => Ok(inputs),
-            false => Err(ParseError::UnknownDimension {
+        if unknown.is_empty() {
+            Ok(inputs)
+        } else {
+            Err(ParseError::UnknownDimension {
                 names: unknown,
                 unmatched: self.unmatched_dimensions(),
-            }),
+            })
         }
     }
 
@@ -486,9 +487,10 @@ impl<'a> Converter<'a> {
                     continue;
                 };
                 // A node may read several of the names, or one several times.
-                let results: &[Name] = match seen.insert(node_idx) {
-                    true => &node.outputs,
-                    false => &[],
+                let results: &[Name] = if seen.insert(node_idx) {
+                    &node.outputs
+                } else {
+                    &[]
                 };
                 let n_looked_at = results.len().saturating_add(1);
                 self.layout_search_left = match self.layout_search_left.checked_sub(n_looked_at) {

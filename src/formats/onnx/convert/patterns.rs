@@ -180,14 +180,13 @@ impl<'a> Search<'_, 'a> {
     ) -> Option<Gate<'a>> {
         let input = *node.inputs.first()?;
         let mut parts = vec![centre];
-        let x = match has_step_before {
-            true => {
-                let (before, x) = self.scaled_by_constant(input)?;
-                self.only_reader(input)?;
-                parts.push(before);
-                x
-            }
-            false => input,
+        let x = if has_step_before {
+            let (before, x) = self.scaled_by_constant(input)?;
+            self.only_reader(input)?;
+            parts.push(before);
+            x
+        } else {
+            input
         };
         let mut name = *node.outputs.first()?;
         let mut is_gated = false;

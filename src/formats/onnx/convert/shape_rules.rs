@@ -269,11 +269,11 @@ impl<'a> Converter<'a> {
                 let &[batch, classes, boxes] = self.shape(node, 1)? else {
                     return None;
                 };
-                let of_class = match node.inputs.get(2).is_some_and(|name| !name.is_empty()) {
-                    true => self
-                        .whole_of(node, 2)
-                        .map_or(boxes, |most| most.clamp(0, boxes)),
-                    false => 0,
+                let of_class = if node.inputs.get(2).is_some_and(|name| !name.is_empty()) {
+                    self.whole_of(node, 2)
+                        .map_or(boxes, |most| most.clamp(0, boxes))
+                } else {
+                    0
                 };
                 Some(vec![product(&[batch, classes, of_class])?, 3])
             }

@@ -160,9 +160,10 @@ impl<'a> Converter<'a> {
                 .map(size)
                 .collect::<Option<Vec<i64>>>()
         };
-        let shape = match Self::is_sized_by_values(node) {
-            true => sizes().or_else(|| self.inferred(node, place)),
-            false => self.inferred(node, place).or_else(sizes),
+        let shape = if Self::is_sized_by_values(node) {
+            sizes().or_else(|| self.inferred(node, place))
+        } else {
+            self.inferred(node, place).or_else(sizes)
         };
         (of_type, shape)
     }

@@ -171,14 +171,15 @@ impl ShapePropagation<'_> {
             .map(|&axis| dimension(axis, new.len()).ok_or(ODD));
         let axes: Vec<usize> = axes.collect::<Result<_, _>>()?;
         let sizes = new.iter().enumerate();
-        let shape: Shape = match keep_dims {
-            true => sizes
+        let shape: Shape = if keep_dims {
+            sizes
                 .map(|(at, &size)| if axes.contains(&at) { 1 } else { size })
-                .collect(),
-            false => sizes
+                .collect()
+        } else {
+            sizes
                 .filter(|(at, _)| !axes.contains(at))
                 .map(|(_, &size)| size)
-                .collect(),
+                .collect()
         };
         self.set(call, shape)
     }
@@ -215,9 +216,10 @@ impl ShapePropagation<'_> {
             return Err(APART);
         }
         let times = |size: i32, by: i32| size.checked_mul(by).ok_or(ODD);
-        match to_space {
-            true => self.set(call, [n, times(h, side)?, times(w, side)?, c / square]),
-            false => self.set(call, [n, h / side, w / side, times(c, square)?]),
+        if to_space {
+            self.set(call, [n, times(h, side)?, times(w, side)?, c / square])
+        } else {
+            self.set(call, [n, h / side, w / side, times(c, square)?])
         }
     }
 }

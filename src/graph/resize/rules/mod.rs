@@ -317,9 +317,10 @@ impl<'f> ShapePropagation<'f> {
 
     /// Channels of a layer that had `old`.
     fn units(&mut self, call: OperatorCall, old: i32) -> i32 {
-        let units = match self.keeps_channels[call.operator_idx] {
-            true => old,
-            false => self.channels.resized(old),
+        let units = if self.keeps_channels[call.operator_idx] {
+            old
+        } else {
+            self.channels.resized(old)
         };
         self.resized.n_layers += usize::from(units != old);
         units

@@ -71,9 +71,10 @@ pub fn of(graph: &Graph, tool: StTool) -> Option<Schedule> {
     }
     let mut is_merged = false;
     for (position, &(node_idx, node)) in nodes.iter().enumerate() {
-        is_merged = match is_merged {
-            true => false,
-            false => builder.node(node_idx, node, nodes.get(position + 1).copied())?,
+        is_merged = if is_merged {
+            false
+        } else {
+            builder.node(node_idx, node, nodes.get(position + 1).copied())?
         };
     }
     for &tensor_idx in &graph.subgraph.outputs {

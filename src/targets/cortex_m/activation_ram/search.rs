@@ -16,9 +16,10 @@ pub fn peak_bytes(schedule: &Schedule) -> u64 {
     let mut lo = 0;
     while lo < hi {
         let middle = lo + (hi - lo) / 2;
-        match plan.fits(middle) {
-            true => hi = middle,
-            false => lo = middle + 1,
+        if plan.fits(middle) {
+            hi = middle
+        } else {
+            lo = middle + 1
         }
     }
     u64::try_from(hi).unwrap_or(u64::MAX)
@@ -107,9 +108,10 @@ impl<'p> Plan<'p> {
             if bottom - lo >= scratch || hi - top >= scratch {
                 continue;
             }
-            match top + scratch - hi <= lo - (bottom - scratch) {
-                true => hi = top + scratch,
-                false => lo = bottom - scratch,
+            if top + scratch - hi <= lo - (bottom - scratch) {
+                hi = top + scratch
+            } else {
+                lo = bottom - scratch
             }
         }
         Some(beside + hi - lo)

@@ -134,16 +134,18 @@ impl<'m> Builder<'_, 'm> {
             codes.any(|code| kinds.contains(&code.kind))
         };
         let is_gelu = is_of(&[OpKind::Tanh]) && !is_of(&[OpKind::Exp, OpKind::Log]);
-        let function = match merged.len() >= MIN_GELU_BY_TANH && is_gelu {
-            true => Function::Gelu,
-            false => Function::Gated,
+        let function = if merged.len() >= MIN_GELU_BY_TANH && is_gelu {
+            Function::Gelu
+        } else {
+            Function::Gated
         };
-        let mut kernel = match reduces {
-            true => self.vectors(Kind::Normalisation, node_idx, output),
-            false => Kernel {
+        let mut kernel = if reduces {
+            self.vectors(Kind::Normalisation, node_idx, output)
+        } else {
+            Kernel {
                 function: Some(function),
                 ..Kernel::new(Kind::Activation, node_idx)
-            },
+            }
         };
         kernel.node_idx = node_idx;
         let draft = self.draft(node_idx, node, kernel);

@@ -263,9 +263,10 @@ impl<'t> LabelCounts<'t> {
             Head::text("spaces"),
         ];
         let row = |(outcome, counts): (&Outcome, &OutcomeCounts)| {
-            let reason = match outcome.leaves_operators_to_cpu {
-                true => "operators left to the CPU, which the values do not count",
-                false => outcome.reason,
+            let reason = if outcome.leaves_operators_to_cpu {
+                "operators left to the CPU, which the values do not count"
+            } else {
+                outcome.reason
             };
             vec![
                 format!("`{}`", outcome.target),

@@ -83,9 +83,10 @@ fn panels<'t>(labels: &'t Table, metric: &str) -> Result<Vec<Panel<'t>>> {
             values: Vec::new(),
             n_zeros: 0,
         });
-        match value > 0.0 {
-            true => panel.values.push(value),
-            false => panel.n_zeros += 1,
+        if value > 0.0 {
+            panel.values.push(value)
+        } else {
+            panel.n_zeros += 1
         }
     }
     Ok(panels.into_values().collect())
@@ -186,12 +187,13 @@ fn axis_name(picture: &Picture) -> String {
 fn tick(value: f64, unit: &str) -> String {
     if unit != "bytes" {
         // Ticks are powers of ten, apart from rounding of their logarithms; long ones would overlap.
-        return match (0.001..10_000.0).contains(&value) {
-            true => format!("{value:.3}")
+        return if (0.001..10_000.0).contains(&value) {
+            format!("{value:.3}")
                 .trim_end_matches('0')
                 .trim_end_matches('.')
-                .to_owned(),
-            false => format!("{value:.0e}"),
+                .to_owned()
+        } else {
+            format!("{value:.0e}")
         };
     }
     let (divisor, name) = match value {

@@ -47,8 +47,9 @@ pub fn type_name(field: &Field) -> String {
             .replace("Int", "i")
             .replace("Float", "f"),
     };
-    match field.is_nullable() {
-        true => format!("{name} or null"),
-        false => name,
+    if field.is_nullable() {
+        format!("{name} or null")
+    } else {
+        name
     }
 }

@@ -129,9 +129,10 @@ impl Stack<'_> {
         nodes[0] = Held::Computed(input);
         let like = input.tensor;
         for to in (1..NODES).filter(|&to| carries[to]) {
-            let rectified = match to + 1 == NODES {
-                true => output_rectified,
-                false => self.cell.only_convolved(to),
+            let rectified = if to + 1 == NODES {
+                output_rectified
+            } else {
+                self.cell.only_convolved(to)
             };
             nodes[to] = self.node(&format!("{name}/node{to}"), to, &mut nodes, like, rectified);
         }
@@ -242,9 +243,10 @@ impl Stack<'_> {
     }
 
     fn sum(&mut self, name: &str, left: TensorIdx, right: TensorIdx, rectify: bool) -> TensorIdx {
-        match rectify {
-            true => self.builder.add_relu(name, left, right),
-            false => self.builder.add(name, left, right),
+        if rectify {
+            self.builder.add_relu(name, left, right)
+        } else {
+            self.builder.add(name, left, right)
         }
     }
 
@@ -294,9 +296,10 @@ impl Stack<'_> {
 }
 
 fn activation(rectified: bool) -> Activation {
-    match rectified {
-        true => Activation::Relu,
-        false => Activation::None,
+    if rectified {
+        Activation::Relu
+    } else {
+        Activation::None
     }
 }
 

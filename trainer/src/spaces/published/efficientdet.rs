@@ -142,18 +142,20 @@ fn cell(channels: i32, levels: &[TensorIdx], layers: &mut Layers) -> Vec<TensorI
     for level in 1..N_LEVELS {
         let shrunk = layers.max_pool(up[level - 1], 3, 2);
         let input = narrow(channels, levels[level], layers);
-        up[level] = match level == N_LEVELS - 1 {
-            true => fuse(channels, &[input, shrunk], layers),
-            false => fuse(channels, &[input, down[level], shrunk], layers),
+        up[level] = if level == N_LEVELS - 1 {
+            fuse(channels, &[input, shrunk], layers)
+        } else {
+            fuse(channels, &[input, down[level], shrunk], layers)
         };
     }
     up
 }
 
 fn narrow(channels: i32, x: TensorIdx, layers: &mut Layers) -> TensorIdx {
-    match layers.channels(x) == channels {
-        true => x,
-        false => layers.pointwise(x, channels, N::None),
+    if layers.channels(x) == channels {
+        x
+    } else {
+        layers.pointwise(x, channels, N::None)
     }
 }
 

@@ -253,9 +253,10 @@ pub fn efficientnet_edgetpu_s(layers: &mut Layers, image: TensorIdx) -> TensorId
             }
             y = layers.pointwise(y, channels, N::None);
             let keeps_shape = stride == 1 && layers.channels(x) == channels;
-            x = match skips && keeps_shape {
-                true => layers.add(x, y),
-                false => y,
+            x = if skips && keeps_shape {
+                layers.add(x, y)
+            } else {
+                y
             };
             stated_input = channels;
         }

@@ -66,9 +66,10 @@ fn bottleneck(layers: &mut Layers, x: TensorIdx, channels: i32, stride: i32) -> 
     let y = layers.conv(x, channels, 1, stride, N::Relu);
     let y = layers.conv(y, channels, 3, 1, N::Relu);
     let y = layers.pointwise(y, 4 * channels, N::None);
-    let shortcut = match layers.channels(x) == 4 * channels {
-        true => x,
-        false => layers.conv(x, 4 * channels, 1, stride, N::None),
+    let shortcut = if layers.channels(x) == 4 * channels {
+        x
+    } else {
+        layers.conv(x, 4 * channels, 1, stride, N::None)
     };
     layers.add_relu(shortcut, y)
 }

@@ -39,9 +39,10 @@ struct Model<'l, 'c> {
 
 impl Model<'_, '_> {
     fn conv(&mut self, x: TensorIdx, channels: i32, stride: i32) -> TensorIdx {
-        match self.size.is_separable {
-            true => self.layers.separable(x, channels, 3, stride, N::Swish),
-            false => self.layers.conv(x, channels, 3, stride, N::Swish),
+        if self.size.is_separable {
+            self.layers.separable(x, channels, 3, stride, N::Swish)
+        } else {
+            self.layers.conv(x, channels, 3, stride, N::Swish)
         }
     }
 

@@ -54,9 +54,10 @@ impl Graph<'_> {
 
     /// One of the values; the newest has a probability of one half.
     pub fn operand(&mut self) -> TensorIdx {
-        match self.choices.coin() {
-            true => *self.values.last().expect("a graph has an input"),
-            false => self.choices.of(&self.values),
+        if self.choices.coin() {
+            *self.values.last().expect("a graph has an input")
+        } else {
+            self.choices.of(&self.values)
         }
     }
 
@@ -85,9 +86,10 @@ impl Graph<'_> {
             return other;
         }
         let name = self.name("parameters");
-        let shape = match self.choices.coin() {
-            true => vec![self.builder.channels(tensor)],
-            false => self.shape(tensor),
+        let shape = if self.choices.coin() {
+            vec![self.builder.channels(tensor)]
+        } else {
+            self.shape(tensor)
         };
         self.builder.parameters(&name, &shape, 1.0)
     }

@@ -43,12 +43,11 @@ fn logic(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
     let logic = graph.choices.of(&[Logic::And, Logic::Or]);
     let name = graph.name("logic");
     let both = graph.builder.logical(&name, logic, left, right);
-    let result = match graph.choices.coin() {
-        true => {
-            let name = graph.name("not");
-            graph.builder.logical_not(&name, both)
-        }
-        false => both,
+    let result = if graph.choices.coin() {
+        let name = graph.name("not");
+        graph.builder.logical_not(&name, both)
+    } else {
+        both
     };
     graph.results.push(result);
     None

@@ -140,9 +140,12 @@ fn fit(rows: &[&Row]) -> [f64; 4] {
 
 /// Each device has its own rate of the link. Everything on the chip takes the same time on both devices.
 fn row((latency, load): (&Latency, &OperatorLoad)) -> Row {
-    let megabytes = |device| match device == latency.device {
-        true => link_megabytes(load),
-        false => 0.0,
+    let megabytes = |device| {
+        if device == latency.device {
+            link_megabytes(load)
+        } else {
+            0.0
+        }
     };
     Row {
         counted: [

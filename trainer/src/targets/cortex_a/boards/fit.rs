@@ -155,9 +155,10 @@ fn left_out_estimates(
     let estimate = |((sample, _), group): (&(&Sample, f64), &String)| {
         let others = samples.iter().zip(groups).filter(|(_, g)| *g != group);
         let others: Vec<(&Sample, f64)> = others.map(|(other, _)| *other).collect();
-        let fitted = match others.is_empty() {
-            true => nanoseconds(samples, board),
-            false => nanoseconds(&others, board),
+        let fitted = if others.is_empty() {
+            nanoseconds(samples, board)
+        } else {
+            nanoseconds(&others, board)
         };
         estimate_ms(&fitted, &sample.counts)
     };

@@ -144,9 +144,10 @@ impl Row {
 /// The rows of a table without quotes; a file whose name ends in `.gz` is decompressed.
 fn read(path: &Path) -> Result<Vec<Row>> {
     let file = File::open(path).with_context(|| format!("could not open {}", path.display()))?;
-    let reader: Box<dyn Read> = match path.extension().is_some_and(|e| e == "gz") {
-        true => Box::new(GzDecoder::new(file)),
-        false => Box::new(file),
+    let reader: Box<dyn Read> = if path.extension().is_some_and(|e| e == "gz") {
+        Box::new(GzDecoder::new(file))
+    } else {
+        Box::new(file)
     };
     let mut lines = BufReader::new(reader).lines();
     let header = lines.next().context("expected a header, found nothing")??;

@@ -210,9 +210,10 @@ fn mobilenets(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
     for (name, latency_ms) in measurements::raspberry_pi_4_mobilenets(&args.measurements)? {
         let network = MobileNet::by_name(&name)?;
         let of = Measured {
-            family: match name.contains("v1") {
-                true => "MobileNet V1 under TFLite with ruy",
-                false => "MobileNet V3 under TFLite with ruy",
+            family: if name.contains("v1") {
+                "MobileNet V1 under TFLite with ruy"
+            } else {
+                "MobileNet V3 under TFLite with ruy"
             },
             network: name,
             source: MOBILENETS_SOURCE,
@@ -354,25 +355,24 @@ fn detectors(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
         if !built.contains_key(&key) {
             built.insert(key.clone(), detector(&row.network, is_int8)?);
         }
-        let runtime = match row.runtime == XNNPACK_2022 {
-            false => Runtime::COUNTED,
-            true => {
-                let is_row =
-                    |counts: &&CountsRow| (&counts.network, &counts.precision) == (&key.0, &key.1);
-                let counts = older.iter().find(is_row);
-                let counts = counts.with_context(|| {
-                    format!(
-                        "{}: no row for {} in {}",
-                        args.older_counts.display(),
-                        key.0,
-                        key.1
-                    )
-                })?;
-                Runtime {
-                    relative_instructions: counts.xnnpack_2022_minstr / counts.litert_minstr,
-                    shares_memory: false,
-                }
+        let runtime = if row.runtime == XNNPACK_2022 {
+            let is_row =
+                |counts: &&CountsRow| (&counts.network, &counts.precision) == (&key.0, &key.1);
+            let counts = older.iter().find(is_row);
+            let counts = counts.with_context(|| {
+                format!(
+                    "{}: no row for {} in {}",
+                    args.older_counts.display(),
+                    key.0,
+                    key.1
+                )
+            })?;
+            Runtime {
+                relative_instructions: counts.xnnpack_2022_minstr / counts.litert_minstr,
+                shares_memory: false,
             }
+        } else {
+            Runtime::COUNTED
         };
         let of = Measured {
             family: detector_family(&row.network),
