@@ -51,7 +51,9 @@ fn catalogue() -> String {
         "/** What targets and metrics are, as the engine says: written by UPDATE_GOLDENS=1 cargo test --test catalogue. */\n\
          import type {{ Family, MetricWords, TargetDescription }} from \"../types/index.d.ts\";\n\n\
          type Described = Omit<TargetDescription, \"family\"> & {{ family: string }};\n\n\
+         /** By their ids, in the order of the engine. */\n\
          export const FAMILIES: Readonly<Record<string, Family>> = {{\n{families}}};\n\n\
+         /** Every target that the engine can have, GPUs too, by its id. */\n\
          export const TARGETS: Readonly<Record<string, Described>> = {{\n{targets}}};\n\n\
          /** In the order in which they are read. */\n\
          export const METRICS: Readonly<Record<string, MetricWords>> = {{\n{metrics}}};\n"

@@ -7,6 +7,7 @@ import { type Estimate, type Operator, type Report, type Result, type TargetChoi
 import type { Scenario } from "./scenario.ts";
 import { described } from "./targets.ts";
 
+/** One change of the network or of the hardware, and what it saves. */
 export interface Advice {
   kind: "channels" | "cpu" | "memory" | "int8" | "order" | "smaller";
   /** What to change. */

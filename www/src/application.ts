@@ -3,6 +3,7 @@ import type { Application } from "./report.ts";
 
 const KEY = "litecast.application";
 
+/** What was kept last; nothing of either memory where the browser keeps nothing. */
 export function readApplication(): Application {
   try {
     const { ram_bytes, flash_bytes } = JSON.parse(localStorage.getItem(KEY) ?? "{}") as Partial<Application>;
@@ -12,6 +13,7 @@ export function readApplication(): Application {
   }
 }
 
+/** Keeps it for the next visit, where the browser allows that. */
 export function writeApplication(application: Application): void {
   try {
     localStorage.setItem(KEY, JSON.stringify(application));

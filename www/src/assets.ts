@@ -4,6 +4,7 @@ import type { Assets } from "./protocol.ts";
 
 const WASM_MAGIC = [0x00, 0x61, 0x73, 0x6d];
 
+/** Addresses of the files that the page loads when they are first needed. */
 export interface AssetUrls {
   wasm: string;
   predictor: string;
@@ -36,6 +37,7 @@ async function fetchAsset(url: string): Promise<Response> {
   return response;
 }
 
+/** Contents of a file beside the page; throws where the server does not have it. */
 export async function fetchBytes(url: string): Promise<ArrayBuffer> {
   return (await fetchAsset(url)).arrayBuffer();
 }

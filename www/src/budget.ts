@@ -2,11 +2,13 @@
 import * as format from "./format.ts";
 import type { Estimate } from "./report.ts";
 
+/** The largest latency and memory that a person accepts; null where there is no limit. */
 export interface Budget {
   latency_ms: number | null;
   memory_kib: number | null;
 }
 
+/** How an estimate stands to a limit: within it, above it, or neither for sure. */
 export interface Verdict {
   kind: "within" | "at-risk" | "over";
   words: string;
@@ -15,6 +17,7 @@ export interface Verdict {
 const KEY = "litecast.budget";
 const MEMORY_METRICS = new Set(["sram_peak", "arena", "activation_ram"]);
 
+/** The limits that were kept last; none where the browser keeps nothing. */
 export function readBudget(): Budget {
   try {
     const { latency_ms, memory_kib } = JSON.parse(localStorage.getItem(KEY) ?? "{}") as Partial<Budget>;
@@ -24,6 +27,7 @@ export function readBudget(): Budget {
   }
 }
 
+/** Keeps the limits for the next visit, where the browser allows that. */
 export function writeBudget(budget: Budget): void {
   try {
     localStorage.setItem(KEY, JSON.stringify(budget));

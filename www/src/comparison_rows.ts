@@ -4,5 +4,7 @@ import type { Report } from "./report.ts";
 /** What a comparison knows of a file. */
 export type Summary = Pick<Report, "file" | "batch" | "model" | "results" | "left_out">;
 
+/** One file of a comparison: estimated, failed, or not read yet. */
 export type Row = { file: string } & ({ key: string; summary: Summary } | { failure: string } | { waiting: true });
+/** A row that has a report. */
 export type Estimated = Extract<Row, { summary: Summary }>;

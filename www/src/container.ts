@@ -6,6 +6,7 @@ import type { Listed, OpenCall, Packing } from "./protocol.ts";
 /** A worker that nobody asks anything of for this long ends, with all that it holds. */
 const IDLE_MS = 5000;
 
+/** A file with models inside. Its worker ends when nobody asks it for some seconds. */
 export class Container {
   readonly #file: File;
   readonly #packing: Packing;

@@ -3,6 +3,7 @@ import * as format from "./format.ts";
 import { type Estimate, type Operator, type Report, type Result, isEstimate } from "./report.ts";
 import { metricName } from "./words.ts";
 
+/** A cost with the part of each operator, as the graph and the tables show it. */
 export interface Measure {
   /** Null for facts of the file, which no target changes. */
   target: string | null;
@@ -28,6 +29,7 @@ export interface Measure {
 const NEGLIGIBLE_PART_OF_MEAN = 0.003;
 const PEAKS = new Set(["sram_peak", "live"]);
 
+/** Whether the part of an operator is too small to be shown as a number. */
 export function isNegligible({ total, is_sum, values }: Measure, value: number): boolean {
   return value <= (is_sum ? (NEGLIGIBLE_PART_OF_MEAN * total) / values.length : 0);
 }
@@ -54,6 +56,7 @@ export function shareText(measure: Measure, value: number): string {
   return !measure.is_sum || measure.total <= 0 || isNegligible(measure, value) ? "" : format.percent((100 * value) / measure.total);
 }
 
+/** Unit of a measure's column, scaled to its values. */
 export function columnUnit(measure: Measure): string {
   return quantityOf(measure, measure.scale, measure.scale)[1];
 }
@@ -67,10 +70,12 @@ export function measuresOf(report: Report, target: string | null): Measure[] {
   return [...estimatedMeasures(report).filter((measure) => measure.target === target), ...known(of_operators, report.operators, () => factMeasures(report))];
 }
 
+/** The estimates that have a part for each operator, in the order of the results. */
 export function estimatedMeasures(report: { results: readonly Result[] }): Measure[] {
   return report.results.filter(isEstimate).filter(hasParts).map((estimate) => known(of_estimate, estimate, () => estimated(estimate)));
 }
 
+/** Those of them that are latencies. */
 export function latenciesOf(report: Report): Measure[] {
   return estimatedMeasures(report).filter(({ metric }) => metric === "latency");
 }

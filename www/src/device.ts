@@ -6,6 +6,7 @@ import { history } from "./store.ts";
 import { idIn, nameIn } from "./targets.ts";
 import { CALIBRATED } from "./words.ts";
 
+/** A device of one's own, with what was measured on it. */
 export interface Device {
   name: string;
   measurements: Kept[];
@@ -75,6 +76,7 @@ export function addMeasurements(kept: Device[], added: readonly { device: string
   return [...by_name].map(([name, measurements]) => ({ name, measurements: [...measurements.values()] }));
 }
 
+/** A measured latency in ms beside the estimates of its report. */
 export function measurementOf(report: Summary, measured_ms: number): Kept {
   return { file: nameOf(report), measured_ms, estimates_ms: estimatesOf(report), estimates_id: ESTIMATES_ID };
 }
@@ -123,6 +125,7 @@ async function resultOf(device: Device, estimates_ms: Record<string, number>, re
   }
 }
 
+/** A measurement as the engine takes it. */
 export function asMeasurement({ estimates_ms, measured_ms }: Current): Measurement {
   return { estimates_ms, measured_ms };
 }

@@ -27,12 +27,14 @@ export interface FileBytes {
   bytes: ArrayBuffer;
 }
 
+/** What a changed network is estimated on, and in how much detail. */
 export interface ExploredTargets {
   targets: readonly string[];
   more_targets: readonly TargetChoice[];
   is_summary: boolean;
 }
 
+/** The worker that holds the engine. Each method rejects with a `KnownError`. */
 export class Estimator {
   readonly #urls: AssetUrls;
   #assets: Promise<Assets>;
@@ -277,6 +279,7 @@ function checkSize(file: ModelFile): void {
   }
 }
 
+/** Bytes of a model; rejects with a `KnownError` if the file cannot be read. */
 export async function readFile(file: ModelFile): Promise<ArrayBuffer> {
   checkSize(file);
   return file.arrayBuffer().catch((error: unknown) => Promise.reject(error instanceof KnownError ? error : unreadable(error)));

@@ -36,6 +36,7 @@ export async function keepFile(key: string, model: ModelFile): Promise<void> {
   await transact(["files"], "readwrite", ({ files }) => surplus.forEach((opened) => files.delete(opened.key)));
 }
 
+/** The file of a kept report; null where it was not kept. */
 export async function keptFile(key: string): Promise<File | null> {
   const kept = await transact<unknown>(["files"], "readonly", ({ files }) => files.get(key));
   return kept instanceof File ? kept : null;

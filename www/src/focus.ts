@@ -5,6 +5,7 @@ import { type Report, isEstimate } from "./report.ts";
 const TARGET_KEY = "litecast.target";
 const METRIC_KEY = "litecast.metric";
 
+/** The target and the measure that all parts of the page show; its listeners are told of changes. */
 export class Focus {
   #target = read(TARGET_KEY) ?? "";
   /** Null where none was chosen. */

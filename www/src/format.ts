@@ -1,5 +1,6 @@
 /** Numbers for people: three significant digits and a unit they know. */
 
+/** A number and its unit, as they are shown. */
 export type Quantity = readonly [value: string, unit: string];
 
 const BINARY = ["bytes", "KiB", "MiB", "GiB", "TiB"];
@@ -30,6 +31,7 @@ function scaled(value: number, base: number, units: string[], like = value, n_di
   return [step === 0 ? rest.toLocaleString("en") : digits(rest, n_digits), units[step]];
 }
 
+/** Bytes in the unit that fits `like`. */
 export function bytes(value: number, like = value, n_digits = N_DIGITS): Quantity {
   return like === 1 && value === 1 ? ["1", "byte"] : scaled(value, 1024, BINARY, like, n_digits);
 }
@@ -78,6 +80,7 @@ export function unitOf(unit: string, like: number): string {
   return measure(like, unit)[1];
 }
 
+/** A quantity as one string, which does not break. */
 export function text(quantity: Quantity): string {
   return quantity[1] ? `${quantity[0]}\u202f${quantity[1]}` : quantity[0];
 }
@@ -90,6 +93,7 @@ export function percent(value: number): string {
   return `${rounded >= 1000 ? Math.round(value).toLocaleString("en") : value.toFixed(n_decimals)}\u202f%`;
 }
 
+/** Sizes along each axis, joined by ×. */
 export function shape(dimensions: readonly number[]): string {
   return dimensions.length === 0 ? "scalar" : dimensions.map((d) => (d < 0 ? "?" : String(d))).join("×");
 }

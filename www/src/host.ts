@@ -10,6 +10,7 @@ export function readHost(): string | null {
   }
 }
 
+/** Keeps the processor for the next visit; null for the usual ones. */
 export function writeHost(id: string | null): void {
   try {
     localStorage.setItem(KEY, id ?? "");

@@ -2,6 +2,7 @@
 import * as format from "./format.ts";
 import { type Estimate, type Host, type LeftOut, type Report, type Unavailable, isEstimate } from "./report.ts";
 
+/** What an accelerator leaves to the processor beside it, and the latency of both. */
 export interface Hybrid {
   /** Of the processor, in topological order. */
   left: readonly LeftOut[];

@@ -1,5 +1,6 @@
 /** Kinds of operators: what the drawing colours. */
 
+/** Kinds of operators, each with a colour. */
 export type Kind =
   | "convolution"
   | "depthwise"
@@ -13,6 +14,7 @@ export type Kind =
   | "control"
   | "other";
 
+/** Names of the kinds in legends. */
 export const KIND_NAMES: Record<Kind, string> = {
   convolution: "Convolution",
   depthwise: "Depthwise convolution",
@@ -57,6 +59,7 @@ const KIND_OF = new Map<string, Kind>(
   Object.entries(MEMBERS).flatMap(([kind, names]) => names.split(" ").map((name) => [name, kind as Kind] as const)),
 );
 
+/** The kind of an operator by its name in the schema. */
 export function kindOf(operator: { name: string; custom: boolean }): Kind {
   return operator.custom ? "other" : (KIND_OF.get(operator.name) ?? "other");
 }

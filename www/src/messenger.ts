@@ -13,6 +13,7 @@ export function otherBuild(): KnownError {
   return new KnownError("other-build", "the server has another build of this page since this tab was opened; reload the tab");
 }
 
+/** The error of a file that the browser could not read. */
 export function unreadable(error: unknown): KnownError {
   return new KnownError("unreadable", `the browser could not read it (${String(error)})`);
 }

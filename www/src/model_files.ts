@@ -8,6 +8,7 @@ export interface ModelFile {
   arrayBuffer(): Promise<ArrayBuffer>;
 }
 
+/** A model, or why there is none. */
 export type Model = ModelFile | { name: string; failure: KnownError };
 
 /** Of the names of files that are models, and of no use in telling them apart. */

@@ -10,6 +10,7 @@ export interface Assets {
   bundle: { planes: ArrayBuffer; manifest: string } | Failure;
 }
 
+/** A call to a worker. Replies have its `id`. */
 export interface Request<Call> {
   id: number;
   /** Of the build that asks: a server may have another one since, whose messages are others. */
@@ -33,6 +34,7 @@ export interface Failure {
   dimensions?: readonly string[];
 }
 
+/** What the estimator's worker says when it is ready. */
 export interface Started {
   /** Of every report. */
   targets: TargetInfo[];
@@ -42,6 +44,7 @@ export interface Started {
   predictor_failure: Failure | null;
 }
 
+/** Loads the engine. */
 export interface StartCall {
   kind: "start";
   assets: Assets;
@@ -76,6 +79,7 @@ export interface ReadAheadCall {
   model: FileToRead;
 }
 
+/** Estimates one file. */
 export interface EstimateCall {
   kind: "estimate";
   file: string;
@@ -94,12 +98,14 @@ export interface EstimateCall {
   key: string | null;
 }
 
+/** A report, and the memory that the module has by then. */
 export interface Estimated {
   report: Report;
   /** Linear memory of the module after the estimate; it never shrinks. */
   memory_bytes: number;
 }
 
+/** Fits a device of one's own to measurements, and applies it to estimates. */
 export interface CalibrateCall {
   kind: "calibrate";
   measurements: Measurement[];
@@ -147,12 +153,16 @@ export interface SweepBatchCall {
   bytes: ArrayBuffer;
 }
 
+/** Every call of the estimator's worker. */
 export type EstimatorCall = StartCall | WarmUpCall | ReadAheadCall | EstimateCall | HashedCall | KeptCall | CalibrateCall | ChoicesCall | InForceCall | LoadGpusCall | FitsCall | SweepCall | SweepBatchCall;
 
+/** What they answer. */
 export type EstimatorValue = Started | Report | Estimated | Calibrated | TargetChoices | InForce | TargetInfo[] | Fits | Sweep | BatchSweep | string | null;
 
+/** The call of the layout's worker. */
 export type LayoutCall = LayoutInput;
 
+/** What it answers. */
 export type LayoutValue = Layout;
 
 /** How models are inside of a file. */

@@ -52,11 +52,13 @@ export interface Scenario {
   dimensions: Sizes;
 }
 
+/** Sizes of open dimensions by name. */
 export type Sizes = Readonly<Record<string, number>>;
 
 /** Of the file as it is, or as `what_if` has it. */
 export type Report = EngineReport & { what_if?: Scenario };
 
+/** Whether a result has a number. */
 export function isEstimate(result: Result): result is Estimate {
   return result.value !== undefined;
 }

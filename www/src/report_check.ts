@@ -42,6 +42,7 @@ export function readReport(kept: unknown): Report | null {
   return isShapedAsReport(report) && isOneGraph(report as Report) && isSummaryOf(report as Report) ? (report as Report) : null;
 }
 
+/** What was kept as a comparison's part of a report; null where it is none. */
 export function readSummary(kept: unknown): Summary | null {
   const summary = inThisVersion(kept);
   return isShapedAsSummary(summary) && isSummaryOf(summary as Summary) ? (summary as Summary) : null;

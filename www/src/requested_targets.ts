@@ -20,6 +20,7 @@ export function openGroups(): Group[] {
   }
 }
 
+/** Keeps for the next visit whether a group is open. */
 export function rememberGroup(group: Group, is_open: boolean): void {
   const groups = GROUPS.filter((other) => (other === group ? is_open : openGroups().includes(other)));
   try {

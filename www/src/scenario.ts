@@ -5,6 +5,7 @@ import type { Scenario, Sizes } from "./report.ts";
 
 export type { Scenario, Sizes };
 
+/** The network as its file has it, on one thread. */
 export const AS_IT_IS: Scenario = { batch: 1, threads: 1, resolution: 1, width: 1, channels: null, int8: false, low_memory_order: false, dimensions: {} };
 
 /** Of the network alone. */
@@ -31,6 +32,7 @@ export function scenarioWords({ batch, threads, resolution, width, channels, int
   ].filter(Boolean);
 }
 
+/** A factor as it is shown: `0.5×`. */
 export function factorText(factor: number): string {
   return `${Number(factor.toFixed(3))}×`;
 }
@@ -47,6 +49,7 @@ export function scenarioParameters(scenario: Scenario): [string, string][] {
   ];
 }
 
+/** The scenario of an address; what it does not say, or says wrongly, is as it is. */
 export function readScenario(parameters: URLSearchParams): Scenario {
   const number = (name: string): number => {
     const value = Number(parameters.get(name));

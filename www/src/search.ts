@@ -3,6 +3,7 @@ import * as format from "./format.ts";
 import { KIND_NAMES, kindOf } from "./kinds.ts";
 import type { Operator, Report } from "./report.ts";
 
+/** Operators that a text is found in; its listeners are told of changes. */
 export class Search {
   readonly #texts: () => string[];
   readonly #listeners: (() => void)[] = [];

@@ -1,7 +1,9 @@
 /** The selected operator, and those who want to know. */
 
+/** Called with the chosen operator, or null, and with the part of the page that chose it. */
 export type SelectionListener = (index: number | null, source: string) => void;
 
+/** The operator that all parts of the page show. */
 export class Selection {
   #index: number | null = null;
   readonly #listeners: SelectionListener[] = [];

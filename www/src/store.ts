@@ -25,8 +25,10 @@ export interface Opened {
   summary: Pick<Report, "schema_version" | "file" | "batch" | "model" | "results" | "what_if">;
 }
 
+/** One file of a kept comparison: the key of its report, why it has none, or neither yet. */
 export type ComparisonRow = { file: string } & ({ key: string } | { failure: string } | { waiting: true });
 
+/** A comparison as it is kept. */
 export interface Comparison {
   key: string;
   opened_ms: number;
@@ -34,6 +36,7 @@ export interface Comparison {
   rows: ComparisonRow[];
 }
 
+/** A key that no report has. */
 export function newKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(9)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
@@ -86,6 +89,7 @@ export async function transact<Value>(
   });
 }
 
+/** Keeps a report; the oldest ones make room. */
 export async function keepReport(key: string, report: Report): Promise<void> {
   const { schema_version, file, batch, model, results, what_if } = report;
   const bare = results.map((result) => {
@@ -164,6 +168,7 @@ function isDate(ms: unknown): boolean {
   return typeof ms === "number" && !Number.isNaN(new Date(ms).getTime());
 }
 
+/** Keeps a comparison; the oldest ones make room. */
 export async function keepComparison(comparison: Comparison): Promise<void> {
   await transact(["comparisons"], "readwrite", ({ comparisons }) => {
     comparisons.put(comparison);
@@ -189,16 +194,19 @@ function isRow(value: unknown): value is ComparisonRow {
   return typeof file === "string" && (typeof key === "string" || typeof failure === "string" || waiting === true);
 }
 
+/** Deletes a comparison; its reports stay. */
 export async function forgetComparison(key: string): Promise<void> {
   await transact(["comparisons"], "readwrite", ({ comparisons }) => comparisons.delete(key));
 }
 
+/** A kept comparison; null where there is none under this key. */
 export async function keptComparison(key: string): Promise<Comparison | null> {
   const kept = await transact<unknown>(["comparisons"], "readonly", ({ comparisons }) => comparisons.get(key));
   if (kept === null || isComparison(kept)) return kept;
   throw new KnownError("damaged", "what this browser kept of it is no comparison of this page; open the files again");
 }
 
+/** Deletes a report and its file. */
 export async function forget(key: string): Promise<void> {
   await transact(["opened", "reports", "files"], "readwrite", (stores) => {
     stores.opened.delete(key);
@@ -207,6 +215,7 @@ export async function forget(key: string): Promise<void> {
   });
 }
 
+/** Deletes everything that was kept. */
 export async function forgetAll(): Promise<void> {
   await transact(["opened", "reports", "comparisons", "files"], "readwrite", (stores) => {
     for (const store of Object.values(stores)) store.clear();

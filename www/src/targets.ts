@@ -13,9 +13,12 @@ export interface Heading {
 
 /** Lists that are closed until a reader opens them, by the id of their family. */
 export type Group = "microcontrollers" | "gpus";
+/** Every group, in the order in which they are shown. */
 export const GROUPS: readonly Group[] = ["microcontrollers", "gpus"];
 
+/** Boards that are estimated on their Ethos-U. */
 export const NPU_BOARDS: Heading = { id: "npu-boards", label: "Boards with an Ethos-U" };
+/** Boards that are estimated on their core. */
 export const MICROCONTROLLER_BOARDS: Heading = { id: "boards", label: "Microcontroller boards" };
 const OTHERS: Heading = { id: "others", label: "Other targets" };
 const SPACES: Record<Space, Heading> = {
@@ -61,6 +64,7 @@ export function groupOf(target: string): Group | null {
   return GROUPS.find((group) => group === id) ?? null;
 }
 
+/** The families of the groups. */
 export const GROUP_WORDS = Object.fromEntries(GROUPS.map((group) => [group, FAMILIES[group]])) as Record<Group, (typeof FAMILIES)[string]>;
 
 /** Whether threads of a target can be chosen. */

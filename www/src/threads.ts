@@ -2,9 +2,11 @@
 import { AS_IT_IS, type Scenario } from "./scenario.ts";
 import { hasThreads } from "./targets.ts";
 
+/** Numbers of threads that can be chosen. */
 export const THREADS = [1, 2, 3, 4, 6, 8];
 const KEY = "litecast.threads";
 
+/** The number that was kept last; 1 where the browser keeps nothing. */
 export function readThreads(): number {
   try {
     const kept = Number(localStorage.getItem(KEY));
@@ -14,6 +16,7 @@ export function readThreads(): number {
   }
 }
 
+/** Keeps the number for the next visit. */
 export function writeThreads(threads: number): void {
   try {
     localStorage.setItem(KEY, String(threads));

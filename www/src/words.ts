@@ -7,10 +7,12 @@ const TOOLS: Record<string, string> = { "ethos-u-vela": "Vela", litecast: "LiteC
 
 const METRIC_ORDER = Object.keys(METRICS);
 
+/** Name of a metric; its id where this version does not know it. */
 export function metricName(metric: string): string {
   return METRICS[metric]?.label ?? metric;
 }
 
+/** What a metric is, without full stop; empty where this version does not know it. */
 export function metricMeaning(metric: string): string {
   return METRICS[metric]?.meaning ?? "";
 }
@@ -21,6 +23,7 @@ export function inMetricOrder<Item extends { metric: string }>(items: readonly I
   return items.toSorted((a, b) => rank(a) - rank(b));
 }
 
+/** Name and version of the program that a number comes from. */
 export function toolName({ tool, version }: Pick<Provenance, "tool" | "version">): string {
   return [TOOLS[tool] ?? tool, version].filter(Boolean).join(" ");
 }
@@ -118,6 +121,7 @@ export function headlineDoubt(estimate: Estimate): string | null {
   return evidence === "assumed" ? "compared with nothing" : null;
 }
 
+/** Whether a number is counted from the file alone. */
 export function isExact({ provenance }: Estimate): boolean {
   return provenance.kind === "exact";
 }

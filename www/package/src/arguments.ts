@@ -43,10 +43,12 @@ export interface Prepared {
   is_summary: boolean;
 }
 
+/** What kind of value it is, in one word, for messages. */
 export function tag(value: unknown): string {
   return Object.prototype.toString.call(value).slice(8, -1);
 }
 
+/** Whether a value holds bytes in memory. */
 export function isBytes(value: unknown): value is BytesSource {
   return ArrayBuffer.isView(value) || tag(value) === "ArrayBuffer" || tag(value) === "SharedArrayBuffer";
 }
@@ -95,6 +97,7 @@ function jsonLength(value: unknown, most: number): number {
   return length;
 }
 
+/** The bytes of a value, without a copy; throws `wrong-argument` where it holds none. */
 export function bytesOf(value: unknown, place: string): Uint8Array {
   if (isBytes(value)) return viewOf(value, place);
   if (isGraph(value)) return graphBytes(value, place);
@@ -130,6 +133,7 @@ export function listOf(value: unknown, place: string): readonly unknown[] {
   return items;
 }
 
+/** A whole number of at least `least`; throws `wrong-argument` for others. */
 export function count(value: unknown, name: string, least: 0 | 1 = 1): number {
   if (typeof value === "number" && Number.isInteger(value) && value >= least && value <= MAX_COUNT) return value;
   throw wrongArgument(`${name}: expected a whole number from ${least} to ${MAX_COUNT}, found ${inWords(value)}`);
@@ -140,6 +144,7 @@ function number(value: unknown, name: string): number {
   throw wrongArgument(`${name}: expected a number, found ${inWords(value)}`);
 }
 
+/** A string of at most `max_length` characters; throws `wrong-argument` for others. */
 export function text(value: unknown, name: string, max_length = MAX_NAME_LENGTH): string {
   if (typeof value !== "string") throw wrongArgument(`${name}: expected a string, found ${inWords(value)}`);
   if (value.length > max_length) throw wrongArgument(`${name}: expected at most ${max_length} characters, found ${value.length}`);
@@ -165,6 +170,7 @@ function onlyKnown(object: Record<string, unknown>, known: readonly string[], pl
 
 const OPTIONS = ["name", "batch", "threads", "dimensions", "application", "targets", "detail", "precision"] as const satisfies (keyof EstimateOptions)[];
 
+/** Checked options of an estimate, with defaults for what is left out. */
 export function prepareOptions(options: unknown): Prepared {
   const given = options === undefined ? {} : plainObject(options, "options");
   onlyKnown(given, OPTIONS, "options");
@@ -190,6 +196,7 @@ export function prepareOptions(options: unknown): Prepared {
 const NO_APPLICATION: Application = { ram_bytes: 0, flash_bytes: 0 };
 const MEMORIES = ["ram_bytes", "flash_bytes"] as const satisfies (keyof Application)[];
 
+/** Checked memory of an application. */
 export function prepareApplication(application: unknown, place: string): Application {
   const given = plainObject(application, place);
   onlyKnown(given, MEMORIES, place);
@@ -215,6 +222,7 @@ const CHOICE = {
   arena_cache_bytes: bytes,
 } as const satisfies Record<keyof TargetChoice, (value: unknown, place: string) => unknown>;
 
+/** Checked choices of targets; an id stands for the target as it is. */
 export function prepareTargets(targets: unknown): TargetChoice[] {
   if (!Array.isArray(targets)) throw wrongArgument(`targets: expected an array, found ${inWords(targets)}`);
   listOf(targets, "targets");
@@ -223,6 +231,7 @@ export function prepareTargets(targets: unknown): TargetChoice[] {
   return Array.from(targets, (target: unknown, idx) => prepareTarget(target, `targets[${idx}]`));
 }
 
+/** One checked choice. */
 export function prepareTarget(target: unknown, place: string): TargetChoice {
   if (typeof target === "string") return { target };
   if (typeof target !== "object" || target === null) throw wrongArgument(`${place}: expected the id of a target or an object, found ${inWords(target)}`);
@@ -235,6 +244,7 @@ export function prepareTarget(target: unknown, place: string): TargetChoice {
 
 const LIMITS = ["latency_ms", "sram_bytes", "clock_mhz"] as const satisfies (keyof Limits)[];
 
+/** Checked limits of a sweep. */
 export function prepareLimits(limits: unknown): Limits {
   const given = plainObject(limits, "limits");
   onlyKnown(given, LIMITS, "limits");
@@ -252,6 +262,7 @@ const FACTORS = ["resolution", "width"] as const;
 const SWITCHES = ["int8", "low_memory_order"] as const;
 const CHANGES = [...FACTORS, ...SWITCHES, "channels"] as const satisfies (keyof Changes)[];
 
+/** Checked changes of a network. */
 export function prepareChanges(changes: unknown): Changes {
   const given = plainObject(changes, "changes");
   onlyKnown(given, CHANGES, "changes");
@@ -295,6 +306,7 @@ function digits(value: unknown, name: string): string {
 
 const FILE = ["name", "bytes", "batch", "threads", "dimensions", "sha256"] as const satisfies (keyof ModelFile)[];
 
+/** Checked models, each with its own options over the common ones. */
 export function prepareFiles(models: unknown, common: Prepared): PreparedFile[] {
   return Array.from(listOf(models, "models"), (model, idx) => prepareFile(model, `models[${idx}]`, common));
 }

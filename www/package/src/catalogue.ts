@@ -3,6 +3,7 @@ import type { Family, MetricWords, TargetDescription } from "../types/index.d.ts
 
 type Described = Omit<TargetDescription, "family"> & { family: string };
 
+/** By their ids, in the order of the engine. */
 export const FAMILIES: Readonly<Record<string, Family>> = {
   "ethos-u": {"group":null,"id":"ethos-u","is_accelerator":true,"label":"Arm Ethos-U NPUs"},
   "processors": {"group":null,"id":"processors","is_accelerator":false,"label":"Processors"},
@@ -12,6 +13,7 @@ export const FAMILIES: Readonly<Record<string, Family>> = {
   "gpus": {"group":"under PyTorch, with batch and training","id":"gpus","is_accelerator":false,"label":"GPUs"},
 };
 
+/** Every target that the engine can have, GPUs too, by its id. */
 export const TARGETS: Readonly<Record<string, Described>> = {
   "ethos-u55-32": {"advice":["larger-sram","smaller-accelerator"],"aliases":[],"channel_step":16,"family":"ethos-u","options":["clock","memories","host"],"release":"5.2.0","runtime":"Vela","short_label":"Ethos-U55-32"},
   "ethos-u55-64": {"advice":["larger-sram","smaller-accelerator"],"aliases":[],"channel_step":16,"family":"ethos-u","options":["clock","memories","host"],"release":"5.2.0","runtime":"Vela","short_label":"Ethos-U55-64"},

@@ -1,6 +1,7 @@
 /** What this package throws: always an error with a stable `kind`. */
 import type { LitecastErrorKind } from "../types/index.d.ts";
 
+/** What every method throws: `kind` is a stable identifier, the message is for people. */
 export class LitecastError extends Error {
   override readonly name = "LitecastError";
   readonly kind: LitecastErrorKind;
@@ -15,10 +16,12 @@ export class LitecastError extends Error {
   }
 }
 
+/** The error of an argument that is not of the expected type or range. */
 export function wrongArgument(message: string): LitecastError {
   return new LitecastError("wrong-argument", message);
 }
 
+/** The error of a file beyond a limit. */
 export function tooLarge(place: string, expected: string, found: number): LitecastError {
   return new LitecastError("too-large", `${place}: expected ${expected}, found ${found}`);
 }

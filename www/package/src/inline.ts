@@ -6,4 +6,5 @@ import { decompress } from "./assets/brotli.js";
 import { loader } from "./load.ts";
 import { web } from "./web.ts";
 
+/** With module and predictor inside the script, for places that load no files. */
 export const load = loader({ ...web, decompress: async (bytes) => decompress(bytes) }, { wasm: async () => wasm, predictor: async () => predictor });

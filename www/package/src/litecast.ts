@@ -10,6 +10,7 @@ import type { Engine as ModuleEngine } from "./module.d.ts";
 /** What wasm-bindgen writes. */
 export type Module = typeof import("./module.d.ts");
 
+/** A trained predictor as it is loaded. */
 export interface PredictorFiles {
   network: Uint8Array;
   manifest: string;
@@ -35,6 +36,7 @@ function described(info: Info, is_default: boolean): api.TargetInfo {
 /** Lists of targets that the module keeps: those that were used last. A program has a handful. */
 const MAX_TARGET_LISTS = 64;
 
+/** The estimator over one instance of the module. */
 export class LiteCast implements api.LiteCast {
   readonly #module: Module;
   readonly #memory: WebAssembly.Memory;

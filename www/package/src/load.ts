@@ -12,6 +12,7 @@ export interface Shipped {
   predictor(): Promise<{ network: string; manifest: string; id: string }>;
 }
 
+/** Loads module and predictor, and starts the estimator. */
 export type Load = (options?: LoadOptions) => Promise<LiteCast>;
 
 /** What `load()` starts from, and what a worker is started with. */
@@ -23,6 +24,7 @@ export interface Loaded {
 /** The module is instantiated once: its memory is shared by every estimator of this thread. */
 let instantiated: Promise<WebAssembly.Memory> | null = null;
 
+/** The `load` of a platform. */
 export function loader(platform: Platform, shipped: Shipped): Load {
   return async (options) => {
     const { wasm, predictor } = checkOptions(options);
@@ -45,6 +47,7 @@ export async function loadFiles(options: LoadOptions | undefined, platform: Plat
   return { wasm: loaded, predictor: files };
 }
 
+/** An estimator over loaded files; throws a `LitecastError` if they do not fit. */
 export async function start({ wasm, predictor }: Loaded): Promise<LiteCast> {
   return new LiteCast(module, await instantiate(wasm), predictor);
 }

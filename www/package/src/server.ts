@@ -7,6 +7,7 @@ import { LitecastError } from "./errors.ts";
 import type { Platform } from "./sources.ts";
 import { web } from "./web.ts";
 
+/** Node.js: files by path or address. */
 export const server: Platform = {
   decompress: promisify(brotliDecompress),
   sha256: (bytes) => createHash("sha256").update(bytes).digest("hex"),

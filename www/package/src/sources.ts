@@ -21,6 +21,7 @@ export interface Expected {
   magic: readonly number[];
 }
 
+/** How the module is recognised. */
 export const WASM: Expected = { option: "wasm", words: "a WebAssembly module", magic: [0x00, 0x61, 0x73, 0x6d] };
 /** The field `ir_version`, which writers of ONNX put first. */
 export const NETWORK: Expected = { option: "predictor.network", words: "an ONNX file", magic: [0x08] };
@@ -29,6 +30,7 @@ export const MANIFEST: Expected = { option: "predictor.manifest", words: "a mani
 
 const is_response = (value: object): value is ResponseLike => "arrayBuffer" in value && typeof value.arrayBuffer === "function";
 
+/** Contents of what a caller gave as a file; throws a `LitecastError` that names the option. */
 export async function bytesFrom(given: FileSource | PromiseLike<FileSource>, expected: Expected, platform: Platform): Promise<Uint8Array> {
   const source: unknown = await given;
   const { bytes, place } = await read(source, expected, platform);

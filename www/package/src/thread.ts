@@ -4,6 +4,7 @@ import type { LiteCast } from "./litecast.ts";
 import { start } from "./load.ts";
 import { call, describe, type Reply, type Request } from "./protocol.ts";
 
+/** Answers requests in a thread, by way of `post`. */
 export function answer(post: (message: Reply) => void): (request: Request) => void {
   let litecast: LiteCast | null = null;
   let last: Promise<void> = Promise.resolve();

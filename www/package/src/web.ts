@@ -18,6 +18,7 @@ function brotliStream(): DecompressionStream | null {
   }
 }
 
+/** Browsers: files by address. */
 export const web: Platform = {
   decompress,
   async read(url) {

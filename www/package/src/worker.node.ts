@@ -9,6 +9,7 @@ import { loadFiles } from "./load.ts";
 import { server } from "./server.ts";
 import { shipped } from "./shipped.ts";
 
+/** Starts the estimator in a thread of Node.js. */
 export async function load(options: WorkerLoadOptions = {}): Promise<Client> {
   const { worker = new URL("./thread.node.js", import.meta.url), ...others } = plainObject(options, "load()");
   const thread = threadOf(given(worker));

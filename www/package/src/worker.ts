@@ -8,6 +8,7 @@ import { loadFiles } from "./load.ts";
 import { shipped } from "./shipped.ts";
 import { web } from "./web.ts";
 
+/** Starts the estimator in a worker of the browser. */
 export async function load(options: WorkerLoadOptions = {}): Promise<Client> {
   const { worker, ...others } = plainObject(options, "load()");
   const thread = worker === undefined ? null : threadOf(given(worker));

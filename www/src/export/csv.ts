@@ -7,6 +7,7 @@ import { referenceWords } from "../words.ts";
 
 type Field = string | number | null | undefined;
 
+/** Rows as RFC 4180 writes them, with formulas of spreadsheets made plain text. */
 export function csv(rows: Field[][]): string {
   return rows.map((row) => `${row.map(field).join(",")}\r\n`).join("");
 }

@@ -21,6 +21,7 @@ export function graphSvg(report: Report, graph: GraphView | null, left: Readonly
   return new XMLSerializer().serializeToString(svgOf(report, scene, graph.shares(), left));
 }
 
+/** The graph as a vector drawing; `shares` are the parts of its operators, 0 to 1. */
 export function svgOf(report: Report, scene: Scene, shares: readonly number[], left: ReadonlyMap<number, string>): SVGElement {
   const [width, height] = [scene.layout.width + 2 * MARGIN, scene.height + 2 * MARGIN];
   const svg = node("svg", { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${round(width)} ${round(height)}`, width: round(width), height: round(height), "font-family": "system-ui, sans-serif" });

@@ -26,6 +26,7 @@ function scenarioOf({ batch, what_if }: Report): string[] {
   return scenarioWords({ ...AS_IT_IS, batch, ...what_if });
 }
 
+/** The report as one HTML document without scripts. */
 export function htmlReport(report: Report, graph: GraphView | null, focus: Focus): string {
   const page = document.implementation.createHTMLDocument(`${report.file} · LiteCast`);
   page.documentElement.lang = "en";

@@ -9,6 +9,7 @@ import { costColour } from "../graph/ramp.ts";
 /** The id that Model Explorer gives the only graph of a TFLite file. */
 const MAIN_GRAPH = "main";
 
+/** The chosen measure by operator, as Model Explorer reads node data. */
 export function nodeData(report: Report, focus: Focus): string {
   const measure = focus.measureIn(report);
   const results: Record<string, { value: number }> = {};

@@ -7,6 +7,7 @@ const MARGIN = 24;
 /** Smallest scale at which boxes can be read; larger drawings open at their top. */
 const READABLE_SCALE = 0.55;
 
+/** Which part of the drawing is seen, and how large. */
 export class Camera {
   scale = 1;
   x = 0;

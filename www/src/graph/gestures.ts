@@ -10,6 +10,7 @@ const MAX_WHEEL_STEP = 60;
 /** Height of a line where the wheel counts in lines, in px. */
 const LINE_PX = 16;
 
+/** What a pointer, a wheel or a key does to the graph. */
 export interface GestureHandlers {
   changed(): void;
   tapped(x: number, y: number): void;
@@ -17,6 +18,7 @@ export interface GestureHandlers {
   left(): void;
 }
 
+/** Calls `handlers` for gestures on `canvas`; does nothing while there is no camera. */
 export function listenToGestures(canvas: HTMLCanvasElement, camera: () => Camera | null, handlers: GestureHandlers): void {
   listenToPointers(canvas, camera, handlers);
   canvas.addEventListener("pointerleave", () => handlers.left());

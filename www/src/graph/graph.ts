@@ -20,6 +20,7 @@ import { type Theme, onThemeChange, readTheme } from "./theme.ts";
 /** A layout that takes longer can be stopped. */
 const STOP_AFTER_MS = 300;
 
+/** The drawn graph of a report. */
 export interface GraphView {
   element: HTMLElement;
   /** Zoom and fit. */

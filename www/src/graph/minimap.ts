@@ -10,6 +10,7 @@ const MAX_HEIGHT = 170;
 const MIN_SIDE = 36;
 const MIN_BOX_PX = 1.5;
 
+/** The whole graph in small, with a frame around what is seen. */
 export class Minimap {
   /** The keyboard goes through the drawing itself. */
   readonly element = el("canvas", { class: "minimap", "aria-hidden": "true", hidden: true });

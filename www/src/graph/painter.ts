@@ -11,6 +11,7 @@ const CURVE_SCALE = 0.1;
 const MIN_BOX_PX = 12;
 const MIN_BORDERED_PX = 6;
 
+/** Operators that are drawn in another way: chosen, hovered, found, or left to a processor. */
 export interface Marks {
   selected: number | null;
   hovered: number | null;
@@ -28,6 +29,7 @@ export interface Marks {
 /** How much of its colour a box keeps that a search has not found. */
 const UNFOUND_ALPHA = 0.18;
 
+/** Draws the part of the scene that the camera sees. Linear in what is seen. */
 export function paint(context: CanvasRenderingContext2D, scene: Scene, camera: Camera, theme: Theme, marks: Marks): void {
   const ratio = devicePixelRatio;
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -197,6 +199,7 @@ function paintText(context: CanvasRenderingContext2D, box: Box, x: number, y: nu
   context.fillText(box.detail, x, y + 30);
 }
 
+/** The font of a box's name, as a canvas takes it. */
 export function labelFont(family: string, small: boolean): string {
   return small ? `11px ${family}` : `600 12px ${family}`;
 }

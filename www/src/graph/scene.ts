@@ -8,8 +8,10 @@ import type { Operator, Report } from "../report.ts";
 
 /** Height of a box and distance between the tops of two rows, in px at scale 1. */
 export const BOX_HEIGHT = 44;
+/** Distance of two rows in px. */
 export const ROW_STEP = 84;
 
+/** An operator, an input or a folded run of operators as it is drawn. */
 export interface Box {
   label: string;
   detail: string;
@@ -31,6 +33,7 @@ export interface Draft {
   edges: number[];
 }
 
+/** Everything that is drawn, with its place. */
 export interface Scene extends Draft {
   layout: Layout;
   height: number;
@@ -40,11 +43,13 @@ export interface Scene extends Draft {
   shape_labels: ShapeLabel[][];
 }
 
+/** The shape of a tensor beside its line. */
 export interface ShapeLabel {
   x: number;
   text: string;
 }
 
+/** The boxes and lines of a graph before they are laid out. */
 export function draftScene(report: Report, folds: readonly Fold[], textWidth: (text: string, small: boolean) => number): Draft {
   const boxes: Box[] = [];
   const edges: number[] = [];
@@ -77,10 +82,12 @@ export function draftScene(report: Report, folds: readonly Fold[], textWidth: (t
   return { n_inputs: first, boxes, edges };
 }
 
+/** What the layout takes of a draft. */
 export function layoutCall({ n_inputs, boxes, edges }: Draft): LayoutCall {
   return { n_inputs, node_widths: Float32Array.from(boxes, (box) => box.width), edges: Int32Array.from(edges) };
 }
 
+/** A draft with the places that the layout found. */
 export function placeScene(report: Report, draft: Draft, layout: Layout): Scene {
   const rows: number[][] = Array.from({ length: layout.n_rows }, () => []);
   layout.node_row.forEach((row, node) => rows[row].push(node));

@@ -2,6 +2,7 @@
 import type { Kind } from "../kinds.ts";
 import { costColour, onCostColour } from "./ramp.ts";
 
+/** Colours and fonts of the drawing, from the style sheet. */
 export interface Theme {
   surface: string;
   box: string;
@@ -20,6 +21,7 @@ export interface Theme {
   onCost: (share: number) => string;
 }
 
+/** The theme that is in force. */
 export function readTheme(): Theme {
   const style = getComputedStyle(document.body);
   const get = (name: string): string => style.getPropertyValue(name).trim();

@@ -2,6 +2,7 @@ import type { LayoutInput } from "./types.ts";
 
 /** What a node is to the drawing: fed by an input of the model, or not, such as those that unpack weights. */
 export const FED = 2;
+/** The weight of a node that no input of the model reaches. */
 export const NOT_FED = 1;
 
 /** `FED` or `NOT_FED` for each node. */

@@ -1,5 +1,6 @@
 /** What is laid out, the layout, and the rows between the two. */
 
+/** A graph as the layout takes it. */
 export interface LayoutInput {
   /** The first nodes are the inputs of the model; what they feed is the main path. */
   n_inputs: number;
@@ -21,6 +22,7 @@ export interface Layout {
   leaps: Int32Array;
 }
 
+/** Pieces of lines, each from one row to the next, as parallel arrays. */
 export interface Segments {
   x_from: Float32Array;
   x_to: Float32Array;

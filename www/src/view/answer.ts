@@ -22,6 +22,7 @@ import type { Opened } from "./what_if.ts";
 /** The table of targets that every report is of, beside those of the groups. */
 const EVERY = "every";
 
+/** The estimates of the chosen target, and those of all others in tables. */
 export function decidePanel(report: Report, opened: Opened, selection: Selection, focus: Focus, more: MoreTargets, signal: AbortSignal): HTMLElement {
   const answer = el("section", { class: "answer panel", "aria-label": "Estimate for the chosen target" });
   const others = el("section", { class: "others panel", "aria-label": "All targets" });

@@ -4,6 +4,7 @@ import { el } from "../dom.ts";
 /** The engine takes no more. */
 const MAX_BATCH = 1024;
 
+/** The choice of a batch size for one report. */
 export interface BatchControl {
   element: HTMLElement;
   /** Says beside the number why it cannot be had, and goes back to the one that is shown. */

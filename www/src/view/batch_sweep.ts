@@ -16,6 +16,7 @@ const BOTTOM = 34;
 const TOP = 30;
 const SPACE = 18;
 
+/** Time and memory by batch size on a GPU. */
 export function batchSweepPanel(report: Report, { file, scenario }: Opened, estimator: Estimator, focus: Focus, more: MoreTargets, signal: AbortSignal): HTMLElement {
   if (!file) return el("p", { class: "subtle" }, "Open the file again to estimate it on GPUs.");
   const outcome = el("div", { class: "sweep", role: "status" });

@@ -10,6 +10,7 @@ const ANY_MICROCONTROLLER = "tflite-micro";
 
 const VERDICTS: Record<OnBoard["fits"], string> = { yes: "Fits", close: "May fit", no: "Too large" };
 
+/** Whether a model runs on a board, in few words. */
 export function verdict({ fits, reason }: OnBoard): string {
   return reason === undefined ? VERDICTS[fits] : "Does not run";
 }

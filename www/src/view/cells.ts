@@ -4,6 +4,7 @@ import * as format from "../format.ts";
 import { type Estimate, type Result, isEstimate } from "../report.ts";
 import { doubtSentence, doubtWords, inMetricOrder, isExact, metricMeaning, metricName } from "../words.ts";
 
+/** A column of a table of targets: one metric in one unit. */
 export interface MetricColumn {
   metric: string;
   unit: string;
@@ -30,6 +31,7 @@ export function columnTitle({ metric, unit, scale }: MetricColumn): [string, str
   return [metricName(metric), format.unitOf(unit, scale)];
 }
 
+/** What the metric of a column is, for its tooltip. */
 export function columnMeaning({ metric }: MetricColumn): string {
   return metricMeaning(metric);
 }

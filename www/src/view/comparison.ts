@@ -32,6 +32,7 @@ const REST = 4;
 /** Points that are drawn while files are still to come; more of them are drawn once, at the end. */
 const MAX_DRAWN_MEANWHILE = 100;
 
+/** The table of several files; rows are filled as reports come. */
 export class ComparisonView {
   readonly element: HTMLElement;
   readonly #focus: Focus;

@@ -8,6 +8,7 @@ import type { Linked } from "../graph/graph.ts";
 
 const N_COSTLIEST = 10;
 
+/** The operators with the largest parts of the chosen measure. */
 export function costliestPanel(report: Report, { selection, focus }: Linked, signal: AbortSignal): HTMLElement {
   const panel = el("section", { class: "costliest panel", "aria-label": "Where the cost is" });
   const draw = (): void => {

@@ -15,6 +15,7 @@ import { save } from "./save_button.ts";
 /** Milliseconds after which a button says again what it does. */
 const ECHO_MS = 1600;
 
+/** Buttons that save the report or its drawing in several formats. */
 export function takeAwayMenu(report: Report, focus: Focus, view: ReportView, signal: AbortSignal): HTMLElement {
   const name = report.file.replace(MODEL_ENDING, "");
   const json = (): string => JSON.stringify(ownResultsOnly(report), null, 2);

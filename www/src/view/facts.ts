@@ -12,6 +12,7 @@ function noArena({ fits }: Report): string {
   return fits?.boards.find(({ reason }) => reason !== undefined)?.reason ?? "not known";
 }
 
+/** The exact facts of a model. */
 export function modelFacts(report: Report, selection: Selection): HTMLElement {
   const { model } = report;
   return el(

@@ -6,6 +6,7 @@ const MODEL_NAME = /\.(tflite|tflite\.gz|lite|task|zip|onnx|cc)$/i;
 const MAX_FILES = 2000;
 const MAX_DEPTH = 12;
 
+/** Opens what is dropped on the window or picked; `overlay` is shown while something is dragged over it. */
 export function acceptFiles(overlay: HTMLElement, picker: HTMLInputElement, open: (files: File[]) => void): void {
   let depth = 0;
   const show = (visible: boolean): void => {

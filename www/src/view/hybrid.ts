@@ -10,6 +10,7 @@ import type { MoreTargets } from "./target_groups.ts";
 
 const MAX_KINDS = 4;
 
+/** What an accelerator leaves to a processor, and the choice of that processor; null where it leaves nothing. */
 export function hybridPart(report: Report, target: string, selection: Selection, more: MoreTargets): HTMLElement | null {
   const hybrid = hybridOf(report, target);
   if (!hybrid) return null;

@@ -9,6 +9,7 @@ import type { Selection } from "../selection.ts";
 import { dynamicWords, modelFacts } from "./facts.ts";
 import type { Linked } from "../graph/graph.ts";
 
+/** Facts and costs of the chosen operator. */
 export function inspector(report: Report, { selection, focus }: Linked, signal: AbortSignal): HTMLElement {
   const panel = el("aside", { class: "inspector panel", "aria-label": "Details", tabindex: -1 });
   const show = (index: number | null): void => {

@@ -1,11 +1,13 @@
 /** Names beside the points of a drawing, none over another name or a point. */
 
+/** A point with its name. */
 export interface Named {
   x: number;
   y: number;
   text: string;
 }
 
+/** Where a name stands. */
 export interface Place {
   /** Of the baseline. */
   y: number;

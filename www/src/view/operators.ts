@@ -31,6 +31,7 @@ interface Column {
   text: (operator: Operator) => string;
 }
 
+/** All operators with their costs: the text equivalent of the drawing. */
 export function operatorTable(report: Report, linked: Linked, signal: AbortSignal): HTMLElement {
   return new OperatorTable(report, linked, signal).element;
 }

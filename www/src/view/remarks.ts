@@ -9,6 +9,7 @@ import { doubtWords } from "../words.ts";
 const PART = "edge-tpu-part";
 const STREAMING = "edge-tpu-streaming";
 
+/** One paragraph for each sentence; none where the target has no latency. */
 export function remarks(report: Report, target: string): HTMLElement[] {
   const latency = latencies(report).find((result) => result.target === target);
   if (!latency) return [];

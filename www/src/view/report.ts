@@ -18,6 +18,7 @@ import { type Opened, whatIfPanel } from "./what_if.ts";
 import { workbench } from "./workbench.ts";
 import { type Tool, workshop } from "./workshop.ts";
 
+/** A report on the screen. */
 export interface ReportView {
   elements: HTMLElement[];
   /** Adds what shows single operators; resolves when the graph is drawn. */

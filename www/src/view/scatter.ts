@@ -61,6 +61,7 @@ function estimateOf(results: readonly Result[], target: string, metric: string):
   return results.filter(isEstimate).find((result) => result.target === target && result.metric === metric) ?? null;
 }
 
+/** The points that no other point beats in both directions. */
 export function paretoFront<P extends { x: number; y: { value: number } }>(points: readonly P[]): Set<P> {
   const front = new Set<P>();
   let least = Infinity;

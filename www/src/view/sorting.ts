@@ -1,6 +1,7 @@
 /** Heads of columns that sort a table: a button in each, `aria-sort` on the head. */
 import { el } from "../dom.ts";
 
+/** By which column a table is sorted, and in which direction. */
 export interface Sorting {
   column: number;
   descending: boolean;
@@ -21,6 +22,7 @@ export function sortingAfter(sorting: Sorting | null, column: number, first_desc
   return { column, descending: sorting?.column === column ? !sorting.descending : first_descending };
 }
 
+/** The items in the order of their keys; those without one are last. */
 export function sortBy<Item>(items: readonly Item[], { descending }: Sorting, key: (item: Item) => SortKey): Item[] {
   return items.toSorted((a, b) => {
     const [left, right] = [key(a), key(b)];

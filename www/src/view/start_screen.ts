@@ -18,6 +18,7 @@ import { type TargetOption, targetSelect } from "./target_select.ts";
 /** More than this are one click away. */
 const N_LISTED = 8;
 
+/** A button for each example. */
 export function exampleButtons(examples: Example[], open: (example: Example) => void): HTMLElement[] {
   return examples.map((example) =>
     el(

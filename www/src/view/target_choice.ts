@@ -9,6 +9,7 @@ import { targetSelect } from "./target_select.ts";
 /** Of the option that loads the GPUs. */
 export const ALL_GPUS = "group:gpus";
 
+/** The list of targets with a field that searches it. */
 export function targetChoice(groups: Map<string, Result[]>, chosen: string, more: MoreTargets): HTMLElement {
   const { element, add } = targetSelect("target", "Target", chosen, more.choose);
   const named = new Map(more.offers.map(({ target, names }) => [target, names]));

@@ -2,6 +2,7 @@
 import { el } from "../dom.ts";
 import * as format from "../format.ts";
 
+/** A target that can be chosen. */
 export interface TargetOption {
   family: string;
   target: string;
@@ -10,6 +11,7 @@ export interface TargetOption {
   names?: string | undefined;
 }
 
+/** A list of targets, to which more can be added. */
 export interface TargetSelect {
   element: HTMLElement;
   select: HTMLSelectElement;
@@ -29,6 +31,7 @@ export function isFound({ target, words, names = "" }: TargetOption, typed: stri
   return typed.split(/\s+/).every((word) => text.includes(squashed(word)));
 }
 
+/** A list of targets by family, and a field that shows those with the words that are typed. */
 export function targetSelect(id: string, label: string, chosen: string, choose: (target: string) => void): TargetSelect {
   const options: TargetOption[] = [];
   const select = el("select", { id, onchange: () => choose(select.value) });

@@ -7,12 +7,14 @@ import { type Theme, onThemeChange, readTheme } from "../graph/theme.ts";
 
 const TOP = 6;
 
+/** The drawn timeline of a report. */
 export interface TimelineView {
   element: HTMLElement;
   /** Marks the operators that the graph shows. */
   showRange(first: number, last: number): void;
 }
 
+/** Live memory in the order of execution; null where no operator's is known. */
 export function timeline(report: Report, selection: Selection, signal: AbortSignal): TimelineView | null {
   if (report.operators.every(({ live_bytes }) => live_bytes === null)) return null;
   const chart = new Chart(report, selection, signal);

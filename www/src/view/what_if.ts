@@ -38,6 +38,7 @@ interface Slider {
   set(value: number, is_enabled: boolean, reason: string): void;
 }
 
+/** Sliders for the network and the hardware, with the estimates that they make. */
 export function whatIfPanel(report: Report, { file, scenario, change }: Opened, estimator: Estimator, focus: Focus, changed: () => void, signal: AbortSignal): HTMLElement {
   const base = { ...scenario };
   let wanted = { ...scenario };

@@ -12,6 +12,7 @@ import { inspector } from "./inspector.ts";
 import { operatorTable } from "./operators.ts";
 import { timeline } from "./timeline.ts";
 
+/** The graph, the table and the inspector of one report. */
 export interface Workbench {
   graph: GraphView;
   /** Each adds a part: all at once would keep the browser from answering. */

@@ -1,6 +1,7 @@
 /** What is done with a report besides reading it: one thing at a time, below a row of buttons. */
 import { el } from "../dom.ts";
 
+/** One thing that can be done with a report. */
 export interface Tool {
   id: string;
   label: string;

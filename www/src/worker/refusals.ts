@@ -4,12 +4,14 @@ import { MAX_FILE_BYTES } from "../limits.ts";
 import { KnownError } from "../messenger.ts";
 import type { Listed } from "../protocol.ts";
 
+/** The error of a file that would unpack to more than may be held. */
 export function tooLarge(max_bytes: number, n_bytes: number): KnownError {
   const [most, found] = [max_bytes, n_bytes].map((bytes) => format.text(format.bytes(bytes)));
   const advice = max_bytes < MAX_FILE_BYTES ? "; unpack it, and open what comes out" : "";
   return new KnownError("too-large", `expected at most ${most} when unpacked, found ${found}${advice}`);
 }
 
+/** The error of an archive that cannot be unpacked. */
 export function damaged(what: string, error: unknown): KnownError {
   return new KnownError("unreadable", `expected a ${what}, found a damaged one (${error instanceof Error ? error.message : String(error)})`);
 }

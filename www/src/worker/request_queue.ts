@@ -46,6 +46,7 @@ export function answerRequests<Call, Value>(
   };
 }
 
+/** An error as it travels between threads. */
 export function describe(error: unknown): Failure {
   if (!(error instanceof Error)) return { kind: "internal", message: String(error) };
   const { kind, dimensions } = error as { kind?: unknown; dimensions?: readonly string[] };

@@ -26,6 +26,7 @@ class BoundedReader extends BlobReader {
   }
 }
 
+/** The models in a ZIP archive; `unpack` takes the index of one. Rejects with a `KnownError`. */
 export async function openZip(file: File): Promise<{ models: Listed[]; unpack(entry: number): Promise<ArrayBuffer> }> {
   // Names are shown, never written to a disk: a strange one is no reason to refuse the others.
   const reader = new ZipReader(new BoundedReader(file), { filenameValidation: "tolerant" });
