@@ -177,9 +177,10 @@ bench-package: wasm ## Print the npm package's sizes, times and memory in Node.j
 page: wasm ## Build the page, with the module and the predictor beside it
 	@npm run --silent build:page
 
-site: page ## Build the page as a folder for any static host: www/dist, with headers for the usual ones
-	@echo "www/dist can be copied to any path of any static host; it is compressed ahead (.br, .gz), and _headers,"
-	@echo ".htaccess, vercel.json and nginx.conf.example hold the headers."
+site: page venv ## Build the page (www/dist) and the documentation (www/docs) as folders for any static host
+	@tools/site/build.sh
+	@echo "www/dist and www/docs can be copied to any path of any static host. The page is compressed ahead (.br, .gz), and"
+	@echo "its _headers, .htaccess, vercel.json and nginx.conf.example hold the headers; they are not those of www/docs."
 
 bench-page: page ## Print the page's times, sizes and findings of axe-core, medians of five in headless Chromium
 	@node tests/page/bench.mjs --runs 5
@@ -232,4 +233,4 @@ fresh-check: ## Clone the last commit into a new folder and run both commands th
 	@tools/fresh-check.sh
 
 clean: ## Remove everything that was built here
-	rm -rf target pkg www/dist .venv node_modules
+	rm -rf target pkg www/dist www/docs .venv node_modules
