@@ -1,0 +1,330 @@
+//! Which operators an Ethos-U runs, and why it leaves others to the CPU.
+//!
+//! The rules are those of Vela 5.2.0's own list (`vela --supported-ops-report`) that concern operator kind, element
+//! types, strides and shapes; quantisation values are not checked. `shapes.rs` has the limits of shapes and strides.
+
+mod shapes;
+
+use std::sync::OnceLock;
+
+use self::shapes::refused_shape;
+use crate::formats::tflite::{BuiltinOptions, OpKind, TensorType};
+use crate::graph::{Graph, Node};
+use crate::target::{Network, UnsupportedOperator, UnsupportedReason};
+
+/// A family of NPUs with one operator list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Npu {
+    EthosU55U65,
+    EthosU85,
+}
+
+/// The operators of one graph that each [`Npu`] leaves to the CPU, found when they are first asked for.
+#[derive(Default)]
+struct LeftToCpu {
+    ethos_u55_u65: OnceLock<Vec<UnsupportedOperator>>,
+    ethos_u85: OnceLock<Vec<UnsupportedOperator>>,
+}
+
+/// [`unsupported`] for a network, found once for all accelerators.
+pub fn left_to_cpu<'n>(network: &'n Network, npu: Npu) -> &'n [UnsupportedOperator] {
+    let left: &LeftToCpu = network.shared(LeftToCpu::default);
+    let left = match npu {
+        Npu::EthosU55U65 => &left.ethos_u55_u65,
+        Npu::EthosU85 => &left.ethos_u85,
+    };
+    left.get_or_init(|| unsupported(network.graph, npu))
+}
+
+/// The operators of `graph` that `npu` leaves to the CPU, in topological order.
+pub fn unsupported(graph: &Graph, npu: Npu) -> Vec<UnsupportedOperator> {
+    let check = |(node_idx, node)| {
+        let reason = refusal(graph, node, npu)?;
+        Some(UnsupportedOperator { node_idx, reason })
+    };
+    graph.nodes.iter().enumerate().filter_map(check).collect()
+}
+
+/// The largest batch size of an LSTM, which the estimates do not model.
+pub fn largest_recurrent_batch(graph: &Graph) -> i32 {
+    let is_recurrent = |node: &&Node| {
+        matches!(
+            node.operator.options,
+            BuiltinOptions::UnidirectionalSequenceLstm { .. }
+        )
+    };
+    let recurrent = graph.nodes.iter().filter(is_recurrent);
+    let batches = recurrent.map(|node| inputs_at_a_time(graph, node));
+    batches.max().unwrap_or(1)
+}
+
+/// The batch size of an operator that processes inputs one after another, and 1 for other operators.
+pub fn inputs_at_a_time(graph: &Graph, node: &Node) -> i32 {
+    let batch = |axis: usize| {
+        let output = node.operator.outputs.first();
+        output.and_then(|&output| graph.tensor(output).shape.get(axis).copied())
+    };
+    let n_inputs = match node.operator.options {
+        BuiltinOptions::Conv2D { .. }
+        | BuiltinOptions::DepthwiseConv2D { .. }
+        | BuiltinOptions::TransposeConv { .. }
+        | BuiltinOptions::Pool2D { .. } => batch(0),
+        // The input has three dimensions, the first two of which are time and batch.
+        BuiltinOptions::UnidirectionalSequenceLstm { time_major, .. } => {
+            batch(usize::from(time_major))
+        }
+        _ => None,
+    };
+    n_inputs.unwrap_or(1)
+}
+
+fn refusal(graph: &Graph, node: &Node, npu: Npu) -> Option<UnsupportedReason> {
+    let kind = node.operator.code.kind;
+    if node.operator.code.kind == OpKind::Custom {
+        return Some(UnsupportedReason::CustomOperator);
+    }
+    if !is_listed(kind, npu) {
+        return Some(UnsupportedReason::NotListed {
+            operator: kind.name(),
+            on: match npu {
+                Npu::EthosU55U65 => "Ethos-U55 and U65",
+                Npu::EthosU85 => "Ethos-U85",
+            },
+            elsewhere: is_listed(kind, Npu::EthosU85).then_some("Ethos-U85"),
+        });
+    }
+    refused_type(graph, node, kind, npu)
+        .or_else(|| UnsupportedReason::open_dimension(graph, node))
+        .or_else(|| refused_shape(graph, node, kind, npu))
+}
+
+fn is_listed(kind: OpKind, npu: Npu) -> bool {
+    BOTH.contains(&kind) || npu == Npu::EthosU85 && ONLY_U85.contains(&kind)
+}
+
+/// Feature maps are 8-, 16- or, where the operator allows it, 32-bit integers; weights 8-bit.
+fn refused_type(graph: &Graph, node: &Node, kind: OpKind, npu: Npu) -> Option<UnsupportedReason> {
+    let operator = node.operator;
+    let read = operator
+        .inputs
+        .iter()
+        .flatten()
+        .filter(|&&t| !graph.is_constant(t));
+    let feature_maps = read.chain(&operator.outputs).map(|&t| graph.tensor(t));
+    for tensor in feature_maps {
+        let tensor_type = tensor.tensor_type;
+        if !runs_type(tensor_type, kind, npu) {
+            return Some(UnsupportedReason::ActivationType(tensor_type));
+        }
+    }
+    let first = operator.inputs.first().copied().flatten();
+    let first = first.map(|first| graph.tensor(first).tensor_type);
+    if npu == Npu::EthosU55U65 && multiplies_maps(graph, node, kind) {
+        let is_other = |&one: &TensorType| one != TensorType::Int8;
+        if let Some(other) = first.filter(is_other) {
+            return Some(UnsupportedReason::ActivationType(other));
+        }
+    }
+    let weights = operator
+        .inputs
+        .get(1)
+        .copied()
+        .flatten()
+        .map(|t| graph.tensor(t))?;
+    let is_wide = !matches!(weights.tensor_type, TensorType::Int8 | TensorType::UInt8);
+    (WEIGHTED.contains(&kind) && is_wide)
+        .then_some(UnsupportedReason::WeightType(weights.tensor_type))
+}
+
+fn runs_type(tensor_type: TensorType, kind: OpKind, npu: Npu) -> bool {
+    use TensorType::*;
+    if let Some((_, types)) = RESTRICTED_TYPES.iter().find(|(one, _)| *one == kind) {
+        return types.contains(&tensor_type);
+    }
+    match tensor_type {
+        Int8 | UInt8 | Int16 => true,
+        Int32 => npu == Npu::EthosU85 || RUNS_INT32.contains(&kind),
+        Int64 => kind == OpKind::ArgMax,
+        Bool => npu == Npu::EthosU85,
+        Resource => npu == Npu::EthosU85 && VARIABLES.contains(&kind),
+        _ => false,
+    }
+}
+
+/// Whether the operator multiplies two feature maps: Ethos-U55 and U65 do so with int8 only.
+fn multiplies_maps(graph: &Graph, node: &Node, kind: OpKind) -> bool {
+    let second = node.operator.inputs.get(1).copied().flatten();
+    kind == OpKind::BatchMatmul
+        || kind == OpKind::FullyConnected && second.is_some_and(|second| !graph.is_constant(second))
+}
+
+const WEIGHTED: &[OpKind] = &[
+    OpKind::Conv2d,
+    OpKind::DepthwiseConv2d,
+    OpKind::FullyConnected,
+    OpKind::TransposeConv,
+];
+const VARIABLES: &[OpKind] = &[OpKind::AssignVariable, OpKind::ReadVariable];
+
+/// Operators with fewer element types than the others of the list.
+const RESTRICTED_TYPES: &[(OpKind, &[TensorType])] = &[
+    (OpKind::Elu, &[TensorType::Int8]),
+    (OpKind::Gelu, &[TensorType::Int8, TensorType::UInt8]),
+    (OpKind::Log, &[TensorType::Int8, TensorType::Int16]),
+    (
+        OpKind::Mean,
+        &[TensorType::Int8, TensorType::UInt8, TensorType::Int16],
+    ),
+    (OpKind::Rsqrt, &[TensorType::Int8, TensorType::Int16]),
+];
+
+/// Operators of the Ethos-U55 and U65 list without the constraint "32-bit feature-maps are not
+/// supported".
+const RUNS_INT32: &[OpKind] = &[
+    OpKind::Add,
+    OpKind::ArgMax,
+    OpKind::ExpandDims,
+    OpKind::FullyConnected,
+    OpKind::MirrorPad,
+    OpKind::Mul,
+    OpKind::Reshape,
+    OpKind::Squeeze,
+    OpKind::Sub,
+    OpKind::Sum,
+    OpKind::Transpose,
+];
+
+/// On both lists.
+const BOTH: &[OpKind] = &[
+    OpKind::Abs,
+    OpKind::Add,
+    OpKind::ArgMax,
+    OpKind::AveragePool2d,
+    OpKind::BatchMatmul,
+    OpKind::Concatenation,
+    OpKind::Conv2d,
+    OpKind::DepthwiseConv2d,
+    OpKind::Elu,
+    OpKind::Exp,
+    OpKind::ExpandDims,
+    OpKind::FullyConnected,
+    OpKind::Gelu,
+    OpKind::HardSwish,
+    OpKind::LeakyRelu,
+    OpKind::Log,
+    OpKind::Logistic,
+    OpKind::Maximum,
+    OpKind::MaxPool2d,
+    OpKind::Mean,
+    OpKind::Minimum,
+    OpKind::MirrorPad,
+    OpKind::Mul,
+    OpKind::Neg,
+    OpKind::Pack,
+    OpKind::Pad,
+    OpKind::Padv2,
+    OpKind::Prelu,
+    OpKind::Quantize,
+    OpKind::ReduceMax,
+    OpKind::ReduceMin,
+    OpKind::Relu,
+    OpKind::Relu6,
+    OpKind::Relu0To1,
+    OpKind::ReluN1To1,
+    OpKind::Reshape,
+    OpKind::ResizeBilinear,
+    OpKind::ResizeNearestNeighbor,
+    OpKind::Rsqrt,
+    OpKind::Slice,
+    OpKind::Softmax,
+    OpKind::Split,
+    OpKind::SplitV,
+    OpKind::SquaredDifference,
+    OpKind::Squeeze,
+    OpKind::StridedSlice,
+    OpKind::Sub,
+    OpKind::Sum,
+    OpKind::Tanh,
+    OpKind::Tile,
+    OpKind::Transpose,
+    OpKind::TransposeConv,
+    OpKind::UnidirectionalSequenceLstm,
+    OpKind::Unpack,
+];
+
+/// On the Ethos-U85 list alone.
+const ONLY_U85: &[OpKind] = &[
+    OpKind::AssignVariable,
+    OpKind::Cast,
+    OpKind::Div,
+    OpKind::Equal,
+    OpKind::Gather,
+    OpKind::Greater,
+    OpKind::GreaterEqual,
+    OpKind::Less,
+    OpKind::LessEqual,
+    OpKind::LogicalAnd,
+    OpKind::LogicalNot,
+    OpKind::LogicalOr,
+    OpKind::NotEqual,
+    OpKind::ReadVariable,
+    OpKind::ReduceAll,
+    OpKind::ReduceAny,
+    OpKind::ReverseV2,
+    OpKind::ScatterNd,
+    OpKind::Select,
+    OpKind::SelectV2,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::tflite::Activation;
+    use crate::graph::analysis::fixtures::{calling, graph_of, model, subgraph, tensor};
+
+    /// Vela 5.2.0 leaves products of other types to the CPU.
+    #[test]
+    fn ethos_u55_multiplies_maps_of_int8_alone() {
+        for (tensor_type, is_refused) in [
+            (TensorType::Int8, false),
+            (TensorType::UInt8, true),
+            (TensorType::Int16, true),
+        ] {
+            let options = BuiltinOptions::BatchMatMul {
+                adj_x: false,
+                adj_y: false,
+            };
+            let map = || tensor(tensor_type, &[1, 8, 8]);
+            let operator = calling(OpKind::BatchMatmul, &[0, 1], &[2], options);
+            let model = model(vec![subgraph(vec![map(), map(), map()], vec![operator])]);
+            let graph = graph_of(&model);
+            let refusals = [Npu::EthosU55U65, Npu::EthosU85]
+                .map(|npu| refusal(&graph, &graph.nodes[0], npu).is_some());
+            assert_eq!(refusals, [is_refused, false], "{tensor_type:?}");
+        }
+    }
+
+    /// Of three steps or three inputs, by which dimension comes first.
+    #[test]
+    fn inputs_of_an_lstm_are_told_from_its_steps() {
+        for (time_major, shape, expected) in [
+            (true, [3, 1, 8], 1),
+            (true, [1, 3, 8], 3),
+            (false, [3, 1, 8], 3),
+            (false, [1, 3, 8], 1),
+        ] {
+            let options = BuiltinOptions::UnidirectionalSequenceLstm {
+                time_major,
+                diagonal_recurrent_tensors: false,
+                cell_clip: 0.0,
+                proj_clip: 0.0,
+                activation: Activation::Tanh,
+            };
+            let lstm = calling(OpKind::UnidirectionalSequenceLstm, &[0], &[1], options);
+            let tensors = [shape, shape].map(|shape| tensor(TensorType::Int8, &shape));
+            let model = model(vec![subgraph(tensors.to_vec(), vec![lstm])]);
+            let batch = largest_recurrent_batch(&graph_of(&model));
+            assert_eq!(batch, expected, "{time_major} {shape:?}");
+        }
+    }
+}
