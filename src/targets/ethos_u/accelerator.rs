@@ -237,6 +237,26 @@ impl OutputCycles {
         }
     }
 
+    /// The same in a chain: what is passed on to the next operation has a rate of its own where it, or what is read, has
+    /// 32 bits.
+    pub fn in_chain(
+        &self,
+        arithmetic: Option<Arithmetic>,
+        bytes: [i64; 2],
+        is_passed_on: bool,
+    ) -> f64 {
+        match *self {
+            Self::ByWidth { wide_binary, .. }
+                if is_passed_on
+                    && bytes.contains(&4)
+                    && arithmetic != Some(Arithmetic::Quotient) =>
+            {
+                wide_binary[0]
+            }
+            _ => self.of_elementwise(arithmetic, bytes, false),
+        }
+    }
+
     /// Cycles per element of products that are then summed in 32 bits.
     pub fn product_to_wide(&self) -> f64 {
         self.of_elementwise(Some(Arithmetic::Product), [1, 4], false)

@@ -309,9 +309,11 @@ impl Run {
             scale_latency_cycles: scales_from.latency_cycles,
             part: Part::WHOLE,
         };
+        let mut written = *layer;
+        written.is_brick.ofm &= !step.chain_writes_linear;
         Self {
             cycles: operator_cycles(accelerator, layer, block, conditions),
-            ..self.inflated(accelerator, &places.maps, layer, block)
+            ..self.inflated(accelerator, &places.maps, &written, block)
         }
     }
 

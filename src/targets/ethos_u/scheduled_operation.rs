@@ -38,6 +38,8 @@ pub struct ScheduledOperation<'a> {
     pub sharing: WeightSharing,
     /// Whether operations are chained to it.
     pub is_chained: bool,
+    /// Whether the last operation chained to it writes NHWC.
+    pub chain_writes_linear: bool,
     /// How many times it runs, each time for a part of its output.
     pub pieces: f64,
     /// Whether its input may be kept in SRAM instead of its weights: only if another operation produces it.
@@ -92,6 +94,7 @@ impl<'a> ScheduledOperation<'a> {
             table_bytes: 0.0,
             sharing: WeightSharing::None,
             is_chained: false,
+            chain_writes_linear: false,
             pieces: 1.0,
             can_move_input: false,
             reader: OptionalIndex::NONE,

@@ -144,23 +144,20 @@ impl<'a> Command<'a, '_> {
             ..
         } = self;
         let chosen = layer.and_then(|layer| self.with_block(layer));
+        let activated = self
+            .order
+            .activated(program, self.idx)
+            .filter(|_| chosen.is_none() && chained.is_empty() && !accelerator.uses_trained_rules);
         let step = match chosen {
             Some((layer, block)) => self.on_multipliers(layer, block),
-            None => {
-                let activated = self.order.activated(program, self.idx);
-                let activated = activated
-                    .filter(|_| chained.is_empty() && !accelerator.uses_trained_rules)
-                    .map(|map_idx| &program.maps[map_idx]);
-                let has_table = self.has_table();
-                output_stage(
-                    accelerator,
-                    program,
-                    operation,
-                    chained,
-                    has_table,
-                    activated,
-                )?
-            }
+            None => output_stage(
+                accelerator,
+                program,
+                operation,
+                chained,
+                self.has_table(),
+                activated.map(|map_idx| &program.maps[map_idx]),
+            )?,
         };
         let last = chained.last().map_or(*operation, |last| *last);
         Some(ScheduledOperation {
@@ -168,11 +165,14 @@ impl<'a> Command<'a, '_> {
             others: others(program, operation, chained),
             maps: IfmOfm {
                 ifm: operation.inputs.first().copied().into(),
-                ofm: last.outputs.first().copied().into(),
+                // It has the elements that are written; a table may make them larger.
+                ofm: activated.or(last.outputs.first().copied()).into(),
             },
             table_bytes: table_bytes(program, operation),
             sharing: operation.sharing,
             is_chained: !chained.is_empty(),
+            chain_writes_linear: (chained.last().and_then(|last| last.outputs.first()))
+                .is_some_and(|&output| program.maps[output].is_linear),
             pieces: operation.repeats,
             can_move_input: self.can_move_input(),
             reader: self.reader(),
@@ -192,10 +192,13 @@ impl<'a> Command<'a, '_> {
         let Some(&last) = chained.last().and_then(|last| last.outputs.first()) else {
             return layer;
         };
-        layer.n_chained_passes = chained_passes(accelerator, program, operation, chained);
-        let last = &program.maps[last];
-        layer.element_bytes.ofm = last.element_bytes();
-        layer.is_brick.ofm = !last.is_linear;
+        let alone = accelerator.output.pass();
+        layer.n_chained_passes = chained_passes(accelerator, program, operation, chained, alone);
+        if accelerator.uses_trained_rules {
+            let last = &program.maps[last];
+            layer.element_bytes.ofm = last.element_bytes();
+            layer.is_brick.ofm = !last.is_linear;
+        }
         layer
     }
 

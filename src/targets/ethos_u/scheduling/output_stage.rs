@@ -31,7 +31,8 @@ pub fn output_stage<'a>(
         ofm: &output,
         ..maps.ends()
     };
-    let passes = chained_passes(accelerator, program, operation, chained) as f64;
+    let alone = maps.cycles_per_element(accelerator, operation, has_table);
+    let passes = chained_passes(accelerator, program, operation, chained, alone) as f64;
     let [block, read_block] = match operation.action {
         Action::Resize(scale) if !accelerator.uses_trained_rules => {
             elementwise::of_resize(accelerator, &maps.shapes(), scale)
@@ -48,8 +49,7 @@ pub fn output_stage<'a>(
         element_bytes: ends.map(|map| map.element_bytes()),
         is_brick: ends.map(|map| !map.is_linear),
         second: (maps.second).map(|(_, map, shape)| (shape, !map.is_linear)),
-        cycles_per_element: maps.cycles_per_element(accelerator, operation, has_table)
-            + accelerator.output.pass() * passes,
+        cycles_per_element: alone + accelerator.output.pass() * passes,
     };
     let is_resize = matches!(operation.action, Action::Resize(_));
     let read_bytes =
@@ -57,11 +57,14 @@ pub fn output_stage<'a>(
     let second = maps.second.map(|(map_idx, map, shape)| Read {
         map_idx,
         shape,
-        bytes: match maps.is_wide_scalar()
-            && (accelerator.uses_trained_rules || !accelerator.is_u85())
-        {
-            true => 0.0,
-            false => read_bytes(map, shape),
+        bytes: match maps.input.n_elements() == 1 {
+            // A command of Ethos-U85 holds one scalar: the other one is read.
+            true if accelerator.is_u85() && !accelerator.uses_trained_rules => {
+                maps.bytes_like_input(map, shape)
+            }
+            // Ethos-U55 and U65 do not count the second input beside a scalar of more than 8 bits.
+            true if maps.input.element_bytes > 1 => 0.0,
+            _ => read_bytes(map, shape),
         },
     });
     let planned = accelerator.planned_feature_maps();
@@ -173,13 +176,7 @@ impl<'p> Maps<'p> {
         is_resize: bool,
     ) -> f64 {
         let is_u85 = accelerator.is_u85();
-        let like_input = |shape: Hwc| {
-            let seen = FeatureMap {
-                is_linear: self.input.is_linear,
-                ..*map
-            };
-            seen.seen_bytes(shape)
-        };
+        let like_input = |shape: Hwc| self.bytes_like_input(map, shape);
         match map.n_elements() == 1 {
             true if map.element_bytes == 1 || is_u85 => 0.0,
             true => like_input(shape),
@@ -189,15 +186,50 @@ impl<'p> Maps<'p> {
         }
     }
 
-    /// Whether the first input is a scalar of more than 8 bits. Ethos-U55 and U65 then do not count the second input.
-    fn is_wide_scalar(&self) -> bool {
-        self.input.n_elements() == 1 && self.input.element_bytes > 1
+    /// Bytes of an input of this shape with the padding of the layout of the first one.
+    fn bytes_like_input(&self, map: &FeatureMap, shape: Hwc) -> f64 {
+        let seen = FeatureMap {
+            is_linear: self.input.is_linear,
+            ..*map
+        };
+        seen.seen_bytes(shape)
     }
 }
 
-/// Passes over 8-bit elements that the output stage adds for chained operations: two for 32 bits, and the time of a
-/// division.
+/// Passes over 8-bit elements that the output stage adds for chained operations, besides the `alone` cycles of the
+/// operation without them: what all of them take, one after the other.
 pub fn chained_passes(
+    accelerator: &Accelerator,
+    program: &Program,
+    operation: &Operation,
+    chained: &[&Operation],
+    alone: f64,
+) -> i64 {
+    let Some((last, inner)) = chained.split_last() else {
+        return 0;
+    };
+    let output = &accelerator.output;
+    if accelerator.uses_trained_rules {
+        return trained_passes(accelerator, program, operation, chained);
+    }
+    let cycles = |operation: &Operation, is_passed_on: bool| {
+        let bytes = [&operation.inputs, &operation.outputs].map(|maps| {
+            maps.first()
+                .map_or(1, |&map_idx| program.maps[map_idx].element_bytes())
+        });
+        let arithmetic = match operation.action {
+            Action::Binary(arithmetic) => Some(arithmetic),
+            _ => None,
+        };
+        output.in_chain(arithmetic, bytes, is_passed_on)
+    };
+    let passed_on = std::iter::once(operation).chain(inner.iter().copied());
+    let together = passed_on.map(|one| cycles(one, true)).sum::<f64>() + cycles(last, false);
+    ((together - alone) / output.pass()) as i64
+}
+
+/// The same as the trained networks know it: two passes for 32 bits, and the time of a division.
+fn trained_passes(
     accelerator: &Accelerator,
     program: &Program,
     operation: &Operation,
@@ -217,6 +249,5 @@ pub fn chained_passes(
         [&operation.inputs, &operation.outputs].map(|maps| is_wide(maps.first()));
     // With two 32-bit inputs it is part of the operation's own pass.
     let passes_wide = (reads_wide || writes_wide) && !(operation.is_binary() && reads_wide);
-    let own = i64::from(!chained.is_empty() && passes_wide);
-    own + chained.iter().map(passes).sum::<i64>()
+    i64::from(passes_wide) + chained.iter().map(passes).sum::<i64>()
 }
