@@ -150,6 +150,21 @@ impl LiveRanges {
     /// The live ranges of a program that runs in this `order`. Without a memory plan none is alive. Linear in
     /// operations, maps and inputs.
     pub fn of(program: &Program, order: &Order, has_dedicated_sram: bool) -> Self {
+        Self::merged(program, order, has_dedicated_sram, None)
+    }
+
+    /// The live ranges once it is known which feature maps are in SRAM, by map: an output is only written over an input
+    /// that is there as well. Linear like [`Self::of`].
+    pub fn of_placed(program: &Program, order: &Order, is_in_sram: &[bool]) -> Self {
+        Self::merged(program, order, true, Some(is_in_sram))
+    }
+
+    fn merged(
+        program: &Program,
+        order: &Order,
+        has_dedicated_sram: bool,
+        is_in_sram: Option<&[bool]>,
+    ) -> Self {
         let mut live_ranges = Self::apart(program, order, has_dedicated_sram);
         for operation in &program.operations {
             live_ranges.name(program, operation);
@@ -158,7 +173,7 @@ impl LiveRanges {
         for step in 0..order.operations.len() {
             // The feature maps inside of a cascade are never in memory as a whole.
             if order.cascade[step].is_none() && !order.is_passed_on(step) {
-                live_ranges.lay_over(program, order, step, &uses);
+                live_ranges.lay_over(program, order, step, &uses, is_in_sram);
             }
         }
         for map_idx in 0..live_ranges.parent.len() {
@@ -244,7 +259,15 @@ impl LiveRanges {
     }
 
     /// Lets elementwise operations up to `step` write their output over an input that no other operation reads.
-    fn lay_over(&mut self, program: &Program, order: &Order, step: usize, uses: &Uses) {
+    fn lay_over(
+        &mut self,
+        program: &Program,
+        order: &Order,
+        step: usize,
+        uses: &Uses,
+        is_in_sram: Option<&[bool]>,
+    ) {
+        let is_placed = |map_idx: usize| is_in_sram.is_none_or(|is_in_sram| is_in_sram[map_idx]);
         let (start, _) = order.span(step);
         let [first, last] = [start, step].map(|step| &program.operations[order.operations[step]]);
         let Some(&output) = last.outputs.first() else {
@@ -262,7 +285,8 @@ impl LiveRanges {
             let is_apart = self.has_dedicated_sram && is_interface || range.is_of_cascade;
             let is_alike = (from.shape, from.element_bytes, from.is_linear)
                 == (to.shape, to.element_bytes, to.is_linear);
-            is_alike && !is_apart && !from.is_variable && uses.is_read_once(input)
+            let is_placed = is_placed(input) && is_placed(output);
+            is_alike && is_placed && !is_apart && !from.is_variable && uses.is_read_once(input)
         });
         if let Some(input) = input {
             self.share(input, output);

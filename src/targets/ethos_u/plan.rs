@@ -19,7 +19,7 @@ use super::live_ranges::LiveRanges;
 use super::lower::lower;
 use super::order::Order;
 use super::plan_cache;
-use super::program::{Action, Alias, Program, WeightSharing};
+use super::program::{Action, Alias, Operation, Program, WeightSharing};
 use super::schedule::Schedule;
 use super::scheduled_operation::{Known, MAX_OTHERS, Read, ScheduledOperation};
 use super::scheduling::{SOFTMAX_TABLE_BYTES, schedule, table_bytes};
@@ -33,6 +33,8 @@ pub use super::task::Plan;
 const TABLE_BYTES: f64 = 256.0;
 /// Numbers that a softmax adds to, subtracts from or multiplies with, besides one. All softmaxes share them.
 const N_SOFTMAX_NUMBERS: f64 = 6.0;
+/// The same with 16 bits.
+const N_SOFTMAX_NUMBERS_16_BITS: f64 = 5.0;
 
 /// One planned operator for each node. If nothing else is known of an operator, its cost is that of writing its output.
 /// An operator that only renames memory, or that the CPU runs, costs nothing. Linear in operations, except for the
@@ -84,7 +86,7 @@ fn plan_of(mut task: Cow<Task>) -> (Vec<PlannedOperator>, usize) {
     let mut schedule = Schedule::of(accelerator, program, order, flow, steps);
     let constant_bytes = match accelerator.off_chip.area {
         MemoryArea::Sram => {
-            let bytes = constant_bytes(program, *n_tensors, n_tables, &schedule.steps);
+            let bytes = constant_bytes(accelerator, program, *n_tensors, n_tables, &schedule.steps);
             match accelerator.uses_trained_rules {
                 true => bytes,
                 false => bytes + table_correction(accelerator, program),
@@ -100,6 +102,9 @@ fn plan_of(mut task: Cow<Task>) -> (Vec<PlannedOperator>, usize) {
         &schedule.steps,
         &schedule.weights.buffer_bytes,
     );
+    if accelerator.has_dedicated_sram && !accelerator.uses_trained_rules {
+        schedule.live_ranges = LiveRanges::of_placed(program, &schedule.order, &is_in_sram);
+    }
     let n_steps = schedule.order.operations.len();
     let mut sram_bytes =
         (schedule.live_ranges).live_bytes(n_steps, |range_idx| is_in_sram[range_idx]);
@@ -237,29 +242,39 @@ fn add_costs(
 
 /// Bytes of all constants: encoded weights, lookup tables of activations, and other constants.
 fn constant_bytes(
+    accelerator: &Accelerator,
     program: &Program,
     n_graph_tensors: usize,
     n_tables: usize,
     steps: &[Option<ScheduledOperation>],
 ) -> f64 {
     let aligned = |bytes: i64| round_up(bytes, ALIGNMENT_BYTES) as f64;
-    // Networks that are unrolled over time multiply with the same matrix in each step; equal matrices are stored once.
-    let mut matrices = BTreeSet::new();
-    let is_own =
-        |step: &&ScheduledOperation| match (step.execution.layer(), step.execution.histogram()) {
-            (Some((layer, _)), Some(histogram)) if layer.kind == Kind::VectorProduct => {
-                matrices.insert((layer.ofm[2], layer.ifm[2], histogram.counts.clone()))
-            }
-            _ => step.sharing != WeightSharing::Again,
-        };
-    let weights = steps.iter().flatten().filter(is_own);
+    // Networks that are unrolled over time multiply with the same matrix in each step, and twin networks share their
+    // windows: equal weights are stored once.
+    let mut stored = BTreeSet::new();
+    let is_first = |step: &&ScheduledOperation| {
+        let weights = step.execution.layer().zip(step.execution.histogram());
+        step.sharing != WeightSharing::Again
+            && weights.is_none_or(|((layer, _), histogram)| {
+                let depths = [layer.ofm[2], layer.ifm[2]];
+                stored.insert((depths, layer.kernel, histogram.counts.clone()))
+            })
+    };
+    let weights = steps.iter().flatten().filter(is_first);
     let weights: f64 = weights.map(|step| step.execution.weight_bytes()).sum();
     let mut is_read = vec![false; program.maps.len()];
     for operation in &program.operations {
-        operation
-            .inputs
-            .iter()
-            .for_each(|&input| is_read[input] = true);
+        // The other inputs of what moves memory are shapes, which the command contains.
+        let n_read = match operation.action {
+            Action::View | Action::Slice | Action::Copy | Action::Transpose(_)
+                if !accelerator.uses_trained_rules =>
+            {
+                1
+            }
+            _ => operation.inputs.len(),
+        };
+        let read = operation.inputs.iter().take(n_read);
+        read.for_each(|&input| is_read[input] = true);
     }
     // Constants that the compiler adds are zeros; those of the same shape and type are stored once.
     let mut zeros = BTreeSet::new();
@@ -274,26 +289,36 @@ fn constant_bytes(
     weights + constants + n_tables as f64 * TABLE_BYTES
 }
 
-/// Bytes of lookup tables beyond [`TABLE_BYTES`] each, and of the numbers of softmaxes, whose tables have 32-bit values.
-/// Ethos-U55 and U65 compute 16-bit activations of LSTMs without a table.
+/// Bytes of lookup tables beyond [`TABLE_BYTES`] each, and of the numbers of softmaxes, which all of them share: a softmax
+/// of 8 bits has a table of 32-bit values, and all softmaxes of 16 bits have the same two tables. Ethos-U55 and U65 compute
+/// 16-bit activations of LSTMs without a table.
 fn table_correction(accelerator: &Accelerator, program: &Program) -> f64 {
-    let fused = (program.operations.iter()).filter(|one| one.alias == Alias::Fused);
-    let tables = fused
-        .map(|one| table_bytes(program, one))
-        .filter(|&bytes| bytes > 0.0);
-    let mut numbers = 0.0;
-    let mut beyond = 0.0;
-    for bytes in tables {
-        if bytes == SOFTMAX_TABLE_BYTES {
-            numbers = N_SOFTMAX_NUMBERS * ALIGNMENT_BYTES as f64;
-        }
+    let is_sum = |one: &&Operation| one.action == Action::Layer(Kind::ReduceSum);
+    // No other node both sums channels and looks up 16 bits.
+    let sums: BTreeSet<usize> = (program.operations.iter().filter(is_sum))
+        .map(|one| one.node_idx)
+        .collect();
+    let (mut beyond, mut numbers, mut tables_16_bits) = (0.0, 0.0, 0.0);
+    for one in &program.operations {
+        let bytes = table_bytes(program, one);
         beyond += match bytes > SOFTMAX_TABLE_BYTES {
+            // Only tables of activations that another operation performs count so far.
+            _ if one.alias != Alias::Fused => bytes,
+            true if sums.contains(&one.node_idx) => {
+                tables_16_bits = 2.0 * bytes + N_SOFTMAX_NUMBERS_16_BITS * ALIGNMENT_BYTES as f64;
+                -TABLE_BYTES
+            }
             true if accelerator.is_u85() => 0.0,
             true => -TABLE_BYTES,
-            false => bytes - TABLE_BYTES,
+            false if bytes == SOFTMAX_TABLE_BYTES => {
+                numbers = N_SOFTMAX_NUMBERS * ALIGNMENT_BYTES as f64;
+                bytes - TABLE_BYTES
+            }
+            false if bytes > 0.0 => bytes - TABLE_BYTES,
+            false => 0.0,
         };
     }
-    beyond + numbers
+    beyond + numbers + tables_16_bits
 }
 
 /// The memories of what a scheduled operation reads and writes: constants are off chip, feature maps as

@@ -188,6 +188,14 @@ impl<F: Fn(usize, IfmOfm<usize>) -> InSram> Stages<'_, F> {
             .filter(|_| !self.uses_trained_rules)
             .unwrap_or(output)];
         let layer = step.execution.layer().map(|(layer, _)| layer);
+        let [ifm_shape, ofm_shape] = match operation.seen().filter(|_| !self.uses_trained_rules) {
+            Some([seen, seen_ofm]) if layer.is_none() => {
+                // The scalar before the first feature map has a shape of its own.
+                let is_first = operation.inputs.first() == Some(&input);
+                [if is_first { seen } else { seen_ofm }, seen_ofm]
+            }
+            _ => [ifm.shape(), ofm.shape()],
+        };
         let is_chained = order.is_passed_on(idx) || order.chain_start[idx] < idx;
         let is_alone = |before: &CascadeStage| {
             let mut between = before.step + 1..idx;
@@ -203,8 +211,8 @@ impl<F: Fn(usize, IfmOfm<usize>) -> InSram> Stages<'_, F> {
         };
         Some(CascadeStage {
             step: idx,
-            ifm: stage_shape(ifm.shape()),
-            ofm: stage_shape(ofm.shape()),
+            ifm: stage_shape(ifm_shape),
+            ofm: stage_shape(ofm_shape),
             element_bytes: stage_size(ifm.element_bytes().max(1)),
             kernel_rows: layer.map_or(1, |layer| stage_size(layer.dilated_kernel(0))),
             stride_rows: layer.map_or(1, |layer| stage_size(layer.stride[0])),

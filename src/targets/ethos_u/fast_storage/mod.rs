@@ -10,7 +10,7 @@ use super::accelerator::Accelerator;
 use super::geometry::IfmOfm;
 use super::live_ranges::LiveRanges;
 use super::order::Order;
-use super::program::{Operation, Program};
+use super::program::{Action, Operation, Program};
 use super::scheduled_operation::ScheduledOperation;
 
 /// Accesses of a feature map that must be in SRAM, larger than those of any other feature map.
@@ -188,7 +188,7 @@ fn same_memory(
                     .iter()
                     .for_each(|&output| named[output] = input);
             }
-        } else if !operation.is_binary() {
+        } else if !operation.is_binary() && operation.action != Action::Unary {
             let inputs = operation.inputs.iter();
             inputs.for_each(|&input| is_read_whole[named[input]] = true);
         }
