@@ -9,7 +9,8 @@ use crate::targets::ethos_u::program::{Action, Alias, Arithmetic, INT32_BYTES, O
 pub fn squared_difference(lowering: &mut Lowering) -> Option<()> {
     let inputs = [lowering.input(0)?, lowering.input(1)?];
     let output = lowering.output()?;
-    if lowering.element_bytes(output) != 1 {
+    let is_wide = lowering.element_bytes(output) != 1;
+    if is_wide && lowering.accelerator.uses_trained_rules {
         return None;
     }
     let number = lowering.constant([1, 1, 1], INT32_BYTES);

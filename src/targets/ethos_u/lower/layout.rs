@@ -26,6 +26,11 @@ pub fn lay_out(program: &mut Program, transposes_bricks: bool) {
     }
 }
 
+/// By map, whether it is only a part of another one. Linear in operations, maps and inputs.
+pub fn parts(program: &Program) -> Vec<bool> {
+    Tensors::of(program, false).is_part
+}
+
 /// Groups of feature maps that share memory as views or parts; one map represents each group.
 struct Tensors {
     of_map: Vec<usize>,
@@ -73,6 +78,13 @@ impl Tensors {
                 for &output in &operation.outputs {
                     if operation.action == Action::Pad {
                         tensors.shape[output] = tensors.shape[input];
+                    }
+                    // What an activation writes into a part, the operation before it does.
+                    let is_activation =
+                        operation.alias == Alias::Fused && operation.action != Action::Pad;
+                    if is_activation && tensors.is_part[output] && n_readers[input] == 1 {
+                        tensors.of_map[input] = tensors.of_map[output];
+                        tensors.is_part[input] = true;
                     }
                     let is_free = tensors.of_map[output] == output;
                     if is_free {
@@ -191,8 +203,8 @@ fn deepen(program: &mut Program, tensors: &Tensors) {
             && (ifm != ofm
                 || second.is_some_and(|second| maps[second].shape != maps[output].shape));
         let has_part = (operation.inputs.iter().chain([&output])).any(|&idx| tensors.is_part[idx]);
-        // One of the equal pieces of a larger output.
-        let is_piece = operation.repeats > 1.0
+        // One of the equal pieces of a larger output, or a copy of a part of its input.
+        let is_piece = (operation.repeats > 1.0 || operation.action == Action::Copy)
             && (operation.inputs.first())
                 .is_some_and(|&input| maps[input].n_elements() != maps[output].n_elements());
         if is_broadcast

@@ -296,8 +296,21 @@ impl<'a> Lowering<'a> {
     }
 
     /// The node as one operation. A window that pads by itself reads what the PAD before it reads.
-    pub fn whole_node(&self) -> Operation {
+    pub fn whole_node(&mut self) -> Operation {
         let mut operation = operation(self.graph, self.analysis, self.node_idx);
+        // The analysis knows the largest constant, and biases may be as large as weights.
+        let weights = self.operator().inputs.get(1).copied().flatten();
+        let weights = weights.filter(|&weights| {
+            let n_bytes = |tensor: usize| self.graph.buffer(tensor).n_bytes();
+            let others = self.operator().inputs.iter().skip(2).flatten();
+            let is_largest = others
+                .copied()
+                .all(|other| n_bytes(other) < n_bytes(weights));
+            !self.accelerator.uses_trained_rules && operation.weights.is_some() && !is_largest
+        });
+        if let Some(histogram) = weights.and_then(|weights| self.histogram(weights)) {
+            operation.weights = Some(histogram);
+        }
         if let Some(unpadded) = self.unpadded() {
             operation.inputs[0] = unpadded;
         }

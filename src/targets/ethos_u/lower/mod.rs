@@ -26,7 +26,7 @@ use self::node::{maps, operation};
 use self::parts::copy_parts;
 use super::accelerator::Accelerator;
 use super::layer::Kind;
-use super::program::{Action, Alias, Arithmetic, Operation, Program};
+use super::program::{Action, Alias, Arithmetic, FeatureMap, Operation, Program};
 use crate::formats::tflite::{BuiltinOptions, OpKind, TensorType};
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
@@ -99,6 +99,11 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
     program.operations.shrink_to_fit();
     program.maps.shrink_to_fit();
     copy_parts(&mut program);
+    if !accelerator.uses_trained_rules {
+        remove_views(&mut program);
+        divide_activated(&mut program);
+        widen_parts(&mut program, graph);
+    }
     // The output stage performs one activation.
     let activates_transposed = |element_bytes: i64| {
         !accelerator.uses_trained_rules && (accelerator.is_u85() || element_bytes == 1)
@@ -134,16 +139,114 @@ fn is_known(lowering: &Lowering, is_of_shape: &[bool]) -> bool {
             && others.all(|&input| lowering.graph.is_constant(input))
 }
 
+/// Lets the readers of a view read the map that it shows, where both have the same height, width and channels and nothing
+/// outside of the accelerator sees them.
+fn remove_views(program: &mut Program) {
+    let maps = &program.maps;
+    // By map, the map that it shows.
+    let mut shown: Vec<usize> = (0..maps.len()).collect();
+    program.operations.retain_mut(|operation| {
+        for input in operation.inputs.iter_mut() {
+            *input = shown[*input];
+        }
+        // The other inputs are shapes.
+        let (&[input, ..], &[output]) = (&operation.inputs[..], &operation.outputs[..]) else {
+            return true;
+        };
+        let is_removed = (operation.action, operation.alias) == (Action::View, Alias::View)
+            && maps[input].shape == maps[output].shape
+            && maps[input].is_internal()
+            && maps[output].is_internal();
+        if is_removed {
+            shown[output] = input;
+        }
+        !is_removed
+    });
+}
+
+/// Lets windows that replace a resize between pixel centres, and maxima over channels, count all channels of the
+/// concatenation of which they write a part.
+fn widen_parts(program: &mut Program, graph: &Graph) {
+    let kind = |operation: &Operation| graph.nodes[operation.node_idx].operator.code.kind;
+    let wholes: Vec<(usize, usize)> = (program.operations.iter())
+        .filter(|operation| operation.alias == Alias::Concat)
+        .flat_map(|operation| {
+            let whole = operation.outputs.first().copied();
+            whole
+                .into_iter()
+                .flat_map(|whole| operation.inputs.iter().map(move |&part| (part, whole)))
+        })
+        .collect();
+    if wholes.is_empty() {
+        return;
+    }
+    let mut depth = vec![0; program.maps.len()];
+    for (part, whole) in wholes {
+        depth[part] = program.maps[whole].shape()[2];
+    }
+    for operation in &mut program.operations {
+        let output = operation.outputs.first().map_or(0, |&output| depth[output]);
+        let axis = match (operation.action, kind(operation)) {
+            (Action::Layer(Kind::Depthwise), OpKind::ResizeBilinear) => 2,
+            (
+                Action::Layer(Kind::MaxPooling),
+                OpKind::ReduceMax | OpKind::ReduceMin | OpKind::ReduceAny | OpKind::ReduceAll,
+            ) => 1,
+            _ => continue,
+        };
+        if let Some(seen) = operation.seen.as_deref_mut().filter(|_| output > 0) {
+            // The channels of a maximum are seen as the width, where they are what it reduces.
+            let is_of_channels = axis == 2 || seen[1][2] == 1 && seen[0][2] == 1;
+            seen[1][axis] = if is_of_channels {
+                output
+            } else {
+                seen[1][axis]
+            };
+        }
+    }
+}
+
+/// Makes the activation that the file fuses into a window a separate operation if it sees a shallow feature map in a
+/// deeper shape than the window.
+fn divide_activated(program: &mut Program) {
+    let is_part = layout::parts(program);
+    for mut operation in std::mem::take(&mut program.operations) {
+        let output = operation.outputs.first().copied().filter(|&output| {
+            let is_reshaped = is_deepened(&program.maps[output]) && !is_part[output];
+            operation.has_activation && has_window(&operation) && is_reshaped
+        });
+        let Some(output) = output else {
+            program.operations.push(operation);
+            continue;
+        };
+        let computed = program.maps.len();
+        program.maps.push(FeatureMap {
+            is_input: false,
+            is_output: false,
+            ..program.maps[output]
+        });
+        let activation = Operation {
+            alias: Alias::InPlace,
+            ..Operation::new(operation.node_idx, Action::Requantise, computed, output)
+        };
+        operation.has_activation = false;
+        operation.outputs = computed.into();
+        program.operations.extend([operation, activation]);
+    }
+}
+
 /// Makes an activation a separate operation if it sees a shallow feature map in a deeper shape than the window before
 /// it.
 fn divide_reshaped(program: &mut Program) {
     let writers = program.writers();
+    let is_part = layout::parts(program);
     let is_reshaped = |operation: &Operation| {
         let before = operation.inputs.first().and_then(|&input| writers[input]);
         let has_window = before.is_some_and(|before| has_window(&program.operations[before]));
         let mut outputs = operation.outputs.iter();
         let is_activation = operation.alias == Alias::Fused && operation.action != Action::Pad;
-        is_activation && has_window && outputs.any(|&output| is_deepened(&program.maps[output]))
+        let is_deeper = |&output: &usize| is_deepened(&program.maps[output]) && !is_part[output];
+        is_activation && has_window && outputs.any(is_deeper)
     };
     let is_reshaped: Vec<bool> = program.operations.iter().map(is_reshaped).collect();
     for (operation, is_reshaped) in program.operations.iter_mut().zip(is_reshaped) {
@@ -241,8 +344,8 @@ fn is_of_output_stage(lowering: &Lowering) -> bool {
         && !lowering.accelerator.uses_trained_rules
 }
 
-/// The output of a window operation, and the output of its fused activation if the activation is a separate operation,
-/// because several operations replace the window, or because it sees the feature map in another shape than the window.
+/// The output of a window operation, and the output of its fused activation if the activation is a separate operation
+/// because several operations replace the window.
 fn output_of_own_activation(
     lowering: &mut Lowering,
     operation: &Operation,
@@ -253,7 +356,7 @@ fn output_of_own_activation(
     let is_apart = lowering.has_activation()
         && !lowering.accelerator.uses_trained_rules
         && has_window(operation)
-        && (is_in_pieces || is_deepened(&map));
+        && is_in_pieces;
     is_apart.then(|| (lowering.map(map.shape(), map.element_bytes()), output))
 }
 
@@ -281,6 +384,12 @@ fn replace(lowering: &mut Lowering) -> Option<()> {
             OpKind::ExpandDims | OpKind::Reshape | OpKind::Squeeze => {
                 return movement::reshape(lowering);
             }
+            OpKind::Equal
+            | OpKind::NotEqual
+            | OpKind::Greater
+            | OpKind::GreaterEqual
+            | OpKind::Less
+            | OpKind::LessEqual => return movement::compare(lowering),
             OpKind::Gather => return movement::gather(lowering),
             OpKind::MirrorPad => return movement::mirror_pad(lowering),
             OpKind::DepthwiseConv2d => return convolution::multiplied(lowering),

@@ -261,7 +261,15 @@ pub fn select(lowering: &mut Lowering) -> Option<()> {
     let output = lowering.output()?;
     let (shape, element_bytes) = (lowering.shape(output), lowering.element_bytes(output));
     let condition = match lowering.element_bytes(condition) == element_bytes {
-        true => condition,
+        // All bits of a condition are set where it holds, but for those that come from outside.
+        true if !lowering.program.maps[condition].is_apart() => condition,
+        true => {
+            let (number, set) = (
+                lowering.constant([1; 3], 1),
+                lowering.map(lowering.shape(condition), element_bytes),
+            );
+            lowering.binary(Arithmetic::Other, [condition, number], set)
+        }
         false => {
             let shape = lowering.shape(condition);
             let (number, wide) = (
@@ -279,6 +287,21 @@ pub fn select(lowering: &mut Lowering) -> Option<()> {
     Some(())
 }
 
+/// A comparison. What leaves the accelerator has the first bit alone.
+pub fn compare(lowering: &mut Lowering) -> Option<()> {
+    let inputs = [lowering.input(0)?, lowering.input(1)?];
+    let output = lowering.output()?;
+    let is_seen = |reader: &usize| lowering.is_left[*reader];
+    if !(lowering.program.maps[output].is_output || lowering.readers(output).iter().any(is_seen)) {
+        return None;
+    }
+    let number = lowering.constant([1; 3], 1);
+    let bits = lowering.map(lowering.shape(output), 1);
+    lowering.binary(Arithmetic::Other, inputs, bits);
+    lowering.binary(Arithmetic::Other, [bits, number], output);
+    Some(())
+}
+
 /// Adds a view, and a copy if the compiler adds one: between inputs, outputs, constants of the network and the CPU, and
 /// if others read the input in its own shape. They read the copy too, which then has the shape of the output. `None` if
 /// a view is sufficient.
@@ -293,8 +316,10 @@ pub fn reshape(lowering: &mut Lowering) -> Option<()> {
     }
     let [from, to] = [input, output].map(|map_idx| lowering.program.maps[map_idx]);
     let is_fixed = from.is_input || from.is_output || from.is_constant || from.is_variable;
-    let is_bound =
-        (is_fixed || from.is_off_chip) && (to.is_output || to.is_variable || to.is_off_chip);
+    let is_read_by_cpu = !lowering.accelerator.uses_trained_rules
+        && (lowering.readers(output).iter()).any(|&reader| lowering.is_left[reader]);
+    let is_bound = (is_fixed || from.is_off_chip)
+        && (to.is_output || to.is_variable || to.is_off_chip || is_read_by_cpu);
     let before = lowering.copies.get(&input);
     let (source, shaped) = before.map_or((input, input), |copies| (copies.last, copies.shaped));
     let is_shared = lowering.readers(input).len() > 1
@@ -303,8 +328,16 @@ pub fn reshape(lowering: &mut Lowering) -> Option<()> {
         return None;
     }
     let copy = lowering.map(from.shape(), from.element_bytes());
+    // A copy that only loses leading dimensions may be written over its input.
+    let [rank, new_rank] = [input, output].map(|map| lowering.tensor(map).shape.len());
+    let is_alike = from.shape == to.shape && new_rank < rank;
     let copying = Operation {
         seen: Some(Box::new([lowering.shape(copy); 2])),
+        alias: if is_alike {
+            Alias::InPlace
+        } else {
+            Alias::Separate
+        },
         ..lowering.operation(Action::Copy, &[source], copy)
     };
     let copies = lowering.copies.entry(input).or_default();

@@ -29,10 +29,15 @@ const GATES: [Activation; 4] = [
 /// Adds the operations of the first time step, and a second step that is repeated for all others. `None` with
 /// projections or without states.
 pub fn lstm(lowering: &mut Lowering) -> Option<()> {
-    let BuiltinOptions::UnidirectionalSequenceLstm { time_major, .. } = lowering.operator().options
+    let BuiltinOptions::UnidirectionalSequenceLstm {
+        time_major,
+        cell_clip,
+        ..
+    } = lowering.operator().options
     else {
         return None;
     };
+    let is_clipped = cell_clip > 0.0 || lowering.accelerator.uses_trained_rules;
     let input = lowering.input(0)?;
     let shape = &lowering.tensor(input).shape;
     let &[outer, inner, features] = shape.as_slice() else {
@@ -58,6 +63,7 @@ pub fn lstm(lowering: &mut Lowering) -> Option<()> {
         features,
         repeats: n_sequences,
         is_first: true,
+        is_clipped,
     }
     .push()?;
     if n_steps > 1.0 {
@@ -67,6 +73,7 @@ pub fn lstm(lowering: &mut Lowering) -> Option<()> {
             features,
             repeats: n_sequences * (n_steps - 1.0),
             is_first: false,
+            is_clipped,
         }
         .push()?;
     }
@@ -79,6 +86,8 @@ struct TimeStep<'a, 'b> {
     features: i64,
     repeats: f64,
     is_first: bool,
+    /// Whether the file limits the cell state.
+    is_clipped: bool,
 }
 
 impl TimeStep<'_, '_> {
@@ -118,8 +127,14 @@ impl TimeStep<'_, '_> {
         let added = self.binary(Arithmetic::Product, [cell_gate, input_gate], units);
         let next = self.state(units, INT16_BYTES);
         self.push_binary(Arithmetic::Sum, [kept, added], next);
-        let clipped = self.state(units, INT16_BYTES);
-        self.copy(next, clipped);
+        let clipped = match self.is_clipped {
+            true => {
+                let clipped = self.state(units, INT16_BYTES);
+                self.copy(next, clipped);
+                clipped
+            }
+            false => next,
+        };
         let activated = self.lowering.map([1, self.rows, units], INT16_BYTES);
         self.activate(clipped, activated);
         let result = self.state(units, INT8_BYTES);

@@ -186,27 +186,37 @@ pub fn sum(lowering: &mut Lowering) -> Option<()> {
     let axis = dimension(axis, shape.len())?;
     let n = i64::from(shape[axis]);
     lowering.program.differs_from_trained_rules = true;
-    if axis + 1 < shape.len() {
-        let (rows, depth) = (n_elements(&shape[..axis]), n_elements(&shape[axis + 1..]));
-        let moved = lowering.map([rows, depth, n], lowering.element_bytes(input));
-        lowering.transpose_pass([input, moved], Pass::of([rows, n, depth], [0, 2, 1]));
-        let seen = [[rows, depth, n], [rows, depth, 1]];
-        lowering.window(Kind::ReduceSum, [moved, output], seen, [1; 2]);
-        return Some(());
-    }
     let [height, width, _] = lowering.shape(input);
-    let [read, written] = [[height, width, n], [height, width, 1]];
+    let (read, [height, width]) = match axis + 1 < shape.len() {
+        true => {
+            let (rows, depth) = (n_elements(&shape[..axis]), n_elements(&shape[axis + 1..]));
+            let moved = lowering.map([rows, depth, n], lowering.element_bytes(input));
+            lowering.transpose_pass([input, moved], Pass::of([rows, n, depth], [0, 2, 1]));
+            (moved, [rows, depth])
+        }
+        false => (input, [height, width]),
+    };
+    let seen = [[height, width, n], [height, width, 1]];
     let quantization = lowering.tensor(input).quantization.as_ref();
     let zero_point = quantization.and_then(|quantization| quantization.zero_point.first());
     if zero_point.is_none_or(|&zero_point| zero_point == 0) {
-        lowering.window(Kind::ReduceSum, [input, output], [read, written], [1; 2]);
+        lowering.window(Kind::ReduceSum, [read, output], seen, [1; 2]);
         return Some(());
     }
-    let sum = lowering.map(written, INT32_BYTES);
-    lowering.window(Kind::ReduceSum, [input, sum], [read, written], [1; 2]);
+    if !lowering.accelerator.is_u85() {
+        // They cannot subtract 32-bit numbers and change the scale at once.
+        lowering.push(Operation {
+            seen: Some(Box::new(seen)),
+            weights: Some(ones(n)),
+            ..lowering.operation(Action::Layer(Kind::Convolution), &[read], output)
+        });
+        return Some(());
+    }
+    let sum = lowering.map(seen[1], INT32_BYTES);
+    lowering.window(Kind::ReduceSum, [read, sum], seen, [1; 2]);
     let number = lowering.constant([1; 3], INT32_BYTES);
     lowering.push(Operation {
-        seen: Some(Box::new([written; 2])),
+        seen: Some(Box::new([seen[1]; 2])),
         ..lowering.operation(Action::Binary(Arithmetic::Sum), &[sum, number], output)
     });
     Some(())

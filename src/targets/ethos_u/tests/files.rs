@@ -518,6 +518,83 @@ fn many_rows_of_a_softmax_are_those_of_vela() {
         ]);
 }
 
+/// A single row, where Ethos-U85 reads one of two numbers; rows that do not all fit into SRAM; and so many that Ethos-U65
+/// cascades elementwise operations in the deeper shapes in which they see them.
+#[test]
+fn softmaxes_of_one_row_and_of_large_maps_are_those_of_vela() {
+    Network::of_one(OpKind::Softmax, &[1, 10]).check_totals(
+        &[
+            (Product::U55x256, [887.0, 320.0, 272.0]),
+            (Product::U65x512, [1806.0, 320.0, 784.0]),
+            (Product::U85x256, [1327.0, 320.0, 560.0]),
+        ],
+        [0.003, 0.0, 0.0],
+    );
+    Network::of_one(OpKind::Softmax, &[1, 300, 256]).check(&[
+        (Product::U55x256, [1_190_210.0, 616_800.0, 614_928.0]),
+        (Product::U65x512, [1_254_123.0, 308_400.0, 4_615_728.0]),
+        (Product::U85x256, [2_874_084.0, 308_400.0, 9_414_908.0]),
+    ]);
+    Network::of_one(OpKind::Softmax, &[65_536, 2]).check(&[
+        (Product::U65x512, [9_841_604.0, 262_144.0, 33_293_096.0]),
+        (Product::U85x256, [7_410_546.0, 131_072.0, 15_998_976.0]),
+    ]);
+    // What a chain passes on has rates of its own.
+    Network::of_one(OpKind::Softmax, &[200, 16])
+        .of_16_bits()
+        .check(&[
+            (Product::U85x128, [52504.0, 33600.0, 59904.0]),
+            (Product::U85x512, [25511.0, 33600.0, 67200.0]),
+        ]);
+}
+
+/// A convolution performs its activation where both write a part of a concatenation, however few channels it has; and
+/// the maxima of channels count all channels of the concatenation.
+#[test]
+fn parts_of_a_concatenation_are_written_as_the_whole_is_seen() {
+    let joined = |network: &mut Network, parts: [usize; 2]| {
+        let [first, second] = parts.map(|part| network.shape(part));
+        let shape = [1, first[1], first[2], first[3] + second[3]];
+        let options = BuiltinOptions::Concatenation {
+            axis: 3,
+            activation: Activation::None,
+        };
+        network.call_with(OpKind::Concatenation, &parts, &shape, options)
+    };
+    let mut network = Network::new(&[1, 20, 20, 8]);
+    let map = network.call(OpKind::Abs, &[0], &[1, 20, 20, 8]);
+    let weights = network.weights(&[4, 1, 1, 8]);
+    let options = BuiltinOptions::Conv2D {
+        padding: Padding::Same,
+        stride_h: 1,
+        stride_w: 1,
+        dilation_h: 1,
+        dilation_w: 1,
+        activation: Activation::Relu6,
+    };
+    let part = network.call_with(OpKind::Conv2d, &[map, weights], &[1, 20, 20, 4], options);
+    joined(&mut network, [map, part]);
+    network.check_totals(
+        &[
+            (Product::U55x256, [6288.0, 11328.0, 128.0]),
+            (Product::U65x512, [11421.0, 6576.0, 32176.0]),
+            (Product::U85x256, [17936.0, 6656.0, 89856.0]),
+        ],
+        [0.003, 0.01, 0.13],
+    );
+    let mut network = Network::new(&[1, 12, 12, 16]);
+    let map = network.call(OpKind::Abs, &[0], &[1, 12, 12, 16]);
+    let axes = network.constant(&[3]);
+    let options = BuiltinOptions::Reducer { keep_dims: true };
+    let part = network.call_with(OpKind::ReduceMax, &[map, axes], &[1, 12, 12, 1], options);
+    joined(&mut network, [map, part]);
+    network.check(&[
+        (Product::U55x256, [44865.0, 4752.0, 0.0]),
+        (Product::U65x512, [24506.0, 2304.0, 43776.0]),
+        (Product::U85x256, [87698.0, 2304.0, 24192.0]),
+    ]);
+}
+
 /// Elementwise operations of 16 bits whose other input is a number, and that need no table.
 #[test]
 fn the_output_stage_computes_16_bits_without_tables() {
