@@ -2,10 +2,18 @@
 
 Needs tensorflow-cpu, in an environment of its own: nothing else of the project does. A file is `LAYER-INDEX.tflite`; one
 that exists is not made again. `layer_table.py` compares such files with Vela. Layers that the converter cannot write
-with integer operators alone are printed. Weights and calibration values are drawn from one seed.
+with integer operators alone are printed, and so are the layers of Keras that no case contains. Weights and calibration
+values are drawn from one seed.
+
+Recurrent layers keep their state in a loop, and calibrating a loop ends the process. They are therefore unrolled, as
+their option `unroll` does. Every file is converted in a child process, which is started again after the file that
+ended it.
 """
 
+import inspect
+import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -20,6 +28,9 @@ SEED = 1
 IMAGES = [(8, 8, 4), (16, 16, 16), (24, 20, 40)]
 SEQUENCES = [(16, 4), (48, 16), (100, 32)]
 VECTORS = [(16,), (100,), (512,)]
+VOLUMES = [(4, 6, 6, 2), (6, 8, 8, 4), (8, 12, 12, 8)]
+SHORT_SEQUENCES = [(4, 8), (8, 16), (12, 40)]
+VIDEOS = [(3, 8, 8, 2), (4, 10, 10, 4), (4, 16, 16, 8)]
 ACTIVATIONS = (
     "relu relu6 sigmoid tanh softmax elu selu gelu silu softplus softsign hard_sigmoid hard_silu exponential leaky_relu "
     "mish log_softmax celu glu squareplus hard_tanh tanh_shrink soft_shrink sparse_plus"
@@ -33,6 +44,15 @@ def beside(layer):
 
 def projected(layer):
     return lambda x: layer([x, layers.Dense(x.shape[-1])(x)])
+
+
+def pyramid(x):
+    """Maps of three convolutions, side by side in channels that fill no brick."""
+    return layers.Concatenate()([x, layers.Conv2D(8, 1)(x), layers.Conv2D(5, 1)(x)])
+
+
+def normalized_convolution(x):
+    return layers.ReLU()(layers.BatchNormalization()(layers.Conv2D(16, 3, padding="same")(x)))
 
 
 def squeeze_and_excite(x):
@@ -83,6 +103,7 @@ def cases():
     yield "ReLU-threshold", IMAGES, layers.ReLU(threshold=0.5)
     yield from windows()
     yield "Dense", VECTORS, lambda x: layers.Dense(32)(x)
+    yield "Dense-no-bias", VECTORS, lambda x: layers.Dense(32, use_bias=False)(x)
     yield "Dense-relu", VECTORS, lambda x: layers.Dense(32, activation="relu")(x)
     yield "Dense-softmax", VECTORS, lambda x: layers.Dense(10, activation="softmax")(x)
     yield "Dense-sequence", SEQUENCES, lambda x: layers.Dense(32)(x)
@@ -91,30 +112,88 @@ def cases():
     for name, shapes in (("2D", IMAGES), ("1D", SEQUENCES)):
         yield f"GlobalAveragePooling{name}", shapes, getattr(layers, f"GlobalAveragePooling{name}")()
         yield f"GlobalMaxPooling{name}", shapes, getattr(layers, f"GlobalMaxPooling{name}")()
+        for kind in ("Average", "Max"):
+            layer = getattr(layers, f"Global{kind}Pooling{name}")(keepdims=True)
+            yield f"Global{kind}Pooling{name}-keepdims", shapes, layer
         yield f"ZeroPadding{name}", shapes, getattr(layers, f"ZeroPadding{name}")(2)
         yield f"Cropping{name}", shapes, getattr(layers, f"Cropping{name}")(2)
         yield f"UpSampling{name}", shapes, getattr(layers, f"UpSampling{name}")(2)
     yield "UpSampling2D-bilinear", IMAGES, layers.UpSampling2D(2, interpolation="bilinear")
+    yield "UpSampling2D-bilinear-4", IMAGES, layers.UpSampling2D(4, interpolation="bilinear")
     yield "UpSampling2D-3", IMAGES, layers.UpSampling2D(3)
     yield "Resizing", IMAGES, layers.Resizing(32, 32)
+    yield "Resizing-nearest", IMAGES, layers.Resizing(32, 32, interpolation="nearest")
+    yield "CenterCrop", IMAGES, layers.CenterCrop(6, 6)
     yield "Rescaling", IMAGES, layers.Rescaling(1 / 255.0)
+    yield "Normalization", IMAGES, layers.Normalization(mean=0.5, variance=2.0)
     yield "Flatten", IMAGES, layers.Flatten()
+    yield "Reshape", IMAGES, lambda x: layers.Reshape((-1, x.shape[-1]))(x)
     yield "Permute", IMAGES, layers.Permute((3, 1, 2))
+    yield "Permute-columns", IMAGES, layers.Permute((2, 1, 3))
     yield "Permute-sequence", SEQUENCES, layers.Permute((2, 1))
     yield "RepeatVector", VECTORS, layers.RepeatVector(8)
     for name in ("BatchNormalization", "LayerNormalization"):
         yield name, IMAGES, lambda x, name=name: getattr(layers, name)()(x)
     yield "LayerNormalization-sequence", SEQUENCES, lambda x: layers.LayerNormalization()(x)
+    yield "RMSNormalization", SEQUENCES, lambda x: layers.RMSNormalization()(x)
     yield "GroupNormalization", IMAGES, lambda x: layers.GroupNormalization(2)(x)
     yield "UnitNormalization", SEQUENCES, layers.UnitNormalization()
+    yield "SpectralNormalization", IMAGES, lambda x: layers.SpectralNormalization(layers.Conv2D(8, 3))(x)
+    yield "Conv2D-BatchNormalization-ReLU", IMAGES, normalized_convolution
     for name in ("Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate"):
         yield name, IMAGES, beside(getattr(layers, name)())
     yield "Concatenate-height", IMAGES, beside(layers.Concatenate(axis=1))
+    yield "Concatenate-pyramid", IMAGES, pyramid
     yield "Dot", SEQUENCES, projected(layers.Dot(axes=2))
+    yield "Dot-rows", SEQUENCES, projected(layers.Dot(axes=(1, 1)))
     yield "TimeDistributed", SEQUENCES, lambda x: layers.TimeDistributed(layers.Dense(8))(x)
+    yield "TimeDistributed-Conv2D", VIDEOS, lambda x: layers.TimeDistributed(layers.Conv2D(8, 3))(x)
     yield "MultiHeadAttention", SEQUENCES, lambda x: layers.MultiHeadAttention(2, 8)(x, x)
+    yield "GroupQueryAttention", SEQUENCES, lambda x: layers.GroupQueryAttention(8, 4, 2)(x, x)
     yield "Attention", SEQUENCES, projected(layers.Attention())
+    yield "AdditiveAttention", SEQUENCES, projected(layers.AdditiveAttention())
     yield "SqueezeExcite", IMAGES, squeeze_and_excite
+    yield from volumes()
+    yield from recurrent()
+    for name in ("Identity", "Dropout", "SpatialDropout2D", "GaussianNoise", "ActivityRegularization"):
+        arguments = () if name in ("Identity", "ActivityRegularization") else (0.5,)
+        layer = getattr(layers, name)(*arguments)
+        yield name, IMAGES, lambda x, layer=layer: layer(layers.Conv2D(8, 3)(x))
+
+
+def volumes():
+    """Layers of three dimensions."""
+    yield "Conv3D", VOLUMES, layers.Conv3D(4, 3, padding="same")
+    yield "Conv3DTranspose", VOLUMES, layers.Conv3DTranspose(4, 3, strides=2, padding="same")
+    yield "MaxPooling3D", VOLUMES, layers.MaxPooling3D(2)
+    yield "AveragePooling3D", VOLUMES, layers.AveragePooling3D(2)
+    yield "ZeroPadding3D", VOLUMES, layers.ZeroPadding3D(1)
+    yield "Cropping3D", VOLUMES, layers.Cropping3D(1)
+    yield "UpSampling3D", VOLUMES, layers.UpSampling3D(2)
+    yield "GlobalAveragePooling3D", VOLUMES, layers.GlobalAveragePooling3D()
+    yield "GlobalMaxPooling3D", VOLUMES, layers.GlobalMaxPooling3D()
+    for name, shapes, sizes in (("1D", SEQUENCES, 4), ("2D", IMAGES, (4, 4)), ("3D", VOLUMES, (2, 3, 3))):
+        for kind in ("Average", "Max"):
+            yield f"Adaptive{kind}Pooling{name}", shapes, getattr(layers, f"Adaptive{kind}Pooling{name}")(sizes)
+
+
+def recurrent():
+    """Recurrent layers, one operator for each step of time."""
+    for name in ("LSTM", "GRU", "SimpleRNN"):
+        layer = getattr(layers, name)
+        yield name, SHORT_SEQUENCES, lambda x, layer=layer: layer(16, unroll=True)(x)
+        yield (
+            f"{name}-sequence",
+            SHORT_SEQUENCES,
+            lambda x, layer=layer: layer(16, unroll=True, return_sequences=True)(x),
+        )
+        yield (
+            f"Bidirectional-{name}",
+            SHORT_SEQUENCES,
+            lambda x, layer=layer: layers.Bidirectional(layer(8, unroll=True))(x),
+        )
+    cells = lambda: layers.StackedRNNCells([layers.LSTMCell(8), layers.GRUCell(8)])
+    yield "RNN-stacked", SHORT_SEQUENCES, lambda x: layers.RNN(cells(), unroll=True)(x)
 
 
 def converted(shape, layer, random):
@@ -130,24 +209,49 @@ def converted(shape, layer, random):
     return converter.convert()
 
 
-def main():
-    folder = Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
-    random = numpy.random.default_rng(SEED)
-    keras.utils.set_random_seed(SEED)
-    n_files = 0
+def write(folder):
+    """Converts what FOLDER lacks. `failures.json` has the files that no converter wrote, with its reason; a file stands
+    there while it is converted, for the converter may end the process."""
+    record = folder / "failures.json"
+    failures = json.loads(record.read_text()) if record.exists() else {}
     # A layer is built for one number of channels.
     for index in range(3):
         for name, shapes, layer in cases():
             path = folder / f"{name}-{index}.tflite"
-            if not path.exists():
-                try:
-                    path.write_bytes(converted(shapes[index], layer, random))
-                except Exception as error:  # The converter raises its own errors and TensorFlow's.
-                    print(f"{path.name}: {str(error).splitlines()[0][:100]}")
-                    continue
-            n_files += 1
-    print(f"{n_files} files in {folder}")
+            if path.exists() or path.name in failures:
+                continue
+            failures[path.name] = "the converter ended the process"
+            record.write_text(json.dumps(failures))
+            keras.utils.set_random_seed(SEED)
+            try:
+                path.write_bytes(converted(shapes[index], layer, numpy.random.default_rng(SEED)))
+                del failures[path.name]
+            except Exception as error:  # The converter raises its own errors and TensorFlow's.
+                failures[path.name] = str(error).splitlines()[0][:100]
+            record.write_text(json.dumps(failures))
+
+
+def names_without_case():
+    """Layers of Keras that no case names."""
+    names = {part for name, _, _ in cases() for part in name.split("-")}
+    classes = inspect.getmembers(layers, inspect.isclass)
+    return sorted({name for name, one in classes if issubclass(one, layers.Layer) and name == one.__name__} - names)
+
+
+def main():
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    if sys.argv[2:] == ["--write"]:
+        return write(folder)
+    for _ in cases():
+        # Every further child has at least one file less to convert.
+        if not subprocess.run([sys.executable, __file__, str(folder), "--write"], check=False).returncode:
+            break
+    failures = json.loads((folder / "failures.json").read_text())
+    for name, reason in failures.items():
+        print(f"{name}: {reason}")
+    print(f"{len(list(folder.glob('*.tflite')))} files in {folder}")
+    print("no case:", " ".join(names_without_case()))
 
 
 if __name__ == "__main__":
