@@ -1,7 +1,7 @@
 # Two commands do it all: `make serve` and `make test`. Each installs what it misses first.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help serve site test test-long fuzz growth bench-page cli package-examples bench-package bundle measure evaluation families sizes networks specialised processors table6 ablations ablations-of trainer-native baselines card wasm page hostile-page small-files size venv qemu node wasm-toolchain wasm-tools deny release-rehearsal bench bench-search debian fresh-check clean
+.PHONY: help serve site test test-long fuzz growth bench-page cli package-examples bench-package bundle measure evaluation families sizes networks specialised processors table6 ablations ablations-of trainer-native baselines card hub wasm page hostile-page small-files size venv qemu node wasm-toolchain wasm-tools deny release-rehearsal bench bench-search debian fresh-check clean
 
 PORT ?= 8000
 
@@ -157,6 +157,9 @@ ablations-of: trainer-native
 
 baselines: trainer-native ## Fit predictors without a neural network, compare them with the shipped one
 	$(TRAINER) baselines $(DATASET)
+
+hub: node ## Pack dataset and predictor for upload, with the cards that hubs read: target/hub (NAME=account)
+	@node tools/hub/pack.mjs target/hub $(NAME)
 
 card: ## Write the dataset's card, trainer/data/README.md, and its pictures from the tables
 	cargo build --release -p litecast-trainer
