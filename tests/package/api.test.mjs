@@ -37,6 +37,20 @@ test("the archive has what a program needs, and is within its limit", () => {
   for (const name of ["README.md", "LICENSE", "NOTICE", "index.d.ts", "worker.d.ts", "report.d.ts", "ids.d.ts"]) assert.ok(names.includes(name), name);
 });
 
+test("npx litecast prints what the library estimates", () => {
+  const bin = path.join(root, "pkg/bin/litecast.mjs");
+  const file = path.join(root, "www/examples/cnn-kws-s7-i43.tflite");
+  const run = (...args) => spawnSync(process.execPath, [bin, ...args], { encoding: "utf8" });
+  const printed = JSON.parse(run("--json", "--target", "cortex-a76-rpi5", file).stdout);
+  const [{ value, unit }] = litecast.estimate(example, { targets: ["cortex-a76-rpi5"] }).results;
+  assert.equal(printed.results[0].value, value);
+  assert.match(run(file, "--target", "cortex-a76-rpi5").stdout, new RegExp(`latency +${Number(value.toPrecision(3))} ${unit} `));
+  assert.equal(run().status, 2);
+  const missing = run("not\u001b[31mhere.tflite", file);
+  assert.equal(missing.status, 1);
+  assert.ok(!missing.stderr.includes("\u001b") && missing.stdout.includes("latency"));
+});
+
 test("many files at once have the reports that each has alone, or its error", () => {
   const sizes = [70, 4, 23];
   const files = sizes.map((size) => ({ name: `residual_${size}.tflite`, bytes: residualModel(size) }));

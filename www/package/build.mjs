@@ -151,7 +151,7 @@ function describe(crate) {
       "./package.json": "./package.json",
     },
     files: ["*.js", "*.d.ts", "assets", "bin", "NOTICE", "report.schema.json", "sbom.cdx.json"],
-    bin: { "litecast-assets": "bin/assets.mjs" },
+    bin: { litecast: "bin/litecast.mjs", "litecast-assets": "bin/assets.mjs" },
   };
 }
 
