@@ -132,12 +132,12 @@ fn latencies_ms(report: &Report) -> BTreeMap<String, f64> {
 }
 
 /// Mean and median error in percent, uncalibrated and by the number of calibrating measurements.
-struct Row {
+struct DeviceRow {
     name: &'static str,
     errors: Vec<[f64; 2]>,
 }
 
-fn row(name: &'static str, measurements: &[Measurement], seed: u64) -> Result<Row> {
+fn row(name: &'static str, measurements: &[Measurement], seed: u64) -> Result<DeviceRow> {
     let target = uncalibrated(name);
     let as_is = |m: &Measurement| m.estimates_ms.get(target).copied();
     let missing = || format!("expected estimates of {target}, found none");
@@ -167,14 +167,14 @@ fn row(name: &'static str, measurements: &[Measurement], seed: u64) -> Result<Ro
         }
         all.push(sums.map(|sum| sum / N_DRAWS as f64));
     }
-    Ok(Row { name, errors: all })
+    Ok(DeviceRow { name, errors: all })
 }
 
-fn text(rows: &[Row], args: &EvaluateDevicesArgs) -> String {
+fn text(rows: &[DeviceRow], args: &EvaluateDevicesArgs) -> String {
     let mut heads = Vec::from(["device", "estimate of"].map(Head::text));
     heads.push(Head::number("none"));
     heads.extend(N_MEASURED.map(|n| Head::number(format!("{n} measurements"))));
-    let row = |row: &Row| {
+    let row = |row: &DeviceRow| {
         let errors = row.errors.iter();
         let errors = errors.map(|[mean, median]| format!("{mean:.1} % ({median:.1} %)"));
         let words = [row.name.to_owned(), format!("`{}`", uncalibrated(row.name))];

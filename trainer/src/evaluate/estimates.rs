@@ -60,7 +60,7 @@ pub fn run(args: &EvaluateEstimatesArgs) -> Result<()> {
     for folder in &args.labels {
         cases.extend(of_labels(folder, &all, &predictor)?);
     }
-    let rows: Vec<Row> = (0..all.len())
+    let rows: Vec<EstimateRow> = (0..all.len())
         .flat_map(|idx| (0..METRICS.len()).flat_map(move |metric| [(idx, metric)]))
         .flat_map(|(idx, metric)| rows(&cases, &all, idx, metric))
         .collect();
@@ -304,7 +304,7 @@ impl Summary {
 }
 
 /// A group of graphs in one configuration.
-struct Row {
+struct EstimateRow {
     configuration: usize,
     metric: usize,
     group: String,
@@ -351,7 +351,7 @@ const LEFT_OUT: &str = "networks, family left out of the widths";
 const FILES: &str = "files, family left out of the widths";
 const SAMPLED: &str = "sampled networks";
 
-fn rows(cases: &[Case], all: &[Configuration], idx: usize, metric: usize) -> Vec<Row> {
+fn rows(cases: &[Case], all: &[Configuration], idx: usize, metric: usize) -> Vec<EstimateRow> {
     let mut measured = Vec::new();
     let here: Vec<&Case> = cases
         .iter()
@@ -399,7 +399,7 @@ fn rows(cases: &[Case], all: &[Configuration], idx: usize, metric: usize) -> Vec
             Summary::of(of_group.iter().filter_map(|m| value(m)).collect())
         };
         let n_inside = of_group.iter().filter(|m| m.is_inside).count();
-        Row {
+        EstimateRow {
             configuration: idx,
             metric,
             group: group.to_owned(),
@@ -413,7 +413,7 @@ fn rows(cases: &[Case], all: &[Configuration], idx: usize, metric: usize) -> Vec
     groups.into_iter().map(row).collect()
 }
 
-fn markdown(rows: &[Row], all: &[Configuration]) -> String {
+fn markdown(rows: &[EstimateRow], all: &[Configuration]) -> String {
     let mut heads = vec![
         Head::text("configuration"),
         Head::text("metric"),
@@ -430,7 +430,7 @@ fn markdown(rows: &[Row], all: &[Configuration]) -> String {
         ]
         .map(Head::number),
     );
-    let cells = |row: &&Row| {
+    let cells = |row: &&EstimateRow| {
         let configuration = &all[row.configuration];
         vec![
             format!(
@@ -448,7 +448,7 @@ fn markdown(rows: &[Row], all: &[Configuration]) -> String {
             format!("{:.2} %", row.half_width_percent),
         ]
     };
-    let is_family = |row: &&Row| row.group.starts_with('·');
+    let is_family = |row: &&EstimateRow| row.group.starts_with('·');
     let groups = rows.iter().filter(|row| !is_family(row));
     let families = rows.iter().filter(is_family);
     format!(

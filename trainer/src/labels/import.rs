@@ -37,7 +37,7 @@ pub struct ImportArgs {
 }
 
 #[derive(Debug, Deserialize)]
-struct Row {
+struct ImportedRow {
     file: PathBuf,
     metric: String,
     value: f64,
@@ -102,7 +102,7 @@ fn read(csv: &Path) -> Result<Measurements> {
     let mut labels = Measurements::new();
     for (row, line) in reader.deserialize().zip(2..) {
         let place = || format!("{}, line {line}", csv.display());
-        let row: Row = row.with_context(place)?;
+        let row: ImportedRow = row.with_context(place)?;
         let value = in_our_unit(&row).with_context(place)?;
         let of_file = labels.entry(folder.join(&row.file)).or_default();
         let earlier = of_file.insert(row.metric.clone(), value);
@@ -135,7 +135,7 @@ const UNITS: [(&str, &[(&str, f64)]); 3] = [
     ),
 ];
 
-fn in_our_unit(row: &Row) -> Result<f64> {
+fn in_our_unit(row: &ImportedRow) -> Result<f64> {
     ensure!(
         row.value.is_finite() && row.value > 0.0,
         "expected a positive {}, found {}",

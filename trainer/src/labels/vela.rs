@@ -93,7 +93,7 @@ pub struct VelaLabel {
     /// Bytes read and written on the memory port that leaves the chip: `OffChipFlash` for Ethos-U55 with `Shared_Sram`
     /// (weights only), `Dram` for the dedicated memory modes.
     pub offchip_traffic_bytes: u64,
-    pub memories: BTreeMap<String, Memory>,
+    pub memories: BTreeMap<String, ReportedMemory>,
     pub weight_bytes: u64,
     pub encoded_weight_bytes: u64,
     pub npu_operations: u64,
@@ -111,7 +111,7 @@ pub struct VelaLabel {
 
 /// Use of one memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Memory {
+pub struct ReportedMemory {
     pub peak_bytes: u64,
     pub read_bytes: u64,
     pub written_bytes: u64,

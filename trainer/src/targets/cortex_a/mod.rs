@@ -51,7 +51,7 @@ pub struct Sum {
 pub type Sums = BTreeMap<String, Sum>;
 
 /// The networks of a dataset whose instructions were counted.
-pub struct CountedNetworks(Vec<Network>);
+pub struct CountedNetworks(Vec<CountedNetwork>);
 
 impl CountedNetworks {
     /// Builds each network again and counts what determines the instructions of its operators.
@@ -64,7 +64,7 @@ impl CountedNetworks {
     pub fn sums(&self, costs: &Costs) -> Sums {
         let sum = |costs: &TargetCosts| {
             let board = Constants::shipped().board(&costs.target);
-            let of_network = |network: &Network| {
+            let of_network = |network: &CountedNetwork| {
                 let counted = cortex_a::instruction_counts(costs, &network.operators);
                 let instructions = counted.iter().map(|counted| counted.instructions).sum();
                 let ms = board?.latency_of_count_ms(instructions, network.is_int8)?;
@@ -85,7 +85,7 @@ impl CountedNetworks {
     /// Costs fitted to all networks except those of a design space and of the validation side, like a network that is
     /// trained without the space. Without intervals.
     pub fn costs_without(&self, space: &str, settings: &Settings) -> Result<Costs> {
-        let is_used = |network: &Network| {
+        let is_used = |network: &CountedNetwork| {
             let side = side(&network.structure_hash, &network.space, settings);
             network.space != space && side != Side::Validation
         };
@@ -115,7 +115,7 @@ impl CountedNetworks {
 }
 
 /// A counted network.
-struct Network {
+struct CountedNetwork {
     graph_id: String,
     structure_hash: String,
     space: String,
@@ -155,7 +155,7 @@ pub fn json(costs: &Costs) -> Result<String> {
     json::lines(costs, 4)
 }
 
-fn networks(graphs: &[GraphLabels]) -> Result<Vec<Network>> {
+fn networks(graphs: &[GraphLabels]) -> Result<Vec<CountedNetwork>> {
     let counted = graphs
         .par_iter()
         .filter(|graph| graph.targets.values().any(has_count));
@@ -163,7 +163,7 @@ fn networks(graphs: &[GraphLabels]) -> Result<Vec<Network>> {
 }
 
 /// The processors whose instructions were counted, the fastest first.
-fn targets(networks: &[Network]) -> Vec<String> {
+fn targets(networks: &[CountedNetwork]) -> Vec<String> {
     let targets = networks
         .iter()
         .flat_map(|network| network.instructions.keys().cloned());
@@ -175,7 +175,7 @@ fn has_count(labels: &dataset::TargetLabels) -> bool {
     labels.values.contains_key("instructions")
 }
 
-fn network(labels: &GraphLabels) -> Result<Network> {
+fn network(labels: &GraphLabels) -> Result<CountedNetwork> {
     let bytes = bytes_of(&labels.origin)?;
     let model = tflite::parse(&bytes)?;
     let graph = graph::build(&model, 0)?;
@@ -186,7 +186,7 @@ fn network(labels: &GraphLabels) -> Result<Network> {
     });
     let operators = kernel_counts(&graph, &analysis::analyze(&graph));
     let structure_hash = structure_hash(&graph);
-    Ok(Network {
+    Ok(CountedNetwork {
         graph_id: labels.origin.graph_id(),
         inference: inference_counts(&operators),
         side: side(&structure_hash, &space, &Settings::default()),
@@ -199,7 +199,7 @@ fn network(labels: &GraphLabels) -> Result<Network> {
     })
 }
 
-fn costs_of(target: &str, networks: &[Network]) -> Result<TargetCosts> {
+fn costs_of(target: &str, networks: &[CountedNetwork]) -> Result<TargetCosts> {
     let on = |wanted: Side| {
         let counted = networks.iter().filter_map(|network| {
             let count = *network.instructions.get(target)?;
@@ -228,7 +228,7 @@ fn costs_of(target: &str, networks: &[Network]) -> Result<TargetCosts> {
     Ok(costs)
 }
 
-type Counted<'n> = (&'n Network, f64);
+type Counted<'n> = (&'n CountedNetwork, f64);
 
 /// Instructions per unit of a count that are left out. The fit approaches 0 without reaching it.
 const NEGLIGIBLE: f64 = 1e-6;
@@ -280,18 +280,18 @@ fn weights(training: &[Counted]) -> Vec<f64> {
     training.iter().map(weight).collect()
 }
 
-fn parts(costs: &TargetCosts, network: &Network) -> Vec<f64> {
+fn parts(costs: &TargetCosts, network: &CountedNetwork) -> Vec<f64> {
     let share =
         costs.instructions(&network.inference).unwrap_or(0.0) / network.operators.len() as f64;
     let part = |counts: &KernelCounts| costs.instructions(counts).map_or(0.0, |part| part + share);
     network.operators.iter().map(part).collect()
 }
 
-fn estimate(costs: &TargetCosts, network: &Network) -> f64 {
+fn estimate(costs: &TargetCosts, network: &CountedNetwork) -> f64 {
     parts(costs, network).iter().sum()
 }
 
-fn is_unusual(costs: &TargetCosts, network: &Network) -> bool {
+fn is_unusual(costs: &TargetCosts, network: &CountedNetwork) -> bool {
     costs.is_unusual(&network.operators, &parts(costs, network))
 }
 
@@ -343,7 +343,7 @@ fn print(costs: &TargetCosts, test: &[Counted], pairs: &[(f64, f64)]) {
         );
     };
     line("held out", &costs.error);
-    let of = |is_in: &dyn Fn(&Network) -> bool| {
+    let of = |is_in: &dyn Fn(&CountedNetwork) -> bool| {
         let chosen = test
             .iter()
             .zip(pairs)

@@ -35,7 +35,7 @@ pub struct FitCpuSinglesArgs {
 }
 
 /// A counted operator.
-struct Sample {
+struct CountedFile {
     kernel: String,
     /// Name of the operator, without its element type.
     kind: String,
@@ -50,7 +50,7 @@ pub fn run(args: &FitCpuSinglesArgs) -> Result<()> {
         .first()
         .context("expected labels, found none")?
         .tool;
-    let mut samples: BTreeMap<String, Vec<Sample>> = BTreeMap::new();
+    let mut samples: BTreeMap<String, Vec<CountedFile>> = BTreeMap::new();
     let mut n_rejected = 0;
     for labelled in &labels.labelled {
         let Outcome::Ok(Label::Litert(label)) = &labelled.outcome else {
@@ -92,7 +92,7 @@ const LEAST_INSTRUCTIONS: f64 = 100.0;
 
 /// The sample of the last operator of a file. `total` are the instructions of an inference; those outside of operators
 /// are an own part of every estimate.
-fn sample(path: &Path, total: f64, costs: Option<&TargetCosts>) -> Result<Sample> {
+fn sample(path: &Path, total: f64, costs: Option<&TargetCosts>) -> Result<CountedFile> {
     let bytes = fs::read(path).with_context(|| format!("could not read {}", path.display()))?;
     let model = tflite::parse(&bytes)?;
     let graph = graph::build(&model, 0)?;
@@ -108,7 +108,7 @@ fn sample(path: &Path, total: f64, costs: Option<&TargetCosts>) -> Result<Sample
         path.display()
     );
     let besides = costs.and_then(|costs| costs.instructions(&inference_counts(&operators)));
-    Ok(Sample {
+    Ok(CountedFile {
         kernel: counts.kernel.to_string(),
         kind: node.operator.code.name().to_owned(),
         counts,
@@ -116,8 +116,8 @@ fn sample(path: &Path, total: f64, costs: Option<&TargetCosts>) -> Result<Sample
     })
 }
 
-fn fit(target: &str, samples: &[Sample]) -> SingleTarget {
-    let mut by_kernel: BTreeMap<&str, Vec<&Sample>> = BTreeMap::new();
+fn fit(target: &str, samples: &[CountedFile]) -> SingleTarget {
+    let mut by_kernel: BTreeMap<&str, Vec<&CountedFile>> = BTreeMap::new();
     for sample in samples {
         by_kernel.entry(&sample.kernel).or_default().push(sample);
     }
@@ -133,11 +133,11 @@ fn fit(target: &str, samples: &[Sample]) -> SingleTarget {
     }
 }
 
-fn row(sample: &Sample) -> [f64; 3] {
+fn row(sample: &CountedFile) -> [f64; 3] {
     [1.0, sample.counts.values, sample.counts.macs].map(|n| n / sample.instructions)
 }
 
-fn kernel_of(samples: &[&Sample]) -> SingleKernel {
+fn kernel_of(samples: &[&CountedFile]) -> SingleKernel {
     let costs = |without: Option<usize>| {
         let of = samples
             .iter()
@@ -168,7 +168,7 @@ fn kernel_of(samples: &[&Sample]) -> SingleKernel {
 const SINGLE_SHAPE_FACTOR: f64 = 8.0;
 
 /// The general cost of operators. Errors are logarithms, because kinds of operators differ by orders of magnitude.
-fn bound(samples: &[Sample]) -> Bound {
+fn bound(samples: &[CountedFile]) -> Bound {
     let kinds: BTreeSet<&str> = samples.iter().map(|s| s.kind.as_str()).collect();
     let of = |without: Option<&str>| {
         let others = samples.iter().filter(|s| Some(s.kind.as_str()) != without);
@@ -201,7 +201,7 @@ fn bound(samples: &[Sample]) -> Bound {
 
 /// Medians, one after the other: the cost of a small operator without products, then the cost per value of a large one,
 /// then the cost per product.
-fn common(samples: &[&Sample]) -> Bound {
+fn common(samples: &[&CountedFile]) -> Bound {
     let median = |mut of: Vec<f64>| {
         of.sort_by(f64::total_cmp);
         of.get(of.len() / 2).copied().unwrap_or(0.0)
@@ -209,7 +209,7 @@ fn common(samples: &[&Sample]) -> Bound {
     let plain = || samples.iter().filter(|s| s.counts.macs == 0.0);
     let small = plain().filter(|s| s.counts.values < SMALL_VALUES);
     let per_operator = median(small.map(|s| s.instructions).collect());
-    let besides = |s: &&&Sample| ((s.instructions - per_operator) / s.counts.values).max(0.0);
+    let besides = |s: &&&CountedFile| ((s.instructions - per_operator) / s.counts.values).max(0.0);
     let large = plain().filter(|s| s.counts.values >= LARGE_VALUES);
     let per_value = median(large.map(|s| besides(&s)).collect());
     let matrix = samples.iter().filter(|s| s.counts.macs > 0.0);
@@ -260,7 +260,7 @@ fn rounded(value: f64) -> f64 {
         .expect("a printed number is one")
 }
 
-fn print(target: &SingleTarget, samples: &[Sample]) {
+fn print(target: &SingleTarget, samples: &[CountedFile]) {
     let SingleTarget { bound, kernels, .. } = target;
     println!(
         "{}: {} kernels that no network has, of {} counted files",

@@ -48,11 +48,11 @@ pub fn run(args: &FitEdgetpuArgs) -> Result<()> {
 /// A fit, and the samples that it was made from.
 pub struct Found {
     pub constants: Constants,
-    pub samples: Vec<Sample>,
+    pub samples: Vec<PublishedLatency>,
 }
 
 /// A published latency with the estimates of the model.
-pub struct Sample {
+pub struct PublishedLatency {
     pub latency: Latency,
     pub load: OperatorLoad,
     /// With the constants that are fitted to all networks.
@@ -61,7 +61,7 @@ pub struct Sample {
     pub left_out_ms: f64,
 }
 
-impl Sample {
+impl PublishedLatency {
     fn error_percent(&self, estimate_ms: f64) -> f64 {
         100.0 * (estimate_ms / self.latency.ms - 1.0)
     }
@@ -85,17 +85,17 @@ pub fn find(published: &Path) -> Result<Found> {
     );
     let latencies = read(published)?;
     let loads: Vec<OperatorLoad> = latencies.iter().map(total_load).collect::<Result<_>>()?;
-    let rows: Vec<Row> = latencies.iter().zip(&loads).map(row).collect();
+    let rows: Vec<PublishedRow> = latencies.iter().zip(&loads).map(row).collect();
     let all = fit(&rows.iter().collect::<Vec<_>>());
-    let samples: Vec<Sample> = (latencies.iter().zip(&loads).zip(&rows))
+    let samples: Vec<PublishedLatency> = (latencies.iter().zip(&loads).zip(&rows))
         .map(|((latency, load), row)| {
-            let others: Vec<&Row> = latencies
+            let others: Vec<&PublishedRow> = latencies
                 .iter()
                 .zip(&rows)
                 .filter(|(other, _)| other.network != latency.network)
                 .map(|(_, row)| row)
                 .collect();
-            Sample {
+            PublishedLatency {
                 latency: latency.clone(),
                 load: *load,
                 fitted_ms: least_squares::dot(&row.counted, &all),
@@ -125,13 +125,13 @@ fn total_load(latency: &Latency) -> Result<OperatorLoad> {
 }
 
 /// Counts of a network on a device: operators, milliseconds of the array, and megabytes over the link of either device.
-struct Row {
+struct PublishedRow {
     counted: [f64; 4],
     latency_ms: f64,
 }
 
 /// Fits one constant for each count.
-fn fit(rows: &[&Row]) -> [f64; 4] {
+fn fit(rows: &[&PublishedRow]) -> [f64; 4] {
     let relative = rows
         .iter()
         .map(|row| row.counted.map(|n| n / row.latency_ms));
@@ -139,7 +139,7 @@ fn fit(rows: &[&Row]) -> [f64; 4] {
 }
 
 /// Each device has its own rate of the link. Everything on the chip takes the same time on both devices.
-fn row((latency, load): (&Latency, &OperatorLoad)) -> Row {
+fn row((latency, load): (&Latency, &OperatorLoad)) -> PublishedRow {
     let megabytes = |device| {
         if device == latency.device {
             link_megabytes(load)
@@ -147,7 +147,7 @@ fn row((latency, load): (&Latency, &OperatorLoad)) -> Row {
             0.0
         }
     };
-    Row {
+    PublishedRow {
         counted: [
             load.operators as f64,
             array_ms(load),
@@ -158,7 +158,7 @@ fn row((latency, load): (&Latency, &OperatorLoad)) -> Row {
     }
 }
 
-fn constants(fitted: &[f64; 4], samples: &[Sample]) -> Result<Constants> {
+fn constants(fitted: &[f64; 4], samples: &[PublishedLatency]) -> Result<Constants> {
     let [
         ms_per_operator,
         cycles_per_array_cycle,
@@ -196,7 +196,12 @@ fn constants(fitted: &[f64; 4], samples: &[Sample]) -> Result<Constants> {
             worst_percent: rounded(worst_percent),
             worst: worst.into(),
             n_networks: networks.len(),
-            interval_factor: rounded(samples.iter().map(Sample::factor).fold(1.0, f64::max)),
+            interval_factor: rounded(
+                samples
+                    .iter()
+                    .map(PublishedLatency::factor)
+                    .fold(1.0, f64::max),
+            ),
         },
     })
 }
@@ -242,7 +247,7 @@ fn print(found: &Found) {
         "left out"
     );
     for sample in &found.samples {
-        let Sample {
+        let PublishedLatency {
             latency,
             load,
             fitted_ms,

@@ -119,9 +119,9 @@ pub fn raspberry_pi_4_mobilenets(folder: &Path) -> Result<BTreeMap<String, f64>>
 }
 
 /// Cells by column.
-struct Row(BTreeMap<String, String>);
+struct MeasuredRow(BTreeMap<String, String>);
 
-impl Row {
+impl MeasuredRow {
     fn cell(&self, column: &str) -> Result<&str> {
         let cell = self.0.get(column).map(String::as_str);
         cell.with_context(|| format!("expected a column `{column}`, found none"))
@@ -142,7 +142,7 @@ impl Row {
 }
 
 /// The rows of a table without quotes; a file whose name ends in `.gz` is decompressed.
-fn read(path: &Path) -> Result<Vec<Row>> {
+fn read(path: &Path) -> Result<Vec<MeasuredRow>> {
     let file = File::open(path).with_context(|| format!("could not open {}", path.display()))?;
     let reader: Box<dyn Read> = if path.extension().is_some_and(|e| e == "gz") {
         Box::new(GzDecoder::new(file))
@@ -156,11 +156,13 @@ fn read(path: &Path) -> Result<Vec<Row>> {
         .map(|line| {
             let line = line?;
             let cells = line.split(',').map(str::to_owned);
-            Ok(Row(header
-                .iter()
-                .map(|name| name.to_string())
-                .zip(cells)
-                .collect()))
+            Ok(MeasuredRow(
+                header
+                    .iter()
+                    .map(|name| name.to_string())
+                    .zip(cells)
+                    .collect(),
+            ))
         })
         .collect()
 }
