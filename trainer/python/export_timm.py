@@ -16,6 +16,7 @@ Needs torch, torchvision, timm and pyarrow (5.8 GB): an environment of its own, 
 """
 
 import argparse
+import contextlib
 import csv
 import json
 import math
@@ -42,6 +43,10 @@ RESHAPES = {
 ALIASES = {
     "detach", "alias", "lift_fresh", "clone", "_to_copy", "contiguous", "view_as_real", "lift_fresh_copy",
     "native_dropout", "dropout", "copy_",
+}  # fmt: skip
+# Tensors of a shape, with values that depend on no other tensor's.
+CREATED = {
+    "new_zeros", "new_ones", "new_full", "new_empty", "zeros_like", "ones_like", "full_like", "empty_like", "new_empty_strided",
 }  # fmt: skip
 TRANSPOSES = {"permute", "transpose", "t", "movedim"}
 SLICES = {"slice", "select", "narrow"}
@@ -150,7 +155,7 @@ class Recorder(TorchDispatchMode):
         if not outs or not given:
             return
         inputs = [self.name(a) for a in given]
-        if all(name in self.constants for name in inputs):
+        if op in CREATED or all(name in self.constants for name in inputs):
             # Computed from parameters alone: an export has the result as a constant.
             for o in outs:
                 name = f"c{len(self.kept)}"
@@ -486,10 +491,10 @@ def recording_lstm(recorder):
 
     def forward(self, data, state=None):
         n_directions = 2 if self.bidirectional else 1
-        out = torch.empty(*data.shape[:-1], n_directions * self.hidden_size, device="meta")
+        out = data.new_empty(*data.shape[:-1], n_directions * self.hidden_size)
         source = recorder.name(data)
         n_in, n_cells = data.shape[-1], self.hidden_size
-        single = torch.empty(*data.shape[:-1], n_cells, device="meta")
+        single = data.new_empty(*data.shape[:-1], n_cells)
         parts = []
         for _ in range(n_directions):
             gates = [recorder.constant([n_cells, n]) for n in [n_in] * 4 + [n_cells] * 4]
@@ -550,20 +555,31 @@ def folded(operators, constants, tensors):
 
 
 def graph_of(network, name, sides):
-    """The graph of one inference of one input."""
+    """The graph of one inference of one input, on torch's meta device."""
+    with torch.device("meta"):
+        data = torch.empty(sides)
+    return graph_of_inputs(network, name, [data], torch.device("meta"))
+
+
+def graph_of_inputs(network, name, data, *contexts):
+    """The graph of one inference of these tensors, which runs in the contexts beneath the recorder."""
     recorder = Recorder()
     torch.nn.LSTM.forward = recording_lstm(recorder)
-    with recorder, torch.no_grad():
-        with torch.device("meta"):
-            data = torch.empty(sides)
-            recorder.bind(data, "x", True)
-            out = network(data)
-    outs = out if isinstance(out, (tuple, list)) else list(out.values()) if isinstance(out, dict) else [out]
+    names = ["x"] if len(data) == 1 else [f"x{at}" for at in range(len(data))]
+    with contextlib.ExitStack() as stack:
+        for context in contexts:
+            stack.enter_context(context)
+        stack.enter_context(recorder)
+        stack.enter_context(torch.no_grad())
+        for tensor, input_name in zip(data, names):
+            recorder.bind(tensor, input_name, True)
+        out = network(*data)
+    outs = [one for one in flattened(out) if is_tensor(one)]
     operators, renamed = folded(recorder.operators, recorder.constants, recorder.tensors)
-    outputs = [recorder.names[id(o)] for o in outs if is_tensor(o) and id(o) in recorder.names]
+    outputs = [recorder.names[id(o)] for o in outs if id(o) in recorder.names]
     outputs = [renamed.get(name, name) for name in outputs]
     operators = live(operators, set(outputs))
-    used = {"x"}.union(*(o["inputs"] + o["outputs"] for o in operators))
+    used = set(names).union(*(o["inputs"] + o["outputs"] for o in operators))
     tensors = [
         {"name": key, **value, **({"constant": True} if key in recorder.constants or key.startswith("b") else {})}
         for key, value in recorder.tensors.items()
@@ -571,8 +587,17 @@ def graph_of(network, name, sides):
     ]
     if recorder.unknown:
         print(name, "has operators without a TensorFlow Lite counterpart:", *sorted(recorder.unknown), file=sys.stderr)
-    return {"format": "litecast-graph", "version": 1, "name": name, "inputs": ["x"], "outputs": outputs,
+    return {"format": "litecast-graph", "version": 1, "name": name, "inputs": names, "outputs": outputs,
             "tensors": tensors, "operators": operators}  # fmt: skip
+
+
+def flattened(results):
+    """The results of a network, however they are nested."""
+    if isinstance(results, dict):
+        results = results.values()
+    elif not isinstance(results, (tuple, list)):
+        return [results]
+    return [one for result in results for one in flattened(result)]
 
 
 def live(operators, needed):
