@@ -42,8 +42,11 @@ function assertSentence(file, sentence, values) {
   const match = sentence.exec(flat(file));
   assert.ok(match, `${file}: no sentence ${sentence}`);
   const place = `${file}: ${match[0]}`;
-  assertFigures(match.slice(1).map((figure) => figure.replaceAll(",", "")), values, place);
+  const digits = (figure) => (NUMBER_WORDS.includes(figure) ? String(NUMBER_WORDS.indexOf(figure)) : figure.replaceAll(",", ""));
+  assertFigures(match.slice(1).map(digits), values, place);
 }
+
+const NUMBER_WORDS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 
 const processors = new Map(json("src/targets/cortex_a/constants.json").boards.map((board) => [board.target, board]));
 const error = (target, precision) => processors.get(target)[precision].left_out.mean_percent;
@@ -152,6 +155,18 @@ test("processors.md, microcontrollers.md and gpu.md have the figures of their co
     assertFigures(factors, factors.map((_, i) => board.speedups[i + 1]), place);
   }
   assert.equal(n_rows, 7);
+  const coverage = (target) => microcontrollers.find((of) => of.target === target).coverage_percent;
+  assertSentence("docs/method/microcontrollers.md", /\((\d+) % on the M7, (\d+) % on the M4, (\d+) % on the NPU\)/, ["cortex-m7-stm32h747", "cortex-m4-stm32l4r5", "stm32n6"].map(coverage));
+  const { releases: st_releases } = json("src/targets/cortex_m/constants.json").runtimes.find(({ id }) => id === "st-edge-ai");
+  const by_core = st_releases.flatMap(({ id, cycles_factor, cores }) => Object.entries(cores).map(([core, errors]) => ({ id, core, cycles_factor, errors })));
+  for (const { id, core, cycles_factor, errors } of by_core) {
+    const row = rows("trainer/results/mcu.md").find(([release, , , of]) => release === id && of === core);
+    assert.ok(row, `trainer/results/mcu.md: ${id} ${core}`);
+    const { network_left_out, family_left_out, n_networks } = errors;
+    const of = ({ mean_percent, median_percent, p95_percent, worst_percent }) => [mean_percent, median_percent, p95_percent, worst_percent];
+    assertFigures([row[2], ...row.slice(4)], [cycles_factor, network_left_out.n, n_networks, ...of(network_left_out), ...of(family_left_out)], `trainer/results/mcu.md: ${id} ${core}`);
+  }
+  assert.ok(by_core.length >= 10);
   const memory = new Map(rows("trainer/results/st-memory.md").filter(([what]) => what === "activation RAM").map(([, release, ...cells]) => [release, cells]));
   const releases = rows("docs/method/microcontrollers.md").filter(([release]) => memory.has(release) && release !== "");
   assert.ok(releases.length >= 6);
@@ -169,6 +184,70 @@ test("processors.md, microcontrollers.md and gpu.md have the figures of their co
     assertFigures(cells.flatMap(numbers), [mean_percent, median_percent, p95_percent, coverage_percent], `docs/method/gpu.md: ${name}`);
   }
   assert.ok(n_gpus >= 10, `${n_gpus}`);
+});
+
+test("ethos-u.md has the measured board's constants and errors", () => {
+  const [board] = json("src/targets/ethos_u/silicon.json");
+  const { left_out, networks, factor, least_ms } = board;
+  const measured = rows("docs/method/ethos-u.md").filter((cells) => cells.length === 5 && /, (?:the file itself|rebuilt)$/.test(cells[0]));
+  assert.equal(measured.length, networks.length);
+  const errors = [];
+  for (const [i, [name, measured_ms, rules_ms, ratio, error]] of measured.entries()) {
+    const place = `docs/method/ethos-u.md: ${name}`;
+    assertFigures([ratio], [networks[i].ratio], place);
+    // The ratio is that of its row, as far as its digits tell.
+    assert.ok(Math.abs(Number(measured_ms) / Number(rules_ms) / networks[i].ratio - 1) < 0.02, place);
+    errors.push(Math.abs(Number(numbers(error)[0])));
+  }
+  assertSentence("docs/method/ethos-u.md", /taken to need ([\d.]+) times the rules' latency, but at least ([\d.]+) ms/, [factor, least_ms]);
+  assertSentence("docs/method/ethos-u.md", /The median error is ([\d.]+) %, the mean ([\d.]+) %, the worst ([\d.]+) %/, [left_out.median_percent, left_out.mean_percent, left_out.worst_percent]);
+  assert.ok(Math.abs(errors.reduce((sum, error) => sum + error) / errors.length - left_out.mean_percent) < 0.06);
+  assertSentence("docs/method/ethos-u.md", /logarithmic errors, a factor of ([\d.]+), which holds (\w+) of the (\w+) networks/, [left_out.interval_factor, left_out.n_inside, networks.length]);
+});
+
+test("evaluation.md and training.md have the figures of ablations and manifest", () => {
+  const of = (file, changed) => {
+    const row = rows(file).find(([name]) => name === changed);
+    assert.ok(row, `${file}: ${changed}`);
+    const [networks, all] = row.slice(-2).map((cell) => Number(numbers(cell)[0]));
+    return { networks, all };
+  };
+  const ablation = (changed) => of("trainer/results/ablations-per-operator.md", changed);
+  const whole = ablation("as it is");
+  const hybrid = ablation("hybrid loss in place of logarithms");
+  assertSentence("docs/method/evaluation.md", /latency error of networks after four epochs is ([\d.]+) %\. It is ([\d.]+) % without Vela's rules, ([\d.]+) % without labels of operators, and ([\d.]+) % without upsampling/, [whole, ablation("no rules of the compiler"), ablation("labels of graphs alone"), ablation("no upsampling of small spaces")].map(({ networks }) => networks));
+  assertSentence("docs/method/evaluation.md", /hybrid loss it is ([\d.]+) %, but the error on all graphs, random operators included, rises from ([\d.]+) to ([\d.]+) %/, [hybrid.networks, whole.all, hybrid.all]);
+  const small = ["one first layer for all kinds of operators (no CFE)", "no statistics of weights", "PCGrad in place of summed gradients"];
+  const [, most] = /change it by at most ([\d.]+) %/.exec(flat("docs/method/evaluation.md"));
+  for (const changed of small) assert.ok(Math.abs(ablation(changed).networks - whole.networks) <= Number(most) + 1e-9, changed);
+  const { settings, n_graphs } = json("bundle/manifest.json").training;
+  const n_training = n_graphs.reduce((sum, { training }) => sum + training, 0);
+  const shares = [1 - settings.validation_share - settings.test_share, settings.validation_share, settings.test_share].map((share) => 100 * share);
+  assertSentence("docs/method/training.md", /([\d.]+) % for training, ([\d.]+) % for early stopping, ([\d.]+) % for testing/, shares);
+  assertSentence("docs/method/training.md", /Training on ([\d,]+) graphs/, [n_training]);
+  assertSentence("docs/method/training.md", /([\d.]+) % of the operators of a training batch get the category "other"/, [100 * settings.category_dropout]);
+});
+
+test("labels.md has the configurations that the bundle was trained for, onnx.md sums that are right", () => {
+  const trained = [...new Map(json("bundle/manifest.json").outputs.map(({ target, provenance }) => [target, provenance]).filter(([, provenance]) => provenance)).entries()];
+  const labelled = rows("docs/method/labels.md").filter(([target]) => /^`ethos-u\d\d-\d+`$/.test(target) && target !== "").filter((cells) => cells.length === 5);
+  assert.equal(labelled.length, 3);
+  for (const [target, provenance] of trained) {
+    const row = labelled.find(([cell]) => cell === `\`${target}\``);
+    assert.ok(row, target);
+    for (const section of provenance.configuration.split(", ")) assert.ok(row.some((cell) => cell.includes(section)), `docs/method/labels.md: ${target} ${section}`);
+  }
+  assert.ok(trained.length > 0);
+  const sample = rows("docs/guide/onnx.md").filter((cells) => cells.length === 6 && /^\d+$/.test(cells[1]));
+  assert.ok(sample.length >= 8);
+  for (const [group, ...cells] of sample) {
+    const [networks, exported, read, within, largest] = cells.map((cell) => Number(numbers(cell)[0]));
+    n_checked += 5;
+    assert.ok(networks >= exported && exported >= read && read >= within && largest <= 1, `docs/guide/onnx.md: ${group}`);
+  }
+  const more = sample.reduce((sum, [, , , read, within]) => sum + Number(read) - Number(within), 0);
+  const words = ["No", "One", "Two", "Three", "Four", "Five", "Six"];
+  assert.match(flat("docs/guide/onnx.md"), new RegExp(`${words[more]} networks? differs? by more than 1 %`));
 });
 
 /** The size of a built file may move by so much of itself before the document that states it is stale. */
