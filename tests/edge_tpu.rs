@@ -247,13 +247,13 @@ fn each_limitation_of_corals_list_is_a_reason() {
     allowed.operators[0].options = conv(2, Activation::Relu6);
     assert!(allowed.refusal().unwrap().contains("CONV_2D: dilation 1x2"));
     let changes: [(&str, Change); 8] = [
-        ("FLOAT32 activations", |b| {
+        ("FLOAT32 activations (input 0)", |b| {
             b.tensors[0].tensor_type = TensorType::Float32
         }),
-        ("INT16 activations", |b| {
+        ("INT16 activations (input 0)", |b| {
             b.tensors[0].tensor_type = TensorType::Int16
         }),
-        ("INT4 constants", |b| {
+        ("INT4 constants (input 1)", |b| {
             b.tensors[1].tensor_type = TensorType::Int4
         }),
         ("CONV_2D: weights (input 1) computed at run time", |b| {
@@ -350,5 +350,8 @@ fn a_network_whose_first_operator_is_not_supported_is_refused_whole() {
     built.tensors[0].tensor_type = TensorType::Float32;
     let words = built.with(|graph| mapping(graph).unwrap_err().to_string());
     println!("{words}");
-    assert!(words.contains("CONV_2D: FLOAT32 activations"), "{words}");
+    assert!(
+        words.contains("CONV_2D: FLOAT32 activations (input 0)"),
+        "{words}"
+    );
 }

@@ -24,7 +24,7 @@ pub use description::{Advice, Description, Family, TargetOption};
 pub use measured_range::MeasuredRange;
 pub use outcome::{Metric, MetricEstimate, Outcome, UnavailableReason};
 pub use peak_rates::PeakRates;
-pub use support::{UnsupportedOperator, UnsupportedReason};
+pub use support::{Place, UnsupportedOperator, UnsupportedReason};
 
 use crate::diagnostic::Diagnostic;
 use crate::graph::Graph;

@@ -48,8 +48,16 @@ pub enum UnsupportedReason {
         on: &'static str,
         elsewhere: Option<&'static str>,
     },
-    ActivationType(TensorType),
-    ConstantType(TensorType),
+    ActivationType {
+        found: TensorType,
+        place: Place,
+    },
+    /// Position of the constant among the inputs.
+    ConstantType {
+        found: TensorType,
+        input: usize,
+    },
+    /// Of input 1.
     WeightType(TensorType),
     /// Sides of an average pooling window with SAME padding, and the largest side that runs.
     PoolingWindow {
@@ -74,8 +82,11 @@ pub enum UnsupportedReason {
         height: i32,
         width: i32,
     },
-    /// The output of a TRANSPOSE_CONV has other sides than the stride gives.
-    UpscaledSize,
+    /// Height and width of a TRANSPOSE_CONV's output, and those that the stride gives.
+    UpscaledSize {
+        found: (i32, i32),
+        expected: (i64, i64),
+    },
     /// Height and width of the input and the output.
     ResizeFactor {
         input: (i32, i32),
@@ -123,6 +134,7 @@ pub enum UnsupportedReason {
     SeveralInputRows(Shape),
     /// Rows of an input.
     TooManyRows {
+        found: i64,
         max: i64,
     },
     /// Along the axis that is worked on.
@@ -143,6 +155,32 @@ pub enum UnsupportedReason {
     NeverMeasured,
 }
 
+/// Where an operator names a tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    Input(usize),
+    Output(usize),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Input(position) => write!(f, "input {position}"),
+            Self::Output(position) => write!(f, "output {position}"),
+        }
+    }
+}
+
+impl Place {
+    /// The tensors of an operator, each with its place.
+    pub fn of_operator(operator: &Operator) -> impl Iterator<Item = (Self, usize)> {
+        let inputs = operator.inputs.iter().enumerate();
+        let inputs = inputs.filter_map(|(position, &t)| Some((Self::Input(position), t?)));
+        let outputs = operator.outputs.iter().enumerate();
+        inputs.chain(outputs.map(|(position, &t)| (Self::Output(position), t)))
+    }
+}
+
 impl UnsupportedReason {
     /// [`Self::OpenDimension`] of an operator, where it has one. No compiler for an accelerator takes such an operator.
     pub fn open_dimension(graph: &Graph, node: &Node) -> Option<Self> {
@@ -161,11 +199,13 @@ impl UnsupportedReason {
             Self::CustomOperator => "custom-operator",
             Self::Compiled => "compiled",
             Self::NotListed { .. } => "operator",
-            Self::ActivationType(_) => "activation-type",
-            Self::ConstantType(_) => "constant-type",
+            Self::ActivationType { .. } => "activation-type",
+            Self::ConstantType { .. } => "constant-type",
             Self::WeightType(_) => "weight-type",
             Self::PoolingWindow { .. } | Self::LargePoolingWindow { .. } => "pooling-window",
-            Self::Stride { .. } | Self::UpscalingStride { .. } | Self::UpscaledSize => "stride",
+            Self::Stride { .. } | Self::UpscalingStride { .. } | Self::UpscaledSize { .. } => {
+                "stride"
+            }
             Self::ResizeFactor { .. } => "resize-factor",
             Self::MeanOverChannels(_) => "mean-over-channels",
             Self::OtherAxis { .. } | Self::AxisNotFirst { .. } => "axis",
@@ -189,9 +229,9 @@ impl UnsupportedReason {
     /// Whether quantising the model would remove the reason.
     pub fn is_float(&self) -> bool {
         match self {
-            Self::ActivationType(found) | Self::ConstantType(found) | Self::WeightType(found) => {
-                found.is_float()
-            }
+            Self::ActivationType { found, .. }
+            | Self::ConstantType { found, .. }
+            | Self::WeightType(found) => found.is_float(),
             _ => false,
         }
     }
@@ -208,9 +248,13 @@ impl fmt::Display for UnsupportedReason {
                 elsewhere: Some(elsewhere),
             } => write!(f, "{on} cannot run {operator}, {elsewhere} can"),
             Self::NotListed { operator, on, .. } => write!(f, "{on} cannot run {operator}"),
-            Self::ActivationType(found) => write!(f, "{} activations", found.name()),
-            Self::ConstantType(found) => write!(f, "{} constants", found.name()),
-            Self::WeightType(found) => write!(f, "{} weights", found.name()),
+            Self::ActivationType { found, place } => {
+                write!(f, "{} activations ({place})", found.name())
+            }
+            Self::ConstantType { found, input } => {
+                write!(f, "{} constants (input {input})", found.name())
+            }
+            Self::WeightType(found) => write!(f, "{} weights (input 1)", found.name()),
             Self::PoolingWindow { height, width, max } => write!(
                 f,
                 "pooling window {height}x{width} with SAME padding, at most {max}x{max}"
@@ -230,7 +274,11 @@ impl fmt::Display for UnsupportedReason {
             Self::UpscalingStride { height, width } => {
                 write!(f, "stride {height}x{width}, 1x1 and 2x2 run")
             }
-            Self::UpscaledSize => f.write_str("output of another size than the stride gives"),
+            Self::UpscaledSize { found, expected } => write!(
+                f,
+                "output of {}x{}, where the stride gives {}x{}",
+                found.0, found.1, expected.0, expected.1
+            ),
             Self::ResizeFactor { input, output, max } => write!(
                 f,
                 "resize from {}x{} to {}x{}, {} runs",
@@ -279,7 +327,7 @@ impl fmt::Display for UnsupportedReason {
             ),
             Self::SeveralOutputRows(shape) => write!(f, "output of several rows, {shape}"),
             Self::SeveralInputRows(shape) => write!(f, "input of several rows, {shape}"),
-            Self::TooManyRows { max } => write!(f, "more than {max} rows"),
+            Self::TooManyRows { found, max } => write!(f, "{found} rows, at most {max}"),
             Self::TooManyValues { found, max } => {
                 write!(f, "{found} values along the axis, at most {max}")
             }

@@ -22,7 +22,7 @@ use serde::Serialize;
 
 pub use crate::target::{
     Advice, Description, Family, HostInfo, MeasuredRange, Metric, MetricEstimate, MetricInfo,
-    Network, Outcome, PeakRates, Target, TargetEstimate, TargetInfo, TargetOption,
+    Network, Outcome, PeakRates, Place, Target, TargetEstimate, TargetInfo, TargetOption,
     UnavailableReason, UnsupportedOperator, UnsupportedReason, boards,
 };
 

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::diagnostic::some_of;
 use crate::formats::tflite::{Activation, BuiltinOptions, OpKind, TensorType, integers};
 use crate::graph::{Graph, Node};
-use crate::target::{UnavailableReason, UnsupportedOperator, UnsupportedReason};
+use crate::target::{Place, UnavailableReason, UnsupportedOperator, UnsupportedReason};
 
 /// The partition of a graph by Coral's compiler.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,22 +140,21 @@ fn left(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
 
 /// Tensors must be int8 or uint8. Biases, and constants that control an operator, have 32 bits.
 fn refused_type(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
-    let of_tensor = |&t: &usize| {
-        let tensor_type = graph.tensor(t).tensor_type;
+    let of_tensor = |(place, t): (Place, usize)| {
+        let found = graph.tensor(t).tensor_type;
         let is_constant = graph.is_constant(t);
-        let is_allowed = match tensor_type {
+        let is_allowed = match found {
             TensorType::Int8 | TensorType::UInt8 => true,
             TensorType::Int32 => is_constant,
             _ => false,
         };
-        let reason = match is_constant {
-            true => UnsupportedReason::ConstantType(tensor_type),
-            false => UnsupportedReason::ActivationType(tensor_type),
+        let reason = match place {
+            Place::Input(input) if is_constant => UnsupportedReason::ConstantType { found, input },
+            place => UnsupportedReason::ActivationType { found, place },
         };
         (!is_allowed).then_some(reason)
     };
-    let tensors = node.operator.inputs.iter().flatten();
-    tensors.chain(&node.operator.outputs).find_map(of_tensor)
+    Place::of_operator(node.operator).find_map(of_tensor)
 }
 
 fn refused_shape(graph: &Graph, node: &Node, kind: OpKind) -> Option<UnsupportedReason> {

@@ -79,9 +79,14 @@ pub enum Refusal {
     /// Inputs, and the highest number that the kernel takes.
     TooManyInputs { found: usize, max: usize },
     /// The kernel runs the operator without a fused activation only.
-    FusedActivation,
-    /// A slice that adds dimensions, or that leaves some of them out.
-    SliceMasks,
+    FusedActivation(Activation),
+    /// A slice that adds dimensions, or that leaves some of them out: its masks, and how many of the dimensions it names.
+    SliceMasks {
+        new_axis_mask: i32,
+        ellipsis_mask: i32,
+        n_named: u64,
+        n_dimensions: u64,
+    },
     /// Scale and zero point of an input do not fit the kernel's arithmetic.
     InputQuantization { input: usize },
     /// Scale and zero point of the output do not fit the kernel's arithmetic.
@@ -99,8 +104,8 @@ impl Refusal {
             Self::Computed { .. } => "input-computed",
             Self::Dimensions { .. } => "dimensions",
             Self::OptionalInput { .. } | Self::TooManyInputs { .. } => "inputs",
-            Self::FusedActivation => "fused-activation",
-            Self::SliceMasks => "slice-masks",
+            Self::FusedActivation(_) => "fused-activation",
+            Self::SliceMasks { .. } => "slice-masks",
             Self::InputQuantization { .. } | Self::OutputQuantization => "quantization",
         }
     }
@@ -127,8 +132,24 @@ impl fmt::Display for Refusal {
             }
             Self::OptionalInput { input } => write!(f, "input {input} is given"),
             Self::TooManyInputs { found, max } => write!(f, "{found} inputs, at most {max} run"),
-            Self::FusedActivation => f.write_str("fused activation"),
-            Self::SliceMasks => f.write_str("a slice that adds dimensions or leaves some out"),
+            Self::FusedActivation(activation) => {
+                let name = format!("{activation:?}").to_uppercase();
+                write!(f, "fused activation {name}")
+            }
+            Self::SliceMasks {
+                new_axis_mask: 0,
+                ellipsis_mask: 0,
+                n_named,
+                n_dimensions,
+            } => write!(f, "a slice of {n_named} of {n_dimensions} dimensions"),
+            Self::SliceMasks {
+                new_axis_mask,
+                ellipsis_mask,
+                ..
+            } => write!(
+                f,
+                "new_axis_mask {new_axis_mask}, ellipsis_mask {ellipsis_mask}, only 0 runs"
+            ),
             Self::InputQuantization { input } => write!(f, "the quantisation of input {input}"),
             Self::OutputQuantization => f.write_str("the quantisation of the output"),
         }
@@ -493,7 +514,7 @@ impl Operands<'_> {
                 _,
                 BuiltinOptions::Concatenation { activation, .. }
                 | BuiltinOptions::L2Norm { activation },
-            ) if *activation != Activation::None => Some(Refusal::FusedActivation),
+            ) if *activation != Activation::None => Some(Refusal::FusedActivation(*activation)),
             (
                 OpKind::StridedSlice,
                 BuiltinOptions::StridedSlice {
@@ -502,11 +523,17 @@ impl Operands<'_> {
                     ..
                 },
             ) => {
-                let n_begins = self.input(1).and_then(Tensor::element_count);
+                let n_named = self.input(1).and_then(Tensor::element_count);
                 let n_dimensions = self.input(0).map(|input| input.shape.len() as u64);
-                let is_other = n_begins != n_dimensions;
-                (*new_axis_mask != 0 || *ellipsis_mask != 0 || is_other)
-                    .then_some(Refusal::SliceMasks)
+                let is_other = n_named != n_dimensions;
+                (*new_axis_mask != 0 || *ellipsis_mask != 0 || is_other).then_some(
+                    Refusal::SliceMasks {
+                        new_axis_mask: *new_axis_mask,
+                        ellipsis_mask: *ellipsis_mask,
+                        n_named: n_named.unwrap_or(0),
+                        n_dimensions: n_dimensions.unwrap_or(0),
+                    },
+                )
             }
             _ => None,
         }

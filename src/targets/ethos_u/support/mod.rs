@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use self::shapes::refused_shape;
 use crate::formats::tflite::{BuiltinOptions, OpKind, TensorType};
 use crate::graph::{Graph, Node};
-use crate::target::{Network, UnsupportedOperator, UnsupportedReason};
+use crate::target::{Network, Place, UnsupportedOperator, UnsupportedReason};
 
 /// A family of NPUs with one operator list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,24 +105,20 @@ fn is_listed(kind: OpKind, npu: Npu) -> bool {
 /// Feature maps are 8-, 16- or, where the operator allows it, 32-bit integers; weights 8-bit.
 fn refused_type(graph: &Graph, node: &Node, kind: OpKind, npu: Npu) -> Option<UnsupportedReason> {
     let operator = node.operator;
-    let read = operator
-        .inputs
-        .iter()
-        .flatten()
-        .filter(|&&t| !graph.is_constant(t));
-    let feature_maps = read.chain(&operator.outputs).map(|&t| graph.tensor(t));
-    for tensor in feature_maps {
-        let tensor_type = tensor.tensor_type;
-        if !runs_type(tensor_type, kind, npu) {
-            return Some(UnsupportedReason::ActivationType(tensor_type));
+    for (place, t) in Place::of_operator(operator) {
+        let found = graph.tensor(t).tensor_type;
+        let is_map = matches!(place, Place::Output(_)) || !graph.is_constant(t);
+        if is_map && !runs_type(found, kind, npu) {
+            return Some(UnsupportedReason::ActivationType { found, place });
         }
     }
     let first = operator.inputs.first().copied().flatten();
     let first = first.map(|first| graph.tensor(first).tensor_type);
     if npu == Npu::EthosU55U65 && multiplies_maps(graph, node, kind) {
         let is_other = |&one: &TensorType| one != TensorType::Int8;
-        if let Some(other) = first.filter(is_other) {
-            return Some(UnsupportedReason::ActivationType(other));
+        if let Some(found) = first.filter(is_other) {
+            let place = Place::Input(0);
+            return Some(UnsupportedReason::ActivationType { found, place });
         }
     }
     let weights = operator

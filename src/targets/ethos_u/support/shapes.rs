@@ -87,10 +87,15 @@ fn refused_upscaling(graph: &Graph, node: &Node, npu: Npu) -> Option<Unsupported
         };
         size * stride + beyond
     };
-    let is_regular = upscaled(in_h, filter_h, height) == i64::from(out_h)
-        && upscaled(in_w, filter_w, width) == i64::from(out_w);
-    if !is_regular {
-        return Some(UnsupportedReason::UpscaledSize);
+    let expected = (
+        upscaled(in_h, filter_h, height),
+        upscaled(in_w, filter_w, width),
+    );
+    if expected != (out_h.into(), out_w.into()) {
+        return Some(UnsupportedReason::UpscaledSize {
+            found: (out_h, out_w),
+            expected,
+        });
     }
     let runs = npu == Npu::EthosU85
         || match (height, width) {
@@ -108,6 +113,7 @@ fn refused_softmax(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
     let rows = shape.iter().rev().skip(1).take(2);
     let n_rows = rows.fold(1, |n: i64, &size| n.saturating_mul(size.into()));
     (n_rows > SOFTMAX_MAX_ROWS).then_some(UnsupportedReason::TooManyRows {
+        found: n_rows,
         max: SOFTMAX_MAX_ROWS,
     })
 }
