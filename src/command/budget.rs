@@ -137,7 +137,13 @@ impl Limits {
             ));
         }
         if let Some(limit) = self.arena {
-            verdicts.extend(Verdict::of_metric(document, "arena", limit, against));
+            let mut of_arena = Verdict::of_metric(document, "arena", limit, against);
+            // It is the arena of every chosen target with one, which is counted for itself where none is chosen.
+            let is_own = |verdict: &Verdict| verdict.target.as_deref() == Some(ARENA_TARGET);
+            if !of_arena.iter().all(is_own) {
+                of_arena.retain(|verdict| !is_own(verdict));
+            }
+            verdicts.extend(of_arena);
         }
         for (metric, limit) in self.of_targets() {
             verdicts.extend(Verdict::of_metric(document, metric, limit, against));
@@ -168,8 +174,8 @@ pub struct Verdict {
     pub evidence: Option<String>,
     /// The precision of the estimate, where it is not that of the file.
     pub estimated_as: Option<String>,
-    /// The first warning about it.
-    pub doubt: Option<String>,
+    /// The warnings about its target.
+    pub doubts: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -228,7 +234,7 @@ impl Verdict {
             unavailable: None,
             evidence: None,
             estimated_as: None,
-            doubt: None,
+            doubts: Vec::new(),
         }
     }
 
@@ -240,10 +246,10 @@ impl Verdict {
         let result = document.result(target, &self.metric);
         self.evidence = result.and_then(|result| result.evidence.clone());
         self.estimated_as = result.and_then(|result| result.estimated_as.clone());
-        let mut warnings = document.diagnostics.iter();
-        let warning =
-            warnings.find(|one| one.severity == "warning" && one.targets.contains(target));
-        self.doubt = warning.map(|one| one.message.clone());
+        let warnings = document.diagnostics.iter();
+        let warnings =
+            warnings.filter(|one| one.severity == "warning" && one.targets.contains(target));
+        self.doubts = warnings.map(|one| one.message.clone()).collect();
     }
 
     /// A verdict for each target that has the metric; a single verdict without a value if no target has it.

@@ -399,10 +399,8 @@ fn text(file: &str, verdicts: &[Verdict], width: usize) -> String {
         };
         let _ = writeln!(text, "{line}");
     }
-    for verdict in verdicts {
-        if let Some(note) = note(verdict) {
-            let _ = writeln!(text, "{}", wrapped(&plain(&note), width, "  "));
-        }
+    for note in notes(verdicts) {
+        let _ = writeln!(text, "{}", wrapped(&plain(&note), width, "  "));
     }
     text.push('\n');
     text
@@ -451,22 +449,45 @@ fn margin(verdict: &Verdict) -> String {
     }
 }
 
-fn note(verdict: &Verdict) -> Option<String> {
-    let of = match &verdict.target {
+/// What is to be said about the verdicts: a reason or a doubt that several share once, with all of them.
+fn notes(verdicts: &[Verdict]) -> Vec<String> {
+    let place = |verdict: &Verdict| match &verdict.target {
         Some(target) => format!("{target}, {}", words::metric(&verdict.metric)),
         None => words::metric(&verdict.metric).to_owned(),
     };
-    if let Some(why) = &verdict.unavailable {
-        return Some(format!("{of}: no estimate: {why}"));
+    let mut shared: Vec<(String, Vec<String>)> = Vec::new();
+    let mut close = Vec::new();
+    let mut say =
+        |said: String, of: String| match shared.iter_mut().find(|(known, _)| *known == said) {
+            Some((_, places)) if places.contains(&of) => {}
+            Some((_, places)) => places.push(of),
+            None => shared.push((said, vec![of])),
+        };
+    for verdict in verdicts {
+        match (&verdict.unavailable, &verdict.target) {
+            (Some(why), _) => say(format!("no estimate: {why}"), place(verdict)),
+            (None, Some(target)) => {
+                for doubt in &verdict.doubts {
+                    let named = doubt.strip_prefix(&format!("{target}: "));
+                    let words = format!("warning: {}", named.unwrap_or(doubt));
+                    say(words, target.clone());
+                }
+            }
+            (None, None) => {}
+        }
+        if let Some(upper) = verdict.upper.filter(|_| verdict.is_close()) {
+            close.push(format!(
+                "{}: the interval reaches to {}, beyond the limit; --against upper compares that",
+                place(verdict),
+                verdict.words(upper)
+            ));
+        }
     }
-    if let Some(doubt) = &verdict.doubt {
-        return Some(format!("{of}: warning: {doubt}"));
-    }
-    let upper = verdict.upper.filter(|_| verdict.is_close())?;
-    let upper = verdict.words(upper);
-    Some(format!(
-        "{of}: the interval reaches to {upper}, beyond the limit; --against upper compares that"
-    ))
+    let shared = shared.into_iter();
+    shared
+        .map(|(said, places)| format!("{}: {said}", places.join("; ")))
+        .chain(close)
+        .collect()
 }
 
 fn markdown(file: &str, verdicts: &[Verdict]) -> String {
@@ -476,7 +497,7 @@ fn markdown(file: &str, verdicts: &[Verdict]) -> String {
         let cells = cells(verdict).map(|cell| compare::markdown_text(&cell));
         let _ = writeln!(text, "| {} |", cells.join(" | "));
     }
-    for note in verdicts.iter().filter_map(note) {
+    for note in notes(verdicts) {
         let _ = writeln!(text, "\n{}", compare::markdown_text(&note));
     }
     text

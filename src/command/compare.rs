@@ -14,9 +14,9 @@ use super::args::{CompareArgs, Tell};
 use super::document::{Document, Estimate, TargetResult};
 use super::isolation::Matched;
 use super::table::Table;
-use super::terminal::{dim, green, heading, plain, red, wrapped};
+use super::terminal::{bold, dim, green, heading, plain, red, wrapped, yellow};
 use super::worker_request::{self, Request};
-use super::{csv, inputs, quantity, terminal, words};
+use super::{csv, inputs, quantity, sections, terminal, words};
 use litecast::report::{FailedReport, Failure};
 
 type Outcome = Result<Document, Failure>;
@@ -352,6 +352,31 @@ impl Pair {
         (!all.is_empty()).then(|| all.join("; "))
     }
 
+    /// What speaks against the numbers of a side or says what they are of, each with whether it is a warning; of one side
+    /// alone with its name.
+    fn doubts(&self) -> Vec<(bool, String)> {
+        let of_side = |side: Option<&Document>| -> Vec<(bool, String)> {
+            let diagnostics = side.map_or(Vec::new(), sections::diagnostics);
+            let said = diagnostics.into_iter().filter(|(diagnostic, _)| {
+                diagnostic.severity == "warning" || diagnostic.code == "as-int8-tflite"
+            });
+            said.map(|(diagnostic, words)| (diagnostic.severity == "warning", words))
+                .collect()
+        };
+        let [before, after] = self.sides().map(of_side);
+        let has_both = self.sides().iter().all(Option::is_some);
+        let of_one = |side: &str, (is_warning, words): &(bool, String)| match has_both {
+            true => (*is_warning, format!("{side}: {words}")),
+            false => (*is_warning, words.clone()),
+        };
+        let both = before.iter().filter(|doubt| after.contains(doubt)).cloned();
+        let before_alone = before.iter().filter(|doubt| !after.contains(doubt));
+        let after_alone = after.iter().filter(|doubt| !before.contains(doubt));
+        both.chain(before_alone.map(|doubt| of_one("before", doubt)))
+            .chain(after_alone.map(|doubt| of_one("after", doubt)))
+            .collect()
+    }
+
     /// What is shown, how many numbers stayed the same, and why one side alone has no estimate.
     fn shown(&self, with_all: bool) -> (Vec<Shown>, usize, Vec<String>) {
         let comparison = self.comparison();
@@ -392,6 +417,13 @@ impl Pair {
         for reason in reasons {
             let _ = writeln!(text, "{}", wrapped(&plain(&reason), width, "  "));
         }
+        for (is_warning, doubt) in self.doubts() {
+            let word = if is_warning { "warning:" } else { "note:" };
+            let line = wrapped(&format!("{word} {}", plain(&doubt)), width, "  ");
+            let line = line.strip_prefix(word).unwrap_or(&line);
+            let word = if is_warning { yellow(word) } else { bold(word) };
+            let _ = writeln!(text, "{word}{line}");
+        }
         if n_same > 0 {
             let numbers = words::plural(n_same, "number");
             let _ = writeln!(
@@ -422,6 +454,10 @@ impl Pair {
         }
         for reason in reasons {
             let _ = writeln!(text, "\n{}", markdown_text(&reason));
+        }
+        for (is_warning, doubt) in self.doubts() {
+            let word = if is_warning { "Warning: " } else { "" };
+            let _ = writeln!(text, "\n{word}{}", markdown_text(&doubt));
         }
         if n_same > 0 {
             let _ = writeln!(

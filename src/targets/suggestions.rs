@@ -55,11 +55,13 @@ impl Candidate {
     /// How well `typed` names it, of squashed text and its words; larger is better, at least 0.
     fn score(&self, typed: &str, words: &[String]) -> f64 {
         let is_part = |name: &String| !name.is_empty() && name.contains(typed);
-        if self.names.iter().any(|name| name == typed) {
+        // A core is one name of many boards, so that it does not tell one of them from a target whose id has it.
+        let of_it = if self.is_board { 3 } else { self.names.len() };
+        if self.names.iter().take(of_it).any(|name| name == typed) {
             return 4.0;
         }
         if let Some(name) = self.names.iter().find(|name| is_part(name)) {
-            return 3.0 + typed.len() as f64 / name.len() as f64;
+            return 3.0 + 0.9 * typed.len() as f64 / name.len() as f64;
         }
         let all = self.names.concat();
         if words.iter().all(|word| all.contains(word.as_str())) {
