@@ -6,7 +6,7 @@ use crate::boards;
 use crate::changes::Changes;
 use crate::evaluation::{Evaluation, Facts, Results, evaluate, forget_parts, other_subgraphs};
 use crate::formats::tflite::MAIN_SUBGRAPH;
-use crate::graph::{self, analysis};
+use crate::graph::{self, analysis, as_int8};
 use crate::learned::predictor::{Predictor, PredictorError};
 use crate::provenance::INTERVAL_PERCENT;
 use crate::report::{self, LeftOperator, REPORT_VERSION, Report, ReportDiagnostic};
@@ -96,17 +96,30 @@ pub fn estimate_changed(
     })
 }
 
-/// The operators of the changed network that each of `targets` leaves to a processor, in topological order.
+/// The operators of the changed network that each of `targets` leaves to a processor, in topological order; of a network
+/// of floats on a target that runs integers alone, those of the network as int8.
 pub fn left_out(
     file: ModelFile,
     changes: &Changes,
     targets: &[Box<dyn Target>],
 ) -> Result<Vec<Vec<LeftOperator>>, EstimateError> {
     let model = file.read_changed(changes)?;
+    let is_converted = file.request.estimate_as == EstimateAs::Auto
+        && as_int8::is_float(&model)
+        && targets.iter().any(|target| target.runs_integers_alone());
+    let as_int8 = is_converted
+        .then(|| file.read_as_int8(changes))
+        .transpose()?;
     let facts = Facts::of(&model)?;
+    let facts_as_int8 = as_int8.as_ref().map(Facts::of).transpose()?;
     let network = facts.network(&file.request, None);
+    let network_as_int8 = facts_as_int8
+        .as_ref()
+        .map(|facts| facts.network(&file.request, None));
     let of_target = |target: &dyn Target| {
-        let unsupported = target.unsupported(&network);
+        let as_int8 = network_as_int8.as_ref();
+        let as_int8 = as_int8.filter(|_| target.runs_integers_alone());
+        let unsupported = target.unsupported(as_int8.unwrap_or(&network));
         unsupported.iter().map(LeftOperator::from).collect()
     };
     let targets = targets.iter();

@@ -122,7 +122,7 @@ impl<'f> ModelFile<'f> {
     }
 
     /// The network as int8, read once more.
-    pub(super) fn read_as_int8(&self, changes: &Changes) -> Result<Model<'f>, EstimateError> {
+    pub(crate) fn read_as_int8(&self, changes: &Changes) -> Result<Model<'f>, EstimateError> {
         let as_int8 = Self {
             request: Request {
                 estimate_as: EstimateAs::Int8,
