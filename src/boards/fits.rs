@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
 use crate::graph::analysis::unplannable::Unplannable;
+use crate::provenance::Evidence;
 use crate::target::ETHOS_U;
 use crate::target::boards::{self, Board, LatencyOf, Memory};
 use crate::targets::cortex_m::{self, Constants, Latency};
@@ -184,6 +185,8 @@ pub struct BoardLatency {
     pub hi_ms: f64,
     /// Whether only other boards with the same core were measured.
     pub is_transferred: bool,
+    /// What it rests on: measurements of the board, or the assumption that it is as fast as those that were measured.
+    pub evidence: Evidence,
 }
 
 impl Room {
@@ -310,6 +313,10 @@ fn latency_on(
         lo_ms: latency.lo_ms * slower / wider,
         hi_ms: latency.hi_ms * slower * wider,
         is_transferred: of.is_transferred,
+        evidence: match of.is_transferred || target.core_conversion.is_some() {
+            true => Evidence::Assumed,
+            false => Evidence::Measured,
+        },
     })
 }
 

@@ -152,7 +152,7 @@ fn text(file: &str, placed: &Placed, width: usize) -> String {
         );
         let _ = writeln!(text, "{}", wrapped(&words, width, "  "));
     }
-    let note = "* from other boards with the same core; ? where no board with its core was measured, or for \
+    let note = "latency: a model fitted to measurements of the board; * assumed, from other boards with the same core; ? where no board with its core was measured, or for \
                 models that are not int8; (ext) in memory beside the chip";
     let _ = writeln!(text, "{}\n", dim(wrapped(note, width, "  ")));
     text

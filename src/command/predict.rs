@@ -54,7 +54,7 @@ fn fits(document: &Document, width: usize) -> String {
     };
     let n_fitting = fits.boards.iter().filter(|on| on.fits == "yes").count();
     let words = format!(
-        "fits on {n_fitting} of {} microcontroller boards (litecast boards FILE)",
+        "under TensorFlow Lite Micro: fits on {n_fitting} of {} microcontroller boards (litecast boards FILE)",
         fits.boards.len()
     );
     format!("{}\n", dim(wrapped(&words, width, "  ")))
@@ -86,6 +86,10 @@ fn overview(document: &Document, width: usize) -> String {
         let Some((result, first)) = latency.or(memory).or(energy) else {
             continue;
         };
+        // Board, runtime and release of a microcontroller, which its id does not tell.
+        if estimate("weights_flash").is_some() {
+            group(&mut remarks, result.device.clone(), target);
+        }
         if let Some(scope) = energy.and_then(|(_, energy)| energy.provenance.scope.as_ref()) {
             group(&mut remarks, format!("energy of {scope}"), target);
         }

@@ -383,6 +383,8 @@ export type BoardLatency = {
   hi_ms: number;
   /** Whether only other boards with the same core were measured. */
   is_transferred: boolean;
+  /** What it rests on: measurements of the board, or the assumption that it is as fast as those that were measured. */
+  evidence: Evidence;
 };
 
 /** Operators that some targets leave to a processor: all of these targets leave them, and no others, to the same one. */

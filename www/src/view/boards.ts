@@ -153,7 +153,7 @@ function latencyCell(latency: OnBoard["latency"]): HTMLElement {
   const text = (ms: number): string => format.measure(ms, "ms", value_ms)[0];
   return el(
     "td",
-    { class: "numeric" },
+    { class: "numeric", title: is_transferred ? "Assumed: other boards with this core were measured" : "A model fitted to measurements of this board" },
     el("span", { class: "value" }, `${format.text(format.measure(value_ms, "ms"))}${is_transferred ? "\u202f*" : ""}`),
     el("span", { class: "doubt-words" }, `${text(lo_ms)} \u2013 ${text(hi_ms)}`),
   );
