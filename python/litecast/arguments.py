@@ -266,7 +266,7 @@ def _sizes(dimensions: Any, place: str) -> list[tuple[str, int]]:
     if dimensions is None:
         return []
     given = mapping(dimensions, place)
-    return [(text(name, place), _count(size, f"{place}.{name}")) for name, size in given.items()]
+    return [(text(name, place), _whole(size, f"{place}.{name}", 0, _MAX_COUNT)) for name, size in given.items()]
 
 
 def _in_words(value: Any) -> str:

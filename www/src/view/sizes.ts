@@ -58,7 +58,7 @@ interface SizeField {
 }
 
 function sizeField(name: string, size: number, disabled: boolean): SizeField {
-  const input = el("input", { id: `size-${name}`, type: "number", min: 1, max: MAX_SIZE, step: 1, required: true, value: size, disabled });
+  const input = el("input", { id: `size-${name}`, type: "number", min: 0, max: MAX_SIZE, step: 1, required: true, value: size, disabled });
   const title = disabled ? "Open the file again to estimate another size" : `${name}: a dimension whose size the file leaves open`;
   return { name, input, element: el("label", { class: "size", title }, el("span", {}, shortName(name)), " ", input) };
 }
