@@ -5,16 +5,18 @@
 use std::path::PathBuf;
 
 use litecast::boards::{Application, BoardLatency, Room, Verdict};
-use litecast::estimate::{ModelFile, Request, estimate, estimate_on};
+use litecast::changes::Changes;
+use litecast::estimate::{EstimateAs, ModelFile, Request, estimate, estimate_on, left_out};
 use litecast::formats::tflite;
 use litecast::graph::analysis::analyze;
 use litecast::graph::{self, Graph};
+use litecast::targets::choice::Choice;
 use litecast::targets::cortex_m::{
     Constants, Refusal, StDevice, StRelease, StTool, activation_ram_bytes, latency,
     weights_flash_bytes,
 };
 use litecast::targets::tflite_micro::{Kernels, Pointers, arena_bytes};
-use litecast::targets::{Metric, Outcome, boards, cortex_m};
+use litecast::targets::{Metric, Outcome, Target, boards, cortex_m};
 use litecast_needs::shared;
 
 fn folder() -> Option<PathBuf> {
@@ -138,6 +140,132 @@ fn other_numbers_than_int8_are_refused_in_words() {
             println!("{}: {refusal}", target.target);
         }
     });
+}
+
+/// By its documentation ST Edge AI takes float32, int8 and uint8. A type that it does not take is named with its place, for
+/// every metric; a type that it takes and nobody measured has another reason, and for the latency alone.
+#[test]
+fn types_that_st_edge_ai_does_not_take_are_named() {
+    let graph = |activations: &str, weights: &str| {
+        let tensor = |name: &str, shape: &str, of: &str, is_constant: bool| {
+            format!(r#"{{"name":"{name}","shape":{shape},"type":"{of}","constant":{is_constant}}}"#)
+        };
+        let tensors = [
+            tensor("x", "[1,8,8,4]", activations, false),
+            tensor("w", "[8,3,3,4]", weights, true),
+            tensor("y", "[1,8,8,8]", activations, false),
+        ];
+        format!(
+            r#"{{"format":"litecast-graph","version":1,"inputs":["x"],"outputs":["y"],"tensors":[{}],"operators":
+               [{{"kind":"CONV_2D","inputs":["x","w"],"outputs":["y"],"attributes":{{"stride":[1,1],"padding":"SAME"}}}}]}}"#,
+            tensors.join(",")
+        )
+    };
+    let st = || vec![cortex_m::target("cortex-m7-stm32h747", None).unwrap()];
+    let reasons = |text: &str| -> Vec<(Metric, Option<String>)> {
+        let request = Request {
+            estimate_as: EstimateAs::AsIs,
+            ..Request::default()
+        };
+        let file = ModelFile {
+            request,
+            ..ModelFile::new("graph", text.as_bytes())
+        };
+        let report = estimate_on(&[file], None, &st())
+            .unwrap()
+            .remove(0)
+            .unwrap();
+        let reason = |outcome: &Outcome| match outcome {
+            Outcome::Unavailable { unavailable, .. } => Some(unavailable.to_string()),
+            _ => None,
+        };
+        let results = report.results.iter();
+        results
+            .map(|result| (result.metric, reason(&result.outcome)))
+            .collect()
+    };
+    for (activations, weights, found) in [
+        ("int16", "int8", "INT16 (input 0)"),
+        ("float32", "float16", "FLOAT16 (input 1)"),
+        ("int8", "int4", "INT4 (input 1)"),
+    ] {
+        let reasons = reasons(&graph(activations, weights));
+        assert!(reasons.len() >= 3);
+        for (metric, reason) in reasons {
+            let reason = reason.unwrap_or_else(|| panic!("{metric} of {activations}"));
+            println!("{metric}: {reason}");
+            let expected = format!("CONV_2D, operator 0, has {found}");
+            assert!(reason.contains(&expected), "{reason}");
+        }
+    }
+    for activations in ["float32", "uint8"] {
+        for (metric, reason) in reasons(&graph(activations, activations)) {
+            match (metric, reason) {
+                (Metric::Latency, Some(reason)) => {
+                    assert!(
+                        reason.starts_with("only int8 models were measured"),
+                        "{reason}"
+                    );
+                }
+                (_, reason) => assert_eq!(reason, None, "{metric} of {activations}"),
+            }
+        }
+    }
+    assert!(
+        reasons(&graph("int8", "int8"))
+            .iter()
+            .all(|(_, reason)| reason.is_none())
+    );
+}
+
+/// What an Ethos-U leaves to a processor, alone and in the report, of every real file that is estimated as int8.
+#[test]
+fn what_is_left_out_of_floats_is_that_of_the_report() {
+    let Some(folder) = folder() else { return };
+    let targets = || {
+        let choice = |id: &str| Choice {
+            target: Some(id.to_owned()),
+            ..Choice::default()
+        };
+        ["ethos-u55-128", "ethos-u85-512"]
+            .map(|id| choice(id).target().unwrap())
+            .into()
+    };
+    let targets: Vec<Box<dyn Target>> = targets();
+    let mut n_compared = 0;
+    for entry in std::fs::read_dir(folder.join("../models")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if !name.ends_with(".tflite") {
+            continue;
+        }
+        let bytes = std::fs::read(&path).unwrap();
+        let file = ModelFile::new(&name, &bytes);
+        let Ok(report) = estimate_on(&[file], None, &targets).unwrap().remove(0) else {
+            continue;
+        };
+        let alone = left_out(file, &Changes::default(), &targets).unwrap();
+        for (target, alone) in targets.iter().zip(alone) {
+            let is_estimated = report
+                .results
+                .iter()
+                .any(|result| result.target == target.id() && result.estimated_as.is_some());
+            if !is_estimated {
+                continue;
+            }
+            n_compared += 1;
+            let of_target =
+                |left: &&litecast::report::LeftOut| left.targets.iter().any(|id| id == target.id());
+            let in_report = report.left_out.iter().find(of_target);
+            let in_report = in_report.map_or(&[][..], |left| &left.operators);
+            let words = |operators: &[litecast::report::LeftOperator]| {
+                serde_json::to_string(operators).unwrap()
+            };
+            assert_eq!(words(&alone), words(in_report), "{name} on {}", target.id());
+        }
+    }
+    println!("{n_compared} lists compared");
+    assert!(n_compared >= 4, "{n_compared}");
 }
 
 /// What a run of ST Edge AI Core 4.0 reports of one network.

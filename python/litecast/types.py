@@ -17,6 +17,8 @@ class TargetChoice(TypedDict, total=False):
     target: str
     board: str
     runtime: Literal["tflite-micro", "st-edge-ai"]
+    #: Release of ST Edge AI on an STM32; `target` may name it as well, behind an `@`.
+    release: Literal["7", "7-time", "8", "8-time", "9", "9-time", "10", "10-time"]
     system_config: str
     memory_mode: str
     arena_cache_bytes: int

@@ -61,6 +61,13 @@ def latency(report, target):
     return next(result["value"] for result in of_target if result["metric"] == "latency")
 
 
+#: A RELU on an input of 1 × `seq` × 4, as `onnxWithOpenSize` of tests/page/onnx.mjs writes it.
+OPEN_ONNX = (
+    "08083a4c0a0c0a0178120179220452656c7512046f70656e5a1a0a017812150a130801120f0a0208010a0512037365710a0208046"
+    "21a0a017912150a130801120f0a0208010a0512037365710a0208044202100d"
+)
+
+
 class Reports(unittest.TestCase):
     maxDiff = 2000
 
@@ -71,6 +78,7 @@ class Reports(unittest.TestCase):
             (("--batch=4", "--threads=2"), {"batch": 4, "threads": 2}),
             (("--target=ethos-u55-128", "--memory-mode=Sram_Only"), {"targets": [in_sram]}),
             (("--board=imx93", "--app-ram=64"), {"targets": [{"board": "imx93"}], "app_ram_kib": 64}),
+            (("--target=cortex-m7-stm32h747@8",), {"targets": ["cortex-m7-stm32h747@8"]}),
             (("--target=rtx-3090", "--batch=8"), {"targets": ["rtx-3090"], "batch": 8}),
         ]
         n_results = 0
@@ -265,7 +273,7 @@ class Errors(unittest.TestCase):
     def test_wrong_arguments_are_named(self):
         wrong = [
             dict(batch=0), dict(batch=2.5), dict(batch=-1), dict(batch=2**32), dict(batch=True), dict(batch="2"),
-            dict(threads=None), dict(dimensions=[1]), dict(dimensions={"n": 0}), dict(detail="all"), dict(name=3),
+            dict(threads=None), dict(dimensions=[1]), dict(dimensions={"n": -1}), dict(detail="all"), dict(name=3),
             dict(targets="edge-tpu"), dict(targets=[]), dict(targets=[3]), dict(targets=[{"taget": "edge-tpu"}]),
             dict(targets=[{"target": "edge-tpu", "memory_mode": "x"}]), dict(app_ram_kib=-1), dict(app_flash_kib=2**64),
             dict(targets=[{"target": "edge-tpu", "clock_mhz": float("nan")}]),
@@ -369,6 +377,24 @@ class Others(unittest.TestCase):
         self.assertIn("unmatched-dimension", [doubt["code"] for doubt in shared["diagnostics"]])
         [own] = estimator.estimate_many([litecast.ModelFile(KWS, dimensions={"typo": 3})])
         self.assertEqual(own.kind, "unmatched-dimension")
+
+    def test_a_dimension_of_0_is_a_size(self):
+        report = estimator.estimate(bytes.fromhex(OPEN_ONNX), dimensions={"seq": 0})
+        self.assertEqual(report["model"]["activation_bytes"], 0)
+        self.assertEqual(report["tensors"][report["model"]["inputs"][0]]["shape"], [1, 0, 4])
+
+    def test_a_release_is_part_of_a_target(self):
+        st = "cortex-m7-stm32h747"
+        choices = [f"{st}@7", {"target": st, "release": "7"}, {"board": "stm32h747i-disco", "release": "7"}, st]
+        latencies = []
+        for choice in choices:
+            results = estimator.estimate(KWS, targets=[choice])["results"]
+            latencies.append(next(result for result in results if result["metric"] == "latency"))
+        older, named, on_board, newest = [latency["value"] for latency in latencies]
+        self.assertEqual([older, older], [named, on_board])
+        self.assertGreater(older, newest)
+        self.assertIn("7.3", latencies[0]["device"])
+        self.assertEqual(self.kind(estimator.estimate, KWS, targets=[f"{st}@6"]), "unknown-release")
 
     def test_a_failure_keeps_its_file(self):
         broken = litecast.ModelFile(b"no model", name="broken.tflite")

@@ -76,6 +76,7 @@ struct Written {
     arena_cache_size: Option<u32>,
     optimise: Option<Optimise>,
     runtime: Option<String>,
+    release: Option<String>,
     host: Option<String>,
     clock_mhz: Option<f64>,
     batch: Option<NonZeroU32>,
@@ -225,6 +226,7 @@ fn of_config(args: &CheckArgs) -> Result<Vec<Section>, Box<dyn Error>> {
                 targets: written.targets,
                 boards: written.boards,
                 runtime: written.runtime,
+                release: written.release,
                 npu: NpuArgs {
                     vela_ini,
                     system_config: written.system_config,

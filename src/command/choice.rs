@@ -27,6 +27,10 @@ pub struct TargetArgs {
     /// latencies are of.
     #[arg(long, value_name = "ID", requires = "boards")]
     pub runtime: Option<String>,
+    /// Release of ST Edge AI on the chosen STM32: 7, 8, 9, 10 or, with its option `-O time`, 10-time. `--target ID@RELEASE`
+    /// chooses it for one of several.
+    #[arg(long, value_name = "ID")]
+    pub release: Option<String>,
     /// Estimate on every known GPU, with the batch size of `--batch`.
     #[arg(long)]
     pub gpu: bool,
@@ -149,10 +153,16 @@ impl TargetArgs {
                     format!("expected --target or --board with an Ethos-U, for example {EXAMPLE}");
                 return Err(format!("--host: {example}").into());
             }
+            if self.release.is_some() {
+                let example =
+                    "expected --target or --board with an STM32, for example cortex-m7-stm32h747";
+                return Err(format!("--release: {example}").into());
+            }
             return Ok(None);
         }
         let options = Choice {
             clock_mhz: self.clock_mhz,
+            release: self.release.clone(),
             host: self.host.clone(),
             ..self.npu.choice()?
         };
@@ -167,6 +177,7 @@ impl TargetArgs {
             let board = Choice {
                 board: Some(id.clone()),
                 runtime: self.runtime.clone(),
+                release: self.release.clone(),
                 host: self.host.clone(),
                 ..Choice::default()
             };
@@ -185,10 +196,17 @@ impl TargetArgs {
         let host = self.host.as_ref().map(|id| format!("--host={id}"));
         let runtime = self.runtime.as_ref();
         let runtime = runtime.map(|id| format!("--runtime={id}"));
-        (targets.chain(boards).chain(gpu).chain(host).chain(runtime))
-            .chain(self.npu.arguments())
-            .chain(clock)
-            .collect()
+        let release = self.release.as_ref();
+        let release = release.map(|id| format!("--release={id}"));
+        (targets
+            .chain(boards)
+            .chain(gpu)
+            .chain(host)
+            .chain(runtime)
+            .chain(release))
+        .chain(self.npu.arguments())
+        .chain(clock)
+        .collect()
     }
 
     /// An option is for the chosen targets that take it; where none does, the first one refuses it.
@@ -198,6 +216,12 @@ impl TargetArgs {
         let target = id.to_owned();
         let takes_npu_options = is_npu(&target) || !self.targets.iter().any(is_npu);
         let takes_clock = has_clock(&target) || !self.targets.iter().any(has_clock);
+        let has_releases = |id: &String| {
+            let (id, _) = cortex_m::split_release(id);
+            let fitted = cortex_m::Constants::shipped().target(id);
+            fitted.is_some_and(|fitted| fitted.release.is_some())
+        };
+        let takes_release = has_releases(&target) || !self.targets.iter().any(has_releases);
         let of_npus = match takes_npu_options {
             true => options.clone(),
             false => Choice::default(),
@@ -205,6 +229,7 @@ impl TargetArgs {
         let choice = Choice {
             target: Some(target),
             clock_mhz: options.clock_mhz.filter(|_| takes_clock),
+            release: options.release.clone().filter(|_| takes_release),
             ..of_npus
         };
         let in_file = |error| match (&self.npu.vela_ini, &error) {

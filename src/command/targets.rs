@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use litecast::learned::predictor::Predictor;
 use litecast::targets::ethos_u::configuration::VelaIni;
-use litecast::targets::{TargetInfo, known, listed};
+use litecast::targets::{TargetInfo, cortex_m, known, listed};
 
 use super::args::TargetsArgs;
 use super::table::Table;
@@ -62,9 +62,14 @@ fn overview(targets: &[TargetInfo], width: usize) -> String {
                 configuration, and any microcontroller under another clock: predict --target";
     let names = |names: &mut dyn Iterator<Item = &str>| names.collect::<Vec<_>>().join(", ");
     let ini = VelaIni::shipped();
+    let runtimes = &cortex_m::Constants::shipped().runtimes;
+    let mut releases = (runtimes.iter())
+        .flat_map(|of| &of.releases)
+        .map(|of| of.id.as_str());
     let others = [
         ("--memory-mode", names(&mut ini.memory_modes())),
         ("--system-config", names(&mut ini.system_configurations())),
+        ("--release of ST Edge AI", names(&mut releases)),
     ];
     let others = others.map(|(name, names)| wrapped(&format!("{name}: {names}"), width, "  "));
     format!(

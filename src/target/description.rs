@@ -54,6 +54,9 @@ pub struct Description {
     pub runtime: String,
     /// Release of that program, which the estimates are of; empty where the sources are of several or name none.
     pub release: String,
+    /// Releases that can be chosen behind an `@` of its id, from the oldest; empty where there is no choice.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub releases: Vec<&'static str>,
     /// What people type for it beside the words of its device.
     pub aliases: &'static [&'static str],
     pub options: &'static [TargetOption],
@@ -70,6 +73,7 @@ impl Description {
             short_label: short_label.into(),
             runtime: runtime.to_owned(),
             release: String::new(),
+            releases: Vec::new(),
             aliases: &[],
             options: &[],
             advice: &[],

@@ -39,6 +39,10 @@ pub struct Choice {
     /// are of.
     #[serde(default)]
     pub runtime: Option<String>,
+    /// Release of ST Edge AI on a microcontroller: `7` to `10`, `10-time` with its option `-O time`. The id of a target may
+    /// name it as well, behind an `@`.
+    #[serde(default)]
+    pub release: Option<String>,
     /// System configuration of an Ethos-U, as Vela names it.
     #[serde(default)]
     pub system_config: Option<String>,
@@ -116,6 +120,16 @@ pub enum ChoiceError {
         /// Runtimes of the board.
         expected: Vec<&'static str>,
     },
+    /// The runtime has no such release, or none that can be chosen.
+    #[error("{target}, release {found}: expected {}", releases_in_words(expected))]
+    UnknownRelease {
+        /// Id of the target or board.
+        target: String,
+        /// As it was asked for.
+        found: String,
+        /// Releases of the target's runtime.
+        expected: Vec<&'static str>,
+    },
     /// No processor that can stand beside an accelerator has this id.
     #[error("host {found}: expected one of {}", Host::ids().collect::<Vec<_>>().join(", "))]
     UnknownHost {
@@ -177,6 +191,7 @@ impl ChoiceError {
             Self::UnknownBoard { .. } => "unknown-board",
             Self::UnknownHost { .. } => "unknown-host",
             Self::UnknownRuntime { .. } => "unknown-runtime",
+            Self::UnknownRelease { .. } => "unknown-release",
             Self::Configuration { .. } | Self::Board(_) => "configuration",
         }
     }
@@ -227,6 +242,7 @@ impl Choice {
         }
         let of_board = board.and_then(|board| Some(&*board.latency.as_ref()?.target));
         let core = of_board.or(self.target.as_deref());
+        let core = core.map(|id| cortex_m::split_release(id).0);
         let core = core.and_then(|id| cortex_m::Constants::shipped().target(id));
         let clock_mhz = core.map(|core| {
             let of_board = board.and_then(|board| board.clock_mhz);
@@ -248,6 +264,7 @@ impl Choice {
         gpus: Option<&Arc<gpu::Bundle>>,
     ) -> Result<Box<dyn Target>, ChoiceError> {
         if let Some(product) = Product::by_name(id) {
+            self.refuse(id, self.release.is_some(), "release", "ST Edge AI")?;
             let configuration = self.npu_configuration(product)?;
             let host = self.host_beside(product.family(), None)?;
             return Ok(ethos_u::target_beside(configuration, host));
@@ -256,9 +273,10 @@ impl Choice {
         self.refuse_options_of_npus(id)?;
         self.refuse_memories(id)?;
         self.refuse(id, self.runtime.is_some(), "runtime", "boards")?;
-        if let Some(target) = cortex_m::target(id, self.clock_mhz) {
+        if let Some(target) = self.microcontroller(id)? {
             return Ok(target);
         }
+        self.refuse(id, self.release.is_some(), "release", "ST Edge AI")?;
         self.refuse(
             id,
             self.clock_mhz.is_some(),
@@ -275,24 +293,48 @@ impl Choice {
         target.ok_or_else(|| ChoiceError::UnknownTarget { found: id.into() })
     }
 
+    /// Under the release that the id or the choice names.
+    fn microcontroller(&self, id: &str) -> Result<Option<Box<dyn Target>>, ChoiceError> {
+        let (target, of_id) = cortex_m::split_release(id);
+        let Some(fitted) = cortex_m::Constants::shipped().target(target) else {
+            return Ok(None);
+        };
+        let release = of_id.or(self.release.as_deref());
+        check_release(id, fitted, release)?;
+        let id = match release {
+            Some(release) => &format!("{target}@{release}"),
+            None => target,
+        };
+        Ok(cortex_m::target(id, self.clock_mhz))
+    }
+
     fn of_board(&self, id: &str) -> Result<Box<dyn Target>, ChoiceError> {
         self.check_rates(id)?;
         self.refuse_options_of_npus(id)?;
         let board = boards::by_id(id).ok_or_else(|| ChoiceError::UnknownBoard { found: id.into() });
         let board = board?;
         if board.ethos_u.is_some() {
+            self.refuse(id, self.release.is_some(), "release", "ST Edge AI")?;
             let configuration = self.adjusted(board.npu_configuration()?);
             let host = self.host_beside(configuration.product.family(), board.clock_mhz)?;
             return Ok(ethos_u::target_on(Some(board), configuration, host));
         }
         self.refuse_memories(id)?;
+        let release = self.release.as_deref();
+        let of_latency = board.latency.as_ref();
+        let fitted = of_latency.and_then(|of| cortex_m::Constants::shipped().target(&of.target));
+        if let Some(fitted) = fitted {
+            check_release(id, fitted, release)?;
+        }
         let Some(runtime) = &self.runtime else {
-            return Ok(board.target_at(self.clock_mhz)?);
+            return Ok(board.target_at(self.clock_mhz, release)?);
         };
+        let is_st = runtime != MICRO;
+        self.refuse(id, release.is_some() && !is_st, "release", "ST Edge AI")?;
         let expected: Vec<&str> = board.runtimes().collect();
         match expected.contains(&runtime.as_str()) {
-            true if runtime == MICRO => Ok(board.micro_target_at(self.clock_mhz)?),
-            true => Ok(board.target_at(self.clock_mhz)?),
+            true if is_st => Ok(board.target_at(self.clock_mhz, release)?),
+            true => Ok(board.micro_target_at(self.clock_mhz)?),
             false => Err(ChoiceError::UnknownRuntime {
                 board: id.to_owned(),
                 found: runtime.clone(),
@@ -428,6 +470,30 @@ impl Choice {
             }),
             false => Ok(()),
         }
+    }
+}
+
+/// Refuses a release that the runtime of `fitted` does not have.
+fn check_release(
+    target: &str,
+    fitted: &cortex_m::Target,
+    release: Option<&str>,
+) -> Result<(), ChoiceError> {
+    let expected: Vec<&str> = fitted.releases().iter().map(|of| of.id.as_str()).collect();
+    match release.filter(|id| !expected.contains(id)) {
+        Some(found) => Err(ChoiceError::UnknownRelease {
+            target: target.to_owned(),
+            found: found.to_owned(),
+            expected,
+        }),
+        None => Ok(()),
+    }
+}
+
+fn releases_in_words(releases: &[&str]) -> String {
+    match releases {
+        [] => "none, because this runtime was measured in one release".to_owned(),
+        _ => format!("one of {}", releases.join(", ")),
     }
 }
 
@@ -691,7 +757,11 @@ mod tests {
             ("ethos-u55", false, "ethos-u55-128"),
             ("u85-256", false, "ethos-u85-256"),
             ("etos-u55-128", false, "ethos-u55-128"),
-            ("cortex-m7", false, "stm32h747i-disco"),
+            ("cortex-m7", false, "cortex-m7-stm32h747"),
+            ("cortex-m7", false, "cortex-m7-tflm"),
+            ("cortex-m33", false, "cortex-m33-stm32u585"),
+            ("m7", false, "cortex-m7-stm32h747"),
+            ("cortex-m7", true, "stm32h747i-disco"),
             ("nano33ble", true, "arduino-nano-33-ble"),
             ("teensy41", true, "teensy-4-1"),
             ("coral", false, "edgetpu"),

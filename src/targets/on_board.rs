@@ -20,13 +20,18 @@ impl Board {
                 let host = ethos_u::usual_host(family, self.clock_mhz);
                 Ok(ethos_u::target_on(Some(self), configuration, host))
             }
-            None => self.target_at(None),
+            None => self.target_at(None, None),
         }
     }
 
-    /// The board's core, at `clock_mhz` if given, otherwise at the board's clock.
-    pub fn target_at(&self, clock_mhz: Option<f64>) -> Result<Box<dyn Target>, BoardError> {
-        self.target_of(self.latency.as_ref(), clock_mhz)
+    /// The board's core, at `clock_mhz` if given, otherwise at the board's clock, and under a release of its runtime, if
+    /// one is given that the runtime has.
+    pub fn target_at(
+        &self,
+        clock_mhz: Option<f64>,
+        release: Option<&str>,
+    ) -> Result<Box<dyn Target>, BoardError> {
+        self.target_of(self.latency.as_ref(), clock_mhz, release)
     }
 
     /// Ids of the runtimes on the board's core that there are estimates for.
@@ -49,18 +54,23 @@ impl Board {
             let target = cortex_m::Constants::shipped().target(&of.target);
             target.is_some_and(|target| target.is_micro())
         };
-        self.target_of(of.filter(is_micro), clock_mhz)
+        self.target_of(of.filter(is_micro), clock_mhz, None)
     }
 
     fn target_of(
         &self,
         of: Option<&LatencyOf>,
         clock_mhz: Option<f64>,
+        release: Option<&str>,
     ) -> Result<Box<dyn Target>, BoardError> {
         let clock_mhz = clock_mhz.or(self.clock_mhz);
         let target = of.and_then(|of| {
             let transferred_to = of.is_transferred.then_some(self.name.as_str());
-            cortex_m::target_on(&of.target, clock_mhz, transferred_to, self.flash(of))
+            let id = match release {
+                Some(release) => &format!("{}@{release}", of.target),
+                None => &of.target,
+            };
+            cortex_m::target_on(id, clock_mhz, transferred_to, self.flash(of))
         });
         target.ok_or_else(|| self.not_modelled())
     }

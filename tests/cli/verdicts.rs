@@ -79,6 +79,98 @@ fn a_comparison_is_the_same_document_in_every_language() {
     assert_eq!(as_floats(&found), as_floats(&case["comparison"]));
 }
 
+/// What speaks against a number stands beside every verdict and comparison of it, once for all limits and both sides.
+#[test]
+fn a_doubt_stands_once_beside_limits_and_comparisons() {
+    let files = examples();
+    let [one, two] = [path(&files[0]), path(&files[1])];
+    let few = ["--target", "cortex-m7-tflm"];
+    let doubt = "its constants are fitted to";
+    let limits = [
+        "--max-latency",
+        "10s",
+        "--max-weights-flash",
+        "1GiB",
+        "--max-arena",
+        "1GiB",
+    ];
+    let checked = litecast(&[&["check", one], &few[..], &limits].concat());
+    let compared = litecast(&[&["compare", one, two], &few[..]].concat());
+    for output in [&checked, &compared] {
+        let text = stdout(output);
+        println!("{text}");
+        assert_eq!(text.matches(doubt).count(), 1, "{text}");
+    }
+    assert!(stdout(&checked).contains("cortex-m7-tflm: warning: its constants"));
+    assert!(
+        stdout(&checked).contains("3 limits of 1 file checked, none exceeded"),
+        "one arena"
+    );
+    // Of one side alone with its name.
+    let folder = tempfile::tempdir().unwrap();
+    let kept = [("a.json", &[][..]), ("b.json", &few[..])].map(|(name, targets)| {
+        let kept = folder.path().join(name);
+        let report = litecast(&[&["predict", "--json", one], targets].concat());
+        fs::write(&kept, report.stdout).unwrap();
+        kept
+    });
+    let text = stdout(&litecast(&["compare", path(&kept[0]), path(&kept[1])]));
+    assert!(text.contains("warning: after: cortex-m7-tflm"), "{text}");
+}
+
+#[test]
+fn a_release_is_chosen_for_one_target_or_for_all() {
+    let files = examples();
+    let file = path(&files[0]);
+    let st = "cortex-m7-stm32h747";
+    let latency = |options: &[&str], target: &str| {
+        let report = &json_lines(&litecast(&[&["predict", "--json", file], options].concat()))[0];
+        estimate(report, target, "latency", "value")
+    };
+    let seven = format!("{st}@7");
+    let both = ["--target", &seven, "--target", st];
+    let [older, newest] = [&*seven, st].map(|target| latency(&both, target));
+    println!("release 7: {older} ms, the newest: {newest} ms");
+    assert!(older > newest);
+    let by_option = ["--target", st, "--release", "7"];
+    assert_eq!(latency(&by_option, &seven), older);
+    let on_board = ["--board", "stm32h747i-disco", "--release", "7"];
+    assert_eq!(latency(&on_board, &seven), older);
+    // An id is more exact than the option, which targets without releases do not take.
+    let mixed = [
+        "--target",
+        &seven,
+        "--target",
+        "cortex-m4-tflm",
+        "--release",
+        "10",
+    ];
+    assert_eq!(latency(&mixed, &seven), older);
+    let refused = litecast(&["predict", file, "--target", st, "--release", "6"]);
+    let words = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(
+        words.contains("release 6: expected one of 7, 7-time, 8"),
+        "{words}"
+    );
+    let listed = stdout(&litecast(&["targets"]));
+    assert!(
+        listed.contains("--release of ST Edge AI: 7, 7-time"),
+        "{listed}"
+    );
+    let config = tempfile::tempdir().unwrap();
+    let toml = config.path().join("litecast.toml");
+    fs::copy(file, config.path().join("model.tflite")).unwrap();
+    let limit = (older + newest) / 2.0;
+    for (release, expected) in [("7", 1), ("10", 0)] {
+        let text = format!(
+            "[[check]]\nfiles = [\"model.tflite\"]\ntargets = [\"{st}\"]\nrelease = \"{release}\"\nmax.latency = \"{limit}ms\"\n"
+        );
+        fs::write(&toml, text).unwrap();
+        let output = litecast(&["check", "--config", path(&toml)]);
+        assert_eq!(output.status.code(), Some(expected), "{}", stdout(&output));
+    }
+}
+
 #[test]
 fn intervals_that_overlap_are_marked() {
     let folder = tempfile::tempdir().unwrap();

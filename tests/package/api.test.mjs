@@ -329,8 +329,53 @@ test("floats are estimated as int8 where integers alone run, and numbers say wha
   assert.match(latencies("as-is")[0].unavailable, /FLOAT32/);
   assert.equal(latencies("int8")[0].value, npu.value);
   assert.equal(litecast.estimate(floats, { precision: "int8" }).model.precision, "int8");
+  // On a processor int8 is faster where multiplications take the time; in small operators other work decides.
   assert.notEqual(latencies("int8")[1].value, processor.value);
+  const tensor = (name, shape, is_constant = false) => ({ name, shape, type: "float32", constant: is_constant });
+  const tensors = [tensor("x", [1, 32, 32, 64]), tensor("w", [64, 3, 3, 64], true), tensor("b", [64], true), tensor("y", [1, 32, 32, 64])];
+  const wide = { format: "litecast-graph", version: 1, inputs: ["x"], outputs: ["y"], tensors, operators: [{ kind: "CONV_2D", inputs: ["x", "w", "b"], outputs: ["y"], attributes: { stride: [1, 1], padding: "SAME" } }] };
+  const targets = ["cortex-a76-rpi5", "cortex-a72-rpi4"];
+  const [as_floats, as_int8] = ["as-is", "int8"].map((precision) => litecast.estimate(wide, { targets, precision }).results.filter(({ metric }) => metric === "latency"));
+  for (const [i, { target, value }] of as_int8.entries()) assert.ok(value < as_floats[i].value, `${target}: ${value} ms as int8, ${as_floats[i].value} ms as it is`);
   assert.throws(() => latencies("int4"), failsAs("wrong-argument", /precision: expected "auto", "int8" or "as-is"/));
+});
+
+test("a release of ST Edge AI is part of a target, and every way to name it has the same estimate", () => {
+  const st = "cortex-m7-stm32h747";
+  const of = (choice) => litecast.estimate(example, { targets: [choice] }).results;
+  const latency = (results) => results.find(({ metric }) => metric === "latency");
+  const releases = ["7", "8", "10", "10-time"].map((release) => [release, latency(of(`${st}@${release}`))]);
+  for (const [release, { target, device, value }] of releases) {
+    assert.equal(target, `${st}@${release}`);
+    assert.match(device, new RegExp(`ST Edge AI Core \\(Cube\\.AI\\) ${release.split("-")[0]}\\.`));
+    assert.equal(latency(of({ target: st, release })).value, value);
+    assert.equal(latency(of({ board: "stm32h747i-disco", release })).value, value);
+  }
+  const values = releases.map(([, { value }]) => value);
+  assert.deepEqual(values, values.toSorted((a, b) => b - a), "newer ones are faster");
+  assert.equal(latency(of(st)).value, values[2]);
+  // One that was measured on another core alone is no measurement of this one.
+  assert.deepEqual(releases.map(([, { evidence }]) => evidence), ["measured", "measured", "measured", "assumed"]);
+  const [before, after] = [`${st}@7`, `${st}@10`].map((target) => litecast.estimate(example, { targets: [{ target, name: "st" }] }));
+  assert.ok(litecast.compare(before, after).results.find(({ metric }) => metric === "latency").change_percent < 0);
+  for (const [choice, words] of [
+    [`${st}@6`, /cortex-m7-stm32h747@6, release 6: expected one of 7, 7-time, 8/],
+    [{ target: "cortex-m4-tflm", release: "8" }, /cortex-m4-tflm, release 8: expected none, because this runtime was measured in one release/],
+  ]) assert.throws(() => of(choice), failsAs("unknown-release", words));
+  assert.throws(() => of({ target: "edgetpu", release: "8" }), failsAs("wrong-argument", /`release` is an option of ST Edge AI/));
+});
+
+test("what an Ethos-U leaves out is that of the report, of a network of floats too", () => {
+  const floats = JSON.parse(JSON.stringify(residualGraph(8)).replaceAll(/"int(8|32)"/g, '"float32"'));
+  for (const [name, model, n_left] of [["floats", floats, 0], ["mixed", mixedModel(), null]]) {
+    const { left_out = [] } = litecast.estimate(model, { targets: ["ethos-u55-256"] });
+    const [left] = litecast.leftOut(model, {}, { targets: ["ethos-u55-256"] });
+    assert.deepEqual(left.map(({ operator }) => operator), (left_out[0]?.operators ?? []).map(({ operator }) => operator), name);
+    if (n_left !== null) assert.equal(left.length, n_left, name);
+  }
+  const [as_is] = litecast.leftOut(floats, {}, { targets: ["ethos-u55-256"], precision: "as-is" });
+  assert.equal(as_is.length, 8);
+  assert.match(as_is[0].reason, /^FLOAT32 activations \(input 0\)$/);
 });
 
 test("clock and SRAM in force are those of the estimates", () => {
@@ -375,6 +420,9 @@ test("sizes are given by name, and names of no open dimension are refused", () =
   assert.throws(() => litecast.estimate(open), (error) => failsAs("unknown-dimension", /give \{ dimensions: \{ "seq": size \} \}/)(error) && error.dimensions[0] === "seq");
   const dimensions = { seq: 3 };
   assert.equal(litecast.estimate(open, { dimensions }).model.n_operators, 1);
+  // As the cache of a first inference is, which ONNX Runtime runs.
+  const { model: empty, tensors } = litecast.estimate(open, { dimensions: { seq: 0 } });
+  assert.deepEqual([empty.activation_bytes, tensors[empty.inputs[0]].shape], [0, [1, 0, 4]]);
   for (const model of [open, example]) {
     assert.throws(() => litecast.estimate(model, { dimensions: { ...(model === open ? dimensions : {}), typo: 3 } }), failsAs("unmatched-dimension", /found a size of `typo`/));
   }

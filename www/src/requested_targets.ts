@@ -47,7 +47,9 @@ export async function askedTarget(target: string, estimator: Estimator): Promise
   const id = boardOf(target);
   if (id === null) {
     const { others } = await estimator.started;
-    return others.some((other) => other.id === target) ? { target, name: target } : null;
+    const [known, release] = target.split("@");
+    const other = others.find((other) => other.id === known);
+    return other && (release === undefined || other.description.releases?.includes(release)) ? { target, name: target } : null;
   }
   const { boards, microcontrollers } = await estimator.choices(null);
   const npu = boards.find((board) => board.id === id);
@@ -70,10 +72,11 @@ export interface Offer {
   names?: string | undefined;
 }
 
-/** Every Ethos-U and every board, besides what all reports are of. */
+/** Every Ethos-U, every release of ST Edge AI and every board, besides what all reports are of. */
 export function offersOf(others: readonly TargetInfo[], { boards, microcontrollers }: TargetChoices): Offer[] {
   return [
     ...others.filter(({ id }) => groupOf(id) === null).map(({ id, device }) => ({ family: headingOf(id).label, target: id, words: device })),
+    ...others.flatMap(({ id, description: { short_label, runtime, releases = [] } }) => releases.map((release) => ({ family: headingOf(id).label, target: `${id}@${release}`, words: `${short_label}, ${runtime} ${release.replace("-time", " with -O time")}` }))),
     ...boards.map((board) => ({ family: NPU_BOARDS.label, target: idIn("npu-board", board.id), words: npuBoardName(board) })),
     ...microcontrollers.map(({ id, name, chip, core }) => ({ family: MICROCONTROLLER_BOARDS.label, target: idIn("board", id), words: `${name} (${core})`, names: chip })),
   ];

@@ -45,9 +45,10 @@ function spaceOf(target: string): Space | null {
 
 type Described = Omit<TargetDescription, "family"> & { family: string };
 
-/** As the engine describes a target; null for what the page names, and for targets of other versions. */
+/** As the engine describes a target, under any of its releases; null for what the page names, and for targets of other versions. */
 export function described(target: string): Described | null {
-  return Object.hasOwn(TARGETS, target) ? TARGETS[target] : null;
+  const [id] = target.split("@");
+  return Object.hasOwn(TARGETS, id) ? TARGETS[id] : null;
 }
 
 /** The heading that a target stands under. */

@@ -12,6 +12,8 @@ use crate::target::MeasuredRange;
 
 /// Networks from which a fit is no longer one to single networks.
 const MIN_NETWORKS: usize = 4;
+/// Supply of most boards. Energies are submitted at the lowest supply that the chip takes.
+const USUAL_SUPPLY_VOLTS: f64 = 3.3;
 
 /// The constants of all targets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,6 +37,34 @@ pub struct Runtime {
     pub costs: BTreeMap<Term, f64>,
     /// Operators of the measured networks, by their names in the schema.
     pub operators: BTreeSet<String>,
+    /// Releases that can be chosen, from the oldest; empty where the runtime was measured in one release alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub releases: Vec<Release>,
+}
+
+/// A release of a runtime, with or without its option for speed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Release {
+    /// As it is chosen: `8`, or `10-time`.
+    pub id: String,
+    /// The version that was measured, and the option.
+    pub version: String,
+    /// Cycles per cycle of the reference release.
+    pub cycles_factor: f64,
+    /// [`Program::drops_dead_channels`].
+    pub drops_dead_channels: bool,
+    /// What was measured under it, by core.
+    pub cores: BTreeMap<String, CoreErrors>,
+}
+
+/// Errors of the latencies of one core under one release.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CoreErrors {
+    pub n_networks: usize,
+    /// Errors with each network left out of the fit.
+    pub network_left_out: Errors,
+    /// Errors with each family of networks left out of the fit.
+    pub family_left_out: Errors,
 }
 
 /// A processor with a runtime, on the board that was measured.
@@ -48,6 +78,9 @@ pub struct Target {
     pub runtime: String,
     /// Version of the runtime, as published.
     pub version: String,
+    /// [`Release::id`] of that version, where releases can be chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub release: Option<String>,
     /// Clock of the estimate unless another one is asked for.
     pub clock_mhz: f64,
     /// Whether other clocks can be asked for, with the same number of cycles.
@@ -129,6 +162,8 @@ pub struct Energy {
     pub power_mw: f64,
     /// Clock of the measurement; the power at other clocks is unknown.
     pub clock_mhz: f64,
+    /// Supply of the measurement.
+    pub supply_volts: f64,
     /// Errors of power times estimated latency, with each network left out of both fits.
     pub error: Errors,
     /// As [`Target::interval_factor`].
@@ -157,6 +192,10 @@ impl Constants {
 }
 
 impl Runtime {
+    pub fn release(&self, id: &str) -> Option<&Release> {
+        self.releases.iter().find(|release| release.id == id)
+    }
+
     /// Cycles of one operator on the reference processor.
     pub fn cycles(&self, counts: &OperatorCounts) -> f64 {
         let cost = |(term, count): &(Term, f64)| Some(self.costs.get(term)? * count);
@@ -170,6 +209,48 @@ impl Runtime {
 }
 
 impl Target {
+    /// Releases of its runtime that can be chosen, from the oldest.
+    pub fn releases(&self) -> &'static [Release] {
+        let runtime = Constants::shipped().runtime(self);
+        runtime.map_or(&[], |runtime| &runtime.releases)
+    }
+
+    /// The same target under another release of its runtime. Where that was measured on this core, errors are those of
+    /// these latencies.
+    pub fn under(&self, release: &Release) -> Self {
+        let own = self.release.as_ref();
+        let own = own.and_then(|id| self.releases().iter().find(|release| release.id == *id));
+        let own_factor = own.map_or(1.0, |own| own.cycles_factor);
+        let target = Self {
+            version: release.version.clone(),
+            release: Some(release.id.clone()),
+            cycles_factor: self.cycles_factor / own_factor * release.cycles_factor,
+            program: Program {
+                drops_dead_channels: release.drops_dead_channels,
+                ..self.program
+            },
+            ..self.clone()
+        };
+        match release.cores.get(&self.core) {
+            Some(measured) => Self {
+                n_latencies: measured.network_left_out.n,
+                n_networks: measured.n_networks,
+                network_left_out: measured.network_left_out,
+                family_left_out: measured.family_left_out,
+                ..target
+            },
+            None => target,
+        }
+    }
+
+    /// Whether latencies of its core were measured under its release.
+    pub fn is_release_measured(&self) -> bool {
+        let id = self.release.as_deref();
+        let mut releases = self.releases().iter();
+        let release = id.and_then(|id| releases.find(|release| release.id == id));
+        release.is_none_or(|release| release.cores.contains_key(&self.core))
+    }
+
     /// Whether the runtime is the interpreter of TensorFlow Lite Micro, which needs an arena.
     pub fn is_micro(&self) -> bool {
         matches!(
@@ -233,6 +314,9 @@ impl Target {
             network.median_percent,
             family.mean_percent,
         );
+        if !self.is_release_measured() {
+            words += "; never measured under this release, whose factor is that of other cores";
+        }
         if let Some(conversion) = &self.core_conversion {
             words += &format!(
                 "; times {:.2}, which {} takes of {}'s cycles under {} (median of {} pairs, {:.2} to {:.2}): \
@@ -254,10 +338,21 @@ impl Energy {
     /// The model in words.
     pub fn in_words(&self) -> String {
         format!(
-            "estimated latency times {:.1} mW of the {} at {} MHz, off by {:.1} % on {} measured energies \
-             with a network left out",
-            self.power_mw, self.board, self.clock_mhz, self.error.mean_percent, self.error.n
+            "estimated latency times {:.1} mW of the {} at {} MHz and {} V, off by {:.1} % on {} measured energies \
+             of that board with a network left out; the interval reaches to a supply of {USUAL_SUPPLY_VOLTS} V",
+            self.power_mw,
+            self.board,
+            self.clock_mhz,
+            self.supply_volts,
+            self.error.mean_percent,
+            self.error.n
         )
+    }
+
+    /// Factor between the power at the measured supply and at [`USUAL_SUPPLY_VOLTS`]: behind a linear regulator the
+    /// current stays the same. A step-down converter saves up to as much.
+    pub fn supply_factor(&self) -> f64 {
+        (USUAL_SUPPLY_VOLTS / self.supply_volts).max(1.0)
     }
 }
 
@@ -281,5 +376,40 @@ mod tests {
             assert!(target.cycles_factor > 0.0 && target.clock_mhz > 0.0);
             assert!(target.interval_factor >= 1.0, "{}", target.target);
         }
+    }
+
+    #[test]
+    fn newer_releases_and_programs_made_for_time_are_faster() {
+        let constants = Constants::shipped();
+        let mut n_targets = 0;
+        for target in constants
+            .targets
+            .iter()
+            .filter(|target| target.release.is_some())
+        {
+            n_targets += 1;
+            let cycles = |id: &str| {
+                let release = target.releases().iter().find(|release| release.id == id);
+                let under = target.under(release.expect(id));
+                assert_eq!(under.release.as_deref(), Some(id));
+                assert_eq!(
+                    under.program.drops_dead_channels,
+                    !id.starts_with('7'),
+                    "{id}"
+                );
+                println!("{} {id}: {:.4}", target.target, under.cycles_factor);
+                under.cycles_factor
+            };
+            let ids = ["7", "8", "9", "10", "10-time"];
+            assert!(ids.map(cycles).is_sorted_by(|older, newer| older >= newer));
+            assert_eq!(
+                cycles("8"),
+                cycles("8-time"),
+                "no difference before release 9"
+            );
+            let own = cycles(target.release.as_deref().unwrap());
+            assert!((own / target.cycles_factor - 1.0).abs() < 1e-9);
+        }
+        assert_eq!(n_targets, 4);
     }
 }

@@ -184,7 +184,8 @@ pub fn energy(target: &Target, latency: &Latency) -> Result<InferenceEnergy, Ref
     }
     let mj = |ms: f64| 1e-3 * energy.power_mw * ms;
     // Take the wider of two intervals: only that of the latency accounts for operators that were not measured.
-    let factor = (energy.interval_factor / target.interval_factor).max(1.0);
+    let factor =
+        (energy.interval_factor / target.interval_factor).max(1.0) * energy.supply_factor();
     Ok(InferenceEnergy {
         value_mj: mj(latency.value_ms),
         lo_mj: mj(latency.lo_ms) / factor,

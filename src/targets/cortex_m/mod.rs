@@ -12,11 +12,13 @@ mod support;
 mod target;
 
 pub use self::activation_ram::{ActivationRam, StDevice, StRelease, StTool, activation_ram_bytes};
-pub use self::constants::{Constants, CoreConversion, Energy, Errors, Runtime, Target};
+pub use self::constants::{
+    Constants, CoreConversion, CoreErrors, Energy, Errors, Release, Runtime, Target,
+};
 pub use self::estimate::{InferenceEnergy, Latency, energy, latencies, latency, latency_of_nodes};
 pub use self::memory::{st_code_flash_bytes, weights_flash_bytes};
 pub use self::operator_counts::{
     Kind, OperatorCounts, Program, Term, kind, largest_working_set_bytes, operator_counts,
 };
 pub use self::support::{MAX_CLOCK_MHZ, MIN_CLOCK_MHZ, Refusal, is_known};
-pub use self::target::{target, target_on, targets};
+pub use self::target::{split_release, target, target_on, targets};

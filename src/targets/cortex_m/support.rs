@@ -7,6 +7,7 @@ use crate::diagnostic::some_of;
 use crate::formats::tflite::{OpKind, TensorType};
 use crate::graph::analysis::Analysis;
 use crate::graph::{Graph, Node};
+use crate::target::Place;
 
 /// Why there is no estimate.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -20,6 +21,17 @@ pub enum Refusal {
         n: usize,
         of: usize,
         names: BTreeSet<String>,
+    },
+    /// A type that the runtime does not take.
+    #[error(
+        "ST Edge AI runs {}: {operator}, operator {operator_idx}, has {} ({place})",
+        some_of(ST_TYPES.map(TensorType::name), ", "), found.name()
+    )]
+    RuntimeType {
+        operator: String,
+        operator_idx: usize,
+        found: TensorType,
+        place: Place,
     },
     /// Operators whose operands are not int8 by int8.
     #[error(
@@ -57,6 +69,7 @@ impl Refusal {
         match self {
             Self::NoOperators => "no-operators",
             Self::Operators { .. } => "operators",
+            Self::RuntimeType { .. } => "runtime-type",
             Self::Precision { .. } => "precision",
             Self::Shapes { .. } => "shapes",
             Self::NothingCounted { .. } => "nothing-counted",
@@ -70,6 +83,34 @@ impl Refusal {
 /// Clocks of microcontrollers on the market, from that of a sleeping sensor to that of an i.MX RT1170.
 pub const MIN_CLOCK_MHZ: f64 = 1.0;
 pub const MAX_CLOCK_MHZ: f64 = 1200.0;
+
+/// Types of activations and weights that ST Edge AI Core takes, by the common constraints of its documentation of TFLite.
+const ST_TYPES: [TensorType; 3] = [TensorType::Float32, TensorType::Int8, TensorType::UInt8];
+
+/// Types that it takes of indices, shapes, masks and biases.
+const ST_OTHER_TYPES: [TensorType; 3] = [TensorType::Int32, TensorType::Int64, TensorType::Bool];
+
+/// Why ST Edge AI does not import a network, by its types. Which operators it imports is not declared here: those of no
+/// measured network are named beside the latency. Linear in operators.
+pub fn st_refusal(graph: &Graph) -> Option<Refusal> {
+    graph.nodes.iter().find_map(|node| {
+        let code = &node.operator.code;
+        let copies = matches!(code.kind, OpKind::Select | OpKind::SelectV2);
+        let runs = |found: &TensorType| {
+            let is_copied = copies && *found == TensorType::Int16;
+            ST_TYPES.contains(found) || ST_OTHER_TYPES.contains(found) || is_copied
+        };
+        let tensors = Place::of_operator(node.operator);
+        let mut types = tensors.map(|(place, t)| (place, graph.tensor(t).tensor_type));
+        let (place, found) = types.find(|(_, found)| !runs(found))?;
+        Some(Refusal::RuntimeType {
+            operator: code.name().to_owned(),
+            operator_idx: node.operator_idx,
+            found,
+            place,
+        })
+    })
+}
 
 /// Linear in operators.
 pub fn check(graph: &Graph, analysis: &Analysis) -> Result<(), Refusal> {

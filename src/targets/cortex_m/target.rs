@@ -1,10 +1,12 @@
 //! Microcontrollers as targets of the registry.
 
-use super::activation_ram::{StTool, activation_ram_bytes};
+use std::borrow::Cow;
+
+use super::activation_ram::{StRelease, StTool, activation_ram_bytes};
 use super::constants::{Constants, Energy, Target as Board};
 use super::estimate::{InferenceEnergy, Latency, energy, latency};
 use super::memory::weights_flash_bytes;
-use super::support::Refusal;
+use super::support::{Refusal, st_refusal};
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
@@ -45,7 +47,9 @@ const FAMILY: Family = Family {
 };
 
 struct Microcontroller {
-    fitted: &'static Board,
+    /// As it was chosen, with the release.
+    id: String,
+    fitted: Cow<'static, Board>,
     /// The requested clock, if it differs from the target's own.
     clock_mhz: Option<f64>,
     /// Name of another board with the same core that the estimate is for.
@@ -55,8 +59,19 @@ struct Microcontroller {
 }
 
 impl Microcontroller {
-    fn of(fitted: &'static Board, clock_mhz: Option<f64>) -> Box<dyn Target> {
-        Box::new(Self {
+    /// The target with this id, for example `cortex-m7-stm32h747`, or `cortex-m7-stm32h747@8` under another release.
+    fn with_id(id: &str, clock_mhz: Option<f64>) -> Option<Self> {
+        let (target, release) = split_release(id);
+        let fitted = Constants::shipped().target(target)?;
+        let fitted = match release {
+            None => Cow::Borrowed(fitted),
+            Some(release) => {
+                let mut releases = fitted.releases().iter();
+                Cow::Owned(fitted.under(releases.find(|known| known.id == release)?))
+            }
+        };
+        Some(Self {
+            id: id.to_owned(),
             fitted,
             clock_mhz,
             transferred_to: None,
@@ -65,21 +80,27 @@ impl Microcontroller {
     }
 }
 
+/// The target of an id, and the release behind its `@`.
+pub fn split_release(id: &str) -> (&str, Option<&str>) {
+    match id.split_once('@') {
+        Some((target, release)) => (target, Some(release)),
+        None => (id, None),
+    }
+}
+
 /// All fitted targets, at their own clocks. They are not in the registry, because most files are too large for all of
 /// them; they are estimated only on request.
 pub fn targets() -> Vec<Box<dyn Target>> {
     let boards = Constants::shipped().targets.iter();
     boards
-        .map(|board| Microcontroller::of(board, None))
+        .filter_map(|board| target(&board.target, None))
         .collect()
 }
 
-/// The target with this id, at `clock_mhz` if given, otherwise at its own clock.
+/// The target with this id, at `clock_mhz` if given, otherwise at its own clock. Behind an `@`, the id may name a release
+/// of its runtime.
 pub fn target(id: &str, clock_mhz: Option<f64>) -> Option<Box<dyn Target>> {
-    Some(Microcontroller::of(
-        Constants::shipped().target(id)?,
-        clock_mhz,
-    ))
+    Some(Box::new(Microcontroller::with_id(id, clock_mhz)?))
 }
 
 /// The same target for a board: under the board's name, if latencies of this board were not measured.
@@ -89,25 +110,27 @@ pub fn target_on(
     transferred_to: Option<&str>,
     flash: Option<Flash>,
 ) -> Option<Box<dyn Target>> {
-    let fitted = Constants::shipped().target(id)?;
+    let known = Microcontroller::with_id(id, clock_mhz)?;
     Some(Box::new(Microcontroller {
-        fitted,
-        clock_mhz: clock_mhz.filter(|_| fitted.has_other_clocks),
+        clock_mhz: clock_mhz.filter(|_| known.fitted.has_other_clocks),
         transferred_to: transferred_to.map(str::to_owned),
         flash,
+        ..known
     }))
 }
 
 impl Target for Microcontroller {
     fn id(&self) -> &str {
-        &self.fitted.target
+        &self.id
     }
 
     fn description(&self) -> Description {
-        let runtime = Constants::shipped().runtime(self.fitted);
+        let runtime = Constants::shipped().runtime(&self.fitted);
         let runtime = runtime.map_or("", |runtime| &runtime.name);
+        let releases = self.fitted.releases().iter();
         Description {
             release: self.fitted.version.clone(),
+            releases: releases.map(|release| release.id.as_str()).collect(),
             options: &[TargetOption::Clock],
             ..Description::new(&FAMILY, self.fitted.device.clone(), runtime)
         }
@@ -119,13 +142,7 @@ impl Target for Microcontroller {
             unit: metric.unit(),
             expected_error_percent,
         };
-        let error = self
-            .fitted
-            .network_left_out
-            .mean_percent
-            .min(MAX_ERROR_PERCENT);
-        let is_measured = self.fitted.core_conversion.is_none();
-        let mut metrics = vec![metric(Metric::Latency, is_measured.then_some(error))];
+        let mut metrics = vec![metric(Metric::Latency, self.expected_error_percent())];
         metrics.extend(
             self.fitted
                 .energy
@@ -138,7 +155,7 @@ impl Target for Microcontroller {
         };
         metrics.extend(memory.iter().map(|&of| metric(of, None)));
         Some(TargetInfo {
-            id: self.fitted.target.clone(),
+            id: self.id.clone(),
             device: self.device(),
             metrics,
             learned_from: self.fitted.in_words(),
@@ -211,7 +228,7 @@ impl Target for Microcontroller {
                 1,
                 MetricEstimate {
                     metric: Metric::Energy,
-                    outcome: match energy(self.fitted, latency) {
+                    outcome: match energy(&self.fitted, latency) {
                         Ok(energy) => energy_outcome(power, energy),
                         Err(refusal) => unavailable(&refusal),
                     },
@@ -239,7 +256,7 @@ impl Target for Microcontroller {
 }
 
 impl Microcontroller {
-    /// The interval is wider for a board that was not measured.
+    /// The interval is wider for a board that was not measured, or not under this release.
     fn latency(&self, graph: &Graph, analysis: &Analysis) -> Result<Latency, Refusal> {
         let file_bytes = graph.model.file_bytes as u64;
         let max_weight_bytes = analysis.costs.iter().map(|cost| cost.weight_bytes).max();
@@ -247,24 +264,33 @@ impl Microcontroller {
         if self.flash.is_some_and(is_slow) {
             return Err(Refusal::ExternalWeights);
         }
-        let latency = latency(graph, analysis, self.fitted, self.clock_mhz)?;
-        Ok(match self.transferred_to {
-            Some(_) => latency.wider_by(self.fitted.transfer_factor()),
-            None => latency,
+        let latency = latency(graph, analysis, &self.fitted, self.clock_mhz)?;
+        let is_measured = self.transferred_to.is_none() && self.fitted.is_release_measured();
+        Ok(match is_measured {
+            false => latency.wider_by(self.fitted.transfer_factor()),
+            true => latency,
         })
     }
 
     /// Why the runtime does not run the file.
     fn refused(&self, graph: &Graph) -> Option<UnavailableReason> {
         if !self.fitted.is_micro() {
-            return compiled(graph);
+            return compiled(graph).or_else(|| st_refusal(graph).as_ref().map(reason));
         }
         tflite_micro::obstacle(graph, &tflite_micro::refused(graph.model))
     }
 
     fn activation_ram(&self, network: &Network) -> Outcome {
         let board = self.transferred_to.as_ref().unwrap_or(&self.fitted.device);
-        let tool = StTool::newest_for(board);
+        let release = self
+            .fitted
+            .release
+            .as_deref()
+            .and_then(StRelease::of_choice);
+        let tool = StTool {
+            release: release.unwrap_or_default(),
+            ..StTool::newest_for(board)
+        };
         match activation_ram_bytes(network.graph, network.analysis, tool) {
             Some(range) => Outcome::Estimate {
                 value: range.value as f64,
@@ -286,7 +312,7 @@ impl Microcontroller {
     /// The board, the runtime and its release.
     fn device(&self) -> String {
         let device = &self.fitted.device;
-        let runtime = Constants::shipped().runtime(self.fitted);
+        let runtime = Constants::shipped().runtime(&self.fitted);
         let runtime = runtime.map_or("", |runtime| runtime.name.as_str());
         let version = &self.fitted.version;
         match &self.transferred_to {
@@ -295,9 +321,18 @@ impl Microcontroller {
         }
     }
 
-    /// Whether the constants are those of another core, or of other boards with the same core.
+    /// Whether the constants are those of another core, of other boards with the same core, or of another release on
+    /// the core.
     fn is_assumed(&self) -> bool {
-        self.transferred_to.is_some() || self.fitted.core_conversion.is_some()
+        self.transferred_to.is_some()
+            || self.fitted.core_conversion.is_some()
+            || !self.fitted.is_release_measured()
+    }
+
+    /// Mean error of latencies whose family of networks was left out of the fit; `None` where nothing was measured.
+    fn expected_error_percent(&self) -> Option<f64> {
+        let error = self.fitted.family_left_out.mean_percent;
+        (!self.is_assumed()).then_some(error.min(MAX_ERROR_PERCENT))
     }
 
     /// The result for a file whose work cannot be counted. The arena has reasons of its own.
@@ -346,12 +381,7 @@ impl Microcontroller {
                 true => Provenance::own(ProvenanceKind::Modelled, clock),
                 false => modelled(clock).checked(self.fitted.checked_percent()),
             },
-            expected_error_percent: (!self.is_assumed()).then_some(
-                self.fitted
-                    .network_left_out
-                    .mean_percent
-                    .min(MAX_ERROR_PERCENT),
-            ),
+            expected_error_percent: self.expected_error_percent(),
             operators: Some(latency.operators_ms.clone()),
         }
     }
@@ -368,8 +398,10 @@ fn energy_outcome(power: &Energy, energy: InferenceEnergy) -> Outcome {
         lo: Some(energy.lo_mj),
         hi: Some(energy.hi_mj),
         unit: Metric::Energy.unit(),
-        provenance: modelled(power.in_words())
-            .of_scope(format!("the supply of the {}", power.board)),
+        provenance: modelled(power.in_words()).of_scope(format!(
+            "the supply of the {} at {} V, without the rest of the board",
+            power.board, power.supply_volts
+        )),
         expected_error_percent: Some(power.error.mean_percent.min(MAX_ERROR_PERCENT)),
         operators: Some(energy.operators_mj),
     }
@@ -388,10 +420,14 @@ fn counted(metric: Metric, bytes: u64, configuration: &str) -> Outcome {
 }
 
 fn unavailable(refusal: &Refusal) -> Outcome {
-    Outcome::unavailable(UnavailableReason::OfTarget {
+    Outcome::unavailable(reason(refusal))
+}
+
+fn reason(refusal: &Refusal) -> UnavailableReason {
+    UnavailableReason::OfTarget {
         code: refusal.kind(),
         words: refusal.to_string(),
-    })
+    }
 }
 
 /// A diagnostic that names the operators that no measured network contains.

@@ -210,6 +210,7 @@ const CHOICE = {
   target: text,
   board: text,
   runtime: text,
+  release: text,
   system_config: text,
   memory_mode: text,
   optimise: text,
@@ -293,7 +294,7 @@ function channelCount(value: unknown, name: string): number {
 /** Sizes by name. */
 function prepareDimensions(dimensions: unknown, place: string): Record<string, number> {
   const sizes = Object.entries(plainObject(dimensions, place));
-  return Object.fromEntries(sizes.map(([name, size]) => [name, count(size, `${place}.${name}`)]));
+  return Object.fromEntries(sizes.map(([name, size]) => [name, count(size, `${place}.${name}`, 0)]));
 }
 
 const SHA256 = /^[0-9a-f]{64}$/;

@@ -292,6 +292,8 @@ export interface ChosenTarget {
   target: TargetId;
   board?: undefined;
   runtime?: undefined;
+  /** Release of ST Edge AI on an STM32: `7`, `8`, `9`, `10`, or `10-time` with its option `-O time`; `target` may name it as well, behind an `@`. */
+  release?: string | undefined;
   /** System configuration of an Ethos-U, as Vela names it. */
   system_config?: string | undefined;
   /** Memory mode of an Ethos-U, as Vela names it. */
@@ -318,6 +320,8 @@ export interface ChosenBoard {
   board: string;
   /** Runtime on the core: `tflite-micro` or `st-edge-ai`; without it the one that the board's published latencies are of. */
   runtime?: string | undefined;
+  /** Release of ST Edge AI, as of a {@link ChosenTarget}. */
+  release?: string | undefined;
   target?: undefined;
   system_config?: undefined;
   memory_mode?: undefined;
@@ -406,6 +410,8 @@ export interface TargetDescription {
   runtime: string;
   /** Release of that program; empty where the sources are of several or name none. */
   release: string;
+  /** Releases that can be chosen behind an `@` of its id, from the oldest; absent where there is no choice. */
+  releases?: readonly string[] | undefined;
   /** What people type for it beside the words of its device. */
   aliases: readonly string[];
   /** What may be chosen of it. */

@@ -27,6 +27,17 @@ impl StRelease {
             _ => None,
         }
     }
+
+    /// The release whose rules apply to one that is chosen by its major version and its option, as `10-time`; `None` of
+    /// the newest. Release 9, of which no layout is known, has the rules of 10.0.
+    pub fn of_choice(release: &str) -> Option<Self> {
+        match release.split('-').next()? {
+            "7" => Some(Self::V7_3),
+            "8" => Some(Self::V8_1),
+            "9" => Some(Self::V10_0),
+            _ => None,
+        }
+    }
 }
 
 /// Device families that the tool plans memory for in different ways.

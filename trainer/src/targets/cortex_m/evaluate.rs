@@ -1,9 +1,10 @@
 //! Errors on networks, families and boards that were left out of the fit, and the intervals that follow from them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, ensure};
-use litecast::targets::cortex_m::{Energy, Errors};
+use litecast::learned::intervals::COVERAGE;
+use litecast::targets::cortex_m::{CoreErrors, Energy, Errors};
 
 use super::columns::{MACS_ALONE, PRODUCTS};
 use super::fit::{Factors, Fit, Model, Row, nearest};
@@ -185,9 +186,13 @@ impl<'r> Evaluation<'r> {
             .collect()
     }
 
-    /// The interval of a core, from the core's own left-out estimates. If each board has its own factor, it follows
-    /// from all cores of the runtime and also from estimates with the board left out.
+    /// The interval of a core. Where cores and releases share the costs, it follows from estimates with a family left out,
+    /// in which every family of the runtime counts once. If each board has its own factor, it follows from all cores of
+    /// the runtime and also from estimates with the board left out, and otherwise from the core's own.
     pub fn interval(&self, core: &str) -> Interval {
+        if self.factors == Factors::CoreAndRelease {
+            return self.interval_of_families(core);
+        }
         let rows: Vec<(&Measurement, f64)> = match self.factors {
             Factors::Board => self
                 .left_out
@@ -221,6 +226,23 @@ impl<'r> Evaluation<'r> {
 }
 
 impl Evaluation<'_> {
+    /// The factor of all families, and the share of the core's latencies inside the factor of the other families.
+    fn interval_of_families(&self, core: &str) -> Interval {
+        let factor_without = |family: &str| {
+            let others = self.left_out.iter();
+            let others = others.filter(|other| other.row.measured.family != family);
+            factor_of_families(&others.collect::<Vec<_>>())
+        };
+        let own = self.of_core(core);
+        let held = own.iter().filter(|left| {
+            left.factor(left.family_ms) <= factor_without(&left.row.measured.family)
+        });
+        Interval {
+            coverage_percent: 100.0 * held.count() as f64 / own.len().max(1) as f64,
+            factor: factor_of_families(&self.left_out.iter().collect::<Vec<_>>()),
+        }
+    }
+
     /// The interval factor for an unmeasured board with a measured core, from estimates with whole boards left out.
     /// `None` if each board has its own factor.
     pub fn transferred_factor(&self, core: &str) -> Option<f64> {
@@ -295,6 +317,38 @@ fn without(
 fn all(estimates: Vec<Option<f64>>) -> Result<Vec<f64>> {
     let estimates: Option<Vec<f64>> = estimates.into_iter().collect();
     estimates.context("expected several networks and families of each runtime, found one")
+}
+
+/// The factor that contains nine in ten estimates with a family left out, counting one more family, and every family
+/// once: a network of a stranger is more likely of another family than of the one that was measured most.
+fn factor_of_families(left_out: &[&LeftOut]) -> f64 {
+    let mut n_latencies: BTreeMap<&str, f64> = BTreeMap::new();
+    for left in left_out {
+        *n_latencies.entry(&left.row.measured.family).or_default() += 1.0;
+    }
+    let weighted = left_out.iter().map(|left| {
+        let weight = 1.0 / n_latencies[left.row.measured.family.as_str()];
+        (left.factor(left.family_ms), weight)
+    });
+    let mut weighted: Vec<(f64, f64)> = weighted.collect();
+    weighted.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let wanted = COVERAGE * (n_latencies.len() + 1) as f64;
+    let mut sum = 0.0;
+    let quantile = weighted.iter().find(|(_, weight)| {
+        sum += weight;
+        sum >= wanted
+    });
+    let largest = weighted.last().map_or(1.0, |(factor, _)| *factor);
+    quantile.map_or(FEW_ESTIMATES_FACTOR * largest, |(factor, _)| *factor)
+}
+
+/// What was measured on one core under one release.
+pub fn core_errors(left_out: &[&LeftOut]) -> CoreErrors {
+    CoreErrors {
+        n_networks: n_networks(left_out),
+        network_left_out: errors(left_out, |left| Some(left.network_ms)),
+        family_left_out: errors(left_out, |left| Some(left.family_ms)),
+    }
 }
 
 pub fn n_networks(left_out: &[&LeftOut]) -> usize {
@@ -373,6 +427,7 @@ pub fn energy(left_out: &[&LeftOut], energies: &[MeasuredEnergy], power: &Power)
         board: power.board.to_owned(),
         power_mw: rounded(median(powers_mw.collect())),
         clock_mhz: power.clock_mhz,
+        supply_volts: power.supply_volts,
         interval_factor: rounded(interval_factor(factors.collect())),
         error: summary(signed),
     })

@@ -29,6 +29,24 @@ pub struct Measurement {
 }
 
 impl Measurement {
+    /// What a factor of a fit is asked for: no latency.
+    pub fn unmeasured(runtime: &'static str) -> Self {
+        Self {
+            runtime,
+            core: "",
+            board: String::new(),
+            version: String::new(),
+            is_made_for_time: false,
+            network: String::new(),
+            family: String::new(),
+            file: PathBuf::new(),
+            operator: None,
+            clock_mhz: f64::NAN,
+            latency_ms: f64::NAN,
+            program: Program::default(),
+        }
+    }
+
     pub fn cycles(&self) -> f64 {
         1e3 * self.clock_mhz * self.latency_ms
     }
@@ -491,6 +509,8 @@ pub struct Power {
     pub board: &'static str,
     /// The clock at which the power was measured.
     pub clock_mhz: f64,
+    /// The supply at which it was measured.
+    pub supply_volts: f64,
     pub submissions: &'static [Submission],
 }
 

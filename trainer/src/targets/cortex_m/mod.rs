@@ -18,7 +18,7 @@ use litecast::formats::tflite;
 use litecast::graph::{self, analysis};
 use litecast::targets::MeasuredRange;
 use litecast::targets::cortex_m::{
-    Constants, CoreConversion, Program, Runtime, Target, operator_counts,
+    Constants, CoreConversion, Energy, Program, Release, Runtime, Target, operator_counts,
 };
 
 use self::columns::{ESP_FLASH, ESP_NN, NEURAL_ART, ST_EDGE_AI, TFLITE_MICRO};
@@ -148,6 +148,83 @@ const MODELS: &[(Model, &str, &str)] = &[
     ),
 ];
 
+/// A release of ST Edge AI that can be chosen.
+struct OfferedRelease {
+    id: &'static str,
+    version: &'static str,
+    /// [`Measurement::version`] of its latencies.
+    measured: &'static [&'static str],
+    is_made_for_time: bool,
+    drops_dead_channels: bool,
+}
+
+const fn release(
+    [id, version]: [&'static str; 2],
+    measured: &'static [&'static str],
+    is_made_for_time: bool,
+) -> OfferedRelease {
+    OfferedRelease {
+        id,
+        version,
+        measured,
+        is_made_for_time,
+        drops_dead_channels: id.as_bytes()[0] != b'7',
+    }
+}
+
+const RELEASES: &[OfferedRelease] = &[
+    release(["7", "7.3"], &["7.3"], false),
+    release(["7-time", "7.3 with -O time"], &["7.3"], true),
+    release(["8", "8.1"], &["8.1"], false),
+    release(["8-time", "8.1 with -O time"], &["8.1"], true),
+    release(["9", "9.0"], &["9.0"], false),
+    release(["9-time", "9.0 with -O time"], &["9.0"], true),
+    release(["10", "10.0"], &["10.0", "10.2"], false),
+    release(["10-time", "10.2 with -O time"], &["10.0", "10.2"], true),
+];
+
+impl OfferedRelease {
+    /// Its factor by a fit, and the errors of its latencies by core.
+    fn fitted(&self, model: &Model, fit: &Fit, evaluation: &Evaluation) -> Release {
+        let own = |left: &&LeftOut| {
+            let measured = &left.row.measured;
+            self.measured.contains(&measured.version.as_str())
+                && self.is_made_for_time == measured.is_made_for_time
+        };
+        let of_release: Vec<&LeftOut> = evaluation.left_out.iter().filter(own).collect();
+        let cores: BTreeSet<&str> = of_release
+            .iter()
+            .map(|left| left.row.measured.core)
+            .collect();
+        let of_core = |core: &str| {
+            let left_out: Vec<&LeftOut> = of_release
+                .iter()
+                .copied()
+                .filter(|left| left.row.measured.core == core)
+                .collect();
+            (core.to_owned(), evaluate::core_errors(&left_out))
+        };
+        let on_reference = Measurement {
+            core: model.reference,
+            version: self
+                .version
+                .split(' ')
+                .next()
+                .unwrap_or_default()
+                .to_owned(),
+            is_made_for_time: self.is_made_for_time,
+            ..Measurement::unmeasured(model.runtime)
+        };
+        Release {
+            id: self.id.to_owned(),
+            version: self.version.to_owned(),
+            cycles_factor: rounded(model.factor(fit, &on_reference)),
+            drops_dead_channels: self.drops_dead_channels,
+            cores: cores.into_iter().map(of_core).collect(),
+        }
+    }
+}
+
 /// A target of `constants.json`.
 struct Offer {
     target: &'static str,
@@ -220,6 +297,7 @@ const OFFERS: &[Offer] = &[
         power: Some(Power {
             board: "NUCLEO-U385RG-Q",
             clock_mhz: 96.0,
+            supply_volts: 1.8,
             submissions: &[of_st("1.3", "NUCLEO_U385RG_Q", "10.2")],
         }),
         core_conversion: None,
@@ -238,6 +316,7 @@ const OFFERS: &[Offer] = &[
         power: Some(Power {
             board: "NUCLEO-L4R5ZI",
             clock_mhz: 120.0,
+            supply_volts: 1.8,
             submissions: &[
                 of_st("1.0", "NUCLEO_L4R5ZI", "7.3"),
                 of_st("1.1", "NUCLEO_L4R5ZI", "8.1"),
@@ -274,6 +353,7 @@ const OFFERS: &[Offer] = &[
         power: Some(Power {
             board: "EK-RA6M4",
             clock_mhz: 200.0,
+            supply_volts: 3.0,
             submissions: &[Submission {
                 round: "0.7",
                 submitter: "renesas",
@@ -353,19 +433,24 @@ impl Offer {
     /// A measurement with the factors of this target.
     fn measured(&self) -> Measurement {
         Measurement {
-            runtime: self.runtime,
             core: self.core,
-            board: String::new(),
             version: self.version.to_owned(),
             is_made_for_time: self.is_made_for_time,
-            network: String::new(),
-            family: String::new(),
-            file: PathBuf::new(),
-            operator: None,
             clock_mhz: self.clock_mhz,
-            latency_ms: f64::NAN,
-            program: Program::default(),
+            ..Measurement::unmeasured(self.runtime)
         }
+    }
+
+    /// The release that it describes, of ST Edge AI on a core.
+    fn release(&self) -> Option<&'static OfferedRelease> {
+        let mut releases = RELEASES.iter();
+        let is_own = |release: &&OfferedRelease| {
+            release.measured.contains(&self.version)
+                && release.is_made_for_time == self.is_made_for_time
+        };
+        releases
+            .find(is_own)
+            .filter(|_| self.runtime == "st-edge-ai")
     }
 }
 
@@ -388,14 +473,23 @@ pub fn find<'r>(
             .flat_map(|row| &row.operators)
             .map(|counts| counts.operator.name().to_owned())
             .collect();
+        let evaluation = Evaluation::of(model, own.clone())?;
+        let offered_releases = match model.factors {
+            Factors::CoreAndRelease => RELEASES,
+            Factors::Board | Factors::None => &[],
+        };
         let mut add = |id: String, model: &Model| -> Result<()> {
             let fit = model.fit(&own)?;
+            let releases = offered_releases.iter();
             runtimes.push(Runtime {
                 id: id.clone(),
                 name: (*name).to_owned(),
                 reference: (*reference).to_owned(),
                 costs: fit.costs.iter().map(|(t, c)| (*t, rounded(*c))).collect(),
                 operators: operators.clone(),
+                releases: releases
+                    .map(|release| release.fitted(model, &fit, &evaluation))
+                    .collect(),
             });
             fits.insert(id, fit);
             Ok(())
@@ -404,7 +498,7 @@ pub fn find<'r>(
         if model.factors == Factors::Board {
             add(simple(model.runtime), &evaluate::products(model))?;
         }
-        evaluations.push(Evaluation::of(model, own)?);
+        evaluations.push(evaluation);
     }
     let evaluated = OFFERS.iter().filter_map(|offer| {
         let mut evaluations = evaluations.iter();
@@ -508,7 +602,14 @@ fn target(
     let interval = evaluation.interval(core);
     let shipped = || {
         let shipped = Constants::shipped().target(offer.target);
-        shipped.and_then(|target| target.energy.clone())
+        let energy = shipped.and_then(|target| target.energy.clone());
+        energy.map(|energy| Energy {
+            supply_volts: offer
+                .power
+                .as_ref()
+                .map_or(energy.supply_volts, |of| of.supply_volts),
+            ..energy
+        })
     };
     let energy = match (&offer.power, energies) {
         (None, _) => None,
@@ -532,6 +633,7 @@ fn target(
             true => format!("{} with -O time", offer.version),
             false => offer.version.into(),
         },
+        release: offer.release().map(|release| release.id.to_owned()),
         clock_mhz: offer.clock_mhz,
         has_other_clocks: offer.has_other_clocks,
         program: Program {

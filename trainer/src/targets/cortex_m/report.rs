@@ -49,6 +49,9 @@ pub fn markdown(found: &Found) -> String {
          share of left-out latencies inside, with the factor made of the other networks.\n\n",
     );
     text += &targets(found);
+    text += "\n## By release of ST Edge AI\n\nCycles relative to 8.1, and the errors of the latencies that were measured \
+             on a core under it. What has no errors was not measured: its factor is that of other releases and cores.\n\n";
+    text += &releases(found);
     text += "\n## By board\n\n";
     text += &boards(found);
     text += "\n## Fitted costs\n\nCycles for one of each count on the reference processor.\n\n";
@@ -104,6 +107,45 @@ fn targets(found: &Found) -> String {
         text += &format!("\n`{}`: {}.\n", target.target, target.in_words());
     }
     text
+}
+
+fn releases(found: &Found) -> String {
+    let heads = [
+        Head::text("release"),
+        Head::text("version"),
+        Head::number("cycles"),
+        Head::text("core"),
+        Head::number("latencies"),
+        Head::number("networks"),
+        Head::number("network: mean"),
+        Head::number("median"),
+        Head::number("p95"),
+        Head::number("worst"),
+        Head::number("family: mean"),
+        Head::number("median"),
+        Head::number("p95"),
+        Head::number("worst"),
+    ];
+    let mut lines = Vec::new();
+    for release in found.constants.runtimes.iter().flat_map(|of| &of.releases) {
+        let factor = format!("{:.3}", release.cycles_factor);
+        let head = [release.id.clone(), release.version.clone(), factor];
+        for (core, errors) in &release.cores {
+            let mut line = head.to_vec();
+            let n = [errors.network_left_out.n, errors.n_networks];
+            line.push(core.clone());
+            line.extend(n.map(|n| n.to_string()));
+            line.extend(cells(&errors.network_left_out));
+            line.extend(cells(&errors.family_left_out));
+            lines.push(line);
+        }
+        if release.cores.is_empty() {
+            let mut line = head.to_vec();
+            line.resize(heads.len(), "-".to_owned());
+            lines.push(line);
+        }
+    }
+    table(&heads, lines.into_iter())
 }
 
 fn boards(found: &Found) -> String {
@@ -188,6 +230,7 @@ fn energies(found: &Found) -> String {
         Head::text("board"),
         Head::number("mW"),
         Head::number("MHz"),
+        Head::number("V"),
         Head::number("energies"),
         Head::number("mean"),
         Head::number("median"),
@@ -201,6 +244,7 @@ fn energies(found: &Found) -> String {
             energy.board.clone(),
             format!("{:.1}", energy.power_mw),
             energy.clock_mhz.to_string(),
+            energy.supply_volts.to_string(),
             energy.error.n.to_string(),
         ];
         line.extend(cells(&energy.error));
