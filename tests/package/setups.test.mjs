@@ -9,6 +9,7 @@ import { createServer } from "node:http";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { chromium } from "playwright-core";
+import { mixedModel } from "../page/model.mjs";
 import { install, root } from "./packed.mjs";
 
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".mjs": "text/javascript", ".json": "application/json" };
@@ -260,6 +261,35 @@ setup("an element asks for its model once, whatever is set and wherever it is mo
     });
     assert.equal(words[0], "ready");
     assert.match(words[1], /A summary has no operators to draw/);
+  } finally {
+    await page.close();
+    close();
+  }
+});
+
+setup("a badge and a report element show the latency of the whole network, where an Ethos-U runs a part of it", null, async () => {
+  writeFileSync(path.join(folder, "mixed.tflite"), mixedModel());
+  const page_text = `<!doctype html><meta charset="utf-8"><script type="importmap">{ "imports": { "litecast/elements": "./node_modules/litecast/elements.js" } }</script>
+    <litecast-report src="mixed.tflite" target="ethos-u55-256"></litecast-report><litecast-badge src="mixed.tflite" target="ethos-u55-256"></litecast-badge>
+    <script type="module">import { defineElements } from "litecast/elements"; defineElements();</script>`;
+  writeFileSync(path.join(folder, "whole.html"), page_text);
+  const { url, close } = await serve(folder);
+  const page = await browser.newPage();
+  try {
+    await page.goto(`${url}whole.html`);
+    await page.waitForFunction(() => document.querySelectorAll("[data-state=ready]").length === 2, null, { timeout: LIMIT_MS });
+    const { badge, cards, values } = await page.evaluate(() => {
+      const [report, badge] = document.querySelectorAll("litecast-report, litecast-badge");
+      const values = Object.fromEntries(report.report.results.filter(({ target }) => target === "ethos-u55-256").map(({ metric, value }) => [metric, value]));
+      return { badge: badge.shadowRoot.textContent, cards: [...report.shadowRoot.querySelectorAll(".cards li")].map(({ textContent }) => textContent), values };
+    });
+    console.log(JSON.stringify({ badge, cards, values }));
+    assert.ok(values.latency > 1.01 * values.npu_latency, "the rest takes time");
+    for (const words of [badge, cards.find((card) => /^Latency/.test(card))]) {
+      const [, number, unit] = /([\d.]+)\u202f(ms|µs)/u.exec(words);
+      const ms = Number(number) / (unit === "ms" ? 1 : 1000);
+      assert.ok(Math.abs(ms / values.latency - 1) < 0.01, `${words}: ${values.latency} ms`);
+    }
   } finally {
     await page.close();
     close();

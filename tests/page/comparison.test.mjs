@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { dropFiles, dropModels, isKept, waitBothDrawn, waitCompared } from "./browser.mjs";
 import { browserForTests } from "./fixture.mjs";
-import { residualModel } from "./model.mjs";
+import { mixedModel, residualModel } from "./model.mjs";
 
 const { withPage, writeFile: writeModel } = browserForTests();
 
@@ -81,6 +81,44 @@ test("two models side by side: each metric, operators by each cost, and both gra
     await drawings.last().focus();
     await page.keyboard.press("End");
     assert.match(await page.textContent(".side-by-side details > [role=status]"), /^not there → \w+ #11, /, "the longer one has more operators");
+  }));
+
+/** Cells of a line of CSV, some of them in quotes. */
+const cellsOf = (line) => [...line.matchAll(/(?:"((?:[^"]|"")*)"|([^,]*))(?:,|$)/g)].map(([, quoted, plain]) => quoted ?? plain);
+
+test("where an Ethos-U runs a part, table, side by side and drawing are of the whole network", () =>
+  withPage(async (page) => {
+    await dropModels(page, [residualModel(12), mixedModel()]);
+    await waitCompared(page, 2);
+    await page.selectOption("#comparison-target", "ethos-u55-256");
+    const download = page.waitForEvent("download");
+    await page.click('.comparison-controls button:text-is("CSV")');
+    const [head, ...lines] = (await readFile(await (await download).path(), "utf8")).trim().split("\r\n").map(cellsOf);
+    const [target, metric, value] = ["target", "metric", "value"].map((name) => head.indexOf(name));
+    const of = (file, name) => Number(lines.find((line) => line[0] === file && line[target] === "ethos-u55-256" && line[metric] === name)?.[value]);
+    const files = [...new Set(lines.map(([file]) => file))];
+    const whole = files.map((file) => of(file, "latency"));
+    const part = of(files[1], "npu_latency");
+    assert.ok(whole[1] > 1.01 * part, `${whole[1]} ms, ${part} ms of them on the accelerator`);
+    const shown = (text) => {
+      const [, number, unit] = /([\d.]+)\s(ms|µs)/u.exec(text);
+      return Number(number) / (unit === "ms" ? 1 : 1000);
+    };
+    const are_near = (a, b, words) => assert.ok(Math.abs(a / b - 1) < 0.01, `${words}: ${a} for ${b}`);
+    await page.locator(".comparison .baseline").first().click();
+    await page.locator("[data-operators]").first().focus();
+    await page.keyboard.press("Enter");
+    const totals = await page.$$eval(".totals tbody tr", (rows) => Object.fromEntries(rows.map((row) => [row.children[0].textContent, [...row.children].slice(1).map(({ textContent }) => textContent)])));
+    for (const i of [0, 1]) are_near(shown(totals["Latency"][i]), whole[i], "side by side");
+    are_near(1 + Number(/([+−-]?[\d.,]+)/.exec(totals["Latency"][2])[1].replace("−", "-").replaceAll(",", "")) / 100, whole[1] / whole[0], "the change");
+    // Heights above the axis are in the ratio of the latencies, where the axis is even.
+    const heights = await page.$eval(".scatter-drawing", (svg) => {
+      const zero = Math.max(...[...svg.querySelectorAll("line.axis")].filter((line) => line.getAttribute("y1") === line.getAttribute("y2")).map((line) => Number(line.getAttribute("y1"))));
+      return [...svg.querySelectorAll(".point circle")].map((circle) => zero - Number(circle.getAttribute("cy"))).toSorted((a, b) => a - b);
+    });
+    const [least, most] = whole.toSorted((a, b) => a - b);
+    assert.ok(most / least < 30, "an even axis");
+    are_near(heights[1] / heights[0], most / least, "the drawing");
   }));
 
 test("latency is drawn against memory or MACs, and comparisons stand in the history", () =>
