@@ -31,6 +31,12 @@ pub fn migrate(report: &mut Value) -> Result<(), Failure> {
         name_whole_latencies(results);
         results.iter_mut().for_each(say_evidence);
     }
+    let fits = report
+        .get_mut("fits")
+        .and_then(|fits| fits.get_mut("boards"));
+    if let Some(boards) = fits.and_then(Value::as_array_mut) {
+        boards.iter_mut().for_each(say_evidence_on_board);
+    }
     report["schema_version"] = REPORT_VERSION.into();
     Ok(())
 }
@@ -67,6 +73,20 @@ fn say_evidence(result: &mut Value) {
     let is_told = provenance.kind != ProvenanceKind::Modelled || provenance.reference.is_some();
     if let (true, Ok(evidence)) = (is_told, serde_json::to_value(provenance.evidence())) {
         result["evidence"] = evidence;
+    }
+}
+
+/// A latency on a board is measured there, or assumed to be that of other boards with its core.
+fn say_evidence_on_board(board: &mut Value) {
+    if let Some(latency) = board.get_mut("latency").and_then(Value::as_object_mut)
+        && let Some(is_transferred) = latency.get("is_transferred").and_then(Value::as_bool)
+    {
+        let evidence = if is_transferred {
+            "assumed"
+        } else {
+            "measured"
+        };
+        latency.entry("evidence").or_insert(evidence.into());
     }
 }
 
