@@ -46,7 +46,7 @@ fn a_measured_board_has_a_latency_of_its_own() {
     assert!(width(&measured) > width(&compiler));
     assert_eq!(measured["evidence"], "measured");
     assert_eq!(compiler["evidence"], "compiler");
-    // Eight networks do not tell nine in ten.
+    // Nine networks do not tell nine in ten.
     assert_eq!(measured["provenance"]["interval_percent"], Value::Null);
     assert_eq!(compiler["provenance"]["interval_percent"], 90);
     assert!(

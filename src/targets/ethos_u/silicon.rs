@@ -11,15 +11,17 @@ use crate::target::boards::Board;
 /// Made by `litecast-trainer fit-silicon`.
 const SHIPPED: &str = include_str!("silicon.json");
 
-/// Latency measured on a board: the NPU takes `factor` · latency by the compiler's rules, but at least `least_ms` each
-/// time that it is started, and the board's processor runs what the NPU leaves to it.
+/// Latency measured on a board: the NPU takes `start_ms` each time that it is started and `factor` · latency by the
+/// compiler's rules, and the board's processor runs what the NPU leaves to it.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct MeasuredBoard {
     /// Id of the board in `targets::boards`.
     pub board: String,
-    /// Least time between a start of the NPU and its result: driver, command stream, interrupt.
-    pub least_ms: f64,
+    /// Driver, command stream and interrupt of a start of the NPU.
+    pub start_ms: f64,
+    /// Ends of the interval of a start: what the small networks took beyond `factor` · latency by the rules.
+    pub start_range_ms: [f64; 2],
     /// How much longer the accelerator's work takes than the compiler estimates.
     pub factor: f64,
     /// Errors of each network with constants that are fitted to the others.
@@ -36,8 +38,9 @@ pub struct LeftOut {
     pub mean_percent: f64,
     pub median_percent: f64,
     pub worst_percent: f64,
-    /// The 90 % interval is the estimate divided by and multiplied with this factor: the 95 % quantile of Student's t
-    /// times the root mean square of the logarithmic errors, because a few networks are too few for an empirical one.
+    /// The 90 % interval of the work is its estimate divided by and multiplied with this factor: the 95 % quantile of
+    /// Student's t times the root mean square of the logarithmic errors of the large networks, because a few networks are
+    /// too few for an empirical one. The interval of the starts is added.
     pub interval_factor: f64,
     /// How many of the networks it holds.
     pub n_inside: usize,
@@ -76,9 +79,11 @@ impl MeasuredBoard {
 
     /// What the NPU takes on the board in ms if it is started `n_starts` times, and the ends of the interval.
     pub fn latency_ms(&self, by_rules_ms: f64, n_starts: usize) -> [f64; 3] {
-        let value_ms = (self.least_ms * n_starts as f64).max(self.factor * by_rules_ms);
-        let factor = self.left_out.interval_factor;
-        [value_ms, value_ms / factor, value_ms * factor]
+        let work_ms = self.factor * by_rules_ms;
+        let width = self.left_out.interval_factor;
+        let [lo_ms, hi_ms] = self.start_range_ms;
+        let parts = [(self.start_ms, 1.0), (lo_ms, 1.0 / width), (hi_ms, width)];
+        parts.map(|(start_ms, factor)| start_ms * n_starts as f64 + factor * work_ms)
     }
 
     /// How the latency was made, and what it was checked against.
@@ -89,10 +94,10 @@ impl MeasuredBoard {
             ratios().fold(0.0, f64::max),
         );
         format!(
-            "Vela's rules times {:.2}, at least {:.2} ms a start of the NPU; {} networks measured on it took {least:.2} \
-             to {most:.2} times Vela's latency; error with each left out: median {:.0} %, worst {:.0} %; {}",
+            "Vela's rules times {:.2}, and {:.2} ms a start of the NPU; {} networks measured on it took {least:.2} to \
+             {most:.2} times Vela's latency; error with each left out: median {:.0} %, worst {:.0} %; {}",
             self.factor,
-            self.least_ms,
+            self.start_ms,
             self.networks.len(),
             self.left_out.median_percent,
             self.left_out.worst_percent,

@@ -16,7 +16,6 @@ use litecast::targets::ethos_u::totals::Totals;
 use litecast::targets::{Network, boards, ethos_u};
 use serde::Deserialize;
 
-use crate::least_squares::{Row, non_negative_weighted};
 use crate::markdown::{Head, table};
 use crate::metrics::factor_of_groups;
 use crate::spaces::published::{WEIGHT_SEED, network};
@@ -28,6 +27,12 @@ pub struct FitSiliconArgs {
     /// Table of latencies measured by NXP.
     #[arg(long, default_value = "../shared/data/ethos_u/nxp_eiq_measured.csv")]
     pub measured: PathBuf,
+    /// Table of latencies on other boards, and of networks that NXP's table lacks.
+    #[arg(
+        long,
+        default_value = "../shared/data/ethos_u/silicon_and_fast_model.csv"
+    )]
+    pub more_measured: PathBuf,
     /// Folders that have the measured files.
     #[arg(long, default_values = ["../shared/models", "../shared/models-mcu"])]
     pub files: Vec<PathBuf>,
@@ -61,6 +66,7 @@ const NETWORKS: &[(&str, Origin)] = &[
         "tiny-resnet",
         Origin::File("tiny__pretrainedResnet_quant.tflite"),
     ),
+    ("visual-wake-word", Origin::File("tiny__vww_96_int8.tflite")),
     (
         "mobilenetv1",
         Origin::File("coral__mobilenet_v1_0.25_128_quant.tflite"),
@@ -85,6 +91,15 @@ struct Line {
     accelerator: String,
     network: String,
     latency_ms: f64,
+}
+
+/// A row of the table of other boards.
+#[derive(Deserialize)]
+struct BoardLine {
+    board: String,
+    /// A number, or words.
+    measured_ms: String,
+    source: String,
 }
 
 /// One network: its name, its measured latency, and what it is made of.
@@ -124,13 +139,18 @@ impl Parts {
     }
 
     /// With these constants of [`fit`].
-    fn estimate_ms(&self, [least_ms, factor]: [f64; 2]) -> f64 {
-        (least_ms * self.n_starts).max(factor * self.by_rules_ms) + self.on_host_ms
+    fn estimate_ms(&self, [start_ms, factor]: [f64; 2]) -> f64 {
+        start_ms * self.n_starts + factor * self.by_rules_ms + self.on_host_ms
+    }
+
+    /// What the NPU takes beyond `factor` · latency by the rules, for each start.
+    fn start_ms(&self, factor: f64) -> f64 {
+        ((self.npu_ms() - factor * self.by_rules_ms) / self.n_starts).max(0.0)
     }
 }
 
-/// Rounds after which no network of a handful changes sides.
-const MAX_ROUNDS: usize = 20;
+/// Networks whose NPU takes less tell the time of starts, and the others the factor: a start is some tenths of it.
+const SMALL_MS: f64 = 1.0;
 
 pub fn run(args: &FitSiliconArgs) -> Result<()> {
     let board = boards::by_id(BOARD).context("expected the board in the list")?;
@@ -150,25 +170,30 @@ pub fn run(args: &FitSiliconArgs) -> Result<()> {
         println!("\n{}\n{}", configuration.in_words(), text(&samples, &parts));
     }
     let parts: Vec<Parts> = samples.iter().map(|sample| sample.parts(0)).collect();
-    let [least_ms, factor] = fit(&parts);
+    let [start_ms, factor] = fit(&parts);
     let errors = left_out(&parts);
     let log_errors: Vec<(f64, &str)> = (errors.iter().zip(&samples))
-        .map(|((estimate_ms, measured_ms), sample)| {
-            ((estimate_ms / measured_ms).ln().abs(), sample.name)
+        .filter(|(left, sample)| left.measured_ms - sample.on_host_ms >= SMALL_MS)
+        .map(|(left, sample)| {
+            (
+                (left.estimate_ms / left.measured_ms).ln().abs(),
+                sample.name,
+            )
         })
         .collect();
     let interval_factor = rounded(factor_of_groups(&log_errors));
-    let n_inside = log_errors
+    let n_inside = errors
         .iter()
-        .filter(|(error, _)| error.exp() <= interval_factor)
+        .filter(|left| left.is_inside(interval_factor))
         .count();
     let mut percents: Vec<f64> = (errors.iter())
-        .map(|(estimate_ms, measured_ms)| 100.0 * (estimate_ms / measured_ms - 1.0).abs())
+        .map(|left| 100.0 * (left.estimate_ms / left.measured_ms - 1.0).abs())
         .collect();
     percents.sort_by(f64::total_cmp);
     let measured = MeasuredBoard {
         board: BOARD.into(),
-        least_ms: rounded(least_ms),
+        start_ms: rounded(start_ms),
+        start_range_ms: start_range(&parts, factor).map(rounded),
         factor: rounded(factor),
         left_out: LeftOut {
             mean_percent: rounded(percents.iter().sum::<f64>() / percents.len() as f64),
@@ -209,6 +234,12 @@ fn samples(args: &FitSiliconArgs, configurations: &[Configuration]) -> Result<Ve
         .deserialize()
         .collect::<Result<_, _>>()
         .with_context(open)?;
+    let more = || format!("could not read {}", args.more_measured.display());
+    let more_lines: Vec<BoardLine> = csv::Reader::from_path(&args.more_measured)
+        .with_context(more)?
+        .deserialize()
+        .collect::<Result<_, _>>()
+        .with_context(more)?;
     let accelerators: Vec<Accelerator> = configurations.iter().map(Accelerator::of).collect();
     let mut samples = Vec::new();
     for (name, origin) in NETWORKS {
@@ -217,6 +248,11 @@ fn samples(args: &FitSiliconArgs, configurations: &[Configuration]) -> Result<Ve
             .filter(|line| line.network == *name)
             .map(|line| line.latency_ms)
             .collect();
+        if latencies.is_empty() {
+            let more = more_lines.iter().filter(|line| line.board == "i.MX 93");
+            let of_network = more.filter(|line| line.source.ends_with(&format!("/{name}")));
+            latencies.extend(of_network.filter_map(|line| line.measured_ms.parse::<f64>().ok()));
+        }
         ensure!(
             !latencies.is_empty(),
             "{name}: expected a measured latency, found none"
@@ -264,49 +300,80 @@ fn bytes(origin: &Origin, folders: &[PathBuf]) -> Result<Vec<u8>> {
     }
 }
 
-/// Fits the least time of a start of the NPU, in ms, and a factor of the rules' latency that minimise the sum of squared
-/// errors relative to the measured latencies. Of equally good least times, the shortest.
+/// Fits the time of a start of the NPU, in ms, and a factor of the rules' latency that minimise the sum of absolute
+/// logarithmic errors, of which one unusual network is a part as large as its error alone.
 fn fit(all: &[Parts]) -> [f64; 2] {
-    let candidates = all.iter().map(|parts| parts.npu_ms() / parts.n_starts);
-    let fits = [0.0].into_iter().chain(candidates).map(|least_ms| {
-        let factor = factor_above(all, least_ms);
-        let error = |parts: &Parts| parts.estimate_ms([least_ms, factor]) / parts.measured_ms - 1.0;
-        let loss: f64 = all.iter().map(|parts| error(parts).powi(2)).sum();
-        (loss, [least_ms, factor])
+    let factors = all.iter().map(|parts| parts.npu_ms() / parts.by_rules_ms);
+    // The sum of absolute errors has its minimum where it is 0 for two networks, or for one without starts.
+    let pairs = all
+        .iter()
+        .flat_map(|one| all.iter().map(move |other| (one, other)));
+    let through_two = pairs.filter_map(|(one, other)| {
+        let determinant = one.n_starts * other.by_rules_ms - other.n_starts * one.by_rules_ms;
+        let start_ms =
+            (one.npu_ms() * other.by_rules_ms - other.npu_ms() * one.by_rules_ms) / determinant;
+        let factor = (one.n_starts * other.npu_ms() - other.n_starts * one.npu_ms()) / determinant;
+        (start_ms >= 0.0 && factor > 0.0 && start_ms.is_finite()).then_some([start_ms, factor])
     });
-    let mut fits: Vec<(f64, [f64; 2])> = fits.collect();
-    fits.sort_by(|(a, [first, _]), (b, [second, _])| a.total_cmp(b).then(first.total_cmp(second)));
-    fits[0].1
+    let candidates: Vec<[f64; 2]> = through_two
+        .chain(factors.map(|factor| [0.0, factor]))
+        .collect();
+    let loss = |constants: &[f64; 2]| -> f64 {
+        let errors = all.iter();
+        errors
+            .map(|parts| {
+                (parts.estimate_ms(*constants) / parts.measured_ms)
+                    .ln()
+                    .abs()
+            })
+            .sum()
+    };
+    let best = candidates
+        .into_iter()
+        .min_by(|a, b| loss(a).total_cmp(&loss(b)));
+    best.unwrap_or([0.0, 1.0])
 }
 
-/// The factor of the networks that take longer than the least time; which these are depends on the factor.
-fn factor_above(all: &[Parts], least_ms: f64) -> f64 {
-    let mut factor = 0.0;
-    for _ in 0..MAX_ROUNDS {
-        let is_above = |parts: &&Parts| {
-            factor == 0.0 || factor * parts.by_rules_ms > least_ms * parts.n_starts
-        };
-        // What the host takes is no part of the fit.
-        let row = |parts: &Parts| Row {
-            weight: (parts.npu_ms() / parts.measured_ms).powi(2),
-            ..Row::of([parts.by_rules_ms / parts.npu_ms()])
-        };
-        let rows: Vec<Row<1>> = all.iter().filter(is_above).map(row).collect();
-        let [next] = non_negative_weighted(&rows, [0.0]);
-        if next == factor {
-            break;
-        }
-        factor = next;
+/// The times of a start that the small networks tell.
+fn start_range(all: &[Parts], factor: f64) -> [f64; 2] {
+    let small = all.iter().filter(|parts| parts.npu_ms() < SMALL_MS);
+    let starts = small.map(|parts| parts.start_ms(factor));
+    starts.fold([f64::MAX, 0.0], |[lo, hi], start| {
+        [start.min(lo), start.max(hi)]
+    })
+}
+
+/// One network with constants that are fitted to the others.
+struct LeftOutNetwork {
+    parts: Parts,
+    factor: f64,
+    start_range_ms: [f64; 2],
+    estimate_ms: f64,
+    measured_ms: f64,
+}
+
+impl LeftOutNetwork {
+    fn is_inside(&self, interval_factor: f64) -> bool {
+        let end =
+            |start_ms: f64, width: f64| self.parts.estimate_ms([start_ms, self.factor * width]);
+        let [lo_ms, hi_ms] = self.start_range_ms;
+        (end(lo_ms, 1.0 / interval_factor)..=end(hi_ms, interval_factor))
+            .contains(&self.measured_ms)
     }
-    factor
 }
 
-/// Pairs (estimate with constants fitted to the other networks, measured), in ms.
-fn left_out(all: &[Parts]) -> Vec<(f64, f64)> {
+fn left_out(all: &[Parts]) -> Vec<LeftOutNetwork> {
     let one = |idx: usize| {
         let mut others = all.to_vec();
         let parts = others.remove(idx);
-        (parts.estimate_ms(fit(&others)), parts.measured_ms)
+        let [start_ms, factor] = fit(&others);
+        LeftOutNetwork {
+            parts,
+            factor,
+            start_range_ms: start_range(&others, factor),
+            estimate_ms: parts.estimate_ms([start_ms, factor]),
+            measured_ms: parts.measured_ms,
+        }
     };
     (0..all.len()).map(one).collect()
 }
@@ -321,9 +388,9 @@ fn text(samples: &[Sample], all: &[Parts]) -> String {
         Head::number("measured / sum"),
         Head::number("left out"),
     ];
-    let [least_ms, factor] = fit(all);
+    let [start_ms, factor] = fit(all);
     let rows = samples.iter().zip(all).zip(left_out(all));
-    let rows = rows.map(|((sample, parts), (estimate_ms, _))| {
+    let rows = rows.map(|((sample, parts), left)| {
         let Parts {
             n_starts,
             by_rules_ms,
@@ -337,11 +404,11 @@ fn text(samples: &[Sample], all: &[Parts]) -> String {
             n_starts.to_string(),
             format!("{on_host_ms:.3}"),
             format!("{:.2}", measured_ms / (by_rules_ms + on_host_ms)),
-            format!("{:+.1} %", 100.0 * (estimate_ms / measured_ms - 1.0)),
+            format!("{:+.1} %", 100.0 * (left.estimate_ms / measured_ms - 1.0)),
         ]
     });
     format!(
-        "{factor:.3} · rules, at least {least_ms:.3} ms a start, + host\n{}",
+        "{factor:.3} · rules + {start_ms:.3} ms a start + host\n{}",
         table(&head, rows)
     )
 }
