@@ -82,6 +82,15 @@ impl Order {
         operations.filter(|operation| !operation.alias.is_view_of_input())
     }
 
+    /// The maps that the command beginning with this step writes, those of activations inside of it included.
+    pub fn written_within(&self, program: &Program, step: usize) -> Vec<usize> {
+        let steps = &self.operations[step..=self.last_chained(step)];
+        let outputs = steps
+            .iter()
+            .flat_map(|&idx| &program.operations[idx].outputs);
+        outputs.copied().collect()
+    }
+
     /// The last step of the command that begins with this one, except for activations.
     fn last_chained(&self, step: usize) -> usize {
         let behind = self.chain_start.iter().skip(step + 1);

@@ -113,7 +113,7 @@ fn accesses(
 /// By map, elements of the memory accesses of operations chained to a step. Each operation has one access: its input in
 /// memory or, if there is none, its output.
 fn chained_accesses(program: &Program, order: &Order, step: usize) -> Vec<(usize, f64)> {
-    let mut within = program.operations[order.operations[step]].outputs.to_vec();
+    let mut within = order.written_within(program, step);
     let mut accesses = Vec::new();
     for operation in order.chained(program, step) {
         let mut from_memory = operation

@@ -103,6 +103,7 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
         remove_views(&mut program);
         divide_activated(&mut program);
         widen_parts(&mut program, graph);
+        divide_copies(&mut program, graph);
     }
     // The output stage performs one activation.
     let activates_transposed = |element_bytes: i64| {
@@ -202,6 +203,32 @@ fn widen_parts(program: &mut Program, graph: &Graph) {
             } else {
                 seen[1][axis]
             };
+        }
+    }
+}
+
+/// Lets copies of parts move three dimensions at a time.
+fn divide_copies(program: &mut Program, graph: &Graph) {
+    for operation in &mut program.operations {
+        let operator = graph.nodes[operation.node_idx].operator;
+        let is_part = matches!(
+            operator.code.kind,
+            OpKind::Slice | OpKind::StridedSlice | OpKind::Split | OpKind::SplitV
+        );
+        if !is_part || operation.action != Action::Copy || operation.repeats > 1.0 {
+            continue;
+        }
+        let output = operator.outputs.first();
+        let Some(&[ref outer @ .., h, w, c]) =
+            output.map(|&one| graph.tensor(one).shape.as_slice())
+        else {
+            continue;
+        };
+        let n_outer = n_elements(outer);
+        if n_outer > 1 {
+            operation.repeats = n_outer as f64;
+            let seen = [h, w, c].map(|size| n_elements(&[size]));
+            operation.seen = Some(Box::new([seen; 2]));
         }
     }
 }

@@ -162,7 +162,7 @@ impl<'a> Command<'a, '_> {
         let last = chained.last().map_or(*operation, |last| *last);
         Some(ScheduledOperation {
             bytes: self.counted_bytes(&step),
-            others: others(program, operation, chained),
+            others: others(program, operation, chained, &self.written_within()),
             maps: IfmOfm {
                 ifm: operation.inputs.first().copied().into(),
                 // It has the elements that are written; a table may make them larger.
@@ -332,10 +332,11 @@ impl<'a> Command<'a, '_> {
     fn chained_output_bytes(&self) -> Option<f64> {
         let last = self.chained.last()?;
         let output = &self.program.maps[*last.outputs.first()?];
+        let within = self.written_within();
         let is_of_chain = |input: &usize| {
             let mut operations =
                 std::iter::once(self.operation).chain(self.chained.iter().copied());
-            operations.any(|operation| operation.outputs.contains(input))
+            within.contains(input) || operations.any(|one| one.outputs.contains(input))
         };
         let reads_memory = !last.inputs.iter().all(is_of_chain);
         let is_hidden = reads_memory
@@ -359,6 +360,14 @@ impl<'a> Command<'a, '_> {
 
     fn has_table(&self) -> bool {
         self.flow.has_table[self.idx]
+    }
+
+    /// The maps that the command writes. The trained networks take those of activations for maps in memory.
+    fn written_within(&self) -> Vec<usize> {
+        match self.accelerator.uses_trained_rules || self.chained.is_empty() {
+            true => Vec::new(),
+            false => self.order.written_within(self.program, self.idx),
+        }
     }
 
     fn can_move_input(&self) -> bool {
@@ -401,9 +410,10 @@ fn others(
     program: &Program,
     operation: &Operation,
     chained: &[&Operation],
+    written: &[usize],
 ) -> Option<Box<[Option<Read>; MAX_OTHERS]>> {
     let mut others = [None; MAX_OTHERS];
-    let mut within = operation.outputs.to_vec();
+    let mut within = [&operation.outputs[..], written].concat();
     let mut free = others.iter_mut();
     for operation in chained {
         // If an activation is part of the chain, its output counts as that of the previous operation.
