@@ -3,21 +3,16 @@
 //! The rules are those of Vela 5.2.0's own list (`vela --supported-ops-report`) that concern operator kind, element
 //! types, strides and shapes; quantisation values are not checked. `shapes.rs` has the limits of shapes and strides.
 
+mod npu;
 mod shapes;
 
 use std::sync::OnceLock;
 
+pub use self::npu::Npu;
 use self::shapes::refused_shape;
 use crate::formats::tflite::{BuiltinOptions, OpKind, TensorType};
 use crate::graph::{Graph, Node};
 use crate::target::{Network, Place, UnsupportedOperator, UnsupportedReason};
-
-/// A family of NPUs with one operator list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Npu {
-    EthosU55U65,
-    EthosU85,
-}
 
 /// The operators of one graph that each [`Npu`] leaves to the CPU, found when they are first asked for.
 #[derive(Default)]

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::Npu;
+use super::npu::Npu;
 use crate::formats::tflite::{BuiltinOptions, OpKind, Padding, Tensor, dimension, integers};
 use crate::graph::{Graph, Node};
 use crate::target::UnsupportedReason;
