@@ -145,7 +145,7 @@ fn releases(found: &Found) -> String {
             lines.push(line);
         }
     }
-    table(&heads, lines.into_iter())
+    table(&heads, lines)
 }
 
 fn boards(found: &Found) -> String {
