@@ -242,6 +242,107 @@ fn attention_is_one_kernel() {
     assert_eq!(kinds, expected);
 }
 
+/// PyTorch has no fused attention for scores of five dimensions.
+#[test]
+fn attention_of_blocks_is_several_kernels() {
+    let blocks: &[u32] = &[1, 2, 4, 49, 16];
+    let scores: &[u32] = &[1, 2, 4, 49, 49];
+    let mut graph = Graph::new(blocks);
+    let turned = graph.add("TRANSPOSE", &["x"], &[1, 2, 4, 16, 49]);
+    let product = graph.add("BATCH_MATMUL", &["x", &turned], scores);
+    let shares = graph.add("SOFTMAX", &[&product], scores);
+    let out = graph.add("BATCH_MATMUL", &[&shares, "x"], blocks);
+    let kernels = kernels_of(&graph.text(&out));
+    let kinds: Vec<Kind> = kernels.iter().map(|k| k.kind).collect();
+    let expected = [Kind::MatrixProduct, Kind::Softmax, Kind::MatrixProduct];
+    assert_eq!(kinds, expected);
+}
+
+/// A product along tokens reads rows that a transposition put one after another; one along channels reads them as they
+/// lie, in whatever order the tokens are.
+#[test]
+fn tokens_are_copied_for_a_product_along_them() {
+    let mixed = |order: &[u32], length: u32| {
+        let mut graph = Graph::new(TOKENS);
+        let of_order: Vec<u32> = order.iter().map(|&axis| TOKENS[axis as usize]).collect();
+        let turned = graph.add("TRANSPOSE", &["x"], &of_order);
+        graph.operators[0]["attributes"] = json!({"perm": order});
+        let weights = graph.constant(&[length, length]);
+        let out = graph.add("FULLY_CONNECTED", &[&turned, &weights], &of_order);
+        let kernels = kernels_of(&graph.text(&out));
+        kernels.iter().map(|k| k.kind).collect::<Vec<_>>()
+    };
+    assert_eq!(mixed(&[0, 2, 1], 49), [Kind::Copy, Kind::Dense]);
+    assert_eq!(mixed(&[1, 0, 2], 64), [Kind::Dense]);
+}
+
+/// A depthwise convolution whose channels are normalised at each position has them last in memory.
+#[test]
+fn a_normalisation_of_channels_tells_their_place() {
+    let map: &[u32] = &[1, 14, 14, 64];
+    let is_permuted = |next: &str| {
+        let mut graph = Graph::new(map);
+        let window = graph.constant(&[1, 7, 7, 64]);
+        let scale = graph.constant(&[64]);
+        let convolved = graph.add("DEPTHWISE_CONV_2D", &["x", &window], map);
+        graph.operators[0]["attributes"] =
+            json!({"stride": [1, 1], "dilation": [1, 1], "padding": "SAME"});
+        let out = match next {
+            "RELU" => graph.add(next, &[&convolved], map),
+            _ => graph.add(next, &[&convolved, &scale, &scale], map),
+        };
+        let kernels = kernels_of(&graph.text(&out));
+        assert_eq!(kernels[0].kind, Kind::Depthwise);
+        kernels[0].is_permuted
+    };
+    assert!(is_permuted("LAYER_NORMALIZATION"));
+    assert!(!is_permuted("RELU"));
+}
+
+/// What the intervals held of the final families is no less, and no more, than chance allows for intervals of 90 %.
+/// Networks of a family are wrong together, so that families count.
+#[test]
+fn intervals_hold_what_they_promise_on_final_families() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("trainer/results/final/gpu.json");
+    let text = std::fs::read_to_string(path).expect("the repository has the results");
+    let results: serde_json::Value = serde_json::from_str(&text).expect("the results are JSON");
+    let mut n = 0;
+    for run in results["runs"].as_array().expect("a list of runs") {
+        let number = |value: &serde_json::Value| value.as_f64().expect("a number");
+        let [n_networks, n_families] =
+            [&run["n_networks"], &run["n_families"]].map(|count| number(count) as u32);
+        if n_networks < 30 {
+            continue;
+        }
+        let share = number(&run["errors"]["coverage_percent"]) / 100.0;
+        let held = (share * f64::from(n_families)).round() as u32;
+        let chance = |counts: std::ops::RangeInclusive<u32>| -> f64 {
+            counts.map(|held| binomial(n_families, held, 0.9)).sum()
+        };
+        let (few, many) = (chance(0..=held), chance(held..=n_families));
+        println!(
+            "{} {}: {:.1} % of {n_networks} networks, {n_families} families; chance of so few {few:.3}, of so many {many:.3}",
+            run["target"],
+            run["mode"],
+            100.0 * share
+        );
+        assert!(
+            few > 0.005 && many > 0.005,
+            "{} {}",
+            run["target"],
+            run["mode"]
+        );
+        n += 1;
+    }
+    assert!(n >= 10, "{n} runs");
+}
+
+/// Chance of `held` of `n` where each has the chance `p`.
+fn binomial(n: u32, held: u32, p: f64) -> f64 {
+    let ways = |acc: f64, i: u32| acc * f64::from(n - i) / f64::from(i + 1);
+    (0..held).fold(1.0, ways) * p.powi(held as i32) * (1.0 - p).powi((n - held) as i32)
+}
+
 /// Windows of 7 × 7 are copied out of a map of 14 × 14, for no strides describe them as a list; channels split into heads
 /// are read as they lie.
 #[test]

@@ -63,7 +63,7 @@ impl Progress {
 }
 
 /// Commit of the current folder, with `-dirty` if files differ from it; `None` outside of a working tree.
-fn commit() -> Option<String> {
+pub fn commit() -> Option<String> {
     let arguments = [
         "describe",
         "--always",

@@ -49,16 +49,17 @@ pub struct Run {
     /// Milliseconds for each amount, in the order of [`NAMES`].
     pub costs_ms: Vec<f64>,
     pub correction: Correction,
-    /// Errors with families of networks left out of the fit.
+    /// Errors on families of networks that no one looked at while the fit was made.
     pub errors: Errors,
-    /// Errors with single networks left out of the fit.
-    pub random_errors: Errors,
 }
 
 /// Uncapped absolute errors in percent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Errors {
     pub mean_percent: f64,
+    /// Mean over families of the mean over a family's networks.
+    #[serde(default)]
+    pub family_mean_percent: f64,
     pub median_percent: f64,
     pub p95_percent: f64,
     /// Share of networks whose 90 % interval held the measurement.
@@ -79,6 +80,9 @@ pub struct Correction {
     /// Half width of the interval, in logarithms: a fixed part, and a part per unit of distance to the nearest measured
     /// network.
     pub half_width: [f64; 2],
+    /// Largest half width, where other GPUs tell the errors of far networks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_half_width: Option<f64>,
 }
 
 /// Why the constants cannot be used.
@@ -187,6 +191,12 @@ impl Correction {
             sum += f64::from(*weight) * self.covariance(distance);
         }
         (sum, nearest.min(std::f64::consts::SQRT_2))
+    }
+
+    /// Half width of the interval of a network at this distance, in logarithms.
+    pub fn half_width_at(&self, distance: f64) -> f64 {
+        let half_width = self.half_width[0] + self.half_width[1] * distance;
+        half_width.min(self.max_half_width.unwrap_or(f64::MAX))
     }
 
     pub fn covariance(&self, distance: f64) -> f64 {

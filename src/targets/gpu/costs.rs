@@ -44,6 +44,7 @@ costs! {
     DepthwiseWrites "depthwise_writes",
     DepthwiseWide "depthwise_wide_macs",
     DepthwiseHuge "depthwise_huge_macs",
+    DepthwisePermuted "depthwise_permuted_macs",
     DepthwiseStrided "depthwise_strided_reads",
     DepthwiseUnaligned "depthwise_unaligned_reads",
     DenseMacs "dense_macs",
@@ -162,17 +163,18 @@ pub fn amounts(kernel: &Kernel, batch: f64) -> Amounts {
             );
         }
         Kind::Depthwise => {
-            add(Cost::DepthwiseMacs, macs);
             add(Cost::DepthwiseReads, reads);
             add(Cost::DepthwiseWrites, writes);
-            add(
-                Cost::DepthwiseWide,
-                if kernel.window > 9.0 { macs } else { 0.0 },
-            );
-            add(
-                Cost::DepthwiseHuge,
-                if kernel.window > 25.0 { macs } else { 0.0 },
-            );
+            // Kernels for channels last are others.
+            let is_wide = |window: f64| !kernel.is_permuted && kernel.window > window;
+            let [permuted, first] = match kernel.is_permuted {
+                true => [macs, 0.0],
+                false => [0.0, macs],
+            };
+            add(Cost::DepthwisePermuted, permuted);
+            add(Cost::DepthwiseMacs, first);
+            add(Cost::DepthwiseWide, if is_wide(9.0) { macs } else { 0.0 });
+            add(Cost::DepthwiseHuge, if is_wide(25.0) { macs } else { 0.0 });
             add(
                 Cost::DepthwiseStrided,
                 if kernel.stride > 1.0 { reads } else { 0.0 },
@@ -274,5 +276,9 @@ fn is_multiple(length: f64) -> bool {
 /// Multiply-accumulates that padding to whole tiles adds, relative to those of the network.
 fn padding(kernel: &Kernel) -> f64 {
     let padded = |length: f64, tile: f64| (length / tile).ceil() * tile / length.max(1.0);
-    padded(kernel.columns, TILE_COLUMNS) * padded(kernel.depth, TILE_DEPTH) - 1.0
+    let added = padded(kernel.columns, TILE_COLUMNS) * padded(kernel.depth, TILE_DEPTH) - 1.0;
+    added.min(MAX_PADDING)
 }
+
+/// Padding counts up to this: products with smaller matrices wait for memory, not for tensor cores.
+const MAX_PADDING: f64 = 8.0;

@@ -20,7 +20,7 @@ const SPACE = 18;
 export function batchSweepPanel(report: Report, { file, scenario }: Opened, estimator: Estimator, focus: Focus, more: MoreTargets, signal: AbortSignal): HTMLElement {
   if (!file) return el("p", { class: "subtle" }, "Open the file again to estimate it on GPUs.");
   const outcome = el("div", { class: "sweep", role: "status" });
-  const note = el("p", { class: "subtle" }, "Loading the constants of GPUs, 0.4 MB…");
+  const note = el("p", { class: "subtle" }, "Loading the constants of GPUs, 0.2 MB…");
   const panel = el("div", { class: "batch-sweep" }, note);
   let read: Promise<FileBytes> | null = null;
   const show = async (gpu: string): Promise<void> => {

@@ -104,7 +104,7 @@ export function targetPicker(targets: TargetInfo[], gpus: TargetInfo[], offers: 
     ...targets.map(({ id, device }) => ({ family: headingOf(id).label, target: id, words: device })),
     ...offers,
     ...gpus.map(({ id, device }) => ({ family: GROUP_WORDS.gpus.label, target: id, words: device })),
-    ...(gpus.length === 0 ? [{ family: GROUP_WORDS.gpus.label, target: ALL_GPUS, words: "List the GPUs… (loads 0.4 MB)" }] : []),
+    ...(gpus.length === 0 ? [{ family: GROUP_WORDS.gpus.label, target: ALL_GPUS, words: "List the GPUs… (loads 0.2 MB)" }] : []),
   ];
   const threads = threadsChoice("first-threads", readThreads(), writeThreads);
   const { element, select, add } = targetSelect("first-target", "Your target", focus.wanted, (target) => {

@@ -18,7 +18,7 @@ export function targetChoice(groups: Map<string, Result[]>, chosen: string, more
   const addOffers = (): void => {
     const others = more.offers.filter(({ target }) => !groups.has(target));
     const has_gpus = [...groups.keys()].some((target) => groupOf(target) === "gpus");
-    add([...others, ...(has_gpus ? [] : [{ family: GROUP_WORDS.gpus.label, target: ALL_GPUS, words: "Estimate on GPUs… (loads 0.4 MB)" }])]);
+    add([...others, ...(has_gpus ? [] : [{ family: GROUP_WORDS.gpus.label, target: ALL_GPUS, words: "Estimate on GPUs… (loads 0.2 MB)" }])]);
   };
   // A hundred more: the estimates are on the screen before them.
   if (more.is_possible) requestAnimationFrame(() => setTimeout(addOffers));

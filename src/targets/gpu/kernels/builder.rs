@@ -223,6 +223,30 @@ impl<'g, 'm> Builder<'g, 'm> {
         (before < draft && self.drafts[before].kernel.output == source).then_some(before)
     }
 
+    /// Marks depthwise convolutions whose channels lie last ([`Kernel::is_permuted`]).
+    pub(super) fn mark_permuted(&mut self) {
+        for idx in 0..self.drafts.len() {
+            let Draft {
+                kernel, is_merged, ..
+            } = &self.drafts[idx];
+            if *is_merged || !matches!(kernel.kind, Kind::Normalisation | Kind::Dense) {
+                continue;
+            }
+            let length = match kernel.kind {
+                Kind::Dense => kernel.depth,
+                _ => kernel.columns,
+            };
+            let writer = kernel
+                .sources
+                .first()
+                .and_then(|&source| self.writers[source]);
+            if let Some(writer) = writer.map(|writer| &mut self.drafts[writer].kernel) {
+                let is_read_by_position = writer.columns == length && writer.side > 1.0;
+                writer.is_permuted |= writer.kind == Kind::Depthwise && is_read_by_position;
+            }
+        }
+    }
+
     pub(super) fn other(&mut self, node_idx: usize, node: &Node<'m>) {
         let (kind, window, stride) = match (node.operator.code.kind, &node.operator.options) {
             (

@@ -135,6 +135,9 @@ pub struct Kernel {
     pub side: f64,
     pub stride: f64,
     pub has_bias: bool,
+    /// Whether a depthwise convolution's channels lie last in memory although the network's lie first: a normalisation or
+    /// product of each position's channels reads it, so that the model permutes its images.
+    pub is_permuted: bool,
     /// Whether an operand is repeated along a dimension.
     pub broadcasts: bool,
     /// Whether the constant operand is one number.
@@ -164,6 +167,7 @@ impl Kernel {
             side: 0.0,
             stride: 1.0,
             has_bias: false,
+            is_permuted: false,
             broadcasts: false,
             is_scalar: false,
         }

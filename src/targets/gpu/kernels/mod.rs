@@ -7,7 +7,7 @@
 //! - Operators that only reinterpret values (`RESHAPE`, slices) are not kernels. The padding of a convolution or pool
 //!   is not a kernel either, because the framework's kernel pads by itself.
 //! - A transposition is a copy if no strides can describe the shape that is read after it, as with windows of attention
-//!   and shuffled channels. A rotation is a copy as well.
+//!   and shuffled channels, or if it puts another dimension last for a product with weights. A rotation is a copy as well.
 //! - Elementwise operators and reductions between a tensor and the operator where all paths from it meet again form one
 //!   activation, or one normalisation if one of them reduces.
 //! - A scale followed by a shift, both by constants, is one affine kernel. After a normalisation, they are part of the
@@ -44,6 +44,7 @@ pub fn kernels(graph: &Graph) -> Vec<Kernel> {
     for (node_idx, node) in graph.nodes.iter().enumerate() {
         builder.add(node_idx, node);
     }
+    builder.mark_permuted();
     let batch = f64::from(graph_batch(graph));
     let drafts = builder.drafts.into_iter().filter(|draft| !draft.is_merged);
     drafts.map(|draft| draft.kernel.per_input(batch)).collect()

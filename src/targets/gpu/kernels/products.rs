@@ -6,6 +6,10 @@ use crate::formats::tflite::{BuiltinOptions, OpKind};
 use crate::graph::Node;
 use crate::targets::gpu::dimensions::{channels, product, rows_of};
 
+/// Fused attention takes batch, heads, positions and channels. PyTorch runs scores with more dimensions, of blocks of an
+/// image, as separate kernels.
+const MAX_FUSED_RANK: usize = 4;
+
 impl<'m> Builder<'_, 'm> {
     pub(super) fn convolution(&mut self, node_idx: usize, node: &Node<'m>, output: usize) {
         let operator = node.operator;
@@ -179,6 +183,9 @@ impl<'m> Builder<'_, 'm> {
     pub(super) fn softmax(&mut self, node_idx: usize, node: &Node<'m>, output: usize) {
         let kernel = self.vectors(Kind::Softmax, node_idx, output);
         let draft = self.draft(node_idx, node, kernel);
+        if self.shape(output).len() > MAX_FUSED_RANK {
+            return;
+        }
         let mut between = Vec::new();
         let mut next = self.draft_before(draft);
         while let Some(before) = next {

@@ -8,8 +8,8 @@ use crate::graph::Graph;
 /// last, or of attention heads, which frameworks do not execute.
 const MIN_RANK: usize = 5;
 
-/// By node: whether it is a `TRANSPOSE` whose reader is a `RESHAPE` that cannot be a view of its result. Windows of
-/// attention and shuffled channels are made in this way. Linear in operators and their inputs.
+/// By node: whether it is a `TRANSPOSE` whose reader is a `RESHAPE` that cannot be a view of its result, or a product with
+/// weights along another dimension. Windows of attention, shuffled channels and mixed tokens are made in this way. Linear in operators and their inputs.
 pub(super) fn moved(graph: &Graph) -> Vec<bool> {
     let mut writers = vec![None; graph.subgraph.tensors.len()];
     let mut is_moved = vec![false; graph.nodes.len()];
@@ -21,6 +21,11 @@ pub(super) fn moved(graph: &Graph) -> Vec<bool> {
         };
         match operator.code.kind {
             OpKind::Transpose => writers[output] = Some(node_idx),
+            OpKind::FullyConnected => {
+                if let Some(writer) = writers[input] {
+                    is_moved[writer] |= !keeps_last(graph, writer);
+                }
+            }
             OpKind::Reshape => {
                 if let Some(writer) = writers[input] {
                     is_moved[writer] |= !is_view(graph, writer, &graph.tensor(output).shape);
@@ -30,6 +35,18 @@ pub(super) fn moved(graph: &Graph) -> Vec<bool> {
         }
     }
     is_moved
+}
+
+/// Whether a transposition leaves the last dimension where it is; true if this is not known. A product reads rows whose
+/// values lie one after another.
+fn keeps_last(graph: &Graph, transposition: usize) -> bool {
+    let inputs = &graph.nodes[transposition].operator.inputs;
+    let Some(&Some(order)) = inputs.get(1) else {
+        return true;
+    };
+    let rank = graph.tensor(order).shape.first().copied().unwrap_or(0);
+    let last = integers(graph.constant(order)).last();
+    last.is_none_or(|axis| rank.checked_sub(1) == Some(axis))
 }
 
 /// Whether the result of a transposition can be viewed in another shape without a copy; true if this is not known.

@@ -166,7 +166,7 @@ fn errors_of(mut percents: Vec<f64>) -> Errors {
         mean_percent: percents.iter().sum::<f64>() / percents.len() as f64,
         median_percent: at(0.5),
         p95_percent: at(0.95),
-        coverage_percent: 0.0,
+        ..Errors::default()
     }
 }
 

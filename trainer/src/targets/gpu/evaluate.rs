@@ -116,7 +116,13 @@ impl Fit {
     pub fn of(samples: &[&Sample], variances: [f64; 2]) -> Self {
         let amounts: Vec<&Amounts> = samples.iter().map(|sample| &sample.amounts).collect();
         let times: Vec<f64> = samples.iter().map(|sample| sample.time_ms).collect();
-        let costs = roofline::fit(&amounts, &times);
+        Self::with_costs(roofline::fit(&amounts, &times), samples, variances)
+    }
+
+    /// With these costs and the correction of the errors that they make on `samples`.
+    pub fn with_costs(costs: Amounts, samples: &[&Sample], variances: [f64; 2]) -> Self {
+        let amounts: Vec<&Amounts> = samples.iter().map(|sample| &sample.amounts).collect();
+        let times: Vec<f64> = samples.iter().map(|sample| sample.time_ms).collect();
         let positions: Vec<Position> = amounts.iter().map(|row| position(row, &costs)).collect();
         let residual = |(row, time): (&&Amounts, &f64)| (time / roofline::dot(*row, &costs)).ln();
         let residuals: Vec<f64> = amounts.iter().zip(&times).map(residual).collect();
@@ -142,17 +148,6 @@ impl Fit {
 pub struct LeftOut {
     pub estimates: Vec<Estimate>,
     pub regression_ms: Vec<f64>,
-    pub folds: Vec<usize>,
-}
-
-impl LeftOut {
-    /// By sample, log(measured time / estimate) and the distance.
-    pub fn pairs(&self, samples: &[Sample]) -> Vec<(f64, f64)> {
-        let pair = |(sample, estimate): (&Sample, &Estimate)| {
-            ((sample.time_ms / estimate.time_ms).ln(), estimate.distance)
-        };
-        samples.iter().zip(&self.estimates).map(pair).collect()
-    }
 }
 
 /// `folds` is a result of [`folds`], or has [`NEVER_LEFT_OUT`] for samples that are not estimated.
@@ -172,7 +167,7 @@ pub fn left_out_by(
         distance: 0.0,
     };
     let mut estimates = vec![none; samples.len()];
-    let mut regression_ms = vec![0.0; samples.len()];
+    let mut of_regression = vec![0.0; samples.len()];
     for fold in 0..n_folds(&folds) {
         let of_folds = |inside: bool| -> Vec<&Sample> {
             let rows = samples.iter().zip(&folds);
@@ -188,13 +183,12 @@ pub fn left_out_by(
             .filter(|(idx, _)| folds[*idx] == fold)
         {
             estimates[idx] = fit.estimate(&sample.amounts);
-            regression_ms[idx] = roofline::dot(&logarithms(sample), &regression).exp();
+            of_regression[idx] = regression_ms(sample, &regression);
         }
     }
     LeftOut {
         estimates,
-        regression_ms,
-        folds,
+        regression_ms: of_regression,
     }
 }
 
@@ -214,13 +208,13 @@ pub fn chosen_variances(samples: &[Sample]) -> [f64; 2] {
         let times = left.estimates.iter().map(|estimate| estimate.time_ms);
         summary(samples, times).mean_percent
     };
-    let errors = kriging::VARIANCES.map(error);
+    let errors = kriging::CANDIDATES.map(error);
     eprintln!(
         "variances {:?}: mean errors {errors:.2?} %",
-        kriging::VARIANCES
+        kriging::CANDIDATES
     );
     let least = (0..errors.len()).min_by(|a, b| errors[*a].total_cmp(&errors[*b]));
-    kriging::VARIANCES[least.unwrap_or(0)]
+    kriging::CANDIDATES[least.unwrap_or(0)]
 }
 
 fn logarithms(sample: &Sample) -> [f64; 4] {
@@ -228,8 +222,13 @@ fn logarithms(sample: &Sample) -> [f64; 4] {
     [1.0, macs, activations, parameters]
 }
 
+/// The estimate of [`regression`].
+pub fn regression_ms(sample: &Sample, regression: &[f64; 4]) -> f64 {
+    roofline::dot(&logarithms(sample), regression).exp()
+}
+
 /// Least squares on the logarithm of time.
-fn regression(samples: &[&Sample]) -> [f64; 4] {
+pub fn regression(samples: &[&Sample]) -> [f64; 4] {
     let mut left = [[0.0; 5]; 4];
     for sample in samples {
         let row = logarithms(sample);
@@ -291,29 +290,6 @@ pub fn covering(mut sizes: Vec<f64>) -> f64 {
     sizes[rank.clamp(1, sizes.len()) - 1]
 }
 
-/// Errors of estimates, and the share of them inside intervals that were fitted to the errors of the other folds.
-pub fn errors(samples: &[Sample], left_out: &LeftOut) -> Errors {
-    let rows = left_out.pairs(samples);
-    let mut n_held = 0;
-    for fold in 0..n_folds(&left_out.folds) {
-        let of = |inside: bool| {
-            let rows = rows.iter().zip(&left_out.folds);
-            rows.filter(move |(_, of)| (**of == fold) == inside)
-                .map(|(row, _)| *row)
-        };
-        let others: Vec<(f64, f64)> = of(false).collect();
-        let [fixed, by_distance] = half_width(&others);
-        n_held += of(true)
-            .filter(|(error, d)| error.abs() <= fixed + by_distance * d)
-            .count();
-    }
-    let times = left_out.estimates.iter().map(|estimate| estimate.time_ms);
-    Errors {
-        coverage_percent: 100.0 * n_held as f64 / rows.len() as f64,
-        ..summary(samples, times)
-    }
-}
-
 /// Errors of pairs of log(measured time / estimate) and distance, with intervals of the given half width.
 pub fn of_pairs(pairs: &[(f64, f64)], [fixed, by_distance]: [f64; 2]) -> Errors {
     let mut percents: Vec<f64> = pairs
@@ -329,6 +305,7 @@ pub fn of_pairs(pairs: &[(f64, f64)], [fixed, by_distance]: [f64; 2]) -> Errors 
         median_percent: at(0.5),
         p95_percent: at(0.95),
         coverage_percent: 100.0 * n_held as f64 / pairs.len() as f64,
+        ..Errors::default()
     }
 }
 
@@ -343,6 +320,6 @@ pub fn summary(samples: &[Sample], estimates_ms: impl Iterator<Item = f64>) -> E
         mean_percent: percents.iter().sum::<f64>() / percents.len() as f64,
         median_percent: at(0.5),
         p95_percent: at(0.95),
-        coverage_percent: 0.0,
+        ..Errors::default()
     }
 }

@@ -64,6 +64,7 @@ pub fn runs(folder: &Path, of_3090: &Run) -> Result<Vec<Run>> {
     for run in &mut of_networks {
         let [near, _] = run.correction.half_width;
         run.correction.half_width[1] = (of_unseen - near).max(0.0) / FAR;
+        run.correction.max_half_width = Some(of_unseen.max(near));
     }
     runs.extend(of_networks);
     Ok(runs)
@@ -134,7 +135,6 @@ fn of_kernels(target: &str, rows: &[single_kernels::Row], of_3090: &Run) -> Resu
             ..Correction::default()
         },
         errors,
-        random_errors: errors,
     })
 }
 
@@ -156,6 +156,7 @@ fn print(
         median_percent,
         p95_percent,
         coverage_percent,
+        ..
     } = of_pairs(pairs, width.unwrap_or_default());
     let coverage = width.map_or_else(|| "–".to_owned(), |_| format!("{coverage_percent:.1} %"));
     println!(
@@ -185,7 +186,7 @@ fn corrected(measured: &Measured, costs: &Amounts) -> (Correction, Pairs) {
         .collect();
     let residuals = pairs_of(&correcting, costs, &Correction::default());
     let residuals: Vec<f64> = residuals.iter().map(|(log, _)| *log).collect();
-    let mut correction = kriging::fit(&positions, &residuals, kriging::VARIANCES[0]);
+    let mut correction = kriging::fit(&positions, &residuals, kriging::VARIANCES);
     let others = pairs_of(measured, costs, &correction)
         .into_iter()
         .enumerate();
@@ -268,7 +269,6 @@ fn of_nas_bench(
         costs_ms: costs.to_vec(),
         correction,
         errors,
-        random_errors: errors,
         ..source.clone()
     };
     Ok((run, unseen))

@@ -1,20 +1,16 @@
 //! Constants of the H100, on which this project measured networks of many families itself
-//! (`trainer/python/measure_gpu.py`). They are fewer than those of the timm project's tables, so the fit starts from
-//! the scaled constants of the RTX 3090.
+//! (`trainer/python/measure_gpu.py`). They are fewer than those of the timm project's tables.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use litecast::targets::gpu::bundle::{Mode, Run};
+use litecast::targets::gpu::bundle::Mode;
 
-use super::compared::Measurements;
-use super::evaluate::{Sample, Split, left_out_by};
 use super::measured::Measured;
-use super::transfer::{Factors, Source, gpu};
 
 pub const TARGET: &str = "h100-80gb";
-const FRAMEWORK: &str = "PyTorch 2.11, CUDA 13.0, AMP, channels first";
+pub const FRAMEWORK: &str = "PyTorch 2.11, CUDA 13.0, AMP, channels first";
 
 /// A row of the table, as far as it is used here.
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -72,39 +68,7 @@ pub fn measured(rows: &[Row], mode: Mode) -> Vec<Measured> {
         image_size: row.image_size,
         batch: row.batch,
         ms_per_input: row.ms / row.batch,
+        million_parameters: None,
     })
     .collect()
-}
-
-/// Fits one mode and prints its errors. Networks and families that are left out are left out of `source`, the RTX 3090's
-/// networks with their variances, as well.
-pub fn run(
-    measured: &[Measured],
-    samples: &[Sample],
-    mode: Mode,
-    (source, variances): (&[Sample], [f64; 2]),
-    n_seeds: u64,
-) -> Result<Run> {
-    let data_sheets = Factors::of_data_sheets(gpu("rtx-3090")?, gpu(TARGET)?);
-    let left_out_of = |split: Split, folds| {
-        left_out_by(samples, folds, |others, left| {
-            let group = |sample: &Sample| split.group(&sample.model, &sample.family).to_owned();
-            let left: BTreeSet<String> = left.iter().map(|sample| group(sample)).collect();
-            let source = source
-                .iter()
-                .filter(|sample| !left.contains(&group(sample)));
-            Source::of(&source.collect::<Vec<_>>(), variances).fitted_to(data_sheets, others)
-        })
-    };
-    let all = Source::of(&source.iter().collect::<Vec<_>>(), variances);
-    let fit = all.fitted_to(data_sheets, &samples.iter().collect::<Vec<_>>());
-    let measurements = Measurements {
-        target: TARGET,
-        mode,
-        framework: FRAMEWORK,
-        laboratory: "the LiteCast project",
-        rows: measured,
-        samples,
-    };
-    measurements.run(fit, n_seeds, left_out_of)
 }

@@ -12,7 +12,9 @@ use super::roofline::dot;
 const RANGES: [f64; 2] = [0.25, 0.7];
 /// Candidates for the variances of the covariances, chosen for each table. The second variance transfers corrections
 /// between families, which increases errors on some GPUs.
-pub const VARIANCES: [[f64; 2]; 3] = [[0.02, 0.01], [0.02, 0.002], [0.02, 0.0]];
+pub const CANDIDATES: [[f64; 2]; 3] = [[0.02, 0.01], [0.02, 0.002], [0.02, 0.0]];
+/// Those of the constants that ship.
+pub const VARIANCES: [f64; 2] = [0.02, 0.002];
 /// Variance of a measurement's logarithm: two versions of PyTorch differ by 2 to 3 %.
 const NOISE: f64 = 4e-4;
 
@@ -43,7 +45,7 @@ pub fn fit(positions: &[Position], residuals: &[f64], variances: [f64; 2]) -> Co
 
 /// Solves `A x = b` for a positive definite `A`, given by the rows of its lower triangle, by Cholesky's
 /// decomposition. Cubic.
-fn solve(mut rows: Vec<Vec<f64>>, b: &[f64]) -> Vec<f64> {
+pub fn solve(mut rows: Vec<Vec<f64>>, b: &[f64]) -> Vec<f64> {
     let n = rows.len();
     for i in 0..n {
         let (before, rest) = rows.split_at_mut(i);

@@ -5,6 +5,8 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use litecast::targets::gpu::bundle::Mode;
 
+use super::shared::Property;
+
 /// One table of the timm project: many networks on one GPU with one version of PyTorch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Table {
@@ -13,14 +15,12 @@ pub struct Table {
     pub file: &'static str,
     /// Software of the measurements, in the words of the provenance.
     pub framework: &'static str,
-    pub is_training: bool,
-    /// By `torch.compile`, which writes kernels of its own.
-    pub is_compiled: bool,
+    pub properties: &'static [Property],
 }
 
 impl Table {
     pub fn mode(&self) -> Mode {
-        match self.is_training {
+        match self.properties.contains(&Property::Training) {
             true => Mode::Training,
             false => Mode::Inference,
         }
@@ -33,78 +33,67 @@ pub const TABLES: [Table; 11] = [
         target: "rtx-3090",
         file: "benchmark-infer-amp-nchw-pt240-cu124-rtx3090.csv",
         framework: "PyTorch 2.4, CUDA 12.4, AMP, channels first",
-        is_training: false,
-        is_compiled: false,
+        properties: &[],
     },
     Table {
         target: "rtx-3090",
         file: "benchmark-train-amp-nchw-pt112-cu113-rtx3090.csv",
         framework: "PyTorch 1.12, CUDA 11.3, AMP, channels first",
-        is_training: true,
-        is_compiled: false,
+        properties: &[Property::Training],
     },
     Table {
         target: "rtx-3090-channels-last",
         file: "benchmark-infer-amp-nhwc-pt240-cu124-rtx3090.csv",
         framework: "PyTorch 2.4, CUDA 12.4, AMP, channels last",
-        is_training: false,
-        is_compiled: false,
+        properties: &[Property::ChannelsLast],
     },
     Table {
         target: "rtx-3090-channels-last",
         file: "benchmark-train-amp-nhwc-pt112-cu113-rtx3090.csv",
         framework: "PyTorch 1.12, CUDA 11.3, AMP, channels last",
-        is_training: true,
-        is_compiled: false,
+        properties: &[Property::Training, Property::ChannelsLast],
     },
     Table {
         target: "rtx-4090",
         file: "benchmark-infer-amp-nchw-pt291-cu128-4090.csv",
         framework: "PyTorch 2.9, CUDA 12.8, AMP, channels first",
-        is_training: false,
-        is_compiled: false,
+        properties: &[],
     },
     Table {
         target: "rtx-5090",
         file: "benchmark-infer-amp-nchw-pt291-cu130-5090.csv",
         framework: "PyTorch 2.9, CUDA 13.0, AMP, channels first",
-        is_training: false,
-        is_compiled: false,
+        properties: &[],
     },
     Table {
         target: "rtx-pro-6000-max-q",
         file: "benchmark-infer-amp-nchw-pt291-cu130-pro6000maxq.csv",
         framework: "PyTorch 2.9, CUDA 13.0, AMP, channels first",
-        is_training: false,
-        is_compiled: false,
+        properties: &[],
     },
     Table {
         target: "rtx-4090-compiled",
         file: "benchmark-infer-amp-nchw-pt291-cu128-4090-dynamo.csv",
         framework: "PyTorch 2.9, CUDA 12.8, torch.compile, AMP, channels first",
-        is_training: false,
-        is_compiled: true,
+        properties: &[Property::Compiled],
     },
     Table {
         target: "rtx-5090-compiled",
         file: "benchmark-infer-amp-nchw-pt291-cu130-5090-dynamo.csv",
         framework: "PyTorch 2.9, CUDA 13.0, torch.compile, AMP, channels first",
-        is_training: false,
-        is_compiled: true,
+        properties: &[Property::Compiled],
     },
     Table {
         target: "rtx-pro-6000-max-q-compiled",
         file: "benchmark-infer-amp-nchw-pt291-cu130-pro6000maxq-dynamo.csv",
         framework: "PyTorch 2.9, CUDA 13.0, torch.compile, AMP, channels first",
-        is_training: false,
-        is_compiled: true,
+        properties: &[Property::Compiled],
     },
     Table {
         target: "rtx-pro-6000-max-q-compiled-bfloat16",
         file: "benchmark-infer-bf16-nchw-pt291-cu130-pro6000maxq-dynamo.csv",
         framework: "PyTorch 2.9, CUDA 13.0, torch.compile, bfloat16, channels first",
-        is_training: false,
-        is_compiled: true,
+        properties: &[Property::Compiled, Property::Bfloat16],
     },
 ];
 
@@ -115,7 +104,22 @@ pub struct Measured {
     pub image_size: u32,
     pub batch: f64,
     pub ms_per_input: f64,
+    /// 10⁶ parameters of the network that was measured, to two decimals, where the table has them.
+    pub million_parameters: Option<f64>,
 }
+
+impl Measured {
+    /// Whether the network that was measured has as many parameters as its graph. Where it has not, its branches were
+    /// merged before it ran, or another version of timm made it.
+    pub fn is_of(&self, parameters: f64) -> bool {
+        let stated = self.million_parameters;
+        stated.is_none_or(|stated| (stated - parameters / 1e6).abs() <= ROUNDING + SAME * stated)
+    }
+}
+
+/// What the tables' parameters are rounded by, and the share in which they may differ besides.
+const ROUNDING: f64 = 0.006;
+const SAME: f64 = 5e-4;
 
 /// The letters at the start of a model's name.
 pub fn family(model: &str) -> &str {
@@ -123,23 +127,34 @@ pub fn family(model: &str) -> &str {
     &model[..end.unwrap_or(model.len())]
 }
 
-/// The rows of a table that have a time.
+/// The rows of a table that have a time, in both folders.
 pub fn read(folder: &Path, table: &Table) -> Result<Vec<Measured>> {
-    let path = folder.join("timm").join(table.file);
+    let mut rows = Vec::new();
+    for part in ["timm", "timm_more"] {
+        rows.extend(read_file(&folder.join(part).join(table.file), table)?);
+    }
+    Ok(rows)
+}
+
+fn read_file(path: &Path, table: &Table) -> Result<Vec<Measured>> {
     ensure!(
         path.is_file(),
         "no {}: measurements of the timm project are not part of this repository and lie in `shared/data` \
          beside it",
         path.display()
     );
-    let mut reader = csv::Reader::from_path(&path)?;
+    let mut reader = csv::Reader::from_path(path)?;
     let headers = reader.headers()?.clone();
-    let run = if table.is_training { "train" } else { "infer" };
+    let run = match table.mode() {
+        Mode::Training => "train",
+        Mode::Inference => "infer",
+    };
     let column = |name: &str| {
         let found = headers.iter().position(|header| header == name);
         found.with_context(|| format!("{}: expected a column `{name}`", path.display()))
     };
     let model = column("model")?;
+    let parameters = column("param_count")?;
     let [speed, batch, size] = [
         column(&format!("{run}_samples_per_sec"))?,
         column(&format!("{run}_batch_size"))?,
@@ -159,6 +174,7 @@ pub fn read(folder: &Path, table: &Table) -> Result<Vec<Measured>> {
                 image_size: size as u32,
                 batch,
                 ms_per_input: 1e3 / speed,
+                million_parameters: number(parameters),
             });
         }
     }

@@ -2,33 +2,42 @@
 //! the fit.
 
 mod accel_nasbench;
-mod compared;
 mod evaluate;
+mod experiment;
+mod final_errors;
+mod final_families;
 mod float32;
 mod forms;
 mod graph_builder;
 mod graphs;
 mod h100;
+mod kernel_table;
 mod kriging;
 pub mod learned;
 mod measured;
 mod modelled;
 mod nas_bench_201;
+mod priors;
 mod roofline;
+mod shared;
 mod single_kernels;
 mod transfer;
+mod widths;
 
 use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use litecast::targets::gpu::bundle::{Bundle, Errors, Mode, Run};
-use litecast::targets::gpu::costs::{NAMES, PRIOR_MS};
+use litecast::targets::gpu::costs::NAMES;
 
-use self::compared::Measurements;
-use self::evaluate::{Fit, Sample, chosen_variances, half_width, left_out};
+use self::evaluate::{Sample, half_width};
+use self::experiment::{Experiment, compare, fits, ranges};
+use self::final_errors::FinalErrors;
 use self::graphs::Networks;
-use self::measured::{Measured, TABLES, Table};
+use self::kriging::VARIANCES;
+use self::measured::{Measured, TABLES};
+use self::shared::{Property, Setting};
 use self::transfer::{Factors, Source, gpu};
 
 /// Fits the constants of GPUs to published measurements.
@@ -38,8 +47,8 @@ pub struct FitGpuArgs {
     #[arg(long, default_value = "../shared/data/gpu")]
     pub measured: PathBuf,
     /// Measurements of the H100 that `measure_gpu.py` wrote.
-    #[arg(long, default_value = "trainer/data/gpu/h100.csv")]
-    pub h100: PathBuf,
+    #[arg(long, default_values = ["trainer/data/gpu/h100.csv", "trainer/data/gpu/h100-precisions.csv"])]
+    pub h100: Vec<PathBuf>,
     /// Graphs that `export_timm.py` wrote. Give it again for several files.
     #[arg(long, required = true)]
     pub graphs: Vec<PathBuf>,
@@ -52,9 +61,18 @@ pub struct FitGpuArgs {
     /// Compare the kernels of this folder's `timm_NAME.onnx` with those of the graphs, and fit nothing.
     #[arg(long, value_name = "FOLDER")]
     pub onnx: Option<PathBuf>,
-    /// Splits to repeat every evaluation on.
-    #[arg(long, default_value = "3")]
-    pub seeds: u64,
+    /// Write the kernels of all graphs to this CSV file, and fit nothing.
+    #[arg(long, value_name = "FILE")]
+    pub kernels: Option<PathBuf>,
+    /// Evaluate the final families and write their errors. Nothing that a fit depends on may be chosen by them.
+    #[arg(long = "final")]
+    pub is_final: bool,
+    /// File with the errors on the final families.
+    #[arg(long, default_value = "trainer/results/final/gpu.json")]
+    pub final_errors: PathBuf,
+    /// Print errors on Accel-NASBench's networks, too.
+    #[arg(long)]
+    pub other_laboratory: bool,
 }
 
 /// Fits, prints the errors as Markdown, and writes.
@@ -63,9 +81,16 @@ pub fn run(args: &FitGpuArgs) -> Result<()> {
     for path in &args.graphs {
         networks.extend(graphs::read(path, "timm")?);
     }
+    if let Some(path) = &args.kernels {
+        return kernel_table::write(path, &networks);
+    }
     if args.modelled {
         let bundle = Bundle::parse(&fs::read(&args.out)?)?;
-        return modelled::compare(&h100::read(&args.h100)?, &networks, &bundle);
+        let mut rows = Vec::new();
+        for path in &args.h100 {
+            rows.extend(h100::read(path)?);
+        }
+        return modelled::compare(&rows, &networks, &bundle);
     }
     if let Some(folder) = &args.onnx {
         let bundle = Bundle::parse(&fs::read(&args.out)?)?;
@@ -76,35 +101,25 @@ pub fn run(args: &FitGpuArgs) -> Result<()> {
             run.context("expected a run of the RTX 3090")?,
         );
     }
-    println!(
-        "| target, run | networks (families) | split | method | mean % | median % | 95th percentile % | in 90 % interval |"
-    );
-    println!("|---|---|---|---|---|---|---|---|");
-    let mut runs = Vec::new();
-    let mut fitted = Vec::new();
-    for table in &TABLES {
-        let rows = measured::read(&args.measured, table)?;
-        let samples = samples(&rows, &networks, table.is_compiled);
-        let variances = chosen_variances(&samples);
-        runs.push(fit_table(table, &rows, &samples, args.seeds, variances)?);
-        fitted.push((table, samples, variances));
+    let experiments = experiments(args, &networks)?;
+    let open: Vec<Experiment> = experiments.iter().map(Experiment::without_final).collect();
+    let widths = compare(&open);
+    if args.is_final {
+        final_errors::evaluate(&experiments, &widths, &args.final_errors)?;
     }
-    let rows = h100::read(&args.h100)?;
-    let mut of_h100 = Vec::new();
-    for mode in [Mode::Inference, Mode::Training] {
-        let is_source = |table: &Table| table.target == "rtx-3090" && table.mode() == mode;
-        let source = fitted.iter().find(|(table, ..)| is_source(table));
-        let (_, source, variances) = source.context("expected a table of the RTX 3090")?;
-        let measured = h100::measured(&rows, mode);
-        let samples = samples(&measured, &networks, false);
-        let source = (source.as_slice(), *variances);
-        runs.push(h100::run(&measured, &samples, mode, source, args.seeds)?);
-        of_h100.push(samples);
+    let stated = FinalErrors::read(&args.final_errors)?;
+    let mut runs = Vec::new();
+    let all = fits(&experiments, &|_| true);
+    for ((experiment, mut fit), width) in experiments.iter().zip(all).zip(widths) {
+        fit.correction.half_width = width.0;
+        let errors = stated.of(experiment.target, experiment.mode)?;
+        runs.push(experiment.run(fit, errors));
     }
     let measurements = accel_nasbench::measurements(&args.measured)?;
-    accel_nasbench::compare(&measurements, &runs)?;
-    let a100 = scaled_to_a100(&fitted, &of_h100[0], &runs[0], &measurements)?;
-    runs.push(a100);
+    if args.other_laboratory {
+        accel_nasbench::compare(&measurements, &runs)?;
+    }
+    runs.push(scaled_to_a100(&experiments, &runs[0], &measurements)?);
     runs.extend(float32::runs(&args.measured, &runs[0])?);
     let bundle = Bundle {
         costs: NAMES.map(str::to_owned).to_vec(),
@@ -114,43 +129,93 @@ pub fn run(args: &FitGpuArgs) -> Result<()> {
         .with_context(|| format!("could not write {}", args.out.display()))
 }
 
+/// All measured runs.
+fn experiments(args: &FitGpuArgs, networks: &Networks) -> Result<Vec<Experiment>> {
+    let mut experiments = Vec::new();
+    for table in &TABLES {
+        let rows = measured::read(&args.measured, table)?;
+        let (batches, measured_range) = ranges(&rows)?;
+        let samples = samples(&rows, networks, table.properties);
+        ensure!(
+            samples.len() > 100,
+            "{}: expected graphs of its networks",
+            table.file
+        );
+        experiments.push(Experiment {
+            target: table.target,
+            mode: table.mode(),
+            framework: table.framework,
+            laboratory: "the timm project",
+            setting: Setting {
+                board: &gpu(table.target)?.board,
+                properties: table.properties,
+            },
+            batches,
+            measured_range,
+            samples,
+        });
+    }
+    let mut rows = Vec::new();
+    for path in &args.h100 {
+        rows.extend(h100::read(path)?);
+    }
+    for (mode, properties) in [
+        (Mode::Inference, &[][..]),
+        (Mode::Training, &[Property::Training]),
+    ] {
+        let rows = h100::measured(&rows, mode);
+        let (batches, measured_range) = ranges(&rows)?;
+        experiments.push(Experiment {
+            target: h100::TARGET,
+            mode,
+            framework: h100::FRAMEWORK,
+            laboratory: "the LiteCast project",
+            setting: Setting {
+                board: &gpu(h100::TARGET)?.board,
+                properties,
+            },
+            batches,
+            measured_range,
+            samples: samples(&rows, networks, properties),
+        });
+    }
+    Ok(experiments)
+}
+
 /// Measured networks that have a graph.
-fn samples(rows: &[Measured], networks: &Networks, is_compiled: bool) -> Vec<Sample> {
-    let sample = match is_compiled {
+fn samples(rows: &[Measured], networks: &Networks, properties: &[Property]) -> Vec<Sample> {
+    let sample = match properties.contains(&Property::Compiled) {
         true => Sample::compiled,
         false => Sample::new,
     };
-    let network = |row: &Measured| networks.get(&(row.model.clone(), row.image_size));
+    let network = |row: &Measured| {
+        let network = networks.get(&(row.model.clone(), row.image_size))?;
+        row.is_of(network.parameters).then_some(network)
+    };
     rows.iter()
         .filter_map(|row| Some(sample(row, network(row)?)))
         .collect()
 }
 
-/// A table, its networks that have a graph, and the variances of their kriging.
-type Fitted = (&'static Table, Vec<Sample>, [f64; 2]);
-
-/// GPUs other than the RTX 3090 on which the timm project measured many kinds of networks by the same software.
-const CHECKED_BY_TRANSFER: [&str; 3] = ["rtx-4090", "rtx-5090", "rtx-pro-6000-max-q"];
+/// GPUs other than the RTX 3090 on which many kinds of networks were measured by the same software.
+const CHECKED_BY_TRANSFER: [&str; 4] = ["rtx-4090", "rtx-5090", "rtx-pro-6000-max-q", h100::TARGET];
 
 /// The A100's constants: the scaled constants of the RTX 3090. Prints the errors of constants that are scaled in the
 /// same way to the other GPUs; these are stated as the A100's errors, and its interval follows from them.
 fn scaled_to_a100(
-    fitted: &[Fitted],
-    of_h100: &[Sample],
+    experiments: &[Experiment],
     of_3090: &Run,
     measurements: &accel_nasbench::Measurements,
 ) -> Result<Run> {
-    let (_, source, variances) = fitted.first().context("expected a table")?;
+    let source = &experiments.first().context("expected a run")?.samples;
     let from = gpu(&of_3090.target)?;
-    let others = fitted
-        .iter()
-        .filter(|(table, ..)| CHECKED_BY_TRANSFER.contains(&table.target))
-        .map(|(table, samples, _)| (table.target, samples.as_slice()));
     let mut by_gpu = Vec::new();
-    for (target, samples) in others.chain([(h100::TARGET, of_h100)]) {
-        let data_sheets = Factors::of_data_sheets(from, gpu(target)?);
-        let pairs = transfer::check(source, samples, data_sheets, *variances);
-        by_gpu.push((target, pairs));
+    for one in experiments {
+        if one.mode == Mode::Inference && CHECKED_BY_TRANSFER.contains(&one.target) {
+            let data_sheets = Factors::of_data_sheets(from, gpu(one.target)?);
+            let pairs = transfer::check(source, &one.samples, data_sheets, VARIANCES);
+            by_gpu.push((one.target, pairs));
+        }
     }
     for (target, pairs) in &by_gpu {
         let others = by_gpu.iter().filter(|(other, _)| other != target);
@@ -158,7 +223,7 @@ fn scaled_to_a100(
         print_transfer(target, pairs, &evaluate::of_pairs(pairs, others));
     }
     let pairs: Vec<(f64, f64)> = by_gpu.iter().flat_map(|(_, pairs)| pairs.clone()).collect();
-    let source = Source::of(&source.iter().collect::<Vec<_>>(), *variances);
+    let source = Source::of(&source.iter().collect::<Vec<_>>(), VARIANCES);
     let measured = accel_nasbench::on_a100(measurements, of_3090);
     let data_sheets = Factors::of_data_sheets(from, gpu("a100-40gb")?);
     let factors = source.factors(data_sheets, &measured);
@@ -175,7 +240,6 @@ fn scaled_to_a100(
         costs_ms: costs_ms.to_vec(),
         correction,
         errors,
-        random_errors: errors,
         scaled_by: Some(
             "costs of kernels are those of the RTX 3090, scaled by data sheets and these networks; other kinds of \
              networks were not measured"
@@ -211,31 +275,4 @@ fn print_transfer(target: &str, pairs: &[(f64, f64)], errors: &Errors) {
         errors.p95_percent,
         errors.coverage_percent,
     );
-}
-
-fn fit_table(
-    table: &Table,
-    rows: &[Measured],
-    samples: &[Sample],
-    n_seeds: u64,
-    variances: [f64; 2],
-) -> Result<Run> {
-    ensure!(
-        samples.len() > 100,
-        "{}: expected graphs of its networks",
-        table.file
-    );
-    let mut fit = Fit::of(&samples.iter().collect::<Vec<_>>(), variances);
-    if table.is_compiled {
-        fit.costs[PRIOR_MS.0] = 0.0;
-    }
-    let measurements = Measurements {
-        target: table.target,
-        mode: table.mode(),
-        framework: table.framework,
-        laboratory: "the timm project",
-        rows,
-        samples,
-    };
-    measurements.run(fit, n_seeds, |_, folds| left_out(samples, folds, variances))
 }

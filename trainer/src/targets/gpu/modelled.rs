@@ -9,7 +9,7 @@ use litecast::targets::gpu::estimate::{MIN_BUSY, time};
 use litecast::targets::gpu::memory::{BASE_BYTES, Memory, Optimiser, RANGE};
 use litecast::targets::gpu::specifications::{Board, ComputePrecision};
 
-use super::compared::words;
+use super::experiment::words;
 use super::graphs::{Network, Networks};
 use super::h100::{Row, TARGET};
 use super::transfer::gpu;

@@ -2,8 +2,7 @@
 //! products and another for traffic.
 //!
 //! The factors start as the ratios of the data sheets and are fitted to the measurements. [`check`] measures the errors
-//! of such constants on GPUs with measurements of many kinds, with factors from networks of that one kind. For a GPU
-//! with measurements of many kinds but few networks, [`Source::fitted_to`] starts from such constants.
+//! of such constants on GPUs with measurements of many kinds, with factors from networks of that one kind.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +14,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use super::evaluate::{Fit, N_FOLDS, Sample};
+use super::evaluate::{N_FOLDS, Sample};
 use super::{kriging, roofline};
 
 /// Families of timm that resemble Accel-NASBench's networks: inverted bottlenecks.
@@ -32,10 +31,6 @@ const PRIOR_WEIGHT: f64 = 0.1;
 /// Factors that are tried: 0.4 to 2.5 times the ratios of the data sheets, in steps of 2.5 %.
 const MAX_MOVE: f64 = 0.92;
 const STEP: f64 = 0.025;
-
-/// Strength of the penalty that draws the costs of a GPU with few measured networks towards scaled costs. Chosen among
-/// 0.003, 0.03, 0.1 and 0.3 by left-out families of the H100.
-const SCALED_RIDGE: f64 = 0.3;
 
 /// A fitted GPU: its costs, and the data from which its correction is fitted again.
 pub struct Source {
@@ -94,27 +89,6 @@ impl Source {
             residuals,
             variances,
         }
-    }
-
-    /// The fit for another GPU: costs near the scaled ones, this GPU's correction, and a correction of the errors that
-    /// remain on the other GPU's networks.
-    pub fn fitted_to(&self, data_sheets: Factors, samples: &[&Sample]) -> Fit {
-        let amounts: Vec<&Amounts> = samples.iter().map(|sample| &sample.amounts).collect();
-        let times: Vec<f64> = samples.iter().map(|sample| sample.time_ms).collect();
-        let measured: Vec<(&Amounts, f64)> = amounts.iter().copied().zip(times.clone()).collect();
-        let near_ms = self.factors(data_sheets, &measured).scaled(&self.costs_ms);
-        let costs = roofline::fit_near(&amounts, &times, &near_ms, SCALED_RIDGE);
-        let mut correction = self.correction(&costs);
-        let positions: Vec<Position> = amounts.iter().map(|row| position(row, &costs)).collect();
-        let residual = |((position, row), time): ((&Position, &&Amounts), &f64)| {
-            (time / roofline::dot(*row, &costs)).ln() - correction.at(position).0
-        };
-        let rows = positions.iter().zip(&amounts).zip(&times);
-        let residuals: Vec<f64> = rows.map(residual).collect();
-        let remaining = kriging::fit(&positions, &residuals, self.variances);
-        correction.positions += &remaining.positions;
-        correction.weights.extend(remaining.weights);
-        Fit { costs, correction }
     }
 
     /// The correction for scaled costs. Scaling changes the positions of networks; their residuals are those of this

@@ -115,6 +115,7 @@ impl<'n> Problem<'n> {
                 image_size: accel_nasbench::SIDE as u32,
                 batch: accel_nasbench::BATCH,
                 ms_per_input: *ms,
+                million_parameters: None,
             };
             Case {
                 model,

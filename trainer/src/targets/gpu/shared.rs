@@ -1,0 +1,271 @@
+//! The costs of all runs in one fit.
+//!
+//! The logarithm of a cost is a sum: what the amount takes on the first board in inference; what each property of a run
+//! (training, channels last, compiled) changes; a scale of the run for each [`Limit`]; and a deviation of the run. Each
+//! part is drawn to what data sheets say, or to nothing, so that a cost which few networks have stays near those of other
+//! runs and never explains what these networks share besides it.
+
+use litecast::targets::gpu::costs::{Amounts, N_COSTS};
+use litecast::targets::gpu::specifications::Board;
+use rayon::prelude::*;
+
+use super::evaluate::Sample;
+use super::kriging::solve;
+use super::priors::{Limit, Prior, priors};
+use super::roofline::dot;
+
+/// A property of a run that changes costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Property {
+    Training,
+    ChannelsLast,
+    /// By `torch.compile`, which writes kernels of its own.
+    Compiled,
+    /// Weights and activations in bfloat16, instead of float16 where AMP chooses it.
+    Bfloat16,
+}
+
+const N_PROPERTIES: usize = 4;
+
+/// Chosen by left-out families that are not final.
+pub const SPREADS: Spreads = Spreads {
+    base: 1.0,
+    properties: [0.5, 0.4, 0.5, 0.3],
+    scale: 0.4,
+    deviation: 0.25,
+    error: 0.06,
+    family_power: 0.5,
+};
+
+/// How one run was measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    pub board: &'static Board,
+    pub properties: &'static [Property],
+}
+
+/// One run of a fit.
+pub struct Observed<'s> {
+    pub setting: Setting,
+    pub samples: Vec<&'s Sample>,
+}
+
+/// How far the parts of a cost's logarithm may move: standard deviations. Chosen by left-out families.
+#[derive(Clone, Copy, Debug)]
+pub struct Spreads {
+    /// Factor of the spreads of [`priors`].
+    pub base: f64,
+    pub properties: [f64; N_PROPERTIES],
+    pub scale: f64,
+    pub deviation: f64,
+    /// Mean absolute error of a network, in logarithms, that the likelihood assumes.
+    pub error: f64,
+    /// A network weighs as the number of its family's networks to the power of minus this.
+    pub family_power: f64,
+}
+
+/// A training step reads and writes about three times as much as inference.
+const TRAINING_FACTOR: f64 = 3.0;
+/// Errors below this size, in logarithms, count by their square, larger ones linearly.
+const SMALL_ERROR: f64 = 0.03;
+const MAX_ROUNDS: usize = 25;
+/// Relative decrease of the objective at which rounds end.
+const CONVERGED: f64 = 1e-4;
+/// Largest change of a logarithm in one round.
+const MAX_STEP: f64 = 1.5;
+
+/// By run, the costs in ms.
+pub fn fit(runs: &[Observed], spreads: &Spreads) -> Vec<Amounts> {
+    let problem = Problem::of(runs, spreads);
+    let parameters = problem.minimise();
+    let costs = |run: usize| -> Amounts {
+        std::array::from_fn(|cost| problem.log_cost(&parameters, run, cost).exp())
+    };
+    (0..runs.len()).map(costs).collect()
+}
+
+/// The rows of one run: amounts, the logarithm of the measured time, and weight.
+type Rows = Vec<(Amounts, f64, f64)>;
+
+struct Problem {
+    rows_by_run: Vec<Rows>,
+    /// By run and cost, the parameters whose sum is the logarithm of the cost.
+    parts: Vec<Vec<Vec<usize>>>,
+    /// By parameter, mean and precision of its prior.
+    priors: Vec<(f64, f64)>,
+}
+
+impl Problem {
+    fn of(runs: &[Observed], spreads: &Spreads) -> Self {
+        let first = runs[0].setting.board;
+        let of_costs = priors(first);
+        let mut parameters: Vec<(f64, f64)> = of_costs
+            .iter()
+            .map(|prior| (prior.log_ms, prior.spread * spreads.base))
+            .collect();
+        for spread in spreads.properties {
+            parameters.extend([(0.0, spread); N_COSTS]);
+        }
+        let mut parts = Vec::new();
+        for run in runs {
+            let scales = parameters.len();
+            let log = |limit: Limit| -> f64 {
+                let is_training = run.setting.properties.contains(&Property::Training);
+                let training = if is_training { TRAINING_FACTOR } else { 1.0 };
+                (limit.ratio(first, run.setting.board) * training).ln()
+            };
+            parameters.extend(Limit::ALL.map(|limit| (log(limit), spreads.scale)));
+            let deviations = parameters.len();
+            parameters.extend([(0.0, spreads.deviation); N_COSTS]);
+            let part = |(cost, prior): (usize, &Prior)| {
+                let limit = Limit::ALL.iter().position(|one| *one == prior.limit);
+                let properties = run.setting.properties.iter();
+                let mut part = vec![cost, scales + limit.unwrap_or(0), deviations + cost];
+                part.extend(properties.map(|one| (1 + *one as usize) * N_COSTS + cost));
+                part
+            };
+            parts.push(of_costs.iter().enumerate().map(part).collect());
+        }
+        Self {
+            rows_by_run: runs.iter().map(|run| rows(&run.samples, spreads)).collect(),
+            parts,
+            priors: parameters
+                .into_iter()
+                .map(|(mean, spread)| (mean, spread.powi(-2)))
+                .collect(),
+        }
+    }
+
+    fn log_cost(&self, parameters: &[f64], run: usize, cost: usize) -> f64 {
+        let part = &self.parts[run][cost];
+        part.iter().map(|&idx| parameters[idx]).sum()
+    }
+
+    /// By Newton's method with the squares' part of the second derivative and Marquardt's damping; absolute errors
+    /// become squares by weights.
+    fn minimise(&self) -> Vec<f64> {
+        let mut parameters: Vec<f64> = self.priors.iter().map(|(mean, _)| *mean).collect();
+        let mut objective = self.objective(&parameters);
+        let mut damping = 1e-3;
+        for _ in 0..MAX_ROUNDS {
+            let (gradient, curvature) = self.derivatives(&parameters);
+            let before = objective;
+            while damping < 1e6 {
+                let mut damped = curvature.clone();
+                for (idx, row) in damped.iter_mut().enumerate() {
+                    row[idx] *= 1.0 + damping;
+                }
+                let step = solve(damped, &gradient);
+                let moved = parameters.iter().zip(step);
+                let moved: Vec<f64> = moved
+                    .map(|(parameter, step)| parameter - step.clamp(-MAX_STEP, MAX_STEP))
+                    .collect();
+                let next = self.objective(&moved);
+                if next <= objective {
+                    (parameters, objective) = (moved, next);
+                    damping = (damping / 5.0f64).max(1e-6);
+                    break;
+                }
+                damping *= 8.0;
+            }
+            if before - objective < CONVERGED * before {
+                break;
+            }
+        }
+        parameters
+    }
+
+    fn costs(&self, parameters: &[f64], run: usize) -> Amounts {
+        std::array::from_fn(|cost| self.log_cost(parameters, run, cost).exp())
+    }
+
+    fn objective(&self, parameters: &[f64]) -> f64 {
+        let priors = self.priors.iter().zip(parameters);
+        let of_priors: f64 = priors
+            .map(|((mean, precision), value)| 0.5 * precision * (value - mean).powi(2))
+            .sum();
+        let of_rows = self.rows_by_run.iter().enumerate().map(|(run, rows)| {
+            let costs = self.costs(parameters, run);
+            let loss = |(amounts, log_ms, weight): &(Amounts, f64, f64)| {
+                let error = (dot(amounts, &costs).ln() - log_ms).abs();
+                weight
+                    * match error < SMALL_ERROR {
+                        true => 0.5 * (error * error / SMALL_ERROR + SMALL_ERROR),
+                        false => error,
+                    }
+            };
+            rows.iter().map(loss).sum::<f64>()
+        });
+        of_priors + of_rows.sum::<f64>()
+    }
+
+    /// The gradient, and the lower triangle of the curvature.
+    fn derivatives(&self, parameters: &[f64]) -> (Vec<f64>, Vec<Vec<f64>>) {
+        let priors = self.priors.iter().zip(parameters);
+        let mut gradient: Vec<f64> = priors
+            .map(|((mean, precision), value)| precision * (value - mean))
+            .collect();
+        let mut curvature: Vec<Vec<f64>> = self
+            .priors
+            .iter()
+            .enumerate()
+            .map(|(idx, (_, precision))| {
+                let mut row = vec![0.0; idx + 1];
+                row[idx] = *precision;
+                row
+            })
+            .collect();
+        let by_run: Vec<(Amounts, Vec<Amounts>)> = (0..self.rows_by_run.len())
+            .into_par_iter()
+            .map(|run| self.derivatives_of(parameters, run))
+            .collect();
+        for (parts, (slopes, squares)) in self.parts.iter().zip(by_run) {
+            for (i, part) in parts.iter().enumerate() {
+                for &a in part {
+                    gradient[a] += slopes[i];
+                    for (j, other) in parts.iter().enumerate() {
+                        for &b in other.iter().filter(|b| **b <= a) {
+                            curvature[a][b] += squares[i][j];
+                        }
+                    }
+                }
+            }
+        }
+        (gradient, curvature)
+    }
+
+    /// With respect to the logarithms of one run's costs.
+    fn derivatives_of(&self, parameters: &[f64], run: usize) -> (Amounts, Vec<Amounts>) {
+        let costs = self.costs(parameters, run);
+        let mut slopes = [0.0; N_COSTS];
+        let mut squares = vec![[0.0; N_COSTS]; N_COSTS];
+        for (amounts, log_ms, weight) in &self.rows_by_run[run] {
+            let total = dot(amounts, &costs);
+            let error = total.ln() - log_ms;
+            let weight = weight / error.abs().max(SMALL_ERROR);
+            let shares = amounts.iter().zip(&costs).enumerate();
+            let shares = shares.map(|(idx, (amount, cost))| (idx, amount * cost / total));
+            let shares: Vec<(usize, f64)> = shares.filter(|(_, share)| *share > 0.0).collect();
+            for &(i, a) in &shares {
+                slopes[i] += weight * error * a;
+                for &(j, b) in &shares {
+                    squares[i][j] += weight * a * b;
+                }
+            }
+        }
+        (slopes, squares)
+    }
+}
+
+fn rows(samples: &[&Sample], spreads: &Spreads) -> Rows {
+    let mut n_of_family = std::collections::BTreeMap::new();
+    for sample in samples {
+        *n_of_family.entry(sample.family.as_str()).or_insert(0u32) += 1;
+    }
+    let row = |sample: &&Sample| {
+        let n = f64::from(n_of_family[sample.family.as_str()]);
+        let weight = n.powf(-spreads.family_power) / spreads.error;
+        (sample.amounts, sample.time_ms.ln(), weight)
+    };
+    samples.iter().map(row).collect()
+}
