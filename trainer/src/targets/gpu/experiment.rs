@@ -8,12 +8,13 @@ use litecast::targets::gpu::bundle::{Errors, Mode, Run};
 use litecast::targets::gpu::costs::PRIOR_MS;
 use rayon::prelude::*;
 
-use super::evaluate::{Estimate, Fit, Sample, folds_of, regression, regression_ms};
+use super::evaluate::{Fit, Sample, folds_of, regression, regression_ms};
 use super::final_families::is_final;
 use super::kriging::VARIANCES;
 use super::measured::Measured;
-use super::shared::{self, Observed, Property, SPREADS, Setting};
-use super::widths::{HalfWidth, errors, errors_of_regression, summary};
+use super::setting::{Property, Setting};
+use super::shared::{self, Observed, SPREADS};
+use super::widths::{HalfWidth, LeftOut, errors, errors_of_regression, summary};
 
 /// What was measured on one GPU in one mode, as far as the networks have graphs.
 #[derive(Clone)]
@@ -27,16 +28,6 @@ pub struct Experiment {
     pub batches: [f64; 2],
     pub measured_range: MeasuredRange,
     pub samples: Vec<Sample>,
-}
-
-/// How a network's time was estimated without it.
-#[derive(Clone, Copy, Debug)]
-pub struct LeftOut<'e> {
-    pub sample: &'e Sample,
-    pub estimate: Estimate,
-    /// By a log-linear regression on multiply-accumulates, activations and parameters.
-    pub regression_ms: f64,
-    pub fold: usize,
 }
 
 impl Experiment {

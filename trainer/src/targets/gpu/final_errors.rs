@@ -8,9 +8,9 @@ use anyhow::{Context, Result, ensure};
 use litecast::targets::gpu::bundle::{Errors, Mode};
 use serde::{Deserialize, Serialize};
 
-use super::experiment::{Experiment, LeftOut, left_out, n_families, words};
+use super::experiment::{Experiment, left_out, n_families, words};
 use super::final_families::{is_final, rule};
-use super::widths::{HalfWidth, errors, errors_of_regression};
+use super::widths::{HalfWidth, LeftOut, errors, errors_of_regression};
 use crate::checkpoint::commit;
 use crate::markdown::{Head, table};
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use litecast::targets::gpu::bundle::Mode;
 
-use super::shared::Property;
+use super::setting::Property;
 
 /// One table of the timm project: many networks on one GPU with one version of PyTorch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

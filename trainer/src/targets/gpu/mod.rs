@@ -19,6 +19,7 @@ mod modelled;
 mod nas_bench_201;
 mod priors;
 mod roofline;
+mod setting;
 mod shared;
 mod single_kernels;
 mod transfer;
@@ -37,7 +38,7 @@ use self::final_errors::FinalErrors;
 use self::graphs::Networks;
 use self::kriging::VARIANCES;
 use self::measured::{Measured, TABLES};
-use self::shared::{Property, Setting};
+use self::setting::{Property, Setting};
 use self::transfer::{Factors, Source, gpu};
 
 /// Fits the constants of GPUs to published measurements.

@@ -13,17 +13,7 @@ use super::evaluate::Sample;
 use super::kriging::solve;
 use super::priors::{Limit, Prior, priors};
 use super::roofline::dot;
-
-/// A property of a run that changes costs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Property {
-    Training,
-    ChannelsLast,
-    /// By `torch.compile`, which writes kernels of its own.
-    Compiled,
-    /// Weights and activations in bfloat16, instead of float16 where AMP chooses it.
-    Bfloat16,
-}
+use super::setting::{Property, Setting};
 
 const N_PROPERTIES: usize = 4;
 
@@ -36,13 +26,6 @@ pub const SPREADS: Spreads = Spreads {
     error: 0.06,
     family_power: 0.5,
 };
-
-/// How one run was measured.
-#[derive(Clone, Copy, Debug)]
-pub struct Setting {
-    pub board: &'static Board,
-    pub properties: &'static [Property],
-}
 
 /// One run of a fit.
 pub struct Observed<'s> {

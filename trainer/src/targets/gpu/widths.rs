@@ -4,13 +4,23 @@ use std::collections::BTreeMap;
 
 use litecast::targets::gpu::bundle::Errors;
 
-use super::experiment::LeftOut;
+use super::evaluate::{Estimate, Sample};
 
 /// Share of measurements that an interval should contain.
 const COVERAGE: f64 = 0.9;
 /// A network weighs as the number of its family's networks to the power of minus this, because networks of a family are
 /// wrong together.
 const FAMILY_POWER: f64 = 0.5;
+
+/// How a network's time was estimated without it.
+#[derive(Clone, Copy, Debug)]
+pub struct LeftOut<'e> {
+    pub sample: &'e Sample,
+    pub estimate: Estimate,
+    /// By a log-linear regression on multiply-accumulates, activations and parameters.
+    pub regression_ms: f64,
+    pub fold: usize,
+}
 
 /// Half width of an interval in logarithms: a fixed part, and a part that is proportional to the distance.
 #[derive(Clone, Copy, Debug, Default)]
