@@ -53,8 +53,9 @@ impl Target for Example {
         Vec::new()
     }
 
+    /// None: peak rates bound poolings as well, and this formula leaves them out.
     fn peak(&self) -> Option<PeakRates> {
-        Some(PeakRates::of_arithmetic(CLOCK_HZ))
+        None
     }
 
     fn estimate(&self, network: &Network) -> TargetEstimate {
