@@ -4,7 +4,7 @@
 use litecast::estimate::{EstimateError, ModelFile, estimate};
 use litecast::learned::predictor::Predictor;
 use litecast::report::Report;
-use litecast::targets::Outcome;
+use litecast::targets::{Metric, Outcome};
 use litecast_fuzz::file::File;
 use litecast_fuzz::hostile::CASES;
 use litecast_fuzz::mutate::mutate;
@@ -138,11 +138,16 @@ fn modelled_latencies_grow_with_channels() {
             let Outcome::Estimate { value, .. } = &result.outcome else {
                 continue;
             };
-            let of = (result.target.clone(), result.metric);
-            let less = before.insert(of.clone(), *value).unwrap_or(0.0);
+            // Weights that no longer fit beside the maps are read from memory instead: Vela states 2.75 MB of SRAM's
+            // traffic on an Ethos-U65 for 384 channels, and 3.58 MB for 320.
+            if result.metric == Metric::SramTraffic {
+                continue;
+            }
+            let estimated = (result.target.clone(), result.metric);
+            let less = before.insert(estimated.clone(), *value).unwrap_or(0.0);
             assert!(
                 *value >= less,
-                "{of:?}: {value} at {channels} channels, {less} before"
+                "{estimated:?}: {value} at {channels} channels, {less} before"
             );
         }
     }
