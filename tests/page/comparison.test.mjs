@@ -111,14 +111,21 @@ test("where an Ethos-U runs a part, table, side by side and drawing are of the w
     const totals = await page.$$eval(".totals tbody tr", (rows) => Object.fromEntries(rows.map((row) => [row.children[0].textContent, [...row.children].slice(1).map(({ textContent }) => textContent)])));
     for (const i of [0, 1]) are_near(shown(totals["Latency"][i]), whole[i], "side by side");
     are_near(1 + Number(/([+−-]?[\d.,]+)/.exec(totals["Latency"][2])[1].replace("−", "-").replaceAll(",", "")) / 100, whole[1] / whole[0], "the change");
-    // Heights above the axis are in the ratio of the latencies, where the axis is even.
-    const heights = await page.$eval(".scatter-drawing", (svg) => {
-      const zero = Math.max(...[...svg.querySelectorAll("line.axis")].filter((line) => line.getAttribute("y1") === line.getAttribute("y2")).map((line) => Number(line.getAttribute("y1"))));
-      return [...svg.querySelectorAll(".point circle")].map((circle) => zero - Number(circle.getAttribute("cy"))).toSorted((a, b) => a - b);
+    // What a height says follows from two ticks of its axis, which is even or one of factors.
+    const { ticks, points, words } = await page.$eval(".scatter-drawing", (svg) => {
+      const lines = [...svg.querySelectorAll("line.axis")].filter((line) => line.getAttribute("y1") === line.getAttribute("y2"));
+      return {
+        ticks: lines.map((line) => ({ y: Number(line.getAttribute("y1")), text: line.nextElementSibling.textContent })),
+        points: [...svg.querySelectorAll(".point circle")].map((circle) => Number(circle.getAttribute("cy"))),
+        words: svg.textContent,
+      };
     });
-    const [least, most] = whole.toSorted((a, b) => a - b);
-    assert.ok(most / least < 30, "an even axis");
-    are_near(heights[1] / heights[0], most / least, "the drawing");
+    const of_factors = /latency logarithmic|both axes logarithmic/.test(words);
+    const [to, from] = of_factors ? [Math.log, Math.exp] : [(x) => x, (x) => x];
+    const [low, high] = [ticks.at(of_factors ? 0 : 1), ticks.at(-1)].map(({ y, text }) => ({ y, value: to(shown(text)) }));
+    const drawn = points.map((y) => from(low.value + ((high.value - low.value) * (low.y - y)) / (low.y - high.y))).toSorted((a, b) => a - b);
+    const values = whole.toSorted((a, b) => a - b);
+    for (const i of [0, 1]) assert.ok(Math.abs(drawn[i] / values[i] - 1) < 0.03, `the drawing: ${drawn[i]} for ${values[i]} ms`);
   }));
 
 test("latency is drawn against memory or MACs, and comparisons stand in the history", () =>

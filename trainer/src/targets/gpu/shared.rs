@@ -6,7 +6,6 @@
 //! runs and never explains what these networks share besides it.
 
 use litecast::targets::gpu::costs::{Amounts, N_COSTS};
-use litecast::targets::gpu::specifications::Board;
 use rayon::prelude::*;
 
 use super::evaluate::Sample;
