@@ -9,7 +9,7 @@ interface Stored {
   schema_version?: number;
   results: Result[];
   model?: Partial<ModelFacts>;
-  fits?: Pick<Fits, "need"> | null;
+  fits?: (Pick<Fits, "need"> & Partial<Pick<Fits, "boards">>) | null;
 }
 
 /** Null for a version that is not known. One of this version is returned as it is. */
@@ -19,7 +19,11 @@ export function migrated<Of extends Stored>(report: Of): Of | null {
   if (version !== 1) return null;
   const { model, results } = withWholeArena(report);
   const { fits } = report;
-  const parts = { ...(model ? { model } : {}), ...(fits ? { fits: { ...fits, need: { ...fits.need, kernels: [], refused: [] } } } : {}) };
+  const boards = fits?.boards?.map(withEvidenceOfBoard);
+  const parts = {
+    ...(model ? { model } : {}),
+    ...(fits ? { fits: { ...fits, need: { ...fits.need, kernels: [], refused: [] }, ...(boards ? { boards } : {}) } } : {}),
+  };
   return { ...report, schema_version: REPORT_VERSION, ...parts, results: withWholeLatencies(results).map(withEvidence) };
 }
 
@@ -41,6 +45,12 @@ function withEvidence(result: Result): Result {
   const { kind = "", reference } = (result.provenance ?? {}) as Partial<typeof result.provenance>;
   const evidence = BY_KIND[kind] ?? (reference?.startsWith("measured") ? "measured" : undefined);
   return evidence ? { ...result, evidence } : result;
+}
+
+/** A latency on a board is measured there, or assumed to be that of other boards with its core. */
+function withEvidenceOfBoard(board: Fits["boards"][number]): Fits["boards"][number] {
+  const { latency } = board;
+  return latency ? { ...board, latency: { ...latency, evidence: latency.is_transferred ? "assumed" : "measured" } } : board;
 }
 
 /** In version 1, `latency` was the NPU's part where a target had another metric for the whole network. */
