@@ -105,8 +105,11 @@ fn descriptions_are_sound() {
             assert_eq!(other, None, "{id} and another target have the same name");
         }
     }
-    let is_known = |target: &Box<dyn Target>| ids.contains_key(target.id());
-    assert!(registry().iter().all(is_known));
+    assert!(
+        registry()
+            .iter()
+            .all(|target| ids.contains_key(target.id()))
+    );
     assert!(
         labels.len() >= 6 && ids.len() > 50,
         "{} families",
