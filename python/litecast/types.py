@@ -264,17 +264,23 @@ class Family(TypedDict):
     is_accelerator: bool
 
 
-class Description(TypedDict):
-    """What a target is, apart from what it estimates."""
-
+class _Description(TypedDict):
     family: Family
     short_label: str
     runtime: str
+    #: That which is estimated where none is asked for.
     release: str
     aliases: list[str]
     options: list[Literal["threads", "clock", "memories", "host", "batch"]]
     advice: list[Literal["resident-weights", "larger-sram", "smaller-accelerator"]]
     channel_step: int | None
+
+
+class Description(_Description, total=False):
+    """What a target is, apart from what it estimates."""
+
+    #: Those that may stand behind an `@` of the id, from the oldest, where there is a choice.
+    releases: list[str]
 
 
 class MetricWords(TypedDict):
