@@ -1,7 +1,7 @@
 //! The hardware that costs are estimated for: one folder for each kind, which implements the interface
 //! [`Target`](crate::target::Target).
 //!
-//! [`KINDS`] lists the folders. The report, the command, the page, the packages and the trainer iterate over it.
+//! `KINDS` lists the folders. The report, the command, the page, the packages and the trainer iterate over it.
 
 pub mod choice;
 pub mod cortex_a;

@@ -101,7 +101,7 @@ pub fn target(configuration: Configuration) -> Box<dyn Target> {
     target_beside(configuration, host)
 }
 
-/// [`target`] beside a processor.
+/// The same as `target`, beside a processor.
 pub fn target_beside(configuration: Configuration, host: Option<Host>) -> Box<dyn Target> {
     target_on(None, configuration, host)
 }
