@@ -1,7 +1,7 @@
 # Two commands do it all: `make serve` and `make test`. Each installs what it misses first.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help serve site test test-long fuzz growth bench-page cli package-examples bench-package bundle measure evaluation families sizes networks specialised processors table6 ablations ablations-of trainer-native baselines card hub wasm page hostile-page small-files size venv qemu node wasm-toolchain wasm-tools deny release-rehearsal bench bench-search debian fresh-check clean
+.PHONY: help serve site test test-long fuzz fuzz-guided growth bench-page cli package-examples bench-package bundle measure evaluation families sizes networks specialised processors table6 ablations ablations-of trainer-native baselines card hub wasm page hostile-page small-files size venv qemu node wasm-toolchain wasm-tools deny release-rehearsal bench bench-search debian fresh-check clean
 
 PORT ?= 8000
 
@@ -37,6 +37,17 @@ fuzz: ## Run every fuzzer for FUZZ_SECONDS=3600 each, and the built module under
 	done
 	@test -f pkg/litecast_bg.wasm || { echo "skipped: no module in pkg/ (make wasm)"; exit 0; }; \
 	    node tests/fuzz/run-wasm.mjs $(FUZZER) $$((100 * $(FUZZ_SECONDS))) "" --seed $(FUZZ_SEED) $(FUZZ_SEEDS)
+
+READER ?= parse
+# What libFuzzer needs of the compiler, without the nightly options of cargo-fuzz.
+GUIDED := -Cpasses=sancov-module $(foreach flag,level=4 inline-8bit-counters pc-table trace-compares,-Cllvm-args=-sanitizer-coverage-$(flag)) --cfg fuzzing
+GUIDED_TARGET := $(or $(CARGO_TARGET_DIR),target)/guided
+fuzz-guided: ## Fuzz one reader by coverage for FUZZ_SECONDS (READER=parse, onnx, graph, configuration or report)
+	RUSTFLAGS="$(GUIDED)" cargo build --release --manifest-path tests/fuzz/libfuzzer/Cargo.toml \
+	    --target x86_64-unknown-linux-gnu --target-dir $(GUIDED_TARGET) --bin $(READER)
+	@mkdir -p $(GUIDED_TARGET)/corpus/$(READER)
+	$(GUIDED_TARGET)/x86_64-unknown-linux-gnu/release/$(READER) -max_total_time=$(FUZZ_SECONDS) -max_len=65536 \
+	    -artifact_prefix=$(GUIDED_TARGET)/$(READER)- $(GUIDED_TARGET)/corpus/$(READER) tests/fuzz/corpus
 
 # A build of its own, in which the compiler counts each edge of control flow, as users have it otherwise.
 COUNTED := RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/tests/fuzz/count-edges.sh cargo bench --profile dev \
