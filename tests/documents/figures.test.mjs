@@ -276,7 +276,7 @@ test("sizes are those of what is in the repository and of what was built", () =>
   const packed = path.join(root, "pkg/assets/wasm.js");
   const optimised = existsSync(packed) && read("pkg/assets/wasm.js");
   if (!optimised) {
-    console.log("skipped: no module in pkg/ (make wasm)");
+    console.log("skipped (module): sizes: no module in pkg/ (make wasm)");
     return;
   }
   const compressed = Buffer.from(/"([^"]+)"/.exec(optimised)[1], "base64");
