@@ -7,6 +7,6 @@ export CHROMEDRIVER=${CHROMEDRIVER:-/usr/bin/chromedriver}
 if has wasm-pack; then
     exec wasm-pack test --headless --chrome -- --profile wasm
 fi
-echo "skipped (wasm-pack): the way of wasm-pack test: no wasm-pack on the PATH (make wasm-tools installs it)"
+echo "skipped (wasm-pack): wasm-pack-test: no wasm-pack on the PATH (make wasm-tools installs it)"
 export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER=wasm-bindgen-test-runner
 exec cargo test --target "$WASM_TARGET" --profile wasm --no-default-features --features tract --test web
