@@ -412,9 +412,10 @@ fn padding_is_part_of_its_convolution() {
     let convolution = |is_padded: bool, is_shared: bool| {
         let mut graph = Graph::new(&[1, 32, 32, 8]);
         let weights = graph.constant(&[16, 3, 3, 8]);
-        let source = match is_padded {
-            true => graph.add("PAD", &["x"], &[1, 33, 33, 8]),
-            false => "x".to_owned(),
+        let source = if is_padded {
+            graph.add("PAD", &["x"], &[1, 33, 33, 8])
+        } else {
+            "x".to_owned()
         };
         let mut out = graph.add("CONV_2D", &[&source, &weights], &[1, 16, 16, 16]);
         if is_shared {

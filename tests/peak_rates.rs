@@ -123,12 +123,11 @@ fn no_latency_is_shorter_than_memory_and_arithmetic_allow() {
     ] {
         let report = report(&text);
         for (target, [lo, value, _]) in latencies(&report) {
-            let floor_s = match is_gpu(target) {
-                true => {
-                    let [bytes_per_s, macs_per_s] = max_per_s(target);
-                    ((bytes - MAX_CACHED_BYTES) / bytes_per_s).max(macs / macs_per_s)
-                }
-                false => macs / MAX_NPU_MACS_PER_S,
+            let floor_s = if is_gpu(target) {
+                let [bytes_per_s, macs_per_s] = max_per_s(target);
+                ((bytes - MAX_CACHED_BYTES) / bytes_per_s).max(macs / macs_per_s)
+            } else {
+                macs / MAX_NPU_MACS_PER_S
             };
             assert!(
                 lo >= 0.999e3 * floor_s,

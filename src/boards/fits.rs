@@ -302,9 +302,10 @@ fn latency_on(
         _ => latency.clock_mhz,
     };
     let slower = latency.clock_mhz / clock_mhz;
-    let wider = match of.is_transferred {
-        true => target.transfer_factor(),
-        false => 1.0,
+    let wider = if of.is_transferred {
+        target.transfer_factor()
+    } else {
+        1.0
     };
     Some(BoardLatency {
         target: &target.target,
@@ -313,9 +314,10 @@ fn latency_on(
         lo_ms: latency.lo_ms * slower / wider,
         hi_ms: latency.hi_ms * slower * wider,
         is_transferred: of.is_transferred,
-        evidence: match of.is_transferred || target.core_conversion.is_some() {
-            true => Evidence::Assumed,
-            false => Evidence::Measured,
+        evidence: if of.is_transferred || target.core_conversion.is_some() {
+            Evidence::Assumed
+        } else {
+            Evidence::Measured
         },
     })
 }

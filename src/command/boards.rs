@@ -54,9 +54,10 @@ pub fn run(args: &BoardsArgs) -> Result<ExitCode, Box<dyn Error>> {
     let matched = request.each_json(&files, |file, json| {
         let name = file.to_string_lossy();
         let json = json.map(|parts| parts.concat());
-        let printed = match args.json {
-            true => json.map(|json| json + "\n"),
-            false => json.and_then(|json| Ok(text(&name, &placed(&json)?, width))),
+        let printed = if args.json {
+            json.map(|json| json + "\n")
+        } else {
+            json.and_then(|json| Ok(text(&name, &placed(&json)?, width)))
         };
         if let Err(failure) = &printed {
             terminal::complain(&format!("{name}: {failure}"));

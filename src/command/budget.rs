@@ -407,9 +407,10 @@ fn parsed<U: Units>(text: &str) -> Result<Limit, NoQuantity> {
         .find(|(name, _)| *name == unit.trim())
         .ok_or_else(wrong)?;
     let value = number * factor;
-    match value.is_finite() {
-        true => Ok(Limit(value)),
-        false => Err(wrong()),
+    if value.is_finite() {
+        Ok(Limit(value))
+    } else {
+        Err(wrong())
     }
 }
 

@@ -40,14 +40,13 @@ fn without_contents(error: &toml::de::Error, text: &str) -> String {
     let line = 1 + before.matches('\n').count();
     let message = error.message();
     // What the file has stands between quotes, before what was expected in its place.
-    let words = match message.starts_with("missing field") {
-        true => message.to_owned(),
-        false => {
-            let quote = message.find(['`', '"', '\'']).unwrap_or(message.len());
-            let expected = message.rfind(", expected ").filter(|&at| at >= quote);
-            let expected = expected.map_or("", |at| &message[at..]);
-            format!("{}{expected}", message[..quote].trim_end())
-        }
+    let words = if message.starts_with("missing field") {
+        message.to_owned()
+    } else {
+        let quote = message.find(['`', '"', '\'']).unwrap_or(message.len());
+        let expected = message.rfind(", expected ").filter(|&at| at >= quote);
+        let expected = expected.map_or("", |at| &message[at..]);
+        format!("{}{expected}", message[..quote].trim_end())
     };
     let words: Vec<&str> = words.split_whitespace().collect();
     format!("line {line}: {}", words.join(" "))
@@ -94,9 +93,10 @@ pub const CONFIG: &str = "litecast.toml";
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
 pub fn run(args: &CheckArgs) -> Result<ExitCode, Box<dyn Error>> {
-    let sections = match args.files.is_empty() {
-        true => of_config(args)?,
-        false => vec![of_arguments(args)?],
+    let sections = if args.files.is_empty() {
+        of_config(args)?
+    } else {
+        vec![of_arguments(args)?]
     };
     let mut tally = Tally::default();
     if args.csv {
@@ -199,9 +199,12 @@ fn of_config(args: &CheckArgs) -> Result<Vec<Section>, Box<dyn Error>> {
     let config: Config = toml::from_str(&text)
         .map_err(|error| format!("{place}: {}", without_contents(&error, &text)))?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let below = || match args.outside {
-        true => Ok(None),
-        false => Below::of(path).map(Some),
+    let below = || {
+        if args.outside {
+            Ok(None)
+        } else {
+            Below::of(path).map(Some)
+        }
     };
     let section = |(idx, written): (usize, Written)| {
         let below = below().map_err(|error| format!("{place}: {error}"))?;

@@ -222,9 +222,10 @@ impl TargetArgs {
             fitted.is_some_and(|fitted| fitted.release.is_some())
         };
         let takes_release = has_releases(&target) || !self.targets.iter().any(has_releases);
-        let of_npus = match takes_npu_options {
-            true => options.clone(),
-            false => Choice::default(),
+        let of_npus = if takes_npu_options {
+            options.clone()
+        } else {
+            Choice::default()
         };
         let choice = Choice {
             target: Some(target),

@@ -251,9 +251,10 @@ fn show(args: &CompareArgs, pairs: &[Pair]) -> Result<ExitCode, Box<dyn Error>> 
             .filter_map(|side| side.as_ref().err())
         {
             terminal::complain(&format!("{}: {failure}", pair.name));
-            code = match is_any_read {
-                true => ExitCode::FAILURE,
-                false => ExitCode::from(super::exit::TROUBLE),
+            code = if is_any_read {
+                ExitCode::FAILURE
+            } else {
+                ExitCode::from(super::exit::TROUBLE)
             };
         }
         if args.json {
@@ -365,9 +366,12 @@ impl Pair {
         };
         let [before, after] = self.sides().map(of_side);
         let has_both = self.sides().iter().all(Option::is_some);
-        let of_one = |side: &str, (is_warning, words): &(bool, String)| match has_both {
-            true => (*is_warning, format!("{side}: {words}")),
-            false => (*is_warning, words.clone()),
+        let of_one = |side: &str, (is_warning, words): &(bool, String)| {
+            if has_both {
+                (*is_warning, format!("{side}: {words}"))
+            } else {
+                (*is_warning, words.clone())
+            }
         };
         let both = before.iter().filter(|doubt| after.contains(doubt)).cloned();
         let before_alone = before.iter().filter(|doubt| !after.contains(doubt));
@@ -482,9 +486,10 @@ fn coloured(line: &str) -> String {
         return line.to_owned();
     };
     let (start, change) = line.split_at(at);
-    match change.starts_with('+') {
-        true => format!("{start}{}", red(change)),
-        false => format!("{start}{}", green(change)),
+    if change.starts_with('+') {
+        format!("{start}{}", red(change))
+    } else {
+        format!("{start}{}", green(change))
     }
 }
 

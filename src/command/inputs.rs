@@ -103,9 +103,10 @@ impl Below {
     /// Of a configuration at this path.
     pub fn of(configuration: &Path) -> io::Result<Self> {
         let folder = configuration.parent().unwrap_or(Path::new(""));
-        let folder = match folder.as_os_str().is_empty() {
-            true => Path::new("."),
-            false => folder,
+        let folder = if folder.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            folder
         };
         Ok(Self {
             folder: fs::canonicalize(folder)?,
@@ -131,14 +132,15 @@ impl Below {
             let part = part.as_os_str().to_string_lossy();
             !part.contains(['*', '?', '['])
         };
-        match argument.exists() {
-            true => self.refusal(argument),
-            false => self.refusal(
+        if argument.exists() {
+            self.refusal(argument)
+        } else {
+            self.refusal(
                 &argument
                     .components()
                     .take_while(is_plain)
                     .collect::<PathBuf>(),
-            ),
+            )
         }
     }
 }
@@ -162,9 +164,10 @@ fn matches(pattern: &str) -> Result<Vec<PathBuf>, Box<dyn Error>> {
             false => files.push(path),
         }
     }
-    match files.is_empty() {
-        true => Err(format!("{pattern}: expected files that match, found none").into()),
-        false => Ok(files),
+    if files.is_empty() {
+        Err(format!("{pattern}: expected files that match, found none").into())
+    } else {
+        Ok(files)
     }
 }
 

@@ -21,9 +21,10 @@ pub fn run(args: &PredictArgs) -> Result<ExitCode, Box<dyn Error>> {
     };
     let width = terminal::width();
     let text = |document: &Document| report(document, args.details, args.operators, width);
-    let rows = match args.operators {
-        true => csv::Rows::Operators,
-        false => csv::Rows::Results,
+    let rows = if args.operators {
+        csv::Rows::Operators
+    } else {
+        csv::Rows::Results
     };
     print::reports(&files, &request, &args.format, rows, text)
 }
@@ -33,9 +34,10 @@ fn report(document: &Document, with_details: bool, with_operators: bool, width: 
     let mut text = sections::heading(document, width);
     // Doubts stand at the headline, notes behind the numbers.
     text += &diagnostics(document, true, width);
-    match with_details {
-        true => text += &details(document, width),
-        false => text += &overview(document, width),
+    if with_details {
+        text += &details(document, width)
+    } else {
+        text += &overview(document, width)
     }
     text += &unavailable(document, width);
     text += &fits(document, width);
@@ -211,9 +213,10 @@ fn unavailable(document: &Document, width: usize) -> String {
         let is_wholly = !document
             .estimates()
             .any(|(other, _)| other.target == target);
-        let name = match is_wholly {
-            true => target.to_owned(),
-            false => format!("{target} ({})", words::metric(metric)),
+        let name = if is_wholly {
+            target.to_owned()
+        } else {
+            format!("{target} ({})", words::metric(metric))
         };
         match reasons.iter_mut().find(|(known, _)| known == words) {
             Some((_, names)) if names.contains(&name) => {}
@@ -237,9 +240,10 @@ fn diagnostics(document: &Document, are_warnings: bool, width: usize) -> String 
         }
         let line = wrapped(&format!("         {}", plain(&line)), width, "  ");
         let line = line.trim_start();
-        let word = match are_warnings {
-            true => yellow("warning:"),
-            false => bold("note:"),
+        let word = if are_warnings {
+            yellow("warning:")
+        } else {
+            bold("note:")
         };
         let _ = writeln!(text, "{word} {line}");
     }

@@ -26,12 +26,13 @@ pub fn run(args: &TargetsArgs) -> Result<ExitCode, Box<dyn Error>> {
     }
     let targets: Vec<TargetInfo> = listed.into_iter().map(|target| target.info).collect();
     let width = terminal::width();
-    let text = match args.details {
-        true => targets
+    let text = if args.details {
+        targets
             .iter()
             .map(|target| details(target, width))
-            .collect(),
-        false => overview(&targets, width),
+            .collect()
+    } else {
+        overview(&targets, width)
     };
     terminal::print(&text)?;
     Ok(ExitCode::SUCCESS)

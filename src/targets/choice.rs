@@ -462,13 +462,14 @@ impl Choice {
         option: &'static str,
         of: &'static str,
     ) -> Result<(), ChoiceError> {
-        match is_given {
-            true => Err(ChoiceError::OptionOfOthers {
+        if is_given {
+            Err(ChoiceError::OptionOfOthers {
                 target: target.to_owned(),
                 option,
                 of,
-            }),
-            false => Ok(()),
+            })
+        } else {
+            Ok(())
         }
     }
 }

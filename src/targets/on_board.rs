@@ -41,10 +41,7 @@ impl Board {
         let micro = self.micro_latency.as_ref().and_then(target);
         own.into_iter()
             .chain(micro)
-            .map(|target| match target.is_micro() {
-                true => MICRO,
-                false => ST_EDGE_AI,
-            })
+            .map(|target| if target.is_micro() { MICRO } else { ST_EDGE_AI })
     }
 
     /// As [`Self::target_at`], under TensorFlow Lite Micro.

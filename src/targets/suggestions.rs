@@ -22,9 +22,10 @@ pub struct Candidate {
 impl Candidate {
     pub fn target(id: &str, device: &str, aliases: &[&str]) -> Self {
         Self {
-            words: match device.is_empty() {
-                true => id.to_owned(),
-                false => format!("{id} ({device})"),
+            words: if device.is_empty() {
+                id.to_owned()
+            } else {
+                format!("{id} ({device})")
             },
             is_board: false,
             names: ([id, device].into_iter().chain(aliases.iter().copied()))
@@ -41,9 +42,10 @@ impl Candidate {
             core,
             ..
         } = board;
-        let words = match name.contains(chip) {
-            true => format!("the board {id} ({name})"),
-            false => format!("the board {id} ({name}, {chip})"),
+        let words = if name.contains(chip) {
+            format!("the board {id} ({name})")
+        } else {
+            format!("the board {id} ({name}, {chip})")
         };
         Self {
             words,

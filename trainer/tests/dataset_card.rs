@@ -218,9 +218,12 @@ fn the_card_counts_what_pyarrow_counts() {
 }
 
 fn check_outcomes(card: &str, expected: &Value) {
-    let reason = |row: &BTreeMap<String, String>| match row["reason"].contains("left to the CPU") {
-        true => "left to the CPU".to_owned(),
-        false => row["reason"].clone(),
+    let reason = |row: &BTreeMap<String, String>| {
+        if row["reason"].contains("left to the CPU") {
+            "left to the CPU".to_owned()
+        } else {
+            row["reason"].clone()
+        }
     };
     let key = |row: &BTreeMap<String, String>| {
         format!("{} {} {}", row["target"], row["status"], reason(row))

@@ -101,11 +101,10 @@ fn count(
             continue;
         };
         *n += 1;
-        match *lo <= label && label <= *hi {
-            true => *inside += 1,
-            false => {
-                println!("{name} {target} {metric}: {label}, estimated {value} in {lo} to {hi}")
-            }
+        if *lo <= label && label <= *hi {
+            *inside += 1
+        } else {
+            println!("{name} {target} {metric}: {label}, estimated {value} in {lo} to {hi}")
         }
     }
 }

@@ -87,9 +87,10 @@ fn rules_name_the_operators_that_vela_leaves() {
 fn left_to_cpu(bytes: &[u8], target_id: &str) -> BTreeSet<usize> {
     let model = tflite::parse(bytes).unwrap();
     let graph = graph::build(&model, 0).unwrap();
-    let npu = match target_id.starts_with("ethos-u85-") {
-        true => Npu::EthosU85,
-        false => Npu::EthosU55U65,
+    let npu = if target_id.starts_with("ethos-u85-") {
+        Npu::EthosU85
+    } else {
+        Npu::EthosU55U65
     };
     let left = support::unsupported(&graph, npu).into_iter();
     left.map(|operator| graph.nodes[operator.node_idx].operator_idx)

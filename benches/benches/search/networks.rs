@@ -231,9 +231,10 @@ impl Network {
         for tensor in &self.tensors {
             if let Some(idx) = tensor.contents {
                 let n_values: usize = tensor.shape.iter().product();
-                file.buffers[idx] = match tensor.is_bias {
-                    true => vec![0; 4 * n_values],
-                    false => weights(idx as u64, n_values),
+                file.buffers[idx] = if tensor.is_bias {
+vec![0; 4 * n_values]
+                } else {
+weights(idx as u64, n_values)
                 };
             }
         }
@@ -258,9 +259,10 @@ impl Network {
 
 impl TensorOf {
     fn in_file((idx, tensor): (usize, &Self)) -> file::Tensor {
-        let tensor_type = match tensor.is_bias {
-            true => TensorType::INT32,
-            false => TensorType::INT8,
+        let tensor_type = if tensor.is_bias {
+TensorType::INT32
+        } else {
+TensorType::INT8
         };
         file::Tensor {
             name: format!("t{idx}"),

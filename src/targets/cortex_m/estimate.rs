@@ -114,11 +114,12 @@ fn latency_of(
         .iter()
         .map(|counts| (counts, is_unmeasured(runtime, counts)));
     let latency = sum(counted, runtime, target, clock_mhz);
-    match latency.value_ms > 0.0 {
-        true => Ok(latency),
-        false => Err(Refusal::NothingCounted {
+    if latency.value_ms > 0.0 {
+        Ok(latency)
+    } else {
+        Err(Refusal::NothingCounted {
             of: operators.len(),
-        }),
+        })
     }
 }
 

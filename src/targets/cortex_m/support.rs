@@ -176,9 +176,10 @@ fn without_int8(graph: &Graph) -> Vec<String> {
         (graph.nodes.iter()).filter(|node| !converts.contains(&node.operator.code.kind));
     let types = computing.filter_map(|node| node.operator.outputs.first());
     let types: Vec<TensorType> = types.map(|&idx| graph.tensor(idx).tensor_type).collect();
-    match types.contains(&TensorType::Int8) {
-        true => Vec::new(),
-        false => types.iter().map(|one| one.name().to_lowercase()).collect(),
+    if types.contains(&TensorType::Int8) {
+        Vec::new()
+    } else {
+        types.iter().map(|one| one.name().to_lowercase()).collect()
     }
 }
 

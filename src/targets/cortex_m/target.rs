@@ -149,9 +149,10 @@ impl Target for Microcontroller {
                 .as_ref()
                 .map(|energy| metric(Metric::Energy, Some(energy.error.mean_percent))),
         );
-        let memory: &[Metric] = match self.fitted.is_micro() {
-            true => &[Metric::WeightsFlash, Metric::Arena],
-            false => &[Metric::ActivationRam, Metric::WeightsFlash],
+        let memory: &[Metric] = if self.fitted.is_micro() {
+            &[Metric::WeightsFlash, Metric::Arena]
+        } else {
+            &[Metric::ActivationRam, Metric::WeightsFlash]
         };
         metrics.extend(memory.iter().map(|&of| metric(of, None)));
         Some(TargetInfo {
@@ -173,15 +174,17 @@ impl Target for Microcontroller {
         let of_core = |(core, _): &&(&str, f64)| *core == self.fitted.core;
         let (_, macs_per_cycle) = PEAK_MACS_PER_CYCLE.iter().find(of_core)?;
         let clock_mhz = self.clock_mhz.unwrap_or(self.fitted.clock_mhz);
-        let share_that_runs = match self.fitted.program.drops_dead_channels {
-            true => MIN_LIVE_SHARE,
-            false => 1.0,
+        let share_that_runs = if self.fitted.program.drops_dead_channels {
+            MIN_LIVE_SHARE
+        } else {
+            1.0
         };
         let macs_per_s = macs_per_cycle * clock_mhz * 1e6 / share_that_runs;
         Some(PeakRates {
-            map_bytes_per_s: match self.fitted.is_micro() {
-                true => STORED_BYTES_PER_CYCLE * clock_mhz * 1e6,
-                false => f64::INFINITY,
+            map_bytes_per_s: if self.fitted.is_micro() {
+                STORED_BYTES_PER_CYCLE * clock_mhz * 1e6
+            } else {
+                f64::INFINITY
             },
             ..PeakRates::of_arithmetic(macs_per_s)
         })
@@ -235,12 +238,13 @@ impl Target for Microcontroller {
                 },
             );
         }
-        metrics.push(match self.fitted.is_micro() {
-            true => tflite_micro::arena(network),
-            false => MetricEstimate {
+        metrics.push(if self.fitted.is_micro() {
+            tflite_micro::arena(network)
+        } else {
+            MetricEstimate {
                 metric: Metric::ActivationRam,
                 outcome: self.activation_ram(network),
-            },
+            }
         });
         TargetEstimate {
             device: self.device(),
@@ -266,9 +270,10 @@ impl Microcontroller {
         }
         let latency = latency(graph, analysis, &self.fitted, self.clock_mhz)?;
         let is_measured = self.transferred_to.is_none() && self.fitted.is_release_measured();
-        Ok(match is_measured {
-            false => latency.wider_by(self.fitted.transfer_factor()),
-            true => latency,
+        Ok(if is_measured {
+            latency
+        } else {
+            latency.wider_by(self.fitted.transfer_factor())
         })
     }
 
@@ -346,9 +351,10 @@ impl Microcontroller {
             metrics: vec![
                 none(Metric::Latency),
                 none(Metric::WeightsFlash),
-                match self.fitted.is_micro() {
-                    true => tflite_micro::arena(network),
-                    false => none(Metric::ActivationRam),
+                if self.fitted.is_micro() {
+                    tflite_micro::arena(network)
+                } else {
+                    none(Metric::ActivationRam)
                 },
             ],
             diagnostics: Vec::new(),
@@ -357,16 +363,18 @@ impl Microcontroller {
 
     /// Flash bytes: the whole file for the interpreter, or the weights of the program that ST Edge AI generates.
     fn flash_bytes(&self, network: &Network) -> u64 {
-        match self.fitted.is_micro() {
-            true => network.graph.model.file_bytes as u64,
-            false => weights_flash_bytes(network.analysis),
+        if self.fitted.is_micro() {
+            network.graph.model.file_bytes as u64
+        } else {
+            weights_flash_bytes(network.analysis)
         }
     }
 
     fn flash_words(&self) -> &'static str {
-        match self.fitted.is_micro() {
-            true => "the whole file, which the interpreter reads in flash; code not included",
-            false => "weights and biases, each once; code not included",
+        if self.fitted.is_micro() {
+            "the whole file, which the interpreter reads in flash; code not included"
+        } else {
+            "weights and biases, each once; code not included"
         }
     }
 
@@ -377,9 +385,10 @@ impl Microcontroller {
             lo: Some(latency.lo_ms),
             hi: Some(latency.hi_ms),
             unit: Metric::Latency.unit(),
-            provenance: match self.is_assumed() {
-                true => Provenance::own(ProvenanceKind::Modelled, clock),
-                false => modelled(clock).checked(self.fitted.checked_percent()),
+            provenance: if self.is_assumed() {
+                Provenance::own(ProvenanceKind::Modelled, clock)
+            } else {
+                modelled(clock).checked(self.fitted.checked_percent())
             },
             expected_error_percent: self.expected_error_percent(),
             operators: Some(latency.operators_ms.clone()),

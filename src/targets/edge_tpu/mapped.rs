@@ -57,9 +57,10 @@ pub fn mapping(graph: &Graph) -> Result<Mapping, UnavailableReason> {
     let takes_time = |(node, is_mapped): (&Node, &bool)| {
         *is_mapped && !super::RENAMING.contains(&node.operator.code.kind)
     };
-    match graph.nodes.iter().zip(&is_mapped).any(takes_time) {
-        true => Ok(Mapping { is_mapped, ends }),
-        false => Err(refusal(graph)),
+    if graph.nodes.iter().zip(&is_mapped).any(takes_time) {
+        Ok(Mapping { is_mapped, ends })
+    } else {
+        Err(refusal(graph))
     }
 }
 
@@ -99,9 +100,10 @@ fn refusal(graph: &Graph) -> UnavailableReason {
         of: graph.nodes.len(),
         place: "on the Edge TPU, and none that it could run comes before them",
         reasons: some_of(names.iter().map(shown), "; "),
-        advice: match is_float {
-            true => "; quantise the whole model to int8",
-            false => "",
+        advice: if is_float {
+            "; quantise the whole model to int8"
+        } else {
+            ""
         },
     }
 }

@@ -272,9 +272,10 @@ impl OutputCycles {
                 min_high_ratio,
                 ..
             } => {
-                let cycles = match ratio >= min_high_ratio {
-                    true => resize_high,
-                    false => resize_low,
+                let cycles = if ratio >= min_high_ratio {
+                    resize_high
+                } else {
+                    resize_low
                 };
                 cycles[usize::from(input_bytes > 1)]
             }
@@ -638,9 +639,10 @@ impl Accelerator {
     /// Cycles per byte of weights in the fast format of Ethos-U85. From 1024 MACs on, half as many words are in flight.
     pub fn fast_weights_cycles_per_byte(&self) -> f64 {
         let own = self.off_chip.channel_cycles_per_byte[Channel::Weights as usize];
-        let own = match self.macs_per_cycle >= 1024.0 {
-            true => 2.0 * own,
-            false => own,
+        let own = if self.macs_per_cycle >= 1024.0 {
+            2.0 * own
+        } else {
+            own
         };
         own.max(1.0 / self.off_chip.bytes_per_cycle)
     }
@@ -654,9 +656,10 @@ impl Accelerator {
     /// The memory of feature maps in the compiler's first plan, from which it decides about weight buffers: off-chip
     /// memory if the SRAM is too small for all of them.
     pub fn planned_feature_maps(&self) -> Memory {
-        match self.has_dedicated_sram {
-            true => self.off_chip,
-            false => self.sram,
+        if self.has_dedicated_sram {
+            self.off_chip
+        } else {
+            self.sram
         }
     }
 }
@@ -708,9 +711,10 @@ fn channel_cycles_per_byte(
 ) -> [f64; N_CHANNELS] {
     let words_in_burst = (memory.burst_bytes / WORD_BYTES).max(1) as f64;
     std::array::from_fn(|channel| {
-        let (most, latency_cycles) = match channel == Channel::Write as usize {
-            true => (memory.max_writes, memory.write_latency_cycles),
-            false => (memory.max_reads, memory.read_latency_cycles),
+        let (most, latency_cycles) = if channel == Channel::Write as usize {
+            (memory.max_writes, memory.write_latency_cycles)
+        } else {
+            (memory.max_reads, memory.read_latency_cycles)
         };
         let most = (most * memory.ports_used) as f64;
         let n_bursts = (channel_words[channel] / words_in_burst).min(USED * most);

@@ -62,9 +62,10 @@ impl Cost {
         if let Some(stream) = WeightStream::of(accelerator, step, buffer) {
             let off_chip = &accelerator.off_chip;
             (sum.traffic).add(off_chip, Channel::Scales, stream.scale_bytes);
-            match buffer.bytes() > 0.0 {
-                true => sum.add_buffered(accelerator, buffer, &stream),
-                false => sum.add_streamed(accelerator, &stream),
+            if buffer.bytes() > 0.0 {
+                sum.add_buffered(accelerator, buffer, &stream)
+            } else {
+                sum.add_streamed(accelerator, &stream)
             }
         }
         if step.table_bytes > 0.0 && !accelerator.uses_trained_rules {
@@ -98,12 +99,11 @@ impl WeightStream {
         let (layer, block) = divided.as_ref();
         let n_reads = block.weight_reads(layer) as f64;
         let is_buffered = buffer.bytes() > 0.0 && !accelerator.uses_trained_rules;
-        let (bytes, once) = match is_buffered {
-            true => (buffer.stream_bytes, buffer.scale_bytes),
-            false => {
-                let once = scale_bytes(accelerator, layer.computed_channels(), block.micro[2]);
-                (*weight_bytes, once)
-            }
+        let (bytes, once) = if is_buffered {
+            (buffer.stream_bytes, buffer.scale_bytes)
+        } else {
+            let once = scale_bytes(accelerator, layer.computed_channels(), block.micro[2]);
+            (*weight_bytes, once)
         };
         Some(Self {
             bytes,
@@ -143,9 +143,10 @@ impl Sum {
         let computing = self.cycles + transfer(buffer.first_bytes).max(0.0);
         self.cycles = computing.max(transfer(stream.bytes) + buffer.last_slice_cycles);
         let own_bytes = if buffer.is_shared { 0.0 } else { stream.bytes };
-        let fetched_bytes = match buffer.is_prefetched {
-            true => (own_bytes - buffer.first_bytes).max(0.0),
-            false => own_bytes,
+        let fetched_bytes = if buffer.is_prefetched {
+            (own_bytes - buffer.first_bytes).max(0.0)
+        } else {
+            own_bytes
         };
         self.wait_for_buffer(accelerator, buffer, stream, fetched_bytes);
         self.sram_bytes += fetched_bytes + stream.bytes * stream.n_reads;
@@ -164,9 +165,10 @@ impl Sum {
         fetched_bytes: f64,
     ) {
         // The wait does not include the scales, which have a channel of their own.
-        let of_scales = match accelerator.uses_trained_rules {
-            true => 0.0,
-            false => stream.scale_bytes,
+        let of_scales = if accelerator.uses_trained_rules {
+            0.0
+        } else {
+            stream.scale_bytes
         };
         // The compiler counts the wait for a buffer that is already there as if it were fetched again.
         let waited_bytes = match (accelerator.uses_trained_rules, buffer.is_prefetched) {
@@ -294,9 +296,10 @@ impl Run {
         buffer: &Buffer,
         places: &Placement,
     ) -> Self {
-        let scales_from = match buffer.bytes() > 0.0 {
-            true => accelerator.weights_buffered,
-            false => accelerator.weights_off_chip,
+        let scales_from = if buffer.bytes() > 0.0 {
+            accelerator.weights_buffered
+        } else {
+            accelerator.weights_off_chip
         };
         // An output that only chained operations read is in no memory. Its cycles are those of the memory in the first
         // plan.

@@ -13,9 +13,10 @@ impl Order {
     /// do not read their results, up to the next operation of the CPU. Linear in operations, inputs and outputs.
     pub fn with_cpu_grouped(self, program: &Program) -> Self {
         let is_cpu = |idx: &usize| program.operations[*idx].action == Action::Cpu;
-        match self.operations.iter().any(is_cpu) {
-            true => self.in_order(&Grouping::of(&self, program).steps()),
-            false => self,
+        if self.operations.iter().any(is_cpu) {
+            self.in_order(&Grouping::of(&self, program).steps())
+        } else {
+            self
         }
     }
 
@@ -78,9 +79,10 @@ impl Grouping {
                 true => {
                     let is_result =
                         |&output: &usize| program.maps[output].is_output && n_readers[output] == 0;
-                    match operation.outputs.iter().all(is_result) {
-                        true => grouping.last.push(steps.start),
-                        false => between.push(steps.start),
+                    if operation.outputs.iter().all(is_result) {
+                        grouping.last.push(steps.start)
+                    } else {
+                        between.push(steps.start)
                     }
                 }
                 false => grouping.commands.push((steps, Vec::new())),

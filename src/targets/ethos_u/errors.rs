@@ -135,10 +135,13 @@ impl Width {
                 at_least,
                 below,
                 above,
-            } => match signals.get(*signal) >= *at_least {
-                true => above.factor(signals),
-                false => below.factor(signals),
-            },
+            } => {
+                if signals.get(*signal) >= *at_least {
+                    above.factor(signals)
+                } else {
+                    below.factor(signals)
+                }
+            }
         }
     }
 

@@ -65,9 +65,10 @@ pub struct LiveRange {
 
 impl LiveRange {
     pub fn bytes_in_memory(&self) -> f64 {
-        let bytes = match self.is_interface {
-            true => self.bytes,
-            false => self.bytes_padded,
+        let bytes = if self.is_interface {
+            self.bytes
+        } else {
+            self.bytes_padded
         };
         aligned(bytes)
     }

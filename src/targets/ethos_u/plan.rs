@@ -87,9 +87,10 @@ fn plan_of(mut task: Cow<Task>) -> (Vec<PlannedOperator>, usize) {
     let constant_bytes = match accelerator.off_chip.area {
         MemoryArea::Sram => {
             let bytes = constant_bytes(accelerator, program, *n_tensors, n_tables, &schedule.steps);
-            match accelerator.uses_trained_rules {
-                true => bytes,
-                false => bytes + table_correction(accelerator, program),
+            if accelerator.uses_trained_rules {
+                bytes
+            } else {
+                bytes + table_correction(accelerator, program)
             }
         }
         _ => 0.0,
@@ -157,9 +158,10 @@ fn with_staged_inputs(task: &mut Cow<Task>) -> (Order, Flow) {
 
 /// The order of execution, with chains on accelerators that have them, and the producers and consumers of feature maps.
 fn ordered(accelerator: &Accelerator, program: &Program) -> (Order, Flow) {
-    let order = match accelerator.is_u85() {
-        true => Order::of(program).with_chains(program, accelerator.uses_trained_rules),
-        false => Order::of(program),
+    let order = if accelerator.is_u85() {
+        Order::of(program).with_chains(program, accelerator.uses_trained_rules)
+    } else {
+        Order::of(program)
     };
     let order = order.with_cpu_grouped(program);
     let flow = Flow::of(program, &order);
@@ -329,9 +331,12 @@ fn places<'a>(
     step: &ScheduledOperation,
     is_in_sram: &[bool],
 ) -> Placement<'a> {
-    let memory = |map_idx: usize| match is_in_sram[map_idx] && !program.maps[map_idx].is_constant {
-        true => accelerator.sram,
-        false => accelerator.off_chip,
+    let memory = |map_idx: usize| {
+        if is_in_sram[map_idx] && !program.maps[map_idx].is_constant {
+            accelerator.sram
+        } else {
+            accelerator.off_chip
+        }
     };
     let place = |read: Read| (memory(read.map_idx), &program.maps[read.map_idx]);
     Placement {

@@ -125,18 +125,20 @@ impl FeatureMap {
     /// [`Self::stored_bytes`] with the shape in which an operation sees it.
     pub fn seen_bytes(&self, shape: Hwc) -> f64 {
         let [h, w, c] = shape;
-        let depth = match self.is_linear {
-            true => c,
-            false => round_up(c, BRICK_CHANNELS),
+        let depth = if self.is_linear {
+            c
+        } else {
+            round_up(c, BRICK_CHANNELS)
         };
         (h * w * depth * self.element_bytes()) as f64
     }
 
     /// Bytes in memory over bytes in NHWC.
     pub fn padding(&self) -> f64 {
-        match self.is_linear {
-            true => 1.0,
-            false => brick_padding(self.shape[2] as f64),
+        if self.is_linear {
+            1.0
+        } else {
+            brick_padding(self.shape[2] as f64)
         }
     }
 }

@@ -64,9 +64,10 @@ impl<'a> Schedule<'a> {
                 return memory.schedule(steps, whole);
             }
         }
-        let guide_bytes = match is_for_size {
-            true => memory.least_bytes(program, &steps),
-            false => cache_bytes,
+        let guide_bytes = if is_for_size {
+            memory.least_bytes(program, &steps)
+        } else {
+            cache_bytes
         };
         let found = cascaded(
             memory.stages(&planner, &flow, &steps),
@@ -249,9 +250,12 @@ impl Memory {
                 return InSram::default();
             }
             let is_one = self.live_ranges.range_of(maps.ifm) == self.live_ranges.range_of(maps.ofm);
-            let bytes = maps.map(|map_idx| match is_in_sram(map_idx) {
-                true => aligned(program.maps[map_idx].stored_bytes()),
-                false => 0.0,
+            let bytes = maps.map(|map_idx| {
+                if is_in_sram(map_idx) {
+                    aligned(program.maps[map_idx].stored_bytes())
+                } else {
+                    0.0
+                }
             });
             let own_bytes = bytes.ifm + if is_one { 0.0 } else { bytes.ofm };
             InSram {

@@ -107,18 +107,20 @@ fn pays(accelerator: &Accelerator, step: &ScheduledOperation) -> bool {
     let ((layer, block), weight_bytes) = (**divided, *weight_bytes);
     let unbuffered = Unbuffered::of(accelerator, step);
     let read_bytes = step.bytes.ifm;
-    let element_bytes = match accelerator.uses_trained_rules {
-        true => 1,
-        false => layer.element_bytes.ifm,
+    let element_bytes = if accelerator.uses_trained_rules {
+        1
+    } else {
+        layer.element_bytes.ifm
     };
     let ifm_bytes = layer.ifm.iter().product::<i64>() * element_bytes;
     if unbuffered.is_computing_longest() || read_bytes <= ifm_bytes as f64 {
         return false;
     }
     let brick_bytes = weight_bytes / ceil_div(layer.ofm[2], BRICK_CHANNELS).max(1) as f64;
-    let transfer = match unbuffered.weights > unbuffered.input {
-        true => accelerator.buffering.cycles(brick_bytes),
-        false => 0.0,
+    let transfer = if unbuffered.weights > unbuffered.input {
+        accelerator.buffering.cycles(brick_bytes)
+    } else {
+        0.0
     };
     let staged = &accelerator.weights_buffered;
     let weight_reads = staged.cycles(weight_bytes * block.weight_reads(&layer) as f64);

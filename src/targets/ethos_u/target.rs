@@ -754,9 +754,10 @@ fn mostly_cpu(graph: &Graph, unsupported: &[UnsupportedOperator]) -> Unavailable
         of: graph.nodes.len(),
         place: "on the NPU",
         reasons: some_of(reasons, ", "),
-        advice: match is_float {
-            true => "; quantise the model to int8",
-            false => "",
+        advice: if is_float {
+            "; quantise the model to int8"
+        } else {
+            ""
         },
     }
 }

@@ -40,9 +40,10 @@ fn n_parts(graph: &Graph, node: &Node) -> f64 {
     let takes_inputs = inputs_at_a_time(graph, node) > 1;
     let of_tensor = |tensor_idx: usize| {
         let sizes = &graph.tensor(tensor_idx).shape;
-        let n_outer = match takes_inputs {
-            true => sizes.len().saturating_sub(3),
-            false => 0,
+        let n_outer = if takes_inputs {
+            sizes.len().saturating_sub(3)
+        } else {
+            0
         };
         let sizes = &sizes[n_outer..];
         let planned: i64 = shape(sizes).iter().product();

@@ -167,9 +167,10 @@ pub fn amounts(kernel: &Kernel, batch: f64) -> Amounts {
             add(Cost::DepthwiseWrites, writes);
             // Kernels for channels last are others.
             let is_wide = |window: f64| !kernel.is_permuted && kernel.window > window;
-            let [permuted, first] = match kernel.is_permuted {
-                true => [macs, 0.0],
-                false => [0.0, macs],
+            let [permuted, first] = if kernel.is_permuted {
+                [macs, 0.0]
+            } else {
+                [0.0, macs]
             };
             add(Cost::DepthwisePermuted, permuted);
             add(Cost::DepthwiseMacs, first);

@@ -231,11 +231,12 @@ fn main() -> ExitCode {
         named
     };
     let wants_pairs = words.iter().any(|word| word == "pairs");
-    let sets: Vec<Vec<Kind>> = match wants_pairs {
-        false => kinds.iter().map(|&kind| vec![kind]).collect(),
-        true => (kinds.iter().enumerate())
+    let sets: Vec<Vec<Kind>> = if wants_pairs {
+        (kinds.iter().enumerate())
             .flat_map(|(idx, &one)| kinds[idx + 1..].iter().map(move |&other| vec![one, other]))
-            .collect(),
+            .collect()
+    } else {
+        kinds.iter().map(|&kind| vec![kind]).collect()
     };
     if unsafe { N_EDGES } == 0 {
         println!("skipped: nothing is counted in this build (make growth)");
@@ -329,9 +330,10 @@ fn main() -> ExitCode {
         );
     }
     print_places(&by_edge);
-    match by_edge.is_empty() && worst.values().all(|growth| growth.exponent <= MAX_EXPONENT) {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    if by_edge.is_empty() && worst.values().all(|growth| growth.exponent <= MAX_EXPONENT) {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     }
 }
 

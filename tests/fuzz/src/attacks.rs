@@ -117,9 +117,10 @@ fn shared_operands(random: &mut Random) -> File {
     ]);
     let operands = vec![0; n_operands];
     for _ in 0..n {
-        let outputs = match random.one_in(2) {
-            true => vec![output],
-            false => vec![output; n_operands],
+        let outputs = if random.one_in(2) {
+            vec![output]
+        } else {
+            vec![output; n_operands]
         };
         network.operator(kind, &operands, &outputs, Options::default());
     }
@@ -249,9 +250,10 @@ fn writers(random: &mut Random) -> File {
         let idx = random.below(operators.len());
         let operator = &mut operators[idx];
         let tensor = random.below(n_tensors) as i32;
-        let operands = match random.one_in(2) {
-            true => &mut operator.inputs,
-            false => &mut operator.outputs,
+        let operands = if random.one_in(2) {
+            &mut operator.inputs
+        } else {
+            &mut operator.outputs
         };
         match random.below(operands.len() + 1) {
             at if at < operands.len() => operands[at] = tensor,

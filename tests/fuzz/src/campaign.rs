@@ -67,13 +67,12 @@ impl Mutants {
     }
 
     fn tflite(&self, random: &mut Random) -> Vec<u8> {
-        let file = match random.one_in(ATTACKS) {
-            true => attacks::tflite(random),
-            false => {
-                let mut file = self.seeds.pick(random).clone();
-                mutate(&mut file, random);
-                file
-            }
+        let file = if random.one_in(ATTACKS) {
+            attacks::tflite(random)
+        } else {
+            let mut file = self.seeds.pick(random).clone();
+            mutate(&mut file, random);
+            file
         };
         let mut bytes = file.write();
         if random.one_in(20) {

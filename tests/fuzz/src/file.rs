@@ -332,15 +332,12 @@ impl Writer {
             intermediates: (!intermediates.is_empty()).then(|| self.indices(intermediates)),
             ..Default::default()
         };
-        match operator.options.is_second {
-            false => {
-                args.builtin_options_type = schema::BuiltinOptions(operator.options.kind);
-                args.builtin_options = written;
-            }
-            true => {
-                args.builtin_options_2_type = schema::BuiltinOptions2(operator.options.kind);
-                args.builtin_options_2 = written;
-            }
+        if operator.options.is_second {
+            args.builtin_options_2_type = schema::BuiltinOptions2(operator.options.kind);
+            args.builtin_options_2 = written;
+        } else {
+            args.builtin_options_type = schema::BuiltinOptions(operator.options.kind);
+            args.builtin_options = written;
         }
         schema::Operator::create(&mut self.builder, &args)
     }

@@ -114,9 +114,10 @@ fn join(n: usize, is_one: bool) -> File {
     let mut network = Network::new(&MAP);
     let part = network.tensor(&MAP);
     relu(&mut network, 0, part);
-    let parts: Vec<i32> = match is_one {
-        true => vec![part; n],
-        false => (0..n).map(|idx| [0, part][idx % 2]).collect(),
+    let parts: Vec<i32> = if is_one {
+        vec![part; n]
+    } else {
+        (0..n).map(|idx| [0, part][idx % 2]).collect()
     };
     let [b, h, w, c] = MAP;
     let joined = network.join(&parts, &[b, h, w, c.saturating_mul(n as i32)]);

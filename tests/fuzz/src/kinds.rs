@@ -715,9 +715,10 @@ fn halves(network: &mut Network, input: i32, operator: Op) -> i32 {
             if !is_slice {
                 inputs.push(network.shared_integers(&[1; 4]));
             }
-            let table = match is_slice {
-                true => Table::SliceOptions,
-                false => Table::StridedSliceOptions,
+            let table = if is_slice {
+                Table::SliceOptions
+            } else {
+                Table::StridedSliceOptions
             };
             network.apply(operator, &inputs, &HALF, Options::zero(false, table.0))
         }),

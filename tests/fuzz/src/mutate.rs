@@ -239,9 +239,10 @@ fn change_indices(indices: &mut Vec<i32>, n_tensors: usize, random: &mut Random)
 
 fn change_ends(subgraph: &mut Subgraph, random: &mut Random) {
     let n_tensors = subgraph.tensors.len();
-    match random.one_in(2) {
-        true => change_indices(&mut subgraph.inputs, n_tensors, random),
-        false => change_indices(&mut subgraph.outputs, n_tensors, random),
+    if random.one_in(2) {
+        change_indices(&mut subgraph.inputs, n_tensors, random)
+    } else {
+        change_indices(&mut subgraph.outputs, n_tensors, random)
     }
 }
 

@@ -83,9 +83,10 @@ impl Options {
             0 => (true, operator.builtin_options_2_type().0),
             kind => (false, kind),
         };
-        let table = match is_second {
-            false => operator.builtin_options(),
-            true => operator.builtin_options_2(),
+        let table = if is_second {
+            operator.builtin_options_2()
+        } else {
+            operator.builtin_options()
         };
         let mut options = Self::zero(is_second, kind);
         let Some(table) = table else {

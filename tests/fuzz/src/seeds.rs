@@ -35,9 +35,10 @@ impl Seeds {
                 let tiny = parts(&file, n_operators).filter(|tiny| known.insert(tiny.write()));
                 seeds.tiny.extend(tiny);
             }
-            match file.n_operators() <= MAX_SMALL {
-                true => seeds.small.push(file),
-                false => seeds.large.push(file),
+            if file.n_operators() <= MAX_SMALL {
+                seeds.small.push(file)
+            } else {
+                seeds.large.push(file)
             }
         }
         seeds

@@ -219,9 +219,12 @@ pub fn measurements(random: &mut Random) -> Vec<u8> {
         1e308,
     ];
     let spread = 1 << random.below(40);
-    let mut number = || match random.one_in(300) {
-        true => random.pick(&extremes),
-        false => (random.below(spread) as f64 + 1.0) / 1024.0,
+    let mut number = || {
+        if random.one_in(300) {
+            random.pick(&extremes)
+        } else {
+            (random.below(spread) as f64 + 1.0) / 1024.0
+        }
     };
     let numbers = (0..n_numbers).flat_map(|_| number().to_le_bytes());
     std::iter::once(n_targets)

@@ -98,9 +98,10 @@ impl ModuleVisitor for Collect<'_> {
         let gradient = self.gradients.get::<D>(param.id);
         let values = gradient.map_or_else(|| vec![0.0; n], floats);
         let values = values.into_iter().map(f64::from);
-        match self.model.heads().contains(&param.id) {
-            true => self.heads.extend(values),
-            false => self.shared.extend(values),
+        if self.model.heads().contains(&param.id) {
+            self.heads.extend(values)
+        } else {
+            self.shared.extend(values)
         }
     }
 }

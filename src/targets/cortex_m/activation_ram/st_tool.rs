@@ -54,9 +54,10 @@ impl StDevice {
     /// The family of a board or series as ST's READMEs name it: `STM32H7`, `STM32H747I-DISCO`,
     /// `B-U585I-IOT02A`.
     pub fn of_board(board: &str) -> Self {
-        match board.to_ascii_uppercase().contains("H7") {
-            true => Self::Stm32H7,
-            false => Self::Other,
+        if board.to_ascii_uppercase().contains("H7") {
+            Self::Stm32H7
+        } else {
+            Self::Other
         }
     }
 }

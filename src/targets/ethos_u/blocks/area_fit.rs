@@ -33,9 +33,10 @@ pub fn choose(
 ) -> Option<(Hwc, Hwc)> {
     let [input_bytes, accumulator_bytes] = memory_bytes;
     let [granule, max_block] = units_and_limits(accelerator, micro, layer);
-    let element_bytes = match accelerator.uses_trained_rules {
-        true => 1,
-        false => layer.element_bytes.ifm.max(1),
+    let element_bytes = if accelerator.uses_trained_rules {
+        1
+    } else {
+        layer.element_bytes.ifm.max(1)
     };
     let held_depth = (layer.kind == Kind::ReduceSum).then_some(match layer.element_bytes.ifm {
         INT32_BYTES => SUM_DEPTH / 2,
@@ -101,15 +102,17 @@ impl Budget {
     fn shrunk(self, failed: &Attempt, granule: i64) -> Option<Self> {
         let is_stalled = self.last_block.map(volume) == Some(volume(failed.block));
         let n_stalled = self.n_stalled + usize::from(is_stalled);
-        let input_ratio = match is_stalled && n_stalled >= MAX_STALLED_ATTEMPTS {
-            true => STALLED_RATIO,
-            false => failed.input_ratio,
+        let input_ratio = if is_stalled && n_stalled >= MAX_STALLED_ATTEMPTS {
+            STALLED_RATIO
+        } else {
+            failed.input_ratio
         };
         // If only the input is too large, no block with more accumulators than this one can fit.
         let is_input_alone = input_ratio < 1.0 && failed.accumulator_ratio > 1.0;
-        let in_use = match is_input_alone {
-            true => self.n_accumulators.min(volume(failed.block)),
-            false => self.n_accumulators,
+        let in_use = if is_input_alone {
+            self.n_accumulators.min(volume(failed.block))
+        } else {
+            self.n_accumulators
         };
         let ratio = input_ratio.min(failed.accumulator_ratio);
         let scaled = ((in_use / granule) as f64 * ratio) as i64 * granule;
@@ -227,9 +230,10 @@ impl AreaFit<'_> {
 
     /// The same area with a width that divides the OFM well.
     fn tiles(&self, [height, width]: [i64; 2]) -> [i64; 2] {
-        let tiled = match width < self.ofm[1] {
-            true => even_tile(self.ofm[1], self.granule[1], width),
-            false => width,
+        let tiled = if width < self.ofm[1] {
+            even_tile(self.ofm[1], self.granule[1], width)
+        } else {
+            width
         };
         let height = round_down(height * width / tiled, self.granule[0]);
         [height.max(self.granule[0]), tiled]
@@ -277,9 +281,10 @@ impl AreaFit<'_> {
     /// if it exceeds the width). With all axes free and none left to cut, the depth is halved.
     fn cut(&self, block: Hwc, n_free_axes: usize) -> Option<Hwc> {
         let [height, width, depth] = block;
-        let unit = match self.accelerator.uses_trained_rules {
-            true => self.input_unit(depth)[2],
-            false => self.granule[2],
+        let unit = if self.accelerator.uses_trained_rules {
+            self.input_unit(depth)[2]
+        } else {
+            self.granule[2]
         };
         let [depth_is_free, height_is_free, width_is_free] =
             std::array::from_fn(|axis| axis < n_free_axes);

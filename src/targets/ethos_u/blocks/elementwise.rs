@@ -184,12 +184,11 @@ fn in_buffers(accelerator: &Accelerator, shapes: &Shapes, buffer_bytes: [i64; 2]
         std::array::from_fn(|axis| has_second && shapes.is_broadcast(axis));
     let block = if by_depth {
         let depth = even(2, limit[2]);
-        match by_h || by_w {
-            true => [height, chain_width, depth],
-            false => {
-                let (width, times) = spread(chain_width, needed_width, limit[0] / unit_h);
-                [unit_h * times, width, depth]
-            }
+        if by_h || by_w {
+            [height, chain_width, depth]
+        } else {
+            let (width, times) = spread(chain_width, needed_width, limit[0] / unit_h);
+            [unit_h * times, width, depth]
         }
     } else {
         let width = if by_h { chain_width } else { output_width };
@@ -224,9 +223,10 @@ pub fn of_resize(accelerator: &Accelerator, shapes: &Shapes, [n, d]: [u32; 2]) -
 /// does not divide the range.
 fn even_tile(range: i64, granule: i64, most: i64) -> i64 {
     let is_even = most < 1 || range % most == 0;
-    let tile = match is_even {
-        true => most,
-        false => round_up(range / (range / most + 1), granule),
+    let tile = if is_even {
+        most
+    } else {
+        round_up(range / (range / most + 1), granule)
     };
     tile.max(granule)
 }

@@ -37,9 +37,10 @@ pub fn has_wide_accumulators(accelerator: &Accelerator, layer: &Layer) -> bool {
 }
 
 pub fn accumulator_bytes(accelerator: &Accelerator, layer: &Layer) -> i64 {
-    match has_wide_accumulators(accelerator, layer) {
-        true => WIDE_ACCUMULATOR_BYTES[usize::from(accelerator.is_u85())],
-        false => ACCUMULATOR_BYTES,
+    if has_wide_accumulators(accelerator, layer) {
+        WIDE_ACCUMULATOR_BYTES[usize::from(accelerator.is_u85())]
+    } else {
+        ACCUMULATOR_BYTES
     }
 }
 
@@ -97,9 +98,10 @@ fn multiplies_points(accelerator: &Accelerator, layer: &Layer) -> bool {
 
 /// Input channels of a block in depth-first traversal on Ethos-U85, except those of sparse weights.
 pub fn depth_first_channels(accelerator: &Accelerator, micro: Hwc) -> i64 {
-    match accelerator.product.macs_per_cycle() <= 256 && micro[2] == BRICK_CHANNELS {
-        true => 32,
-        false => 64,
+    if accelerator.product.macs_per_cycle() <= 256 && micro[2] == BRICK_CHANNELS {
+        32
+    } else {
+        64
     }
 }
 
@@ -117,9 +119,10 @@ pub fn least_padded(candidates: &[Hwc], shape: Hwc) -> Hwc {
 pub fn input_area(accelerator: &Accelerator, layer: &Layer, ofm: [i64; 2], unit: Hwc) -> [i64; 2] {
     std::array::from_fn(|axis| {
         let kernel = layer.dilated_kernel(axis).min(SUB_KERNEL);
-        let rounding = match accelerator.uses_trained_rules {
-            true => 0,
-            false => layer.rounding(),
+        let rounding = if accelerator.uses_trained_rules {
+            0
+        } else {
+            layer.rounding()
         };
         let seen = (ofm[axis] - 1) * layer.stride[axis] + kernel + rounding;
         round_up(ceil_div(seen, layer.upscale), unit[axis])
@@ -185,9 +188,10 @@ fn fits(
             accumulator_bytes,
             ..
         } => {
-            let depth = match layer.kind.is_by_channel() {
-                true => ofm[2],
-                false => ifm[2].min(layer.ifm[2]),
+            let depth = if layer.kind.is_by_channel() {
+                ofm[2]
+            } else {
+                ifm[2].min(layer.ifm[2])
             };
             let bytes_each = self::accumulator_bytes(accelerator, layer);
             let ifm_bytes =
@@ -260,9 +264,10 @@ pub fn search(
     sizes: Sizes,
 ) -> Option<(Hwc, Hwc)> {
     let input_depth = input_depth(accelerator, layer, micro, is_part_kernel);
-    let [least, most] = match accelerator.is_u85() {
-        true => units_and_limits(accelerator, micro, layer),
-        false => [micro, accelerator.max_block],
+    let [least, most] = if accelerator.is_u85() {
+        units_and_limits(accelerator, micro, layer)
+    } else {
+        [micro, accelerator.max_block]
     };
     let step: Hwc = std::array::from_fn(|axis| micro[axis].max(least[axis]));
     let end: Hwc = std::array::from_fn(|axis| {
@@ -271,9 +276,10 @@ pub fn search(
     });
     let mut best = Best::default();
     for depth in sizes.depths(micro[2], end[2], layer.ofm[2]) {
-        let ifm_depth = match layer.kind.is_by_channel() {
-            true => depth,
-            false => input_depth,
+        let ifm_depth = if layer.kind.is_by_channel() {
+            depth
+        } else {
+            input_depth
         };
         let unit = input_unit(accelerator, micro, ifm_depth, layer.element_bytes.ifm);
         for height in sizes.sides(step[0], end[0]) {
@@ -281,9 +287,10 @@ pub fn search(
                 let ofm = [height, width, depth];
                 let [ifm_height, ifm_width] = input_area(accelerator, layer, [height, width], unit);
                 let ifm = [ifm_height, ifm_width, ifm_depth];
-                let fitted = match layer.is_row() && micro[0] == 2 && !accelerator.is_u85() {
-                    true => [height.min(layer.ofm[0]), width, depth],
-                    false => ofm,
+                let fitted = if layer.is_row() && micro[0] == 2 && !accelerator.is_u85() {
+                    [height.min(layer.ofm[0]), width, depth]
+                } else {
+                    ofm
                 };
                 if !fits(accelerator, layer, fitted, ifm, unit, copies) {
                     break;
@@ -301,9 +308,12 @@ pub fn search(
 
 /// Depths of blocks up to `end`: multiples of the micro block, in whole bricks if the OFM is divided in depth.
 pub fn depths(micro: i64, end: i64, ofm_depth: i64) -> impl Iterator<Item = i64> {
-    let whole = move |depth: i64| match depth < ofm_depth {
-        true => round_up(depth, BRICK_CHANNELS),
-        false => depth,
+    let whole = move |depth: i64| {
+        if depth < ofm_depth {
+            round_up(depth, BRICK_CHANNELS)
+        } else {
+            depth
+        }
     };
     let first = whole(micro.max(end.min(BRICK_CHANNELS)));
     let all = std::iter::successors(Some(first), move |&depth| Some(whole(depth + micro)));
@@ -358,13 +368,15 @@ fn cost(
     [ofm, fitted, ifm]: [Hwc; 3],
     held_depth: i64,
 ) -> f32 {
-    let cost = match counts_volume(accelerator, layer) {
-        true => volume(layer.ofm) as f32 / volume(ofm) as f32,
-        false => fetched(accelerator, layer, fitted, ifm),
+    let cost = if counts_volume(accelerator, layer) {
+        volume(layer.ofm) as f32 / volume(ofm) as f32
+    } else {
+        fetched(accelerator, layer, fitted, ifm)
     };
-    match volume(layer.ifm) < ifm[0] * ifm[1] * held_depth * 2 {
-        true => cost / 2.0,
-        false => cost,
+    if volume(layer.ifm) < ifm[0] * ifm[1] * held_depth * 2 {
+        cost / 2.0
+    } else {
+        cost
     }
 }
 
@@ -392,9 +404,10 @@ fn fetched(accelerator: &Accelerator, layer: &Layer, ofm: Hwc, ifm: Hwc) -> f32 
     }
     let n_parts = |axis: usize| ceil_div(layer.dilated_kernel(axis), SUB_KERNEL);
     let elements = (ifm[0] * ifm[1] * layer.ifm[2] * n_parts(0) * n_parts(1)) as f32;
-    let mut input = match accelerator.is_u85() {
-        true => elements * (blocks[1] * blocks[0]),
-        false => elements * blocks[1] * blocks[0],
+    let mut input = if accelerator.is_u85() {
+        elements * (blocks[1] * blocks[0])
+    } else {
+        elements * blocks[1] * blocks[0]
     };
     if !layer.kind.is_by_channel() {
         input *= full[2] as f32;

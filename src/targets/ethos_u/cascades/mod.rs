@@ -115,9 +115,10 @@ impl CascadeStage {
 
     /// Bytes of IFM and OFM without stripes, as if both were in SRAM.
     fn whole_bytes(&self) -> f64 {
-        match self.is_in_place && self.ifm_bytes == self.ofm_bytes {
-            true => self.ifm_bytes,
-            false => self.ifm_bytes + self.ofm_bytes,
+        if self.is_in_place && self.ifm_bytes == self.ofm_bytes {
+            self.ifm_bytes
+        } else {
+            self.ifm_bytes + self.ofm_bytes
         }
     }
 }
@@ -217,9 +218,10 @@ impl<F: Fn(usize, IfmOfm<usize>) -> InSram> Stages<'_, F> {
             kernel_rows: layer.map_or(1, |layer| stage_size(layer.dilated_kernel(0))),
             stride_rows: layer.map_or(1, |layer| stage_size(layer.stride[0])),
             upscale: layer.map_or(1, |layer| stage_size(layer.upscale)),
-            rounding_rows: match self.uses_trained_rules {
-                true => 0,
-                false => layer.map_or(0, |layer| stage_size(layer.rounding())),
+            rounding_rows: if self.uses_trained_rules {
+                0
+            } else {
+                layer.map_or(0, |layer| stage_size(layer.rounding()))
             },
             ifm_bytes: aligned(ifm.stored_bytes()),
             ofm_bytes: aligned(stored.stored_bytes()),

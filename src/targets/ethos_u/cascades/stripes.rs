@@ -97,9 +97,10 @@ fn inside(
     };
     let parallel_bytes = (sram.used_bytes[first.step] - span.local_bytes).max(0.0);
     // If other operations also read the IFM, it stays in SRAM as a whole while all stages run.
-    let kept_bytes = match !has_dedicated_sram && first.in_sram.is_ifm_shared {
-        true => first.ifm_bytes,
-        false => 0.0,
+    let kept_bytes = if !has_dedicated_sram && first.in_sram.is_ifm_shared {
+        first.ifm_bytes
+    } else {
+        0.0
     };
     let whole_range = |range: RangeInSram| RangeInSram {
         steps: Some((first.step, last.step)).into(),

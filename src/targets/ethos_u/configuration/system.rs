@@ -93,9 +93,10 @@ impl SystemConfiguration {
 
     /// Width of an AXI port. Vela 5.2.0 derives it from the section's name, regardless of the accelerator.
     pub fn bus_bytes(&self) -> i64 {
-        match self.name.starts_with(NARROW_BUS_PREFIX) {
-            true => 8,
-            false => 16,
+        if self.name.starts_with(NARROW_BUS_PREFIX) {
+            8
+        } else {
+            16
         }
     }
 }

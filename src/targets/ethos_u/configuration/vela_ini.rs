@@ -118,9 +118,10 @@ impl Entry {
         let is_between = parts
             .windows(2)
             .all(|pair| is_digit(pair[0], pair[0].len().wrapping_sub(1)) && is_digit(pair[1], 0));
-        match is_between {
-            true => Cow::Owned(parts.concat()),
-            false => Cow::Borrowed(&self.value),
+        if is_between {
+            Cow::Owned(parts.concat())
+        } else {
+            Cow::Borrowed(&self.value)
         }
     }
 
@@ -226,9 +227,10 @@ impl VelaIni {
             if found.len() > MAX_NAMES {
                 found[MAX_NAMES] = "and others".to_owned();
             }
-            let found = match found.is_empty() {
-                true => "none of its kind".to_owned(),
-                false => found.join(", "),
+            let found = if found.is_empty() {
+                "none of its kind".to_owned()
+            } else {
+                found.join(", ")
             };
             let section = shown(&name);
             IniError::NoSection { section, found }

@@ -46,9 +46,10 @@ impl Elementwise {
     ) -> f64 {
         let IfmOfm { ifm: from, ofm: to } = memories;
         let [h, w, c] = self.shapes.ofm;
-        let depth = match self.is_brick.ofm {
-            true => round_up(c, BRICK_CHANNELS),
-            false => c,
+        let depth = if self.is_brick.ofm {
+            round_up(c, BRICK_CHANNELS)
+        } else {
+            c
         };
         let n_elements = (h * w * depth) as f64;
         let IfmOfm {

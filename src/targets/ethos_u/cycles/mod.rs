@@ -62,9 +62,10 @@ fn computed_blocks(accelerator: &Accelerator, layer: &Layer, block: &Block) -> [
     let is_even_row = layer.is_row() && layer.ofm[1] % 2 == 0;
     let sums_channels = layer.kind.has_weights() && layer.kind != Kind::Depthwise;
     let has_rows = !accelerator.is_u85() && block.micro[0] == 2;
-    match has_rows && is_even_row && sums_channels {
-        true => [[1, 4, block.micro[2]], [1, ofm[1], ofm[2]]],
-        false => [block.micro, ofm],
+    if has_rows && is_even_row && sums_channels {
+        [[1, 4, block.micro[2]], [1, ofm[1], ofm[2]]]
+    } else {
+        [block.micro, ofm]
     }
 }
 
@@ -85,12 +86,11 @@ impl BlockCycles {
         conditions: &Conditions,
     ) -> Self {
         let IfmOfm { ifm: from, ofm: to } = &conditions.feature_maps;
-        let scales = match layer.kind.has_weights() {
-            true => {
-                let bytes = (SCALE_BYTES * ofm[2]) as f64;
-                bytes * conditions.scale_latency_cycles / SCALE_BYTES_PER_LATENCY
-            }
-            false => 0.0,
+        let scales = if layer.kind.has_weights() {
+            let bytes = (SCALE_BYTES * ofm[2]) as f64;
+            bytes * conditions.scale_latency_cycles / SCALE_BYTES_PER_LATENCY
+        } else {
+            0.0
         };
         let output = accelerator.output.of_layer(layer) * volume(ofm) as f64;
         Self {
@@ -114,9 +114,10 @@ impl BlockCycles {
     /// Raises the cycles to the time of issuing commands, if that is longer. Reads and writes overlap if there are
     /// several blocks.
     fn issued(self, n_blocks: f64) -> Self {
-        let apart = match n_blocks > 1.0 {
-            true => (self.write - self.read).abs(),
-            false => 0.0,
+        let apart = if n_blocks > 1.0 {
+            (self.write - self.read).abs()
+        } else {
+            0.0
         };
         let issue = (apart + self.multipliers + self.output_stage) / ISSUE_DIVISOR;
         Self {
@@ -129,9 +130,10 @@ impl BlockCycles {
     /// Cycles of all blocks: multipliers and output stage work on different blocks at the same time.
     fn total(&self, n_blocks: f64, part: Part) -> f64 {
         let at_end = |cycles: f64| if part.is_last { cycles } else { 0.0 };
-        let computing = match self.multipliers > self.output_stage {
-            true => (self.multipliers * n_blocks).floor() + at_end(self.output_stage.floor()),
-            false => (self.output_stage * n_blocks + self.multipliers).floor(),
+        let computing = if self.multipliers > self.output_stage {
+            (self.multipliers * n_blocks).floor() + at_end(self.output_stage.floor())
+        } else {
+            (self.output_stage * n_blocks + self.multipliers).floor()
         };
         let read = if part.is_first { self.read } else { 0.0 };
         computing + read + at_end(self.write)

@@ -40,9 +40,10 @@ impl Traversal {
             _ if accelerator.is_u85() => (1, ifm_depth / CHANNELS_AT_ONCE, element_bytes),
             _ => (1, POSITION_CYCLES, 1),
         };
-        let n_decoders = match accelerator.is_u85() {
-            true => accelerator.n_weight_streams,
-            false => 1,
+        let n_decoders = if accelerator.is_u85() {
+            accelerator.n_weight_streams
+        } else {
+            1
         };
         let decoding = DECODE_CYCLES * micro[2] / (DECODED_CHANNELS * n_decoders);
         Self {
@@ -83,16 +84,18 @@ pub fn multiplier_cycles(
     };
     // With wide accumulators, the smallest accelerator waits in a single row or column as well.
     let is_line = n_micro[0] == 1 || n_micro[1] == 1;
-    let n_idle = match is_smallest && is_wide && is_line && n_depths > 1 {
-        true => n_depths,
-        false => 0,
+    let n_idle = if is_smallest && is_wide && is_line && n_depths > 1 {
+        n_depths
+    } else {
+        0
     };
     // For a part of the kernel with this many positions: cycles of its steps, and waits of dependent ones.
     let part_cycles = |n_positions: i64| {
         let (n_steps, steps) = if layer.kind.is_pooling() {
-            let bytes_cycles = match is_smallest {
-                true => 1,
-                false => POSITION_CYCLES * layer.element_bytes.ifm,
+            let bytes_cycles = if is_smallest {
+                1
+            } else {
+                POSITION_CYCLES * layer.element_bytes.ifm
             };
             (
                 1,
@@ -103,9 +106,10 @@ pub fn multiplier_cycles(
             let steps = n_steps * n_depths * traversal.n_passes * traversal.step_cycles;
             (n_steps, steps)
         };
-        let n_groups = match block.is_part_kernel {
-            true => n_channel_groups(layer, block),
-            false => 1,
+        let n_groups = if block.is_part_kernel {
+            n_channel_groups(layer, block)
+        } else {
+            1
         };
         let n_waits = n_dependent_steps(area, n_depths, n_steps) * n_groups;
         let steps = if layer.is_sparse { steps / 2 } else { steps };
@@ -115,9 +119,10 @@ pub fn multiplier_cycles(
     let of_kernel: i64 = parts
         .map(|(n_parts, n_positions)| n_parts * part_cycles(n_positions))
         .sum();
-    let n_ifm_blocks = match layer.kind.is_by_channel() {
-        true => 1,
-        false => ceil_div(layer.ifm[2], held_depth(layer, block)),
+    let n_ifm_blocks = if layer.kind.is_by_channel() {
+        1
+    } else {
+        ceil_div(layer.ifm[2], held_depth(layer, block))
     };
     of_kernel * n_ifm_blocks / accelerator.n_cores
 }

@@ -38,9 +38,10 @@ impl Blocks {
     pub fn of_input(accelerator: &Accelerator, layer: &Layer, block: &Block) -> Self {
         let (element_bytes, is_brick) = (layer.element_bytes.ifm, layer.is_brick.ifm);
         Self {
-            stride_bytes: match accelerator.uses_trained_rules {
-                true => layer.ifm[2],
-                false => stride_bytes(layer.ifm, element_bytes, is_brick),
+            stride_bytes: if accelerator.uses_trained_rules {
+                layer.ifm[2]
+            } else {
+                stride_bytes(layer.ifm, element_bytes, is_brick)
             },
             block: block.ifm,
             element_bytes,
@@ -51,9 +52,10 @@ impl Blocks {
     pub fn of_output(accelerator: &Accelerator, layer: &Layer, block: &Block) -> Self {
         let (element_bytes, is_brick) = (layer.element_bytes.ofm, layer.is_brick.ofm);
         Self {
-            stride_bytes: match accelerator.uses_trained_rules {
-                true => layer.ofm[2],
-                false => stride_bytes(layer.ofm, element_bytes, is_brick),
+            stride_bytes: if accelerator.uses_trained_rules {
+                layer.ofm[2]
+            } else {
+                stride_bytes(layer.ofm, element_bytes, is_brick)
             },
             block: block.ofm,
             element_bytes,
@@ -92,9 +94,10 @@ impl Blocks {
 /// [`Blocks::stride_bytes`] of a feature map.
 pub fn stride_bytes([_, width, depth]: Hwc, element_bytes: i64, is_brick: bool) -> i64 {
     element_bytes
-        * match is_brick {
-            true => width * BRICK_CHANNELS,
-            false => depth,
+        * if is_brick {
+            width * BRICK_CHANNELS
+        } else {
+            depth
         }
 }
 
@@ -131,9 +134,10 @@ pub fn read_bytes(layer: &Layer, block: &Block) -> f64 {
     let ofm = capped(block.ofm, layer.ofm);
     let n_blocks = |axis: usize| ceil_div(layer.ofm[axis], ofm[axis]) as f64;
     let n_parts = |axis: usize| ceil_div(layer.kernel[axis], SUB_KERNEL) as f64;
-    let depth = match layer.is_brick.ifm {
-        true => round_up(layer.ifm[2], BRICK_CHANNELS),
-        false => layer.ifm[2],
+    let depth = if layer.is_brick.ifm {
+        round_up(layer.ifm[2], BRICK_CHANNELS)
+    } else {
+        layer.ifm[2]
     };
     let mut bytes = (ifm[0] * ifm[1] * depth) as f64 * n_parts(0) * n_parts(1);
     bytes *= n_blocks(0) * n_blocks(1);
@@ -145,9 +149,10 @@ pub fn read_bytes(layer: &Layer, block: &Block) -> f64 {
 
 /// Bytes written of the OFM.
 pub fn written_bytes(layer: &Layer) -> f64 {
-    let depth = match layer.is_brick.ofm {
-        true => round_up(layer.ofm[2], BRICK_CHANNELS),
-        false => layer.ofm[2],
+    let depth = if layer.is_brick.ofm {
+        round_up(layer.ofm[2], BRICK_CHANNELS)
+    } else {
+        layer.ofm[2]
     };
     (layer.ofm[0] * layer.ofm[1] * depth * layer.element_bytes.ofm) as f64
 }

@@ -89,10 +89,11 @@ fn accesses(
         let Some(second) = inputs.next().filter(|_| operation.is_binary()) else {
             continue;
         };
-        let second_bytes = match accelerator.uses_trained_rules {
-            true => 1,
-            false => (scheduled.second.as_ref())
-                .map_or(1, |second| program.maps[second.map_idx].element_bytes()),
+        let second_bytes = if accelerator.uses_trained_rules {
+            1
+        } else {
+            (scheduled.second.as_ref())
+                .map_or(1, |second| program.maps[second.map_idx].element_bytes())
         };
         accesses[second] += (scheduled.second.as_ref())
             .map_or(read, |second| second.bytes / second_bytes.max(1) as f64);

@@ -310,9 +310,10 @@ impl<'a> Search<'a> {
         };
         work::count(1);
         *self.steps_left = self.steps_left.saturating_sub(candidate.n_steps());
-        Some(match self.sram.fits(candidate) {
-            true => Decision::Keep,
-            false => Decision::Evict,
+        Some(if self.sram.fits(candidate) {
+            Decision::Keep
+        } else {
+            Decision::Evict
         })
     }
 

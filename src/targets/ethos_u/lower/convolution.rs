@@ -67,9 +67,12 @@ enum Positions {
 
 /// An operation, and another one that repeats it with the same weights.
 fn again(operation: Operation, n_others: f64) -> Vec<Operation> {
-    let sharing = |shared: WeightSharing| match operation.weights.is_some() && n_others > 0.0 {
-        true => shared,
-        false => WeightSharing::None,
+    let sharing = |shared: WeightSharing| {
+        if operation.weights.is_some() && n_others > 0.0 {
+            shared
+        } else {
+            WeightSharing::None
+        }
     };
     let first = Operation {
         sharing: sharing(WeightSharing::First),
@@ -237,9 +240,12 @@ pub fn average(lowering: &mut Lowering) -> Option<()> {
     for piece in by_kernel_position(accelerator, &lowering.program, &summing)? {
         lowering.push(piece);
     }
-    let [by_row, by_column] = [0, 1].map(|axis| match needed(window, ofm, axis) > ifm[axis] {
-        true => ofm[axis],
-        false => 1,
+    let [by_row, by_column] = [0, 1].map(|axis| {
+        if needed(window, ofm, axis) > ifm[axis] {
+            ofm[axis]
+        } else {
+            1
+        }
     });
     let [factors, shifts] = [0; 2].map(|_| lowering.constant([by_row, by_column, 1], INT32_BYTES));
     let scaled = lowering.map(ofm, INT32_BYTES);
@@ -276,9 +282,10 @@ pub fn multiplied(lowering: &mut Lowering) -> Option<()> {
         repeats: times as f64,
         ..operation
     };
-    let pieces = match is_large {
-        true => by_kernel_position(lowering.accelerator, &lowering.program, &one)?,
-        false => vec![one],
+    let pieces = if is_large {
+        by_kernel_position(lowering.accelerator, &lowering.program, &one)?
+    } else {
+        vec![one]
     };
     for piece in pieces {
         lowering.push(piece);
@@ -312,12 +319,13 @@ pub fn in_groups(lowering: &mut Lowering) -> Option<()> {
     });
     // If several operations replace the operator, its activation becomes an operation of its own.
     let has_activation = lowering.has_activation() && !lowering.accelerator.uses_trained_rules;
-    let joined = match has_activation {
-        true => lowering.map(
+    let joined = if has_activation {
+        lowering.map(
             [to_h, to_w, units * n_groups],
             lowering.element_bytes(output),
-        ),
-        false => output,
+        )
+    } else {
+        output
     };
     lowering.program.maps[joined].is_linear |= units % BRICK_CHANNELS != 0;
     let n_inputs = lowering.n_inputs();
@@ -369,21 +377,21 @@ pub fn transpose_conv(lowering: &mut Lowering) -> Option<()> {
     let stride = [i64::from(stride_h).max(1), i64::from(stride_w).max(1)];
     let histogram = lowering.histogram(weights)?;
     let upscale = stride[0].max(stride[1]);
-    let [[h, w, c], [to_h, to_w, units]] = match lowering.accelerator.uses_trained_rules {
-        true => [input, output].map(|map| lowering.shape(map)),
-        false => [input, output].map(|map| lowering.shape_of_one(map)),
+    let [[h, w, c], [to_h, to_w, units]] = if lowering.accelerator.uses_trained_rules {
+        [input, output].map(|map| lowering.shape(map))
+    } else {
+        [input, output].map(|map| lowering.shape_of_one(map))
     };
     let n_inputs = lowering.n_inputs();
     // An activation of several operations is an operation of its own.
     let is_apart = lowering.has_activation()
         && !lowering.accelerator.uses_trained_rules
         && (n_inputs > 1 || lowering.accelerator.is_u85());
-    let computed = match is_apart {
-        true => {
-            let map = lowering.program.maps[output];
-            lowering.map(map.shape(), map.element_bytes())
-        }
-        false => output,
+    let computed = if is_apart {
+        let map = lowering.program.maps[output];
+        lowering.map(map.shape(), map.element_bytes())
+    } else {
+        output
     };
     let operation = Operation {
         seen: (n_inputs > 1).then(|| Box::new([[h, w, c], [to_h, to_w, units]])),
@@ -412,9 +420,10 @@ pub fn transpose_conv(lowering: &mut Lowering) -> Option<()> {
         lowering.program.maps[computed].is_linear |= stride[1] > 1;
         let sides = [0, 1].map(|axis| {
             let (kernel, stride) = (kernel[axis], stride[axis]);
-            match lowering.accelerator.uses_trained_rules {
-                true => Residue::all_of_trained(kernel, stride, [h, w][axis]),
-                false => Residue::all(kernel, stride, padding, [h, w][axis]),
+            if lowering.accelerator.uses_trained_rules {
+                Residue::all_of_trained(kernel, stride, [h, w][axis])
+            } else {
+                Residue::all(kernel, stride, padding, [h, w][axis])
             }
         });
         let is_partly_unwritten = (0..2).any(|axis| stride[axis] > kernel[axis]);
@@ -489,9 +498,10 @@ impl Residue {
             let first = (place + shift) % stride;
             let n_more = (kernel - 1 - first) / stride;
             let n_cut = (added.abs() - place + stride - 1) / stride;
-            let from = match added < 0 {
-                true => place + n_cut * stride + added,
-                false => place,
+            let from = if added < 0 {
+                place + n_cut * stride + added
+            } else {
+                place
             };
             let n_skipped = -n_more - if added < 0 { -n_cut } else { n_cut };
             (first < kernel).then_some(Self {

@@ -82,12 +82,11 @@ pub fn prelu(lowering: &mut Lowering) -> Option<()> {
     let product = lowering.map(shape, element_bytes);
     lowering.binary(Arithmetic::Product, [input, slopes], product);
     let quantization = |tensor_idx: usize| lowering.tensor(tensor_idx).quantization.as_ref();
-    let same = match quantization(input) == quantization(output) {
-        true => input,
-        false => {
-            let rescaled = lowering.map(shape, element_bytes);
-            lowering.binary(Arithmetic::Product, [input, number], rescaled)
-        }
+    let same = if quantization(input) == quantization(output) {
+        input
+    } else {
+        let rescaled = lowering.map(shape, element_bytes);
+        lowering.binary(Arithmetic::Product, [input, number], rescaled)
     };
     lowering.binary(Arithmetic::Other, [product, same], output);
     Some(())

@@ -160,9 +160,10 @@ impl Tensors {
         }
         if let Some(&output) = output {
             // A feature map that is written in pieces, or as a part of a concatenation, counts as a whole.
-            let whole = self.shape[match self.is_part[output] {
-                true => self.of_map[output],
-                false => output,
+            let whole = self.shape[if self.is_part[output] {
+                self.of_map[output]
+            } else {
+                output
             }];
             let is_whole = |seen: &Hwc| volume(*seen) == volume(whole);
             let is_exchanged = operation.transposition().is_some();

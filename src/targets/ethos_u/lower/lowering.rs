@@ -73,9 +73,10 @@ impl<'a> Lowering<'a> {
         let has_state = has_state(graph);
         // Variables that stay with the CPU do not count, unlike states in the memory of feature maps.
         let has_state_map = || graph.subgraph.tensors.iter().any(|one| one.is_variable);
-        let is_first_writer_first = match accelerator.uses_trained_rules {
-            true => has_state,
-            false => has_state && accelerator.is_u85() || has_state_map(),
+        let is_first_writer_first = if accelerator.uses_trained_rules {
+            has_state
+        } else {
+            has_state && accelerator.is_u85() || has_state_map()
         };
         let pads = (!accelerator.uses_trained_rules)
             .then(|| Pads::of(graph, &is_left, |tensor_idx| readers[tensor_idx].len()));
@@ -155,13 +156,14 @@ impl<'a> Lowering<'a> {
         }?;
         let known = ByteHistogram::resized(&known, buffer.n_bytes());
         let zero = zero_byte(tensor);
-        Some(match known.zero == zero {
-            true => known,
-            false => Arc::new(ByteHistogram {
+        Some(if known.zero == zero {
+            known
+        } else {
+            Arc::new(ByteHistogram {
                 zero,
                 is_sparse: false,
                 ..known.as_ref().clone()
-            }),
+            })
         })
     }
 
@@ -332,9 +334,10 @@ impl<'a> Lowering<'a> {
     /// The number of inputs that a window or pooling processes one after another; 1 by the rules of the trained networks.
     pub fn n_inputs(&self) -> i64 {
         let n_inputs = inputs_at_a_time(self.graph, self.node());
-        match self.accelerator.uses_trained_rules || self.rows_of_points().is_some() {
-            true => 1,
-            false => n_inputs.max(1).into(),
+        if self.accelerator.uses_trained_rules || self.rows_of_points().is_some() {
+            1
+        } else {
+            n_inputs.max(1).into()
         }
     }
 

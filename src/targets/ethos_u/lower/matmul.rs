@@ -110,9 +110,10 @@ fn moved(lowering: &mut Lowering, input: usize, shape: Hwc, order: [usize; 3]) -
     } else {
         lowering.element_bytes(input)
     };
-    let output = match lowering.accelerator.is_u85() && !is_trained {
-        true => lowering.map(pass.written, element_bytes),
-        false => lowering.linear_map(pass.written, element_bytes),
+    let output = if lowering.accelerator.is_u85() && !is_trained {
+        lowering.map(pass.written, element_bytes)
+    } else {
+        lowering.linear_map(pass.written, element_bytes)
     };
     lowering.transpose_pass([input, output], pass);
     output

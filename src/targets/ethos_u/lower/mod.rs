@@ -61,9 +61,10 @@ pub fn one_to_one(graph: &Graph, analysis: &Analysis) -> Program {
 /// The operations into which the compiler converts a graph for an accelerator. Operators beyond `MAX_OPERATIONS` become
 /// one operation each. Linear in nodes and tensors.
 pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Program {
-    let npu = match accelerator.is_u85() {
-        true => Npu::EthosU85,
-        false => Npu::EthosU55U65,
+    let npu = if accelerator.is_u85() {
+        Npu::EthosU85
+    } else {
+        Npu::EthosU55U65
     };
     let mut is_left = vec![false; graph.nodes.len()];
     for operator in unsupported(graph, npu) {

@@ -30,9 +30,10 @@ pub fn tile(lowering: &mut Lowering) -> Option<()> {
         let depth = shape[axis];
         shape[axis] = depth.checked_mul(multiples[axis])?;
         let element_bytes = lowering.element_bytes(output);
-        let to = match axis == last {
-            true => output,
-            false => lowering.map(seen(&shape), element_bytes),
+        let to = if axis == last {
+            output
+        } else {
+            lowering.map(seen(&shape), element_bytes)
         };
         let is_in_brick = axis + 1 == shape.len() && i64::from(depth) % BRICK_CHANNELS != 0;
         lowering.program.maps[to].is_linear |= is_in_brick;
@@ -82,9 +83,10 @@ pub fn mirror_pad(lowering: &mut Lowering) -> Option<()> {
         source,
     };
     // What nothing else reads may be written in place.
-    let whole = match top == 0 && bottom == 0 {
-        true => Source::InPlace(input),
-        false => Source::Map(input),
+    let whole = if top == 0 && bottom == 0 {
+        Source::InPlace(input)
+    } else {
+        Source::Map(input)
     };
     let rows = [top, bottom].map(|rows| part([rows, width, depth], Source::Map(input)));
     // Columns are copied from the rows that were already written.
@@ -225,18 +227,20 @@ pub fn reverse(lowering: &mut Lowering) -> Option<()> {
     let mut from = input;
     for (place, (axis, is_from_end)) in axes.into_iter().enumerate() {
         let is_around = shape.len() > 4 || shape.len() == 4 && (shape[0] > 1 || axis == 0);
-        let whole = match is_around {
-            true => [
+        let whole = if is_around {
+            [
                 n_elements(&shape[..axis]),
                 n_elements(&shape[axis..=axis]),
                 n_elements(&shape[axis + 1..]),
-            ],
-            false => lowering.shape(input),
+            ]
+        } else {
+            lowering.shape(input)
         };
         let element_bytes = lowering.element_bytes(output);
-        let to = match place == last {
-            true => output,
-            false => lowering.map(whole, element_bytes),
+        let to = if place == last {
+            output
+        } else {
+            lowering.map(whole, element_bytes)
         };
         lowering.program.maps[to].is_linear |= axis + 1 == shape.len() && !is_from_end;
         // Counted from the last dimension: channels, columns and rows.

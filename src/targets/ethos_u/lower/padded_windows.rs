@@ -26,9 +26,10 @@ impl Pads {
             let operator = node.operator;
             let input = operator.inputs.first().copied().flatten();
             let shown = input.and_then(|input| pads.shown[input].get());
-            let kind = match is_left[node_idx] {
-                true => OpKind::Custom,
-                false => operator.code.kind,
+            let kind = if is_left[node_idx] {
+                OpKind::Custom
+            } else {
+                operator.code.kind
             };
             // A RESHAPE copies what others read as well.
             let is_view = matches!(kind, OpKind::ExpandDims | OpKind::Reshape | OpKind::Squeeze)

@@ -43,14 +43,16 @@ pub fn lstm(lowering: &mut Lowering) -> Option<()> {
     let &[outer, inner, features] = shape.as_slice() else {
         return None;
     };
-    let [batches, steps] = match time_major {
-        true => [inner, outer],
-        false => [outer, inner],
+    let [batches, steps] = if time_major {
+        [inner, outer]
+    } else {
+        [outer, inner]
     };
     // Time-major inputs run a whole batch at a time, others one sequence after the other.
-    let (rows, n_sequences) = match time_major {
-        true => (i64::from(batches), 1.0),
-        false => (1, f64::from(batches)),
+    let (rows, n_sequences) = if time_major {
+        (i64::from(batches), 1.0)
+    } else {
+        (1, f64::from(batches))
     };
     let n_steps = f64::from(steps);
     let features = i64::from(features);
@@ -127,13 +129,12 @@ impl TimeStep<'_, '_> {
         let added = self.binary(Arithmetic::Product, [cell_gate, input_gate], units);
         let next = self.state(units, INT16_BYTES);
         self.push_binary(Arithmetic::Sum, [kept, added], next);
-        let clipped = match self.is_clipped {
-            true => {
-                let clipped = self.state(units, INT16_BYTES);
-                self.copy(next, clipped);
-                clipped
-            }
-            false => next,
+        let clipped = if self.is_clipped {
+            let clipped = self.state(units, INT16_BYTES);
+            self.copy(next, clipped);
+            clipped
+        } else {
+            next
         };
         let activated = self.lowering.map([1, self.rows, units], INT16_BYTES);
         self.activate(clipped, activated);

@@ -110,17 +110,18 @@ pub fn largest(lowering: &mut Lowering) -> Option<()> {
             let seen = around_dimension(&shape, axis)?;
             let is_height = axis + 3 == shape.len() && shape[..axis].iter().all(|&size| size == 1);
             shape[axis] = 1;
-            Some(match is_height && pools_height {
-                true => Reduction {
+            Some(if is_height && pools_height {
+                Reduction {
                     seen: [whole, node_shape(&shape)],
                     kernel: [whole[0], 1],
                     shapes: [whole, node_shape(&shape)],
-                },
-                false => Reduction {
+                }
+            } else {
+                Reduction {
                     seen,
                     kernel: [1, seen[0][1]],
                     shapes: [whole, node_shape(&shape)],
-                },
+                }
             })
         })
         .collect();
@@ -128,9 +129,10 @@ pub fn largest(lowering: &mut Lowering) -> Option<()> {
     let (last, before) = passes.split_last()?;
     for pass in before {
         let element_bytes = lowering.element_bytes(output);
-        let to = match lowering.accelerator.uses_trained_rules {
-            true => lowering.map(pass.seen[1], element_bytes),
-            false => lowering.map(pass.shapes[1], element_bytes),
+        let to = if lowering.accelerator.uses_trained_rules {
+            lowering.map(pass.seen[1], element_bytes)
+        } else {
+            lowering.map(pass.shapes[1], element_bytes)
         };
         pool_largest(lowering, [from, to], pass);
         from = to;
@@ -187,14 +189,13 @@ pub fn sum(lowering: &mut Lowering) -> Option<()> {
     let n = i64::from(shape[axis]);
     lowering.program.differs_from_trained_rules = true;
     let [height, width, _] = lowering.shape(input);
-    let (read, [height, width]) = match axis + 1 < shape.len() {
-        true => {
-            let (rows, depth) = (n_elements(&shape[..axis]), n_elements(&shape[axis + 1..]));
-            let moved = lowering.map([rows, depth, n], lowering.element_bytes(input));
-            lowering.transpose_pass([input, moved], Pass::of([rows, n, depth], [0, 2, 1]));
-            (moved, [rows, depth])
-        }
-        false => (input, [height, width]),
+    let (read, [height, width]) = if axis + 1 < shape.len() {
+        let (rows, depth) = (n_elements(&shape[..axis]), n_elements(&shape[axis + 1..]));
+        let moved = lowering.map([rows, depth, n], lowering.element_bytes(input));
+        lowering.transpose_pass([input, moved], Pass::of([rows, n, depth], [0, 2, 1]));
+        (moved, [rows, depth])
+    } else {
+        (input, [height, width])
     };
     let seen = [[height, width, n], [height, width, 1]];
     let quantization = lowering.tensor(input).quantization.as_ref();

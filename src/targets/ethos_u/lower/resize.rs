@@ -26,9 +26,10 @@ pub fn resize(lowering: &mut Lowering) -> Option<()> {
     let ([h, w, c], [to_h, to_w, _]) = (lowering.shape(input), lowering.shape(output));
     if h * w == 1 {
         // Vela counts no bytes of the zeros on Ethos-U85.
-        let shape = match lowering.accelerator.is_u85() {
-            true => [1; 3],
-            false => [to_h, to_w, c],
+        let shape = if lowering.accelerator.is_u85() {
+            [1; 3]
+        } else {
+            [to_h, to_w, c]
         };
         let zeros = lowering.constant(shape, lowering.element_bytes(output));
         lowering.binary(Arithmetic::Sum, [input, zeros], output);
@@ -49,9 +50,12 @@ pub fn resize(lowering: &mut Lowering) -> Option<()> {
         lowering.push(operation);
         return Some(());
     }
-    let factor = |from: i64, to: i64| match align_corners && from > 1 && to > 1 {
-        true => (to - 1) / (from - 1),
-        false => to / from.max(1),
+    let factor = |from: i64, to: i64| {
+        if align_corners && from > 1 && to > 1 {
+            (to - 1) / (from - 1)
+        } else {
+            to / from.max(1)
+        }
     };
     let factor = factor(h, to_h).max(factor(w, to_w));
     if !(2..=MAX_FACTOR).contains(&factor) || factor.count_ones() != 1 {
@@ -125,9 +129,10 @@ fn between_pixels(lowering: &mut Lowering, [input, output]: [usize; 2]) -> Optio
         });
     }
     // The weights of all but the first one are fetched while the one before it runs.
-    let repeats = match lowering.accelerator.uses_trained_rules {
-        true => &[4.0][..],
-        false => &[1.0, 3.0],
+    let repeats = if lowering.accelerator.uses_trained_rules {
+        &[4.0][..]
+    } else {
+        &[1.0, 3.0]
     };
     for &repeats in repeats {
         lowering.push(Operation {

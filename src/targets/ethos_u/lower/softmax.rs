@@ -116,9 +116,10 @@ fn looked_up(lowering: &mut Lowering, index: usize, shape: Hwc) -> usize {
 /// The maximum of each row.
 fn largest(lowering: &mut Lowering, input: usize) -> usize {
     let [h, w, c] = lowering.shape(input);
-    let (order, [rows, columns]) = match w > 1 {
-        true => ([2, 0, 1], [h, w]),
-        false => ([2, 1, 0], [w, h]),
+    let (order, [rows, columns]) = if w > 1 {
+        ([2, 0, 1], [h, w])
+    } else {
+        ([2, 1, 0], [w, h])
     };
     if lowering.accelerator.is_u85() && columns >= MIN_TRANSPOSED_COLUMNS && c > 1 {
         let [transposed, largest] = [[c, rows, columns], [h, w, 1]].map(|map| lowering.map(map, 1));

@@ -18,9 +18,10 @@ impl Lowering<'_> {
             written,
             order,
         } = pass;
-        let (written, repeats) = match self.accelerator.uses_trained_rules {
-            true => (written, 1.0),
-            false => (within_limits(written), n_parts(read)),
+        let (written, repeats) = if self.accelerator.uses_trained_rules {
+            (written, 1.0)
+        } else {
+            (within_limits(written), n_parts(read))
         };
         let operation = Operation {
             seen: Some(Box::new([read; 2])),
@@ -39,9 +40,10 @@ impl Lowering<'_> {
         let element_bytes = self.element_bytes(input);
         let mut from = input;
         for (idx, &pass) in passes.iter().enumerate() {
-            let to = match idx + 1 == passes.len() {
-                true => output,
-                false => self.linear_map(pass.written, element_bytes),
+            let to = if idx + 1 == passes.len() {
+                output
+            } else {
+                self.linear_map(pass.written, element_bytes)
             };
             self.transpose_pass([from, to], pass);
             from = to;

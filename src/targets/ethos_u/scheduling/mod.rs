@@ -283,16 +283,15 @@ impl<'a> Command<'a, '_> {
         let reads_constant = (operation.inputs.first())
             .is_some_and(|&input| program.maps[input].is_constant)
             && !accelerator.uses_trained_rules;
-        let step = match reads_constant {
-            true => {
-                let feature_maps = IfmOfm {
-                    ifm: accelerator.off_chip,
-                    ofm: accelerator.planned_feature_maps(),
-                };
-                let cycles = cycles_between(accelerator, &exchanged, &block, feature_maps);
-                ScheduledOperation { cycles, ..step }
-            }
-            false => step,
+        let step = if reads_constant {
+            let feature_maps = IfmOfm {
+                ifm: accelerator.off_chip,
+                ofm: accelerator.planned_feature_maps(),
+            };
+            let cycles = cycles_between(accelerator, &exchanged, &block, feature_maps);
+            ScheduledOperation { cycles, ..step }
+        } else {
+            step
         };
         ScheduledOperation {
             second: (operation.inputs.get(1))
@@ -342,9 +341,10 @@ impl<'a> Command<'a, '_> {
         let is_hidden = reads_memory
             && !self.accelerator.uses_trained_rules
             && self.order.activated(self.program, self.idx).is_none();
-        Some(match is_hidden {
-            true => 0.0,
-            false => output.seen_bytes(last.seen().map_or(output.shape(), |[_, ofm]| ofm)),
+        Some(if is_hidden {
+            0.0
+        } else {
+            output.seen_bytes(last.seen().map_or(output.shape(), |[_, ofm]| ofm))
         })
     }
 
@@ -364,23 +364,26 @@ impl<'a> Command<'a, '_> {
 
     /// The maps that the command writes. The trained networks take those of activations for maps in memory.
     fn written_within(&self) -> Vec<usize> {
-        match self.accelerator.uses_trained_rules || self.chained.is_empty() {
-            true => Vec::new(),
-            false => self.order.written_within(self.program, self.idx),
+        if self.accelerator.uses_trained_rules || self.chained.is_empty() {
+            Vec::new()
+        } else {
+            self.order.written_within(self.program, self.idx)
         }
     }
 
     fn can_move_input(&self) -> bool {
-        match self.accelerator.uses_trained_rules {
-            true => self.flow.source[self.idx].get().is_some(),
-            false => self.flow.is_computed[self.idx],
+        if self.accelerator.uses_trained_rules {
+            self.flow.source[self.idx].get().is_some()
+        } else {
+            self.flow.is_computed[self.idx]
         }
     }
 
     fn reader(&self) -> OptionalIndex {
-        match self.accelerator.uses_trained_rules {
-            true => self.flow.reader[self.idx],
-            false => self.flow.reader_of_whole[self.idx],
+        if self.accelerator.uses_trained_rules {
+            self.flow.reader[self.idx]
+        } else {
+            self.flow.reader_of_whole[self.idx]
         }
     }
 }
@@ -504,9 +507,10 @@ fn layer(
         upscale,
         ..
     } = window;
-    let stride = match kind.is_pooling() || !accelerator.uses_trained_rules {
-        true => window.stride_towards(ofm),
-        false => window.stride,
+    let stride = if kind.is_pooling() || !accelerator.uses_trained_rules {
+        window.stride_towards(ofm)
+    } else {
+        window.stride
     };
     let is_sane = |sizes: &[i64], limit: i64| sizes.iter().all(|size| (1..=limit).contains(size));
     let is_whole = is_sane(&ifm, MAX_DIMENSION)
@@ -597,9 +601,10 @@ pub fn striped<'a>(
     let histogram = step.execution.histogram();
     let weights = histogram.map(|histogram| Encoded {
         histogram,
-        bytes: match is_same_stream(&whole_block, &block) {
-            true => step.execution.weight_bytes(),
-            false => encoded_bytes(accelerator, &layer, &block, histogram),
+        bytes: if is_same_stream(&whole_block, &block) {
+            step.execution.weight_bytes()
+        } else {
+            encoded_bytes(accelerator, &layer, &block, histogram)
         },
     });
     let ScheduledOperation {

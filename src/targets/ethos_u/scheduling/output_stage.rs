@@ -68,9 +68,12 @@ pub fn output_stage<'a>(
         },
     });
     let planned = accelerator.planned_feature_maps();
-    let of_second = second.map(|read| match program.maps[read.map_idx].is_constant {
-        true => accelerator.off_chip,
-        false => planned,
+    let of_second = second.map(|read| {
+        if program.maps[read.map_idx].is_constant {
+            accelerator.off_chip
+        } else {
+            planned
+        }
     });
     let cycles = own.cycles(accelerator, &IfmOfm::both(planned), of_second);
     let bytes = IfmOfm {

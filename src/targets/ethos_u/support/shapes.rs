@@ -234,9 +234,10 @@ fn refused_transpose(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
     }
     let n_leading = shape.len().saturating_sub(TRANSPOSED_DIMENSIONS);
     let is_leading = |place: usize| shape[place] == 1 && stays(place);
-    let mut sizes: Vec<i64> = match (0..n_leading).all(is_leading) {
-        true => &shape[n_leading..],
-        false => &shape[..],
+    let mut sizes: Vec<i64> = if (0..n_leading).all(is_leading) {
+        &shape[n_leading..]
+    } else {
+        &shape[..]
     }
     .iter()
     .map(|&size| i64::from(size))
@@ -307,9 +308,12 @@ fn refused_resize(graph: &Graph, node: &Node, kind: OpKind, npu: Npu) -> Option<
         return refused(is_between);
     }
     let less = i32::from(align_corners);
-    let scale = |input: i32, output: i32| match align_corners && output == 1 {
-        true => 1.0,
-        false => f64::from(output.saturating_sub(less)) / f64::from(input.saturating_sub(less)),
+    let scale = |input: i32, output: i32| {
+        if align_corners && output == 1 {
+            1.0
+        } else {
+            f64::from(output.saturating_sub(less)) / f64::from(input.saturating_sub(less))
+        }
     };
     let (scale_h, scale_w) = (scale(from.0, to.0), scale(from.1, to.1));
     let is_row = to.0 == 1 && scale_h == 1.0 || to.1 == 1 && scale_w == 1.0;
@@ -488,9 +492,10 @@ mod tests {
         ];
         for (bilinear, [align, half], from, to, is_refused) in cases {
             let map = |[h, w]: [i32; 2]| tensor(TensorType::Int8, &[1, h, w, 8]);
-            let kind = match bilinear {
-                true => OpKind::ResizeBilinear,
-                false => OpKind::ResizeNearestNeighbor,
+            let kind = if bilinear {
+                OpKind::ResizeBilinear
+            } else {
+                OpKind::ResizeNearestNeighbor
             };
             let operator = calling(kind, &[0], &[1], resized(bilinear, align, half));
             let model = model(vec![subgraph(vec![map(from), map(to)], vec![operator])]);
@@ -651,10 +656,7 @@ mod tests {
         ];
         for (kind, options, [read, written, filter], expected) in cases {
             let maps = [written, filter, read].map(|shape| tensor(TensorType::Int8, shape));
-            let inputs: &[usize] = match filter.is_empty() {
-                true => &[2],
-                false => &[0, 1, 2],
-            };
+            let inputs: &[usize] = if filter.is_empty() { &[2] } else { &[0, 1, 2] };
             let outputs = maps.len();
             let mut tensors = Vec::from(maps);
             tensors.push(tensor(TensorType::Int8, written));

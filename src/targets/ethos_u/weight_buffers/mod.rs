@@ -110,9 +110,10 @@ impl Weights<'_> {
     /// Minimum number of output channels of a slice after the first: Ethos-U85 computes whole micro blocks.
     fn granule(&self) -> i64 {
         let is_micro = self.accelerator.is_u85() && !self.accelerator.uses_trained_rules;
-        match is_micro {
-            true => self.block.micro[2].max(BRICK_CHANNELS),
-            false => BRICK_CHANNELS,
+        if is_micro {
+            self.block.micro[2].max(BRICK_CHANNELS)
+        } else {
+            BRICK_CHANNELS
         }
     }
 
@@ -128,12 +129,11 @@ impl Weights<'_> {
     /// How many times the stripes read all weights, as the compiler counts when it compares an operation with and
     /// without a buffer.
     fn n_reads_of_stripes(&self) -> f64 {
-        match self.accelerator.uses_trained_rules {
-            true => self.n_reads(),
-            false => {
-                let layer = striped(&self.layer, self.stripe);
-                self.block.weight_reads(&layer) as f64 * self.n_stripes()
-            }
+        if self.accelerator.uses_trained_rules {
+            self.n_reads()
+        } else {
+            let layer = striped(&self.layer, self.stripe);
+            self.block.weight_reads(&layer) as f64 * self.n_stripes()
         }
     }
 
@@ -350,9 +350,10 @@ impl Choice<'_> {
             scale_bytes: self.weights.scale_bytes(slicing),
             first_bytes: slice_bytes.first,
             // The operation before a shared buffer is usually a repetition of this one.
-            slack_cycles: match is_shared {
-                true => buffered.last_slice,
-                false => self.slack_cycles(),
+            slack_cycles: if is_shared {
+                buffered.last_slice
+            } else {
+                self.slack_cycles()
             },
             last_slice_cycles: buffered.last_slice,
             is_shared,
@@ -514,9 +515,10 @@ impl Choice<'_> {
         let Some(input) = self.input_cycles(slicing, buffer.bytes(), run.max(reads)) else {
             return false;
         };
-        let reads_off_chip = match self.weights.accelerator.uses_trained_rules {
-            true => self.times.reads_off_chip,
-            false => self.unbuffered.weights,
+        let reads_off_chip = if self.weights.accelerator.uses_trained_rules {
+            self.times.reads_off_chip
+        } else {
+            self.unbuffered.weights
         };
         let without = self.unbuffered.computing.max(reads_off_chip).max(input);
         let mut with = run.max(reads).max(input);
@@ -562,9 +564,10 @@ impl Choice<'_> {
         if is_input_better || self.is_next_better(off_chip, buffer_bytes) {
             return None;
         }
-        Some(match both_fit {
-            true => from_sram.cycles(bytes),
-            false => off_chip,
+        Some(if both_fit {
+            from_sram.cycles(bytes)
+        } else {
+            off_chip
         })
     }
 

@@ -42,9 +42,10 @@ impl Slicing {
     }
 
     fn in_whole_blocks(self, block_channels: i64) -> Self {
-        let unit = match self.next > block_channels {
-            true => block_channels,
-            false => self.granule,
+        let unit = if self.next > block_channels {
+            block_channels
+        } else {
+            self.granule
         };
         Self {
             next: round_down(self.next, unit).max(self.granule),
@@ -56,15 +57,16 @@ impl Slicing {
     /// brick is not halved.
     fn halved(self) -> Self {
         let half = |channels: i64, granule: i64| round_up(channels / 2, granule);
-        match self.next > self.first {
-            true => Self {
+        if self.next > self.first {
+            Self {
                 next: half(self.next, self.granule),
                 ..self
-            },
-            false => Self {
+            }
+        } else {
+            Self {
                 first: half(self.first, BRICK_CHANNELS),
                 ..self
-            },
+            }
         }
     }
 

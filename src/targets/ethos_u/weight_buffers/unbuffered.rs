@@ -33,9 +33,10 @@ impl Unbuffered {
         };
         // The compiler counts all channels that are computed beside the height and width of the transposed OFM.
         let moves_channels = layer.moves_channels();
-        let layer = match moves_channels {
-            true => layer.with_depth(layer.computed_channels()),
-            false => layer,
+        let layer = if moves_channels {
+            layer.with_depth(layer.computed_channels())
+        } else {
+            layer
         };
         let striped = striped(&layer, operation.stripe);
         let n_stripes = n_stripes(&layer, operation.stripe);

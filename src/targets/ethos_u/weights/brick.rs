@@ -80,9 +80,10 @@ impl Brick {
                 _ if is_depthwise && is_u85 && is_wide => 2,
                 _ => 0,
             },
-            ofm_step: match is_u85 {
-                true => block.micro[2] / accelerator.n_weight_streams,
-                false => block.micro[2],
+            ofm_step: if is_u85 {
+                block.micro[2] / accelerator.n_weight_streams
+            } else {
+                block.micro[2]
             },
             n_streams,
             ifm_step,

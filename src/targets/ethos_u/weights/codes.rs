@@ -84,15 +84,16 @@ pub(super) struct Coded {
 impl Coded {
     /// With `count` times this symbol.
     pub fn with(self, code: Code, symbol: usize, count: f64) -> Self {
-        match code.can_code(symbol) {
-            true => Self {
+        if code.can_code(symbol) {
+            Self {
                 bits: self.bits + f64::from(code.bits(symbol) as u32) * count,
                 ..self
-            },
-            false => Self {
+            }
+        } else {
+            Self {
                 n_left: self.n_left + count,
                 ..self
-            },
+            }
         }
     }
 }

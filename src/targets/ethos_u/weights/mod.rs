@@ -99,17 +99,19 @@ pub fn encoded(
         };
     }
     let n_values = brick.n_values() / n_cores * n_streams as f64;
-    let empty_bytes = match accelerator.is_u85() {
-        true => empty_stream_bytes(n_values / n_streams as f64),
-        false => 0.0,
+    let empty_bytes = if accelerator.is_u85() {
+        empty_stream_bytes(n_values / n_streams as f64)
+    } else {
+        0.0
     };
     let coded_bytes = stream_bytes * n_cores + (n_streams - n_filled) as f64 * empty_bytes;
-    let stream = match accelerator.is_u85() && layer.kind != Kind::Depthwise {
-        true => faster_format(accelerator, n_values, coded_bytes, &values),
-        false => Encoded {
+    let stream = if accelerator.is_u85() && layer.kind != Kind::Depthwise {
+        faster_format(accelerator, n_values, coded_bytes, &values)
+    } else {
+        Encoded {
             bytes: coded_bytes,
             cycles: 0.0,
-        },
+        }
     };
     Encoded {
         bytes: stream.bytes + scale_bytes(accelerator, layer.ofm[2], block.micro[2]),
@@ -167,13 +169,19 @@ fn faster_format(
     let per_stream = (fewest + (share - from) * (most - fewest) / (to - from)).floor();
     let per_cycle = per_stream * accelerator.n_weight_streams as f64;
     // Bytes arrive after the latency of their memory.
-    let transfer = |bytes: f64, cycles_per_byte: f64| match is_exact {
-        true => (bytes * cycles_per_byte).floor() + accelerator.weights_off_chip.latency_cycles,
-        false => bytes * cycles_per_byte,
+    let transfer = |bytes: f64, cycles_per_byte: f64| {
+        if is_exact {
+            (bytes * cycles_per_byte).floor() + accelerator.weights_off_chip.latency_cycles
+        } else {
+            bytes * cycles_per_byte
+        }
     };
-    let decoding = |per_cycle: f64| match is_exact {
-        true => (n_values / per_cycle).floor(),
-        false => n_values / per_cycle,
+    let decoding = |per_cycle: f64| {
+        if is_exact {
+            (n_values / per_cycle).floor()
+        } else {
+            n_values / per_cycle
+        }
     };
     let slow_cycles = [
         decoding(per_cycle),
@@ -196,9 +204,10 @@ fn faster_format(
     };
     let slow = format(coded_bytes, slow_cycles);
     let fast = format(fast_bytes, fast_cycles);
-    match fast.cycles < slow.cycles {
-        true => fast,
-        false => slow,
+    if fast.cycles < slow.cycles {
+        fast
+    } else {
+        slow
     }
 }
 

@@ -83,9 +83,10 @@ impl Ranked {
 
     fn of(histogram: &ByteHistogram) -> Self {
         let zero = histogram.zero;
-        let n_above = match histogram.is_signed {
-            true => i8::MAX.abs_diff(zero as i8),
-            false => u8::MAX - zero,
+        let n_above = if histogram.is_signed {
+            i8::MAX.abs_diff(zero as i8)
+        } else {
+            u8::MAX - zero
         };
         let above = (1..=n_above).map(|steps| (zero.wrapping_add(steps), 2 * u64::from(steps)));
         let below = (1..=u8::MAX - n_above)

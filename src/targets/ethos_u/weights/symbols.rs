@@ -45,9 +45,10 @@ impl Symbols {
             None => least.min(MAX_DIRECT_OFFSET),
         };
         let is_whole = n_values <= PALETTE_SIZE;
-        let room = match is_whole {
-            true => PALETTE_SIZE,
-            false => MAX_SYMBOL.saturating_sub(largest),
+        let room = if is_whole {
+            PALETTE_SIZE
+        } else {
+            MAX_SYMBOL.saturating_sub(largest)
         };
         let has_zero = |n_first: usize| zero_rank.is_some_and(|rank| rank < n_first);
         let n_others = |n_first: usize| n_first - usize::from(has_zero(n_first));
@@ -177,9 +178,10 @@ mod tests {
         let all: f64 = values.iter().map(|&(_, count)| count).sum();
         let largest = values.iter().map(|&(value, _)| value).max().unwrap_or(0);
         let least = values.iter().map(|&(value, _)| value).min().unwrap_or(0);
-        let room = match values.len() > PALETTE_SIZE {
-            true => MAX_SYMBOL - largest,
-            false => PALETTE_SIZE,
+        let room = if values.len() > PALETTE_SIZE {
+            MAX_SYMBOL - largest
+        } else {
+            PALETTE_SIZE
         };
         let n_candidates = values.len().min(PALETTE_SIZE).min(room);
         let in_palette: f64 = values[..n_candidates].iter().map(|&(_, count)| count).sum();
@@ -187,9 +189,12 @@ mod tests {
         let n_palette = if has_palette { n_candidates } else { 0 };
         let beside = if has_palette { n_palette.max(2) } else { 0 };
         let symbols: Vec<(usize, f64)> = (values.iter().enumerate())
-            .map(|(rank, &(value, count))| match rank < n_palette {
-                true => (rank, count),
-                false => (beside + value - least.min(MAX_DIRECT_OFFSET), count),
+            .map(|(rank, &(value, count))| {
+                if rank < n_palette {
+                    (rank, count)
+                } else {
+                    (beside + value - least.min(MAX_DIRECT_OFFSET), count)
+                }
             })
             .collect();
         let coded = values[..n_palette].iter().map(|&(value, _)| value).max();
@@ -209,9 +214,12 @@ mod tests {
             codes.push(Code::Fixed { bits });
         }
         let bits = codes.iter().filter_map(|code| {
-            let bits = |&(symbol, count): &(usize, f64)| match code.can_code(symbol) {
-                true => Some(code.bits(symbol) as f64 * count),
-                false => leaves_rare.then_some(RETURN_BITS * count),
+            let bits = |&(symbol, count): &(usize, f64)| {
+                if code.can_code(symbol) {
+                    Some(code.bits(symbol) as f64 * count)
+                } else {
+                    leaves_rare.then_some(RETURN_BITS * count)
+                }
             };
             symbols.iter().map(bits).sum::<Option<f64>>()
         });
@@ -233,9 +241,10 @@ mod tests {
                 for (byte, count) in counts.iter_mut().enumerate() {
                     let from_zero = (byte as u8).wrapping_sub(zero) as i8;
                     let steps = from_zero.unsigned_abs() as usize;
-                    *count = match steps * 2 < n_values {
-                        true => *count >> (steps as u32 * fall / 64).min(20),
-                        false => 0,
+                    *count = if steps * 2 < n_values {
+                        *count >> (steps as u32 * fall / 64).min(20)
+                    } else {
+                        0
                     };
                 }
                 let histogram = ByteHistogram {

@@ -170,9 +170,10 @@ impl Sample {
 
     /// Of a stream with `scale` times as many weights, and these runs of zeros.
     fn values(&self, scale: f64, zero_runs: &[ZeroRuns], last_runs: ZeroRuns) -> Values {
-        let run_bits = match self.has_runs {
-            true => self.run_bits(scale, zero_runs, last_runs),
-            false => 0.0,
+        let run_bits = if self.has_runs {
+            self.run_bits(scale, zero_runs, last_runs)
+        } else {
+            0.0
         };
         Values {
             n_zeros: self.n_zeros * scale,
@@ -206,9 +207,10 @@ impl Sample {
             at_first,
             |best, one| if one.0 < best.0 { one } else { best },
         );
-        match best.0 + CHANGE_BITS * last_runs.count < at_first.0 || last_runs.count == 0.0 {
-            true => best.1,
-            false => at_first.1,
+        if best.0 + CHANGE_BITS * last_runs.count < at_first.0 || last_runs.count == 0.0 {
+            best.1
+        } else {
+            at_first.1
         }
     }
 }

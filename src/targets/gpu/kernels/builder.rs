@@ -216,9 +216,10 @@ impl<'g, 'm> Builder<'g, 'm> {
         let kernel = &self.drafts[draft].kernel;
         let source = *kernel.sources.first()?;
         // Where a kernel is part of an operator, both work on one tensor, one after another.
-        let before = match source == kernel.output {
-            true => draft.checked_sub(1)?,
-            false => self.writers[source].filter(|_| self.n_readers[source] == 1)?,
+        let before = if source == kernel.output {
+            draft.checked_sub(1)?
+        } else {
+            self.writers[source].filter(|_| self.n_readers[source] == 1)?
         };
         (before < draft && self.drafts[before].kernel.output == source).then_some(before)
     }

@@ -300,9 +300,10 @@ fn without(
                     .copied()
                     .filter(|other| !is_out(other))
                     .collect();
-                let fit = match others.is_empty() {
-                    true => None,
-                    false => Some(model.fit(&others)?),
+                let fit = if others.is_empty() {
+                    None
+                } else {
+                    Some(model.fit(&others)?)
                 };
                 fits.push((out, fit));
                 fits.len() - 1

@@ -534,9 +534,10 @@ fn offered(
     let core = core_conversion
         .as_ref()
         .map_or(offer.core, |conversion| conversion.measured_core.as_str());
-    let runtime = match evaluation.simple_cores.contains(core) {
-        true => simple(offer.runtime),
-        false => offer.runtime.to_owned(),
+    let runtime = if evaluation.simple_cores.contains(core) {
+        simple(offer.runtime)
+    } else {
+        offer.runtime.to_owned()
     };
     let fit = fits.get(&runtime).context("every runtime is fitted")?;
     let fitted = target(offer, core, model, evaluation, fit, energies)?;
@@ -629,9 +630,10 @@ fn target(
         device: offer.device.into(),
         core: offer.core.into(),
         runtime: offer.runtime.into(),
-        version: match offer.is_made_for_time {
-            true => format!("{} with -O time", offer.version),
-            false => offer.version.into(),
+        version: if offer.is_made_for_time {
+            format!("{} with -O time", offer.version)
+        } else {
+            offer.version.into()
         },
         release: offer.release().map(|release| release.id.to_owned()),
         clock_mhz: offer.clock_mhz,

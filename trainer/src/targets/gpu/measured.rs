@@ -20,9 +20,10 @@ pub struct Table {
 
 impl Table {
     pub fn mode(&self) -> Mode {
-        match self.properties.contains(&Property::Training) {
-            true => Mode::Training,
-            false => Mode::Inference,
+        if self.properties.contains(&Property::Training) {
+            Mode::Training
+        } else {
+            Mode::Inference
         }
     }
 }

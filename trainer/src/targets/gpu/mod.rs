@@ -185,9 +185,10 @@ fn experiments(args: &FitGpuArgs, networks: &Networks) -> Result<Vec<Experiment>
 
 /// Measured networks that have a graph.
 fn samples(rows: &[Measured], networks: &Networks, properties: &[Property]) -> Vec<Sample> {
-    let sample = match properties.contains(&Property::Compiled) {
-        true => Sample::compiled,
-        false => Sample::new,
+    let sample = if properties.contains(&Property::Compiled) {
+        Sample::compiled
+    } else {
+        Sample::new
     };
     let network = |row: &Measured| {
         let network = networks.get(&(row.model.clone(), row.image_size))?;

@@ -98,9 +98,10 @@ fn of_profiled(
     ratios: &mut Ratios,
 ) -> Result<()> {
     let is_small = row.batch <= MAX_SMALL_BATCH;
-    let of = match is_small {
-        true => format!("batch {}", row.batch),
-        false => format!("batch above {MAX_SMALL_BATCH}"),
+    let of = if is_small {
+        format!("batch {}", row.batch)
+    } else {
+        format!("batch above {MAX_SMALL_BATCH}")
     };
     let estimate = time(run, &network.kernels, row.batch).context("expected a time")?;
     let busy = estimate.busy_share;

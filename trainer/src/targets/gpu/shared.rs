@@ -171,9 +171,10 @@ impl Problem {
             let loss = |(amounts, log_ms, weight): &(Amounts, f64, f64)| {
                 let error = (dot(amounts, &costs).ln() - log_ms).abs();
                 weight
-                    * match error < SMALL_ERROR {
-                        true => 0.5 * (error * error / SMALL_ERROR + SMALL_ERROR),
-                        false => error,
+                    * if error < SMALL_ERROR {
+                        0.5 * (error * error / SMALL_ERROR + SMALL_ERROR)
+                    } else {
+                        error
                     }
             };
             rows.iter().map(loss).sum::<f64>()

@@ -59,9 +59,10 @@ pub fn of_dataset(
             .collect::<Result<_>>()?;
         for ((graph, labels), bytes) in chunk.iter().zip(&files) {
             let origin = Origin {
-                kind: match has_networks(&graph.space) {
-                    true => Kind::Network,
-                    false => Kind::RandomOperators,
+                kind: if has_networks(&graph.space) {
+                    Kind::Network
+                } else {
+                    Kind::RandomOperators
                 },
                 family: graph.space.clone(),
                 calibrates: calibrates(&graph.structure_hash),
