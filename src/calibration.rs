@@ -158,7 +158,7 @@ impl Calibration {
     }
 
     fn of_target(target: &str, pairs: &[[f64; 2]]) -> Self {
-        let sums = Sums::of(pairs);
+        let sums = Sums::new(pairs);
         let line = sums.line();
         let left_out = |&[x, y]: &[f64; 2]| sums.without([x, y]).line().at(x) - y;
         let errors: Vec<f64> = pairs.iter().map(left_out).collect();
@@ -244,7 +244,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn of(pairs: &[[f64; 2]]) -> Self {
+    fn new(pairs: &[[f64; 2]]) -> Self {
         let n = pairs.len().max(1) as f64;
         let center = pairs.iter().map(|[x, _]| x).sum::<f64>() / n;
         let intercept = pairs.iter().map(|[x, y]| y - x).sum::<f64>() / n;
@@ -338,11 +338,11 @@ mod tests {
         let pairs: Vec<[f64; 2]> = (0..50_u32)
             .map(|idx| [f64::from(idx * idx % 17), f64::from(idx * 7 % 23)])
             .collect();
-        let sums = Sums::of(&pairs);
+        let sums = Sums::new(&pairs);
         for idx in 0..pairs.len() {
             let mut others = pairs.clone();
             let left_out = others.remove(idx);
-            let [found, expected] = [sums.without(left_out), Sums::of(&others)]
+            let [found, expected] = [sums.without(left_out), Sums::new(&others)]
                 .map(|sums| [sums.n, sums.center, sums.intercept, sums.spread, sums.tilt]);
             for (found, expected) in found.into_iter().zip(expected) {
                 let difference = (found - expected).abs();

@@ -87,7 +87,7 @@ pub fn estimate_changed(
         kept,
         results,
     } = evaluate(&file, changes, predictor, targets)?;
-    let facts = kept.of(&model);
+    let facts = kept.with_model(&model);
     let report = document(&facts, &file, predictor.map(Predictor::id), results, detail);
     drop(facts);
     Ok(Report {
@@ -110,8 +110,8 @@ pub fn left_out(
     let as_int8 = is_converted
         .then(|| file.read_as_int8(changes))
         .transpose()?;
-    let facts = Facts::of(&model)?;
-    let facts_as_int8 = as_int8.as_ref().map(Facts::of).transpose()?;
+    let facts = Facts::new(&model)?;
+    let facts_as_int8 = as_int8.as_ref().map(Facts::new).transpose()?;
     let network = facts.network(&file.request, None);
     let network_as_int8 = facts_as_int8
         .as_ref()

@@ -98,7 +98,7 @@ impl Candidate {
 
     /// An accelerator whose estimates are for `clock_mhz`; none where it has no latency.
     #[doc(hidden)]
-    pub fn of(
+    pub fn new(
         product: Product,
         clock_mhz: f64,
         estimate: impl Fn(Metric) -> Option<Estimated>,
@@ -118,7 +118,7 @@ impl Candidate {
 /// Every accelerator that `report` has a latency on, each in its default configuration.
 pub fn candidates(report: &Report) -> Vec<Candidate> {
     let candidate = |product: Product| {
-        let clock_mhz = Configuration::of(product).system.clock_hz / 1e6;
+        let clock_mhz = Configuration::new(product).system.clock_hz / 1e6;
         let estimate = |metric: Metric| {
             let is_it =
                 |result: &&TargetResult| result.target == product.name() && result.metric == metric;
@@ -127,7 +127,7 @@ pub fn candidates(report: &Report) -> Vec<Candidate> {
                 Outcome::Unavailable { .. } => None,
             }
         };
-        Candidate::of(product, clock_mhz, estimate)
+        Candidate::new(product, clock_mhz, estimate)
     };
     Product::ALL.into_iter().filter_map(candidate).collect()
 }
@@ -165,7 +165,7 @@ pub struct Sweep {
 impl Sweep {
     /// The sweep over `candidates`. In the compiler's model, the cycles of an accelerator do not depend on its clock,
     /// because memories scale with it. The clock of the processor beside it stays.
-    pub fn of(candidates: Vec<Candidate>, limits: Limits, clocks_mhz: Vec<f64>) -> Self {
+    pub fn new(candidates: Vec<Candidate>, limits: Limits, clocks_mhz: Vec<f64>) -> Self {
         let point = |candidate: Candidate| {
             let needed_mhz = (limits.latency_ms).map(|limit_ms| candidate.needed_mhz(limit_ms));
             let has_room = match (limits.sram_bytes, &candidate.sram_bytes) {
@@ -233,7 +233,7 @@ mod tests {
                 candidate(128, 19.0, Some(20.5)),
             ]
         };
-        let found = Sweep::of(candidates(), TEN_MS, vec![250.0]);
+        let found = Sweep::new(candidates(), TEN_MS, vec![250.0]);
         let macs: Vec<u32> = (found.points.iter())
             .map(|point| point.candidate.macs_per_cycle)
             .collect();
@@ -248,12 +248,12 @@ mod tests {
             clock_mhz: 1100.0,
             ..TEN_MS
         };
-        assert_eq!(Sweep::of(candidates(), faster, vec![]).smallest, Some(1));
+        assert_eq!(Sweep::new(candidates(), faster, vec![]).smallest, Some(1));
         let small = Limits {
             sram_bytes: Some(200e3),
             ..TEN_MS
         };
-        assert_eq!(Sweep::of(candidates(), small, vec![]).smallest, None);
+        assert_eq!(Sweep::new(candidates(), small, vec![]).smallest, None);
     }
 
     /// By hand: 4 ms on the processor leave 6 of 10, and 20 on the accelerator at 500 MHz take 6 at 1666.7.
@@ -268,7 +268,7 @@ mod tests {
             npu_latency_ms: Some(part(npu_ms)),
             ..candidate(256, processor_ms + npu_ms, None)
         };
-        let found = Sweep::of(vec![of(4.0, 20.0), of(12.0, 1.0)], TEN_MS, vec![250.0]);
+        let found = Sweep::new(vec![of(4.0, 20.0), of(12.0, 1.0)], TEN_MS, vec![250.0]);
         let [slow, hopeless] = [&found.points[0], &found.points[1]];
         assert!((slow.needed_mhz.unwrap() - 5000.0 / 3.0).abs() < 1e-9);
         assert_eq!(slow.latencies_ms[0].value, 44.0);

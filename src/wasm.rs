@@ -114,7 +114,7 @@ impl Engine {
         let file = File::read(file)?;
         let limits: Limits = from_js(limits)?;
         let changes: Changes = from_js(changes)?;
-        let npus = Product::ALL.map(|product| ethos_u::target(Configuration::of(product)));
+        let npus = Product::ALL.map(|product| ethos_u::target(Configuration::new(product)));
         let predictor = self.predictor.as_ref();
         let detail = Detail::Summary;
         let report = estimate_changed(file.as_model_file(), &changes, predictor, &npus, detail);
@@ -123,7 +123,7 @@ impl Engine {
         if candidates.is_empty() {
             return Err(js_error("no-estimate", &why_none(&report)));
         }
-        to_js(&Sweep::of(candidates, limits, Vec::new()))
+        to_js(&Sweep::new(candidates, limits, Vec::new()))
     }
 
     /// Stores a list of [`Choice`]s. Returns a number that represents them in [`Engine::estimate_many`].
@@ -176,7 +176,7 @@ impl Engine {
         let reports = reports.map_err(|error| predictor_error(&error))?;
         let entries = reports.into_iter().map(|report| match (report, detail) {
             (Ok(report), Detail::Full) => report_to_js(report),
-            (Ok(report), Detail::Summary) => to_js(&Summary::of(&report)),
+            (Ok(report), Detail::Summary) => to_js(&Summary::new(&report)),
             (Err(error), _) => Ok(estimate_error(&error)),
         });
         entries.collect()
@@ -202,7 +202,7 @@ impl Engine {
         let report = report.map_err(|error| estimate_error(&error))?;
         match detail {
             Detail::Full => report_to_js(report),
-            Detail::Summary => to_js(&Summary::of(&report)),
+            Detail::Summary => to_js(&Summary::new(&report)),
         }
     }
 

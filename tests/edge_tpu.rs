@@ -78,8 +78,8 @@ impl Built {
         self.operator(kind, &[input, weights, bias], output)
     }
 
-    /// What `of` finds in the network whose output is the last tensor.
-    fn with<T>(&self, of: impl Fn(&litecast::graph::Graph) -> T) -> T {
+    /// What `measure` finds in the network whose output is the last tensor.
+    fn with<T>(&self, measure: impl Fn(&litecast::graph::Graph) -> T) -> T {
         let model = Model {
             format: Format::Tflite,
             version: 3,
@@ -101,7 +101,7 @@ impl Built {
             is_reshaped: false,
             unmatched_dimensions: None,
         };
-        of(&build(&model, 0).unwrap())
+        measure(&build(&model, 0).unwrap())
     }
 
     fn loads(&self) -> Vec<OperatorLoad> {
@@ -122,7 +122,12 @@ impl Built {
     }
 }
 
-fn of(operators: u64, array_cycles: u64, parameter_bytes: u64, link_bytes: u64) -> OperatorLoad {
+fn operator_load(
+    operators: u64,
+    array_cycles: u64,
+    parameter_bytes: u64,
+    link_bytes: u64,
+) -> OperatorLoad {
     OperatorLoad {
         operators,
         array_cycles,
@@ -147,16 +152,19 @@ fn loads_are_as_by_hand() {
     let expected = [
         // 27 products of 70 filters: 1 × 2 tiles of 64 × 64, 64 positions; 70 biases of 4 bytes; the
         // input of 16 × 16 × 3 bytes arrives.
-        of(1, 2 * 64, 2 * 4096 + 280, 768),
+        operator_load(1, 2 * 64, 2 * 4096 + 280, 768),
         // 9 taps of 70 channels in 2 diagonals of 64.
-        of(1, 9 * 2 * 64, 9 * 2 * 64 + 280, 0),
-        of(0, 0, 0, 0),
+        operator_load(1, 9 * 2 * 64, 9 * 2 * 64 + 280, 0),
+        operator_load(0, 0, 0, 0),
         // 4480 products are 70 tiles, 10 units one; 1 position; 10 bytes leave.
-        of(1, 70, 70 * 4096 + 40, 10),
+        operator_load(1, 70, 70 * 4096 + 40, 10),
     ];
     assert_eq!(small().loads(), expected);
     let total = OperatorLoad::total(&expected);
-    assert_eq!(total, of(3, 128 + 1152 + 70, 8472 + 1432 + 286_760, 778));
+    assert_eq!(
+        total,
+        operator_load(3, 128 + 1152 + 70, 8472 + 1432 + 286_760, 778)
+    );
     let coefficients = Coefficients {
         ms_per_operator: 0.5,
         cycles_per_array_cycle: 2.0,
@@ -174,7 +182,7 @@ fn a_transposed_convolution_works_at_the_positions_of_its_input() {
     let weights = built.constant(TensorType::Int8, &[6, 2, 2, 70]);
     built.operator(OpKind::TransposeConv, &[shape, weights, 0], &[1, 10, 10, 6]);
     // 70 channels are 2 tiles, 6 × 2 × 2 columns one; 25 positions; 1750 bytes in, 600 out.
-    assert_eq!(built.loads(), [of(1, 50, 2 * 4096, 1750 + 600)]);
+    assert_eq!(built.loads(), [operator_load(1, 50, 2 * 4096, 1750 + 600)]);
 }
 
 /// Dense layers of 4096 units in a row.
@@ -285,7 +293,10 @@ fn a_pool_or_sum_is_one_operator_without_products() {
     let mut built = Built::new(&[1, 8, 8, 5]);
     let pooled = built.operator(OpKind::MaxPool2d, &[0], &[1, 4, 4, 5]);
     built.operator(OpKind::Add, &[pooled, pooled], &[1, 4, 4, 5]);
-    assert_eq!(built.loads(), [of(1, 0, 0, 320), of(1, 0, 0, 80)]);
+    assert_eq!(
+        built.loads(),
+        [operator_load(1, 0, 0, 320), operator_load(1, 0, 0, 80)]
+    );
     built.operators[0].options = BuiltinOptions::Pool2D {
         padding: Padding::Same,
         stride_h: 2,
@@ -313,7 +324,10 @@ fn the_longest_leading_part_is_mapped() {
     assert_eq!(found.ends.len(), 1);
     assert_eq!(found.ends[0].node_idx, 2);
     let loads = built.with(|graph| operator_loads(graph, &analyze(graph), &found.is_mapped));
-    assert_eq!(loads[1], of(1, 9 * 2 * 64, 9 * 2 * 64 + 280, 4480));
+    assert_eq!(
+        loads[1],
+        operator_load(1, 9 * 2 * 64, 9 * 2 * 64 + 280, 4480)
+    );
     assert_eq!(loads[2..], [OperatorLoad::default(); 2]);
     assert_eq!(built.loads()[..1], loads[..1]);
 }

@@ -75,7 +75,7 @@ fn the_sweep_finds_the_smallest_that_meets_a_limit() {
             .as_f64()
             .or(latency["value"].as_f64())
             .expect("a number");
-        let clock_mhz = Configuration::of(**product).system.clock_hz / 1e6;
+        let clock_mhz = Configuration::new(**product).system.clock_hz / 1e6;
         clock_mhz * upper_ms / LIMIT_MS <= 1000.0
     };
     let mut by_size = Product::ALL;

@@ -226,7 +226,7 @@ fn detail(is_summary: bool) -> Detail {
 fn written(report: &Report, detail: Detail) -> PyResult<String> {
     match detail {
         Detail::Full => json(report),
-        Detail::Summary => json(&Summary::of(report)),
+        Detail::Summary => json(&Summary::new(report)),
     }
 }
 

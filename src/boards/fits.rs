@@ -55,7 +55,7 @@ pub struct Need {
 
 impl Need {
     /// Quadratic in activations, up to a limit.
-    pub fn of(graph: &Graph) -> Result<Self, Unplannable> {
+    pub fn new(graph: &Graph) -> Result<Self, Unplannable> {
         let accelerator = ethos_u_of_file(graph.model);
         let refused = refused(graph.model);
         Ok(Self {
@@ -190,7 +190,7 @@ pub struct BoardLatency {
 }
 
 impl Room {
-    fn of(needed_bytes: u64, on_chip_kib: u64, external_kib: u64) -> Self {
+    fn new(needed_bytes: u64, on_chip_kib: u64, external_kib: u64) -> Self {
         let left = |kib: u64| (kib << 10).checked_sub(needed_bytes);
         match (left(on_chip_kib), left(external_kib)) {
             (Some(left_bytes), _) => Self::OnChip { left_bytes },
@@ -213,7 +213,7 @@ pub fn fits(
     analysis: &Analysis,
     application: Application,
 ) -> Result<Fits, Unplannable> {
-    let need = Need::of(graph)?;
+    let need = Need::new(graph)?;
     let latencies = cortex_m::latencies(graph, analysis);
     let max_weight_bytes = analysis.costs.iter().map(|cost| cost.weight_bytes).max();
     let file_bytes = need.file_bytes;
@@ -264,9 +264,9 @@ fn on_board(
     let without_code = need.file_bytes.saturating_add(application.flash_bytes);
     let flash = |code_bytes: u64| {
         let needed = without_code.saturating_add(code_bytes);
-        Room::of(needed, memory.flash_kib, memory.external_flash_kib)
+        Room::new(needed, memory.flash_kib, memory.external_flash_kib)
     };
-    let ram = Room::of(ram_bytes, memory.sram_kib, memory.external_ram_kib);
+    let ram = Room::new(ram_bytes, memory.sram_kib, memory.external_ram_kib);
     let at_most = flash(need.code_bytes.hi);
     let flash = flash(need.code_bytes.value);
     let reason = need.reason(board);

@@ -44,14 +44,17 @@ impl Listing {
     pub fn shipped() -> Self {
         let boards = boards::shipped().iter();
         Self {
-            microcontrollers: boards.clone().filter_map(Microcontroller::of).collect(),
-            npus: boards.filter_map(NpuBoard::of).collect(),
+            microcontrollers: boards
+                .clone()
+                .filter_map(Microcontroller::from_board)
+                .collect(),
+            npus: boards.filter_map(NpuBoard::from_board).collect(),
         }
     }
 }
 
 impl Microcontroller {
-    fn of(board: &'static Board) -> Option<Self> {
+    fn from_board(board: &'static Board) -> Option<Self> {
         Some(Self {
             id: &board.id,
             name: &board.name,
@@ -67,7 +70,7 @@ impl Microcontroller {
 }
 
 impl NpuBoard {
-    fn of(board: &'static Board) -> Option<Self> {
+    fn from_board(board: &'static Board) -> Option<Self> {
         let npu = board.ethos_u.as_ref()?;
         Some(Self {
             id: &board.id,

@@ -203,7 +203,7 @@ fn of_config(args: &CheckArgs) -> Result<Vec<Section>, Box<dyn Error>> {
         if args.outside {
             Ok(None)
         } else {
-            Below::of(path).map(Some)
+            Below::new(path).map(Some)
         }
     };
     let section = |(idx, written): (usize, Written)| {

@@ -281,7 +281,7 @@ impl Pair {
         let fact = |(fact, unit, number): (&'static str, &'static str, Fact)| FactChange {
             fact,
             unit,
-            change: Change::of(sides.map(|side| side.and_then(number).map(|fact| fact as f64))),
+            change: Change::new(sides.map(|side| side.and_then(number).map(|fact| fact as f64))),
         };
         let mut keys: Vec<(&str, &str)> = Vec::new();
         let mut seen: HashSet<(&str, &str)> = HashSet::new();
@@ -302,7 +302,7 @@ impl Pair {
         let result = |(target, metric): (&str, &str)| {
             let key = (target.to_owned(), metric.to_owned());
             let of_side = |idx: usize| Some(&sides[idx]?.results[*indices[idx].get(&key)?]);
-            ResultChange::of([of_side(0), of_side(1)])
+            ResultChange::new([of_side(0), of_side(1)])
         };
         Comparison {
             before,
@@ -519,7 +519,7 @@ const SAME: f64 = 0.0005;
 
 impl ResultChange {
     /// None where neither side has the result.
-    fn of(sides: [Option<&TargetResult>; 2]) -> Option<Self> {
+    fn new(sides: [Option<&TargetResult>; 2]) -> Option<Self> {
         let either = sides[0].or(sides[1])?;
         let estimates = sides.map(|side| side.and_then(TargetResult::estimate));
         let interval = |estimate: Option<&Estimate>| estimate?.lo.zip(estimate?.hi);
@@ -537,7 +537,7 @@ impl ResultChange {
             metric: either.metric.clone(),
             device: either.device.clone(),
             unit,
-            change: Change::of(estimates.map(|estimate| Some(estimate?.value))),
+            change: Change::new(estimates.map(|estimate| Some(estimate?.value))),
             is_within_intervals: before.zip(after).map(overlap),
             unavailable_before,
             unavailable_after,
@@ -546,7 +546,7 @@ impl ResultChange {
 }
 
 impl Change {
-    fn of([before, after]: [Option<f64>; 2]) -> Self {
+    fn new([before, after]: [Option<f64>; 2]) -> Self {
         let both = before.zip(after);
         let percent = both.and_then(|(before, after)| match (before, after) {
             (0.0, 0.0) => Some(0.0),
@@ -698,7 +698,7 @@ mod tests {
 
     #[test]
     fn changes_of_rounding_are_none() {
-        let change = |before, after| Change::of([before, after]);
+        let change = |before, after| Change::new([before, after]);
         assert!(change(Some(1000.0), Some(1000.4)).is_same());
         assert!(!change(Some(1000.0), Some(1001.0)).is_same());
         assert!(!change(None, Some(1.0)).is_same());

@@ -105,7 +105,7 @@ impl Rows {
         lines([self.columns().iter().map(|&name| name.to_owned()).collect()])
     }
 
-    pub fn of(self, document: &Document) -> String {
+    pub fn text(self, document: &Document) -> String {
         let rows = match self {
             Self::Results => results(document),
             Self::Facts => vec![facts(document)],

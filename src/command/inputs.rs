@@ -101,7 +101,7 @@ pub struct Below {
 
 impl Below {
     /// Of a configuration at this path.
-    pub fn of(configuration: &Path) -> io::Result<Self> {
+    pub fn new(configuration: &Path) -> io::Result<Self> {
         let folder = configuration.parent().unwrap_or(Path::new(""));
         let folder = if folder.as_os_str().is_empty() {
             Path::new(".")
@@ -155,13 +155,13 @@ fn is_model(file: &Path) -> bool {
 }
 
 fn matches(pattern: &str) -> Result<Vec<PathBuf>, Box<dyn Error>> {
-    let found = glob::glob(pattern).map_err(|error| format!("{pattern}: {error}"))?;
+    let paths = glob::glob(pattern).map_err(|error| format!("{pattern}: {error}"))?;
     let mut files = Vec::new();
-    for path in found.filter_map(Result::ok) {
-        match path.is_dir() {
-            true => files.extend(models_below(&path)),
-            false if !is_file(&path) => {}
-            false => files.push(path),
+    for path in paths.filter_map(Result::ok) {
+        if path.is_dir() {
+            files.extend(models_below(&path));
+        } else if is_file(&path) {
+            files.push(path);
         }
     }
     if files.is_empty() {

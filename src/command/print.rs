@@ -49,7 +49,7 @@ pub fn reports(
     let matched = request.each(files, |file, document| {
         let file = file.to_string_lossy();
         let printed = match (&document, format.csv, format.html) {
-            (Ok(document), true, _) => rows.of(document),
+            (Ok(document), true, _) => rows.text(document),
             (Ok(document), _, true) => html::section(document),
             (Ok(document), ..) => text(document),
             (Err(failure), true, _) => rows.failure(&file, failure),

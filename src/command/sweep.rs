@@ -22,7 +22,7 @@ use super::{csv, html, quantity, terminal, words};
 
 pub fn run(args: &SweepArgs) -> Result<ExitCode, Box<dyn Error>> {
     let options = args.npu.choice()?;
-    let npus = Product::ALL.map(|product| Npu::of(product, &options));
+    let npus = Product::ALL.map(|product| Npu::new(product, &options));
     let npus = npus.into_iter().collect::<Result<Vec<Npu>, _>>()?;
     let targets = TargetArgs {
         targets: Product::ALL.map(|product| product.name().to_owned()).into(),
@@ -41,7 +41,7 @@ pub fn run(args: &SweepArgs) -> Result<ExitCode, Box<dyn Error>> {
     }
     request.each(std::slice::from_ref(&args.file), |file, document| {
         let file = file.to_string_lossy();
-        let swept = document.and_then(|document| Swept::of(&file, &document, &npus, args));
+        let swept = document.and_then(|document| Swept::new(&file, &document, &npus, args));
         match swept {
             Ok(swept) => {
                 // No accelerator meets the limits. Scripts read this from the exit code.
@@ -74,7 +74,7 @@ struct Npu {
 }
 
 impl Npu {
-    fn of(product: Product, options: &Choice) -> Result<Self, Box<dyn Error>> {
+    fn new(product: Product, options: &Choice) -> Result<Self, Box<dyn Error>> {
         let choice = Choice {
             target: Some(product.name().to_owned()),
             ..options.clone()
@@ -98,7 +98,7 @@ struct Swept<'s> {
 }
 
 impl<'s> Swept<'s> {
-    fn of(
+    fn new(
         file: &'s str,
         document: &Document,
         npus: &[Npu],
@@ -117,7 +117,7 @@ impl<'s> Swept<'s> {
                     .estimate()
                     .map(estimated)
             };
-            Candidate::of(npu.product, npu.clock_mhz, of)
+            Candidate::new(npu.product, npu.clock_mhz, of)
         };
         let candidates: Vec<Candidate> = npus.iter().filter_map(candidate).collect();
         if candidates.is_empty() {
@@ -136,7 +136,7 @@ impl<'s> Swept<'s> {
             sram_bytes: limit(args.limits.sram),
             clock_mhz: args.max_clock,
         };
-        let sweep = Sweep::of(candidates, limits, args.clocks.clone());
+        let sweep = Sweep::new(candidates, limits, args.clocks.clone());
         let mut npus = npus.iter();
         let estimated_as = npus.find_map(|npu| document.estimated_as(npu.product.name()));
         Ok(Self {

@@ -19,7 +19,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    fn of(target: &dyn Target, network: &Network) -> Self {
+    fn new(target: &dyn Target, network: &Network) -> Self {
         let mut estimate = target.estimate(network);
         let beyond = widening::widen(target, network, &mut estimate);
         plausibility::check(target, network, &mut estimate);
@@ -52,12 +52,12 @@ const MIN_PARALLEL_OPERATORS: usize = 4096;
 const MAX_PARALLEL_OPERATORS: usize = 1 << 16;
 
 fn answers(network: &Network, targets: &[&dyn Target]) -> Vec<Answer> {
-    let answer = |target: &&dyn Target| Answer::of(*target, network);
+    let answer = |target: &&dyn Target| Answer::new(*target, network);
     // Only targets that plan ask the trained network, whose failure is looked for in `network`. Targets share large
     // results, which are freed after the last target.
     let answers_apart = |targets: Vec<&dyn Target>| -> Vec<Answer> {
         let network = network.apart();
-        let answer = |target: &&dyn Target| Answer::of(*target, &network);
+        let answer = |target: &&dyn Target| Answer::new(*target, &network);
         targets.iter().map(answer).collect()
     };
     let n_operators = network.graph.nodes.len();

@@ -15,7 +15,7 @@ pub struct Facts<'m> {
 }
 
 impl<'m> Facts<'m> {
-    pub fn of(model: &'m Model<'m>) -> Result<Self, CycleError> {
+    pub fn new(model: &'m Model<'m>) -> Result<Self, CycleError> {
         let graph = graph::build(model, MAIN_SUBGRAPH)?;
         Ok(Self {
             analysis: analysis::analyze(&graph),
@@ -53,7 +53,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    pub fn of<'m>(self, model: &'m Model<'m>) -> Facts<'m> {
+    pub fn with_model<'m>(self, model: &'m Model<'m>) -> Facts<'m> {
         let graph = self.topology.into_graph(model);
         Facts {
             analysis: (self.analysis).unwrap_or_else(|| analysis::analyze(&graph)),

@@ -47,10 +47,10 @@ pub(crate) fn evaluate<'f>(
     let request = &file.request;
     let is_converted = request.estimate_as == EstimateAs::Auto && as_int8::is_float(&model);
     let mut answers = Answers::none(targets);
-    let mut kept = Facts::of(&model)?.kept();
+    let mut kept = Facts::new(&model)?.kept();
     let groups = Group::of_network(kept.topology.n_nodes());
     for &group in groups {
-        let facts = kept.of(&model);
+        let facts = kept.with_model(&model);
         let network = facts.network(request, predictor);
         answers.ask(group, &network);
         network.into_failure().map_or(Ok(()), Err)?;
@@ -69,7 +69,7 @@ pub(crate) fn evaluate<'f>(
                     &model
                 }
             };
-            let facts = kept.of(int8);
+            let facts = kept.with_model(int8);
             let network = facts.network(request, predictor);
             answers.ask_as_int8(group, &network);
             network.into_failure().map_or(Ok(()), Err)?;
@@ -82,7 +82,7 @@ pub(crate) fn evaluate<'f>(
             }
         }
     }
-    let facts = kept.of(&model);
+    let facts = kept.with_model(&model);
     let results = results::results(&facts.graph, answers);
     let kept = facts.kept();
     Ok(Evaluation {

@@ -20,7 +20,7 @@ pub fn floor_ms(target: &dyn Target, network: &Network) -> Option<f64> {
     }
     let graph = network.graph;
     let n_threads = f64::from(network.n_threads.get());
-    let minimum = MinimumWork::of(network, &is_run, peak.bytes_per_value);
+    let minimum = MinimumWork::new(network, &is_run, peak.bytes_per_value);
     let of_work = peak.floor_ms(minimum.macs, minimum.weight_bytes) / n_threads;
     let of_maps = if peak.map_bytes_per_s.is_finite() {
         peak.map_floor_ms(map_bytes(graph, &is_run, peak.bytes_per_value))
@@ -41,7 +41,7 @@ struct MinimumWork {
 }
 
 impl MinimumWork {
-    fn of(network: &Network, is_run: &[bool], bytes_per_value: Option<f64>) -> Self {
+    fn new(network: &Network, is_run: &[bool], bytes_per_value: Option<f64>) -> Self {
         let analysis = network.analysis;
         let (mut macs, mut parameters, mut weight_bytes) = (0.0, 0u64, 0u64);
         let costs = analysis

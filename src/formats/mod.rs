@@ -55,7 +55,7 @@ pub fn read<'f>(
         let mut model = graph_json::parse(file)?;
         // Every size of a graph is stated.
         let names = dimensions.named.iter().map(|(name, _)| name.as_str());
-        model.unmatched_dimensions = UnmatchedDimensions::of(names, std::iter::empty());
+        model.unmatched_dimensions = UnmatchedDimensions::new(names, std::iter::empty());
         return Ok(model);
     }
     Ok(tflite::parse(file)?)

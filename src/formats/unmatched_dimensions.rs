@@ -18,7 +18,7 @@ pub struct UnmatchedDimensions {
 
 impl UnmatchedDimensions {
     /// None where every name is one of `open`, or was used.
-    pub fn of<'n>(
+    pub fn new<'n>(
         names: impl Iterator<Item = &'n str>,
         open: impl Iterator<Item = String>,
     ) -> Option<Self> {

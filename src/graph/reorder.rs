@@ -39,7 +39,7 @@ fn lower_order(model: &Model) -> Result<Option<Vec<usize>>, CycleError> {
     if !(3..=MAX_OPERATORS).contains(&n) || keeps_state(subgraph) {
         return Ok(None);
     }
-    let Some(problem) = Problem::of(&graph) else {
+    let Some(problem) = Problem::new(&graph) else {
         return Ok(None);
     };
     let now = problem.peak_of(0..n);
@@ -102,7 +102,7 @@ const LEAVES: usize = 32;
 type Leaf = [u32; LEAF];
 
 impl Numbers {
-    fn of(numbers: &[u32]) -> Self {
+    fn new(numbers: &[u32]) -> Self {
         let zeros = Rc::new([0; LEAF]);
         let leaf = |part: &[u32]| {
             let mut leaf = [0; LEAF];
@@ -177,7 +177,7 @@ struct Link {
 
 impl Problem {
     /// None where a size is unknown.
-    fn of(graph: &super::Graph) -> Option<Self> {
+    fn new(graph: &super::Graph) -> Option<Self> {
         let subgraph = graph.subgraph;
         let n_tensors = subgraph.tensors.len();
         let mut bytes = Vec::with_capacity(n_tensors);
@@ -225,7 +225,7 @@ impl Problem {
 
     fn live(&self) -> Live {
         Live {
-            n_readers: Numbers::of(&self.n_readers),
+            n_readers: Numbers::new(&self.n_readers),
             bytes: self.live_bytes,
             peak_bytes: self.live_bytes,
         }
@@ -236,10 +236,10 @@ impl Problem {
         let mut state = State {
             last: None,
             ready: Vec::new(),
-            queue: Numbers::of(&vec![0; n]),
+            queue: Numbers::new(&vec![0; n]),
             n_taken: 0,
             n_queued: 0,
-            waits_for: Numbers::of(&self.n_writers),
+            waits_for: Numbers::new(&self.n_writers),
             live: self.live(),
             hash: 0,
         };
@@ -449,7 +449,7 @@ mod tests {
             let mut network = model(vec![subgraph(tensors, operators)]);
             network.subgraphs[0].outputs = vec![n];
             let graph = build(&network, 0).unwrap();
-            let problem = Problem::of(&graph).unwrap();
+            let problem = Problem::new(&graph).unwrap();
             assert_eq!(problem.search().unwrap(), search_naively(&problem));
         });
     }

@@ -20,13 +20,13 @@ pub struct Learned<'p> {
 
 impl<'p> Learned<'p> {
     /// Of `graph`, whose features are `features`. Linear in nodes and edges.
-    pub fn of(
+    pub fn new(
         predictor: &'p Predictor,
         graph: &Graph,
         features: &Features,
     ) -> Result<Self, PredictorError> {
         let manifest = predictor.manifest()?;
-        let likeness = Likeness::of(manifest, graph, features);
+        let likeness = Likeness::new(manifest, graph, features);
         Ok(Self {
             manifest,
             estimates: if likeness.is_like_training {
@@ -52,7 +52,7 @@ pub struct Likeness {
 
 impl Likeness {
     /// Of `graph`, whose features are `features`. Linear in nodes and landmarks.
-    pub fn of(manifest: &Manifest, graph: &Graph, features: &Features) -> Self {
+    pub fn new(manifest: &Manifest, graph: &Graph, features: &Features) -> Self {
         let distance = manifest.landmarks.distance(&summary(features));
         let never_trained = never_trained(graph, manifest);
         let doubts = [

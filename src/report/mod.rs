@@ -185,7 +185,7 @@ pub struct Summary<'r> {
 
 impl<'r> Summary<'r> {
     /// Of a report.
-    pub fn of(report: &'r Report) -> Self {
+    pub fn new(report: &'r Report) -> Self {
         Self {
             schema_version: report.schema_version,
             litecast_version: report.litecast_version,

@@ -29,7 +29,7 @@ const MAX_GROWTH: f64 = 3.0;
 
 impl MeasuredRange {
     /// The range of `latencies_ms`; `None` if there are none.
-    pub fn of(latencies_ms: impl IntoIterator<Item = f64>) -> Option<Self> {
+    pub fn from_latencies(latencies_ms: impl IntoIterator<Item = f64>) -> Option<Self> {
         let widened = |range: Option<Self>, ms: f64| {
             Some(range.map_or(
                 Self {
@@ -101,9 +101,13 @@ mod tests {
 
     #[test]
     fn ranges_hold_all_latencies() {
-        assert_eq!(MeasuredRange::of([7.0, 2.0, 50.0, 3.0]), Some(RANGE));
-        assert_eq!(MeasuredRange::of([]), None);
-        let [one, other] = [[2.0, 7.0], [3.0, 50.0]].map(|ms| MeasuredRange::of(ms).unwrap());
+        assert_eq!(
+            MeasuredRange::from_latencies([7.0, 2.0, 50.0, 3.0]),
+            Some(RANGE)
+        );
+        assert_eq!(MeasuredRange::from_latencies([]), None);
+        let [one, other] =
+            [[2.0, 7.0], [3.0, 50.0]].map(|ms| MeasuredRange::from_latencies(ms).unwrap());
         assert_eq!(one.with(other), RANGE);
         assert_eq!(RANGE.scaled(2.0).longest_ms, 100.0);
     }

@@ -88,7 +88,7 @@ impl<'n> Network<'n> {
     pub fn learned(&self, features: impl FnOnce() -> Features) -> Option<&Learned<'n>> {
         let predictor = self.predictor?;
         let learned =
-            (self.shared.learned).get_or_init(|| Learned::of(predictor, self.graph, &features()));
+            (self.shared.learned).get_or_init(|| Learned::new(predictor, self.graph, &features()));
         learned.as_ref().ok()
     }
 

@@ -652,7 +652,7 @@ mod tests {
     fn clocks_and_memories_are_those_that_were_typed() {
         let json = r#"{"clock_mhz": 250, "off_chip_bytes_per_s": 1e9, "arena_cache_bytes": 4096}"#;
         let choice: Choice = serde_json::from_str(json).unwrap();
-        let found = choice.adjusted(Configuration::of(Product::U55x128));
+        let found = choice.adjusted(Configuration::new(Product::U55x128));
         assert_eq!(found.system.clock_hz, 250e6);
         assert_eq!(found.arena_cache_bytes(), 4096);
         let per_cycle = found.system.bytes_per_cycle(MemoryArea::OffChipFlash);

@@ -106,7 +106,7 @@ impl Data {
         let macs =
             |graph: &LabelledGraph| amounts(&graph.features, "log1p_macs").iter().sum::<f64>();
         let sizes = settings.hold_out_large.then(|| {
-            Sizes::of(
+            Sizes::new(
                 dataset
                     .graphs
                     .iter()

@@ -6,7 +6,7 @@
 /// If constants would be negative, some of them are 0 in the optimum. All 2 to the power of `N` choices of the
 /// constants that are 0 are tried.
 pub fn non_negative<const N: usize>(rows: &[[f64; N]]) -> [f64; N] {
-    let rows: Vec<_> = rows.iter().map(|&counts| Row::of(counts)).collect();
+    let rows: Vec<_> = rows.iter().map(|&counts| Row::new(counts)).collect();
     non_negative_weighted(&rows, [0.0; N])
 }
 
@@ -19,7 +19,7 @@ pub struct Row<const N: usize> {
 
 impl<const N: usize> Row<N> {
     /// `counts · x = 1`, of weight 1.
-    pub fn of(counts: [f64; N]) -> Self {
+    pub fn new(counts: [f64; N]) -> Self {
         Self {
             counts,
             sum: 1.0,
@@ -141,7 +141,7 @@ mod tests {
     fn a_fit_is_the_best_one_without_negative_constants() {
         let noisy = rows([0.5, 0.0, 2.6, 0.1], [0.8, 1.3, 0.7, 1.1, 1.2, 0.6]);
         let found = non_negative(&noisy);
-        let noisy: Vec<_> = noisy.into_iter().map(Row::of).collect();
+        let noisy: Vec<_> = noisy.into_iter().map(Row::new).collect();
         let free = [0.0; 4];
         println!("{found:?}");
         assert!(found.contains(&0.0), "the case has a bound");

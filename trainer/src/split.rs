@@ -56,7 +56,7 @@ pub struct Sizes {
 
 impl Sizes {
     /// Computed from the space and the multiply-accumulates of each graph.
-    pub fn of<'a>(graphs: impl Iterator<Item = (&'a str, f64)>) -> Self {
+    pub fn new<'a>(graphs: impl Iterator<Item = (&'a str, f64)>) -> Self {
         let mut by_space: BTreeMap<String, Vec<f64>> = BTreeMap::new();
         for (space, macs) in graphs {
             by_space.entry(space.to_owned()).or_default().push(macs);
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn large_graphs_are_held_out_by_space() {
         let graphs = |space, scale: f64| (1..=100).map(move |n| (space, scale * f64::from(n)));
-        let sizes = Sizes::of(graphs("a", 1.0).chain(graphs("b", 1000.0)));
+        let sizes = Sizes::new(graphs("a", 1.0).chain(graphs("b", 1000.0)));
         let settings = Settings::default();
         for (space, scale) in [("a", 1.0), ("b", 1000.0)] {
             let side = |n: f64| sizes.side(space, scale * n, "hash", &settings);

@@ -187,7 +187,7 @@ fn what_moves_values_is_planned_as_the_compiler_moves_them() {
                 panic!("expected a label of {space}/{seed}/{index}");
             };
             let product = Product::by_name(&target.id).expect("a default");
-            let accelerator = Accelerator::of(&Configuration::of(product));
+            let accelerator = Accelerator::new(&Configuration::new(product));
             let planned = planned(&accelerator, &bytes);
             let total = planned.iter().map(|planned| planned.cycles).sum::<f64>();
             let ratio = total / label.total_cycles as f64;
@@ -220,7 +220,7 @@ fn transposed_outputs_take_what_the_compiler_counts() {
     let target = &default_targets()[2];
     let mut worker = Worker::start(&Vela { python }, std::slice::from_ref(target)).unwrap();
     let product = Product::by_name(&target.id).expect("a default");
-    let accelerator = Accelerator::of(&Configuration::of(product));
+    let accelerator = Accelerator::new(&Configuration::new(product));
     for (side, n_inputs, n_outputs, kernel) in TRANSPOSED {
         let weights = WeightDistribution::SameInEveryLayer(LayerDistribution::Uniform);
         let mut builder = NetworkBuilder::new("transposed", weights, 1);

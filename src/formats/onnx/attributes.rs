@@ -26,7 +26,7 @@ impl<'a> Attributes<'a> {
     pub fn has_program(&self) -> bool {
         const MIN_PROGRAM_BYTES: usize = 1024;
         let is_program = |(_, message): &(&str, &[u8])| {
-            let mut fields = Fields::of(message).flatten();
+            let mut fields = Fields::new(message).flatten();
             fields.any(|(number, field)| {
                 let bytes = field.bytes().filter(|_| number == 4);
                 bytes.is_some_and(|bytes| bytes.len() >= MIN_PROGRAM_BYTES)
@@ -43,7 +43,7 @@ impl<'a> Attributes<'a> {
     pub fn read(node: &'a [u8], of_call: Option<&LookUp<'a, '_>>) -> Self {
         let mut by_name = Vec::new();
         let mut n_fields = 0usize;
-        for (number, field) in Fields::of(node).flatten() {
+        for (number, field) in Fields::new(node).flatten() {
             let Some(message) = field.bytes().filter(|_| number == 5) else {
                 continue;
             };
@@ -77,7 +77,7 @@ const REFERENCE: u32 = 21;
 
 /// Text of a field of an `AttributeProto`.
 pub(super) fn attribute_text(message: &[u8], wanted: u32) -> Option<&str> {
-    let mut fields = Fields::of(message).flatten();
+    let mut fields = Fields::new(message).flatten();
     let found = fields.find_map(|(number, field)| (number == wanted).then_some(field));
     found?.text()
 }
@@ -85,10 +85,10 @@ pub(super) fn attribute_text(message: &[u8], wanted: u32) -> Option<&str> {
 /// Number of fields of an `AttributeProto`, with those of a tensor, and one for each eight bytes of a text or of packed
 /// numbers, as far as these are read.
 fn fields_in(message: &[u8]) -> usize {
-    let counts = Fields::of(message)
+    let counts = Fields::new(message)
         .flatten()
         .map(|(number, field)| match field {
-            Field::Bytes(tensor) if number == 5 => Fields::of(tensor).count(),
+            Field::Bytes(tensor) if number == 5 => Fields::new(tensor).count(),
             Field::Bytes(text) if number == 4 => (text.len() / 8).saturating_add(1),
             Field::Bytes(packed) if matches!(number, 7 | 8) => {
                 packed.len().min(MAX_ATTRIBUTE_VALUES) / 8

@@ -92,7 +92,7 @@ impl Dimensions<'_> {
         }
         let names = self.named.iter().map(|(name, _)| &**name);
         let names = names.filter(|name| unused.contains(name));
-        UnmatchedDimensions::of(names, open.into_iter())
+        UnmatchedDimensions::new(names, open.into_iter())
     }
 
     /// Names of the first dimensions that are set to the batch size.

@@ -36,7 +36,7 @@ pub(super) struct Call<'a> {
 
 impl<'a> Call<'a> {
     /// A call in the function of the call `around`; `None` if calls are nested too deeply.
-    pub fn of(
+    pub fn new(
         attributes: Attributes<'a>,
         function: Rc<Function<'a>>,
         around: Option<&Self>,
@@ -118,7 +118,7 @@ impl<'a> Functions<'a> {
 
     /// The function that a node of this domain, type and overload calls. Operators of ONNX itself are what ONNX says that
     /// they are.
-    pub fn of(&self, domain: &str, op_type: &str, overload: &str) -> Option<&Rc<Function<'a>>> {
+    pub fn get(&self, domain: &str, op_type: &str, overload: &str) -> Option<&Rc<Function<'a>>> {
         if self.all.is_empty() || matches!(domain, "" | "ai.onnx") {
             return None;
         }
@@ -134,7 +134,7 @@ fn function(message: &[u8]) -> Read<([&str; 3], Function<'_>)> {
         n_bytes: message.len(),
         ..Function::default()
     };
-    for field in Fields::of(message) {
+    for field in Fields::new(message) {
         let (number, field) = field?;
         match number {
             1 => *op_type = field.text().ok_or(Malformed)?,

@@ -145,7 +145,7 @@ const INT: i64 = 2;
 pub(super) fn read<'a>(file: &'a [u8], names: &'a Names) -> Result<Graph<'a>, Failure> {
     let (mut graph, mut opset) = (None, 1);
     let mut functions = Functions::default();
-    for field in Fields::of(file) {
+    for field in Fields::new(file) {
         match field.map_err(at("model"))? {
             (7, Field::Bytes(message)) => graph = Some(message),
             (8, Field::Bytes(message)) => {
@@ -178,7 +178,7 @@ pub(super) fn read<'a>(file: &'a [u8], names: &'a Names) -> Result<Graph<'a>, Fa
 
 fn opset_import(message: &[u8]) -> Read<(&str, i64)> {
     let mut found = ("", 1);
-    for field in Fields::of(message) {
+    for field in Fields::new(message) {
         match field? {
             (1, domain) => found.0 = domain.text().ok_or(Malformed)?,
             (2, version) => found.1 = version.integer().ok_or(Malformed)?,
@@ -214,7 +214,7 @@ struct Scope<'a> {
 
 impl<'a> Reader<'a, '_> {
     fn read(mut self, message: &'a [u8]) -> Result<Graph<'a>, Failure> {
-        for field in Fields::of(message) {
+        for field in Fields::new(message) {
             let (number, field) = field.map_err(at("graph"))?;
             let Field::Bytes(bytes) = field else { continue };
             match number {
@@ -279,7 +279,7 @@ impl<'a> Reader<'a, '_> {
     fn node(&mut self, bytes: &'a [u8], body: Option<Body>, depth: usize) -> Result<(), Failure> {
         let [mut inputs, mut outputs] = [Vec::new(), Vec::new()];
         let mut text = NodeText::default();
-        for field in Fields::of(bytes) {
+        for field in Fields::new(bytes) {
             let (number, field) = field.map_err(at("node"))?;
             let field_text = || field.text().ok_or(Failure::Malformed("node"));
             match number {
@@ -315,7 +315,7 @@ impl<'a> Reader<'a, '_> {
             domain,
             overload,
         } = node.text;
-        if let Some(function) = self.functions.of(domain, op_type, overload) {
+        if let Some(function) = self.functions.get(domain, op_type, overload) {
             return self.call(node, function.clone(), depth);
         }
         if depth < MAX_BODY_DEPTH && matches!(node.text.domain, "" | "ai.onnx") {
@@ -346,7 +346,7 @@ impl<'a> Reader<'a, '_> {
         depth: usize,
     ) -> Result<(), Failure> {
         let around = self.scope.as_ref().map(|scope| &*scope.call);
-        let call = Call::of(node.attributes.clone(), function.clone(), around);
+        let call = Call::new(node.attributes.clone(), function.clone(), around);
         let left = call
             .as_ref()
             .and_then(|call| self.call_bytes_left.checked_sub(call.cost()));
@@ -469,7 +469,7 @@ impl<'a> Reader<'a, '_> {
         depth: usize,
     ) -> Result<LoopBody<'a>, Failure> {
         let mut found = LoopBody::default();
-        for field in Fields::of(message) {
+        for field in Fields::new(message) {
             let (number, field) = field.map_err(at("body of a node"))?;
             let Field::Bytes(bytes) = field else { continue };
             let names = match number {
@@ -505,11 +505,11 @@ fn push<T>(list: &mut Vec<T>, entry: T, what: &'static str, limit: usize) -> Res
 /// A value's name as text, and all else about it.
 fn value_info(message: &[u8]) -> Read<(&str, ValueInfo<'_>)> {
     let (mut name, mut value) = ("", ValueInfo::default());
-    for field in Fields::of(message) {
+    for field in Fields::new(message) {
         match field? {
             (1, text) => name = text.text().ok_or(Malformed)?,
             (2, Field::Bytes(of_type)) => {
-                for field in Fields::of(of_type) {
+                for field in Fields::new(of_type) {
                     if let (1, Field::Bytes(tensor_type)) = field? {
                         typed(tensor_type, &mut value)?;
                     }
@@ -524,12 +524,12 @@ fn value_info(message: &[u8]) -> Read<(&str, ValueInfo<'_>)> {
 /// `TypeProto.Tensor` of a value.
 fn typed<'a>(message: &'a [u8], value: &mut ValueInfo<'a>) -> Read<()> {
     (value.data_type, value.shape, value.n_dimensions) = (0, None, 0);
-    for field in Fields::of(message) {
+    for field in Fields::new(message) {
         match field? {
             (1, number) => value.data_type = number.integer().ok_or(Malformed)?,
             (2, Field::Bytes(dimensions)) => {
                 let (mut sizes, mut n_dimensions) = (Vec::new(), 0usize);
-                for field in Fields::of(dimensions) {
+                for field in Fields::new(dimensions) {
                     let (1, Field::Bytes(one)) = field? else {
                         continue;
                     };
@@ -549,7 +549,7 @@ fn typed<'a>(message: &'a [u8], value: &mut ValueInfo<'a>) -> Read<()> {
 
 fn dimension(message: &[u8]) -> Read<Dimension<'_>> {
     let mut dimension = Dimension::Unknown;
-    for field in Fields::of(message) {
+    for field in Fields::new(message) {
         dimension = match field? {
             (1, size) => Dimension::Size(size.integer().ok_or(Malformed)?),
             (2, name) => match name.text().ok_or(Malformed)? {
@@ -570,7 +570,7 @@ fn tensor(message: &[u8]) -> Read<(&str, Tensor<'_>)> {
         message,
         ..Tensor::default()
     };
-    for field in Fields::of(message) {
+    for field in Fields::new(message) {
         match field? {
             (2, number) => tensor.data_type = number.integer().ok_or(Malformed)?,
             (8, text) => name = text.text().ok_or(Malformed)?,
@@ -590,7 +590,7 @@ impl<'a> Tensor<'a> {
 
     /// Number of protobuf fields of the message.
     pub fn n_fields(&self) -> usize {
-        Fields::of(self.message).count()
+        Fields::new(self.message).count()
     }
 
     /// Sizes along each dimension; none where there are more than [`MAX_RANK`].
@@ -601,7 +601,7 @@ impl<'a> Tensor<'a> {
 
     /// Dimensions in the file, of which `dims` tells no more than [`MAX_RANK`].
     pub fn rank(&self) -> usize {
-        let dims = Fields::of(self.message).flatten();
+        let dims = Fields::new(self.message).flatten();
         let counts = dims.map(|(number, field)| match field {
             _ if number != 1 => 0,
             // The last byte of each number is below 128.
@@ -614,7 +614,7 @@ impl<'a> Tensor<'a> {
     /// Values of a field of integers, packed or not, at most `limit`.
     fn integers_of(&self, number: u32, limit: usize) -> Option<Vec<i64>> {
         let mut values = Vec::new();
-        for field in Fields::of(self.message) {
+        for field in Fields::new(self.message) {
             match field.ok()? {
                 (found, Field::Bytes(bytes)) if found == number => {
                     let left = limit.saturating_sub(values.len());
@@ -631,7 +631,7 @@ impl<'a> Tensor<'a> {
 
     fn floats_of(&self, number: u32, limit: usize) -> Option<Vec<f64>> {
         let mut values = Vec::new();
-        for field in Fields::of(self.message) {
+        for field in Fields::new(self.message) {
             match field.ok()? {
                 (found, Field::Bytes(bytes)) if found == number => {
                     let (chunks, _) = bytes.as_chunks::<4>();
@@ -657,7 +657,7 @@ impl<'a> Tensor<'a> {
         if !self.raw_data.is_empty() || self.data_type != FLOAT {
             return self.raw_data;
         }
-        let mut fields = Fields::of(self.message).flatten();
+        let mut fields = Fields::new(self.message).flatten();
         let found = fields.find_map(|(number, field)| field.bytes().filter(|_| number == 4));
         found.unwrap_or_default()
     }
@@ -791,7 +791,7 @@ impl<'a> Node<'a> {
     }
 
     fn attribute(&self, name: &str) -> Option<Fields<'a>> {
-        Some(Fields::of(self.attributes.get(name)?))
+        Some(Fields::new(self.attributes.get(name)?))
     }
 
     #[inline(never)]

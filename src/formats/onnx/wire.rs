@@ -70,7 +70,7 @@ pub(super) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    pub fn of(message: &'a [u8]) -> Self {
+    pub fn new(message: &'a [u8]) -> Self {
         Self { rest: message }
     }
 

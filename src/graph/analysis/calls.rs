@@ -22,7 +22,7 @@ pub enum Calls {
 
 impl Calls {
     /// The bodies of reductions and sorts, which combine two values, are elementwise work and not calls.
-    pub fn of(options: &BuiltinOptions) -> Self {
+    pub fn from_options(options: &BuiltinOptions) -> Self {
         use BuiltinOptions::*;
         match *options {
             CallOnce { init_subgraph_idx } => Self::Initially([init_subgraph_idx]),

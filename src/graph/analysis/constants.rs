@@ -71,7 +71,7 @@ pub struct Constants {
 
 impl Constants {
     /// Linear in tensors and operators.
-    pub fn of(subgraph: &Subgraph, buffers: &[Buffer]) -> Self {
+    pub fn new(subgraph: &Subgraph, buffers: &[Buffer]) -> Self {
         let is_constant = |tensor: &Tensor| {
             !tensor.is_variable
                 && buffers

@@ -40,7 +40,7 @@ fn in_called(
     operator: &Operator,
     seen: &mut BTreeSet<usize>,
 ) -> Option<&'static str> {
-    let mut left = Calls::of(&operator.options).subgraphs().to_vec();
+    let mut left = Calls::from_options(&operator.options).subgraphs().to_vec();
     let mut first = None;
     while let Some(subgraph_idx) = left.pop() {
         if !seen.insert(subgraph_idx) {
@@ -50,7 +50,7 @@ fn in_called(
             continue;
         };
         for operator in subgraph.operators.iter() {
-            left.extend(Calls::of(&operator.options).subgraphs());
+            left.extend(Calls::from_options(&operator.options).subgraphs());
             first = first.or_else(|| contradiction(model, &subgraph.tensors, operator));
         }
     }
@@ -144,7 +144,7 @@ fn against_subgraphs(
         })
     };
     let (read, written) = (&*operator.inputs, &*operator.outputs);
-    let is_possible = match Calls::of(&operator.options) {
+    let is_possible = match Calls::from_options(&operator.options) {
         Calls::Nothing | Calls::Initially(_) => true,
         Calls::Always([callee]) => fits(callee, read, written),
         // The first operand selects the branch that runs.

@@ -126,7 +126,7 @@ impl<'m> Counter<'m> {
             return;
         };
         self.path.push(subgraph_idx);
-        let constants = Constants::of(subgraph, &self.model.buffers);
+        let constants = Constants::new(subgraph, &self.model.buffers);
         let n_operators = subgraph.operators.len();
         let mut counts = SubgraphCounts {
             costs: Vec::with_capacity(n_operators),
@@ -141,7 +141,7 @@ impl<'m> Counter<'m> {
                 parameters.retain(|&idx| of_customs.insert(subgraph.tensors[idx].buffer_idx));
             }
             let mut cost = own_cost(self.model, subgraph, operator, &constants, &parameters);
-            let n_macs = match Calls::of(&operator.options) {
+            let n_macs = match Calls::from_options(&operator.options) {
                 Calls::Nothing => macs(operator, &subgraph.tensors),
                 calls => self.add_callees(&calls, &mut cost),
             };

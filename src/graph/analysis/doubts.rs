@@ -96,7 +96,7 @@ fn of_control_flow(graph: &Graph) -> Vec<Diagnostic> {
         graph
             .nodes
             .iter()
-            .map(|node| Calls::of(&node.operator.options))
+            .map(|node| Calls::from_options(&node.operator.options))
     };
     let n_loops = calls()
         .filter(|calls| matches!(calls, Calls::Loop(..)))

@@ -29,7 +29,7 @@ pub fn place(requests: &[Request]) -> Option<Vec<u64>> {
     if requests.len() <= MAX_COMPARED || requests.iter().any(is_empty) {
         place_in(&mut Placed::new(), requests)
     } else {
-        place_in(&mut Occupied::of(requests), requests)
+        place_in(&mut Occupied::new(requests), requests)
     }
 }
 
@@ -139,7 +139,7 @@ struct Occupied {
 }
 
 impl Occupied {
-    fn of(requests: &[Request]) -> Self {
+    fn new(requests: &[Request]) -> Self {
         let ends = requests
             .iter()
             .flat_map(|one| [one.first_step, one.last_step]);
@@ -285,7 +285,7 @@ mod tests {
         for_each(500, requests(), |requests| {
             let expected = place_naively(&requests);
             assert_eq!(place(&requests).unwrap(), expected, "{requests:?}");
-            let mut occupied = Occupied::of(&requests);
+            let mut occupied = Occupied::new(&requests);
             let offsets = place_in(&mut occupied, &requests).unwrap();
             assert_eq!(offsets, expected, "{requests:?}");
         });

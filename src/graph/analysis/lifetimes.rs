@@ -125,7 +125,7 @@ impl Walk<'_> {
 /// The calls that TensorFlow Lite Micro plans for: not those of StableHLO and `CALL`.
 fn micro_calls(operator: &Operator) -> Calls {
     match operator.code.kind {
-        OpKind::If | OpKind::While | OpKind::CallOnce => Calls::of(&operator.options),
+        OpKind::If | OpKind::While | OpKind::CallOnce => Calls::from_options(&operator.options),
         _ => Calls::Nothing,
     }
 }

@@ -115,7 +115,7 @@ impl Sampler<'_, '_> {
 
     fn stats(&mut self, tensor_idx: usize) -> Option<Arc<WeightStats>> {
         let buffer = self.graph.buffer(tensor_idx);
-        let stored = weights::Stored::of(buffer, self.graph.tensor(tensor_idx));
+        let stored = weights::Stored::new(buffer, self.graph.tensor(tensor_idx));
         if let Some(known) = self.known.get(&stored) {
             return known.as_ref().map(|stats| stats.resized(buffer.n_bytes()));
         }

@@ -27,7 +27,7 @@ enum StoredValues {
 }
 
 impl Stored {
-    pub fn of(buffer: &Buffer, tensor: &Tensor) -> Self {
+    pub fn new(buffer: &Buffer, tensor: &Tensor) -> Self {
         Self {
             values: match buffer {
                 Buffer::Described { counts, .. } => {

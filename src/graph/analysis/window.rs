@@ -30,7 +30,7 @@ impl Window {
     };
 
     /// The window of one node that reads `in_channels` channels. The filter's size comes from the shape of its weights.
-    pub fn of(graph: &Graph, node_idx: usize, in_channels: f32) -> Self {
+    pub fn new(graph: &Graph, node_idx: usize, in_channels: f32) -> Self {
         let operator = graph.nodes[node_idx].operator;
         let Some(mut window) = stated_window(&operator.options) else {
             return Self::default();

@@ -57,7 +57,7 @@ pub fn set_input_sizes(model: &mut Model, named: &[(String, u32)]) -> Result<(),
         let tensor = &subgraph.tensors[input];
         open_axes(tensor).map(|axis| format!("{}.{axis}", tensor.name))
     });
-    model.unmatched_dimensions = UnmatchedDimensions::of(unused.map(String::as_str), open);
+    model.unmatched_dimensions = UnmatchedDimensions::new(unused.map(String::as_str), open);
     if is_changed.contains(&true) {
         forget_dependent(subgraph, is_changed);
         fill_subgraph(subgraph, &model.buffers);

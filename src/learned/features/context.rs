@@ -19,7 +19,7 @@ pub(super) struct Shape4 {
 }
 
 impl Shape4 {
-    pub fn of(tensor: &Tensor) -> Self {
+    pub fn new(tensor: &Tensor) -> Self {
         let dim = |from_end: usize| {
             let at = tensor.shape.len().checked_sub(from_end);
             at.map_or(1.0, |at| tensor.shape[at] as f32)
@@ -68,7 +68,7 @@ pub(super) struct MacsAndBytes {
 
 impl MacsAndBytes {
     /// Those of a node whose largest constant has `coded_weight_bytes` in the compiler's weight encoding.
-    pub fn of(
+    pub fn new(
         graph: &Graph,
         analysis: &Analysis,
         coded_weight_bytes: f64,
@@ -140,7 +140,7 @@ pub(super) struct NodeContext {
 impl NodeContext {
     /// The values that follow from the node itself. The caller fills in its counts, degrees, running sums, neighbours
     /// and padded live bytes.
-    pub fn of(graph: &Graph, analysis: &Analysis, ends: &Ends, node_idx: usize) -> Self {
+    pub fn new(graph: &Graph, analysis: &Analysis, ends: &Ends, node_idx: usize) -> Self {
         let operator = graph.nodes[node_idx].operator;
         let cost = &analysis.costs[node_idx];
         let activations = || activations(graph, operator);
@@ -150,7 +150,7 @@ impl NodeContext {
         let spread = cost.weights.as_deref().map(WeightStats::spread);
         let plan = analysis.memory_plan.as_ref();
         Self {
-            window: Window::of(graph, node_idx, input.c),
+            window: Window::new(graph, node_idx, input.c),
             fused_relu,
             fused_other,
             input,
@@ -192,7 +192,7 @@ fn shapes(graph: &Graph, operator: &Operator) -> [Shape4; 2] {
         activations(graph, operator).next(),
         operator.outputs.first().copied(),
     ];
-    ends.map(|end| end.map_or(Shape4::default(), |t| Shape4::of(graph.tensor(t))))
+    ends.map(|end| end.map_or(Shape4::default(), |t| Shape4::new(graph.tensor(t))))
 }
 
 /// By tensor, whether callers write or read it.
@@ -202,7 +202,7 @@ pub(super) struct Ends {
 }
 
 impl Ends {
-    pub fn of(subgraph: &Subgraph) -> Self {
+    pub fn new(subgraph: &Subgraph) -> Self {
         let among = |ends: &[usize]| {
             let mut is_end = vec![false; subgraph.tensors.len()];
             ends.iter().for_each(|&t| is_end[t] = true);

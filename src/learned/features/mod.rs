@@ -60,9 +60,9 @@ pub fn extract(graph: &Graph, analysis: &Analysis, compiler: &CompilerPlan) -> F
     let n_predecessors = degrees(&edge_dst, n_nodes);
     let n_successors = degrees(&edge_src, n_nodes);
     let mut nodes = Vec::with_capacity(n_nodes * N_COLUMNS);
-    let ends = Ends::of(graph.subgraph);
+    let ends = Ends::new(graph.subgraph);
     let counts: Vec<MacsAndBytes> = (compiler.coded_weight_bytes.iter().enumerate())
-        .map(|(node_idx, &coded_bytes)| MacsAndBytes::of(graph, analysis, coded_bytes, node_idx))
+        .map(|(node_idx, &coded_bytes)| MacsAndBytes::new(graph, analysis, coded_bytes, node_idx))
         .collect();
     let order = &compiler.execution_order;
     let mut step_of = vec![0; n_nodes];
@@ -85,7 +85,7 @@ pub fn extract(graph: &Graph, analysis: &Analysis, compiler: &CompilerPlan) -> F
             planned: compiler.operators.each_ref().map(|plan| plan[node_idx]),
             n_predecessors: n_predecessors[node_idx],
             n_successors: n_successors[node_idx],
-            ..NodeContext::of(graph, analysis, &ends, node_idx)
+            ..NodeContext::new(graph, analysis, &ends, node_idx)
         };
         nodes.extend(COLUMNS.iter().map(|column| (column.value)(&context)));
     }

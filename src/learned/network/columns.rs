@@ -40,19 +40,19 @@ impl EvalOp for TopK {
         ensure!(k <= n_rows, "expected at most {n_rows} values, found {k}");
         let plain = values.try_as_plain_ram()?;
         match values.datum_type() {
-            DatumType::F32 => self.of(plain.as_slice::<f32>()?, [k, width], |a, b| {
+            DatumType::F32 => self.select(plain.as_slice::<f32>()?, [k, width], |a, b| {
                 // NaN comes last in any order.
                 let of_nan = a.is_nan().cmp(&b.is_nan());
                 a.partial_cmp(b).unwrap_or(of_nan)
             }),
-            DatumType::I64 => self.of(plain.as_slice::<i64>()?, [k, width], i64::cmp),
+            DatumType::I64 => self.select(plain.as_slice::<i64>()?, [k, width], i64::cmp),
             other => bail!("expected floats or whole numbers, found {other:?}"),
         }
     }
 }
 
 impl TopK {
-    fn of<T: Datum + Copy>(
+    fn select<T: Datum + Copy>(
         &self,
         values: &[T],
         [k, width]: [usize; 2],

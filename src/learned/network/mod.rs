@@ -50,16 +50,16 @@ pub enum NetworkError {
 impl Network {
     /// Reads an ONNX file.
     pub fn load(onnx: &[u8]) -> Result<Self, NetworkError> {
-        Ok(Self::of(Source::Model(read(onnx)?)))
+        Ok(Self::new(Source::Model(read(onnx)?)))
     }
 
     /// A network from an ONNX file that [`Network::load`] accepted before. The file is read when the network runs for
     /// the first time.
     pub fn of_checked(onnx: Vec<u8>) -> Self {
-        Self::of(Source::Checked(onnx))
+        Self::new(Source::Checked(onnx))
     }
 
-    fn of(source: Source) -> Self {
+    fn new(source: Source) -> Self {
         Self {
             source,
             runnable: OnceLock::new(),

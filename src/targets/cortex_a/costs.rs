@@ -90,9 +90,9 @@ impl TargetCosts {
         let mut instructions = Vec::with_capacity(operators.len());
         for counts in operators.iter().map(Borrow::borrow) {
             let found = known.entry(&counts.kernel);
-            let coefficients = found.or_insert_with(|| Coefficients::of(self, counts));
+            let coefficients = found.or_insert_with(|| Coefficients::new(self, counts));
             if !coefficients.are_of(counts) {
-                *coefficients = Coefficients::of(self, counts);
+                *coefficients = Coefficients::new(self, counts);
             }
             instructions.push(coefficients.instructions(counts));
         }
@@ -152,7 +152,7 @@ struct Coefficients {
 }
 
 impl Coefficients {
-    fn of(costs: &TargetCosts, counts: &KernelCounts) -> Self {
+    fn new(costs: &TargetCosts, counts: &KernelCounts) -> Self {
         let kernel = costs.kernels.get(&*counts.kernel);
         let of_kernel = |kernel: &KernelCosts| {
             let cost = |&name: &&'static str| (name, kernel.instructions.get(name).copied());
@@ -208,7 +208,7 @@ mod tests {
             kernel: kernel.into(),
             class: cortex_a::Class::Other,
             is_int8: true,
-            terms: Terms::of(&[("inputs", 7.0), ("outputs", 10.0), ("operators", 1.0)]),
+            terms: Terms::new(&[("inputs", 7.0), ("outputs", 10.0), ("operators", 1.0)]),
             bytes: 17.0,
             macs: 0.0,
             values: 17.0,
@@ -221,7 +221,7 @@ mod tests {
             counts("ADD float32"),
             counts("ADD int8"),
         ];
-        operators[2].terms = Terms::of(&[("outputs", 20.0), ("operators", 1.0)]);
+        operators[2].terms = Terms::new(&[("outputs", 20.0), ("operators", 1.0)]);
         let expected = [Some(105.0), None, Some(110.0)];
         assert_eq!(costs.instructions_of(&operators), expected, "other terms");
         operators.pop();

@@ -54,7 +54,7 @@ pub struct Terms {
 
 impl Terms {
     /// With names of their own.
-    pub fn of(terms: &[(&'static str, f64)]) -> Self {
+    pub fn new(terms: &[(&'static str, f64)]) -> Self {
         Self {
             names: terms.iter().map(|(name, _)| *name).collect(),
             counts: terms.iter().map(|(_, count)| *count).collect(),
@@ -65,7 +65,7 @@ impl Terms {
     fn like(alike: &Self, terms: &[(&'static str, f64)]) -> Self {
         let mut pairs = alike.names.iter().zip(terms);
         if alike.names.len() != terms.len() || !pairs.all(|(known, (name, _))| known == name) {
-            return Self::of(terms);
+            return Self::new(terms);
         }
         Self {
             names: alike.names.clone(),
@@ -116,7 +116,7 @@ pub fn inference_counts<W: Borrow<KernelCounts>>(operators: &[W]) -> KernelCount
         kernel: format!("inference {}", if is_int8 { "int8" } else { "float32" }).into(),
         class: Class::Other,
         is_int8,
-        terms: Terms::of(&[("inferences", 1.0)]),
+        terms: Terms::new(&[("inferences", 1.0)]),
         bytes: 0.0,
         macs: 0.0,
         values: 0.0,
@@ -132,8 +132,8 @@ fn counts_of(
     known: &mut Known,
 ) -> KernelCounts {
     let kind = node.operator.code.kind;
-    let shapes = Shapes::of(graph, node);
-    let window = Window::of(graph, node_idx, shapes.in_c as f32);
+    let shapes = Shapes::new(graph, node);
+    let window = Window::new(graph, node_idx, shapes.in_c as f32);
     let mut terms = match kind {
         OpKind::Conv2d => convolution(&shapes, &window),
         OpKind::DepthwiseConv2d => depthwise(&shapes, &window),
@@ -146,7 +146,7 @@ fn counts_of(
     let kernel = kernel_name(graph, node);
     let (kernel, terms) = match known.get_key_value(kernel.as_str()) {
         Some((kernel, alike)) => (kernel.clone(), Terms::like(alike, &terms)),
-        None => (kernel.into(), Terms::of(&terms)),
+        None => (kernel.into(), Terms::new(&terms)),
     };
     match known.get_mut(&kernel) {
         Some(last) if Arc::ptr_eq(&last.names, &terms.names) => {}
@@ -305,7 +305,7 @@ struct Shapes {
 }
 
 impl Shapes {
-    fn of(graph: &Graph, node: &Node) -> Self {
+    fn new(graph: &Graph, node: &Node) -> Self {
         let operator = node.operator;
         let read = operator.inputs.iter().flatten().copied();
         let read: Vec<usize> = read.filter(|&t| !graph.is_constant(t)).collect();

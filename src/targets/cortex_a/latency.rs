@@ -108,7 +108,7 @@ pub fn latency_of<W: Borrow<KernelCounts>>(
     let mut operators_ms = Vec::with_capacity(operators.len());
     let mut interval_percent = checked_percent(usize::MAX, 100.0).filter(|_| n_threads == 1);
     // Errors for float32 and for int8 operators.
-    let errors = [false, true].map(|is_int8| BoardError::of(board, is_int8, n_threads));
+    let errors = [false, true].map(|is_int8| BoardError::new(board, is_int8, n_threads));
     for (counts, counted) in operators.iter().map(Borrow::borrow).zip(counted) {
         let BoardError {
             fit,
@@ -152,7 +152,7 @@ struct BoardError<'b> {
 }
 
 impl<'b> BoardError<'b> {
-    fn of(board: &'b Board, is_int8: bool, n_threads: u32) -> Option<Self> {
+    fn new(board: &'b Board, is_int8: bool, n_threads: u32) -> Option<Self> {
         let (fit, is_other_precision) = board.fit(is_int8)?;
         let with_threads = |n_threads: u32| {
             let mut error = fit.interval_factor.ln().powi(2);
@@ -251,7 +251,7 @@ mod tests {
                         kernel: format!("{name} {numbers}").into(),
                         class: Class::Other,
                         is_int8: true,
-                        terms: Terms::of(&[
+                        terms: Terms::new(&[
                             ("outputs", 500.0),
                             ("inputs", 500.0),
                             ("operators", 1.0),
@@ -294,7 +294,7 @@ mod tests {
                 kernel: "ABS int16".into(),
                 class: Class::Other,
                 is_int8: true,
-                terms: Terms::of(&[]),
+                terms: Terms::new(&[]),
                 bytes: 0.0,
                 macs: 0.0,
                 values,

@@ -22,7 +22,7 @@ pub struct LiveChannels {
 
 impl LiveChannels {
     /// Linear in weight bytes, up to a limit.
-    pub fn of(graph: &Graph) -> Self {
+    pub fn new(graph: &Graph) -> Self {
         let mut live = Self::default();
         for node in graph.nodes.iter() {
             if let Some((output, channels)) = live.of_node(graph, node) {
@@ -157,7 +157,7 @@ mod tests {
         let mut model = model(vec![subgraph(tensors, operators)]);
         let buffers: [&[u8]; 3] = [&[], &[1, 0, 0, 0, 0, 5], &[1, 1, 0, 1, 1, 0]];
         model.buffers = buffers.map(Into::into).into();
-        let live = LiveChannels::of(&graph_of(&model));
+        let live = LiveChannels::new(&graph_of(&model));
         assert_eq!(live.count(0, 2.0), 2.0, "an input is alive");
         assert_eq!(live.count(2, 3.0), 2.0);
         assert_eq!(live.count(4, 3.0), 1.0);

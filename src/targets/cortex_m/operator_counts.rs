@@ -209,7 +209,7 @@ pub fn operator_counts(
     program: &Program,
 ) -> Vec<OperatorCounts> {
     let live = if program.drops_dead_channels {
-        LiveChannels::of(graph)
+        LiveChannels::new(graph)
     } else {
         LiveChannels::default()
     };
@@ -277,12 +277,12 @@ impl Counter<'_, '_> {
     }
 
     fn shapes(&self, node: &Node) -> Shapes {
-        Shapes::of(self.graph, self.live, node)
+        Shapes::new(self.graph, self.live, node)
     }
 
     fn convolution(&self, node_idx: usize, node: &Node) -> Vec<(Term, f64)> {
         let shapes = self.shapes(node);
-        let window = Window::of(self.graph, node_idx, shapes.stored_in_c as f32);
+        let window = Window::new(self.graph, node_idx, shapes.stored_in_c as f32);
         let taps = taps(&window);
         let in_c = shapes.in_c / f64::from(window.groups).max(1.0);
         let row = taps * in_c;
@@ -301,7 +301,7 @@ impl Counter<'_, '_> {
 
     fn depthwise(&self, node_idx: usize, node: &Node) -> Vec<(Term, f64)> {
         let shapes = self.shapes(node);
-        let window = Window::of(self.graph, node_idx, shapes.stored_in_c as f32);
+        let window = Window::new(self.graph, node_idx, shapes.stored_in_c as f32);
         let outputs = shapes.pixels * shapes.out_c;
         vec![
             (Term::DepthwiseProducts, outputs * taps(&window)),
@@ -311,7 +311,7 @@ impl Counter<'_, '_> {
 
     fn pool(&self, node_idx: usize, node: &Node) -> Vec<(Term, f64)> {
         let shapes = self.shapes(node);
-        let window = Window::of(self.graph, node_idx, shapes.stored_in_c as f32);
+        let window = Window::new(self.graph, node_idx, shapes.stored_in_c as f32);
         vec![(Term::PooledInputs, shapes.out_values * taps(&window))]
     }
 }
@@ -349,7 +349,7 @@ struct Shapes {
 }
 
 impl Shapes {
-    fn of(graph: &Graph, live: &LiveChannels, node: &Node) -> Self {
+    fn new(graph: &Graph, live: &LiveChannels, node: &Node) -> Self {
         let operator = node.operator;
         let shape = |t: usize| graph.tensor(t).shape.as_slice();
         let read = operator.inputs.iter().flatten().copied();

@@ -91,7 +91,7 @@ pub fn operator_loads(graph: &Graph, analysis: &Analysis, is_mapped: &[bool]) ->
             loads.push(OperatorLoad::default());
             continue;
         }
-        let matrix = Matrix::of(graph, node).unwrap_or_default();
+        let matrix = Matrix::new(graph, node).unwrap_or_default();
         let parameter_bytes = match matrix.weights {
             Some(weights) => {
                 let stored = graph.buffer(weights).n_bytes();
@@ -184,7 +184,7 @@ struct Matrix {
 
 impl Matrix {
     /// `None` if the operator multiplies no weights, or if its shapes are invalid.
-    fn of(graph: &Graph, node: &Node) -> Option<Self> {
+    fn new(graph: &Graph, node: &Node) -> Option<Self> {
         let shape = |t: usize| graph.tensor(t).shape.as_slice();
         let input = |position: usize| node.operator.inputs.get(position).copied().flatten();
         let weights = input(1)?;

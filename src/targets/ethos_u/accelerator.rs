@@ -580,7 +580,7 @@ pub struct Accelerator {
 
 impl Accelerator {
     /// The accelerator of a configuration, as Vela 5.2.0 sets it up.
-    pub fn of(configuration: &Configuration) -> Self {
+    pub fn new(configuration: &Configuration) -> Self {
         let product = configuration.product;
         let Core {
             n_cores,
@@ -593,7 +593,7 @@ impl Accelerator {
         } = *core(product);
         let memory_of = |area: MemoryArea| {
             let system = &configuration.system;
-            Memory::of(system, area, channel_words.as_ref())
+            Memory::new(system, area, channel_words.as_ref())
         };
         let placement = configuration.memory_mode.placement;
         let sram = memory_of(MemoryArea::Sram);
@@ -671,7 +671,7 @@ const USED: f64 = 0.8;
 const WORD_BYTES: i64 = 16;
 
 impl Memory {
-    fn of(
+    fn new(
         system: &SystemConfiguration,
         area: MemoryArea,
         channel_words: Option<&[f64; N_CHANNELS]>,
@@ -727,6 +727,6 @@ fn channel_cycles_per_byte(
 pub static ACCELERATORS: LazyLock<[Accelerator; 3]> = LazyLock::new(|| {
     [Product::U55x256, Product::U65x512, Product::U85x256].map(|product| Accelerator {
         uses_trained_rules: true,
-        ..Accelerator::of(&Configuration::of(product))
+        ..Accelerator::new(&Configuration::new(product))
     })
 });

@@ -50,16 +50,16 @@ pub struct Recounted {
 
 impl Cost {
     /// The cost with its weights in `buffer`. Transfers hide behind `slack_cycles` of the operation before.
-    pub fn of(
+    pub fn new(
         accelerator: &Accelerator,
         step: &ScheduledOperation,
         buffer: &Buffer,
         places: &Placement,
         slack_cycles: f64,
     ) -> Self {
-        let run = Run::of(accelerator, step, buffer, places);
-        let mut sum = Sum::of(&run, run.traffic(accelerator, step, places));
-        if let Some(stream) = WeightStream::of(accelerator, step, buffer) {
+        let run = Run::new(accelerator, step, buffer, places);
+        let mut sum = Sum::new(&run, run.traffic(accelerator, step, places));
+        if let Some(stream) = WeightStream::new(accelerator, step, buffer) {
             let off_chip = &accelerator.off_chip;
             (sum.traffic).add(off_chip, Channel::Scales, stream.scale_bytes);
             if buffer.bytes() > 0.0 {
@@ -87,7 +87,7 @@ struct WeightStream {
 
 impl WeightStream {
     /// `None` for an operation without weights.
-    fn of(accelerator: &Accelerator, step: &ScheduledOperation, buffer: &Buffer) -> Option<Self> {
+    fn new(accelerator: &Accelerator, step: &ScheduledOperation, buffer: &Buffer) -> Option<Self> {
         let Execution::Weighted {
             divided,
             weight_bytes,
@@ -126,7 +126,7 @@ struct Sum {
 
 impl Sum {
     /// Starts with the cycles of a run and the traffic of its feature maps.
-    fn of(run: &Run, traffic: Traffic) -> Self {
+    fn new(run: &Run, traffic: Traffic) -> Self {
         let [sram_bytes, off_chip_bytes] = traffic.bytes();
         Self {
             cycles: run.cycles,
@@ -257,7 +257,7 @@ struct Run {
 }
 
 impl Run {
-    fn of(
+    fn new(
         accelerator: &Accelerator,
         step: &ScheduledOperation,
         buffer: &Buffer,

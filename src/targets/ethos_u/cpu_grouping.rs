@@ -14,7 +14,7 @@ impl Order {
     pub fn with_cpu_grouped(self, program: &Program) -> Self {
         let is_cpu = |idx: &usize| program.operations[*idx].action == Action::Cpu;
         if self.operations.iter().any(is_cpu) {
-            self.in_order(&Grouping::of(&self, program).steps())
+            self.in_order(&Grouping::new(&self, program).steps())
         } else {
             self
         }
@@ -48,7 +48,7 @@ struct Grouping {
 }
 
 impl Grouping {
-    fn of(order: &Order, program: &Program) -> Self {
+    fn new(order: &Order, program: &Program) -> Self {
         let mut grouping = Self {
             first: Vec::new(),
             commands: Vec::new(),

@@ -82,7 +82,7 @@ impl Signal {
 
 impl Signals {
     /// The signals of a graph with its plan by node. Linear in nodes.
-    pub fn of(graph: &Graph, planned: &[PlannedOperator], is_partly_on_cpu: bool) -> Self {
+    pub fn new(graph: &Graph, planned: &[PlannedOperator], is_partly_on_cpu: bool) -> Self {
         let cycles: f64 = planned.iter().map(|one| one.cycles).sum();
         let share = |part: f64| if cycles > 0.0 { part / cycles } else { 1.0 };
         let pairs = || graph.nodes.iter().zip(planned);

@@ -223,7 +223,7 @@ impl Errors {
 
     /// Errors of a metric in this configuration. If they are unknown, the widest ones of the accelerator, or else of
     /// its family.
-    pub fn of(&self, configuration: &Configuration, metric: Metric) -> Option<&MetricErrors> {
+    pub fn find(&self, configuration: &Configuration, metric: Metric) -> Option<&MetricErrors> {
         let product = configuration.product;
         let words = configuration.in_words();
         let is_same = |errors: &&ConfigurationErrors| {

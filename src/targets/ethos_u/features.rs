@@ -29,8 +29,8 @@ pub fn features(graph: &Graph, analysis: &Analysis) -> Features {
 /// The order in which unchanged operators run, and by step the live bytes of feature maps.
 fn whole_operators(graph: &Graph, analysis: &Analysis) -> (Vec<usize>, Vec<f64>) {
     let program = one_to_one(graph, analysis);
-    let order = Order::of(&program);
-    let live_ranges = LiveRanges::of(&program, &order, false);
+    let order = Order::new(&program);
+    let live_ranges = LiveRanges::new(&program, &order, false);
     let live_bytes = live_ranges.live_bytes(graph.nodes.len(), |_| true);
     (order.operations, live_bytes)
 }

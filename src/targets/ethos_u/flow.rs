@@ -30,7 +30,7 @@ pub struct Flow {
 
 impl Flow {
     /// Linear in operations, maps and inputs.
-    pub fn of(program: &Program, order: &Order) -> Self {
+    pub fn new(program: &Program, order: &Order) -> Self {
         let n_steps = order.operations.len();
         let n_maps = program.maps.len();
         let mut flow = Self {

@@ -99,7 +99,7 @@ struct Uses {
 
 impl Uses {
     /// `live_ranges` must already have merged views and concatenations.
-    fn of(program: &Program, live_ranges: &mut LiveRanges) -> Self {
+    fn new(program: &Program, live_ranges: &mut LiveRanges) -> Self {
         let n_maps = program.maps.len();
         let mut uses = Self {
             of_map: (0..n_maps)
@@ -150,12 +150,12 @@ pub struct LiveRanges {
 impl LiveRanges {
     /// The live ranges of a program that runs in this `order`. Without a memory plan none is alive. Linear in
     /// operations, maps and inputs.
-    pub fn of(program: &Program, order: &Order, has_dedicated_sram: bool) -> Self {
+    pub fn new(program: &Program, order: &Order, has_dedicated_sram: bool) -> Self {
         Self::merged(program, order, has_dedicated_sram, None)
     }
 
     /// The live ranges once it is known which feature maps are in SRAM, by map: an output is only written over an input
-    /// that is there as well. Linear like [`Self::of`].
+    /// that is there as well. Linear like [`Self::new`].
     pub fn of_placed(program: &Program, order: &Order, is_in_sram: &[bool]) -> Self {
         Self::merged(program, order, true, Some(is_in_sram))
     }
@@ -170,7 +170,7 @@ impl LiveRanges {
         for operation in &program.operations {
             live_ranges.name(program, operation);
         }
-        let uses = Uses::of(program, &mut live_ranges);
+        let uses = Uses::new(program, &mut live_ranges);
         for step in 0..order.operations.len() {
             // The feature maps inside of a cascade are never in memory as a whole.
             if order.cascade[step].is_none() && !order.is_passed_on(step) {

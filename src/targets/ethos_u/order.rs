@@ -22,7 +22,7 @@ pub struct Order {
 impl Order {
     /// A topological order in which the producers of an operation's last input come first. Operations that no output
     /// needs come at the end. There are no chains yet. Linear in operations and their inputs.
-    pub fn of(program: &Program) -> Self {
+    pub fn new(program: &Program) -> Self {
         let operations = depth_first(program);
         Self {
             chain_start: (0..operations.len()).collect(),
@@ -221,13 +221,13 @@ fn n_inputs(program: &Program, operation: &Operation) -> usize {
     operation.inputs.len() - operation.inputs.iter().filter(is_number).count()
 }
 
-/// Operations in the order of [`Order::of`]. Linear in operations, inputs, outputs and writers: each writer of a map is
+/// Operations in the order of [`Order::new`]. Linear in operations, inputs, outputs and writers: each writer of a map is
 /// visited once, even if many operations read the map and it is an output many times.
 fn depth_first(program: &Program) -> Vec<usize> {
     let n_operations = program.operations.len();
     let mut walk = Walk {
         program,
-        writers: Writers::of(program),
+        writers: Writers::new(program),
         order: Vec::with_capacity(n_operations),
         is_seen: vec![false; n_operations],
         open: Vec::new(),
@@ -306,7 +306,7 @@ struct Writers {
 }
 
 impl Writers {
-    fn of(program: &Program) -> Self {
+    fn new(program: &Program) -> Self {
         let mut parts = vec![(0, 0); program.maps.len()];
         let outputs = || {
             let operations = program.operations.iter().enumerate();

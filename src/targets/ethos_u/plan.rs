@@ -38,14 +38,14 @@ const N_SOFTMAX_NUMBERS_16_BITS: f64 = 5.0;
 
 /// One planned operator for each node. If nothing else is known of an operator, its cost is that of writing its output.
 /// An operator that only renames memory, or that the CPU runs, costs nothing. Linear in operations, except for the
-/// choices of feature maps and of stripes, for which see [`in_sram`] and [`Schedule::of`].
+/// choices of feature maps and of stripes, for which see [`in_sram`] and [`Schedule::new`].
 pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Vec<PlannedOperator> {
-    Plan::of(accelerator, graph, analysis).operators
+    Plan::new(accelerator, graph, analysis).operators
 }
 
 impl Plan {
     /// The plan of a graph by the accelerator's rules.
-    pub fn of(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Self {
+    pub fn new(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Self {
         let (mut program, hit_limit) = within_budget(|| lower(accelerator, graph, analysis));
         program.hit_limit |= hit_limit;
         let task = Task {
@@ -83,7 +83,7 @@ fn plan_of(mut task: Cow<Task>) -> (Vec<PlannedOperator>, usize) {
     let steps = scheduled_operations(accelerator, program, &order, &flow);
     let n_tables = (flow.has_table.iter()).filter(|&&has_table| has_table);
     let n_tables = n_tables.count();
-    let mut schedule = Schedule::of(accelerator, program, order, flow, steps);
+    let mut schedule = Schedule::new(accelerator, program, order, flow, steps);
     let constant_bytes = match accelerator.off_chip.area {
         MemoryArea::Sram => {
             let bytes = constant_bytes(accelerator, program, *n_tensors, n_tables, &schedule.steps);
@@ -159,12 +159,12 @@ fn with_staged_inputs(task: &mut Cow<Task>) -> (Order, Flow) {
 /// The order of execution, with chains on accelerators that have them, and the producers and consumers of feature maps.
 fn ordered(accelerator: &Accelerator, program: &Program) -> (Order, Flow) {
     let order = if accelerator.is_u85() {
-        Order::of(program).with_chains(program, accelerator.uses_trained_rules)
+        Order::new(program).with_chains(program, accelerator.uses_trained_rules)
     } else {
-        Order::of(program)
+        Order::new(program)
     };
     let order = order.with_cpu_grouped(program);
-    let flow = Flow::of(program, &order);
+    let flow = Flow::new(program, &order);
     (order, flow)
 }
 
@@ -230,7 +230,7 @@ fn add_costs(
         }
         let buffer = &schedule.weights.buffers[idx];
         let places = places(accelerator, program, step, is_in_sram);
-        let cost = Cost::of(accelerator, step, buffer, &places, slack_cycles);
+        let cost = Cost::new(accelerator, step, buffer, &places, slack_cycles);
         slack_cycles = buffer.slack(step, 0.0).cycles;
         let planned = &mut planned[program.operations[operation_idx].node_idx];
         planned.cycles += cost.cycles;

@@ -41,7 +41,7 @@ pub struct WeightMemory {
 impl<'a> Schedule<'a> {
     /// The schedule that the compiler chooses, from `steps` with whole feature maps. Linear in operations, except for
     /// the stripes that are tried, for which see [`cascades`].
-    pub fn of(
+    pub fn new(
         accelerator: &Accelerator,
         program: &Program,
         order: Order,
@@ -144,7 +144,7 @@ impl Planner<'_> {
         } = *self;
         let spans = cascades.iter().map(|cascade| (cascade.first, cascade.last));
         let order = order.with_cascades(spans);
-        let live_ranges = LiveRanges::of(program, &order, accelerator.has_dedicated_sram);
+        let live_ranges = LiveRanges::new(program, &order, accelerator.has_dedicated_sram);
         let mut is_in_sram = vec![!accelerator.has_dedicated_sram; program.maps.len()];
         for (map_idx, map) in program.maps.iter().enumerate() {
             is_in_sram[live_ranges.range_of(map_idx)] |= map.is_staged;

@@ -179,7 +179,7 @@ pub struct Stripe {
 
 impl Stripe {
     /// A stripe without weights in SRAM.
-    pub fn of(rows: i64, is_first: bool) -> Self {
+    pub fn new(rows: i64, is_first: bool) -> Self {
         Self {
             rows,
             is_first,

@@ -72,7 +72,7 @@ impl MeasuredBoard {
     }
 
     /// The measurements on a board whose NPU has this configuration; `None` if there are none, or none in it.
-    pub fn of(board: &Board, configuration: &Configuration) -> Option<&'static Self> {
+    pub fn find(board: &Board, configuration: &Configuration) -> Option<&'static Self> {
         let measured = Self::shipped().iter().find(|one| one.board == board.id)?;
         (board.npu_configuration().ok().as_ref() == Some(configuration)).then_some(measured)
     }

@@ -105,7 +105,7 @@ fn pays(accelerator: &Accelerator, step: &ScheduledOperation) -> bool {
         return false;
     };
     let ((layer, block), weight_bytes) = (**divided, *weight_bytes);
-    let unbuffered = Unbuffered::of(accelerator, step);
+    let unbuffered = Unbuffered::new(accelerator, step);
     let read_bytes = step.bytes.ifm;
     let element_bytes = if accelerator.uses_trained_rules {
         1

@@ -65,7 +65,7 @@ const TRAINED: [Product; 3] = [Product::U55x256, Product::U65x512, Product::U85x
 /// The configurations that the shipped network was trained on.
 pub fn targets() -> Vec<Box<dyn Target>> {
     TRAINED
-        .map(|product| target(Configuration::of(product)))
+        .map(|product| target(Configuration::new(product)))
         .into()
 }
 
@@ -80,7 +80,7 @@ const HOST_CLOCK_MHZ: f64 = 400.0;
 /// Every product in its default configuration.
 pub fn all_targets() -> Vec<Box<dyn Target>> {
     Product::ALL
-        .map(|product| target(Configuration::of(product)))
+        .map(|product| target(Configuration::new(product)))
         .into()
 }
 
@@ -119,8 +119,8 @@ pub fn target_on(
             Family::U55 | Family::U65 => Npu::EthosU55U65,
             Family::U85 => Npu::EthosU85,
         },
-        is_trained: TRAINED.contains(&product) && configuration == Configuration::of(product),
-        measured_board: board.and_then(|board| MeasuredBoard::of(board, &configuration)),
+        is_trained: TRAINED.contains(&product) && configuration == Configuration::new(product),
+        measured_board: board.and_then(|board| MeasuredBoard::find(board, &configuration)),
         board,
         errors: OnceLock::new(),
         configuration,
@@ -338,9 +338,9 @@ impl EthosU {
         network: &Network,
         is_partly_on_cpu: bool,
     ) -> ([MetricEstimate; 4], Vec<Diagnostic>, usize) {
-        let accelerator = Accelerator::of(&self.configuration);
-        let totals = Totals::of(&accelerator, network.graph, network.analysis);
-        let signals = Signals::of(network.graph, &totals.operators, is_partly_on_cpu);
+        let accelerator = Accelerator::new(&self.configuration);
+        let totals = Totals::new(&accelerator, network.graph, network.analysis);
+        let signals = Signals::new(network.graph, &totals.operators, is_partly_on_cpu);
         let uses_network = |metric: &Metric| {
             (self.errors(*metric)).is_some_and(|errors| errors.uses_network(&signals))
         };
@@ -376,7 +376,7 @@ impl EthosU {
 
     fn errors(&self, metric: Metric) -> Option<&'static MetricErrors> {
         let of_metrics = self.errors.get_or_init(|| {
-            RULE_METRICS.map(|metric| Errors::shipped().of(&self.configuration, metric))
+            RULE_METRICS.map(|metric| Errors::shipped().find(&self.configuration, metric))
         });
         let idx = RULE_METRICS.iter().position(|one| *one == metric)?;
         of_metrics[idx]
@@ -391,7 +391,7 @@ impl EthosU {
         is_network_loaded: bool,
     ) -> Outcome {
         let errors = self.errors(metric);
-        let corrected = learned.and_then(|learned| Corrected::of(learned, self.id(), metric));
+        let corrected = learned.and_then(|learned| Corrected::new(learned, self.id(), metric));
         let rules = totals.of_metric(metric);
         let shown = match errors {
             Some(errors) => errors.show(rules, corrected.as_ref().map(|c| c.value), signals),
@@ -612,7 +612,7 @@ impl EthosU {
             Some(&metrics.find(|m| m.metric == metric)?.outcome)
         };
         let (sram, offchip) = (of(Metric::SramTraffic)?, of(Metric::OffchipTraffic)?);
-        let outcome = match (Traffic::of(sram), Traffic::of(offchip)) {
+        let outcome = match (Traffic::new(sram), Traffic::new(offchip)) {
             (Some(sram), Some(offchip)) => energy_outcome(&coefficients, &sram, &offchip, analysis),
             _ => sram.clone(),
         };
@@ -649,7 +649,7 @@ struct Corrected<'m> {
 }
 
 impl<'m> Corrected<'m> {
-    fn of(learned: &Learned<'m>, target: &str, metric: Metric) -> Option<Self> {
+    fn new(learned: &Learned<'m>, target: &str, metric: Metric) -> Option<Self> {
         let manifest = learned.manifest;
         let idx = manifest.output_idx(target, metric.id())?;
         Some(Self {
@@ -707,7 +707,7 @@ struct Traffic<'r> {
 }
 
 impl<'r> Traffic<'r> {
-    fn of(outcome: &'r Outcome) -> Option<Self> {
+    fn new(outcome: &'r Outcome) -> Option<Self> {
         match outcome {
             Outcome::Estimate {
                 value, operators, ..

@@ -76,7 +76,7 @@ pub fn initial_latency_ms(accelerator: &Accelerator, graph: &Graph) -> f64 {
         .collect();
     let latency_ms = |idx: usize| {
         let graph = graph::build(graph.model, idx).ok()?;
-        Some(Totals::of(accelerator, &graph, &analyze(&graph)).latency_ms)
+        Some(Totals::new(accelerator, &graph, &analyze(&graph)).latency_ms)
     };
     called.into_iter().filter_map(latency_ms).sum()
 }
@@ -124,14 +124,14 @@ fn repeat(planned: &mut PlannedOperator, n: f64) {
 }
 
 impl Totals {
-    /// Totals of the plan of [`Plan::of`]; the accelerator's clock converts cycles into time.
-    pub fn of(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Self {
+    /// Totals of the plan of [`Plan::new`]; the accelerator's clock converts cycles into time.
+    pub fn new(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Self {
         let Plan {
             mut operators,
             n_starts,
             hit_limit,
             differs_from_trained_rules,
-        } = Plan::of(accelerator, graph, analysis);
+        } = Plan::new(accelerator, graph, analysis);
         for (planned, node) in operators.iter_mut().zip(graph.nodes.iter()) {
             let n_parts = n_parts(graph, node);
             if n_parts > 1.0 {
@@ -221,8 +221,8 @@ mod tests {
             )]);
             (model.subgraphs[0].inputs, model.subgraphs[0].outputs) = (vec![0], vec![1]);
             let graph = graph_of(&model);
-            let accelerator = Accelerator::of(&Configuration::of(product));
-            let totals = Totals::of(&accelerator, &graph, &analyze(&graph));
+            let accelerator = Accelerator::new(&Configuration::new(product));
+            let totals = Totals::new(&accelerator, &graph, &analyze(&graph));
             let cycles: f64 = totals.operators.iter().map(|one| one.cycles).sum();
             let ratio = cycles / vela_cycles;
             println!(

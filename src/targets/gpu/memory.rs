@@ -44,7 +44,7 @@ struct ValueBytes {
 }
 
 impl ValueBytes {
-    fn of(precision: ComputePrecision) -> Self {
+    fn for_precision(precision: ComputePrecision) -> Self {
         let uniform = |bytes: f64| Self {
             weight: bytes,
             weight_copy: 0.0,
@@ -105,7 +105,7 @@ impl Memory {
         batch: f64,
         precision: ComputePrecision,
     ) -> Self {
-        let bytes = ValueBytes::of(precision);
+        let bytes = ValueBytes::for_precision(precision);
         let activations = batch * peak_bytes(kernels, precision);
         Self {
             weight_bytes: bytes.of_weights(kernels, parameters),
@@ -124,7 +124,7 @@ impl Memory {
         optimiser: Optimiser,
         precision: ComputePrecision,
     ) -> Self {
-        let bytes = ValueBytes::of(precision);
+        let bytes = ValueBytes::for_precision(precision);
         let moments = match optimiser {
             Optimiser::Sgd => 1.0,
             Optimiser::Adam => 2.0,
@@ -224,7 +224,7 @@ fn tensors(kernels: &[Kernel], bytes: &ValueBytes) -> Vec<Tensor> {
 
 /// Peak bytes of live activations for one input, with the copies and workspaces of the kernel that runs.
 pub fn peak_bytes(kernels: &[Kernel], precision: ComputePrecision) -> f64 {
-    let bytes = ValueBytes::of(precision);
+    let bytes = ValueBytes::for_precision(precision);
     let tensors = tensors(kernels, &bytes);
     let inputs = tensors.iter().filter(|tensor| !tensor.is_written);
     let mut alive: f64 = inputs.map(Tensor::bytes).sum();
@@ -269,7 +269,7 @@ pub fn peak_bytes(kernels: &[Kernel], precision: ComputePrecision) -> f64 {
 
 /// Bytes of one input's activations that the backward pass reads, each tensor once.
 pub fn kept_bytes(kernels: &[Kernel], precision: ComputePrecision) -> f64 {
-    let bytes = ValueBytes::of(precision);
+    let bytes = ValueBytes::for_precision(precision);
     let tensors = tensors(kernels, &bytes);
     let mut is_kept = vec![false; tensors.len()];
     let mut kept = 0.0;

@@ -132,7 +132,7 @@ fn cmsis_nn(graph: &Graph, node_idx: usize, node: &Node) -> Option<Vec<u64>> {
         return None;
     }
     let channels = u64::try_from(*values.shape.last()?).ok()?;
-    let window = Window::of(graph, node_idx, channels as f32);
+    let window = Window::new(graph, node_idx, channels as f32);
     let side = |length: i32| u64::try_from(length).unwrap_or(0);
     let taps = side(window.filter_h).checked_mul(side(window.filter_w))?;
     let row = taps.checked_mul(channels)?;

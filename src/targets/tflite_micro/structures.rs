@@ -82,7 +82,7 @@ pub const PER_CHANNEL: &[OpKind] = &[
 
 /// Bytes of an operator's options, and their alignment.
 pub fn option_bytes(kind: OpKind, pointers: Pointers) -> (u64, u64) {
-    match (kind, of(kind)) {
+    match (kind, sizes(kind)) {
         // The names of its container and of itself.
         (OpKind::VarHandle, _) => (2 * pointers.bytes(), pointers.bytes()),
         (_, Some((_, bytes, alignment, _))) => (*bytes, *alignment),
@@ -92,7 +92,7 @@ pub fn option_bytes(kind: OpKind, pointers: Pointers) -> (u64, u64) {
 
 /// Bytes of the structure of an int8 kernel, what it keeps of each channel left out.
 pub fn kernel_bytes(kind: OpKind, pointers: Pointers) -> u64 {
-    let bytes = of(kind).map_or(UNRECORDED_BYTES, |(.., bytes)| *bytes);
+    let bytes = sizes(kind).map_or(UNRECORDED_BYTES, |(.., bytes)| *bytes);
     match (pointers, PER_CHANNEL.contains(&kind)) {
         // Two pointers to the numbers of its channels, and the gap before them.
         (Pointers::Bits32, true) => bytes - 12,
@@ -116,7 +116,7 @@ pub fn custom_kernel_bytes(name: &str) -> Option<u64> {
     Some(bytes)
 }
 
-fn of(kind: OpKind) -> Option<&'static Sizes> {
+fn sizes(kind: OpKind) -> Option<&'static Sizes> {
     SIZES.iter().find(|(recorded, ..)| *recorded == kind)
 }
 

@@ -126,7 +126,7 @@ fn on(name: &'static str, targets: Vec<Box<dyn Target>>) -> Family {
 }
 
 fn changed(name: &'static str, changes: Changes) -> Family {
-    let targets = [ethos_u::target(Configuration::of(Product::U55x128))];
+    let targets = [ethos_u::target(Configuration::new(Product::U55x128))];
     Family {
         name,
         run: Box::new(move |file| {
@@ -138,7 +138,7 @@ fn changed(name: &'static str, changes: Changes) -> Family {
 fn families() -> Vec<Family> {
     let of_products = |change: fn(&mut Configuration)| -> Vec<Box<dyn Target>> {
         let of_product = |product| {
-            let mut configuration = Configuration::of(product);
+            let mut configuration = Configuration::new(product);
             change(&mut configuration);
             ethos_u::target(configuration)
         };
@@ -162,7 +162,7 @@ fn families() -> Vec<Family> {
                 },
                 ..*file
             };
-            let targets = [ethos_u::target(Configuration::of(Product::U85x256))];
+            let targets = [ethos_u::target(Configuration::new(Product::U85x256))];
             let as_it_is = Changes::default();
             let _ = estimate_changed(two, &as_it_is, None, &targets, Detail::Summary);
             let _ = sweep_batch(*file, &as_it_is, &GPUS[0], &bundle);

@@ -138,7 +138,7 @@ impl Target {
     /// What the whole path estimates on, where it is the target.
     fn targets(self) -> Option<&'static [Box<dyn targets::Target>]> {
         static NPUS: LazyLock<Vec<Box<dyn targets::Target>>> = LazyLock::new(|| {
-            let target = |product| ethos_u::target(Configuration::of(product));
+            let target = |product| ethos_u::target(Configuration::new(product));
             Product::ALL.map(target).into()
         });
         match self {
@@ -317,7 +317,7 @@ fn assert_smallest(file: &ModelFile, report: &Report) {
         // Not below the accelerator's own, however the quotient of its latency is rounded.
         clock_mhz: wanted.clock_mhz * 1.000_001,
     };
-    let swept = Sweep::of(candidates, limits, vec![0.01, wanted.clock_mhz]);
+    let swept = Sweep::new(candidates, limits, vec![0.01, wanted.clock_mhz]);
     let macs = |idx: usize| swept.points[idx].candidate.macs_per_cycle;
     let smallest = swept
         .smallest

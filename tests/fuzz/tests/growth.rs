@@ -42,7 +42,7 @@ fn targets() -> Vec<Box<dyn Target>> {
     for product in [Product::U55x32, Product::U65x512, Product::U85x2048] {
         targets.push(ethos_u::target(Configuration {
             strategy: Strategy::Size,
-            ..Configuration::of(product)
+            ..Configuration::new(product)
         }));
     }
     targets

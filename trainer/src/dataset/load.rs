@@ -55,7 +55,7 @@ fn assemble(tables: Tables, features: Vec<Option<Features>>) -> Result<Dataset> 
             structure_hash: hashes[row].to_string(),
             features: features?,
             labels,
-            operator_labels: operator_labels.of(range),
+            operator_labels: operator_labels.slice(range),
         })
     };
     Ok(Dataset {
@@ -90,7 +90,7 @@ impl OperatorLabels {
     }
 
     /// Labels of one graph's operators; `None` if one is missing.
-    fn of(&self, range: Range<usize>) -> Vec<Option<Vec<f32>>> {
+    fn slice(&self, range: Range<usize>) -> Vec<Option<Vec<f32>>> {
         let of_key = |values: &Vec<Option<u64>>| {
             values[range.clone()]
                 .iter()

@@ -48,7 +48,7 @@ impl Layout {
             let mut operators = of_target.map(|labels| &labels.operators);
             operators.any(|operators| operators.contains_key(metric))
         };
-        Self::of(
+        Self::new(
             graphs.iter().any(|graph| !is_file(graph)),
             graphs.iter().any(is_file),
             targets,
@@ -63,7 +63,7 @@ impl Layout {
         let has_operators = |target: &str, metric: &str| {
             operators.index_of(&operator_column(metric, target)).is_ok()
         };
-        Self::of(
+        Self::new(
             graphs.index_of("seed").is_ok(),
             graphs.index_of("path").is_ok(),
             &tables.provenance.target_ids(),
@@ -71,7 +71,7 @@ impl Layout {
         )
     }
 
-    fn of(
+    fn new(
         has_samples: bool,
         has_files: bool,
         targets: &[String],

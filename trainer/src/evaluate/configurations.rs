@@ -163,7 +163,7 @@ pub fn run(args: &EvaluateConfigurationsArgs) -> Result<()> {
     let targets: Vec<Target> = setups.iter().map(Setup::vela_target).collect();
     let configurations: Vec<Configuration> =
         (setups.into_iter().map(|setup| setup.configuration)).collect();
-    let accelerators: Vec<Accelerator> = configurations.iter().map(Accelerator::of).collect();
+    let accelerators: Vec<Accelerator> = configurations.iter().map(Accelerator::new).collect();
     let mut labeller = Labeller::open(args, &targets)?;
     let origins = origins(args)?;
     let mut pairs: Vec<[Vec<Pair>; N_GROUPS]> = vec![Default::default(); targets.len()];
@@ -234,7 +234,7 @@ fn totals(bytes: &[u8], accelerators: &[Accelerator]) -> Result<Vec<Totals>> {
     let analysis = analyze(&graph);
     let accelerators = accelerators.iter();
     Ok(accelerators
-        .map(|accelerator| Totals::of(accelerator, &graph, &analysis))
+        .map(|accelerator| Totals::new(accelerator, &graph, &analysis))
         .collect())
 }
 

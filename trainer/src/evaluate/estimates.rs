@@ -146,7 +146,7 @@ fn errors_of(
         corrected: None,
     };
     let both: Vec<Both> = (calibrating.iter())
-        .filter_map(|case| Both::of(case, metric, &errors.rules))
+        .filter_map(|case| Both::new(case, metric, &errors.rules))
         .collect();
     errors.corrected = (idx == stands_in).then(|| correction(&both)).flatten();
     let reports = |case: &&Case| {
@@ -162,7 +162,7 @@ fn errors_of(
         .filter(|case| has_error(case, metric))
         .map(|case| percent(shown(&errors, case, metric).value, case.label[metric]))
         .collect();
-    let summary = Summary::of(reported);
+    let summary = Summary::new(reported);
     errors.n = summary.n;
     [
         errors.mean_percent,
@@ -181,7 +181,7 @@ struct Both {
 }
 
 impl Both {
-    fn of(case: &Case, metric: usize, width: &Width) -> Option<Self> {
+    fn new(case: &Case, metric: usize, width: &Width) -> Option<Self> {
         let network = case.network?[metric];
         let rules = case.rules[metric];
         let factor = width.factor(&case.signals);
@@ -276,7 +276,7 @@ struct Summary {
 }
 
 impl Summary {
-    fn of(mut percents: Vec<f64>) -> Self {
+    fn new(mut percents: Vec<f64>) -> Self {
         percents.sort_by(f64::total_cmp);
         let n = percents.len();
         if n == 0 {
@@ -327,7 +327,7 @@ struct Measured {
 }
 
 impl Measured {
-    fn of(group: &str, errors: &MetricErrors, case: &Case, metric: usize) -> Self {
+    fn new(group: &str, errors: &MetricErrors, case: &Case, metric: usize) -> Self {
         let label = case.label[metric];
         let shown = shown(errors, case, metric);
         let factor = shown.factor.unwrap_or(1.0);
@@ -364,10 +364,10 @@ fn rows(cases: &[Case], all: &[Configuration], idx: usize, metric: usize) -> Vec
                 Kind::RandomOperators => RANDOM,
                 _ => NETWORKS,
             };
-            measured.push(Measured::of(group, &errors, case, metric));
+            measured.push(Measured::new(group, &errors, case, metric));
             if case.origin.kind == Kind::Network {
                 let family = format!("· {}", case.origin.family);
-                measured.push(Measured::of(&family, &errors, case, metric));
+                measured.push(Measured::new(&family, &errors, case, metric));
             }
         }
     }
@@ -389,14 +389,14 @@ fn rows(cases: &[Case], all: &[Configuration], idx: usize, metric: usize) -> Vec
                 _ if is_default => LEFT_OUT,
                 _ => SAMPLED,
             };
-            measured.push(Measured::of(group, &errors, case, metric));
+            measured.push(Measured::new(group, &errors, case, metric));
         }
     }
     let groups: BTreeSet<&str> = measured.iter().map(|m| m.group.as_str()).collect();
     let row = |group: &str| {
         let of_group: Vec<&Measured> = measured.iter().filter(|m| m.group == group).collect();
         let of = |value: fn(&Measured) -> Option<f64>| {
-            Summary::of(of_group.iter().filter_map(|m| value(m)).collect())
+            Summary::new(of_group.iter().filter_map(|m| value(m)).collect())
         };
         let n_inside = of_group.iter().filter(|m| m.is_inside).count();
         EstimateRow {

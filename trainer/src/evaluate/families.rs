@@ -85,7 +85,7 @@ pub fn run(args: &EvaluateFamiliesArgs) -> Result<()> {
         let trained = Trained::new(&checkpoint, data)?;
         outputs.clone_from(&trained.data.outputs);
         fitted = trained.fitted();
-        families.push(Family::of(name, &trained));
+        families.push(Family::new(name, &trained));
     }
     for idx in 0..families.len() {
         families[idx].intervals = intervals_for(idx, &families, &outputs);
@@ -173,7 +173,7 @@ const LATENCY: &str = "latency";
 
 impl Family {
     /// The results of one network, without intervals, because those need all families.
-    fn of(name: String, trained: &Trained) -> Self {
+    fn new(name: String, trained: &Trained) -> Self {
         let data = &trained.data;
         let landmarks = intervals::landmarks(&data.training);
         let estimates = trained.estimates(&data.test);

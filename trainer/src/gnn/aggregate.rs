@@ -54,7 +54,7 @@ impl Neighbours {
     pub fn n_summed(self, topology: &Topology, device: &Device) -> Tensor<2> {
         let [summed, _] = self.lists(topology)[0];
         let n_nodes = topology.n_nodes();
-        let counts = (0..n_nodes).map(|node| summed.of(node).len().max(1) as f32);
+        let counts = (0..n_nodes).map(|node| summed.members(node).len().max(1) as f32);
         Tensor::from_data(TensorData::new(counts.collect(), [n_nodes, 1]), device)
     }
 }
@@ -166,7 +166,7 @@ fn concat_forward(hidden: &FlexTensor, topology: &Topology, neighbours: Neighbou
         own.copy_from_slice(row(i));
         for ([summed, _], sum) in lists.iter().zip(sums.chunks_exact_mut(width)) {
             summed
-                .of(i)
+                .members(i)
                 .iter()
                 .for_each(|&j| add_row(sum, row(j as usize)));
         }
@@ -194,7 +194,7 @@ fn concat_backward(grad: &FlexTensor, topology: &Topology, neighbours: Neighbour
         out_row.copy_from_slice(part(i, 0));
         for ([_, readers], k) in lists.iter().zip(1..) {
             readers
-                .of(i)
+                .members(i)
                 .iter()
                 .for_each(|&j| add_row(out_row, part(j as usize, k)));
         }

@@ -39,7 +39,7 @@ impl NodeLists {
         }
     }
 
-    pub fn of(&self, node: usize) -> &[u32] {
+    pub fn members(&self, node: usize) -> &[u32] {
         &self.nodes[self.offsets[node] as usize..self.offsets[node + 1] as usize]
     }
 
@@ -52,7 +52,7 @@ impl NodeLists {
     pub fn indices(&self, device: &Device) -> &[Tensor<1, Int>; 2] {
         self.indices.get_or_init(|| {
             let n_nodes = self.offsets.len() - 1;
-            let owners = (0..n_nodes).flat_map(|i| self.of(i).iter().map(move |_| i as u32));
+            let owners = (0..n_nodes).flat_map(|i| self.members(i).iter().map(move |_| i as u32));
             [
                 int_tensor(self.nodes.iter().copied(), device),
                 int_tensor(owners, device),

@@ -287,7 +287,7 @@ impl Scaling {
         let even = Standard::fit(n_outputs, even.iter().map(Vec::as_slice));
         let globals = graphs
             .iter()
-            .map(|(f, _)| WholeGraph::of(f, &columns).globals);
+            .map(|(f, _)| WholeGraph::new(f, &columns).globals);
         let globals: Vec<Vec<f32>> = globals.collect();
         let operator_logs = Standard::fit(n_outputs, operator_logs.chunks_exact(n_outputs));
         Self {
@@ -326,7 +326,7 @@ impl Scaling {
     /// The input of the network for a graph.
     pub fn example(&self, features: &Features, labels: &Labels) -> Example {
         let rows = features.nodes.chunks_exact(self.n_columns());
-        let whole = WholeGraph::of(features, &self.columns);
+        let whole = WholeGraph::new(features, &self.columns);
         Example {
             categories: features
                 .categories

@@ -84,7 +84,7 @@ pub struct WholeGraph {
 
 impl WholeGraph {
     /// Linear in nodes and edges, except for sorting.
-    pub fn of(features: &Features, columns: &Columns) -> Self {
+    pub fn new(features: &Features, columns: &Columns) -> Self {
         let rows = features.nodes.chunks_exact(columns.n);
         let amounts: Vec<[f32; N_AMOUNTS]> = rows.map(|row| columns.amounts(row)).collect();
         let totals: [f32; N_AMOUNTS] =

@@ -30,10 +30,10 @@ pub fn export(
         let of_all = inputs.graphs.sum(graph, &rows);
         let own = graph.op("MatMul", &[&above, &weight]);
         let sum = graph.op("Add", &[&own, &of_all]);
-        above = activation.of(graph, &sum);
-        let sums = successors.of(graph, &rows);
+        above = activation.append(graph, &sum);
+        let sums = successors.append(graph, &rows);
         let sums = graph.op("Add", &[&rows, &sums]);
-        nodes = activation.of(graph, &sums);
+        nodes = activation.append(graph, &sums);
     }
     let outputs = linear(graph, "output", &network.output, &above);
     natural_units(graph, "log_labels", &scaling.log_labels, &outputs)
@@ -73,7 +73,7 @@ impl Activation {
         }
     }
 
-    fn of(&self, graph: &mut GraphBuilder, sums: &str) -> String {
+    fn append(&self, graph: &mut GraphBuilder, sums: &str) -> String {
         let sums = graph.op("Add", &[sums, &self.bias]);
         let mean = self.mean(graph, &sums);
         let centred = graph.op("Sub", &[&sums, &mean]);

@@ -113,7 +113,7 @@ impl EdgeSums {
     }
 
     /// Sums of rows of nodes.
-    pub fn of(&self, graph: &mut GraphBuilder, hidden: &str) -> String {
+    pub fn append(&self, graph: &mut GraphBuilder, hidden: &str) -> String {
         let zeros = zeros_like(graph, hidden);
         self.added_to(graph, &zeros, hidden)
     }
@@ -137,7 +137,7 @@ impl EdgeSums {
 
     /// `[n_nodes, 1]`: number of rows in each node's sum, at least 1. `ones` is `[n_nodes, 1]`.
     pub fn n_summed(&self, graph: &mut GraphBuilder, ones: &str) -> String {
-        let counts = self.of(graph, ones);
+        let counts = self.append(graph, ones);
         graph.op("Max", &[&counts, ones])
     }
 }

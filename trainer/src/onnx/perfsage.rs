@@ -19,7 +19,7 @@ pub fn export(
     let to = graph.op_with("Concat", &[dst, src], vec![int("axis", 0)]);
     let neighbours = EdgeSums::new(graph, &from, &to);
     for (k, layer) in network.layers.iter().enumerate() {
-        let sums = neighbours.of(graph, &hidden);
+        let sums = neighbours.append(graph, &hidden);
         let inputs = graph.op_with("Concat", &[&hidden, &sums], vec![int("axis", 1)]);
         hidden = linear_relu(graph, &format!("layers.{k}"), layer, &inputs);
     }

@@ -24,7 +24,7 @@ pub fn export(
     let epsilon = graph.constant_f32("length_epsilon", &[], &[LENGTH_EPSILON]);
     let last = graph.axis(1);
     for (k, layer) in network.convolutions.iter().enumerate() {
-        let sum = sums.of(graph, &hidden);
+        let sum = sums.append(graph, &hidden);
         let mean = graph.op("Div", &[&sum, &n_neighbours]);
         let rows = graph.op_with("Concat", &[&hidden, &mean], columns());
         let rows = linear(graph, &format!("convolutions.{k}"), layer, &rows);

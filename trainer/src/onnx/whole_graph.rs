@@ -48,7 +48,7 @@ impl WholeGraph {
         let totals = graphs.sum(graph, &amounts);
         let n_nodes = graphs.sum(graph, ones);
         let readers = EdgeSums::new(graph, &inputs.edge_dst, &inputs.edge_src);
-        let n_readers = readers.of(graph, ones);
+        let n_readers = readers.append(graph, ones);
         let n_edges = graphs.sum(graph, &n_readers);
         let written = column(graph, &read, WRITTEN);
         let edge_bytes = graph.op("Mul", &[&written, &n_readers]);

@@ -18,17 +18,17 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let mut layers = Layers::new(choices, builder);
     let n = layers
         .choices
-        .of(&[N::Relu, N::Relu6, N::LeakyRelu, N::Elu]);
-    let samples = layers.choices.of(&[128, 256, 1000, 2000, 4000]);
-    let sensors = layers.choices.of(&[1, 1, 3, 6, 9]);
+        .pick(&[N::Relu, N::Relu6, N::LeakyRelu, N::Elu]);
+    let samples = layers.choices.pick(&[128, 256, 1000, 2000, 4000]);
+    let sensors = layers.choices.pick(&[1, 1, 3, 6, 9]);
     let signal = layers.builder.input("signal", &[1, samples, sensors]);
     let name = layers.name("expand");
     let mut x = layers.builder.expand_dims(&name, signal, 1);
     let n_layers = layers.choices.between(2, 6);
     for idx in 0..n_layers {
-        let filters = layers.choices.of(&CHANNELS) << (idx / 3);
-        let kernel = layers.choices.of(&[3, 5, 9, 16]);
-        let stride = layers.choices.of(&[1, 2, 3]);
+        let filters = layers.choices.pick(&CHANNELS) << (idx / 3);
+        let kernel = layers.choices.pick(&[3, 5, 9, 16]);
+        let stride = layers.choices.pick(&[1, 2, 3]);
         let window = row(kernel, stride, Padding::Same);
         let separable = idx > 0 && layers.choices.coin();
         if separable {
@@ -45,7 +45,7 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
                 .max_pool2d(&name, x, row(2, 2, Padding::Same));
         }
     }
-    let classes = layers.choices.of(&[2, 6, 10, 35]);
+    let classes = layers.choices.pick(&[2, 6, 10, 35]);
     let logits = layers.classify(x, classes);
     layers.finish(&[logits])
 }
@@ -53,16 +53,16 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
 /// Residual blocks whose dilation doubles, over frames.
 pub fn temporal(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let mut layers = Layers::new(choices, builder);
-    let frames = layers.choices.of(&[49, 98, 160, 200]);
-    let bands = layers.choices.of(&[10, 20, 40, 64, 80]);
-    let channels = layers.choices.of(&CHANNELS);
-    let gated = layers.choices.of(&[true, false, false]);
+    let frames = layers.choices.pick(&[49, 98, 160, 200]);
+    let bands = layers.choices.pick(&[10, 20, 40, 64, 80]);
+    let channels = layers.choices.pick(&CHANNELS);
+    let gated = layers.choices.pick(&[true, false, false]);
     let features = layers.builder.input("features", &[1, 1, frames, bands]);
     let mut x = layers.conv_window(features, channels, row(3, 1, Padding::Same), N::Relu);
     for block in 0..layers.choices.between(2, 6) {
         let window = Window {
             dilation: [1, 1 << (block % 4)],
-            ..row(layers.choices.of(&[2, 3, 5]), 1, Padding::Same)
+            ..row(layers.choices.pick(&[2, 3, 5]), 1, Padding::Same)
         };
         let y = if gated {
             gate(x, channels, window, &mut layers)
@@ -72,7 +72,7 @@ pub fn temporal(choices: &mut Choices, builder: NetworkBuilder) -> Network {
         let y = layers.pointwise(y, channels, N::None);
         x = layers.add_relu(x, y);
     }
-    let classes = layers.choices.of(&[2, 12, 35]);
+    let classes = layers.choices.pick(&[2, 12, 35]);
     let logits = layers.classify(x, classes);
     layers.finish(&[logits])
 }
@@ -91,15 +91,15 @@ fn gate(x: TensorIdx, channels: i32, window: Window, layers: &mut Layers) -> Ten
 /// Each convolution reads its past frames from an input and hands the newest ones out.
 pub fn streaming(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let mut layers = Layers::new(choices, builder);
-    let bands = layers.choices.of(&[10, 20, 40]);
-    let new_frames = layers.choices.of(&[1, 2, 4]);
+    let bands = layers.choices.pick(&[10, 20, 40]);
+    let new_frames = layers.choices.pick(&[1, 2, 4]);
     let mut x = layers.builder.input("frames", &[1, 1, new_frames, bands]);
     let mut outputs = Vec::new();
     for _ in 0..layers.choices.between(2, 6) {
-        let kernel = layers.choices.of(&[3, 5, 7, 9]);
+        let kernel = layers.choices.pick(&[3, 5, 7, 9]);
         let (window, state) = remembered(x, kernel, &mut layers);
         outputs.push(state);
-        let filters = layers.choices.of(&CHANNELS);
+        let filters = layers.choices.pick(&CHANNELS);
         x = if layers.choices.coin() {
             let y = layers.depthwise_window(window, row(kernel, 1, Padding::Valid), N::Relu);
             layers.pointwise(y, filters, N::Relu)

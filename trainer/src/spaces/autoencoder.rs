@@ -12,9 +12,9 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let mut layers = Layers::new(choices, builder);
     let n = layers
         .choices
-        .of(&[N::Relu, N::Relu, N::Relu6, N::LeakyRelu, N::Elu]);
-    let inputs = layers.choices.of(&INPUTS);
-    let hidden = layers.choices.of(&HIDDEN);
+        .pick(&[N::Relu, N::Relu, N::Relu6, N::LeakyRelu, N::Elu]);
+    let inputs = layers.choices.pick(&INPUTS);
+    let hidden = layers.choices.pick(&HIDDEN);
     let depth = layers.choices.between(1, 5);
     let tapers = layers.choices.coin();
     let units = |layer: usize| {
@@ -28,15 +28,15 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     for layer in 0..depth {
         x = layers.dense(x, units(layer), n);
     }
-    let output = if layers.choices.of(&[true, true, false]) {
-        let code = layers.choices.of(&CODES);
+    let output = if layers.choices.pick(&[true, true, false]) {
+        let code = layers.choices.pick(&CODES);
         x = layers.dense(x, code, n);
         for layer in (0..depth).rev() {
             x = layers.dense(x, units(layer), n);
         }
         layers.dense(x, inputs, N::None)
     } else {
-        let classes = layers.choices.of(&[2, 10, 100]);
+        let classes = layers.choices.pick(&[2, 10, 100]);
         let logits = layers.dense(x, classes, N::None);
         layers.builder.softmax("probabilities", logits)
     };

@@ -17,7 +17,7 @@ impl Choices {
     }
 
     /// One of `options`, all equally likely.
-    pub fn of<T: Copy>(&mut self, options: &[T]) -> T {
+    pub fn pick<T: Copy>(&mut self, options: &[T]) -> T {
         options[self.below(options.len())]
     }
 
@@ -27,7 +27,7 @@ impl Choices {
     }
 
     pub fn coin(&mut self) -> bool {
-        self.of(&[false, true])
+        self.pick(&[false, true])
     }
 
     /// A seed for values that are not part of the structure: weights and scales.

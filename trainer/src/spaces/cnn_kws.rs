@@ -20,20 +20,20 @@ const MIN_BLOCKS: usize = 2;
 const MAX_BLOCKS: usize = 8;
 
 pub fn network(choices: &mut Choices, mut builder: NetworkBuilder) -> Network {
-    let activation = choices.of(&[Activation::Relu, Activation::Relu6]);
+    let activation = choices.pick(&[Activation::Relu, Activation::Relu6]);
     let input = features(choices, &mut builder);
     let window = Window::rect(
-        choices.of(&STEM_KERNELS),
-        choices.of(&STEM_STRIDES),
-        choices.of(&[Padding::Same, Padding::Valid]),
+        choices.pick(&STEM_KERNELS),
+        choices.pick(&STEM_STRIDES),
+        choices.pick(&[Padding::Same, Padding::Valid]),
     );
-    let mut tensor = builder.conv2d("stem", input, choices.of(&CHANNELS), window, activation);
+    let mut tensor = builder.conv2d("stem", input, choices.pick(&CHANNELS), window, activation);
     let n_blocks = choices.between(MIN_BLOCKS, MAX_BLOCKS);
     let strided_block = choices.between(1, n_blocks);
     for idx in 1..=n_blocks {
         // One block may reduce the resolution, as in MicroNets.
         let stride = if idx == strided_block {
-            choices.of(&BLOCK_STRIDES)
+            choices.pick(&BLOCK_STRIDES)
         } else {
             [1, 1]
         };
@@ -70,8 +70,8 @@ fn block(
     builder: &mut NetworkBuilder,
 ) -> TensorIdx {
     let separable = choices.coin();
-    let channels = choices.of(&CHANNELS);
-    let window = Window::rect(choices.of(&KERNELS), stride, Padding::Same);
+    let channels = choices.pick(&CHANNELS);
+    let window = Window::rect(choices.pick(&KERNELS), stride, Padding::Same);
     if !separable {
         return builder.conv2d(&format!("{name}/conv"), input, channels, window, activation);
     }

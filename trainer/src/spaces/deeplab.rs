@@ -11,8 +11,8 @@ const WIDTH_PERCENT: [i32; 3] = [35, 50, 75];
 
 pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let mut layers = Layers::new(choices, builder);
-    let percent = layers.choices.of(&WIDTH_PERCENT);
-    let side = layers.choices.of(&SIDES);
+    let percent = layers.choices.pick(&WIDTH_PERCENT);
+    let side = layers.choices.pick(&SIDES);
     let image = layers.rgb(side);
     let mut x = layers.conv(image, width(32, percent), 3, 2, N::Relu6);
     x = block(x, width(24, percent), 2, &mut layers);
@@ -24,7 +24,7 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
             x = block(x, width(channels, percent), 1, &mut layers);
         }
     }
-    let features = width(layers.choices.of(&[64, 128, 256]), percent);
+    let features = width(layers.choices.pick(&[64, 128, 256]), percent);
     let context = pyramid(x, features, &mut layers);
     let mut y = layers.upsample(context, 4, true);
     if layers.choices.coin() {
@@ -32,7 +32,7 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
         y = layers.concat(&[low, y]);
         y = layers.separable(y, features, 3, 1, N::Relu);
     }
-    let classes = layers.choices.of(&[2, 19, 21]);
+    let classes = layers.choices.pick(&[2, 19, 21]);
     let scores = layers.pointwise(y, classes, N::None);
     let map = layers.upsample(scores, 4, true);
     let output = if layers.choices.coin() {
@@ -63,7 +63,7 @@ fn pyramid(x: TensorIdx, features: i32, layers: &mut Layers) -> TensorIdx {
     let mut branches = vec![layers.pointwise(x, features, N::Relu)];
     let separable = layers.choices.coin();
     for _ in 0..layers.choices.between(1, 2) {
-        let dilation = layers.choices.of(&[2, 3, 4, 6]);
+        let dilation = layers.choices.pick(&[2, 3, 4, 6]);
         branches.push(if separable {
             let y = layers.dilated_depthwise(x, dilation, N::Relu);
             layers.pointwise(y, features, N::Relu)

@@ -10,9 +10,9 @@ const GROWTHS: [i32; 5] = [8, 12, 16, 24, 32];
 
 pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let mut layers = Layers::new(choices, builder);
-    let growth = layers.choices.of(&GROWTHS);
+    let growth = layers.choices.pick(&GROWTHS);
     let unfolded_norms = layers.choices.coin();
-    let side = layers.choices.of(&SIDES);
+    let side = layers.choices.pick(&SIDES);
     let image = layers.rgb(side);
     let stride = if side > 64 { 2 } else { 1 };
     let mut x = layers.conv(image, 2 * growth, 3, stride, N::Relu);
@@ -28,7 +28,7 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
             x = layers.average_pool(x, 2, 2);
         }
     }
-    let classes = layers.choices.of(&[10, 100]);
+    let classes = layers.choices.pick(&[10, 100]);
     let logits = layers.classify(x, classes);
     layers.finish(&[logits])
 }

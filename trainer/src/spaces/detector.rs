@@ -15,8 +15,8 @@ const BOX: i32 = 4;
 
 pub fn ssd(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let mut layers = Layers::new(choices, builder);
-    let percent = layers.choices.of(&WIDTH_PERCENT);
-    let side = layers.choices.of(&SIDES);
+    let percent = layers.choices.pick(&WIDTH_PERCENT);
+    let side = layers.choices.pick(&SIDES);
     let image = layers.rgb(side);
     let mut x = layers.conv(image, width(32, percent), 3, 2, N::Relu6);
     let mut maps = Vec::new();
@@ -31,8 +31,8 @@ pub fn ssd(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     if layers.choices.coin() {
         maps = pyramid(&maps, width(128, percent), &mut layers);
     }
-    let anchors = layers.choices.of(&[3, 6]);
-    let classes = layers.choices.of(&CLASSES);
+    let anchors = layers.choices.pick(&[3, 6]);
+    let classes = layers.choices.pick(&CLASSES);
     let boxes = predictions(&maps, anchors, BOX, &mut layers);
     let scores = predictions(&maps, anchors, classes + 1, &mut layers);
     let name = layers.name("scores");
@@ -88,10 +88,10 @@ pub fn yolo(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let mut layers = Layers::new(choices, builder);
     let n = layers
         .choices
-        .of(&[N::Relu, N::LeakyRelu, N::Swish, N::HardSwish]);
-    let percent = layers.choices.of(&WIDTH_PERCENT);
+        .pick(&[N::Relu, N::LeakyRelu, N::Swish, N::HardSwish]);
+    let percent = layers.choices.pick(&WIDTH_PERCENT);
     let depth = layers.choices.between(1, 2);
-    let side = layers.choices.of(&SIDES);
+    let side = layers.choices.pick(&SIDES);
     let image = layers.rgb(side);
     let mut x = if layers.choices.coin() {
         let focused = layers.builder.focus("focus", image);
@@ -107,7 +107,7 @@ pub fn yolo(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     }
     x = pooled_context(x, n, &mut layers);
     let outputs_of = layers.choices.between(1, 2);
-    let classes = layers.choices.of(&CLASSES);
+    let classes = layers.choices.pick(&CLASSES);
     let mut outputs = vec![head(x, classes, &mut layers)];
     for &finer in maps.iter().rev().skip(1).take(outputs_of) {
         let channels = layers.channels(finer);

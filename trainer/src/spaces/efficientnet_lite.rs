@@ -22,15 +22,15 @@ const STAGES: [(i32, usize, i32, i32, i32); 7] = [
 
 pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let mut layers = Layers::new(choices, builder);
-    let lite = layers.choices.of(&[true, true, false]);
+    let lite = layers.choices.pick(&[true, true, false]);
     let nonlinearity = if lite {
         Nonlinearity::Relu6
     } else {
         Nonlinearity::Swish
     };
-    let percent = layers.choices.of(&WIDTH_PERCENT);
-    let depth_percent = layers.choices.of(&DEPTH_PERCENT);
-    let side = layers.choices.of(&SIDES);
+    let percent = layers.choices.pick(&WIDTH_PERCENT);
+    let depth_percent = layers.choices.pick(&DEPTH_PERCENT);
+    let side = layers.choices.pick(&SIDES);
     let image = layers.rgb(side);
     let mut x = layers.conv(image, width(32, percent), 3, 2, nonlinearity);
     for (channels, n_layers, kernel, stride, expansion) in STAGES {
@@ -48,7 +48,7 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
         }
     }
     let head = layers.pointwise(x, width(1280, percent), nonlinearity);
-    let classes = layers.choices.of(&[10, 100, 1000]);
+    let classes = layers.choices.pick(&[10, 100, 1000]);
     let logits = layers.classify(head, classes);
     let probabilities = layers.builder.softmax("probabilities", logits);
     layers.finish(&[probabilities])

@@ -12,8 +12,8 @@ const WIDTH_PERCENT: [i32; 4] = [25, 50, 75, 100];
 
 pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let mut layers = Layers::new(choices, builder);
-    let percent = layers.choices.of(&WIDTH_PERCENT);
-    let side = layers.choices.of(&SIDES);
+    let percent = layers.choices.pick(&WIDTH_PERCENT);
+    let side = layers.choices.pick(&SIDES);
     let image = layers.rgb(side);
     let mut x = layers.conv(image, width(32, percent), 3, 2, N::Relu);
     x = layers.conv_window(
@@ -31,7 +31,7 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
             x = reduction(x, width(base, percent), &mut layers);
         }
     }
-    let classes = layers.choices.of(&[10, 100, 1000]);
+    let classes = layers.choices.pick(&[10, 100, 1000]);
     let logits = layers.classify(x, classes);
     layers.finish(&[logits])
 }
@@ -40,7 +40,7 @@ fn module(x: TensorIdx, channels: i32, layers: &mut Layers) -> TensorIdx {
     let mut branches = vec![layers.pointwise(x, channels, N::Relu)];
     for _ in 0..layers.choices.between(1, 2) {
         let y = layers.pointwise(x, channels / 2, N::Relu);
-        let branch = match layers.choices.of(&[3, 5, 7]) {
+        let branch = match layers.choices.pick(&[3, 5, 7]) {
             7 => factorised(y, channels, 7, layers),
             5 => {
                 let y = layers.conv(y, channels, 3, 1, N::Relu);

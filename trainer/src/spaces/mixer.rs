@@ -9,12 +9,12 @@ use crate::writer::{Network, NetworkBuilder, TensorIdx};
 
 pub fn mlp_mixer(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let mut layers = Layers::new(choices, builder);
-    let n = layers.choices.of(&[N::Gelu, N::Gelu, N::Relu]);
-    let patch = layers.choices.of(&[4, 8, 16]);
-    let side = patch * layers.choices.of(&[4, 6, 8]);
-    let features = layers.choices.of(&[64, 96, 128, 192, 256]);
-    let token_units = layers.choices.of(&[32, 64, 128, 256]);
-    let ratio = layers.choices.of(&[2, 4]);
+    let n = layers.choices.pick(&[N::Gelu, N::Gelu, N::Relu]);
+    let patch = layers.choices.pick(&[4, 8, 16]);
+    let side = patch * layers.choices.pick(&[4, 6, 8]);
+    let features = layers.choices.pick(&[64, 96, 128, 192, 256]);
+    let token_units = layers.choices.pick(&[32, 64, 128, 256]);
+    let ratio = layers.choices.pick(&[2, 4]);
     let image = layers.rgb(side);
     let patches = layers.patches(image, features, patch);
     let n_tokens = (side / patch).pow(2);
@@ -31,7 +31,7 @@ pub fn mlp_mixer(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     }
     x = norm(x, &mut layers);
     let pooled = layers.builder.mean_of_tokens("pool", x);
-    let classes = layers.choices.of(&[10, 100, 1000]);
+    let classes = layers.choices.pick(&[10, 100, 1000]);
     let logits = layers.dense(pooled, classes, N::None);
     layers.finish(&[logits])
 }
@@ -51,9 +51,9 @@ pub fn convnext(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let mut layers = Layers::new(choices, builder);
     let normed = layers.choices.coin();
     let scaled = layers.choices.coin();
-    let kernel = layers.choices.of(&[3, 5, 7]);
-    let base = layers.choices.of(&[16, 24, 32, 40, 48]);
-    let side = layers.choices.of(&[32, 64, 96, 128]);
+    let kernel = layers.choices.pick(&[3, 5, 7]);
+    let base = layers.choices.pick(&[16, 24, 32, 40, 48]);
+    let side = layers.choices.pick(&[32, 64, 96, 128]);
     let image = layers.rgb(side);
     let patch = if side <= 32 { 2 } else { 4 };
     let mut x = layers.patches(image, base, patch);
@@ -65,7 +65,7 @@ pub fn convnext(choices: &mut Choices, builder: NetworkBuilder) -> Network {
             x = block(x, kernel, normed, scaled, &mut layers);
         }
     }
-    let classes = layers.choices.of(&[10, 100, 1000]);
+    let classes = layers.choices.pick(&[10, 100, 1000]);
     let logits = layers.classify(x, classes);
     layers.finish(&[logits])
 }

@@ -45,7 +45,7 @@ struct Sampler<'a> {
 }
 
 pub fn network(space: &MobileCnn, choices: &mut Choices, builder: NetworkBuilder) -> Network {
-    let activation = choices.of(&[Activation::Relu, Activation::Relu6]);
+    let activation = choices.pick(&[Activation::Relu, Activation::Relu6]);
     let explicit_padding = choices.coin();
     let mut sampler = Sampler {
         choices,
@@ -58,7 +58,7 @@ pub fn network(space: &MobileCnn, choices: &mut Choices, builder: NetworkBuilder
     let input = sampler
         .builder
         .input("image", &[1, space.image_side, space.image_side, 3]);
-    let stem_channels = sampler.choices.of(space.stem_channels);
+    let stem_channels = sampler.choices.pick(space.stem_channels);
     let mut tensor = sampler.conv2d(
         "stem",
         input,
@@ -134,9 +134,9 @@ impl Sampler<'_> {
 
     fn node(&mut self, name: &str, input: TensorIdx, block: &Block, stride: i32) -> TensorIdx {
         let fused = self.choices.coin();
-        let channels = self.choices.of(&block.channels);
-        let kernel = self.choices.of(&KERNELS);
-        let expansion = self.choices.of(&EXPANSIONS);
+        let channels = self.choices.pick(&block.channels);
+        let kernel = self.choices.pick(&KERNELS);
+        let expansion = self.choices.pick(&EXPANSIONS);
         let residual = self.node_shortcuts && self.choices.coin();
         let output = if fused {
             self.fused_mbconv(name, input, channels, kernel, stride, expansion)

@@ -12,9 +12,9 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let mut layers = Layers::new(choices, builder);
     let n = layers
         .choices
-        .of(&[Nonlinearity::Relu, Nonlinearity::Relu6]);
-    let percent = layers.choices.of(&WIDTH_PERCENT);
-    let side = layers.choices.of(&SIDES);
+        .pick(&[Nonlinearity::Relu, Nonlinearity::Relu6]);
+    let percent = layers.choices.pick(&WIDTH_PERCENT);
+    let side = layers.choices.pick(&SIDES);
     let image = layers.rgb(side);
     let mut x = layers.conv(image, width(32, percent), 3, 2, n);
     // The paper's stages: channels, and the separable layers of which the first is strided.
@@ -26,11 +26,11 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     {
         for layer in 0..n_layers {
             let stride = if layer == 0 && stage > 0 { 2 } else { 1 };
-            let kernel = layers.choices.of(&[3, 3, 3, 5]);
+            let kernel = layers.choices.pick(&[3, 3, 3, 5]);
             x = layers.separable(x, width(channels, percent), kernel, stride, n);
         }
     }
-    let classes = layers.choices.of(&CLASSES);
+    let classes = layers.choices.pick(&CLASSES);
     let logits = layers.classify(x, classes);
     let output = if layers.choices.coin() {
         layers.builder.softmax("probabilities", logits)

@@ -23,10 +23,10 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let mut layers = Layers::new(choices, builder);
     let nonlinearity = layers
         .choices
-        .of(&[Nonlinearity::Relu, Nonlinearity::Relu6]);
-    let percent = layers.choices.of(&WIDTH_PERCENT);
-    let expansion = layers.choices.of(&[3, 4, 6, 6]);
-    let side = layers.choices.of(&SIDES);
+        .pick(&[Nonlinearity::Relu, Nonlinearity::Relu6]);
+    let percent = layers.choices.pick(&WIDTH_PERCENT);
+    let expansion = layers.choices.pick(&[3, 4, 6, 6]);
+    let side = layers.choices.pick(&SIDES);
     let image = layers.rgb(side);
     let mut x = layers.conv(image, width(32, percent), 3, 2, nonlinearity);
     for (stage, (channels, most_layers, stride)) in STAGES.into_iter().enumerate() {
@@ -35,7 +35,7 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
             let block = InvertedResidual {
                 channels: width(channels, percent),
                 expanded: if stage == 0 { input } else { input * expansion },
-                kernel: layers.choices.of(&[3, 3, 3, 5, 7]),
+                kernel: layers.choices.pick(&[3, 3, 3, 5, 7]),
                 stride: if layer == 0 { stride } else { 1 },
                 nonlinearity,
                 squeezed: None,
@@ -44,7 +44,7 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
         }
     }
     let head = layers.pointwise(x, width(1280, percent.max(100)), nonlinearity);
-    let classes = layers.choices.of(&CLASSES);
+    let classes = layers.choices.pick(&CLASSES);
     let logits = layers.classify(head, classes);
     layers.finish(&[logits])
 }

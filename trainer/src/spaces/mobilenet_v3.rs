@@ -13,8 +13,8 @@ const CLASSES: [i32; 4] = [2, 10, 100, 1001];
 
 pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let mut layers = Layers::new(choices, builder);
-    let percent = layers.choices.of(&WIDTH_PERCENT);
-    let side = layers.choices.of(&SIDES);
+    let percent = layers.choices.pick(&WIDTH_PERCENT);
+    let side = layers.choices.pick(&SIDES);
     let image = layers.rgb(side);
     let mut x = layers.conv(image, width(16, percent), 3, 2, Nonlinearity::HardSwish);
     for (stage, (channels, most_layers)) in STAGES.into_iter().enumerate() {
@@ -23,11 +23,11 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
         let excited = layers.choices.coin();
         for layer in 0..layers.choices.between(1, most_layers) {
             let input = layers.channels(x);
-            let expanded = width(input * layers.choices.of(&[2, 3, 4, 6]), 100);
+            let expanded = width(input * layers.choices.pick(&[2, 3, 4, 6]), 100);
             let block = InvertedResidual {
                 channels: width(channels, percent),
                 expanded,
-                kernel: layers.choices.of(&[3, 5]),
+                kernel: layers.choices.pick(&[3, 5]),
                 stride: if layer == 0 && stage != 3 { 2 } else { 1 },
                 nonlinearity: if late {
                     Nonlinearity::HardSwish
@@ -42,9 +42,9 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let channels = 6 * layers.channels(x);
     x = layers.pointwise(x, channels, Nonlinearity::HardSwish);
     let pooled = layers.global_pool(x);
-    let features = layers.choices.of(&[256, 512, 1024, 1280]);
+    let features = layers.choices.pick(&[256, 512, 1024, 1280]);
     let head = layers.pointwise(pooled, features, Nonlinearity::HardSwish);
-    let classes = layers.choices.of(&CLASSES);
+    let classes = layers.choices.pick(&CLASSES);
     let scores = layers.pointwise(head, classes, Nonlinearity::None);
     let logits = layers.reshape(scores, &[1, classes]);
     layers.finish(&[logits])

@@ -11,10 +11,10 @@ const CLASSES: [i32; 4] = [2, 10, 12, 35];
 
 pub fn lstm(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let mut layers = Layers::new(choices, builder);
-    let steps = layers.choices.of(&[4, 8, 16, 28, 49]);
+    let steps = layers.choices.pick(&[4, 8, 16, 28, 49]);
     let mut x = sequence(steps, &mut layers);
     for _ in 0..layers.choices.between(1, 2) {
-        let units = layers.choices.of(&UNITS);
+        let units = layers.choices.pick(&UNITS);
         let name = layers.name("lstm");
         x = layers.builder.lstm(&name, x, units);
     }
@@ -32,16 +32,16 @@ pub fn lstm(choices: &mut Choices, builder: NetworkBuilder) -> Network {
 /// Frames one at a time through filter banks with a memory, which Ethos-U leaves to the CPU.
 pub fn svdf(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let mut layers = Layers::new(choices, builder);
-    let features = layers.choices.of(&[10, 20, 40, 64, 80]);
+    let features = layers.choices.pick(&[10, 20, 40, 64, 80]);
     let mut x = layers.builder.input("frame", &[1, features]);
     for _ in 0..layers.choices.between(1, 6) {
-        let units = layers.choices.of(&UNITS);
-        let rank = layers.choices.of(&[1, 1, 2, 4]);
-        let memory = layers.choices.of(&[4, 8, 10, 16, 32]);
+        let units = layers.choices.pick(&UNITS);
+        let rank = layers.choices.pick(&[1, 1, 2, 4]);
+        let memory = layers.choices.pick(&[4, 8, 10, 16, 32]);
         let name = layers.name("svdf");
         x = layers.builder.svdf(&name, x, [units, rank, memory]);
         if layers.choices.coin() {
-            let units = layers.choices.of(&UNITS);
+            let units = layers.choices.pick(&UNITS);
             x = layers.dense(x, units, N::Relu);
         }
     }
@@ -51,7 +51,7 @@ pub fn svdf(choices: &mut Choices, builder: NetworkBuilder) -> Network {
 pub fn gru(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let mut layers = Layers::new(choices, builder);
     let steps = layers.choices.between(2, 16) as i32;
-    let units = layers.choices.of(&UNITS);
+    let units = layers.choices.pick(&UNITS);
     let x = sequence(steps, &mut layers);
     let state = layers.builder.input("state", &[1, units]);
     let inputs = layers.builder.unpack("steps", x, 1);
@@ -67,12 +67,12 @@ pub fn gru(choices: &mut Choices, builder: NetworkBuilder) -> Network {
 }
 
 fn sequence(steps: i32, layers: &mut Layers) -> TensorIdx {
-    let features = layers.choices.of(&[3, 6, 10, 13, 20, 28, 40, 64]);
+    let features = layers.choices.pick(&[3, 6, 10, 13, 20, 28, 40, 64]);
     layers.builder.input("sequence", &[1, steps, features])
 }
 
 fn finish(x: TensorIdx, mut layers: Layers) -> Network {
-    let classes = layers.choices.of(&CLASSES);
+    let classes = layers.choices.pick(&CLASSES);
     let logits = layers.dense(x, classes, N::None);
     let output = layers.builder.softmax("probabilities", logits);
     layers.finish(&[output])

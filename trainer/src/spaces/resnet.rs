@@ -24,7 +24,7 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
         bottleneck: choices.coin(),
         groups: 1,
         grouped_operator: false,
-        nonlinearity: choices.of(&[N::Relu, N::Relu, N::Relu, N::LeakyRelu, N::Prelu, N::Elu]),
+        nonlinearity: choices.pick(&[N::Relu, N::Relu, N::Relu, N::LeakyRelu, N::Prelu, N::Elu]),
     };
     stack(&block, choices, builder)
 }
@@ -32,7 +32,7 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
 pub fn resnext(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let block = Block {
         bottleneck: true,
-        groups: choices.of(&[2, 4, 8, 16]),
+        groups: choices.pick(&[2, 4, 8, 16]),
         grouped_operator: choices.coin(),
         nonlinearity: N::Relu,
     };
@@ -41,8 +41,8 @@ pub fn resnext(choices: &mut Choices, builder: NetworkBuilder) -> Network {
 
 fn stack(block: &Block, choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let mut layers = Layers::new(choices, builder);
-    let percent = layers.choices.of(&WIDTH_PERCENT);
-    let side = layers.choices.of(&SIDES);
+    let percent = layers.choices.pick(&WIDTH_PERCENT);
+    let side = layers.choices.pick(&SIDES);
     let image = layers.rgb(side);
     let mut x = if side <= 64 {
         layers.conv(image, width(64, percent), 3, 1, block.nonlinearity)
@@ -58,7 +58,7 @@ fn stack(block: &Block, choices: &mut Choices, builder: NetworkBuilder) -> Netwo
             x = block.build(x, channels, stride, &mut layers);
         }
     }
-    let classes = layers.choices.of(&[10, 100, 1000]);
+    let classes = layers.choices.pick(&[10, 100, 1000]);
     let logits = layers.classify(x, classes);
     layers.finish(&[logits])
 }

@@ -10,11 +10,11 @@ const WIDTH_PERCENT: [i32; 4] = [25, 50, 75, 100];
 
 pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let mut layers = Layers::new(choices, builder);
-    let percent = layers.choices.of(&WIDTH_PERCENT);
+    let percent = layers.choices.pick(&WIDTH_PERCENT);
     let bypasses = layers.choices.coin();
-    let side = layers.choices.of(&SIDES);
+    let side = layers.choices.pick(&SIDES);
     let image = layers.rgb(side);
-    let (filters, kernel) = layers.choices.of(&[(64, 3), (96, 7)]);
+    let (filters, kernel) = layers.choices.pick(&[(64, 3), (96, 7)]);
     let mut x = layers.conv(image, width(filters, percent), kernel, 2, N::Relu);
     x = layers.max_pool(x, 3, 2);
     let n_modules = layers.choices.between(3, 8);
@@ -31,7 +31,7 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
             x = layers.max_pool(x, 3, 2);
         }
     }
-    let classes = layers.choices.of(&[10, 100, 1000]);
+    let classes = layers.choices.pick(&[10, 100, 1000]);
     let scores = layers.pointwise(x, classes, N::Relu);
     let pooled = layers.global_pool(scores);
     let logits = layers.reshape(pooled, &[1, classes]);

@@ -26,7 +26,7 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
         Enlargement::Learned,
         Enlargement::Nearest,
     ];
-    let enlargement = choices.of(&enlargements);
+    let enlargement = choices.pick(&enlargements);
     network_with(enlargement, choices, builder)
 }
 
@@ -43,14 +43,14 @@ fn network_with(
     let mut layers = Layers::new(choices, builder);
     let n = layers
         .choices
-        .of(&[N::Relu, N::Relu6, N::Prelu, N::LeakyRelu]);
+        .pick(&[N::Relu, N::Relu6, N::Prelu, N::LeakyRelu]);
     let residual = layers.choices.coin();
-    let features = layers.choices.of(&FEATURES);
-    let factor = layers.choices.of(&[2, 2, 3, 4]);
-    let channels = layers.choices.of(&[1, 3]);
-    let [height, width] = layers.choices.of(&SIZES);
+    let features = layers.choices.pick(&FEATURES);
+    let factor = layers.choices.pick(&[2, 2, 3, 4]);
+    let channels = layers.choices.pick(&[1, 3]);
+    let [height, width] = layers.choices.pick(&SIZES);
     let image = layers.builder.input("image", &[1, height, width, channels]);
-    let kernel = layers.choices.of(&[3, 5]);
+    let kernel = layers.choices.pick(&[3, 5]);
     let first = layers.conv(image, features, kernel, 1, n);
     let mut x = first;
     for _ in 0..layers.choices.between(1, 6) {

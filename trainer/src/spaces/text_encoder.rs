@@ -13,16 +13,16 @@ const CLASSES: [i32; 3] = [2, 5, 77];
 
 pub fn network(choices: &mut Choices, mut builder: NetworkBuilder) -> Network {
     let transformer = Transformer {
-        embedding: choices.of(&EMBEDDINGS),
-        heads: choices.of(&[1, 2, 4, 8]),
-        head_features: choices.of(&[16, 32, 64]),
-        mlp_ratio: choices.of(&[2, 4]),
-        fused_qkv: choices.of(&[true, false, false]),
-        sliced_heads: choices.of(&[true, false, false]),
+        embedding: choices.pick(&EMBEDDINGS),
+        heads: choices.pick(&[1, 2, 4, 8]),
+        head_features: choices.pick(&[16, 32, 64]),
+        mlp_ratio: choices.pick(&[2, 4]),
+        fused_qkv: choices.pick(&[true, false, false]),
+        sliced_heads: choices.pick(&[true, false, false]),
         transposed_keys: choices.coin(),
-        middle: choices.of(&[Middle::Gelu, Middle::TanhGelu, Middle::Relu]),
+        middle: choices.pick(&[Middle::Gelu, Middle::TanhGelu, Middle::Relu]),
     };
-    let n_tokens = choices.of(&TOKENS);
+    let n_tokens = choices.pick(&TOKENS);
     let shape = [1, n_tokens, transformer.embedding];
     let embedded = builder.input("embedded_tokens", &shape);
     let positions = builder.parameters("positions", &shape, 1.0);
@@ -39,17 +39,16 @@ pub fn network(choices: &mut Choices, mut builder: NetworkBuilder) -> Network {
             transformer.layer(&name, tokens, &mut builder)
         };
     }
-    let output = match choices.coin() {
-        true => {
-            let first = builder.first_token("first", tokens);
-            let units = transformer.embedding;
-            let pooled = builder.fully_connected("pooler", first, units, Activation::None);
-            let pooled = builder.tanh("pooler/tanh", pooled);
-            let classes = choices.of(&CLASSES);
-            builder.fully_connected("logits", pooled, classes, Activation::None)
-        }
+    let output = if choices.coin() {
+        let first = builder.first_token("first", tokens);
+        let units = transformer.embedding;
+        let pooled = builder.fully_connected("pooler", first, units, Activation::None);
+        let pooled = builder.tanh("pooler/tanh", pooled);
+        let classes = choices.pick(&CLASSES);
+        builder.fully_connected("logits", pooled, classes, Activation::None)
+    } else {
         // Each token has scores of its own, as tagging and question answering need.
-        false => builder.fully_connected("scores", tokens, 9, Activation::None),
+        builder.fully_connected("scores", tokens, 9, Activation::None)
     };
     builder.finish(&[output])
 }

@@ -22,18 +22,18 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let mut layers = Layers::new(choices, builder);
     let n = layers
         .choices
-        .of(&[N::Relu, N::Relu, N::Relu6, N::LeakyRelu]);
+        .pick(&[N::Relu, N::Relu, N::Relu6, N::LeakyRelu]);
     let separable = layers.choices.coin();
-    let enlargement = layers.choices.of(&[
+    let enlargement = layers.choices.pick(&[
         Enlargement::Learned(2),
         Enlargement::Learned(3),
         Enlargement::Learned(4),
         Enlargement::Bilinear,
         Enlargement::Nearest,
     ]);
-    let adds = layers.choices.of(&[true, false, false]);
-    let channels = layers.choices.of(&CHANNELS);
-    let side = layers.choices.of(&SIDES);
+    let adds = layers.choices.pick(&[true, false, false]);
+    let channels = layers.choices.pick(&CHANNELS);
+    let side = layers.choices.pick(&SIDES);
     let mut x = layers.rgb(side);
     let depth = layers.choices.between(2, 4);
     let mut skips = Vec::new();
@@ -52,7 +52,7 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
         };
         x = pair(joined, channels << level, separable, n, &mut layers);
     }
-    let classes = layers.choices.of(&[1, 2, 3, 21]);
+    let classes = layers.choices.pick(&[1, 2, 3, 21]);
     let scores = layers.pointwise(x, classes, N::None);
     let output = match classes {
         1 => layers.builder.logistic("mask", scores),

@@ -19,10 +19,10 @@ const MAX_LAYERS: usize = 12;
 
 pub fn network(choices: &mut Choices, mut builder: NetworkBuilder) -> Network {
     let transformer = Transformer {
-        embedding: choices.of(&EMBEDDINGS),
-        heads: choices.of(&HEADS),
-        head_features: choices.of(&HEAD_FEATURES),
-        mlp_ratio: choices.of(&MLP_RATIOS),
+        embedding: choices.pick(&EMBEDDINGS),
+        heads: choices.pick(&HEADS),
+        head_features: choices.pick(&HEAD_FEATURES),
+        mlp_ratio: choices.pick(&MLP_RATIOS),
         fused_qkv: choices.coin(),
         sliced_heads: choices.coin(),
         transposed_keys: choices.coin(),
@@ -33,7 +33,7 @@ pub fn network(choices: &mut Choices, mut builder: NetworkBuilder) -> Network {
         },
     };
     let depth = choices.between(1, MAX_LAYERS);
-    let patch_side = choices.of(&PATCH_SIDES);
+    let patch_side = choices.pick(&PATCH_SIDES);
     let class_token = choices.coin();
     let mut tokens = embed(&mut builder, patch_side, transformer.embedding, class_token);
     for idx in 1..=depth {

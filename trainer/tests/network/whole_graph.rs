@@ -34,7 +34,7 @@ fn whole_graph_is_as_counted_by_hand() {
         edge_src: vec![0, 0, 1],
         edge_dst: vec![1, 2, 2],
     };
-    let whole = WholeGraph::of(&features, &columns);
+    let whole = WholeGraph::new(&features, &columns);
     // Of the bytes moved: 12, 15, 18 and 4.
     let shares = [
         [10.0 / 40.0, 12.0 / 49.0, 1.0 / 6.0],

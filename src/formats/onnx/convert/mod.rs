@@ -139,7 +139,7 @@ pub(super) fn convert(
     let mut converter = Converter::new(graph, dimensions, file_bytes);
     converter.define_initializers()?;
     let inputs = converter.define_inputs()?;
-    let patterns = Patterns::of(Reads {
+    let patterns = Patterns::new(Reads {
         graph,
         values: &converter.values,
         uses: &converter.uses,

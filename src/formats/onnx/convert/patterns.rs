@@ -24,7 +24,7 @@ struct Gate<'a> {
 
 impl<'a> Patterns<'a> {
     /// GELU around each `Erf`, hard swish around each `HardSigmoid` and each clip to 6. Linear in nodes.
-    pub(super) fn of(reads: Reads<'_, 'a>) -> Self {
+    pub(super) fn new(reads: Reads<'_, 'a>) -> Self {
         let graph = reads.graph;
         let mut writers: HashMap<Name, usize> = HashMap::new();
         for (node_idx, node) in graph.nodes.iter().enumerate() {

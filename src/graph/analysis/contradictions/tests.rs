@@ -15,7 +15,11 @@ fn options() -> BuiltinOptions {
 }
 
 /// Why an operator contradicts itself whose inputs and output have these shapes.
-fn of(kind: OpKind, options: BuiltinOptions, shapes: &[&[i32]]) -> Option<&'static str> {
+fn contradiction_with(
+    kind: OpKind,
+    options: BuiltinOptions,
+    shapes: &[&[i32]],
+) -> Option<&'static str> {
     let tensors: Vec<Tensor> = shapes
         .iter()
         .map(|shape| tensor(TensorType::Int8, shape))
@@ -33,7 +37,7 @@ fn of_tensors(kind: OpKind, options: BuiltinOptions, tensors: Vec<Tensor>) -> Op
 }
 
 fn of_convolution(input: &[i32], filter: &[i32], output: &[i32]) -> Option<&'static str> {
-    of(OpKind::Conv2d, options(), &[input, filter, output])
+    contradiction_with(OpKind::Conv2d, options(), &[input, filter, output])
 }
 
 #[test]
@@ -63,7 +67,7 @@ fn shapes_of_a_convolution() {
 #[test]
 fn operands_that_broadcast() {
     let add = |one: &[i32], other: &[i32], output: &[i32]| {
-        of(OpKind::Add, BuiltinOptions::Absent, &[one, other, output])
+        contradiction_with(OpKind::Add, BuiltinOptions::Absent, &[one, other, output])
     };
     assert_eq!(add(&[1, 4, 4, 8], &[8], &[1, 4, 4, 8]), None);
     assert_eq!(add(&[4, 1], &[1, 5], &[4, 5]), None);
@@ -119,7 +123,7 @@ fn of_kind(kind: OpKind, shapes: &[&[i32]]) -> Option<&'static str> {
         OpKind::Unpack => BuiltinOptions::Unpack { num: 1, axis: 0 },
         _ => BuiltinOptions::Absent,
     };
-    of(kind, options, shapes)
+    contradiction_with(kind, options, shapes)
 }
 
 /// By kind: operands that a kernel takes, then some that none takes.

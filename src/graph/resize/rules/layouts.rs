@@ -134,17 +134,19 @@ impl ShapePropagation<'_> {
         let mut shape = Shape::new();
         for (at, (old, new)) in old.iter().zip(&new).enumerate() {
             let is_shrunk = at < 31 && shrink_axis_mask >> at & 1 == 1;
-            match is_shrunk {
-                true if old == new => {}
-                true => return Err(PART),
-                false => {
-                    let old_out = results.next().ok_or(ODD)?;
-                    match old == new {
-                        true => shape.push(*old_out),
-                        false if old_out == old => shape.push(*new),
-                        false => return Err(PART),
-                    }
+            if is_shrunk {
+                if old != new {
+                    return Err(PART);
                 }
+                continue;
+            }
+            let old_out = results.next().ok_or(ODD)?;
+            if old == new {
+                shape.push(*old_out);
+            } else if old_out == old {
+                shape.push(*new);
+            } else {
+                return Err(PART);
             }
         }
         if results.next().is_some() {

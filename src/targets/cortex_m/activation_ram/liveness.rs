@@ -26,7 +26,7 @@ pub struct Overlap {
 
 impl Liveness {
     /// Linear in layers and what they read and write.
-    pub fn of(schedule: &Schedule) -> Self {
+    pub fn new(schedule: &Schedule) -> Self {
         let lives = lives(schedule);
         let overlap = |(layer_idx, layer): (usize, &Layer)| {
             let is_last_read = |b: &&usize| lives[**b].1 == layer_idx;

@@ -39,7 +39,7 @@ pub fn activation_ram_bytes(
     tool: StTool,
 ) -> Option<ActivationRam> {
     analysis.memory_plan.as_ref()?;
-    let schedule = schedule::of(graph, tool)?;
+    let schedule = schedule::build(graph, tool)?;
     let planned = match (tool.is_planned_by_prefix(), tool.release) {
         (false, _) => search::peak_bytes(&schedule),
         (true, StRelease::V10_0 | StRelease::V4_0) => prefix::peak_bytes_with_reserve(&schedule),
@@ -90,7 +90,7 @@ mod tests {
     }
 
     fn schedule_of(model: &Model, release: StRelease, device: StDevice) -> Schedule {
-        schedule::of(&graph_of(model), StTool { release, device }).unwrap()
+        schedule::build(&graph_of(model), StTool { release, device }).unwrap()
     }
 
     #[test]
@@ -229,7 +229,7 @@ mod tests {
         let layer = proptest::arbitrary::any::<(u16, u16, Option<u8>, u8)>();
         for_each(500, vec(layer, 1..20), |layers| {
             let schedule = chain(&layers);
-            let liveness = liveness::Liveness::of(&schedule);
+            let liveness = liveness::Liveness::new(&schedule);
             let size = |b: usize| i128::from(schedule.buffer_bytes[b]);
             let live = liveness.live_bytes(&schedule, i128::from);
             let of_layer = |(live, overlap): (&i128, &Option<liveness::Overlap>)| match overlap {

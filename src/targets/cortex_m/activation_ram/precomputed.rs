@@ -7,7 +7,7 @@ use crate::formats::tflite::{OpKind, Operator};
 use crate::graph::Graph;
 
 /// Outputs of `SHAPE` and of operators whose inputs are all constant. Linear in operators and inputs.
-pub fn of(graph: &Graph) -> HashSet<usize> {
+pub fn tensors(graph: &Graph) -> HashSet<usize> {
     let mut precomputed = HashSet::new();
     for node in graph.nodes.iter() {
         let operator = node.operator;

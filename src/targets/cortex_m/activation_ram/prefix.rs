@@ -13,7 +13,7 @@ const LARGE_BUFFER_BYTES: u64 = 440 * 1024;
 
 /// Bytes under 8.1. Linear in layers.
 pub fn peak_bytes(schedule: &Schedule) -> u64 {
-    let liveness = Liveness::of(schedule);
+    let liveness = Liveness::new(schedule);
     let live_bytes = liveness.live_bytes(schedule, |bytes| aligned(i128::from(bytes)));
     let scratches = schedule.layers.iter().map(scratch_bytes);
     let separate_bytes: Vec<i128> = live_bytes
@@ -29,7 +29,7 @@ pub fn peak_bytes(schedule: &Schedule) -> u64 {
     for (layer_idx, layer) in schedule.layers.iter().enumerate() {
         region = liveness.overlaps[layer_idx].map(|overlap| {
             let open = region.take().filter(|region| region.last == overlap.read);
-            let mut grown = open.unwrap_or_else(|| Region::of(overlap.read, schedule));
+            let mut grown = open.unwrap_or_else(|| Region::new(overlap.read, schedule));
             grown.add(schedule, layer, overlap, live_bytes[layer_idx]);
             grown
         });
@@ -118,7 +118,7 @@ struct Region {
 }
 
 impl Region {
-    fn of(read: usize, schedule: &Schedule) -> Self {
+    fn new(read: usize, schedule: &Schedule) -> Self {
         Self {
             last: read,
             last_at: 0,
@@ -222,11 +222,11 @@ mod tests {
         let any = proptest::arbitrary::any::<(u16, u16, Option<u8>, u8)>();
         for_each(300, proptest::collection::vec(any, 1..20), |layers| {
             let schedule = chain(&layers);
-            let liveness = Liveness::of(&schedule);
+            let liveness = Liveness::new(&schedule);
             let live = liveness.live_bytes(&schedule, |bytes| aligned(i128::from(bytes)));
             let separate = |idx: usize| live[idx] + scratch_bytes(&schedule.layers[idx]);
             let region = |start: usize, end: usize| {
-                let mut region = Region::of(liveness.overlaps[start].unwrap().read, &schedule);
+                let mut region = Region::new(liveness.overlaps[start].unwrap().read, &schedule);
                 for (idx, &live_bytes) in live.iter().enumerate().take(end).skip(start) {
                     let overlap = liveness.overlaps[idx].unwrap();
                     region.add(&schedule, &schedule.layers[idx], overlap, live_bytes);

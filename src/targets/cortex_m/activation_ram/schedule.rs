@@ -50,8 +50,8 @@ const MAX_UNPACKED_BYTES: u64 = 5120;
 const COLOUR_CHANNELS: u64 = 3;
 
 /// The layers of a graph; `None` if a size is not known. Linear in operators and inputs.
-pub fn of(graph: &Graph, tool: StTool) -> Option<Schedule> {
-    let precomputed = precomputed::of(graph);
+pub fn build(graph: &Graph, tool: StTool) -> Option<Schedule> {
+    let precomputed = precomputed::tensors(graph);
     let is_precomputed = |t: &usize| precomputed.contains(t);
     let runs = |node: &Node| !node.operator.outputs.iter().all(is_precomputed);
     let nodes = graph.nodes.iter().enumerate();
@@ -230,7 +230,7 @@ impl Builder<'_, '_> {
         let filters = operator.inputs.get(1).copied().flatten();
         let in_c = last(self.graph.tensor(filters?));
         let out_c = last(output);
-        let window = Window::of(self.graph, node_idx, in_c as f32);
+        let window = Window::new(self.graph, node_idx, in_c as f32);
         let taps = side(window.filter_h).saturating_mul(side(window.filter_w));
         let row = taps.saturating_mul(in_c);
         let copied = row.saturating_mul(4);
@@ -287,7 +287,7 @@ impl Builder<'_, '_> {
         };
         let output = self.graph.tensor(written);
         let channels = last(output);
-        let window = Window::of(self.graph, node_idx, channels as f32);
+        let window = Window::new(self.graph, node_idx, channels as f32);
         let taps = side(window.filter_h).saturating_mul(side(window.filter_w));
         layer.scratch_bytes = taps
             .saturating_mul(4)
@@ -346,7 +346,7 @@ impl Builder<'_, '_> {
             return false;
         };
         let channels = last(self.graph.tensor(written));
-        let window = Window::of(self.graph, next_idx, channels as f32);
+        let window = Window::new(self.graph, next_idx, channels as f32);
         let rows = side(window.filter_h).saturating_mul(row_bytes(self.graph.tensor(written)));
         layer.scratch_bytes = layer.scratch_bytes.saturating_add(rows);
         layer.in_place_offset_bytes = Some(row_bytes(self.graph.tensor(pooled)));

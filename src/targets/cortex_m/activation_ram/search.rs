@@ -11,7 +11,7 @@ use super::schedule::Schedule;
 
 /// Bytes of the smallest memory in which all layers run. Linear in layers times the bits of a size.
 pub fn peak_bytes(schedule: &Schedule) -> u64 {
-    let plan = Plan::of(schedule);
+    let plan = Plan::new(schedule);
     let mut hi = plan.separate_bytes.iter().copied().max().unwrap_or(0);
     let mut lo = 0;
     while lo < hi {
@@ -35,8 +35,8 @@ struct Plan<'p> {
 }
 
 impl<'p> Plan<'p> {
-    fn of(schedule: &'p Schedule) -> Self {
-        let liveness = Liveness::of(schedule);
+    fn new(schedule: &'p Schedule) -> Self {
+        let liveness = Liveness::new(schedule);
         let live_bytes = liveness.live_bytes(schedule, i128::from);
         let scratches = schedule.layers.iter().map(scratch_bytes);
         Self {

@@ -85,7 +85,7 @@ fn choose_anew(accelerator: &Accelerator, shapes: &Shapes) -> Hwc {
             ..
         } => {
             let n_banks = n_banks - n_end_banks - OUTPUT_BANKS;
-            let inputs = InputBanks::of(shapes, n_banks, input_granule);
+            let inputs = InputBanks::new(shapes, n_banks, input_granule);
             largest_in_banks(accelerator, shapes, inputs)
         }
         BlockMemory::Apart {
@@ -112,7 +112,7 @@ struct InputBanks {
 impl InputBanks {
     /// 32-bit elements are allocated in granules twice as large, and their second input has banks even if it
     /// is a scalar.
-    fn of(shapes: &Shapes, n_banks: i64, granule: i64) -> Self {
+    fn new(shapes: &Shapes, n_banks: i64, granule: i64) -> Self {
         let is_wide = shapes.element_bytes >= INT32_BYTES;
         Self {
             n_banks,

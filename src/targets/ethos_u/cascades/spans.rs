@@ -77,10 +77,11 @@ pub fn cascaded(
             rows: &rows,
             weight_bytes: &no_weights,
         };
-        let n_whole = match is_end {
-            true => window.len(),
+        let n_whole = if is_end {
+            window.len()
+        } else {
             // The longest cascade that begins behind them may end outside of the window.
-            false => WINDOW_STAGES - MAX_STAGES,
+            WINDOW_STAGES - MAX_STAGES
         };
         let mut first = 0;
         while first < n_whole {
@@ -156,7 +157,7 @@ impl Growth {
             ifm_bytes: start.maps.ifm,
             rolling_bytes: 0.0,
             weight_bytes: weight_bytes[first],
-            beside: OtherMemory::of(&stages[first]),
+            beside: OtherMemory::new(&stages[first]),
         };
         let mut best_bytes = start.alive_bytes;
         let mut best = None;
@@ -240,7 +241,7 @@ struct OtherMemory {
 }
 
 impl OtherMemory {
-    fn of(first: &CascadeStage) -> Self {
+    fn new(first: &CascadeStage) -> Self {
         Self {
             ifm_range: first.in_sram.ifm_range,
             max_bytes: first.in_sram.beside_bytes.max(0.0),

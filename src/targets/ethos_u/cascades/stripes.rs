@@ -191,7 +191,7 @@ impl<'a, F: Fn(&ScheduledOperation<'a>, Stripe) -> Option<ScheduledOperation<'a>
             let rows = self.rows(height);
             let weight_bytes: Vec<f64> = (self.stages.iter().zip(&rows).zip(&is_buffered).zip(0..))
                 .map(|(((stage, &rows), &is_buffered), idx)| {
-                    let stripe = Stripe::of(rows, idx == 0);
+                    let stripe = Stripe::new(rows, idx == 0);
                     let step = is_buffered.then(|| self.step(steps, stage, stripe));
                     step.flatten()
                         .map_or(0.0, |step| step.execution.weight_bytes())
@@ -242,7 +242,7 @@ impl<'a, F: Fn(&ScheduledOperation<'a>, Stripe) -> Option<ScheduledOperation<'a>
         let mut is_buffered = Vec::with_capacity(rows.len());
         for (stage, &rows) in self.stages.iter().zip(rows) {
             let is_first = is_buffered.is_empty();
-            let step = self.step(steps, stage, Stripe::of(rows, is_first));
+            let step = self.step(steps, stage, Stripe::new(rows, is_first));
             let room_bytes = (self.free_bytes - weight_bytes).max(0.0);
             let buffer = step.map(|step| {
                 let buffer = choose(self.accelerator, steps, &step, room_bytes, before);

@@ -48,7 +48,7 @@ impl Accelerators {
             })
         };
         Ok(Self {
-            npus: Product::ALL.map(Npu::of).into(),
+            npus: Product::ALL.map(Npu::new).into(),
             system_configs: ini
                 .system_configurations()
                 .map(system)
@@ -60,9 +60,9 @@ impl Accelerators {
 }
 
 impl Npu {
-    fn of(product: Product) -> Self {
+    fn new(product: Product) -> Self {
         let [system_config, memory_mode] = product.default_sections();
-        let configuration = Configuration::of(product);
+        let configuration = Configuration::new(product);
         Self {
             id: product.name(),
             device: product.device(),

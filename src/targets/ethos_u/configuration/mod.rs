@@ -40,7 +40,7 @@ pub struct Configuration {
 
 impl Configuration {
     /// A product in the default system configuration and memory mode of its family.
-    pub fn of(product: Product) -> Self {
+    pub fn new(product: Product) -> Self {
         let [system, memory_mode] = product.default_sections();
         Self::read(product, VelaIni::shipped(), system, memory_mode)
             .expect("a test reads every default")

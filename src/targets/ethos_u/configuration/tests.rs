@@ -17,7 +17,7 @@ const MODE: &str =
 #[test]
 fn every_default_is_in_the_file_shipped() {
     for product in Product::ALL {
-        assert_eq!(Configuration::of(product).product, product);
+        assert_eq!(Configuration::new(product).product, product);
         assert_eq!(Product::by_name(product.name()), Some(product));
     }
     assert_eq!(VelaIni::shipped().system_configurations().count(), 11);

@@ -78,7 +78,7 @@ struct BlockCycles {
 }
 
 impl BlockCycles {
-    fn of(
+    fn new(
         accelerator: &Accelerator,
         layer: &Layer,
         block: &Block,
@@ -154,7 +154,7 @@ pub fn operator_cycles(
         (0..3).map(along).product()
     };
     let n_blocks = n_micro(layer.ofm) / n_micro(ofm);
-    BlockCycles::of(accelerator, layer, block, blocks, &conditions)
+    BlockCycles::new(accelerator, layer, block, blocks, &conditions)
         .issued(n_blocks)
         .total(n_blocks, conditions.part)
 }

@@ -28,7 +28,7 @@ struct Traversal {
 }
 
 impl Traversal {
-    fn of(accelerator: &Accelerator, layer: &Layer, block: &Block, micro: Hwc, area: i64) -> Self {
+    fn new(accelerator: &Accelerator, layer: &Layer, block: &Block, micro: Hwc, area: i64) -> Self {
         let element_bytes = layer.element_bytes.ifm;
         let ifm_depth = held_depth(layer, block);
         let (positions_per_step, cycles_per_area, n_passes) = match layer.kind {
@@ -74,7 +74,7 @@ pub fn multiplier_cycles(
     let n_micro: Hwc = std::array::from_fn(|axis| ceil_div(ofm[axis], micro[axis]));
     let (area, n_depths) = (n_micro[0] * n_micro[1], n_micro[2]);
     let is_smallest = accelerator.product == Product::U55x32;
-    let traversal = Traversal::of(accelerator, layer, block, micro, area);
+    let traversal = Traversal::new(accelerator, layer, block, micro, area);
     let is_wide = has_wide_accumulators(accelerator, layer);
     let wait_cycles = match (is_smallest, is_wide) {
         (true, true) => 7,

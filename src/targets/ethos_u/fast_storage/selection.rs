@@ -50,7 +50,7 @@ struct Timeline {
 }
 
 impl Timeline {
-    fn of(bytes: &[f64]) -> Self {
+    fn new(bytes: &[f64]) -> Self {
         let n_leaves = bytes.len().next_power_of_two();
         let mut largest = vec![0.0; 2 * n_leaves];
         largest[n_leaves..][..bytes.len()].copy_from_slice(bytes);
@@ -135,8 +135,8 @@ pub fn select(
     candidates.sort_by_key(|candidate| (candidate.first, candidate.id));
     let mut sram = Sram {
         limit_bytes,
-        pinned: Timeline::of(buffer_bytes),
-        possible: Timeline::of(buffer_bytes),
+        pinned: Timeline::new(buffer_bytes),
+        possible: Timeline::new(buffer_bytes),
     };
     for candidate in &candidates {
         candidate.add(&mut sram.possible, 1.0);
@@ -380,7 +380,7 @@ mod tests {
         let changes = proptest::collection::vec(change, 1..60);
         for_each(300, (1..=40_usize, changes), |(n, changes)| {
             let mut list = vec![0.0; n];
-            let mut timeline = Timeline::of(&list);
+            let mut timeline = Timeline::new(&list);
             for (one, other, bytes) in changes {
                 let [one, other] = [one % n, other % n];
                 let range = [one.min(other), one.max(other) + 1];

@@ -18,7 +18,7 @@ const MAX_FACTOR: i64 = 1 << 10;
 /// Lets elementwise operations see shallow feature maps in deeper shapes, and marks feature maps that must be NHWC.
 /// `transposes_bricks` tells whether NHCWB16 can be transposed. Linear in operations, maps and inputs.
 pub fn lay_out(program: &mut Program, transposes_bricks: bool) {
-    let mut tensors = Tensors::of(program, transposes_bricks);
+    let mut tensors = Tensors::new(program, transposes_bricks);
     deepen(program, &tensors);
     tensors.mark_linear(program);
     for (map_idx, map) in program.maps.iter_mut().enumerate() {
@@ -28,7 +28,7 @@ pub fn lay_out(program: &mut Program, transposes_bricks: bool) {
 
 /// By map, whether it is only a part of another one. Linear in operations, maps and inputs.
 pub fn parts(program: &Program) -> Vec<bool> {
-    Tensors::of(program, false).is_part
+    Tensors::new(program, false).is_part
 }
 
 /// Groups of feature maps that share memory as views or parts; one map represents each group.
@@ -45,7 +45,7 @@ struct Tensors {
 }
 
 impl Tensors {
-    fn of(program: &Program, transposes_bricks: bool) -> Self {
+    fn new(program: &Program, transposes_bricks: bool) -> Self {
         let n_maps = program.maps.len();
         let n_readers = program.n_readers();
         let mut tensors = Self {

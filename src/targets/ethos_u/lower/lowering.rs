@@ -79,7 +79,7 @@ impl<'a> Lowering<'a> {
             has_state && accelerator.is_u85() || has_state_map()
         };
         let pads = (!accelerator.uses_trained_rules)
-            .then(|| Pads::of(graph, &is_left, |tensor_idx| readers[tensor_idx].len()));
+            .then(|| Pads::new(graph, &is_left, |tensor_idx| readers[tensor_idx].len()));
         Self {
             accelerator,
             graph,
@@ -145,7 +145,7 @@ impl<'a> Lowering<'a> {
     pub fn histogram(&mut self, tensor_idx: usize) -> Option<Arc<ByteHistogram>> {
         let tensor = self.tensor(tensor_idx);
         let buffer = self.graph.buffer(tensor_idx);
-        let stored = Stored::of(buffer, tensor).with_any_zero_point();
+        let stored = Stored::new(buffer, tensor).with_any_zero_point();
         let known = match self.histograms.get(&stored) {
             Some(known) => known.clone(),
             None => {

@@ -103,7 +103,7 @@ fn transposed(lowering: &mut Lowering, input: usize, shape: Hwc) -> usize {
 }
 
 fn moved(lowering: &mut Lowering, input: usize, shape: Hwc, order: [usize; 3]) -> usize {
-    let pass = Pass::of(shape, order);
+    let pass = Pass::new(shape, order);
     let is_trained = lowering.accelerator.uses_trained_rules;
     let element_bytes = if is_trained {
         1

@@ -244,14 +244,16 @@ pub fn reverse(lowering: &mut Lowering) -> Option<()> {
         };
         lowering.program.maps[to].is_linear |= axis + 1 == shape.len() && !is_from_end;
         // Counted from the last dimension: channels, columns and rows.
-        let own = match is_around {
-            true => 1,
-            false if is_from_end => UNKNOWN_AXIS,
-            false => (axis + 3).saturating_sub(shape.len()).min(2) as u8,
+        let reversed_axis = if is_around {
+            1
+        } else if is_from_end {
+            UNKNOWN_AXIS
+        } else {
+            (axis + 3).saturating_sub(shape.len()).min(2) as u8
         };
         lowering.push(Operation {
             seen: Some(Box::new([whole; 2])),
-            ..lowering.operation(Action::Reverse(own), &[from], to)
+            ..lowering.operation(Action::Reverse(reversed_axis), &[from], to)
         });
         from = to;
     }

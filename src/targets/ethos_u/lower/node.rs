@@ -168,7 +168,7 @@ pub fn rows_as_area(rows: i64) -> [i64; 2] {
 }
 
 fn window(graph: &Graph, node_idx: usize) -> Window {
-    let window = analysis::window::Window::of(graph, node_idx, 1.0);
+    let window = analysis::window::Window::new(graph, node_idx, 1.0);
     let pair = |h: i32, w: i32| [i64::from(h), i64::from(w)];
     Window {
         kernel: pair(window.filter_h, window.filter_w),

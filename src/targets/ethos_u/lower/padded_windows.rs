@@ -17,7 +17,7 @@ pub struct Pads {
 
 impl Pads {
     /// Linear in nodes and tensors.
-    pub fn of(graph: &Graph, is_left: &[bool], n_readers: impl Fn(usize) -> usize) -> Self {
+    pub fn new(graph: &Graph, is_left: &[bool], n_readers: impl Fn(usize) -> usize) -> Self {
         let mut pads = Self {
             shown: vec![OptionalIndex::NONE; graph.subgraph.tensors.len()],
             is_kept: vec![false; graph.nodes.len()],

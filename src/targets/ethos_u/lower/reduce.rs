@@ -192,7 +192,7 @@ pub fn sum(lowering: &mut Lowering) -> Option<()> {
     let (read, [height, width]) = if axis + 1 < shape.len() {
         let (rows, depth) = (n_elements(&shape[..axis]), n_elements(&shape[axis + 1..]));
         let moved = lowering.map([rows, depth, n], lowering.element_bytes(input));
-        lowering.transpose_pass([input, moved], Pass::of([rows, n, depth], [0, 2, 1]));
+        lowering.transpose_pass([input, moved], Pass::new([rows, n, depth], [0, 2, 1]));
         (moved, [rows, depth])
     } else {
         (input, [height, width])

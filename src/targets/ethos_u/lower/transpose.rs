@@ -61,7 +61,7 @@ pub struct Pass {
 }
 
 impl Pass {
-    pub fn of(read: Hwc, order: [usize; 3]) -> Self {
+    pub fn new(read: Hwc, order: [usize; 3]) -> Self {
         Self {
             read,
             written: order.map(|dimension| read[dimension]),
@@ -93,7 +93,7 @@ struct Permutation {
 
 impl Permutation {
     /// `None` for more dimensions than Vela permutes. `order` holds each dimension once.
-    fn of(order: &[i32], sizes: &[i32]) -> Option<Self> {
+    fn new(order: &[i32], sizes: &[i32]) -> Option<Self> {
         let order = order.iter().map(|&dimension| usize::try_from(dimension));
         Some(Self {
             order: order.collect::<Result<_, _>>().ok()?,
@@ -135,7 +135,7 @@ impl Permutation {
             for (to, from) in order[n_added..].iter_mut().zip(&self.order[n_outer..]) {
                 *to = n_added + from - n_outer;
             }
-            return vec![Pass::of(sizes, order)];
+            return vec![Pass::new(sizes, order)];
         }
         let mut order: Vec<usize> = (0..self.order.len()).collect();
         for at in 0..order.len() {
@@ -172,7 +172,7 @@ impl Swaps {
             sizes[n_added..].copy_from_slice(&self.sizes[n_outer..]);
             let mut order = UNCHANGED;
             order.swap(first + n_added - n_outer, second + n_added - n_outer);
-            self.passes.push(Pass::of(sizes, order));
+            self.passes.push(Pass::new(sizes, order));
             self.sizes.swap(first, second);
         } else if [first, second] == [0, 1] {
             self.join([1, 1], [1, 0, 2]);
@@ -204,7 +204,7 @@ impl Swaps {
         let (second, third) = others.split_at(n_second);
         let sizes = [first, second, third]
             .map(|sizes| sizes.iter().fold(1, |n: i64, &size| n.saturating_mul(size)));
-        self.passes.push(Pass::of(sizes, order));
+        self.passes.push(Pass::new(sizes, order));
     }
 }
 
@@ -219,8 +219,8 @@ pub struct Exchange {
 
 impl Exchange {
     /// `order[k]` is the dimension that becomes dimension `k`. `None` if it is not a permutation.
-    fn of(order: &[i32], sizes: &[i32]) -> Option<Self> {
-        let separate = Permutation::of(order, sizes);
+    fn new(order: &[i32], sizes: &[i32]) -> Option<Self> {
+        let separate = Permutation::new(order, sizes);
         let mut is_there = vec![false; sizes.len()];
         let mut kept: Vec<usize> = Vec::with_capacity(order.len());
         for &dimension in order {
@@ -273,22 +273,22 @@ impl Exchange {
     fn passes(&self, can_rotate: bool) -> Vec<Pass> {
         let outer = |sizes: &[i64]| sizes.iter().fold(1, |n: i64, &size| n.saturating_mul(size));
         match (self.order.as_slice(), self.sizes.as_slice()) {
-            ([1, 0], &[a, b]) => vec![Pass::of([1, a, b], [0, 2, 1])],
+            ([1, 0], &[a, b]) => vec![Pass::new([1, a, b], [0, 2, 1])],
             (&([1, 0, 2] | [0, 2, 1] | [2, 1, 0]), &[a, b, c]) => {
-                vec![Pass::of([a, b, c], UNCHANGED.map(|at| self.order[at]))]
+                vec![Pass::new([a, b, c], UNCHANGED.map(|at| self.order[at]))]
             }
             ([_, _, _], &[a, b, c]) if can_rotate => {
-                vec![Pass::of([a, b, c], UNCHANGED.map(|at| self.order[at]))]
+                vec![Pass::new([a, b, c], UNCHANGED.map(|at| self.order[at]))]
             }
             // Outer and inner dimensions are moved out of the way and back.
             ([0, 2, 1, 3], &[a, b, c, d]) => {
                 let times = |one: i64, other: i64| one.saturating_mul(other);
                 vec![
-                    Pass::of([a, b, times(c, d)], [1, 0, 2]),
-                    Pass::of([times(b, a), c, d], [0, 2, 1]),
-                    Pass::of([b, times(a, d), c], [2, 1, 0]),
-                    Pass::of([times(c, a), d, b], [0, 2, 1]),
-                    Pass::of([c, a, times(b, d)], [1, 0, 2]),
+                    Pass::new([a, b, times(c, d)], [1, 0, 2]),
+                    Pass::new([times(b, a), c, d], [0, 2, 1]),
+                    Pass::new([b, times(a, d), c], [2, 1, 0]),
+                    Pass::new([times(c, a), d, b], [0, 2, 1]),
+                    Pass::new([c, a, times(b, d)], [1, 0, 2]),
                 ]
             }
             _ => {
@@ -300,8 +300,8 @@ impl Exchange {
                     order.swap(at - 1, at);
                     let (first, second) = (sizes[at], sizes[at - 1]);
                     passes.push(match (outer(&sizes[..at - 1]), outer(&sizes[at + 1..])) {
-                        (rows, 1) => Pass::of([rows, first, second], [0, 2, 1]),
-                        (_, behind) => Pass::of([first, second, behind], [1, 0, 2]),
+                        (rows, 1) => Pass::new([rows, first, second], [0, 2, 1]),
+                        (_, behind) => Pass::new([first, second, behind], [1, 0, 2]),
                     });
                 }
                 passes.reverse();
@@ -334,7 +334,7 @@ fn exchange_of(lowering: &Lowering, transpose: &Transpose) -> Option<Exchange> {
     {
         std::mem::swap(last, before_last);
     }
-    Exchange::of(&order, &lowering.tensor(transpose.input).shape)
+    Exchange::new(&order, &lowering.tensor(transpose.input).shape)
 }
 
 /// The TRANSPOSE at a node; `None` for other operators.
@@ -459,7 +459,7 @@ pub fn fuse_transposes(program: &mut Program) {
     let is_behind_others = behind_others(program);
     let mut is_fused = vec![false; program.operations.len()];
     for idx in 0..program.operations.len() {
-        let fused = Fused::of(program, idx, &n_readers, &writers).filter(|fused| {
+        let fused = Fused::new(program, idx, &n_readers, &writers).filter(|fused| {
             !is_fused[fused.operation_idx] && !is_behind_others[fused.operation_idx]
         });
         if let Some(fused) = fused {
@@ -474,7 +474,7 @@ pub fn fuse_transposes(program: &mut Program) {
 
 /// By operation, whether it is chained to another one before it.
 fn behind_others(program: &Program) -> Vec<bool> {
-    let order = Order::of(program).with_chains(program, false);
+    let order = Order::new(program).with_chains(program, false);
     let mut is_behind = vec![false; program.operations.len()];
     for (step, &idx) in order.operations.iter().enumerate() {
         is_behind[idx] = order.chain_start[step] != step;
@@ -496,7 +496,7 @@ struct Fused {
 
 impl Fused {
     /// `None` if the operation at `idx` is no TRANSPOSE, or needs a command of its own.
-    fn of(
+    fn new(
         program: &Program,
         idx: usize,
         n_readers: &[usize],
@@ -616,7 +616,7 @@ mod tests {
             ([3, 2, 1, 0], 6),
         ];
         for (order, n_operations) in of_four {
-            let permutation = Permutation::of(&order, &[4, 16, 24, 32]).expect("four dimensions");
+            let permutation = Permutation::new(&order, &[4, 16, 24, 32]).expect("four dimensions");
             for can_rotate in [false, true] {
                 let passes = permutation.passes(can_rotate);
                 assert_eq!(passes.len(), n_operations, "{order:?}");
@@ -631,8 +631,8 @@ mod tests {
             ([2, 1, 0], 1),
         ] {
             let behind_one = [0, order[0] + 1, order[1] + 1, order[2] + 1];
-            let of_three = Permutation::of(&order, &[16, 24, 32]).expect("three dimensions");
-            let of_four = Permutation::of(&behind_one, &[1, 16, 24, 32]).expect("four dimensions");
+            let of_three = Permutation::new(&order, &[16, 24, 32]).expect("three dimensions");
+            let of_four = Permutation::new(&behind_one, &[1, 16, 24, 32]).expect("four dimensions");
             for permutation in [of_three, of_four] {
                 let n_passes = [false, true].map(|can_rotate| permutation.passes(can_rotate).len());
                 assert_eq!(n_passes, [n_operations, 1], "{order:?}");
@@ -643,9 +643,9 @@ mod tests {
     #[test]
     fn passes_write_the_shapes_that_the_next_one_reads() {
         let permutation =
-            Permutation::of(&[0, 2, 1, 3], &[4, 16, 24, 32]).expect("four dimensions");
+            Permutation::new(&[0, 2, 1, 3], &[4, 16, 24, 32]).expect("four dimensions");
         let passes = permutation.passes(true);
-        assert_eq!(passes[0], Pass::of([4, 16, 24 * 32], [1, 0, 2]));
+        assert_eq!(passes[0], Pass::new([4, 16, 24 * 32], [1, 0, 2]));
         assert_eq!(passes[0].written, [16, 4, 24 * 32]);
         assert_eq!(passes[4].read, [24, 4, 16 * 32]);
         assert_eq!(passes[4].written, [4, 24, 16 * 32]);

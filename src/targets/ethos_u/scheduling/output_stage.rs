@@ -21,7 +21,7 @@ pub fn output_stage<'a>(
     has_table: bool,
     activated: Option<&FeatureMap>,
 ) -> Option<ScheduledOperation<'a>> {
-    let maps = Maps::of(program, operation)?;
+    let maps = Maps::new(program, operation)?;
     // A table may have elements of another size.
     let output = FeatureMap {
         element_bytes: activated.map_or(maps.output.element_bytes, |map| map.element_bytes),
@@ -103,7 +103,7 @@ struct Maps<'p> {
 
 impl<'p> Maps<'p> {
     /// `None` if the operation has no output.
-    fn of(program: &'p Program, operation: &Operation) -> Option<Self> {
+    fn new(program: &'p Program, operation: &Operation) -> Option<Self> {
         let output = &program.maps[*operation.outputs.first()?];
         let input = operation.inputs.first().map(|&idx| &program.maps[idx]);
         let input = input.unwrap_or(output);

@@ -127,8 +127,8 @@ impl Network {
         }
         let graph = graph_of(&model);
         for &(product, of_vela) in of_vela {
-            let accelerator = Accelerator::of(&Configuration::of(product));
-            let totals = Totals::of(&accelerator, &graph, &analyze(&graph));
+            let accelerator = Accelerator::new(&Configuration::new(product));
+            let totals = Totals::new(&accelerator, &graph, &analyze(&graph));
             let cycles: f64 = totals.operators.iter().map(|one| one.cycles).sum();
             let ours = [cycles, totals.sram_peak_bytes, totals.offchip_traffic_bytes];
             println!("{product:?}: {ours:?}, Vela {of_vela:?}");

@@ -187,7 +187,7 @@ fn blocks_and_cycles_of_16_bits_are_those_of_vela() {
         (Product::U85x1024, points, [4, 16, 64], None),
     ];
     for (product, layer, block, expected) in rows {
-        let accelerator = Accelerator::of(&Configuration::of(product));
+        let accelerator = Accelerator::new(&Configuration::new(product));
         let layer = Layer {
             element_bytes: IfmOfm::both(2),
             ..layer
@@ -430,7 +430,7 @@ fn branches_run_depth_first_from_the_last_input() {
     let model = model(vec![subgraph(tensors, operators)]);
     let graph = graph_of(&model);
     let program = one_to_one(&graph, &analyze(&graph));
-    let order = Order::of(&program);
+    let order = Order::new(&program);
     assert_eq!(order.operations, [0, 3, 1, 2, 4]);
     assert_eq!(order.chain_start, [0, 1, 2, 3, 4]);
     // On Ethos-U85 the sum takes its place in the convolution before it.
@@ -448,10 +448,10 @@ fn feature_maps_are_alive_while_they_are_needed() {
     let analysis = analyze(&graph);
     assert!(analysis.memory_plan.is_some(), "{:?}", analysis.diagnostics);
     let program = one_to_one(&graph, &analysis);
-    let order = Order::of(&program);
+    let order = Order::new(&program);
     let [input, small, large] = [3.0, 16.0, 32.0].map(|channels| 64.0 * channels);
     let alive = |order: &Order, is_apart| {
-        let live_ranges = LiveRanges::of(&program, order, is_apart);
+        let live_ranges = LiveRanges::new(&program, order, is_apart);
         let inside = |range_idx: usize| {
             let mut ranges = live_ranges.ranges();
             ranges.any(|(idx, range)| idx == range_idx && !(is_apart && range.is_interface))
@@ -507,7 +507,7 @@ fn more_rows_than_registers_count_are_reduced_in_parts() {
         (Product::U55x256, 37_023_182.0, 1e-2),
         (Product::U85x256, 22_119_996.0, 1e-3),
     ] {
-        let accelerator = Accelerator::of(&Configuration::of(product));
+        let accelerator = Accelerator::new(&Configuration::new(product));
         let planned = plan(&accelerator, &graph, &analyze(&graph));
         let difference = planned[0].cycles / of_vela - 1.0;
         println!("{product:?}: {} cycles of {of_vela}", planned[0].cycles);

@@ -8,7 +8,7 @@ use crate::targets::ethos_u::geometry::{Hwc, IfmOfm};
 use crate::targets::ethos_u::layer::{Kind, Layer};
 
 fn accelerator() -> Accelerator {
-    Accelerator::of(&Configuration::of(Product::U85x256))
+    Accelerator::new(&Configuration::new(Product::U85x256))
 }
 
 /// One transposition as Vela 5.2.0 makes it, between feature maps in SRAM.

@@ -84,7 +84,7 @@ pub fn choose(
     room_bytes: f64,
     before: Option<Slack>,
 ) -> Buffer {
-    let choice = Choice::of(accelerator, operations, operation, room_bytes, before);
+    let choice = Choice::new(accelerator, operations, operation, room_bytes, before);
     choice
         .and_then(|choice| choice.buffer())
         .unwrap_or_default()
@@ -197,7 +197,7 @@ struct Times {
 }
 
 impl Times {
-    fn of(weights: &Weights, before: Option<Slack>) -> Self {
+    fn new(weights: &Weights, before: Option<Slack>) -> Self {
         let accelerator = weights.accelerator;
         let depth = weights.layer.computed_channels();
         let transfer = accelerator.buffering.cycles(weights.bytes);
@@ -250,7 +250,7 @@ struct Choice<'a> {
 
 impl<'a> Choice<'a> {
     /// As [`choose`]; `None` if the operation has no weights.
-    fn of(
+    fn new(
         accelerator: &'a Accelerator,
         operations: &[Option<ScheduledOperation<'a>>],
         operation: &ScheduledOperation<'a>,
@@ -280,10 +280,10 @@ impl<'a> Choice<'a> {
             sharing: operation.sharing,
         };
         Some(Self {
-            times: Times::of(&weights, before),
+            times: Times::new(&weights, before),
             room_bytes,
-            unbuffered: Unbuffered::of(accelerator, operation),
-            reader: reader.map(|reader| Unbuffered::of(accelerator, reader)),
+            unbuffered: Unbuffered::new(accelerator, operation),
+            reader: reader.map(|reader| Unbuffered::new(accelerator, reader)),
             can_move_input: operation.can_move_input && accelerator.has_dedicated_sram,
             before,
             weights,

@@ -83,7 +83,7 @@ struct Naive {
 }
 
 impl Naive {
-    fn of(choice: &Choice, slicing: Slicing, hidden_cycles: f64, is_double: bool) -> Self {
+    fn new(choice: &Choice, slicing: Slicing, hidden_cycles: f64, is_double: bool) -> Self {
         let weights = &choice.weights;
         let channels = channels(slicing);
         let of_slice = |&channels: &i64| {
@@ -165,12 +165,12 @@ fn check(accelerator: &Accelerator, layer: Layer, room_bytes: f64, slack_cycles:
         cycles: slack_cycles,
         bytes: room_bytes,
     });
-    let choice = Choice::of(accelerator, &[], &operation, room_bytes, before).unwrap();
+    let choice = Choice::new(accelerator, &[], &operation, room_bytes, before).unwrap();
     let Some(slicing) = choice.slicing() else {
         return 0;
     };
     for is_double in [false, true] {
-        let naive = Naive::of(&choice, slicing, slack_cycles, is_double);
+        let naive = Naive::new(&choice, slicing, slack_cycles, is_double);
         let bytes = choice.weights.slice_bytes(slicing);
         let buffered = choice.buffered(slicing, &bytes, slack_cycles, is_double);
         assert_eq!(each(&bytes), naive.bytes, "{slicing:?}");

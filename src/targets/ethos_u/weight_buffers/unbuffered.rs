@@ -22,7 +22,7 @@ pub struct Unbuffered {
 }
 
 impl Unbuffered {
-    pub fn of(accelerator: &Accelerator, operation: &ScheduledOperation) -> Self {
+    pub fn new(accelerator: &Accelerator, operation: &ScheduledOperation) -> Self {
         let Some((layer, block)) = operation.execution.layer() else {
             return Self {
                 computing: operation.cycles,

@@ -49,7 +49,7 @@ pub(super) struct Brick {
 
 impl Brick {
     /// The first `n_streams` streams: others have zeros alone.
-    pub fn of(accelerator: &Accelerator, layer: &Layer, block: &Block, n_streams: i64) -> Self {
+    pub fn new(accelerator: &Accelerator, layer: &Layer, block: &Block, n_streams: i64) -> Self {
         let is_u85 = accelerator.is_u85();
         let is_depthwise = layer.kind == Kind::Depthwise;
         let is_wide = layer.element_bytes.ifm == INT16_BYTES && !accelerator.uses_trained_rules;

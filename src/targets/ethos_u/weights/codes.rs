@@ -120,7 +120,7 @@ struct Cumulative {
 
 impl Cumulative {
     /// Of pairs (symbol, count). No symbol occurs twice.
-    fn of(symbols: impl Iterator<Item = (usize, f64)>) -> Self {
+    fn new(symbols: impl Iterator<Item = (usize, f64)>) -> Self {
         let mut below = [0.0; N_SYMBOLS + 1];
         let mut end = 0;
         for (symbol, count) in symbols {
@@ -181,7 +181,7 @@ pub(super) struct Others {
 
 impl Others {
     /// Of pairs (distance, count), of which those of the palette come first.
-    pub fn of(values: &[(usize, f64)], coding: Coding) -> Self {
+    pub fn new(values: &[(usize, f64)], coding: Coding) -> Self {
         let (in_palette, beside) = values.split_at(coding.n_in_palette);
         let symbol =
             |place: usize| place + usize::from(coding.zero.is_some_and(|zero| place >= zero));
@@ -190,7 +190,7 @@ impl Others {
         let symbol_beside = |distance: usize| distance.wrapping_add_signed(coding.offset);
         let beside = beside.iter();
         let beside = beside.map(|&(distance, count)| (symbol_beside(distance), count));
-        let cumulative = Cumulative::of(in_order.chain(beside));
+        let cumulative = Cumulative::new(in_order.chain(beside));
         Self {
             coding,
             largest: cumulative.largest(),

@@ -68,7 +68,7 @@ pub fn encoded(
         // A core of Ethos-U65 without channels has no stream.
         (false, false) => n_streams.min(layer.ofm[2]),
     };
-    let brick = Brick::of(accelerator, layer, block, n_filled);
+    let brick = Brick::new(accelerator, layer, block, n_filled);
     // A file may store more bytes than the layer has weights.
     let n_weights = brick.n_weights().min(histogram.n_bytes as f64);
     let padding = brick.n_values() - n_weights;
@@ -135,19 +135,17 @@ fn empty_stream_bytes(n_values: f64) -> f64 {
 /// Bytes of biases and scales of `depth` output channels. Ethos-U85 stores them for whole micro blocks of `micro_depth`
 /// channels.
 pub(super) fn scale_bytes(accelerator: &Accelerator, depth: i64, micro_depth: i64) -> f64 {
-    match accelerator.is_u85() {
-        true => {
-            let whole = round_up(depth, round_up(micro_depth, BRICK_CHANNELS));
-            (SCALE_BYTES * whole) as f64
-        }
-        // Each core has a stream of its own.
-        false => (0..accelerator.n_cores)
-            .map(|core| {
-                let own = (depth - core + accelerator.n_cores - 1) / accelerator.n_cores;
-                round_up(SCALE_BYTES * own.max(0), ALIGNMENT_BYTES) as f64
-            })
-            .sum(),
+    if accelerator.is_u85() {
+        let whole = round_up(depth, round_up(micro_depth, BRICK_CHANNELS));
+        return (SCALE_BYTES * whole) as f64;
     }
+    // Each core has a stream of its own.
+    (0..accelerator.n_cores)
+        .map(|core| {
+            let channels = (depth - core + accelerator.n_cores - 1) / accelerator.n_cores;
+            round_up(SCALE_BYTES * channels.max(0), ALIGNMENT_BYTES) as f64
+        })
+        .sum()
 }
 
 /// The fast format of Ethos-U85, if transfer and decoding are faster than for `coded_bytes`. This format stores

@@ -76,12 +76,12 @@ impl Ranked {
                 set[0] = None;
             }
             set[0]
-                .get_or_insert_with(|| Rc::new(Self::of(histogram)))
+                .get_or_insert_with(|| Rc::new(Self::from_histogram(histogram)))
                 .clone()
         })
     }
 
-    fn of(histogram: &ByteHistogram) -> Self {
+    fn from_histogram(histogram: &ByteHistogram) -> Self {
         let zero = histogram.zero;
         let n_above = if histogram.is_signed {
             i8::MAX.abs_diff(zero as i8)
@@ -172,7 +172,7 @@ impl Ranked {
         let mut symbols = self.symbols.borrow_mut();
         let known = symbols.iter().find(|others| others.coding == coding);
         known.copied().unwrap_or_else(|| {
-            let others = Others::of(&self.others, coding);
+            let others = Others::new(&self.others, coding);
             symbols.push(others);
             others
         })
@@ -181,7 +181,7 @@ impl Ranked {
     /// As of `scale` times as many weights.
     #[cfg(test)]
     pub fn scaled(histogram: &ByteHistogram, scale: f64) -> Self {
-        let of = Self::of(histogram);
+        let of = Self::from_histogram(histogram);
         let others = of.others.iter();
         let others = others.map(|&(distance, count)| (distance, count * scale));
         Self::new(histogram, of.n_zeros * scale, others.collect())

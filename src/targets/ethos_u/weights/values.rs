@@ -85,7 +85,7 @@ impl Values {
             static CACHE: RefCell<Vec<Option<CachedSample>>> = const { RefCell::new(Vec::new()) };
         }
         if n_weights == 0.0 {
-            let empty = Sample::of(&Ranked::empty(), padding, zero_runs, leaves_rare);
+            let empty = Sample::new(&Ranked::empty(), padding, zero_runs, leaves_rare);
             return empty.values(1.0, zero_runs, last_runs);
         }
         let padded = Padded {
@@ -136,13 +136,13 @@ impl Padded {
         let parts = ranked.n_sampled * PARTS_OF_A_WEIGHT;
         let times = |share: f64| (share * parts).round() / PARTS_OF_A_WEIGHT;
         let zero_runs = self.zero_runs.map(|runs| runs.with_count(times));
-        Sample::of(&ranked, times(self.padding), &zero_runs, self.leaves_rare)
+        Sample::new(&ranked, times(self.padding), &zero_runs, self.leaves_rare)
     }
 }
 
 impl Sample {
     /// Of ranked weights, `padding` zeros, and runs of these.
-    fn of(ranked: &Ranked, padding: f64, zero_runs: &[ZeroRuns], leaves_rare: bool) -> Self {
+    fn new(ranked: &Ranked, padding: f64, zero_runs: &[ZeroRuns], leaves_rare: bool) -> Self {
         let n_zeros = ranked.n_zeros + padding.max(0.0);
         let n_distinct = ranked.others.len() + usize::from(n_zeros > 0.0);
         let n_all = ranked.n_others + n_zeros;
@@ -248,7 +248,7 @@ mod tests {
             for padding in [0.0, 512.0 * scale, 512.0 * scale] {
                 let ranked = Ranked::scaled(&histogram, scale);
                 let leaves_rare = seed % 3 == 0;
-                let anew = Sample::of(&ranked, padding, &zero_runs, leaves_rare);
+                let anew = Sample::new(&ranked, padding, &zero_runs, leaves_rare);
                 let last_runs = NO_ZERO_RUNS[0];
                 let anew = anew.values(1.0, &zero_runs, last_runs);
                 let n_weights = histogram.n_bytes as f64;

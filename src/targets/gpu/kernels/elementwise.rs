@@ -179,7 +179,7 @@ impl<'m> Builder<'_, 'm> {
         let constant = constants.map(|&t| self.elements(t)).fold(0.0, f64::max);
         if UNARY.contains(code) || constant == 0.0 {
             let kernel = Kernel {
-                function: Some(Function::of(code)),
+                function: Some(Function::from_code(code)),
                 ..Kernel::new(Kind::Activation, node_idx)
             };
             let draft = self.draft(node_idx, node, kernel);

@@ -89,7 +89,7 @@ impl Function {
         Self::Other,
     ];
 
-    pub(super) fn of(code: &OperatorCode) -> Self {
+    pub(super) fn from_code(code: &OperatorCode) -> Self {
         match code.kind {
             OpKind::Relu => Self::Relu,
             OpKind::Relu6 => Self::Relu6,

@@ -34,7 +34,7 @@ struct KindCounts<'t> {
 }
 
 impl<'t> Counts<'t> {
-    pub fn of(tables: &'t Tables) -> Result<Self> {
+    pub fn new(tables: &'t Tables) -> Result<Self> {
         let mut counts = Self {
             spaces: BTreeMap::new(),
             kinds: BTreeMap::new(),
@@ -187,7 +187,7 @@ struct OutcomeCounts<'t> {
 }
 
 impl<'t> LabelCounts<'t> {
-    pub fn of(labels: &'t Table) -> Result<Self> {
+    pub fn new(labels: &'t Table) -> Result<Self> {
         let mut counts = Self {
             targets: BTreeSet::new(),
             values: BTreeMap::new(),

@@ -36,8 +36,8 @@ pub fn write(folder: &Path, out: &Path) -> Result<()> {
 }
 
 fn card(tables: &Tables, pictures: &[histograms::Picture]) -> Result<String> {
-    let counts = Counts::of(tables)?;
-    let labels = LabelCounts::of(&tables.labels)?;
+    let counts = Counts::new(tables)?;
+    let labels = LabelCounts::new(&tables.labels)?;
     let sections = [
         introduction(&counts, &labels),
         section("Design spaces", &counts.spaces_as_markdown()),

@@ -78,7 +78,7 @@ impl Cell {
     /// One of the cells whose output depends on the input, all equally likely.
     pub(super) fn draw(choices: &mut Choices) -> Self {
         loop {
-            let operations = [(); 6].map(|()| choices.of(&Operation::ALL).1);
+            let operations = [(); 6].map(|()| choices.pick(&Operation::ALL).1);
             if let Some(cell) = Cell::new(operations) {
                 return cell;
             }

@@ -40,10 +40,10 @@ pub enum TwinPools {
 }
 
 pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
-    let [height, width] = choices.of(&SIZES);
+    let [height, width] = choices.pick(&SIZES);
     let task = Task {
-        input: [height, width, choices.of(&[1, 3])],
-        classes: choices.of(&CLASSES),
+        input: [height, width, choices.pick(&[1, 3])],
+        classes: choices.pick(&CLASSES),
     };
     network_of(&Cell::draw(choices), &task, TwinPools::Merged, builder)
 }
@@ -70,7 +70,7 @@ pub fn network_of(
         window,
         stack.activation_before_cell(),
     );
-    let mut value = Value::of(stem, cell.only_convolved(0));
+    let mut value = Value::new(stem, cell.only_convolved(0));
     for (idx, channels) in STAGES.into_iter().enumerate() {
         if idx > 0 {
             value = stack.reduction(&format!("stage{idx}/reduction"), value, channels);
@@ -93,7 +93,7 @@ struct Value {
 }
 
 impl Value {
-    fn of(tensor: TensorIdx, is_rectified: bool) -> Self {
+    fn new(tensor: TensorIdx, is_rectified: bool) -> Self {
         Value {
             tensor,
             rectified: is_rectified.then_some(tensor),
@@ -188,7 +188,7 @@ impl Stack<'_> {
         }
         let tensor = sum.expect("a node with terms has a sum");
         let is_rectified = rectified && (inputs.len() > 1 || inputs[0].1.kernel().is_some());
-        Held::Computed(Value::of(tensor, is_rectified))
+        Held::Computed(Value::new(tensor, is_rectified))
     }
 
     /// `None` if the result is zeros.
@@ -278,7 +278,7 @@ impl Stack<'_> {
         );
         let rectify = self.cell.only_convolved(0);
         let sum = self.sum(&format!("{name}/add"), shortcut, output, rectify);
-        Value::of(sum, rectify)
+        Value::new(sum, rectify)
     }
 
     /// The last batch norm follows a sum, so it cannot be folded. It is followed by a pool and a dense layer.

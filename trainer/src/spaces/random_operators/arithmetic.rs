@@ -80,7 +80,7 @@ fn squared_difference(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
 }
 
 fn leaky_relu(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
-    let slope_permille = graph.choices.of(&[10, 100, 200, 300]);
+    let slope_permille = graph.choices.pick(&[10, 100, 200, 300]);
     let name = graph.name("leaky_relu");
     Some(graph.builder.leaky_relu(&name, x, slope_permille))
 }
@@ -117,8 +117,8 @@ fn quantize(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
 
 fn mean(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
     let axes = match graph.rank(x) {
-        4 => graph.choices.of(&[&[1, 2][..], &[1], &[2]]),
-        3 => graph.choices.of(&[&[1][..], &[2]]),
+        4 => graph.choices.pick(&[&[1, 2][..], &[1], &[2]]),
+        3 => graph.choices.pick(&[&[1][..], &[2]]),
         _ => return None,
     };
     let keep_dims = graph.choices.coin();

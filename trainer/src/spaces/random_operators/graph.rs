@@ -36,9 +36,9 @@ impl Graph<'_> {
     /// Adds an input: usually an image, otherwise rows of features.
     pub fn input(&mut self) {
         let shape = loop {
-            let channels = self.choices.of(self.dims.channels);
-            let [height, width] = [(); 2].map(|()| self.choices.of(self.dims.sides));
-            let shape = match self.choices.of(&[4, 4, 4, 3, 2]) {
+            let channels = self.choices.pick(self.dims.channels);
+            let [height, width] = [(); 2].map(|()| self.choices.pick(self.dims.sides));
+            let shape = match self.choices.pick(&[4, 4, 4, 3, 2]) {
                 4 => vec![1, height, width, channels],
                 3 => vec![1, width, channels],
                 _ => vec![1, channels],
@@ -57,7 +57,7 @@ impl Graph<'_> {
         if self.choices.coin() {
             *self.values.last().expect("a graph has an input")
         } else {
-            self.choices.of(&self.values)
+            self.choices.pick(&self.values)
         }
     }
 

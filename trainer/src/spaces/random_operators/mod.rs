@@ -60,7 +60,7 @@ fn graph_of(steps: &[Step], dims: Dims, choices: &mut Choices, builder: NetworkB
         if graph.choices.between(1, 8) == 1 {
             graph.input();
         }
-        let step = graph.choices.of(steps);
+        let step = graph.choices.pick(steps);
         let operand = graph.operand();
         if let Some(output) = step(&mut graph, operand) {
             graph.values.push(output);

@@ -35,7 +35,7 @@ impl Graph<'_> {
         let axes: Vec<_> = (1..shape.len())
             .filter(|&axis| shape[axis] >= least)
             .collect();
-        (!axes.is_empty()).then(|| self.choices.of(&axes))
+        (!axes.is_empty()).then(|| self.choices.pick(&axes))
     }
 }
 
@@ -92,14 +92,14 @@ fn strided_slice(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
         return None;
     }
     let (begin, size) = cut(graph, x);
-    let stride = graph.choices.of(&[1, 2]);
+    let stride = graph.choices.pick(&[1, 2]);
     let name = graph.name("strided_slice");
     Some(graph.builder.strided_cut(&name, x, &begin, &size, stride))
 }
 
 fn split(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
     let axis = graph.axis(x, 2)?;
-    let n = graph.choices.of(&[2, 3, 4]);
+    let n = graph.choices.pick(&[2, 3, 4]);
     if graph.shape(x)[axis] % n != 0 {
         return None;
     }
@@ -174,7 +174,7 @@ fn transpose(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
     let permutation: &[i32] = match graph.rank(x) {
         4 => graph
             .choices
-            .of(&[&[0, 2, 1, 3][..], &[0, 3, 1, 2], &[0, 1, 3, 2]]),
+            .pick(&[&[0, 2, 1, 3][..], &[0, 3, 1, 2], &[0, 1, 3, 2]]),
         3 => &[0, 2, 1],
         _ => return None,
     };
@@ -202,7 +202,7 @@ fn squeeze(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
 fn tile(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
     let axis = graph.axis(x, 1)?;
     let mut multiples = vec![1; graph.rank(x)];
-    multiples[axis] = graph.choices.of(&[2, 3]);
+    multiples[axis] = graph.choices.pick(&[2, 3]);
     let values = graph.shape(x).iter().product::<i32>() * multiples[axis];
     let name = graph.name("tile");
     Graph::is_small(&[values]).then(|| graph.builder.tile(&name, x, &multiples))

@@ -23,7 +23,7 @@ const COMPARISONS: [Comparison; 6] = [
 
 fn compare(graph: &mut Graph, x: TensorIdx) -> TensorIdx {
     let y = graph.partner(x);
-    let comparison = graph.choices.of(&COMPARISONS);
+    let comparison = graph.choices.pick(&COMPARISONS);
     let name = graph.name("compare");
     graph.builder.compare(&name, comparison, x, y)
 }
@@ -40,7 +40,7 @@ fn compare_and_select(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
 fn logic(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
     let left = compare(graph, x);
     let right = compare(graph, x);
-    let logic = graph.choices.of(&[Logic::And, Logic::Or]);
+    let logic = graph.choices.pick(&[Logic::And, Logic::Or]);
     let name = graph.name("logic");
     let both = graph.builder.logical(&name, logic, left, right);
     let result = if graph.choices.coin() {
@@ -55,7 +55,7 @@ fn logic(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
 
 fn reduce_truth(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
     let truth = compare(graph, x);
-    let logic = graph.choices.of(&[Logic::And, Logic::Or]);
+    let logic = graph.choices.pick(&[Logic::And, Logic::Or]);
     let axis = graph.rank(x) - 1;
     let name = graph.name("reduce_truth");
     let result = graph.builder.reduce_truth(&name, logic, truth, axis);
@@ -69,7 +69,7 @@ fn gather(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
     if shape.len() != 2 {
         return None;
     }
-    let rows = graph.choices.of(&[8, 32, 100]);
+    let rows = graph.choices.pick(&[8, 32, 100]);
     let name = graph.name("table");
     let table = graph.builder.parameters(&name, &[rows, shape[1]], 1.0);
     let n = graph.choices.between(1, 8);

@@ -33,14 +33,14 @@ impl Graph<'_> {
     /// A window that fits into the image. Its stride may exceed its size.
     fn window(&mut self, x: TensorIdx, sides: &[i32]) -> Window {
         let [_, height, width, _] = self.builder.image(x);
-        let kernel = [height, width].map(|side| self.choices.of(sides).min(side));
-        let stride = self.choices.of(&[1, 1, 2, 3]);
-        let padding = self.choices.of(&[Padding::Same, Padding::Valid]);
+        let kernel = [height, width].map(|side| self.choices.pick(sides).min(side));
+        let stride = self.choices.pick(&[1, 1, 2, 3]);
+        let padding = self.choices.pick(&[Padding::Same, Padding::Valid]);
         Window::rect(kernel, [stride; 2], padding)
     }
 
     fn activation(&mut self) -> Activation {
-        self.choices.of(&ACTIVATIONS)
+        self.choices.pick(&ACTIVATIONS)
     }
 
     fn is_affordable(&self, x: TensorIdx, filters: i32, kernel: [i32; 2]) -> bool {
@@ -55,13 +55,13 @@ fn conv2d(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
     }
     let mut window = graph.window(x, &[1, 1, 2, 3, 3, 4, 5, 7]);
     if graph.choices.coin() {
-        window.stride[1] = graph.choices.of(&[1, 2, 3]);
+        window.stride[1] = graph.choices.pick(&[1, 2, 3]);
     }
     conv2d_of(graph, x, window)
 }
 
 fn conv2d_of(graph: &mut Graph, x: TensorIdx, window: Window) -> Option<TensorIdx> {
-    let filters = graph.choices.of(graph.dims.channels);
+    let filters = graph.choices.pick(graph.dims.channels);
     let activation = graph.activation();
     if !graph.is_affordable(x, filters, window.kernel) {
         return None;
@@ -74,18 +74,18 @@ fn dilated_conv2d(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
     if !graph.is_image(x) {
         return None;
     }
-    let dilation = graph.choices.of(&[2, 3, 4]);
+    let dilation = graph.choices.pick(&[2, 3, 4]);
     let window = Window::square(3, 1, Padding::Same).dilated(dilation);
     conv2d_of(graph, x, window)
 }
 
 fn grouped_conv2d(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
-    let groups = graph.choices.of(&[2, 4, 8]);
+    let groups = graph.choices.pick(&[2, 4, 8]);
     if !graph.is_image(x) || graph.builder.channels(x) % groups != 0 {
         return None;
     }
     let window = graph.window(x, &[1, 3, 5]);
-    let filters = groups * graph.choices.of(&[1, 3, 8, 16]);
+    let filters = groups * graph.choices.pick(&[1, 3, 8, 16]);
     let activation = graph.activation();
     if !graph.is_affordable(x, filters, window.kernel) {
         return None;
@@ -100,18 +100,18 @@ fn depthwise_conv2d(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
         return None;
     }
     let mut window = graph.window(x, &[1, 2, 3, 3, 5, 7]);
-    if window.stride == [1, 1] && graph.choices.of(&[true, false, false, false]) {
+    if window.stride == [1, 1] && graph.choices.pick(&[true, false, false, false]) {
         window = Window::square(3, 1, Padding::Same).dilated(2);
     }
     let activation = graph.activation();
-    let multiplier = graph.choices.of(&[1, 1, 1, 2]);
+    let multiplier = graph.choices.pick(&[1, 1, 1, 2]);
     let name = graph.name("depthwise");
     let builder = &mut graph.builder;
     Some(builder.depthwise_conv2d_multiplied(&name, x, multiplier, window, activation))
 }
 
 fn fully_connected(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
-    let units = graph.choices.of(graph.dims.channels);
+    let units = graph.choices.pick(graph.dims.channels);
     let activation = graph.activation();
     if !graph.is_affordable(x, units, [1, 1]) {
         return None;
@@ -126,10 +126,10 @@ fn transpose_conv(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
     if !graph.is_image(x) {
         return None;
     }
-    let kernel = graph.choices.of(&[2, 3, 4, 5]);
-    let padding = graph.choices.of(&[Padding::Same, Padding::Valid]);
+    let kernel = graph.choices.pick(&[2, 3, 4, 5]);
+    let padding = graph.choices.pick(&[Padding::Same, Padding::Valid]);
     let window = Window::square(kernel, 2, padding);
-    let filters = graph.choices.of(graph.dims.channels);
+    let filters = graph.choices.pick(graph.dims.channels);
     let [_, height, width, _] = graph.builder.image(x);
     let output = [(2 * height + kernel) * (2 * width + kernel) * filters];
     if !Graph::is_small(&output) || !graph.is_affordable(x, filters, [kernel; 2]) {
@@ -175,11 +175,11 @@ fn resized(graph: &mut Graph, x: TensorIdx) -> Option<([i32; 2], Sampling)> {
         return None;
     }
     let [_, height, width, channels] = graph.builder.image(x);
-    let factor = graph.choices.of(&[2, 2, 4, 8]);
+    let factor = graph.choices.pick(&[2, 2, 4, 8]);
     let sampling = match factor {
         2 => graph
             .choices
-            .of(&[Sampling::Plain, Sampling::HalfPixelCenters]),
+            .pick(&[Sampling::Plain, Sampling::HalfPixelCenters]),
         _ => Sampling::Plain,
     };
     let size = [height * factor, width * factor];

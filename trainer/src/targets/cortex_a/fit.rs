@@ -28,7 +28,7 @@ pub fn least_deviations(
     let mut weights = row_weights.to_vec();
     let mut x = vec![0.0; n_columns];
     for _ in 0..N_ROUNDS {
-        x = descend(&Normal::of(rows, &weights, &scales), x);
+        x = descend(&Normal::new(rows, &weights, &scales), x);
         for ((weight, row), row_weight) in weights.iter_mut().zip(rows).zip(row_weights) {
             let found: f64 = row.iter().map(|(c, v)| x[*c] * v / scales[*c]).sum();
             *weight = row_weight / (found - 1.0).abs().max(MIN_DEVIATION);
@@ -47,7 +47,7 @@ struct Normal {
 }
 
 impl Normal {
-    fn of(rows: &[BTreeMap<usize, f64>], weights: &[f64], scales: &[f64]) -> Self {
+    fn new(rows: &[BTreeMap<usize, f64>], weights: &[f64], scales: &[f64]) -> Self {
         let n = scales.len();
         let mut gram = vec![vec![0.0; n]; n];
         let mut right = vec![0.0; n];

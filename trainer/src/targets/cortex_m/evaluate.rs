@@ -55,7 +55,7 @@ struct Estimates {
 }
 
 impl Estimates {
-    fn of(model: &Model, rows: &[&Row]) -> Result<Self> {
+    fn new(model: &Model, rows: &[&Row]) -> Result<Self> {
         Ok(Self {
             network_ms: all(without(model, rows, |a, b| a.network == b.network)?)?,
             family_ms: all(without(model, rows, |a, b| a.family == b.family)?)?,
@@ -84,7 +84,7 @@ struct Choice {
 }
 
 impl Choice {
-    fn of(model: &Model, rows: &[&Row]) -> Result<Self> {
+    fn new(model: &Model, rows: &[&Row]) -> Result<Self> {
         let products = products(model);
         let mut is_simple = Vec::with_capacity(rows.len());
         for row in rows {
@@ -104,7 +104,7 @@ impl Choice {
             }
         }
         Ok(Self {
-            products: Estimates::of(&products, rows)?,
+            products: Estimates::new(&products, rows)?,
             is_simple,
             simple_cores,
         })
@@ -141,16 +141,16 @@ const FEW_ESTIMATES_FACTOR: f64 = 1.25;
 
 impl<'r> Evaluation<'r> {
     /// Evaluates a model by one fit for each network, family and board of `rows`.
-    pub fn of(model: &Model, rows: Vec<&'r Row>) -> Result<Self> {
+    pub fn new(model: &Model, rows: Vec<&'r Row>) -> Result<Self> {
         let macs_alone = Model {
             columns: MACS_ALONE,
             known: &[],
             ..*model
         };
-        let all_counts = Estimates::of(model, &rows)?;
+        let all_counts = Estimates::new(model, &rows)?;
         let macs_alone_ms = all(without(&macs_alone, &rows, |a, b| a.network == b.network)?)?;
         let choice = match model.factors {
-            Factors::Board => Some(Choice::of(model, &rows)?),
+            Factors::Board => Some(Choice::new(model, &rows)?),
             Factors::CoreAndRelease | Factors::None => None,
         };
         let left_out = rows.iter().enumerate().map(|(idx, row)| {

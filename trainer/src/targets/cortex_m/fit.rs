@@ -74,7 +74,7 @@ enum Release {
 }
 
 impl Release {
-    fn of(version: &str) -> Self {
+    fn from_version(version: &str) -> Self {
         match version
             .split('.')
             .next()
@@ -164,7 +164,7 @@ impl Model {
                 core: measured.core,
             }],
             Factors::CoreAndRelease => {
-                let release = Release::of(&measured.version);
+                let release = Release::from_version(&measured.version);
                 let mut factors = vec![Factor::Core(measured.core), Factor::Release(release)];
                 if measured.is_made_for_time && release == Release::Since9 {
                     factors.push(Factor::MadeForTime);

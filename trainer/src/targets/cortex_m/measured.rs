@@ -60,7 +60,7 @@ pub struct Folders {
 
 impl Folders {
     /// The folders below a folder like `../shared`.
-    pub fn of(shared: &Path) -> Self {
+    pub fn new(shared: &Path) -> Self {
         Self {
             tables: shared.join("data"),
             models: vec![shared.join("models-mcu"), shared.join("models")],

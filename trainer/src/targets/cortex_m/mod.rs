@@ -49,7 +49,7 @@ pub struct FitMcuArgs {
 
 /// Fits, evaluates, prints and writes.
 pub fn run(args: &FitMcuArgs) -> Result<()> {
-    let folders = Folders::of(&args.shared);
+    let folders = Folders::new(&args.shared);
     ensure!(
         folders.tables.join("mcu").is_dir(),
         "no {}: the measured tables are not part of this repository and lie in `shared/data` beside it",
@@ -473,7 +473,7 @@ pub fn find<'r>(
             .flat_map(|row| &row.operators)
             .map(|counts| counts.operator.name().to_owned())
             .collect();
-        let evaluation = Evaluation::of(model, own.clone())?;
+        let evaluation = Evaluation::new(model, own.clone())?;
         let offered_releases = match model.factors {
             Factors::CoreAndRelease => RELEASES,
             Factors::Board | Factors::None => &[],
@@ -624,7 +624,7 @@ fn target(
     };
     let at_its_clock =
         |left: &&LeftOut| rounded(1e-3 * left.row.measured.cycles() / offer.clock_mhz);
-    let measured_range = MeasuredRange::of(rows.iter().map(at_its_clock));
+    let measured_range = MeasuredRange::from_latencies(rows.iter().map(at_its_clock));
     Ok(Target {
         target: offer.target.into(),
         device: offer.device.into(),

@@ -198,7 +198,7 @@ fn memory_rows(text: &str) -> Vec<Row> {
             continue;
         };
         match &heads {
-            None => heads = Some(Heads::of(&cells)),
+            None => heads = Some(Heads::from_cells(&cells)),
             Some(heads) => rows.extend(heads.row(&cells)),
         }
     }
@@ -223,7 +223,7 @@ struct Heads {
 }
 
 impl Heads {
-    fn of(cells: &[&str]) -> Self {
+    fn from_cells(cells: &[&str]) -> Self {
         let column = |head: &str| cells.iter().position(|cell| cell.starts_with(head));
         Self {
             format: column("Format"),

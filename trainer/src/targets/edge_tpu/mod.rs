@@ -182,8 +182,10 @@ fn constants(fitted: &[f64; 4], samples: &[PublishedLatency]) -> Result<Constant
         command: "litecast-trainer fit-edgetpu".into(),
         source: SOURCE.into(),
         n_latencies: samples.len(),
-        measured_range: MeasuredRange::of(samples.iter().map(|sample| sample.latency.ms))
-            .context("expected latencies")?,
+        measured_range: MeasuredRange::from_latencies(
+            samples.iter().map(|sample| sample.latency.ms),
+        )
+        .context("expected latencies")?,
         coefficients: Coefficients {
             ms_per_operator: rounded(ms_per_operator),
             cycles_per_array_cycle: rounded(cycles_per_array_cycle),

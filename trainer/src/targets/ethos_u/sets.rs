@@ -149,7 +149,7 @@ impl Set {
                 mode,
             )?)
         };
-        let defaults = || Product::ALL.into_iter().map(Configuration::of).map(known);
+        let defaults = || Product::ALL.into_iter().map(Configuration::new).map(known);
         match self {
             Self::Defaults => Ok(defaults().collect()),
             Self::Named => {

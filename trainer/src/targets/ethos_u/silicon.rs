@@ -240,7 +240,7 @@ fn samples(args: &FitSiliconArgs, configurations: &[Configuration]) -> Result<Ve
         .deserialize()
         .collect::<Result<_, _>>()
         .with_context(more)?;
-    let accelerators: Vec<Accelerator> = configurations.iter().map(Accelerator::of).collect();
+    let accelerators: Vec<Accelerator> = configurations.iter().map(Accelerator::new).collect();
     let mut samples = Vec::new();
     for (name, origin) in NETWORKS {
         let mut latencies: Vec<f64> = (lines.iter())
@@ -263,7 +263,7 @@ fn samples(args: &FitSiliconArgs, configurations: &[Configuration]) -> Result<Ve
         let graph = graph::build(&model, 0)?;
         let analysis = analyze(&graph);
         let totals: Vec<Totals> = (accelerators.iter())
-            .map(|accelerator| Totals::of(accelerator, &graph, &analysis))
+            .map(|accelerator| Totals::new(accelerator, &graph, &analysis))
             .collect();
         let network = Network::new(&graph, &analysis);
         let left: Vec<usize> = (left_to_cpu(&network, Npu::EthosU55U65).iter())

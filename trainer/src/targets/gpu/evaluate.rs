@@ -113,7 +113,7 @@ pub struct Estimate {
 }
 
 impl Fit {
-    pub fn of(samples: &[&Sample], variances: [f64; 2]) -> Self {
+    pub fn new(samples: &[&Sample], variances: [f64; 2]) -> Self {
         let amounts: Vec<&Amounts> = samples.iter().map(|sample| &sample.amounts).collect();
         let times: Vec<f64> = samples.iter().map(|sample| sample.time_ms).collect();
         Self::with_costs(roofline::fit(&amounts, &times), samples, variances)
@@ -152,7 +152,7 @@ pub struct LeftOut {
 
 /// `folds` is a result of [`folds`], or has [`NEVER_LEFT_OUT`] for samples that are not estimated.
 pub fn left_out(samples: &[Sample], folds: Vec<usize>, variances: [f64; 2]) -> LeftOut {
-    left_out_by(samples, folds, |others, _| Fit::of(others, variances))
+    left_out_by(samples, folds, |others, _| Fit::new(others, variances))
 }
 
 /// `fit` takes the samples of the other folds and those of the fold that is left out.

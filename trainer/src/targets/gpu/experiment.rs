@@ -70,7 +70,7 @@ pub fn n_families<'s>(samples: impl Iterator<Item = &'s Sample>) -> usize {
 pub fn ranges(rows: &[Measured]) -> Result<([f64; 2], MeasuredRange)> {
     let mut batches: Vec<f64> = rows.iter().map(|row| row.batch).collect();
     batches.sort_by(f64::total_cmp);
-    let range = MeasuredRange::of(rows.iter().map(|row| row.ms_per_input));
+    let range = MeasuredRange::from_latencies(rows.iter().map(|row| row.ms_per_input));
     let range = range.context("expected latencies")?;
     Ok(([batches[0], batches[batches.len() / 2]], range))
 }
@@ -165,14 +165,14 @@ pub fn compare(experiments: &[Experiment]) -> Vec<HalfWidth> {
     for (experiment, left) in experiments.iter().zip(&left) {
         print(experiment, left);
     }
-    left.iter().map(|left| HalfWidth::of(left)).collect()
+    left.iter().map(|left| HalfWidth::new(left)).collect()
 }
 
 fn print(experiment: &Experiment, left: &[LeftOut]) {
     let of_others: Vec<HalfWidth> = (0..N_FOLDS)
         .map(|fold| {
             let others = left.iter().filter(|one| one.fold != fold);
-            HalfWidth::of(&others.copied().collect::<Vec<_>>())
+            HalfWidth::new(&others.copied().collect::<Vec<_>>())
         })
         .collect();
     let methods = [

@@ -52,7 +52,7 @@ impl FinalErrors {
     }
 
     /// The errors of a run. The run has to be worth offering: a regression on three sums must be clearly worse.
-    pub fn of(&self, target: &str, mode: Mode) -> Result<Errors> {
+    pub fn errors(&self, target: &str, mode: Mode) -> Result<Errors> {
         let mut runs = self.runs.iter();
         let run = runs.find(|run| run.target == target && run.mode == mode);
         let run = run.with_context(|| format!("{target}: expected errors on final families"))?;

@@ -126,7 +126,7 @@ fn of_kernels(target: &str, rows: &[single_kernels::Row], of_3090: &Run) -> Resu
         )),
         n_networks: 0,
         n_families: 0,
-        measured_range: MeasuredRange::of(rows.iter().map(|row| row.time_ms))
+        measured_range: MeasuredRange::from_latencies(rows.iter().map(|row| row.time_ms))
             .context("expected times")?,
         batches: [1.0, nas_bench_201::BATCH],
         costs_ms: fitted(&|_| true).to_vec(),
@@ -264,7 +264,7 @@ fn of_nas_bench(
         n_networks: n,
         n_families: 1,
         batches: [nas_bench_201::BATCH; 2],
-        measured_range: MeasuredRange::of(measured.iter().map(|(_, ms)| *ms))
+        measured_range: MeasuredRange::from_latencies(measured.iter().map(|(_, ms)| *ms))
             .context("expected times")?,
         costs_ms: costs.to_vec(),
         correction,

@@ -30,7 +30,7 @@ impl Document {
         });
         let model = graph_json::parse(&serde_json::to_vec(&document)?)?;
         let graph = graph::build(&model, 0)?;
-        Ok(Network::of(&graph, self.n_parameters as f64))
+        Ok(Network::new(&graph, self.n_parameters as f64))
     }
 
     pub fn activation(&mut self, name: &str, shape: &[i64]) {

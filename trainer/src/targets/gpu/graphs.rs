@@ -22,7 +22,7 @@ pub struct Network {
 }
 
 impl Network {
-    pub fn of(graph: &Graph, parameters: f64) -> Self {
+    pub fn new(graph: &Graph, parameters: f64) -> Self {
         let kernels = kernels(graph);
         let shape = |kernel: &Kernel| graph.tensor(kernel.output).shape.clone();
         Self {
@@ -71,7 +71,7 @@ pub fn read(path: &Path, source: &str) -> Result<Networks> {
     let network = |(key, parameters, text): ((String, u32), f64, String)| {
         let model = graph_json::parse(text.as_bytes()).with_context(|| key.0.clone())?;
         let graph = graph::build(&model, 0)?;
-        Ok((key, Network::of(&graph, parameters)))
+        Ok((key, Network::new(&graph, parameters)))
     };
     rows.into_par_iter().map(network).collect()
 }

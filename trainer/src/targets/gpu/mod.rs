@@ -113,7 +113,7 @@ pub fn run(args: &FitGpuArgs) -> Result<()> {
     let all = fits(&experiments, &|_| true);
     for ((experiment, mut fit), width) in experiments.iter().zip(all).zip(widths) {
         fit.correction.half_width = width.0;
-        let errors = stated.of(experiment.target, experiment.mode)?;
+        let errors = stated.errors(experiment.target, experiment.mode)?;
         runs.push(experiment.run(fit, errors));
     }
     let measurements = accel_nasbench::measurements(&args.measured)?;
@@ -225,7 +225,7 @@ fn scaled_to_a100(
         print_transfer(target, pairs, &evaluate::of_pairs(pairs, others));
     }
     let pairs: Vec<(f64, f64)> = by_gpu.iter().flat_map(|(_, pairs)| pairs.clone()).collect();
-    let source = Source::of(&source.iter().collect::<Vec<_>>(), VARIANCES);
+    let source = Source::new(&source.iter().collect::<Vec<_>>(), VARIANCES);
     let measured = accel_nasbench::on_a100(measurements, of_3090);
     let data_sheets = Factors::of_data_sheets(from, gpu("a100-40gb")?);
     let factors = source.factors(data_sheets, &measured);

@@ -58,7 +58,7 @@ const MAX_STEP: f64 = 1.5;
 
 /// By run, the costs in ms.
 pub fn fit(runs: &[Observed], spreads: &Spreads) -> Vec<Amounts> {
-    let problem = Problem::of(runs, spreads);
+    let problem = Problem::new(runs, spreads);
     let parameters = problem.minimise();
     let costs = |run: usize| -> Amounts {
         std::array::from_fn(|cost| problem.log_cost(&parameters, run, cost).exp())
@@ -78,7 +78,7 @@ struct Problem {
 }
 
 impl Problem {
-    fn of(runs: &[Observed], spreads: &Spreads) -> Self {
+    fn new(runs: &[Observed], spreads: &Spreads) -> Self {
         let first = runs[0].setting.board;
         let of_costs = priors(first);
         let mut parameters: Vec<(f64, f64)> = of_costs

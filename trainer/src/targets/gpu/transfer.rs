@@ -63,7 +63,7 @@ impl Factors {
     }
 
     /// The factor of a cost; launches depend on the host and stay the same.
-    fn of(self, cost: &str) -> f64 {
+    fn factor(self, cost: &str) -> f64 {
         match cost {
             "launches" => 1.0,
             _ if cost.ends_with("_macs") => self.products,
@@ -72,12 +72,12 @@ impl Factors {
     }
 
     pub fn scaled(self, costs_ms: &Amounts) -> Amounts {
-        std::array::from_fn(|idx| costs_ms[idx] * self.of(NAMES[idx]))
+        std::array::from_fn(|idx| costs_ms[idx] * self.factor(NAMES[idx]))
     }
 }
 
 impl Source {
-    pub fn of(samples: &[&Sample], variances: [f64; 2]) -> Self {
+    pub fn new(samples: &[&Sample], variances: [f64; 2]) -> Self {
         let amounts: Vec<Amounts> = samples.iter().map(|sample| sample.amounts).collect();
         let times: Vec<f64> = samples.iter().map(|sample| sample.time_ms).collect();
         let costs_ms = roofline::fit(&amounts.iter().collect::<Vec<_>>(), &times);
@@ -178,7 +178,7 @@ pub fn check(
             .iter()
             .filter(|sample| fold(sample) != left_out)
             .collect();
-        let source = Source::of(&others, variances);
+        let source = Source::new(&others, variances);
         let alike = target
             .iter()
             .filter(|sample| is_inverted_bottleneck(sample) && fold(sample) != left_out);

@@ -33,7 +33,7 @@ impl HalfWidth {
 
     /// The width that holds [`COVERAGE`] of these errors. Its growth with the distance follows from the mean errors of
     /// the nearer and of the farther half.
-    pub fn of(left: &[LeftOut]) -> Self {
+    pub fn new(left: &[LeftOut]) -> Self {
         let weights = weights(left);
         let mut distances: Vec<f64> = left.iter().map(|one| one.estimate.distance).collect();
         distances.sort_by(f64::total_cmp);

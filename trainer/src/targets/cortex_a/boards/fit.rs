@@ -86,7 +86,8 @@ const MIN_COMPUTING_SHARE: f64 = 0.1;
 pub fn fit<'s>(samples: &[&'s Sample], board: &KnownBoard) -> Option<Found<'s>> {
     let (samples, others): (Vec<&Sample>, Vec<&Sample>) = samples.iter().partition(|s| s.is_fitted);
     let samples = &samples[..];
-    let measured_range = MeasuredRange::of(samples.iter().map(|sample| sample.measured_ms))?;
+    let measured_range =
+        MeasuredRange::from_latencies(samples.iter().map(|sample| sample.measured_ms))?;
     let speedups = speedups(samples);
     let of_one_thread = one_thread(samples, &speedups);
     let groups = groups(&of_one_thread);

@@ -88,7 +88,7 @@ struct Network {
 }
 
 impl Network {
-    fn of(bytes: &[u8]) -> Result<Self> {
+    fn new(bytes: &[u8]) -> Result<Self> {
         let model = tflite::parse(bytes)?;
         let graph = graph::build(&model, 0)?;
         let operators = cortex_a::kernel_counts(&graph, &analysis::analyze(&graph));
@@ -200,7 +200,7 @@ fn nas_bench_201(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
                 latency_ms: value.latency_ms,
                 energy_mj: value.energy_mj,
             };
-            samples.push(Network::of(&graph.to_tflite(deployment))?.sample(board(RPI5)?, of)?);
+            samples.push(Network::new(&graph.to_tflite(deployment))?.sample(board(RPI5)?, of)?);
         }
     }
     Ok(())
@@ -222,7 +222,7 @@ fn mobilenets(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
             latency_ms,
             energy_mj: None,
         };
-        samples.push(Network::of(&network.to_tflite()?)?.sample(board(RPI4)?, of)?);
+        samples.push(Network::new(&network.to_tflite()?)?.sample(board(RPI4)?, of)?);
     }
     Ok(())
 }
@@ -312,7 +312,7 @@ pub fn write_older(folder: &Path, args: &FitCpuArgs) -> Result<()> {
 
 fn detector(name: &str, is_int8: bool) -> Result<Network> {
     let (network, is_decoded) = published_network(name)?;
-    let in_precision = |precision| Network::of(&to_tflite(&network, WEIGHT_SEED, precision));
+    let in_precision = |precision| Network::new(&to_tflite(&network, WEIGHT_SEED, precision));
     let in_float32 = in_precision(Precision::Float32)?;
     if !is_int8 {
         return Ok(in_float32);
@@ -442,7 +442,7 @@ struct NxpRow {
 fn nxp(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
     let rows = rows::<NxpRow>(&args.measurements.join("ethos_u/nxp_eiq_measured.csv"))?;
     for (name, family, file) in &NXP_NETWORKS {
-        let network = Network::of(&match file {
+        let network = Network::new(&match file {
             NxpFile::Main(file) => read(&args.models.join(file))?,
             NxpFile::Mcu(file) => read(&args.models_mcu.join(file))?,
             NxpFile::Built(name, side) => {
@@ -527,7 +527,7 @@ fn st(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
             energy_mj: None,
         };
         let bytes = read(&args.models_mcu.join(&row.file))?;
-        samples.push(Network::of(&bytes)?.sample(board(MP1)?, of)?);
+        samples.push(Network::new(&bytes)?.sample(board(MP1)?, of)?);
     }
     Ok(())
 }

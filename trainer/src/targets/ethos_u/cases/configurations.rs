@@ -14,7 +14,7 @@ pub fn defaults() -> Vec<Configuration> {
     let products = targets
         .iter()
         .filter_map(|target| Product::by_name(&target.id));
-    products.map(Configuration::of).collect()
+    products.map(Configuration::new).collect()
 }
 
 /// The configurations of [`defaults`], followed by all others of [`Set::Named`].

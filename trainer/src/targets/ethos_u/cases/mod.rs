@@ -84,7 +84,7 @@ fn of_graph(
     let analysis = analysis::analyze(&graph);
     let features = features(&graph, &analysis);
     let manifest = predictor.manifest()?;
-    let learned = Learned::of(predictor, &graph, &features)?;
+    let learned = Learned::new(predictor, &graph, &features)?;
     let network = Network {
         predictor: Some(predictor),
         ..Network::new(&graph, &analysis)
@@ -97,7 +97,7 @@ fn of_graph(
         if !estimated.iter().any(|metric| metric.outcome.is_estimate()) {
             continue;
         }
-        let totals = Totals::of(&Accelerator::of(configuration), &graph, &analysis);
+        let totals = Totals::new(&Accelerator::new(configuration), &graph, &analysis);
         let is_partly_on_cpu = !target.unsupported(&network).is_empty();
         let of_network = |metric: Metric| {
             let idx = manifest.output_idx(target.id(), metric.id())?;
@@ -114,7 +114,7 @@ fn of_graph(
                 .then(|| corrected.into_iter().collect::<Option<Vec<f64>>>())
                 .flatten()
                 .and_then(|values| values.try_into().ok()),
-            signals: Signals::of(&graph, &totals.operators, is_partly_on_cpu),
+            signals: Signals::new(&graph, &totals.operators, is_partly_on_cpu),
         });
     }
     Ok(cases)
