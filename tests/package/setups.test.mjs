@@ -252,6 +252,15 @@ setup("an element asks for its model once, whatever is set and wherever it is mo
     await page.waitForTimeout(200);
     assert.equal(requests.length, 1, "nor does another place");
     assert.equal((await drawn()).nodes, operators);
+    const verdicts = await page.evaluate(() => {
+      const element = document.querySelector("litecast-report");
+      const read = () => [element.shadowRoot.querySelector(".verdict").dataset.verdict, element.shadowRoot.querySelector(".verdict").textContent];
+      return ["", "1 ns, 1 us", "1 us", "100 s, 30/s"].map((budget) => ((element.budget = budget), read()));
+    });
+    assert.deepEqual(verdicts.map(([kind]) => kind), ["stated", "unknown", "fails", "meets"], verdicts.join("\n"));
+    assert.match(verdicts[1][1], /expected for example `10 ms, 256 KiB, 2 mJ, 30\/s`, found `1 ns`/);
+    assert.match(verdicts[2][1], /^✕ Does not meet 1\u202fµs on Ethos-U55-128: /);
+    assert.match(verdicts[3][1], /busy for [\d.]+\u202f% of the time\.$/);
     // A summary has nothing to draw, and says so beside its numbers.
     const words = await page.evaluate(() => {
       const element = document.querySelector("litecast-report");

@@ -1,29 +1,56 @@
-/** What may be spent on one inference, and whether an estimate stays within it. */
+/** What may be spent on one inference, and how an estimate stands to that. */
 import * as format from "./format.ts";
 import type { Estimate } from "./report.ts";
 
-/** The largest latency and memory that a person accepts; null where there is no limit. */
+/** The most that a person accepts, and how many inferences a second there are to be; null where nothing is asked. */
 export interface Budget {
   latency_ms: number | null;
   memory_kib: number | null;
+  energy_mj: number | null;
+  rate_hz: number | null;
 }
 
+/** A quantity of the budget in words. */
+export interface BudgetField {
+  name: keyof Budget;
+  label: string;
+  unit: string;
+  /** Each unit that a person may write, as a factor on `unit`. */
+  units: Readonly<Record<string, number>>;
+}
+
+/** In the order in which they are asked for. */
+export const BUDGET_FIELDS: readonly BudgetField[] = [
+  { name: "latency_ms", label: "Latency", unit: "ms", units: { us: 1e-3, µs: 1e-3, ms: 1, s: 1e3 } },
+  { name: "memory_kib", label: "Memory", unit: "KiB", units: { b: 1 / 1024, bytes: 1 / 1024, kb: 1000 / 1024, kib: 1, mb: 1e6 / 1024, mib: 1024, gb: 1e9 / 1024, gib: 1024 ** 2 } },
+  { name: "energy_mj", label: "Energy", unit: "mJ", units: { uj: 1e-3, µj: 1e-3, mj: 1, j: 1e3 } },
+  { name: "rate_hz", label: "Rate", unit: "/s", units: { "/s": 1, "/min": 1 / 60, hz: 1, fps: 1 } },
+];
+
 /** How an estimate stands to a limit: within it, above it, or neither for sure. */
-export interface Verdict {
+export interface Judgement {
   kind: "within" | "at-risk" | "over";
   words: string;
 }
 
 const KEY = "litecast.budget";
-const MEMORY_METRICS = new Set(["sram_peak", "arena", "activation_ram"]);
+const MEMORY_METRICS = new Set(["sram_peak", "arena", "activation_ram", "memory"]);
+
+/** Nothing is asked for. */
+export const NO_BUDGET: Budget = { latency_ms: null, memory_kib: null, energy_mj: null, rate_hz: null };
+
+/** The limits of `value`; what is no positive number there limits nothing. */
+export function budgetOf(value: unknown): Budget {
+  const given = typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  return Object.fromEntries(BUDGET_FIELDS.map(({ name }) => [name, positive(given[name])])) as unknown as Budget;
+}
 
 /** The limits that were kept last; none where the browser keeps nothing. */
 export function readBudget(): Budget {
   try {
-    const { latency_ms, memory_kib } = JSON.parse(localStorage.getItem(KEY) ?? "{}") as Partial<Budget>;
-    return { latency_ms: positive(latency_ms), memory_kib: positive(memory_kib) };
+    return budgetOf(JSON.parse(localStorage.getItem(KEY) ?? "{}"));
   } catch {
-    return { latency_ms: null, memory_kib: null };
+    return NO_BUDGET;
   }
 }
 
@@ -36,9 +63,30 @@ export function writeBudget(budget: Budget): void {
   }
 }
 
+/** A budget as people write it, for example `10 ms, 256 KiB, 2 mJ, 30/s`; throws what was expected instead. */
+export function parseBudget(text: string): Budget {
+  const budget = { ...NO_BUDGET };
+  for (const part of text.split(/[,;]/).filter((part) => part.trim() !== "")) {
+    const [, number = "", unit = ""] = /^\s*([\d.]+(?:e[-+]?\d+)?)\s*(\S+)\s*$/i.exec(part) ?? [];
+    const field = BUDGET_FIELDS.find(({ units }) => Object.hasOwn(units, unit.toLowerCase()));
+    const value = positive(Number(number));
+    if (!field || value === null) throw new Error(`budget: expected for example \`10 ms, 256 KiB, 2 mJ, 30/s\`, found \`${part.trim()}\``);
+    budget[field.name] = value * field.units[unit.toLowerCase()];
+  }
+  return budget;
+}
+
+/** In the unit of the metric; null where nothing is asked of it. */
+export function limitOf(metric: string, { latency_ms, memory_kib, energy_mj }: Budget): number | null {
+  if (metric === "latency") return latency_ms;
+  if (metric === "energy") return energy_mj;
+  return MEMORY_METRICS.has(metric) && memory_kib !== null ? memory_kib * 1024 : null;
+}
+
 /** Null where there is no budget for the metric. An estimate whose interval ends above the budget is at risk. */
-export function verdict({ metric, value, hi, unit }: Estimate, { latency_ms, memory_kib }: Budget): Verdict | null {
-  const limit = metric === "latency" ? latency_ms : MEMORY_METRICS.has(metric) && memory_kib !== null ? memory_kib * 1024 : null;
+export function judge(estimate: Estimate, budget: Budget): Judgement | null {
+  const { metric, value, hi, unit } = estimate;
+  const limit = limitOf(metric, budget);
   if (limit === null) return null;
   const words = (amount: number): string => format.text(format.measure(amount, unit));
   if (value > limit) return { kind: "over", words: `${words(value - limit)} above the budget` };
@@ -47,5 +95,5 @@ export function verdict({ metric, value, hi, unit }: Estimate, { latency_ms, mem
 }
 
 function positive(value: unknown): number | null {
-  return typeof value === "number" && value > 0 ? value : null;
+  return typeof value === "number" && value > 0 && Number.isFinite(value) ? value : null;
 }

@@ -2,7 +2,7 @@
 import type { Estimator } from "./estimator.ts";
 import { accelerators } from "./accelerators.ts";
 import type { TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
-import { GROUPS, type Group, MICROCONTROLLER_BOARDS, NPU_BOARDS, groupOf, headingOf, idIn, nameIn } from "./targets.ts";
+import { GROUPS, type Group, MICROCONTROLLER_BOARDS, NPU_BOARDS, boardOf, groupOf, headingOf, idIn } from "./targets.ts";
 
 /** Another format gets another key. */
 const KEY = "litecast.groups.1";
@@ -37,11 +37,6 @@ export async function targetsOf(group: Group, estimator: Estimator): Promise<Ask
   return others.filter(({ id }) => groupOf(id) === group).map(({ id }) => ({ target: id, name: id }));
 }
 
-/** Of a target that is a board. */
-export function boardOf(target: string): string | null {
-  return nameIn("board", target) ?? nameIn("npu-board", target);
-}
-
 /** A target that not every report has; null for the others, and for a board whose processor nobody measured. */
 export async function askedTarget(target: string, estimator: Estimator): Promise<Asked | null> {
   const id = boardOf(target);
@@ -70,6 +65,8 @@ export interface Offer {
   words: string;
   /** What else people call it: its chip. */
   names?: string | undefined;
+  /** Of a board with an Ethos-U, where it is known. */
+  sram_bytes?: number | null;
 }
 
 /** Every Ethos-U, every release of ST Edge AI and every board, besides what all reports are of. */
@@ -77,7 +74,7 @@ export function offersOf(others: readonly TargetInfo[], { boards, microcontrolle
   return [
     ...others.filter(({ id }) => groupOf(id) === null).map(({ id, device }) => ({ family: headingOf(id).label, target: id, words: device })),
     ...others.flatMap(({ id, description: { short_label, runtime, releases = [] } }) => releases.map((release) => ({ family: headingOf(id).label, target: `${id}@${release}`, words: `${short_label}, ${runtime} ${release.replace("-time", " with -O time")}` }))),
-    ...boards.map((board) => ({ family: NPU_BOARDS.label, target: idIn("npu-board", board.id), words: npuBoardName(board) })),
+    ...boards.map((board) => ({ family: NPU_BOARDS.label, target: idIn("npu-board", board.id), words: npuBoardName(board), sram_bytes: board.sram_bytes })),
     ...microcontrollers.map(({ id, name, chip, core }) => ({ family: MICROCONTROLLER_BOARDS.label, target: idIn("board", id), words: `${name} (${core})`, names: chip })),
   ];
 }

@@ -39,6 +39,11 @@ export function nameIn(space: Space, target: string): string | null {
   return colon >= 0 && target.slice(0, colon) === space ? target.slice(colon + 1) : null;
 }
 
+/** The id of the board that a target is; null for others. */
+export function boardOf(target: string): string | null {
+  return nameIn("board", target) ?? nameIn("npu-board", target);
+}
+
 function spaceOf(target: string): Space | null {
   return (Object.keys(SPACES) as Space[]).find((space) => nameIn(space, target) !== null) ?? null;
 }

@@ -1,16 +1,18 @@
 /** `<litecast-report>` and `<litecast-badge>`: what a model costs, in a page of one's own. */
+import { type Budget, parseBudget } from "../../src/budget.ts";
 import { digits, measure, percent, plural, shape, text } from "../../src/format.ts";
 import { leftBy } from "../../src/hybrid.ts";
 import { KIND_NAMES, kindOf } from "../../src/kinds.ts";
 import { layOut } from "../../src/layout/layered.ts";
 import { doubtWords, evidenceWords, headlineDoubt, inMetricOrder, metricName, metricNameOf } from "../../src/words.ts";
+import { VERDICT_MARKS, type Verdict, verdictOn } from "../../src/verdict.ts";
 import type { Estimate, Report, Result } from "../types/index.d.ts";
 import type { LiteCastWorker } from "../types/worker.d.ts";
 import { LitecastError, wrongArgument } from "./errors.ts";
 import { load } from "./worker.ts";
 
-const ATTRIBUTES = ["src", "target", "batch", "metric"] as const;
-const DEFAULTS: Record<(typeof ATTRIBUTES)[number], string> = { src: "", target: "ethos-u55-256", batch: "1", metric: "latency" };
+const ATTRIBUTES = ["src", "target", "batch", "metric", "budget"] as const;
+const DEFAULTS: Record<(typeof ATTRIBUTES)[number], string> = { src: "", target: "ethos-u55-256", batch: "1", metric: "latency", budget: "" };
 /** What the last version called the latency of the whole network. */
 const WHOLE_LATENCIES = new Set(["board_latency", "end_to_end_latency"]);
 const SVG = "http://www.w3.org/2000/svg";
@@ -28,6 +30,10 @@ const STYLE = `
 :host([hidden]) { display: none; }
 h2 { font-size: 1.15em; margin: 0; overflow-wrap: anywhere; }
 p { margin: 0.25em 0; }
+.verdict { font-size: 1.1em; }
+.mark.meets { color: var(--litecast-good, #25702f); }
+.mark.doubtful { color: var(--litecast-warning, #8a5a00); }
+.mark.fails { color: var(--litecast-error, #b3261e); }
 .muted { color: var(--litecast-muted, #5a6675); }
 .error { color: var(--litecast-error, #b3261e); }
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(170px, 1fr)); gap: 12px; margin: 12px 0; padding: 0; list-style: none; }
@@ -161,7 +167,7 @@ export function defineElements(): void {
     attributeChangedCallback(name: string, before: string | null, after: string | null): void {
       if (!this.isConnected || before === after) return;
       // The report has every metric.
-      if (name === "metric" && this.#report) this.#draw(this.#report);
+      if ((name === "metric" || name === "budget") && this.#report) this.#draw(this.#report);
       else if (name === "src" && after === null) this.report = null;
       else this.#schedule();
     }
@@ -266,7 +272,7 @@ export function defineElements(): void {
       }
 
       content(report: Report): Node[] {
-        return reportContent(report);
+        return reportContent(report, verdictWithin(report, this.getAttribute("budget") ?? ""));
       }
     },
   );
@@ -307,13 +313,29 @@ function shortName(target: string): string {
 
 const valueText = ({ value, unit }: Estimate): string => text(measure(value, unit));
 
-function reportContent(report: Report): Node[] {
+function reportContent(report: Report, verdict: Verdict): Node[] {
   const { file, model, results, diagnostics } = report;
   const device = results[0]?.device ?? "";
   const facts = `${plural(model.n_operators, "operator")}, ${digits(model.macs / 1e6)} million MACs, ${text(measure(model.weight_bytes, "bytes"))} of weights, ${model.precision}`;
   const cards = element("ul", { class: "cards" }, ...inMetricOrder(results).map(card));
   const doubts = diagnostics.filter(({ severity }) => severity === "warning").map(({ message }) => element("p", { class: "muted" }, `Note: ${message}.`));
-  return [element("h2", {}, file || "Model"), element("p", { class: "muted" }, device), element("p", {}, facts), ...doubts, cards, ...drawing(report)];
+  return [element("h2", {}, file || "Model"), verdictLine(verdict), element("p", { class: "muted" }, device), element("p", {}, facts), ...doubts, cards, ...drawing(report)];
+}
+
+/** A budget that cannot be read is said in the place of the verdict: the numbers need none. */
+function verdictWithin(report: Report, text: string): Verdict {
+  let budget: Budget;
+  try {
+    budget = parseBudget(text);
+  } catch (error) {
+    return { kind: "unknown", sentences: [(error as Error).message] };
+  }
+  return verdictOn(report, report.results[0]?.target ?? "", budget);
+}
+
+function verdictLine({ kind, sentences: [first, ...others] }: Verdict): HTMLElement {
+  const mark = VERDICT_MARKS[kind] ? [element("b", { class: `mark ${kind}`, "aria-hidden": "true" }, `${VERDICT_MARKS[kind]} `)] : [];
+  return element("p", { class: "verdict", "data-verdict": kind }, ...mark, element("strong", {}, first ?? ""), ...others.map((words) => ` ${words}`));
 }
 
 function card(result: Result): HTMLElement {

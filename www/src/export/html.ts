@@ -1,4 +1,5 @@
 /** The report as one page that opens from disk: no scripts, no requests, text as text. */
+import { readBudget } from "../budget.ts";
 import { columnText, columnUnit, estimatedMeasures } from "../costs.ts";
 import { el } from "../dom.ts";
 import type { Focus } from "../focus.ts";
@@ -7,6 +8,8 @@ import type { GraphView } from "../graph/graph.ts";
 import { leftBy } from "../hybrid.ts";
 import { type Report, type Result, groupByTarget, isEstimate } from "../report.ts";
 import { AS_IT_IS, scenarioWords } from "../scenario.ts";
+import { verdictOn } from "../verdict.ts";
+import { verdictPart } from "../view/verdict.ts";
 import { shapeText } from "../graph/scene.ts";
 import { doubtSentence, doubtWords, evidenceWords, headlineDoubt, inMetricOrder, metricName, metricNameOf, provenanceWords, sentence, withDeviceNames } from "../words.ts";
 import { svgOf } from "./drawing.ts";
@@ -19,6 +22,7 @@ const STYLE = `
 body { max-width: 1100px; margin: 24px auto; padding: 0 16px; }
 table { border-collapse: collapse; margin: 8px 0 24px; } th, td { padding: 3px 10px; text-align: left; border-bottom: 1px solid #8884; vertical-align: top; }
 .numeric { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+.report-verdict { display: flex; gap: 10px; font-size: 1.15em; } .verdict-mark { font-weight: 700; } .verdict-meets .verdict-mark { color: light-dark(#25702f, #74c87c); } .verdict-doubtful .verdict-mark { color: light-dark(#9a5200, #f0b35a); } .verdict-fails .verdict-mark { color: light-dark(#b3261e, #ff8a80); }
 .subtle { opacity: 0.75; } .wide { overflow: auto; } svg { max-width: 100%; height: auto; }
 `;
 
@@ -36,6 +40,7 @@ export function htmlReport(report: Report, graph: GraphView | null, focus: Focus
   page.body.append(
     el("h1", {}, report.file),
     el("p", { class: "subtle" }, `Estimated by LiteCast on ${new Date().toISOString().slice(0, 10)}${scenarioOf(report).map((words) => `, ${words}`).join("")}.`),
+    verdictPart(verdictOn(report, focus.targetIn(report), readBudget())),
     factsTable(report),
     ...notes(report, "warning", "Warnings"),
     el("h2", {}, "Estimates"),

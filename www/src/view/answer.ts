@@ -1,5 +1,5 @@
 /** The decision: what the model costs on the chosen target, and how the others compare. */
-import { type Budget, readBudget, verdict, writeBudget } from "../budget.ts";
+import { type Budget, judge, readBudget } from "../budget.ts";
 import { el, keepingFocus, quantity } from "../dom.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
@@ -7,9 +7,11 @@ import { type Estimate, type Report, type Result, type Unavailable, groupByTarge
 import type { Selection } from "../selection.ts";
 import { GROUPS, groupOf, hasThreads } from "../targets.ts";
 import { writeThreads } from "../threads.ts";
+import { verdictOn } from "../verdict.ts";
 import { doubtSentence, doubtWords, evidenceWords, headlineDoubt, inMetricOrder, intervalPercent, isExact, metricMeaning, metricName, metricNameOf, provenanceWords, referenceWords, sentence, withDeviceNames } from "../words.ts";
 import { columnMeaning, columnTitle, doubtClass, energyNote, estimateCell, metricColumns } from "./cells.ts";
 import { isWithAnswer } from "./diagnostics.ts";
+import { budgetForm } from "./budget_form.ts";
 import { fitLines } from "./board_room.ts";
 import { onAcceleratorWords } from "../hybrid.ts";
 import { hybridPart } from "./hybrid.ts";
@@ -17,6 +19,7 @@ import { remarks } from "./remarks.ts";
 import { type Sorting, sortBy, sortHead, sortingAfter } from "./sorting.ts";
 import { targetChoice, threadsChoice } from "./target_choice.ts";
 import { type MoreTargets, groupPanel } from "./target_groups.ts";
+import { verdictPart } from "./verdict.ts";
 import type { Opened } from "./what_if.ts";
 
 /** The table of targets that every report is of, beside those of the groups. */
@@ -76,7 +79,9 @@ function answerParts(report: Report, opened: Opened, groups: Map<string, Result[
   const missing = results.filter((result): result is Unavailable => !isEstimate(result));
   const budget = readBudget();
   const parts = [
-    el("div", { class: "answer-head" }, targetChoice(groups, target, more), threads(opened, target), budgetForm(budget, focus)),
+    el("div", { class: "answer-head" }, targetChoice(groups, target, more), threads(opened, target)),
+    verdictPart(verdictOn(report, target, budget, sramOf(target, more))),
+    budgetForm("budget", () => focus.refresh()),
     estimates.length > 0 ? el("dl", { class: "metrics" }, ...estimates.map((estimate) => metricTile(estimate, budget, estimate.metric === "npu_latency" ? onAcceleratorWords(report, target) : null))) : null,
     ...reasons(missing, results.length),
     ...notes(report, target, selection, "warning"),
@@ -90,35 +95,21 @@ function answerParts(report: Report, opened: Opened, groups: Map<string, Result[
   return parts.filter((part) => part !== null);
 }
 
+/** The SRAM of a board with an Ethos-U; null where it is not known. */
+function sramOf(target: string, { offers }: MoreTargets): number | null {
+  return offers.find((offer) => offer.target === target)?.sram_bytes ?? null;
+}
+
 /** Null where the target has no threads to choose, or the file is no longer at hand. */
 function threads({ file, scenario, change }: Opened, target: string): HTMLElement | null {
   if (!file || !hasThreads(target)) return null;
   return threadsChoice("threads", scenario.threads, (threads) => (writeThreads(threads), change({ ...scenario, threads })));
 }
 
-function budgetForm(budget: Budget, focus: Focus): HTMLElement {
-  const field = (id: string, name: string, unit: string, value: number | null, change: (value: number | null) => Budget): HTMLElement => {
-    const apply = (): void => {
-      if (!input.validity.valid) return;
-      writeBudget(change(input.value === "" ? null : input.valueAsNumber));
-      focus.refresh();
-    };
-    const input = el("input", { id, type: "number", min: 0, step: "any", value, onchange: apply });
-    return el("label", {}, el("span", { class: "sr-only" }, `${name} budget in`), input, ` ${unit}`);
-  };
-  return el(
-    "div",
-    { class: "budget", title: "What may be spent. Estimates above it turn red." },
-    "Budget",
-    field("budget-latency", "Latency", "ms", budget.latency_ms, (latency_ms) => ({ ...readBudget(), latency_ms })),
-    field("budget-memory", "Memory", "KiB", budget.memory_kib, (memory_kib) => ({ ...readBudget(), memory_kib })),
-  );
-}
-
 /** `part` is what its number is of, where that is not all of the network. */
 function metricTile(estimate: Estimate, budget: Budget, part: string | null): HTMLElement {
   const { metric, value, unit } = estimate;
-  const found = verdict(estimate, budget);
+  const found = judge(estimate, budget);
   const doubt = headlineDoubt(estimate);
   return el(
     "div",

@@ -1,9 +1,8 @@
 /** Whether the model has room on a board, in words. */
-import { boardOf } from "../requested_targets.ts";
 import { el } from "../dom.ts";
 import * as format from "../format.ts";
 import type { OnBoard, Report, Room } from "../report.ts";
-import { nameIn } from "../targets.ts";
+import { boardOf, nameIn } from "../targets.ts";
 
 /** The target that the arena is counted for, whatever the microcontroller. */
 const ANY_MICROCONTROLLER = "tflite-micro";

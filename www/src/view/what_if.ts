@@ -1,7 +1,7 @@
 /** What if: sliders for the network and the accelerator, and what the chosen target would then cost. */
 import { addAccelerator, keepAccelerators } from "../accelerators.ts";
 import { choiceOf } from "../requested_targets.ts";
-import { readBudget, verdict } from "../budget.ts";
+import { judge, readBudget } from "../budget.ts";
 import { el, quantity } from "../dom.ts";
 import { type Estimator, type FileBytes, readFile } from "../estimator.ts";
 import type { ModelFile } from "../model_files.ts";
@@ -270,7 +270,7 @@ function resolutionText(shape: readonly number[], factor: number): string {
 
 function tile(estimate: Estimate, before: Estimate | undefined): HTMLElement {
   const { metric, value, unit } = estimate;
-  const found = verdict(estimate, readBudget());
+  const found = judge(estimate, readBudget());
   return el(
     "div",
     { class: `metric${found ? ` ${found.kind}` : ""}`, "data-metric": metric },
