@@ -93,6 +93,7 @@ pub mod changes;
 pub mod diagnostic;
 pub mod estimate;
 mod evaluation;
+mod fields;
 #[doc(hidden)]
 pub mod formats;
 #[doc(hidden)]

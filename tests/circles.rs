@@ -352,7 +352,7 @@ impl Rooms {
 
 /// `ARCHITECTURE.md` describes them.
 const ENGINE: Rooms = Rooms(&[
-    &["work", "diagnostic", "provenance", "constructors"],
+    &["work", "diagnostic", "provenance", "fields", "constructors"],
     &["formats"],
     &["graph"],
     &["changes", "learned"],

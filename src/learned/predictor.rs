@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 #[cfg(feature = "tract")]
 use sha2::{Digest, Sha256};
 
+use crate::fields;
 use crate::learned::features::Features;
 use crate::learned::manifest::{FORMAT_VERSION, Manifest};
 use crate::learned::network::{Network, NetworkError};
@@ -195,7 +196,7 @@ impl Predictor {
 }
 
 fn read_manifest(json: &str) -> Result<Manifest, PredictorError> {
-    let manifest: Manifest = serde_json::from_str(json)?;
+    let manifest: Manifest = fields::from_json(json.as_bytes())?;
     if manifest.format_version != FORMAT_VERSION {
         let found = manifest.format_version;
         return Err(PredictorError::FormatVersion { found });

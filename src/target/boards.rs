@@ -4,7 +4,9 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-const SHIPPED: &str = include_str!("boards.json");
+use crate::fields;
+
+const SHIPPED: &[u8] = include_bytes!("boards.json");
 
 /// One board, or a chip that several boards use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -115,7 +117,7 @@ pub struct LatencyOf {
 /// Every board, in the order of the file.
 pub fn shipped() -> &'static [Board] {
     static BOARDS: LazyLock<Vec<Board>> = LazyLock::new(|| {
-        serde_json::from_str(SHIPPED).expect("the shipped file is a table of boards")
+        fields::from_json(SHIPPED).expect("the shipped file is a table of boards")
     });
     &BOARDS
 }

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use super::{Class, InstructionCount};
+use crate::fields;
 use crate::provenance::checked_percent;
 use crate::target::MeasuredRange;
 
@@ -132,7 +133,7 @@ impl Constants {
     /// The constants that this version ships.
     pub fn shipped() -> &'static Self {
         static SHIPPED: LazyLock<Constants> = LazyLock::new(|| {
-            serde_json::from_str(include_str!("constants.json"))
+            fields::from_json(include_bytes!("constants.json"))
                 .expect("the shipped file is what `fit-cpu` wrote")
         });
         &SHIPPED

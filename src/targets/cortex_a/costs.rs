@@ -9,6 +9,7 @@ use foldhash::fast::RandomState;
 use serde::{Deserialize, Serialize};
 
 use super::KernelCounts;
+use crate::fields;
 use crate::provenance::ErrorSummary;
 
 /// The result of a fit, with its origin.
@@ -64,7 +65,7 @@ impl Costs {
     /// Those of this version.
     pub fn shipped() -> &'static Self {
         static SHIPPED: LazyLock<Costs> = LazyLock::new(|| {
-            serde_json::from_str(include_str!("costs.json"))
+            fields::from_json(include_bytes!("costs.json"))
                 .expect("the shipped file is what `fit-cpu-operators` wrote")
         });
         &SHIPPED

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use super::KernelCounts;
+use crate::fields;
 
 /// Counts of single operators, in every element type that LiteRT supports.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -61,7 +62,7 @@ impl SingleOperators {
     /// Those of this version.
     pub fn shipped() -> &'static Self {
         static SHIPPED: LazyLock<SingleOperators> = LazyLock::new(|| {
-            serde_json::from_str(include_str!("single_operators.json"))
+            fields::from_json(include_bytes!("single_operators.json"))
                 .expect("the shipped file is what `fit-cpu-singles` wrote")
         });
         &SHIPPED

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::operator_counts::{OperatorCounts, Program, Term};
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::fields;
 use crate::provenance::checked_percent;
 use crate::target::MeasuredRange;
 
@@ -174,7 +175,7 @@ impl Constants {
     /// The constants that this version ships.
     pub fn shipped() -> &'static Self {
         static SHIPPED: LazyLock<Constants> = LazyLock::new(|| {
-            serde_json::from_str(include_str!("constants.json"))
+            fields::from_json(include_bytes!("constants.json"))
                 .expect("the shipped file is what `fit-mcu` wrote")
         });
         &SHIPPED

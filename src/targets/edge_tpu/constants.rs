@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use super::{CLOCK_HZ, OperatorLoad};
+use crate::fields;
 use crate::target::MeasuredRange;
 
 /// The result of the fit, with its origin.
@@ -56,7 +57,7 @@ impl Constants {
     /// Those of this version.
     pub fn shipped() -> &'static Self {
         static SHIPPED: LazyLock<Constants> = LazyLock::new(|| {
-            serde_json::from_str(include_str!("constants.json"))
+            fields::from_json(include_bytes!("constants.json"))
                 .expect("the shipped file is what the fit wrote")
         });
         &SHIPPED

@@ -10,10 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use super::configuration::{Configuration, Family, Product};
 use super::error_indicators::{Signal, Signals};
+use crate::fields;
 use crate::target::Metric;
 
 /// Made by `litecast-trainer evaluate-estimates`.
-const SHIPPED: &str = include_str!("errors.json");
+const SHIPPED: &[u8] = include_bytes!("errors.json");
 
 /// Errors relative to labels of a compiler.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -217,7 +218,7 @@ impl MetricErrors {
 impl Errors {
     pub fn shipped() -> &'static Self {
         static ERRORS: LazyLock<Errors> =
-            LazyLock::new(|| serde_json::from_str(SHIPPED).expect("the file shipped is whole"));
+            LazyLock::new(|| fields::from_json(SHIPPED).expect("the file shipped is whole"));
         &ERRORS
     }
 

@@ -5,11 +5,12 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use super::configuration::Configuration;
+use crate::fields;
 use crate::provenance::checked_percent;
 use crate::target::boards::Board;
 
 /// Made by `litecast-trainer fit-silicon`.
-const SHIPPED: &str = include_str!("silicon.json");
+const SHIPPED: &[u8] = include_bytes!("silicon.json");
 
 /// Latency measured on a board: the NPU takes `start_ms` each time that it is started and `factor` · latency by the
 /// compiler's rules, and the board's processor runs what the NPU leaves to it.
@@ -67,7 +68,7 @@ impl MeasuredBoard {
     /// Every board on which networks were measured.
     pub fn shipped() -> &'static [Self] {
         static BOARDS: LazyLock<Vec<MeasuredBoard>> =
-            LazyLock::new(|| serde_json::from_str(SHIPPED).expect("the file shipped is whole"));
+            LazyLock::new(|| fields::from_json(SHIPPED).expect("the file shipped is whole"));
         &BOARDS
     }
 

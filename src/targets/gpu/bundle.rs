@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock};
 use serde::{Deserialize, Serialize};
 
 use super::costs::{Amounts, N_COSTS, NAMES};
+use crate::fields;
 use crate::provenance::{Reference, checked_percent};
 use crate::target::MeasuredRange;
 
@@ -115,8 +116,7 @@ impl Bundle {
     /// If the text is not a bundle, or is a bundle of another version.
     pub fn parse(text: &[u8]) -> Result<Self, BundleError> {
         let malformed = |words: String| BundleError::Malformed(words);
-        let bundle: Self =
-            serde_json::from_slice(text).map_err(|error| malformed(error.to_string()))?;
+        let bundle: Self = fields::from_json(text).map_err(|error| malformed(error.to_string()))?;
         if bundle.costs != NAMES {
             return Err(BundleError::OtherCosts);
         }
