@@ -14,8 +14,8 @@ const withPage = (viewport, use) => usePage(shared.chromium, use, { options: { v
 
 test("on a phone the errors of all targets are read without scrolling sideways, each with its metric", () =>
   withPage(PHONE, async (page) => {
-    await page.waitForSelector(".known-targets");
-    await page.click("#known-targets details summary");
+    await page.click(".how-sure > summary");
+    await page.click(".how-sure > details:not(.known-sources) > summary");
     const found = await page.evaluate(() => ({
       page: document.documentElement.scrollWidth - innerWidth,
       sideways: [...document.querySelectorAll("#known-targets .scroller")].map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth),

@@ -61,6 +61,8 @@ test("the first screen says what it is and keeps files here", () =>
       assert.match(await page.textContent('#known-targets tr:has-text("Ethos-U55, 256")'), /Vela 5\.2\.0 compiler estimates, not silicon[\d.]+\s%/u);
     assert.match(await page.textContent('#known-targets tr:has-text("Edge TPU")'), /Edge TPUmeasurements on hardware[\d.]+\s%/u);
     assert.match(await page.textContent(".known-sources"), /modelled, fitted to \d+ latencies/u);
+    assert.ok(await page.isHidden(".known-targets"), "behind a question");
+    await page.click(".how-sure > summary");
     const table = await page.locator("#known-targets table").first().boundingBox();
     assert.ok(table.x + table.width <= 1440, "nothing is cut off at the right");
   }));

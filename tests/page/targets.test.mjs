@@ -86,25 +86,32 @@ test("a board that is chosen is estimated, remembered, and says what its numbers
     await page.waitForSelector('.answer .doubt:has-text("Nobody measured this board")');
   }));
 
+/** Chooses this target alone on the first screen. */
+async function wantOnly(page, target) {
+  while ((await page.locator(".chip-remove").count()) > 0) await page.locator(".chip-remove").first().click();
+  await page.fill("#first-target", target);
+  await page.click(`#first-target-list [data-target="${target}"]`);
+}
+
+const wanted = (page) => page.$$eval(".target-chip", (all) => all.map(({ dataset }) => dataset.target));
+
 test("a target is chosen before any file, a board or a GPU too", async () => {
   const { page, problems, close } = await openPage(chromium);
   await page.waitForSelector("#first-target");
-  await page.selectOption("#first-target", NANO);
+  await wantOnly(page, NANO);
   await dropBytes(page, "first.tflite", residualModel(8));
   await waitDrawn(page, "first.tflite");
   assert.equal(await page.inputValue("#target"), NANO);
   await page.click("#home");
-  assert.equal(await page.inputValue("#first-target"), NANO);
-  await page.selectOption("#first-target", "group:gpus");
-  await page.waitForSelector('#first-target option[value="rtx-5090"]', { state: "attached" });
-  await page.selectOption("#first-target", "rtx-5090");
+  assert.deepEqual(await wanted(page), [NANO]);
+  await wantOnly(page, "rtx-5090");
   await dropBytes(page, "second.tflite", residualModel(8));
   await waitDrawn(page, "second.tflite");
   assert.equal(await page.inputValue("#target"), "rtx-5090");
   await page.reload();
   await waitDrawn(page, "second.tflite");
   await page.click("#home");
-  await page.waitForSelector('#first-target option[value="rtx-5090"]:checked', { state: "attached" });
+  await page.waitForSelector('.target-chip[data-target="rtx-5090"]');
   assert.deepEqual(problems, [], "errors on the console");
   await close();
 });
@@ -112,11 +119,12 @@ test("a target is chosen before any file, a board or a GPU too", async () => {
 test("every Ethos-U and every board with one can be chosen before any file, and a processor's threads", async () => {
   const { page, problems, close } = await openPage(chromium);
   await page.waitForSelector("#first-target");
-  const offered = await page.$$eval("#first-target option", (all) => all.map(({ value }) => value));
-  const npus = offered.filter((target) => TARGETS[target]?.family === "ethos-u");
-  assert.equal(npus.length, 11, npus.join());
+  for (const target of Object.keys(TARGETS)) {
+    await page.fill("#first-target", target);
+    assert.equal(await page.locator("#first-target-list [role=option]").first().getAttribute("data-target"), target, "by its id");
+  }
   for (const [i, target] of ["ethos-u55-32", "npu-board:imx93"].entries()) {
-    await page.selectOption("#first-target", target);
+    await wantOnly(page, target);
     await dropBytes(page, `npu${i}.tflite`, residualModel(8));
     await waitDrawn(page, `npu${i}.tflite`);
     assert.equal(await page.inputValue("#target"), target);
@@ -125,7 +133,7 @@ test("every Ethos-U and every board with one can be chosen before any file, and 
     await page.click("#home");
   }
   assert.ok(await page.isHidden("#first-threads"), "an accelerator has none");
-  await page.selectOption("#first-target", "cortex-a76-rpi5");
+  await wantOnly(page, "cortex-a76-rpi5");
   await page.selectOption("#first-threads", "4");
   await dropBytes(page, "several.tflite", residualModel(40));
   await waitDrawn(page, "several.tflite");
@@ -284,3 +292,63 @@ test("a network in two parts says which, why, and what both take on the chosen p
     assert.deepEqual(cells.map(([part]) => part), ["3 of 4 operators on the NPU", "all"]);
     assert.ok(cells.every(([, value]) => Number(value) > 0));
   }));
+
+test("several targets are typed by the names people use, kept, and each has a verdict beside the budget", async () => {
+  const { page, problems, close } = await openPage(chromium);
+  await page.waitForSelector("#first-target");
+  assert.deepEqual(await wanted(page), []);
+  for (const [typed, target] of [["Pi 5", "cortex-a76-rpi5"], ["raspberry-pi-4", "cortex-a72-rpi4"], ["coral", "edgetpu-coral-dev-board"], ["ra8p1 renesas", "npu-board:renesas-ra8p1"], ["nRF52840", "board:arduino-nano-33-ble"], ["rtx 3090", "rtx-3090"]]) {
+    await page.fill("#first-target", typed);
+    const found = await page.$$eval("#first-target-list [role=option]", (all) => all.map(({ dataset }) => dataset.target));
+    assert.ok(found.includes(target), `${typed}: ${found}`);
+  }
+  await page.fill("#first-target", "rpi5, u55-128, nonesuch");
+  await page.keyboard.press("Enter");
+  assert.deepEqual(await wanted(page), ["cortex-a76-rpi5", "ethos-u55-128"]);
+  assert.equal(await page.inputValue("#first-target"), "nonesuch");
+  assert.match(await page.textContent(".target-words"), /Nothing here is called “nonesuch”/);
+  // By the keyboard alone: down to the second of the list, and one back out.
+  await page.fill("#first-target", "u65");
+  await page.keyboard.press("ArrowDown");
+  const active = await page.getAttribute("#first-target", "aria-activedescendant");
+  const second = await page.getAttribute(`#${active}`, "data-target");
+  await page.keyboard.press("Enter");
+  assert.deepEqual(await wanted(page), ["cortex-a76-rpi5", "ethos-u55-128", second]);
+  await page.keyboard.press("Backspace");
+  assert.deepEqual(await wanted(page), ["cortex-a76-rpi5", "ethos-u55-128"]);
+  await page.fill("#first-budget-latency", "1000");
+  await page.press("#first-budget-latency", "Enter");
+  await dropBytes(page, "several.tflite", residualModel(8));
+  await waitDrawn(page, "several.tflite");
+  assert.equal(await page.inputValue("#target"), "cortex-a76-rpi5");
+  assert.match(await page.textContent(".report-verdict"), /Meets 1\u202fs on Raspberry Pi 5/);
+  assert.match(await page.textContent(".other-verdicts"), /Meets .* on Ethos-U55-128/);
+  // Both change places.
+  await page.click(".other-verdicts button");
+  assert.equal(await page.inputValue("#target"), "ethos-u55-128");
+  assert.match(await page.textContent(".other-verdicts"), /Raspberry Pi 5/);
+  await page.reload();
+  await waitDrawn(page, "several.tflite");
+  await page.click("#home");
+  await page.waitForSelector(".target-chip");
+  assert.deepEqual(await wanted(page), ["ethos-u55-128", "cortex-a76-rpi5"]);
+  // What was wanted before comes first where nothing is typed.
+  await page.locator(".chip-remove").last().click();
+  await page.press("#first-target", "ArrowDown");
+  const offered = await page.$$eval("#first-target-list [role=option]", (all) => all.slice(0, 3).map(({ textContent }) => textContent));
+  assert.ok(offered[0].endsWith("Recent") && offered.some((words) => /Raspberry Pi 5.*Recent/.test(words)), offered.join("; "));
+  assert.deepEqual(problems, [], "errors on the console");
+  await close();
+});
+
+test("targets that the browser keeps are bounded, and whatever else is stored there counts as nothing", async () => {
+  const prepare = (kept) => (page) => page.addInitScript((kept) => localStorage.setItem("litecast.wanted.1", kept), kept);
+  const many = JSON.stringify({ others: Array.from({ length: 500 }, (_, i) => `t${i}`), recent: ["x".repeat(1e5), 5, null, "ethos-u55-32"] });
+  for (const [kept, n] of [["{", 0], ["null", 0], ["[]", 0], ['{"others":{"length":9}}', 0], [many, 7]]) {
+    const { page, problems, close } = await openPage(chromium, { prepare: prepare(kept) });
+    await page.waitForSelector("#first-target");
+    assert.equal((await wanted(page)).length, n, kept.slice(0, 40));
+    assert.deepEqual(problems, []);
+    await close();
+  }
+});

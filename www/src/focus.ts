@@ -1,6 +1,7 @@
 /** The target that a person looks at, and the measure that colours its operators; remembered in this browser. */
 import { type Measure, measuresOf } from "./costs.ts";
 import { type Report, isEstimate } from "./report.ts";
+import { lookAt } from "./wanted_targets.ts";
 
 const TARGET_KEY = "litecast.target";
 const METRIC_KEY = "litecast.metric";
@@ -31,6 +32,7 @@ export class Focus {
   }
 
   chooseTarget(target: string): void {
+    if (target !== this.#target) lookAt(target, this.#target);
     this.#target = target;
     write(TARGET_KEY, target);
     this.#tell();

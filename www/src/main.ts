@@ -1,7 +1,7 @@
 /** Wires the page: files in, views out, and a history that Back, Forward and reload go through. */
 import "./peer_connections.ts";
 import { accelerators } from "./accelerators.ts";
-import { type Asked, askedTarget, askedTargets, choiceOf, offersOf, openGroups, rememberGroup, targetsOf } from "./requested_targets.ts";
+import { type Asked, askedTarget, askedTargets, choiceOf, offersOf, rememberGroup, targetsOf } from "./requested_targets.ts";
 import { learnEstimates, withDevices } from "./device.ts";
 import { el, keepingFocus, nextTask } from "./dom.ts";
 import { Estimator, LayoutClient, readFile } from "./estimator.ts";
@@ -25,10 +25,11 @@ import { reportView } from "./view/report.ts";
 import { firstScenario } from "./threads.ts";
 import { warmUp } from "./warm_up.ts";
 import { ALL_GPUS } from "./view/target_choice.ts";
-import { groupOf, idIn, nameIn } from "./targets.ts";
+import { described, groupOf, idIn, nameIn } from "./targets.ts";
+import { otherTargets } from "./wanted_targets.ts";
 import type { MoreTargets } from "./view/target_groups.ts";
 import { openSizes, sizesControl } from "./view/sizes.ts";
-import { exampleButtons, historyList, targetPicker, targetTables } from "./view/start_screen.ts";
+import { exampleButtons, type TargetPicker, historyList, targetPicker, targetTables } from "./view/start_screen.ts";
 import { takeAwayMenu } from "./view/download_menu.ts";
 import { metricName, sentence } from "./words.ts";
 
@@ -79,6 +80,8 @@ let shown = new AbortController();
 /** Scrolled to, by the key of a view. */
 const scrolls = new Map<string, number>();
 let place: Place = { view: "start" };
+/** Null until the estimator has said what there is. */
+let picker: TargetPicker | null = null;
 /** What is on its way; its words are shown once `timer` has run. */
 let busy: { words: string; timer: ReturnType<typeof setTimeout> } | null = null;
 
@@ -110,7 +113,7 @@ async function announceTargets(): Promise<void> {
   try {
     const { targets, others, predictor_failure } = await estimator.started;
     byId("known-targets").replaceChildren(...targetTables(targets, others));
-    void offerTargets(targets);
+    void offerTargets(targets, others);
     say(predictor_failure ? `No learned estimates: ${sentence(predictor_failure.message)}` : "");
     performance.mark("litecast:ready");
     document.body.dataset["ready"] = predictor_failure ? "facts-only" : "yes";
@@ -121,21 +124,11 @@ async function announceTargets(): Promise<void> {
   }
 }
 
-/** Before any file; the GPUs among them where somebody has asked for GPUs. */
-async function offerTargets(targets: TargetInfo[]): Promise<void> {
-  const { offers: others } = await offers();
-  const offer = async (with_gpus: boolean): Promise<void> => {
-    const gpus = with_gpus ? await estimator.gpus() : [];
-    if (with_gpus && focus.wanted === ALL_GPUS) focus.chooseTarget(gpus[0]?.id ?? "");
-    byId("first-target-place").replaceChildren(targetPicker(targets, gpus, others, focus, choose));
-  };
-  const choose = (target: string): void => {
-    focus.chooseTarget(target);
-    if (target !== ALL_GPUS) return;
-    rememberGroup("gpus", true);
-    void offer(true).then(() => byId("first-target").focus(), (error: unknown) => say(sentence((error as Error).message)));
-  };
-  await offer(openGroups().includes("gpus")).catch(() => offer(false));
+/** Before any file. */
+async function offerTargets(targets: TargetInfo[], others: TargetInfo[]): Promise<void> {
+  const { offers: more } = await offers();
+  picker = targetPicker(targets, others, more, focus);
+  byId("first-target-place").replaceChildren(picker.element);
 }
 
 /** Targets that not every report has, and processors beside an Ethos-U. */
@@ -227,6 +220,7 @@ async function openOne(file: ModelFile, scenario: Scenario, signal: AbortSignal,
   try {
     const report = await estimator.estimate(file, scenario, await askedTargets(focus.wanted, estimator), key, signal);
     if (signal.aborted) return;
+    addMissing(report);
     hold(key, { report, file });
     go({ view: "report", key });
   } catch (error) {
@@ -289,6 +283,7 @@ async function compareOne(file: ModelFile, scenario: Scenario, signal: AbortSign
   const key = newKey();
   try {
     const report = await estimator.estimate(file, scenario, await askedTargets(focus.wanted, estimator), key, signal);
+    addMissing(report);
     hold(key, { report, file });
     return { file: file.name, key, summary: summaryOf(await withDevices(report, estimator)) };
   } catch (error) {
@@ -355,8 +350,7 @@ function renderStart(): void {
   job.abort();
   sayDone();
   show("start", "", [], []);
-  const first = document.querySelector<HTMLSelectElement>("#first-target");
-  if (first && [...first.options].some(({ value }) => value === focus.wanted)) first.value = focus.wanted;
+  picker?.refresh();
   void listHistory();
 }
 
@@ -531,6 +525,17 @@ function moreTargets(report: Report, file: ModelFile | null, offered: Offered, a
   };
   const orSay = (done: Promise<void>): void => void done.catch((error: unknown) => say(sentence((error as Error).message)));
   return { ...offered, is_possible: file !== null, show, choose: (target) => orSay(choose(target)), chooseHost: (host) => orSay(chooseHost(host)) };
+}
+
+/** What was wanted and could not be estimated has a row that says so. */
+function addMissing(report: Report): void {
+  const missing = [focus.wanted, ...otherTargets()].filter((target) => !report.results.some((result) => result.target === target));
+  const rows = missing.flatMap((target): Result[] => {
+    if (nameIn("board", target) !== null) return [unmeasured(report, target)];
+    const description = described(target);
+    return description ? [{ target, device: description.short_label, metric: "latency", unavailable: "its constants could not be loaded", reason: "not-estimated" }] : [];
+  });
+  if (rows.length > 0) report.results = [...report.results, ...rows];
 }
 
 /** A board that is modelled in no way. */

@@ -2,6 +2,7 @@
 import type { Estimator } from "./estimator.ts";
 import { accelerators } from "./accelerators.ts";
 import type { TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
+import { otherTargets } from "./wanted_targets.ts";
 import { GROUPS, type Group, MICROCONTROLLER_BOARDS, NPU_BOARDS, boardOf, groupOf, headingOf, idIn } from "./targets.ts";
 
 /** Another format gets another key. */
@@ -43,7 +44,7 @@ export async function askedTarget(target: string, estimator: Estimator): Promise
   if (id === null) {
     const { others } = await estimator.started;
     const [known, release] = target.split("@");
-    const other = others.find((other) => other.id === known);
+    const other = [...others, ...(groupOf(known) === "gpus" ? await estimator.gpus() : [])].find((other) => other.id === known);
     return other && (release === undefined || other.description.releases?.includes(release)) ? { target, name: target } : null;
   }
   const { boards, microcontrollers } = await estimator.choices(null);
@@ -74,7 +75,7 @@ export function offersOf(others: readonly TargetInfo[], { boards, microcontrolle
   return [
     ...others.filter(({ id }) => groupOf(id) === null).map(({ id, device }) => ({ family: headingOf(id).label, target: id, words: device })),
     ...others.flatMap(({ id, description: { short_label, runtime, releases = [] } }) => releases.map((release) => ({ family: headingOf(id).label, target: `${id}@${release}`, words: `${short_label}, ${runtime} ${release.replace("-time", " with -O time")}` }))),
-    ...boards.map((board) => ({ family: NPU_BOARDS.label, target: idIn("npu-board", board.id), words: npuBoardName(board), sram_bytes: board.sram_bytes })),
+    ...boards.map((board) => ({ family: NPU_BOARDS.label, target: idIn("npu-board", board.id), words: npuBoardName(board), names: board.host, sram_bytes: board.sram_bytes })),
     ...microcontrollers.map(({ id, name, chip, core }) => ({ family: MICROCONTROLLER_BOARDS.label, target: idIn("board", id), words: `${name} (${core})`, names: chip })),
   ];
 }
@@ -87,10 +88,11 @@ export function choiceOf(target: string): Asked {
   return { ...(board === null ? { target } : { board }), name: target };
 }
 
-/** What a report is of beyond the registry, where `chosen` is the target that was looked at last. */
+/** What a report is of beyond the registry, where `chosen` is the target that was looked at last: that one, and those wanted beside it. */
 export async function askedTargets(chosen: string, estimator: Estimator): Promise<Asked[]> {
   const groups = await Promise.all(openGroups().map((group) => targetsOf(group, estimator).catch(() => [])));
   const listed = [...accelerators(), ...groups.flat()];
-  const other = listed.some(({ name }) => name === chosen) ? null : await askedTarget(chosen, estimator).catch(() => null);
-  return [...listed, ...(other ? [other] : [])];
+  const wanted = [...new Set([chosen, ...otherTargets()])].filter((target) => !listed.some(({ name }) => name === target));
+  const others = await Promise.all(wanted.map((target) => askedTarget(target, estimator).catch(() => null)));
+  return [...listed, ...others.filter((other) => other !== null)];
 }

@@ -19,7 +19,8 @@ import { remarks } from "./remarks.ts";
 import { type Sorting, sortBy, sortHead, sortingAfter } from "./sorting.ts";
 import { targetChoice, threadsChoice } from "./target_choice.ts";
 import { type MoreTargets, groupPanel } from "./target_groups.ts";
-import { verdictPart } from "./verdict.ts";
+import { verdictItem, verdictPart } from "./verdict.ts";
+import { otherTargets } from "../wanted_targets.ts";
 import type { Opened } from "./what_if.ts";
 
 /** The table of targets that every report is of, beside those of the groups. */
@@ -81,6 +82,7 @@ function answerParts(report: Report, opened: Opened, groups: Map<string, Result[
   const parts = [
     el("div", { class: "answer-head" }, targetChoice(groups, target, more), threads(opened, target)),
     verdictPart(verdictOn(report, target, budget, sramOf(target, more))),
+    otherVerdicts(report, target, budget, groups, focus, more),
     budgetForm("budget", () => focus.refresh()),
     estimates.length > 0 ? el("dl", { class: "metrics" }, ...estimates.map((estimate) => metricTile(estimate, budget, estimate.metric === "npu_latency" ? onAcceleratorWords(report, target) : null))) : null,
     ...reasons(missing, results.length),
@@ -93,6 +95,13 @@ function answerParts(report: Report, opened: Opened, groups: Map<string, Result[
     sources(estimates),
   ];
   return parts.filter((part) => part !== null);
+}
+
+/** Of the targets that are wanted beside this one; a click looks at one of them. */
+function otherVerdicts(report: Report, target: string, budget: Budget, groups: ReadonlyMap<string, Result[]>, focus: Focus, more: MoreTargets): HTMLElement | null {
+  const others = otherTargets().filter((other) => other !== target && groups.has(other));
+  if (others.length === 0) return null;
+  return el("ul", { class: "plain other-verdicts", "aria-label": "The other chosen targets" }, ...others.map((other) => verdictItem(verdictOn(report, other, budget, sramOf(other, more)), () => focus.chooseTarget(other))));
 }
 
 /** The SRAM of a board with an Ethos-U; null where it is not known. */

@@ -9,11 +9,14 @@ import { type TargetInfo, isEstimate } from "../report.ts";
 import { nameOf } from "../device.ts";
 import { chooseToKeepFiles, keepsFiles } from "../file_store.ts";
 import { type Comparison, type Opened, forget, forgetAll, forgetComparison } from "../store.ts";
-import { GROUP_WORDS, hasThreads, headingOf } from "../targets.ts";
+import { groupOf, hasThreads, headingOf } from "../targets.ts";
+import { type TargetOption, restOfCatalogue } from "../target_names.ts";
+import { keepOtherTargets, otherTargets, recentTargets } from "../wanted_targets.ts";
 import { inMetricOrder, metricName, referenceWords } from "../words.ts";
 import { readThreads, writeThreads } from "../threads.ts";
-import { ALL_GPUS, threadsChoice } from "./target_choice.ts";
-import { type TargetOption, targetSelect } from "./target_select.ts";
+import { budgetForm } from "./budget_form.ts";
+import { targetBox } from "./target_box.ts";
+import { threadsChoice } from "./target_choice.ts";
 
 /** More than this are one click away. */
 const N_LISTED = 8;
@@ -97,27 +100,37 @@ function latencyWords({ results }: Opened["summary"], focus: Focus): string {
   return latency ? `${format.text(format.measure(latency.value, latency.unit))} on ${latency.device}, ` : "";
 }
 
-/** The target that reports begin with, before any file: `choose` is called with its id, or with `ALL_GPUS`. */
-export function targetPicker(targets: TargetInfo[], gpus: TargetInfo[], offers: readonly Offer[], focus: Focus, choose: (target: string) => void): HTMLElement {
+/** What files are estimated on, before any file. */
+export interface TargetPicker {
+  element: HTMLElement;
+  /** Shows what is wanted now: a report may have changed it. */
+  refresh(): void;
+}
+
+/** Targets with what may be spent there, and the threads of a processor. */
+export function targetPicker(targets: TargetInfo[], others: TargetInfo[], offers: readonly Offer[], focus: Focus): TargetPicker {
+  const option = ({ id, device }: TargetInfo): TargetOption => ({ family: headingOf(id).label, target: id, words: device });
   const options: TargetOption[] = [
     ...accelerators().map(({ name, device }) => ({ family: headingOf(name).label, target: name, words: device })),
-    ...targets.map(({ id, device }) => ({ family: headingOf(id).label, target: id, words: device })),
+    ...targets.map(option),
     ...offers,
-    ...gpus.map(({ id, device }) => ({ family: GROUP_WORDS.gpus.label, target: id, words: device })),
-    ...(gpus.length === 0 ? [{ family: GROUP_WORDS.gpus.label, target: ALL_GPUS, words: "List the GPUs… (loads 0.2 MB)" }] : []),
+    ...others.filter(({ id }) => groupOf(id) !== null).map(option),
   ];
+  options.push(...restOfCatalogue(options));
   const threads = threadsChoice("first-threads", readThreads(), writeThreads);
-  const { element, select, add } = targetSelect("first-target", "Your target", focus.wanted, (target) => {
-    select.value = target;
-    show();
-    choose(target);
+  const box = targetBox("first-target", options, recentTargets, ([first = "", ...wanted]) => {
+    focus.chooseTarget(first);
+    keepOtherTargets(wanted);
+    threads.hidden = !hasThreads(first);
   });
-  const show = (): void => {
-    threads.hidden = !hasThreads(select.value);
+  const budget = el("div", {});
+  const refresh = (): void => {
+    box.show([focus.wanted, ...otherTargets()].filter((target) => target !== ""));
+    threads.hidden = !hasThreads(focus.wanted);
+    budget.replaceChildren(budgetForm("first-budget", () => undefined));
   };
-  add(options);
-  show();
-  return el("div", { class: "first-choices" }, element, threads);
+  refresh();
+  return { element: el("div", { class: "first-choices panel" }, box.element, el("div", { class: "first-limits" }, budget, threads)), refresh };
 }
 
 /** Each target with the error measured for its metrics, and against what it was measured. */
@@ -125,13 +138,13 @@ export function targetTables(targets: TargetInfo[], others: TargetInfo[]): HTMLE
   if (targets.length === 0) return [];
   const all = [...targets, ...others];
   const sources = all.map((target) => el("div", { class: "term" }, el("dt", {}, target.device), el("dd", {}, target.learned_from)));
-  return [
-    el("h2", {}, "Targets"),
+  const tables = [
     el("p", { class: "subtle" }, "Mean error of each estimate on models kept from training or fit, against the source beside it. An error against a compiler’s estimates says nothing about silicon."),
     errorTable(targets, "Targets"),
     el("details", {}, el("summary", {}, `${format.plural(others.length, "more target")} for those who ask: microcontrollers, and each Ethos-U in its default memories`), errorTable(others, "More targets")),
     el("details", { class: "known-sources" }, el("summary", {}, "Sources in full"), el("dl", { class: "terms" }, ...sources)),
   ];
+  return [el("details", { class: "how-sure" }, el("summary", {}, el("strong", {}, "How sure?"), el("span", { class: "subtle" }, " The error of each estimate, and what it was measured against")), ...tables)];
 }
 
 function errorTable(targets: TargetInfo[], name: string): HTMLElement {

@@ -1,15 +1,7 @@
 /** A list of targets in groups, in which typing finds a chip, a core, a board or an id wherever it stands in a name. */
 import { el } from "../dom.ts";
 import * as format from "../format.ts";
-
-/** A target that can be chosen. */
-export interface TargetOption {
-  family: string;
-  target: string;
-  words: string;
-  /** What else people call it. */
-  names?: string | undefined;
-}
+import { type TargetOption, isFound } from "../target_names.ts";
 
 /** A list of targets, to which more can be added. */
 export interface TargetSelect {
@@ -20,16 +12,6 @@ export interface TargetSelect {
 
 /** Letters that are typed within this time are one word. */
 const TYPING_MS = 1000;
-
-function squashed(text: string): string {
-  return text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
-}
-
-/** Whether every word of what was typed stands in a name. */
-export function isFound({ target, words, names = "" }: TargetOption, typed: string): boolean {
-  const text = squashed(`${target} ${words} ${names}`);
-  return typed.split(/\s+/).every((word) => text.includes(squashed(word)));
-}
 
 /** A list of targets by family, and a field that shows those with the words that are typed. */
 export function targetSelect(id: string, label: string, chosen: string, choose: (target: string) => void): TargetSelect {

@@ -1,0 +1,52 @@
+/** Finding a target by whatever people call it: its id, its maker's name, a chip, a board, a core or an alias. */
+import { TARGETS } from "../package/src/catalogue.ts";
+import { described, headingOf } from "./targets.ts";
+
+/** A target that can be chosen. */
+export interface TargetOption {
+  family: string;
+  target: string;
+  words: string;
+  /** What else people call it. */
+  names?: string | undefined;
+}
+
+function squashed(text: string): string {
+  return text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
+}
+
+/** What a target is called besides its words. */
+function otherNames({ target, names = "" }: TargetOption): string[] {
+  const description = described(target);
+  return [target, names, ...(description ? [description.short_label, ...description.aliases] : [])];
+}
+
+/** Whether every word of what was typed stands in a name. */
+export function isFound(option: TargetOption, typed: string): boolean {
+  const text = squashed([option.words, ...otherNames(option)].join(" "));
+  return typed.split(/\s+/).every((word) => text.includes(squashed(word)));
+}
+
+/** Behind all others that are found: releases of a runtime, by their `@`. */
+const RANK_OF_RELEASES = 3;
+
+/** The options that are found, those first that are called so, then those whose name begins so. */
+export function findTargets<Option extends TargetOption>(options: readonly Option[], typed: string): Option[] {
+  const wanted = squashed(typed);
+  if (wanted === "") return [];
+  const rank = (option: Option): number => {
+    if (option.target.includes("@")) return RANK_OF_RELEASES;
+    const names = [option.words, ...otherNames(option)].map(squashed);
+    if (names.includes(wanted)) return 0;
+    return names.some((name) => name.startsWith(wanted)) ? 1 : 2;
+  };
+  const found = options.filter((option) => isFound(option, typed)).map((option) => ({ option, rank: rank(option) }));
+  return found.toSorted((a, b) => a.rank - b.rank).map(({ option }) => option);
+}
+
+/** What `options` lack of the catalogue: GPUs, whose constants are loaded once one of them is estimated, among them. */
+export function restOfCatalogue(options: readonly TargetOption[]): TargetOption[] {
+  const listed = new Set(options.map(({ target }) => target));
+  const others = Object.entries(TARGETS).filter(([target]) => !listed.has(target));
+  return others.map(([target, { short_label }]) => ({ family: headingOf(target).label, target, words: short_label }));
+}
