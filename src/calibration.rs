@@ -305,16 +305,16 @@ mod tests {
     #[test]
     fn a_factor_is_found() {
         let on = |ms: f64, other: f64| measurement([ms, other], 2.5 * ms);
-        let found = Calibration::fit(&[on(1.0, 3.0), on(20.0, 1.0), on(7.0, 50.0)]).unwrap();
-        println!("{found:?}");
-        assert_eq!(found.target, "near");
-        assert!((found.latency_ms(4.0) - 10.0).abs() < 1e-9);
-        assert!(found.left_out_percent < 1e-9);
-        let applied = found.apply(&on(4.0, 1.0).estimates_ms).unwrap();
+        let actual = Calibration::fit(&[on(1.0, 3.0), on(20.0, 1.0), on(7.0, 50.0)]).unwrap();
+        println!("{actual:?}");
+        assert_eq!(actual.target, "near");
+        assert!((actual.latency_ms(4.0) - 10.0).abs() < 1e-9);
+        assert!(actual.left_out_percent < 1e-9);
+        let applied = actual.apply(&on(4.0, 1.0).estimates_ms).unwrap();
         assert!((applied.latency_ms - 10.0).abs() < 1e-9 && applied.n_measurements == 3);
-        let error = found.apply(&BTreeMap::new()).unwrap_err();
+        let error = actual.apply(&BTreeMap::new()).unwrap_err();
         assert_eq!(error.to_string(), "near has no estimate of this network");
-        let (low, high) = found.around(10.0);
+        let (low, high) = actual.around(10.0);
         assert!((low - 10.0).abs() < 1e-6 && (high - 10.0).abs() < 1e-6);
     }
 
@@ -323,10 +323,10 @@ mod tests {
     #[test]
     fn slopes_are_drawn_to_one() {
         let on = |ms: f64| measurement([ms, 1.0], ms.powf(1.2));
-        let found = Calibration::fit(&[on(1.0), on(10.0), on(100.0)]).unwrap();
+        let actual = Calibration::fit(&[on(1.0), on(10.0), on(100.0)]).unwrap();
         let square = 10f64.ln().powi(2);
         let expected = 1.0 + 0.4 * square / (2.0 * square + 0.25);
-        assert!((found.slope - expected).abs() < 1e-12, "{found:?}");
+        assert!((actual.slope - expected).abs() < 1e-12, "{actual:?}");
         // Networks of one size say nothing about the slope.
         let same = Calibration::fit(&[on(10.0), on(10.0), on(10.0)]).unwrap();
         assert_eq!(same.slope, 1.0);
@@ -342,10 +342,10 @@ mod tests {
         for idx in 0..pairs.len() {
             let mut others = pairs.clone();
             let left_out = others.remove(idx);
-            let [found, expected] = [sums.without(left_out), Sums::new(&others)]
+            let [actual, expected] = [sums.without(left_out), Sums::new(&others)]
                 .map(|sums| [sums.n, sums.center, sums.intercept, sums.spread, sums.tilt]);
-            for (found, expected) in found.into_iter().zip(expected) {
-                let difference = (found - expected).abs();
+            for (actual, expected) in actual.into_iter().zip(expected) {
+                let difference = (actual - expected).abs();
                 assert!(
                     difference <= 1e-9 * expected.abs().max(1.0),
                     "{difference:e}"

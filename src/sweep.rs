@@ -233,17 +233,17 @@ mod tests {
                 candidate(128, 19.0, Some(20.5)),
             ]
         };
-        let found = Sweep::new(candidates(), TEN_MS, vec![250.0]);
-        let macs: Vec<u32> = (found.points.iter())
+        let sweep = Sweep::new(candidates(), TEN_MS, vec![250.0]);
+        let macs: Vec<u32> = (sweep.points.iter())
             .map(|point| point.candidate.macs_per_cycle)
             .collect();
         assert_eq!(macs, [64, 128, 256]);
-        let needed: Vec<f64> = (found.points.iter())
+        let needed: Vec<f64> = (sweep.points.iter())
             .filter_map(|point| point.needed_mhz)
             .collect();
         assert_eq!(needed, [1500.0, 1025.0, 300.0]);
-        assert_eq!(found.smallest, Some(2));
-        assert_eq!(found.points[2].latencies_ms[0].hi, Some(12.0));
+        assert_eq!(sweep.smallest, Some(2));
+        assert_eq!(sweep.points[2].latencies_ms[0].hi, Some(12.0));
         let faster = Limits {
             clock_mhz: 1100.0,
             ..TEN_MS
@@ -264,15 +264,19 @@ mod tests {
             lo: None,
             hi: None,
         };
-        let of = |processor_ms: f64, npu_ms: f64| Candidate {
+        let candidate = |processor_ms: f64, npu_ms: f64| Candidate {
             npu_latency_ms: Some(part(npu_ms)),
             ..candidate(256, processor_ms + npu_ms, None)
         };
-        let found = Sweep::new(vec![of(4.0, 20.0), of(12.0, 1.0)], TEN_MS, vec![250.0]);
-        let [slow, hopeless] = [&found.points[0], &found.points[1]];
+        let sweep = Sweep::new(
+            vec![candidate(4.0, 20.0), candidate(12.0, 1.0)],
+            TEN_MS,
+            vec![250.0],
+        );
+        let [slow, hopeless] = [&sweep.points[0], &sweep.points[1]];
         assert!((slow.needed_mhz.unwrap() - 5000.0 / 3.0).abs() < 1e-9);
         assert_eq!(slow.latencies_ms[0].value, 44.0);
         assert_eq!((hopeless.needed_mhz, hopeless.meets), (None, false));
-        assert_eq!(found.smallest, None);
+        assert_eq!(sweep.smallest, None);
     }
 }

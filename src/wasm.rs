@@ -96,8 +96,8 @@ impl Engine {
         let changes: Changes = from_js(changes)?;
         let unknown = || js_error("unknown-target", &format!("{target}: expected a GPU"));
         let gpu = Gpu::by_id(target).ok_or_else(unknown)?;
-        let found = || target.to_owned();
-        let not_loaded = || choice_error(&ChoiceError::GpusNotLoaded { found: found() });
+        let id = || target.to_owned();
+        let not_loaded = || choice_error(&ChoiceError::GpusNotLoaded { found: id() });
         let gpus = self.gpus.as_ref().ok_or_else(not_loaded)?;
         let swept = sweep_batch(file.as_model_file(), &changes, gpu, gpus);
         to_js(&swept.map_err(|error| estimate_error(&error))?)
@@ -255,9 +255,9 @@ pub fn left_out_of(file: JsValue, choices: JsValue, changes: JsValue) -> Result<
     let file = File::read(file)?;
     let targets = targets_of(choices, None)?;
     let changes: Changes = from_js(changes)?;
-    let found = left_out(file.as_model_file(), &changes, &targets);
-    let found = found.map_err(|error| estimate_error(&error))?;
-    to_js(&found)
+    let left = left_out(file.as_model_file(), &changes, &targets);
+    let left = left.map_err(|error| estimate_error(&error))?;
+    to_js(&left)
 }
 
 /// As [`Accelerators`].
@@ -271,8 +271,8 @@ pub fn accelerators(vela_ini: Option<String>) -> Result<JsValue, JsValue> {
 #[wasm_bindgen(js_name = inForce)]
 pub fn in_force(choice: JsValue) -> Result<JsValue, JsValue> {
     let choice: Choice = from_js(choice)?;
-    let found = choice.in_force();
-    to_js(&found.map_err(|error| js_error(error.kind(), &error.to_string()))?)
+    let listed = choice.in_force();
+    to_js(&listed.map_err(|error| js_error(error.kind(), &error.to_string()))?)
 }
 
 /// Ids of the targets of every report. For some of them nothing is estimated but counted, so [`Engine::targets`] does

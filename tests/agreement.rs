@@ -45,12 +45,12 @@ fn tract_gives_what_the_training_forward_pass_gave() {
     let predictor = predictor();
     for (file, expected) in &reference() {
         let bytes = example(file);
-        let found = estimates(&predictor, &bytes);
-        let difference = largest_difference(&found, expected);
+        let actual = estimates(&predictor, &bytes);
+        let difference = largest_difference(&actual, expected);
         println!("{file}: largest relative difference {difference:.1e}");
         assert!(
             difference <= TOLERANCE,
-            "{file}: {found:?}, expected {expected:?}"
+            "{file}: {actual:?}, expected {expected:?}"
         );
     }
 }
@@ -65,12 +65,12 @@ fn graphs_at_once_have_the_estimates_that_each_has_alone() {
     let graphs: Vec<&Features> = graphs.iter().cycle().take(40).collect();
     let at_once = predictor.predict_many(&graphs).unwrap();
     assert_eq!(at_once.len(), graphs.len());
-    for (graph, found) in graphs.iter().zip(&at_once) {
+    for (graph, actual) in graphs.iter().zip(&at_once) {
         let alone = predictor.predict(graph).unwrap();
-        assert!(largest_difference(&found.graph, &alone.graph) <= TOLERANCE);
-        let [found, alone] = [found, &alone].map(|estimates| estimates.operators.as_deref());
-        let [found, alone] = [found, alone].map(Option::unwrap_or_default);
-        assert!(largest_difference(found, alone) <= TOLERANCE);
+        assert!(largest_difference(&actual.graph, &alone.graph) <= TOLERANCE);
+        let [actual, alone] = [actual, &alone].map(|estimates| estimates.operators.as_deref());
+        let [actual, alone] = [actual, alone].map(Option::unwrap_or_default);
+        assert!(largest_difference(actual, alone) <= TOLERANCE);
     }
 }
 
@@ -115,15 +115,15 @@ fn a_file_without_a_report_leaves_the_others_theirs() {
         .map(|(name, bytes)| ModelFile::new(name, bytes))
         .collect();
     let reports = estimate_many(&files, Some(&predictor)).unwrap();
-    for (file, found) in files.iter().zip(reports) {
+    for (file, actual) in files.iter().zip(reports) {
         let alone = estimate(*file, Some(&predictor));
-        match (found, alone) {
-            (Ok(found), Ok(alone)) => {
-                assert_eq!(found.file, file.name);
-                assert_eq!(found.operators.len(), alone.operators.len());
+        match (actual, alone) {
+            (Ok(actual), Ok(alone)) => {
+                assert_eq!(actual.file, file.name);
+                assert_eq!(actual.operators.len(), alone.operators.len());
             }
-            (Err(found), Err(alone)) => assert_eq!(found.to_string(), alone.to_string()),
-            (found, _) => panic!("{}: {found:?}", file.name),
+            (Err(actual), Err(alone)) => assert_eq!(actual.to_string(), alone.to_string()),
+            (actual, _) => panic!("{}: {actual:?}", file.name),
         }
     }
 }
@@ -138,9 +138,9 @@ fn features_of(bytes: &[u8]) -> Features {
     ethos_u::features(&graph, &analysis::analyze(&graph))
 }
 
-fn largest_difference(found: &[f32], expected: &[f32]) -> f32 {
-    assert_eq!(found.len(), expected.len());
-    let differences = found
+fn largest_difference(actual: &[f32], expected: &[f32]) -> f32 {
+    assert_eq!(actual.len(), expected.len());
+    let differences = actual
         .iter()
         .zip(expected)
         .map(|(f, e)| (f - e).abs() / e.abs().max(f32::MIN_POSITIVE));

@@ -67,10 +67,10 @@ fn the_catalogue_is_that_of_the_engine() {
     if env::var_os("UPDATE_GOLDENS").is_some() {
         fs::write(&path, &expected).unwrap();
     }
-    let found = fs::read_to_string(&path).unwrap();
+    let actual = fs::read_to_string(&path).unwrap();
     println!("{} lines", expected.lines().count());
     assert!(
-        found == expected,
+        actual == expected,
         "{FILE} is not what the engine says; UPDATE_GOLDENS=1 writes it"
     );
 }

@@ -27,8 +27,10 @@ fn a_name_changes_no_number() {
         let targets = [choice.target().unwrap()];
         let report = estimate_changed(file, &changes, None, &targets, Detail::Full).unwrap();
         let results = report.results.iter();
-        let results: Vec<_> = results.map(|of| (of.metric, &of.outcome)).collect();
-        let codes = report.diagnostics.iter().map(|of| of.diagnostic.code);
+        let results: Vec<_> = results
+            .map(|result| (result.metric, &result.outcome))
+            .collect();
+        let codes = report.diagnostics.iter().map(|doubt| doubt.diagnostic.code);
         format!("{results:?} {:?}", codes.collect::<Vec<_>>())
     };
     let mut n_beyond = 0;
@@ -42,11 +44,11 @@ fn a_name_changes_no_number() {
             ..plain.clone()
         };
         for (batch, factor) in [(1, 1.0), (8, 1.0), (1, 4.0)] {
-            let found = numbers(&plain, batch, factor);
-            n_beyond += usize::from(found.contains("beyond-measured"));
+            let actual = numbers(&plain, batch, factor);
+            n_beyond += usize::from(actual.contains("beyond-measured"));
             assert_eq!(
                 numbers(&named, batch, factor),
-                found,
+                actual,
                 "{id}, {batch}, {factor}"
             );
         }

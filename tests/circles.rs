@@ -301,8 +301,8 @@ fn circles_are_found_through_names_that_are_passed_on() {
             (module("b"), file(&b(back))),
         ];
         let of_crate = Crate(files.into_iter().collect());
-        let found = circles(&of_crate.imports());
-        assert_eq!(!found.is_empty(), is_circle, "{found:?}");
+        let actual = circles(&of_crate.imports());
+        assert_eq!(!actual.is_empty(), is_circle, "{actual:?}");
     }
 }
 
@@ -523,7 +523,7 @@ fn imports_of_higher_rooms_are_found() {
         ("low/high/b", "low/a", 0),
         ("lower", "low", 0),
     ] {
-        let found = rooms.upward(&[(path(from), path(to))]);
-        assert_eq!(found.len(), n_upward, "{from} -> {to}");
+        let actual = rooms.upward(&[(path(from), path(to))]);
+        assert_eq!(actual.len(), n_upward, "{from} -> {to}");
     }
 }

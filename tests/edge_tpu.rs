@@ -208,12 +208,12 @@ fn parameters_that_do_not_fit_on_the_chip_come_over_the_link() {
         33 * 4096 + 4 * 64,
     ];
     assert!(bytes[1] > SRAM_BYTES && bytes[0] + bytes[2] < SRAM_BYTES);
-    let found: Vec<_> = loads
+    let actual: Vec<_> = loads
         .iter()
         .map(|w| (w.parameter_bytes, w.link_bytes, w.streamed_bytes))
         .collect();
     assert_eq!(
-        found,
+        actual,
         [
             (bytes[0], 64, 0),
             (bytes[1], bytes[1], bytes[1]),
@@ -282,9 +282,12 @@ fn each_limitation_of_corals_list_is_a_reason() {
     for (words, change) in changes {
         let mut built = small();
         change(&mut built);
-        let found = built.refusal();
-        println!("{found:?}");
-        assert!(found.is_some_and(|found| found.contains(words)), "{words}");
+        let actual = built.refusal();
+        println!("{actual:?}");
+        assert!(
+            actual.is_some_and(|actual| actual.contains(words)),
+            "{words}"
+        );
     }
 }
 
@@ -319,11 +322,11 @@ fn a_pool_or_sum_is_one_operator_without_products() {
 fn the_longest_leading_part_is_mapped() {
     let mut built = small();
     built.operators[2].code.kind = OpKind::HardSwish;
-    let found = built.with(|graph| mapping(graph).unwrap());
-    assert_eq!(found.is_mapped, [true, true, false, false]);
-    assert_eq!(found.ends.len(), 1);
-    assert_eq!(found.ends[0].node_idx, 2);
-    let loads = built.with(|graph| operator_loads(graph, &analyze(graph), &found.is_mapped));
+    let actual = built.with(|graph| mapping(graph).unwrap());
+    assert_eq!(actual.is_mapped, [true, true, false, false]);
+    assert_eq!(actual.ends.len(), 1);
+    assert_eq!(actual.ends[0].node_idx, 2);
+    let loads = built.with(|graph| operator_loads(graph, &analyze(graph), &actual.is_mapped));
     assert_eq!(
         loads[1],
         operator_load(1, 9 * 2 * 64, 9 * 2 * 64 + 280, 4480)
@@ -348,10 +351,10 @@ fn inputs_are_converted_on_the_host() {
         built
     };
     let built = network(&[]);
-    let found = built.with(|graph| mapping(graph).unwrap());
-    assert_eq!(found.is_mapped, [false, false, true]);
-    assert_eq!(found.ends, []);
-    let loads = built.with(|graph| operator_loads(graph, &analyze(graph), &found.is_mapped));
+    let actual = built.with(|graph| mapping(graph).unwrap());
+    assert_eq!(actual.is_mapped, [false, false, true]);
+    assert_eq!(actual.ends, []);
+    let loads = built.with(|graph| operator_loads(graph, &analyze(graph), &actual.is_mapped));
     assert_eq!(loads[2].link_bytes, 16 * 16 * 3 + 8 * 8 * 70);
     let words = network(&[OpKind::Mul]).with(|graph| mapping(graph).unwrap_err().to_string());
     println!("{words}");

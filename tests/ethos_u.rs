@@ -29,8 +29,8 @@ fn predict_file(options: &[&str], file: &Path) -> impl Fn(&str) -> Value + use<>
     let report: Value = serde_json::from_slice(&output.stdout).expect("one report");
     move |metric| {
         let results = report["results"].as_array().expect("results").iter();
-        let mut found = results.filter(|result| result["metric"] == metric);
-        found.next().cloned().unwrap_or_default()
+        let mut matching = results.filter(|result| result["metric"] == metric);
+        matching.next().cloned().unwrap_or_default()
     }
 }
 
@@ -61,9 +61,9 @@ fn a_measured_board_has_a_latency_of_its_own() {
         ["--board", "renesas-ra8p1"],
         ["--board", "alif-e8-kit"],
     ] {
-        let of = predict(&options);
-        assert_eq!(of("npu_latency"), Value::Null, "{options:?}");
-        let latency = of("latency");
+        let value_of = predict(&options);
+        assert_eq!(value_of("npu_latency"), Value::Null, "{options:?}");
+        let latency = value_of("latency");
         assert_eq!(latency["evidence"], "compiler", "{options:?}");
         let device = latency["device"].as_str().unwrap();
         let is_board = options[0] == "--board";
@@ -134,8 +134,8 @@ fn what_stays_on_the_cpu_is_part_of_the_latency() {
     fs::write(&file, with_floor_between().to_string()).unwrap();
     let value = |result: &Value, field: &str| result[field].as_f64().expect("a number");
     let parts = |options: &[&str]| {
-        let of = predict_file(options, &file);
-        let [npu, both] = ["npu_latency", "latency"].map(&of);
+        let value_of = predict_file(options, &file);
+        let [npu, both] = ["npu_latency", "latency"].map(&value_of);
         let operators: Vec<f64> = (both["operators"].as_array().expect("parts").iter())
             .map(|ms| ms.as_f64().expect("a number"))
             .collect();
@@ -153,8 +153,8 @@ fn what_stays_on_the_cpu_is_part_of_the_latency() {
     };
     let usual = parts(&["--target", "ethos-u55-128"]);
     // The latency of an inference is that of all parts.
-    let of = predict_file(&["--target", "ethos-u55-128"], &file);
-    let [npu, both] = ["npu_latency", "latency"].map(|metric| value(&of(metric), "value"));
+    let value_of = predict_file(&["--target", "ethos-u55-128"], &file);
+    let [npu, both] = ["npu_latency", "latency"].map(|metric| value(&value_of(metric), "value"));
     for (limit, is_within) in [((npu * both).sqrt(), false), (2.0 * both, true)] {
         let limit = format!("--max-latency={limit}ms");
         let mut check = Command::new(env!("CARGO_BIN_EXE_litecast"));
@@ -211,9 +211,9 @@ fn the_smallest_counts_what_stays_on_the_cpu() {
             .expect("the command runs");
         serde_json::from_slice(&output.stdout).expect("one document")
     };
-    let of = |swept: &Value| swept["points"].as_array().unwrap()[0].clone();
-    let loose = of(&sweep(1e6));
-    let ms = |of: &Value| of["value"].as_f64().unwrap();
+    let first_point = |swept: &Value| swept["points"].as_array().unwrap()[0].clone();
+    let loose = first_point(&sweep(1e6));
+    let ms = |estimate: &Value| estimate["value"].as_f64().unwrap();
     let [whole, npu] = ["latency_ms", "npu_latency_ms"].map(|field| ms(&loose[field]));
     let of_target = predict_file(&["--target", loose["target"].as_str().unwrap()], &file);
     assert_eq!(ms(&of_target("latency")), whole);
@@ -223,7 +223,7 @@ fn the_smallest_counts_what_stays_on_the_cpu() {
     assert!((at_250 / expected - 1.0).abs() < 1e-9);
     // Less than the processor alone takes is met at no clock.
     let hopeless = sweep(0.5 * (whole - npu));
-    assert_eq!(of(&hopeless)["needed_mhz"], Value::Null);
+    assert_eq!(first_point(&hopeless)["needed_mhz"], Value::Null);
     assert_eq!(hopeless["smallest"], Value::Null);
 }
 

@@ -372,8 +372,8 @@ fn a_rotation_is_a_copy() {
         let mut graph = Graph::new(TOKENS);
         let other = graph.add("TANH", &["x"], TOKENS);
         let first = graph.add("STRIDED_SLICE", &["x"], &[1, 46, 64]);
-        let of = if second == "x" { "x" } else { other.as_str() };
-        let rest = graph.add("STRIDED_SLICE", &[of], &[1, 3, 64]);
+        let operand = if second == "x" { "x" } else { other.as_str() };
+        let rest = graph.add("STRIDED_SLICE", &[operand], &[1, 3, 64]);
         let out = graph.add("CONCATENATION", &[&first, &rest], TOKENS);
         kernels_of(&graph.text(&out))
             .last()
@@ -695,13 +695,13 @@ fn memory_follows_the_precision() {
     let parameters = report(&path, "rtx-3090", 1).model.parameters as f64;
     let text = std::fs::read_to_string(&path).expect("the test's file is there");
     let kernels = kernels_of(&text);
-    let of = |precision| Memory::inference(&kernels, parameters, 8.0, precision);
-    let single = of(ComputePrecision::Float32);
-    let half = of(ComputePrecision::Bfloat16);
+    let memory = |precision| Memory::inference(&kernels, parameters, 8.0, precision);
+    let single = memory(ComputePrecision::Float32);
+    let half = memory(ComputePrecision::Bfloat16);
     assert_eq!(single.weight_bytes, 4.0 * parameters);
     assert_eq!(half.weight_bytes, 2.0 * parameters);
     assert_eq!(single.activation_bytes, 2.0 * half.activation_bytes);
-    let amp = of(ComputePrecision::Amp);
+    let amp = memory(ComputePrecision::Amp);
     assert!(amp.weight_bytes > 5.9 * parameters && amp.weight_bytes < 6.0 * parameters);
     // ResNet-50 has no kernel that writes float32 under AMP; only the images are float32.
     let images = 8.0 * 3.0 * 224.0 * 224.0 * 2.0;

@@ -174,9 +174,9 @@ fn cases_give_their_graphs() {
                 let allowed = expected
                     .strip_prefix("cycle ")
                     .unwrap_or_else(|| panic!("{why}: {error}"));
-                let found = error.operator_idx.to_string();
+                let actual = error.operator_idx.to_string();
                 assert!(
-                    allowed.split('|').any(|operator| operator == found),
+                    allowed.split('|').any(|operator| operator == actual),
                     "{why}: {error}"
                 );
                 assert_eq!((error.kind(), error.subgraph_idx), ("cycle", 0));
@@ -238,10 +238,10 @@ fn order_is_that_of_the_naive_algorithm() {
         let n_operators = operators.len();
         let expected = naive_order(&operators);
         let model = model(operators, n_operators + 1, &[]);
-        let found = build(&model, 0);
+        let actual = build(&model, 0);
         match expected {
             Some(order) => {
-                let graph = found.unwrap();
+                let graph = actual.unwrap();
                 let nodes: Vec<usize> = graph.nodes.iter().map(|node| node.operator_idx).collect();
                 assert_eq!(order, nodes);
                 assert_edges(&graph);
@@ -250,7 +250,7 @@ fn order_is_that_of_the_naive_algorithm() {
             None => {
                 assert_on_cycle(
                     &model.subgraphs[0].operators,
-                    found.unwrap_err().operator_idx,
+                    actual.unwrap_err().operator_idx,
                 );
                 n_cycles.set(n_cycles.get() + 1);
             }
@@ -282,12 +282,12 @@ fn assert_edges(graph: &Graph) {
         }
     }
     expected.sort_unstable();
-    let found: Vec<_> = graph
+    let actual: Vec<_> = graph
         .edges
         .iter()
         .map(|e| (e.dst, e.src, e.tensor_idx))
         .collect();
-    assert_eq!(expected, found);
+    assert_eq!(expected, actual);
 }
 
 /// Going along readers from the operator comes back to it.

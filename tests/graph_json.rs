@@ -116,11 +116,11 @@ fn real_files() -> Vec<PathBuf> {
 
 /// By target and metric.
 fn values(report: &Report) -> BTreeMap<(String, Metric), f64> {
-    let of = |result: &litecast::report::TargetResult| match &result.outcome {
+    let value = |result: &litecast::report::TargetResult| match &result.outcome {
         Outcome::Estimate { value, .. } => Some(((result.target.clone(), result.metric), *value)),
         Outcome::Unavailable { .. } => None,
     };
-    report.results.iter().filter_map(of).collect()
+    report.results.iter().filter_map(value).collect()
 }
 
 /// Median, 95th percentile and largest.
@@ -195,12 +195,12 @@ fn a_described_file_costs_what_the_file_costs() {
                 )
             };
             assert_eq!(facts(&of_graph), facts(&of_file), "{name}");
-            let (expected, found) = (values(&of_file), values(&of_graph));
+            let (expected, actual) = (values(&of_file), values(&of_graph));
             // A graph of floats is estimated as int8 where the file has no estimate at all.
-            let missing = expected.keys().find(|key| !found.contains_key(key));
+            let missing = expected.keys().find(|key| !actual.contains_key(key));
             assert_eq!(missing, None, "{name}");
             for (key, expected) in expected {
-                let difference = (found[&key] / expected - 1.0).abs() * 100.0;
+                let difference = (actual[&key] / expected - 1.0).abs() * 100.0;
                 let difference = if expected == 0.0 { 0.0 } else { difference };
                 if described && difference > 3.0 && key.1 == Metric::Latency {
                     println!("{name} {}: {difference:.1} %", key.0);
@@ -213,14 +213,14 @@ fn a_described_file_costs_what_the_file_costs() {
     println!("{n_files} files; left out: {left_out:?}");
     println!("differences in percent: median, 95th percentile, largest");
     for ((described, row), differences) in differences {
-        let of = if described {
+        let whose = if described {
             "statistics given"
         } else {
             "defaults"
         };
         let n = differences.len();
         let [median, most, largest] = spread(differences);
-        println!("{of:17} {row:45} {median:6.2} {most:6.2} {largest:6.2} of {n}");
+        println!("{whose:17} {row:45} {median:6.2} {most:6.2} {largest:6.2} of {n}");
         let limit = if described {
             MAX_DESCRIBED_PERCENT
         } else {

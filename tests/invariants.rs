@@ -20,7 +20,7 @@ fn files_below(folder: &str, extensions: &[&str]) -> Vec<PathBuf> {
                 pending.push(path);
             } else if path
                 .extension()
-                .is_some_and(|found| extensions.iter().any(|wanted| found == *wanted))
+                .is_some_and(|extension| extensions.iter().any(|wanted| extension == *wanted))
             {
                 files.push(path.strip_prefix(root).unwrap().to_owned());
             }
@@ -213,16 +213,16 @@ const UNSAFE: &[(&str, &str)] = &[
 
 #[test]
 fn unsafe_code_is_where_it_is_listed_with_its_reason() {
-    let mut found: BTreeSet<String> = BTreeSet::new();
+    let mut names: BTreeSet<String> = BTreeSet::new();
     for folder in ["src", "trainer/src", "trainer/tests", "tests"] {
-        found.extend(files_naming(folder, &["rs"], &["unsafe "]));
+        names.extend(files_naming(folder, &["rs"], &["unsafe "]));
     }
-    found.remove("src/formats/tflite/schema_generated.rs");
+    names.remove("src/formats/tflite/schema_generated.rs");
     // Names the word in this list.
-    found.remove("tests/invariants.rs");
-    found.retain(|file| !file.contains("/target/"));
+    names.remove("tests/invariants.rs");
+    names.retain(|file| !file.contains("/target/"));
     let listed: BTreeSet<String> = UNSAFE.iter().map(|(file, _)| (*file).to_owned()).collect();
-    assert_eq!(found, listed);
+    assert_eq!(names, listed);
     for (file, reason) in UNSAFE {
         println!("{file}: {reason}");
     }

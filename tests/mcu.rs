@@ -34,9 +34,9 @@ fn files() -> Option<Vec<PathBuf>> {
     Some(files)
 }
 
-fn with_graph<T>(bytes: &[u8], of: impl FnOnce(&Graph) -> T) -> T {
+fn with_graph<T>(bytes: &[u8], measure: impl FnOnce(&Graph) -> T) -> T {
     let model = tflite::parse(bytes).unwrap();
-    of(&graph::build(&model, 0).unwrap())
+    measure(&graph::build(&model, 0).unwrap())
 }
 
 /// Every file there is int8.
@@ -147,8 +147,10 @@ fn other_numbers_than_int8_are_refused_in_words() {
 #[test]
 fn types_that_st_edge_ai_does_not_take_are_named() {
     let graph = |activations: &str, weights: &str| {
-        let tensor = |name: &str, shape: &str, of: &str, is_constant: bool| {
-            format!(r#"{{"name":"{name}","shape":{shape},"type":"{of}","constant":{is_constant}}}"#)
+        let tensor = |name: &str, shape: &str, tensor_type: &str, is_constant: bool| {
+            format!(
+                r#"{{"name":"{name}","shape":{shape},"type":"{tensor_type}","constant":{is_constant}}}"#
+            )
         };
         let tensors = [
             tensor("x", "[1,8,8,4]", activations, false),
@@ -184,7 +186,7 @@ fn types_that_st_edge_ai_does_not_take_are_named() {
             .map(|result| (result.metric, reason(&result.outcome)))
             .collect()
     };
-    for (activations, weights, found) in [
+    for (activations, weights, actual) in [
         ("int16", "int8", "INT16 (input 0)"),
         ("float32", "float16", "FLOAT16 (input 1)"),
         ("int8", "int4", "INT4 (input 1)"),
@@ -194,7 +196,7 @@ fn types_that_st_edge_ai_does_not_take_are_named() {
         for (metric, reason) in reasons {
             let reason = reason.unwrap_or_else(|| panic!("{metric} of {activations}"));
             println!("{metric}: {reason}");
-            let expected = format!("CONV_2D, operator 0, has {found}");
+            let expected = format!("CONV_2D, operator 0, has {actual}");
             assert!(reason.contains(&expected), "{reason}");
         }
     }
@@ -357,8 +359,8 @@ fn older_releases_have_plans_of_their_own() {
         let estimates = releases.map(|release| {
             let device = StDevice::Stm32H7;
             let tool = StTool { release, device };
-            let of = |graph: &Graph| activation_ram_bytes(graph, &analyze(graph), tool);
-            with_graph(&bytes, of).unwrap().value
+            let ram_bytes = |graph: &Graph| activation_ram_bytes(graph, &analyze(graph), tool);
+            with_graph(&bytes, ram_bytes).unwrap().value
         });
         println!("{digits}: {estimates:?} bytes");
         assert_eq!(estimates, expected, "{digits}");

@@ -14,13 +14,13 @@ use serde_json::Value;
 const MAX_DIFFERENCE_PERCENT: f64 = 3.0;
 
 fn latencies(report: &Report) -> BTreeMap<String, f64> {
-    let of = |result: &TargetResult| match &result.outcome {
+    let value = |result: &TargetResult| match &result.outcome {
         Outcome::Estimate { value, .. } if result.metric == Metric::Latency => {
             Some((result.target.clone(), *value))
         }
         _ => None,
     };
-    report.results.iter().filter_map(of).collect()
+    report.results.iter().filter_map(value).collect()
 }
 
 fn kinds(report: &Report) -> BTreeMap<&str, usize> {
@@ -90,13 +90,13 @@ fn both_forms_of_a_network_cost_the_same() {
                 of_tflite.model.macs, of_onnx.model.macs
             );
         }
-        let (expected, found) = (latencies(&of_tflite), latencies(&of_onnx));
+        let (expected, actual) = (latencies(&of_tflite), latencies(&of_onnx));
         let mut is_off = false;
         for (target, expected) in expected {
-            let Some(found) = found.get(&target) else {
+            let Some(actual) = actual.get(&target) else {
                 continue;
             };
-            let difference = (found / expected - 1.0).abs() * 100.0;
+            let difference = (actual / expected - 1.0).abs() * 100.0;
             is_off |= difference > MAX_DIFFERENCE_PERCENT;
             differences.entry(target).or_default().push(difference);
         }

@@ -169,7 +169,7 @@ fn latencies_beyond_those_measured_are_told() {
     assert!(after.len() > 10, "{after:?}");
     for (target, width) in after {
         assert!(told.contains(&&target), "{target}");
-        if let Some((_, ordinary)) = before.iter().find(|(of, _)| *of == target) {
+        if let Some((_, ordinary)) = before.iter().find(|(known, _)| *known == target) {
             println!("{target}: times and over {ordinary:.2}, {width:.2} beyond");
         }
     }

@@ -69,16 +69,17 @@ struct Compared {
 
 impl Compared {
     /// A size of −1 in `expected` is known only at run time.
-    fn add(&mut self, operator: &str, place: &str, found: Option<&[i32]>, expected: &[i32]) {
-        let fits = |found: &[i32]| {
-            let mut pairs = found.iter().zip(expected);
-            found.len() == expected.len() && pairs.all(|(found, size)| *size < 0 || found == size)
+    fn add(&mut self, operator: &str, place: &str, actual: Option<&[i32]>, expected: &[i32]) {
+        let fits = |actual: &[i32]| {
+            let mut pairs = actual.iter().zip(expected);
+            actual.len() == expected.len()
+                && pairs.all(|(actual, size)| *size < 0 || actual == size)
         };
-        match found {
+        match actual {
             None => *self.unknown.entry(operator.to_owned()).or_default() += 1,
-            Some(found) if fits(found) => self.n_alike += 1,
-            Some(found) => self.differing.push(format!(
-                "{place} ({operator}): computed {found:?}, expected {expected:?}"
+            Some(actual) if fits(actual) => self.n_alike += 1,
+            Some(actual) => self.differing.push(format!(
+                "{place} ({operator}): computed {actual:?}, expected {expected:?}"
             )),
         }
     }
@@ -196,8 +197,8 @@ fn compare_with_litert(compared: &mut Compared, litert: &Value) {
                 };
                 let expected: Vec<i32> = serde_json::from_value(expected.clone()).unwrap();
                 let label = format!("{} {place:?}", name(path));
-                let found = shape(&erased, place);
-                compared.add(operator.code.name(), &label, found, &expected);
+                let actual = shape(&erased, place);
+                compared.add(operator.code.name(), &label, actual, &expected);
             }
         }
     }
@@ -254,8 +255,8 @@ fn sizes_of_inputs_lead_to_the_shapes_of_litert() {
                 let Some(expected) = expected else { continue };
                 let expected: Vec<i32> = serde_json::from_value(expected.clone()).unwrap();
                 let label = format!("{} {output}", name(path));
-                let found = shape(&model, (0, output));
-                compared.add(operator.code.name(), &label, found, &expected);
+                let actual = shape(&model, (0, output));
+                compared.add(operator.code.name(), &label, actual, &expected);
             }
         }
     }

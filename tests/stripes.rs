@@ -22,20 +22,20 @@ fn run(verb: &str, options: &[&str]) -> Output {
 #[test]
 fn stripes_need_less_sram_and_more_time() {
     let u55 = ["--target", "ethos-u55-128"];
-    let of = |options: &[&str]| {
+    let value_of = |options: &[&str]| {
         let output = run("predict", &[&u55[..], options, &["--json", FILE]].concat());
         let report: Value = serde_json::from_slice(&output.stdout).expect("one report");
         let results = report["results"].as_array().expect("results");
         ["sram_peak", "latency"].map(|metric| {
-            let mut found = results.iter().filter(|result| result["metric"] == metric);
-            let value = found.next().and_then(|result| result["value"].as_f64());
+            let mut matching = results.iter().filter(|result| result["metric"] == metric);
+            let value = matching.next().and_then(|result| result["value"].as_f64());
             value.expect("an estimate")
         })
     };
-    let free = of(&[]);
-    let roomy = of(&[&format!("--arena-cache-size={}", free[0] + 1.0)]);
-    let half = of(&[&format!("--arena-cache-size={}", (free[0] / 2.0).floor())]);
-    let size = of(&["--optimise", "Size"]);
+    let free = value_of(&[]);
+    let roomy = value_of(&[&format!("--arena-cache-size={}", free[0] + 1.0)]);
+    let half = value_of(&[&format!("--arena-cache-size={}", (free[0] / 2.0).floor())]);
+    let size = value_of(&["--optimise", "Size"]);
     println!("free {free:?}, roomy {roomy:?}, half {half:?}, size {size:?}");
     assert_eq!(roomy, free);
     for [sram_bytes, latency_ms] in [half, size] {

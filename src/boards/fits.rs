@@ -218,11 +218,11 @@ pub fn fits(
     let max_weight_bytes = analysis.costs.iter().map(|cost| cost.weight_bytes).max();
     let file_bytes = need.file_bytes;
     let on = |board: &'static Board| {
-        let of = board.latency_under_micro()?;
-        let flash = board.flash(of);
+        let latency_of = board.latency_under_micro()?;
+        let flash = board.flash(latency_of);
         let is_slow =
             flash.is_some_and(|flash| flash.is_slow(file_bytes, max_weight_bytes.unwrap_or(0)));
-        latency_on(board, of, &latencies).filter(|_| !is_slow)
+        latency_on(board, latency_of, &latencies).filter(|_| !is_slow)
     };
     Ok(on_boards(need, application, on))
 }
@@ -292,17 +292,18 @@ fn on_board(
 
 fn latency_on(
     board: &'static Board,
-    of: &'static LatencyOf,
+    latency_of: &'static LatencyOf,
     latencies: &HashMap<&'static str, Latency>,
 ) -> Option<BoardLatency> {
-    let target = (Constants::shipped().target(&of.target)).filter(|target| target.is_micro())?;
-    let latency = latencies.get(of.target.as_str())?;
+    let target =
+        (Constants::shipped().target(&latency_of.target)).filter(|target| target.is_micro())?;
+    let latency = latencies.get(latency_of.target.as_str())?;
     let clock_mhz = match (target.has_other_clocks, board.clock_mhz) {
         (true, Some(clock_mhz)) => clock_mhz,
         _ => latency.clock_mhz,
     };
     let slower = latency.clock_mhz / clock_mhz;
-    let wider = if of.is_transferred {
+    let wider = if latency_of.is_transferred {
         target.transfer_factor()
     } else {
         1.0
@@ -313,8 +314,8 @@ fn latency_on(
         value_ms: latency.value_ms * slower,
         lo_ms: latency.lo_ms * slower / wider,
         hi_ms: latency.hi_ms * slower * wider,
-        is_transferred: of.is_transferred,
-        evidence: if of.is_transferred || target.core_conversion.is_some() {
+        is_transferred: latency_of.is_transferred,
+        evidence: if latency_of.is_transferred || target.core_conversion.is_some() {
             Evidence::Assumed
         } else {
             Evidence::Measured

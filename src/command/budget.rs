@@ -255,10 +255,10 @@ impl Verdict {
     /// A verdict for each target that has the metric; a single verdict without a value if no target has it.
     fn of_metric(document: &Document, metric: &str, limit: Limit, against: Against) -> Vec<Self> {
         let unit = litecast::Metric::from_id(metric).map_or("", litecast::Metric::unit);
-        let of = |target: Option<&str>,
-                  metric: &str,
-                  estimate: Option<&Estimate>,
-                  why: Option<String>| {
+        let estimate_of = |target: Option<&str>,
+                           metric: &str,
+                           estimate: Option<&Estimate>,
+                           why: Option<String>| {
             let value = estimate.map(|estimate| estimate.value);
             let upper = estimate.and_then(|estimate| estimate.hi);
             Self {
@@ -274,7 +274,7 @@ impl Verdict {
                 let mut reasons = document.unavailable();
                 let why = reasons.find(|(t, m, _)| t == target && m == metric);
                 let why = why.map(|(.., words)| words.to_owned());
-                of(Some(target), metric, result.estimate(), why)
+                estimate_of(Some(target), metric, result.estimate(), why)
             })
             .collect();
         if !verdicts.is_empty() {
@@ -285,7 +285,7 @@ impl Verdict {
         let why = refusals
             .last()
             .unwrap_or_else(|| format!("no chosen target estimates {metric}"));
-        vec![of(None, metric, None, Some(why))]
+        vec![estimate_of(None, metric, None, Some(why))]
     }
 
     /// The compared number.

@@ -187,8 +187,8 @@ fn of_config(args: &CheckArgs) -> Result<Vec<Section>, Box<dyn Error>> {
     (file.take(MAX_CONFIG_BYTES + 1).read_to_end(&mut bytes))
         .map_err(|error| format!("{place}: {error}"))?;
     if bytes.len() as u64 > MAX_CONFIG_BYTES {
-        let found = metadata.len().max(bytes.len() as u64);
-        let words = format!("{place}: expected at most {MAX_CONFIG_BYTES} bytes, found {found}");
+        let n_bytes = metadata.len().max(bytes.len() as u64);
+        let words = format!("{place}: expected at most {MAX_CONFIG_BYTES} bytes, found {n_bytes}");
         return Err(words.into());
     }
     let text = String::from_utf8(bytes).map_err(|error| {
@@ -417,12 +417,12 @@ fn cells(verdict: &Verdict) -> [String; 6] {
         Status::Over => "OVER",
         Status::Unknown => "?",
     };
-    let found = verdict
+    let estimates = verdict
         .compared()
         .map_or(words::UNKNOWN.to_owned(), |value| verdict.words(value));
-    let found = match verdict.against {
-        Against::Upper => format!("≤ {found}"),
-        Against::Value => found,
+    let estimates = match verdict.against {
+        Against::Upper => format!("≤ {estimates}"),
+        Against::Value => estimates,
     };
     [
         status.to_owned(),
@@ -432,7 +432,7 @@ fn cells(verdict: &Verdict) -> [String; 6] {
                 .as_ref()
                 .map_or(String::new(), |precision| format!(" (as {precision})")),
         words::metric(&verdict.metric).to_owned(),
-        found,
+        estimates,
         verdict.words(verdict.limit),
         margin(verdict),
     ]
@@ -463,10 +463,10 @@ fn notes(verdicts: &[Verdict]) -> Vec<String> {
     let mut shared: Vec<(String, Vec<String>)> = Vec::new();
     let mut close = Vec::new();
     let mut say =
-        |said: String, of: String| match shared.iter_mut().find(|(known, _)| *known == said) {
-            Some((_, places)) if places.contains(&of) => {}
-            Some((_, places)) => places.push(of),
-            None => shared.push((said, vec![of])),
+        |said: String, source: String| match shared.iter_mut().find(|(known, _)| *known == said) {
+            Some((_, places)) if places.contains(&source) => {}
+            Some((_, places)) => places.push(source),
+            None => shared.push((said, vec![source])),
         };
     for verdict in verdicts {
         match (&verdict.unavailable, &verdict.target) {

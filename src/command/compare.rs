@@ -29,13 +29,19 @@ type Fact = fn(&Document) -> Option<u64>;
 
 /// Name and unit in JSON of each fact, and its number. Those of the npm package and the Python package have the same.
 const FACTS: [(&str, &str, Fact); 7] = [
-    ("file_bytes", "bytes", |of| Some(of.model.file_bytes)),
-    ("macs", "operations", |of| Some(of.model.macs)),
-    ("parameters", "elements", |of| Some(of.model.parameters)),
-    ("weight_bytes", "bytes", |of| Some(of.model.weight_bytes)),
-    ("arena_bytes", "bytes", |of| of.model.arena_bytes),
-    ("activation_bytes", "bytes", |of| of.model.activation_bytes),
-    ("n_operators", "operators", |of| Some(of.model.n_operators)),
+    ("file_bytes", "bytes", |side| Some(side.model.file_bytes)),
+    ("macs", "operations", |side| Some(side.model.macs)),
+    ("parameters", "elements", |side| Some(side.model.parameters)),
+    ("weight_bytes", "bytes", |side| {
+        Some(side.model.weight_bytes)
+    }),
+    ("arena_bytes", "bytes", |side| side.model.arena_bytes),
+    ("activation_bytes", "bytes", |side| {
+        side.model.activation_bytes
+    }),
+    ("n_operators", "operators", |side| {
+        Some(side.model.n_operators)
+    }),
 ];
 
 /// One model before and after; absent where it is on one side alone.
@@ -199,17 +205,17 @@ const MAX_REPORTS_BYTES: u64 = 1 << 30;
 fn saved(path: &Path) -> Result<Option<Side>, Box<dyn Error>> {
     let is_json = |extension: &OsStr| extension == "json" || extension == "jsonl";
     let place = path.display();
-    let Some(found) = path
+    let Some(metadata) = path
         .extension()
         .filter(|e| is_json(e))
         .and_then(|_| fs::metadata(path).ok())
     else {
         return Ok(None);
     };
-    if found.len() > MAX_REPORTS_BYTES {
+    if metadata.len() > MAX_REPORTS_BYTES {
         return Err(format!(
             "{place}: expected at most {MAX_REPORTS_BYTES} bytes, found {}",
-            found.len()
+            metadata.len()
         )
         .into());
     }
@@ -284,16 +290,16 @@ impl Pair {
             change: Change::new(sides.map(|side| side.and_then(number).map(|fact| fact as f64))),
         };
         let mut keys: Vec<(&str, &str)> = Vec::new();
-        let mut seen: HashSet<(&str, &str)> = HashSet::new();
+        let mut visited: HashSet<(&str, &str)> = HashSet::new();
         for result in sides.into_iter().flatten().flat_map(|side| &side.results) {
             let key = (result.target.as_str(), result.metric.as_str());
-            if seen.insert(key) {
+            if visited.insert(key) {
                 keys.push(key);
             }
         }
         let index = |side: Option<&'_ Document>| -> HashMap<(String, String), usize> {
             let results = side.map_or(&[][..], |side| &side.results);
-            let key = |of: &TargetResult| (of.target.clone(), of.metric.clone());
+            let key = |result: &TargetResult| (result.target.clone(), result.metric.clone());
             (results.iter().enumerate())
                 .map(|(idx, result)| (key(result), idx))
                 .collect()
@@ -575,24 +581,25 @@ impl Change {
 }
 
 impl Shown {
-    fn of_fact(of: &FactChange) -> Self {
-        let unit = if of.unit == "bytes" { of.unit } else { "" };
+    fn of_fact(fact: &FactChange) -> Self {
+        let unit = if fact.unit == "bytes" { fact.unit } else { "" };
         Self {
             target: String::new(),
-            metric: of.fact.to_owned(),
+            metric: fact.fact.to_owned(),
             unit: unit.to_owned(),
-            change: of.change,
+            change: fact.change,
             is_within_intervals: false,
         }
     }
 
-    fn of_result(of: &ResultChange) -> Self {
+    fn of_result(result: &ResultChange) -> Self {
         Self {
-            target: of.target.clone(),
-            metric: of.metric.clone(),
-            unit: of.unit.clone().unwrap_or_default(),
-            change: of.change,
-            is_within_intervals: of.is_within_intervals == Some(true) && !of.change.is_same(),
+            target: result.target.clone(),
+            metric: result.metric.clone(),
+            unit: result.unit.clone().unwrap_or_default(),
+            change: result.change,
+            is_within_intervals: result.is_within_intervals == Some(true)
+                && !result.change.is_same(),
         }
     }
 
@@ -671,15 +678,15 @@ fn rows(name: &str, comparison: &Comparison) -> String {
         ]
     };
     let facts = comparison.facts.iter();
-    let facts = facts.map(|of| row("", of.fact, of.unit, &of.change, None));
-    let results = comparison.results.iter().map(|of| {
-        let unit = of.unit.as_deref().unwrap_or_default();
+    let facts = facts.map(|fact| row("", fact.fact, fact.unit, &fact.change, None));
+    let results = comparison.results.iter().map(|result| {
+        let unit = result.unit.as_deref().unwrap_or_default();
         row(
-            &of.target,
-            &of.metric,
+            &result.target,
+            &result.metric,
             unit,
-            &of.change,
-            of.is_within_intervals,
+            &result.change,
+            result.is_within_intervals,
         )
     });
     csv::lines(facts.chain(results))

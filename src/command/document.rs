@@ -213,11 +213,11 @@ impl Document {
 
     /// The first number that no estimate of the library can have, in words.
     fn impossible(&self) -> Option<String> {
-        let mut seen = HashSet::new();
+        let mut described = HashSet::new();
         for result in &self.results {
-            let of = format!("{} of {}", result.metric, result.target);
-            if !seen.insert((&result.target, &result.metric)) {
-                return Some(format!("{of}: expected one result, found two"));
+            let whose = format!("{} of {}", result.metric, result.target);
+            if !described.insert((&result.target, &result.metric)) {
+                return Some(format!("{whose}: expected one result, found two"));
             }
             let impossible = result.estimate().and_then(|estimate| {
                 let unit = Metric::from_id(&result.metric).map(Metric::unit);
@@ -229,7 +229,7 @@ impl Document {
                     .or_else(|| self.beyond_peak(result, estimate))
             });
             if let Some(words) = impossible {
-                return Some(format!("{of}: {words}"));
+                return Some(format!("{whose}: {words}"));
             }
         }
         None
@@ -306,7 +306,7 @@ impl Document {
 
     /// The operators that a target leaves to a processor, by index, and why.
     pub fn left_out(&self, target: &str) -> HashMap<usize, &str> {
-        let of_target = |left: &&LeftOut| left.targets.iter().any(|of| of == target);
+        let of_target = |left: &&LeftOut| left.targets.iter().any(|id| id == target);
         let left_out = self.left_out.iter().filter(of_target);
         let operators = left_out.flat_map(|left| &left.operators);
         let reasons = operators.map(|left| (left.operator, left.reason.as_str()));
@@ -354,8 +354,8 @@ impl Estimate {
         } = self;
         let is_number = |number: f64| number.is_finite() && number >= 0.0;
         let mut ends = [Some(*value), *lo, *hi].into_iter().flatten();
-        if let Some(found) = ends.find(|&number| !is_number(number)) {
-            return Some(format!("expected a number of 0 or more, found {found}"));
+        if let Some(end) = ends.find(|&number| !is_number(number)) {
+            return Some(format!("expected a number of 0 or more, found {end}"));
         }
         let [least, most] = [*lo, *hi].map(|end| end.unwrap_or(*value));
         let slack = ROUNDING * value;

@@ -94,10 +94,10 @@ fn kinds(document: &Document) -> Table {
     let mut kinds: BTreeMap<&str, [u64; 3]> = BTreeMap::new();
     for operator in &document.operators {
         let sums = kinds.entry(&operator.name).or_default();
-        let own = [1, operator.macs, operator.weight_bytes];
+        let amounts = [1, operator.macs, operator.weight_bytes];
         sums.iter_mut()
-            .zip(own)
-            .for_each(|(sum, own)| *sum = sum.saturating_add(own));
+            .zip(amounts)
+            .for_each(|(sum, amount)| *sum = sum.saturating_add(amount));
     }
     let mut kinds: Vec<_> = kinds.into_iter().collect();
     kinds.sort_by_key(|(_, [n, macs, _])| std::cmp::Reverse((*macs, *n)));

@@ -202,12 +202,16 @@ fn operators(document: &Document) -> String {
     let latency = document.by_operator().next();
     let mut rows = String::new();
     for operator in &document.operators {
-        let part = latency.and_then(|(_, parts, of)| {
+        let part = latency.and_then(|(_, parts, whole)| {
             let &part = parts.get(operator.index)?;
-            let share = if of.value > 0.0 { part / of.value } else { 0.0 };
+            let share = if whole.value > 0.0 {
+                part / whole.value
+            } else {
+                0.0
+            };
             Some(format!(
                 "<td class=\"number\">{}</td><td><meter value=\"{share:.4}\"></meter> {}</td>",
-                quantity::measure(part, &of.unit),
+                quantity::measure(part, &whole.unit),
                 quantity::percent(100.0 * share)
             ))
         });

@@ -147,10 +147,10 @@ impl Below {
 
 fn is_model(file: &Path) -> bool {
     let extension = file.extension().and_then(|extension| extension.to_str());
-    extension.is_some_and(|found| {
+    extension.is_some_and(|extension| {
         EXTENSIONS
             .iter()
-            .any(|known| found.eq_ignore_ascii_case(known))
+            .any(|known| extension.eq_ignore_ascii_case(known))
     })
 }
 
@@ -195,13 +195,13 @@ mod tests {
         for name in names {
             std::fs::write(at(name), "").unwrap();
         }
-        let found = expanded(&[folder.path()]).unwrap();
+        let actual = expanded(&[folder.path()]).unwrap();
         assert_eq!(
-            found,
+            actual,
             ["[x].tflite", "a.TFLITE", "b/d.onnx", "c.tflite"].map(at)
         );
-        let found = expanded(&[&at("*.tflite"), &at("c.tflite")]).unwrap();
-        assert_eq!(found, ["[x].tflite", "c.tflite"].map(at));
+        let actual = expanded(&[&at("*.tflite"), &at("c.tflite")]).unwrap();
+        assert_eq!(actual, ["[x].tflite", "c.tflite"].map(at));
         assert_eq!(expanded(&[&at("[x].tflite")]).unwrap(), [at("[x].tflite")]);
         let nothing = expanded(&[&at("*.bin")]).unwrap_err();
         assert!(

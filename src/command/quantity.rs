@@ -173,11 +173,11 @@ mod tests {
         let cases = include_str!("quantities.json");
         let cases: Vec<(String, f64, String)> = serde_json::from_str(cases).unwrap();
         for (kind, value, expected) in cases {
-            let found = match kind.as_str() {
+            let actual = match kind.as_str() {
                 "count" => count(value as u64).to_string(),
                 unit => measure(value, unit).to_string(),
             };
-            assert_eq!(found, expected, "{kind} {value}");
+            assert_eq!(actual, expected, "{kind} {value}");
         }
     }
 

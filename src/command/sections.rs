@@ -61,8 +61,11 @@ pub fn diagnostics(document: &Document) -> Vec<(&Diagnostic, String)> {
 
 fn group_words(group: &[&Diagnostic]) -> String {
     let message = &group[0].message;
-    let are_equal = group.iter().all(|of| of.message == *message);
-    let operators: Vec<usize> = group.iter().filter_map(|of| of.operator_idx).collect();
+    let are_equal = group.iter().all(|doubt| doubt.message == *message);
+    let operators: Vec<usize> = group
+        .iter()
+        .filter_map(|doubt| doubt.operator_idx)
+        .collect();
     let n_more = group.len() - 1;
     match (are_equal && operators.len() == group.len(), n_more) {
         (true, 0) => format!("{message} (operator {})", operators[0]),

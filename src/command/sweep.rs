@@ -111,13 +111,13 @@ impl<'s> Swept<'s> {
         };
         let candidate = |npu: &Npu| {
             let name = npu.product.name();
-            let of = |metric: Metric| {
+            let estimated = |metric: Metric| {
                 document
                     .result(name, metric.id())?
                     .estimate()
                     .map(estimated)
             };
-            Candidate::new(npu.product, npu.clock_mhz, of)
+            Candidate::new(npu.product, npu.clock_mhz, estimated)
         };
         let candidates: Vec<Candidate> = npus.iter().filter_map(candidate).collect();
         if candidates.is_empty() {

@@ -49,13 +49,13 @@ pub fn run(args: &SweepBatchArgs) -> Result<ExitCode, Box<dyn Error>> {
     let contents = fs::read(&args.file).map_err(|error| format!("{place}: {error}"))?;
     let name = args.file.to_string_lossy();
     let file = ModelFile::new(&name, &contents);
-    let found = estimate::sweep_batch(file, &Changes::default(), gpu, bundle);
-    let found = found.map_err(|error| format!("{place}: {error}"))?;
-    let found = found.ok_or_else(|| format!("{place}: no time is known on {}", args.target))?;
+    let swept = estimate::sweep_batch(file, &Changes::default(), gpu, bundle);
+    let swept = swept.map_err(|error| format!("{place}: {error}"))?;
+    let swept = swept.ok_or_else(|| format!("{place}: no time is known on {}", args.target))?;
     if args.json {
-        terminal::print_json(serde_json::to_string(&found)? + "\n")?
+        terminal::print_json(serde_json::to_string(&swept)? + "\n")?
     } else {
-        terminal::print(&shown(&found, gpu))?
+        terminal::print(&shown(&swept, gpu))?
     }
     Ok(ExitCode::SUCCESS)
 }

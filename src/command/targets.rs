@@ -65,8 +65,8 @@ fn overview(targets: &[TargetInfo], width: usize) -> String {
     let ini = VelaIni::shipped();
     let runtimes = &cortex_m::Constants::shipped().runtimes;
     let mut releases = (runtimes.iter())
-        .flat_map(|of| &of.releases)
-        .map(|of| of.id.as_str());
+        .flat_map(|runtime| &runtime.releases)
+        .map(|release| release.id.as_str());
     let others = [
         ("--memory-mode", names(&mut ini.memory_modes())),
         ("--system-config", names(&mut ini.system_configurations())),

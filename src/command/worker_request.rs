@@ -88,7 +88,11 @@ impl Request<'_> {
 /// # Errors
 /// A size of `--dim` that none of several files has a dimension for. A single file refuses it itself.
 pub fn check_dimensions(read: &ReadArgs, matched: &[Matched]) -> Result<(), Box<dyn Error>> {
-    let is_unmatched = |name: &&str| !matched.iter().any(|of| of.names.contains(*name));
+    let is_unmatched = |name: &&str| {
+        !matched
+            .iter()
+            .any(|dimension| dimension.names.contains(*name))
+    };
     let names = read.dimensions.iter().map(|(name, _)| name.as_str());
     let unmatched: Vec<&str> = names.filter(is_unmatched).collect();
     // Without a report nobody knows.

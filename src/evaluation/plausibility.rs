@@ -85,11 +85,11 @@ fn pooled_values(graph: &Graph, node: &Node) -> f64 {
         return 0.0;
     };
     // With any padding, at least half of a window at an edge is inside of the input, and a quarter at a corner.
-    let seen = |filter: i32, size: i32| f64::from(filter.clamp(0, size.max(0))) / 2.0;
+    let mean_taps = |filter: i32, size: i32| f64::from(filter.clamp(0, size.max(0))) / 2.0;
     let outputs = output.element_count().unwrap_or(0) as f64;
     match (filter_h, filter_w) {
         (1, 1) => 0.0,
-        _ => outputs * seen(filter_h, rows) * seen(filter_w, columns),
+        _ => outputs * mean_taps(filter_h, rows) * mean_taps(filter_w, columns),
     }
 }
 

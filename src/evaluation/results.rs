@@ -121,18 +121,18 @@ fn left_out(
     operators: &[UnsupportedOperator],
     targets: &[(&str, Option<HostInfo>)],
 ) -> Vec<LeftOut> {
-    let mut found: Vec<LeftOut> = Vec::new();
+    let mut left_out: Vec<LeftOut> = Vec::new();
     for (target, host) in targets {
-        match found.iter_mut().find(|left| left.host == *host) {
+        match left_out.iter_mut().find(|left| left.host == *host) {
             Some(left) => left.targets.push((*target).to_owned()),
-            None => found.push(LeftOut {
+            None => left_out.push(LeftOut {
                 targets: vec![(*target).to_owned()],
                 host: host.clone(),
                 operators: operators.iter().map(LeftOperator::from).collect(),
             }),
         }
     }
-    found
+    left_out
 }
 
 /// Leaves out the parts of operators.

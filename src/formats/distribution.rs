@@ -84,10 +84,10 @@ impl Bell {
         let first = (-0.5 / (deviation * deviation)).exp();
         let (mut height, mut step) = (first, first * first * first);
         let heights = std::array::from_fn(|_| {
-            let own = height;
+            let current = height;
             height *= step;
             step *= first * first;
-            own
+            current
         });
         Self { deviation, heights }
     }

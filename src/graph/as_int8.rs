@@ -181,12 +181,12 @@ mod tests {
         };
         floats.buffers = vec![Buffer::EMPTY, described(128), described(32)];
         assert!(is_float(&floats));
-        let own = Arc::new(Quantization {
+        let quantization = Arc::new(Quantization {
             scale: vec![0.5],
             zero_point: vec![3],
             quantized_dimension: 0,
         });
-        floats.subgraphs[0].tensors[0].quantization = Some(own);
+        floats.subgraphs[0].tensors[0].quantization = Some(quantization);
         let cast = BuiltinOptions::Cast {
             in_data_type: TensorType::Float16,
             out_data_type: TensorType::Float32,

@@ -272,9 +272,9 @@ fn on_cycle(stuck: usize, waits_for: &[usize], dependencies: &[Edge]) -> usize {
     {
         source[dependency.dst] = Some(dependency.src);
     }
-    let mut seen = vec![false; waits_for.len()];
+    let mut visited = vec![false; waits_for.len()];
     let mut operator_idx = stuck;
-    while !std::mem::replace(&mut seen[operator_idx], true) {
+    while !std::mem::replace(&mut visited[operator_idx], true) {
         operator_idx = source[operator_idx].unwrap_or(operator_idx);
     }
     operator_idx

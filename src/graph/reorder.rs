@@ -43,11 +43,11 @@ fn lower_order(model: &Model) -> Result<Option<Vec<usize>>, CycleError> {
         return Ok(None);
     };
     let now = problem.peak_of(0..n);
-    let Some(found) = problem.search() else {
+    let Some(order) = problem.search() else {
         return Ok(None);
     };
-    let is_lower = problem.peak_of(found.iter().copied()) < now;
-    let order = found.iter().map(|&node| graph.nodes[node].operator_idx);
+    let is_lower = problem.peak_of(order.iter().copied()) < now;
+    let order = order.iter().map(|&node| graph.nodes[node].operator_idx);
     Ok(is_lower.then(|| order.collect()))
 }
 
@@ -298,7 +298,7 @@ impl Problem {
         let mut links: Vec<Link> = Vec::new();
         for _ in 0..self.reads.len() {
             let mut next: Vec<State> = Vec::new();
-            let mut seen = HashSet::new();
+            let mut visited = HashSet::new();
             for state in beam {
                 links.extend(state.last);
                 let before = state.last.map(|_| links.len() - 1);
@@ -316,7 +316,7 @@ impl Problem {
                 }
             }
             next.sort_by_key(|state| (state.live.peak_bytes, state.live.bytes));
-            next.retain(|state| seen.insert(state.hash));
+            next.retain(|state| visited.insert(state.hash));
             next.truncate(BEAM_WIDTH);
             beam = next;
         }
@@ -414,8 +414,8 @@ mod tests {
             };
             let mut next: Vec<Naive> = beam.iter().flat_map(followers).collect();
             next.sort_by_key(|&(.., peak, live, _)| (peak, live));
-            let mut seen = HashSet::new();
-            next.retain(|&(.., hash)| seen.insert(hash));
+            let mut visited = HashSet::new();
+            next.retain(|&(.., hash)| visited.insert(hash));
             next.truncate(BEAM_WIDTH);
             beam = next;
         }

@@ -52,8 +52,8 @@ impl Landmarks {
     /// Root mean square deviation between a summary and its nearest landmark; infinite if there are no landmarks.
     /// Linear in landmarks.
     pub fn distance(&self, summary: &[f32]) -> f32 {
-        let own = self.steps(summary);
-        let nearest = self.graphs.iter().map(|other| mean_square(&own, other));
+        let steps = self.steps(summary);
+        let nearest = self.graphs.iter().map(|other| mean_square(&steps, other));
         nearest.fold(f32::INFINITY, f32::min).sqrt() * Self::STEP
     }
 }
@@ -130,9 +130,9 @@ mod tests {
         let landmarks = landmarks();
         let varying = ((N_SUMMARY - 1) as f32 / N_SUMMARY as f32).sqrt();
         for (value, expected) in [(1.0, 0.0), (1.5, 0.5), (-3.0, 1.0), (-0.5, 1.5)] {
-            let found = landmarks.distance(&[value; N_SUMMARY]);
-            println!("{value}: {found}, expected {expected}");
-            assert!((found - expected * varying).abs() < 1e-5);
+            let actual = landmarks.distance(&[value; N_SUMMARY]);
+            println!("{value}: {actual}, expected {expected}");
+            assert!((actual - expected * varying).abs() < 1e-5);
         }
         assert_eq!(
             Landmarks::default().distance(&[0.0; N_SUMMARY]),

@@ -58,10 +58,14 @@ impl Batch {
                 Some(first)
             })
             .collect();
-        let ends = |of: fn(&Features) -> &[u32]| -> Vec<i64> {
+        let ends = |edge_ends: fn(&Features) -> &[u32]| -> Vec<i64> {
             let parts = graphs.iter().zip(&first_node);
             parts
-                .flat_map(|(graph, first)| of(graph).iter().map(move |&end| first + i64::from(end)))
+                .flat_map(|(graph, first)| {
+                    edge_ends(graph)
+                        .iter()
+                        .map(move |&end| first + i64::from(end))
+                })
                 .collect()
         };
         let members = graphs.iter().zip(0..);

@@ -198,13 +198,16 @@ impl Predictor {
 fn read_manifest(json: &str) -> Result<Manifest, PredictorError> {
     let manifest: Manifest = fields::from_json(json.as_bytes())?;
     if manifest.format_version != FORMAT_VERSION {
-        let found = manifest.format_version;
-        return Err(PredictorError::FormatVersion { found });
+        let version = manifest.format_version;
+        return Err(PredictorError::FormatVersion { found: version });
     }
     let expected = crate::learned::features::schema_id();
     if manifest.feature_schema_id != expected {
-        let found = manifest.feature_schema_id;
-        return Err(PredictorError::FeatureSchema { expected, found });
+        let schema_id = manifest.feature_schema_id;
+        return Err(PredictorError::FeatureSchema {
+            expected,
+            found: schema_id,
+        });
     }
     Ok(manifest)
 }

@@ -102,8 +102,8 @@ fn exclusive(declared: &str) -> String {
     let names = |variant: &str| -> Vec<String> { variant.lines().filter_map(name).collect() };
     let all: Vec<String> = variants.split(BETWEEN).flat_map(names).collect();
     let whole = |variant: &str| {
-        let own = names(variant);
-        let others = all.iter().filter(|name| !own.contains(name));
+        let own_names = names(variant);
+        let others = all.iter().filter(|name| !own_names.contains(name));
         let absent = others.map(|name| format!("  {name}?: undefined;\n"));
         format!("{variant}{}", absent.collect::<String>())
     };

@@ -145,11 +145,13 @@ impl Board {
     }
 
     /// The flash that a latency of `of` depends on; `None` where the board itself was measured.
-    pub fn flash(&self, of: &LatencyOf) -> Option<Flash> {
-        let memory = self.memory.filter(|_| of.is_transferred)?;
+    pub fn flash(&self, latency_of: &LatencyOf) -> Option<Flash> {
+        let memory = self.memory.filter(|_| latency_of.is_transferred)?;
         let is_measured = |board: &&Board| {
             let latency = board.latency.as_ref();
-            latency.is_some_and(|latency| latency.target == of.target && !latency.is_transferred)
+            latency.is_some_and(|latency| {
+                latency.target == latency_of.target && !latency.is_transferred
+            })
         };
         let mut measured = shipped().iter().filter(is_measured).peekable();
         let is_in_external =

@@ -26,11 +26,11 @@ fn unknown_work(graph: &Graph) -> Option<UnavailableReason> {
     };
     let names: Vec<String> = graph.nodes.iter().filter_map(name).collect();
     let first = names.first()?;
-    let (n, of) = (names.len(), graph.nodes.len());
+    let (n, n_operators) = (names.len(), graph.nodes.len());
     Some(UnavailableReason::OfTarget {
         code: "unknown-work",
         words: format!(
-            "the file does not tell how much work {n} of {of} operators do, for example `{first}`"
+            "the file does not tell how much work {n} of {n_operators} operators do, for example `{first}`"
         ),
     })
 }

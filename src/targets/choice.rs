@@ -246,11 +246,11 @@ impl Choice {
         let core = core.and_then(|id| cortex_m::Constants::shipped().target(id));
         let clock_mhz = core.map(|core| {
             let of_board = board.and_then(|board| board.clock_mhz);
-            let own = self
+            let chosen = self
                 .clock_mhz
                 .or(of_board)
                 .filter(|_| core.has_other_clocks);
-            own.unwrap_or(core.clock_mhz)
+            chosen.unwrap_or(core.clock_mhz)
         });
         Ok(InForce {
             clock_mhz,
@@ -322,7 +322,8 @@ impl Choice {
         self.refuse_memories(id)?;
         let release = self.release.as_deref();
         let of_latency = board.latency.as_ref();
-        let fitted = of_latency.and_then(|of| cortex_m::Constants::shipped().target(&of.target));
+        let fitted = of_latency
+            .and_then(|latency_of| cortex_m::Constants::shipped().target(&latency_of.target));
         if let Some(fitted) = fitted {
             check_release(id, fitted, release)?;
         }
@@ -428,15 +429,15 @@ impl Choice {
             target: id.to_owned(),
             error,
         };
-        let own = self
+        let vela_ini = self
             .vela_ini
             .as_ref()
             .map(|text| VelaIni::parse(text.as_bytes()));
-        let own = own.transpose().map_err(wrong)?;
+        let vela_ini = vela_ini.transpose().map_err(wrong)?;
         let [system, memory_mode] = product.default_sections();
         let configuration = Configuration::read(
             product,
-            own.as_ref().unwrap_or(VelaIni::shipped()),
+            vela_ini.as_ref().unwrap_or(VelaIni::shipped()),
             self.system_config.as_deref().unwrap_or(system),
             self.memory_mode.as_deref().unwrap_or(memory_mode),
         );
@@ -480,7 +481,11 @@ fn check_release(
     fitted: &cortex_m::Target,
     release: Option<&str>,
 ) -> Result<(), ChoiceError> {
-    let expected: Vec<&str> = fitted.releases().iter().map(|of| of.id.as_str()).collect();
+    let expected: Vec<&str> = fitted
+        .releases()
+        .iter()
+        .map(|release| release.id.as_str())
+        .collect();
     match release.filter(|id| !expected.contains(id)) {
         Some(found) => Err(ChoiceError::UnknownRelease {
             target: target.to_owned(),
@@ -632,10 +637,10 @@ mod tests {
     fn configurations_are_velas() {
         let json =
             r#"{"target": "ethos-u55-128", "memory_mode": "Sram_Only", "arena_cache_bytes": 4096}"#;
-        let found = chosen(json).unwrap();
+        let actual = chosen(json).unwrap();
         assert!(
-            found.contains("Sram_Only, arena cache of 4096 bytes"),
-            "{found}"
+            actual.contains("Sram_Only, arena cache of 4096 bytes"),
+            "{actual}"
         );
         let ini = "[System_Config.Mine]\\ncore_clock=1e8\\naxi0_port=Sram\\naxi1_port=OffChipFlash\\n\
                    Sram_clock_scale=1\\nOffChipFlash_clock_scale=0.1\\n[Memory_Mode.Mine]\\nconst_mem_area=Axi1\\n\
@@ -643,8 +648,8 @@ mod tests {
         let json = format!(
             r#"{{"target": "ethos-u55-64", "vela_ini": "{ini}", "system_config": "Mine", "memory_mode": "Mine"}}"#
         );
-        let found = chosen(&json).unwrap();
-        assert!(found.contains("Mine"), "{found}");
+        let actual = chosen(&json).unwrap();
+        assert!(actual.contains("Mine"), "{actual}");
     }
 
     /// A given bandwidth does not change with the clock.
@@ -652,15 +657,15 @@ mod tests {
     fn clocks_and_memories_are_those_that_were_typed() {
         let json = r#"{"clock_mhz": 250, "off_chip_bytes_per_s": 1e9, "arena_cache_bytes": 4096}"#;
         let choice: Choice = serde_json::from_str(json).unwrap();
-        let found = choice.adjusted(Configuration::new(Product::U55x128));
-        assert_eq!(found.system.clock_hz, 250e6);
-        assert_eq!(found.arena_cache_bytes(), 4096);
-        let per_cycle = found.system.bytes_per_cycle(MemoryArea::OffChipFlash);
-        let bytes_per_s = per_cycle * found.system.clock_hz;
+        let actual = choice.adjusted(Configuration::new(Product::U55x128));
+        assert_eq!(actual.system.clock_hz, 250e6);
+        assert_eq!(actual.arena_cache_bytes(), 4096);
+        let per_cycle = actual.system.bytes_per_cycle(MemoryArea::OffChipFlash);
+        let bytes_per_s = per_cycle * actual.system.clock_hz;
         assert!((bytes_per_s - 1e9).abs() < 1.0, "{bytes_per_s}");
         let json = r#"{"board": "imx93", "name": "mine", "device": "Our board", "clock_mhz": 800}"#;
-        let found = chosen(json).unwrap();
-        assert!(found.starts_with("mine "), "{found}");
+        let actual = chosen(json).unwrap();
+        assert!(actual.starts_with("mine "), "{actual}");
     }
 
     #[test]
@@ -733,8 +738,8 @@ mod tests {
             ),
             (r#"{"targets": "ethos-u55-128"}"#, "unknown field"),
         ] {
-            let found = chosen(json).unwrap_err();
-            assert!(found.starts_with(expected), "{json}: {found}");
+            let actual = chosen(json).unwrap_err();
+            assert!(actual.starts_with(expected), "{json}: {actual}");
         }
     }
 
@@ -769,9 +774,9 @@ mod tests {
             ("esp32", true, "esp32-devkitc"),
             ("alif-e7", true, "alif-e7-devkit"),
         ] {
-            let found = did_you_mean(typed, is_board);
-            println!("{typed}{found}");
-            assert!(found.contains(expected), "{typed}: {found}");
+            let actual = did_you_mean(typed, is_board);
+            println!("{typed}{actual}");
+            assert!(actual.contains(expected), "{typed}: {actual}");
         }
         for typed in ["", "x", "quantum-computer", "🦀🦀🦀"] {
             assert_eq!(did_you_mean(typed, false), "", "{typed}");

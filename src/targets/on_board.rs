@@ -36,38 +36,40 @@ impl Board {
 
     /// Ids of the runtimes on the board's core that there are estimates for.
     pub fn runtimes(&self) -> impl Iterator<Item = &'static str> {
-        let target = |of: &LatencyOf| cortex_m::Constants::shipped().target(&of.target);
-        let own = self.latency.as_ref().and_then(target);
+        let target =
+            |latency_of: &LatencyOf| cortex_m::Constants::shipped().target(&latency_of.target);
+        let measured = self.latency.as_ref().and_then(target);
         let micro = self.micro_latency.as_ref().and_then(target);
-        own.into_iter()
+        measured
+            .into_iter()
             .chain(micro)
             .map(|target| if target.is_micro() { MICRO } else { ST_EDGE_AI })
     }
 
     /// As [`Self::target_at`], under TensorFlow Lite Micro.
     pub fn micro_target_at(&self, clock_mhz: Option<f64>) -> Result<Box<dyn Target>, BoardError> {
-        let of = self.latency_under_micro();
-        let is_micro = |of: &&LatencyOf| {
-            let target = cortex_m::Constants::shipped().target(&of.target);
+        let latency_of = self.latency_under_micro();
+        let is_micro = |latency_of: &&LatencyOf| {
+            let target = cortex_m::Constants::shipped().target(&latency_of.target);
             target.is_some_and(|target| target.is_micro())
         };
-        self.target_of(of.filter(is_micro), clock_mhz, None)
+        self.target_of(latency_of.filter(is_micro), clock_mhz, None)
     }
 
     fn target_of(
         &self,
-        of: Option<&LatencyOf>,
+        latency_of: Option<&LatencyOf>,
         clock_mhz: Option<f64>,
         release: Option<&str>,
     ) -> Result<Box<dyn Target>, BoardError> {
         let clock_mhz = clock_mhz.or(self.clock_mhz);
-        let target = of.and_then(|of| {
-            let transferred_to = of.is_transferred.then_some(self.name.as_str());
+        let target = latency_of.and_then(|latency_of| {
+            let transferred_to = latency_of.is_transferred.then_some(self.name.as_str());
             let id = match release {
-                Some(release) => &format!("{}@{release}", of.target),
-                None => &of.target,
+                Some(release) => &format!("{}@{release}", latency_of.target),
+                None => &latency_of.target,
             };
-            cortex_m::target_on(id, clock_mhz, transferred_to, self.flash(of))
+            cortex_m::target_on(id, clock_mhz, transferred_to, self.flash(latency_of))
         });
         target.ok_or_else(|| self.not_modelled())
     }

@@ -64,7 +64,7 @@ fn rows_for_spreadsheets_have_the_numbers_of_the_reports() {
     assert_eq!(lines.len(), 1 + results.len() + 1 + 1, "{text}");
     for (line, result) in lines[1..].iter().zip(results) {
         let fields = fields(line);
-        let field = |name: &str| &fields[header.iter().position(|found| *found == name).unwrap()];
+        let field = |name: &str| &fields[header.iter().position(|column| *column == name).unwrap()];
         assert_eq!(*field("metric"), result["metric"]);
         let value: f64 = field("value").parse().unwrap();
         assert_eq!(value, result["value"].as_f64().unwrap());
@@ -91,7 +91,7 @@ fn rows_of_facts_have_every_fact() {
         let rows = table(&[]);
         assert_eq!(rows.len(), 2, "a row for the file");
         let field = |name: &str| {
-            let at = rows[0].iter().position(|found| *found == name);
+            let at = rows[0].iter().position(|column| *column == name);
             &rows[1][at.unwrap_or_else(|| panic!("no column {name}"))]
         };
         for (name, value) in report["model"].as_object().unwrap() {
@@ -104,14 +104,14 @@ fn rows_of_facts_have_every_fact() {
             } else {
                 name
             };
-            let found = field(column);
+            let actual = field(column);
             match value {
-                Value::Number(number) => assert_eq!(*found, number.to_string(), "{name}"),
-                Value::String(text) => assert_eq!(found, text, "{name}"),
-                Value::Null => assert_eq!(found, "", "{name}"),
+                Value::Number(number) => assert_eq!(*actual, number.to_string(), "{name}"),
+                Value::String(text) => assert_eq!(actual, text, "{name}"),
+                Value::Null => assert_eq!(actual, "", "{name}"),
                 Value::Array(items) => {
-                    let n = found.split("; ").filter(|item| !item.is_empty()).count();
-                    assert_eq!(n, items.len(), "{name}: {found}");
+                    let n = actual.split("; ").filter(|item| !item.is_empty()).count();
+                    assert_eq!(n, items.len(), "{name}: {actual}");
                 }
                 other => panic!("{name}: {other}"),
             }
@@ -121,7 +121,7 @@ fn rows_of_facts_have_every_fact() {
         assert_eq!(rows.len(), operators.len() + 1);
         for (row, operator) in rows[1..].iter().zip(operators) {
             let field = |name: &str| {
-                let at = rows[0].iter().position(|found| *found == name);
+                let at = rows[0].iter().position(|column| *column == name);
                 &row[at.unwrap_or_else(|| panic!("no column {name}"))]
             };
             assert_eq!(*field("operator"), operator["name"]);
@@ -143,7 +143,7 @@ fn rows_of_operators_have_their_part_of_every_latency() {
     let args = [&["predict", "--csv", "--operators"], &targets[..]].concat();
     let text = stdout(&litecast(&args));
     let rows: Vec<Vec<String>> = text.lines().map(fields).collect();
-    let column = |name: &str| rows[0].iter().position(|found| *found == name).unwrap();
+    let column = |name: &str| rows[0].iter().position(|header| *header == name).unwrap();
     let n_operators = report["operators"].as_array().unwrap().len();
     assert_eq!(rows.len(), 1 + 2 * n_operators);
     for target in [NPU, "cortex-a76-rpi5"] {

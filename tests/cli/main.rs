@@ -66,8 +66,8 @@ fn tflite_files(folder: &Path) -> Vec<PathBuf> {
 /// The estimate of a target and metric in a report.
 fn estimate(report: &Value, target: &str, metric: &str, field: &str) -> f64 {
     let results = report["results"].as_array().unwrap();
-    let mut found = results.iter().filter(|r| r["target"] == target);
-    let result = found
+    let mut matching = results.iter().filter(|r| r["target"] == target);
+    let result = matching
         .find(|r| r["metric"] == metric)
         .expect("the metric is estimated");
     result[field].as_f64().unwrap()

@@ -17,7 +17,7 @@ fn number(number: u8, value: u8) -> Vec<u8> {
 
 /// A float tensor whose dimensions are sizes or names.
 fn value(name: &str, dimensions: &[Result<u8, &str>]) -> Vec<u8> {
-    let dimension = |of: &Result<u8, &str>| match of {
+    let dimension = |result: &Result<u8, &str>| match result {
         Ok(size) => field(1, &number(1, *size)),
         Err(name) => field(1, &field(2, name.as_bytes())),
     };

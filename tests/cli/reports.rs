@@ -41,16 +41,20 @@ fn a_batch_multiplies_the_work() {
     assert_eq!([&one["batch"], &four["batch"]], [1, 4]);
     let macs = |report: &Value| report["model"]["macs"].as_u64().unwrap();
     assert_eq!(macs(&four), 4 * macs(&one));
-    let of = |report: &Value, target: &str| {
+    let value_of = |report: &Value, target: &str| {
         let results = report["results"].as_array().unwrap();
         let mut latencies = results.iter().filter(|r| r["metric"] == "latency");
         latencies.find(|r| r["target"] == target).unwrap().clone()
     };
-    let ms = |report| of(report, "cortex-a76-rpi5")["value"].as_f64().unwrap();
+    let ms = |report| {
+        value_of(report, "cortex-a76-rpi5")["value"]
+            .as_f64()
+            .unwrap()
+    };
     let ratio = ms(&four) / ms(&one);
     println!("four inputs take {ratio:.2} times as long as one");
     assert!((3.0..4.0).contains(&ratio), "{ratio}");
-    let npu = |report| of(report, "ethos-u55-256")["value"].as_f64().unwrap();
+    let npu = |report| value_of(report, "ethos-u55-256")["value"].as_f64().unwrap();
     let ratio = npu(&four) / npu(&one);
     println!("{ratio:.2} times on an NPU, whose SRAM they fill");
     assert!((3.0..8.0).contains(&ratio), "{ratio}");
@@ -73,10 +77,10 @@ fn check_results(report: &Value) {
             ("sram_traffic", "bytes"),
             ("energy", "mJ"),
         ] {
-            let found = results
+            let actual = results
                 .iter()
                 .find(|r| r["target"] == target && r["metric"] == metric);
-            let result = found.unwrap_or_else(|| panic!("{target} {metric} is missing"));
+            let result = actual.unwrap_or_else(|| panic!("{target} {metric} is missing"));
             assert_eq!(result["unit"], unit);
             assert!(result["value"].as_f64().unwrap() > 0.0, "{result}");
             let kind = result["provenance"]["kind"].as_str().unwrap();
@@ -111,8 +115,8 @@ fn check_results(report: &Value) {
 /// Both processors have a modelled latency; where power was measured, energy is in proportion.
 fn check_processors(results: &[Value], n_operators: usize) {
     let find = |target: &str, metric: &str| {
-        let mut found = results.iter().filter(|r| r["target"] == target);
-        found.find(|r| r["metric"] == metric)
+        let mut matching = results.iter().filter(|r| r["target"] == target);
+        matching.find(|r| r["metric"] == metric)
     };
     for target in ["cortex-a76-rpi5", "cortex-a72-rpi4"] {
         let latency = find(target, "latency").unwrap_or_else(|| panic!("no latency of {target}"));
@@ -137,10 +141,10 @@ fn check_processors(results: &[Value], n_operators: usize) {
 /// The Edge TPU has a modelled latency with the error of the fit, or says what it does not run.
 fn check_edge_tpu(report: &Value) {
     let results = report["results"].as_array().unwrap();
-    let found = results
+    let actual = results
         .iter()
         .find(|r| r["target"] == "edgetpu-coral-dev-board");
-    let result = found.expect("the Edge TPU is missing");
+    let result = actual.expect("the Edge TPU is missing");
     assert_eq!(result["metric"], "latency");
     if report["file"].as_str().unwrap().contains("vit") {
         let words = result["unavailable"].as_str().unwrap();
@@ -293,15 +297,15 @@ fn floats_are_estimated_as_int8_where_integers_alone_run() {
     let of_int8 = options(&[], &int8);
     let npus = ["ethos-u55-256", "edgetpu-coral-dev-board", "stm32n6"];
     for target in npus {
-        let [found, expected] = [&converted, &of_int8].map(|report| latency(report, target));
+        let [actual, expected] = [&converted, &of_int8].map(|report| latency(report, target));
         let difference =
-            found["value"].as_f64().unwrap() / expected["value"].as_f64().unwrap() - 1.0;
+            actual["value"].as_f64().unwrap() / expected["value"].as_f64().unwrap() - 1.0;
         println!("{target}: {:+.1} % of the int8 file", 100.0 * difference);
-        assert!(difference.abs() < 0.2, "{found} {expected}");
-        assert_eq!(found["estimated_as"], "int8");
+        assert!(difference.abs() < 0.2, "{actual} {expected}");
+        assert_eq!(actual["estimated_as"], "int8");
         assert_eq!(expected["estimated_as"], Value::Null);
         assert!(latency(&as_is, target)["unavailable"].is_string());
-        assert_eq!(latency(&all_int8, target)["value"], found["value"]);
+        assert_eq!(latency(&all_int8, target)["value"], actual["value"]);
     }
     // Processors run floats; kernels for int8 give no latency for them.
     let processor = |report: &Value| {
@@ -339,7 +343,7 @@ fn numbers_say_what_they_rest_on() {
     args.push(path(&file));
     let report = json_lines(&litecast(&args)).remove(0);
     let results = report["results"].as_array().unwrap();
-    let of = |target: &str, metric: &str| {
+    let value_of = |target: &str, metric: &str| {
         let mut results = results.iter();
         let is_it = |one: &&Value| one["target"] == target && one["metric"] == metric;
         results.find(is_it).expect("a result")
@@ -357,14 +361,17 @@ fn numbers_say_what_they_rest_on() {
         // Of 125 networks.
         ("tflite-micro", "arena", "counted", None),
     ] {
-        let result = of(target, metric);
+        let result = value_of(target, metric);
         assert_eq!(result["evidence"], evidence, "{result}");
-        let found = result["provenance"]["interval_percent"].as_u64();
-        assert_eq!(found, percent, "{result}");
+        let actual = result["provenance"]["interval_percent"].as_u64();
+        assert_eq!(actual, percent, "{result}");
     }
-    assert_eq!(of("cortex-a76-rpi5", "latency")["evidence"], "measured");
+    assert_eq!(
+        value_of("cortex-a76-rpi5", "latency")["evidence"],
+        "measured"
+    );
     // Four networks were measured on it.
-    let core = of("cortex-m4-stm32l4r5", "latency");
+    let core = value_of("cortex-m4-stm32l4r5", "latency");
     if core["value"].is_number() {
         assert_eq!(core["provenance"]["interval_percent"], Value::Null);
     }
@@ -372,7 +379,7 @@ fn numbers_say_what_they_rest_on() {
         ("ethos-u55-256", "without flash"),
         ("cortex-a76-rpi5", "VDD_CORE"),
     ] {
-        let scope = of(target, "energy")["provenance"]["scope"]
+        let scope = value_of(target, "energy")["provenance"]["scope"]
             .as_str()
             .unwrap();
         assert!(scope.contains(word), "{scope}");

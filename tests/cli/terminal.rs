@@ -106,11 +106,11 @@ fn a_closed_pipe_is_no_panic() {
 fn folders_patterns_and_the_standard_input_are_read_like_files() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("www/examples");
     let files = examples();
-    let of = |args: &[&str]| json_lines(&litecast(&[&["facts", "--json"], args].concat()));
-    let named = of(&files.iter().map(|file| path(file)).collect::<Vec<_>>());
+    let facts_with = |args: &[&str]| json_lines(&litecast(&[&["facts", "--json"], args].concat()));
+    let named = facts_with(&files.iter().map(|file| path(file)).collect::<Vec<_>>());
     assert_eq!(named.len(), 3);
-    assert_eq!(of(&[path(&folder)]), named);
-    assert_eq!(of(&[path(&folder.join("*.tflite"))]), named);
+    assert_eq!(facts_with(&[path(&folder)]), named);
+    assert_eq!(facts_with(&[path(&folder.join("*.tflite"))]), named);
     let mut process = Command::new(env!("CARGO_BIN_EXE_litecast"))
         .args(["facts", "--json", "-"])
         .stdin(Stdio::piped())
@@ -179,10 +179,10 @@ fn names_of_files_do_not_steer_what_shows_them() {
             let output = litecast(&[command, &format].concat());
             for text in [&output.stdout, &output.stderr] {
                 let text = String::from_utf8(text.clone()).unwrap();
-                let found: Vec<char> = text.chars().filter(|&c| steers(c)).collect();
+                let actual: Vec<char> = text.chars().filter(|&c| steers(c)).collect();
                 assert!(
-                    found.is_empty(),
-                    "{command:?} {format:?}: {found:?} in {text}"
+                    actual.is_empty(),
+                    "{command:?} {format:?}: {actual:?} in {text}"
                 );
                 // Lines end with a return and a line feed, or a line feed.
                 let returns = text.matches('\r').count();

@@ -17,9 +17,9 @@ fn a_comparison_has_both_numbers_and_their_ratio() {
         (&one.into(), &two.into())
     );
     let results = changes["results"].as_array().unwrap();
-    let of = |target: &str, metric: &str| {
-        let mut found = results.iter().filter(|c| c["target"] == target);
-        found.find(|c| c["metric"] == metric).unwrap()
+    let change_of = |target: &str, metric: &str| {
+        let mut matching = results.iter().filter(|c| c["target"] == target);
+        matching.find(|c| c["metric"] == metric).unwrap()
     };
     for (target, metric) in [
         (NPU, "latency"),
@@ -27,16 +27,16 @@ fn a_comparison_has_both_numbers_and_their_ratio() {
         ("cortex-a72-rpi4", "latency"),
     ] {
         let [before, after] = [0, 1].map(|idx| estimate(&reports[idx], target, metric, "value"));
-        let change = of(target, metric);
+        let change = change_of(target, metric);
         for (field, expected) in [
             ("before", before),
             ("after", after),
             ("difference", after - before),
             ("change_percent", 100.0 * (after / before - 1.0)),
         ] {
-            let found = change[field].as_f64().unwrap();
-            let difference = (found - expected).abs();
-            println!("{target} {metric} {field}: {found}, differs by {difference:e}");
+            let actual = change[field].as_f64().unwrap();
+            let difference = (actual - expected).abs();
+            println!("{target} {metric} {field}: {actual}, differs by {difference:e}");
             assert!(difference <= 1e-10 * expected.abs());
         }
     }
@@ -74,9 +74,9 @@ fn a_comparison_is_the_same_document_in_every_language() {
         kept
     });
     let compared = litecast(&["compare", "--json", path(&before), path(&after)]);
-    let found = json_lines(&compared).remove(0);
+    let actual = json_lines(&compared).remove(0);
     let as_floats = |value: &Value| value.to_string().replace(".0,", ",").replace(".0}", "}");
-    assert_eq!(as_floats(&found), as_floats(&case["comparison"]));
+    assert_eq!(as_floats(&actual), as_floats(&case["comparison"]));
 }
 
 /// What speaks against a number stands beside every verdict and comparison of it, once for all limits and both sides.
@@ -228,8 +228,12 @@ fn impossible_reports_are_not_compared() {
     let report = json_lines(&litecast(&["predict", "--json", path(&file)])).remove(0);
     let at = |metric: &str| {
         let results = report["results"].as_array().unwrap().iter();
-        let of = |r: &Value| r["target"] == NPU && r["metric"] == metric && r["value"].is_number();
-        results.clone().position(of).expect("an estimate")
+        let is_npu_estimate =
+            |r: &Value| r["target"] == NPU && r["metric"] == metric && r["value"].is_number();
+        results
+            .clone()
+            .position(is_npu_estimate)
+            .expect("an estimate")
     };
     let folder = tempfile::tempdir().unwrap();
     let kept = folder.path().join("kept.json");
@@ -253,16 +257,16 @@ fn impossible_reports_are_not_compared() {
         ("sram_peak", "value", (-1).into()),
         ("latency", "operators", vec![1.0].into()),
     ];
-    for (metric, field, found) in changes {
+    for (metric, field, actual) in changes {
         let mut changed = report.clone();
-        changed["results"][at(metric)][field] = found.clone();
+        changed["results"][at(metric)][field] = actual.clone();
         if field == "value" {
             for end in ["lo", "hi"] {
-                changed["results"][at(metric)][end] = found.clone();
+                changed["results"][at(metric)][end] = actual.clone();
             }
         }
         let (is_compared, words) = compared(&changed);
-        println!("{metric} {field} {found}: {words}");
+        println!("{metric} {field} {actual}: {words}");
         assert!(
             !is_compared && words.contains(&format!("{metric} of {NPU}")),
             "{words}"
@@ -309,8 +313,12 @@ fn reports_of_the_last_version_are_compared() {
         for (metric, stored_as) in [("latency", whole), ("npu_latency", "latency")] {
             let mut changes = with_values.iter();
             let is_it = |one: &&&Value| one["target"] == target && one["metric"] == metric;
-            let found = &changes.find(is_it).unwrap()["before"];
-            assert_eq!(found, &stored_value(target, stored_as), "{target} {metric}");
+            let actual = &changes.find(is_it).unwrap()["before"];
+            assert_eq!(
+                actual,
+                &stored_value(target, stored_as),
+                "{target} {metric}"
+            );
         }
     }
     let mut next = report.clone();
@@ -389,11 +397,11 @@ fn a_check_exits_by_what_the_reports_say() {
         assert_eq!(output.status.code(), Some(code), "{args:?}: {line}");
         assert_eq!(line["passed"], code == 0);
         assert_eq!(line["limits"][0]["status"], status, "{args:?}");
-        let found = line["limits"][0]["over"].as_f64();
-        assert_eq!(found.is_some(), over.is_some(), "{args:?}");
-        let difference = found
+        let actual = line["limits"][0]["over"].as_f64();
+        assert_eq!(actual.is_some(), over.is_some(), "{args:?}");
+        let difference = actual
             .zip(over)
-            .map_or(0.0, |(found, over)| (found - over).abs());
+            .map_or(0.0, |(actual, over)| (actual - over).abs());
         assert!(difference < 1e-9, "{args:?}: {difference}");
     }
     for args in [

@@ -140,14 +140,14 @@ fn computed_bounds_scales_and_slopes_are_operands() {
         )
         .output("y");
     let kinds = operators(&read(&norm));
-    let of = |kind: &str| {
+    let count = |kind: &str| {
         kinds
             .iter()
             .find(|(other, _)| other == kind)
             .map(|(_, shape)| shape.as_slice())
     };
     assert_eq!(
-        (of("CONV_2D"), of("MUL"), of("ADD")),
+        (count("CONV_2D"), count("MUL"), count("ADD")),
         (Some(image), Some(image), Some(image)),
         "{kinds:?}"
     );
@@ -222,18 +222,18 @@ fn opsets_that_do_not_exist_are_refused() {
         file[length] = u8::try_from(1 + bytes.len()).unwrap();
         [file, bytes, rest].concat()
     };
-    let found = |version| onnx::parse(&opset(version), &ALONE);
+    let parsed = |version| onnx::parse(&opset(version), &ALONE);
     for version in [-5, 0, 51, 999, 1 << 62] {
         assert_eq!(
-            found(version).unwrap_err().kind(),
+            parsed(version).unwrap_err().kind(),
             "unsupported-opset",
             "{version}"
         );
     }
     for version in [7, 28] {
-        assert!(found(version).unwrap().diagnostics.is_empty(), "{version}");
+        assert!(parsed(version).unwrap().diagnostics.is_empty(), "{version}");
     }
-    assert_eq!(found(29).unwrap().diagnostics[0].code, "newer-opset");
+    assert_eq!(parsed(29).unwrap().diagnostics[0].code, "newer-opset");
 }
 
 /// Trees, and what was compiled for an accelerator: no processor's latency is that of nothing.

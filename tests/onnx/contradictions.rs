@@ -11,8 +11,8 @@ fn contradictions_of(file: File) -> Vec<&'static str> {
     let file = file.output("y");
     let model = read(&file);
     let graph = build(&model, 0).unwrap();
-    let found = contradictions(&graph).into_iter();
-    found.map(|one| one.why).collect()
+    let actual = contradictions(&graph).into_iter();
+    actual.map(|one| one.why).collect()
 }
 
 #[test]
@@ -219,16 +219,20 @@ fn operands_that_contradict_each_other_are_told() {
         ),
     ];
     for (op_type, fits, contradicts, why) in cases {
-        let found = |(inputs, attributes): &Node| {
+        let contradictions_in = |(inputs, attributes): &Node| {
             contradictions_of(operands().node(op_type, inputs, "y", attributes))
         };
         // Expanded constants are constants, so that the operator that fits is none.
-        assert_eq!(found(fits), Vec::<&str>::new(), "{op_type} {fits:?}");
-        let found = found(contradicts);
-        assert_eq!(found.len(), 1, "{op_type} {contradicts:?}");
+        assert_eq!(
+            contradictions_in(fits),
+            Vec::<&str>::new(),
+            "{op_type} {fits:?}"
+        );
+        let actual = contradictions_in(contradicts);
+        assert_eq!(actual.len(), 1, "{op_type} {contradicts:?}");
         assert!(
-            found[0].contains(why),
-            "{op_type} {contradicts:?}: {found:?}"
+            actual[0].contains(why),
+            "{op_type} {contradicts:?}: {actual:?}"
         );
     }
     for (equation, why) in [
@@ -240,15 +244,15 @@ fn operands_that_contradict_each_other_are_told() {
         ("nchw,wk->nchz", Some("no operand has")),
         ("nchw->nch", Some("number of operands")),
     ] {
-        let found = contradictions_of(operands().einsum(equation, &["x", "m8x5"], "y"));
+        let actual = contradictions_of(operands().einsum(equation, &["x", "m8x5"], "y"));
         assert_eq!(
-            found.len(),
+            actual.len(),
             usize::from(why.is_some()),
-            "{equation}: {found:?}"
+            "{equation}: {actual:?}"
         );
         assert!(
-            found.iter().all(|one| one.contains(why.unwrap())),
-            "{equation}: {found:?}"
+            actual.iter().all(|one| one.contains(why.unwrap())),
+            "{equation}: {actual:?}"
         );
     }
 }
@@ -262,11 +266,11 @@ fn other_shapes_than_declared_are_told() {
         described.0.value_info = File::default().input("y", sizes).0.input;
         let file = described.output("y");
         let model = read(&file);
-        let found = model
+        let actual = model
             .diagnostics
             .iter()
             .find(|one| one.code == "declared-shapes");
-        found.map(|one| one.message.clone())
+        actual.map(|one| one.message.clone())
     };
     assert_eq!(declared(&[1, 3, 8, 8].map(Size::Of)), None);
     let named = [Size::Named("n"), Size::Of(3), Size::Of(8), Size::Named("w")];

@@ -343,14 +343,14 @@ fn what_computes_the_condition_of_an_if_counts() {
 #[test]
 fn bodies_in_bodies_are_read_to_a_depth() {
     let nested = |depth: usize| {
-        let of = |body: File, level: usize| {
+        let wrapped = |body: File, level: usize| {
             let (condition, output) = (format!("condition{level}"), format!("y{level}"));
             File::default()
                 .constant(&condition, BOOL, &[], vec![1])
                 .branches(&condition, [body, convolution_of(4)], &output)
                 .result(&output)
         };
-        let body = (1..depth).fold(convolution_of(8), of);
+        let body = (1..depth).fold(convolution_of(8), wrapped);
         File::default()
             .image([1, 4, 6, 6])
             .constant("condition", BOOL, &[], vec![1])
@@ -358,8 +358,8 @@ fn bodies_in_bodies_are_read_to_a_depth() {
             .output("y")
     };
     let kinds = |depth| {
-        let found = operators(&read(&nested(depth)));
-        found.into_iter().map(|(kind, _)| kind).collect::<Vec<_>>()
+        let actual = operators(&read(&nested(depth)));
+        actual.into_iter().map(|(kind, _)| kind).collect::<Vec<_>>()
     };
     assert_eq!(kinds(MAX_BODY_DEPTH), ["CONV_2D"]);
     assert_eq!(kinds(100), ["ONNX:If"]);

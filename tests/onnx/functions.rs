@@ -81,23 +81,29 @@ fn calls_are_the_nodes_of_their_functions() {
         });
         let model = read(&called);
         assert!(!warns(&model));
-        let found = operators(&model);
-        assert_eq!(found, operators(&read(&inlined)), "{line}");
+        let actual = operators(&model);
+        assert_eq!(actual, operators(&read(&inlined)), "{line}");
         let macs = |file: &[u8]| {
             let report = estimate(ModelFile::new("net.onnx", file), None).unwrap();
             (report.model.macs, report.model.parameters)
         };
-        println!("{line}: {} operators, {:?}", found.len(), macs(&called));
+        println!("{line}: {} operators, {:?}", actual.len(), macs(&called));
         assert_eq!(macs(&called), macs(&inlined), "{line}");
         assert!(
-            found.iter().all(|(name, _)| !name.starts_with("ONNX:")),
-            "{found:?}"
+            actual.iter().all(|(name, _)| !name.starts_with("ONNX:")),
+            "{actual:?}"
         );
         let outputs: Vec<Vec<i32>> = serde_json::from_value(described["outputs"].clone()).unwrap();
         // Images have their channels last.
         let channels_last = |shape: &Vec<i32>| vec![shape[0], shape[2], shape[3], shape[1]];
-        let (_, last) = found.last().unwrap();
-        assert!(outputs.contains(last) || outputs.iter().map(channels_last).any(|of| of == *last));
+        let (_, last) = actual.last().unwrap();
+        assert!(
+            outputs.contains(last)
+                || outputs
+                    .iter()
+                    .map(channels_last)
+                    .any(|channels| channels == *last)
+        );
     }
     assert_eq!(lines.len(), 5);
 }
@@ -118,8 +124,8 @@ fn functions_cannot_replace_operators_or_call_themselves() {
         ..function("Relu", vec![node("Abs", "", "a", "b")], "b")
     };
     let uses_relu = function("Used", vec![node("Relu", "", "a", "b")], "b");
-    let found = operators(&read(&calling(vec![uses_relu, relu])));
-    assert_eq!(found, [("RELU".to_owned(), vec![1, 8])]);
+    let actual = operators(&read(&calling(vec![uses_relu, relu])));
+    assert_eq!(actual, [("RELU".to_owned(), vec![1, 8])]);
 
     let endless = function("Endless", vec![node("Endless", "own", "a", "b")], "b");
     let file = calling(vec![endless]);

@@ -260,14 +260,14 @@ fn of_sizes_that_values_decide_the_largest_counts() {
         .node("NonZero", &["scores"], "found", &[])
         .result("places")
         .output("found");
-    let found = operators(&read(&file));
+    let actual = operators(&read(&file));
     let expected: [(&str, &[i32]); 3] = [
         ("ONNX:NonMaxSuppression", &[21, 3]),
         ("GATHER", &[21, 1]),
         ("ONNX:NonZero", &[3, 150]),
     ];
     let expected = expected.map(|(kind, shape)| (kind.to_owned(), shape.to_vec()));
-    assert_eq!(found, expected);
+    assert_eq!(actual, expected);
     assert!(has(&file, "largest-size-counted") && !has(&file, "unknown-shape"));
 }
 
@@ -311,7 +311,7 @@ fn parts_of_a_sequence_are_those_of_a_split() {
     let one: &[i32] = &[1, 1, 8];
     check(&parts(1, "", &[]), &expected("SPLIT", one, one));
     let file = parts(1, "", &[("keepdims", &[0])]);
-    let found = operators(&read(&file));
-    println!("{found:?}");
-    assert!(found.ends_with(&[("EXP".to_owned(), vec![1, 8])]));
+    let actual = operators(&read(&file));
+    println!("{actual:?}");
+    assert!(actual.ends_with(&[("EXP".to_owned(), vec![1, 8])]));
 }

@@ -38,20 +38,20 @@ fn read(file: &[u8]) -> Model<'_> {
 /// Kinds of operators, each with the shape of what it writes.
 fn operators(model: &Model) -> Vec<(String, Vec<i32>)> {
     let subgraph = &model.subgraphs[0];
-    let of = |operator: &litecast::formats::tflite::Operator| {
+    let summary = |operator: &litecast::formats::tflite::Operator| {
         let output = &subgraph.tensors[operator.outputs[0]];
         (operator.code.name().to_owned(), output.shape.clone())
     };
-    subgraph.operators.iter().map(of).collect()
+    subgraph.operators.iter().map(summary).collect()
 }
 
 fn check(file: &[u8], expected: &[(&str, &[i32])]) {
-    let found = operators(&read(file));
-    let found: Vec<(&str, &[i32])> = found
+    let actual = operators(&read(file));
+    let actual: Vec<(&str, &[i32])> = actual
         .iter()
         .map(|(kind, shape)| (kind.as_str(), shape.as_slice()))
         .collect();
-    assert_eq!(found, expected);
+    assert_eq!(actual, expected);
 }
 
 /// A small classifier as exporters write it.
@@ -151,8 +151,10 @@ fn the_shipped_predictor_is_read_as_prost_reads_it() {
         theirs.initializer.len()
     );
     let open = theirs.input.iter().flat_map(|input| {
-        let Some(Value::TensorType(of_type)) =
-            input.r#type.as_ref().and_then(|of| of.value.as_ref())
+        let Some(Value::TensorType(of_type)) = input
+            .r#type
+            .as_ref()
+            .and_then(|value_type| value_type.value.as_ref())
         else {
             panic!("a tensor")
         };

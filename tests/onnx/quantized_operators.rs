@@ -41,14 +41,18 @@ fn operators_in_8_bits_are_those_of_the_quantised_network() {
     for line in &lines {
         let described: Value = serde_json::from_str(line).unwrap();
         let name = described["file"].as_str().unwrap();
-        let found = read(name);
-        println!("{name}: {}\n    {found:?}", described["operators"]);
+        let actual = read(name);
+        println!("{name}: {}\n    {actual:?}", described["operators"]);
         let precision = match name {
             "float32.onnx" => "float32",
             "dynamic.onnx" => "dynamic-range",
             other => other.trim_end_matches(".onnx"),
         };
-        assert_eq!(found, (macs, precision.to_owned(), kinds.clone()), "{name}");
+        assert_eq!(
+            actual,
+            (macs, precision.to_owned(), kinds.clone()),
+            "{name}"
+        );
     }
     assert_eq!(lines.len(), 4);
 }

@@ -126,12 +126,12 @@ fn short_files_become_no_large_networks() {
     ] {
         let limit = max_operators(file.len());
         let error = onnx::parse(&file, &ALONE).unwrap_err();
-        let found = "results of operators after the conversion, found more";
+        let words = "results of operators after the conversion, found more";
         assert_eq!(
             (error.kind(), error.to_string()),
             (
                 "limit-exceeded",
-                format!("{node}: expected at most {limit} {found}")
+                format!("{node}: expected at most {limit} {words}")
             )
         );
     }

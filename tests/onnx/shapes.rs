@@ -76,14 +76,14 @@ fn paddings_that_are_computed_are_known() {
     };
     for (side, window, outputs) in [(33, 3, 17), (32, 1, 16)] {
         let file = file(side, window);
-        let found = operators(&read(&file));
+        let actual = operators(&read(&file));
         let expected = ("CONV_2D".to_owned(), vec![1, outputs, outputs, 8]);
-        assert_eq!(found.last(), Some(&expected), "{found:?}");
+        assert_eq!(actual.last(), Some(&expected), "{actual:?}");
         assert!(
-            found
+            actual
                 .iter()
                 .all(|(kind, _)| ["PAD", "CONV_2D"].contains(&kind.as_str())),
-            "{found:?}"
+            "{actual:?}"
         );
     }
 }
@@ -177,13 +177,13 @@ fn constants_that_are_computed_have_no_rank_beyond_the_limit() {
             tensors.iter().all(|tensor| tensor.shape.len() <= 32),
             "{op_type}"
         );
-        let found: Vec<String> = operators(&model)
+        let actual: Vec<String> = operators(&model)
             .into_iter()
             .map(|(name, _)| name)
             .collect();
         assert!(
-            found.contains(&format!("ONNX:{op_type}")) || op_type == "ConstantOfShape",
-            "{found:?}"
+            actual.contains(&format!("ONNX:{op_type}")) || op_type == "ConstantOfShape",
+            "{actual:?}"
         );
     }
 }
@@ -279,8 +279,8 @@ fn parts_of_constants_are_constants() {
         .node("Mul", &["x", "scale"], "scaled", &[])
         .node("Add", &["scaled", "shift"], "y", &[])
         .output("y");
-    let found = operators(&read(&file));
-    let kinds: Vec<&str> = found.iter().map(|(kind, _)| kind.as_str()).collect();
+    let actual = operators(&read(&file));
+    let kinds: Vec<&str> = actual.iter().map(|(kind, _)| kind.as_str()).collect();
     assert_eq!(kinds, ["MUL", "ADD"]);
 }
 

@@ -227,11 +227,11 @@ pub fn patched(mut bytes: Vec<u8>, position: usize, with: &[u8]) -> Vec<u8> {
 
 /// Where `needle` is; panics where it is not there once.
 pub fn position(bytes: &[u8], needle: &[u8]) -> usize {
-    let mut found = bytes
+    let mut matches = bytes
         .windows(needle.len())
         .enumerate()
         .filter(|(_, w)| *w == needle);
-    let (position, _) = found.next().expect("needle in file");
-    assert!(found.next().is_none(), "needle twice in file");
+    let (position, _) = matches.next().expect("needle in file");
+    assert!(matches.next().is_none(), "needle twice in file");
     position
 }

@@ -10,14 +10,14 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reader/goldens")
 }
 
-fn check(file_name: &str, found: &str) -> Option<String> {
+fn check(file_name: &str, actual: &str) -> Option<String> {
     let path = folder().join(file_name);
     if std::env::var_os("LITECAST_WRITE_GOLDENS").is_some() {
-        std::fs::write(path, found).unwrap();
+        std::fs::write(path, actual).unwrap();
         return None;
     }
     let expected = std::fs::read_to_string(path).unwrap_or_default();
-    (expected != found).then(|| format!("{file_name}\nexpected:\n{expected}found:\n{found}"))
+    (expected != actual).then(|| format!("{file_name}\nexpected:\n{expected}found:\n{actual}"))
 }
 
 fn index() -> String {
@@ -56,6 +56,6 @@ fn every_golden_has_a_case() {
     assert_eq!(expected.len(), CASES.len(), "two cases of one name");
     let entries = std::fs::read_dir(folder()).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let found: BTreeSet<String> = names.filter(|name| name != "README.md").collect();
-    assert_eq!(expected, found);
+    let actual: BTreeSet<String> = names.filter(|name| name != "README.md").collect();
+    assert_eq!(expected, actual);
 }

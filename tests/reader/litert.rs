@@ -160,8 +160,10 @@ impl Compared {
     fn options(&mut self, options: &str, expected: &Value, place: &str) {
         let boxed = options
             .split_once('(')
-            .filter(|(name, of)| of.starts_with(name));
-        let options = boxed.map_or(options, |(_, of)| of.strip_suffix(')').expect("its end"));
+            .filter(|(name, written)| written.starts_with(name));
+        let options = boxed.map_or(options, |(_, written)| {
+            written.strip_suffix(')').expect("its end")
+        });
         let (name, fields) = options.split_once(" { ").unwrap_or((options, ""));
         match name {
             "Absent" => return assert!(expected.is_null(), "{place}: {options}, but {expected}"),
@@ -181,11 +183,11 @@ impl Compared {
         );
         for field in split(fields.trim_end_matches(" }")) {
             self.option_fields += 1;
-            let (field, found) = field.split_once(": ").unwrap();
+            let (field, actual) = field.split_once(": ").unwrap();
             let expected = option_field(&expected["fields"], field, place);
             assert!(
-                same(found, expected),
-                "{place}: {field} {found}, but {expected}"
+                same(actual, expected),
+                "{place}: {field} {actual}, but {expected}"
             );
         }
     }
@@ -292,13 +294,13 @@ fn plain(name: &str) -> String {
 }
 
 /// `found` as `Debug` writes it, a float with the precision of its 32 bits.
-fn same(found: &str, expected: &Value) -> bool {
+fn same(actual: &str, expected: &Value) -> bool {
     match expected {
-        Value::Number(number) => found.parse::<f32>().ok() == number.as_f64().map(|x| x as f32),
-        Value::String(text) => plain(found.trim_matches('"')) == plain(text),
+        Value::Number(number) => actual.parse::<f32>().ok() == number.as_f64().map(|x| x as f32),
+        Value::String(text) => plain(actual.trim_matches('"')) == plain(text),
         other => {
             let expected = other.to_string();
-            found.replace(' ', "") == expected
+            actual.replace(' ', "") == expected
         }
     }
 }

@@ -22,15 +22,15 @@ fn tract_gives_what_the_training_forward_pass_gave() {
         let model = tflite::parse(bytes).unwrap();
         let graph = graph::build(&model, 0).unwrap();
         let features = ethos_u::features(&graph, &analysis::analyze(&graph));
-        let found = predictor.predict(&features).unwrap().graph;
-        let pairs = found.iter().zip(&reference[file]);
+        let actual = predictor.predict(&features).unwrap().graph;
+        let pairs = actual.iter().zip(&reference[file]);
         let difference = pairs
             .map(|(f, e)| (f - e).abs() / e.abs())
             .fold(0.0, f32::max);
         wasm_bindgen_test::console_log!("{file}: largest relative difference {difference:.1e}");
         assert!(
             difference <= TOLERANCE,
-            "{file}: {found:?}, expected {:?}",
+            "{file}: {actual:?}, expected {:?}",
             reference[file]
         );
     }

@@ -112,14 +112,14 @@ impl Checkpoint {
     /// Like [`Checkpoint::load_progress`], but refuses a run with other settings or other data than `fresh`.
     pub fn load_last(&self, fresh: &Progress) -> Result<Option<Progress>> {
         let progress = self.load_progress()?;
-        if let Some(found) = &progress {
-            let (expected, settings) = (fresh.settings.by_name(), found.settings.by_name());
+        if let Some(started) = &progress {
+            let (expected, settings) = (fresh.settings.by_name(), started.settings.by_name());
             let folder = self.folder.display();
             ensure!(
                 expected == settings,
                 "{folder}: expected a run of {expected:?}, found {settings:?}"
             );
-            self.expect_trained_on(&fresh.training_sha256, found)?;
+            self.expect_trained_on(&fresh.training_sha256, started)?;
         }
         Ok(progress)
     }

@@ -4,8 +4,8 @@ use litecast::learned::features::{COLUMNS, Features, N_COLUMNS};
 
 /// Index into [`COLUMNS`]. Panics if there is no such column, because names are constants of this program.
 pub fn column(name: &str) -> usize {
-    let found = COLUMNS.iter().position(|column| column.name == name);
-    found.unwrap_or_else(|| panic!("expected a feature column {name}"))
+    let position = COLUMNS.iter().position(|column| column.name == name);
+    position.unwrap_or_else(|| panic!("expected a feature column {name}"))
 }
 
 /// By node, the amount in a `log1p_` column, without the logarithm.

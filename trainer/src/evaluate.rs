@@ -86,8 +86,8 @@ pub fn run(args: &EvaluateArgs) -> Result<()> {
 
 fn heading(trained: &Trained) -> String {
     let counts = trained.data.counts();
-    let sum = |of: fn(&litecast::learned::manifest::SpaceCount) -> usize| {
-        counts.iter().map(of).sum::<usize>()
+    let sum = |count_of: fn(&litecast::learned::manifest::SpaceCount) -> usize| {
+        counts.iter().map(count_of).sum::<usize>()
     };
     let left_out = trained.progress.settings.leave_out.join(", ");
     let left_out = match left_out.is_empty() {

@@ -133,7 +133,7 @@ impl Forest {
         for prediction in predictions {
             sums.iter_mut()
                 .zip(prediction)
-                .for_each(|(sum, found)| *sum += found);
+                .for_each(|(sum, value)| *sum += value);
         }
         let n_groups = self.groups.len() as f64;
         Ok(sums.into_iter().map(|sum| sum / n_groups).collect())

@@ -95,11 +95,11 @@ fn eliminate<const N: usize>(mut left: [[f64; N]; N], mut right: [f64; N]) -> Op
         }
         left.swap(column, pivot);
         right.swap(column, pivot);
-        let (own, own_right) = (left[column], right[column]);
+        let (pivot_row, own_right) = (left[column], right[column]);
         for (row, equation) in left.iter_mut().enumerate() {
             if row != column {
-                let factor = equation[column] / own[column];
-                let pairs = equation.iter_mut().zip(own);
+                let factor = equation[column] / pivot_row[column];
+                let pairs = equation.iter_mut().zip(pivot_row);
                 pairs.for_each(|(value, pivot)| *value -= factor * pivot);
                 right[row] -= factor * own_right;
             }
@@ -130,9 +130,9 @@ mod tests {
     #[test]
     fn constants_that_made_the_rows_are_found() {
         let made = [0.02, 1.3, 2.6, 2.1];
-        let found = non_negative(&rows(made, [1.0; 6]));
-        for (found, made) in found.iter().zip(made) {
-            assert!((found - made).abs() < 1e-9, "{found} instead of {made}");
+        let actual = non_negative(&rows(made, [1.0; 6]));
+        for (actual, made) in actual.iter().zip(made) {
+            assert!((actual - made).abs() < 1e-9, "{actual} instead of {made}");
         }
     }
 
@@ -140,17 +140,17 @@ mod tests {
     #[test]
     fn a_fit_is_the_best_one_without_negative_constants() {
         let noisy = rows([0.5, 0.0, 2.6, 0.1], [0.8, 1.3, 0.7, 1.1, 1.2, 0.6]);
-        let found = non_negative(&noisy);
+        let actual = non_negative(&noisy);
         let noisy: Vec<_> = noisy.into_iter().map(Row::new).collect();
         let free = [0.0; 4];
-        println!("{found:?}");
-        assert!(found.contains(&0.0), "the case has a bound");
+        println!("{actual:?}");
+        assert!(actual.contains(&0.0), "the case has a bound");
         for idx in 0..4 {
             for step in [1e-4, -1e-4] {
-                let mut other = found;
+                let mut other = actual;
                 other[idx] = (other[idx] + step).max(0.0);
                 assert!(
-                    loss(&noisy, &free, &other) >= loss(&noisy, &free, &found),
+                    loss(&noisy, &free, &other) >= loss(&noisy, &free, &actual),
                     "constant {idx}, step {step}"
                 );
             }
@@ -160,13 +160,13 @@ mod tests {
     #[test]
     fn small_cases_are_as_by_hand() {
         // Without the bound the constants are 2 and -1; with the second at 0, the first is (1 + 2) / (1 + 4).
-        let found = non_negative(&[[1.0, 1.0], [2.0, 3.0]]);
-        assert!((found[0] - 0.6).abs() < 1e-12, "{found:?}");
-        assert_eq!(found[1], 0.0);
+        let actual = non_negative(&[[1.0, 1.0], [2.0, 3.0]]);
+        assert!((actual[0] - 0.6).abs() < 1e-12, "{actual:?}");
+        assert_eq!(actual[1], 0.0);
         // One column and two rows that contradict each other: their optima are 1 and 2, and the fit is (1 + 1/2) / (1 +
         // 1/4).
-        let [found] = non_negative(&[[1.0], [0.5]]);
-        assert!((found - 1.2).abs() < 1e-12);
+        let [actual] = non_negative(&[[1.0], [0.5]]);
+        assert!((actual - 1.2).abs() < 1e-12);
     }
 
     /// 2 x = 3 and x = 1, the second of twice the weight: (2 · 3 + 2 · 1) / (4 + 2).
@@ -177,7 +177,7 @@ mod tests {
             sum,
             weight,
         };
-        let [found] = non_negative_weighted(&[row(2.0, 3.0, 1.0), row(1.0, 1.0, 2.0)], [0.0]);
-        assert!((found - 8.0 / 6.0).abs() < 1e-12, "{found}");
+        let [actual] = non_negative_weighted(&[row(2.0, 3.0, 1.0), row(1.0, 1.0, 2.0)], [0.0]);
+        assert!((actual - 8.0 / 6.0).abs() < 1e-12, "{actual}");
     }
 }

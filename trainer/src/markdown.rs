@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn a_cell_cannot_end_its_row() {
         let cells = vec!["a|b\nc".to_owned(), percent(None), percent(Some(0.126))];
-        let found = table(
+        let actual = table(
             &[
                 Head::text("reason"),
                 Head::number("n"),
@@ -64,6 +64,6 @@ mod tests {
             [cells],
         );
         let expected = "| reason | n | error |\n| --- | ---: | ---: |\n| a\\|b c | - | 0.13 % |\n";
-        assert_eq!(found, expected);
+        assert_eq!(actual, expected);
     }
 }

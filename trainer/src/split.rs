@@ -144,7 +144,7 @@ mod tests {
     /// If the split has its own seed, runs with several seeds are measured on the same graphs.
     #[test]
     fn a_split_of_its_own_seed_does_not_follow_the_weights() {
-        let of = |seed, split_seed| {
+        let split_with = |seed, split_seed| {
             let settings = Settings {
                 seed,
                 split_seed,
@@ -153,8 +153,8 @@ mod tests {
             let hashes = (0..200).map(|n| side(&n.to_string(), "space", &settings));
             hashes.collect::<Vec<Side>>()
         };
-        assert_eq!(of(7, Some(1)), of(1, None));
-        assert_ne!(of(7, None), of(1, None));
+        assert_eq!(split_with(7, Some(1)), split_with(1, None));
+        assert_ne!(split_with(7, None), split_with(1, None));
     }
 
     #[test]
@@ -188,9 +188,9 @@ mod tests {
         );
         assert_eq!((count(0), count(1)), (800, 190));
         assert_eq!(count(2), 110, "10 % of 800 + 190 + 110");
-        let mut seen = order.clone();
-        seen.sort_unstable();
-        seen.dedup();
-        assert_eq!(seen.len(), space_of.len(), "every graph appears");
+        let mut sorted = order.clone();
+        sorted.sort_unstable();
+        sorted.dedup();
+        assert_eq!(sorted.len(), space_of.len(), "every graph appears");
     }
 }

@@ -59,10 +59,10 @@ fn instructions_are_of_the_class_their_name_says() {
         .map(|line| line.splitn(3, ' ').collect())
         .collect();
     let words: Vec<&str> = lines.iter().map(|line| line[0]).collect();
-    let found = classes_of(&words);
-    assert_eq!(found.len(), lines.len());
-    for (line, found) in lines.iter().zip(&found) {
-        assert_eq!(found, line[1], "{}", line.join(" "));
+    let actual = classes_of(&words);
+    assert_eq!(actual.len(), lines.len());
+    for (line, actual) in lines.iter().zip(&actual) {
+        assert_eq!(actual, line[1], "{}", line.join(" "));
     }
     println!("{} kinds of instructions, all of their class", lines.len());
 }

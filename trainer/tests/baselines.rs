@@ -44,11 +44,11 @@ fn forest_learns_a_known_function() {
     let (rows, costs) = products(2000, &mut rng);
     let forest = Forest::fit(&rows, costs, GROWTH).unwrap();
     let (rows, costs) = products(500, &mut rng);
-    let found = forest.predict(rows.clone()).unwrap();
-    let worst = found
+    let actual = forest.predict(rows.clone()).unwrap();
+    let worst = actual
         .iter()
         .zip(&costs)
-        .map(|(found, cost)| (found / cost - 1.0).abs());
+        .map(|(actual, cost)| (actual / cost - 1.0).abs());
     let worst = worst.fold(0.0, f64::max);
     println!("off by {worst} at most; values differ by a factor of 4");
     assert!(worst < 0.1, "{worst}");
@@ -235,15 +235,15 @@ fn roofline_estimates_the_latency_of_npus() {
     let data = Data::new(&dataset, &Settings::default()).unwrap();
     let problem = Problem::new(&dataset, &data).unwrap();
     for (output, key) in data.outputs.iter().enumerate() {
-        let found = Method::Roofline
+        let actual = Method::Roofline
             .estimates(&problem, &data, output, 1, 1)
             .unwrap();
         let is_known = key.metric == "latency" && key.target.starts_with("ethos-u");
-        assert_eq!(found.is_some(), is_known, "{key:?}");
-        if let Some(found) = found {
-            println!("{} {}: {}", key.target, key.metric, found.fitted);
-            assert_eq!(found.values.len(), problem.test.len());
-            assert!(found.values.iter().all(|e| e.is_finite() && *e > 0.0));
+        assert_eq!(actual.is_some(), is_known, "{key:?}");
+        if let Some(actual) = actual {
+            println!("{} {}: {}", key.target, key.metric, actual.fitted);
+            assert_eq!(actual.values.len(), problem.test.len());
+            assert!(actual.values.iter().all(|e| e.is_finite() && *e > 0.0));
         }
     }
 }

@@ -145,11 +145,11 @@ fn check_labels(dataset: &Dataset, labels: &Labels) {
                 values.map(|value| f64::from(*value)).sum::<f64>()
             };
             // Each value is rounded to f32.
-            let close = |found: f64, expected: u64| {
+            let close = |actual: f64, expected: u64| {
                 let expected = expected as f64;
                 assert!(
-                    (found - expected).abs() <= 1e-6 * expected,
-                    "{found} {expected}"
+                    (actual - expected).abs() <= 1e-6 * expected,
+                    "{actual} {expected}"
                 );
             };
             close(sum("cycles"), label.total_cycles);
@@ -192,7 +192,7 @@ fn check_features(dataset: &Dataset, labels: &Labels) {
 
 /// An independent reader finds the same values under the same names.
 fn check_with_pyarrow(fixture: &Fixture, dataset: &Dataset) {
-    let found = fixture.ask_python(
+    let actual = fixture.ask_python(
         "graphs = parquet.read_table(f'{folder}/graphs.parquet')\n\
          operators = parquet.read_table(f'{folder}/operators.parquet')\n\
          features = parquet.read_table(f'{folder}/features.parquet')\n\
@@ -208,17 +208,17 @@ fn check_with_pyarrow(fixture: &Fixture, dataset: &Dataset) {
              'features': features.to_pydict(),\n\
              'sides': sides, 'latency': latency, 'version': runs[0]['tool']['version']}))",
     );
-    assert_eq!(found["version"], "5.2.0");
+    assert_eq!(actual["version"], "5.2.0");
     assert_eq!(
-        found["graphs"].as_array().unwrap().len(),
+        actual["graphs"].as_array().unwrap().len(),
         dataset.graphs.len()
     );
     // By what the documentation says of the split; no graph of the fixture is a file.
-    for (row, side) in found["graphs"]
+    for (row, side) in actual["graphs"]
         .as_array()
         .unwrap()
         .iter()
-        .zip(found["sides"].as_array().unwrap())
+        .zip(actual["sides"].as_array().unwrap())
     {
         assert_eq!(row["split"], *side, "{}", row["graph_id"]);
         assert_eq!(
@@ -227,15 +227,15 @@ fn check_with_pyarrow(fixture: &Fixture, dataset: &Dataset) {
         );
         assert!(row.get("path").is_none() && row["seed"].is_u64());
     }
-    check_features_columns(&found["features"], dataset);
+    check_features_columns(&actual["features"], dataset);
     assert_eq!(
-        found["features"]["graph_id"],
-        found["operators"]["graph_id"]
+        actual["features"]["graph_id"],
+        actual["operators"]["graph_id"]
     );
     for target in &dataset.targets {
-        assert!(found["operators"][operator_column("cycles", target)].is_array());
+        assert!(actual["operators"][operator_column("cycles", target)].is_array());
     }
-    for row in found["latency"].as_array().unwrap() {
+    for row in actual["latency"].as_array().unwrap() {
         let graph = dataset
             .graphs
             .iter()
@@ -255,7 +255,7 @@ fn check_with_pyarrow(fixture: &Fixture, dataset: &Dataset) {
         .iter()
         .map(|graph| graph.features.edge_src.len())
         .sum();
-    let found_edges: usize = found["graphs"]
+    let found_edges: usize = actual["graphs"]
         .as_array()
         .unwrap()
         .iter()
@@ -267,7 +267,7 @@ fn check_with_pyarrow(fixture: &Fixture, dataset: &Dataset) {
 fn check_features_columns(features: &Value, dataset: &Dataset) {
     let mut n_values = 0;
     for (column_idx, column) in COLUMNS.iter().enumerate() {
-        let found = features[column.name]
+        let actual = features[column.name]
             .as_array()
             .unwrap_or_else(|| panic!("no column {}", column.name));
         let expected = dataset.graphs.iter().flat_map(|graph| {
@@ -278,12 +278,12 @@ fn check_features_columns(features: &Value, dataset: &Dataset) {
                 .map(|node| node[column_idx])
         });
         let expected: Vec<f32> = expected.collect();
-        let found: Vec<f32> = found
+        let actual: Vec<f32> = actual
             .iter()
             .map(|value| value.as_f64().unwrap() as f32)
             .collect();
-        assert_eq!(found, expected, "{}", column.name);
-        n_values += found.len();
+        assert_eq!(actual, expected, "{}", column.name);
+        n_values += actual.len();
     }
     println!("pyarrow reads the same {n_values} feature values, difference 0");
 }
@@ -336,9 +336,9 @@ fn check_graphs_and_tools_go(fixture: &Fixture) {
     let kws = format!("cnn-kws/{SEED}");
     let vit = format!("vit-cifar100/{SEED}/1..");
     build(&[&kws, &vit, "cnn-imagenet/12345"], &[]).unwrap();
-    let found = dataset::load(&rest).unwrap();
-    assert_eq!(found.graphs.len() as u64, 2 * PER_SPACE + 1);
-    assert!(found.graphs.iter().all(|graph| graph.space != "cnn-kws"));
+    let actual = dataset::load(&rest).unwrap();
+    assert_eq!(actual.graphs.len() as u64, 2 * PER_SPACE + 1);
+    assert!(actual.graphs.iter().all(|graph| graph.space != "cnn-kws"));
     let error = build(&[], &["another"]).unwrap_err().to_string();
     assert!(error.contains("labels of another, found none"), "{error}");
     let error = build(&[], &["ethos-u-vela"]).unwrap_err().to_string();
@@ -352,15 +352,15 @@ fn check_graphs_and_tools_go(fixture: &Fixture) {
     }
 }
 
-fn assert_same(found: &Dataset, expected: &Dataset) {
-    assert_eq!(found.provenance, expected.provenance);
-    assert_eq!(found.label_keys, expected.label_keys);
-    assert_eq!(found.graphs.len(), expected.graphs.len());
-    for (found, expected) in found.graphs.iter().zip(&expected.graphs) {
-        assert_eq!(found.graph_id, expected.graph_id);
-        assert_eq!(found.features, expected.features);
-        assert_eq!(found.labels, expected.labels);
-        assert_eq!(found.operator_labels, expected.operator_labels);
+fn assert_same(actual: &Dataset, expected: &Dataset) {
+    assert_eq!(actual.provenance, expected.provenance);
+    assert_eq!(actual.label_keys, expected.label_keys);
+    assert_eq!(actual.graphs.len(), expected.graphs.len());
+    for (actual, expected) in actual.graphs.iter().zip(&expected.graphs) {
+        assert_eq!(actual.graph_id, expected.graph_id);
+        assert_eq!(actual.features, expected.features);
+        assert_eq!(actual.labels, expected.labels);
+        assert_eq!(actual.operator_labels, expected.operator_labels);
     }
 }
 

@@ -228,16 +228,16 @@ fn check_outcomes(card: &str, expected: &Value) {
     let key = |row: &BTreeMap<String, String>| {
         format!("{} {} {}", row["target"], row["status"], reason(row))
     };
-    let found = rows(card, "## Outcomes of labelling");
-    let found: BTreeMap<_, _> = found
+    let actual = rows(card, "## Outcomes of labelling");
+    let actual: BTreeMap<_, _> = actual
         .iter()
         .map(|row| (key(row), number(&row["graphs"])))
         .collect();
-    assert_eq!(found, counts(expected));
+    assert_eq!(actual, counts(expected));
     // The fixture has each kind of outcome that a compiler gives.
-    assert!(found.keys().any(|outcome| outcome.contains("rejected")));
+    assert!(actual.keys().any(|outcome| outcome.contains("rejected")));
     assert!(
-        found
+        actual
             .keys()
             .any(|outcome| outcome.contains("left to the CPU"))
     );
@@ -246,14 +246,14 @@ fn check_outcomes(card: &str, expected: &Value) {
 /// Every column of the files, in their order, each with words beside it.
 fn check_columns(card: &str, expected: &Value) {
     for name in ["graphs", "operators", "labels"] {
-        let found = rows(card, &format!("### `{name}.parquet`"));
-        let names: Vec<_> = found
+        let actual = rows(card, &format!("### `{name}.parquet`"));
+        let names: Vec<_> = actual
             .iter()
             .map(|row| Value::from(row["column"].clone()))
             .collect();
         assert_eq!(names, *expected[name].as_array().unwrap());
         assert!(
-            found
+            actual
                 .iter()
                 .all(|row| !row["meaning"].is_empty() && !row["type"].is_empty())
         );

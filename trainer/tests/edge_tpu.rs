@@ -17,14 +17,14 @@ use litecast_trainer::spaces::{Space, sample};
 use litecast_trainer::targets::edge_tpu::{Found, find, published::Device};
 use litecast_trainer::writer::{Precision, to_tflite};
 
-fn found() -> Option<Found> {
+fn fitted_by_trainer() -> Option<Found> {
     let published = litecast_needs::shared("data/edgetpu_published.csv")?;
     Some(find(&published).unwrap())
 }
 
 #[test]
 fn the_shipped_constants_are_those_of_the_fit() {
-    let Some(Found { constants, samples }) = found() else {
+    let Some(Found { constants, samples }) = fitted_by_trainer() else {
         return;
     };
     assert_eq!(&constants, Constants::shipped());
@@ -126,9 +126,9 @@ fn gives(words: &str, operator: &str, reason: &str) -> bool {
     let mut parts = words
         .split(['(', ';'])
         .filter_map(|part| part.split_once(": "));
-    parts.any(|(operators, found)| {
+    parts.any(|(operators, reasons)| {
         let mut operators = operators.split(',').map(str::trim);
-        operators.any(|name| name == operator) && found.contains(reason)
+        operators.any(|name| name == operator) && reasons.contains(reason)
     })
 }
 
@@ -197,8 +197,8 @@ fn an_operator_that_corals_compiler_left_is_refused() {
     // Coral's compiler put all but eight operators into one.
     let model = tflite::parse(&before).unwrap();
     let graph = graph::build(&model, 0).unwrap();
-    let found = mapping(&graph).unwrap();
-    let mut stay: Vec<&str> = (graph.nodes.iter().zip(&found.is_mapped))
+    let actual = mapping(&graph).unwrap();
+    let mut stay: Vec<&str> = (graph.nodes.iter().zip(&actual.is_mapped))
         .filter(|(_, is_mapped)| !**is_mapped)
         .map(|(node, _)| node.operator.code.name())
         .collect();

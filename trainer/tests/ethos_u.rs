@@ -67,10 +67,10 @@ fn plans_are_close_to_the_compiler() {
     for (target_idx, accelerator) in ACCELERATORS.iter().enumerate() {
         assert_eq!(targets[target_idx].id, accelerator.product.name());
         let limit = targets[target_idx].sram_limit_bytes();
-        let own = accelerator
+        let expected = accelerator
             .has_dedicated_sram
             .then_some(accelerator.sram_limit_bytes);
-        assert_eq!(limit, own.map(|bytes| bytes as u64));
+        assert_eq!(limit, expected.map(|bytes| bytes as u64));
         for (space, n_graphs) in GRAPHS {
             let medians = medians(&mut worker, target_idx, space, n_graphs);
             println!(

@@ -27,14 +27,14 @@ fn the_table_has_the_figures_of_velas_own_file() {
     };
     assert_eq!(names(ours), names(&theirs));
     for name in ours.system_configurations() {
-        let found = ours.system_configuration(name).expect("a section of ours");
+        let actual = ours.system_configuration(name).expect("a section of ours");
         let expected = theirs
             .system_configuration(name)
             .expect("a section of Vela's");
-        assert_eq!(found, expected, "{name}");
+        assert_eq!(actual, expected, "{name}");
         for mode in ours.memory_modes() {
             assert_eq!(
-                ours.memory_mode(mode, &found).ok(),
+                ours.memory_mode(mode, &actual).ok(),
                 theirs.memory_mode(mode, &expected).ok(),
                 "{mode} in {name}"
             );
@@ -233,23 +233,23 @@ fn what_vela_refuses_is_refused_with_line_and_reason() {
         .iter()
         .map(|(from, to, _)| SECTIONS.replacen(from, to, 1))
         .collect();
-    let mut found = Vec::new();
+    let mut actual = Vec::new();
     for file in &files {
         let read = VelaIni::parse(file.as_bytes())
             .and_then(|ini| Configuration::read(Product::U55x128, &ini, "A", "B"));
-        found.push(read.err().map(|error| error.to_string()));
+        actual.push(read.err().map(|error| error.to_string()));
     }
-    for ((from, to, expected), found) in CHANGES.iter().zip(&found) {
+    for ((from, to, expected), actual) in CHANGES.iter().zip(&actual) {
         println!(
             "`{from}` -> `{to}`: {}",
-            found.as_deref().unwrap_or("taken")
+            actual.as_deref().unwrap_or("taken")
         );
         match expected {
-            Refusal::None => assert_eq!(*found, None, "{to}"),
+            Refusal::None => assert_eq!(*actual, None, "{to}"),
             Both(words) | OursAlone(words) => {
                 assert!(
-                    found.as_ref().is_some_and(|it| it.starts_with(words)),
-                    "{to}: {found:?}"
+                    actual.as_ref().is_some_and(|it| it.starts_with(words)),
+                    "{to}: {actual:?}"
                 );
             }
         }

@@ -84,13 +84,13 @@ fn count(
     let report = estimate(ModelFile::new(name, bytes), Some(predictor)).unwrap();
     let labels = [label.latency_ms, label.sram_peak_bytes as f64];
     for ((metric, label), [inside, n]) in METRICS.iter().zip(labels).zip(counts) {
-        let of = |wanted: &str| {
+        let errors_of = |wanted: &str| {
             let mut results = report.results.iter();
             results.find(|r| r.target == target && r.metric.id() == wanted)
         };
         // What is left to the CPU is in no label.
-        let part = of("npu_latency").filter(|_| *metric == "latency");
-        let result = part.or_else(|| of(metric));
+        let part = errors_of("npu_latency").filter(|_| *metric == "latency");
+        let result = part.or_else(|| errors_of(metric));
         let Some(Outcome::Estimate {
             value,
             lo: Some(lo),

@@ -28,8 +28,8 @@ fn examples_of_the_page_are_remade_from_their_seeds() {
     for example in examples {
         let space = Space::from_str(&example.space).unwrap();
         let expected = sample(space, example.seed, example.index).to_tflite();
-        let found = fs::read(directory.join(&example.file)).unwrap();
-        assert_eq!(found.len(), example.bytes, "{}", example.file);
-        assert!(found == expected, "{}: bytes differ", example.file);
+        let actual = fs::read(directory.join(&example.file)).unwrap();
+        assert_eq!(actual.len(), example.bytes, "{}", example.file);
+        assert!(actual == expected, "{}: bytes differ", example.file);
     }
 }

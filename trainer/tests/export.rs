@@ -149,17 +149,21 @@ impl Fixture {
     }
 }
 
-fn largest_relative_difference(expected: &[f32], found: &[f32]) -> f32 {
-    assert_eq!(expected.len(), found.len());
+fn largest_relative_difference(expected: &[f32], actual: &[f32]) -> f32 {
+    assert_eq!(expected.len(), actual.len());
     let relative = |(e, f): (&f32, &f32)| (f / e - 1.0).abs();
-    expected.iter().zip(found).map(relative).fold(0.0, f32::max)
+    expected
+        .iter()
+        .zip(actual)
+        .map(relative)
+        .fold(0.0, f32::max)
 }
 
 fn check(runtime: &str, fixture: &Fixture, estimates: &[Vec<f32>]) {
     let batches = fixture.batches();
     assert_eq!(batches.len(), estimates.len());
-    for (graphs, found) in batches.iter().zip(estimates) {
-        let difference = largest_relative_difference(&fixture.trained(graphs), found);
+    for (graphs, actual) in batches.iter().zip(estimates) {
+        let difference = largest_relative_difference(&fixture.trained(graphs), actual);
         let n: usize = graphs.iter().map(|graph| graph.n_nodes()).sum();
         println!(
             "{:?} in {runtime}, {} graphs, {n} nodes: largest relative difference {difference:.1e}",
@@ -235,23 +239,23 @@ fn onnx_runtime_gives_the_bundle_s_reference() {
     let network = fs::read(root.join("bundle/predictor.onnx")).unwrap();
     let manifest = fs::read_to_string(root.join("bundle/manifest.json")).unwrap();
     let manifest: Manifest = serde_json::from_str(&manifest).unwrap();
-    let mut found = BTreeMap::new();
+    let mut actual = BTreeMap::new();
     for (name, features) in examples(&root.join("www/examples")) {
         let batch = Batch::new(&[&features], |code| manifest.category_index(code));
         let mut values = run_onnx_runtime(&python, &network, &[feeds(&batch)]).remove(0);
         values.truncate(manifest.outputs.len());
-        found.insert(name, values);
+        actual.insert(name, values);
     }
     let path = root.join("bundle/reference.json");
     if env::var_os("UPDATE_GOLDENS").is_some() {
-        let text = serde_json::to_string_pretty(&found).unwrap() + "\n";
+        let text = serde_json::to_string_pretty(&actual).unwrap() + "\n";
         fs::write(&path, text).unwrap();
     }
     let reference: BTreeMap<String, Vec<f32>> =
         serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
-    assert!(reference.keys().eq(found.keys()), "other examples");
+    assert!(reference.keys().eq(actual.keys()), "other examples");
     for (name, expected) in &reference {
-        let difference = largest_relative_difference(expected, &found[name]);
+        let difference = largest_relative_difference(expected, &actual[name]);
         println!("{name}: largest relative difference {difference:.1e}");
         assert!(difference <= TOLERANCE);
     }

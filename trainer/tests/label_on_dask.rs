@@ -140,13 +140,13 @@ fn labels_on_dask_are_those_of_a_local_run() {
     assert!(stderr(&first).contains("3 of 3 shards to label"));
     assert!(String::from_utf8_lossy(&first.stdout).contains("killed a worker"));
     fixture.label_locally();
-    let (found, expected) = (
+    let (actual, expected) = (
         labels(&fixture.path("dask")),
         labels(&fixture.path("local")),
     );
     assert_eq!(expected.len() as u64, 3 * N_GRAPHS);
-    assert_eq!(found, expected);
-    println!("{} labels, difference 0 bytes", found.len());
+    assert_eq!(actual, expected);
+    println!("{} labels, difference 0 bytes", actual.len());
 
     let files = label_files(&fixture.path("dask"));
     let modified = |path: &Path| fs::metadata(path).unwrap().modified().unwrap();

@@ -175,7 +175,7 @@ fn feature_maps_alive_are_those_of_the_compiler() {
         .iter()
         .zip(label_all(&python, &one_of_each_space()))
     {
-        let found = ok(outcomes.swap_remove(0)).operators.unwrap();
+        let actual = ok(outcomes.swap_remove(0)).operators.unwrap();
         let bytes = bytes_of(origin).unwrap();
         let model = litecast::formats::tflite::parse(&bytes).unwrap();
         let graph = litecast::graph::build(&model, 0).unwrap();
@@ -186,7 +186,7 @@ fn feature_maps_alive_are_those_of_the_compiler() {
             .zip(features.nodes.chunks_exact(N_COLUMNS));
         let mut n_over = 0;
         for (node, row) in rows {
-            let live = found.sram_live_bytes[node.operator_idx] as f64;
+            let live = actual.sram_live_bytes[node.operator_idx] as f64;
             let feature_maps = f64::from(row[column]).exp_m1();
             // An operator fused into another has nothing of its own.
             if live > 0.0 && feature_maps > live * 1.001 {
@@ -426,14 +426,14 @@ fn spaces_are_mixed_evenly() {
     );
     for stopped_at in 1..=origins.len() {
         for count in counts() {
-            let found = origins[..stopped_at]
+            let actual = origins[..stopped_at]
                 .iter()
                 .filter(|o| o.space() == count.space.id())
                 .count();
             let share = stopped_at as f64 * count.n as f64 / origins.len() as f64;
             assert!(
-                (found as f64 - share).abs() <= 1.5,
-                "{found} of {} at {stopped_at}",
+                (actual as f64 - share).abs() <= 1.5,
+                "{actual} of {} at {stopped_at}",
                 count.space.id()
             );
         }

@@ -148,16 +148,16 @@ fn quantization_follows_the_rules_of_int8() {
         let tensors = &sample.network.tensors;
         for operator in &sample.network.operators {
             let name = &tensors[operator.outputs[0]].name;
-            let of = |idx: usize| &tensors[operator.inputs[idx]];
+            let input = |idx: usize| &tensors[operator.inputs[idx]];
             let output = &tensors[operator.outputs[0]];
             match operator.kind {
                 OperatorKind::Conv2D { .. }
                 | OperatorKind::DepthwiseConv2D { .. }
                 | OperatorKind::FullyConnected { .. } => {
-                    check_layer(name, [of(0), of(1), of(2)], output)
+                    check_layer(name, [input(0), input(1), input(2)], output)
                 }
                 OperatorKind::TransposeConv { .. } => {
-                    check_layer(name, [of(2), of(1), of(3)], output)
+                    check_layer(name, [input(2), input(1), input(3)], output)
                 }
                 OperatorKind::AveragePool2D { .. }
                 | OperatorKind::MaxPool2D { .. }
@@ -171,7 +171,7 @@ fn quantization_follows_the_rules_of_int8() {
                 | OperatorKind::StridedSlice { .. }
                 | OperatorKind::Transpose
                 | OperatorKind::Unpack { .. } => {
-                    assert_eq!(of(0).quantization, output.quantization, "{name}")
+                    assert_eq!(input(0).quantization, output.quantization, "{name}")
                 }
                 OperatorKind::Concatenation { .. }
                 | OperatorKind::Maximum
@@ -184,7 +184,7 @@ fn quantization_follows_the_rules_of_int8() {
                 OperatorKind::Tanh => check_fixed(name, output, 1.0 / 128.0, 0),
                 OperatorKind::Rsqrt => {
                     assert_eq!(
-                        of(0).quantization.as_ref().unwrap().zero_point,
+                        input(0).quantization.as_ref().unwrap().zero_point,
                         -128,
                         "{name}"
                     );
@@ -390,17 +390,17 @@ fn the_engine_batches_as_the_writer_does() {
         };
         let name = sample.network.name.clone();
         let (one, several) = (sample.to_tflite(), batched.to_tflite());
-        let (mut found, expected) = (parse(&one).unwrap(), parse(&several).unwrap());
-        set_batch(&mut found, BATCH.try_into().unwrap()).unwrap_or_else(|e| panic!("{name}: {e}"));
-        let [found, expected] = [&found, &expected].map(|model| &model.subgraphs[0]);
-        for operators in found.operators.iter().zip(expected.operators.iter()) {
+        let (mut actual, expected) = (parse(&one).unwrap(), parse(&several).unwrap());
+        set_batch(&mut actual, BATCH.try_into().unwrap()).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let [actual, expected] = [&actual, &expected].map(|model| &model.subgraphs[0]);
+        for operators in actual.operators.iter().zip(expected.operators.iter()) {
             let shapes = |subgraph: &Subgraph, operator: &Operator| -> Vec<Vec<i32>> {
                 let outputs = operator.outputs.iter();
                 outputs
                     .map(|&t| subgraph.tensors[t].shape.clone())
                     .collect()
             };
-            let shapes = [shapes(found, operators.0), shapes(expected, operators.1)];
+            let shapes = [shapes(actual, operators.0), shapes(expected, operators.1)];
             assert_eq!(shapes[0], shapes[1], "{name}");
             n_tensors += shapes[0].len();
         }

@@ -137,7 +137,7 @@ fn totals_are_those_of_the_command() {
         let offchip =
             reference.number("dram_total_bytes") + reference.number("off_chip_flash_total_bytes");
         let mut largest: f64 = 0.0;
-        for (found, expected) in [
+        for (actual, expected) in [
             (label.total_cycles as f64, reference.number("cycles_total")),
             (label.npu_cycles as f64, reference.number("cycles_npu")),
             (label.latency_ms, 1e3 * reference.number("inference_time")),
@@ -156,7 +156,7 @@ fn totals_are_those_of_the_command() {
                 reference.number("total_npu_encoded_weights"),
             ),
         ] {
-            largest = largest.max((found - expected).abs() / expected);
+            largest = largest.max((actual - expected).abs() / expected);
         }
         println!("{name}: largest relative difference of eight totals {largest:e}");
         // The last digits of seconds against milliseconds.
@@ -247,11 +247,11 @@ fn compare_by_name(model: &tflite::Model, cycles: &[u64], reference: &Reference)
     for (operator, cycles) in subgraph.operators.iter().zip(cycles) {
         let name = &subgraph.tensors[operator.outputs[0]].name;
         // One operator's layers: the name, and Vela's own name of the operator.
-        let own = |layer: &&HashMap<String, String>| {
+        let is_layer = |layer: &&HashMap<String, String>| {
             *layer["Name"] == **name
                 && layer["Original Operator"] == vela_name(operator.code.name())
         };
-        let layers: Vec<_> = reference.layers.iter().filter(own).collect();
+        let layers: Vec<_> = reference.layers.iter().filter(is_layer).collect();
         if layers.is_empty() || vela_name(operator.code.name()) == "Softmax" {
             continue;
         }

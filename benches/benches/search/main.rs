@@ -28,14 +28,14 @@ fn target(id: &str) -> Vec<Box<dyn Target>> {
 
 fn search(criterion: &mut Criterion) {
     let predictor = Predictor::shipped().expect("the bundle is sound");
-    let list = |of: fn(usize) -> Network| (0..N_MODELS).map(of).collect::<Vec<_>>();
-    let (own, shared) = (list(bottlenecks), list(residual));
-    let files = |of: &[Network]| of.iter().map(Network::file).collect::<Vec<_>>();
-    let graphs = |of: &[Network]| of.iter().map(Network::graph).collect::<Vec<_>>();
+    let list = |make: fn(usize) -> Network| (0..N_MODELS).map(make).collect::<Vec<_>>();
+    let (single, shared) = (list(bottlenecks), list(residual));
+    let files = |networks: &[Network]| networks.iter().map(Network::file).collect::<Vec<_>>();
+    let graphs = |networks: &[Network]| networks.iter().map(Network::graph).collect::<Vec<_>>();
     let models = [
-        ("files", files(&own)),
+        ("files", files(&single)),
         ("files with shared weights", files(&shared)),
-        ("graphs", graphs(&own)),
+        ("graphs", graphs(&single)),
         ("graphs with shared weights", graphs(&shared)),
     ];
     let lists = [

@@ -201,8 +201,8 @@ impl Network {
     pub fn graph(&self) -> Vec<u8> {
         let name = |tensor: usize| format!("t{tensor}");
         let tensors = self.tensors.iter().enumerate().map(|(idx, tensor)| {
-            let of = if tensor.is_bias { "int32" } else { "int8" };
-            json!({"name": name(idx), "shape": tensor.shape, "type": of, "constant": tensor.contents.is_some()})
+            let type_name = if tensor.is_bias { "int32" } else { "int8" };
+            json!({"name": name(idx), "shape": tensor.shape, "type": type_name, "constant": tensor.contents.is_some()})
         });
         let operators = self.operators.iter().map(|operator| {
             let inputs: Vec<String> = operator.inputs.iter().copied().map(name).collect();
@@ -280,8 +280,8 @@ TensorType::INT8
 }
 
 /// As files have numbers of tensors and sides of shapes.
-fn indices(of: &[usize]) -> Vec<i32> {
-    of.iter().map(|&idx| idx as i32).collect()
+fn indices(indices_of: &[usize]) -> Vec<i32> {
+    indices_of.iter().map(|&idx| idx as i32).collect()
 }
 
 /// Sums of four random numbers, of a generator that starts at `seed`: a bell, as trained weights are.

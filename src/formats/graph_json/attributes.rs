@@ -124,8 +124,9 @@ impl<'d> Attributes<'d> {
             None => Ok(default),
             Some(&[value]) => Ok(value),
             Some(values) => {
-                let found = Attribute::Integers(values.iter().map(|&value| value.into()).collect());
-                Err(self.invalid(name, "one whole number", &found))
+                let attribute =
+                    Attribute::Integers(values.iter().map(|&value| value.into()).collect());
+                Err(self.invalid(name, "one whole number", &attribute))
             }
         }
     }
@@ -140,8 +141,9 @@ impl<'d> Attributes<'d> {
         match sides.filter(|sides| sides.iter().all(|&side| side >= 1)) {
             Some(sides) => Ok(sides),
             None => {
-                let found = Attribute::Integers(values.iter().map(|&value| value.into()).collect());
-                Err(self.invalid(name, "a number from 1 on for each dimension", &found))
+                let attribute =
+                    Attribute::Integers(values.iter().map(|&value| value.into()).collect());
+                Err(self.invalid(name, "a number from 1 on for each dimension", &attribute))
             }
         }
     }

@@ -106,9 +106,13 @@ fn check_counts(document: &Document, file_bytes: usize) -> Result<(), ParseError
         ),
         ("operands", MAX_OPERANDS, n_operands),
     ];
-    for (what, limit, found) in counts {
-        if found > limit {
-            return Err(ParseError::LimitExceeded { what, limit, found });
+    for (what, limit, count) in counts {
+        if count > limit {
+            return Err(ParseError::LimitExceeded {
+                what,
+                limit,
+                found: count,
+            });
         }
     }
     Ok(())
@@ -155,8 +159,8 @@ impl<'d> Reader<'d> {
     }
 
     fn tensor_idx(&self, name: &str, place: impl Display) -> Result<usize, ParseError> {
-        let found = self.names.get(name).copied();
-        found.ok_or_else(|| ParseError::UnknownTensor {
+        let known = self.names.get(name).copied();
+        known.ok_or_else(|| ParseError::UnknownTensor {
             place: place.to_string(),
             name: shown(name),
         })
@@ -171,17 +175,19 @@ impl<'d> Reader<'d> {
         zero_point: i64,
     ) -> Result<&Arc<[u64; 256]>, ParseError> {
         let [zero, ..] = zero_point.to_le_bytes();
-        let found = self.distributions.len();
+        let n_distributions = self.distributions.len();
         match self
             .distributions
             .entry(([zero_share.to_bits(), entropy_bits.to_bits()], zero))
         {
             Entry::Occupied(known) => Ok(known.into_mut()),
-            Entry::Vacant(_) if found >= MAX_DISTRIBUTIONS => Err(ParseError::LimitExceeded {
-                what: "different distributions of weights",
-                limit: MAX_DISTRIBUTIONS,
-                found: found.saturating_add(1),
-            }),
+            Entry::Vacant(_) if n_distributions >= MAX_DISTRIBUTIONS => {
+                Err(ParseError::LimitExceeded {
+                    what: "different distributions of weights",
+                    limit: MAX_DISTRIBUTIONS,
+                    found: n_distributions.saturating_add(1),
+                })
+            }
             Entry::Vacant(new) => {
                 let is_default =
                     (zero_share, entropy_bits) == (DEFAULT_ZERO_SHARE, DEFAULT_ENTROPY_BITS);
@@ -220,7 +226,7 @@ impl<'d> Reader<'d> {
                 let distribution = tensor::distribution(&entry).map_err(invalid)?;
                 let zero_point = (added.quantization.as_ref())
                     .filter(|_| tensor_type == TensorType::UInt8)
-                    .and_then(|of| of.zero_point.first().copied());
+                    .and_then(|quantization| quantization.zero_point.first().copied());
                 let counts = self.distribution(distribution, zero_point.unwrap_or(0))?;
                 Some(builder::described(added, counts))
             }

@@ -35,8 +35,8 @@ pub(super) fn invalid(
 type Invalid = (&'static str, String);
 
 pub(super) fn tensor_type(entry: &TensorEntry) -> Result<TensorType, Invalid> {
-    let found = TensorType::from_name(&entry.tensor_type);
-    found.ok_or_else(|| {
+    let tensor_type = TensorType::from_name(&entry.tensor_type);
+    tensor_type.ok_or_else(|| {
         (
             "a type of TFLite, for example int8",
             shown(&entry.tensor_type),

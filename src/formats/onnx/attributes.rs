@@ -78,8 +78,8 @@ const REFERENCE: u32 = 21;
 /// Text of a field of an `AttributeProto`.
 pub(super) fn attribute_text(message: &[u8], wanted: u32) -> Option<&str> {
     let mut fields = Fields::new(message).flatten();
-    let found = fields.find_map(|(number, field)| (number == wanted).then_some(field));
-    found?.text()
+    let attribute = fields.find_map(|(number, field)| (number == wanted).then_some(field));
+    attribute?.text()
 }
 
 /// Number of fields of an `AttributeProto`, with those of a tensor, and one for each eight bytes of a text or of packed

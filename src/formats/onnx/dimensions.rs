@@ -40,8 +40,8 @@ impl Dimensions<'_> {
         };
         let named = self.named.iter();
         let by_name = named.clone().find(|(given, _)| Some(&**given) == name);
-        let found = by_name.or_else(|| named.clone().find(|(given, _)| is_at(given)));
-        match found {
+        let given = by_name.or_else(|| named.clone().find(|(given, _)| is_at(given)));
+        match given {
             Some((_, size)) => Some(i64::from(*size)),
             // An empty cache of keys. Some exporters write 0 for an open batch.
             None if axis > 0 && dimension == Dimension::Size(0) => Some(0),

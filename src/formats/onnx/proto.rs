@@ -177,15 +177,15 @@ pub(super) fn read<'a>(file: &'a [u8], names: &'a Names) -> Result<Graph<'a>, Fa
 }
 
 fn opset_import(message: &[u8]) -> Read<(&str, i64)> {
-    let mut found = ("", 1);
+    let mut domain_and_version = ("", 1);
     for field in Fields::new(message) {
         match field? {
-            (1, domain) => found.0 = domain.text().ok_or(Malformed)?,
-            (2, version) => found.1 = version.integer().ok_or(Malformed)?,
+            (1, domain) => domain_and_version.0 = domain.text().ok_or(Malformed)?,
+            (2, version) => domain_and_version.1 = version.integer().ok_or(Malformed)?,
             _ => {}
         }
     }
-    Ok(found)
+    Ok(domain_and_version)
 }
 
 /// Reads a graph, the bodies of its nodes and the functions that these call.
@@ -416,15 +416,15 @@ impl<'a> Reader<'a, '_> {
                 branch_idx,
                 side_idx,
             };
-            let found = self.body(message, body, depth.saturating_add(1))?;
+            let body = self.body(message, body, depth.saturating_add(1))?;
             let side = Side {
                 n_bytes: message.len(),
-                n_outputs: found.outputs.len(),
-                initializers: found.initializers,
+                n_outputs: body.outputs.len(),
+                initializers: body.initializers,
             };
-            node.inputs.extend(found.outputs);
+            node.inputs.extend(body.outputs);
             let branches = self.graph.branches.get_mut(branch_idx);
-            if let Some(place) = branches.and_then(|of| of.sides.get_mut(side_idx)) {
+            if let Some(place) = branches.and_then(|branch| branch.sides.get_mut(side_idx)) {
                 *place = side;
             }
         }
@@ -445,17 +445,17 @@ impl<'a> Reader<'a, '_> {
             self.graph.branches.len(),
             self.graph.loops.len(),
         );
-        let found = self.body(message, Body::Loop(loop_idx), depth.saturating_add(1))?;
+        let loop_body = self.body(message, Body::Loop(loop_idx), depth.saturating_add(1))?;
         let graph = &mut self.graph;
-        let found = LoopBody {
+        let loop_body = LoopBody {
             nodes: nodes..graph.nodes.len(),
             body: node.body,
             branches: branches..graph.branches.len(),
             loops: loops..graph.loops.len(),
-            ..found
+            ..loop_body
         };
         if let Some(place) = graph.loops.get_mut(loop_idx) {
-            *place = found;
+            *place = loop_body;
         }
         node.bodies = Some(Bodies::Loop(loop_idx));
         Ok(())
@@ -468,7 +468,7 @@ impl<'a> Reader<'a, '_> {
         body: Body,
         depth: usize,
     ) -> Result<LoopBody<'a>, Failure> {
-        let mut found = LoopBody::default();
+        let mut loop_body = LoopBody::default();
         for field in Fields::new(message) {
             let (number, field) = field.map_err(at("body of a node"))?;
             let Field::Bytes(bytes) = field else { continue };
@@ -479,18 +479,18 @@ impl<'a> Reader<'a, '_> {
                 }
                 5 => {
                     let tensor = self.initializer(bytes)?;
-                    found.initializers.push(tensor);
+                    loop_body.initializers.push(tensor);
                     continue;
                 }
-                11 => &mut found.inputs,
-                12 => &mut found.outputs,
+                11 => &mut loop_body.inputs,
+                12 => &mut loop_body.outputs,
                 _ => continue,
             };
             let (name, _) = value_info(bytes).map_err(at("value info"))?;
             let name = self.name(name);
             push(names, name, "operands of one node", MAX_NODE_OPERANDS)?;
         }
-        Ok(found)
+        Ok(loop_body)
     }
 }
 
@@ -658,8 +658,8 @@ impl<'a> Tensor<'a> {
             return self.raw_data;
         }
         let mut fields = Fields::new(self.message).flatten();
-        let found = fields.find_map(|(number, field)| field.bytes().filter(|_| number == 4));
-        found.unwrap_or_default()
+        let bytes = fields.find_map(|(number, field)| field.bytes().filter(|_| number == 4));
+        bytes.unwrap_or_default()
     }
 
     /// The raw bytes of a small tensor of `n` values; empty if another field has the values. `None` if they are not `n`
@@ -806,7 +806,7 @@ impl<'a> Node<'a> {
         let is_integer = || {
             self.attribute_field(name, 20)?
                 .integer()
-                .filter(|of| *of == INT)
+                .filter(|kind| *kind == INT)
         };
         match self.attribute_field(name, 3) {
             Some(field) => field.integer(),

@@ -69,10 +69,10 @@ pub fn is_tflite(file: &[u8]) -> bool {
 /// The format in words. None of the file's bytes is among them: it may be any file that is no model.
 pub fn describe(file: &[u8]) -> String {
     let identifier = file.get(4..8).unwrap_or_default();
-    let found = by_magic(file)
+    let format = by_magic(file)
         .or_else(|| by_text(file))
         .or_else(|| by_structure(file));
-    match found {
+    match format {
         Some(name) => name.to_owned(),
         None if file.iter().all(|&byte| byte == 0) => "only zero bytes".to_owned(),
         None if identifier.starts_with(b"TFL") => {

@@ -145,11 +145,11 @@ impl ReadBudget {
         place: &OperatorPlace,
     ) -> Result<OperatorCode, ParseError> {
         let count = self.codes.len();
-        let found = usize::try_from(code_idx)
+        let code = usize::try_from(code_idx)
             .ok()
             .and_then(|i| self.codes.get(i))
             .cloned();
-        let code = found.ok_or_else(|| ParseError::IndexOutOfRange {
+        let code = code.ok_or_else(|| ParseError::IndexOutOfRange {
             place: place.to_string(),
             what: "operator code index",
             index: code_idx.into(),

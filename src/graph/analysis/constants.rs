@@ -105,17 +105,17 @@ impl Constants {
             .enumerate()
             .filter(|(position, _)| !layout.contains(position));
         let sources = values.filter_map(|(_, tensor_idx)| self.sources[(*tensor_idx)?]);
-        let mut found: Vec<usize> = sources.collect();
+        let mut parameters: Vec<usize> = sources.collect();
         if unpacks(operator.code.kind)
-            || found
+            || parameters
                 .iter()
                 .all(|&source| is_index(&subgraph.tensors[source]))
         {
             return vec![];
         }
-        found.sort_unstable();
-        found.dedup();
-        found
+        parameters.sort_unstable();
+        parameters.dedup();
+        parameters
     }
 }
 

@@ -22,11 +22,11 @@ pub struct Contradiction {
 /// included if an operator in them has a contradiction; if several run the same subgraph, only the first is included.
 /// Unknown shapes, and dimensions that are known only at run time, never contradict. Linear in operands.
 pub fn contradictions(graph: &Graph) -> Vec<Contradiction> {
-    let mut seen = BTreeSet::from([graph.subgraph_idx]);
+    let mut visited = BTreeSet::from([graph.subgraph_idx]);
     let mut of_node = |(node_idx, node): (usize, &Node)| {
         let tensors = &graph.subgraph.tensors;
         let why = contradiction(graph.model, tensors, node.operator)
-            .or_else(|| in_called(graph.model, node.operator, &mut seen))?;
+            .or_else(|| in_called(graph.model, node.operator, &mut visited))?;
         Some(Contradiction { node_idx, why })
     };
     let nodes = graph.nodes.iter().enumerate();
@@ -38,12 +38,12 @@ pub fn contradictions(graph: &Graph) -> Vec<Contradiction> {
 fn in_called(
     model: &Model,
     operator: &Operator,
-    seen: &mut BTreeSet<usize>,
+    visited: &mut BTreeSet<usize>,
 ) -> Option<&'static str> {
     let mut left = Calls::from_options(&operator.options).subgraphs().to_vec();
     let mut first = None;
     while let Some(subgraph_idx) = left.pop() {
-        if !seen.insert(subgraph_idx) {
+        if !visited.insert(subgraph_idx) {
             continue;
         }
         let Some(subgraph) = model.subgraphs.get(subgraph_idx) else {
@@ -155,7 +155,10 @@ fn against_subgraphs(
                 .all(|branch| fits(branch, read, written))
         }
         Calls::Loop([condition, body]) => {
-            let taken = model.subgraphs.get(condition).map(|of| of.inputs.len());
+            let taken = model
+                .subgraphs
+                .get(condition)
+                .map(|subgraph| subgraph.inputs.len());
             taken.is_none_or(|n_taken| n_taken == read.len()) && fits(body, read, written)
         }
     };
@@ -452,8 +455,8 @@ fn transposed(
     let fits = |at: usize| {
         let sizes = sides[at].zip(window[at]).zip(out_sides[at]);
         sizes.is_none_or(|((size, filter), to)| {
-            let seen = windows(to, filter, strides[at], 1, padding);
-            seen.abs_diff(i64::from(size)) <= 1
+            let n_windows = windows(to, filter, strides[at], 1, padding);
+            n_windows.abs_diff(i64::from(size)) <= 1
         })
     };
     let is_possible = strides.len() == window.len() && (0..window.len()).all(fits);

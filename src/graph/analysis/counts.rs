@@ -187,10 +187,10 @@ fn own_cost(
     parameters: &[usize],
 ) -> Cost {
     let tensor = |tensor_idx: usize| &subgraph.tensors[tensor_idx];
-    let sum = |of: fn(&Model, &Tensor) -> u64| {
+    let sum = |bytes_of: fn(&Model, &Tensor) -> u64| {
         parameters
             .iter()
-            .map(|&tensor_idx| of(model, tensor(tensor_idx)))
+            .map(|&tensor_idx| bytes_of(model, tensor(tensor_idx)))
             .fold(0, u64::saturating_add)
     };
     let activation_bytes = |tensor_indices: BTreeSet<usize>| {

@@ -37,7 +37,14 @@ impl ByteHistogram {
 
 impl PartialEq for ByteHistogram {
     fn eq(&self, other: &Self) -> bool {
-        let rest = |of: &Self| (of.zero, of.is_signed, of.n_bytes, of.is_sparse);
+        let rest = |histogram: &Self| {
+            (
+                histogram.zero,
+                histogram.is_signed,
+                histogram.n_bytes,
+                histogram.is_sparse,
+            )
+        };
         if rest(self) != rest(other) || Arc::ptr_eq(&self.counts, &other.counts) {
             return rest(self) == rest(other);
         }

@@ -59,9 +59,9 @@ pub fn memory_plan(graph: &Graph, scratch: &[Scratch]) -> Result<MemoryPlan, Unp
     check_operand_shapes(graph.model)?;
     let lifetimes = lifetimes::lifetimes(graph.model, graph.subgraph_idx)?;
     let buffers = arena_buffers(graph.model, &lifetimes)?;
-    let found = buffers.len().saturating_add(scratch.len());
-    if found > MAX_PLANNED_TENSORS {
-        return Err(Unplannable::TooManyTensors { found });
+    let n_buffers = buffers.len().saturating_add(scratch.len());
+    if n_buffers > MAX_PLANNED_TENSORS {
+        return Err(Unplannable::TooManyTensors { found: n_buffers });
     }
     let node_steps = node_steps(graph, &lifetimes);
     let mut requests: Vec<Request> = buffers.iter().map(|buffer| buffer.request).collect();

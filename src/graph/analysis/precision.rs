@@ -35,11 +35,11 @@ pub fn precision(graph: &Graph, analysis: &Analysis) -> Precision {
         .iter()
         .zip(&analysis.costs)
         .filter(|(_, cost)| cost.macs > 0);
-    let mut found = multiplying.filter_map(|(node, _)| node_precision(graph, node, &unpacked));
-    let Some(first) = found.next() else {
+    let mut precisions = multiplying.filter_map(|(node, _)| node_precision(graph, node, &unpacked));
+    let Some(first) = precisions.next() else {
         return Precision::None;
     };
-    if found.all(|other| other == first) {
+    if precisions.all(|other| other == first) {
         first
     } else {
         Precision::Mixed

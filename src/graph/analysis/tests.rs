@@ -317,10 +317,10 @@ fn more_tensors_than_the_limit_give_no_plan_but_counts() {
     };
     let at_limit = chain(MAX_PLANNED_TENSORS);
     assert_eq!(analyze_main(&at_limit).memory_plan.unwrap().arena_bytes, 32);
-    let found = MAX_PLANNED_TENSORS + 1;
+    let n_tensors = MAX_PLANNED_TENSORS + 1;
     assert_eq!(
-        refusal(&chain(found)),
-        Unplannable::TooManyTensors { found }
+        refusal(&chain(n_tensors)),
+        Unplannable::TooManyTensors { found: n_tensors }
     );
     // Two tensors of 16 bytes are alive at each operator, with a plan and without.
     let live = |model: &Model| live_bytes_of(&graph_of(model)).unwrap();
@@ -328,7 +328,7 @@ fn more_tensors_than_the_limit_give_no_plan_but_counts() {
         live(&at_limit),
         analyze_main(&at_limit).memory_plan.unwrap().live_bytes
     );
-    assert_eq!(live(&chain(found)), vec![32; found - 1]);
+    assert_eq!(live(&chain(n_tensors)), vec![32; n_tensors - 1]);
 }
 
 #[test]

@@ -111,10 +111,10 @@ fn stated_window(options: &BuiltinOptions) -> Option<Window> {
 /// Positions of a window along one dimension.
 pub fn windows(size: i32, filter: i32, stride: i32, dilation: i32, padding: Padding) -> i64 {
     let [size, filter, stride, dilation] = [size, filter, stride, dilation].map(i64::from);
-    let seen = (filter - 1).saturating_mul(dilation).saturating_add(1);
+    let extent = (filter - 1).saturating_mul(dilation).saturating_add(1);
     let free = match padding {
         Padding::Same => size,
-        Padding::Valid => (size - seen + 1).max(0),
+        Padding::Valid => (size - extent + 1).max(0),
     };
     (free + stride - 1) / stride.max(1)
 }

@@ -149,8 +149,8 @@ mod tests {
         Ok(model.subgraphs[0].tensors.last().unwrap().shape.clone())
     }
 
-    fn problem(found: Result<Vec<i32>, BatchError>) -> &'static str {
-        match found.unwrap_err() {
+    fn problem(result: Result<Vec<i32>, BatchError>) -> &'static str {
+        match result.unwrap_err() {
             BatchError::Operator { problem, .. } => problem,
             error => panic!("{error}"),
         }
@@ -159,21 +159,21 @@ mod tests {
     #[test]
     fn the_first_dimension_grows() {
         let none = BuiltinOptions::Absent;
-        let found = batched(
+        let actual = batched(
             [&[1, 5, 5, 2], &[1, 50]],
             OpKind::Reshape,
             none.clone(),
             &[],
         );
-        assert_eq!(found, Ok(vec![4, 50]));
+        assert_eq!(actual, Ok(vec![4, 50]));
         let last = &[3, 0, 0, 0];
-        let found = batched(
+        let actual = batched(
             [&[1, 5, 5, 2], &[1, 5, 5]],
             OpKind::ArgMax,
             none.clone(),
             &[last],
         );
-        assert_eq!(found, Ok(vec![4, 5, 5]));
+        assert_eq!(actual, Ok(vec![4, 5, 5]));
         let heads = batched([&[1, 6, 8], &[2, 6, 4]], OpKind::Reshape, none, &[]);
         assert_eq!(heads, Ok(vec![8, 6, 4]));
     }
@@ -183,28 +183,28 @@ mod tests {
         let none = BuiltinOptions::Absent;
         let reducer = BuiltinOptions::Reducer { keep_dims: false };
         let first = &[0, 0, 0, 0];
-        let found = batched([&[1, 6], &[6]], OpKind::Mean, reducer.clone(), &[first]);
-        assert_eq!(problem(found), JOINED);
+        let actual = batched([&[1, 6], &[6]], OpKind::Mean, reducer.clone(), &[first]);
+        assert_eq!(problem(actual), JOINED);
         // Counted from the last dimension it is the first, too.
-        let found = batched(
+        let actual = batched(
             [&[1, 6], &[6]],
             OpKind::Mean,
             reducer,
             &[&[254, 255, 255, 255]],
         );
-        assert_eq!(problem(found), JOINED);
+        assert_eq!(problem(actual), JOINED);
         let turned = &[1, 0, 0, 0, 0, 0, 0, 0];
-        let found = batched(
+        let actual = batched(
             [&[1, 6], &[6, 1]],
             OpKind::Transpose,
             none.clone(),
             &[turned],
         );
-        assert_eq!(problem(found), JOINED);
-        let found = batched([&[1, 6], &[1, 6]], OpKind::Where, none.clone(), &[]);
-        assert_eq!(problem(found), UNKNOWN);
-        let found = batched([&[1, 6], &[]], OpKind::Reshape, none, &[]);
-        assert!(problem(found).contains("cannot grow"));
+        assert_eq!(problem(actual), JOINED);
+        let actual = batched([&[1, 6], &[1, 6]], OpKind::Where, none.clone(), &[]);
+        assert_eq!(problem(actual), UNKNOWN);
+        let actual = batched([&[1, 6], &[]], OpKind::Reshape, none, &[]);
+        assert!(problem(actual).contains("cannot grow"));
     }
 
     #[test]
@@ -213,10 +213,10 @@ mod tests {
         let mut tensors: Vec<_> = shapes.map(|shape| tensor(INT8, shape)).into();
         tensors[1].buffer_idx = 1;
         let graph = subgraph(tensors, vec![operator(OpKind::Add, &[0, 1], &[2])]);
-        let found = set_batch(&mut model(vec![graph]), NonZeroU32::new(2).unwrap());
+        let actual = set_batch(&mut model(vec![graph]), NonZeroU32::new(2).unwrap());
         let words = "no batch of 2: operator 0 (ADD) meets the inputs with values whose first \
                      dimension does not grow";
-        assert_eq!(found.unwrap_err().to_string(), words);
+        assert_eq!(actual.unwrap_err().to_string(), words);
     }
 
     /// Rows of a constant table for each input's indices; of no axis that the table has not.

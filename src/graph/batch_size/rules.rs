@@ -228,10 +228,10 @@ impl OperatorCall<'_, '_> {
 
     fn strided_slice(&self, from_start: bool, to_end: bool) -> Result<(), &'static str> {
         let (begin, end, strides) = (self.integers(1)?, self.integers(2)?, self.integers(3)?);
-        let of = |values: &[i32]| values.first().copied();
-        let starts = from_start || of(&begin) == Some(0);
-        let ends = to_end || of(&end) >= self.first(0);
-        require(starts && ends && of(&strides) == Some(1), JOINED)
+        let first_of = |values: &[i32]| values.first().copied();
+        let starts = from_start || first_of(&begin) == Some(0);
+        let ends = to_end || first_of(&end) >= self.first(0);
+        require(starts && ends && first_of(&strides) == Some(1), JOINED)
     }
 
     /// Rows of a table for each input's indices, or a part of each input.

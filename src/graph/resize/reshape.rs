@@ -109,8 +109,8 @@ mod tests {
             (&[1, 0, 5], &[1, 0, 4], &[0, 5], None),
         ];
         for (old_in, new_in, old_out, expected) in cases {
-            let found = reshaped(old_in, new_in, old_out);
-            assert_eq!(found.as_deref(), expected, "{old_in:?} -> {old_out:?}");
+            let actual = reshaped(old_in, new_in, old_out);
+            assert_eq!(actual.as_deref(), expected, "{old_in:?} -> {old_out:?}");
         }
     }
 }

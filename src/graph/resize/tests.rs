@@ -83,7 +83,7 @@ fn layers_tied_to_the_input_keep_their_channels() {
         .extend(stored.iter().map(|bytes| Buffer::from(bytes.as_slice())));
     let before = network.clone();
     let resized = resize(&mut network, times(2.0, 0.5)).unwrap();
-    let found: Vec<_> = network.subgraphs[0]
+    let actual: Vec<_> = network.subgraphs[0]
         .tensors
         .iter()
         .map(|t| t.shape.clone())
@@ -98,7 +98,7 @@ fn layers_tied_to_the_input_keep_their_channels() {
         &[10, 1, 1, 16],
         &[1, 4, 4, 10],
     ];
-    assert_eq!(found, expected);
+    assert_eq!(actual, expected);
     assert_eq!(
         (resized.n_layers, resized.of_layers, resized.n_constants),
         (1, 3, 2)

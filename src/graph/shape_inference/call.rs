@@ -62,7 +62,7 @@ impl<'c> OperatorCall<'c, '_> {
     /// The same for the shape of an input.
     pub fn require_sizes(&self, place: usize, sizes: &[i64], why: &'static str) -> Known<()> {
         match self.shape(place) {
-            Ok(found) => require(found == sizes, why),
+            Ok(inferred) => require(inferred == sizes, why),
             Err(_) => Ok(()),
         }
     }

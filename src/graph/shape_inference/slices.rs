@@ -11,9 +11,13 @@ impl OperatorCall<'_, '_> {
         let is_alike = begin.len() == input.len() && sizes.len() == input.len();
         require(is_alike, BOUNDS)?;
         let taken = input.iter().zip(begin.iter().zip(&sizes));
-        let taken = taken.map(|(&of, (&begin, &size))| {
-            let taken = if size == -1 { of - begin } else { size };
-            let fits = begin >= 0 && taken >= 0 && begin + taken <= of;
+        let taken = taken.map(|(&size_of_input, (&begin, &size))| {
+            let taken = if size == -1 {
+                size_of_input - begin
+            } else {
+                size
+            };
+            let fits = begin >= 0 && taken >= 0 && begin + taken <= size_of_input;
             fits.then_some(taken).ok_or(Contradiction(BOUNDS))
         });
         taken.collect()
@@ -104,8 +108,8 @@ impl Range {
         let begin = self.begin.map_or(first, place);
         let shift = if self.is_relative { begin } else { 0 };
         let end = self.end.map_or(last, |end| place(end + shift));
-        let seen = (end - begin) * self.stride.signum();
+        let distance = (end - begin) * self.stride.signum();
         let step = self.stride.abs();
-        Some([begin, (seen.max(0) + step - 1) / step])
+        Some([begin, (distance.max(0) + step - 1) / step])
     }
 }

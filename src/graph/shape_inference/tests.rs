@@ -94,30 +94,36 @@ fn convolution(padding: Padding, stride: i32, dilation: i32) -> BuiltinOptions {
 
 #[test]
 fn windows_need_room_and_a_stride() {
-    let of = |input: &[i32], filter: &[i32], options| {
+    let result_of = |input: &[i32], filter: &[i32], options| {
         result(OpKind::Conv2d, &[Of(input), Of(filter)], options)
     };
     let (image, filter) = (&[1, 7, 8, 6], &[9, 3, 3, 6]);
     let same = |stride| convolution(Padding::Same, stride, 1);
     let valid = |stride, dilation| convolution(Padding::Valid, stride, dilation);
-    assert_eq!(of(image, filter, same(2)), Some(vec![1, 4, 4, 9]));
-    assert_eq!(of(image, filter, valid(2, 1)), Some(vec![1, 3, 3, 9]));
-    assert_eq!(of(image, filter, valid(1, 3)), Some(vec![1, 1, 2, 9]));
-    assert_eq!(of(image, filter, valid(1, 4)), None);
-    assert_eq!(of(image, filter, valid(1, i32::MAX)), None);
+    assert_eq!(result_of(image, filter, same(2)), Some(vec![1, 4, 4, 9]));
+    assert_eq!(
+        result_of(image, filter, valid(2, 1)),
+        Some(vec![1, 3, 3, 9])
+    );
+    assert_eq!(
+        result_of(image, filter, valid(1, 3)),
+        Some(vec![1, 1, 2, 9])
+    );
+    assert_eq!(result_of(image, filter, valid(1, 4)), None);
+    assert_eq!(result_of(image, filter, valid(1, i32::MAX)), None);
     for stride in [0, -1, i32::MIN] {
-        assert_eq!(of(image, filter, same(stride)), None);
+        assert_eq!(result_of(image, filter, same(stride)), None);
         assert_eq!(
-            of(image, filter, convolution(Padding::Same, 1, stride)),
+            result_of(image, filter, convolution(Padding::Same, 1, stride)),
             None
         );
     }
-    assert_eq!(of(image, &[9, 3, 3, 4], same(1)), None);
-    assert_eq!(of(image, &[9, 3, 3, 0], same(1)), None);
-    assert_eq!(of(image, &[9, 0, 3, 6], same(1)), None);
-    assert_eq!(of(&[7, 8, 6], filter, same(1)), None);
+    assert_eq!(result_of(image, &[9, 3, 3, 4], same(1)), None);
+    assert_eq!(result_of(image, &[9, 3, 3, 0], same(1)), None);
+    assert_eq!(result_of(image, &[9, 0, 3, 6], same(1)), None);
+    assert_eq!(result_of(&[7, 8, 6], filter, same(1)), None);
     assert_eq!(
-        of(&[i32::MAX; 4], &[i32::MAX; 4], same(1)),
+        result_of(&[i32::MAX; 4], &[i32::MAX; 4], same(1)),
         None,
         "bytes beyond 64 bits"
     );
@@ -129,19 +135,19 @@ fn layers_without_windows() {
         keep_num_dims,
         activation: Activation::None,
     };
-    let of = |input: &[i32], keep| {
+    let result_of = |input: &[i32], keep| {
         result(
             OpKind::FullyConnected,
             &[Of(input), Of(&[5, 6]), Absent],
             dense(keep),
         )
     };
-    assert_eq!(of(&[2, 3, 6], true), Some(vec![2, 3, 5]));
-    assert_eq!(of(&[2, 3, 6], false), Some(vec![6, 5]));
-    assert_eq!(of(&[2, 3, 2], false), Some(vec![2, 5]));
-    assert_eq!(of(&[2, 3, 2], true), None);
-    assert_eq!(of(&[2, 5], false), None);
-    assert_eq!(of(&[i32::MAX; 4], false), None);
+    assert_eq!(result_of(&[2, 3, 6], true), Some(vec![2, 3, 5]));
+    assert_eq!(result_of(&[2, 3, 6], false), Some(vec![6, 5]));
+    assert_eq!(result_of(&[2, 3, 2], false), Some(vec![2, 5]));
+    assert_eq!(result_of(&[2, 3, 2], true), None);
+    assert_eq!(result_of(&[2, 5], false), None);
+    assert_eq!(result_of(&[i32::MAX; 4], false), None);
     let product = |one: &[i32], other: &[i32], adj_x, adj_y| {
         let options = BuiltinOptions::BatchMatMul { adj_x, adj_y };
         result(OpKind::BatchMatmul, &[Of(one), Of(other)], options)

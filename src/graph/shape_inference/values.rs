@@ -104,13 +104,15 @@ fn gathered(call: &OperatorCall) -> Option<Vec<i64>> {
 }
 
 /// Two operands of as many values, or one with a single value.
-fn pairwise(call: &OperatorCall, of: impl Fn(i64, i64) -> Option<i64>) -> Option<Vec<i64>> {
+fn pairwise(call: &OperatorCall, combine: impl Fn(i64, i64) -> Option<i64>) -> Option<Vec<i64>> {
     let [ones, others] = [call.values(0).ok()?, call.values(1).ok()?];
     let n_values = ones.len().max(others.len());
     let fits = |values: &[i64]| values.len() == n_values || values.len() == 1;
     require(fits(&ones) && fits(&others))?;
     let pairs = ones.iter().cycle().zip(others.iter().cycle());
-    let results = pairs.take(n_values).map(|(&one, &other)| of(one, other));
+    let results = pairs
+        .take(n_values)
+        .map(|(&one, &other)| combine(one, other));
     results.collect()
 }
 
@@ -121,11 +123,13 @@ fn floor_div(one: i64, other: i64) -> Option<i64> {
 }
 
 /// One value for all of a list.
-fn reduced(call: &OperatorCall, of: impl Fn(i64, i64) -> Option<i64>) -> Option<Vec<i64>> {
+fn reduced(call: &OperatorCall, combine: impl Fn(i64, i64) -> Option<i64>) -> Option<Vec<i64>> {
     let ([_], values) = (call.sizes(0).ok()?, call.values(0).ok()?);
     call.value(1).ok()?;
     let (&first, others) = values.split_first()?;
-    let all = others.iter().try_fold(first, |all, &value| of(all, value));
+    let all = others
+        .iter()
+        .try_fold(first, |all, &value| combine(all, value));
     all.map(|all| vec![all])
 }
 

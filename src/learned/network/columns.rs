@@ -182,9 +182,9 @@ mod tests {
                     fallback_k: k.to_dim(),
                 };
                 let inputs = [values.clone(), tensor0(k)];
-                let found = outputs(&ours, &inputs);
-                assert_eq!(found, outputs(&theirs, &inputs), "{k} {largest}");
-                let inputs = [floats.clone(), found[1].clone()];
+                let actual = outputs(&ours, &inputs);
+                assert_eq!(actual, outputs(&theirs, &inputs), "{k} {largest}");
+                let inputs = [floats.clone(), actual[1].clone()];
                 let theirs = GatherElements { axis: 0 };
                 assert_eq!(
                     outputs(&GatherInColumns, &inputs),
@@ -201,7 +201,7 @@ mod tests {
             largest: false,
             k: 4.to_dim(),
         };
-        let found = outputs(&smallest, &[values, tensor0(4i64)]);
-        assert_eq!(found[1], tensor2(&[[3i64], [1], [0], [2]]));
+        let actual = outputs(&smallest, &[values, tensor0(4i64)]);
+        assert_eq!(actual[1], tensor2(&[[3i64], [1], [0], [2]]));
     }
 }

@@ -169,14 +169,20 @@ fn model(file: &ModelProto) -> TractResult<TypedModel> {
 
 /// Type and shape of an input, whose shape may name symbols.
 fn fact(model: &TypedModel, input: &ValueInfoProto) -> TractResult<TypedFact> {
-    let of = |what: &str| format!("input `{}`: expected a {what}", input.name);
-    let value_type = input.r#type.as_ref().and_then(|of| of.value.as_ref());
-    let TypeOfValue::TensorType(tensor_type) = value_type.with_context(|| of("type"))?;
-    let shape = tensor_type.shape.as_ref().with_context(|| of("shape"))?;
+    let expected = |what: &str| format!("input `{}`: expected a {what}", input.name);
+    let value_type = input
+        .r#type
+        .as_ref()
+        .and_then(|value_type| value_type.value.as_ref());
+    let TypeOfValue::TensorType(tensor_type) = value_type.with_context(|| expected("type"))?;
+    let shape = tensor_type
+        .shape
+        .as_ref()
+        .with_context(|| expected("shape"))?;
     let dims = shape.dim.iter().map(|dim| match &dim.value {
         Some(Dimension::DimValue(size)) => Ok(size.to_dim()),
         Some(Dimension::DimParam(name)) => Ok(model.symbols.sym(name).to_dim()),
-        None => bail!(of("size of each axis")),
+        None => bail!(expected("size of each axis")),
     });
     let dims: TVec<TDim> = dims.collect::<TractResult<_>>()?;
     Ok(tensors::datum_type(tensor_type.elem_type)?.fact(&*dims))

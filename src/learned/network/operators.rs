@@ -84,9 +84,9 @@ struct Wiring<'a> {
 
 impl Wiring<'_> {
     fn inputs<const N: usize>(&self) -> TractResult<[OutletId; N]> {
-        let found = self.inputs.len();
+        let n_inputs = self.inputs.len();
         let inputs = self.inputs.as_slice().try_into();
-        inputs.with_context(|| format!("expected {N} inputs, found {found}"))
+        inputs.with_context(|| format!("expected {N} inputs, found {n_inputs}"))
     }
 
     fn fact(&self, outlet: OutletId) -> TractResult<TypedFact> {
@@ -106,7 +106,10 @@ impl Wiring<'_> {
     }
 
     fn attribute(&self, name: &str) -> Option<&AttributeProto> {
-        self.node.attribute.iter().find(|found| found.name == name)
+        self.node
+            .attribute
+            .iter()
+            .find(|attribute| attribute.name == name)
     }
 
     /// The value of an integer attribute. An attribute of another type gives `None`, not the zero in its integer field.

@@ -87,10 +87,10 @@ mod tests {
     fn every_half_is_widened_as_the_crate_half_does() {
         for bits in 0..=u16::MAX {
             let half = f16::from_bits(bits);
-            let (found, expected) = (widened(half), half.to_f32());
+            let (actual, expected) = (widened(half), half.to_f32());
             let is_same =
-                found.to_bits() == expected.to_bits() || (found.is_nan() && expected.is_nan());
-            assert!(is_same, "{bits:04x}: {found}, expected {expected}");
+                actual.to_bits() == expected.to_bits() || (actual.is_nan() && expected.is_nan());
+            assert!(is_same, "{bits:04x}: {actual}, expected {expected}");
         }
     }
 }

@@ -156,13 +156,13 @@ impl Board {
 
     /// The constants of a precision, or those of the other one if it was not measured; the flag is true for the latter.
     pub fn fit(&self, is_int8: bool) -> Option<(&Fit, bool)> {
-        let (own, other) = if is_int8 {
+        let (same_type, other) = if is_int8 {
             (&self.int8, &self.float32)
         } else {
             (&self.float32, &self.int8)
         };
         let other = other.as_ref().map(|fit| (fit, true));
-        own.as_ref().map(|fit| (fit, false)).or(other)
+        same_type.as_ref().map(|fit| (fit, false)).or(other)
     }
 
     /// Latency on one thread of a network of which only the number of instructions is known; `None` if nothing was
@@ -174,14 +174,14 @@ impl Board {
 
     /// The measured networks by kind with the errors when they are left out, and what was never measured, in words.
     pub fn in_words(&self) -> String {
-        let of = |name: &str, fit: &Option<Fit>| match fit {
+        let sentence = |name: &str, fit: &Option<Fit>| match fit {
             Some(fit) => format!("{name}: {}", fit.in_words()),
             None => format!("{name} was never measured on this board"),
         };
         format!(
             "{}; {}",
-            of("float32", &self.float32),
-            of("int8", &self.int8)
+            sentence("float32", &self.float32),
+            sentence("int8", &self.int8)
         )
     }
 }
@@ -237,8 +237,8 @@ impl Nanoseconds {
             Class::Other => self.other,
         };
         let interpreted = counted.interpreted(class);
-        let own = counted.instructions - interpreted;
-        1e-6 * (per_instruction * own + self.interpreter * interpreted + self.byte * bytes)
+        let direct = counted.instructions - interpreted;
+        1e-6 * (per_instruction * direct + self.interpreter * interpreted + self.byte * bytes)
     }
 }
 
@@ -273,10 +273,10 @@ mod tests {
             interval_factor: 1.0,
             source,
         };
-        let [xnnpack, own] = [Source::Networks, Source::SingleOperators].map(counted);
+        let [xnnpack, single_operators] = [Source::Networks, Source::SingleOperators].map(counted);
         assert_eq!(ns.latency_ms(Class::Matrix, &xnnpack, 1e6), 2.5);
         assert_eq!(ns.latency_ms(Class::Other, &xnnpack, 0.0), 4.5);
-        assert_eq!(ns.latency_ms(Class::Other, &own, 0.0), 6.0);
+        assert_eq!(ns.latency_ms(Class::Other, &single_operators, 0.0), 6.0);
     }
 
     /// Four threads make a half serial network 1.6 times as fast, whence two make it 1.33 times as fast.

@@ -90,8 +90,8 @@ impl TargetCosts {
         let mut known: HashMap<&str, Coefficients, RandomState> = HashMap::default();
         let mut instructions = Vec::with_capacity(operators.len());
         for counts in operators.iter().map(Borrow::borrow) {
-            let found = known.entry(&counts.kernel);
-            let coefficients = found.or_insert_with(|| Coefficients::new(self, counts));
+            let coefficients = known.entry(&counts.kernel);
+            let coefficients = coefficients.or_insert_with(|| Coefficients::new(self, counts));
             if !coefficients.are_of(counts) {
                 *coefficients = Coefficients::new(self, counts);
             }

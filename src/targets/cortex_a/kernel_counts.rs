@@ -243,22 +243,25 @@ fn numbers(graph: &Graph, node: &Node) -> String {
     let activations: Vec<TensorType> = (read.iter().filter(|t| !is_constant(t)))
         .map(type_of)
         .collect();
-    let is_truth = |of: &TensorType| *of == TensorType::Bool;
+    let is_truth = |tensor_type: &TensorType| *tensor_type == TensorType::Bool;
     let first = activations
         .iter()
-        .find(|of| !is_truth(of))
+        .find(|tensor_type| !is_truth(tensor_type))
         .or(activations.first());
     let Some(&first) = first else {
         let constant = read.first().map(type_of);
         let written = operator.outputs.first().map(type_of);
-        let of = constant.or(written).map_or("nothing", of_type);
-        return format!("constant {of}");
+        let suffix = constant.or(written).map_or("nothing", of_type);
+        return format!("constant {suffix}");
     };
     let has_integer_weights = || {
         let weights = read.iter().filter(|t| is_constant(t)).map(type_of);
-        weights
-            .into_iter()
-            .any(|of| matches!(of, TensorType::Int8 | TensorType::UInt8 | TensorType::Int4))
+        weights.into_iter().any(|tensor_type| {
+            matches!(
+                tensor_type,
+                TensorType::Int8 | TensorType::UInt8 | TensorType::Int4
+            )
+        })
     };
     let is_hybrid = first == TensorType::Float32 && has_integer_weights();
     if is_hybrid {
@@ -268,8 +271,8 @@ fn numbers(graph: &Graph, node: &Node) -> String {
     }
 }
 
-fn of_type(of: TensorType) -> &'static str {
-    match of {
+fn of_type(tensor_type: TensorType) -> &'static str {
+    match tensor_type {
         TensorType::Bool | TensorType::Int8 => "int8",
         TensorType::Float32 => "float32",
         TensorType::Float16 => "float16",
@@ -542,7 +545,7 @@ mod tests {
     /// By hand: 8 × 8 pixels, of which a window sees at most 15 × 15 places, most of them padding.
     #[test]
     fn windows_end_where_no_value_is() {
-        let of = |side: i32| {
+        let kernel_of = |side: i32| {
             let options = BuiltinOptions::Pool2D {
                 padding: Padding::Same,
                 stride_h: 1,
@@ -557,9 +560,9 @@ mod tests {
             let graph = graph_of(&model);
             term(&kernel_counts(&graph, &analyze(&graph))[0], "pointers")
         };
-        assert_eq!(of(3), Some(64.0 * 9.0));
-        assert_eq!(of(15), Some(64.0 * 225.0));
-        assert_eq!(of(i32::MAX), Some(64.0 * 225.0));
+        assert_eq!(kernel_of(3), Some(64.0 * 9.0));
+        assert_eq!(kernel_of(15), Some(64.0 * 225.0));
+        assert_eq!(kernel_of(i32::MAX), Some(64.0 * 225.0));
     }
 
     /// By hand: 5 × 5 pixels of 3 channels, a window of 3 × 3, 17 outputs each, then an addition.

@@ -41,13 +41,13 @@ pub fn instruction_counts<W: Borrow<KernelCounts>>(
     let fitted = costs.instructions_of(operators);
     let known: Vec<f64> = fitted.iter().map(|known| known.unwrap_or(0.0)).collect();
     let of_networks = costs.class(operators, &known).interval_factor;
-    let of = |(counts, fitted): (&W, Option<f64>)| {
+    let instructions = |(counts, fitted): (&W, Option<f64>)| {
         let mut counted = of_operator(fitted, &costs.target, counts.borrow(), of_networks);
         counted.instructions += share;
         counted.besides = share;
         counted
     };
-    operators.iter().zip(fitted).map(of).collect()
+    operators.iter().zip(fitted).map(instructions).collect()
 }
 
 /// `fitted` are the instructions by the fit, if networks of the fit contain the operator.
@@ -70,11 +70,11 @@ fn of_operator(
         return counted(instructions, of_networks, Source::Networks);
     }
     let singles = SingleOperators::shipped().target(target);
-    if let Some(kernel) = singles.and_then(|of| of.kernels.get(&*counts.kernel)) {
+    if let Some(kernel) = singles.and_then(|constants| constants.kernels.get(&*counts.kernel)) {
         let factor = kernel.interval_factor.max(of_networks);
         return counted(kernel.instructions(counts), factor, Source::SingleOperators);
     }
-    let bound = singles.map(|of| of.bound).unwrap_or_default();
+    let bound = singles.map(|constants| constants.bound).unwrap_or_default();
     counted(
         bound.instructions(counts),
         bound.interval_factor.max(of_networks),

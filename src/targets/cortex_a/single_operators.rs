@@ -69,7 +69,9 @@ impl SingleOperators {
     }
 
     pub fn target(&self, target: &str) -> Option<&SingleTarget> {
-        self.targets.iter().find(|of| of.target == target)
+        self.targets
+            .iter()
+            .find(|constants| constants.target == target)
     }
 }
 

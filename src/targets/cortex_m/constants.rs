@@ -219,9 +219,9 @@ impl Target {
     /// The same target under another release of its runtime. Where that was measured on this core, errors are those of
     /// these latencies.
     pub fn under(&self, release: &Release) -> Self {
-        let own = self.release.as_ref();
-        let own = own.and_then(|id| self.releases().iter().find(|release| release.id == *id));
-        let own_factor = own.map_or(1.0, |own| own.cycles_factor);
+        let chosen = self.release.as_ref();
+        let chosen = chosen.and_then(|id| self.releases().iter().find(|release| release.id == *id));
+        let own_factor = chosen.map_or(1.0, |release| release.cycles_factor);
         let target = Self {
             version: release.version.clone(),
             release: Some(release.id.clone()),
@@ -408,8 +408,8 @@ mod tests {
                 cycles("8-time"),
                 "no difference before release 9"
             );
-            let own = cycles(target.release.as_deref().unwrap());
-            assert!((own / target.cycles_factor - 1.0).abs() < 1e-9);
+            let fitted_cycles = cycles(target.release.as_deref().unwrap());
+            assert!((fitted_cycles / target.cycles_factor - 1.0).abs() < 1e-9);
         }
         assert_eq!(n_targets, 4);
     }

@@ -49,14 +49,14 @@ impl LiveChannels {
         let channels = match operator.code.kind {
             OpKind::Conv2d => self.of_filters(graph, node, 0)?,
             OpKind::DepthwiseConv2d => {
-                let own = self.of_filters(graph, node, 3)?;
+                let live = self.of_filters(graph, node, 3)?;
                 match read {
-                    Some(read) if read.len() == own.len() => own
+                    Some(read) if read.len() == live.len() => live
                         .iter()
                         .zip(read)
-                        .map(|(own, read)| *own && read)
+                        .map(|(live, read)| *live && read)
                         .collect(),
-                    _ => own,
+                    _ => live,
                 }
             }
             OpKind::AveragePool2d | OpKind::MaxPool2d | OpKind::Relu | OpKind::Relu6 => read?,
@@ -120,17 +120,17 @@ mod tests {
     fn rows_of_bytes_belong_to_the_filters_that_each_byte_does() {
         let stored: Vec<u8> = (0..360u32).map(|idx| u8::from(idx % 7 == 3)).collect();
         for n in [1, 2, 5, 24, 90, 180, 360] {
-            let of = |filter_of: &dyn Fn(usize) -> usize| -> Vec<bool> {
+            let live_of = |filter_of: &dyn Fn(usize) -> usize| -> Vec<bool> {
                 let is_live =
                     |filter| (0..360).any(|at| filter_of(at) == filter && stored[at] != 0);
                 (0..n).map(is_live).collect()
             };
             assert_eq!(
                 first_axis(&stored, n),
-                of(&|at| at / (360 / n)),
+                live_of(&|at| at / (360 / n)),
                 "{n} filters"
             );
-            assert_eq!(last_axis(&stored, n), of(&|at| at % n), "{n} filters");
+            assert_eq!(last_axis(&stored, n), live_of(&|at| at % n), "{n} filters");
         }
         assert_eq!(first_axis(&[], 2), [false, false]);
     }

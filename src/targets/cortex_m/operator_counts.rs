@@ -70,7 +70,7 @@ pub struct OperatorCounts {
 
 impl OperatorCounts {
     pub fn count(&self, term: Term) -> f64 {
-        let counts = self.terms.iter().filter(|(of, _)| *of == term);
+        let counts = self.terms.iter().filter(|(kind, _)| *kind == term);
         counts.map(|(_, count)| count).sum()
     }
 }

@@ -96,17 +96,17 @@ pub fn st_refusal(graph: &Graph) -> Option<Refusal> {
     graph.nodes.iter().find_map(|node| {
         let code = &node.operator.code;
         let copies = matches!(code.kind, OpKind::Select | OpKind::SelectV2);
-        let runs = |found: &TensorType| {
-            let is_copied = copies && *found == TensorType::Int16;
-            ST_TYPES.contains(found) || ST_OTHER_TYPES.contains(found) || is_copied
+        let runs = |tensor_type: &TensorType| {
+            let is_copied = copies && *tensor_type == TensorType::Int16;
+            ST_TYPES.contains(tensor_type) || ST_OTHER_TYPES.contains(tensor_type) || is_copied
         };
         let tensors = Place::of_operator(node.operator);
         let mut types = tensors.map(|(place, t)| (place, graph.tensor(t).tensor_type));
-        let (place, found) = types.find(|(_, found)| !runs(found))?;
+        let (place, tensor_type) = types.find(|(_, tensor_type)| !runs(tensor_type))?;
         Some(Refusal::RuntimeType {
             operator: code.name().to_owned(),
             operator_idx: node.operator_idx,
-            found,
+            found: tensor_type,
             place,
         })
     })
@@ -114,8 +114,8 @@ pub fn st_refusal(graph: &Graph) -> Option<Refusal> {
 
 /// Linear in operators.
 pub fn check(graph: &Graph, analysis: &Analysis) -> Result<(), Refusal> {
-    let of = graph.nodes.len();
-    if of == 0 {
+    let n_operators = graph.nodes.len();
+    if n_operators == 0 {
         return Err(Refusal::NoOperators);
     }
     let unknown: Vec<&Node> = graph.nodes.iter().filter(|node| !is_known(node)).collect();
@@ -125,7 +125,7 @@ pub fn check(graph: &Graph, analysis: &Analysis) -> Result<(), Refusal> {
             .map(|node| node.operator.code.name().to_owned());
         return Err(Refusal::Operators {
             n: unknown.len(),
-            of,
+            of: n_operators,
             names: names.collect(),
         });
     }
@@ -137,7 +137,7 @@ pub fn check(graph: &Graph, analysis: &Analysis) -> Result<(), Refusal> {
     if without_shapes > 0 {
         return Err(Refusal::Shapes {
             n: without_shapes,
-            of,
+            of: n_operators,
         });
     }
     let mut numbers: Vec<String> = multiplying
@@ -150,7 +150,7 @@ pub fn check(graph: &Graph, analysis: &Analysis) -> Result<(), Refusal> {
     if !numbers.is_empty() {
         return Err(Refusal::Precision {
             n: numbers.len(),
-            of,
+            of: n_operators,
             numbers: numbers.into_iter().collect(),
         });
     }
@@ -185,10 +185,10 @@ fn without_int8(graph: &Graph) -> Vec<String> {
 
 /// The operand types of an operator, if they are not int8 by int8.
 pub(super) fn other_numbers(graph: &Graph, node: &Node) -> Option<String> {
-    let of = |t: Option<&usize>| t.map(|&t| graph.tensor(t).tensor_type);
+    let type_of = |t: Option<&usize>| t.map(|&t| graph.tensor(t).tensor_type);
     let input = |position: usize| node.operator.inputs.get(position).and_then(Option::as_ref);
-    let weights = of(input(1)).unwrap_or(TensorType::Int8);
-    let written = of(node.operator.outputs.first()).unwrap_or(TensorType::Int8);
+    let weights = type_of(input(1)).unwrap_or(TensorType::Int8);
+    let written = type_of(node.operator.outputs.first()).unwrap_or(TensorType::Int8);
     match (written, weights) {
         (TensorType::Int8, TensorType::Int8) => None,
         (written, weights) if written == weights => Some(written.name().to_lowercase()),

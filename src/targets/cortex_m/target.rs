@@ -154,7 +154,7 @@ impl Target for Microcontroller {
         } else {
             &[Metric::ActivationRam, Metric::WeightsFlash]
         };
-        metrics.extend(memory.iter().map(|&of| metric(of, None)));
+        metrics.extend(memory.iter().map(|&name| metric(name, None)));
         Some(TargetInfo {
             id: self.id.clone(),
             device: self.device(),
@@ -208,11 +208,11 @@ impl Target for Microcontroller {
         if let Some(reason) = reason {
             return self.nothing(network, &reason);
         }
-        let found = self.latency(graph, analysis);
+        let latency_of_network = self.latency(graph, analysis);
         let mut metrics = vec![
             MetricEstimate {
                 metric: Metric::Latency,
-                outcome: match &found {
+                outcome: match &latency_of_network {
                     Ok(latency) => self.latency_outcome(latency),
                     Err(refusal) => unavailable(refusal),
                 },
@@ -226,7 +226,7 @@ impl Target for Microcontroller {
                 ),
             },
         ];
-        if let (Some(power), Ok(latency)) = (&self.fitted.energy, &found) {
+        if let (Some(power), Ok(latency)) = (&self.fitted.energy, &latency_of_network) {
             metrics.insert(
                 1,
                 MetricEstimate {
@@ -249,7 +249,7 @@ impl Target for Microcontroller {
         TargetEstimate {
             device: self.device(),
             metrics,
-            diagnostics: match &found {
+            diagnostics: match &latency_of_network {
                 Ok(latency) => (unmeasured(latency).into_iter())
                     .chain(self.fitted.few_networks())
                     .collect(),

@@ -143,16 +143,22 @@ fn left(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
 /// Tensors must be int8 or uint8. Biases, and constants that control an operator, have 32 bits.
 fn refused_type(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
     let of_tensor = |(place, t): (Place, usize)| {
-        let found = graph.tensor(t).tensor_type;
+        let tensor_type = graph.tensor(t).tensor_type;
         let is_constant = graph.is_constant(t);
-        let is_allowed = match found {
+        let is_allowed = match tensor_type {
             TensorType::Int8 | TensorType::UInt8 => true,
             TensorType::Int32 => is_constant,
             _ => false,
         };
         let reason = match place {
-            Place::Input(input) if is_constant => UnsupportedReason::ConstantType { found, input },
-            place => UnsupportedReason::ActivationType { found, place },
+            Place::Input(input) if is_constant => UnsupportedReason::ConstantType {
+                found: tensor_type,
+                input,
+            },
+            place => UnsupportedReason::ActivationType {
+                found: tensor_type,
+                place,
+            },
         };
         (!is_allowed).then_some(reason)
     };

@@ -170,7 +170,7 @@ impl OutputCycles {
 
     /// Cycles per output element of an operation on the multipliers.
     pub fn of_layer(&self, layer: &Layer) -> f64 {
-        let own = match *self {
+        let rate = match *self {
             Self::ByOperation {
                 product,
                 max_pooling,
@@ -178,12 +178,12 @@ impl OutputCycles {
                 ..
             } => {
                 let is_wide = layer.element_bytes.ifm == 2 && !layer.kind.is_pooling();
-                let own = match layer.kind {
+                let rate = match layer.kind {
                     Kind::MaxPooling => max_pooling,
                     _ if is_wide => product,
                     _ => other,
                 };
-                self.with_table(own, layer.has_table)
+                self.with_table(rate, layer.has_table)
             }
             // An operation that only permutes or reverses dimensions is as fast as an activation.
             Self::ByWidth { output, .. }
@@ -195,7 +195,7 @@ impl OutputCycles {
             Self::ByWidth { output, .. } if layer.n_chained_passes > 0 => output[0],
             Self::ByWidth { output, .. } => output[width(layer.element_bytes.ofm)],
         };
-        own + self.pass() * layer.n_chained_passes as f64
+        rate + self.pass() * layer.n_chained_passes as f64
     }
 
     /// Cycles per output element of an elementwise operation, by the bytes of an input and an output element.
@@ -215,7 +215,7 @@ impl OutputCycles {
                 other,
                 ..
             } => {
-                let own = match (arithmetic, input_bytes, output_bytes) {
+                let rate = match (arithmetic, input_bytes, output_bytes) {
                     (None, 4, _) => wide_unary,
                     (Some(_), 4, _) => wide_binary,
                     (Some(Arithmetic::Product), _, 4) => product_to_wide,
@@ -223,7 +223,7 @@ impl OutputCycles {
                     (Some(Arithmetic::Sum), ..) => sum,
                     _ => other,
                 };
-                self.with_table(own, has_table)
+                self.with_table(rate, has_table)
             }
             Self::ByWidth {
                 output,
@@ -282,10 +282,10 @@ impl OutputCycles {
         }
     }
 
-    fn with_table(&self, own: f64, has_table: bool) -> f64 {
+    fn with_table(&self, without_table: f64, has_table: bool) -> f64 {
         match *self {
-            Self::ByOperation { table, .. } if has_table => own.max(table),
-            _ => own,
+            Self::ByOperation { table, .. } if has_table => without_table.max(table),
+            _ => without_table,
         }
     }
 }
@@ -638,13 +638,13 @@ impl Accelerator {
 
     /// Cycles per byte of weights in the fast format of Ethos-U85. From 1024 MACs on, half as many words are in flight.
     pub fn fast_weights_cycles_per_byte(&self) -> f64 {
-        let own = self.off_chip.channel_cycles_per_byte[Channel::Weights as usize];
-        let own = if self.macs_per_cycle >= 1024.0 {
-            2.0 * own
+        let cycles_per_byte = self.off_chip.channel_cycles_per_byte[Channel::Weights as usize];
+        let cycles_per_byte = if self.macs_per_cycle >= 1024.0 {
+            2.0 * cycles_per_byte
         } else {
-            own
+            cycles_per_byte
         };
-        own.max(1.0 / self.off_chip.bytes_per_cycle)
+        cycles_per_byte.max(1.0 / self.off_chip.bytes_per_cycle)
     }
 
     /// Cycles to fetch a lookup table of this size from the memory of constants. The accelerator's internal memory
@@ -693,9 +693,9 @@ impl Memory {
 
     /// Latency and bandwidth of one channel alone.
     fn transfer(&self, channel: Channel) -> Transfer {
-        let own = self.channel_cycles_per_byte[channel as usize];
+        let channel_cycles_per_byte = self.channel_cycles_per_byte[channel as usize];
         Transfer {
-            cycles_per_byte: own.max(1.0 / self.bytes_per_cycle),
+            cycles_per_byte: channel_cycles_per_byte.max(1.0 / self.bytes_per_cycle),
             latency_cycles: match channel {
                 Channel::Write => self.write_latency_cycles,
                 _ => self.read_latency_cycles,

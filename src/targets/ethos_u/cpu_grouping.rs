@@ -194,8 +194,8 @@ mod tests {
 
     /// The same by moving one operation of the CPU after another, a place at a time.
     fn one_place_at_a_time(program: &Program) -> Vec<usize> {
-        let of = |idx: usize| &program.operations[idx];
-        let is_cpu = |idx: usize| of(idx).action == Action::Cpu;
+        let operation = |idx: usize| &program.operations[idx];
+        let is_cpu = |idx: usize| operation(idx).action == Action::Cpu;
         let n_readers = program.n_readers();
         let (mut first, mut others, mut last) = (Vec::new(), Vec::new(), Vec::new());
         for idx in 0..program.operations.len() {
@@ -203,9 +203,9 @@ mod tests {
             let is_early = |&input: &usize| input == 0 || first.contains(&(input - 1));
             let is_result =
                 |&output: &usize| program.maps[output].is_output && n_readers[output] == 0;
-            if is_cpu(idx) && of(idx).inputs.iter().all(is_early) {
+            if is_cpu(idx) && operation(idx).inputs.iter().all(is_early) {
                 first.push(idx);
-            } else if is_cpu(idx) && of(idx).outputs.iter().all(is_result) {
+            } else if is_cpu(idx) && operation(idx).outputs.iter().all(is_result) {
                 last.push(idx);
             } else {
                 others.push(idx);
@@ -214,8 +214,9 @@ mod tests {
         for place in (0..others.len()).rev() {
             let mut at = place;
             while at + 1 < others.len() && is_cpu(others[at]) {
-                let next = of(others[at + 1]);
-                if is_cpu(others[at + 1]) || next.inputs.contains(&of(others[at]).outputs[0]) {
+                let next = operation(others[at + 1]);
+                if is_cpu(others[at + 1]) || next.inputs.contains(&operation(others[at]).outputs[0])
+                {
                     break;
                 }
                 others.swap(at, at + 1);
@@ -234,8 +235,8 @@ mod tests {
                 chain_start: (0..n).collect(),
                 cascade: vec![Steps::NONE; n],
             };
-            let found = order.with_cpu_grouped(&program).operations;
-            assert_eq!(found, one_place_at_a_time(&program), "{program:?}");
+            let actual = order.with_cpu_grouped(&program).operations;
+            assert_eq!(actual, one_place_at_a_time(&program), "{program:?}");
         });
     }
 

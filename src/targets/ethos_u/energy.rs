@@ -79,12 +79,12 @@ mod tests {
     #[test]
     fn energies_are_as_by_hand() {
         // 10⁹ MACs: 0.34 mJ; 10⁶ bytes of SRAM: 1.56875 µJ; 10⁶ bytes of DRAM: 64 µJ.
-        let found = coefficients("ethos-u85-256")
+        let actual = coefficients("ethos-u85-256")
             .unwrap()
             .energy_mj(1e9, 1e6, 1e6);
         assert!(
-            (found - (0.34 + 0.00156875 + 0.064)).abs() < 1e-12,
-            "{found}"
+            (actual - (0.34 + 0.00156875 + 0.064)).abs() < 1e-12,
+            "{actual}"
         );
         let without_flash = coefficients("ethos-u55-256")
             .unwrap()

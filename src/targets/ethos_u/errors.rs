@@ -243,8 +243,8 @@ impl Errors {
         metric: Metric,
         counts: impl Fn(&&ConfigurationErrors) -> bool,
     ) -> Option<&MetricErrors> {
-        let found = self.configurations.iter().filter(counts);
-        let of_metric = found.flat_map(|errors| {
+        let configurations = self.configurations.iter().filter(counts);
+        let of_metric = configurations.flat_map(|errors| {
             let metrics = errors.metrics.iter();
             metrics.filter(|one| one.metric == metric.id())
         });

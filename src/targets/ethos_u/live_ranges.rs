@@ -83,7 +83,7 @@ impl LiveRange {
             is_interface: self.is_interface || other.is_interface,
             is_of_cascade: self.is_of_cascade || other.is_of_cascade,
             steps: match (self.steps.get(), other.steps.get()) {
-                (Some(own), Some(other)) => Some(both(own, other)).into(),
+                (Some(one), Some(other)) => Some(both(one, other)).into(),
                 (own, other) => own.or(other).into(),
             },
         }
@@ -275,14 +275,14 @@ impl LiveRanges {
             return;
         };
         let to = program.maps[output];
-        let own = self.range_of_map(output);
+        let output_range = self.range_of_map(output);
         if first.alias != Alias::InPlace || to.is_variable || !uses.is_written_once(output) {
             return;
         }
         let input = program.activations(first).find(|&input| {
             let from = program.maps[input];
             let range = self.range_of_map(input);
-            let is_interface = range.is_interface || own.is_interface;
+            let is_interface = range.is_interface || output_range.is_interface;
             let is_apart = self.has_dedicated_sram && is_interface || range.is_of_cascade;
             let is_alike = (from.shape, from.element_bytes, from.is_linear)
                 == (to.shape, to.element_bytes, to.is_linear);

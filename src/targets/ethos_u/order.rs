@@ -111,8 +111,8 @@ impl Order {
             let reads = next.inputs.first() == operation.outputs.first();
             next.alias == Alias::Fused && is_activation && reads
         });
-        let own = Some(operation).filter(|operation| operation.has_activation);
-        follows.or(own)?.outputs.first().copied()
+        let writer = Some(operation).filter(|operation| operation.has_activation);
+        follows.or(writer)?.outputs.first().copied()
     }
 
     /// The same order with cascades, each given by its first and last step.
@@ -168,7 +168,7 @@ impl Chain {
         let is_free = map.is_internal()
             && !operation.alias.is_view_of_input()
             && operation.reversed().is_none();
-        let shape = operation.seen().map_or(map.shape(), |[_, ofm]| ofm);
+        let shape = operation.view_shapes().map_or(map.shape(), |[_, ofm]| ofm);
         (can_start && is_free).then_some(Self {
             start: step,
             end,
@@ -187,7 +187,7 @@ impl Chain {
             .iter()
             .position(|&input| input == self.end)?;
         let map = &program.maps[output];
-        let shape = operation.seen().map_or(map.shape(), |[_, ofm]| ofm);
+        let shape = operation.view_shapes().map_or(map.shape(), |[_, ofm]| ofm);
         let other = operation
             .inputs
             .get(1 - at.min(1))

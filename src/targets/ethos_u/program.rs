@@ -275,7 +275,7 @@ pub struct Operation {
     pub outputs: MapList,
     /// Shapes in which it sees its first input and its output, if they differ from those of the maps. Boxed like
     /// `window`.
-    pub seen: Option<Box<[Hwc; 2]>>,
+    pub view_shapes: Option<Box<[Hwc; 2]>>,
     /// `None` for [`Window::POINT`]. Boxed, because large networks have a hundred thousand operations.
     pub window: Option<Box<Window>>,
     pub weights: Option<Arc<ByteHistogram>>,
@@ -315,7 +315,7 @@ impl Operation {
             alias: Alias::Separate,
             inputs: inputs.into(),
             outputs: outputs.into(),
-            seen: None,
+            view_shapes: None,
             window: None,
             weights: None,
             sharing: WeightSharing::None,
@@ -343,9 +343,9 @@ impl Operation {
     }
 
     #[cfg_attr(feature = "work", track_caller)]
-    pub fn seen(&self) -> Option<[Hwc; 2]> {
+    pub fn view_shapes(&self) -> Option<[Hwc; 2]> {
         work::count(1);
-        self.seen.as_deref().copied()
+        self.view_shapes.as_deref().copied()
     }
 
     pub fn window(&self) -> Window {
@@ -382,10 +382,10 @@ impl Program {
     pub fn seen_beside_output(&self, operation: &Operation, map_idx: usize) -> Hwc {
         let shape = self.maps[map_idx].shape();
         let is_like_output = |&output: &usize| self.maps[output].shape() == shape;
-        let seen = operation
-            .seen()
+        let view_shapes = operation
+            .view_shapes()
             .filter(|_| operation.outputs.first().is_some_and(is_like_output));
-        seen.map_or(shape, |[_, ofm]| ofm)
+        view_shapes.map_or(shape, |[_, ofm]| ofm)
     }
 
     /// By map, how many operations read it besides those that write it; a caller that reads it counts as one more.

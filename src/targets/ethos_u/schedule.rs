@@ -69,16 +69,16 @@ impl<'a> Schedule<'a> {
         } else {
             cache_bytes
         };
-        let found = cascaded(
+        let cascaded_spans = cascaded(
             memory.stages(&planner, &flow, &steps),
             guide_bytes,
             accelerator.has_dedicated_sram,
         );
         drop(flow);
-        let has_spans = !found.is_empty();
+        let has_spans = !cascaded_spans.is_empty();
         if has_spans {
             let order = memory.into_order();
-            memory = planner.memory(order, &cascades_of(&found));
+            memory = planner.memory(order, &cascades_of(&cascaded_spans));
         }
         let used_bytes = &memory.alive_bytes;
         let peak_bytes = used_bytes.iter().copied().fold(0.0, f64::max);
@@ -98,9 +98,13 @@ impl<'a> Schedule<'a> {
             limit_bytes,
             used_bytes,
         };
-        let cascades = cascades(accelerator, found, sram, &mut steps, |step, stripe| {
-            striped(accelerator, step, stripe)
-        });
+        let cascades = cascades(
+            accelerator,
+            cascaded_spans,
+            sram,
+            &mut steps,
+            |step, stripe| striped(accelerator, step, stripe),
+        );
         if has_spans {
             memory = planner.memory(memory.into_order(), &cascades);
         }
@@ -110,14 +114,14 @@ impl<'a> Schedule<'a> {
 }
 
 /// The cascades with the lowest stripes.
-fn cascades_of(found: &[Cascaded]) -> Vec<Cascade> {
+fn cascades_of(cascaded: &[Cascaded]) -> Vec<Cascade> {
     let of_span = |Cascaded { span, stages }: &Cascaded| Cascade {
         first: stages[span.first].step,
         last: stages[span.last].step,
         rolling_bytes: span.rolling_bytes,
         planned_weight_bytes: 0.0,
     };
-    found.iter().map(of_span).collect()
+    cascaded.iter().map(of_span).collect()
 }
 
 struct Planner<'p> {

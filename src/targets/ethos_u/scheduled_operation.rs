@@ -159,11 +159,11 @@ impl Known {
     }
 }
 
-fn share<T: Eq + Hash>(own: &mut Rc<T>, known: &mut HashSet<Rc<T>, RandomState>) {
-    match known.get(own) {
-        Some(alike) => *own = alike.clone(),
+fn share<T: Eq + Hash>(value: &mut Rc<T>, known: &mut HashSet<Rc<T>, RandomState>) {
+    match known.get(value) {
+        Some(alike) => *value = alike.clone(),
         None => {
-            known.insert(own.clone());
+            known.insert(value.clone());
         }
     }
 }

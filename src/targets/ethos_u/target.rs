@@ -253,9 +253,9 @@ fn refusal(network: &Network, unsupported: &[UnsupportedOperator]) -> Option<Una
     if let Some(reason) = reason {
         return Some(reason);
     }
-    let found = largest_recurrent_batch(graph);
-    if found > 1 {
-        return Some(UnavailableReason::SeveralInputs { found });
+    let batch = largest_recurrent_batch(graph);
+    if batch > 1 {
+        return Some(UnavailableReason::SeveralInputs { found: batch });
     }
     is_mostly_cpu(graph, analysis, unsupported).then(|| mostly_cpu(graph, unsupported))
 }
@@ -607,11 +607,14 @@ impl EthosU {
 
     fn energy(&self, metrics: &[MetricEstimate], analysis: &Analysis) -> Option<MetricEstimate> {
         let coefficients = coefficients(self.id())?;
-        let of = |metric: Metric| {
+        let errors_of = |metric: Metric| {
             let mut metrics = metrics.iter();
             Some(&metrics.find(|m| m.metric == metric)?.outcome)
         };
-        let (sram, offchip) = (of(Metric::SramTraffic)?, of(Metric::OffchipTraffic)?);
+        let (sram, offchip) = (
+            errors_of(Metric::SramTraffic)?,
+            errors_of(Metric::OffchipTraffic)?,
+        );
         let outcome = match (Traffic::new(sram), Traffic::new(offchip)) {
             (Some(sram), Some(offchip)) => energy_outcome(&coefficients, &sram, &offchip, analysis),
             _ => sram.clone(),

@@ -138,7 +138,8 @@ impl Totals {
                 repeat(planned, n_parts);
             }
         }
-        let sum = |of: fn(&PlannedOperator) -> f64| operators.iter().map(of).sum::<f64>();
+        let sum =
+            |value_of: fn(&PlannedOperator) -> f64| operators.iter().map(value_of).sum::<f64>();
         Self {
             latency_ms: MS_PER_S * sum(|one| one.cycles) / accelerator.clock_hz,
             sram_peak_bytes: operators

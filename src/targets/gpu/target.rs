@@ -61,16 +61,16 @@ impl Target for GpuTarget {
         let training = self.bundle.run(self.gpu.id, Mode::Training);
         // Errors on single operators say little about networks.
         let error = |run: &Run| (run.n_networks > 0).then_some(run.errors.mean_percent);
-        let of = |metric: Metric, expected_error_percent| MetricInfo {
+        let info = |metric: Metric, expected_error_percent| MetricInfo {
             metric,
             unit: metric.unit(),
             expected_error_percent,
         };
         let mut metrics = vec![
-            of(Metric::Latency, error(inference)),
-            of(Metric::Throughput, error(inference)),
+            info(Metric::Latency, error(inference)),
+            info(Metric::Throughput, error(inference)),
         ];
-        metrics.extend(training.map(|run| of(Metric::TrainingStep, error(run))));
+        metrics.extend(training.map(|run| info(Metric::TrainingStep, error(run))));
         metrics.extend(
             [
                 Metric::Memory,
@@ -78,7 +78,7 @@ impl Target for GpuTarget {
                 Metric::Energy,
                 Metric::SmUtilization,
             ]
-            .map(|metric| of(metric, None)),
+            .map(|metric| info(metric, None)),
         );
         Some(TargetInfo {
             id: self.gpu.id.into(),

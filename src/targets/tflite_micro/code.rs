@@ -36,10 +36,10 @@ pub fn code_flash_bytes(graph: &Graph) -> Bytes {
         known.map_or(OTHER_KERNEL_BYTES, |(_, bytes)| *bytes)
     };
     let kernels = codes.iter().map(kernel);
-    let own: u64 = kernels
+    let kernel_bytes: u64 = kernels
         .map(|bytes| bytes.saturating_sub(SHARED_BYTES))
         .sum();
-    let value = INTERPRETER_BYTES + SHARED_BYTES + own;
+    let value = INTERPRETER_BYTES + SHARED_BYTES + kernel_bytes;
     Bytes {
         value,
         lo: (value as f64 / LO_FACTOR) as u64,

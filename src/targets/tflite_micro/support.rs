@@ -342,7 +342,7 @@ const KERNELS: &[Kernel] = {
 
 fn kernel_of(operator: &Operator) -> Option<&'static Kernel> {
     let code = &operator.code;
-    KERNELS.iter().find(|(of, ..)| match of {
+    KERNELS.iter().find(|(kind, ..)| match kind {
         Of::Kind(kind) => code.kind == *kind,
         Of::Custom(name) => code.custom.as_deref() == Some(name),
     })
@@ -458,25 +458,30 @@ impl Operands<'_> {
         let (mut letters, mut rest) = first_of(inputs);
         for input in 0..self.operator.inputs.len() {
             if let Some(tensor) = self.input(input) {
-                let found = tensor.tensor_type;
-                if !takes(letters, found) {
-                    return Some(Refusal::InputType { input, found });
+                let tensor_type = tensor.tensor_type;
+                if !takes(letters, tensor_type) {
+                    return Some(Refusal::InputType {
+                        input,
+                        found: tensor_type,
+                    });
                 }
             }
             if !rest.is_empty() {
                 (letters, rest) = first_of(rest);
             }
         }
-        let found = self.output()?.tensor_type;
+        let tensor_type = self.output()?.tensor_type;
         let is_taken = match outputs {
-            "=" => self.input(0).is_none_or(|input| input.tensor_type == found),
-            _ => takes(first_of(outputs).0, found),
+            "=" => self
+                .input(0)
+                .is_none_or(|input| input.tensor_type == tensor_type),
+            _ => takes(first_of(outputs).0, tensor_type),
         };
-        (!is_taken).then_some(Refusal::OutputType { found })
+        (!is_taken).then_some(Refusal::OutputType { found: tensor_type })
     }
 
     fn dimensions_refusal(&self, max: usize) -> Option<Refusal> {
-        let found = self.input(0)?.shape.len();
+        let rank = self.input(0)?.shape.len();
         let min = match self.operator.code.kind {
             OpKind::BatchMatmul => 2,
             OpKind::BatchToSpaceNd | OpKind::SpaceToBatchNd => 3,
@@ -488,25 +493,25 @@ impl Operands<'_> {
             OpKind::Softmax => 1,
             _ => 0,
         };
-        (!(min..=max).contains(&found)).then_some(Refusal::Dimensions {
+        (!(min..=max).contains(&rank)).then_some(Refusal::Dimensions {
             input: 0,
-            found,
+            found: rank,
             min,
             max,
         })
     }
 
     fn option_refusal(&self) -> Option<Refusal> {
-        let found = self.operator.inputs.len();
+        let n_inputs = self.operator.inputs.len();
         let is_given = |input: &usize| self.input(*input).is_some();
         match (self.operator.code.kind, &self.operator.options) {
             (OpKind::UnidirectionalSequenceLstm, _) => {
                 let input = LSTM_OPTIONS.into_iter().find(is_given)?;
                 Some(Refusal::OptionalInput { input })
             }
-            (OpKind::Concatenation, _) if found > MAX_CONCATENATED => {
+            (OpKind::Concatenation, _) if n_inputs > MAX_CONCATENATED => {
                 Some(Refusal::TooManyInputs {
-                    found,
+                    found: n_inputs,
                     max: MAX_CONCATENATED,
                 })
             }

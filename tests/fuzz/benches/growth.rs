@@ -59,8 +59,8 @@ fn main() {
                     row.peak_bytes / 1e6
                 );
             }
-            let [time, memory] =
-                [|row: &Row| row.seconds, |row: &Row| row.peak_bytes].map(|of| exponent(&rows, of));
+            let [time, memory] = [|row: &Row| row.seconds, |row: &Row| row.peak_bytes]
+                .map(|measure| exponent(&rows, measure));
             println!("  {shape:?}: time grows as n^{time:.2}, memory as n^{memory:.2}");
         }
     }
@@ -112,10 +112,10 @@ fn measured(name: &str, bytes: &[u8], n_operators: usize, predictor: Option<&Pre
     row
 }
 
-fn exponent(rows: &[Row], of: impl Fn(&Row) -> f64) -> f64 {
+fn exponent(rows: &[Row], measure: impl Fn(&Row) -> f64) -> f64 {
     let points: Vec<[f64; 2]> = rows
         .iter()
-        .map(|row| [row.n_operators.ln(), of(row).ln()])
+        .map(|row| [row.n_operators.ln(), measure(row).ln()])
         .collect();
     let n = points.len() as f64;
     let mean = |axis: usize| points.iter().map(|point| point[axis]).sum::<f64>() / n;

@@ -372,17 +372,17 @@ pub fn assert_sound(report: &Report) {
         else {
             continue;
         };
-        let of = (&result.target, &result.metric);
-        assert!(value.is_finite() && *value >= 0.0, "{of:?}: {value}");
+        let key = (&result.target, &result.metric);
+        assert!(value.is_finite() && *value >= 0.0, "{key:?}: {value}");
         for end in [lo, hi].into_iter().flatten() {
-            assert!(end.is_finite() && *end >= 0.0, "{of:?}: ends at {end}");
+            assert!(end.is_finite() && *end >= 0.0, "{key:?}: ends at {end}");
         }
         if let (Some(lo), Some(hi)) = (lo, hi) {
-            assert!(lo <= value && value <= hi, "{of:?}: {lo} {value} {hi}");
+            assert!(lo <= value && value <= hi, "{key:?}: {lo} {value} {hi}");
         }
         for parts in operators.iter() {
-            assert_eq!(parts.len(), report.operators.len(), "{of:?}");
-            assert!(parts.iter().all(|part| part.is_finite()), "{of:?}");
+            assert_eq!(parts.len(), report.operators.len(), "{key:?}");
+            assert!(parts.iter().all(|part| part.is_finite()), "{key:?}");
         }
     }
     // Summaries have nothing that full reports have not.
@@ -402,14 +402,14 @@ fn measurements(bytes: &[u8]) -> bool {
         .iter()
         .map(|bits| f64::from_le_bytes(*bits))
         .collect();
-    let of = |numbers: &[f64]| -> BTreeMap<String, f64> {
+    let by_number = |numbers: &[f64]| -> BTreeMap<String, f64> {
         let names = names.iter().map(|&name| name.to_owned());
         names.zip(numbers.iter().copied()).collect()
     };
     let rows = numbers.chunks_exact(names.len() + 1);
     let rows: Vec<Measurement> = rows
         .map(|row| Measurement {
-            estimates_ms: of(&row[1..]),
+            estimates_ms: by_number(&row[1..]),
             measured_ms: row[0],
         })
         .collect();

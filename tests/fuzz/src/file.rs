@@ -297,7 +297,7 @@ impl Writer {
                     Some(schema::Int32Vector::create(builder, &args).as_union_value())
                 }),
             };
-            let of = |list: Option<_>| match list {
+            let items = |list: Option<_>| match list {
                 Some(_) => schema::SparseIndexVector::Int32Vector,
                 None => schema::SparseIndexVector::NONE,
             };
@@ -307,9 +307,9 @@ impl Writer {
                     None => schema::DimensionType::DENSE,
                 },
                 dense_size: *dense_size,
-                array_segments_type: of(segments),
+                array_segments_type: items(segments),
                 array_segments: segments,
-                array_indices_type: of(indices),
+                array_indices_type: items(indices),
                 array_indices: indices,
             };
             dimensions.push(schema::DimensionMetadata::create(builder, &args));

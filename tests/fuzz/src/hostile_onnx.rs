@@ -93,8 +93,12 @@ fn node_of(
 ) -> Fields {
     let inputs = inputs.iter().map(|name| text(1, name));
     let outputs = outputs.iter().map(|name| text(2, name));
-    let own = [text(4, op_type), text(7, domain)];
-    inputs.chain(outputs).chain(own).chain(attributes).collect()
+    let fields = [text(4, op_type), text(7, domain)];
+    inputs
+        .chain(outputs)
+        .chain(fields)
+        .chain(attributes)
+        .collect()
 }
 
 impl Graph {

@@ -63,8 +63,8 @@ fn change(file: &mut File, random: &mut Random) {
     if random.one_in(24) {
         return change_whole(file, random);
     }
-    let of = random.below(n_subgraphs);
-    let Some(subgraph) = file.subgraphs.get_mut(of) else {
+    let subgraph_idx = random.below(n_subgraphs);
+    let Some(subgraph) = file.subgraphs.get_mut(subgraph_idx) else {
         return;
     };
     match random.below(10) {

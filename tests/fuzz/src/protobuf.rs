@@ -117,12 +117,12 @@ impl Message {
     }
 
     fn texts(&self) -> Vec<Vec<u8>> {
-        let of = |(_, value): &(u32, Value)| match value {
+        let bytes = |(_, value): &(u32, Value)| match value {
             Value::Bytes(bytes) if bytes.len() < 64 => vec![bytes.clone()],
             Value::Message(message) => message.texts(),
             _ => vec![],
         };
-        self.0.iter().flat_map(of).collect()
+        self.0.iter().flat_map(bytes).collect()
     }
 
     fn change(&mut self, texts: &[Vec<u8>], random: &mut Random) {

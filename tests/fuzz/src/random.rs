@@ -32,7 +32,7 @@ impl Random {
         self.below(n) == 0
     }
 
-    pub fn pick<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len())]
+    pub fn pick<T: Copy>(&mut self, options: &[T]) -> T {
+        options[self.below(options.len())]
     }
 }

@@ -51,12 +51,12 @@ impl Seeds {
 
     /// One of them: tiny but for one in 16, large once in 128.
     pub fn pick(&self, random: &mut Random) -> &File {
-        let of = match random.below(128) {
+        let seed = match random.below(128) {
             0 => &self.large,
             1..=7 => &self.small,
             _ => &self.tiny,
         };
-        &of[random.below(of.len())]
+        &seed[random.below(seed.len())]
     }
 }
 
@@ -164,8 +164,8 @@ impl Cut<'_> {
         };
         let tensors = &mut self.part.subgraphs[0].tensors;
         tensors.push(tensor);
-        let own = tensors.len() as i32 - 1;
-        self.tensor_of[at] = Some(own);
-        own
+        let tensor_idx = tensors.len() as i32 - 1;
+        self.tensor_of[at] = Some(tensor_idx);
+        tensor_idx
     }
 }

@@ -90,7 +90,7 @@ fn compare(subgraph: &Subgraph, expected: &Value, path: &str) {
     for tensor in expected["tensors"].as_array().unwrap() {
         let idx = tensor["index"].as_u64().unwrap() as usize;
         // Behind those of the file are the kernels' own.
-        let Some(found) = subgraph.tensors.get(idx) else {
+        let Some(actual) = subgraph.tensors.get(idx) else {
             continue;
         };
         let shape = tensor["shape"].as_array().unwrap();
@@ -100,8 +100,8 @@ fn compare(subgraph: &Subgraph, expected: &Value, path: &str) {
             size => size,
         });
         let sizes: Vec<i64> = sizes.collect();
-        assert_eq!(json!(found.shape), json!(sizes), "{path}: tensor {idx}");
-        let name = found.tensor_type.name().to_ascii_lowercase();
+        assert_eq!(json!(actual.shape), json!(sizes), "{path}: tensor {idx}");
+        let name = actual.tensor_type.name().to_ascii_lowercase();
         let numpy = tensor["type"].as_str().unwrap();
         assert!(
             is_same_type(&name, numpy),
@@ -116,14 +116,14 @@ fn compare(subgraph: &Subgraph, expected: &Value, path: &str) {
         let outputs: Vec<usize> = outputs
             .filter_map(|idx| usize::try_from(idx.as_i64()?).ok())
             .collect();
-        let is_same = |found: &Operator| {
-            let inputs = found.inputs.iter();
+        let is_same = |actual: &Operator| {
+            let inputs = actual.inputs.iter();
             let inputs: Vec<i64> = inputs
                 .map(|input| input.map_or(-1, |idx| idx as i64))
                 .collect();
-            expected["name"] == found.code.name()
+            expected["name"] == actual.code.name()
                 && expected["inputs"] == json!(inputs)
-                && outputs == found.outputs
+                && outputs == actual.outputs
         };
         assert!(operators.any(is_same), "{path}: {expected}");
     }

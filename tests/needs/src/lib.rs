@@ -105,12 +105,12 @@ pub fn json_lines<A: AsRef<OsStr>>(
 
 /// A file or folder of `../shared`.
 pub fn shared(path: &str) -> Option<PathBuf> {
-    let found = root().join("../shared").join(path);
-    if !found.exists() {
+    let place = root().join("../shared").join(path);
+    if !place.exists() {
         skip(Need::Shared, format!("no ../shared/{path}"));
         return None;
     }
-    Some(found)
+    Some(place)
 }
 
 /// Every `.tflite` file of `../shared/models`, in the order of their names.
@@ -131,10 +131,10 @@ pub fn tflite_files(folder: &Path) -> Vec<PathBuf> {
 
 /// A tool that `make qemu` links into the repository, by its path there.
 pub fn qemu(path: &str) -> Option<PathBuf> {
-    let found = root().join(path);
-    if !found.exists() {
+    let place = root().join(path);
+    if !place.exists() {
         skip(Need::Qemu, format!("no {path}; `make qemu` installs it"));
         return None;
     }
-    Some(found)
+    Some(place)
 }

@@ -168,16 +168,19 @@ mod tests {
             [2560.0, 2000.0, 80.0, 80.0],
         ];
         let [u55, ..] = &*ACCELERATORS;
-        let found = roofline_ms(&features(&operators), u55);
+        let actual = roofline_ms(&features(&operators), u55);
         // 6,000 cycles at 500 MHz.
-        assert!((found / 0.012 - 1.0).abs() < 1e-5, "{found}");
+        assert!((actual / 0.012 - 1.0).abs() < 1e-5, "{actual}");
     }
 
     #[test]
     fn totals_are_sums() {
-        let found = totals(&features(&[[1e6, 10.0, 20.0, 30.0], [2e6, 1.0, 2.0, 3.0]]));
-        for (found, expected) in found.into_iter().zip([3e6, 11.0, 55.0, 2.0]) {
-            assert!((found / expected - 1.0).abs() < 1e-5, "{found} {expected}");
+        let actual = totals(&features(&[[1e6, 10.0, 20.0, 30.0], [2e6, 1.0, 2.0, 3.0]]));
+        for (actual, expected) in actual.into_iter().zip([3e6, 11.0, 55.0, 2.0]) {
+            assert!(
+                (actual / expected - 1.0).abs() < 1e-5,
+                "{actual} {expected}"
+            );
         }
     }
 

@@ -77,8 +77,8 @@ impl KernelForests {
 
     fn row(&self, features: &Features, kernel: &Kernel) -> FeatureRow {
         let main = &features.nodes[kernel.main * N_COLUMNS..][..N_COLUMNS];
-        let own = self.columns.iter().map(|&column| f64::from(main[column]));
-        own.chain([kernel.operators.len() as f64]).collect()
+        let features = self.columns.iter().map(|&column| f64::from(main[column]));
+        features.chain([kernel.operators.len() as f64]).collect()
     }
 
     /// The kernels of each graph with their estimated costs, in the unit of the labels.
@@ -105,7 +105,7 @@ impl KernelForests {
             of_kind
                 .into_iter()
                 .zip(costs)
-                .for_each(|(cost, found)| *cost = found);
+                .for_each(|(cost, estimate)| *cost = estimate);
         }
         Ok(kernels)
     }
@@ -169,8 +169,8 @@ fn graph_row(features: &Features, kinds: &[i32]) -> FeatureRow {
         let categories = features.categories.iter();
         categories.filter(|&category| category == kind).count() as f64
     };
-    let own = totals
+    let summed = totals
         .into_iter()
         .chain([element_bytes / features.n_nodes().max(1) as f64]);
-    own.chain(kinds.iter().map(count)).collect()
+    summed.chain(kinds.iter().map(count)).collect()
 }

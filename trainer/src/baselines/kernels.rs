@@ -114,9 +114,9 @@ impl FusionRules {
 }
 
 /// The pairs that are `true` in more than half of their occurrences.
-fn most(seen: impl Iterator<Item = (Pair, bool)>) -> BTreeSet<Pair> {
+fn most(pairs: impl Iterator<Item = (Pair, bool)>) -> BTreeSet<Pair> {
     let mut counts: BTreeMap<Pair, [usize; 2]> = BTreeMap::new();
-    for (pair, is_fused) in seen {
+    for (pair, is_fused) in pairs {
         counts.entry(pair).or_default()[usize::from(is_fused)] += 1;
     }
     let fused = counts.into_iter().filter(|(_, [no, yes])| yes > no);

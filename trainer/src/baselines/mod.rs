@@ -124,11 +124,11 @@ fn read_manifest(path: &Path) -> Result<Manifest> {
 /// The errors that the manifest states for the outputs of `data`. Refuses a manifest whose network was measured on
 /// other graphs.
 pub fn network_errors(manifest: &Manifest, data: &Data) -> Result<Vec<OutputError>> {
-    let found = data.counts();
+    let counts = data.counts();
     let expected = &manifest.training.n_graphs;
     ensure!(
-        found == *expected,
-        "expected the graphs that the network was trained and measured on, {expected:?}, found {found:?}"
+        counts == *expected,
+        "expected the graphs that the network was trained and measured on, {expected:?}, found {counts:?}"
     );
     Ok(manifest.errors.clone())
 }
@@ -144,15 +144,15 @@ pub fn measure(problem: &Problem, data: &Data, n_trees: usize, seed: u64) -> Res
         };
         let start = Instant::now();
         for (output, key) in data.outputs.iter().enumerate() {
-            let found = method.estimates(problem, data, output, n_trees, seed)?;
-            let Some(found) = found else {
+            let estimates = method.estimates(problem, data, output, n_trees, seed)?;
+            let Some(estimates) = estimates else {
                 continue;
             };
             let name = format!("{} {}", key.target, key.metric);
-            let errors = errors_of(&found.values, data, output);
+            let errors = errors_of(&estimates.values, data, output);
             measured.errors.extend(errors);
-            measured.fitted.push((name, found.fitted));
-            measured.n_features = measured.n_features.max(found.n_features);
+            measured.fitted.push((name, estimates.fitted));
+            measured.n_features = measured.n_features.max(estimates.n_features);
         }
         eprintln!("{}: {:.0} s", method.name(), start.elapsed().as_secs_f64());
         Ok(measured)

@@ -26,8 +26,8 @@ pub fn heading(
         "those of the network that ships; errors are of Vela's estimates"
     };
     let methods = measured.iter().filter(|m| !m.errors.is_empty());
-    let sum = |of: fn(&litecast::learned::manifest::SpaceCount) -> usize| {
-        counts.iter().map(of).sum::<usize>()
+    let sum = |count_of: fn(&litecast::learned::manifest::SpaceCount) -> usize| {
+        counts.iter().map(count_of).sum::<usize>()
     };
     format!(
         "# Baselines on held-out graphs\n\nFitted to {} graphs and measured on {}, {whose}; {} methods \
@@ -155,8 +155,8 @@ pub fn left_out(spaces: &[LeftOut], data: &Data, n_trees: usize) -> String {
     });
     let mean = |column: usize| {
         let known: Vec<&ErrorSummary> = errors.iter().filter_map(|row| row[column]).collect();
-        let mean = |of: fn(&ErrorSummary) -> f64| {
-            known.iter().map(|e| of(e)).sum::<f64>() / known.len() as f64
+        let mean = |statistic: fn(&ErrorSummary) -> f64| {
+            known.iter().map(|e| statistic(e)).sum::<f64>() / known.len() as f64
         };
         (!known.is_empty()).then(|| [mean(|e| e.mape), mean(|e| e.median_ape)])
     };

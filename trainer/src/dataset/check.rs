@@ -104,8 +104,9 @@ fn again(
                     "{id}: its seed gives other bytes than those that were labelled"
                 );
                 let answer = worker.label(target_idx, &bytes, LIMIT);
-                let found = TargetLabels::from_outcome(&graph.origin, &target.id, &answer.outcome);
-                let (words, difference) = differences(&stored, &found);
+                let relabelled =
+                    TargetLabels::from_outcome(&graph.origin, &target.id, &answer.outcome);
+                let (words, difference) = differences(&stored, &relabelled);
                 if !words.is_empty() {
                     println!("{id} on {}: {}", target.id, words.join("; "));
                     n_different += 1;
@@ -122,9 +123,9 @@ fn again(
     Ok(n_different)
 }
 
-fn differences_of_vela(stored: &TargetLabels, found: &TargetLabels) -> (Vec<String>, f64) {
+fn differences_of_vela(stored: &TargetLabels, relabelled: &TargetLabels) -> (Vec<String>, f64) {
     let values = stored.values.iter().filter_map(|(metric, value)| {
-        let other = found.values.get(metric).copied().unwrap_or(f64::NAN);
+        let other = relabelled.values.get(metric).copied().unwrap_or(f64::NAN);
         if other == *value {
             None
         } else {
@@ -132,16 +133,16 @@ fn differences_of_vela(stored: &TargetLabels, found: &TargetLabels) -> (Vec<Stri
         }
     });
     let differs =
-        |(metric, values): &(&String, &Vec<u64>)| found.operators.get(*metric) != Some(values);
+        |(metric, values): &(&String, &Vec<u64>)| relabelled.operators.get(*metric) != Some(values);
     let operators = stored.operators.iter().filter(differs);
     let operators = operators.map(|(metric, _)| format!("{metric} of operators"));
     (values.chain(operators).collect(), 0.0)
 }
 
 /// Compares only the counts, from which the milliseconds follow.
-fn differences_of_counts(stored: &TargetLabels, found: &TargetLabels) -> (Vec<String>, f64) {
+fn differences_of_counts(stored: &TargetLabels, relabelled: &TargetLabels) -> (Vec<String>, f64) {
     let count = |labels: &TargetLabels| labels.values.get("instructions").copied();
-    let Some((was, is)) = count(stored).zip(count(found)) else {
+    let Some((was, is)) = count(stored).zip(count(relabelled)) else {
         return (vec!["no instructions were counted".into()], f64::INFINITY);
     };
     let difference = (is / was - 1.0).abs();

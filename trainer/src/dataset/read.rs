@@ -48,11 +48,11 @@ impl Tables {
             .zip(self.graphs.values::<UInt32Type>("n_operators")?)
         {
             let range = start..start + n as usize;
-            let found = owners
+            let owner = owners
                 .get(range.clone())
                 .is_some_and(|owners| owners.iter().all(|owner| owner == graph_id));
             ensure!(
-                found,
+                owner,
                 "{}: expected {n} operators of {graph_id} from row {start}",
                 self.operators.name
             );

@@ -257,7 +257,7 @@ fn pair(totals: &Totals, label: &VelaLabel) -> Pair {
 fn percents(pairs: &[(f64, f64)]) -> Option<[f64; 4]> {
     let labelled = pairs.iter().filter(|(_, label)| *label > 0.0);
     let mut percents: Vec<f64> = labelled
-        .map(|(found, label)| 100.0 * (found / label - 1.0).abs())
+        .map(|(estimate, label)| 100.0 * (estimate / label - 1.0).abs())
         .collect();
     percents.sort_by(f64::total_cmp);
     let n = percents.len();

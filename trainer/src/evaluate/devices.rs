@@ -162,8 +162,10 @@ fn row(name: &'static str, measurements: &[Measurement], seed: u64) -> Result<De
                 let estimate_ms = m.estimates_ms[&calibration.target];
                 (calibration.latency_ms(estimate_ms), m.measured_ms)
             };
-            let found = errors(test.iter().map(pair).collect());
-            sums.iter_mut().zip(found).for_each(|(sum, e)| *sum += e);
+            let test_errors = errors(test.iter().map(pair).collect());
+            sums.iter_mut()
+                .zip(test_errors)
+                .for_each(|(sum, e)| *sum += e);
         }
         all.push(sums.map(|sum| sum / N_DRAWS as f64));
     }

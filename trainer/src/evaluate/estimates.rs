@@ -261,8 +261,8 @@ fn rounded(percent: f64) -> f64 {
     (percent * STEPS).round() / STEPS
 }
 
-fn percent(found: f64, label: f64) -> f64 {
-    100.0 * (found / label - 1.0).abs()
+fn percent(estimate: f64, label: f64) -> f64 {
+    100.0 * (estimate / label - 1.0).abs()
 }
 
 /// Relative errors in percent, uncapped.
@@ -395,7 +395,7 @@ fn rows(cases: &[Case], all: &[Configuration], idx: usize, metric: usize) -> Vec
     let groups: BTreeSet<&str> = measured.iter().map(|m| m.group.as_str()).collect();
     let row = |group: &str| {
         let of_group: Vec<&Measured> = measured.iter().filter(|m| m.group == group).collect();
-        let of = |value: fn(&Measured) -> Option<f64>| {
+        let column = |value: fn(&Measured) -> Option<f64>| {
             Summary::new(of_group.iter().filter_map(|m| value(m)).collect())
         };
         let n_inside = of_group.iter().filter(|m| m.is_inside).count();
@@ -403,11 +403,11 @@ fn rows(cases: &[Case], all: &[Configuration], idx: usize, metric: usize) -> Vec
             configuration: idx,
             metric,
             group: group.to_owned(),
-            rules: of(|m| Some(m.rules)),
-            network: of(|m| m.network),
-            shown: of(|m| Some(m.shown)),
+            rules: column(|m| Some(m.rules)),
+            network: column(|m| m.network),
+            shown: column(|m| Some(m.shown)),
             inside_percent: 100.0 * n_inside as f64 / of_group.len().max(1) as f64,
-            half_width_percent: of(|m| Some(m.half_width_percent)).median,
+            half_width_percent: column(|m| Some(m.half_width_percent)).median,
         }
     };
     groups.into_iter().map(row).collect()

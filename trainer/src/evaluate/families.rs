@@ -103,11 +103,13 @@ pub fn run(args: &EvaluateFamiliesArgs) -> Result<()> {
 /// Intervals for one family, from the validation graphs of its network and from all other families, with their coverage
 /// of the family. No graph of the family is used to set them.
 fn intervals_for(idx: usize, families: &[Family], outputs: &[LabelKey]) -> Vec<Interval> {
-    let own = &families[idx];
-    let others = families.iter().filter(|family| family.name != own.name);
+    let left_out = &families[idx];
+    let others = families
+        .iter()
+        .filter(|family| family.name != left_out.name);
     let others = others.flat_map(|family| some_of(&family.graphs));
-    let calibration: Vec<&GraphErrors> = own.validation.iter().chain(others).collect();
-    intervals::intervals(outputs, &calibration, &own.graphs)
+    let calibration: Vec<&GraphErrors> = left_out.validation.iter().chain(others).collect();
+    intervals::intervals(outputs, &calibration, &left_out.graphs)
 }
 
 /// A table with a row for each family and columns for the latency of each target.
@@ -124,7 +126,7 @@ fn markdown(families: &[Family], fitted: Fitted, settings: &Settings) -> String 
         let errors: Vec<_> = targets.iter().map(|t| family.latency(t)).collect();
         let n_graphs = errors.iter().flatten().map(|(error, _)| error.n).max();
         let mut cells = vec![family.name.clone(), n_graphs.unwrap_or(0).to_string()];
-        cells.extend(errors.into_iter().flat_map(|found| match found {
+        cells.extend(errors.into_iter().flat_map(|latency| match latency {
             Some((error, inside)) => figures(error.mape, error.median_ape, inside),
             None => ["-"; 3].map(str::to_owned),
         }));
@@ -133,8 +135,8 @@ fn markdown(families: &[Family], fitted: Fitted, settings: &Settings) -> String 
     let mut means = vec!["mean over families".to_owned(), String::new()];
     means.extend(targets.iter().flat_map(|target| {
         let of_all: Vec<_> = families.iter().filter_map(|f| f.latency(target)).collect();
-        let mean = |of: &dyn Fn(&(&ErrorSummary, f64)) -> f64| {
-            of_all.iter().map(of).sum::<f64>() / of_all.len() as f64
+        let mean = |statistic: &dyn Fn(&(&ErrorSummary, f64)) -> f64| {
+            of_all.iter().map(statistic).sum::<f64>() / of_all.len() as f64
         };
         figures(
             mean(&|(error, _)| error.mape),
@@ -194,7 +196,7 @@ impl Family {
 
     /// Error and coverage in percent for one target.
     fn latency(&self, target: &str) -> Option<(&ErrorSummary, f64)> {
-        let is_it = |of: &str, metric: &str| of == target && metric == LATENCY;
+        let is_it = |id: &str, metric: &str| id == target && metric == LATENCY;
         let error = self.errors.iter().find(|e| is_it(&e.target, &e.metric))?;
         let interval = self
             .intervals

@@ -118,7 +118,7 @@ impl Comparison {
     fn cells(&self) -> Vec<String> {
         let mut cells = vec![self.file.clone(), self.target.clone()];
         let error =
-            |found: f64, expected: f64| format!("{:+.1} %", 100.0 * (found / expected - 1.0));
+            |estimate: f64, expected: f64| format!("{:+.1} %", 100.0 * (estimate / expected - 1.0));
         match (&self.compiler, &self.estimates, self.pair()) {
             (Ok(_), Ok(_), Some([[ms, bytes], [estimated_ms, estimated_bytes]])) => cells.extend([
                 format!("{ms:.3} ms"),

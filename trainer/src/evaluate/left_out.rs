@@ -50,11 +50,11 @@ pub fn write(path: &Path, outputs: &[LabelKey], graphs: &[&GraphErrors]) -> Resu
 pub fn read(path: &Path, outputs: &[LabelKey]) -> Result<Vec<GraphErrors>> {
     let place = || path.display().to_string();
     let mut reader = csv::Reader::from_path(path).with_context(place)?;
-    let found: Vec<String> = reader.headers()?.iter().map(str::to_owned).collect();
+    let columns: Vec<String> = reader.headers()?.iter().map(str::to_owned).collect();
     let expected = header(outputs);
     ensure!(
-        found == expected,
-        "{}: expected columns {expected:?}, found {found:?}",
+        columns == expected,
+        "{}: expected columns {expected:?}, found {columns:?}",
         place()
     );
     let mut graphs = Vec::new();

@@ -97,12 +97,12 @@ const METRICS: [(&str, &str); 2] = [("latency", "latency"), ("sram_peak", "memor
 /// The errors of a method on the paper's spaces, from the rows of a table.
 fn by_column(rows: &[CsvRow], method: &str) -> BTreeMap<(&'static str, Column), f64> {
     let rows = rows.iter().filter(|row| row.method == method && row.n > 0);
-    let found = rows.filter_map(|row| {
+    let mapes = rows.filter_map(|row| {
         let space = Space::PAPER.iter().find(|space| space.id() == row.space)?;
         let (metric, _) = METRICS.iter().find(|(metric, _)| *metric == row.metric)?;
         Some(((space.id(), (*metric, row.target.clone())), row.mape))
     });
-    found.collect()
+    mapes.collect()
 }
 
 /// MAPE in percent for latency and memory on the NPU, from Table 6 of the paper.
@@ -156,8 +156,8 @@ fn markdown(methods: &[Measured]) -> String {
         .iter()
         .flat_map(|method| Space::PAPER.map(|space| (method, space)));
     let rows = pairs.filter_map(|(method, space)| {
-        let of = |column: &Column| method.mape.get(&(space.id(), column.clone())).copied();
-        let measured: Vec<Option<f64>> = columns.iter().map(of).collect();
+        let mape = |column: &Column| method.mape.get(&(space.id(), column.clone())).copied();
+        let measured: Vec<Option<f64>> = columns.iter().map(mape).collect();
         let of_paper = paper(method.method, method.mode, space);
         let errors = || measured.iter().chain(&of_paper);
         errors().any(Option::is_some).then(|| {

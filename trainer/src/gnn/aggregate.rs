@@ -162,8 +162,8 @@ fn concat_forward(hidden: &FlexTensor, topology: &Topology, neighbours: Neighbou
     let width_out = (1 + lists.len()) * width;
     let mut out = vec![0f32; n_nodes * width_out];
     let fill = |(i, out_row): (usize, &mut [f32])| {
-        let (own, sums) = out_row.split_at_mut(width);
-        own.copy_from_slice(row(i));
+        let (own_features, sums) = out_row.split_at_mut(width);
+        own_features.copy_from_slice(row(i));
         for ([summed, _], sum) in lists.iter().zip(sums.chunks_exact_mut(width)) {
             summed
                 .members(i)

@@ -88,8 +88,8 @@ impl Eagle {
             let of_all = sum_per_graph(rows.clone(), topology);
             above = layer.activate(above.matmul(layer.weight.val()) + of_all);
             let sums = concat_neighbour_sums(rows, topology, Neighbours::Successors);
-            let own = sums.clone().narrow(1, 0, width);
-            nodes = layer.activate(own + sums.narrow(1, width, width));
+            let own_features = sums.clone().narrow(1, 0, width);
+            nodes = layer.activate(own_features + sums.narrow(1, width, width));
         }
         self.output.forward(above)
     }

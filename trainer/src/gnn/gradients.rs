@@ -80,10 +80,10 @@ pub fn pcgrad(
 /// that oppose another one, and returns the mean.
 pub fn without_conflicts(tasks: &[Tensor<1>], rng: &mut impl Rng) -> Tensor<1> {
     let squares: Vec<f32> = tasks.iter().map(|task| product(task, task)).collect();
-    let mut left = |own: usize| {
-        let mut others: Vec<usize> = (0..tasks.len()).filter(|&other| other != own).collect();
+    let mut left = |task: usize| {
+        let mut others: Vec<usize> = (0..tasks.len()).filter(|&other| other != task).collect();
         others.shuffle(rng);
-        others.into_iter().fold(tasks[own].clone(), |left, other| {
+        others.into_iter().fold(tasks[task].clone(), |left, other| {
             let along = product(&left, &tasks[other]);
             if along < 0.0 {
                 left - tasks[other].clone() * (along / squares[other])
@@ -149,8 +149,8 @@ impl ModuleVisitor for Means<'_> {
             let shape = param.shape();
             let n = shape.num_elements();
             self.n_read += n;
-            let own = self.shared.clone().narrow(0, self.n_read - n, n);
-            sum.map(|_| own.reshape(shape))
+            let shared_part = self.shared.clone().narrow(0, self.n_read - n, n);
+            sum.map(|_| shared_part.reshape(shape))
         };
         if let Some(mean) = mean {
             self.gradients.register(param.id, mean);

@@ -54,13 +54,13 @@ pub fn operators(estimates: Tensor<2>, batch: &Batch, scaling: &Scaling) -> Tens
     };
     let floors: Vec<f32> = scaling.readouts.iter().map(floor).collect();
     let floors = batch.graph_label_of_node.clone() * row(&floors, &estimates.device());
-    let found = (estimates + floors.clone()).log();
+    let logs_of_estimates = (estimates + floors.clone()).log();
     let expected = (batch.operator_labels.clone() + floors).log();
     let counts = |&weight: &f32| f32::from(u8::from(weight > 0.0));
     let counts: Vec<f32> = scaling.label_weights.iter().map(counts).collect();
-    let counts = row(&counts, &found.device());
+    let counts = row(&counts, &logs_of_estimates.device());
     mean_over(
-        huber((found - expected).abs()),
+        huber((logs_of_estimates - expected).abs()),
         batch.has_operator_label.clone() * counts,
     )
 }
@@ -123,10 +123,10 @@ mod tests {
     fn at(log: f32, label: f32) -> [f32; 2] {
         let device = Device::flex().autodiff();
         let logs = Tensor::<2>::from_floats([[log]], &device).require_grad();
-        let found = bounded_exp(logs.clone(), &Tensor::from_floats([[label]], &device));
-        let gradients = found.clone().sum().backward();
+        let actual = bounded_exp(logs.clone(), &Tensor::from_floats([[label]], &device));
+        let gradients = actual.clone().sum().backward();
         let slope = logs.grad(&gradients).expect("the estimate has a slope");
-        [found.into_scalar(), slope.into_scalar()]
+        [actual.into_scalar(), slope.into_scalar()]
     }
 
     #[test]

@@ -144,10 +144,10 @@ pub fn n_scores(n_outputs: usize) -> usize {
 }
 
 fn first_bias(shape: &Shape, device: &Device) -> Tensor<1> {
-    let of = |n, value: f32| Tensor::<1>::zeros([n], device).add_scalar(value);
-    let laws = of(N_TERMS * shape.n_outputs, FIRST_LAW);
-    let gates = of(shape.n_outputs, FIRST_GATE);
-    Tensor::cat(vec![of(shape.hidden, 0.0), laws, gates], 0)
+    let column = |n, value: f32| Tensor::<1>::zeros([n], device).add_scalar(value);
+    let laws = column(N_TERMS * shape.n_outputs, FIRST_LAW);
+    let gates = column(shape.n_outputs, FIRST_GATE);
+    Tensor::cat(vec![column(shape.hidden, 0.0), laws, gates], 0)
 }
 
 fn bounded(scores: Tensor<2>) -> Tensor<2> {

@@ -87,10 +87,10 @@ impl Standard {
     /// Replaces columns that do not vary by those of `other`.
     fn or(self, other: &Self) -> Self {
         let varies: Vec<bool> = self.std.iter().map(|&std| std >= MIN_STD).collect();
-        let choose = |own: Vec<f32>, other: &[f32]| {
-            let values = own.into_iter().zip(other).zip(&varies);
+        let choose = |value: Vec<f32>, other: &[f32]| {
+            let values = value.into_iter().zip(other).zip(&varies);
             values
-                .map(|((own, &other), &varies)| if varies { own } else { other })
+                .map(|((value, &other), &varies)| if varies { value } else { other })
                 .collect()
         };
         Self {

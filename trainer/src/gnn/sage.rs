@@ -81,9 +81,9 @@ impl Sage {
         for layer in &self.convolutions {
             let [_, width] = hidden.dims();
             let own_and_sum = concat_neighbour_sums(hidden, topology, plan.neighbours);
-            let own = own_and_sum.clone().narrow(1, 0, width);
+            let own_features = own_and_sum.clone().narrow(1, 0, width);
             let mean = own_and_sum.narrow(1, width, width) / n_neighbours.clone();
-            let rows = layer.forward(Tensor::cat(vec![own, mean], 1));
+            let rows = layer.forward(Tensor::cat(vec![own_features, mean], 1));
             hidden = relu(of_length_1(rows));
         }
         let parts = vec![

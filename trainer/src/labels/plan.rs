@@ -114,17 +114,17 @@ pub fn sampled(
 
 /// The `.tflite` files among `paths` and in folders among them, sorted, without duplicates.
 pub fn files(paths: &[PathBuf], shard: Shard) -> Result<Vec<Origin>> {
-    let mut found = Vec::new();
+    let mut stored = Vec::new();
     for path in paths {
         if path.is_dir() {
-            found.extend(tflite_files(path)?)
+            stored.extend(tflite_files(path)?)
         } else {
-            found.push(path.clone())
+            stored.push(path.clone())
         }
     }
-    found.sort();
-    found.dedup();
-    let mine = found
+    stored.sort();
+    stored.dedup();
+    let mine = stored
         .into_iter()
         .zip(0..)
         .filter(|(_, idx)| idx % shard.n == shard.index);

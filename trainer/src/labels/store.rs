@@ -133,8 +133,8 @@ pub struct Done {
 
 /// Refuses to mix labels that are not comparable. Labels of several tools may be in the same folder, because tools have
 /// no target in common.
-pub fn ensure_same_tool(expected: &Run, found: &Run) -> Result<()> {
-    let (expected_tool, found_tool) = (&expected.tool, &found.tool);
+pub fn ensure_same_tool(expected: &Run, current: &Run) -> Result<()> {
+    let (expected_tool, found_tool) = (&expected.tool, &current.tool);
     ensure!(
         expected_tool.name != found_tool.name || expected_tool.labels_like(found_tool),
         "labels made by {} {} ({:?}) lie beside labels made by {} {} ({:?}); use another folder",
@@ -145,7 +145,7 @@ pub fn ensure_same_tool(expected: &Run, found: &Run) -> Result<()> {
         found_tool.version,
         found_tool.settings,
     );
-    for target in &found.targets {
+    for target in &current.targets {
         let other = expected.targets.iter().find(|other| other.id == target.id);
         if other.is_some_and(|other| other != target) {
             bail!(

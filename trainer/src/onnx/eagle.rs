@@ -28,8 +28,8 @@ pub fn export(
         let activation = Activation::new(graph, &name, layer);
         let rows = graph.op("MatMul", &[&nodes, &weight]);
         let of_all = inputs.graphs.sum(graph, &rows);
-        let own = graph.op("MatMul", &[&above, &weight]);
-        let sum = graph.op("Add", &[&own, &of_all]);
+        let own_features = graph.op("MatMul", &[&above, &weight]);
+        let sum = graph.op("Add", &[&own_features, &of_all]);
         above = activation.append(graph, &sum);
         let sums = successors.append(graph, &rows);
         let sums = graph.op("Add", &[&rows, &sums]);

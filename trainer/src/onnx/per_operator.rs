@@ -105,10 +105,10 @@ fn exchange(
             let weights = layer.weight.val().narrow(0, k * width, width);
             product(graph, &format!("{name}.{part}"), weights, &hidden)
         };
-        let own = part(0, "own");
+        let own_features = part(0, "own");
         let [before, after] = [part(1, "before"), part(2, "after")];
-        let own = with_bias(graph, &name, layer, &own);
-        let change = sums[0].added_to(graph, &own, &before);
+        let own_features = with_bias(graph, &name, layer, &own_features);
+        let change = sums[0].added_to(graph, &own_features, &before);
         let change = sums[1].added_to(graph, &change, &after);
         let change = graph.op("Relu", &[&change]);
         hidden = graph.op("Add", &[&hidden, &change]);

@@ -99,12 +99,12 @@ impl Network {
 
     /// A copy of a constant with other values, because other operators may read the original.
     fn with_integers(&mut self, tensor: TensorIdx, values: Vec<i32>) -> TensorIdx {
-        let mut own = self.tensors[tensor].clone();
-        own.content = Content::Int32(values);
-        if self.tensors[tensor].content == own.content {
+        let mut batched = self.tensors[tensor].clone();
+        batched.content = Content::Int32(values);
+        if self.tensors[tensor].content == batched.content {
             tensor
         } else {
-            self.tensors.push(own);
+            self.tensors.push(batched);
             self.tensors.len() - 1
         }
     }

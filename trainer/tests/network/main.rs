@@ -179,7 +179,7 @@ fn cpu_kernels_agree_with_portable_operations() {
 struct Nudge {
     index: usize,
     step: f32,
-    seen: usize,
+    n_batches: usize,
     /// Whether the result is to have a gradient.
     is_tracked: bool,
 }
@@ -195,8 +195,8 @@ fn direction<const D: usize>(like: &Tensor<D>, index: usize) -> Tensor<D> {
 
 impl ModuleMapper for Nudge {
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        self.seen += 1;
-        if self.seen - 1 != self.index {
+        self.n_batches += 1;
+        if self.n_batches - 1 != self.index {
             return param;
         }
         let (index, step) = (self.index, self.step);
@@ -239,7 +239,7 @@ fn jittered(mut model: Network) -> Network {
         model = model.map(&mut Nudge {
             index,
             step: 0.05,
-            seen: 0,
+            n_batches: 0,
             is_tracked: true,
         });
     }
@@ -275,7 +275,7 @@ fn check_gradients(architecture: Architecture) {
             value_of(&model.valid().map(&mut Nudge {
                 index,
                 step,
-                seen: 0,
+                n_batches: 0,
                 is_tracked: false,
             }))
         };
@@ -428,7 +428,7 @@ fn loss_trace_is_as_frozen() {
     for (architecture, frozen) in ARCHITECTURES.into_iter().zip(FROZEN) {
         let trace = loss_trace(architecture, frozen.len());
         println!("{architecture:?}: {trace:?}");
-        let is_close = |(found, frozen): (&f32, f32)| (found - frozen).abs() < 2e-3 * frozen;
+        let is_close = |(actual, frozen): (&f32, f32)| (actual - frozen).abs() < 2e-3 * frozen;
         assert!(
             trace.iter().zip(frozen).all(is_close),
             "{architecture:?}: expected {frozen:?}, found {trace:?}"

@@ -206,8 +206,8 @@ fn seernet_and_eagle_agree_with_naive_versions() {
             };
             let naive = fixture.examples.iter().flat_map(naive);
             let naive: Vec<f32> = naive.map(|value| value as f32).collect();
-            let found = forward(&model, &fixture.batch(&Device::flex()), &fixture);
-            let difference = max_difference(&naive, &found);
+            let actual = forward(&model, &fixture.batch(&Device::flex()), &fixture);
+            let difference = max_difference(&naive, &actual);
             println!("{architecture:?}, graphs of {sizes:?}: largest difference {difference:e}");
             assert!(difference < 1e-5);
         }

@@ -61,13 +61,13 @@ fn rng(seed: u64) -> ChaCha8Rng {
 
 #[test]
 fn two_gradients_are_projected_as_by_hand() {
-    let found = |tasks: [[f64; 2]; 2]| ours(&tasks.map(|task| task.to_vec()), &mut rng(1));
+    let actual = |tasks: [[f64; 2]; 2]| ours(&tasks.map(|task| task.to_vec()), &mut rng(1));
     // (1, 0) loses what is along (-1, 1) and becomes (½, ½); (-1, 1) becomes (0, 1).
-    assert_eq!(found([[1.0, 0.0], [-1.0, 1.0]]), [0.25, 0.75]);
-    assert_eq!(found([[1.0, 0.0], [1.0, 1.0]]), [1.0, 0.5]);
-    assert_eq!(found([[1.0, 0.0], [0.0, 0.0]]), [0.5, 0.0]);
+    assert_eq!(actual([[1.0, 0.0], [-1.0, 1.0]]), [0.25, 0.75]);
+    assert_eq!(actual([[1.0, 0.0], [1.0, 1.0]]), [1.0, 0.5]);
+    assert_eq!(actual([[1.0, 0.0], [0.0, 0.0]]), [0.5, 0.0]);
     // Opposed ones leave nothing.
-    assert_eq!(found([[1.0, 2.0], [-2.0, -4.0]]), [0.0, 0.0]);
+    assert_eq!(actual([[1.0, 2.0], [-2.0, -4.0]]), [0.0, 0.0]);
 }
 
 #[test]
@@ -118,10 +118,10 @@ fn collected(model: &Network, gradients: &GradientsParams) -> (Vec<f64>, Vec<f64
 }
 
 /// Relative to the largest.
-fn difference(expected: &[f64], found: &[f64]) -> f64 {
-    assert_eq!(expected.len(), found.len());
+fn difference(expected: &[f64], actual: &[f64]) -> f64 {
+    assert_eq!(expected.len(), actual.len());
     let largest = expected.iter().fold(0f64, |a, v| a.max(v.abs()));
-    let pairs = expected.iter().zip(found);
+    let pairs = expected.iter().zip(actual);
     pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) / largest
 }
 

@@ -373,18 +373,18 @@ impl<'a> Converter<'a> {
     /// The tensor of an operand. A constant leaves out its dimensions of 1 in front if another operand has all
     /// dimensions of the result.
     fn operand(&mut self, value: &Value<'a>, perm: &[usize], has_widest: bool) -> Option<usize> {
-        let own = value.shape.as_ref()?;
-        let shape = extended(own, perm.len());
+        let value_shape = value.shape.as_ref()?;
+        let shape = extended(value_shape, perm.len());
         if value.is_constant() {
             let sides = stored(&shape, perm)?;
             let is_spare = |side: &&i64| has_widest && **side == 1;
             let n_ones = sides.iter().take_while(is_spare).count();
             return self.constant_tensor(value, sides.get(n_ones..)?);
         }
-        if own.len() == perm.len() {
+        if value_shape.len() == perm.len() {
             return self.arranged(value, perm);
         }
-        let tensor = self.arranged(value, &identity(own.len()))?;
+        let tensor = self.arranged(value, &identity(value_shape.len()))?;
         if perm == identity(perm.len()) {
             return Some(tensor);
         }

@@ -18,7 +18,10 @@ impl<'a> Converter<'a> {
                 side_idx,
             }) => {
                 let graph = self.graph;
-                let around = graph.branches.get(branch_idx).and_then(|of| of.body);
+                let around = graph
+                    .branches
+                    .get(branch_idx)
+                    .and_then(|branch| branch.body);
                 Ok(self.is_counted(around)? && self.counted_side(branch_idx)? == side_idx)
             }
         }
@@ -79,7 +82,7 @@ impl<'a> Converter<'a> {
             _ => graph
                 .branches
                 .get(branch_idx)
-                .map_or(0, |of| of.sides[0].n_outputs),
+                .map_or(0, |branch| branch.sides[0].n_outputs),
         };
         // The condition comes first.
         let results = node.inputs.iter().skip(n_before.saturating_add(1));

@@ -82,7 +82,10 @@ impl<'a> Converter<'a> {
             }
             "BatchNormalization" => {
                 let channels = *self.shape(node, 0)?.get(1)?;
-                let is_other = |at: usize| self.shape(node, at).is_some_and(|of| of != [channels]);
+                let is_other = |at: usize| {
+                    self.shape(node, at)
+                        .is_some_and(|shape| shape != [channels])
+                };
                 (1..5)
                     .any(is_other)
                     .then_some("the parameters are not as many as the channels")
@@ -294,8 +297,8 @@ fn against_window(node: &Node, x: &[i64], kernel: &[i64]) -> Option<&'static str
             .checked_add(pad(at.checked_add(n)?))?;
         let gaps = kernel.get(at)?.checked_sub(1)?;
         let dilation = dilations.get(at).copied().unwrap_or(1);
-        let seen = gaps.checked_mul(dilation)?.checked_add(1)?;
-        Some(seen > padded)
+        let extent = gaps.checked_mul(dilation)?.checked_add(1)?;
+        Some(extent > padded)
     };
     (0..n)
         .any(|at| does_not_fit(at) == Some(true))

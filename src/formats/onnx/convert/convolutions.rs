@@ -12,7 +12,7 @@ use crate::formats::tflite::{Activation, BuiltinOptions, OpKind, Padding, Tensor
 pub(super) struct Side {
     size: i64,
     /// Values from its first to its last, gaps included.
-    seen: i64,
+    extent: i64,
     stride: i64,
     dilation: i64,
     before: i64,
@@ -22,7 +22,7 @@ pub(super) struct Side {
 impl Side {
     /// Whether TFLite's `VALID` puts the windows at the same places.
     fn is_valid(&self) -> bool {
-        let free = self.size.saturating_sub(self.seen);
+        let free = self.size.saturating_sub(self.extent);
         let n = free.checked_div(self.stride).map(|n| n.saturating_add(1));
         self.before == 0 && free >= 0 && n == Some(self.out)
     }
@@ -40,7 +40,7 @@ impl Side {
     /// Values beyond the input that all windows together see.
     fn missing(&self) -> i64 {
         let last = self.out.saturating_sub(1).saturating_mul(self.stride);
-        last.saturating_add(self.seen).saturating_sub(self.size)
+        last.saturating_add(self.extent).saturating_sub(self.size)
     }
 
     fn paddings(&self) -> [i64; 2] {
@@ -67,13 +67,13 @@ pub(super) fn sides(node: &Node, sizes: &[i64], kernel: &[i64]) -> Option<Vec<Si
         let (size, stride, dilation) = (*sizes.get(at)?, *strides.get(at)?, *dilations.get(at)?);
         let kernel = *kernel.get(at)?;
         (size >= 1 && stride >= 1 && dilation >= 1 && kernel >= 1).then_some(())?;
-        let seen = kernel
+        let extent = kernel
             .checked_sub(1)?
             .checked_mul(dilation)?
             .checked_add(1)?;
         let mut side = Side {
             size,
-            seen,
+            extent,
             stride,
             dilation,
             before: 0,
@@ -102,7 +102,7 @@ pub(super) fn sides(node: &Node, sizes: &[i64], kernel: &[i64]) -> Option<Vec<Si
                 let free = size
                     .checked_add(before)?
                     .checked_add(after)?
-                    .checked_sub(seen)?;
+                    .checked_sub(extent)?;
                 (before >= 0 && free >= 0).then_some(())?;
                 side.before = before;
                 side.out = if rounds_up {
@@ -201,7 +201,7 @@ impl<'a> Converter<'a> {
             0,
             Side {
                 size: 1,
-                seen: 1,
+                extent: 1,
                 stride: 1,
                 dilation: 1,
                 before: 0,
@@ -466,8 +466,8 @@ impl<'a> Converter<'a> {
             padding,
             stride_h: narrow(rows.stride)?,
             stride_w: narrow(columns.stride)?,
-            filter_h: narrow(rows.seen)?,
-            filter_w: narrow(columns.seen)?,
+            filter_h: narrow(rows.extent)?,
+            filter_w: narrow(columns.extent)?,
             activation: Activation::None,
         };
         let kind = match node.text.op_type {
@@ -606,11 +606,11 @@ pub(super) fn transposed_sides(
         }
         let pad = |at: usize| pads.get(at).copied().unwrap_or(0);
         let dilation = dilations.get(at).copied().unwrap_or(1);
-        let seen = kernel.checked_sub(1)?.checked_mul(dilation)?;
+        let extent = kernel.checked_sub(1)?.checked_mul(dilation)?;
         let full = size
             .checked_sub(1)?
             .checked_mul(stride)?
-            .checked_add(seen)?
+            .checked_add(extent)?
             .checked_add(1)?;
         let cut = pad(at).checked_add(pad(at.checked_add(sizes.len())?))?;
         full.checked_sub(cut)?

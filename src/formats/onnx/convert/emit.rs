@@ -53,17 +53,17 @@ impl<'a> Converter<'a> {
     pub(super) fn alias(
         &mut self,
         output: Name<'a>,
-        of: &Value<'a>,
+        value: &Value<'a>,
         shape: Vec<i64>,
         perm: Perm,
     ) -> Option<()> {
         (shape.len() <= MAX_RANK).then_some(())?;
-        match &of.place {
+        match &value.place {
             Place::Tensor { tensor_idx, .. } => {
                 if let Some(reads) = self.reads.get_mut(tensor_idx) {
                     *reads = reads.saturating_sub(1);
                 }
-                self.define(output, of.tensor_type, shape, *tensor_idx, perm);
+                self.define(output, value.tensor_type, shape, *tensor_idx, perm);
             }
             Place::Constant(constant) => {
                 let constant = Constant {
@@ -74,7 +74,7 @@ impl<'a> Converter<'a> {
                     name: output,
                     shape: Some(shape),
                     place: Place::Constant(constant),
-                    ..of.clone()
+                    ..value.clone()
                 };
                 self.values.insert(output, value);
             }
@@ -178,12 +178,12 @@ impl<'a> Converter<'a> {
     /// The tensor of a value with its dimensions in this order. Adds a `TRANSPOSE` if they are in a different order.
     pub(super) fn arranged(&mut self, value: &Value<'a>, perm: &[usize]) -> Option<usize> {
         let shape = value.shape.as_ref()?;
-        let (tensor_idx, own) = match &value.place {
+        let (tensor_idx, own_perm) = match &value.place {
             Place::Tensor { tensor_idx, perm } => (*tensor_idx, perm),
             Place::Constant(_) => return self.constant_tensor(value, &stored(shape, perm)?),
             Place::Sequence(_) => return None,
         };
-        if own == perm {
+        if own_perm == perm {
             return Some(tensor_idx);
         }
         let key = (tensor_idx, perm.to_vec());
@@ -191,10 +191,10 @@ impl<'a> Converter<'a> {
             return Some(known);
         }
         let of_type = self.builder.tensors.get(tensor_idx)?.tensor_type;
-        let order = perm.iter().map(|axis| stored_axis(*axis, own));
+        let order = perm.iter().map(|axis| stored_axis(*axis, own_perm));
         let order: Vec<i32> = order.collect::<Option<_>>()?;
         let name = format!("{}/transposed", shown(&value.name));
-        let arranged = if same_order(shape, own, perm) {
+        let arranged = if same_order(shape, own_perm, perm) {
             self.reshape_of(tensor_idx, &name, of_type, &stored(shape, perm)?)?
         } else {
             let order = self.integers("perm", &order);

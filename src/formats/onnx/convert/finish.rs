@@ -111,12 +111,12 @@ impl<'a> Converter<'a> {
         if !self.partly_counted.is_empty() {
             let each = counts(&self.partly_counted)
                 .into_iter()
-                .map(|(of, n_loops)| {
-                    let n_all = of
+                .map(|(counted, n_loops)| {
+                    let n_all = counted
                         .n_all
                         .map_or("an unknown number".into(), |n| n.to_string());
-                    let name = shown(of.op_type);
-                    format!("{} of {n_all} iterations of {name} ({n_loops})", of.n)
+                    let name = shown(counted.op_type);
+                    format!("{} of {n_all} iterations of {name} ({n_loops})", counted.n)
                 });
             let message = format!(
                 "not all iterations are counted of loops that have many, or a number that is known only at inference: {}",
@@ -151,13 +151,13 @@ impl<'a> Converter<'a> {
                 .shape
                 .as_ref()
                 .filter(|declared| !declared.is_empty())?;
-            let found = self.values.get(&info.name)?.shape.as_ref()?;
-            let is_other = |(declared, found): (&Dimension, &i64)| match declared {
-                Dimension::Size(size) => *size > 0 && size != found,
+            let shape = self.values.get(&info.name)?.shape.as_ref()?;
+            let is_other = |(declared, actual): (&Dimension, &i64)| match declared {
+                Dimension::Size(size) => *size > 0 && size != actual,
                 _ => false,
             };
-            let differs = declared.len() != found.len() || declared.iter().zip(found).any(is_other);
-            differs.then_some((info.name, declared, found))
+            let differs = declared.len() != shape.len() || declared.iter().zip(shape).any(is_other);
+            differs.then_some((info.name, declared, shape))
         });
         let mut names = HashSet::new();
         let other: Vec<_> = other.filter(|(name, ..)| names.insert(*name)).collect();
@@ -169,10 +169,10 @@ impl<'a> Converter<'a> {
             });
             each.collect::<Vec<_>>().join(", ")
         };
-        let each = other.iter().map(|(name, declared, found)| {
+        let each = other.iter().map(|(name, declared, shape)| {
             let name = shown(name);
             format!(
-                "`{name}` is declared as [{}], and is {found:?}",
+                "`{name}` is declared as [{}], and is {shape:?}",
                 sides(declared)
             )
         });

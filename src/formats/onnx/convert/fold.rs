@@ -230,8 +230,8 @@ fn extreme(known: Known, is_least: bool) -> Option<Known> {
             Integers(vec![if is_least { values.min() } else { values.max() }?])
         }
         Floats(values) => {
-            let of = if is_least { f64::min } else { f64::max };
-            Floats(vec![values.into_iter().reduce(of)?])
+            let pick = if is_least { f64::min } else { f64::max };
+            Floats(vec![values.into_iter().reduce(pick)?])
         }
     })
 }
@@ -535,16 +535,16 @@ fn repeated(known: &Known, n: usize) -> Option<Known> {
 fn unary(name: &str, known: Known) -> Option<Known> {
     Some(match known {
         Integers(values) => {
-            let of: fn(i64) -> i64 = match name {
+            let compute: fn(i64) -> i64 = match name {
                 "Neg" => i64::saturating_neg,
                 "Abs" => i64::saturating_abs,
                 "Not" => |value| i64::from(value == 0),
                 _ => return None,
             };
-            Integers(values.into_iter().map(of).collect())
+            Integers(values.into_iter().map(compute).collect())
         }
         Floats(values) => {
-            let of: fn(f64) -> f64 = match name {
+            let compute: fn(f64) -> f64 = match name {
                 "Neg" => |value| -value,
                 "Floor" => f64::floor,
                 "Ceil" => f64::ceil,
@@ -556,7 +556,7 @@ fn unary(name: &str, known: Known) -> Option<Known> {
                 "Reciprocal" => f64::recip,
                 _ => return None,
             };
-            Floats(values.into_iter().map(of).collect())
+            Floats(values.into_iter().map(compute).collect())
         }
     })
 }
@@ -580,7 +580,7 @@ fn binary(name: &str, inputs: &[Value]) -> Option<Computed> {
     let shape = super::value::broadcast(&[one.shape.as_ref()?, other.shape.as_ref()?])?;
     let truth = |value: bool| i64::from(value);
     if let (Some(a), Some(b)) = (one.integers(), other.integers()) {
-        let of: fn(i64, i64) -> Option<i64> = match name {
+        let compute: fn(i64, i64) -> Option<i64> = match name {
             "Add" => i64::checked_add,
             "Sub" => i64::checked_sub,
             "Mul" => i64::checked_mul,
@@ -597,7 +597,7 @@ fn binary(name: &str, inputs: &[Value]) -> Option<Computed> {
             "Or" => |a, b| Some(a | b),
             _ => return None,
         };
-        let values = pairs(&a, &b)?.into_iter().map(|(a, b)| of(a, b));
+        let values = pairs(&a, &b)?.into_iter().map(|(a, b)| compute(a, b));
         let of_type = match name {
             "Equal" | "Greater" | "Less" | "GreaterOrEqual" | "LessOrEqual" => TensorType::Bool,
             _ => one.tensor_type,
@@ -605,7 +605,7 @@ fn binary(name: &str, inputs: &[Value]) -> Option<Computed> {
         return Some((of_type, shape, Integers(values.collect::<Option<_>>()?)));
     }
     let values = pairs(&one.floats()?, &other.floats()?)?;
-    let of: fn(f64, f64) -> f64 = match name {
+    let compute: fn(f64, f64) -> f64 = match name {
         "Add" => |a, b| a + b,
         "Sub" => |a, b| a - b,
         "Mul" => |a, b| a * b,
@@ -624,7 +624,7 @@ fn binary(name: &str, inputs: &[Value]) -> Option<Computed> {
     Some((
         one.tensor_type,
         shape,
-        Floats(values.into_iter().map(|(a, b)| of(a, b)).collect()),
+        Floats(values.into_iter().map(|(a, b)| compute(a, b)).collect()),
     ))
 }
 

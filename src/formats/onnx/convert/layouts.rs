@@ -141,7 +141,7 @@ impl<'a> Converter<'a> {
         if x.is_constant() {
             return self.alias(output, x, to, Perm::new());
         }
-        let own = x.perm()?;
+        let perm = x.perm()?;
         // A mean over an image needs no second operator to lose its dimensions of 1.
         if let Some(operator_idx) = self.only_writer(x)
             && shape.len() == 4
@@ -156,7 +156,7 @@ impl<'a> Converter<'a> {
             tensor.shape = vec![narrow(*n)?, narrow(*c)?];
             return self.alias(output, x, to, identity(2));
         }
-        let (tensor, perm) = match value::reshaped(shape, &own, &to) {
+        let (tensor, perm) = match value::reshaped(shape, &perm, &to) {
             Some(perm) => (self.own(x)?, perm),
             None => (
                 self.arranged(x, &identity(shape.len()))?,
@@ -384,8 +384,10 @@ impl<'a> Converter<'a> {
         cuts: &[[i64; 3]],
     ) -> Option<Vec<Option<usize>>> {
         let tensor = self.own(x)?;
-        let list = |of: usize| {
-            let values = perm.iter().map(|&axis| narrow(*cuts.get(axis)?.get(of)?));
+        let list = |column: usize| {
+            let values = perm
+                .iter()
+                .map(|&axis| narrow(*cuts.get(axis)?.get(column)?));
             values.collect::<Option<Vec<i32>>>()
         };
         let lists = [
@@ -456,9 +458,9 @@ impl<'a> Converter<'a> {
             *cuts.get_mut(along)? = [first, first.checked_add(1)?, 1];
             return self.strided_slice(output, x, &cuts, shape.to_vec(), Some(along));
         }
-        let own = x.perm()?;
+        let perm = x.perm()?;
         let perm = if places_shape.len() == 1 {
-            own
+            perm
         } else {
             identity(shape.len())
         };
@@ -498,12 +500,12 @@ impl<'a> Converter<'a> {
         } else {
             identity(to.len())
         };
-        let own = if shape.len() == to.len() {
+        let x_perm = if shape.len() == to.len() {
             perm.clone()
         } else {
             identity(shape.len())
         };
-        let tensor = self.arranged(x, &own)?;
+        let tensor = self.arranged(x, &x_perm)?;
         let sides = narrow_all(&stored(&to, &perm)?)?;
         let from = self.builder.tensors.get(tensor)?.shape.clone();
         let list = match kind {

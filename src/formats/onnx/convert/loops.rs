@@ -69,7 +69,10 @@ impl<'a> Converter<'a> {
         let of_loop = |body: &LoopBody| {
             let nodes = graph.nodes.get(body.nodes.clone()).unwrap_or_default();
             let branches = graph.branches.get(body.branches.clone());
-            let sides = branches.unwrap_or_default().iter().flat_map(|of| &of.sides);
+            let sides = branches
+                .unwrap_or_default()
+                .iter()
+                .flat_map(|branch| &branch.sides);
             let tensors = sides.flat_map(|side| &side.initializers);
             let n_ends = body.inputs.len().saturating_add(body.outputs.len());
             sum(&mut [
@@ -221,14 +224,14 @@ impl<'a> Converter<'a> {
         let loops = graph.loops.get(body.loops.clone()).unwrap_or_default();
         let of_sides = branches
             .iter()
-            .flat_map(|of| &of.sides)
+            .flat_map(|branch| &branch.sides)
             .flat_map(|side| &side.initializers);
-        let of_loops = loops.iter().flat_map(|of| &of.initializers);
+        let of_loops = loops.iter().flat_map(|body| &body.initializers);
         let initializers = of_sides.chain(of_loops).map(|tensor| tensor.name);
-        let own = body.initializers.iter().map(|tensor| tensor.name);
-        let own: Vec<Name<'a>> = own.chain(body.inputs.iter().copied()).collect();
+        let body_names = body.initializers.iter().map(|tensor| tensor.name);
+        let body_names: Vec<Name<'a>> = body_names.chain(body.inputs.iter().copied()).collect();
         let outputs = nodes.iter().flat_map(|node| node.outputs.iter().copied());
-        outputs.chain(initializers).chain(own)
+        outputs.chain(initializers).chain(body_names)
     }
 
     /// Converts one iteration, whose number may be unknown. Returns whether another one may follow.
@@ -244,8 +247,8 @@ impl<'a> Converter<'a> {
         if iterations.has_condition {
             self.n_stored = 0;
             let number = step.and_then(|step| i64::try_from(step).ok());
-            let own = [(TensorType::Int64, number), (TensorType::Bool, Some(1))];
-            for ((of_type, known), name) in own.into_iter().zip(inputs.by_ref()) {
+            let known_inputs = [(TensorType::Int64, number), (TensorType::Bool, Some(1))];
+            for ((of_type, known), name) in known_inputs.into_iter().zip(inputs.by_ref()) {
                 let known = known.map(|known| Known::Integers(vec![known]));
                 self.constant(name, of_type, Vec::new(), known);
             }
@@ -277,8 +280,8 @@ impl<'a> Converter<'a> {
         };
         let is_last = next.flatten().and_then(|next| next.number()) == Some(0.0);
         let n_states = iterations.states.len();
-        let found: Vec<Option<Value>> = outputs.collect();
-        for (at, value) in found.into_iter().enumerate() {
+        let values: Vec<Option<Value>> = outputs.collect();
+        for (at, value) in values.into_iter().enumerate() {
             let value = value.unwrap_or_else(|| undetermined(Name::default()));
             let rank = value.rank().unwrap_or(0);
             self.spend_bytes(
@@ -346,7 +349,9 @@ impl<'a> Converter<'a> {
                 continue;
             };
             let sides = self.builder.tensors.get(*tensor_idx);
-            let sides = sides.filter(|_| shape.is_some()).map(|of| of.shape.clone());
+            let sides = sides
+                .filter(|_| shape.is_some())
+                .map(|tensor| tensor.shape.clone());
             let has_rank = sides.is_some();
             let after = self
                 .builder

@@ -60,11 +60,11 @@ impl<'a> Converter<'a> {
     /// A factor of a product of matrices, and whether its last two dimensions lie the other way round.
     fn factor(&mut self, value: &Value<'a>) -> Option<(usize, bool)> {
         let rank = value.rank()?;
-        let own = value.perm()?;
+        let perm_of_value = value.perm()?;
         let mut turned = identity(rank);
         let last = rank.checked_sub(1)?;
         turned.swap(last, rank.checked_sub(2)?);
-        if !value.is_constant() && own == turned {
+        if !value.is_constant() && perm_of_value == turned {
             Some((self.arranged(value, &turned)?, true))
         } else {
             Some((self.arranged(value, &identity(rank))?, false))
@@ -81,9 +81,9 @@ impl<'a> Converter<'a> {
         output: Name<'a>,
     ) -> Option<()> {
         let mut shape = a.shape.clone()?;
-        let own = a.perm()?;
-        let perm = if own.last() == Some(&shape.len().checked_sub(1)?) {
-            own
+        let perm_of_a = a.perm()?;
+        let perm = if perm_of_a.last() == Some(&shape.len().checked_sub(1)?) {
+            perm_of_a
         } else {
             identity(shape.len())
         };

@@ -480,14 +480,14 @@ impl<'a> Converter<'a> {
             return false;
         }
         let mut pending = vec![input];
-        let mut seen: HashSet<usize> = HashSet::new();
+        let mut visited: HashSet<usize> = HashSet::new();
         while let Some(name) = pending.pop() {
             for &node_idx in self.readers.get(&name).into_iter().flatten() {
                 let Some(node) = self.graph.nodes.get(node_idx) else {
                     continue;
                 };
                 // A node may read several of the names, or one several times.
-                let results: &[Name] = if seen.insert(node_idx) {
+                let results: &[Name] = if visited.insert(node_idx) {
                     &node.outputs
                 } else {
                     &[]

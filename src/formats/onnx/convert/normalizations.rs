@@ -17,8 +17,10 @@ impl<'a> Converter<'a> {
             "BatchNormalization" => {
                 let [scale, bias] = [self.input(node, 1)?, self.input(node, 2)?];
                 // A computed mean or variance would have to be joined with the scale first.
-                let is_constant =
-                    |at: usize| self.input(node, at).is_some_and(|of| of.is_constant());
+                let is_constant = |at: usize| {
+                    self.input(node, at)
+                        .is_some_and(|value| value.is_constant())
+                };
                 (is_constant(3) && is_constant(4)).then_some(())?;
                 let is_folded = scale.is_constant() && bias.is_constant();
                 let folded = is_folded.then(|| self.take_in_channels(&x, Some(&bias), output));
@@ -94,11 +96,11 @@ impl<'a> Converter<'a> {
 
     /// The order of a value, or one with this dimension last.
     fn with_last(&self, x: &Value<'a>, along: usize) -> Option<Vec<usize>> {
-        let own = x.perm()?;
-        if own.last() == Some(&along) {
-            return Some(own);
+        let perm_of_x = x.perm()?;
+        if perm_of_x.last() == Some(&along) {
+            return Some(perm_of_x);
         }
-        let mut perm: Vec<usize> = identity(own.len())
+        let mut perm: Vec<usize> = identity(perm_of_x.len())
             .into_iter()
             .filter(|&axis| axis != along)
             .collect();
@@ -185,14 +187,14 @@ impl<'a> Converter<'a> {
         rank: usize,
         perm: &[usize],
     ) -> Option<usize> {
-        let own = factor.shape.as_ref()?;
-        let behind = rank.checked_sub(first)?.checked_sub(own.len())?;
+        let shape = factor.shape.as_ref()?;
+        let behind = rank.checked_sub(first)?.checked_sub(shape.len())?;
         let whole = std::iter::repeat_n(1, first)
-            .chain(own.iter().copied())
+            .chain(shape.iter().copied())
             .chain(std::iter::repeat_n(1, behind));
         let whole: Vec<i64> = whole.collect();
         if !factor.is_constant() {
-            let tensor = self.arranged(factor, &identity(own.len()))?;
+            let tensor = self.arranged(factor, &identity(shape.len()))?;
             let of_type = self.builder.tensors.get(tensor)?.tensor_type;
             let place = Place::Tensor {
                 tensor_idx: self.reshape_of(tensor, &factor.name, of_type, &whole)?,

@@ -204,8 +204,8 @@ impl<'a> Search<'_, 'a> {
                 "Mul" | "Div" | "Add" if self.is_constant(other) => {}
                 // `x` that is multiplied with a constant before.
                 "Mul" if !is_gated => {
-                    let (scaled, of) = self.scaled_by_constant(other)?;
-                    if of != x || self.only_reader(other).is_none() {
+                    let (scaled, factor) = self.scaled_by_constant(other)?;
+                    if factor != x || self.only_reader(other).is_none() {
                         break;
                     }
                     parts.extend([scaled, reader]);

@@ -39,9 +39,9 @@ pub(super) fn weights_by_side(graph: &Graph) -> Vec<[u64; 2]> {
     let of_sides = graph
         .branches
         .iter()
-        .flat_map(|of| &of.sides)
+        .flat_map(|branch| &branch.sides)
         .flat_map(|side| &side.initializers);
-    let of_loops = graph.loops.iter().flat_map(|of| &of.initializers);
+    let of_loops = graph.loops.iter().flat_map(|body| &body.initializers);
     let tensors = graph.initializers.iter().chain(of_sides).chain(of_loops);
     let sizes = tensors.filter_map(|tensor| Some((tensor.name, n_values(tensor)?)));
     let mut sizes: HashMap<Name, u64> = sizes.collect();
@@ -58,7 +58,7 @@ pub(super) fn weights_by_side(graph: &Graph) -> Vec<[u64; 2]> {
         let mut around = node.body.filter(|_| is_product(node));
         while let Some(body) = around {
             around = match body {
-                Body::Loop(loop_idx) => graph.loops.get(loop_idx).and_then(|of| of.body),
+                Body::Loop(loop_idx) => graph.loops.get(loop_idx).and_then(|body| body.body),
                 Body::Side {
                     branch_idx,
                     side_idx,
@@ -67,7 +67,10 @@ pub(super) fn weights_by_side(graph: &Graph) -> Vec<[u64; 2]> {
                     if let Some(n) = of_branch.and_then(|sides| sides.get_mut(side_idx)) {
                         *n = n.saturating_add(n_inputs);
                     }
-                    graph.branches.get(branch_idx).and_then(|of| of.body)
+                    graph
+                        .branches
+                        .get(branch_idx)
+                        .and_then(|branch| branch.body)
                 }
             };
         }

@@ -80,7 +80,7 @@ impl<'a> Converter<'a> {
         if !keeps {
             return self.operator(kind, inputs, output, output_type, shape, perm, options);
         }
-        let found = self.intermediate(
+        let reduced = self.intermediate(
             kind,
             inputs,
             &format!("{output}/index"),
@@ -90,7 +90,7 @@ impl<'a> Converter<'a> {
             options,
         )?;
         shape.insert(along, 1);
-        let kept = self.reshape_of(found, &output, output_type, &stored(&shape, &whole_perm)?)?;
+        let kept = self.reshape_of(reduced, &output, output_type, &stored(&shape, &whole_perm)?)?;
         self.define(output, output_type, shape, kept, whole_perm);
         Some(())
     }

@@ -102,10 +102,10 @@ impl<'a> Converter<'a> {
             return Some(parts);
         }
         let squeezed = parts.into_iter().map(|part| {
-            let own = part.shape.clone()?;
-            let mut shape = own.clone();
+            let part_shape = part.shape.clone()?;
+            let mut shape = part_shape.clone();
             shape.remove(along);
-            self.reshape(output, &part, &own, shape)?;
+            self.reshape(output, &part, &part_shape, shape)?;
             // The name is that of the sequence.
             let part = self.values.remove(&output)?;
             Some(Value {

@@ -147,7 +147,7 @@ impl<'a> Converter<'a> {
         let described = self.described.get(&output);
         let of_type = described
             .map(|info| tensor_type(info.data_type))
-            .filter(|of| !matches!(of, TensorType::Unknown(_)));
+            .filter(|tensor_type| !matches!(tensor_type, TensorType::Unknown(_)));
         let of_type = of_type.unwrap_or(first_type);
         let sizes = || {
             let dimensions = described?.shape.as_ref()?;

@@ -131,8 +131,8 @@ mod tests {
             .flat_map(|value| value.to_le_bytes())
             .collect();
         let counts = count_floats::<4>(&bytes, 2, f32::from_le_bytes);
-        let of = |value: i8| counts.get(usize::from(value.to_le_bytes()[0])).copied();
-        let found = [127, -64, 0, 32].map(of);
-        assert_eq!(found, [Some(2); 4]);
+        let count_of = |value: i8| counts.get(usize::from(value.to_le_bytes()[0])).copied();
+        let actual = [127, -64, 0, 32].map(count_of);
+        assert_eq!(actual, [Some(2); 4]);
     }
 }

@@ -104,11 +104,11 @@ impl ShapePropagation<'_> {
         window: [[i32; 3]; 2],
         padding: Padding,
     ) -> Result<[i32; 2], Problem> {
-        let found = image(self.old(self.output(call)?))?;
+        let old_image = image(self.old(self.output(call)?))?;
         let mut area = [0; 2];
         for (side, [size, stride, dilation]) in window.into_iter().enumerate() {
             let over = |input: i32| windows(input, size, stride, dilation, padding);
-            if over(old[side + 1]) != i64::from(found[side + 1]) {
+            if over(old[side + 1]) != i64::from(old_image[side + 1]) {
                 return Err(ODD);
             }
             area[side] = i32::try_from(over(new[side + 1])).map_err(|_| ODD)?;
@@ -198,12 +198,12 @@ impl ShapePropagation<'_> {
         let rank = self.old(output).len();
         let mut matrices = [[0; 2]; 2];
         let mut shape = self.old(output).to_vec();
-        for (found, (tensor_idx, is_turned)) in matrices.iter_mut().zip(places) {
+        for (matrix, (tensor_idx, is_turned)) in matrices.iter_mut().zip(places) {
             let new = &self.shapes[tensor_idx];
             let (&[.., rows, columns], true) = (new.as_slice(), new.len() == rank) else {
                 return Err(UNKNOWN);
             };
-            *found = if is_turned {
+            *matrix = if is_turned {
                 [columns, rows]
             } else {
                 [rows, columns]

@@ -34,17 +34,17 @@ impl ShapePropagation<'_> {
         let mut shape = shape.ok_or(UNKNOWN)?;
         let mut total = 0i32;
         for tensor_idx in read {
-            let mut own = shape.clone();
-            let of = if self.is_constant[tensor_idx] {
+            let mut new_shape = shape.clone();
+            let sizes = if self.is_constant[tensor_idx] {
                 self.old(tensor_idx)
             } else {
                 &self.shapes[tensor_idx]
             };
-            let size = *of.get(axis).ok_or(ODD)?;
+            let size = *sizes.get(axis).ok_or(ODD)?;
             total = total.checked_add(size).ok_or(ODD)?;
-            own[axis] = size;
+            new_shape[axis] = size;
             if self.is_constant[tensor_idx] {
-                self.set_constant(tensor_idx, &own)?;
+                self.set_constant(tensor_idx, &new_shape)?;
             }
         }
         shape[axis] = total;

@@ -336,10 +336,12 @@ impl<'f> ShapePropagation<'f> {
             let old_size = *size;
             let mut is_told = false;
             for &tensor_idx in read.iter().filter(|&&t| !self.is_constant[t]) {
-                let of = |shape: &[i32]| shape.len().checked_sub(from_end + 1).map(|at| shape[at]);
-                let (Some(old), Some(new)) =
-                    (of(self.old(tensor_idx)), of(&self.shapes[tensor_idx]))
-                else {
+                let size_of =
+                    |shape: &[i32]| shape.len().checked_sub(from_end + 1).map(|at| shape[at]);
+                let (Some(old), Some(new)) = (
+                    size_of(self.old(tensor_idx)),
+                    size_of(&self.shapes[tensor_idx]),
+                ) else {
                     continue;
                 };
                 if old == old_size {

@@ -167,10 +167,10 @@ mod tests {
     fn filters_of_one_column_are_not_written_over_their_input_since_8_1() {
         let model = convolution([[1, 10, 3, 16], [16, 5, 1, 16], [1, 6, 3, 16]]);
         let (h7, other) = (StDevice::Stm32H7, StDevice::Other);
-        let of = |device| RELEASES.map(|release| bytes(&model, release, device));
-        assert_eq!(of(other), [3_632, 3_872, 3_872, 3_632]);
+        let ram_bytes = |device| RELEASES.map(|release| bytes(&model, release, device));
+        assert_eq!(ram_bytes(other), [3_632, 3_872, 3_872, 3_632]);
         let reserved = 480 + 288 + 3_880;
-        assert_eq!(of(h7), [3_632, 3_872, reserved, reserved]);
+        assert_eq!(ram_bytes(h7), [3_632, 3_872, reserved, reserved]);
     }
 
     /// 4 × 4 positions in colour, 2 × 2 of 8 channels out of them: a row of 16 bytes.
@@ -178,7 +178,7 @@ mod tests {
     fn convolutions_of_images_stay_further_behind_on_an_stm32h7() {
         let colour = convolution([[1, 4, 4, 3], [8, 3, 3, 3], [1, 2, 2, 8]]);
         let grey = convolution([[1, 4, 4, 1], [8, 3, 3, 1], [1, 2, 2, 8]]);
-        let of = |model: &Model, release, device| {
+        let ram_bytes = |model: &Model, release, device| {
             let schedule = schedule_of(model, release, device);
             let last = schedule.layers.last();
             let offset_bytes = last.and_then(|layer| layer.in_place_offset_bytes);
@@ -186,11 +186,11 @@ mod tests {
         };
         let (h7, other) = (StDevice::Stm32H7, StDevice::Other);
         for release in [StRelease::V8_1, StRelease::V10_0, StRelease::V4_0] {
-            assert_eq!(of(&colour, release, h7), (49, Some(16 + 8 + 1)));
-            assert_eq!(of(&grey, release, h7), (16, Some(16 + 1)));
-            assert_eq!(of(&colour, release, other), (48, Some(16)));
+            assert_eq!(ram_bytes(&colour, release, h7), (49, Some(16 + 8 + 1)));
+            assert_eq!(ram_bytes(&grey, release, h7), (16, Some(16 + 1)));
+            assert_eq!(ram_bytes(&colour, release, other), (48, Some(16)));
         }
-        assert_eq!(of(&colour, StRelease::V7_3, h7), (48, Some(16)));
+        assert_eq!(ram_bytes(&colour, StRelease::V7_3, h7), (48, Some(16)));
     }
 
     /// A chain in which each layer reads a few older buffers too.

@@ -124,8 +124,8 @@ pub fn input_area(accelerator: &Accelerator, layer: &Layer, ofm: [i64; 2], unit:
         } else {
             layer.rounding()
         };
-        let seen = (ofm[axis] - 1) * layer.stride[axis] + kernel + rounding;
-        round_up(ceil_div(seen, layer.upscale), unit[axis])
+        let extent = (ofm[axis] - 1) * layer.stride[axis] + kernel + rounding;
+        round_up(ceil_div(extent, layer.upscale), unit[axis])
     })
 }
 

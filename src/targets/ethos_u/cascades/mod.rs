@@ -98,10 +98,10 @@ pub struct CascadeStage {
 impl CascadeStage {
     /// Rows of the IFM that this number of rows of the OFM needs.
     fn input_rows(&self, rows: i64) -> i64 {
-        let seen = (rows - 1) * i64::from(self.stride_rows)
+        let extent = (rows - 1) * i64::from(self.stride_rows)
             + i64::from(self.kernel_rows)
             + i64::from(self.rounding_rows);
-        ceil_div(seen, self.upscale.into()).clamp(1, self.ifm[0].max(1).into())
+        ceil_div(extent, self.upscale.into()).clamp(1, self.ifm[0].max(1).into())
     }
 
     /// Bytes of the rolling buffer between the stage `before`, which writes `rows_before` rows at a time, and
@@ -189,14 +189,15 @@ impl<F: Fn(usize, IfmOfm<usize>) -> InSram> Stages<'_, F> {
             .filter(|_| !self.uses_trained_rules)
             .unwrap_or(output)];
         let layer = step.execution.layer().map(|(layer, _)| layer);
-        let [ifm_shape, ofm_shape] = match operation.seen().filter(|_| !self.uses_trained_rules) {
-            Some([seen, seen_ofm]) if layer.is_none() => {
-                // The scalar before the first feature map has a shape of its own.
-                let is_first = operation.inputs.first() == Some(&input);
-                [if is_first { seen } else { seen_ofm }, seen_ofm]
-            }
-            _ => [ifm.shape(), ofm.shape()],
-        };
+        let [ifm_shape, ofm_shape] =
+            match operation.view_shapes().filter(|_| !self.uses_trained_rules) {
+                Some([ifm, ofm]) if layer.is_none() => {
+                    // The scalar before the first feature map has a shape of its own.
+                    let is_first = operation.inputs.first() == Some(&input);
+                    [if is_first { ifm } else { ofm }, ofm]
+                }
+                _ => [ifm.shape(), ofm.shape()],
+            };
         let is_chained = order.is_passed_on(idx) || order.chain_start[idx] < idx;
         let is_alone = |before: &CascadeStage| {
             let mut between = before.step + 1..idx;

@@ -65,7 +65,7 @@ pub fn cascaded(
         peak_bytes: limit_bytes,
         has_dedicated_sram,
     };
-    let mut found = Vec::new();
+    let mut cascades = Vec::new();
     let no_weights = [0.0; WINDOW_STAGES];
     let mut window: Vec<CascadeStage> = Vec::new();
     loop {
@@ -86,7 +86,7 @@ pub fn cascaded(
         let mut first = 0;
         while first < n_whole {
             let span = growth.from(striped, first);
-            found.extend(span.map(|span| Cascaded {
+            cascades.extend(span.map(|span| Cascaded {
                 stages: window[span.first..=span.last].to_vec(),
                 span: Span {
                     first: 0,
@@ -97,7 +97,7 @@ pub fn cascaded(
             first = span.map_or(first, |span| span.last) + 1;
         }
         if is_end {
-            return found;
+            return cascades;
         }
         window.drain(..first);
     }
@@ -309,8 +309,8 @@ mod tests {
                 let (rows, no_weights) = (lowest_rows(&stages), vec![0.0; n_stages]);
                 let at_once = spans(&stages, &rows, &no_weights, limit_bytes, has_dedicated_sram);
                 let longest = at_once.iter().map(|span| span.last - span.first + 1).max();
-                let found = cascaded(stages.into_iter(), limit_bytes, has_dedicated_sram);
-                let spans = found.iter().map(|Cascaded { span, stages }| Span {
+                let actual = cascaded(stages.into_iter(), limit_bytes, has_dedicated_sram);
+                let spans = actual.iter().map(|Cascaded { span, stages }| Span {
                     first: stages[span.first].step,
                     last: stages[span.last].step,
                     ..*span

@@ -33,7 +33,7 @@ impl Sram<'_> {
 /// heights that are tried.
 pub fn cascades<'a>(
     accelerator: &Accelerator,
-    found: Vec<Cascaded>,
+    cascaded: Vec<Cascaded>,
     sram: Sram,
     steps: &mut [Option<ScheduledOperation<'a>>],
     stripe: impl Fn(&ScheduledOperation<'a>, Stripe) -> Option<ScheduledOperation<'a>>,
@@ -41,7 +41,7 @@ pub fn cascades<'a>(
     let mut cascades = Vec::new();
     let mut tries_left = MAX_TRIES;
     let mut known = Known::among(steps.len());
-    for Cascaded { span, stages } in found {
+    for Cascaded { span, stages } in cascaded {
         let lowest = &lowest_rows(&stages);
         let stripes = Stripes {
             accelerator,

@@ -38,9 +38,9 @@ pub struct System {
 impl Accelerators {
     /// Lists the products with the sections of a `vela.ini`, or with Vela's own sections.
     pub fn list(vela_ini: Option<&str>) -> Result<Self, IniError> {
-        let own = vela_ini.map(|text| VelaIni::parse(text.as_bytes()));
-        let own = own.transpose()?;
-        let ini = own.as_ref().unwrap_or(VelaIni::shipped());
+        let users_ini = vela_ini.map(|text| VelaIni::parse(text.as_bytes()));
+        let users_ini = users_ini.transpose()?;
+        let ini = users_ini.as_ref().unwrap_or(VelaIni::shipped());
         let system = |name: &str| {
             Ok(System {
                 name: name.to_owned(),

@@ -148,10 +148,10 @@ fn what_is_wrong_is_said_with_line_and_reason() {
             "line 11: arena_cache_size: expected a whole number from 0",
         ),
     ] {
-        let found = changed(from, to);
+        let actual = changed(from, to);
         assert!(
-            found.starts_with(expected),
-            "expected {expected}, found {found}"
+            actual.starts_with(expected),
+            "expected {expected}, found {actual}"
         );
     }
 }
@@ -194,8 +194,8 @@ fn sections_inherit_what_they_do_not_say() {
 /// clock and the arena cache.
 #[test]
 fn keys_above_inherit_are_those_of_the_parent_or_lost() {
-    let system = |own: &str| {
-        let text = format!("{SYSTEM}Dram_clock_scale=0.5\n[System_Config.C]\n{own}{MODE}");
+    let system = |lines: &str| {
+        let text = format!("{SYSTEM}Dram_clock_scale=0.5\n[System_Config.C]\n{lines}{MODE}");
         VelaIni::parse(text.as_bytes())
             .unwrap()
             .system_configuration("C")
@@ -206,8 +206,8 @@ fn keys_above_inherit_are_those_of_the_parent_or_lost() {
     assert_eq!(above.clock_hz, 2e9);
     let below = system("inherit=System_Config.A\naxi1_port=Dram\n");
     assert_eq!(below.ports, [MemoryArea::Sram, MemoryArea::Dram]);
-    let mode = |own: &str| {
-        let text = format!("{SYSTEM}{MODE}[Memory_Mode.D]\n{own}");
+    let mode = |lines: &str| {
+        let text = format!("{SYSTEM}{MODE}[Memory_Mode.D]\n{lines}");
         let ini = VelaIni::parse(text.as_bytes()).unwrap();
         let read = Configuration::read(Product::U55x128, &ini, "A", "D").unwrap();
         (

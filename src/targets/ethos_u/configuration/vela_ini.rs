@@ -222,18 +222,21 @@ impl VelaIni {
     fn family(&self, prefix: &'static str, name: &str) -> Result<Vec<&Section>, IniError> {
         let name = format!("{prefix}{name}");
         let mut idx = self.position.get(&name).copied().ok_or_else(|| {
-            let mut found: Vec<String> =
+            let mut section_names: Vec<String> =
                 self.names(prefix).take(MAX_NAMES + 1).map(shown).collect();
-            if found.len() > MAX_NAMES {
-                found[MAX_NAMES] = "and others".to_owned();
+            if section_names.len() > MAX_NAMES {
+                section_names[MAX_NAMES] = "and others".to_owned();
             }
-            let found = if found.is_empty() {
+            let section_names = if section_names.is_empty() {
                 "none of its kind".to_owned()
             } else {
-                found.join(", ")
+                section_names.join(", ")
             };
             let section = shown(&name);
-            IniError::NoSection { section, found }
+            IniError::NoSection {
+                section,
+                found: section_names,
+            }
         })?;
         let mut family = Vec::new();
         loop {
@@ -341,11 +344,11 @@ fn placement(
     let (constants, constants_entry) = area("const_mem_area")?;
     let (arena, arena_entry) = area("arena_mem_area")?;
     let (cache, cache_entry) = area("cache_mem_area")?;
-    let expected = |entry: &Entry, found: MemoryArea, what: &str| {
-        let found = found.name();
+    let expected = |entry: &Entry, actual: MemoryArea, what: &str| {
+        let area = actual.name();
         let Entry { key, line, .. } = entry;
         let [value, system] = [&entry.value, &system.name].map(|text| shown(text));
-        let reason = format!("{key}: expected {what}, found {value}, which is {found} in {system}");
+        let reason = format!("{key}: expected {what}, found {value}, which is {area} in {system}");
         at(*line, reason)
     };
     if cache != MemoryArea::Sram {

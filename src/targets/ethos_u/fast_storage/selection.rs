@@ -325,11 +325,11 @@ impl<'a> Search<'a> {
     fn advance(&mut self, decision: Decision) {
         let candidate = &self.candidates[self.path.len()];
         self.sram.decide(candidate, decision);
-        let own = match decision {
+        let kept_accesses = match decision {
             Decision::Keep => candidate.accesses,
             Decision::Evict => 0.0,
         };
-        self.accesses.push(self.accesses() + own);
+        self.accesses.push(self.accesses() + kept_accesses);
         self.path.push(decision);
     }
 

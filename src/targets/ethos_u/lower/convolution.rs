@@ -103,7 +103,7 @@ fn for_each_position(
     let mut window = operation.window();
     let (&input, &output) = (operation.inputs.first()?, operation.outputs.first()?);
     let shapes = [input, output].map(|map_idx| program.maps[map_idx].shape());
-    let [ifm, ofm] = operation.seen().unwrap_or(shapes);
+    let [ifm, ofm] = operation.view_shapes().unwrap_or(shapes);
     if !is_trained {
         window.stride = window.stride_towards(ofm);
     }
@@ -123,7 +123,7 @@ fn for_each_position(
     };
     let n_positions = ofm[0].saturating_mul(ofm[1]).max(1);
     let one = Operation {
-        seen: Some(Box::new([[reach(0), reach(1), ifm[2]], [1, 1, ofm[2]]])),
+        view_shapes: Some(Box::new([[reach(0), reach(1), ifm[2]], [1, 1, ofm[2]]])),
         window: Some(Box::new(Window {
             stride: [1; 2],
             ..window
@@ -162,7 +162,9 @@ fn by_kernel_position(
 ) -> Option<Vec<Operation>> {
     let (&input, &output) = (operation.inputs.first()?, operation.outputs.first()?);
     let [from, to] = [input, output].map(|map_idx| &program.maps[map_idx]);
-    let [ifm, ofm] = operation.seen().unwrap_or([from.shape(), to.shape()]);
+    let [ifm, ofm] = operation
+        .view_shapes()
+        .unwrap_or([from.shape(), to.shape()]);
     let Action::Layer(kind) = operation.action else {
         return None;
     };
@@ -183,7 +185,7 @@ fn by_kernel_position(
         };
         let share = n_positions * ofm[2] as f64 / written[2].max(1) as f64;
         Operation {
-            seen: Some(Box::new([[read(0), read(1), ifm[2]], written])),
+            view_shapes: Some(Box::new([[read(0), read(1), ifm[2]], written])),
             window: None,
             weights: weights.map(|weights| {
                 ByteHistogram::resized(weights, (weights.n_bytes as f64 / share) as u64)
@@ -278,7 +280,7 @@ pub fn multiplied(lowering: &mut Lowering) -> Option<()> {
     let one = Operation {
         weights: Some(ByteHistogram::resized(weights, n_bytes)),
         outputs: apart.into(),
-        seen: Some(Box::new([lowering.shape(input), written])),
+        view_shapes: Some(Box::new([lowering.shape(input), written])),
         repeats: times as f64,
         ..operation
     };
@@ -331,7 +333,7 @@ pub fn in_groups(lowering: &mut Lowering) -> Option<()> {
     let n_inputs = lowering.n_inputs();
     for repeats in [1, n_groups - 1] {
         let group = Operation {
-            seen: Some(Box::new([[h, w, depth], [to_h, to_w, units]])),
+            view_shapes: Some(Box::new([[h, w, depth], [to_h, to_w, units]])),
             weights: weights.clone(),
             outputs: joined.into(),
             ..whole.clone()
@@ -394,7 +396,7 @@ pub fn transpose_conv(lowering: &mut Lowering) -> Option<()> {
         output
     };
     let operation = Operation {
-        seen: (n_inputs > 1).then(|| Box::new([[h, w, c], [to_h, to_w, units]])),
+        view_shapes: (n_inputs > 1).then(|| Box::new([[h, w, c], [to_h, to_w, units]])),
         ..lowering.operation(Action::Layer(Kind::Convolution), &[input], computed)
     };
     let mut pieces = Vec::new();
@@ -437,8 +439,8 @@ pub fn transpose_conv(lowering: &mut Lowering) -> Option<()> {
         let n_positions = kernel[0].saturating_mul(kernel[1]).max(1) as f64;
         for row in &sides[0] {
             for column in &sides[1] {
-                let own = [row.kernel, column.kernel];
-                let share = (own[0] * own[1]) as f64 / n_positions;
+                let kernel = [row.kernel, column.kernel];
+                let share = (kernel[0] * kernel[1]) as f64 / n_positions;
                 let histogram = ByteHistogram {
                     n_bytes: (histogram.n_bytes as f64 * share) as usize,
                     ..histogram.as_ref().clone()
@@ -446,9 +448,9 @@ pub fn transpose_conv(lowering: &mut Lowering) -> Option<()> {
                 // Vela counts all rows and columns between the first and the last one as written.
                 let written = [(to_h - row.from).max(1), (to_w - column.from).max(1), units];
                 pieces.push(Operation {
-                    seen: Some(Box::new([[row.read, column.read, c], written])),
+                    view_shapes: Some(Box::new([[row.read, column.read, c], written])),
                     window: Some(Box::new(Window {
-                        kernel: own,
+                        kernel: kernel,
                         ..Window::POINT
                     })),
                     weights: Some(Arc::new(histogram)),

@@ -124,10 +124,10 @@ pub fn broadcast(lowering: &mut Lowering, arithmetic: Arithmetic) -> Option<()> 
     let output = lowering.output()?;
     let of_output = &lowering.tensor(output).shape;
     let is_broadcast = |&input: &usize| {
-        let own = &lowering.tensor(input).shape;
-        let missing = of_output.len().saturating_sub(own.len());
-        let own = std::iter::repeat_n(&1, missing).chain(own);
-        !own.eq(of_output)
+        let input_shape = &lowering.tensor(input).shape;
+        let missing = of_output.len().saturating_sub(input_shape.len());
+        let input_shape = std::iter::repeat_n(&1, missing).chain(input_shape);
+        !input_shape.eq(of_output)
     };
     if lowering.accelerator.is_u85() || !inputs.iter().all(is_broadcast) {
         return None;

@@ -149,7 +149,9 @@ impl Tensors {
         if operation.alias == Alias::Fused {
             return;
         }
-        let [ifm, ofm] = operation.seen().map_or([None; 2], |seen| seen.map(Some));
+        let [ifm, ofm] = operation
+            .view_shapes()
+            .map_or([None; 2], |shapes| shapes.map(Some));
         if let Some(&first) = first {
             self.see(first, ifm.unwrap_or(self.shape[first]));
         }
@@ -165,9 +167,9 @@ impl Tensors {
             } else {
                 output
             }];
-            let is_whole = |seen: &Hwc| volume(*seen) == volume(whole);
+            let is_whole = |view_shape: &Hwc| volume(*view_shape) == volume(whole);
             let is_exchanged = operation.transposition().is_some();
-            let ofm = ofm.filter(|seen| is_whole(seen) && !is_exchanged);
+            let ofm = ofm.filter(|view_shape| is_whole(view_shape) && !is_exchanged);
             self.see(output, ofm.unwrap_or(whole));
         }
         let is_wide_sum = operation.action == Action::Layer(Kind::ReduceSum)
@@ -190,7 +192,7 @@ fn deepen(program: &mut Program, tensors: &Tensors) {
         let Some(&output) = operation.outputs.first().filter(|_| is_own) else {
             continue;
         };
-        let [ifm, ofm] = operation.seen().unwrap_or_else(|| {
+        let [ifm, ofm] = operation.view_shapes().unwrap_or_else(|| {
             let first = operation.inputs.first().unwrap_or(&output);
             [maps[*first].shape(), maps[output].shape()]
         });
@@ -220,7 +222,7 @@ fn deepen(program: &mut Program, tensors: &Tensors) {
             1 => shape,
             n_elements => of_depth(n_elements, BRICK_CHANNELS),
         };
-        operation.seen = Some(Box::new([deeper(ifm), deeper(ofm)]));
+        operation.view_shapes = Some(Box::new([deeper(ifm), deeper(ofm)]));
     }
 }
 

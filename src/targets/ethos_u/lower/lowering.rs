@@ -237,8 +237,8 @@ impl<'a> Lowering<'a> {
     }
 
     pub fn push(&mut self, mut operation: Operation) {
-        if let Some(seen) = operation.seen.as_deref_mut() {
-            *seen = seen.map(within_limits);
+        if let Some(view_shapes) = operation.view_shapes.as_deref_mut() {
+            *view_shapes = view_shapes.map(within_limits);
         }
         self.program.operations.push(operation);
     }
@@ -260,18 +260,18 @@ impl<'a> Lowering<'a> {
     pub fn copy(&mut self, input: usize, output: usize) -> usize {
         let shape = self.shape(input);
         self.push(Operation {
-            seen: Some(Box::new([shape, self.shape(output)])),
+            view_shapes: Some(Box::new([shape, self.shape(output)])),
             ..self.operation(Action::Copy, &[input], output)
         });
         output
     }
 
-    /// A pooling or sum with a window, which sees input and output in the shapes `seen`.
+    /// A pooling or sum with a window, which sees input and output in the shapes `view_shapes`.
     pub fn window(
         &mut self,
         kind: Kind,
         [input, output]: [usize; 2],
-        seen: [Hwc; 2],
+        view_shapes: [Hwc; 2],
         kernel: [i64; 2],
     ) {
         let window = Window {
@@ -279,7 +279,7 @@ impl<'a> Lowering<'a> {
             ..Window::POINT
         };
         self.push(Operation {
-            seen: Some(Box::new(seen)),
+            view_shapes: Some(Box::new(view_shapes)),
             window: Some(Box::new(window)),
             ..self.operation(Action::Layer(kind), &[input], output)
         });
@@ -290,7 +290,7 @@ impl<'a> Lowering<'a> {
         let [_, units, features] = shape(&self.tensor(weights).shape);
         let histogram = self.histogram(weights);
         let operation = Operation {
-            seen: Some(Box::new([[1, 1, features], [1, 1, units]])),
+            view_shapes: Some(Box::new([[1, 1, features], [1, 1, units]])),
             weights: histogram,
             ..self.operation(Action::Layer(Kind::VectorProduct), &[input], output)
         };
@@ -322,11 +322,11 @@ impl<'a> Lowering<'a> {
         };
         if let Some(rows) = self.rows_of_points() {
             let [height, width] = rows_as_area(rows);
-            let seen = |map_idx: usize| [height, width, self.shape(map_idx)[2]];
-            operation.seen = Some(Box::new([input, output].map(seen)));
+            let view_shape = |map_idx: usize| [height, width, self.shape(map_idx)[2]];
+            operation.view_shapes = Some(Box::new([input, output].map(view_shape)));
         } else if self.n_inputs() > 1 {
-            let seen = |tensor_idx: usize| self.shape_of_one(tensor_idx);
-            operation.seen = Some(Box::new([input, output].map(seen)));
+            let view_shape = |tensor_idx: usize| self.shape_of_one(tensor_idx);
+            operation.view_shapes = Some(Box::new([input, output].map(view_shape)));
         }
         operation
     }

@@ -56,7 +56,7 @@ pub fn batch_matmul(lowering: &mut Lowering) -> Option<()> {
     };
     if lowering.accelerator.is_u85() {
         lowering.push(Operation {
-            seen: Some(Box::new([[1, rows, inner], [1, rows, columns]])),
+            view_shapes: Some(Box::new([[1, rows, inner], [1, rows, columns]])),
             repeats: n as f64,
             ..lowering.operation(Action::Layer(Kind::MatrixProduct), &[first, second], output)
         });
@@ -70,7 +70,7 @@ pub fn batch_matmul(lowering: &mut Lowering) -> Option<()> {
     }
     lowering.push(Operation {
         outputs: [output, products].as_slice().into(),
-        seen: Some(Box::new([[n, rows, inner], [n, rows, 1]])),
+        view_shapes: Some(Box::new([[n, rows, inner], [n, rows, 1]])),
         ..lowering.operation(
             Action::MatMul { n_columns: columns },
             &[first, second],

@@ -196,13 +196,13 @@ fn widen_parts(program: &mut Program, graph: &Graph) {
             ) => 1,
             _ => continue,
         };
-        if let Some(seen) = operation.seen.as_deref_mut().filter(|_| output > 0) {
+        if let Some(view_shapes) = operation.view_shapes.as_deref_mut().filter(|_| output > 0) {
             // The channels of a maximum are seen as the width, where they are what it reduces.
-            let is_of_channels = axis == 2 || seen[1][2] == 1 && seen[0][2] == 1;
-            seen[1][axis] = if is_of_channels {
+            let is_of_channels = axis == 2 || view_shapes[1][2] == 1 && view_shapes[0][2] == 1;
+            view_shapes[1][axis] = if is_of_channels {
                 output
             } else {
-                seen[1][axis]
+                view_shapes[1][axis]
             };
         }
     }
@@ -228,8 +228,8 @@ fn divide_copies(program: &mut Program, graph: &Graph) {
         let n_outer = n_elements(outer);
         if n_outer > 1 {
             operation.repeats = n_outer as f64;
-            let seen = [h, w, c].map(|size| n_elements(&[size]));
-            operation.seen = Some(Box::new([seen; 2]));
+            let view_shape = [h, w, c].map(|size| n_elements(&[size]));
+            operation.view_shapes = Some(Box::new([view_shape; 2]));
         }
     }
 }
@@ -326,9 +326,14 @@ fn push_node(lowering: &mut Lowering) {
         let maps = &lowering.program.maps;
         let inputs = operation.inputs.iter().copied();
         operation.inputs = inputs.filter(|&input| !maps[input].is_constant).collect();
-        operation.seen = parts::strided_part(lowering).map(Box::new);
-        let takes_columns_apart = |seen: &[[i64; 3]; 2]| seen[0][1] > seen[1][1];
-        if operation.seen.as_deref().is_some_and(takes_columns_apart) {
+        operation.view_shapes = parts::strided_part(lowering).map(Box::new);
+        let takes_columns_apart =
+            |view_shapes: &[[i64; 3]; 2]| view_shapes[0][1] > view_shapes[1][1];
+        if operation
+            .view_shapes
+            .as_deref()
+            .is_some_and(takes_columns_apart)
+        {
             for &input in &operation.inputs {
                 lowering.program.maps[input].is_linear = true;
             }

@@ -33,12 +33,12 @@ pub fn tile(lowering: &mut Lowering) -> Option<()> {
         let to = if axis == last {
             output
         } else {
-            lowering.map(seen(&shape), element_bytes)
+            lowering.map(as_hwc(&shape), element_bytes)
         };
         let is_in_brick = axis + 1 == shape.len() && i64::from(depth) % BRICK_CHANNELS != 0;
         lowering.program.maps[to].is_linear |= is_in_brick;
         lowering.push(Operation {
-            seen: Some(Box::new([piece; 2])),
+            view_shapes: Some(Box::new([piece; 2])),
             repeats: n_pieces * f64::from(multiples[axis]),
             ..lowering.operation(Action::Copy, &[from], to)
         });
@@ -52,7 +52,7 @@ pub fn tile(lowering: &mut Lowering) -> Option<()> {
 fn pieces(shape: &[i32]) -> (Hwc, f64) {
     let (outer, piece) = shape.split_at(shape.len().saturating_sub(3));
     let n_pieces = outer.iter().map(|&size| f64::from(size.max(0))).product();
-    (seen(piece), n_pieces)
+    (as_hwc(piece), n_pieces)
 }
 
 /// Stands for a dimension that is neither height, width nor channels.
@@ -139,7 +139,7 @@ fn join(lowering: &mut Lowering, parts: &[Part], output: usize, is_in_brick: boo
         };
         let (piece, n_pieces) = part.piece;
         lowering.push(Operation {
-            seen: Some(Box::new([piece; 2])),
+            view_shapes: Some(Box::new([piece; 2])),
             repeats: n_pieces,
             ..lowering.operation(Action::Copy, &[from], map)
         });
@@ -171,7 +171,7 @@ pub fn pack(lowering: &mut Lowering) -> Option<()> {
     let parts: Vec<Part> = inputs
         .into_iter()
         .map(|from| Part {
-            shape: seen(&shape),
+            shape: as_hwc(&shape),
             piece: pieces(&shape),
             source: Source::Map(from),
         })
@@ -252,7 +252,7 @@ pub fn reverse(lowering: &mut Lowering) -> Option<()> {
             (axis + 3).saturating_sub(shape.len()).min(2) as u8
         };
         lowering.push(Operation {
-            seen: Some(Box::new([whole; 2])),
+            view_shapes: Some(Box::new([whole; 2])),
             ..lowering.operation(Action::Reverse(reversed_axis), &[from], to)
         });
         from = to;
@@ -338,7 +338,7 @@ pub fn reshape(lowering: &mut Lowering) -> Option<()> {
     let [rank, new_rank] = [input, output].map(|map| lowering.tensor(map).shape.len());
     let is_alike = from.shape == to.shape && new_rank < rank;
     let copying = Operation {
-        seen: Some(Box::new([lowering.shape(copy); 2])),
+        view_shapes: Some(Box::new([lowering.shape(copy); 2])),
         alias: if is_alike {
             Alias::InPlace
         } else {
@@ -394,7 +394,7 @@ pub fn fuse_reverses(program: &mut Program) {
             continue;
         };
         let of_map = program.maps[input].shape();
-        let operation_sees = operation.seen().map_or(of_map, |[ifm, _]| ifm);
+        let operation_sees = operation.view_shapes().map_or(of_map, |[ifm, _]| ifm);
         let writer = &mut program.operations[before];
         let can_reverse = matches!(
             writer.action,
@@ -404,7 +404,7 @@ pub fn fuse_reverses(program: &mut Program) {
             && writer.transposition().is_none()
             && writer.repeats == 1.0
             && operation_sees == of_map
-            && writer.seen().is_none_or(|[_, ofm]| ofm == of_map);
+            && writer.view_shapes().is_none_or(|[_, ofm]| ofm == of_map);
         if can_reverse {
             writer.fused_reverse = Some(axis);
             if writer.alias == Alias::InPlace {
@@ -417,6 +417,6 @@ pub fn fuse_reverses(program: &mut Program) {
 }
 
 /// Height, width and channels of a shape; outer dimensions count as height.
-fn seen(shape: &[i32]) -> Hwc {
+fn as_hwc(shape: &[i32]) -> Hwc {
     super::node::shape(shape)
 }

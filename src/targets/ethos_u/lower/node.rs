@@ -124,7 +124,7 @@ fn layer(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Option<Operatio
     let &output = operator.outputs.first()?;
     let ifm = shape(&graph.tensor(input).shape);
     let window = window(graph, node_idx);
-    let (kind, seen, window) = match operator.options {
+    let (kind, view_shapes, window) = match operator.options {
         // With a single input channel it is an ordinary convolution, which uses more multipliers.
         BuiltinOptions::DepthwiseConv2D { .. } if ifm[2] != 1 => (Kind::Depthwise, None, window),
         BuiltinOptions::Conv2D { .. } | BuiltinOptions::DepthwiseConv2D { .. } => {
@@ -143,14 +143,14 @@ fn layer(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Option<Operatio
             let rows = ifm.iter().product::<i64>() / depth.max(1);
             let rows = rows.clamp(1, MAX_DIMENSION);
             let [height, width] = rows_as_area(rows);
-            let seen = [[height, width, depth], [height, width, out_depth]];
-            (Kind::VectorProduct, Some(seen), Window::POINT)
+            let view_shapes = [[height, width, depth], [height, width, out_depth]];
+            (Kind::VectorProduct, Some(view_shapes), Window::POINT)
         }
         _ => return None,
     };
     let weights = analysis.costs[node_idx].weights.as_ref();
     Some(Operation {
-        seen: seen.map(Box::new),
+        view_shapes: view_shapes.map(Box::new),
         window: (window != Window::POINT).then(|| Box::new(window)),
         weights: weights.map(|weights| weights.histogram.clone()),
         ..Operation::new(node_idx, Action::Layer(kind), input, output)
@@ -204,10 +204,10 @@ impl Window {
         }
         for axis in 0..2 {
             let dilation = self.dilation[axis];
-            let own = if dilation % 2 == 0 { 2 } else { 1 };
-            let filled = dilation / own;
+            let remaining = if dilation % 2 == 0 { 2 } else { 1 };
+            let filled = dilation / remaining;
             self.kernel[axis] = (self.kernel[axis] - 1).saturating_mul(filled) + 1;
-            self.dilation[axis] = own;
+            self.dilation[axis] = remaining;
         }
         self
     }

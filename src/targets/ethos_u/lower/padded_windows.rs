@@ -40,12 +40,12 @@ impl Pads {
             for other in operator.inputs.iter().skip(n_free).flatten() {
                 pads.keep(*other);
             }
-            let own = match kind {
+            let pad = match kind {
                 OpKind::Pad | OpKind::Padv2 => Some(node_idx),
                 _ => shown.filter(|_| is_view),
             };
             if let Some(&output) = operator.outputs.first() {
-                pads.shown[output] = own.into();
+                pads.shown[output] = pad.into();
             }
         }
         for &output in &graph.subgraph.outputs {
@@ -117,8 +117,10 @@ fn is_absorbed(graph: &Graph, pad: &Node, node: &Node) -> bool {
     };
     let rank = from.shape.len();
     let amounts = amounts(graph, amounts_idx, rank);
-    let [unpadded, padded, seen] = [from, to, read].map(|tensor| height_and_width(&tensor.shape));
-    let is_same = from.tensor_type == to.tensor_type && zero(from) == zero(to) && padded == seen;
+    let [unpadded, padded, read_sides] =
+        [from, to, read].map(|tensor| height_and_width(&tensor.shape));
+    let is_same =
+        from.tensor_type == to.tensor_type && zero(from) == zero(to) && padded == read_sides;
     if !is_same || amounts.len() != rank || !is_padded_by_zeros(graph, pad) {
         return false;
     }
@@ -144,7 +146,7 @@ fn is_absorbed(graph: &Graph, pad: &Node, node: &Node) -> bool {
             let needed = missing(unpadded[axis])?.checked_sub(before)?;
             let unused = after.checked_rem(stride)? - needed.checked_rem(stride)?;
             let unused = unused + if unused < 0 { stride } else { 0 };
-            let has_own = padding == Padding::Same && missing(seen[axis])? > 0;
+            let has_own = padding == Padding::Same && missing(read_sides[axis])? > 0;
             let is_known = before >= 0 && after >= 0;
             Some(is_known && !has_own && before < reach && after.checked_sub(unused)? < reach)
         };

@@ -105,7 +105,9 @@ fn see_strided_parts(program: &mut Program) {
     let writers = program.writers();
     let part = |map_idx: usize, operations: &[Operation]| {
         let slice = &operations[writers[map_idx]?];
-        slice.seen().filter(|_| slice.action == Action::Slice)
+        slice
+            .view_shapes()
+            .filter(|_| slice.action == Action::Slice)
     };
     for idx in 0..program.operations.len() {
         let operation = &program.operations[idx];
@@ -116,11 +118,13 @@ fn see_strided_parts(program: &mut Program) {
         let Some([read, whole]) = part(input, &program.operations) else {
             continue;
         };
-        let seen = operation
-            .seen()
+        let view_shapes = operation
+            .view_shapes()
             .unwrap_or([whole, program.maps[output].shape()]);
-        if seen[0] == whole && !matches!(operation.action, Action::View | Action::Concat { .. }) {
-            program.operations[idx].seen = Some(Box::new([read, seen[1]]));
+        if view_shapes[0] == whole
+            && !matches!(operation.action, Action::View | Action::Concat { .. })
+        {
+            program.operations[idx].view_shapes = Some(Box::new([read, view_shapes[1]]));
         }
     }
 }
@@ -154,7 +158,7 @@ impl Copies<'_> {
             // The copy reads as much as it writes, or the rows and columns between as well.
             let shape = self.program.maps[output].shape();
             self.operations.push(Operation {
-                seen: Some(Box::new(operation.seen().unwrap_or([shape; 2]))),
+                view_shapes: Some(Box::new(operation.view_shapes().unwrap_or([shape; 2]))),
                 ..Operation::new(
                     operation.node_idx,
                     Action::Copy,
@@ -217,7 +221,9 @@ impl Copies<'_> {
 /// Whether an operation can write a part of a feature map, if it reads no variable. A FULLY_CONNECTED that sees its rows as an area
 /// cannot.
 fn can_write_part(operation: &Operation) -> bool {
-    let has_rows = operation.seen().is_some_and(|[_, ofm]| ofm[0] * ofm[1] > 1);
+    let has_rows = operation
+        .view_shapes()
+        .is_some_and(|[_, ofm]| ofm[0] * ofm[1] > 1);
     let is_rows = operation.action == Action::Layer(Kind::VectorProduct) && has_rows;
     !is_rows
         && !matches!(
@@ -260,9 +266,13 @@ fn slices_to_copy(program: &Program, writers: &[Option<usize>]) -> Vec<bool> {
             let Some(writer) = writers[input] else {
                 continue;
             };
-            let seen = operation.seen().filter(|_| place == 0).map(|[ifm, _]| ifm);
-            let sees_other =
-                seen.is_some_and(|seen| reduced(seen) != reduced(program.maps[input].shape()));
+            let view_shape = operation
+                .view_shapes()
+                .filter(|_| place == 0)
+                .map(|[ifm, _]| ifm);
+            let sees_other = view_shape.is_some_and(|view_shape| {
+                reduced(view_shape) != reduced(program.maps[input].shape())
+            });
             let is_slice = program.operations[writer].action == Action::Slice;
             is_copied[writer] |= is_slice && (cannot_read || sees_other);
         }

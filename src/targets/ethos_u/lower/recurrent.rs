@@ -112,10 +112,10 @@ impl TimeStep<'_, '_> {
         });
         if self.is_first {
             for (state, element_bytes) in [(output_state, INT8_BYTES), (cell_state, INT16_BYTES)] {
-                let own = self
+                let state_map = self
                     .lowering
                     .linear_map([1, self.rows, units], element_bytes);
-                self.copy(state, own);
+                self.copy(state, state_map);
             }
         }
         let state = self.state(units, INT8_BYTES);
@@ -141,9 +141,9 @@ impl TimeStep<'_, '_> {
         let result = self.state(units, INT8_BYTES);
         self.push_binary(Arithmetic::Product, [activated, output_gate], result);
         // Copies the output to its position in the sequence.
-        let seen = [1, self.rows, units];
+        let view_shape = [1, self.rows, units];
         self.push_operation(Operation {
-            seen: Some(Box::new([seen; 2])),
+            view_shapes: Some(Box::new([view_shape; 2])),
             ..self.lowering.operation(Action::Copy, &[result], output)
         });
         Some(())
@@ -163,7 +163,7 @@ impl TimeStep<'_, '_> {
             self.lowering.fully_connected(input, weights, *sum);
             let last = self.lowering.program.operations.last_mut()?;
             last.repeats = self.repeats;
-            if let Some([ifm, ofm]) = last.seen.as_deref_mut() {
+            if let Some([ifm, ofm]) = last.view_shapes.as_deref_mut() {
                 (ifm[1], ofm[1]) = (self.rows, self.rows);
             }
         }
@@ -194,9 +194,9 @@ impl TimeStep<'_, '_> {
 
     /// A copy of one row of units.
     fn copy(&mut self, input: usize, output: usize) {
-        let seen = self.lowering.shape(output);
+        let view_shape = self.lowering.shape(output);
         self.push_operation(Operation {
-            seen: Some(Box::new([seen; 2])),
+            view_shapes: Some(Box::new([view_shape; 2])),
             ..self.lowering.operation(Action::Copy, &[input], output)
         });
     }
@@ -207,9 +207,9 @@ impl TimeStep<'_, '_> {
         if accelerator.uses_trained_rules || !accelerator.is_u85() {
             return self.copy(input, output);
         }
-        let seen = self.lowering.shape(output);
+        let view_shape = self.lowering.shape(output);
         self.push_operation(Operation {
-            seen: Some(Box::new([seen; 2])),
+            view_shapes: Some(Box::new([view_shape; 2])),
             ..self.lowering.operation(Action::Table, &[input], output)
         });
     }

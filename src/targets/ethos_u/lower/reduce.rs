@@ -60,7 +60,7 @@ pub fn mean(lowering: &mut Lowering) -> Option<()> {
         let read = [if is_high { rows } else { height }, width, depth];
         let sum = lowering.map(sums, INT32_BYTES);
         lowering.push(Operation {
-            seen: Some(Box::new([read, sums])),
+            view_shapes: Some(Box::new([read, sums])),
             window: Some(Box::new(Window {
                 kernel: [rows, kernel[1]],
                 ..Window::POINT
@@ -86,9 +86,9 @@ pub fn mean(lowering: &mut Lowering) -> Option<()> {
 
 fn scale(lowering: &mut Lowering, sum: usize, output: usize) -> Option<()> {
     let number = lowering.constant([1, 1, 1], INT32_BYTES);
-    let seen = lowering.shape(sum);
+    let view_shape = lowering.shape(sum);
     lowering.push(Operation {
-        seen: Some(Box::new([seen; 2])),
+        view_shapes: Some(Box::new([view_shape; 2])),
         ..lowering.operation(Action::Binary(Arithmetic::Product), &[sum, number], output)
     });
     Some(())
@@ -107,19 +107,19 @@ pub fn largest(lowering: &mut Lowering) -> Option<()> {
         .iter()
         .map(|&axis| {
             let whole = node_shape(&shape);
-            let seen = around_dimension(&shape, axis)?;
+            let view_shapes = around_dimension(&shape, axis)?;
             let is_height = axis + 3 == shape.len() && shape[..axis].iter().all(|&size| size == 1);
             shape[axis] = 1;
             Some(if is_height && pools_height {
                 Reduction {
-                    seen: [whole, node_shape(&shape)],
+                    view_shapes: [whole, node_shape(&shape)],
                     kernel: [whole[0], 1],
                     shapes: [whole, node_shape(&shape)],
                 }
             } else {
                 Reduction {
-                    seen,
-                    kernel: [1, seen[0][1]],
+                    view_shapes,
+                    kernel: [1, view_shapes[0][1]],
                     shapes: [whole, node_shape(&shape)],
                 }
             })
@@ -130,7 +130,7 @@ pub fn largest(lowering: &mut Lowering) -> Option<()> {
     for pass in before {
         let element_bytes = lowering.element_bytes(output);
         let to = if lowering.accelerator.uses_trained_rules {
-            lowering.map(pass.seen[1], element_bytes)
+            lowering.map(pass.view_shapes[1], element_bytes)
         } else {
             lowering.map(pass.shapes[1], element_bytes)
         };
@@ -144,7 +144,7 @@ pub fn largest(lowering: &mut Lowering) -> Option<()> {
 /// A maximum along one axis.
 struct Reduction {
     /// Shapes in which pooling sees its input and its output.
-    seen: [[i64; 3]; 2],
+    view_shapes: [[i64; 3]; 2],
     kernel: [i64; 2],
     /// Their own shapes.
     shapes: [[i64; 3]; 2],
@@ -153,29 +153,29 @@ struct Reduction {
 /// The maximum along one axis. Ethos-U55 and U65 have no minimum: they subtract before and after the maximum.
 fn pool_largest(lowering: &mut Lowering, [input, output]: [usize; 2], pass: &Reduction) {
     let &Reduction {
-        seen,
+        view_shapes,
         kernel,
         shapes,
     } = pass;
     let is_least = lowering.operator().code.kind == OpKind::ReduceMin;
     if kernel[0] > 1 {
-        return lowering.window(Kind::MaxPooling, [input, output], seen, kernel);
+        return lowering.window(Kind::MaxPooling, [input, output], view_shapes, kernel);
     }
     if !is_least || lowering.accelerator.is_u85() || lowering.accelerator.uses_trained_rules {
-        return pool(lowering, [input, output], seen);
+        return pool(lowering, [input, output], view_shapes);
     }
     let element_bytes = lowering.element_bytes(output);
     let number = lowering.constant([1; 3], element_bytes);
     let [inverted, largest] = shapes.map(|shape| lowering.map(shape, element_bytes));
     let subtract = |lowering: &mut Lowering, [input, output]: [usize; 2], shape: [i64; 3]| {
         lowering.push(Operation {
-            seen: Some(Box::new([[1; 3], shape])),
+            view_shapes: Some(Box::new([[1; 3], shape])),
             alias: Alias::InPlace,
             ..lowering.operation(Action::Binary(Arithmetic::Sum), &[number, input], output)
         });
     };
     subtract(lowering, [input, inverted], shapes[0]);
-    pool(lowering, [inverted, largest], seen);
+    pool(lowering, [inverted, largest], view_shapes);
     subtract(lowering, [largest, output], shapes[1]);
 }
 
@@ -197,27 +197,27 @@ pub fn sum(lowering: &mut Lowering) -> Option<()> {
     } else {
         (input, [height, width])
     };
-    let seen = [[height, width, n], [height, width, 1]];
+    let view_shapes = [[height, width, n], [height, width, 1]];
     let quantization = lowering.tensor(input).quantization.as_ref();
     let zero_point = quantization.and_then(|quantization| quantization.zero_point.first());
     if zero_point.is_none_or(|&zero_point| zero_point == 0) {
-        lowering.window(Kind::ReduceSum, [read, output], seen, [1; 2]);
+        lowering.window(Kind::ReduceSum, [read, output], view_shapes, [1; 2]);
         return Some(());
     }
     if !lowering.accelerator.is_u85() {
         // They cannot subtract 32-bit numbers and change the scale at once.
         lowering.push(Operation {
-            seen: Some(Box::new(seen)),
+            view_shapes: Some(Box::new(view_shapes)),
             weights: Some(ones(n)),
             ..lowering.operation(Action::Layer(Kind::Convolution), &[read], output)
         });
         return Some(());
     }
-    let sum = lowering.map(seen[1], INT32_BYTES);
-    lowering.window(Kind::ReduceSum, [read, sum], seen, [1; 2]);
+    let sum = lowering.map(view_shapes[1], INT32_BYTES);
+    lowering.window(Kind::ReduceSum, [read, sum], view_shapes, [1; 2]);
     let number = lowering.constant([1; 3], INT32_BYTES);
     lowering.push(Operation {
-        seen: Some(Box::new([seen[1]; 2])),
+        view_shapes: Some(Box::new([view_shapes[1]; 2])),
         ..lowering.operation(Action::Binary(Arithmetic::Sum), &[sum, number], output)
     });
     Some(())
@@ -231,13 +231,13 @@ fn parts(n_rows: i64, at_once: i64) -> impl Iterator<Item = (i64, i64)> {
 }
 
 /// Pools columns to one, in parts if there are more rows than an operation can have.
-fn pool(lowering: &mut Lowering, [input, output]: [usize; 2], seen: [[i64; 3]; 2]) {
-    let [[rows, n, depth], _] = seen;
-    let [most_rows, most_depth] = pooled_at_once(lowering, [input, output], seen);
+fn pool(lowering: &mut Lowering, [input, output]: [usize; 2], view_shapes: [[i64; 3]; 2]) {
+    let [[rows, n, depth], _] = view_shapes;
+    let [most_rows, most_depth] = pooled_at_once(lowering, [input, output], view_shapes);
     for (rows, n_of_rows) in parts(rows, most_rows) {
         for (depth, n_of_depth) in parts(depth, most_depth) {
             lowering.push(Operation {
-                seen: Some(Box::new([[rows, n, depth], [rows, 1, depth]])),
+                view_shapes: Some(Box::new([[rows, n, depth], [rows, 1, depth]])),
                 window: Some(Box::new(Window {
                     kernel: [1, n],
                     ..Window::POINT
@@ -251,9 +251,9 @@ fn pool(lowering: &mut Lowering, [input, output]: [usize; 2], seen: [[i64; 3]; 2
 
 /// Maximum rows and channels of one operation. If registers cannot count all rows, Ethos-U55 and Ethos-U65 compute one
 /// block after the other, with the block size of the whole with a kernel of one position.
-fn pooled_at_once(lowering: &Lowering, maps: [usize; 2], seen: [[i64; 3]; 2]) -> [i64; 2] {
+fn pooled_at_once(lowering: &Lowering, maps: [usize; 2], view_shapes: [[i64; 3]; 2]) -> [i64; 2] {
     let accelerator = lowering.accelerator;
-    let [ifm, ofm] = seen;
+    let [ifm, ofm] = view_shapes;
     let whole = [MAX_DIMENSION, i64::MAX];
     if ofm[0] <= MAX_DIMENSION || accelerator.is_u85() || accelerator.uses_trained_rules {
         return whole;
@@ -290,9 +290,9 @@ pub fn arg_max(lowering: &mut Lowering) -> Option<()> {
     let [axis] = lowering.integers(axis)[..] else {
         return None;
     };
-    let seen = around(lowering, input, axis)?;
+    let view_shapes = around(lowering, input, axis)?;
     if lowering.accelerator.is_u85() {
-        pool(lowering, [input, output], seen);
+        pool(lowering, [input, output], view_shapes);
         return Some(());
     }
     let shape = lowering.shape(input);
@@ -301,15 +301,18 @@ pub fn arg_max(lowering: &mut Lowering) -> Option<()> {
         weights: Some(ones(shape[2])),
         ..lowering.operation(Action::Layer(Kind::Depthwise), &[input], placed)
     });
-    let [n_rows, width, depth] = seen[1];
+    let [n_rows, width, depth] = view_shapes[1];
     let [largest, place] = [0; 2].map(|_| {
-        let map = lowering.map(seen[1], INT16_BYTES);
+        let map = lowering.map(view_shapes[1], INT16_BYTES);
         // All rows count, even if an operation sees fewer.
-        let n_elements = seen[1].map(|size| size as f64).iter().product::<f64>();
+        let n_elements = view_shapes[1]
+            .map(|size| size as f64)
+            .iter()
+            .product::<f64>();
         lowering.program.maps[map].bytes = (n_elements * INT16_BYTES as f64).into();
         map
     });
-    pool(lowering, [placed, largest], seen);
+    pool(lowering, [placed, largest], view_shapes);
     let number = lowering.constant([1, 1, 1], INT16_BYTES);
     let sum = Action::Binary(Arithmetic::Sum);
     for (action, inputs, output) in [
@@ -318,7 +321,7 @@ pub fn arg_max(lowering: &mut Lowering) -> Option<()> {
     ] {
         for (rows, n_times) in parts(n_rows, MAX_DIMENSION) {
             lowering.push(Operation {
-                seen: Some(Box::new([[rows, width, depth]; 2])),
+                view_shapes: Some(Box::new([[rows, width, depth]; 2])),
                 repeats: n_times as f64,
                 ..lowering.operation(action, inputs, output)
             });

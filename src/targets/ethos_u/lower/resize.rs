@@ -116,7 +116,7 @@ fn between_pixels(lowering: &mut Lowering, [input, output]: [usize; 2]) -> Optio
     // Each convolution writes every other column.
     lowering.program.maps[output].is_linear = true;
     let framed = lowering.linear_map([h + 2, w + 2, c], element_bytes);
-    for seen in [
+    for view_shape in [
         [h, w, c],
         [1, w, c],
         [1, w, c],
@@ -124,7 +124,7 @@ fn between_pixels(lowering: &mut Lowering, [input, output]: [usize; 2]) -> Optio
         [h + 2, 1, c],
     ] {
         lowering.push(Operation {
-            seen: Some(Box::new([seen; 2])),
+            view_shapes: Some(Box::new([view_shape; 2])),
             ..lowering.operation(Action::Layer(Kind::Pooling), &[input], framed)
         });
     }
@@ -136,7 +136,7 @@ fn between_pixels(lowering: &mut Lowering, [input, output]: [usize; 2]) -> Optio
     };
     for &repeats in repeats {
         lowering.push(Operation {
-            seen: Some(Box::new([[h + 1, w + 1, c], [to_h - 1, to_w - 1, c]])),
+            view_shapes: Some(Box::new([[h + 1, w + 1, c], [to_h - 1, to_w - 1, c]])),
             window: Some(Box::new(Window {
                 kernel: [2; 2],
                 ..Window::POINT

@@ -124,15 +124,15 @@ fn largest(lowering: &mut Lowering, input: usize) -> usize {
     if lowering.accelerator.is_u85() && columns >= MIN_TRANSPOSED_COLUMNS && c > 1 {
         let [transposed, largest] = [[c, rows, columns], [h, w, 1]].map(|map| lowering.map(map, 1));
         lowering.push(Operation {
-            seen: Some(Box::new([[h, w, c]; 2])),
+            view_shapes: Some(Box::new([[h, w, c]; 2])),
             ..lowering.operation(
                 Action::Transpose(Transposition::new([c, rows, columns], order)),
                 &[input],
                 transposed,
             )
         });
-        let seen = [[c, rows, columns], [1, rows, columns]];
-        lowering.window(Kind::MaxPooling, [transposed, largest], seen, [c, 1]);
+        let view_shapes = [[c, rows, columns], [1, rows, columns]];
+        lowering.window(Kind::MaxPooling, [transposed, largest], view_shapes, [c, 1]);
         return largest;
     }
     largest_in_place(lowering, input)
@@ -142,8 +142,8 @@ fn largest(lowering: &mut Lowering, input: usize) -> usize {
 fn largest_in_place(lowering: &mut Lowering, input: usize) -> usize {
     let [h, w, c] = lowering.shape(input);
     let largest = lowering.map([h, w, 1], lowering.element_bytes(input));
-    let seen = [[h * w, c, 1], [h * w, 1, 1]];
-    lowering.window(Kind::MaxPooling, [input, largest], seen, [1, c]);
+    let view_shapes = [[h * w, c, 1], [h * w, 1, 1]];
+    lowering.window(Kind::MaxPooling, [input, largest], view_shapes, [1, c]);
     largest
 }
 

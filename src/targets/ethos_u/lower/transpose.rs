@@ -24,7 +24,7 @@ impl Lowering<'_> {
             (within_limits(written), n_parts(read))
         };
         let operation = Operation {
-            seen: Some(Box::new([read; 2])),
+            view_shapes: Some(Box::new([read; 2])),
             repeats,
             ..self.operation(
                 Action::Transpose(Transposition::new(written, order)),
@@ -314,9 +314,10 @@ impl Exchange {
 /// Whether a TRANSPOSE writes the tensor and only the current operator reads it: Vela then merges both
 /// transpositions.
 pub fn is_exchanged_before(lowering: &Lowering, tensor_idx: usize) -> bool {
-    let own = lowering.node_idx;
-    let is_alone = lowering.readers(tensor_idx) == [own] && is_matrix_of_map(lowering, tensor_idx);
-    let before = writer(lowering, own, tensor_idx).filter(|_| is_alone);
+    let node_idx = lowering.node_idx;
+    let is_alone =
+        lowering.readers(tensor_idx) == [node_idx] && is_matrix_of_map(lowering, tensor_idx);
+    let before = writer(lowering, node_idx, tensor_idx).filter(|_| is_alone);
     before.is_some_and(|before| exchange(lowering, before).is_some())
 }
 
@@ -487,7 +488,7 @@ struct Fused {
     transposition: Transposition,
     /// The operation whose command performs it, with the shapes in which it sees its first input and its output.
     operation_idx: usize,
-    seen: [Hwc; 2],
+    view_shapes: [Hwc; 2],
     /// The activation between both, which this command performs as well.
     activation_idx: Option<usize>,
     /// The output of the TRANSPOSE.
@@ -512,7 +513,7 @@ impl Fused {
         };
         let &input = operation.inputs.first()?;
         let &output = operation.outputs.first()?;
-        let [read, _] = operation.seen()?;
+        let [read, _] = operation.view_shapes()?;
         let mut operation_idx = only_writer(input)?;
         let mut activation_idx = None;
         let before = &program.operations[operation_idx];
@@ -523,7 +524,7 @@ impl Fused {
         }
         let before = &program.operations[operation_idx];
         let ifm = program.maps[*before.inputs.first()?].shape();
-        let seen = before.seen().unwrap_or([ifm, read]);
+        let view_shapes = before.view_shapes().unwrap_or([ifm, read]);
         let order = transposition.order;
         let can_transpose = match before.action {
             Action::Layer(_) => true,
@@ -536,11 +537,11 @@ impl Fused {
             && before.outputs.len() == 1
             && before.repeats == 1.0
             && before.transposition().is_none()
-            && seen[1] == read;
+            && view_shapes[1] == read;
         (can_transpose && is_whole && operation.repeats == 1.0).then_some(Self {
             transposition,
             operation_idx,
-            seen,
+            view_shapes,
             activation_idx,
             output,
         })
@@ -548,7 +549,7 @@ impl Fused {
 
     fn apply(self, program: &mut Program) {
         let operation = &mut program.operations[self.operation_idx];
-        operation.seen = Some(Box::new(self.seen));
+        operation.view_shapes = Some(Box::new(self.view_shapes));
         operation.fused_transpose = Some(Box::new(self.transposition));
         if operation.alias == Alias::InPlace {
             operation.alias = Alias::Separate;
@@ -561,7 +562,7 @@ impl Fused {
             program.maps[map_idx].shape = program.maps[self.output].shape;
         }
         let activation = &mut program.operations[activation_idx];
-        activation.seen = None;
+        activation.view_shapes = None;
         activation.outputs = self.output.into();
     }
 }

@@ -344,7 +344,7 @@ impl<'a> Command<'a, '_> {
         Some(if is_hidden {
             0.0
         } else {
-            output.seen_bytes(last.seen().map_or(output.shape(), |[_, ofm]| ofm))
+            output.seen_bytes(last.view_shapes().map_or(output.shape(), |[_, ofm]| ofm))
         })
     }
 
@@ -498,7 +498,7 @@ fn layer(
     let input = flow.unpadded[input] as usize;
     let maps = &program.maps;
     let [ifm, ofm] = operation
-        .seen()
+        .view_shapes()
         .unwrap_or([maps[input].shape(), maps[output].shape()]);
     let window = operation.window();
     let Window {

@@ -39,7 +39,7 @@ pub fn output_stage<'a>(
         }
         _ => [elementwise::choose(accelerator, &maps.shapes()); 2],
     };
-    let own = Elementwise {
+    let elementwise = Elementwise {
         block,
         read_block,
         shapes: IfmOfm {
@@ -75,14 +75,14 @@ pub fn output_stage<'a>(
             planned
         }
     });
-    let cycles = own.cycles(accelerator, &IfmOfm::both(planned), of_second);
+    let cycles = elementwise.cycles(accelerator, &IfmOfm::both(planned), of_second);
     let bytes = IfmOfm {
         ifm: read_bytes(maps.input, maps.ifm),
         ofm: output.seen_bytes(maps.written),
     };
     Some(ScheduledOperation {
         second: second.map(Box::new),
-        ..ScheduledOperation::new(Execution::Elementwise(Rc::new(own)), cycles, bytes)
+        ..ScheduledOperation::new(Execution::Elementwise(Rc::new(elementwise)), cycles, bytes)
     })
 }
 
@@ -108,7 +108,9 @@ impl<'p> Maps<'p> {
         let input = operation.inputs.first().map(|&idx| &program.maps[idx]);
         let input = input.unwrap_or(output);
         let second = (operation.inputs.get(1).copied()).filter(|_| operation.is_binary());
-        let [ifm, ofm] = operation.seen().unwrap_or([input.shape(), output.shape()]);
+        let [ifm, ofm] = operation
+            .view_shapes()
+            .unwrap_or([input.shape(), output.shape()]);
         Some(Self {
             input,
             output,
@@ -191,11 +193,11 @@ impl<'p> Maps<'p> {
 
     /// Bytes of an input of this shape with the padding of the layout of the first one.
     fn bytes_like_input(&self, map: &FeatureMap, shape: Hwc) -> f64 {
-        let seen = FeatureMap {
+        let viewed = FeatureMap {
             is_linear: self.input.is_linear,
             ..*map
         };
-        seen.seen_bytes(shape)
+        viewed.seen_bytes(shape)
     }
 }
 

@@ -101,19 +101,25 @@ fn is_listed(kind: OpKind, npu: Npu) -> bool {
 fn refused_type(graph: &Graph, node: &Node, kind: OpKind, npu: Npu) -> Option<UnsupportedReason> {
     let operator = node.operator;
     for (place, t) in Place::of_operator(operator) {
-        let found = graph.tensor(t).tensor_type;
+        let tensor_type = graph.tensor(t).tensor_type;
         let is_map = matches!(place, Place::Output(_)) || !graph.is_constant(t);
-        if is_map && !runs_type(found, kind, npu) {
-            return Some(UnsupportedReason::ActivationType { found, place });
+        if is_map && !runs_type(tensor_type, kind, npu) {
+            return Some(UnsupportedReason::ActivationType {
+                found: tensor_type,
+                place,
+            });
         }
     }
     let first = operator.inputs.first().copied().flatten();
     let first = first.map(|first| graph.tensor(first).tensor_type);
     if npu == Npu::EthosU55U65 && multiplies_maps(graph, node, kind) {
         let is_other = |&one: &TensorType| one != TensorType::Int8;
-        if let Some(found) = first.filter(is_other) {
+        if let Some(tensor_type) = first.filter(is_other) {
             let place = Place::Input(0);
-            return Some(UnsupportedReason::ActivationType { found, place });
+            return Some(UnsupportedReason::ActivationType {
+                found: tensor_type,
+                place,
+            });
         }
     }
     let weights = operator

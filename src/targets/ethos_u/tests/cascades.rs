@@ -50,9 +50,9 @@ fn cascades<'a>(
     stripe: impl Fn(&ScheduledOperation<'a>, Stripe) -> Option<ScheduledOperation<'a>>,
 ) -> Vec<Cascade> {
     let limit_bytes = accelerator.sram_limit_bytes as f64;
-    let found = cascaded(stages.iter().copied(), limit_bytes, true);
+    let actual = cascaded(stages.iter().copied(), limit_bytes, true);
     let mut used_bytes = vec![0.0; steps.len()];
-    for one in &found {
+    for one in &actual {
         let (first, last) = (one.stages[0].step, one.stages[one.span.last].step);
         used_bytes[first..=last].fill(one.span.rolling_bytes);
     }
@@ -60,7 +60,7 @@ fn cascades<'a>(
         limit_bytes,
         used_bytes: &used_bytes,
     };
-    striped(accelerator, found, sram, steps, stripe)
+    striped(accelerator, actual, sram, steps, stripe)
 }
 
 /// The first convolutions of a network as Vela 5.2.0 runs them on Ethos-U65, from the table

@@ -329,11 +329,11 @@ fn convolved(
 /// width as they are, and copies otherwise.
 #[test]
 fn windows_pad_behind_a_reshape() {
-    let causal = |seen: [i32; 4], kernel: [i32; 2], written: [i32; 4]| {
+    let causal = |image: [i32; 4], kernel: [i32; 2], written: [i32; 4]| {
         let mut network = Network::new(&[1, 64, 16]);
         let sides = network.constant(&[0, 0, 4, 0, 0, 0]);
         let padded = network.call(OpKind::Pad, &[0, sides], &[1, 68, 16]);
-        let reshaped = network.call(OpKind::Reshape, &[padded], &seen);
+        let reshaped = network.call(OpKind::Reshape, &[padded], &image);
         convolved(&mut network, reshaped, kernel, &written);
         network
     };

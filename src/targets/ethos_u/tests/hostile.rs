@@ -155,12 +155,12 @@ fn zero_points_of_one_buffer_share_its_counts() {
         let program = lower(accelerator, &graph, &analysis);
         let first = program.operations[0].weights.as_ref().unwrap();
         for operation in &program.operations {
-            let found = operation.weights.as_ref().unwrap();
-            assert!(Arc::ptr_eq(&found.counts, &first.counts));
+            let weights = operation.weights.as_ref().unwrap();
+            assert!(Arc::ptr_eq(&weights.counts, &first.counts));
             let weights_idx = 2 + operation.node_idx;
             let alone = weight_stats(graph.buffer(weights_idx), graph.tensor(weights_idx)).unwrap();
-            assert_eq!(found.zero, alone.histogram.zero);
-            assert_eq!(found.counts, alone.histogram.counts);
+            assert_eq!(weights.zero, alone.histogram.zero);
+            assert_eq!(weights.counts, alone.histogram.counts);
         }
     }
 }

@@ -146,10 +146,10 @@ fn blocks_and_cycles_are_those_of_vela() {
     let mut largest = 0f64;
     for (accelerator_idx, layer, block, expected) in rows {
         let accelerator = &ACCELERATORS[accelerator_idx];
-        let found = cycles(accelerator, &layer);
-        let difference = found / expected - 1.0;
+        let actual = cycles(accelerator, &layer);
+        let difference = actual / expected - 1.0;
         println!(
-            "{} {layer:?}: {found} of {expected}",
+            "{} {layer:?}: {actual} of {expected}",
             accelerator.product.name()
         );
         assert_eq!(chosen(accelerator, &layer).ofm, block);
@@ -379,10 +379,10 @@ fn unsigned_weights_are_coded_as_signed_ones() {
 fn zeros_are_coded_as_runs() {
     let mut bytes = vec![0; 800];
     (0..200).for_each(|k| bytes[4 * k] = 1 + (k % 4) as u8);
-    let own = 2 * 200;
+    let expected = 2 * 200;
     let bits = 8.0 * coded_bytes(&histogram(&bytes), 0.0);
     println!("{bits} bits");
-    assert!((own + 201) as f64 <= bits && bits <= (own + 201 + 600) as f64);
+    assert!((expected + 201) as f64 <= bits && bits <= (expected + 201 + 600) as f64);
 }
 
 /// conv → pad, and conv → conv → add with the padded one, as in a residual block: the branch of the

@@ -62,8 +62,8 @@ pub fn buffers(
         let cascade = cascades.peek().filter(|cascade| cascade.first <= idx);
         let taken_bytes = cascade.map_or(0.0, |cascade| {
             // Vela also counts what the cascade reserved for other operations and their buffers.
-            let own = operation.stripe.map_or(0.0, |one| one.planned_weight_bytes);
-            let reserved = cascade.planned_weight_bytes - own;
+            let weight_bytes = operation.stripe.map_or(0.0, |one| one.planned_weight_bytes);
+            let reserved = cascade.planned_weight_bytes - weight_bytes;
             (reserved + cascade_weight_bytes).max(0.0)
         });
         let room_bytes = (room_bytes[idx] - taken_bytes).max(0.0);
@@ -553,12 +553,12 @@ impl Choice<'_> {
         if !self.can_move_input {
             return Some(off_chip);
         }
-        let own = &self.unbuffered;
-        let both_fit = own.input_bytes + buffer_bytes <= self.room_bytes;
+        let unbuffered = &self.unbuffered;
+        let both_fit = unbuffered.input_bytes + buffer_bytes <= self.room_bytes;
         let undivided = from_sram.cycles(read_bytes(&layer, &self.weights.block));
-        let with_input = own.computing.max(own.weights).max(undivided);
+        let with_input = unbuffered.computing.max(unbuffered.weights).max(undivided);
         let is_input_better = !both_fit
-            && own.input_bytes < self.slack_bytes()
+            && unbuffered.input_bytes < self.slack_bytes()
             && with_input < run_cycles.max(off_chip)
             && with_input < off_chip;
         if is_input_better || self.is_next_better(off_chip, buffer_bytes) {

@@ -31,29 +31,31 @@ impl<T: Copy + PartialEq> Slices<T> {
         self.last.unwrap_or(self.first)
     }
 
-    /// Applies `of` to up to three values; fewer if they are equal.
-    pub fn map<U: Copy>(&self, of: impl Fn(T) -> U) -> Slices<U> {
-        let mut known = (self.first, of(self.first));
-        let mut of_next = |value: T| {
+    /// Applies `convert` to up to three values; fewer if they are equal.
+    pub fn map<U: Copy>(&self, convert: impl Fn(T) -> U) -> Slices<U> {
+        let mut known = (self.first, convert(self.first));
+        let mut convert_next = |value: T| {
             if value != known.0 {
-                known = (value, of(value));
+                known = (value, convert(value));
             }
             known.1
         };
         Slices {
-            first: of_next(self.first),
-            between: self.between.map(|(value, n)| (of_next(value), n)),
-            last: self.last.map(of_next),
+            first: convert_next(self.first),
+            between: self.between.map(|(value, n)| (convert_next(value), n)),
+            last: self.last.map(convert_next),
         }
     }
 
     /// Like [`Self::map`], for values that depend on the position of a slice.
-    pub fn map_parts<U: Copy>(&self, of: impl Fn(T, Part) -> U) -> Slices<U> {
-        let of = |value: T, is_first: bool, is_last: bool| of(value, Part { is_first, is_last });
+    pub fn map_parts<U: Copy>(&self, convert: impl Fn(T, Part) -> U) -> Slices<U> {
+        let part = |is_first, is_last| Part { is_first, is_last };
         Slices {
-            first: of(self.first, true, self.last.is_none()),
-            between: self.between.map(|(value, n)| (of(value, false, false), n)),
-            last: self.last.map(|value| of(value, false, true)),
+            first: convert(self.first, part(true, self.last.is_none())),
+            between: self
+                .between
+                .map(|(value, n)| (convert(value, part(false, false)), n)),
+            last: self.last.map(|value| convert(value, part(false, true))),
         }
     }
 }

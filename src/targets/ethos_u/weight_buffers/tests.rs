@@ -176,13 +176,13 @@ fn check(accelerator: &Accelerator, layer: Layer, room_bytes: f64, slack_cycles:
         assert_eq!(each(&bytes), naive.bytes, "{slicing:?}");
         assert_eq!(bytes.sum(), naive.bytes.iter().sum::<f64>(), "{slicing:?}");
         assert_eq!(bytes.largest_of_turns(), naive.parts, "{slicing:?}");
-        let found = [buffered.computing, buffered.visible, buffered.last_slice];
+        let actual = [buffered.computing, buffered.visible, buffered.last_slice];
         let expected = [naive.computing, naive.visible, naive.last_slice];
         let bits = |cycles: [f64; 3]| cycles.map(f64::to_bits);
         assert_eq!(
-            bits(found),
+            bits(actual),
             bits(expected),
-            "{layer:?}, {slicing:?}: {found:?}, {expected:?}"
+            "{layer:?}, {slicing:?}: {actual:?}, {expected:?}"
         );
     }
     channels(slicing).len()

@@ -15,9 +15,9 @@ pub(super) struct ZeroRuns {
 }
 
 impl ZeroRuns {
-    pub fn with_count(self, of: impl Fn(f64) -> f64) -> Self {
+    pub fn with_count(self, convert: impl Fn(f64) -> f64) -> Self {
         Self {
-            count: of(self.count),
+            count: convert(self.count),
             ..self
         }
     }

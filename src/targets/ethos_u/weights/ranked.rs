@@ -181,9 +181,9 @@ impl Ranked {
     /// As of `scale` times as many weights.
     #[cfg(test)]
     pub fn scaled(histogram: &ByteHistogram, scale: f64) -> Self {
-        let of = Self::from_histogram(histogram);
-        let others = of.others.iter();
+        let ranked = Self::from_histogram(histogram);
+        let others = ranked.others.iter();
         let others = others.map(|&(distance, count)| (distance, count * scale));
-        Self::new(histogram, of.n_zeros * scale, others.collect())
+        Self::new(histogram, ranked.n_zeros * scale, others.collect())
     }
 }

@@ -146,8 +146,12 @@ impl Symbols {
 
     /// Bits by which a zero is shorter in a code that cannot represent all symbols than in `code`.
     fn gain(&self, code: Code, zero: usize) -> usize {
-        let is_own = |own: &Code| own.can_code(zero) && !own.can_code(self.largest);
-        let least = self.codes().filter(is_own).map(|own| own.bits(zero)).min();
+        let is_own = |code: &Code| code.can_code(zero) && !code.can_code(self.largest);
+        let least = self
+            .codes()
+            .filter(is_own)
+            .map(|code| code.bits(zero))
+            .min();
         least.map_or(0, |least| code.bits(zero).saturating_sub(least))
     }
 }
@@ -259,8 +263,8 @@ mod tests {
                     for n_zeros in [0.0, ranked.n_zeros + padding] {
                         let symbols = Symbols::new(&ranked, n_zeros);
                         for leaves_rare in [false, true] {
-                            let found = [symbols.header_bits(), symbols.bits(&[], leaves_rare)];
-                            assert_eq!(found, one_by_one(&histogram, n_zeros, leaves_rare));
+                            let actual = [symbols.header_bits(), symbols.bits(&[], leaves_rare)];
+                            assert_eq!(actual, one_by_one(&histogram, n_zeros, leaves_rare));
                             n_compared.set(n_compared.get() + 1);
                         }
                     }

@@ -113,10 +113,10 @@ mod tests {
     #[test]
     fn joined_dimensions_have_to_lie_one_after_another() {
         // [2, 2, 2, 2, 3] in its own order, and with the second and third swapped.
-        let own = [(2, 24), (2, 12), (2, 6), (2, 3), (3, 1)];
+        let sizes = [(2, 24), (2, 12), (2, 6), (2, 3), (3, 1)];
         let swapped = [(2, 24), (2, 6), (2, 12), (2, 3), (3, 1)];
-        assert!(has_strides(&own, &[4, 4, 3]));
-        assert!(has_strides(&own, &[48]));
+        assert!(has_strides(&sizes, &[4, 4, 3]));
+        assert!(has_strides(&sizes, &[48]));
         assert!(!has_strides(&swapped, &[4, 4, 3]));
         assert!(has_strides(&swapped, &[2, 2, 2, 6]));
         assert!(has_strides(&swapped, &[2, 1, 2, 2, 2, 3]));

@@ -120,10 +120,10 @@ fn ensure_same_columns(file: &Table, documented: &arrow::datatypes::Schema) -> R
             |field: &arrow::datatypes::FieldRef| (field.name().clone(), schema::type_name(field));
         schema.fields().iter().map(field).collect()
     };
-    let (found, expected) = (signature(&file.rows.schema()), signature(documented));
+    let (actual, expected) = (signature(&file.rows.schema()), signature(documented));
     ensure!(
-        found == expected,
-        "{}: expected columns {expected:?}, found {found:?}; remake them with `litecast-trainer dataset \
+        actual == expected,
+        "{}: expected columns {expected:?}, found {actual:?}; remake them with `litecast-trainer dataset \
          remake`",
         file.name
     );

@@ -58,8 +58,8 @@ fn requests(tables: &Tables) -> Result<BTreeMap<Request<'_>, Samples<'_>>> {
     let labelled = labels.texts("graph_id")?.into_iter();
     let mut of_spaces: BTreeMap<_, OfSpace> = BTreeMap::new();
     for (graph_id, target) in labelled.zip(labels.texts("target")?) {
-        let found = tools.get(target).zip(rows.get(graph_id));
-        let Some((tool, row)) = found.map(|(tool, row): (_, &usize)| (*tool, *row)) else {
+        let tool_and_row = tools.get(target).zip(rows.get(graph_id));
+        let Some((tool, row)) = tool_and_row.map(|(tool, row): (_, &usize)| (*tool, *row)) else {
             continue;
         };
         let Some((seed, index)) = seeds[row].zip(indices[row]) else {

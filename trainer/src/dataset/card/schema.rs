@@ -21,14 +21,14 @@ other files. It has one row for each row of `operators.parquet`, and the columns
 
 /// A heading with the file's name, and a row for each column.
 pub fn markdown(file: &str, rows: &str, schema: &Schema) -> String {
-    let of = |field: &Field, key| field.metadata().get(key).cloned().unwrap_or_default();
+    let metadata = |field: &Field, key| field.metadata().get(key).cloned().unwrap_or_default();
     let heads = ["column", "type", "unit", "meaning"].map(Head::text);
     let row = |field: &Field| {
         vec![
             format!("`{}`", field.name()),
             type_name(field),
-            of(field, UNIT),
-            of(field, MEANING),
+            metadata(field, UNIT),
+            metadata(field, MEANING),
         ]
     };
     let table = table(&heads, schema.fields().iter().map(|field| row(field)));

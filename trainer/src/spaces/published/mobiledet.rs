@@ -26,12 +26,12 @@ pub fn features_of_cpu(layers: &mut Layers, image: TensorIdx) -> Features {
     let x = layers.conv(image, 16, 3, 2, N::HardSwish);
     let x = excited_depthwise(layers, x, 3, 1);
     let mut x = layers.pointwise(x, 8, N::None);
-    for of in TO_A_SIXTEENTH {
-        x = block(layers, x, of);
+    for settings in TO_A_SIXTEENTH {
+        x = block(layers, x, settings);
     }
     let widened = x;
-    for of in TO_A_THIRTY_SECOND {
-        x = block(layers, x, of);
+    for settings in TO_A_THIRTY_SECOND {
+        x = block(layers, x, settings);
     }
     Features { widened, last: x }
 }

@@ -30,8 +30,8 @@ pub fn least_deviations(
     for _ in 0..N_ROUNDS {
         x = descend(&Normal::new(rows, &weights, &scales), x);
         for ((weight, row), row_weight) in weights.iter_mut().zip(rows).zip(row_weights) {
-            let found: f64 = row.iter().map(|(c, v)| x[*c] * v / scales[*c]).sum();
-            *weight = row_weight / (found - 1.0).abs().max(MIN_DEVIATION);
+            let estimate: f64 = row.iter().map(|(c, v)| x[*c] * v / scales[*c]).sum();
+            *weight = row_weight / (estimate - 1.0).abs().max(MIN_DEVIATION);
         }
     }
     let unscaled = x.iter().zip(&scales);
@@ -124,9 +124,9 @@ mod tests {
         assert!((exact[0] - 2.0).abs() < 1e-3 && exact[1] < 1e-3);
         assert!((exact[2] - 5.0).abs() < 1e-3);
         rows.push(BTreeMap::from([(0, 0.05), (2, 0.06)]));
-        let found = least_deviations(&rows, &[1.0; 7][..rows.len()], 3).unwrap();
-        println!("with an outlier: {found:?}");
-        assert!((found[0] - 2.0).abs() < 0.1 && (found[2] - 5.0).abs() < 0.25);
+        let actual = least_deviations(&rows, &[1.0; 7][..rows.len()], 3).unwrap();
+        println!("with an outlier: {actual:?}");
+        assert!((actual[0] - 2.0).abs() < 0.1 && (actual[2] - 5.0).abs() < 0.25);
     }
 
     #[test]

@@ -240,18 +240,18 @@ fn kernels(training: &[Counted]) -> Result<BTreeMap<String, KernelCosts>> {
     let mut rows = Vec::new();
     for (network, count) in training {
         let mut row: BTreeMap<usize, f64> = BTreeMap::new();
-        let mut seen: Vec<&str> = Vec::new();
+        let mut read: Vec<&str> = Vec::new();
         for counts in network.operators.iter().chain([&network.inference]) {
             for (term, amount) in counts.terms.iter() {
                 let n_columns = columns.len();
                 let column = columns.entry((&*counts.kernel, term)).or_insert(n_columns);
                 *row.entry(*column).or_default() += amount / count;
             }
-            if !seen.contains(&&*counts.kernel) {
-                seen.push(&*counts.kernel);
+            if !read.contains(&&*counts.kernel) {
+                read.push(&*counts.kernel);
             }
         }
-        for kernel in seen {
+        for kernel in read {
             kernels.entry(kernel.to_owned()).or_default().n_networks += 1;
         }
         rows.push(row);
@@ -312,12 +312,12 @@ fn class(
             .collect()
     };
     let factors = pairs(validation).into_iter();
-    let factors = factors.map(|(found, count)| (found / count).ln().abs().exp());
+    let factors = factors.map(|(estimate, count)| (estimate / count).ln().abs().exp());
     let interval_factor =
         conformal_quantile(factors).context("expected networks to calibrate with, found none")?;
     let test = pairs(test);
-    let is_inside = |(found, count): &&(f64, f64)| {
-        (found / interval_factor..=found * interval_factor).contains(count)
+    let is_inside = |(estimate, count): &&(f64, f64)| {
+        (estimate / interval_factor..=estimate * interval_factor).contains(count)
     };
     let n_inside = test.iter().filter(is_inside).count();
     Ok(Class {
@@ -343,22 +343,22 @@ fn print(costs: &TargetCosts, test: &[Counted], pairs: &[(f64, f64)]) {
         );
     };
     line("held out", &costs.error);
-    let of = |is_in: &dyn Fn(&CountedNetwork) -> bool| {
+    let summary = |is_in: &dyn Fn(&CountedNetwork) -> bool| {
         let chosen = test
             .iter()
             .zip(pairs)
             .filter(|((network, _), _)| is_in(network));
         summarise_pairs(&chosen.map(|(_, pair)| *pair).collect::<Vec<_>>())
     };
-    line("int8", &of(&|network| network.is_int8));
-    line("float32", &of(&|network| !network.is_int8));
-    line("batches", &of(&|network| network.is_batched));
+    line("int8", &summary(&|network| network.is_int8));
+    line("float32", &summary(&|network| !network.is_int8));
+    line("batches", &summary(&|network| network.is_batched));
     let spaces: BTreeSet<&str> = test
         .iter()
         .map(|(network, _)| network.space.as_str())
         .collect();
     for space in spaces {
-        line(space, &of(&|network| network.space == space));
+        line(space, &summary(&|network| network.space == space));
     }
     for (what, class) in [("usual", costs.usual), ("unusual", costs.unusual)] {
         line(what, &class.error);

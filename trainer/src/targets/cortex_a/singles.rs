@@ -66,7 +66,10 @@ pub fn run(args: &FitCpuSinglesArgs) -> Result<()> {
             .or_default()
             .push(sample);
     }
-    let targets: Vec<SingleTarget> = samples.iter().map(|(target, of)| fit(target, of)).collect();
+    let targets: Vec<SingleTarget> = samples
+        .iter()
+        .map(|(target, files)| fit(target, files))
+        .collect();
     let mut singles = SingleOperators {
         command: "litecast-trainer fit-cpu-singles".into(),
         tool: format!("LiteRT {} under QEMU", tool.version),
@@ -127,7 +130,7 @@ fn fit(target: &str, samples: &[CountedFile]) -> SingleTarget {
     SingleTarget {
         target: target.to_owned(),
         kernels: kernels
-            .map(|(kernel, of)| ((*kernel).to_owned(), kernel_of(of)))
+            .map(|(kernel, files)| ((*kernel).to_owned(), kernel_of(files)))
             .collect(),
         bound: bound(samples),
     }
@@ -139,15 +142,15 @@ fn row(sample: &CountedFile) -> [f64; 3] {
 
 fn kernel_of(samples: &[&CountedFile]) -> SingleKernel {
     let costs = |without: Option<usize>| {
-        let of = samples
+        let others = samples
             .iter()
             .enumerate()
             .filter(|(idx, _)| Some(*idx) != without);
-        least_squares::non_negative(&of.map(|(_, sample)| row(sample)).collect::<Vec<_>>())
+        least_squares::non_negative(&others.map(|(_, sample)| row(sample)).collect::<Vec<_>>())
     };
     let errors = samples.iter().enumerate().map(|(idx, sample)| {
-        let found = least_squares::dot(&row(sample), &costs(Some(idx)));
-        found.max(1e-3).ln().abs().exp()
+        let estimate = least_squares::dot(&row(sample), &costs(Some(idx)));
+        estimate.max(1e-3).ln().abs().exp()
     });
     let widest = match samples.len() {
         1 => SINGLE_SHAPE_FACTOR,
@@ -170,15 +173,15 @@ const SINGLE_SHAPE_FACTOR: f64 = 8.0;
 /// The general cost of operators. Errors are logarithms, because kinds of operators differ by orders of magnitude.
 fn bound(samples: &[CountedFile]) -> Bound {
     let kinds: BTreeSet<&str> = samples.iter().map(|s| s.kind.as_str()).collect();
-    let of = |without: Option<&str>| {
+    let costs_without = |without: Option<&str>| {
         let others = samples.iter().filter(|s| Some(s.kind.as_str()) != without);
         common(&others.collect::<Vec<_>>())
     };
     let factors: Vec<f64> = kinds
         .iter()
         .flat_map(|kind| {
-            let costs = of(Some(kind));
-            let own: Vec<f64> = samples
+            let costs = costs_without(Some(kind));
+            let logs_of_kind: Vec<f64> = samples
                 .iter()
                 .filter(|s| s.kind == *kind)
                 .map(|s| {
@@ -189,22 +192,22 @@ fn bound(samples: &[CountedFile]) -> Bound {
                 })
                 .collect();
             // Each kind counts once, with the quantile over its element types and shapes.
-            conformal_quantile(own.into_iter())
+            conformal_quantile(logs_of_kind.into_iter())
         })
         .collect();
     Bound {
         interval_factor: rounded(conformal_quantile(factors.into_iter()).unwrap_or(1.0)),
         n_kinds: kinds.len(),
-        ..of(None)
+        ..costs_without(None)
     }
 }
 
 /// Medians, one after the other: the cost of a small operator without products, then the cost per value of a large one,
 /// then the cost per product.
 fn common(samples: &[&CountedFile]) -> Bound {
-    let median = |mut of: Vec<f64>| {
-        of.sort_by(f64::total_cmp);
-        of.get(of.len() / 2).copied().unwrap_or(0.0)
+    let median = |mut values: Vec<f64>| {
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).copied().unwrap_or(0.0)
     };
     let plain = || samples.iter().filter(|s| s.counts.macs == 0.0);
     let small = plain().filter(|s| s.counts.values < SMALL_VALUES);
@@ -286,8 +289,13 @@ fn print(target: &SingleTarget, samples: &[CountedFile]) {
     // For kernels that were also fitted to networks, single operators check that fit.
     let known = Costs::shipped().target(&target.target);
     let ratios = samples.iter().filter_map(|sample| {
-        let found = known?.instructions(&sample.counts)?;
-        Some(((found.max(1.0)) / sample.instructions).ln().abs().exp())
+        let known_instructions = known?.instructions(&sample.counts)?;
+        Some(
+            ((known_instructions.max(1.0)) / sample.instructions)
+                .ln()
+                .abs()
+                .exp(),
+        )
     });
     let mut ratios: Vec<f64> = ratios.collect();
     ratios.sort_by(f64::total_cmp);

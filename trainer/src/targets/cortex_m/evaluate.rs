@@ -233,12 +233,12 @@ impl Evaluation<'_> {
             let others = others.filter(|other| other.row.measured.family != family);
             factor_of_families(&others.collect::<Vec<_>>())
         };
-        let own = self.of_core(core);
-        let held = own.iter().filter(|left| {
+        let rows_of_core = self.of_core(core);
+        let held = rows_of_core.iter().filter(|left| {
             left.factor(left.family_ms) <= factor_without(&left.row.measured.family)
         });
         Interval {
-            coverage_percent: 100.0 * held.count() as f64 / own.len().max(1) as f64,
+            coverage_percent: 100.0 * held.count() as f64 / rows_of_core.len().max(1) as f64,
             factor: factor_of_families(&self.left_out.iter().collect::<Vec<_>>()),
         }
     }
@@ -249,7 +249,7 @@ impl Evaluation<'_> {
         if self.factors != Factors::CoreAndRelease {
             return None;
         }
-        let of = |is_core: &dyn Fn(&str) -> bool| -> Vec<f64> {
+        let factors_where = |is_core: &dyn Fn(&str) -> bool| -> Vec<f64> {
             let rows = self.left_out.iter();
             let rows = rows.filter(|left| is_core(left.row.measured.core));
             let shared = rows.filter(|left| self.has_other_board(left));
@@ -257,15 +257,19 @@ impl Evaluation<'_> {
                 .filter_map(|left| Some(left.factor(left.board_ms?)))
                 .collect()
         };
-        let own = of(&|other| other == core);
-        let factors = if own.is_empty() { of(&|_| true) } else { own };
+        let factors_of_core = factors_where(&|other| other == core);
+        let factors = if factors_of_core.is_empty() {
+            factors_where(&|_| true)
+        } else {
+            factors_of_core
+        };
         (!factors.is_empty()).then(|| interval_factor(factors))
     }
 
     fn has_other_board(&self, left: &LeftOut) -> bool {
-        let own = &left.row.measured;
+        let measured = &left.row.measured;
         let mut others = self.left_out.iter().map(|other| &other.row.measured);
-        others.any(|other| other.core == own.core && other.board != own.board)
+        others.any(|other| other.core == measured.core && other.board != measured.board)
     }
 }
 
@@ -396,7 +400,7 @@ pub fn energy(left_out: &[&LeftOut], energies: &[MeasuredEnergy], power: &Power)
         let submission = power
             .submissions
             .iter()
-            .find(|own| **own == energy.submission)?;
+            .find(|fitted| **fitted == energy.submission)?;
         let latency = left_out.iter().find(|left| {
             let measured = &left.row.measured;
             measured.board == power.board

@@ -110,8 +110,8 @@ pub fn nearest(core: &str) -> Option<&'static str> {
 }
 
 fn second_of<'t, T>(table: &'t [(&str, T)], first: &str) -> Option<&'t T> {
-    let found = table.iter().find(|(of, _)| *of == first);
-    found.map(|(_, second)| second)
+    let row = table.iter().find(|(key, _)| *key == first);
+    row.map(|(_, second)| second)
 }
 
 /// Costs and factors are fitted in turn until no factor changes by more than this, relative to itself.
@@ -281,11 +281,11 @@ impl Fit {
             .into_iter()
             .flatten()
             .map(|core| {
-                let own = boards.iter().filter(|(of, _)| *of == core);
-                own.map(|(_, log)| *log).collect::<Vec<f64>>()
+                let logs = boards.iter().filter(|(board_core, _)| *board_core == core);
+                logs.map(|(_, log)| *log).collect::<Vec<f64>>()
             });
-        let own = of_cores.into_iter().find(|logs| !logs.is_empty());
-        mean(own.unwrap_or_else(|| boards.iter().map(|(_, log)| *log).collect()))
+        let nearest_logs = of_cores.into_iter().find(|logs| !logs.is_empty());
+        mean(nearest_logs.unwrap_or_else(|| boards.iter().map(|(_, log)| *log).collect()))
     }
 
     /// The geometric mean of the factors of measured boards.

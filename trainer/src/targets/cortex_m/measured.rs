@@ -132,7 +132,7 @@ const NPU_CLOCK_MHZ: f64 = 1000.0;
 
 fn st_edge_ai(folders: &Folders) -> Result<Vec<Measurement>> {
     let lines: Vec<StLine> = table(&folders.tables.join("mcu/st_edge_ai_measured.csv"))?;
-    let mut found = Vec::new();
+    let mut measurements = Vec::new();
     for line in lines {
         let board = ST_BOARDS.iter().find(|(name, ..)| *name == line.board);
         let Some(&(board, core, clock_mhz, on_chip_bytes)) = board else {
@@ -147,7 +147,7 @@ fn st_edge_ai(folders: &Folders) -> Result<Vec<Measurement>> {
             NPU => "2.0".to_owned(),
             _ => version(&line.version),
         };
-        found.push(Measurement {
+        measurements.push(Measurement {
             runtime: if core == NPU { NPU } else { "st-edge-ai" },
             core,
             board: board.to_owned(),
@@ -165,7 +165,7 @@ fn st_edge_ai(folders: &Folders) -> Result<Vec<Measurement>> {
             latency_ms: line.latency_ms,
         });
     }
-    Ok(found)
+    Ok(measurements)
 }
 
 /// One row without a release is among others of 8.1.
@@ -235,19 +235,19 @@ const TINY: &[(&str, &str)] = &[
 ];
 
 fn tiny_file(variant: &str) -> Option<&'static str> {
-    let of = TINY.iter().find(|(name, _)| *name == variant);
-    of.map(|(_, file)| *file)
+    let row = TINY.iter().find(|(name, _)| *name == variant);
+    row.map(|(_, file)| *file)
 }
 
 fn mlperf_tiny(folders: &Folders) -> Result<Vec<Measurement>> {
     let lines: Vec<TinyLine> = table(&folders.tables.join("mcu/mlperf_tiny_measured.csv"))?;
-    let mut found = Vec::new();
+    let mut measurements = Vec::new();
     for line in &lines {
         let Some(file) = tiny_file(&line.variant) else {
             continue;
         };
         let Some(system) = system(line) else { continue };
-        found.push(Measurement {
+        measurements.push(Measurement {
             runtime: system.runtime,
             core: system.core,
             board: system.board.to_owned(),
@@ -266,7 +266,7 @@ fn mlperf_tiny(folders: &Folders) -> Result<Vec<Measurement>> {
             latency_ms: line.latency_ms,
         });
     }
-    Ok(found)
+    Ok(measurements)
 }
 
 /// For each round of MLPerf Tiny, two systems of one submitter that ran the same networks under the same runtime.
@@ -391,7 +391,7 @@ const NXP_BOARDS: &[(&str, &str, f64)] = &[
 /// The table repeats a row for each state of its source.
 fn nxp(folders: &Folders) -> Result<Vec<Measurement>> {
     let lines: Vec<NxpLine> = table(&folders.tables.join("ethos_u/nxp_eiq_measured.csv"))?;
-    let mut found = BTreeMap::new();
+    let mut networks = BTreeMap::new();
     for line in lines.iter().filter(|line| line.accelerator == "CPU") {
         let board = NXP_BOARDS.iter().find(|(name, ..)| *name == line.platform);
         let known = NXP_NETWORKS.iter().find(|(name, ..)| *name == line.network);
@@ -412,9 +412,9 @@ fn nxp(folders: &Folders) -> Result<Vec<Measurement>> {
             latency_ms: line.latency_ms,
             program: Program::default(),
         };
-        found.insert((board, network), measurement);
+        networks.insert((board, network), measurement);
     }
-    Ok(found.into_values().collect())
+    Ok(networks.into_values().collect())
 }
 
 #[derive(Deserialize)]
@@ -459,7 +459,7 @@ const TIMED: &[&str] = &[
 /// Latencies of whole inferences, and the total latency of each operator name. If a network was measured several times
 /// on a board, the last latency is used.
 fn mcufit(folders: &Folders) -> Result<Vec<Measurement>> {
-    let mut found = BTreeMap::new();
+    let mut networks = BTreeMap::new();
     for file in ["mcufit_results.jsonl", "mcufit_layers.jsonl"] {
         for line in json_lines::<McufitLine>(&folders.tables.join("mcu").join(file))? {
             let (Some(model), Some(target), Some(kernels), Some(clock_mhz)) =
@@ -497,10 +497,10 @@ fn mcufit(folders: &Folders) -> Result<Vec<Measurement>> {
                 latency_ms: us / 1e3,
                 program: Program::default(),
             };
-            found.insert((board, network, line.op.clone()), measurement);
+            networks.insert((board, network, line.op.clone()), measurement);
         }
     }
-    Ok(found.into_values().collect())
+    Ok(networks.into_values().collect())
 }
 
 /// A board whose power follows from energies that were submitted to MLPerf Tiny.
@@ -535,7 +535,7 @@ pub struct MeasuredEnergy {
 
 /// Energies of submissions, from a folder of clones of `github.com/mlcommons/tiny_results_v*`.
 pub fn read_energies(folder: &Path, submissions: &[Submission]) -> Result<Vec<MeasuredEnergy>> {
-    let mut found = Vec::new();
+    let mut measurements = Vec::new();
     for submission in submissions {
         for (task, _) in TINY {
             let path = folder
@@ -551,14 +551,14 @@ pub fn read_energies(folder: &Path, submissions: &[Submission]) -> Result<Vec<Me
             let energy_uj = median_energy_uj(&text).with_context(|| {
                 format!("{}: expected a median energy, found none", path.display())
             })?;
-            found.push(MeasuredEnergy {
+            measurements.push(MeasuredEnergy {
                 submission: *submission,
                 task,
                 energy_uj,
             });
         }
     }
-    Ok(found)
+    Ok(measurements)
 }
 
 /// Parses the output of the benchmark's runner: `Median energy cost is 245.341 uJ/inf.`

@@ -64,11 +64,11 @@ pub fn run(args: &FitMcuArgs) -> Result<()> {
     let energies = args.energies.as_deref();
     let energies = energies.map(|folder| measured::read_energies(folder, &submissions));
     let energies = energies.transpose()?;
-    let found = find(&folders, &rows, energies.as_deref())?;
-    let text = report::markdown(&found);
-    println!("{}", report::rows(&found));
+    let fitted = find(&folders, &rows, energies.as_deref())?;
+    let text = report::markdown(&fitted);
+    println!("{}", report::rows(&fitted));
     println!("{text}");
-    let constants = json(&found.constants)?;
+    let constants = json(&fitted.constants)?;
     for (path, text) in [(&args.out, constants), (&args.results, text)] {
         fs::write(path, text).with_context(|| format!("could not write {}", path.display()))?;
     }
@@ -186,12 +186,12 @@ const RELEASES: &[OfferedRelease] = &[
 impl OfferedRelease {
     /// Its factor by a fit, and the errors of its latencies by core.
     fn fitted(&self, model: &Model, fit: &Fit, evaluation: &Evaluation) -> Release {
-        let own = |left: &&LeftOut| {
+        let is_of_target = |left: &&LeftOut| {
             let measured = &left.row.measured;
             self.measured.contains(&measured.version.as_str())
                 && self.is_made_for_time == measured.is_made_for_time
         };
-        let of_release: Vec<&LeftOut> = evaluation.left_out.iter().filter(own).collect();
+        let of_release: Vec<&LeftOut> = evaluation.left_out.iter().filter(is_of_target).collect();
         let cores: BTreeSet<&str> = of_release
             .iter()
             .map(|left| left.row.measured.core)
@@ -464,22 +464,22 @@ pub fn find<'r>(
     let mut evaluations = Vec::new();
     let mut fits: BTreeMap<String, Fit> = BTreeMap::new();
     for (model, name, reference) in MODELS {
-        let own: Vec<&Row> = rows
+        let rows_of_target: Vec<&Row> = rows
             .iter()
             .filter(|row| row.measured.runtime == model.runtime)
             .collect();
-        let operators: BTreeSet<String> = own
+        let operators: BTreeSet<String> = rows_of_target
             .iter()
             .flat_map(|row| &row.operators)
             .map(|counts| counts.operator.name().to_owned())
             .collect();
-        let evaluation = Evaluation::new(model, own.clone())?;
+        let evaluation = Evaluation::new(model, rows_of_target.clone())?;
         let offered_releases = match model.factors {
             Factors::CoreAndRelease => RELEASES,
             Factors::Board | Factors::None => &[],
         };
         let mut add = |id: String, model: &Model| -> Result<()> {
-            let fit = model.fit(&own)?;
+            let fit = model.fit(&rows_of_target)?;
             let releases = offered_releases.iter();
             runtimes.push(Runtime {
                 id: id.clone(),
@@ -608,7 +608,7 @@ fn target(
             supply_volts: offer
                 .power
                 .as_ref()
-                .map_or(energy.supply_volts, |of| of.supply_volts),
+                .map_or(energy.supply_volts, |board| board.supply_volts),
             ..energy
         })
     };

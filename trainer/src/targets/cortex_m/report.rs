@@ -14,12 +14,12 @@ pub struct Found<'r> {
 }
 
 /// Every left-out estimate, one line each.
-pub fn rows(found: &Found) -> String {
+pub fn rows(fitted: &Found) -> String {
     let mut text = format!(
         "{:12} {:22} {:16} {:32} {:>9} {:>8} {:>8} {:>8} {:>8}\n",
         "runtime", "board", "release", "network", "measured", "network", "family", "board", "MACs"
     );
-    for left in found.evaluations.iter().flat_map(|e| &e.left_out) {
+    for left in fitted.evaluations.iter().flat_map(|e| &e.left_out) {
         let measured = &left.row.measured;
         let off = |ms: f64| format!("{:+.1} %", 100.0 * (ms / measured.latency_ms - 1.0));
         text += &format!(
@@ -39,7 +39,7 @@ pub fn rows(found: &Found) -> String {
 }
 
 /// The results file.
-pub fn markdown(found: &Found) -> String {
+pub fn markdown(fitted: &Found) -> String {
     let mut text = String::from(
         "# Microcontrollers\n\nMade by `litecast-trainer fit-mcu`. Errors of estimated latencies, relative to \
          the measured ones, uncapped, in percent. \"Network\" leaves the network out on every board, \"family\" \
@@ -48,16 +48,16 @@ pub fn markdown(found: &Found) -> String {
          target\n\nThe interval reaches from the estimate over the factor to the estimate times it; \"held\" is the \
          share of left-out latencies inside, with the factor made of the other networks.\n\n",
     );
-    text += &targets(found);
+    text += &targets(fitted);
     text += "\n## By release of ST Edge AI\n\nCycles relative to 8.1, and the errors of the latencies that were measured \
              on a core under it. What has no errors was not measured: its factor is that of other releases and cores.\n\n";
-    text += &releases(found);
+    text += &releases(fitted);
     text += "\n## By board\n\n";
-    text += &boards(found);
+    text += &boards(fitted);
     text += "\n## Fitted costs\n\nCycles for one of each count on the reference processor.\n\n";
-    text += &costs(found);
+    text += &costs(fitted);
     text += "\n## Energy\n\nPower times estimated latency, a network left out of both.\n\n";
-    text += &energies(found);
+    text += &energies(fitted);
     text
 }
 
@@ -70,7 +70,7 @@ fn cells(errors: &Errors) -> [String; 4] {
     ]
 }
 
-fn targets(found: &Found) -> String {
+fn targets(fitted: &Found) -> String {
     let heads = [
         Head::text("target"),
         Head::number("latencies"),
@@ -101,7 +101,7 @@ fn targets(found: &Found) -> String {
         line
     };
     let (converted, measured): (Vec<&Target>, Vec<&Target>) =
-        (found.constants.targets.iter()).partition(|target| target.core_conversion.is_some());
+        (fitted.constants.targets.iter()).partition(|target| target.core_conversion.is_some());
     let mut text = table(&heads, measured.into_iter().map(line));
     for target in converted {
         text += &format!("\n`{}`: {}.\n", target.target, target.in_words());
@@ -109,7 +109,7 @@ fn targets(found: &Found) -> String {
     text
 }
 
-fn releases(found: &Found) -> String {
+fn releases(fitted: &Found) -> String {
     let heads = [
         Head::text("release"),
         Head::text("version"),
@@ -127,7 +127,12 @@ fn releases(found: &Found) -> String {
         Head::number("worst"),
     ];
     let mut lines = Vec::new();
-    for release in found.constants.runtimes.iter().flat_map(|of| &of.releases) {
+    for release in fitted
+        .constants
+        .runtimes
+        .iter()
+        .flat_map(|runtime| &runtime.releases)
+    {
         let factor = format!("{:.3}", release.cycles_factor);
         let head = [release.id.clone(), release.version.clone(), factor];
         for (core, errors) in &release.cores {
@@ -148,7 +153,7 @@ fn releases(found: &Found) -> String {
     table(&heads, lines)
 }
 
-fn boards(found: &Found) -> String {
+fn boards(fitted: &Found) -> String {
     let heads = [
         Head::text("runtime"),
         Head::text("board"),
@@ -162,7 +167,7 @@ fn boards(found: &Found) -> String {
         Head::number("worst"),
         Head::number("MACs: mean"),
     ];
-    table(&heads, found.evaluations.iter().flat_map(board_lines))
+    table(&heads, fitted.evaluations.iter().flat_map(board_lines))
 }
 
 fn board_lines(evaluation: &Evaluation) -> Vec<Vec<String>> {
@@ -171,7 +176,7 @@ fn board_lines(evaluation: &Evaluation) -> Vec<Vec<String>> {
         .map(|left| left.row.measured.board.as_str())
         .collect();
     let line = |board: &str| {
-        let own: Vec<&LeftOut> = evaluation
+        let rows_of_board: Vec<&LeftOut> = evaluation
             .left_out
             .iter()
             .filter(|left| left.row.measured.board == board)
@@ -179,8 +184,8 @@ fn board_lines(evaluation: &Evaluation) -> Vec<Vec<String>> {
         let mut line = vec![
             evaluation.runtime.to_owned(),
             board.to_owned(),
-            own.len().to_string(),
-            n_networks(&own).to_string(),
+            rows_of_board.len().to_string(),
+            n_networks(&rows_of_board).to_string(),
         ];
         let estimates: [fn(&LeftOut) -> Option<f64>; 3] = [
             |left| Some(left.network_ms),
@@ -188,7 +193,7 @@ fn board_lines(evaluation: &Evaluation) -> Vec<Vec<String>> {
             |left| left.board_ms,
         ];
         for estimate in estimates {
-            let errors = errors(&own, estimate);
+            let errors = errors(&rows_of_board, estimate);
             let cell = |percent: f64| match errors.n {
                 0 => "-".to_owned(),
                 _ => format!("{percent:.1}"),
@@ -196,21 +201,21 @@ fn board_lines(evaluation: &Evaluation) -> Vec<Vec<String>> {
             line.push(cell(errors.mean_percent));
             line.push(cell(errors.worst_percent));
         }
-        let simplest = errors(&own, |left| Some(left.macs_alone_ms));
+        let simplest = errors(&rows_of_board, |left| Some(left.macs_alone_ms));
         line.push(format!("{:.1}", simplest.mean_percent));
         line
     };
     boards.into_iter().map(line).collect()
 }
 
-fn costs(found: &Found) -> String {
+fn costs(fitted: &Found) -> String {
     let heads = [
         Head::text("runtime"),
         Head::text("reference"),
         Head::text("count"),
         Head::number("cycles"),
     ];
-    let lines = found.constants.runtimes.iter().flat_map(|runtime| {
+    let lines = fitted.constants.runtimes.iter().flat_map(|runtime| {
         runtime.costs.iter().map(|(term, cost)| {
             let name = serde_json::to_value(term).unwrap_or_default();
             vec![
@@ -224,7 +229,7 @@ fn costs(found: &Found) -> String {
     table(&heads, lines)
 }
 
-fn energies(found: &Found) -> String {
+fn energies(fitted: &Found) -> String {
     let heads = [
         Head::text("target"),
         Head::text("board"),
@@ -237,7 +242,7 @@ fn energies(found: &Found) -> String {
         Head::number("p95"),
         Head::number("worst"),
     ];
-    let lines = found.constants.targets.iter().filter_map(|target| {
+    let lines = fitted.constants.targets.iter().filter_map(|target| {
         let energy = target.energy.as_ref()?;
         let mut line = vec![
             target.target.clone(),

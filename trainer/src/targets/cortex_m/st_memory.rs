@@ -30,19 +30,19 @@ pub struct EvaluateStMemoryArgs {
 
 /// Compares, prints and writes the results.
 pub fn run(args: &EvaluateStMemoryArgs) -> Result<()> {
-    let mut found = Found::default();
+    let mut reports = Found::default();
     for clone in &args.clones {
         for readme in readmes(clone)? {
-            found.read(&readme)?;
+            reports.read(&readme)?;
         }
     }
     ensure!(
-        !found.figures.is_empty(),
+        !reports.figures.is_empty(),
         "no table of memory in the READMEs below {:?} links to a file that is there",
         args.clones
     );
-    let text = markdown(&found);
-    println!("{}{text}", rows(&found.figures));
+    let text = markdown(&reports);
+    println!("{}{text}", rows(&reports.figures));
     let results = &args.results;
     fs::write(results, text).with_context(|| format!("could not write {}", results.display()))
 }
@@ -51,7 +51,7 @@ pub fn run(args: &EvaluateStMemoryArgs) -> Result<()> {
 const MAX_DEPTH: usize = 12;
 
 fn readmes(clone: &Path) -> Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     let mut folders = vec![(clone.to_owned(), 0)];
     while let Some((folder, depth)) = folders.pop() {
         let read = || format!("could not read {}", folder.display());
@@ -60,12 +60,12 @@ fn readmes(clone: &Path) -> Result<Vec<PathBuf>> {
             if path.is_dir() && depth < MAX_DEPTH {
                 folders.push((path, depth + 1));
             } else if path.file_name().is_some_and(|name| name == "README.md") {
-                found.push(path);
+                paths.push(path);
             }
         }
     }
-    found.sort();
-    Ok(found)
+    paths.sort();
+    Ok(paths)
 }
 
 /// Figures that ST publishes for one network under one release, and our estimates.
@@ -99,7 +99,7 @@ impl Compared {
 struct Found {
     figures: Vec<Figures>,
     /// Rows that were already used: READMEs repeat rows of each other.
-    seen: BTreeSet<(String, Vec<u8>, String)>,
+    used_rows: BTreeSet<(String, Vec<u8>, String)>,
     n_without_file: usize,
     n_not_int8: usize,
 }
@@ -128,7 +128,7 @@ impl Found {
         let read = || format!("could not read {}", path.display());
         let bytes = fs::read(&path).with_context(read)?;
         let key = (row.release.clone(), bytes, row.figures());
-        if !self.seen.insert(key.clone()) {
+        if !self.used_rows.insert(key.clone()) {
             return Ok(());
         }
         let model = tflite::parse(&key.1).with_context(read)?;
@@ -282,14 +282,14 @@ fn rows(figures: &[Figures]) -> String {
     text
 }
 
-fn markdown(found: &Found) -> String {
+fn markdown(reports: &Found) -> String {
     let mut text = format!(
         "# Memory under ST Edge AI\n\nMade by `litecast-trainer evaluate-st-memory`, from tables of ST's model zoo and the \
          int8 files that they link to, each network once a release. Errors relative to ST's figures, uncapped, in \
          percent. Activation RAM is estimated by the rules of the row's release and board. Reports show the estimate \
          of the newest release, 4.0: \"median shown\" is its median error, \"held\" the share of ST's figures in its \
          interval. Left out: {} rows whose file is not there or not linked, {} of other formats.\n\n",
-        found.n_without_file, found.n_not_int8
+        reports.n_without_file, reports.n_not_int8
     );
     let heads = [
         Head::text("what"),
@@ -302,7 +302,7 @@ fn markdown(found: &Found) -> String {
         Head::number("median shown"),
         Head::number("held"),
     ];
-    text += &table(&heads, lines(&found.figures));
+    text += &table(&heads, lines(&reports.figures));
     text
 }
 

@@ -39,9 +39,9 @@ pub struct FitEdgetpuArgs {
 
 /// Builds the networks, fits, prints and writes.
 pub fn run(args: &FitEdgetpuArgs) -> Result<()> {
-    let found = find(&args.published)?;
-    print(&found);
-    let text = serde_json::to_string_pretty(&found.constants)? + "\n";
+    let fitted = find(&args.published)?;
+    print(&fitted);
+    let text = serde_json::to_string_pretty(&fitted.constants)? + "\n";
     fs::write(&args.out, text).with_context(|| format!("could not write {}", args.out.display()))
 }
 
@@ -215,13 +215,13 @@ fn rounded(value: f64) -> f64 {
         .expect("a printed number is one")
 }
 
-fn print(found: &Found) {
+fn print(fitted: &Found) {
     let Constants {
         coefficients,
         leave_one_out,
         n_latencies,
         ..
-    } = &found.constants;
+    } = &fitted.constants;
     println!(
         "fitted to {n_latencies} latencies of {} networks",
         leave_one_out.n_networks
@@ -248,7 +248,7 @@ fn print(found: &Found) {
         "fitted",
         "left out"
     );
-    for sample in &found.samples {
+    for sample in &fitted.samples {
         let PublishedLatency {
             latency,
             load,

@@ -154,15 +154,20 @@ const SMALL_MS: f64 = 1.0;
 
 pub fn run(args: &FitSiliconArgs) -> Result<()> {
     let board = boards::by_id(BOARD).context("expected the board in the list")?;
-    let own = board.npu_configuration()?;
+    let configuration_of_board = board.npu_configuration()?;
     let ini = match &args.vela_ini {
         Some(path) => &VelaIni::parse(&fs::read(path)?)?,
         None => VelaIni::shipped(),
     };
-    let mut configurations = vec![own.clone()];
+    let mut configurations = vec![configuration_of_board.clone()];
     for pair in &args.beside {
         let (system, mode) = pair.split_once(',').context("expected SYSTEM,MODE")?;
-        configurations.push(Configuration::read(own.product, ini, system, mode)?);
+        configurations.push(Configuration::read(
+            configuration_of_board.product,
+            ini,
+            system,
+            mode,
+        )?);
     }
     let samples = samples(args, &configurations)?;
     for (idx, configuration) in configurations.iter().enumerate() {

@@ -67,12 +67,12 @@ pub fn on_rtx_3090(folder: &Path) -> Result<Vec<(Network, f64)>> {
 /// classifier, and convolutions of odd sizes occur only in squeeze-and-excite, so some costs would stand for other
 /// properties that the networks share.
 pub fn on_a100<'m>(measurements: &'m Measurements, run: &Run) -> Vec<(&'m Amounts, f64)> {
-    let of = |device: usize| {
+    let measured_on = |device: usize| {
         let row = move |row: &'m Row| Some((row, row.ms[device]?));
         measurements.0.iter().filter_map(row).collect::<Vec<_>>()
     };
-    let (laboratory, _) = other_laboratory(&of(1), run);
-    let a100 = of(0).into_iter();
+    let (laboratory, _) = other_laboratory(&measured_on(1), run);
+    let a100 = measured_on(0).into_iter();
     a100.map(|(row, ms)| (&row.amounts, ms / laboratory))
         .collect()
 }
@@ -195,8 +195,8 @@ fn read(path: &Path) -> Result<Vec<Row>> {
     let mut reader = csv::Reader::from_path(path)?;
     let headers = reader.headers()?.clone();
     let column = |name: &str| {
-        let found = headers.iter().position(|header| header == name);
-        found.with_context(|| format!("{}: expected a column `{name}`", path.display()))
+        let position = headers.iter().position(|header| header == name);
+        position.with_context(|| format!("{}: expected a column `{name}`", path.display()))
     };
     let choices = [column("e")?, column("k")?, column("l")?, column("se")?];
     let speeds = [

@@ -35,7 +35,7 @@ pub struct Sample {
 impl Sample {
     pub fn new(row: &Measured, network: &Network) -> Self {
         let kernels = &network.kernels;
-        let sum = |of: fn(&Kernel) -> f64| kernels.iter().map(of).sum();
+        let sum = |cost_of: fn(&Kernel) -> f64| kernels.iter().map(cost_of).sum();
         Self {
             model: row.model.clone(),
             family: family(&row.model).to_owned(),
@@ -171,7 +171,7 @@ pub fn left_out_by(
     for fold in 0..n_folds(&folds) {
         let of_folds = |inside: bool| -> Vec<&Sample> {
             let rows = samples.iter().zip(&folds);
-            let rows = rows.filter(|(_, of)| (**of == fold) == inside);
+            let rows = rows.filter(|(_, fold_of_row)| (**fold_of_row == fold) == inside);
             rows.map(|(sample, _)| sample).collect()
         };
         let others = of_folds(false);
@@ -261,11 +261,11 @@ pub fn half_width(errors: &[(f64, f64)]) -> [f64; 2] {
     let mut distances: Vec<f64> = errors.iter().map(|(_, distance)| *distance).collect();
     distances.sort_by(f64::total_cmp);
     let median = distances[distances.len() / 2];
-    let mean = |is_far: bool, of: fn(&(f64, f64)) -> f64| {
+    let mean = |is_far: bool, value_of: fn(&(f64, f64)) -> f64| {
         let side = errors
             .iter()
             .filter(|(_, distance)| (*distance > median) == is_far);
-        let values: Vec<f64> = side.map(of).collect();
+        let values: Vec<f64> = side.map(value_of).collect();
         values.iter().sum::<f64>() / values.len().max(1) as f64
     };
     let error = |one: &(f64, f64)| one.0.abs().min(0.5);

@@ -83,8 +83,8 @@ mod tests {
             2.0 * x[0] + 5.0 * x[1] + x[2],
             x[1] + 3.0 * x[2],
         ];
-        for (found, expected) in product.iter().zip([8.0, 15.0, 11.0]) {
-            assert!((found - expected).abs() < 1e-9, "{found} for {expected}");
+        for (actual, expected) in product.iter().zip([8.0, 15.0, 11.0]) {
+            assert!((actual - expected).abs() < 1e-9, "{actual} for {expected}");
         }
     }
 }

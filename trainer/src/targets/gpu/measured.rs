@@ -151,8 +151,8 @@ fn read_file(path: &Path, table: &Table) -> Result<Vec<Measured>> {
         Mode::Inference => "infer",
     };
     let column = |name: &str| {
-        let found = headers.iter().position(|header| header == name);
-        found.with_context(|| format!("{}: expected a column `{name}`", path.display()))
+        let position = headers.iter().position(|header| header == name);
+        position.with_context(|| format!("{}: expected a column `{name}`", path.display()))
     };
     let model = column("model")?;
     let parameters = column("param_count")?;

@@ -24,8 +24,8 @@ struct Ratios(BTreeMap<String, Vec<(f64, bool)>>);
 impl Ratios {
     /// `interval` is lowest, value, highest.
     fn add(&mut self, what: String, measured: f64, [lo, value, hi]: [f64; 3]) {
-        let of = self.0.entry(what).or_default();
-        of.push((measured / value, (lo..=hi).contains(&measured)));
+        let ratios = self.0.entry(what).or_default();
+        ratios.push((measured / value, (lo..=hi).contains(&measured)));
     }
 }
 
@@ -40,14 +40,18 @@ pub fn compare(rows: &[Row], networks: &Networks, bundle: &Bundle) -> Result<()>
             eprintln!("no graph of {} at {}", row.model, row.image_size);
             continue;
         };
-        let of = format!("{}, {}", words(row.mode()), row.precision);
+        let mode_and_precision = format!("{}, {}", words(row.mode()), row.precision);
         let bytes = memory(row, network).total_bytes();
         let interval = [RANGE[0] * bytes, bytes, RANGE[1] * bytes];
         let measured = row.reserved_bytes + BASE_BYTES;
-        ratios.add(format!("memory, {of}"), measured, interval);
+        ratios.add(format!("memory, {mode_and_precision}"), measured, interval);
         if row.batch > MAX_SMALL_BATCH {
             let watts = row.energy_mj / row.ms;
-            ratios.add(format!("power, {of}"), watts, board.watts(1.0));
+            ratios.add(
+                format!("power, {mode_and_precision}"),
+                watts,
+                board.watts(1.0),
+            );
         }
         if let Some(kernel_ms) = row.kernel_ms {
             of_profiled(row, kernel_ms, network, run, board, &mut ratios)?;
@@ -98,7 +102,7 @@ fn of_profiled(
     ratios: &mut Ratios,
 ) -> Result<()> {
     let is_small = row.batch <= MAX_SMALL_BATCH;
-    let of = if is_small {
+    let batches = if is_small {
         format!("batch {}", row.batch)
     } else {
         format!("batch above {MAX_SMALL_BATCH}")
@@ -107,15 +111,15 @@ fn of_profiled(
     let busy = estimate.busy_share;
     let interval = [MIN_BUSY * busy, busy, 1.0];
     ratios.add(
-        format!("SM utilization, {of}"),
+        format!("SM utilization, {batches}"),
         kernel_ms / row.ms,
         interval,
     );
     if is_small {
         let interval = [estimate.lo_ms, estimate.value_ms, estimate.hi_ms];
-        ratios.add(format!("latency, {of}"), row.ms, interval);
+        ratios.add(format!("latency, {batches}"), row.ms, interval);
         let watts = row.energy_mj / row.ms;
-        ratios.add(format!("power, {of}"), watts, board.watts(busy));
+        ratios.add(format!("power, {batches}"), watts, board.watts(busy));
     }
     Ok(())
 }

@@ -159,11 +159,11 @@ mod tests {
             .iter()
             .map(|row| (0..4).map(|idx| row[idx] * costs(idx)).sum())
             .collect();
-        let found = fit(&rows.iter().collect::<Vec<_>>(), &times);
-        for (idx, found) in found.iter().enumerate() {
+        let actual = fit(&rows.iter().collect::<Vec<_>>(), &times);
+        for (idx, actual) in actual.iter().enumerate() {
             assert!(
-                (found - costs(idx)).abs() < 0.1,
-                "{idx}: {found} for {}",
+                (actual - costs(idx)).abs() < 0.1,
+                "{idx}: {actual} for {}",
                 costs(idx)
             );
         }

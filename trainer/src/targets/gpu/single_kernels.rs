@@ -35,8 +35,8 @@ pub fn read(folder: &Path, gpu: &str) -> Result<Vec<Row>> {
     let mut reader = csv::Reader::from_reader(GzDecoder::new(File::open(&path)?));
     let headers = reader.headers()?.clone();
     let column = |name: &str| {
-        let found = headers.iter().position(|header| header == name);
-        found.with_context(|| format!("{}: expected a column `{name}`", path.display()))
+        let position = headers.iter().position(|header| header == name);
+        position.with_context(|| format!("{}: expected a column `{name}`", path.display()))
     };
     let [operator, latency, dimensions] = [column("op")?, column("latency_ms")?, column("dims")?];
     let mut by_operator: BTreeMap<String, Vec<(String, f64)>> = BTreeMap::new();
@@ -78,23 +78,23 @@ fn is_of_two(operator: &str) -> bool {
 
 /// A graph of one operator, the name of its output, and the first dimension of its input.
 fn document(operator: &str, dimensions: &str) -> Result<(Document, String, f64)> {
-    let of = |name: &str| -> Result<i64> {
+    let integer = |name: &str| -> Result<i64> {
         let mut pairs = dimensions
             .split_whitespace()
             .filter_map(|pair| pair.split_once('='));
-        let found = pairs.find(|(key, _)| *key == name);
-        let (_, value) = found.with_context(|| format!("expected a dimension `{name}`"))?;
+        let pair = pairs.find(|(key, _)| *key == name);
+        let (_, value) = pair.with_context(|| format!("expected a dimension `{name}`"))?;
         Ok(value.parse()?)
     };
     let mut graph = Document::default();
     let none = json!({});
-    let first = of("B")?;
+    let first = integer("B")?;
     let (output, first) = match operator {
         "conv" => {
-            let [channels, out] = [of("Input_Channel")?, of("Output_Channel")?];
+            let [channels, out] = [integer("Input_Channel")?, integer("Output_Channel")?];
             // The table's header has this spelling.
-            let [window, size] = [of("Kernel_Szie")?, of("Input_Size")?];
-            let [stride, padding] = [of("Stride")?, of("Padding")?];
+            let [window, size] = [integer("Kernel_Szie")?, integer("Input_Size")?];
+            let [stride, padding] = [integer("Stride")?, integer("Padding")?];
             let side = (size + 2 * padding - window) / stride + 1;
             graph.activation("x", &[first, size, size, channels]);
             let weights = graph.constant(&[out, window, window, channels]);
@@ -107,7 +107,7 @@ fn document(operator: &str, dimensions: &str) -> Result<(Document, String, f64)>
             )
         }
         "linear" => {
-            let [rows, columns, depth] = [of("M")? * first, of("N")?, of("K")?];
+            let [rows, columns, depth] = [integer("M")? * first, integer("N")?, integer("K")?];
             graph.activation("x", &[rows, depth]);
             let weights = graph.constant(&[columns, depth]);
             (
@@ -121,7 +121,7 @@ fn document(operator: &str, dimensions: &str) -> Result<(Document, String, f64)>
             )
         }
         "bmm" => {
-            let [rows, columns, depth] = [of("M")?, of("N")?, of("K")?];
+            let [rows, columns, depth] = [integer("M")?, integer("N")?, integer("K")?];
             graph.activation("x", &[first, rows, depth]);
             graph.activation("y", &[first, depth, columns]);
             let shape = [first, rows, columns];
@@ -131,7 +131,7 @@ fn document(operator: &str, dimensions: &str) -> Result<(Document, String, f64)>
             )
         }
         _ => {
-            let shape = [first, of("H")?];
+            let shape = [first, integer("H")?];
             graph.activation("x", &shape);
             let kind = match operator {
                 "add" | "addu" => "ADD",

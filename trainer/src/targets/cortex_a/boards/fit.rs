@@ -302,11 +302,11 @@ pub fn widen_single_kinds(boards: &mut [Board]) {
 /// thread and on that number.
 fn speedups(samples: &[&Sample]) -> Vec<f64> {
     let most = samples.iter().map(|s| s.n_threads).max().unwrap_or(1);
-    let of = |n: u32| {
+    let pairs = |n: u32| {
         let logs: Vec<f64> = pairs_of(samples, n).map(f64::ln).collect();
         (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
     };
-    let known: Vec<(u32, f64)> = (2..=most).filter_map(|n| Some((n, of(n)?))).collect();
+    let known: Vec<(u32, f64)> = (2..=most).filter_map(|n| Some((n, pairs(n)?))).collect();
     let Some(&(last_n, last)) = known.last() else {
         return assumed(most);
     };
@@ -419,10 +419,10 @@ impl Found<'_> {
             others.entry(&other.sample.family).or_default().push(pair);
         }
         for (family, pairs) in others {
-            let found = errors(&pairs);
+            let actual = errors(&pairs);
             println!(
                 "  not fitted: {} {family}, mean error {:.1} %, bias {:+.1} %",
-                found.n, found.mean_percent, found.bias_percent
+                actual.n, actual.mean_percent, actual.bias_percent
             );
         }
         println!(
@@ -489,18 +489,18 @@ mod tests {
             let error = |s: &Pair| (constant * s.counted / s.measured - 1.0).powi(2);
             noisy.iter().map(error).sum()
         };
-        let found = proportion(&noisy).value;
-        assert!(loss(found) < loss(found * 1.001) && loss(found) < loss(found * 0.999));
+        let actual = proportion(&noisy).value;
+        assert!(loss(actual) < loss(actual * 1.001) && loss(actual) < loss(actual * 0.999));
     }
 
     /// By hand: +10 %, −20 %, 0 %.
     #[test]
     fn errors_are_relative() {
-        let found = errors(&[(110.0, 100.0), (8.0, 10.0), (3.0, 3.0)]);
-        assert_eq!(found.n, 3);
-        assert!((found.mean_percent - 10.0).abs() < 1e-9);
-        assert!((found.median_percent - 10.0).abs() < 1e-9);
-        assert!((found.p95_percent - 20.0).abs() < 1e-9);
-        assert!((found.bias_percent + 10.0 / 3.0).abs() < 1e-9);
+        let actual = errors(&[(110.0, 100.0), (8.0, 10.0), (3.0, 3.0)]);
+        assert_eq!(actual.n, 3);
+        assert!((actual.mean_percent - 10.0).abs() < 1e-9);
+        assert!((actual.median_percent - 10.0).abs() < 1e-9);
+        assert!((actual.p95_percent - 20.0).abs() < 1e-9);
+        assert!((actual.bias_percent + 10.0 / 3.0).abs() < 1e-9);
     }
 }

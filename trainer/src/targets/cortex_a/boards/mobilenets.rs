@@ -66,12 +66,12 @@ mod tests {
     #[test]
     fn names_of_the_table_are_read() {
         let read = |name| MobileNet::by_name(name);
-        let found = read("mobilenet-v1-0.25-128-non-quantized").unwrap();
-        assert_eq!(found.network, "MobileNet v1 0.25");
-        assert_eq!((found.side, found.precision), (128, Precision::Float32));
-        let found = read("mobilenet-v3-large_224_1.0_uint8").unwrap();
-        assert_eq!(found.network, "MobileNet v3 large");
-        assert_eq!((found.side, found.precision), (224, Precision::Int8));
+        let actual = read("mobilenet-v1-0.25-128-non-quantized").unwrap();
+        assert_eq!(actual.network, "MobileNet v1 0.25");
+        assert_eq!((actual.side, actual.precision), (128, Precision::Float32));
+        let actual = read("mobilenet-v3-large_224_1.0_uint8").unwrap();
+        assert_eq!(actual.network, "MobileNet v3 large");
+        assert_eq!((actual.side, actual.precision), (224, Precision::Int8));
         for name in [
             "resnet-50",
             "mobilenet-v1-1.0",

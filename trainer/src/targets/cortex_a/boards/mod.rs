@@ -55,17 +55,17 @@ pub fn run(args: &FitCpuArgs) -> Result<()> {
     for board in &BOARDS {
         let target = board.target;
         let mut fit_of = |is_int8: bool| -> Result<Option<Fit>> {
-            let of = samples
+            let of_board = samples
                 .iter()
                 .filter(|s| s.board == target && s.is_int8 == is_int8);
-            let of: Vec<&Sample> = of.collect();
-            let Some(found) = fit::fit(&of, board) else {
+            let of_board: Vec<&Sample> = of_board.collect();
+            let Some(fitted) = fit::fit(&of_board, board) else {
                 return Ok(None);
             };
             println!("{target}, {}", if is_int8 { "int8" } else { "float32" });
-            found.print();
-            found.write(&mut table)?;
-            Ok(Some(found.fit))
+            fitted.print();
+            fitted.write(&mut table)?;
+            Ok(Some(fitted.fit))
         };
         let float32 = fit_of(false)?;
         let int8 = fit_of(true)?;

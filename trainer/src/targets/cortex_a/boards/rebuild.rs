@@ -81,13 +81,13 @@ pub fn draw(measured: &ByNetwork, n: usize, seed: u64) -> Vec<Graph> {
     let archs: BTreeSet<&String> = measured.keys().map(|(arch, _)| arch).collect();
     let mut archs: Vec<_> = archs.into_iter().collect();
     archs.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
-    let mut seen = BTreeSet::new();
+    let mut visited = BTreeSet::new();
     let graphs = archs.into_iter().filter_map(|arch| {
         let graph = Graph {
             arch: arch.clone(),
             cell: arch.parse().ok()?,
         };
-        let is_new = seen.insert(graph.network(&DEPLOYMENTS[0]).structure_hash());
+        let is_new = visited.insert(graph.network(&DEPLOYMENTS[0]).structure_hash());
         is_new.then_some(graph)
     });
     graphs.take(n).collect()

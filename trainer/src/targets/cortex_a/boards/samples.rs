@@ -95,15 +95,15 @@ impl Network {
         Ok(Self { operators })
     }
 
-    fn sample(&self, board: &'static KnownBoard, of: Measured) -> Result<Sample> {
-        self.sample_under(&Runtime::COUNTED, board, of)
+    fn sample(&self, board: &'static KnownBoard, measurement: Measured) -> Result<Sample> {
+        self.sample_under(&Runtime::COUNTED, board, measurement)
     }
 
     fn sample_under(
         &self,
         runtime: &Runtime,
         board: &'static KnownBoard,
-        of: Measured,
+        measurement: Measured,
     ) -> Result<Sample> {
         let costs = Costs::shipped().target(board.counted_as);
         let instructions = instruction_counts(
@@ -140,14 +140,14 @@ impl Network {
         }
         Ok(Sample {
             board: board.target,
-            network: of.network,
-            family: of.family.to_owned(),
-            source: of.source,
-            is_int8: of.is_int8,
-            n_threads: of.n_threads,
-            measured_ms: of.latency_ms,
-            energy_mj: of.energy_mj,
-            is_fitted: of.source != MOBILENETS_SOURCE,
+            network: measurement.network,
+            family: measurement.family.to_owned(),
+            source: measurement.source,
+            is_int8: measurement.is_int8,
+            n_threads: measurement.n_threads,
+            measured_ms: measurement.latency_ms,
+            energy_mj: measurement.energy_mj,
+            is_fitted: measurement.source != MOBILENETS_SOURCE,
             counts,
             count_log_error: (widest / all).ln(),
         })
@@ -187,7 +187,7 @@ fn nas_bench_201(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
             let Some(value) = measured.get(&key) else {
                 continue;
             };
-            let of = Measured {
+            let measurement = Measured {
                 network: format!("{} {}", graph.arch, deployment.task),
                 family: match deployment.task {
                     "cifar100" => "NAS-Bench-201 (32×32)",
@@ -200,7 +200,9 @@ fn nas_bench_201(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
                 latency_ms: value.latency_ms,
                 energy_mj: value.energy_mj,
             };
-            samples.push(Network::new(&graph.to_tflite(deployment))?.sample(board(RPI5)?, of)?);
+            samples.push(
+                Network::new(&graph.to_tflite(deployment))?.sample(board(RPI5)?, measurement)?,
+            );
         }
     }
     Ok(())
@@ -209,7 +211,7 @@ fn nas_bench_201(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
 fn mobilenets(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
     for (name, latency_ms) in measurements::raspberry_pi_4_mobilenets(&args.measurements)? {
         let network = MobileNet::by_name(&name)?;
-        let of = Measured {
+        let measurement = Measured {
             family: if name.contains("v1") {
                 "MobileNet V1 under TFLite with ruy"
             } else {
@@ -222,7 +224,7 @@ fn mobilenets(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
             latency_ms,
             energy_mj: None,
         };
-        samples.push(Network::new(&network.to_tflite()?)?.sample(board(RPI4)?, of)?);
+        samples.push(Network::new(&network.to_tflite()?)?.sample(board(RPI4)?, measurement)?);
     }
     Ok(())
 }
@@ -256,12 +258,14 @@ const NEW_RUNTIME: &str = "TensorFlow Lite 2.18.0";
 /// both, on the same board.
 fn ratio_of_runtimes(rows: &[DetectorRow]) -> f64 {
     let key = |row: &DetectorRow| (row.network.clone(), row.precision.clone(), row.threads);
-    let of = |runtime: &'static str| {
+    let measured_under = |runtime: &'static str| {
         let rows = rows.iter().filter(move |row| row.runtime == runtime);
         rows.filter(|row| row.board == "Raspberry Pi 4")
     };
-    let new: BTreeMap<_, f64> = of(NEW_RUNTIME).map(|r| (key(r), r.latency_ms)).collect();
-    let both = of(OLD_RUNTIME).filter_map(|r| Some(r.latency_ms / new.get(&key(r))?));
+    let new: BTreeMap<_, f64> = measured_under(NEW_RUNTIME)
+        .map(|r| (key(r), r.latency_ms))
+        .collect();
+    let both = measured_under(OLD_RUNTIME).filter_map(|r| Some(r.latency_ms / new.get(&key(r))?));
     let logs: Vec<f64> = both.map(f64::ln).collect();
     (logs.iter().sum::<f64>() / logs.len().max(1) as f64).exp()
 }
@@ -275,10 +279,10 @@ fn detector_family(network: &str) -> &'static str {
         ("FPN", "SSD FPN"),
         ("MobileNet", "MobileNet and SSD"),
     ];
-    let of = |(part, _): &&(&str, &str)| network.contains(part);
+    let is_part = |(part, _): &&(&str, &str)| network.contains(part);
     FAMILIES
         .iter()
-        .find(of)
+        .find(is_part)
         .map_or("other", |(_, family)| family)
 }
 
@@ -374,7 +378,7 @@ fn detectors(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
         } else {
             Runtime::COUNTED
         };
-        let of = Measured {
+        let measurement = Measured {
             family: detector_family(&row.network),
             network: row.network,
             source: XNNPACK_SOURCE,
@@ -383,7 +387,7 @@ fn detectors(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
             latency_ms: row.latency_ms,
             energy_mj: None,
         };
-        samples.push(built[&key].sample_under(&runtime, board(target)?, of)?);
+        samples.push(built[&key].sample_under(&runtime, board(target)?, measurement)?);
     }
     Ok(())
 }
@@ -450,7 +454,7 @@ fn nxp(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
                 to_tflite(&network, WEIGHT_SEED, Precision::Int8)
             }
         })?;
-        let mut seen: Vec<(&str, u32)> = Vec::new();
+        let mut read_before: Vec<(&str, u32)> = Vec::new();
         for row in rows.iter().filter(|row| row.network == *name) {
             let target = match row.platform.as_str() {
                 "i.MX 93" => IMX93,
@@ -465,11 +469,11 @@ fn nxp(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
                 continue;
             };
             // The table repeats rows, and lists four threads for a processor with two cores.
-            if seen.contains(&(target, n_threads)) || (target == IMX93 && n_threads > 2) {
+            if read_before.contains(&(target, n_threads)) || (target == IMX93 && n_threads > 2) {
                 continue;
             }
-            seen.push((target, n_threads));
-            let of = Measured {
+            read_before.push((target, n_threads));
+            let measurement = Measured {
                 network: (*name).to_owned(),
                 family,
                 source: NXP_SOURCE,
@@ -478,7 +482,7 @@ fn nxp(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
                 latency_ms: row.latency_ms,
                 energy_mj: None,
             };
-            samples.push(network.sample(board(target)?, of)?);
+            samples.push(network.sample(board(target)?, measurement)?);
         }
     }
     Ok(())
@@ -496,17 +500,17 @@ struct StRow {
 
 /// Only the first row of each file is used: later releases repeat it, or use the same name for another file.
 fn st(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
-    let mut seen: Vec<String> = Vec::new();
+    let mut read_before: Vec<String> = Vec::new();
     for row in rows::<StRow>(&args.measurements.join("mcu/st_edge_ai_measured.csv"))? {
         let latency_ms = row.latency_ms.filter(|_| row.board == "STM32MP157F-DK2");
         let (Some(latency_ms), false) = (latency_ms, row.file.is_empty()) else {
             continue;
         };
         let key = format!("{} {}", row.file, row.engine);
-        if row.engine != "2 CPU" || seen.contains(&key) || row.version.contains("5.1") {
+        if row.engine != "2 CPU" || read_before.contains(&key) || row.version.contains("5.1") {
             continue;
         }
-        seen.push(key);
+        read_before.push(key);
         let name = row.model.to_lowercase().replace(['_', ' '], "");
         let families = [
             "fdmobilenet",
@@ -517,7 +521,7 @@ fn st(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
             "resnet",
         ];
         let family = families.into_iter().find(|family| name.contains(family));
-        let of = Measured {
+        let measurement = Measured {
             network: row.file.clone(),
             family: family.unwrap_or("other"),
             source: ST_SOURCE,
@@ -527,7 +531,7 @@ fn st(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
             energy_mj: None,
         };
         let bytes = read(&args.models_mcu.join(&row.file))?;
-        samples.push(Network::new(&bytes)?.sample(board(MP1)?, of)?);
+        samples.push(Network::new(&bytes)?.sample(board(MP1)?, measurement)?);
     }
     Ok(())
 }

@@ -80,10 +80,12 @@ fn family_of(origin: &record::Origin) -> String {
         return origin.space().to_owned();
     };
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    let own = name.rsplit("__").next().unwrap_or(&name).to_lowercase();
+    let last_part = name.rsplit("__").next().unwrap_or(&name).to_lowercase();
     let is_collection = |word: &&str| ["st", "mcufit", "tfs", "keras"].contains(word);
-    let mut words = own.split(['_', '-']);
-    let word = words.find(|word| !is_collection(word)).unwrap_or(&own);
+    let mut words = last_part.split(['_', '-']);
+    let word = words
+        .find(|word| !is_collection(word))
+        .unwrap_or(&last_part);
     let letters = word.split(|c: char| !c.is_ascii_alphabetic()).next();
     letters.unwrap_or(word).trim_end_matches('v').to_owned()
 }

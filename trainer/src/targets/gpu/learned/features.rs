@@ -107,7 +107,7 @@ pub fn of_network(network: &Network, rooflines_ms: [&dyn Fn(&Kernel) -> f64; 2])
             .iter_mut()
             .zip(work)
             .for_each(|(sum, amount)| *sum += amount);
-        let rooflines_ms = rooflines_ms.map(|of| of(kernel));
+        let rooflines_ms = rooflines_ms.map(|roofline_ms| roofline_ms(kernel));
         let row = row(kernel, shape, idx, degrees[idx], so_far, rooflines_ms);
         nodes.extend(row);
     }
@@ -251,12 +251,13 @@ mod tests {
         assert_eq!(features.n_nodes(), 3);
         let edges = features.edge_src.iter().zip(&features.edge_dst);
         assert_eq!(edges.collect::<Vec<_>>(), [(&0, &1), (&1, &2)]);
-        let of = |node: usize, column: Column| features.nodes[node * N_COLUMNS + column as usize];
+        let value =
+            |node: usize, column: Column| features.nodes[node * N_COLUMNS + column as usize];
         let macs = 10.0 * 64.0 * 64.0f32;
-        assert_eq!(of(0, Column::Macs), macs.ln_1p());
-        assert_eq!(of(2, Column::MacsSoFar), macs.ln_1p());
-        assert_eq!(of(1, Column::InputBytes), (2.0 * 640.0f32).ln_1p());
-        assert_eq!(of(0, Column::RooflineInference), 1e6f32.ln_1p());
-        assert_eq!(of(0, Column::OutChannels), 64.0f32.ln_1p());
+        assert_eq!(value(0, Column::Macs), macs.ln_1p());
+        assert_eq!(value(2, Column::MacsSoFar), macs.ln_1p());
+        assert_eq!(value(1, Column::InputBytes), (2.0 * 640.0f32).ln_1p());
+        assert_eq!(value(0, Column::RooflineInference), 1e6f32.ln_1p());
+        assert_eq!(value(0, Column::OutChannels), 64.0f32.ln_1p());
     }
 }

@@ -67,8 +67,8 @@ pub fn print(
 
 impl Row {
     fn print(&self, output: &str, split: Split) {
-        let mean = |of: fn(&Errors) -> f64| {
-            self.by_seed.iter().map(of).sum::<f64>() / self.by_seed.len() as f64
+        let mean = |statistic: fn(&Errors) -> f64| {
+            self.by_seed.iter().map(statistic).sum::<f64>() / self.by_seed.len() as f64
         };
         println!(
             "| {output} | {} | {} | {} | {:.2} | {:.2} | {:.1} |",
@@ -126,8 +126,8 @@ fn of_one_seed(
         format!("{graphs}, 3 sums"),
         &at_measured(ours.regression_ms.clone()),
     );
-    let times = |of: fn(&super::super::evaluate::Estimate) -> f64| -> Vec<f64> {
-        at_measured(ours.estimates.iter().map(of).collect())
+    let times = |time_of: fn(&super::super::evaluate::Estimate) -> f64| -> Vec<f64> {
+        at_measured(ours.estimates.iter().map(time_of).collect())
     };
     let made_from = format!("{graphs}, {N_COSTS} sums");
     add("roofline", made_from.clone(), &times(|one| one.roofline_ms));
@@ -136,18 +136,22 @@ fn of_one_seed(
     let shipped = times(|one| one.time_ms);
     add("roofline and kriging (ships)", made_from, &shipped);
     for method in &METHODS {
-        let of_method = trainings.iter().filter(|(of, split, seed, _)| {
-            of.id == method.id && *split == folds.split && *seed == folds.seed
+        let of_method = trainings.iter().filter(|(other_method, split, seed, _)| {
+            other_method.id == method.id && *split == folds.split && *seed == folds.seed
         });
         let with_output = of_method.filter(|(.., trained)| {
             let mut outputs = trained.estimates.iter().map(|(_, output, _)| output);
-            outputs.next().is_some() && trained.estimates.iter().any(|(_, of, _)| *of == output)
+            outputs.next().is_some()
+                && trained
+                    .estimates
+                    .iter()
+                    .any(|(_, other_output, _)| *other_output == output)
         });
         let trained: Vec<&Trained> = with_output.map(|(.., trained)| trained).collect();
         let estimates: Estimates = trained
             .iter()
             .flat_map(|trained| &trained.estimates)
-            .filter(|(_, of, _)| *of == output)
+            .filter(|(_, other_output, _)| *other_output == output)
             .map(|(case, _, ms)| (*case, *ms))
             .collect();
         let times: Option<Vec<f64>> = cases
@@ -185,8 +189,8 @@ fn median_ratio(samples: &[Sample], times: &[f64]) -> f64 {
 }
 
 fn made_from_words(trained: &[&Trained]) -> String {
-    let mean = |of: &dyn Fn(&Trained) -> f64| {
-        trained.iter().map(|one| of(one)).sum::<f64>() / trained.len().max(1) as f64
+    let mean = |statistic: &dyn Fn(&Trained) -> f64| {
+        trained.iter().map(|one| statistic(one)).sum::<f64>() / trained.len().max(1) as f64
     };
     format!(
         "{:.0} graphs, {} columns a kernel, {:.0}k weights, best after {:.0} epochs",
