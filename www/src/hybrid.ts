@@ -10,8 +10,8 @@ export interface Hybrid {
   /** From the accelerator to the processor or back, in topological order. */
   n_changes: number;
   host: Host | null;
-  /** Of both parts, with the share of the processor, or why there is none. */
-  whole: { latency: Estimate; left_ms: number } | Unavailable;
+  /** Of both parts, with the share of the processor, null where a shared report leaves that out, or why there is none. */
+  whole: { latency: Estimate; left_ms: number | null } | Unavailable;
 }
 
 /** Null where the target runs all of it, or has no estimate. */
@@ -26,8 +26,12 @@ export function hybridOf(report: Report, target: string): Hybrid | null {
     n_operators: report.operators.length,
     n_changes: transitionCount(report, left),
     host,
-    whole: isEstimate(whole) ? { latency: whole, left_ms: left.reduce((sum, { operator }) => sum + (whole.operators?.[operator] ?? 0), 0) } : whole,
+    whole: isEstimate(whole) ? { latency: whole, left_ms: leftMs(whole, left) } : whole,
   };
+}
+
+function leftMs({ operators }: Estimate, left: readonly LeftOut[]): number | null {
+  return operators ? left.reduce((sum, { operator }) => sum + (operators[operator] ?? 0), 0) : null;
 }
 
 /** The operators that a target leaves to a processor, by index, with the reason; empty where it runs all. */

@@ -11,7 +11,7 @@ import { Focus } from "./focus.ts";
 import * as format from "./format.ts";
 import { writeHost } from "./host.ts";
 import { keepFile, keptFile } from "./file_store.ts";
-import { KnownError } from "./messenger.ts";
+import { KnownError, otherBuild } from "./messenger.ts";
 import type { Model, ModelFile } from "./model_files.ts";
 import { type Report, type Result, type TargetInfo, isEstimate } from "./report.ts";
 import { AS_IT_IS, type Scenario, type Sizes, isChanged, readScenario, scenarioParameters, scenarioWords } from "./scenario.ts";
@@ -92,7 +92,11 @@ byId("examples").append(...exampleButtons(EXAMPLES, (example) => void openExampl
 byId("home").addEventListener("click", () => go({ view: "start" }));
 cancel.addEventListener("click", stop);
 addEventListener("keydown", (event) => event.key === "Escape" && busy && stop());
-addEventListener("popstate", (event) => void render((event.state as Place | null) ?? { view: "start" }));
+addEventListener("popstate", (event) => {
+  const next = (event.state as Place | null) ?? { view: "start" };
+  const shared = event.state === null || next.view === "failure" ? sharedReport() : null;
+  void (shared === null ? render(next) : openLink(shared));
+});
 void announceTargets();
 void restore();
 
@@ -103,9 +107,43 @@ async function restore(): Promise<void> {
   if (target) focus.chooseTarget(target);
   const kept = history.state as Place | null;
   const example = EXAMPLES.find(({ file }) => file === link.get("example"));
-  if (kept && (kept.view === "report" || kept.view === "comparison")) await render(kept);
+  const shared = sharedReport();
+  // It is in the address, and kept nowhere else.
+  if (shared !== null) await openLink(shared);
+  else if (kept && (kept.view === "report" || kept.view === "comparison")) await render(kept);
   else if (example) await openExample(example, readScenario(link));
   else await listHistory();
+}
+
+/** What the address has of a report; null where it has none. */
+function sharedReport(): string | null {
+  return new URLSearchParams(location.hash.slice(1)).get("report");
+}
+
+/** Shows the report of a link, under the address that has it. */
+async function openLink(value: string): Promise<void> {
+  const signal = begin("the link");
+  const target = new URLSearchParams(location.hash.slice(1)).get("target");
+  try {
+    const { reportOfLink } = await import("./share.ts").catch(() => Promise.reject(otherBuild()));
+    const report = await reportOfLink(value);
+    const { fits } = report;
+    // Rooms of boards follow from the need, which alone is in the link.
+    if (fits) report.fits = await estimator.fits(fits.need, fits.application).catch(() => null);
+    if (signal.aborted) return;
+    if (target) focus.chooseTarget(target);
+    const key = newKey();
+    reports.set(key, { report, file: null });
+    history.replaceState({ view: "report", key } satisfies Place, "");
+    await render({ view: "report", key });
+  } catch (error) {
+    if (signal.aborted) return;
+    // In the place of the link: Back leads to what was before it.
+    remember();
+    place = { view: "failure" };
+    history.replaceState(place, "");
+    showFailure("This link", error);
+  }
 }
 
 async function announceTargets(): Promise<void> {
@@ -449,7 +487,7 @@ async function showReport(key: string, report: Report, file: ModelFile | null, o
   const parts = reportView(report, { file, scenario, change }, estimator, layouts, focus, moreTargets(report, file, offered, remeasured), () => void remeasured(), signal);
   const { file_bytes, precision, n_operators } = report.model;
   const facts = [format.text(format.bytes(file_bytes)), precision === "none" ? "" : precision, format.plural(n_operators, "operator")];
-  facts.push(...scenarioWords(scenario));
+  facts.push(...scenarioWords(scenario), ...(sharedReport() !== null && file === null ? ["shared, without its file"] : []));
   const control: BatchControl = batchControl(report.batch, file && ((batch) => void openOne(file, { ...scenario, batch }, begin(file.name), control)));
   const is_compared = [...comparisons].some(([, { rows }]) => rows.some((row) => "key" in row && row.key === key));
   const back = is_compared ? el("button", { type: "button", onclick: () => history.back() }, "← All files") : null;

@@ -131,8 +131,9 @@ function lower(name: string): string {
 /** The share of the processor beside an accelerator; empty where there is none. */
 function cpuWords(report: Report, target: string): string {
   const hybrid = hybridOf(report, target);
-  if (!hybrid || !("left_ms" in hybrid.whole) || !(hybrid.whole.left_ms > 0)) return "";
+  if (!hybrid || !("left_ms" in hybrid.whole)) return "";
   const { latency, left_ms } = hybrid.whole;
+  if (left_ms === null || !(left_ms > 0)) return "";
   return `, of which ${format.measure(left_ms, latency.unit, latency.value).join("\u202f")} on the CPU`;
 }
 

@@ -6,9 +6,11 @@ import { htmlReport } from "../export/html.ts";
 import { nodeData } from "../export/model_explorer.ts";
 import type { Focus } from "../focus.ts";
 import { leftBy } from "../hybrid.ts";
+import { otherBuild } from "../messenger.ts";
 import { MODEL_ENDING } from "../model_files.ts";
 import type { Report } from "../report.ts";
 import { nameIn } from "../targets.ts";
+import { otherTargets } from "../wanted_targets.ts";
 import type { ReportView } from "./report.ts";
 import { save } from "./save_button.ts";
 
@@ -21,6 +23,8 @@ export function takeAwayMenu(report: Report, focus: Focus, view: ReportView, sig
   const json = (): string => JSON.stringify(ownResultsOnly(report), null, 2);
   const item = (label: string, words: string, act: () => void): HTMLElement =>
     el("li", {}, el("button", { type: "button", onclick: () => act() }, label), el("span", { class: "subtle" }, words));
+  const with_names = el("input", { type: "checkbox", id: "link-names" });
+  const link = el("button", { type: "button", onclick: () => void copyMade(link, () => linkTo(report, focus, with_names.checked)) }, "Copy link");
   const copy = el("button", { type: "button", onclick: () => void copyText(copy, json()) }, "Copy JSON");
   const drawn = (): NonNullable<ReturnType<ReportView["graph"]>> | null => (view.graph()?.scene() ? view.graph() : null);
   const menu = el(
@@ -31,6 +35,7 @@ export function takeAwayMenu(report: Report, focus: Focus, view: ReportView, sig
       "ul",
       { class: "plain take-list panel" },
       item("Save JSON", "the whole report", () => void save(`${name}.litecast.json`, "application/json", json)),
+      el("li", {}, link, el("span", { class: "subtle" }, "the numbers, in the link itself; ", el("label", {}, with_names, " with names"))),
       el("li", {}, copy, el("span", { class: "subtle" }, "to the clipboard")),
       el("li", {}, el("a", { href: `report.schema.json${VERSION}`, download: "litecast-report.schema.json" }, "JSON Schema"), el("span", { class: "subtle" }, "of the JSON report")),
       item("Save CSV", "a row for each operator", () => void save(`${name}.operators.csv`, "text/csv", () => operatorsCsv(report))),
@@ -63,9 +68,23 @@ function ownResultsOnly({ what_if: _, ...report }: Report): Report {
   return { ...report, results: report.results.filter((result) => nameIn("device", result.target) === null) };
 }
 
-async function copyText(button: HTMLElement, text: string): Promise<void> {
+/** The address of this page with the report in its fragment. */
+async function linkTo(report: Report, focus: Focus, has_names: boolean): Promise<string> {
+  const { linkOf } = await import("../share.ts").catch(() => Promise.reject(otherBuild()));
+  const target = focus.targetIn(report);
+  const shared = { ...ownResultsOnly(report), ...(report.what_if ? { what_if: report.what_if } : {}) };
+  const fragment = await linkOf(shared, { has_names, targets: [target, ...otherTargets()] });
+  return `${location.origin}${location.pathname}#${fragment}&${new URLSearchParams({ target })}`;
+}
+
+const copyText = (button: HTMLElement, text: string): Promise<void> => copyMade(button, () => Promise.resolve(text));
+
+/** Says on the button what became of it; why not, in its tooltip. */
+async function copyMade(button: HTMLElement, make: () => Promise<string>): Promise<void> {
   const before = button.textContent;
-  const echo = await navigator.clipboard.writeText(text).then(
+  button.title = "";
+  const text = await make().catch((error: unknown) => ((button.title = (error as Error).message), null));
+  const echo = text === null ? "Too large" : await navigator.clipboard.writeText(text).then(
     () => "Copied",
     () => "Not allowed",
   );

@@ -13,6 +13,7 @@ const ADVICE: Record<string, string> = {
   internal: "This is a defect of LiteCast, not of the file. The next file starts afresh.",
   "time-limit": "The next file starts afresh.",
   gone: "Open the file again.",
+  link: "Copy the whole link again, or ask for the report as a file.",
 };
 
 /** `give` takes the sizes that a file leaves open, where it is at hand. */

@@ -50,6 +50,7 @@ function times({ host, whole }: Hybrid, more: MoreTargets): HTMLElement[] {
   const on_host = hostChoice(host, more);
   if (!("left_ms" in whole)) return [el("p", { class: "hybrid-times doubt" }, "What its part takes on ", on_host, ` is not known: ${whole.unavailable}.`)];
   const { latency, left_ms } = whole;
+  if (left_ms === null) return [];
   const text = (ms: number): string => format.text(format.measure(ms, "ms", latency.value));
   const part = el("span", { class: "hybrid-accelerator" });
   part.style.width = `${latency.value > 0 ? ((100 * (latency.value - left_ms)) / latency.value).toFixed(2) : 100}%`;
