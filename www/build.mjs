@@ -110,6 +110,9 @@ async function writePage(version) {
     display: "standalone",
     background_color: "#f5f6f8",
     theme_color: "#2459d8",
+    // Where the page is installed, the system offers it for these files.
+    file_handlers: [{ action: "./", accept: { "application/octet-stream": [".tflite", ".lite", ".onnx", ".task"], "application/zip": [".zip"] } }],
+    launch_handler: { client_mode: "focus-existing" },
     icons: [{ src: "icon.svg", sizes: "any", type: "image/svg+xml" }],
   };
   await write("manifest.webmanifest", JSON.stringify(manifest));

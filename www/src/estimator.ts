@@ -27,6 +27,15 @@ export interface FileBytes {
   bytes: ArrayBuffer;
 }
 
+/** What a person set in this browser beside a model. */
+export type Settings = Pick<EstimateCall, "host" | "application">;
+/** As where nothing was ever set. */
+export const UNTOUCHED: Settings = { host: null, application: { ram_bytes: 0, flash_bytes: 0 } };
+
+function ownSettings(): Settings {
+  return { host: readHost(), application: readApplication() };
+}
+
 /** What a changed network is estimated on, and in how much detail. */
 export interface ExploredTargets {
   targets: readonly string[];
@@ -75,19 +84,19 @@ export class Estimator {
    * On all registered targets and `more_targets`. `key` is where the report is kept in the browser's database, null for
    * nowhere.
    */
-  async estimate(file: ModelFile, scenario: Scenario, more_targets: readonly TargetChoice[], key: string | null, signal: AbortSignal): Promise<Report> {
+  async estimate(file: ModelFile, scenario: Scenario, more_targets: readonly TargetChoice[], key: string | null, signal: AbortSignal, settings = ownSettings()): Promise<Report> {
     checkSize(file);
     try {
       const model = file instanceof File ? this.#toRead(file) : await file.arrayBuffer();
-      return await this.#ask({ kind: "estimate", file: file.name, scenario, more_targets, host: readHost(), application: readApplication(), is_summary: false, model, key }, signal);
+      return await this.#ask({ kind: "estimate", file: file.name, scenario, more_targets, ...settings, is_summary: false, model, key }, signal);
     } finally {
       setTimeout(() => this.#keepSpare(), SPARE_DELAY_MS);
     }
   }
 
   /** On these targets alone, for a file that was read before; kept nowhere. Without single operators where `is_summary`. */
-  explore({ name, bytes }: FileBytes, scenario: Scenario, { targets, more_targets, is_summary }: ExploredTargets, signal: AbortSignal): Promise<Report> {
-    return this.#ask({ kind: "estimate", file: name, scenario, targets, more_targets, host: readHost(), application: readApplication(), is_summary, model: bytes.slice(0), key: null }, signal);
+  explore({ name, bytes }: FileBytes, scenario: Scenario, { targets, more_targets, is_summary }: ExploredTargets, signal: AbortSignal, settings = ownSettings()): Promise<Report> {
+    return this.#ask({ kind: "estimate", file: name, scenario, targets, more_targets, ...settings, is_summary, model: bytes.slice(0), key: null }, signal);
   }
 
   /** What there is to choose in `vela_ini`, and in what Vela knows without one. */

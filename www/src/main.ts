@@ -4,7 +4,7 @@ import { accelerators } from "./accelerators.ts";
 import { type Asked, askedTarget, askedTargets, choiceOf, offersOf, rememberGroup, targetsOf } from "./requested_targets.ts";
 import { learnEstimates, withDevices } from "./device.ts";
 import { el, keepingFocus, nextTask } from "./dom.ts";
-import { Estimator, LayoutClient, readFile } from "./estimator.ts";
+import { Estimator, LayoutClient, UNTOUCHED, readFile } from "./estimator.ts";
 import { EXAMPLES, type Example, fetchExample } from "./examples.ts";
 import { openModels } from "./files.ts";
 import { Focus } from "./focus.ts";
@@ -14,6 +14,7 @@ import { keepFile, keptFile } from "./file_store.ts";
 import { KnownError, otherBuild } from "./messenger.ts";
 import type { Model, ModelFile } from "./model_files.ts";
 import { type Report, type Result, type TargetInfo, isEstimate } from "./report.ts";
+import { type Asked as AskedByMessage, answerMessages } from "./messages.ts";
 import { AS_IT_IS, type Scenario, type Sizes, isChanged, readScenario, scenarioParameters, scenarioWords } from "./scenario.ts";
 import { type ComparisonRow, comparisonHistory, history as openedBefore, keepComparison, keptComparison, keptReport, newKey } from "./store.ts";
 import { type BatchControl, batchControl } from "./view/batch.ts";
@@ -30,6 +31,7 @@ import { otherTargets } from "./wanted_targets.ts";
 import type { MoreTargets } from "./view/target_groups.ts";
 import { openSizes, sizesControl } from "./view/sizes.ts";
 import { exampleButtons, type TargetPicker, historyList, targetPicker, targetTables } from "./view/start_screen.ts";
+import { save } from "./view/save_button.ts";
 import { takeAwayMenu } from "./view/download_menu.ts";
 import { metricName, sentence } from "./words.ts";
 
@@ -97,8 +99,17 @@ addEventListener("popstate", (event) => {
   const shared = event.state === null || next.view === "failure" ? sharedReport() : null;
   void (shared === null ? render(next) : openLink(shared));
 });
+byId("export-all").addEventListener("click", () => void exportEverything());
+byId("import-all").addEventListener("click", () => byId("import-picker").click());
+byId("import-picker").addEventListener("change", () => void importEverything(byId<HTMLInputElement>("import-picker")));
 void announceTargets();
 void restore();
+answerMessages(estimateAsked, openAsked);
+// Files that the system opens with the installed page.
+const { launchQueue } = window as { launchQueue?: { setConsumer(consume: (launch: { files: FileSystemFileHandle[] }) => void): void } };
+launchQueue?.setConsumer(({ files }) => {
+  if (files.length > 0) void Promise.all(files.map((handle) => handle.getFile())).then((launched) => open(launched));
+});
 
 /** After a reload the view that was shown; from a link the example that it names. */
 async function restore(): Promise<void> {
@@ -113,6 +124,53 @@ async function restore(): Promise<void> {
   else if (kept && (kept.view === "report" || kept.view === "comparison")) await render(kept);
   else if (example) await openExample(example, readScenario(link));
   else await listHistory();
+}
+
+/** As a page that opened this one asked: kept nowhere, and without what this browser has set. */
+async function estimateAsked({ file, batch, targets }: AskedByMessage): Promise<Report> {
+  const { signal } = new AbortController();
+  const scenario = { ...AS_IT_IS, batch };
+  if (targets === null) return estimator.estimate(file, scenario, [], null, signal, UNTOUCHED);
+  const more_targets = await Promise.all(targets.map(async (target) => (await askedTarget(target, estimator)) ?? choiceOf(target)));
+  return estimator.explore({ name: file.name, bytes: await readFile(file) }, scenario, { targets: [], more_targets, is_summary: false }, signal, UNTOUCHED);
+}
+
+async function openAsked(asked: AskedByMessage): Promise<void> {
+  const signal = begin(asked.file.name);
+  try {
+    const report = await estimateAsked({ ...asked, targets: null });
+    if (signal.aborted) throw new KnownError("cancelled", "another file was opened meanwhile");
+    const key = newKey();
+    reports.set(key, { report, file: asked.file });
+    if (asked.targets) focus.chooseTarget(asked.targets[0]);
+    go({ view: "report", key });
+  } catch (error) {
+    sayDone();
+    throw error;
+  }
+}
+
+const backups = (): Promise<typeof import("./backup.ts")> => import("./backup.ts").catch(() => Promise.reject(otherBuild()));
+const orSay = (done: Promise<void>): Promise<void> => done.catch((error: unknown) => say(sentence((error as Error).message)));
+
+function exportEverything(): Promise<void> {
+  const name = `litecast-${new Date().toISOString().slice(0, 10)}.backup.json`;
+  return orSay(backups().then(({ exportAll }) => save(name, "application/json", exportAll)));
+}
+
+/** Settings are read when the page starts: it starts again. */
+function importEverything(chosen: HTMLInputElement): Promise<void> {
+  const [file] = chosen.files ?? [];
+  chosen.value = "";
+  if (!file) return Promise.resolve();
+  const add = async (): Promise<void> => {
+    const { importAll } = await backups();
+    const { n_reports, n_comparisons, n_settings, n_refused } = await importAll(file);
+    const refused = n_refused > 0 ? `; ${format.plural(n_refused, "part")} of it could not be read` : "";
+    alert(`Imported ${format.plural(n_reports, "report")}, ${format.plural(n_comparisons, "comparison")} and ${format.plural(n_settings, "setting")}${refused}. The page starts again.`);
+    location.reload();
+  };
+  return orSay(add());
 }
 
 /** What the address has of a report; null where it has none. */
@@ -561,8 +619,7 @@ function moreTargets(report: Report, file: ModelFile | null, offered: Offered, a
     writeHost(host);
     return add([], (report.left_out ?? []).flatMap(({ targets }) => targets).map(choiceOf));
   };
-  const orSay = (done: Promise<void>): void => void done.catch((error: unknown) => say(sentence((error as Error).message)));
-  return { ...offered, is_possible: file !== null, show, choose: (target) => orSay(choose(target)), chooseHost: (host) => orSay(chooseHost(host)) };
+  return { ...offered, is_possible: file !== null, show, choose: (target) => void orSay(choose(target)), chooseHost: (host) => void orSay(chooseHost(host)) };
 }
 
 /** What was wanted and could not be estimated has a row that says so. */

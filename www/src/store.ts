@@ -164,7 +164,8 @@ export async function history(): Promise<Opened[]> {
   return readable;
 }
 
-function isDate(ms: unknown): boolean {
+/** Whether a number is a time in milliseconds. */
+export function isDate(ms: unknown): boolean {
   return typeof ms === "number" && !Number.isNaN(new Date(ms).getTime());
 }
 
@@ -183,7 +184,8 @@ export async function comparisonHistory(): Promise<Comparison[]> {
   return (all ?? []).filter(isComparison).reverse();
 }
 
-function isComparison(value: unknown): value is Comparison {
+/** Whether an object is a comparison as it is kept. */
+export function isComparison(value: unknown): value is Comparison {
   const { key, opened_ms, batch, rows } = value as Partial<Comparison>;
   return typeof key === "string" && isDate(opened_ms) && Number.isInteger(batch) && Array.isArray(rows) && rows.every(isRow);
 }
