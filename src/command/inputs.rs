@@ -113,10 +113,14 @@ impl Below {
         })
     }
 
-    /// Why a path is not read: it or a symbolic link on it leads out of the folder. A path that does not exist leads
-    /// nowhere.
+    /// Why a path is not read: it is neither a file nor a folder, or it or a symbolic link on it leads out of the folder. A
+    /// path that does not exist leads nowhere.
     pub fn refusal(&self, path: &Path) -> Option<String> {
         let real = fs::canonicalize(path).ok()?;
+        // Opening a pipe may never end.
+        if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+            return Some("expected a file, found a pipe or device".to_owned());
+        }
         (!real.starts_with(&self.folder)).then(|| {
             let folder = self.folder.display();
             format!(
@@ -155,10 +159,10 @@ fn is_model(file: &Path) -> bool {
 }
 
 fn matches(pattern: &str) -> Result<Vec<PathBuf>, Box<dyn Error>> {
-    let paths = glob::glob(pattern).map_err(|error| format!("{pattern}: {error}"))?;
+    let paths = paths_of(pattern).map_err(|error| format!("{pattern}: {error}"))?;
     let mut files = Vec::new();
-    for path in paths.filter_map(Result::ok) {
-        if path.is_dir() {
+    for path in paths {
+        if path.is_dir() && !path.is_symlink() {
             files.extend(models_below(&path));
         } else if is_file(&path) {
             files.push(path);
@@ -169,6 +173,53 @@ fn matches(pattern: &str) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     } else {
         Ok(files)
     }
+}
+
+/// Paths that match a pattern. `**` follows no links to folders: two that lead upwards would make more paths than can be
+/// walked.
+fn paths_of(pattern: &str) -> Result<Vec<PathBuf>, glob::PatternError> {
+    let Some((above, _)) = pattern.split_once("**") else {
+        return Ok(glob::glob(pattern)?.filter_map(Result::ok).collect());
+    };
+    // An error where `**` is a part of a name.
+    glob::Pattern::new(pattern)?;
+    let below = pattern[above.len()..].trim_end_matches('/');
+    // Then it is folders that match: those with anything in them that does.
+    let ends_in_folders = below.ends_with("**");
+    let below = glob::Pattern::new(below)?;
+    let folders = match above.is_empty() {
+        true => vec![PathBuf::new()],
+        false => glob::glob(above)?.filter_map(Result::ok).collect(),
+    };
+    let options = glob::MatchOptions {
+        require_literal_separator: true,
+        ..glob::MatchOptions::default()
+    };
+    let mut paths = Vec::new();
+    for folder in folders {
+        let root = match folder.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => &folder,
+        };
+        let entries = WalkDir::new(root).max_depth(MAX_DEPTH).sort_by_file_name();
+        for entry in entries.into_iter().filter_map(Result::ok) {
+            let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
+            let is_match = match ends_in_folders {
+                true => {
+                    entry.file_type().is_dir()
+                        && below.matches_path_with(&relative.join("_"), options)
+                }
+                false => below.matches_path_with(relative, options),
+            };
+            if is_match {
+                paths.push(match relative.as_os_str().is_empty() {
+                    true => root.to_owned(),
+                    false => folder.join(relative),
+                });
+            }
+        }
+    }
+    Ok(paths)
 }
 
 #[cfg(test)]
@@ -210,5 +261,28 @@ mod tests {
         );
         let twice = expanded(&[Path::new("-"), Path::new("-")]).unwrap_err();
         assert!(twice.contains("standard input once"), "{twice}");
+        let below = ["**/*.onnx", "**/b/*.onnx", "**/b/**", "*/**"];
+        for pattern in below {
+            assert_eq!(expanded(&[&at(pattern)]).unwrap(), [at("b/d.onnx")]);
+        }
+        let all = ["[x].tflite", "a.TFLITE", "b/d.onnx", "c.tflite"].map(at);
+        assert_eq!(expanded(&[&at("**")]).unwrap(), all);
+        let is_no_pattern = expanded(&[&at("a**/*.onnx")]).unwrap_err();
+        assert!(is_no_pattern.contains("recursive"), "{is_no_pattern}");
+    }
+
+    /// Each of two links to the folder itself doubles the paths with every step.
+    #[cfg(unix)]
+    #[test]
+    fn links_in_circles_are_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("a.tflite"), "").unwrap();
+        for link in ["one", "other"] {
+            std::os::unix::fs::symlink(".", at(link)).unwrap();
+        }
+        for pattern in ["**/*.tflite", "**", "*"] {
+            assert_eq!(expanded(&[&at(pattern)]).unwrap(), [at("a.tflite")]);
+        }
     }
 }

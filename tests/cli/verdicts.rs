@@ -653,15 +653,18 @@ fn a_configuration_reads_nothing_outside_of_its_folder_and_repeats_no_contents()
         let (_, words) = check(&["--outside"]);
         assert!(!words.contains("leads out of it"), "{text}{words}");
     }
-    // A pipe that nobody writes to.
+    // Pipes that nobody writes to: a model that is named, and the configuration itself.
+    let mkfifo = |name: &str| {
+        let made = Command::new("mkfifo").arg(at(name)).status();
+        assert!(made.unwrap().success());
+    };
+    mkfifo("models/pipe.tflite");
+    fs::write(at("litecast.toml"), named("models/pipe.tflite", "")).unwrap();
+    let (code, words) = check(&[]);
+    let is_refused = words.contains("expected a file, found a pipe or device");
+    assert!(code == Some(2) && is_refused, "{words}");
     fs::remove_file(at("litecast.toml")).unwrap();
-    assert!(
-        Command::new("mkfifo")
-            .arg(at("litecast.toml"))
-            .status()
-            .unwrap()
-            .success()
-    );
+    mkfifo("litecast.toml");
     let (code, words) = check(&[]);
     assert!(
         code == Some(2) && words.contains("expected a file"),
