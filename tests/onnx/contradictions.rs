@@ -45,6 +45,8 @@ fn operands_that_contradict_each_other_are_told() {
             .weights("m7x192", &[7, 192])
             .weights("c7", &[7])
             .weights("c6", &[6])
+            .weights("lstm_w", &[1, 16, 8])
+            .weights("lstm_r", &[1, 16, 4])
     };
     type Attributes = &'static [(&'static str, &'static [i64])];
     type Node = (&'static [&'static str], Attributes);
@@ -217,6 +219,30 @@ fn operands_that_contradict_each_other_are_told() {
             (&["x", "b2"], &[]),
             "broadcast",
         ),
+        (
+            "GroupNormalization",
+            (&["x", "c3", "c3"], &[("num_groups", &[3])]),
+            (&["x", "c3", "c3"], &[("num_groups", &[-1])]),
+            "groups",
+        ),
+        (
+            "GroupNormalization",
+            (&["x", "c3", "c3"], &[("num_groups", &[1])]),
+            (&["x", "c3", "c3"], &[("num_groups", &[2])]),
+            "groups",
+        ),
+        (
+            "LSTM",
+            (&["x", "lstm_w", "lstm_r"], &[("hidden_size", &[4])]),
+            (&["x", "lstm_w", "lstm_r"], &[("hidden_size", &[-4])]),
+            "hidden_size",
+        ),
+        (
+            "Split",
+            (&["x"], &[("num_outputs", &[1])]),
+            (&["x"], &[("num_outputs", &[1 << 40])]),
+            "num_outputs",
+        ),
     ];
     for (op_type, fits, contradicts, why) in cases {
         let contradictions_in = |(inputs, attributes): &Node| {
@@ -234,6 +260,14 @@ fn operands_that_contradict_each_other_are_told() {
             actual[0].contains(why),
             "{op_type} {contradicts:?}: {actual:?}"
         );
+    }
+    for (n_heads, n_found) in [(8, 0), (5, 1), (0, 1), (-3, 1), (i64::MIN, 1)] {
+        let file = File::default().input("x", &[1, 16, 24].map(Size::Of));
+        let heads = [n_heads];
+        let attention = ("num_heads", &heads[..]);
+        let file = file.node("MultiHeadAttention", &["x"; 3], "y", &[attention]);
+        let found = contradictions_of(file.domain("com.microsoft"));
+        assert_eq!(found.len(), n_found, "{n_heads} heads: {found:?}");
     }
     for (equation, why) in [
         ("nchw,wk->nchk", None),

@@ -14,6 +14,20 @@ pub const INT8: i32 = 3;
 pub const INT64: i32 = 7;
 pub const BOOL: i32 = 9;
 
+/// Attributes of one number; lists of one are lists.
+const WHOLE: &[&str] = &[
+    "axis",
+    "ceil_mode",
+    "group",
+    "hidden_size",
+    "keepdims",
+    "num_groups",
+    "num_heads",
+    "num_outputs",
+    "to",
+    "transB",
+];
+
 /// A file in the making.
 #[derive(Default)]
 pub struct File(pub GraphProto);
@@ -91,14 +105,12 @@ impl File {
         attributes: &[(&str, &[i64])],
     ) -> Self {
         let attribute = |(name, values): &(&str, &[i64])| match values {
-            [one] if ["group", "axis", "keepdims", "to", "transB", "ceil_mode"].contains(name) => {
-                AttributeProto {
-                    name: (*name).into(),
-                    i: *one,
-                    r#type: AttributeType::Int.into(),
-                    ..AttributeProto::default()
-                }
-            }
+            [one] if WHOLE.contains(name) => AttributeProto {
+                name: (*name).into(),
+                i: *one,
+                r#type: AttributeType::Int.into(),
+                ..AttributeProto::default()
+            },
             values => AttributeProto {
                 name: (*name).into(),
                 ints: values.to_vec(),

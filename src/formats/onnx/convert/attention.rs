@@ -85,7 +85,7 @@ impl<'a> Converter<'a> {
             (&[batch, queries, query_width], &[_, positions, _], &[_, _, value_width]) => {
                 let query_heads = node.integer("q_num_heads")?;
                 let heads = node.integer("kv_num_heads")?;
-                Some(Attention {
+                (query_heads >= 1 && heads >= 1).then_some(Attention {
                     batch,
                     heads: [query_heads, heads],
                     queries,

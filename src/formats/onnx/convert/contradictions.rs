@@ -3,10 +3,13 @@
 use super::Converter;
 use super::einsum::against_equation;
 use super::value::{axes, axis, broadcast, product};
+use crate::formats::onnx::contrib;
 use crate::formats::onnx::proto::Node;
 
 const OTHER_DEPTHS: &str = "the factors have other inner dimensions";
 const NOT_BROADCAST: &str = "the operands' shapes do not broadcast";
+const OTHER_GROUPS: &str = "the channels are no multiple of the groups";
+const OTHER_HEADS: &str = "the heads do not divide a width";
 const NO_WINDOW_FITS: &str = "the window is larger than the padded input";
 
 /// Tensors have fewer values than this along a side.
@@ -43,8 +46,16 @@ impl<'a> Converter<'a> {
     /// Why a node's operands contradict each other or its attributes, by the operator's definition in ONNX. Unknown
     /// shapes and operators contradict nothing. Linear in operands and their ranks.
     pub(super) fn contradiction(&self, node: &Node<'a>) -> Option<&'static str> {
-        if !matches!(node.text.domain, "" | "ai.onnx") {
-            return None;
+        match node.text.domain {
+            "" | "ai.onnx" => {}
+            // Operands of another rank lie in memory in another way, as do those of the other kinds of attention.
+            contrib::DOMAIN if node.text.op_type.ends_with("Attention") => {
+                let shape = self.shape(node, 0).filter(|shape| shape.len() == 3);
+                let is_one = node.text.op_type == "MultiHeadAttention";
+                let width = shape.filter(|_| is_one).and_then(|shape| shape.last());
+                return is_no_part(node, "num_heads", width).then_some(OTHER_HEADS);
+            }
+            _ => return None,
         }
         match node.text.op_type {
             "MatMul" | "MatMulInteger" => self.against_product(node, [0, 1]),
@@ -52,6 +63,20 @@ impl<'a> Converter<'a> {
             "Gemm" => self.against_gemm(node),
             "Einsum" => self.against_einsum(node),
             "Attention" => self.against_attention(node),
+            "GroupNormalization" => {
+                let channels = self.shape(node, 0)?.get(1);
+                is_no_part(node, "num_groups", channels).then_some(OTHER_GROUPS)
+            }
+            "LSTM" | "GRU" | "RNN" => {
+                // The recurrent weights of ONNX Runtime's quantised one are transposed.
+                let sides = self.shape(node, 2)?.get(1..)?;
+                let units = node.integer("hidden_size")?;
+                (!sides.contains(&units)).then_some("hidden_size is not that of the weights")
+            }
+            "Split" => {
+                let n = usize::try_from(node.integer("num_outputs")?).ok();
+                (n != Some(node.outputs.len())).then_some("num_outputs is another number")
+            }
             "Conv" | "ConvTranspose" => self.against_convolution(node, [0, 1, 2]),
             "ConvInteger" => self.against_convolution(node, [0, 1, usize::MAX]),
             "QLinearConv" => self.against_convolution(node, [0, 3, 8]),
@@ -164,7 +189,7 @@ impl<'a> Converter<'a> {
         }
         let groups = node.integer("group").unwrap_or(1);
         if groups < 1 || first.checked_rem(groups) != Some(0) {
-            return Some("the channels are no multiple of the groups");
+            return Some(OTHER_GROUPS);
         }
         let of_all = of_group.checked_mul(groups);
         let is_transposed = node.text.op_type == "ConvTranspose";
@@ -217,7 +242,7 @@ impl<'a> Converter<'a> {
         };
         let operands = [("q_num_heads", 0), ("kv_num_heads", 1), ("kv_num_heads", 2)];
         let mut others = operands.into_iter().filter_map(is_other);
-        (others.any(|is_other| is_other)).then_some("the heads do not divide a width")
+        (others.any(|is_other| is_other)).then_some(OTHER_HEADS)
     }
 
     /// 0 means the dimension of the input, and -1 the remaining size.
@@ -251,6 +276,12 @@ impl<'a> Converter<'a> {
             .collect::<Option<_>>()?;
         against_equation(node.text("equation")?, &shapes)
     }
+}
+
+/// Whether an attribute says a number of parts into which no dimension, or not this one, can be divided.
+fn is_no_part(node: &Node, name: &str, side: Option<&i64>) -> bool {
+    let of_side = |n: i64| n < 1 || side.is_some_and(|side| side.checked_rem(n) != Some(0));
+    node.integer(name).is_some_and(of_side)
 }
 
 /// Checks for sizes of a window that are not possible.
