@@ -5,8 +5,6 @@
 //! large, the later one comes first. Each goes to the lowest offset where it fits between the
 //! buffers already placed that are alive at the same time.
 
-use std::collections::BTreeMap;
-
 use crate::work;
 
 /// A buffer to place.
@@ -33,8 +31,8 @@ pub fn place(requests: &[Request]) -> Option<Vec<u64>> {
     }
 }
 
-/// A tree is faster from some thousand requests on.
-const MAX_COMPARED: usize = 1024;
+/// A tree is faster from some hundred requests on.
+const MAX_COMPARED: usize = 128;
 
 fn place_in(arena: &mut impl Arena, requests: &[Request]) -> Option<Vec<u64>> {
     let mut offsets = vec![0; requests.len()];
@@ -99,31 +97,27 @@ impl Arena for Placed {
     }
 }
 
-/// Ends of occupied bytes by their first byte, without those that overlap or touch.
+/// First byte and end of occupied bytes, in order and without those that overlap or touch.
 #[derive(Clone, Default)]
-struct Union(BTreeMap<u64, u64>);
+struct Union(Vec<(u64, u64)>);
 
 impl Union {
-    fn insert(&mut self, mut start: u64, mut end: u64) {
-        while let Some((&other, &other_end)) = self.0.range(..=end).next_back() {
-            if other_end < start {
-                break;
-            }
-            self.0.remove(&other);
-            start = start.min(other);
-            end = end.max(other_end);
-        }
-        self.0.insert(start, end);
+    fn insert(&mut self, start: u64, end: u64) {
+        let first = self.0.partition_point(|&(_, other_end)| other_end < start);
+        let behind = self.0.partition_point(|&(other, _)| other <= end);
+        let start = self.0.get(first).map_or(start, |other| other.0.min(start));
+        let last = behind.checked_sub(1).and_then(|last| self.0.get(last));
+        let end = last.map_or(end, |other| other.1.max(end));
+        self.0.splice(first..behind, [(start, end)]);
     }
 
-    /// The end of the bytes that are occupied from `at` on; `at` if it is free.
-    fn end_at(&self, at: u64) -> u64 {
-        let before = self.0.range(..=at).next_back();
-        before.map_or(at, |(_, &end)| end.max(at))
-    }
-
-    fn next_start(&self, at: u64) -> Option<u64> {
-        self.0.range(at..).next().map(|(&start, _)| start)
+    /// The end of the bytes that are occupied from `at` on, `at` if it is free, and the first occupied byte from there
+    /// on.
+    fn occupied_from(&self, at: u64) -> (u64, Option<u64>) {
+        let next = self.0.partition_point(|&(start, _)| start <= at);
+        let before = next.checked_sub(1).and_then(|before| self.0.get(before));
+        let end = before.map_or(at, |&(_, end)| end.max(at));
+        (end, self.0.get(next).map(|&(start, _)| start))
     }
 }
 
@@ -176,20 +170,20 @@ impl Occupied {
     }
 }
 
-/// A node and those above it.
-fn with_ancestors(node: usize) -> impl Iterator<Item = usize> {
-    std::iter::successors(Some(node), |node| Some(node / 2).filter(|&above| above > 0))
+/// The nodes that are at least `n` steps above one of these, each once.
+fn above(nodes: &[usize], n: u32) -> Vec<usize> {
+    let of_node =
+        |node: usize| (n..).map_while(move |n| Some(node >> n).filter(|&above| above > 0));
+    let mut above: Vec<usize> = nodes.iter().flat_map(|&node| of_node(node)).collect();
+    above.sort_unstable();
+    above.dedup();
+    above
 }
 
 impl Arena for Occupied {
     fn lowest_gap(&self, request: &Request) -> u64 {
         let nodes = self.nodes(request);
-        let mut above: Vec<usize> = nodes
-            .iter()
-            .flat_map(|&node| with_ancestors(node))
-            .collect();
-        above.sort_unstable();
-        above.dedup();
+        let above = above(&nodes, 0);
         let whole = above.iter().map(|&node| &self.whole[node]);
         let below = nodes.iter().map(|&node| &self.below[node]);
         let unions: Vec<&Union> = whole
@@ -199,28 +193,27 @@ impl Arena for Occupied {
         let mut candidate = 0;
         loop {
             work::count(unions.len());
-            let ends = unions.iter().map(|union| union.end_at(candidate));
-            let end = ends.max().unwrap_or(candidate);
-            if end > candidate {
-                candidate = end;
-                continue;
+            let (mut end, mut next) = (candidate, u64::MAX);
+            for union in &unions {
+                let (end_bytes, start) = union.occupied_from(candidate);
+                end = end.max(end_bytes);
+                next = next.min(start.unwrap_or(u64::MAX));
             }
-            let starts = unions
-                .iter()
-                .filter_map(|union| union.next_start(candidate));
-            match starts.min() {
-                Some(start) if start - candidate < request.size_bytes => candidate = start,
+            candidate = match (end > candidate, next - candidate < request.size_bytes) {
+                (true, _) => end,
+                (false, true) if next < u64::MAX => next,
                 _ => return candidate,
-            }
+            };
         }
     }
 
     fn insert(&mut self, request: &Request, offset_bytes: u64, end_bytes: u64) {
-        for node in self.nodes(request) {
+        let nodes = self.nodes(request);
+        for &node in &nodes {
             self.whole[node].insert(offset_bytes, end_bytes);
-            for above in with_ancestors(node).skip(1) {
-                self.below[above].insert(offset_bytes, end_bytes);
-            }
+        }
+        for above in above(&nodes, 1) {
+            self.below[above].insert(offset_bytes, end_bytes);
         }
     }
 }
