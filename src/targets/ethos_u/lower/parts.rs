@@ -8,9 +8,10 @@ use crate::targets::ethos_u::layer::Kind;
 use crate::targets::ethos_u::map_list::MapList;
 use crate::targets::ethos_u::program::{Action, FeatureMap, Operation, Program};
 
-/// Maximum number of copies that are added, which take about 30 MB in later stages. Networks have some hundreds; in a
-/// file made to exceed the limit, further parts count as written in place.
-const MAX_COPIES: usize = 1 << 15;
+/// Maximum number of copies that are added, each of which takes as much memory and work in later stages as an operator
+/// does, on every accelerator. Networks have some hundreds; in a file made to exceed the limit, further parts count as
+/// written in place.
+const MAX_COPIES: usize = 1 << 13;
 
 /// Adds copies of parts that their producer cannot write in place, or that a reader cannot read in place: the
 /// MemoryCopy operations that Vela does not remove, [`MAX_COPIES`] at most. Linear in operations, maps and inputs.
