@@ -26,7 +26,7 @@ pub struct Builder<'a> {
 /// report, about as much as a report on every target takes for networks of many operators.
 const OPERATOR_BYTES: usize = 1200;
 const TENSOR_BYTES: usize = 400;
-pub const OPERAND_BYTES: usize = 80;
+pub const OPERAND_BYTES: usize = 120;
 pub const DIMENSION_BYTES: usize = 16;
 const NAME_BYTES: usize = 4;
 

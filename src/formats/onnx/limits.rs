@@ -12,6 +12,18 @@ pub const MAX_VALUE_INFOS: usize = 400_000;
 /// Maximum number of inputs and outputs of all nodes together, the same as for a TFLite file.
 pub const MAX_OPERANDS: usize = 1 << 19;
 
+/// Operands that every file may have, however short it is: those of functions count once for each call.
+const MIN_ALLOWED_OPERANDS: usize = 1 << 16;
+/// Minimum number of bytes in a file for each further operand.
+const MIN_BYTES_PER_OPERAND: usize = 2;
+
+/// Maximum number of operands of all nodes of a file of this length, where its functions are called.
+pub fn max_operands(file_bytes: usize) -> usize {
+    (file_bytes / MIN_BYTES_PER_OPERAND)
+        .saturating_add(MIN_ALLOWED_OPERANDS)
+        .min(MAX_OPERANDS)
+}
+
 /// Attributes of all nodes together: ten for each node.
 pub const MAX_ATTRIBUTES: usize = 1 << 20;
 

@@ -163,7 +163,8 @@ pub(super) fn read<'a>(file: &'a [u8], names: &'a Names) -> Result<Graph<'a>, Fa
             opset,
             ..Graph::default()
         },
-        operands_left: MAX_OPERANDS,
+        operands_left: max_operands(file.len()),
+        max_operands: max_operands(file.len()),
         attributes_left: MAX_ATTRIBUTES,
         n_initializers: 0,
         functions: &functions,
@@ -192,6 +193,7 @@ fn opset_import(message: &[u8]) -> Read<(&str, i64)> {
 struct Reader<'a, 'f> {
     graph: Graph<'a>,
     operands_left: usize,
+    max_operands: usize,
     attributes_left: usize,
     n_initializers: usize,
     functions: &'f Functions<'a>,
@@ -334,7 +336,7 @@ impl<'a> Reader<'a, '_> {
             return Err(Failure::TooMany("operands of one node", MAX_NODE_OPERANDS));
         }
         let left = self.operands_left.checked_sub(n_operands);
-        self.operands_left = left.ok_or(Failure::TooMany("operands", MAX_OPERANDS))?;
+        self.operands_left = left.ok_or(Failure::TooMany("operands", self.max_operands))?;
         push(&mut self.graph.nodes, node, "nodes", MAX_NODES)
     }
 
@@ -780,14 +782,6 @@ impl<'a> Node<'a> {
             _ => usize::MAX,
         };
         self.inputs.get(..n).unwrap_or(&self.inputs)
-    }
-
-    /// The operator's name, with its domain where that is not ONNX's own.
-    pub fn name(&self) -> String {
-        match self.text.domain {
-            "" | "ai.onnx" => self.text.op_type.to_owned(),
-            domain => format!("{domain}.{}", self.text.op_type),
-        }
     }
 
     fn attribute(&self, name: &str) -> Option<Fields<'a>> {

@@ -6,7 +6,7 @@ use std::iter;
 use super::patterns::Patterns;
 use super::value::{Constant, Known, Place, Value, axis, identity};
 use super::{Converter, Counted};
-use crate::formats::builder::{DIMENSION_BYTES, OPERAND_BYTES};
+use crate::formats::builder::OPERAND_BYTES;
 use crate::formats::onnx::error::ParseError;
 use crate::formats::onnx::limits::{
     FIELD_BYTES, MAX_NODE_OPERANDS, NODE_BYTES, RESERVED_BYTES, VALUE_BYTES,
@@ -73,7 +73,10 @@ impl<'a> Converter<'a> {
                 .unwrap_or_default()
                 .iter()
                 .flat_map(|branch| &branch.sides);
-            let tensors = sides.flat_map(|side| &side.initializers);
+            let loops = graph.loops.get(body.loops.clone()).unwrap_or_default();
+            // Their names are looked up in each iteration, even where they define nothing.
+            let tensors = (sides.flat_map(|side| &side.initializers))
+                .chain(loops.iter().flat_map(|body| &body.initializers));
             let n_ends = body.inputs.len().saturating_add(body.outputs.len());
             sum(&mut [
                 NODE_BYTES,
@@ -283,11 +286,7 @@ impl<'a> Converter<'a> {
         let values: Vec<Option<Value>> = outputs.collect();
         for (at, value) in values.into_iter().enumerate() {
             let value = value.unwrap_or_else(|| undetermined(Name::default()));
-            let rank = value.rank().unwrap_or(0);
-            self.spend_bytes(
-                rank.saturating_mul(DIMENSION_BYTES)
-                    .saturating_add(VALUE_BYTES),
-            );
+            self.spend_value(&value);
             match at.checked_sub(n_states) {
                 None => results.states.push(value),
                 Some(place) => match results.slices.get_mut(place) {

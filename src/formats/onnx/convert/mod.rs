@@ -43,7 +43,7 @@ use super::limits::*;
 use super::names::Name;
 use super::proto::{Bodies, Dimension, Graph, Node, Tensor, ValueInfo, tensor_type};
 use crate::diagnostic::Diagnostic;
-use crate::formats::builder::Builder;
+use crate::formats::builder::{Builder, DIMENSION_BYTES};
 use crate::formats::distribution;
 use crate::formats::tflite::{BuiltinOptions, OpKind, TensorType};
 use crate::formats::{UnmatchedDimensions, max_operators, shown};
@@ -323,6 +323,12 @@ impl<'a> Converter<'a> {
     fn spend_bytes(&mut self, n: usize) -> Option<()> {
         self.repeated_left = self.repeated_left.and_then(|left| left.checked_sub(n));
         self.repeated_left.map(|_| ())
+    }
+
+    /// Whether iterations and copies may take one more value that outlives what computed it.
+    fn spend_value(&mut self, value: &Value) -> Option<()> {
+        let of_shape = value.rank().unwrap_or(0).saturating_mul(DIMENSION_BYTES);
+        self.spend_bytes(of_shape.saturating_add(VALUE_BYTES))
     }
 
     /// Spends the bytes of what was added since it was called last.

@@ -20,10 +20,21 @@ impl<'a> Converter<'a> {
         match node.text.op_type {
             "SequenceEmpty" => self.define_sequence(output, Vec::new()),
             "SequenceConstruct" => {
-                let values = (0..node.inputs.len()).map(|at| self.input(node, at));
-                let values: Vec<Value> = values.collect::<Option<_>>()?;
-                (values.len() <= MAX_SEQUENCE).then_some(())?;
-                self.define_sequence(output, values);
+                (node.inputs.len() <= MAX_SEQUENCE).then_some(())?;
+                let mut values: Vec<Rc<Value>> = Vec::with_capacity(node.inputs.len());
+                for (at, name) in node.inputs.iter().enumerate() {
+                    let before = at.checked_sub(1).and_then(|at| node.inputs.get(at));
+                    // The same value once more.
+                    if let Some(value) = values.last().filter(|_| before == Some(name)).cloned() {
+                        values.push(value);
+                        continue;
+                    }
+                    let value = self.input(node, at)?;
+                    self.spend_value(&value)?;
+                    values.push(Rc::new(value));
+                }
+                self.values
+                    .insert(output, of_values(output, Rc::new(values)));
             }
             "SplitToSequence" => {
                 let values = self.split_values(node, output)?;

@@ -125,11 +125,22 @@ impl<'a> Converter<'a> {
     }
 
     /// The name of the operator that a node without a counterpart becomes, cut where it is longer than any other.
-    pub(super) fn foreign_name(node: &Node) -> String {
-        let name = node.name();
-        match name.char_indices().nth(MAX_OPERATOR_NAME_CHARS) {
-            None => format!("ONNX:{name}"),
-            Some((end, _)) => format!("ONNX:{}…", name.get(..end).unwrap_or_default()),
+    pub(super) fn foreign_name(node: &Node<'a>) -> String {
+        // Of a long name, only the characters that are kept are looked at.
+        let cut = |text: &'a str| {
+            let end = text.char_indices().nth(MAX_OPERATOR_NAME_CHARS);
+            match end.and_then(|(end, _)| text.get(..end)) {
+                None => (text, ""),
+                Some(start) => (start, "…"),
+            }
+        };
+        let (name, dots) = cut(node.text.op_type);
+        match node.text.domain {
+            "" | "ai.onnx" => format!("ONNX:{name}{dots}"),
+            domain => {
+                let (domain, cut_dots) = cut(domain);
+                format!("ONNX:{domain}{cut_dots}.{name}{dots}")
+            }
         }
     }
 
