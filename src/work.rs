@@ -25,22 +25,26 @@ mod counts {
     pub type Work = BTreeMap<&'static Location<'static>, u64>;
 
     thread_local! {
-        /// By address of the place, of which there may be several.
-        static COUNTS: RefCell<HashMap<usize, (&'static Location<'static>, u64)>> =
+        /// By address of the place, of which there may be several; absent while nobody asks.
+        static COUNTS: RefCell<Option<HashMap<usize, (&'static Location<'static>, u64)>>> =
             RefCell::default();
     }
 
     pub(super) fn add(place: &'static Location<'static>, n: u64) {
         let address = std::ptr::from_ref(place) as usize;
-        COUNTS.with_borrow_mut(|counts| counts.entry(address).or_insert((place, 0)).1 += n);
+        COUNTS.with_borrow_mut(|counts| {
+            if let Some(counts) = counts {
+                counts.entry(address).or_insert((place, 0)).1 += n;
+            }
+        });
     }
 
     /// The result of a call, and what was counted on this thread meanwhile.
     pub fn counted<T>(call: impl FnOnce() -> T) -> (T, Work) {
-        COUNTS.with_borrow_mut(HashMap::clear);
+        COUNTS.set(Some(HashMap::new()));
         let result = call();
         let mut work = Work::new();
-        for (place, n) in COUNTS.take().into_values() {
+        for (place, n) in COUNTS.take().unwrap_or_default().into_values() {
             *work.entry(place).or_default() += n;
         }
         (result, work)

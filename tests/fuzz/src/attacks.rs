@@ -6,7 +6,7 @@ use litecast::formats::tflite::schema::{BuiltinOperator as Op, BuiltinOptions as
 
 use crate::attacks_json;
 use crate::file::{File, Quantization, Sparsity, Subgraph, Tensor};
-use crate::hostile_onnx;
+use crate::hostile_onnx::{self, Amounts};
 use crate::kinds::{Arrangement, KINDS, MAP, network};
 use crate::options::{Options, Value};
 use crate::random::Random;
@@ -25,7 +25,10 @@ pub fn any_format(random: &mut Random) -> Vec<u8> {
 fn onnx(random: &mut Random) -> Vec<u8> {
     let idx = random.below(hostile_onnx::CASES.len());
     let case = &hostile_onnx::CASES[idx];
-    (case.file)(random.amount().min(case.size))
+    (case.file)(Amounts {
+        n: random.amount().min(case.size),
+        repeats: random.amount(),
+    })
 }
 
 /// One of the structures of TFLite.
@@ -47,7 +50,7 @@ pub fn tflite(random: &mut Random) -> File {
 
 fn small(random: &mut Random) -> File {
     let arrangement = random.pick(&Arrangement::ALL);
-    let n = 1 + random.below(12);
+    let n = random.amount().min(12);
     network(&[random.pick(KINDS), random.pick(KINDS)], arrangement, n)
 }
 
@@ -132,8 +135,7 @@ fn shared_operands(random: &mut Random) -> File {
 /// Subgraphs that call each other: in circles, in a chain, each the next one twice, or one that is not there.
 fn calls(random: &mut Random) -> File {
     let mut file = small(random);
-    let limit = random.pick(&[3, 30, 300]);
-    let n = 1 + random.below(limit);
+    let n = random.amount().min(300);
     let code = file.code(random.pick(&[Op::CALL, Op::IF, Op::WHILE, Op::CALL_ONCE]));
     let to = random.below(4);
     file.subgraphs = (0..n as i32)

@@ -67,12 +67,61 @@ pub const CASES: &[Case] = &[
         file: lstms,
     },
     Case {
+        name: "16,000 operators that write one tensor with a name of half a megabyte",
+        file: long_name_of_one_tensor,
+    },
+    Case {
+        name: "16,000 operators of one kind with a name of half a megabyte",
+        file: long_name_of_one_kind,
+    },
+    Case {
+        name: "1,000 PACKs that share one vector of 400 inputs",
+        file: shared_packs,
+    },
+    Case {
         name: "a chain of 8,000 operators",
         file: || Shape::Chain.file(8_000),
     },
 ];
 
 const MAP: [i32; 4] = [1, 2, 2, 16];
+
+const LONG_NAME_BYTES: usize = 500_000;
+
+fn long_name_of_one_tensor() -> File {
+    let mut network = Network::new(&MAP);
+    let one = network.tensor(&MAP);
+    (0..16_000).for_each(|_| relu(&mut network, 0, one));
+    let mut file = network.finish(&[one]);
+    file.subgraphs[0].tensors[one as usize].name = "n".repeat(LONG_NAME_BYTES);
+    file
+}
+
+fn long_name_of_one_kind() -> File {
+    let mut network = Network::new(&MAP);
+    let one = network.tensor(&MAP);
+    let none = Options::default();
+    for _ in 0..16_000 {
+        network.operator(BuiltinOperator::CUSTOM, &[0], &[one], none.clone());
+    }
+    let mut file = network.finish(&[one]);
+    for code in &mut file.codes {
+        code.custom = Some("n".repeat(LONG_NAME_BYTES));
+    }
+    file
+}
+
+fn shared_packs() -> File {
+    let mut network = Network::new(&MAP);
+    let one = network.tensor(&MAP);
+    let none = Options::default();
+    for _ in 0..1_000 {
+        network.operator(BuiltinOperator::PACK, &[0; 400], &[one], none.clone());
+    }
+    let mut file = network.finish(&[one]);
+    file.shares_vectors = true;
+    file
+}
 
 fn relu(network: &mut Network, input: i32, output: i32) {
     let none = Options::default();

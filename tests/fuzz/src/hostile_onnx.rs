@@ -7,7 +7,30 @@ use crate::protobuf::{Message, Value, integer, message, text};
 pub struct Case {
     pub name: &'static str,
     pub size: usize,
-    pub file: fn(usize) -> Vec<u8>,
+    pub file: fn(Amounts) -> Vec<u8>,
+}
+
+impl Case {
+    /// The file of the largest amounts.
+    pub fn largest(&self) -> Vec<u8> {
+        (self.file)(Amounts {
+            n: self.size,
+            repeats: MAX_REPEATS,
+        })
+    }
+}
+
+/// Tensors of one sequence.
+const MAX_SEQUENCE: usize = 1_000;
+
+/// The most iterations and shared operands.
+pub const MAX_REPEATS: usize = 4_000;
+
+/// How large the part of a file is that is repeated, and how often it is.
+#[derive(Clone, Copy)]
+pub struct Amounts {
+    pub n: usize,
+    pub repeats: usize,
 }
 
 macro_rules! cases {
@@ -51,6 +74,14 @@ cases! {
     weights_with_many_shapes 500,
     constants_in_a_loop 3_000,
     chain_of_unordered_nodes 20_000,
+    inner_loops_that_never_run 20_000,
+    splits_in_a_loop 4_000,
+    sums_in_a_loop 4_000,
+    equations_in_a_loop 250_000,
+    packed_lists 500_000,
+    long_domains 500_000,
+    branches_with_many_results 1_000,
+    scans_in_a_loop 1_000,
 }
 
 type Fields = Vec<(u32, Value)>;
@@ -127,10 +158,10 @@ impl Graph {
     }
 
     /// The file of this graph, whose input is `x`.
-    fn file(self, functions: Vec<Fields>) -> Vec<u8> {
+    fn file(self, repeats: usize, functions: Vec<Fields>) -> Vec<u8> {
         let graph = self
             .input("x")
-            .with(number("n", 4_000))
+            .with(number("n", repeats as i64))
             .with(number("zero", 0));
         let functions = functions.into_iter().map(|fields| message(25, fields));
         let opset = message(8, vec![text(1, ""), integer(2, 17)]);
@@ -145,11 +176,11 @@ fn body_of(nodes: Graph) -> Graph {
     ends.output("c").output("t")
 }
 
-/// 4,000 iterations of a body of one state.
-fn looped(nodes: Graph) -> Vec<u8> {
+/// Iterations of a body of one state.
+fn looped(repeats: usize, nodes: Graph) -> Vec<u8> {
     let attributes = vec![body("body", body_of(nodes))];
     let graph = Graph::default().node("Loop", &["n", "", "x"], &["y"], attributes);
-    graph.output("y").file(vec![])
+    graph.output("y").file(repeats, vec![])
 }
 
 fn names(prefix: &str, n: usize) -> Vec<String> {
@@ -160,7 +191,7 @@ fn texts(names: &[String]) -> Vec<&str> {
     names.iter().map(String::as_str).collect()
 }
 
-fn states(n: usize) -> Vec<u8> {
+fn states(Amounts { n, repeats }: Amounts) -> Vec<u8> {
     let [before, after, last] = ["s", "t", "y"].map(|prefix| names(prefix, n));
     let mut graph = Graph::default().input("i").input("c").output("c");
     for (before, after) in before.iter().zip(&after) {
@@ -169,10 +200,10 @@ fn states(n: usize) -> Vec<u8> {
     let inputs: Vec<&str> = ["n", ""].into_iter().chain(vec!["x"; n]).collect();
     let attributes = vec![body("body", graph)];
     let graph = Graph::default().node("Loop", &inputs, &texts(&last), attributes);
-    graph.output("y0").file(vec![])
+    graph.output("y0").file(repeats, vec![])
 }
 
-fn kept(n: usize, nodes: Graph, first: &str) -> Vec<u8> {
+fn kept(Amounts { n, repeats }: Amounts, nodes: Graph, first: &str) -> Vec<u8> {
     let results = names("y", n + 1);
     let mut graph = body_of(nodes);
     for _ in 0..n {
@@ -193,18 +224,18 @@ fn kept(n: usize, nodes: Graph, first: &str) -> Vec<u8> {
     let graph = graph
         .with(shape)
         .node("Reshape", &["x", "shape"], &["wide"], vec![]);
-    graph.output("y1").file(vec![])
+    graph.output("y1").file(repeats, vec![])
 }
 
-fn slices(n: usize) -> Vec<u8> {
-    kept(n, Graph::default().relu("s", "t"), "x")
+fn slices(amounts: Amounts) -> Vec<u8> {
+    kept(amounts, Graph::default().relu("s", "t"), "x")
 }
 
-fn slices_of_rank_32(n: usize) -> Vec<u8> {
-    kept(n, Graph::default().relu("s", "t"), "wide")
+fn slices_of_rank_32(amounts: Amounts) -> Vec<u8> {
+    kept(amounts, Graph::default().relu("s", "t"), "wide")
 }
 
-fn scan_slices(n: usize) -> Vec<u8> {
+fn scan_slices(Amounts { n, repeats }: Amounts) -> Vec<u8> {
     let [inside, out] = ["p", "y"].map(|prefix| names(prefix, n));
     let mut graph = Graph::default()
         .input("s")
@@ -213,25 +244,26 @@ fn scan_slices(n: usize) -> Vec<u8> {
     for name in &inside {
         graph = graph.input(name).output(name);
     }
-    let rows = tensor("rows", 1, &[4_000, 8], vec![0; 4 * 8 * 4_000]);
+    let rows = tensor("rows", 1, &[repeats as i64, 8], vec![0; 4 * 8 * repeats]);
     let inputs: Vec<&str> = ["x"].into_iter().chain(vec!["rows"; n]).collect();
     let outputs: Vec<&str> = ["z"].into_iter().chain(texts(&out)).collect();
     let attributes = vec![body("body", graph), whole("num_scan_inputs", n as i64)];
     let graph = Graph::default()
         .with(rows)
         .node("Scan", &inputs, &outputs, attributes);
-    graph.output("y0").file(vec![])
+    graph.output("y0").file(repeats, vec![])
 }
 
-fn concat_of_one_state(n: usize) -> Vec<u8> {
+fn concat_of_one_state(Amounts { n, repeats }: Amounts) -> Vec<u8> {
     let wide = Graph::default().node("Concat", &vec!["s"; n], &["u"], vec![whole("axis", 0)]);
     looped(
+        repeats,
         wide.node("ReduceMean", &["u"], &["v"], vec![])
             .node("Add", &["s", "v"], &["t"], vec![]),
     )
 }
 
-fn concat_of_a_constant(n: usize) -> Vec<u8> {
+fn concat_of_a_constant(Amounts { n, repeats }: Amounts) -> Vec<u8> {
     let weights = tensor("w", 1, &[1, 8], vec![0; 32]);
     let mut inputs = vec!["w"; n - 1];
     inputs.push("s");
@@ -240,27 +272,31 @@ fn concat_of_a_constant(n: usize) -> Vec<u8> {
             .with(weights)
             .node("Concat", &inputs, &["u"], vec![whole("axis", 0)]);
     looped(
+        repeats,
         wide.node("ReduceMean", &["u"], &["v"], vec![])
             .node("Add", &["s", "v"], &["t"], vec![]),
     )
 }
 
-fn long_value_names(n: usize) -> Vec<u8> {
+fn long_value_names(Amounts { n, repeats }: Amounts) -> Vec<u8> {
     let name = "v".repeat(n);
-    looped(Graph::default().relu("s", &name).relu(&name, "t"))
+    looped(repeats, Graph::default().relu("s", &name).relu(&name, "t"))
 }
 
-fn long_operator_names(n: usize) -> Vec<u8> {
-    looped(Graph::default().node(&"O".repeat(n), &["s"], &["t"], vec![]))
+fn long_operator_names(Amounts { n, repeats }: Amounts) -> Vec<u8> {
+    looped(
+        repeats,
+        Graph::default().node(&"O".repeat(n), &["s"], &["t"], vec![]),
+    )
 }
 
-fn long_weight_names(n: usize) -> Vec<u8> {
+fn long_weight_names(Amounts { n, repeats }: Amounts) -> Vec<u8> {
     let name = "w".repeat(n);
     let graph = Graph::default().with(tensor(&name, 1, &[1, 8], vec![0; 32]));
-    looped(graph.node("Add", &["s", &name], &["t"], vec![]))
+    looped(repeats, graph.node("Add", &["s", &name], &["t"], vec![]))
 }
 
-fn long_dimension_names(n: usize) -> Vec<u8> {
+fn long_dimension_names(Amounts { n, repeats }: Amounts) -> Vec<u8> {
     let name = "d".repeat(n);
     let dims = (0..32).map(|_| message(1, vec![text(2, &name)])).collect();
     let tensor_type = message(1, vec![integer(1, 1), message(2, dims)]);
@@ -272,40 +308,44 @@ fn long_dimension_names(n: usize) -> Vec<u8> {
         &["y"],
         vec![body("body", body_of(nodes))],
     );
-    graph.with(info).output("y").file(vec![])
+    graph.with(info).output("y").file(repeats, vec![])
 }
 
-fn long_documents(n: usize) -> Vec<u8> {
+fn long_documents(Amounts { n, repeats }: Amounts) -> Vec<u8> {
     let mut node = node_of("", "Relu", &["s"], &["t"], vec![]);
     node.extend([text(3, &"n".repeat(n)), text(6, &"d".repeat(n))]);
-    looped(Graph::default().with(message(1, node)))
+    looped(repeats, Graph::default().with(message(1, node)))
 }
 
-fn attributes(n: usize) -> Vec<u8> {
+fn attributes(Amounts { n, repeats }: Amounts) -> Vec<u8> {
     let unknown = names("a", n).iter().map(|name| whole(name, 1)).collect();
-    looped(Graph::default().node("Softmax", &["s"], &["t"], unknown))
+    looped(
+        repeats,
+        Graph::default().node("Softmax", &["s"], &["t"], unknown),
+    )
 }
 
-fn long_lists(n: usize) -> Vec<u8> {
+fn long_lists(Amounts { n, repeats }: Amounts) -> Vec<u8> {
     let mut list = vec![text(1, "axes")];
     list.extend((0..n).map(|_| integer(8, 1)));
     let mean = vec![message(5, list), whole("keepdims", 1)];
     looped(
+        repeats,
         Graph::default()
             .node("ReduceMean", &["s"], &["m"], mean)
             .node("Add", &["s", "m"], &["t"], vec![]),
     )
 }
 
-fn unused_weights(n: usize) -> Vec<u8> {
+fn unused_weights(Amounts { n, repeats }: Amounts) -> Vec<u8> {
     let weights = names("w", n);
     let graph = weights.iter().fold(Graph::default(), |graph, name| {
         graph.with(tensor(name, 1, &[1], vec![0; 4]))
     });
-    looped(graph.relu("s", "t"))
+    looped(repeats, graph.relu("s", "t"))
 }
 
-fn nested_loops(depth: usize) -> Vec<u8> {
+fn nested_loops(Amounts { n: depth, repeats }: Amounts) -> Vec<u8> {
     let mut inner = Graph::default().relu("s0", "t0").output("c0").output("t0");
     for level in 1..depth {
         let [i, c, s] = ["i", "c", "s"].map(|what| format!("{what}{}", level - 1));
@@ -319,11 +359,11 @@ fn nested_loops(depth: usize) -> Vec<u8> {
     Graph::default()
         .node("Loop", &["n", "", "x"], &["y"], attributes)
         .output("y")
-        .file(vec![])
+        .file(repeats, vec![])
 }
 
 /// Each has one iteration.
-fn many_loops_with_large_bodies(n: usize) -> Vec<u8> {
+fn many_loops_with_large_bodies(Amounts { n, repeats }: Amounts) -> Vec<u8> {
     let mut graph = Graph::default().with(number("one", 1));
     for at in 0..n {
         let ends = [format!("y{at}"), format!("y{}", at + 1)];
@@ -335,7 +375,7 @@ fn many_loops_with_large_bodies(n: usize) -> Vec<u8> {
             .relu(&s, &t)
             .output(&c)
             .output(&t);
-        for junk in 0..200 {
+        for junk in 0..repeats.min(200) {
             inside = inside.node("Constant", &[], &[&format!("j{at}_{junk}")], vec![]);
         }
         let first = if at == 0 { "x" } else { ends[0].as_str() };
@@ -346,10 +386,10 @@ fn many_loops_with_large_bodies(n: usize) -> Vec<u8> {
             vec![body("body", inside)],
         );
     }
-    graph.output(&format!("y{n}")).file(vec![])
+    graph.output(&format!("y{n}")).file(repeats, vec![])
 }
 
-fn branches_in_a_loop(n: usize) -> Vec<u8> {
+fn branches_in_a_loop(Amounts { n, repeats }: Amounts) -> Vec<u8> {
     let branch = |side: &str| {
         let mut graph = Graph::default();
         for at in 0..n {
@@ -362,7 +402,7 @@ fn branches_in_a_loop(n: usize) -> Vec<u8> {
         body("then_branch", branch("a")),
         body("else_branch", branch("b")),
     ];
-    looped(Graph::default().node("If", &["c"], &["t"], sides))
+    looped(repeats, Graph::default().node("If", &["c"], &["t"], sides))
 }
 
 fn function(name: &str, nodes: Vec<Fields>) -> Fields {
@@ -378,7 +418,7 @@ fn call(graph: Graph, input: &str, output: &str, attributes: Fields) -> Graph {
     ))
 }
 
-fn calls_in_a_loop(n: usize) -> Vec<u8> {
+fn calls_in_a_loop(Amounts { n, repeats }: Amounts) -> Vec<u8> {
     let mut nodes = vec![node_of("", "Relu", &["a"], &["r0"], vec![])];
     for at in 1..n {
         let [before, after] = [at - 1, at].map(|at| format!("r{at}"));
@@ -393,10 +433,15 @@ fn calls_in_a_loop(n: usize) -> Vec<u8> {
     ));
     let inside = body_of(call(Graph::default(), "s", "t", vec![]));
     let graph = Graph::default().node("Loop", &["n", "", "x"], &["y"], vec![body("body", inside)]);
-    graph.output("y").file(vec![function("F", nodes)])
+    graph.output("y").file(repeats, vec![function("F", nodes)])
 }
 
-fn chain_of_calls(n: usize, first: &str, attributes: Fields, nodes: Vec<Fields>) -> Vec<u8> {
+fn chain_of_calls(
+    Amounts { n, repeats }: Amounts,
+    first: &str,
+    attributes: Fields,
+    nodes: Vec<Fields>,
+) -> Vec<u8> {
     let mut graph = Graph::default().relu("x", first);
     for at in 0..n {
         let before = format!("y{at}");
@@ -405,36 +450,36 @@ fn chain_of_calls(n: usize, first: &str, attributes: Fields, nodes: Vec<Fields>)
     }
     graph
         .output(&format!("y{n}"))
-        .file(vec![function("F", nodes)])
+        .file(repeats, vec![function("F", nodes)])
 }
 
-fn calls_of_a_concat(n: usize) -> Vec<u8> {
+fn calls_of_a_concat(Amounts { n, repeats }: Amounts) -> Vec<u8> {
     let wide = node_of(
         "",
         "Concat",
-        &vec!["a"; 4_000],
+        &vec!["a"; repeats],
         &["u"],
         vec![whole("axis", 0)],
     );
     let mean = node_of("", "ReduceMean", &["u"], &["v"], vec![]);
     chain_of_calls(
-        n,
+        Amounts { n, repeats },
         "y0",
         vec![],
         vec![wide, mean, node_of("", "Add", &["a", "v"], &["b"], vec![])],
     )
 }
 
-fn calls_with_a_long_name(n: usize) -> Vec<u8> {
-    let readers = names("r", 4_000);
+fn calls_with_a_long_name(Amounts { n, repeats }: Amounts) -> Vec<u8> {
+    let readers = names("r", repeats);
     let mut nodes: Vec<Fields> = (readers.iter())
         .map(|name| node_of("", "Relu", &["a"], &[name], vec![]))
         .collect();
     nodes.push(node_of("", "Sum", &texts(&readers), &["b"], vec![]));
-    chain_of_calls(4, &"v".repeat(n), vec![], nodes)
+    chain_of_calls(Amounts { n: 4, repeats }, &"v".repeat(n), vec![], nodes)
 }
 
-fn calls_with_many_attributes(n: usize) -> Vec<u8> {
+fn calls_with_many_attributes(Amounts { n, repeats }: Amounts) -> Vec<u8> {
     let given = names("a", n).iter().map(|name| whole(name, 1)).collect();
     let reference = message(5, vec![text(1, "axis"), text(21, "z"), integer(20, 2)]);
     let node = |ends: [&str; 2]| {
@@ -447,12 +492,15 @@ fn calls_with_many_attributes(n: usize) -> Vec<u8> {
         )
     };
     let nodes = vec![node(["a", "r"]), node(["r", "b"])];
-    chain_of_calls(100, "y0", given, nodes)
+    chain_of_calls(Amounts { n: 100, repeats }, "y0", given, nodes)
 }
 
 /// A sequence of 1,000 tensors, and the nodes that `change` adds to it one after another.
-fn changed(n: usize, change: impl Fn(Graph, &str, &str, usize) -> Graph) -> Vec<u8> {
-    let parts = vec!["x"; 1_000];
+fn changed(
+    Amounts { n, repeats }: Amounts,
+    change: impl Fn(Graph, &str, &str, usize) -> Graph,
+) -> Vec<u8> {
+    let parts = vec!["x"; repeats.min(MAX_SEQUENCE)];
     let mut graph = Graph::default().node("SequenceConstruct", &parts, &["s0"], vec![]);
     for at in 0..n {
         let [before, after] = [at, at + 1].map(|at| format!("s{at}"));
@@ -460,12 +508,12 @@ fn changed(n: usize, change: impl Fn(Graph, &str, &str, usize) -> Graph) -> Vec<
     }
     let last = format!("s{n}");
     let graph = graph.node("SequenceAt", &[&last, "zero"], &["y"], vec![]);
-    graph.relu("y", "z").output("z").file(vec![])
+    graph.relu("y", "z").output("z").file(repeats, vec![])
 }
 
 /// Every other one puts back what the one before takes out, and each sequence is read twice.
-fn erasures_of_a_shared_sequence(n: usize) -> Vec<u8> {
-    changed(n, |graph, before, after, at| {
+fn erasures_of_a_shared_sequence(amounts: Amounts) -> Vec<u8> {
+    changed(amounts, |graph, before, after, at| {
         let graph = graph.node("SequenceLength", &[before], &[&format!("l{at}")], vec![]);
         match at % 2 {
             0 => graph.node("SequenceErase", &[before, "zero"], &[after], vec![]),
@@ -474,22 +522,22 @@ fn erasures_of_a_shared_sequence(n: usize) -> Vec<u8> {
     })
 }
 
-fn insertions_into_a_sequence(n: usize) -> Vec<u8> {
-    changed(n, |graph, before, after, at| match at % 2 {
+fn insertions_into_a_sequence(amounts: Amounts) -> Vec<u8> {
+    changed(amounts, |graph, before, after, at| match at % 2 {
         0 => graph.node("SequenceErase", &[before], &[after], vec![]),
         _ => graph.node("SequenceInsert", &[before, "x"], &[after], vec![]),
     })
 }
 
-fn lengths_of_a_sequence(n: usize) -> Vec<u8> {
-    changed(n, |graph, before, after, at| {
+fn lengths_of_a_sequence(amounts: Amounts) -> Vec<u8> {
+    changed(amounts, |graph, before, after, at| {
         let graph = graph.node("SequenceLength", &["s0"], &[&format!("l{at}")], vec![]);
         graph.node("Identity", &[before], &[after], vec![])
     })
 }
 
-fn concats_of_a_sequence(n: usize) -> Vec<u8> {
-    changed(n, |graph, before, after, at| {
+fn concats_of_a_sequence(amounts: Amounts) -> Vec<u8> {
+    changed(amounts, |graph, before, after, at| {
         let [wide, mean] = ["w", "m"].map(|what| format!("{what}{at}"));
         let graph = graph.node(
             "ConcatFromSequence",
@@ -500,15 +548,15 @@ fn concats_of_a_sequence(n: usize) -> Vec<u8> {
         let graph = graph.node("ReduceMean", &[&wide], &[&mean], vec![]);
         graph.node(
             "SequenceConstruct",
-            &vec![mean.as_str(); 1_000],
+            &vec![mean.as_str(); amounts.repeats.min(MAX_SEQUENCE)],
             &[after],
             vec![],
         )
     })
 }
 
-fn sequences_of_parts(n: usize) -> Vec<u8> {
-    changed(n, |graph, before, after, at| {
+fn sequences_of_parts(amounts: Amounts) -> Vec<u8> {
+    changed(amounts, |graph, before, after, at| {
         let parts = format!("p{at}");
         let graph = graph.node(
             "SplitToSequence",
@@ -517,7 +565,11 @@ fn sequences_of_parts(n: usize) -> Vec<u8> {
             vec![whole("axis", 0)],
         );
         let graph = match at {
-            0 => graph.with(value(11, "rows", &[1_000, 8])),
+            0 => graph.with(value(
+                11,
+                "rows",
+                &[amounts.repeats.min(MAX_SEQUENCE) as i64, 8],
+            )),
             _ => graph,
         };
         graph.node(
@@ -529,7 +581,7 @@ fn sequences_of_parts(n: usize) -> Vec<u8> {
     })
 }
 
-fn sequences_in_a_loop(n: usize) -> Vec<u8> {
+fn sequences_in_a_loop(Amounts { n, repeats }: Amounts) -> Vec<u8> {
     let inside = Graph::default().node("SequenceInsert", &["s", "x"], &["u"], vec![]);
     let inside = inside.node("SequenceErase", &["u", "zero"], &["v"], vec![]);
     let inside = inside.node("SequenceLength", &["u"], &["l"], vec![]);
@@ -542,13 +594,18 @@ fn sequences_in_a_loop(n: usize) -> Vec<u8> {
         vec![body("body", inside)],
     );
     let graph = graph.node("SequenceAt", &["y", "zero"], &["z"], vec![]);
-    graph.relu("z", "last").output("last").file(vec![])
+    graph.relu("z", "last").output("last").file(repeats, vec![])
 }
 
 /// Weights of a megabyte under many shapes, each of which has its own slices.
-fn weights_with_many_shapes(n: usize) -> Vec<u8> {
+fn weights_with_many_shapes(Amounts { n, repeats }: Amounts) -> Vec<u8> {
     let mut graph = Graph::default()
-        .with(tensor("w", 1, &[1 << 18], vec![1; 1 << 20]))
+        .with(tensor(
+            "w",
+            1,
+            &[64 * repeats as i64],
+            vec![1; 256 * repeats],
+        ))
         .relu("x", "y0");
     for at in 0..n {
         let sides = [1 + at as i64, -1, 1, 8];
@@ -564,10 +621,10 @@ fn weights_with_many_shapes(n: usize) -> Vec<u8> {
             vec![whole("axis", 0)],
         );
     }
-    graph.output(&format!("y{n}")).file(vec![])
+    graph.output(&format!("y{n}")).file(repeats, vec![])
 }
 
-fn constants_in_a_loop(n: usize) -> Vec<u8> {
+fn constants_in_a_loop(Amounts { n, repeats }: Amounts) -> Vec<u8> {
     let values: Vec<u8> = (0..n as u32).flat_map(|at| at.to_le_bytes()).collect();
     let mut fields = vec![integer(1, n as i64), integer(2, 1)];
     fields.extend(
@@ -582,6 +639,7 @@ fn constants_in_a_loop(n: usize) -> Vec<u8> {
         vec![text(1, "value"), message(5, fields), integer(20, 4)],
     )];
     looped(
+        repeats,
         Graph::default()
             .node("Constant", &[], &["w"], constant)
             .relu("s", "t"),
@@ -589,11 +647,103 @@ fn constants_in_a_loop(n: usize) -> Vec<u8> {
 }
 
 /// The last node comes first.
-fn chain_of_unordered_nodes(n: usize) -> Vec<u8> {
+fn chain_of_unordered_nodes(Amounts { n, repeats }: Amounts) -> Vec<u8> {
     let mut graph = Graph::default();
     for at in (0..n).rev() {
         let [before, after] = [at, at + 1].map(|at| format!("y{at}"));
         graph = graph.relu(if at == 0 { "x" } else { &before }, &after);
     }
-    graph.output(&format!("y{n}")).file(vec![])
+    graph.output(&format!("y{n}")).file(repeats, vec![])
+}
+
+/// The names of their weights are looked up in each iteration of the outer loop.
+fn inner_loops_that_never_run(Amounts { n, repeats }: Amounts) -> Vec<u8> {
+    let inner = Graph::default().input("i2").input("c2").input("s2");
+    let inner = inner.relu("s2", "t2").output("c2").output("t2");
+    let inner = names("w", n).iter().fold(inner, |graph, name| {
+        graph.with(tensor(name, 1, &[1], vec![0; 4]))
+    });
+    let attributes = vec![body("body", inner)];
+    looped(
+        repeats,
+        Graph::default().node("Loop", &["zero", "", "s"], &["t"], attributes),
+    )
+}
+
+fn splits_in_a_loop(Amounts { n, repeats }: Amounts) -> Vec<u8> {
+    let parts = names("p", n);
+    let wide = Graph::default().node("Concat", &vec!["s"; n], &["u"], vec![whole("axis", 0)]);
+    let split = wide.node("Split", &["u"], &texts(&parts), vec![whole("axis", 0)]);
+    looped(
+        repeats,
+        split.node("Add", &["s", &parts[n - 1]], &["t"], vec![]),
+    )
+}
+
+fn sums_in_a_loop(Amounts { n, repeats }: Amounts) -> Vec<u8> {
+    let sum = Graph::default().node("Sum", &vec!["s"; n], &["u"], vec![]);
+    looped(repeats, sum.node("Max", &vec!["u"; n], &["t"], vec![]))
+}
+
+fn equations_in_a_loop(Amounts { n, repeats }: Amounts) -> Vec<u8> {
+    let equation = vec![text(1, "equation"), text(4, &"ab,".repeat(n))];
+    let einsum = Graph::default().node("Einsum", &["s"], &["u"], vec![message(5, equation)]);
+    looped(repeats, einsum.node("Add", &["s", "u"], &["t"], vec![]))
+}
+
+/// As `long_lists`, in one field.
+fn packed_lists(Amounts { n, repeats }: Amounts) -> Vec<u8> {
+    let list = |name, number| {
+        let packed = (number, Value::Bytes(vec![1; n]));
+        message(5, vec![text(1, name), packed])
+    };
+    let mean = vec![list("axes", 8), list("other", 7), whole("keepdims", 1)];
+    let mean = Graph::default().node("ReduceMean", &["s"], &["m"], mean);
+    let weights = (1, Value::Bytes(vec![1; n.min(32)]));
+    let weights = message(
+        5,
+        vec![
+            weights,
+            integer(2, 7),
+            (7, Value::Bytes(vec![1; n])),
+            text(8, "w"),
+        ],
+    );
+    let nodes = mean.with(weights).node("Add", &["m", "w"], &["v"], vec![]);
+    looped(repeats, nodes.node("Add", &["s", "v"], &["t"], vec![]))
+}
+
+fn long_domains(Amounts { n, repeats }: Amounts) -> Vec<u8> {
+    let node = node_of(&"d".repeat(n), "F", &["s"], &["t"], vec![]);
+    looped(repeats, Graph::default().with(message(1, node)))
+}
+
+fn branches_with_many_results(Amounts { n, repeats }: Amounts) -> Vec<u8> {
+    let results = names("r", n);
+    let branch = |side: &str| {
+        let inside = names(side, n);
+        let relu = |graph: Graph, name: &String| graph.relu("s", name).output(name);
+        inside.iter().fold(Graph::default(), relu)
+    };
+    let sides = vec![
+        body("then_branch", branch("a")),
+        body("else_branch", branch("b")),
+    ];
+    let nodes = Graph::default().node("If", &["c"], &texts(&results), sides);
+    looped(
+        repeats,
+        nodes.node("Add", &["s", &results[n - 1]], &["t"], vec![]),
+    )
+}
+
+fn scans_in_a_loop(Amounts { n, repeats }: Amounts) -> Vec<u8> {
+    let inner = Graph::default().input("a").input("row");
+    let inner = inner.node("Add", &["a", "row"], &["b"], vec![]);
+    let inner = inner.output("b").output("b");
+    let rows = tensor("rows", 1, &[n as i64, 1, 8], vec![0; 4 * 8 * n]);
+    let attributes = vec![body("body", inner), whole("num_scan_inputs", 1)];
+    let nodes = Graph::default()
+        .with(rows)
+        .node("Scan", &["s", "rows"], &["t", "all"], attributes);
+    looped(repeats, nodes)
 }

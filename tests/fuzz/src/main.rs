@@ -25,11 +25,12 @@ const STATE_SECONDS: f64 = 10.0;
 
 const USAGE: &str = "usage: litecast-fuzz \
     [--target reader|facts|estimate|batch|measurements|gpus|smallest|onnx|graph|configuration|attacks|mutants|shapes|cases] \
-    [--executions N] [--seconds N] [--seed N] [--seeds FOLDER]... [--findings FOLDER] [--state FILE] [--first CALL]
+    [--executions N] [--seconds N] [--seed N] [--seeds FOLDER]... [--findings FOLDER] [--state FILE] [--first CALL] \
+    [--file FILE]...
 Counts are kept in FILE, from which a run with the same target and seed goes on; executions count from the first run.
 `mutants` writes length-prefixed files to standard output, from those of one call on, for other programs to run, and
 `shapes` networks of so many operators as N executions, in each shape of graph, with their names before them; so does \
-`cases` with valid files that were made on purpose.";
+`cases` with valid files that were made on purpose. Files that are named run alone, and what each takes is printed.";
 
 struct Args {
     target: String,
@@ -40,6 +41,7 @@ struct Args {
     findings: PathBuf,
     state: Option<PathBuf>,
     first: u64,
+    files: Vec<PathBuf>,
 }
 
 fn args() -> Option<Args> {
@@ -52,6 +54,7 @@ fn args() -> Option<Args> {
         findings: "findings".into(),
         state: None,
         first: 0,
+        files: Vec::new(),
     };
     let mut words = std::env::args().skip(1);
     while let Some(flag) = words.next() {
@@ -64,6 +67,7 @@ fn args() -> Option<Args> {
             "--seeds" => args.seeds.push(value.into()),
             "--findings" => args.findings = value.into(),
             "--state" => args.state = Some(value.into()),
+            "--file" => args.files.push(value.into()),
             "--first" => args.first = value.parse().ok()?,
             _ => return None,
         }
@@ -100,6 +104,9 @@ fn main() -> ExitCode {
         eprintln!("{USAGE}");
         return ExitCode::FAILURE;
     };
+    if !args.files.is_empty() {
+        return run_files(&args.files, target);
+    }
     let tally = run(&args, target, &mutants);
     println!(
         "{}: {} executions in {:.0} s ({:.0} of the processor), {} read, {} findings; \
@@ -120,6 +127,33 @@ fn main() -> ExitCode {
         0 => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,
     }
+}
+
+fn run_files(paths: &[PathBuf], target: Target) -> ExitCode {
+    for path in paths {
+        let bytes = match std::fs::read(path) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                eprintln!("{}: {error}", path.display());
+                return ExitCode::FAILURE;
+            }
+        };
+        let cost = target.run(&bytes, None);
+        println!(
+            "{}: {} kB, {:.3} s of the processor, {:.1} MB in {} allocations, {}",
+            path.display(),
+            bytes.len() / 1000,
+            cost.time.as_secs_f64(),
+            cost.taken.peak_bytes as f64 / 1e6,
+            cost.taken.n_allocations,
+            if cost.is_read() {
+                "a report"
+            } else {
+                "an error"
+            },
+        );
+    }
+    ExitCode::SUCCESS
 }
 
 fn run(args: &Args, target: Target, mutants: &Mutants) -> Tally {

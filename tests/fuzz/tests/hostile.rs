@@ -74,21 +74,24 @@ fn files_made_on_purpose_end_in_bounded_memory() {
         let bytes = file.write();
         let (result, taken) =
             measure(|| estimate(ModelFile::new("file.tflite", &bytes), Some(&predictor)));
-        let outcome = match &result {
+        let (outcome, n_json) = match &result {
             Ok(report) => {
                 assert_sound(report);
-                "a report".to_owned()
+                let json = serde_json::to_vec(report).unwrap();
+                ("a report".to_owned(), json.len())
             }
-            Err(error) => format!("{}: {error}", error.kind()),
+            Err(error) => (format!("{}: {error}", error.kind()), 0),
         };
         println!(
-            "{}: {} kB, {} operands, at most {:.1} MB in {} allocations: {outcome}",
+            "{}: {} kB, {} operands, at most {:.1} MB in {} allocations, {} kB of JSON: {outcome}",
             case.name,
             bytes.len() / 1000,
             n_operands(&file),
             taken.peak_bytes as f64 / 1e6,
             taken.n_allocations,
+            n_json / 1000,
         );
+        assert!(n_json <= MAX_JSON_BYTES, "{}", case.name);
         assert!(
             taken.peak_bytes
                 <= max_bytes(bytes.len())
@@ -111,7 +114,7 @@ fn short_onnx_files_that_ask_for_much_work_end_within_their_budget() {
     let predictor = Predictor::shipped().unwrap();
     let mut broken = Vec::new();
     for case in hostile_onnx::CASES {
-        let bytes = (case.file)(case.size);
+        let bytes = case.largest();
         let (result, taken) =
             measure(|| estimate(ModelFile::new("file.onnx", &bytes), Some(&predictor)));
         let (outcome, n_json) = match &result {
