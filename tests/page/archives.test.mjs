@@ -5,6 +5,7 @@ import { crc32, deflateRawSync, gzipSync } from "node:zlib";
 import { dropBytes, dropFiles, REPORT_LIMIT_MS, until, waitCompared, waitDrawn } from "./browser.mjs";
 import { browserForTests } from "./fixture.mjs";
 import { residualModel } from "./model.mjs";
+import { LARGE_SOURCES } from "./strange.mjs";
 import { zipOf, zipOfList } from "./zip.mjs";
 
 const shared = browserForTests();
@@ -143,19 +144,9 @@ test("compressed files are refused by the length that they announce, and stopped
     await waitDrawn(page, "good.tflite");
   }));
 
-/** 64 MiB of each. */
-const SOURCES = {
-  "word.h": "a",
-  "base64.h": "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo=\n",
-  "quotes.h": '"a\n',
-  "comment.h": "/*",
-  "braces.h": "{",
-  "arrays.h": "int a[]={0};",
-};
-
 test("C sources of 64 MiB are answered, whatever they are made of", () =>
   withPage(async (page) => {
-    for (const [name, unit] of Object.entries(SOURCES)) {
+    for (const [name, unit] of Object.entries(LARGE_SOURCES)) {
       await dropFiles(page, [await shared.writeFile(name, Buffer.alloc(64 * MIB, unit))]);
       await page.waitForSelector(`.failure-panel:has-text("${name}")`, { timeout: REPORT_LIMIT_MS });
       assert.equal(await page.getAttribute(".failure-panel", "data-kind"), "no-model", name);

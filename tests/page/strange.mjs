@@ -1,4 +1,4 @@
-/** Files on which the worker does what no real file should make it do. */
+/** Files on which the worker does what no real file should make it do, and large ones. */
 import { dropBytes } from "./browser.mjs";
 import { residualModel } from "./model.mjs";
 
@@ -48,3 +48,13 @@ export async function dropHanging(page) {
   await dropBytes(page, "hang.tflite", residualModel(4));
   await page.waitForFunction(() => window.last_posted === "hang.tflite");
 }
+
+/** C sources without a model, by what they are made of: files of 64 MiB repeat it. */
+export const LARGE_SOURCES = {
+  "word.h": "a",
+  "base64.h": "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo=\n",
+  "quotes.h": '"a\n',
+  "comment.h": "/*",
+  "braces.h": "{",
+  "arrays.h": "int a[]={0};",
+};
