@@ -187,9 +187,10 @@ fn paths_of(pattern: &str) -> Result<Vec<PathBuf>, glob::PatternError> {
     // Then it is folders that match: those with anything in them that does.
     let ends_in_folders = below.ends_with("**");
     let below = glob::Pattern::new(below)?;
-    let folders = match above.is_empty() {
-        true => vec![PathBuf::new()],
-        false => glob::glob(above)?.filter_map(Result::ok).collect(),
+    let folders = if above.is_empty() {
+        vec![PathBuf::new()]
+    } else {
+        glob::glob(above)?.filter_map(Result::ok).collect()
     };
     let options = glob::MatchOptions {
         require_literal_separator: true,
@@ -197,25 +198,24 @@ fn paths_of(pattern: &str) -> Result<Vec<PathBuf>, glob::PatternError> {
     };
     let mut paths = Vec::new();
     for folder in folders {
-        let root = match folder.as_os_str().is_empty() {
-            true => Path::new("."),
-            false => &folder,
+        let root = if folder.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            &folder
         };
         let entries = WalkDir::new(root).max_depth(MAX_DEPTH).sort_by_file_name();
         for entry in entries.into_iter().filter_map(Result::ok) {
             let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
-            let is_match = match ends_in_folders {
-                true => {
-                    entry.file_type().is_dir()
-                        && below.matches_path_with(&relative.join("_"), options)
-                }
-                false => below.matches_path_with(relative, options),
+            let is_match = if ends_in_folders {
+                let inside = relative.join("_");
+                entry.file_type().is_dir() && below.matches_path_with(&inside, options)
+            } else {
+                below.matches_path_with(relative, options)
             };
-            if is_match {
-                paths.push(match relative.as_os_str().is_empty() {
-                    true => root.to_owned(),
-                    false => folder.join(relative),
-                });
+            if is_match && relative.as_os_str().is_empty() {
+                paths.push(root.to_owned());
+            } else if is_match {
+                paths.push(folder.join(relative));
             }
         }
     }
