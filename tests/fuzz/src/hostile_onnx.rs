@@ -68,7 +68,7 @@ cases! {
     erasures_of_a_shared_sequence 4_000,
     insertions_into_a_sequence 4_000,
     lengths_of_a_sequence 4_000,
-    concats_of_a_sequence 2_000,
+    concats_of_a_sequence 400,
     sequences_of_parts 500,
     sequences_in_a_loop 1_000,
     weights_with_many_shapes 500,
