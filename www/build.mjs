@@ -97,6 +97,11 @@ async function bundle(define) {
   });
 }
 
+/** Goes into pages that people save: one script, which needs nothing beside it. */
+async function bundleViewer(define) {
+  await build({ absWorkingDir: root, entryPoints: { viewer: "www/src/export/viewer.ts" }, outdir: "www/dist", bundle: true, format: "iife", target: "es2023", minify: true, charset: "ascii", define, logLevel: "warning" });
+}
+
 const write = (name, text) => writeFile(path.join(dist, name), text);
 
 async function writePage(version) {
@@ -157,7 +162,8 @@ const estimates_id = await hashOf(ESTIMATED_WITH);
 const version = `?v=${await hashOf([...ESTIMATED_WITH, ...(await sources()), "www/style.css"])}`;
 const [bundle_id] = await Promise.all([packPredictor(), copyExamples(), writeWarmUps(), ...COPIES.map(copy)]);
 const defined = { BUNDLE_ID: bundle_id, ESTIMATES_ID: estimates_id, VERSION: version, WARM_UP_FILES: Object.keys(WARM_UPS).map((name) => `assets/${name}`) };
-await bundle(Object.fromEntries(Object.entries(defined).map(([name, value]) => [name, JSON.stringify(value)])));
+const defines = Object.fromEntries(Object.entries(defined).map(([name, value]) => [name, JSON.stringify(value)]));
+await Promise.all([bundle(defines), bundleViewer(defines)]);
 await writePage(version);
 await writeServiceWorker(version);
 await compressAll();

@@ -64,7 +64,7 @@ function box(scene: Scene, i: number, shares: readonly number[], left: ReadonlyM
   };
   const is_left = operators.some((operator) => left.has(operator));
   const outline = is_left ? { stroke: "#8a5a00", "stroke-width": 2, "stroke-dasharray": "5 3" } : { stroke: "#b9bfcb" };
-  const frame = node("rect", { x: round(x), y: round(y), width, height: BOX_HEIGHT, rx: radius, fill, ...outline });
+  const frame = node("rect", { x: round(x), y: round(y), width, height: BOX_HEIGHT, rx: radius, fill, ...outline, ...(operators.length > 0 ? { "data-operators": operators.join(" ") } : {}) });
   const tag = node("text", { x: round(x + width - 2), y: round(y - 3), "text-anchor": "end", "font-size": 10, "font-weight": 600, fill: "#8a5a00" });
   tag.textContent = "CPU";
   return [frame, ...(is_left ? [tag] : []), words(label, detail ? 19 : 27, 600, 12), ...(detail ? [words(detail, 34, 400, 11)] : [])];

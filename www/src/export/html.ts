@@ -1,6 +1,5 @@
-/** The report as one page that opens from disk: no scripts, no requests, text as text. */
+/** The report as one page that opens from disk: no requests, text as text, and one script, which its own policy names. */
 import { readBudget } from "../budget.ts";
-import { columnText, columnUnit, estimatedMeasures } from "../costs.ts";
 import { el } from "../dom.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
@@ -10,9 +9,9 @@ import { type Report, type Result, groupByTarget, isEstimate } from "../report.t
 import { AS_IT_IS, scenarioWords } from "../scenario.ts";
 import { verdictOn } from "../verdict.ts";
 import { verdictPart } from "../view/verdict.ts";
-import { shapeText } from "../graph/scene.ts";
 import { doubtSentence, doubtWords, evidenceWords, headlineDoubt, inMetricOrder, metricName, metricNameOf, provenanceWords, sentence, withDeviceNames } from "../words.ts";
 import { svgOf } from "./drawing.ts";
+import { operatorColumns, operatorsTable } from "./operators_table.ts";
 
 /** A drawing of more boxes is large and shows nothing. */
 const MAX_DRAWN_OPERATORS = 2000;
@@ -23,6 +22,11 @@ body { max-width: 1100px; margin: 24px auto; padding: 0 16px; }
 table { border-collapse: collapse; margin: 8px 0 24px; } th, td { padding: 3px 10px; text-align: left; border-bottom: 1px solid #8884; vertical-align: top; }
 .numeric { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .report-verdict { display: flex; gap: 10px; font-size: 1.15em; } .verdict-mark { font-weight: 700; } .verdict-meets .verdict-mark { color: light-dark(#25702f, #74c87c); } .verdict-doubtful .verdict-mark { color: light-dark(#9a5200, #f0b35a); } .verdict-fails .verdict-mark { color: light-dark(#b3261e, #ff8a80); }
+.controls label { white-space: nowrap; margin-right: 12px; } .controls input[type="number"] { width: 80px; } thead button { all: unset; cursor: pointer; } thead button:focus-visible { outline: 2px solid; }
+[aria-sort="ascending"] > button::after { content: " ↑"; } [aria-sort="descending"] > button::after { content: " ↓"; }
+svg text { pointer-events: none; } tr[data-operator], [data-operators] { cursor: pointer; } tr[data-selected] { background: #2459d833; } rect[data-selected] { stroke: #c2410c; stroke-width: 4; stroke-dasharray: none; }
+#operators { max-height: 80vh; } #operators thead th { position: sticky; top: 0; background: Canvas; }
+@media print { .controls { display: none; } #operators { max-height: none; } }
 .subtle { opacity: 0.75; } .wide { overflow: auto; } svg { max-width: 100%; height: auto; }
 `;
 
@@ -30,17 +34,21 @@ function scenarioOf({ batch, what_if }: Report): string[] {
   return scenarioWords({ ...AS_IT_IS, batch, ...what_if });
 }
 
-/** The report as one HTML document without scripts. */
-export function htmlReport(report: Report, graph: GraphView | null, focus: Focus): string {
+/** The report as one HTML document that stays interactive: another target or budget, sorted and found operators. */
+export async function htmlReport(report: Report, graph: GraphView | null, focus: Focus): Promise<string> {
+  const response = await fetch(`viewer.js${VERSION}`);
+  const script = response.ok ? await response.text() : "";
+  const target = focus.targetIn(report);
   const page = document.implementation.createHTMLDocument(`${report.file} · LiteCast`);
   page.documentElement.lang = "en";
-  const policy = el("meta", { "http-equiv": "Content-Security-Policy", content: "default-src 'none'; style-src 'unsafe-inline'" });
+  const policy = el("meta", { "http-equiv": "Content-Security-Policy", content: `default-src 'none'; style-src 'unsafe-inline'; script-src '${await hashOf(script)}'` });
   page.head.prepend(el("meta", { charset: "utf-8" }), policy);
   page.head.append(el("meta", { name: "viewport", content: "width=device-width" }));
   page.body.append(
     el("h1", {}, report.file),
     el("p", { class: "subtle" }, `Estimated by LiteCast on ${new Date().toISOString().slice(0, 10)}${scenarioOf(report).map((words) => `, ${words}`).join("")}.`),
-    verdictPart(verdictOn(report, focus.targetIn(report), readBudget())),
+    el("div", { id: "controls" }),
+    el("div", { id: "verdict" }, verdictPart(verdictOn(report, target, readBudget()))),
     factsTable(report),
     ...notes(report, "warning", "Warnings"),
     el("h2", {}, "Estimates"),
@@ -48,10 +56,21 @@ export function htmlReport(report: Report, graph: GraphView | null, focus: Focus
     ...notes(report, "info", "Notes"),
     ...drawing(report, graph, focus),
     el("h2", {}, "Operators"),
-    el("div", { class: "wide" }, operatorsTable(report, focus)),
+    el("div", { id: "find-place" }),
+    el("div", { class: "wide", id: "operators", tabindex: 0, role: "region", "aria-label": "Operators: arrows select one" }, operatorsTable(report.operators, operatorColumns(report, target))),
   );
+  page.body.dataset["target"] = target;
+  page.body.dataset["budget"] = JSON.stringify(readBudget());
   // The page's own policy allows no inline style, not even in a document that is never shown.
-  return `<!doctype html>\n${page.documentElement.outerHTML.replace("</head>", `<style>${STYLE}</style></head>`)}\n`;
+  const styled = page.documentElement.outerHTML.replace("</head>", () => `<style>${STYLE}</style></head>`);
+  const held = `<script type="application/json" id="litecast-data">${JSON.stringify(report).replaceAll("<", "\\u003c")}</script><script>${script}</script>`;
+  return `<!doctype html>\n${styled.replace(/<\/body><\/html>$/, () => `${held}</body></html>`)}\n`;
+}
+
+/** As a content security policy names a script. */
+async function hashOf(script: string): Promise<string> {
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(script)));
+  return `sha256-${btoa(String.fromCharCode(...digest))}`;
 }
 
 function table(head: string[], rows: HTMLElement[]): HTMLElement {
@@ -82,7 +101,7 @@ function estimatesTable(report: Report): HTMLElement {
       el("td", { class: "numeric" }, format.text(format.measure(result.value, result.unit))),
       el("td", { class: "numeric" }, doubtWords(result)),
       el("td", {}, [evidenceWords(result), headlineDoubt(result)].filter(Boolean).join(", ")),
-      el("td", { class: "subtle" }, `${provenanceWords(result.provenance)}. ${doubtSentence(result)}. ${result.provenance.configuration}`),
+      el("td", { class: "subtle" }, el("details", {}, el("summary", {}, `${provenanceWords(result.provenance)}.`), `${doubtSentence(result)}. ${result.provenance.configuration}`)),
     );
   };
   const rows = [...groupByTarget(report.results).values()].flatMap((results) => inMetricOrder(results).map((result, i) => row(result, i, results.length)));
@@ -102,22 +121,4 @@ function drawing(report: Report, graph: GraphView | null, focus: Focus): HTMLEle
   const figure = el("figure", {}, el("figcaption", { class: "subtle" }, `Colour: ${focus.measureIn(report)?.title ?? "none"}`));
   figure.prepend(svgOf(report, scene, graph.shares(), leftBy(report, focus.targetIn(report))));
   return [el("h2", {}, "Graph"), figure];
-}
-
-function operatorsTable(report: Report, focus: Focus): HTMLElement {
-  const target = focus.targetIn(report);
-  const measures = estimatedMeasures(report).filter((measure) => measure.target === target);
-  const left = leftBy(report, target);
-  const rows = report.operators.map((operator) =>
-    el(
-      "tr",
-      {},
-      el("td", { class: "numeric" }, String(operator.index)),
-      el("td", {}, left.has(operator.index) ? `${operator.name} (on the CPU: ${left.get(operator.index)})` : operator.name),
-      el("td", {}, shapeText(report, operator.outputs[0] ?? -1)),
-      el("td", { class: "numeric" }, format.text(format.count(operator.macs))),
-      ...measures.map((measure) => el("td", { class: "numeric" }, columnText(measure, measure.values[operator.index]))),
-    ),
-  );
-  return table(["#", "Operator", "Output shape", "MACs", ...measures.map((measure) => `${measure.title}, ${columnUnit(measure)}`)], rows);
 }
