@@ -1,5 +1,6 @@
 //! The targets that the options of a command choose.
 
+use std::collections::HashSet;
 use std::error::Error;
 use std::fs;
 use std::io::Read;
@@ -183,6 +184,9 @@ impl TargetArgs {
             };
             chosen.push(board.target()?);
         }
+        // What was named twice is estimated once.
+        let mut ids = HashSet::new();
+        chosen.retain(|target| ids.insert(target.id().to_owned()));
         Ok(Some(chosen))
     }
 

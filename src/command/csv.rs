@@ -174,6 +174,12 @@ fn facts(document: &Document) -> Vec<String> {
         model.n_subgraphs.to_string(),
         model.n_tensors.to_string(),
         text(&model.signatures.join("; ")),
+        // Why there is no arena.
+        text(
+            (document.obstacle())
+                .filter(|_| model.arena_bytes.is_none())
+                .unwrap_or_default(),
+        ),
     ];
     [common_facts(document), further].concat()
 }

@@ -241,10 +241,10 @@ impl Document {
         if !of_latency.contains(&result.metric.as_str()) {
             return None;
         }
+        // Behind the board's id, where a board was chosen.
+        let id = result.target.rsplit('/').next()?;
         let mut targets = registry().iter();
-        let peak = targets
-            .find(|target| target.id() == result.target)?
-            .peak()?;
+        let peak = targets.find(|target| target.id() == id)?.peak()?;
         let of_target = |left: &&LeftOut| left.targets.contains(&result.target);
         let left_out: HashSet<usize> = (self.left_out.iter().filter(of_target))
             .flat_map(|left| &left.operators)
@@ -279,6 +279,11 @@ impl Document {
                 }
                 Outcome::Estimate(_) => None,
             })
+    }
+
+    /// Why TensorFlow Lite Micro does not run the file.
+    pub fn obstacle(&self) -> Option<&str> {
+        self.fits.as_ref()?.need.as_ref()?.obstacle.as_deref()
     }
 
     /// The precision in which a target is estimated, where it is not the file's.

@@ -40,12 +40,10 @@ fn facts(document: &Document, with_operators: bool, width: usize) -> String {
     let bytes = |bytes: u64| quantity::bytes(bytes as f64).to_string();
     let arena = match (model.arena_bytes, model.activation_bytes) {
         (Some(arena), _) => bytes(arena),
-        (None, Some(_)) => (document.fits.as_ref())
-            .and_then(|fits| fits.need.as_ref()?.obstacle.as_ref())
-            .map_or_else(
-                || "not known".to_owned(),
-                |reason| format!("none: {reason}"),
-            ),
+        (None, Some(_)) => (document.obstacle()).map_or_else(
+            || "not known".to_owned(),
+            |reason| format!("none: {reason}"),
+        ),
         (None, None) => "not known: a shape is set at run time".to_owned(),
     };
     let peak = model

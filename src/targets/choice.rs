@@ -68,7 +68,7 @@ pub struct Choice {
     /// Processor that runs what an Ethos-U leaves to it, by its id among the hosts of [`Host::ids`].
     #[serde(default)]
     pub host: Option<String>,
-    /// Id that the report has for it, instead of its own.
+    /// Id that the report has for it, instead of its own: that of the target, behind `BOARD/` where a board is chosen.
     #[serde(default)]
     pub name: Option<String>,
     /// Words that the report has for it, instead of its own.
@@ -213,11 +213,14 @@ impl Choice {
             (None, Some(id)) => self.of_board(id)?,
             _ => return Err(ChoiceError::NotOne),
         };
-        if self.name.is_none() && self.device.is_none() {
+        // What is estimated for a board is another number than the compiler's or another board's.
+        let of_board = || Some(format!("{}/{}", self.board.as_ref()?, target.id()));
+        let id = self.name.clone().or_else(of_board);
+        if id.is_none() && self.device.is_none() {
             return Ok(target);
         }
         Ok(Box::new(Named {
-            id: self.name.clone().unwrap_or_else(|| target.id().to_owned()),
+            id: id.unwrap_or_else(|| target.id().to_owned()),
             device: self.device.clone(),
             target,
         }))
@@ -585,7 +588,6 @@ pub fn did_you_mean(typed: &str, is_board: bool) -> String {
         Candidate::target(target.id(), &device.unwrap_or(short_label), aliases)
     });
     let boards = boards::shipped().iter();
-    let boards = boards.filter(|board| board.is_modelled());
     suggestions::did_you_mean(typed, is_board, targets.chain(boards.map(Candidate::board)))
 }
 
@@ -629,7 +631,9 @@ mod tests {
                 ..Choice::default()
             };
             let target = choice.target().unwrap();
-            assert!(known_targets().contains(&target.id().to_owned()), "{id}");
+            let (board, target) = target.id().split_once('/').unwrap();
+            assert_eq!(board, id);
+            assert!(known_targets().contains(&target.to_owned()), "{id}");
         }
     }
 
