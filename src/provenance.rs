@@ -171,9 +171,9 @@ impl Provenance {
             (ProvenanceKind::LearnedFromEmulator, _) => Evidence::Assumed,
             (ProvenanceKind::Modelled, None) => Evidence::Assumed,
             (ProvenanceKind::Modelled, Some(reference)) => match reference {
-                Reference::Measured | Reference::MeasuredKindLeftOut | Reference::MeasuredParts => {
-                    Evidence::Measured
-                }
+                Reference::Measured | Reference::MeasuredKindLeftOut => Evidence::Measured,
+                // Nobody measured the sum.
+                Reference::MeasuredParts => Evidence::Assumed,
                 Reference::Runtime => Evidence::Counted,
                 Reference::Compiler => Evidence::Compiler,
             },

@@ -189,13 +189,17 @@ impl CortexA {
             1 => "one thread".to_owned(),
             n => format!("{n} threads"),
         };
+        let configuration = format!("{threads}; {}", self.in_words());
         let outcome = Outcome::Estimate {
             value: latency.value_ms,
             lo: Some(latency.lo_ms),
             hi: Some(latency.hi_ms),
             unit: Metric::Latency.unit(),
-            provenance: modelled(format!("{threads}; {}", self.in_words()))
-                .checked(latency.interval_percent),
+            provenance: match latency.expected_error_percent {
+                Some(_) => modelled(configuration).checked(latency.interval_percent),
+                // The precision was never measured on the board, or an operator was never counted.
+                None => Provenance::own(ProvenanceKind::Modelled, configuration),
+            },
             expected_error_percent: latency.expected_error_percent,
             operators: Some(latency.operators_ms),
         };

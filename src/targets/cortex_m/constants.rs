@@ -275,8 +275,8 @@ impl Target {
             severity: Severity::Warning,
             code: "few-measurements",
             message: format!(
-                "{}: its constants are fitted to {} latencies of {} network{} alone",
-                self.target,
+                "latencies of {} are fitted to {} measurements of {} network{} alone",
+                self.device,
                 self.n_latencies,
                 self.n_networks,
                 if self.n_networks == 1 { "" } else { "s" }
@@ -304,13 +304,14 @@ impl Target {
             .as_ref()
             .map_or(&self.core, |conversion| &conversion.measured_core);
         let mut words = format!(
-            "cycles of {} {} on {}, a sum over operators fitted to {} measured latencies of {} networks, off \
+            "cycles of {} {} on {}, a sum over operators fitted to {} measured latencies of {} network{}, off \
              by {:.1} % (median {:.1} %) with a network left out and by {:.1} % with a family left out",
             self.runtime,
             self.version,
             measured_on,
             self.n_latencies,
             self.n_networks,
+            if self.n_networks == 1 { "" } else { "s" },
             network.mean_percent,
             network.median_percent,
             family.mean_percent,

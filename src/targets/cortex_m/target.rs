@@ -42,7 +42,7 @@ const MIN_LIVE_SHARE: f64 = 0.25;
 const FAMILY: Family = Family {
     id: "microcontrollers",
     label: "Microcontrollers",
-    group: Some("Cortex-M and ESP32 boards that were measured"),
+    group: Some("Cortex-M and ESP32 boards"),
     is_accelerator: false,
 };
 
@@ -63,7 +63,8 @@ impl Microcontroller {
     fn with_id(id: &str, clock_mhz: Option<f64>) -> Option<Self> {
         let (target, release) = split_release(id);
         let fitted = Constants::shipped().target(target)?;
-        let fitted = match release {
+        // Without a release, its own: the errors of all releases together are another question's.
+        let fitted = match release.or(fitted.release.as_deref()) {
             None => Cow::Borrowed(fitted),
             Some(release) => {
                 let mut releases = fitted.releases().iter();
