@@ -24,7 +24,10 @@ pub fn heading(document: &Document, width: usize) -> String {
             "operator",
         ),
         format!("{} MACs", quantity::count(model.macs)),
-        format!("{} parameters", quantity::count(model.parameters)),
+        match model.parameters {
+            1 => "1 parameter".to_owned(),
+            n => format!("{} parameters", quantity::count(n)),
+        },
         format!("{} file", quantity::bytes(model.file_bytes as f64)),
     ];
     if document.batch > 1 {
@@ -43,7 +46,11 @@ pub fn interval(estimate: &Estimate) -> Option<String> {
 /// Operators or other places that a line names at most.
 const MAX_NAMED_PLACES: usize = 8;
 
-/// Doubts and notes in words, those that differ in their place alone as one.
+/// Targets that a doubt names at most.
+const MAX_NAMED_TARGETS: usize = 4;
+
+/// Doubts and notes in words, those that differ in their place alone as one, with the targets that they concern where
+/// these are not all.
 pub fn diagnostics(document: &Document) -> Vec<(&Diagnostic, String)> {
     let mut groups: Vec<Vec<&Diagnostic>> = Vec::new();
     let mut places: HashMap<(&str, String), usize> = HashMap::new();
@@ -55,8 +62,39 @@ pub fn diagnostics(document: &Document) -> Vec<(&Diagnostic, String)> {
             None => groups.push(vec![diagnostic]),
         }
     }
-    let lines = groups.iter().map(|group| (group[0], group_words(group)));
+    let n_targets = document.targets().len();
+    let lines = groups.iter().map(|group| {
+        let targets = concerned(group, n_targets);
+        (group[0], group_words(group) + &option(group[0]) + &targets)
+    });
     lines.collect()
+}
+
+/// What to type where a message names a dimension that the file leaves open.
+fn option(diagnostic: &Diagnostic) -> String {
+    let name = diagnostic.message.split('`').nth(1);
+    match name.filter(|_| diagnostic.code == "dynamic-shape") {
+        Some(name) => format!(" ({})", words::dimension_option(name)),
+        None => String::new(),
+    }
+}
+
+/// ` [ethos-u55-256, ethos-u65-256]`; empty where all targets are concerned, the file is, or the words name them.
+fn concerned(group: &[&Diagnostic], n_targets: usize) -> String {
+    let targets: BTreeSet<&str> = (group.iter().flat_map(|of| &of.targets))
+        .map(String::as_str)
+        .collect();
+    let is_named = |target: &&str| group[0].message.contains(*target);
+    if targets.is_empty() || targets.len() == n_targets || targets.iter().any(is_named) {
+        return String::new();
+    }
+    let n_more = targets.len().saturating_sub(MAX_NAMED_TARGETS);
+    let named: Vec<&str> = targets.into_iter().take(MAX_NAMED_TARGETS).collect();
+    let more = match n_more {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    format!(" [{}{more}]", named.join(", "))
 }
 
 fn group_words(group: &[&Diagnostic]) -> String {

@@ -151,9 +151,10 @@ fn as_converted(targets: &[&str]) -> Option<ReportDiagnostic> {
             severity: Severity::Info,
             code: "as-int8-tflite",
             message: format!(
-                "on {}, which run integers alone, the estimates are of this network quantised to int8, inputs and \
+                "on {}, which run{} integers alone, the estimates are of this network quantised to int8, inputs and \
                  outputs included; whether it is accurate enough, only a test of it tells",
-                targets.join(", ")
+                targets.join(", "),
+                if targets.len() == 1 { "s" } else { "" }
             ),
             operator_idx: None,
         },

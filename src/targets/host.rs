@@ -79,7 +79,10 @@ impl Host {
     pub fn few_networks(&self) -> Option<Diagnostic> {
         match self {
             Self::CortexA(_) => None,
-            Self::CortexM { target, .. } => target.few_networks(),
+            Self::CortexM { target, .. } => target.few_networks().map(|doubt| Diagnostic {
+                message: format!("operators beside the accelerator: {}", doubt.message),
+                ..doubt
+            }),
         }
     }
 

@@ -160,11 +160,24 @@ fn of_dynamic_shapes(graph: &Graph) -> Option<Diagnostic> {
             Severity::Warning,
             "dynamic-shape",
             format!(
-                "{} dimensions known only at run time: MACs and bytes are counted with the sizes that the file stores, and are too small: give the sizes of its inputs",
-                having(n, "tensor")
+                "{} dimensions known only at run time: MACs and bytes are counted with the sizes that the file stores, and are too small{}",
+                having(n, "tensor"),
+                open_dimension(graph).map_or(String::new(), |name| format!(
+                    ": give the sizes of its inputs, for example of `{name}`"
+                ))
             ),
         )),
     }
+}
+
+/// `0.1`: the first dimension of an input that the file leaves open, by the numbers of both.
+fn open_dimension(graph: &Graph) -> Option<String> {
+    let inputs = graph.subgraph.inputs.iter().enumerate();
+    let mut open = inputs.filter_map(|(idx, &input)| {
+        let mut signature = graph.tensor(input).shape_signature.iter().flatten();
+        Some(format!("{idx}.{}", signature.position(|&size| size < 0)?))
+    });
+    open.next()
 }
 
 fn of_sparse_weights(

@@ -10,7 +10,8 @@ use super::memory::{self, Memory, Optimiser};
 use super::mig::{self, HEADROOM, SLICED};
 use super::specifications::{BUSY_POWER, GPUS, Gpu, IDLE_POWER};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::graph::analysis::{Precision, precision};
+use crate::graph::Graph;
+use crate::graph::analysis::{Analysis, Precision, precision};
 use crate::learned::manifest::Manifest;
 use crate::provenance::{Provenance, ProvenanceKind, Reference};
 use crate::target::{
@@ -195,7 +196,7 @@ impl GpuTarget {
         );
         metrics.push(self.memory(Metric::TrainingMemory, &training, batch, &use_));
         metrics.extend(self.power(&latency, batch_size));
-        let mut diagnostics = doubts(self.gpu, run, &latency, network);
+        let mut diagnostics = doubts(run, &latency, is_float(network.graph, network.analysis));
         diagnostics.extend(self.too_large(&memory, batch));
         diagnostics.push(slices(&memory));
         Ok(TargetEstimate {
@@ -371,7 +372,8 @@ fn unmeasured(kernels: &[Kernel]) -> UnavailableReason {
     }
 }
 
-fn doubts(gpu: &Gpu, run: &Run, latency: &Time, network: &Network) -> Vec<Diagnostic> {
+/// What a reader has to know of a latency of the network.
+pub fn doubts(run: &Run, latency: &Time, is_float: bool) -> Vec<Diagnostic> {
     let doubt = |code: &'static str, severity: Severity, message: String| Diagnostic {
         severity,
         code,
@@ -381,38 +383,37 @@ fn doubts(gpu: &Gpu, run: &Run, latency: &Time, network: &Network) -> Vec<Diagno
     let mut doubts = Vec::new();
     if is_far(latency) {
         let words = if run.n_networks == 0 {
-            format!(
-                "no network was measured on {}: the interval is wide",
-                gpu.device
-            )
+            "no network was measured on this GPU: the interval is wide"
         } else {
-            format!(
-                "no network measured on {} is made of the same kernels as this one: the interval is wide",
-                gpu.device
-            )
+            "no network measured on this GPU is made of the same kernels as this one: the interval is wide"
         };
-        doubts.push(doubt("gpu-far-from-measured", Severity::Warning, words));
+        doubts.push(doubt(
+            "gpu-far-from-measured",
+            Severity::Warning,
+            words.to_owned(),
+        ));
     }
     if latency.is_launch_bound {
         let words = format!(
-            "at this batch {} waits for the host, which launches kernels one by one: the time depends on the \
-             host, and estimates are of a batch of {:.0} in the median",
-            gpu.device, run.batches[1]
+            "at this batch the GPU waits for the host, which launches kernels one by one: the time depends on the \
+             host, and what was measured has a batch of {:.0} in the median",
+            run.batches[1]
         );
         doubts.push(doubt("gpu-launch-bound", Severity::Warning, words));
     }
-    let precision = precision(network.graph, network.analysis);
-    if !matches!(
-        precision,
-        Precision::Float32 | Precision::Float16 | Precision::None
-    ) {
-        let words = format!(
-            "{} is estimated for the float network under PyTorch, not for this file's integers",
-            gpu.device
-        );
-        doubts.push(doubt("gpu-precision", Severity::Info, words));
+    if !is_float {
+        let words = "estimated for the float network under PyTorch, not for this file's integers";
+        doubts.push(doubt("gpu-precision", Severity::Info, words.to_owned()));
     }
     doubts
+}
+
+/// Whether PyTorch computes the network in the precision that it has.
+pub fn is_float(graph: &Graph, analysis: &Analysis) -> bool {
+    matches!(
+        precision(graph, analysis),
+        Precision::Float32 | Precision::Float16 | Precision::None
+    )
 }
 
 /// Names the profiles of Multi-Instance GPU that hold the network.
