@@ -7,16 +7,19 @@ use std::fs;
 use std::process::ExitCode;
 
 use litecast::changes::Changes;
+use litecast::diagnostic::Severity;
 use litecast::estimate::{self, ModelFile};
-use litecast::targets::choice::did_you_mean;
+use litecast::provenance::Evidence;
+use litecast::targets::choice::{did_you_mean, known_targets};
 use litecast::targets::gpu::bundle::Bundle;
 use litecast::targets::gpu::specifications::Gpu;
 use litecast::targets::gpu::sweep::Sweep;
 
 use super::args::SweepBatchArgs;
-use super::quantity::{bytes, digits, measure};
+use super::quantity::{bytes, digits, grouped, interval, measure, percent};
 use super::table::Table;
-use super::terminal;
+use super::terminal::{self, dim, wrapped};
+use super::words;
 
 /// Larger files are not networks: the largest `.tflite` files have 2 GiB.
 const MAX_FILE_BYTES: u64 = 2 << 30;
@@ -29,7 +32,12 @@ pub fn run(args: &SweepBatchArgs) -> Result<ExitCode, Box<dyn Error>> {
         known.into_iter().collect::<Vec<_>>().join(", ")
     };
     let gpu = Gpu::by_id(&args.target).ok_or_else(|| {
-        let similar = did_you_mean(&args.target, false);
+        let is_other = known_targets().contains(&args.target);
+        let similar = if is_other {
+            String::new()
+        } else {
+            did_you_mean(&args.target, false)
+        };
         format!(
             "--target {}: expected a GPU of {}{similar}",
             args.target,
@@ -64,6 +72,7 @@ fn shown(sweep: &Sweep, gpu: &Gpu) -> String {
     let mut table = Table::default()
         .number("batch")
         .number("latency")
+        .number("interval")
         .number("inferences/s")
         .number("memory")
         .optional_number("training step")
@@ -84,21 +93,62 @@ fn shown(sweep: &Sweep, gpu: &Gpu) -> String {
         table.row([
             point.batch.to_string(),
             measure(point.latency_ms, "ms").to_string(),
+            interval(
+                point.latency_lo_ms,
+                point.latency_hi_ms,
+                "ms",
+                point.latency_ms,
+            ),
             digits(point.throughput),
             bytes(point.memory_bytes).to_string(),
-            step.unwrap_or_else(|| "not measured".to_owned()),
+            step.unwrap_or_else(|| words::UNKNOWN.to_owned()),
             bytes(point.training_memory_bytes).to_string(),
             bytes(point.sgd_memory_bytes).to_string(),
             notes.join(", "),
         ]);
     }
-    let mut text = format!("{}\n\n{}\n", gpu.device, table.lines_of(terminal::width()));
+    let width = terminal::width();
+    let mut text = format!("{}\n\n{}", gpu.device, table.lines_of(width));
+    if !sweep
+        .points
+        .iter()
+        .any(|point| point.training_step_ms.is_some())
+    {
+        text += "? no training of such networks was measured\n";
+    }
+    let mut grade = match sweep.evidence {
+        Evidence::Measured => "latencies are fitted to measurements on this GPU".to_owned(),
+        _ => "latencies are assumed: no network was measured on this GPU".to_owned(),
+    };
+    if let Some(error) = sweep.expected_error_percent {
+        let _ = write!(
+            grade,
+            ", off by {} in the mean with a network left out",
+            percent(error)
+        );
+    }
+    let _ = writeln!(text, "{}", dim(wrapped(&grade, width, "  ")));
+    for doubt in &sweep.diagnostics {
+        let word = match doubt.severity {
+            Severity::Warning => "warning",
+            _ => "note",
+        };
+        let _ = writeln!(
+            text,
+            "{}",
+            wrapped(&format!("{word}: {}", doubt.message), width, "  ")
+        );
+    }
+    text.push('\n');
     let _ = writeln!(text, "largest batch by memory (modelled):");
     for fits in &sweep.fits {
         let _ = writeln!(
             text,
             "  {:>2} GB  inference {}, training with Adam {}, with SGD {}",
-            fits.memory_gib, fits.inference_batch, fits.training_batch, fits.sgd_batch
+            fits.memory_gib,
+            grouped(f64::from(fits.inference_batch)),
+            grouped(f64::from(fits.training_batch)),
+            grouped(f64::from(fits.sgd_batch))
         );
     }
     text

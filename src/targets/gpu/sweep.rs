@@ -8,8 +8,11 @@ use super::kernels::kernels;
 use super::memory::{Memory, Optimiser};
 use super::mig::{SLICED, SlicedGpu};
 use super::specifications::Gpu;
+use super::target::{doubts, is_float};
+use crate::diagnostic::Diagnostic;
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
+use crate::provenance::{Evidence, Provenance, ProvenanceKind};
 
 /// Largest batch size of a sweep, which is the largest one measured on a desktop GPU.
 pub const MAX_BATCH: u32 = 1024;
@@ -31,6 +34,13 @@ pub struct Sweep {
     pub knee_batch: u32,
     /// By memory.
     pub fits: Vec<Fits>,
+    /// What the latencies rest on.
+    pub evidence: Evidence,
+    /// Mean error of latencies whose network was left out of the fit; absent where none was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected_error_percent: Option<f64>,
+    /// Doubts about the latencies of batch size 1.
+    pub diagnostics: Vec<Diagnostic>,
     /// GPUs that can be sliced ([`mig`](super::mig)), in the order of [`Point::slices`].
     pub sliced_gpus: Vec<&'static str>,
 }
@@ -45,7 +55,7 @@ pub struct Point {
     /// Inferences a second.
     pub throughput: f64,
     pub memory_bytes: f64,
-    /// Absent where no training was measured on the GPU.
+    /// Absent where no training was measured on the GPU, and for networks of integers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub training_step_ms: Option<f64>,
     /// With Adam.
@@ -73,7 +83,9 @@ pub struct Fits {
 /// The sweep of a graph of batch size 1; `None` if the bundle has no such GPU, or the network takes no time.
 pub fn sweep(graph: &Graph, analysis: &Analysis, gpu: &Gpu, bundle: &Bundle) -> Option<Sweep> {
     let run = bundle.run(gpu.id, Mode::Inference)?;
-    let training = bundle.run(gpu.id, Mode::Training);
+    let is_float = is_float(graph, analysis);
+    // A network of integers is not trained.
+    let training = bundle.run(gpu.id, Mode::Training).filter(|_| is_float);
     let kernels = kernels(graph);
     let parameters = analysis.totals.parameters as f64;
     let inference_bytes =
@@ -119,7 +131,13 @@ pub fn sweep(graph: &Graph, analysis: &Analysis, gpu: &Gpu, bundle: &Bundle) -> 
         training_batch: largest_batch(memory_gib, adam_bytes),
         sgd_batch: largest_batch(memory_gib, sgd_bytes),
     };
+    let evidence = Provenance::own(ProvenanceKind::Modelled, String::new())
+        .against(run.reference())
+        .evidence();
     Some(Sweep {
+        evidence,
+        expected_error_percent: (run.n_networks > 0).then_some(run.errors.mean_percent),
+        diagnostics: doubts(run, &time(run, &kernels, 1.0)?, is_float),
         target: gpu.id,
         memory_bytes: gpu.board.memory_bytes,
         knee_batch: knee.batch,

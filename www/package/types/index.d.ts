@@ -2,7 +2,7 @@
 /// <reference lib="esnext.disposable" />
 /** What a TensorFlow Lite model costs on edge hardware: `const litecast = await load();` */
 import type { Metric, TargetId } from "./ids.js";
-import type { Application, Fits, Host, LeftOut, ModelFacts, Provenance, Report, Summary } from "./report.js";
+import type { Application, Diagnostic, Evidence, Fits, Host, LeftOut, ModelFacts, Provenance, Report, Summary } from "./report.js";
 
 export type { Metric, TargetId } from "./ids.js";
 export type * from "./report.js";
@@ -261,6 +261,12 @@ export interface BatchSweep {
     /** With stochastic gradient descent and momentum. */
     sgd_batch: number;
   }[];
+  /** What the latencies rest on. */
+  evidence: Evidence;
+  /** Mean error of latencies whose network was left out of the fit; absent where none was measured. */
+  expected_error_percent?: number;
+  /** Doubts about the latencies of batch size 1. */
+  diagnostics: Diagnostic[];
   /** GPUs that Multi-Instance GPU slices, in the order of `slices` of a point. */
   sliced_gpus: string[];
 }
@@ -273,7 +279,7 @@ export interface BatchPoint {
   /** Inferences a second. */
   throughput: number;
   memory_bytes: number;
-  /** Absent where no training was measured on the GPU. */
+  /** Absent where no training was measured on the GPU, and for networks of integers. */
   training_step_ms?: number;
   /** With Adam. */
   training_memory_bytes: number;
@@ -548,6 +554,12 @@ export interface ResultChange extends Change {
   /** Why a side has no estimate, in words. */
   unavailable_before?: string;
   unavailable_after?: string;
+  /** What each number rests on. */
+  evidence_before?: Evidence;
+  evidence_after?: Evidence;
+  /** The precision that a side is estimated in, where it is not that of its file. */
+  estimated_as_before?: string;
+  estimated_as_after?: string;
 }
 
 /** What `litecast compare --json` prints, too. */
