@@ -65,6 +65,9 @@ fn fits(document: &Document, width: usize) -> String {
 /// A mean error above this, in percent, is a doubt that stands at the headline.
 const DOUBTFUL_PERCENT: f64 = 25.0;
 
+/// How a remark begins that says what an energy is of.
+const ENERGY_OF: &str = "energy of ";
+
 /// One line for each target that has an estimate.
 fn overview(document: &Document, width: usize) -> String {
     let mut table = Table::default()
@@ -88,12 +91,19 @@ fn overview(document: &Document, width: usize) -> String {
         let Some((result, first)) = latency.or(memory).or(energy) else {
             continue;
         };
-        // Board, runtime and release of a microcontroller, which its id does not tell.
-        if estimate("weights_flash").is_some() {
+        // Board, runtime and release of a microcontroller, which its id does not tell, and whose estimate a board's is.
+        if estimate("weights_flash").is_some() || target.contains('/') {
             group(&mut remarks, result.device.clone(), target);
         }
-        if let Some(scope) = energy.and_then(|(_, energy)| energy.provenance.scope.as_ref()) {
-            group(&mut remarks, format!("energy of {scope}"), target);
+        if let Some((result, estimate)) = memory {
+            let name = words::metric(&result.metric);
+            let grade = words::evidence(result, estimate);
+            group(&mut remarks, format!("memory is {name}, {grade}"), target);
+        }
+        if let Some((result, energy)) = energy {
+            let scope = energy.provenance.scope.as_deref().unwrap_or("the device");
+            let grade = words::evidence(result, energy);
+            group(&mut remarks, format!("{ENERGY_OF}{scope}, {grade}"), target);
         }
         if let (Some(_), Some(percent)) = (first.lo, first.provenance.interval_percent) {
             let against = words::against(&first.provenance);
@@ -141,6 +151,11 @@ fn overview(document: &Document, width: usize) -> String {
     if is_unknown {
         let _ = writeln!(text, "{}", dim("? no estimate"));
     }
+    let has_energy = lines
+        .lines()
+        .next()
+        .is_some_and(|head| head.contains("energy"));
+    remarks.retain(|(words, _)| has_energy || !words.starts_with(ENERGY_OF));
     for (words, targets) in remarks {
         let line = format!("{}: {words}", targets.join(", "));
         let _ = writeln!(text, "{}", dim(wrapped(&plain(&line), width, "  ")));

@@ -36,7 +36,21 @@ pub fn digits(value: f64) -> String {
         return grouped(value.round());
     }
     let decimals = (2 - magnitude).clamp(0, MAX_DECIMALS) as usize;
-    format!("{value:.decimals$}")
+    format!("{:.decimals$}", away_from_tie(value, decimals))
+}
+
+/// A value that lies exactly between two numbers of so many decimals goes to the larger one, as the page rounds: bytes in
+/// KiB often do. Others stay as they are.
+fn away_from_tie(value: f64, decimals: usize) -> f64 {
+    let exact = format!("{value:.60}");
+    let tail = exact
+        .split_once('.')
+        .and_then(|(_, tail)| tail.get(decimals..));
+    let is_tie = tail.is_some_and(|tail| {
+        tail.strip_prefix('5')
+            .is_some_and(|rest| rest.bytes().all(|digit| digit == b'0'))
+    });
+    if is_tie { value.next_up() } else { value }
 }
 
 /// A whole number with a comma at each thousand.

@@ -52,7 +52,7 @@ pub fn evidence(result: &TargetResult, estimate: &Estimate) -> String {
 
 /// What the grades of evidence mean, below a table.
 pub const EVIDENCE: &str =
-    "evidence: counted, measured on hardware, a compiler's opinion, or assumed";
+    "evidence of the latency: counted, measured on hardware, a compiler's opinion, or assumed";
 
 /// What the errors of such numbers were measured against.
 pub fn against(provenance: &Provenance) -> String {
