@@ -43,9 +43,10 @@ def _result_change(before: Any, after: Any) -> Any:
         **_change(*(None if result is None else result.get("value") for result in (before, after))),
         "is_within_intervals": _overlap(estimates),
         **{
-            f"unavailable_{side}": result["unavailable"]
+            f"{field}_{side}": result[field]
+            for field in ("unavailable", "evidence", "estimated_as")
             for side, result in (("before", before), ("after", after))
-            if result is not None and "unavailable" in result
+            if result is not None and field in result
         },
     }
 

@@ -221,6 +221,12 @@ class ResultChange(_ResultChange, total=False):
     #: Why a side has no estimate, in words.
     unavailable_before: str
     unavailable_after: str
+    #: What each number rests on.
+    evidence_before: str
+    evidence_after: str
+    #: The precision that a side is estimated in, where it is not that of its file.
+    estimated_as_before: str
+    estimated_as_after: str
 
 
 class Comparison(TypedDict):

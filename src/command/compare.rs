@@ -87,6 +87,16 @@ struct ResultChange {
     unavailable_before: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     unavailable_after: Option<String>,
+    /// What each number rests on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    evidence_before: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    evidence_after: Option<String>,
+    /// The precision that a side is estimated in, where it is not that of its file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    estimated_as_before: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    estimated_as_after: Option<String>,
 }
 
 /// One number on both sides.
@@ -106,6 +116,9 @@ struct Shown {
     unit: String,
     change: Change,
     is_within_intervals: bool,
+    /// What stands beside each number, ` as int8`, or in its place.
+    beside: [String; 2],
+    without: [&'static str; 2],
 }
 
 pub fn run(args: &CompareArgs) -> Result<ExitCode, Box<dyn Error>> {
@@ -395,7 +408,25 @@ impl Pair {
         // The fact has the same number.
         let results = results
             .filter(|result| result.metric != "arena")
-            .map(Shown::of_result);
+            .map(|result| {
+                let mut shown = Shown::of_result(result);
+                // A network that the accelerator runs alone has no latency for its part.
+                if result.metric == "npu_latency" {
+                    let mut others = comparison.results.iter();
+                    let whole = others
+                        .find(|other| other.metric == "latency" && other.target == result.target);
+                    let latencies =
+                        whole.map_or([None, None], |of| [of.change.before, of.change.after]);
+                    let is_all = [&result.unavailable_before, &result.unavailable_after]
+                        .map(Option::is_none);
+                    for side in [0, 1] {
+                        if latencies[side].is_some() && is_all[side] {
+                            shown.without[side] = "all";
+                        }
+                    }
+                }
+                shown
+            });
         let (shown, same): (Vec<_>, Vec<_>) = facts
             .chain(results)
             .filter(|shown| shown.change.has_value())
@@ -535,6 +566,9 @@ impl ResultChange {
         };
         let why = |side: Option<&TargetResult>| side?.unavailable().map(str::to_owned);
         let [unavailable_before, unavailable_after] = sides.map(why);
+        let [evidence_before, evidence_after] = sides.map(|side| side?.evidence.clone());
+        let [estimated_as_before, estimated_as_after] =
+            sides.map(|side| side?.estimated_as.clone());
         let unit = estimates[0]
             .or(estimates[1])
             .map(|estimate| estimate.unit.clone());
@@ -547,6 +581,10 @@ impl ResultChange {
             is_within_intervals: before.zip(after).map(overlap),
             unavailable_before,
             unavailable_after,
+            evidence_before,
+            evidence_after,
+            estimated_as_before,
+            estimated_as_after,
         })
     }
 }
@@ -589,6 +627,8 @@ impl Shown {
             unit: unit.to_owned(),
             change: fact.change,
             is_within_intervals: false,
+            beside: Default::default(),
+            without: [words::UNKNOWN; 2],
         }
     }
 
@@ -600,16 +640,26 @@ impl Shown {
             change: result.change,
             is_within_intervals: result.is_within_intervals == Some(true)
                 && !result.change.is_same(),
+            beside: [&result.estimated_as_before, &result.estimated_as_after].map(|precision| {
+                let words = precision
+                    .as_ref()
+                    .map(|precision| format!(" as {precision}"));
+                words.unwrap_or_default()
+            }),
+            without: [words::UNKNOWN; 2],
         }
     }
 
     fn cells(&self) -> [String; 5] {
-        let value = |value: Option<f64>| match (value, self.unit.as_str()) {
-            (None, _) => words::UNKNOWN.to_owned(),
-            (Some(value), "") => quantity::count(value as u64).to_string(),
-            (Some(value), unit) => quantity::measure(value, unit).to_string(),
-        };
         let Change { before, after, .. } = self.change;
+        let value = |value: Option<f64>, side: usize| {
+            let number = match (value, self.unit.as_str()) {
+                (None, _) => return self.without[side].to_owned(),
+                (Some(value), "") => quantity::count(value as u64).to_string(),
+                (Some(value), unit) => quantity::measure(value, unit).to_string(),
+            };
+            number + &self.beside[side]
+        };
         let change = before.zip(after);
         let change = change.map_or(String::new(), |(before, after)| {
             quantity::change(before, after)
@@ -622,8 +672,8 @@ impl Shown {
         [
             self.target.clone(),
             words::metric(&self.metric).to_owned(),
-            value(before),
-            value(after),
+            value(before, 0),
+            value(after, 1),
             format!("{mark} {change}").trim().to_owned(),
         ]
     }

@@ -29,6 +29,10 @@ export function compareReports(old_report: Report, new_report: Report): Comparis
       ...{ target, metric, device, unit: estimate?.unit ?? null, ...change(valueOf(a), valueOf(b)), is_within_intervals: overlap(a, b) },
       ...(a?.unavailable === undefined ? {} : { unavailable_before: a.unavailable }),
       ...(b?.unavailable === undefined ? {} : { unavailable_after: b.unavailable }),
+      ...(a?.evidence === undefined ? {} : { evidence_before: a.evidence }),
+      ...(b?.evidence === undefined ? {} : { evidence_after: b.evidence }),
+      ...(a?.estimated_as === undefined ? {} : { estimated_as_before: a.estimated_as }),
+      ...(b?.estimated_as === undefined ? {} : { estimated_as_after: b.estimated_as }),
     };
   });
   return { before: before.file, after: after.file, facts, results };
