@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 #: Columns in their order.
 _OF_RESULT = (
-    *("target", "device", "metric", "value", "unit", "lo", "hi", "expected_error_percent", "evidence", "estimated_as"),
-    "reason",
+    *("target", "device", "metric", "value", "unit", "lo", "hi", "interval_percent", "expected_error_percent"),
+    *("error_against", "scope", "evidence", "estimated_as", "reason"),
 )
 _COLUMNS = ("file", *_OF_RESULT, "unavailable", "error", "message")
 
@@ -36,4 +36,19 @@ def _rows(report: Any) -> list[dict[str, Any]]:
     if isinstance(report, LitecastError):
         return [{"file": report.file, "error": report.kind, "message": report.message}]
     given = stored.current(report, "reports")
-    return [{"file": given["file"], **result} for result in given["results"]]
+    return [{"file": given["file"], **result, **_of_provenance(result)} for result in given["results"]]
+
+
+def _of_provenance(result: Any) -> dict[str, Any]:
+    """Level and scope of an estimate, and what its error was measured against: a tool, or a word of the report's schema."""
+    provenance = result.get("provenance")
+    if provenance is None:
+        return {}
+    against = provenance.get("reference")
+    if against is None and provenance["kind"] in ("compiler rules", "learned from compiler estimate"):
+        against = f"{provenance['tool']} {provenance['version']}"
+    return {
+        "interval_percent": provenance.get("interval_percent"),
+        "error_against": against,
+        "scope": provenance.get("scope"),
+    }

@@ -256,16 +256,15 @@ test("labels.md has the configurations that the bundle was trained for, onnx.md 
   assert.match(flat("docs/guide/onnx.md"), new RegExp(`${words[more]} networks? differs? by more than 1 %`));
 });
 
-/** The size of a built file may move by so much of itself before the document that states it is stale. */
-const SIZE_TOLERANCE = 0.05;
+/** A size is stated in MB with as many decimals as it has to be right in. */
 
 function assertSize(file, sentence, bytes) {
   const match = sentence.exec(flat(file));
   assert.ok(match, `${file}: no sentence ${sentence}`);
-  const stated = Number(match[1]) * 1e6;
+  const n_decimals = match[1].split(".")[1]?.length ?? 0;
   n_checked += 1;
   console.log(`${file}: ${match[0]} (${bytes} bytes)`);
-  assert.ok(Math.abs(stated / bytes - 1) <= SIZE_TOLERANCE, `${file}: ${match[0]}, built were ${bytes} bytes`);
+  assert.equal(match[1], (bytes / 1e6).toFixed(n_decimals), `${file}: ${match[0]}, built were ${bytes} bytes`);
 }
 
 test("sizes are those of what is in the repository and of what was built", () => {

@@ -332,7 +332,7 @@ setup("custom elements show a report, a badge and a failure", null, async () => 
       };
     });
     console.log(JSON.stringify(found));
-    assert.match(found.badge, /^[\d.]+\u202f(ms|µs) on U55-256$/);
+    assert.match(found.badge, /^[\d.]+\u202f(ms|µs) on Ethos-U55-256$/);
     assert.match(found.none[0], /no estimate/);
     assert.ok(found.cards >= 4 && found.drawn === found.n_operators && found.rows === found.n_operators);
     assert.equal(found.color, "rgb(36, 89, 216)");
@@ -367,7 +367,7 @@ setup("custom elements show a report, a badge and a failure", null, async () => 
     assert.deepEqual(changed.target[0], "cortex-a76-rpi5");
     assert.match(changed.target[1], /(ms|µs) on Cortex-a76-rpi5$/i);
     assert.match(changed.metric, /J on /);
-    assert.match(changed.mended[1], / on U55-256$/);
+    assert.match(changed.mended[1], / on Ethos-U55-256$/);
     assert.equal(changed.wrong[0], "wrong-argument");
     assert.match(changed.wrong[1], /batch: expected a whole number/);
     assert.equal(changed.wrong[2], null);

@@ -90,7 +90,7 @@ const cpu: Rule = async function* ({ report, target }) {
   yield {
     kind: "cpu",
     words: `${format.plural(left.length, "operator")} ${is_one ? "falls" : "fall"} to the CPU: ${leftWords(report, left, MAX_KINDS)}. Replace ${is_one ? "it" : "them"} by operators that the accelerator runs.`,
-    saving: "left_ms" in whole && whole.left_ms !== null ? `Saves ${format.text(format.measure(whole.left_ms, "ms"))} of CPU time on ${host?.device}` : "Saves their CPU time, which is not known here",
+    saving: "left_ms" in whole && whole.left_ms !== null ? `${is_one ? "It takes" : "They take"} ${format.text(format.measure(whole.left_ms, "ms"))} on ${host?.device}, of which what replaces ${is_one ? "it" : "them"} takes a part` : "How long that takes is not known here",
     show: { label: "Show the first one", operator: left[0].operator },
   };
 };

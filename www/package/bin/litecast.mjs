@@ -20,6 +20,26 @@ function read() {
   process.exit(2);
 }
 
+/** Each target with its estimates, what each rests on and is of, and then the doubts, each once. */
+function print(file, { results, diagnostics }) {
+  console.log(shown(file));
+  let headed = null;
+  for (const { target, device, metric, value, unit, lo, hi, unavailable, estimated_as, evidence, provenance } of results) {
+    if (target !== headed) console.log(`  ${shown(device)}${estimated_as ? `, estimated as ${estimated_as}` : ""}`);
+    headed = target;
+    const name = metric.replaceAll("_", " ");
+    if (value === undefined) {
+      console.log(`    ${name}: no estimate: ${shown(unavailable)}`);
+      continue;
+    }
+    const number = (one) => (unit === "bytes" ? Math.round(one).toLocaleString("en") : Number(one.toPrecision(3)).toLocaleString("en", { maximumSignificantDigits: 3 }));
+    const interval = typeof lo === "number" && typeof hi === "number" ? ` (${number(lo)} to ${number(hi)})` : "";
+    const level = interval && provenance.interval_percent ? `, ${provenance.interval_percent} % interval` : "";
+    console.log(`    ${name}${provenance.scope ? ` of ${shown(provenance.scope)}` : ""}: ${number(value)} ${unit}${interval}, ${evidence}${level}`);
+  }
+  for (const words of new Set(diagnostics.map(({ severity, message }) => `${severity === "warning" ? "warning" : "note"}: ${message}`))) console.log(`  ${shown(words)}`);
+}
+
 const { target: targets, json, help, files } = read();
 if (help) {
   console.log(USAGE);
@@ -33,13 +53,7 @@ for (const file of files) {
       console.log(JSON.stringify(report));
       continue;
     }
-    const rows = report.results.map(({ device, metric, value, unit, lo, hi, unavailable }) => {
-      const number = (one) => (unit === "bytes" ? Math.round(one).toLocaleString("en") : Number(one.toPrecision(3)).toLocaleString("en", { maximumSignificantDigits: 3 }));
-      const interval = typeof lo === "number" && typeof hi === "number" ? ` (${number(lo)} to ${number(hi)})` : "";
-      return [device, metric.replaceAll("_", " "), value === undefined ? `no estimate: ${unavailable}` : `${number(value)} ${unit}${interval}`];
-    });
-    const widths = [0, 1].map((column) => Math.max(0, ...rows.map((row) => row[column].length)));
-    console.log(`${shown(file)}\n${rows.map(([device, metric, words]) => `  ${shown(device).padEnd(widths[0])}  ${metric.padEnd(widths[1])}  ${shown(words)}`).join("\n")}`);
+    print(file, report);
   } catch (error) {
     console.error(`litecast: ${shown(file)}: ${shown(error.message)}`);
     process.exitCode = 1;

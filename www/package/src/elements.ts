@@ -8,6 +8,7 @@ import { doubtWords, evidenceWords, headlineDoubt, inMetricOrder, metricName, me
 import { VERDICT_MARKS, type Verdict, verdictOn } from "../../src/verdict.ts";
 import type { Estimate, Report, Result } from "../types/index.d.ts";
 import type { LiteCastWorker } from "../types/worker.d.ts";
+import { TARGETS } from "./catalogue.ts";
 import { LitecastError, wrongArgument } from "./errors.ts";
 import { load } from "./worker.ts";
 
@@ -298,7 +299,8 @@ export function defineElements(): void {
         const metric = WHOLE_LATENCIES.has(named) ? DEFAULTS.metric : named;
         const result = report.results.find((one) => one.metric === metric);
         this.title = result ? `${result.value !== undefined ? metricNameOf(result) : metricName(metric)} on ${result.device}: ${result.value !== undefined ? `${doubtWords(result)}, ${evidenceWords(result)}` : result.unavailable}` : `no ${metric} on ${targetOf(this)}`;
-        return [document.createTextNode(result?.value !== undefined ? `${valueText(result)} on ${shortName(result.target)}` : `no estimate on ${shortName(targetOf(this))}`)];
+        const precision = result?.estimated_as ? ` as ${result.estimated_as}` : "";
+        return [document.createTextNode(result?.value !== undefined ? `${valueText(result)}${precision} on ${shortName(result.target)}` : `no estimate on ${shortName(targetOf(this))}`)];
       }
     },
   );
@@ -306,9 +308,11 @@ export function defineElements(): void {
 
 const targetOf = (element: HTMLElement): string => element.getAttribute("target") ?? DEFAULTS.target;
 
-/** `ethos-u55-256` → `U55-256`. */
+/** The engine's short label, with a release that the id names; a board or a target of one's own is its id. */
 function shortName(target: string): string {
-  return target.replace(/^ethos-u/, "U").replace(/^cortex-/, "Cortex-").replace(/^edgetpu.*/, "Edge TPU");
+  const [id = "", release] = target.split("@");
+  const label = TARGETS[id]?.short_label;
+  return label === undefined ? target : release === undefined ? label : `${label}, release ${release}`;
 }
 
 const valueText = ({ value, unit }: Estimate): string => text(measure(value, unit));
