@@ -101,6 +101,24 @@ const EVIDENCE: Record<string, string> = {
   assumed: "Assumed",
 };
 
+/** A mark for each grade: the fuller, the surer. Bars have a texture for each. */
+const EVIDENCE_MARKS: Record<string, string> = { counted: "■", measured: "●", compiler: "◐", assumed: "○" };
+
+/** The mark of what an estimate rests on. */
+export function evidenceMark({ evidence }: { evidence?: Evidence }): string {
+  return EVIDENCE_MARKS[evidence ?? ""] ?? "–";
+}
+
+/** The mark with its words. */
+export function markedEvidence(estimate: { evidence?: Evidence }): string {
+  return `${evidenceMark(estimate)} ${evidenceWords(estimate)}`;
+}
+
+/** Every mark with what it means, from the surest. */
+export function evidenceLegend(): string {
+  return Object.keys(EVIDENCE_MARKS).map((evidence) => markedEvidence({ evidence })).join("   ");
+}
+
 /** What an estimate rests on. */
 export function evidenceWords({ evidence }: { evidence?: Evidence }): string {
   return EVIDENCE[evidence ?? ""] ?? "Not said what it rests on";

@@ -4,7 +4,7 @@ import { digits, measure, percent, plural, shape, text } from "../../src/format.
 import { leftBy } from "../../src/hybrid.ts";
 import { KIND_NAMES, kindOf } from "../../src/kinds.ts";
 import { layOut } from "../../src/layout/layered.ts";
-import { doubtWords, evidenceWords, headlineDoubt, inMetricOrder, metricName, metricNameOf } from "../../src/words.ts";
+import { doubtWords, evidenceLegend, evidenceWords, headlineDoubt, inMetricOrder, markedEvidence, metricName, metricNameOf } from "../../src/words.ts";
 import { VERDICT_MARKS, type Verdict, verdictOn } from "../../src/verdict.ts";
 import type { Estimate, Report, Result } from "../types/index.d.ts";
 import type { LiteCastWorker } from "../types/worker.d.ts";
@@ -323,7 +323,7 @@ function reportContent(report: Report, verdict: Verdict): Node[] {
   const facts = `${plural(model.n_operators, "operator")}, ${digits(model.macs / 1e6)} million MACs, ${text(measure(model.weight_bytes, "bytes"))} of weights, ${model.precision}`;
   const cards = element("ul", { class: "cards" }, ...inMetricOrder(results).map(card));
   const doubts = diagnostics.filter(({ severity }) => severity === "warning").map(({ message }) => element("p", { class: "muted" }, `Note: ${message}.`));
-  return [element("h2", {}, file || "Model"), verdictLine(verdict), element("p", { class: "muted" }, device), element("p", {}, facts), ...doubts, cards, ...drawing(report)];
+  return [element("h2", {}, file || "Model"), verdictLine(verdict), element("p", { class: "muted" }, device), element("p", {}, facts), ...doubts, cards, element("p", { class: "muted" }, `What numbers rest on: ${evidenceLegend()}`), ...drawing(report)];
 }
 
 /** A budget that cannot be read is said in the place of the verdict: the numbers need none. */
@@ -345,7 +345,7 @@ function verdictLine({ kind, sentences: [first, ...others] }: Verdict): HTMLElem
 function card(result: Result): HTMLElement {
   const name = element("small", {}, result.value !== undefined ? metricNameOf(result) : metricName(result.metric));
   if (result.value === undefined) return element("li", {}, name, element("strong", {}, "no estimate"), element("small", {}, result.unavailable));
-  return element("li", {}, name, element("strong", {}, valueText(result)), element("small", {}, doubtWords(result)), element("small", {}, [evidenceWords(result), headlineDoubt(result), result.estimated_as ? `as ${result.estimated_as}` : null].filter(Boolean).join(", ")));
+  return element("li", {}, name, element("strong", {}, valueText(result)), element("small", {}, doubtWords(result)), element("small", {}, [markedEvidence(result), headlineDoubt(result), result.estimated_as ? `as ${result.estimated_as}` : null].filter(Boolean).join(", ")));
 }
 
 /** The graph with each operator's part of the latency, and the same as a table. */

@@ -9,7 +9,7 @@ import { type Report, type Result, groupByTarget, isEstimate } from "../report.t
 import { AS_IT_IS, scenarioWords } from "../scenario.ts";
 import { verdictOn } from "../verdict.ts";
 import { verdictPart } from "../view/verdict.ts";
-import { doubtSentence, doubtWords, evidenceWords, headlineDoubt, inMetricOrder, metricName, metricNameOf, provenanceWords, sentence, withDeviceNames } from "../words.ts";
+import { doubtSentence, doubtWords, evidenceLegend, headlineDoubt, inMetricOrder, markedEvidence, metricName, metricNameOf, provenanceWords, sentence, withDeviceNames } from "../words.ts";
 import { svgOf } from "./drawing.ts";
 import { operatorColumns, operatorsTable } from "./operators_table.ts";
 
@@ -53,6 +53,7 @@ export async function htmlReport(report: Report, graph: GraphView | null, focus:
     ...notes(report, "warning", "Warnings"),
     el("h2", {}, "Estimates"),
     estimatesTable(report),
+    el("p", { class: "subtle" }, `What numbers rest on: ${evidenceLegend()}`),
     ...notes(report, "info", "Notes"),
     ...drawing(report, graph, focus),
     el("h2", {}, "Operators"),
@@ -100,7 +101,7 @@ function estimatesTable(report: Report): HTMLElement {
       el("td", {}, metricNameOf(result)),
       el("td", { class: "numeric" }, format.text(format.measure(result.value, result.unit))),
       el("td", { class: "numeric" }, doubtWords(result)),
-      el("td", {}, [evidenceWords(result), headlineDoubt(result)].filter(Boolean).join(", ")),
+      el("td", {}, [markedEvidence(result), headlineDoubt(result)].filter(Boolean).join(", ")),
       el("td", { class: "subtle" }, el("details", {}, el("summary", {}, `${provenanceWords(result.provenance)}.`), `${doubtSentence(result)}. ${result.provenance.configuration}`)),
     );
   };

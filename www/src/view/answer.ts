@@ -7,8 +7,9 @@ import { type Estimate, type Report, type Result, type Unavailable, groupByTarge
 import type { Selection } from "../selection.ts";
 import { GROUPS, groupOf, hasThreads } from "../targets.ts";
 import { writeThreads } from "../threads.ts";
+import { termsOf } from "../sums.ts";
 import { verdictOn } from "../verdict.ts";
-import { doubtSentence, doubtWords, evidenceWords, headlineDoubt, inMetricOrder, intervalPercent, isExact, metricMeaning, metricName, metricNameOf, provenanceWords, referenceWords, sentence, withDeviceNames } from "../words.ts";
+import { doubtSentence, doubtWords, evidenceLegend, headlineDoubt, inMetricOrder, intervalPercent, isExact, markedEvidence, metricMeaning, metricName, metricNameOf, provenanceWords, referenceWords, sentence, withDeviceNames } from "../words.ts";
 import { columnMeaning, columnTitle, doubtClass, energyNote, estimateCell, metricColumns } from "./cells.ts";
 import { isWithAnswer } from "./diagnostics.ts";
 import { budgetForm } from "./budget_form.ts";
@@ -52,7 +53,7 @@ export function decidePanel(report: Report, opened: Opened, selection: Selection
     const { results } = report;
     const every = results.filter(({ target }) => groupOf(target) === null);
     const panels = GROUPS.map((group) => groupPanel(group, results, (results) => table(group, results), more));
-    const scroller = el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "All targets, scrollable" }, table(EVERY, every), ...[energyNote(every)].filter((note) => note !== null), ...panels);
+    const scroller = el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "All targets, scrollable" }, table(EVERY, every), el("p", { class: "subtle evidence-legend" }, `What numbers rest on: ${evidenceLegend()}`), ...[energyNote(every)].filter((note) => note !== null), ...panels);
     void keepingFocus(others, () => {
       others.replaceChildren(scroller);
       scroller.scrollTop = scrolled;
@@ -84,7 +85,7 @@ function answerParts(report: Report, opened: Opened, groups: Map<string, Result[
     verdictPart(verdictOn(report, target, budget, sramOf(target, more))),
     otherVerdicts(report, target, budget, groups, focus, more),
     budgetForm("budget", () => focus.refresh()),
-    estimates.length > 0 ? el("dl", { class: "metrics" }, ...estimates.map((estimate) => metricTile(estimate, budget, estimate.metric === "npu_latency" ? onAcceleratorWords(report, target) : null))) : null,
+    estimates.length > 0 ? el("dl", { class: "metrics" }, ...estimates.map((estimate) => metricTile(report, estimate, budget, estimate.metric === "npu_latency" ? onAcceleratorWords(report, target) : null))) : null,
     ...reasons(missing, results.length),
     ...notes(report, target, selection, "warning"),
     ...doubtful(estimates),
@@ -116,8 +117,8 @@ function threads({ file, scenario, change }: Opened, target: string): HTMLElemen
 }
 
 /** `part` is what its number is of, where that is not all of the network. */
-function metricTile(estimate: Estimate, budget: Budget, part: string | null): HTMLElement {
-  const { metric, value, unit } = estimate;
+function metricTile(report: Report, estimate: Estimate, budget: Budget, part: string | null): HTMLElement {
+  const { metric } = estimate;
   const found = judge(estimate, budget);
   const doubt = headlineDoubt(estimate);
   return el(
@@ -127,15 +128,25 @@ function metricTile(estimate: Estimate, budget: Budget, part: string | null): HT
     el(
       "dd",
       {},
-      quantity(format.measure(value, unit)),
+      numberWithSum(report, estimate),
       intervalBar(estimate),
       estimate.estimated_as ? el("span", { class: "part-words" }, `as ${estimate.estimated_as}`) : null,
       el("span", { class: doubtClass(estimate), title: doubtSentence(estimate) }, doubtLine(estimate)),
-      el("span", { class: "evidence" }, evidenceWords(estimate)),
+      el("span", { class: "evidence" }, markedEvidence(estimate)),
       doubt ? el("span", { class: "doubt" }, doubt) : null,
       found ? el("span", { class: "verdict" }, found.words) : null,
     ),
   );
+}
+
+/** A click opens what the number is the sum of. */
+function numberWithSum(report: Report, estimate: Estimate): HTMLElement {
+  const { value, unit } = estimate;
+  const shown = quantity(format.measure(value, unit));
+  const terms = termsOf(report, estimate);
+  if (terms.length === 0) return shown;
+  const items = terms.map((term) => el("div", { class: "term", title: term.source }, el("dt", {}, term.words, el("span", { class: "sum-source" }, term.source)), el("dd", {}, format.text(format.measure(term.value, unit, value)))));
+  return el("details", { class: "sum" }, el("summary", { title: "What it is the sum of" }, shown), el("dl", { class: "terms" }, ...items));
 }
 
 function doubtLine(estimate: Estimate): string {
@@ -147,7 +158,7 @@ function doubtLine(estimate: Estimate): string {
 }
 
 /** The interval on a line from zero: a narrow one looks narrow. */
-function intervalBar({ value, lo, hi, provenance }: Estimate): HTMLElement | null {
+function intervalBar({ value, lo, hi, provenance, evidence }: Estimate): HTMLElement | null {
   if (provenance.kind === "exact") return null;
   const has_interval = lo !== undefined && hi !== undefined && hi > 0;
   const end = has_interval ? Math.max(hi, value) * 1.12 : value * 2;
@@ -160,7 +171,7 @@ function intervalBar({ value, lo, hi, provenance }: Estimate): HTMLElement | nul
     range.style.left = at(lo ?? 0);
     range.style.width = at((hi ?? 0) - (lo ?? 0));
   }
-  return el("span", { class: has_interval ? "interval" : "interval unknown", "aria-hidden": "true" }, range, point);
+  return el("span", { class: `interval ${has_interval ? "" : "unknown"} evidence-${evidence ?? "unknown"}`, "aria-hidden": "true" }, range, point);
 }
 
 /** Each reason once, with the metrics it holds for unless it holds for all. */
@@ -242,7 +253,7 @@ function errorLine(group: Estimate[]): HTMLElement | null {
 function evidenceOf(results: readonly Result[]): HTMLElement | null {
   const first = results.find(isEstimate);
   if (!first) return null;
-  return el("span", { class: "evidence" }, evidenceWords(first));
+  return el("span", { class: "evidence" }, markedEvidence(first));
 }
 
 function targetTable(name: string, all: readonly Result[], report: Report, focus: Focus, sorting: Sorting | null, sort: (column: number) => void): HTMLElement {

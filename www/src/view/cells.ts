@@ -49,7 +49,7 @@ export function estimateCell(result: Result | undefined, { scale, metric }: Metr
     "td",
     { class: "numeric", "data-metric": metric },
     el("span", { class: "value" }, format.measure(result.value, result.unit, scale)[0]),
-    el("span", { class: doubtClass(result), title: doubtSentence(result) }, doubtWords(result, scale)),
+    el("span", { class: `${doubtClass(result)} evidence-${result.evidence ?? "unknown"}`, title: doubtSentence(result) }, doubtWords(result, scale)),
     result.estimated_as ? el("span", { class: "part-words" }, `as ${result.estimated_as}`) : null,
     ...more,
   );

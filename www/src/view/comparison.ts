@@ -11,7 +11,7 @@ import { differencePanel } from "./difference.ts";
 import { saveButton } from "./save_button.ts";
 import { type Axis, scatter } from "./scatter.ts";
 import { type SortKey, type Sorting, sortBy, sortHead, sortingAfter } from "./sorting.ts";
-import { sentence } from "../words.ts";
+import { sentence, evidenceLegend } from "../words.ts";
 
 interface TargetColumns {
   target: string;
@@ -89,7 +89,7 @@ export class ComparisonView {
     const held = heldControl(this.element);
     this.#drawControls(results, known);
     const seen = new Set(groups.map(({ target }) => target));
-    this.#body.replaceChildren(this.#table(groups, known), ...[energyNote(results.filter(({ target }) => seen.has(target)))].filter((note) => note !== null));
+    this.#body.replaceChildren(this.#table(groups, known), el("p", { class: "subtle evidence-legend" }, `What numbers rest on: ${evidenceLegend()}`), ...[energyNote(results.filter(({ target }) => seen.has(target)))].filter((note) => note !== null));
     const is_drawn = known.length > 1 && (known.length <= MAX_DRAWN_MEANWHILE || !this.#rows.some((row) => "waiting" in row));
     this.#figure.replaceChildren(...(is_drawn ? [scatter(known, this.#focus.targetIn({ results }), this.#axis, (axis) => this.#chooseAxis(axis), (row) => this.#open(row), this.#redrawn.signal)] : []));
     if (held) this.element.querySelector<HTMLElement>(held)?.focus();
