@@ -88,7 +88,7 @@ test("dragging, the wheel and the buttons move the drawing", () =>
 test("everything can be reached by keyboard", () =>
   withPage(async (page) => {
     await page.focus("#home");
-    for (let i = 0; i < 4 && !(await page.evaluate(() => document.activeElement.matches(".example"))); i++) await page.keyboard.press("Tab");
+    for (let i = 0; i < 10 && !(await page.evaluate(() => document.activeElement.matches(".example"))); i++) await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
     await page.waitForSelector("body[data-drawn]", { timeout: REPORT_LIMIT_MS });
     const selected = () => page.evaluate(() => document.querySelector(".operator-details")?.dataset.operator);
