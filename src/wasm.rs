@@ -22,11 +22,11 @@ use crate::estimate::{
 use crate::learned::predictor::{Predictor, PredictorError};
 use crate::report::{Report, Summary};
 use crate::sweep::{self, Limits, Sweep};
+use crate::target::fitted::Bundle;
 use crate::targets::choice::{Choice, ChoiceError};
 use crate::targets::ethos_u::configuration::{Accelerators, Configuration, Product};
-use crate::targets::gpu::bundle::BundleError;
 use crate::targets::gpu::specifications::Gpu;
-use crate::targets::{self, Outcome, Target, ethos_u, gpu, registry};
+use crate::targets::{self, Loaded, Outcome, Target, ethos_u, gpu, learned, registry};
 
 #[wasm_bindgen(start)]
 fn start() {
@@ -45,7 +45,7 @@ pub struct Engine {
     predictor: Option<Predictor>,
     /// The lists of targets that [`Engine::choose`] was given; a place is empty after [`Engine::release`].
     chosen: Vec<Option<Vec<Box<dyn Target>>>>,
-    gpus: Option<Arc<gpu::Bundle>>,
+    loaded: Loaded,
 }
 
 #[wasm_bindgen]
@@ -75,12 +75,19 @@ impl Engine {
     /// `json` is the contents of `gpu.json`. After this call, choices may name GPUs. Returns the metrics of each GPU.
     #[wasm_bindgen(js_name = loadGpus)]
     pub fn load_gpus(&mut self, json: &[u8]) -> Result<JsValue, JsValue> {
-        let wrong = |error: BundleError| js_error("gpu-constants", &error.to_string());
-        let gpus = Arc::new(gpu::Bundle::parse(json).map_err(wrong)?);
-        let infos = gpu::targets(&gpus);
-        let infos: Vec<_> = infos.iter().filter_map(|gpu| gpu.info(None)).collect();
-        self.gpus = Some(gpus);
-        to_js(&infos)
+        let gpus = constants(json, &gpu::costs::NAMES, "gpu-constants")?;
+        let targets = gpu::targets(&gpus);
+        self.loaded.gpus = Some(gpus);
+        infos_of(&targets)
+    }
+
+    /// As [`Engine::load_gpus`] with the contents of `accelerators.json`, for phones and NPU boards.
+    #[wasm_bindgen(js_name = loadAccelerators)]
+    pub fn load_accelerators(&mut self, json: &[u8]) -> Result<JsValue, JsValue> {
+        let learned = constants(json, &learned::work::NAMES, "accelerator-constants")?;
+        let targets = learned::targets(&learned);
+        self.loaded.learned = Some(learned);
+        infos_of(&targets)
     }
 
     /// Time and memory of the changed network by batch size on a GPU: a [`Sweep`](crate::targets::gpu::sweep::Sweep),
@@ -96,9 +103,13 @@ impl Engine {
         let changes: Changes = from_js(changes)?;
         let unknown = || js_error("unknown-target", &format!("{target}: expected a GPU"));
         let gpu = Gpu::by_id(target).ok_or_else(unknown)?;
-        let id = || target.to_owned();
-        let not_loaded = || choice_error(&ChoiceError::GpusNotLoaded { found: id() });
-        let gpus = self.gpus.as_ref().ok_or_else(not_loaded)?;
+        let not_loaded = || {
+            choice_error(&ChoiceError::NotLoaded {
+                found: target.to_owned(),
+                by: "loadGpus",
+            })
+        };
+        let gpus = self.loaded.gpus.as_ref().ok_or_else(not_loaded)?;
         let swept = sweep_batch(file.as_model_file(), &changes, gpu, gpus);
         to_js(&swept.map_err(|error| estimate_error(&error))?)
     }
@@ -128,7 +139,7 @@ impl Engine {
 
     /// Stores a list of [`Choice`]s. Returns a number that represents them in [`Engine::estimate_many`].
     pub fn choose(&mut self, choices: JsValue) -> Result<u32, JsValue> {
-        let targets = Some(targets_of(choices, self.gpus.as_ref())?);
+        let targets = Some(targets_of(choices, &self.loaded)?);
         let free = self.chosen.iter().position(Option::is_none);
         let place = free.unwrap_or(self.chosen.len());
         match self.chosen.get_mut(place) {
@@ -194,7 +205,7 @@ impl Engine {
         is_summary: bool,
     ) -> Result<JsValue, JsValue> {
         let file = File::read(file)?;
-        let targets = targets_of(choices, self.gpus.as_ref())?;
+        let targets = targets_of(choices, &self.loaded)?;
         let changes: Changes = from_js(changes)?;
         let predictor = self.predictor.as_ref().filter(|_| is_learned);
         let detail = detail(is_summary);
@@ -227,12 +238,21 @@ fn why_none(report: &Report) -> String {
     reasons.next().unwrap_or_default()
 }
 
-fn targets_of(
-    choices: JsValue,
-    gpus: Option<&Arc<gpu::Bundle>>,
-) -> Result<Vec<Box<dyn Target>>, JsValue> {
+fn constants(json: &[u8], names: &[&str], kind: &str) -> Result<Arc<Bundle>, JsValue> {
+    let bundle = Bundle::parse(json, names);
+    Ok(Arc::new(
+        bundle.map_err(|error| js_error(kind, &error.to_string()))?,
+    ))
+}
+
+fn infos_of(targets: &[Box<dyn Target>]) -> Result<JsValue, JsValue> {
+    let infos = targets.iter().filter_map(|target| target.info(None));
+    to_js(&infos.collect::<Vec<_>>())
+}
+
+fn targets_of(choices: JsValue, loaded: &Loaded) -> Result<Vec<Box<dyn Target>>, JsValue> {
     let choices: Vec<Choice> = from_js(choices)?;
-    let targets = choices.iter().map(|choice| choice.target_among(gpus));
+    let targets = choices.iter().map(|choice| choice.target_among(loaded));
     let targets = targets.collect::<Result<_, ChoiceError>>();
     targets.map_err(|error| choice_error(&error))
 }
@@ -253,7 +273,7 @@ fn detail(is_summary: bool) -> Detail {
 #[wasm_bindgen(js_name = leftOut)]
 pub fn left_out_of(file: JsValue, choices: JsValue, changes: JsValue) -> Result<JsValue, JsValue> {
     let file = File::read(file)?;
-    let targets = targets_of(choices, None)?;
+    let targets = targets_of(choices, &Loaded::default())?;
     let changes: Changes = from_js(changes)?;
     let left = left_out(file.as_model_file(), &changes, &targets);
     let left = left.map_err(|error| estimate_error(&error))?;

@@ -361,6 +361,7 @@ const ENGINE: Rooms = Rooms(&[
         "targets/tflite_micro",
         "targets/cortex_a",
         "targets/gpu",
+        "targets/learned",
         "targets/example",
     ],
     &["targets/cortex_m"],

@@ -23,15 +23,16 @@ const COPIES = [
   ["target/module/litecast_bg.wasm", "litecast_bg.wasm", "make wasm"],
   ["bundle/manifest.json", "assets/manifest.json", ""],
   ["bundle/gpu.json", "assets/gpu.json", "the trainer"],
+  ["bundle/accelerators.json", "assets/accelerators.json", "the trainer"],
   ["src/report/report.schema.json", "report.schema.json", "the command"],
   ["node_modules/@zip.js/zip.js/LICENSE", "licenses/zip.js.txt", "make node"],
 ];
 
 /** Not for the page, or only for those who ask for it. */
-const ONLINE = ["vercel.json", "assets/gpu.json"];
+const ONLINE = ["vercel.json", "assets/gpu.json", "assets/accelerators.json"];
 
 /** The module and what was fitted: nothing else decides what a file is estimated at. */
-const ESTIMATED_WITH = ["target/module/litecast_bg.wasm", "bundle/predictor.onnx", "bundle/gpu.json"];
+const ESTIMATED_WITH = ["target/module/litecast_bg.wasm", "bundle/predictor.onnx", "bundle/gpu.json", "bundle/accelerators.json"];
 
 async function hashOf(files) {
   const hash = createHash("sha256");

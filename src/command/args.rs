@@ -259,6 +259,9 @@ pub struct SweepArgs {
     /// Model to estimate.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
+    /// Compare the targets of this group instead, for example phones-and-boards.
+    #[arg(long, value_name = "ID", conflicts_with_all = ["max_clock", "clocks", "vela_ini", "system_config", "memory_mode", "arena_cache_size", "optimise", "html"])]
+    pub group: Option<String>,
     #[command(flatten)]
     pub limits: SweepLimits,
     /// Highest clock that an Ethos-U may run at to meet the latency.

@@ -69,6 +69,9 @@ struct Written {
     targets: Vec<String>,
     #[serde(default)]
     boards: Vec<String>,
+    /// Families of targets, as `--group` takes them.
+    #[serde(default)]
+    groups: Vec<String>,
     vela_ini: Option<PathBuf>,
     system_config: Option<String>,
     memory_mode: Option<String>,
@@ -240,6 +243,7 @@ fn of_config(args: &CheckArgs) -> Result<Vec<Section>, Box<dyn Error>> {
                 host: written.host,
                 clock_mhz: written.clock_mhz,
                 gpu: false,
+                groups: written.groups,
             },
             limits: written.max,
             against: args.against.or(written.against).unwrap_or_default(),

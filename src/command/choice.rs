@@ -11,13 +11,13 @@ use serde::Deserialize;
 use litecast::targets::choice::{Choice, ChoiceError};
 use litecast::targets::ethos_u::configuration::vela_ini::MAX_INI_BYTES;
 use litecast::targets::ethos_u::configuration::{Product, Strategy, VelaIni};
-use litecast::targets::{Target, cortex_m, gpu};
+use litecast::targets::{Target, cortex_m, gpu, known};
 
 /// Options that choose targets.
 #[derive(clap::Args, Clone, Default)]
 pub struct TargetArgs {
     /// A target that `litecast targets` lists, or any Ethos-U, for example ethos-u55-128. Can be repeated; the
-    /// default is all listed targets except microcontrollers and GPUs.
+    /// default is all listed targets except microcontrollers, GPUs, phones and NPU boards.
     #[arg(long = "target", value_name = "ID")]
     pub targets: Vec<String>,
     /// A board, for example imx93 or arduino-nano-33-ble: its Ethos-U or, if it has none, its core. Can be
@@ -35,6 +35,9 @@ pub struct TargetArgs {
     /// Estimate on every known GPU, with the batch size of `--batch`.
     #[arg(long)]
     pub gpu: bool,
+    /// Estimate on every target of a group, for example phones-and-boards. Can be repeated.
+    #[arg(long = "group", value_name = "ID")]
+    pub groups: Vec<String>,
     #[command(flatten)]
     pub npu: NpuArgs,
     /// Processor that runs what the chosen Ethos-Us leave to it, for example cortex-a53-imx8mp or cortex-m33-tflm.
@@ -141,6 +144,21 @@ const EXAMPLE: &str = "ethos-u55-128";
 
 type Chosen = Vec<Box<dyn Target>>;
 
+/// Every target of a family.
+pub fn group(id: &str) -> Result<Chosen, Box<dyn Error>> {
+    let chosen: Chosen = known()
+        .filter(|target| target.description().family.id == id)
+        .collect();
+    if !chosen.is_empty() {
+        return Ok(chosen);
+    }
+    let mut ids: Vec<&str> = known()
+        .map(|target| target.description().family.id)
+        .collect();
+    ids.dedup();
+    Err(format!("--group {id}: expected one of {}", ids.join(", ")).into())
+}
+
 impl TargetArgs {
     /// None where the command line chooses none.
     pub fn chosen(&self) -> Result<Option<Chosen>, Box<dyn Error>> {
@@ -148,7 +166,8 @@ impl TargetArgs {
             let example = format!("expected --target with an Ethos-U, for example {EXAMPLE}");
             return Err(format!("{option}: {example}").into());
         }
-        if self.targets.is_empty() && self.boards.is_empty() && !self.gpu {
+        if self.targets.is_empty() && self.boards.is_empty() && self.groups.is_empty() && !self.gpu
+        {
             if self.host.is_some() {
                 let example =
                     format!("expected --target or --board with an Ethos-U, for example {EXAMPLE}");
@@ -174,6 +193,9 @@ impl TargetArgs {
         if self.gpu {
             chosen.extend(gpu::targets(gpu::bundle::Bundle::shipped()));
         }
+        for id in &self.groups {
+            chosen.extend(group(id)?);
+        }
         for id in &self.boards {
             let board = Choice {
                 board: Some(id.clone()),
@@ -195,6 +217,7 @@ impl TargetArgs {
         let targets = self.targets.iter().map(|id| format!("--target={id}"));
         let boards = self.boards.iter().map(|id| format!("--board={id}"));
         let gpu = self.gpu.then(|| "--gpu".to_owned());
+        let groups = self.groups.iter().map(|id| format!("--group={id}"));
         let clock = self.clock_mhz.iter();
         let clock = clock.map(|clock_mhz| format!("--clock={clock_mhz}"));
         let host = self.host.as_ref().map(|id| format!("--host={id}"));
@@ -205,6 +228,7 @@ impl TargetArgs {
         (targets
             .chain(boards)
             .chain(gpu)
+            .chain(groups)
             .chain(host)
             .chain(runtime)
             .chain(release))

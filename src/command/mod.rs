@@ -19,6 +19,7 @@ mod quantity;
 mod sections;
 mod sweep;
 mod sweep_batch;
+mod sweep_group;
 mod table;
 mod targets;
 mod terminal;

@@ -18,9 +18,12 @@ use super::document::{Document, Estimate};
 use super::table::Table;
 use super::terminal::{bold, dim, heading, wrapped};
 use super::worker_request::{self, Request};
-use super::{csv, html, quantity, terminal, words};
+use super::{csv, html, quantity, sweep_group, terminal, words};
 
 pub fn run(args: &SweepArgs) -> Result<ExitCode, Box<dyn Error>> {
+    if let Some(group) = &args.group {
+        return sweep_group::run(args, group);
+    }
     let options = args.npu.choice()?;
     let npus = Product::ALL.map(|product| Npu::new(product, &options));
     let npus = npus.into_iter().collect::<Result<Vec<Npu>, _>>()?;

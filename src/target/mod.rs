@@ -7,6 +7,7 @@ mod cache;
 mod compiled;
 mod countable;
 mod description;
+pub mod fitted;
 pub mod measured_range;
 mod outcome;
 mod peak_rates;

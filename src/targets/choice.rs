@@ -1,7 +1,5 @@
 //! A target chosen by name, with changes to its configuration.
 
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
 
 use super::ethos_u::configuration::{
@@ -10,7 +8,7 @@ use super::ethos_u::configuration::{
 use super::host::Host;
 use super::on_board::MICRO;
 use super::suggestions::{self, Candidate};
-use super::{cortex_m, ethos_u, gpu, known};
+use super::{Loaded, cortex_m, ethos_u, gpu, known, learned};
 use crate::learned::manifest::Manifest;
 use crate::target::boards;
 use crate::target::{
@@ -104,11 +102,13 @@ pub enum ChoiceError {
         /// As it was asked for.
         found: String,
     },
-    /// A GPU, whose constants the caller has not loaded.
-    #[error("target {found}: the constants of GPUs are not loaded; loadGpus() loads them")]
-    GpusNotLoaded {
+    /// A target whose constants are in a file that the caller has not loaded.
+    #[error("target {found}: its constants are not loaded; {by}() loads them")]
+    NotLoaded {
         /// As it was asked for.
         found: String,
+        /// The function of the package that loads them.
+        by: &'static str,
     },
     /// There are no estimates for the board under this runtime.
     #[error("board {board}, runtime {found}: expected one of {}", expected.join(", "))]
@@ -187,7 +187,7 @@ impl ChoiceError {
             | Self::OptionOfOthers { .. }
             | Self::Clock { .. }
             | Self::Bandwidth { .. } => "wrong-argument",
-            Self::UnknownTarget { .. } | Self::GpusNotLoaded { .. } => "unknown-target",
+            Self::UnknownTarget { .. } | Self::NotLoaded { .. } => "unknown-target",
             Self::UnknownBoard { .. } => "unknown-board",
             Self::UnknownHost { .. } => "unknown-host",
             Self::UnknownRuntime { .. } => "unknown-runtime",
@@ -198,18 +198,16 @@ impl ChoiceError {
 }
 
 impl Choice {
-    /// The target in that configuration. GPUs are available if the library contains their constants.
+    /// The target in that configuration. GPUs and accelerators that were learned are available if the library contains
+    /// their constants.
     pub fn target(&self) -> Result<Box<dyn Target>, ChoiceError> {
-        self.target_among(gpu::shipped())
+        self.target_among(&Loaded::shipped())
     }
 
-    /// As [`Self::target`], with constants of GPUs that the caller provides.
-    pub fn target_among(
-        &self,
-        gpus: Option<&Arc<gpu::Bundle>>,
-    ) -> Result<Box<dyn Target>, ChoiceError> {
+    /// As [`Self::target`], with constants that the caller provides.
+    pub fn target_among(&self, loaded: &Loaded) -> Result<Box<dyn Target>, ChoiceError> {
         let target = match (&self.target, &self.board) {
-            (Some(id), None) => self.by_id(id, gpus)?,
+            (Some(id), None) => self.by_id(id, loaded)?,
             (None, Some(id)) => self.of_board(id)?,
             _ => return Err(ChoiceError::NotOne),
         };
@@ -261,11 +259,7 @@ impl Choice {
         })
     }
 
-    fn by_id(
-        &self,
-        id: &str,
-        gpus: Option<&Arc<gpu::Bundle>>,
-    ) -> Result<Box<dyn Target>, ChoiceError> {
+    fn by_id(&self, id: &str, loaded: &Loaded) -> Result<Box<dyn Target>, ChoiceError> {
         if let Some(product) = Product::by_name(id) {
             self.refuse(id, self.release.is_some(), "release", "ST Edge AI")?;
             let configuration = self.npu_configuration(product)?;
@@ -286,14 +280,23 @@ impl Choice {
             "clock_mhz",
             "microcontrollers and Ethos-U accelerators",
         )?;
-        if let Some(target) = gpus.and_then(|gpus| gpu::target(id, gpus)) {
-            return Ok(target);
+        if gpu::specifications::Gpu::by_id(id).is_some() {
+            let gpus = loaded.gpus.as_ref();
+            let gpus = gpus.ok_or_else(|| not_loaded(id, "loadGpus"))?;
+            return gpu::target(id, gpus).ok_or_else(|| unknown(id));
         }
-        if gpus.is_none() && gpu::specifications::Gpu::by_id(id).is_some() {
-            return Err(ChoiceError::GpusNotLoaded { found: id.into() });
+        if let Some(parsed) = learned::parsed(id) {
+            let constants = loaded.learned.as_ref();
+            let constants = constants.ok_or_else(|| not_loaded(id, "loadAccelerators"))?;
+            let found = parsed.target(constants).ok_or_else(|| unknown(id))?;
+            return found.map_err(|expected| ChoiceError::UnknownRelease {
+                target: parsed.device.id.to_owned(),
+                found: parsed.way.unwrap_or_default().to_owned(),
+                expected,
+            });
         }
         let target = known().find(|target| target.id() == id);
-        target.ok_or_else(|| ChoiceError::UnknownTarget { found: id.into() })
+        target.ok_or_else(|| unknown(id))
     }
 
     /// Under the release that the id or the choice names.
@@ -475,6 +478,17 @@ impl Choice {
         } else {
             Ok(())
         }
+    }
+}
+
+fn unknown(id: &str) -> ChoiceError {
+    ChoiceError::UnknownTarget { found: id.into() }
+}
+
+fn not_loaded(id: &str, by: &'static str) -> ChoiceError {
+    ChoiceError::NotLoaded {
+        found: id.into(),
+        by,
     }
 }
 

@@ -12,11 +12,12 @@ pub mod ethos_u;
 mod example;
 pub mod gpu;
 pub mod host;
+pub mod learned;
 mod on_board;
 mod suggestions;
 pub mod tflite_micro;
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use serde::Serialize;
 
@@ -27,6 +28,7 @@ pub use crate::target::{
 };
 
 use crate::learned::manifest::Manifest;
+use crate::target::fitted::Bundle;
 
 /// The targets of one folder.
 struct Kind {
@@ -62,6 +64,10 @@ const KINDS: &[Kind] = &[
         registered: Vec::new,
         all: gpu::shipped_targets,
     },
+    Kind {
+        registered: Vec::new,
+        all: learned::shipped_targets,
+    },
     #[cfg(test)]
     Kind {
         registered: Vec::new,
@@ -81,8 +87,25 @@ pub fn registered() -> Vec<Box<dyn Target>> {
     kinds.flat_map(|kind| (kind.registered)()).collect()
 }
 
-/// Every target that a choice may name, in its default configuration. GPUs are among them if the library contains their
-/// constants.
+/// Constants in files of their own, as far as they are known: those that the library contains, or that a program loaded.
+#[derive(Clone, Debug, Default)]
+pub struct Loaded {
+    pub gpus: Option<Arc<Bundle>>,
+    pub learned: Option<Arc<Bundle>>,
+}
+
+impl Loaded {
+    /// Those that the library contains.
+    pub fn shipped() -> Self {
+        Self {
+            gpus: gpu::shipped().cloned(),
+            learned: learned::shipped().cloned(),
+        }
+    }
+}
+
+/// Every target that a choice may name, in its default configuration. Those whose constants are in files of their own are
+/// among them if the library contains them.
 pub fn known() -> impl Iterator<Item = Box<dyn Target>> {
     KINDS.iter().flat_map(|kind| (kind.all)())
 }

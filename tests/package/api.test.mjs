@@ -487,13 +487,27 @@ test("what fits is the same for an application in the report and beside its need
   assert.throws(() => litecast.fits({}, application), failsAs("wrong-argument", /arena_bytes/));
 });
 
+test("phones and NPU boards are targets once their constants are loaded", async () => {
+  const own = await load();
+  assert.throws(() => own.estimate(example, { targets: ["galaxy-s24"] }), failsAs("unknown-target", /galaxy-s24: .*loadAccelerators\(\) loads them/));
+  assert.throws(() => own.loadAccelerators(read("bundle/gpu.json")), failsAs("accelerator-constants", /fitted constants/));
+  const ids = own.loadAccelerators(read("bundle/accelerators.json")).map(({ id }) => id);
+  assert.ok(ids.length >= 8 && ids.every((id) => own.targets().some((target) => target.id === id && !target.is_default)));
+  for (const target of [...ids, "galaxy-s24@qnn", "Snapdragon 8 Gen 3"]) {
+    const [{ metric, lo, value, hi, evidence }] = own.estimate(example, { targets: [target] }).results;
+    assert.ok(metric === "latency" && lo < value && value < hi && evidence === "measured", target);
+  }
+  assert.throws(() => own.estimate(example, { targets: ["galaxy-s24@tensorrt"] }), failsAs("unknown-release", /one of litert, qnn/));
+  own.dispose();
+});
+
 test("GPUs are targets once their constants are loaded", async () => {
   const own = await load();
   assert.throws(() => own.estimate(example, { targets: ["rtx-3090"] }), failsAs("unknown-target", /rtx-3090: .*loadGpus\(\) loads them/));
   assert.throws(() => own.estimateChanged(example, {}, { targets: ["rtx-3090"] }), failsAs("unknown-target", /loadGpus/));
   assert.throws(() => own.sweepBatch(example, "rtx-3090"), failsAs("unknown-target", /loadGpus/));
   assert.throws(() => own.sweepBatch(example, "ethos-u55-256"), failsAs("unknown-target", /expected a GPU/));
-  assert.throws(() => own.loadGpus(read("bundle/manifest.json")), failsAs("gpu-constants", /constants of GPUs/));
+  assert.throws(() => own.loadGpus(read("bundle/manifest.json")), failsAs("gpu-constants", /fitted constants/));
   const gpus = own.loadGpus(read("bundle/gpu.json")).map(({ id }) => id);
   assert.ok(gpus.includes("rtx-3090") && gpus.every((id) => own.targets().some((target) => target.id === id && !target.is_default)));
   const at = (batch) => own.estimate(example, { targets: ["rtx-3090"], batch }).results;
@@ -587,6 +601,7 @@ test("the worker has the same reports and errors", async () => {
     boards: [],
     fits: [report_.fits.need, { ram_bytes: 0, flash_bytes: 0 }],
     loadGpus: [gpus],
+    loadAccelerators: [read("bundle/accelerators.json")],
     targets: [],
     sweep: [example, limits],
     sweepBatch: [example, "rtx-3090"],

@@ -10,17 +10,19 @@ const { inMetricOrder, metricMeaning, metricName } = await importSource("words.t
 
 const read = (file) => JSON.parse(readFileSync(new URL(`../../${file}`, import.meta.url), "utf8"));
 
-test("each GPU and each microcontroller is in its group, and no other target is", () => {
+test("each phone, GPU and microcontroller is in its group, and no other target is", () => {
   const gpus = new Set(read("bundle/gpu.json").runs.map(({ target }) => target));
   const microcontrollers = new Set(read("src/targets/cortex_m/constants.json").targets.map(({ target }) => target));
   assert.ok(gpus.size >= 20 && microcontrollers.size >= 10);
-  for (const id of [...gpus, ...microcontrollers]) assert.ok(described(id), `${id} is in the catalogue`);
+  const phones = new Set(read("bundle/accelerators.json").runs.map(({ target }) => target.split("@")[0]));
+  assert.ok(phones.size >= 8);
+  for (const id of [...gpus, ...microcontrollers, ...phones]) assert.ok(described(id), `${id} is in the catalogue`);
   for (const id of Object.keys(TARGETS)) {
-    const expected = gpus.has(id) ? "gpus" : microcontrollers.has(id) ? "microcontrollers" : null;
+    const expected = gpus.has(id) ? "gpus" : microcontrollers.has(id) ? "microcontrollers" : phones.has(id) ? "phones-and-boards" : null;
     assert.equal(groupOf(id), expected, id);
     assert.deepEqual(headingOf(id), FAMILIES[TARGETS[id].family], id);
   }
-  console.log(`${gpus.size} GPUs, ${microcontrollers.size} microcontrollers, ${Object.keys(TARGETS).length} targets`);
+  console.log(`${phones.size} phones and boards, ${gpus.size} GPUs, ${microcontrollers.size} microcontrollers, ${Object.keys(TARGETS).length} targets`);
 });
 
 test("what the page names stands apart, and its names come back", () => {

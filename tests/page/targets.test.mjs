@@ -213,6 +213,19 @@ test("the constants of GPUs are loaded when a GPU is asked for, and not before",
     assert.equal(asked(), 1);
   }));
 
+test("the constants of phones are loaded when one is chosen or the group is opened", () =>
+  withReport("phones.tflite", residualModel(40), async (page, requests) => {
+    const asked = () => requests.filter((url) => url.includes("accelerators.json")).length;
+    assert.equal(asked(), 0);
+    await page.selectOption("#target", "galaxy-s24@qnn");
+    await page.waitForSelector('.answer [data-metric="latency"]');
+    assert.equal(asked(), 1);
+    assert.match(await sourceOf(page, "galaxy-s24@qnn"), /Learned from measured.*QNN.*Qualcomm/);
+    await press(page, `${group("phones-and-boards")} summary`);
+    await page.waitForSelector(`${group("phones-and-boards")} tr[data-target="galaxy-s25"]`);
+    assert.equal(asked(), 1);
+  }));
+
 test("the batch sweep shows the knee, what fits, and the same numbers as a table", () =>
   withReport("swept.tflite", residualModel(60), async (page) => {
     await press(page, "#tool-gpus");

@@ -55,6 +55,36 @@ fn loss<const N: usize>(rows: &[Row<N>], ridge: &[f64; N], constants: &[f64; N])
     residuals.sum::<f64>() + held.sum::<f64>()
 }
 
+/// The `x` that minimises `Σ weight · (row · x − value)²`, by the normal equations.
+pub fn ordinary<const N: usize>(rows: impl Iterator<Item = ([f64; N], f64, f64)>) -> [f64; N] {
+    let mut left = [[0.0; N]; N];
+    let mut right = [0.0; N];
+    for (row, value, weight) in rows {
+        for i in 0..N {
+            for j in 0..N {
+                left[i][j] += weight * row[i] * row[j];
+            }
+            right[i] += weight * row[i] * value;
+        }
+    }
+    for pivot in 0..N {
+        for row in 0..N {
+            if row != pivot && left[pivot][pivot] != 0.0 {
+                let factor = left[row][pivot] / left[pivot][pivot];
+                let (subtracted, value) = (left[pivot], right[pivot]);
+                for (value, other) in left[row].iter_mut().zip(subtracted) {
+                    *value -= factor * other;
+                }
+                right[row] -= factor * value;
+            }
+        }
+    }
+    std::array::from_fn(|idx| match left[idx][idx] {
+        0.0 => 0.0,
+        pivot => right[idx] / pivot,
+    })
+}
+
 /// The value of a row with these constants.
 pub fn dot<const N: usize>(row: &[f64; N], constants: &[f64; N]) -> f64 {
     row.iter().zip(constants).map(|(x, c)| x * c).sum()

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use litecast_trainer::targets::cortex_a::{self, boards};
-use litecast_trainer::targets::{cortex_m, edge_tpu, ethos_u, gpu};
+use litecast_trainer::targets::{cortex_m, edge_tpu, ethos_u, gpu, learned};
 use litecast_trainer::{
     baselines, bench, bench_predictor, dataset, evaluate, export, labels, spaces, train,
 };
@@ -46,6 +46,8 @@ enum Command {
     FitEdgetpu(edge_tpu::FitEdgetpuArgs),
     /// Fit the costs of GPUs' kernels to published measurements
     FitGpu(gpu::FitGpuArgs),
+    /// Fit the costs of accelerators without published rules to published measurements
+    FitAccelerators(learned::FitAcceleratorsArgs),
     /// Train graph networks on measured GPUs and compare them with what ships
     CompareGpu(gpu::learned::CompareGpuArgs),
     /// Fit what boards with an Ethos-U take beyond the compiler's estimate to measured latencies
@@ -100,6 +102,7 @@ fn main() -> Result<()> {
         Command::FitCpuSingles(args) => cortex_a::singles::run(&args),
         Command::FitEdgetpu(args) => edge_tpu::run(&args),
         Command::FitGpu(args) => gpu::run(&args),
+        Command::FitAccelerators(args) => learned::run(&args),
         Command::CompareGpu(args) => gpu::learned::run(&args),
         Command::FitSilicon(args) => ethos_u::silicon::run(&args),
         Command::Dataset(command) => dataset::run(&command),

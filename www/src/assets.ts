@@ -1,6 +1,7 @@
 /** What the estimator needs from the page's own origin, loaded once for all of its workers. */
 import { KnownError } from "./messenger.ts";
 import type { Assets } from "./protocol.ts";
+import type { LoadedGroup } from "./targets.ts";
 
 const WASM_MAGIC = [0x00, 0x61, 0x73, 0x6d];
 
@@ -9,8 +10,8 @@ export interface AssetUrls {
   wasm: string;
   predictor: string;
   manifest: string;
-  /** Constants of GPUs, fetched when one is asked for. */
-  gpus: string;
+  /** Constants of groups of targets, fetched when one of them is asked for. */
+  constants: Record<LoadedGroup, string>;
 }
 
 /** Rejects where the module cannot be loaded: without it there is nothing to say about a file. */

@@ -5,9 +5,10 @@ import { readHost } from "./host.ts";
 import { MAX_FILE_BYTES } from "./limits.ts";
 import { KnownError, Messenger, unreadable } from "./messenger.ts";
 import type { ModelFile } from "./model_files.ts";
-import type { Assets, CalibrateCall, ChoicesCall, EstimateCall, Estimated, FileToRead, FitsCall, HashedCall, InForceCall, KeptCall, LayoutCall, LayoutValue, LoadGpusCall, ReadAheadCall, StartCall, Started, SweepBatchCall, SweepCall, WarmUpCall } from "./protocol.ts";
+import type { Assets, CalibrateCall, ChoicesCall, EstimateCall, Estimated, FileToRead, FitsCall, HashedCall, InForceCall, KeptCall, LayoutCall, LayoutValue, LoadCall, ReadAheadCall, StartCall, Started, SweepBatchCall, SweepCall, WarmUpCall } from "./protocol.ts";
 import type { Application, BatchSweep, Calibrated, Fits, InForce, Limits, Measurement, Report, Sweep, TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
 import type { Scenario } from "./scenario.ts";
+import type { LoadedGroup } from "./targets.ts";
 
 /** A file of 100,000 operators takes some seconds; what takes longer than this was made to. */
 const TIME_LIMIT_MS = 60_000;
@@ -49,7 +50,7 @@ export class Estimator {
   #assets: Promise<Assets>;
   #active: EstimateWorker;
   #spare: EstimateWorker | null = null;
-  #gpus: Promise<ArrayBuffer> | null = null;
+  readonly #constants = new Map<LoadedGroup, Promise<ArrayBuffer>>();
   /** Without a `vela.ini`: they do not change. */
   #choices: Promise<TargetChoices> | null = null;
   readonly #numbers = new WeakMap<File, number>();
@@ -117,14 +118,14 @@ export class Estimator {
     return (await this.#startedWorker()).request(call);
   }
 
-  /** The GPUs that there are estimates for; their constants are loaded by the first call. */
-  async gpus(): Promise<TargetInfo[]> {
-    this.#gpus ??= fetchBytes(this.#urls.gpus);
+  /** The targets of a group that there are estimates for; their constants are loaded by the first call. */
+  async loaded(group: LoadedGroup): Promise<TargetInfo[]> {
+    const constants = this.#constants.get(group) ?? fetchBytes(this.#urls.constants[group]);
+    this.#constants.set(group, constants);
     try {
-      const constants = await this.#gpus;
-      return await (await this.#startedWorker()).loadGpus(constants);
+      return await (await this.#startedWorker()).load(group, await constants);
     } catch (error) {
-      this.#gpus = null;
+      this.#constants.delete(group);
       throw error;
     }
   }
@@ -156,8 +157,8 @@ export class Estimator {
   async #startedWorker(): Promise<EstimateWorker> {
     const worker = this.#freeWorker();
     await worker.started;
-    // Where that fails, whoever asked for GPUs is told: other targets need none.
-    if (this.#gpus) await this.#gpus.then((constants) => worker.loadGpus(constants)).catch(() => undefined);
+    // Where that fails, whoever asked for the group is told: other targets need none.
+    for (const [group, constants] of this.#constants) await constants.then((constants) => worker.load(group, constants)).catch(() => undefined);
     return worker;
   }
 
@@ -202,7 +203,7 @@ class EstimateWorker {
   is_abandoned = false;
   /** Its memory has grown: it ends once its reports are kept. */
   #is_spent = false;
-  #gpus: Promise<TargetInfo[]> | null = null;
+  readonly #loaded = new Map<LoadedGroup, Promise<TargetInfo[]>>();
 
   constructor(assets: Promise<Assets>) {
     this.started = assets.then((assets) => this.#messenger.request<Started>({ kind: "start", assets } satisfies StartCall, []));
@@ -237,9 +238,10 @@ class EstimateWorker {
   }
 
   /** Once: later calls have the same answer. */
-  loadGpus(constants: ArrayBuffer): Promise<TargetInfo[]> {
-    this.#gpus ??= this.#messenger.request<TargetInfo[]>({ kind: "load-gpus", constants } satisfies LoadGpusCall, []);
-    return this.#gpus;
+  load(group: LoadedGroup, constants: ArrayBuffer): Promise<TargetInfo[]> {
+    const loaded = this.#loaded.get(group) ?? this.#messenger.request<TargetInfo[]>({ kind: "load", group, constants } satisfies LoadCall, []);
+    this.#loaded.set(group, loaded);
+    return loaded;
   }
 
   close(): void {

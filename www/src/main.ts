@@ -69,7 +69,7 @@ const estimator = new Estimator({
   wasm: asset("litecast_bg.wasm"),
   predictor: asset("assets/predictor.planes"),
   manifest: asset("assets/manifest.json"),
-  gpus: asset("assets/gpu.json"),
+  constants: { gpus: asset("assets/gpu.json"), "phones-and-boards": asset("assets/accelerators.json") },
 });
 const layouts = new LayoutClient();
 const focus = new Focus();

@@ -2,6 +2,7 @@
 import type { Layout, LayoutInput } from "./layout/types.ts";
 import type { Application, BatchSweep, Calibrated, Fits, InForce, Limits, Measurement, Report, Sweep, TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
 import type { Scenario } from "./scenario.ts";
+import type { LoadedGroup } from "./targets.ts";
 
 /** What workers start from. */
 export interface Assets {
@@ -124,9 +125,10 @@ export interface InForceCall {
   choice: TargetChoice;
 }
 
-/** From then on targets may be GPUs. */
-export interface LoadGpusCall {
-  kind: "load-gpus";
+/** From then on targets may be of the group. */
+export interface LoadCall {
+  kind: "load";
+  group: LoadedGroup;
   constants: ArrayBuffer;
 }
 
@@ -154,7 +156,7 @@ export interface SweepBatchCall {
 }
 
 /** Every call of the estimator's worker. */
-export type EstimatorCall = StartCall | WarmUpCall | ReadAheadCall | EstimateCall | HashedCall | KeptCall | CalibrateCall | ChoicesCall | InForceCall | LoadGpusCall | FitsCall | SweepCall | SweepBatchCall;
+export type EstimatorCall = StartCall | WarmUpCall | ReadAheadCall | EstimateCall | HashedCall | KeptCall | CalibrateCall | ChoicesCall | InForceCall | LoadCall | FitsCall | SweepCall | SweepBatchCall;
 
 /** What they answer. */
 export type EstimatorValue = Started | Report | Estimated | Calibrated | TargetChoices | InForce | TargetInfo[] | Fits | Sweep | BatchSweep | string | null;

@@ -2,6 +2,7 @@
 import type { Estimator } from "./estimator.ts";
 import { accelerators } from "./accelerators.ts";
 import type { TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
+import { TARGETS } from "../package/src/catalogue.ts";
 import { otherTargets } from "./wanted_targets.ts";
 import { GROUPS, type Group, MICROCONTROLLER_BOARDS, NPU_BOARDS, boardOf, groupOf, headingOf, idIn } from "./targets.ts";
 
@@ -31,9 +32,9 @@ export function rememberGroup(group: Group, is_open: boolean): void {
   }
 }
 
-/** The constants of GPUs are loaded first. */
+/** The constants of groups that have a file of them are loaded first. */
 export async function targetsOf(group: Group, estimator: Estimator): Promise<Asked[]> {
-  if (group === "gpus") return (await estimator.gpus()).map(({ id }) => ({ target: id, name: id }));
+  if (group !== "microcontrollers") return (await estimator.loaded(group)).map(({ id }) => ({ target: id, name: id }));
   const { others } = await estimator.started;
   return others.filter(({ id }) => groupOf(id) === group).map(({ id }) => ({ target: id, name: id }));
 }
@@ -44,7 +45,8 @@ export async function askedTarget(target: string, estimator: Estimator): Promise
   if (id === null) {
     const { others } = await estimator.started;
     const [known, release] = target.split("@");
-    const other = [...others, ...(groupOf(known) === "gpus" ? await estimator.gpus() : [])].find((other) => other.id === known);
+    const group = groupOf(target);
+    const other = [...others, ...(group === null || group === "microcontrollers" ? [] : await estimator.loaded(group))].find((other) => other.id === known);
     return other && (release === undefined || other.description.releases?.includes(release)) ? { target, name: target } : null;
   }
   const { boards, microcontrollers } = await estimator.choices(null);
@@ -70,11 +72,21 @@ export interface Offer {
   sram_bytes?: number | null;
 }
 
-/** Every Ethos-U, every release of ST Edge AI and every board, besides what all reports are of. */
+/** Phones and NPU boards in every way that was measured on them; their constants are loaded when one is chosen. */
+function learnedOffers(): Offer[] {
+  const learned = Object.entries(TARGETS).filter(([id]) => groupOf(id) === "phones-and-boards");
+  return learned.flatMap(([id, { short_label, runtime, aliases, releases = [] }]) => [
+    { family: headingOf(id).label, target: id, words: `${short_label}, ${runtime}`, names: aliases.join(" ") },
+    ...releases.slice(1).map((way) => ({ family: headingOf(id).label, target: `${id}@${way}`, words: `${short_label}, ${way}`, names: aliases.join(" ") })),
+  ]);
+}
+
+/** Every Ethos-U, every release of ST Edge AI, every board, phone and NPU, besides what all reports are of. */
 export function offersOf(others: readonly TargetInfo[], { boards, microcontrollers }: TargetChoices): Offer[] {
   return [
     ...others.filter(({ id }) => groupOf(id) === null).map(({ id, device }) => ({ family: headingOf(id).label, target: id, words: device })),
     ...others.flatMap(({ id, description: { short_label, runtime, releases = [] } }) => releases.map((release) => ({ family: headingOf(id).label, target: `${id}@${release}`, words: `${short_label}, ${runtime} ${release.replace("-time", " with -O time")}` }))),
+    ...learnedOffers(),
     ...boards.map((board) => ({ family: NPU_BOARDS.label, target: idIn("npu-board", board.id), words: npuBoardName(board), names: board.host, sram_bytes: board.sram_bytes })),
     ...microcontrollers.map(({ id, name, chip, core }) => ({ family: MICROCONTROLLER_BOARDS.label, target: idIn("board", id), words: `${name} (${core})`, names: chip })),
   ];

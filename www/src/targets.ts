@@ -12,9 +12,13 @@ export interface Heading {
 }
 
 /** Lists that are closed until a reader opens them, by the id of their family. */
-export type Group = "microcontrollers" | "gpus";
+export type Group = "microcontrollers" | "gpus" | "phones-and-boards";
 /** Every group, in the order in which they are shown. */
-export const GROUPS: readonly Group[] = ["microcontrollers", "gpus"];
+export const GROUPS: readonly Group[] = ["phones-and-boards", "microcontrollers", "gpus"];
+/** Those whose constants are loaded when somebody asks for them. */
+export type LoadedGroup = Exclude<Group, "microcontrollers">;
+/** How much that is, in words. */
+export const LOADED: Partial<Record<Group, string>> = { gpus: "; loads 0.2 MB", "phones-and-boards": "; loads 20 kB" };
 
 /** Boards that are estimated on their Ethos-U. */
 export const NPU_BOARDS: Heading = { id: "npu-boards", label: "Boards with an Ethos-U" };

@@ -1,137 +1,15 @@
-//! The fitted constants of GPUs. They are in a file of their own, which is read only when a GPU is asked for.
+//! The constants of GPUs, and where networks lie among the measured ones.
 
 #[cfg(feature = "bundle")]
 use std::sync::{Arc, LazyLock};
 
-use serde::{Deserialize, Serialize};
-
-use super::costs::{Amounts, N_COSTS, NAMES};
-use crate::fields;
-use crate::provenance::{Reference, checked_percent};
-use crate::target::MeasuredRange;
-
-/// What `litecast-trainer fit-gpu` writes.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Bundle {
-    /// [`NAMES`], in order. A bundle with a different list cannot be used.
-    pub costs: Vec<String>,
-    pub runs: Vec<Run>,
-}
-
-/// Whether a run is inference or training.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Mode {
-    Inference,
-    Training,
-}
-
-/// The fit for one GPU and one version of a framework, and the networks that were measured on it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Run {
-    /// Id of the target.
-    pub target: String,
-    pub mode: Mode,
-    /// Framework, version, precision and layout in words.
-    pub framework: String,
-    /// Who measured.
-    pub laboratory: String,
-    /// A description of the scaling where the costs are scaled from another GPU, because most kinds of networks were
-    /// not measured on this one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scaled_by: Option<String>,
-    /// Number of measured pairs of network and image size.
-    pub n_networks: usize,
-    pub n_families: usize,
-    /// Range of the measured latencies, or training steps, divided by the batch size.
-    pub measured_range: MeasuredRange,
-    /// Smallest and median batch of the measurements.
-    pub batches: [f64; 2],
-    /// Milliseconds for each amount, in the order of [`NAMES`].
-    pub costs_ms: Vec<f64>,
-    pub correction: Correction,
-    /// Errors on families of networks that no one looked at while the fit was made.
-    pub errors: Errors,
-}
-
-/// Uncapped absolute errors in percent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Errors {
-    pub mean_percent: f64,
-    /// Mean over families of the mean over a family's networks.
-    #[serde(default)]
-    pub family_mean_percent: f64,
-    pub median_percent: f64,
-    pub p95_percent: f64,
-    /// Share of networks whose 90 % interval held the measurement.
-    pub coverage_percent: f64,
-}
-
-/// Kriging over the measured networks: corrects the roofline by its errors on networks that spend their time in the
-/// same kernels.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Correction {
-    /// Position of each measured network: [`position`], as hexadecimal digits, two a byte.
-    pub positions: String,
-    /// Kriging weight of each measured network.
-    pub weights: Vec<f32>,
-    /// Ranges and variances of the two covariances, in units of the position and of the logarithm.
-    pub ranges: [f64; 2],
-    pub variances: [f64; 2],
-    /// Half width of the interval, in logarithms: a fixed part, and a part per unit of distance to the nearest measured
-    /// network.
-    pub half_width: [f64; 2],
-    /// Largest half width, where other GPUs tell the errors of far networks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_half_width: Option<f64>,
-}
-
-/// Why the constants cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum BundleError {
-    #[error("constants of GPUs: {0}")]
-    Malformed(String),
-    #[error("constants of GPUs: made for another list of costs than this version has")]
-    OtherCosts,
-}
-
-impl Run {
-    /// What its errors were measured against.
-    pub fn reference(&self) -> Reference {
-        match self.n_networks {
-            0 => Reference::MeasuredParts,
-            _ => Reference::Measured,
-        }
-    }
-
-    /// The level of the interval, if the networks that were left out tell it.
-    pub fn checked_percent(&self) -> Option<u32> {
-        checked_percent(self.n_networks, self.errors.coverage_percent)
-    }
-}
+#[cfg(feature = "bundle")]
+use super::costs::NAMES;
+use super::costs::{Amounts, N_COSTS};
+pub use crate::target::fitted::{Bundle, BundleError, Correction, Errors, Mode, Run};
 
 impl Bundle {
-    /// # Errors
-    /// If the text is not a bundle, or is a bundle of another version.
-    pub fn parse(text: &[u8]) -> Result<Self, BundleError> {
-        let malformed = |words: String| BundleError::Malformed(words);
-        let bundle: Self = fields::from_json(text).map_err(|error| malformed(error.to_string()))?;
-        if bundle.costs != NAMES {
-            return Err(BundleError::OtherCosts);
-        }
-        for run in &bundle.runs {
-            let n = run.correction.weights.len();
-            if run.costs_ms.len() != N_COSTS
-                || run.correction.positions.len() != n * POSITION_BYTES * 2
-            {
-                return Err(malformed(format!("{}: lists of other lengths", run.target)));
-            }
-        }
-        Ok(bundle)
-    }
-
-    /// The constants of this version.
+    /// The constants of GPUs of this version.
     ///
     /// # Panics
     /// Never: a test reads them.
@@ -139,15 +17,10 @@ impl Bundle {
     pub fn shipped() -> &'static Arc<Self> {
         static SHIPPED: LazyLock<Arc<Bundle>> = LazyLock::new(|| {
             let text = include_bytes!("../../../bundle/gpu.json");
-            let bundle = Bundle::parse(text);
+            let bundle = Bundle::parse(text, &NAMES);
             Arc::new(bundle.expect("the shipped constants are those of this version"))
         });
         &SHIPPED
-    }
-
-    pub fn run(&self, target: &str, mode: Mode) -> Option<&Run> {
-        let mut runs = self.runs.iter();
-        runs.find(|run| run.target == target && run.mode == mode)
     }
 }
 
@@ -191,12 +64,6 @@ impl Correction {
             sum += f64::from(*weight) * self.covariance(distance);
         }
         (sum, nearest.min(std::f64::consts::SQRT_2))
-    }
-
-    /// Half width of the interval of a network at this distance, in logarithms.
-    pub fn half_width_at(&self, distance: f64) -> f64 {
-        let half_width = self.half_width[0] + self.half_width[1] * distance;
-        half_width.min(self.max_half_width.unwrap_or(f64::MAX))
     }
 
     pub fn covariance(&self, distance: f64) -> f64 {

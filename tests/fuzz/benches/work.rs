@@ -148,7 +148,10 @@ fn families() -> Vec<Family> {
     };
     let bundle =
         std::fs::read("bundle/gpu.json").or_else(|_| std::fs::read("../../bundle/gpu.json"));
-    let bundle = gpu::Bundle::parse(&bundle.expect("the constants of GPUs are in the repository"));
+    let bundle = gpu::bundle::Bundle::parse(
+        &bundle.expect("the constants of GPUs are in the repository"),
+        &gpu::costs::NAMES,
+    );
     let bundle = Arc::new(bundle.expect("they are read"));
     let mut gpus = gpu::targets(&bundle);
     gpus.truncate(2);

@@ -122,6 +122,10 @@ export class Client implements LiteCastWorker {
     return this.#call("loadGpus", args) as Promise<api.TargetInfo[]>;
   }
 
+  loadAccelerators(...args: unknown[]): Promise<api.TargetInfo[]> {
+    return this.#call("loadAccelerators", args) as Promise<api.TargetInfo[]>;
+  }
+
   sweep(...args: unknown[]): Promise<api.Sweep> {
     return this.#call("sweep", args) as Promise<api.Sweep>;
   }

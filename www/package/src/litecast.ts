@@ -48,6 +48,7 @@ export class LiteCast implements api.LiteCast {
   /** The list that was used last stands last. */
   readonly #chosen = new Map<string, number>();
   #gpus: Info[] = [];
+  #accelerators: Info[] = [];
   readonly version: string;
   declare [Symbol.dispose]: () => void;
 
@@ -126,7 +127,7 @@ export class LiteCast implements api.LiteCast {
     const registered = this.#call(() => this.#alive().targets() as Info[]);
     const ids = new Set(registered.map(({ id }) => id));
     const others = this.#call(() => this.#module.knownTargets() as Info[]).filter(({ id }) => !ids.has(id));
-    others.push(...this.#gpus);
+    others.push(...this.#gpus, ...this.#accelerators);
     return [...registered.map((info) => described(info, true)), ...others.map((info) => described(info, false))];
   }
 
@@ -146,6 +147,11 @@ export class LiteCast implements api.LiteCast {
   loadGpus(constants: api.BytesSource): api.TargetInfo[] {
     this.#gpus = this.#call(() => this.#alive().loadGpus(modelBytes(constants, "constants")));
     return this.#gpus.map((info) => described(info, false));
+  }
+
+  loadAccelerators(constants: api.BytesSource): api.TargetInfo[] {
+    this.#accelerators = this.#call(() => this.#alive().loadAccelerators(modelBytes(constants, "constants")));
+    return this.#accelerators.map((info) => described(info, false));
   }
 
   sweep(model: api.BytesSource | api.Graph, limits: api.Limits, changes: api.Changes = {}, options?: api.EstimateOptions): api.Sweep {

@@ -123,6 +123,12 @@ export interface LiteCast {
   loadGpus(constants: BytesSource): TargetInfo[];
 
   /**
+   * As `loadGpus` for phones and NPU boards, with the contents of `bundle/accelerators.json`; throws
+   * `accelerator-constants` for a file of another version.
+   */
+  loadAccelerators(constants: BytesSource): TargetInfo[];
+
+  /**
    * Every Ethos-U in its default configuration for the network that `changes` make of the model, and the smallest that
    * meets `limits`. `options` may say `dimensions`. Throws `no-estimate` where none of them runs it.
    */

@@ -68,6 +68,7 @@ export interface LiteCastWorker {
   boards(): Promise<Boards>;
   fits(need: Fits["need"], application: Application): Promise<Fits>;
   loadGpus(constants: BytesSource): Promise<TargetInfo[]>;
+  loadAccelerators(constants: BytesSource): Promise<TargetInfo[]>;
   sweep(model: BytesSource | Graph, limits: Limits, changes?: Changes, options?: EstimateOptions): Promise<Sweep>;
   sweepBatch(model: BytesSource | Graph, target: TargetId, changes?: Changes): Promise<BatchSweep | null>;
   /** Ends the thread. Requests that wait, and later ones, are rejected with the kind `disposed`. */

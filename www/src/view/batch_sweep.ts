@@ -42,7 +42,7 @@ export function batchSweepPanel(report: Report, { file, scenario }: Opened, esti
     panel.replaceChildren(el("div", { class: "sweep-form" }, el("label", { for: "sweep-gpu" }, "Every batch on"), select, choose), outcome);
     void show(select.value);
   };
-  void estimator.gpus().then(start, (error: unknown) => (note.textContent = sentence((error as Error).message)));
+  void estimator.loaded("gpus").then(start, (error: unknown) => (note.textContent = sentence((error as Error).message)));
   return panel;
 }
 

@@ -2,7 +2,7 @@
 import type { Offer } from "../requested_targets.ts";
 import { el } from "../dom.ts";
 import type { Host, Result } from "../report.ts";
-import { GROUP_WORDS, type Group, groupOf } from "../targets.ts";
+import { GROUP_WORDS, type Group, LOADED, groupOf } from "../targets.ts";
 
 /** How a report comes by targets that it does not have yet. */
 export interface MoreTargets {
@@ -35,7 +35,7 @@ export function groupPanel(group: Group, results: readonly Result[], table: (res
       note.textContent = (error as Error).message;
     }
   };
-  const summary = el("summary", { onclick: ((event: Event) => void toggle(event)) as EventListener }, el("strong", {}, GROUP_WORDS[group].label), el("span", { class: "subtle" }, ` ${GROUP_WORDS[group].group}${group === "gpus" && own.length === 0 ? "; loads 0.2 MB" : ""}`));
+  const summary = el("summary", { onclick: ((event: Event) => void toggle(event)) as EventListener }, el("strong", {}, GROUP_WORDS[group].label), el("span", { class: "subtle" }, ` ${GROUP_WORDS[group].group}${own.length === 0 ? LOADED[group] ?? "" : ""}`));
   const details = el("details", { class: "target-group", "data-group": group, open: own.length > 0 }, summary, own.length > 0 ? table(own) : null, note);
   return details;
 }

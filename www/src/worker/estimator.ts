@@ -163,7 +163,7 @@ function answer(call: EstimatorCall): Promise<Started | string | null> | Estimat
   if (call.kind === "kept") return kept.then(() => null);
   if (call.kind === "choices") return choices(call.vela_ini);
   if (call.kind === "in-force") return litecast.inForce(call.choice);
-  if (call.kind === "load-gpus") return litecast.loadGpus(new Uint8Array(call.constants));
+  if (call.kind === "load") return call.group === "gpus" ? litecast.loadGpus(new Uint8Array(call.constants)) : litecast.loadAccelerators(new Uint8Array(call.constants));
   if (call.kind === "fits") return litecast.fits(call.need, call.application);
   if (call.kind === "sweep") return sweep(call);
   if (call.kind === "sweep-batch") return litecast.sweepBatch(new Uint8Array(call.bytes), call.target, changesOf(call.scenario), { dimensions: call.scenario.dimensions });

@@ -13,6 +13,7 @@ use rand_chacha::ChaCha8Rng;
 use super::graphs::Network;
 use super::measured::{Measured, family};
 use super::{kriging, roofline};
+use crate::least_squares::ordinary;
 
 pub const N_FOLDS: usize = 10;
 /// The fold of a sample that is never left out.
@@ -229,28 +230,8 @@ pub fn regression_ms(sample: &Sample, regression: &[f64; 4]) -> f64 {
 
 /// Least squares on the logarithm of time.
 pub fn regression(samples: &[&Sample]) -> [f64; 4] {
-    let mut left = [[0.0; 5]; 4];
-    for sample in samples {
-        let row = logarithms(sample);
-        for (i, equation) in left.iter_mut().enumerate() {
-            for (j, value) in row.iter().enumerate() {
-                equation[j] += row[i] * value;
-            }
-            equation[4] += row[i] * sample.time_ms.ln();
-        }
-    }
-    for pivot in 0..4 {
-        for row in 0..4 {
-            if row != pivot {
-                let factor = left[row][pivot] / left[pivot][pivot];
-                let subtracted = left[pivot];
-                for (value, other) in left[row].iter_mut().zip(subtracted) {
-                    *value -= factor * other;
-                }
-            }
-        }
-    }
-    std::array::from_fn(|idx| left[idx][4] / left[idx][idx])
+    let rows = samples.iter();
+    ordinary(rows.map(|sample| (logarithms(sample), sample.time_ms.ln(), 1.0)))
 }
 
 /// Half width of the interval in logarithms: a fixed part, and a part that is proportional to the distance. The width

@@ -57,6 +57,9 @@ impl Experiment {
             costs_ms: fit.costs.to_vec(),
             correction: fit.correction,
             errors,
+            regression_percent: None,
+            refused_percent: None,
+            max_shares: Vec::new(),
         }
     }
 }

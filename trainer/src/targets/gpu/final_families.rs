@@ -9,13 +9,23 @@ const N_FINAL: u8 = 51;
 
 /// Whether the errors on this family are looked at only by `--final`.
 pub fn is_final(family: &str) -> bool {
-    Sha256::digest(format!("{SEED}/{family}"))[0] < N_FINAL
+    is_drawn(SEED, family)
+}
+
+/// Whether a family is final under a seed.
+pub fn is_drawn(seed: &str, family: &str) -> bool {
+    Sha256::digest(format!("{seed}/{family}"))[0] < N_FINAL
 }
 
 /// In words, for the results.
 pub fn rule() -> String {
+    rule_of(SEED)
+}
+
+/// As [`rule`], for another seed.
+pub fn rule_of(seed: &str) -> String {
     format!(
-        "a family is final if the first byte of SHA-256(\"{SEED}/\" + its name) is below {N_FINAL}"
+        "a family is final if the first byte of SHA-256(\"{seed}/\" + its name) is below {N_FINAL}"
     )
 }
 

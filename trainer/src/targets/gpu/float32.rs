@@ -135,6 +135,9 @@ fn of_kernels(target: &str, rows: &[single_kernels::Row], of_3090: &Run) -> Resu
             ..Correction::default()
         },
         errors,
+        regression_percent: None,
+        refused_percent: None,
+        max_shares: Vec::new(),
     })
 }
 

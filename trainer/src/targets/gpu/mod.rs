@@ -5,7 +5,7 @@ mod accel_nasbench;
 mod evaluate;
 mod experiment;
 mod final_errors;
-mod final_families;
+pub mod final_families;
 mod float32;
 mod forms;
 mod graph_builder;
@@ -32,7 +32,8 @@ use anyhow::{Context, Result, ensure};
 use litecast::targets::gpu::bundle::{Bundle, Errors, Mode, Run};
 use litecast::targets::gpu::costs::NAMES;
 
-use self::evaluate::{Sample, half_width};
+use self::evaluate::Sample;
+pub use self::evaluate::half_width;
 use self::experiment::{Experiment, compare, fits, ranges};
 use self::final_errors::FinalErrors;
 use self::graphs::Networks;
@@ -86,7 +87,7 @@ pub fn run(args: &FitGpuArgs) -> Result<()> {
         return kernel_table::write(path, &networks);
     }
     if args.modelled {
-        let bundle = Bundle::parse(&fs::read(&args.out)?)?;
+        let bundle = Bundle::parse(&fs::read(&args.out)?, &NAMES)?;
         let mut rows = Vec::new();
         for path in &args.h100 {
             rows.extend(h100::read(path)?);
@@ -94,7 +95,7 @@ pub fn run(args: &FitGpuArgs) -> Result<()> {
         return modelled::compare(&rows, &networks, &bundle);
     }
     if let Some(folder) = &args.onnx {
-        let bundle = Bundle::parse(&fs::read(&args.out)?)?;
+        let bundle = Bundle::parse(&fs::read(&args.out)?, &NAMES)?;
         let run = bundle.run("rtx-3090", Mode::Inference);
         return forms::compare(
             folder,

@@ -1,0 +1,197 @@
+//! `sweep --group`: the targets of a group for one model, and which of them meet a limit on latency.
+
+use std::error::Error;
+use std::fmt::Write;
+use std::process::ExitCode;
+
+use litecast::Metric;
+use serde::Serialize;
+
+use super::args::{SweepArgs, Tell};
+use super::budget::Limit;
+use super::choice::{TargetArgs, group};
+use super::document::{Document, Estimate};
+use super::table::Table;
+use super::terminal::{bold, dim, heading, wrapped};
+use super::worker_request::{self, Request};
+use super::{csv, quantity, terminal, words};
+
+/// One target; what `--json` prints, a line for each.
+#[derive(Serialize)]
+struct Row<'r> {
+    file: &'r str,
+    target: String,
+    device: String,
+    /// The precision of the estimate, where it is not that of the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    estimated_as: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency_ms: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency_lo_ms: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency_hi_ms: Option<f64>,
+    /// Why there is no estimate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unavailable: Option<String>,
+    /// Whether the upper end of the interval is within the limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    meets: Option<bool>,
+}
+
+const NOTE: &str = "a limit is held against the upper end of the interval";
+
+pub fn run(args: &SweepArgs, id: &str) -> Result<ExitCode, Box<dyn Error>> {
+    if args.limits.sram.is_some() {
+        return Err(
+            "--max-sram: expected no --group, whose targets have no SRAM to compare".into(),
+        );
+    }
+    let ids: Vec<String> = group(id)?
+        .iter()
+        .map(|target| target.id().to_owned())
+        .collect();
+    let targets = TargetArgs {
+        groups: vec![id.to_owned()],
+        ..TargetArgs::default()
+    };
+    let request = Request {
+        are_dimensions_shared: false,
+        targets: &targets,
+        read: &args.read,
+        tell: Tell::Report,
+    };
+    let limit_ms = args.limits.latency.map(|Limit(ms)| ms);
+    let mut code = ExitCode::SUCCESS;
+    request.each(std::slice::from_ref(&args.file), |file, document| {
+        let file = file.to_string_lossy();
+        match document {
+            Ok(document) => {
+                let row = |target: &String| row(&file, &document, target, limit_ms);
+                let mut rows: Vec<Row> = ids.iter().filter_map(row).collect();
+                let order = |row: &Row| row.latency_ms.unwrap_or(f64::MAX);
+                rows.sort_by(|a, b| order(a).total_cmp(&order(b)));
+                // No target meets the limit. Scripts read this from the exit code.
+                if limit_ms.is_some() && !rows.iter().any(|row| row.meets == Some(true)) {
+                    code = ExitCode::FAILURE;
+                }
+                print(&file, &rows, limit_ms, args)
+            }
+            Err(failure) => {
+                code = ExitCode::from(super::exit::TROUBLE);
+                terminal::complain(&format!("{file}: {failure}"));
+                if args.format.json {
+                    terminal::print_json(worker_request::failed_line(&file, failure)?)
+                } else {
+                    Ok(())
+                }
+            }
+        }
+    })?;
+    Ok(code)
+}
+
+fn row<'r>(
+    file: &'r str,
+    document: &Document,
+    target: &str,
+    limit_ms: Option<f64>,
+) -> Option<Row<'r>> {
+    let result = document.result(target, Metric::Latency.id())?;
+    let estimate: Option<&Estimate> = result.estimate();
+    let held = estimate.map(|estimate| estimate.hi.unwrap_or(estimate.value));
+    Some(Row {
+        file,
+        target: target.to_owned(),
+        device: result.device.clone(),
+        estimated_as: document.estimated_as(target).map(str::to_owned),
+        latency_ms: estimate.map(|estimate| estimate.value),
+        latency_lo_ms: estimate.and_then(|estimate| estimate.lo),
+        latency_hi_ms: estimate.and_then(|estimate| estimate.hi),
+        unavailable: result.unavailable().map(str::to_owned),
+        meets: limit_ms.map(|limit_ms| held.is_some_and(|held| held <= limit_ms)),
+    })
+}
+
+fn print(file: &str, rows: &[Row], limit_ms: Option<f64>, args: &SweepArgs) -> std::io::Result<()> {
+    if args.format.json {
+        let lines = rows
+            .iter()
+            .map(|row| Ok(serde_json::to_string(row)? + "\n"));
+        return terminal::print_json(lines.collect::<std::io::Result<String>>()?);
+    }
+    if args.format.csv {
+        return terminal::print_raw(&csv_of(rows));
+    }
+    let width = terminal::width();
+    let mut text = heading(file, width) + "\n";
+    let mut table = Table::default()
+        .text("target")
+        .text("device")
+        .number("latency")
+        .optional_number("interval");
+    if limit_ms.is_some() {
+        table = table.text("meets");
+    }
+    for row in rows {
+        let latency = row
+            .latency_ms
+            .map(|ms| quantity::measure(ms, "ms").to_string());
+        let interval = (row.latency_lo_ms.zip(row.latency_hi_ms).zip(row.latency_ms))
+            .map(|((lo, hi), ms)| quantity::interval(lo, hi, "ms", ms));
+        let mut cells = vec![
+            row.target.clone(),
+            row.device.clone(),
+            latency.unwrap_or_else(|| words::UNKNOWN.to_owned()),
+            interval.unwrap_or_else(|| "none".to_owned()),
+        ];
+        cells.extend(
+            row.meets
+                .map(|meets| if meets { "yes" } else { "no" }.to_owned()),
+        );
+        table.row(cells);
+    }
+    text += &table.lines_of(width);
+    if let Some(limit_ms) = limit_ms {
+        let n = rows.iter().filter(|row| row.meets == Some(true)).count();
+        let limit = quantity::measure(limit_ms, "ms");
+        let verdict = format!("{n} of {} run it within {limit}", rows.len());
+        let _ = writeln!(text, "\n{}", bold(wrapped(&verdict, width, "  ")));
+    }
+    let mut reasons: Vec<&str> = rows
+        .iter()
+        .filter_map(|row| row.unavailable.as_deref())
+        .collect();
+    reasons.dedup();
+    for reason in reasons {
+        let _ = writeln!(
+            text,
+            "\n{}",
+            wrapped(&format!("no estimate: {reason}"), width, "  ")
+        );
+    }
+    let _ = writeln!(text, "\n{}", dim(wrapped(NOTE, width, "  ")));
+    terminal::print(&text)
+}
+
+/// Latencies in ms.
+fn csv_of(rows: &[Row]) -> String {
+    let mut text = "file,target,device,latency_ms,latency_lo_ms,latency_hi_ms,meets\n".to_owned();
+    let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+    for row in rows {
+        let meets = row
+            .meets
+            .map_or("", |meets| if meets { "true" } else { "false" });
+        let cells = [
+            csv::text(row.file),
+            row.target.clone(),
+            csv::text(&row.device),
+            number(row.latency_ms),
+            number(row.latency_lo_ms),
+            number(row.latency_hi_ms),
+            meets.to_owned(),
+        ];
+        text += &(cells.join(",") + "\n");
+    }
+    text
+}

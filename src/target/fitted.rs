@@ -1,0 +1,156 @@
+//! Constants that were fitted to measurements of whole networks. They are in files of their own, which are read only when a
+//! target of theirs is asked for.
+
+use serde::{Deserialize, Serialize};
+
+use super::MeasuredRange;
+use crate::fields;
+use crate::provenance::{Reference, checked_percent};
+
+/// What a fit of the trainer writes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Bundle {
+    /// Names of the costs, in order. A bundle with a different list than this version's cannot be used.
+    pub costs: Vec<String>,
+    pub runs: Vec<Run>,
+}
+
+/// Whether a run is inference or training.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    Inference,
+    Training,
+}
+
+/// The fit for one device under one version of a runtime, and the networks that were measured on it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Run {
+    /// Id of the target, with what else the kind of hardware tells its runs by.
+    pub target: String,
+    pub mode: Mode,
+    /// Framework, version, precision and layout in words.
+    pub framework: String,
+    /// Who measured.
+    pub laboratory: String,
+    /// A description of the scaling where the costs are scaled from another GPU, because most kinds of networks were
+    /// not measured on this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaled_by: Option<String>,
+    /// Number of measured pairs of network and image size.
+    pub n_networks: usize,
+    pub n_families: usize,
+    /// Range of the measured latencies, or training steps, divided by the batch size.
+    pub measured_range: MeasuredRange,
+    /// Smallest and median batch of the measurements.
+    pub batches: [f64; 2],
+    /// Milliseconds for each amount, in the order of [`Bundle::costs`].
+    pub costs_ms: Vec<f64>,
+    pub correction: Correction,
+    /// Errors on families of networks that nothing was fitted to.
+    pub errors: Errors,
+    /// Median error of a regression on three sums on the same networks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub regression_percent: Option<f64>,
+    /// Share of the measured networks that are refused, because an operator takes many times longer than its work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused_percent: Option<f64>,
+    /// The largest share of the time that each cost has in a measured network.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub max_shares: Vec<f64>,
+}
+
+/// Uncapped absolute errors in percent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Errors {
+    pub mean_percent: f64,
+    /// Mean over families of the mean over a family's networks.
+    #[serde(default)]
+    pub family_mean_percent: f64,
+    pub median_percent: f64,
+    pub p95_percent: f64,
+    /// Share of networks whose 90 % interval held the measurement.
+    pub coverage_percent: f64,
+}
+
+/// Kriging over the measured networks: corrects the roofline by its errors on networks that spend their time in the
+/// same kernels.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Correction {
+    /// Position of each measured network as hexadecimal digits, two a byte; empty where nothing is corrected.
+    pub positions: String,
+    /// Kriging weight of each measured network.
+    pub weights: Vec<f32>,
+    /// Ranges and variances of the two covariances, in units of the position and of the logarithm.
+    pub ranges: [f64; 2],
+    pub variances: [f64; 2],
+    /// Half width of the interval, in logarithms: a fixed part, and a part per unit of distance to the nearest measured
+    /// network.
+    pub half_width: [f64; 2],
+    /// Largest half width, where other GPUs tell the errors of far networks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_half_width: Option<f64>,
+}
+
+/// Why the constants cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BundleError {
+    #[error("fitted constants: {0}")]
+    Malformed(String),
+    #[error("fitted constants: made for another list of costs than this version has")]
+    OtherCosts,
+}
+
+impl Run {
+    /// What its errors were measured against.
+    pub fn reference(&self) -> Reference {
+        match self.n_networks {
+            0 => Reference::MeasuredParts,
+            _ => Reference::Measured,
+        }
+    }
+
+    /// The level of the interval, if the networks that were left out tell it.
+    pub fn checked_percent(&self) -> Option<u32> {
+        checked_percent(self.n_networks, self.errors.coverage_percent)
+    }
+}
+
+impl Bundle {
+    /// A bundle with costs of these names.
+    ///
+    /// # Errors
+    /// If the text is not a bundle, or is a bundle of other costs.
+    pub fn parse(text: &[u8], names: &[&str]) -> Result<Self, BundleError> {
+        let malformed = |words: String| BundleError::Malformed(words);
+        let bundle: Self = fields::from_json(text).map_err(|error| malformed(error.to_string()))?;
+        if bundle.costs != names {
+            return Err(BundleError::OtherCosts);
+        }
+        for run in &bundle.runs {
+            let n = run.correction.weights.len();
+            let n_shares = run.max_shares.len();
+            if run.costs_ms.len() != names.len()
+                || run.correction.positions.len() != n * names.len() * 2
+                || (n_shares != 0 && n_shares != names.len())
+            {
+                return Err(malformed(format!("{}: lists of other lengths", run.target)));
+            }
+        }
+        Ok(bundle)
+    }
+
+    pub fn run(&self, target: &str, mode: Mode) -> Option<&Run> {
+        let mut runs = self.runs.iter();
+        runs.find(|run| run.target == target && run.mode == mode)
+    }
+}
+
+impl Correction {
+    /// Half width of the interval of a network at this distance, in logarithms.
+    pub fn half_width_at(&self, distance: f64) -> f64 {
+        let half_width = self.half_width[0] + self.half_width[1] * distance;
+        half_width.min(self.max_half_width.unwrap_or(f64::MAX))
+    }
+}

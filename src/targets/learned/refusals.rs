@@ -1,0 +1,147 @@
+//! Operators that take many times longer than their work, for which an estimate would be wrong by factors.
+//!
+//! `litecast-trainer fit-accelerators` prints how much longer the measurements with each of them are.
+
+use super::devices::{Numbers, Runtime};
+use super::work::multiplying;
+use crate::formats::tflite::{BuiltinOptions, OpKind};
+use crate::graph::analysis::Analysis;
+use crate::graph::{Graph, Node};
+
+/// Why an operator has no estimate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Refusal {
+    /// A convolution in three dimensions.
+    Volume,
+    /// An average of integers over a window that is neither 3 × 3 nor moves by its own size.
+    AveragePooling,
+    /// A maximum over a large window of few channels.
+    LargeWindow,
+    /// More values than the fast memory holds.
+    LargeSoftmax,
+    /// The length of vectors, in 8 bits.
+    VectorNorm,
+    /// The work depends on the values.
+    WorkOfValues,
+    /// Multiplications of a kind that no measured network has.
+    NeverMeasured,
+}
+
+/// Values of a softmax from which on its measurements are many times longer.
+const LARGE_SOFTMAX: f64 = 16e6;
+const LARGE_WINDOW: i32 = 25;
+const FEW_CHANNELS: i32 = 8;
+/// Operators of which only the inference tells how much they do.
+const DEPENDING_ON_VALUES: [&str; 2] = ["ONNX:RoiAlign", "ONNX:NonZero"];
+
+impl Refusal {
+    pub const ALL: [Self; 7] = [
+        Self::Volume,
+        Self::AveragePooling,
+        Self::LargeWindow,
+        Self::LargeSoftmax,
+        Self::VectorNorm,
+        Self::WorkOfValues,
+        Self::NeverMeasured,
+    ];
+
+    /// Stable identifier for programs, kebab-case.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::WorkOfValues => "work-of-values",
+            Self::NeverMeasured => "never-measured-operator",
+            Self::Volume
+            | Self::AveragePooling
+            | Self::LargeWindow
+            | Self::LargeSoftmax
+            | Self::VectorNorm => "slow-operator",
+        }
+    }
+
+    /// Why, as the end of a sentence.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Volume => "a convolution in three dimensions is emulated",
+            Self::AveragePooling => "an average of integers over windows of this shape is emulated",
+            Self::LargeWindow => "a maximum over a large window of few channels is emulated",
+            Self::LargeSoftmax => "a softmax of this size leaves the fast memory",
+            Self::VectorNorm => "the length of vectors in 8 bits is emulated",
+            Self::WorkOfValues => "its work depends on values that only an inference has",
+            Self::NeverMeasured => "no network with such an operator was measured",
+        }
+    }
+}
+
+/// The first operator that has no estimate under a runtime, with the reason.
+pub fn refusal(
+    graph: &Graph,
+    analysis: &Analysis,
+    runtime: Runtime,
+    numbers: Numbers,
+) -> Option<(usize, Refusal)> {
+    let mut nodes = graph.nodes.iter().enumerate();
+    nodes.find_map(|(idx, node)| {
+        let reason = of_node(graph, idx, node, runtime, numbers)
+            .or_else(|| is_unknown(graph, analysis, idx, node).then_some(Refusal::NeverMeasured))?;
+        Some((idx, reason))
+    })
+}
+
+/// Work that no term is of.
+fn is_unknown(graph: &Graph, analysis: &Analysis, idx: usize, node: &Node) -> bool {
+    analysis.costs[idx].macs > 0 && multiplying(graph, node).is_none()
+}
+
+fn of_node(
+    graph: &Graph,
+    idx: usize,
+    node: &Node,
+    runtime: Runtime,
+    numbers: Numbers,
+) -> Option<Refusal> {
+    let operator = node.operator;
+    let output = operator.outputs.first();
+    let shape = output.map_or(&[][..], |&output| graph.tensor(output).shape.as_slice());
+    let values = || -> f64 { shape.iter().map(|&side| f64::from(side)).product() };
+    let next = graph.nodes.get(idx + 1).map(|next| next.operator.code.kind);
+    let is_integer = numbers != Numbers::Float;
+    match (operator.code.kind, &operator.options) {
+        (OpKind::Conv3d, _) if runtime == Runtime::LiteRt => Some(Refusal::Volume),
+        (
+            OpKind::AveragePool2d,
+            &BuiltinOptions::Pool2D {
+                filter_h,
+                filter_w,
+                stride_h,
+                stride_w,
+                ..
+            },
+        ) if is_integer => {
+            let positions = shape.get(1..shape.len().saturating_sub(1));
+            let is_whole = positions.is_some_and(|sides| sides.iter().all(|&side| side == 1));
+            let sides = [filter_h, filter_w];
+            let is_known = is_whole || sides == [3, 3] || sides == [stride_h, stride_w];
+            (!is_known).then_some(Refusal::AveragePooling)
+        }
+        (
+            OpKind::MaxPool2d,
+            &BuiltinOptions::Pool2D {
+                filter_h, filter_w, ..
+            },
+        ) => {
+            let is_large = filter_h.saturating_mul(filter_w) > LARGE_WINDOW;
+            let is_narrow = shape
+                .last()
+                .is_some_and(|&channels| channels < FEW_CHANNELS);
+            (is_large && is_narrow).then_some(Refusal::LargeWindow)
+        }
+        (OpKind::Softmax, _) => (values() > LARGE_SOFTMAX).then_some(Refusal::LargeSoftmax),
+        (OpKind::Sum, _) if numbers == Numbers::Int8 && next == Some(OpKind::Sqrt) => {
+            Some(Refusal::VectorNorm)
+        }
+        (OpKind::Custom, _) if DEPENDING_ON_VALUES.contains(&operator.code.name()) => {
+            Some(Refusal::WorkOfValues)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,305 @@
+//! Accelerators without published rules as targets.
+
+use std::sync::Arc;
+
+use super::devices::{DEVICES, Device, Numbers, WAYS, Way, run_id};
+use super::estimate::{FAR, Time, time};
+use super::refusals::{Refusal, refusal};
+use super::work::{Work, works};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::graph::analysis::{Precision, precision};
+use crate::learned::manifest::Manifest;
+use crate::provenance::{Provenance, ProvenanceKind, Reference};
+use crate::target::fitted::{Bundle, Mode, Run};
+use crate::target::{
+    Description, Family, MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome,
+    Target, TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, uncountable,
+};
+
+const FAMILY: Family = Family {
+    id: "phones-and-boards",
+    label: "Phones and NPU boards",
+    group: Some("learned from what others measured on them"),
+    is_accelerator: false,
+};
+
+/// A device under one way to run networks, with the constants that were fitted to measurements on it.
+struct Learned {
+    id: String,
+    device: &'static Device,
+    way: Way,
+    bundle: Arc<Bundle>,
+}
+
+/// A device and a way, as an id names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parsed<'i> {
+    pub device: &'static Device,
+    /// Behind the `@`.
+    pub way: Option<&'i str>,
+}
+
+/// The device that an id names, itself or by what people type for it; `None` for others.
+pub fn parsed(id: &str) -> Option<Parsed<'_>> {
+    let (name, way) = match id.split_once('@') {
+        Some((name, way)) => (name, Some(way)),
+        None => (id, None),
+    };
+    let is_named = |device: &&Device| {
+        let mut aliases = device.aliases.iter();
+        device.id == name || aliases.any(|alias| alias.eq_ignore_ascii_case(name))
+    };
+    let device = DEVICES.iter().find(is_named)?;
+    Some(Parsed { device, way })
+}
+
+impl Parsed<'_> {
+    /// The target; the names of the device's ways if it is not one of them, and `None` if the constants do not have the
+    /// device.
+    pub fn target(
+        &self,
+        bundle: &Arc<Bundle>,
+    ) -> Option<Result<Box<dyn Target>, Vec<&'static str>>> {
+        let ways = ways(self.device, bundle);
+        let way = match self.way {
+            None => ways.first(),
+            Some(id) => ways.iter().find(|way| way.id == id),
+        };
+        let Some(way) = way else {
+            let ids: Vec<_> = ways.iter().map(|way| way.id).collect();
+            return (!ids.is_empty()).then_some(Err(ids));
+        };
+        Some(Ok(Box::new(Learned {
+            id: match self.way {
+                Some(id) => format!("{}@{id}", self.device.id),
+                None => self.device.id.to_owned(),
+            },
+            device: self.device,
+            way: *way,
+            bundle: Arc::clone(bundle),
+        })))
+    }
+}
+
+/// Every device that the bundle has, in its usual way. They are not in the registry, so that they are estimated only on
+/// request.
+pub fn targets(bundle: &Arc<Bundle>) -> Vec<Box<dyn Target>> {
+    let target = |device: &'static Device| Parsed { device, way: None }.target(bundle)?.ok();
+    DEVICES.iter().filter_map(target).collect()
+}
+
+/// The ways in which a device was measured; the first is the usual one.
+fn ways(device: &Device, bundle: &Bundle) -> Vec<Way> {
+    let is_measured = |way: &Way| {
+        let mut numbers = Numbers::ALL.into_iter();
+        numbers.any(|numbers| {
+            way.numbers.is_none_or(|only| only == numbers)
+                && run(device, *way, numbers, bundle).is_some()
+        })
+    };
+    WAYS.iter().copied().filter(is_measured).collect()
+}
+
+fn run<'b>(device: &Device, way: Way, numbers: Numbers, bundle: &'b Bundle) -> Option<&'b Run> {
+    bundle.run(&run_id(device.id, way.runtime, numbers), Mode::Inference)
+}
+
+/// Work of the network's nodes, which all such targets share.
+struct Works(Vec<Work>);
+
+impl Learned {
+    fn run(&self, numbers: Numbers) -> Option<&Run> {
+        run(self.device, self.way, numbers, &self.bundle)
+    }
+
+    /// That of the way's own numbers, of floats, or else of what the device has.
+    fn first_run(&self) -> Option<(Numbers, &Run)> {
+        let numbers = self.way.numbers.into_iter().chain(Numbers::ALL);
+        numbers
+            .filter_map(|numbers| Some((numbers, self.run(numbers)?)))
+            .next()
+    }
+
+    /// The numbers that a file is run with.
+    fn numbers(&self, network: &Network) -> Result<Numbers, UnavailableReason> {
+        if let Some(numbers) = self.way.numbers {
+            return Ok(numbers);
+        }
+        match precision(network.graph, network.analysis) {
+            Precision::Float32 | Precision::Float16 | Precision::None => Ok(Numbers::Float),
+            Precision::Int8 | Precision::Uint8 => Ok(Numbers::Int8),
+            Precision::Int16x8 => Ok(Numbers::Int16),
+            Precision::DynamicRange => Err(unmeasured("float activations with narrower weights")),
+            Precision::Mixed => Err(unmeasured("operators of several precisions")),
+        }
+    }
+
+    fn latency(&self, network: &Network) -> Result<(Numbers, &Run, Time), UnavailableReason> {
+        if let Some(reason) = uncountable(network.graph, network.analysis) {
+            return Err(reason);
+        }
+        let numbers = self.numbers(network)?;
+        let run = self
+            .run(numbers)
+            .ok_or_else(|| unmeasured(numbers.words()))?;
+        let found = refusal(network.graph, network.analysis, self.way.runtime, numbers);
+        if let Some((node_idx, refusal)) = found {
+            return Err(refused(network, node_idx, refusal));
+        }
+        let works = network.shared(|| Works(works(network.graph, network.analysis)));
+        let time = time(run, &works.0).ok_or(UnavailableReason::NoOperators)?;
+        Ok((numbers, run, time))
+    }
+
+    fn provenance(&self, numbers: Numbers, run: &Run) -> Provenance {
+        Provenance::own(
+            ProvenanceKind::LearnedFromMeasurements,
+            configuration(numbers, run),
+        )
+        .against(Reference::MeasuredKindLeftOut)
+    }
+}
+
+impl Target for Learned {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn description(&self) -> Description {
+        let ways = ways(self.device, &self.bundle);
+        let short_label = self.device.device.split(',').next().unwrap_or_default();
+        Description {
+            aliases: self.device.aliases,
+            releases: ways.iter().map(|way| way.id).collect(),
+            ..Description::new(&FAMILY, short_label, self.way.runtime.words())
+        }
+    }
+
+    fn info(&self, _: Option<&Manifest>) -> Option<TargetInfo> {
+        let (numbers, run) = self.first_run()?;
+        Some(TargetInfo {
+            id: self.id.clone(),
+            device: self.device.device.into(),
+            metrics: vec![MetricInfo {
+                metric: Metric::Latency,
+                unit: Metric::Latency.unit(),
+                expected_error_percent: Some(run.errors.mean_percent),
+            }],
+            learned_from: configuration(numbers, run),
+            provenance: self.provenance(numbers, run),
+        })
+    }
+
+    /// What a compiler leaves to other processors is not published.
+    fn unsupported(&self, _: &Network) -> Vec<UnsupportedOperator> {
+        Vec::new()
+    }
+
+    /// Whether floats were not measured on the device.
+    fn runs_integers_alone(&self) -> bool {
+        self.way.numbers.is_none() && self.run(Numbers::Float).is_none()
+    }
+
+    fn measured_range(&self, network: &Network) -> Option<MeasuredRange> {
+        Some(self.run(self.numbers(network).ok()?)?.measured_range)
+    }
+
+    fn estimate(&self, network: &Network) -> TargetEstimate {
+        let mut diagnostics = Vec::new();
+        let outcome = match self.latency(network) {
+            Err(reason) => Outcome::unavailable(reason),
+            Ok((numbers, run, time)) => {
+                let is_far = time.unfamiliar > FAR;
+                let is_batch = network.batch.get() > 1;
+                diagnostics.extend(is_far.then(|| self.far()));
+                diagnostics.extend(is_batch.then(|| self.of_batches()));
+                let is_checked = !is_far && !is_batch;
+                Outcome::Estimate {
+                    value: time.value_ms,
+                    lo: Some(time.lo_ms),
+                    hi: Some(time.hi_ms),
+                    unit: Metric::Latency.unit(),
+                    provenance: self
+                        .provenance(numbers, run)
+                        .checked(run.checked_percent().filter(|_| is_checked)),
+                    expected_error_percent: is_checked.then_some(run.errors.mean_percent),
+                    operators: Some(time.operators_ms),
+                }
+            }
+        };
+        TargetEstimate {
+            device: self.device.device.to_owned(),
+            metrics: vec![MetricEstimate {
+                metric: Metric::Latency,
+                outcome,
+            }],
+            diagnostics,
+        }
+    }
+}
+
+impl Learned {
+    fn far(&self) -> Diagnostic {
+        Diagnostic {
+            severity: Severity::Warning,
+            code: "learned-far-from-measured",
+            message: format!(
+                "no network measured on {} spends as much of its time in the same kinds of operators: the interval is \
+                 wide",
+                self.device.device
+            ),
+            operator_idx: None,
+        }
+    }
+
+    fn of_batches(&self) -> Diagnostic {
+        Diagnostic {
+            severity: Severity::Warning,
+            code: "learned-batch",
+            message: format!("only batch 1 was measured on {}", self.device.device),
+            operator_idx: None,
+        }
+    }
+}
+
+/// "w8a8 (…) under LiteRT with QNN 2.50; best case of …; measured on 38 other networks of 10 families by Qualcomm AI Hub; …".
+fn configuration(numbers: Numbers, run: &Run) -> String {
+    let regression = run.regression_percent.map(|percent| {
+        format!(
+            "; error on families left out {:.0} % in the median, of a regression {percent:.0} %",
+            run.errors.median_percent
+        )
+    });
+    let refused = run
+        .refused_percent
+        .map(|percent| format!("; {percent:.0} % of the measured networks are refused"));
+    format!(
+        "{} under {}; measured on {} other networks of {} families by {}{}{}",
+        numbers.words(),
+        run.framework,
+        run.n_networks,
+        run.n_families,
+        run.laboratory,
+        regression.unwrap_or_default(),
+        refused.unwrap_or_default(),
+    )
+}
+
+fn unmeasured(what: &str) -> UnavailableReason {
+    UnavailableReason::OfTarget {
+        code: "never-measured-precision",
+        words: format!("no network of {what} was measured here"),
+    }
+}
+
+fn refused(network: &Network, node_idx: usize, refusal: Refusal) -> UnavailableReason {
+    let node = &network.graph.nodes[node_idx];
+    UnavailableReason::OfTarget {
+        code: refusal.code(),
+        words: format!(
+            "{} of operator {node_idx}: {}",
+            node.operator.code.name(),
+            refusal.words()
+        ),
+    }
+}

@@ -1,0 +1,489 @@
+//! What each operator of a network costs an accelerator, as amounts of work: the terms whose costs are fitted.
+//!
+//! Amounts are in millions: multiply-accumulates with all sides rounded up to the blocks of a matrix unit, and values, whose
+//! bytes are a matter of the precision.
+
+use crate::formats::tflite::{BuiltinOptions, OpKind, OperatorCode};
+use crate::graph::analysis::Analysis;
+use crate::graph::{Graph, Node};
+
+/// Sides of the blocks in which matrix units compute: channels read, channels written, and positions along a column and a
+/// row.
+const READ: f64 = 4.0;
+const WRITTEN: f64 = 32.0;
+const SIDE: f64 = 4.0;
+/// Channels of an image are stored in blocks of this size.
+const STORED: f64 = 32.0;
+const MILLION: f64 = 1e6;
+
+/// Kinds of operators that accelerators run in different ways. The first seven multiply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    Window,
+    Pointwise,
+    Depthwise,
+    Matrix,
+    /// Of two activations.
+    Product,
+    Transposed,
+    Volume,
+    Elementwise,
+    Curve,
+    Pooling,
+    Resizing,
+    Layout,
+    Reshape,
+    Norm,
+    Softmax,
+    Other,
+    /// Part of another operator.
+    Fused,
+}
+
+const N_MULTIPLYING: usize = 7;
+/// Those that move values, multiplying operators counted as one.
+const N_MOVING: usize = Group::Fused as usize - N_MULTIPLYING + 1;
+
+/// The terms: multiplications by group; weights; values by group; windows of poolings; operators by group; one inference.
+pub const NAMES: [&str; N_TERMS] = [
+    "macs-window",
+    "macs-pointwise",
+    "macs-depthwise",
+    "macs-matrix",
+    "macs-product",
+    "macs-transposed",
+    "macs-volume",
+    "weights",
+    "values-multiplied",
+    "values-elementwise",
+    "values-curve",
+    "values-pooling",
+    "values-resizing",
+    "values-layout",
+    "values-reshape",
+    "values-norm",
+    "values-softmax",
+    "values-other",
+    "windows",
+    "n-multiplied",
+    "n-elementwise",
+    "n-curve",
+    "n-pooling",
+    "n-resizing",
+    "n-layout",
+    "n-reshape",
+    "n-norm",
+    "n-softmax",
+    "n-other",
+    "once",
+];
+pub const N_TERMS: usize = 30;
+pub const WEIGHTS: usize = N_MULTIPLYING;
+/// The first term of values.
+pub const VALUES: usize = WEIGHTS + 1;
+pub const WINDOWS: usize = VALUES + N_MOVING;
+/// The first term of operators.
+pub const OPERATORS: usize = WINDOWS + 1;
+pub const ONCE: usize = OPERATORS + N_MOVING;
+
+/// One amount for each of [`NAMES`].
+pub type Amounts = [f64; N_TERMS];
+
+/// The work of one node.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Work {
+    pub group: Group,
+    /// Multiply-accumulates, padded to blocks.
+    pub macs: f64,
+    pub weights: f64,
+    /// Values read and written.
+    pub values: f64,
+    /// Values in the windows of a pooling.
+    pub windows: f64,
+}
+
+const FUSED: Work = Work {
+    group: Group::Fused,
+    macs: 0.0,
+    weights: 0.0,
+    values: 0.0,
+    windows: 0.0,
+};
+
+impl Work {
+    /// Position of the group among those that move values; `None` where the work is part of another operator.
+    fn moving(&self) -> Option<usize> {
+        match self.group {
+            Group::Fused => None,
+            group => Some((group as usize + 1).saturating_sub(N_MULTIPLYING)),
+        }
+    }
+
+    /// Adds its amounts.
+    pub fn add_to(&self, amounts: &mut Amounts) {
+        let Some(moving) = self.moving() else { return };
+        if let Some(macs) = amounts[..N_MULTIPLYING].get_mut(self.group as usize) {
+            *macs += self.macs;
+        }
+        amounts[WEIGHTS] += self.weights;
+        amounts[VALUES + moving] += self.values;
+        amounts[WINDOWS] += self.windows;
+        amounts[OPERATORS + moving] += 1.0;
+    }
+
+    /// The sum of its amounts times what one of each costs.
+    pub fn cost(&self, costs: &[f64]) -> f64 {
+        let mut amounts = [0.0; N_TERMS];
+        self.add_to(&mut amounts);
+        amounts.iter().zip(costs).map(|(a, c)| a * c).sum()
+    }
+}
+
+/// Amounts of a whole network.
+pub fn summed(works: &[Work]) -> Amounts {
+    let mut amounts = [0.0; N_TERMS];
+    works.iter().for_each(|work| work.add_to(&mut amounts));
+    amounts[ONCE] = 1.0;
+    amounts
+}
+
+/// The work of each node. What a compiler sees as one operator counts at the first of its nodes.
+pub fn works(graph: &Graph, analysis: &Analysis) -> Vec<Work> {
+    let groups = groups(graph, analysis);
+    let nodes = graph.nodes.iter().enumerate();
+    let work = |(idx, node): (usize, &Node)| match groups[idx] {
+        (Group::Fused, _) => FUSED,
+        (group, last) => {
+            let parameters = analysis.costs[idx..=last].iter();
+            let parameters: u64 = parameters.map(|cost| cost.parameters).sum();
+            let outputs = &graph.nodes[last].operator.outputs;
+            measured(
+                graph,
+                node,
+                group,
+                outputs,
+                analysis.costs[idx].macs,
+                parameters,
+            )
+        }
+    };
+    nodes.map(work).collect()
+}
+
+fn measured(
+    graph: &Graph,
+    node: &Node,
+    group: Group,
+    outputs: &[usize],
+    macs: u64,
+    parameters: u64,
+) -> Work {
+    // What moves values need not store them in blocks.
+    let is_plain = matches!(
+        group,
+        Group::Layout | Group::Reshape | Group::Softmax | Group::Norm
+    );
+    let values = |tensor_idx: usize| values(&graph.tensor(tensor_idx).shape, is_plain);
+    let read = activations(graph, node).map(values).sum::<f64>();
+    let written = outputs.iter().map(|&output| values(output)).sum::<f64>();
+    let is_multiplied = (group as usize) < N_MULTIPLYING;
+    let window = match node.operator.options {
+        BuiltinOptions::Pool2D {
+            filter_h, filter_w, ..
+        } => f64::from(filter_h.max(0)) * f64::from(filter_w.max(0)),
+        _ => 0.0,
+    };
+    Work {
+        group,
+        macs: if is_multiplied {
+            padded(graph, node, group, macs as f64) / MILLION
+        } else {
+            0.0
+        },
+        weights: if is_multiplied {
+            parameters as f64 / MILLION
+        } else {
+            0.0
+        },
+        values: (read + written) / MILLION,
+        windows: written * window / MILLION,
+    }
+}
+
+/// Tensors that it reads and that are no constants.
+fn activations<'n>(graph: &'n Graph, node: &'n Node) -> impl Iterator<Item = usize> + 'n {
+    let inputs = node.operator.inputs.iter().flatten().copied();
+    inputs.filter(|&tensor_idx| !graph.is_constant(tensor_idx))
+}
+
+fn size(shape: &[i32], from_end: usize) -> f64 {
+    let axis = shape.len().checked_sub(from_end);
+    axis.map_or(1.0, |axis| f64::from(shape[axis].max(0)))
+}
+
+/// Values of a tensor as accelerators lay images out: channels in blocks.
+fn values(shape: &[i32], is_plain: bool) -> f64 {
+    let product: f64 = shape.iter().map(|&side| f64::from(side.max(0))).product();
+    let channels = size(shape, 1);
+    if shape.len() >= 4 && channels > 0.0 && !is_plain {
+        product / channels * up(channels, STORED)
+    } else {
+        product
+    }
+}
+
+fn up(size: f64, block: f64) -> f64 {
+    (size.max(1.0) / block).ceil() * block
+}
+
+/// By how much a side grows where it is rounded up.
+fn growth(size: f64, block: f64) -> f64 {
+    up(size, block) / size.max(1.0)
+}
+
+/// Multiply-accumulates with all sides rounded up to blocks.
+fn padded(graph: &Graph, node: &Node, group: Group, macs: f64) -> f64 {
+    let shape = |tensor_idx: usize| graph.tensor(tensor_idx).shape.as_slice();
+    let out = (node.operator.outputs.first()).map_or(&[][..], |&output| shape(output));
+    let first = activations(graph, node).next().map_or(&[1][..], shape);
+    let channels = match group {
+        Group::Depthwise => growth(size(out, 1), WRITTEN),
+        _ => growth(size(out, 1), WRITTEN) * growth(size(first, 1), READ),
+    };
+    let is_image = out.len() >= 4 && !matches!(group, Group::Matrix | Group::Product);
+    let space = if is_image {
+        growth(size(out, 3), SIDE) * growth(size(out, 2), SIDE)
+    } else {
+        growth(size(out, 2), SIDE)
+    };
+    macs * channels * space
+}
+
+/// A group without multiplications, and its operators.
+struct Members {
+    group: Group,
+    kinds: &'static [OpKind],
+    custom: &'static [&'static str],
+}
+
+/// Others are [`Group::Other`], as in the fit.
+const MEMBERS: &[Members] = &[
+    Members {
+        group: Group::Layout,
+        kinds: &[
+            OpKind::Transpose,
+            OpKind::Concatenation,
+            OpKind::Gather,
+            OpKind::GatherNd,
+            OpKind::Split,
+            OpKind::SplitV,
+            OpKind::StridedSlice,
+            OpKind::Slice,
+            OpKind::Pack,
+            OpKind::Unpack,
+            OpKind::Pad,
+            OpKind::Padv2,
+            OpKind::MirrorPad,
+            OpKind::SpaceToDepth,
+            OpKind::DepthToSpace,
+            OpKind::Tile,
+            OpKind::BroadcastTo,
+            OpKind::ExpandDims,
+            OpKind::Squeeze,
+            OpKind::ReverseV2,
+            OpKind::ScatterNd,
+        ],
+        custom: &["ROLL"],
+    },
+    Members {
+        group: Group::Pooling,
+        kinds: &[
+            OpKind::AveragePool2d,
+            OpKind::MaxPool2d,
+            OpKind::Mean,
+            OpKind::Sum,
+            OpKind::ReduceMax,
+            OpKind::ReduceMin,
+            OpKind::ArgMax,
+            OpKind::TopkV2,
+        ],
+        custom: &[],
+    },
+    Members {
+        group: Group::Resizing,
+        kinds: &[OpKind::ResizeBilinear, OpKind::ResizeNearestNeighbor],
+        custom: &[],
+    },
+    Members {
+        group: Group::Curve,
+        kinds: &[
+            OpKind::Gelu,
+            OpKind::Logistic,
+            OpKind::Tanh,
+            OpKind::HardSwish,
+            OpKind::Exp,
+            OpKind::Elu,
+            OpKind::LeakyRelu,
+            OpKind::Prelu,
+            OpKind::Pow,
+            OpKind::Sqrt,
+            OpKind::Rsqrt,
+            OpKind::Div,
+        ],
+        custom: &["ERF"],
+    },
+    Members {
+        group: Group::Reshape,
+        kinds: &[OpKind::Reshape],
+        custom: &[],
+    },
+    Members {
+        group: Group::Softmax,
+        kinds: &[OpKind::Softmax],
+        custom: &[],
+    },
+    Members {
+        group: Group::Norm,
+        kinds: &[],
+        custom: &[
+            "LAYER_NORMALIZATION",
+            "GROUP_NORMALIZATION",
+            "INSTANCE_NORMALIZATION",
+            "RMS_NORMALIZATION",
+        ],
+    },
+    Members {
+        group: Group::Elementwise,
+        kinds: &[
+            OpKind::Add,
+            OpKind::Sub,
+            OpKind::Mul,
+            OpKind::Maximum,
+            OpKind::Relu,
+            OpKind::Relu6,
+            OpKind::SquaredDifference,
+            OpKind::Abs,
+            OpKind::Neg,
+            OpKind::ReluN1To1,
+            OpKind::Relu0To1,
+            OpKind::Minimum,
+            OpKind::Square,
+            OpKind::Quantize,
+            OpKind::Dequantize,
+            OpKind::Cast,
+        ],
+        custom: &[],
+    },
+];
+
+/// Convolutions and matrix products, by what they are in the file.
+const MULTIPLYING: &[(OpKind, Group)] = &[
+    (OpKind::Conv2d, Group::Window),
+    (OpKind::DepthwiseConv2d, Group::Depthwise),
+    (OpKind::TransposeConv, Group::Transposed),
+    (OpKind::Conv3d, Group::Volume),
+    (OpKind::FullyConnected, Group::Matrix),
+    (OpKind::BatchMatmul, Group::Product),
+];
+
+/// Operators of which a normalisation consists; the last three may be missing. A compiler sees one.
+const NORMALISATION: [OpKind; 9] = [
+    OpKind::Mean,
+    OpKind::Sub,
+    OpKind::SquaredDifference,
+    OpKind::Mean,
+    OpKind::Add,
+    OpKind::Rsqrt,
+    OpKind::Mul,
+    OpKind::Mul,
+    OpKind::Add,
+];
+const LEAST_OF_NORMALISATION: usize = 6;
+
+/// Group of each node, and the last node of what a compiler sees as one with it.
+fn groups(graph: &Graph, analysis: &Analysis) -> Vec<(Group, usize)> {
+    let pads = pads(graph);
+    let nodes = &graph.nodes;
+    let kind = |idx: usize| nodes.get(idx).map(|node| node.operator.code.kind);
+    let mut groups: Vec<(Group, usize)> = Vec::with_capacity(nodes.len());
+    while let Some(node) = nodes.get(groups.len()) {
+        let idx = groups.len();
+        let of_norm = NORMALISATION.iter().enumerate();
+        let n_of_norm = of_norm
+            .take_while(|(n, of)| kind(idx + n) == Some(**of))
+            .count();
+        if n_of_norm >= LEAST_OF_NORMALISATION {
+            groups.push((Group::Norm, idx + n_of_norm - 1));
+            groups.extend((1..n_of_norm).map(|n| (Group::Fused, idx + n)));
+            continue;
+        }
+        let code = &node.operator.code;
+        // The second half of a clip is part of the first.
+        let is_clip =
+            code.kind == OpKind::Minimum && idx > 0 && kind(idx - 1) == Some(OpKind::Maximum);
+        let group = if is_clip || pads[idx] {
+            Group::Fused
+        } else {
+            multiplying(graph, node)
+                .filter(|_| analysis.costs[idx].macs > 0)
+                .unwrap_or_else(|| moving(code))
+        };
+        groups.push((group, idx));
+    }
+    groups
+}
+
+/// The group of an operator that multiplies, if it is one.
+pub fn multiplying(graph: &Graph, node: &Node) -> Option<Group> {
+    let mut known = MULTIPLYING.iter();
+    let (_, group) = known.find(|(kind, _)| *kind == node.operator.code.kind)?;
+    if *group != Group::Window {
+        return Some(*group);
+    }
+    let inputs = node.operator.inputs.iter().flatten();
+    let mut shapes = inputs
+        .filter(|&&tensor_idx| graph.is_constant(tensor_idx))
+        .map(|&tensor_idx| graph.tensor(tensor_idx).shape.as_slice());
+    let window = shapes.find(|shape| shape.len() >= 4);
+    let is_point =
+        window.is_none_or(|shape| shape[1..shape.len() - 1].iter().all(|&side| side == 1));
+    Some(if is_point {
+        Group::Pointwise
+    } else {
+        Group::Window
+    })
+}
+
+fn moving(code: &OperatorCode) -> Group {
+    let mut members = MEMBERS.iter();
+    let found = members.find(|members| match &code.custom {
+        Some(name) => members.custom.contains(&&**name),
+        None => members.kinds.contains(&code.kind),
+    });
+    found.map_or(Group::Other, |members| members.group)
+}
+
+/// By node: whether it only pads what convolutions and poolings read.
+fn pads(graph: &Graph) -> Vec<bool> {
+    const PADDED: &[OpKind] = &[
+        OpKind::Conv2d,
+        OpKind::DepthwiseConv2d,
+        OpKind::TransposeConv,
+        OpKind::Conv3d,
+        OpKind::AveragePool2d,
+        OpKind::MaxPool2d,
+    ];
+    let mut readers = vec![[false; 2]; graph.subgraph.tensors.len()];
+    for node in &graph.nodes {
+        let pads = PADDED.contains(&node.operator.code.kind);
+        for &tensor_idx in node.operator.inputs.iter().flatten() {
+            readers[tensor_idx][usize::from(pads)] = true;
+        }
+    }
+    let is_pad = |node: &Node| {
+        let first = node.operator.outputs.first();
+        node.operator.code.kind == OpKind::Pad
+            && first.is_some_and(|&output| readers[output] == [false, true])
+    };
+    graph.nodes.iter().map(is_pad).collect()
+}

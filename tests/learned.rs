@@ -1,0 +1,262 @@
+//! Phones and NPU boards: amounts of work by hand, and what an estimate says and refuses.
+#![cfg(not(target_arch = "wasm32"))]
+
+use litecast::estimate::{ModelFile, estimate_on};
+use litecast::formats::graph_json;
+use litecast::graph::{analysis::analyze, build};
+use litecast::report::Report;
+use litecast::targets::choice::{Choice, ChoiceError};
+use litecast::targets::learned::work::{Group, NAMES, ONCE, OPERATORS, VALUES, WEIGHTS, WINDOWS};
+use litecast::targets::learned::work::{summed, works};
+use litecast::targets::{Outcome, Target, known};
+use serde_json::{Value, json};
+
+const CONVOLUTION: [&str; 2] = ["x", "y"];
+
+fn tensor(name: &str, shape: &[u32], kind: &str, is_constant: bool) -> Value {
+    json!({"name": name, "shape": shape, "type": kind, "constant": is_constant})
+}
+
+fn graph([input, output]: [&str; 2], tensors: Value, operators: Value) -> String {
+    json!({
+        "format": "litecast-graph", "version": 1, "name": "test", "inputs": [input], "outputs": [output],
+        "tensors": tensors, "operators": operators,
+    })
+    .to_string()
+}
+
+/// A convolution of 3 × 3 with stride 2, and what follows it.
+fn convolution(kind: &str, after: Value, shape_after: &[u32]) -> String {
+    let bias = if kind == "float32" { kind } else { "int32" };
+    let tensors = json!([
+        tensor("x", &[1, 32, 32, 3], kind, false),
+        tensor("w", &[16, 3, 3, 3], kind, true),
+        tensor("b", &[16], bias, true),
+        tensor("c", &[1, 16, 16, 16], kind, false),
+        tensor("y", shape_after, kind, false),
+    ]);
+    let first = json!({
+        "kind": "CONV_2D", "inputs": ["x", "w", "b"], "outputs": ["c"],
+        "attributes": {"stride": [2, 2], "padding": "SAME"},
+    });
+    graph(CONVOLUTION, tensors, json!([first, after]))
+}
+
+fn relu() -> Value {
+    json!({"kind": "RELU", "inputs": ["c"], "outputs": ["y"]})
+}
+
+fn pooling(kind: &str, filter: u32, stride: u32) -> Value {
+    json!({
+        "kind": kind, "inputs": ["c"], "outputs": ["y"],
+        "attributes": {"filter": [filter, filter], "stride": [stride, stride], "padding": "SAME"},
+    })
+}
+
+fn report(text: &str, target: &str) -> Report {
+    let choice = Choice {
+        target: Some(target.to_owned()),
+        ..Choice::default()
+    };
+    let file = ModelFile::new("test.json", text.as_bytes());
+    let mut reports = estimate_on(&[file], None, &[choice.target().unwrap()]).unwrap();
+    reports.remove(0).unwrap()
+}
+
+fn words(report: &Report) -> String {
+    match &report.results[0].outcome {
+        Outcome::Estimate { provenance, .. } => provenance.configuration.clone(),
+        Outcome::Unavailable {
+            unavailable,
+            reason,
+        } => format!("{reason}: {unavailable}"),
+    }
+}
+
+/// By hand: 16 × 16 × 16 × 27 multiplications, with 3 channels rounded up to 4 and 16 to 32; images with 32 channels.
+#[test]
+fn amounts_are_those_by_hand() {
+    let text = convolution("float32", pooling("MAX_POOL_2D", 2, 2), &[1, 8, 8, 16]);
+    let model = graph_json::parse(text.as_bytes()).unwrap();
+    let graph = build(&model, 0).unwrap();
+    let works = works(&graph, &analyze(&graph));
+    assert_eq!(works[0].group, Group::Window);
+    let found = summed(&works);
+    let at = |name: &str| NAMES.iter().position(|known| *known == name).unwrap();
+    assert_eq!(
+        [
+            at("weights"),
+            at("values-multiplied"),
+            at("windows"),
+            at("n-multiplied"),
+            at("once")
+        ],
+        [WEIGHTS, VALUES, WINDOWS, OPERATORS, ONCE]
+    );
+    for (name, expected) in [
+        ("macs-window", 110_592.0 * 4.0 / 3.0 * 2.0 / 1e6),
+        ("weights", 448.0 / 1e6),
+        (
+            "values-multiplied",
+            (32.0 * 32.0 + 16.0 * 16.0) * 32.0 / 1e6,
+        ),
+        ("values-pooling", (16.0 * 16.0 + 8.0 * 8.0) * 32.0 / 1e6),
+        ("windows", 8.0 * 8.0 * 32.0 * 4.0 / 1e6),
+        ("n-multiplied", 1.0),
+        ("n-pooling", 1.0),
+        ("once", 1.0),
+    ] {
+        let value = found[at(name)];
+        assert!(
+            (value - expected).abs() < 1e-9,
+            "{name}: {value}, expected {expected}"
+        );
+    }
+    let n_others = found.iter().filter(|amount| **amount != 0.0).count();
+    assert_eq!(n_others, 8, "{found:?}");
+}
+
+/// What a compiler sees as one operator is one.
+#[test]
+fn a_normalisation_in_parts_is_one() {
+    let shape = [1, 49, 64];
+    let kinds = [
+        "MEAN",
+        "SUB",
+        "SQUARED_DIFFERENCE",
+        "MEAN",
+        "ADD",
+        "RSQRT",
+        "MUL",
+        "MUL",
+        "ADD",
+    ];
+    let name = |idx: usize| format!("t{idx}");
+    let mut tensors = vec![tensor("t0", &shape, "float32", false)];
+    let mut operators = Vec::new();
+    for (idx, kind) in kinds.iter().enumerate() {
+        tensors.push(tensor(&name(idx + 1), &shape, "float32", false));
+        operators
+            .push(json!({"kind": kind, "inputs": [name(idx), "t0"], "outputs": [name(idx + 1)]}));
+    }
+    let text = graph(["t0", "t9"], json!(tensors), json!(operators));
+    let model = graph_json::parse(text.as_bytes()).unwrap();
+    let graph = build(&model, 0).unwrap();
+    let works = works(&graph, &analyze(&graph));
+    assert_eq!(works[0].group, Group::Norm);
+    assert!(works[1..].iter().all(|work| work.group == Group::Fused));
+}
+
+#[test]
+fn every_device_has_a_latency_whose_parts_add_up() {
+    let text = convolution("float32", relu(), &[1, 16, 16, 16]);
+    let mut n = 0;
+    for target in known().filter(|one| one.description().family.id == "phones-and-boards") {
+        let id = target.id().to_owned();
+        for way in target.description().releases {
+            let report = report(&text, &format!("{id}@{way}"));
+            let Outcome::Estimate {
+                value,
+                lo: Some(lo),
+                hi: Some(hi),
+                operators: Some(operators),
+                ..
+            } = &report.results[0].outcome
+            else {
+                panic!("{id}@{way}: {:?}", report.results[0].outcome);
+            };
+            let sum: f64 = operators.iter().sum();
+            assert!(
+                (sum - value).abs() < 1e-9 * value,
+                "{id}@{way}: {sum}, {value}"
+            );
+            assert!(*lo < *value && *value < *hi && *lo > 0.0, "{id}@{way}");
+            n += 1;
+        }
+    }
+    println!("{n} ways");
+    assert!(n > 20, "{n}");
+}
+
+#[test]
+fn numbers_are_those_of_the_file_or_of_the_way() {
+    let floats = convolution("float32", relu(), &[1, 16, 16, 16]);
+    let integers = convolution("int8", relu(), &[1, 16, 16, 16]);
+    for (text, target, expected) in [
+        (&floats, "galaxy-s24", "float16 under LiteRT"),
+        (&integers, "galaxy-s24", "w8a8"),
+        (&floats, "galaxy-s24@qnn-w8a16", "w8a16"),
+        (&integers, "galaxy-s24@onnxruntime", "ONNX Runtime"),
+        // Floats were not measured there.
+        (&floats, "rb3-gen-2", "w8a8"),
+    ] {
+        let found = words(&report(text, target));
+        println!("{target}: {found}");
+        assert!(found.contains(expected), "{target}: {found}");
+    }
+}
+
+#[test]
+fn slow_operators_are_refused_by_name() {
+    for (kind, after, expected) in [
+        (
+            "int8",
+            pooling("AVERAGE_POOL_2D", 5, 1),
+            Some("AVERAGE_POOL_2D of operator 1"),
+        ),
+        ("float32", pooling("AVERAGE_POOL_2D", 5, 1), None),
+        ("int8", pooling("AVERAGE_POOL_2D", 3, 1), None),
+        (
+            "float32",
+            json!({"kind": "Foreign", "inputs": ["c"], "outputs": ["y"], "macs": 1000}),
+            Some("Foreign of operator 1: no network with such an operator was measured"),
+        ),
+    ] {
+        let text = convolution(kind, after, &[1, 16, 16, 16]);
+        let report = report(&text, "galaxy-s24");
+        let found = words(&report);
+        println!("{found}");
+        match expected {
+            Some(expected) => assert!(found.contains(expected), "{found}"),
+            None => assert!(report.results[0].outcome.is_estimate(), "{found}"),
+        }
+    }
+}
+
+#[test]
+fn devices_are_found_by_what_people_type() {
+    let chosen = |id: &str| {
+        let choice = Choice {
+            target: Some(id.to_owned()),
+            ..Choice::default()
+        };
+        choice
+            .target()
+            .map(|target: Box<dyn Target>| target.id().to_owned())
+    };
+    for (typed, expected) in [
+        ("Snapdragon 8 Gen 3", "galaxy-s24"),
+        ("snapdragon 8 gen 3@qnn", "galaxy-s24@qnn"),
+        ("Galaxy S25", "galaxy-s25"),
+        ("QCS6490", "rb3-gen-2"),
+    ] {
+        assert_eq!(chosen(typed).unwrap(), expected);
+    }
+    let wrong = chosen("galaxy-s24@tensorrt").unwrap_err();
+    println!("{wrong}");
+    assert!(matches!(wrong, ChoiceError::UnknownRelease { .. }));
+    let similar = chosen("galaxy s23 ultra").unwrap_err().to_string();
+    println!("{similar}");
+    assert!(similar.contains("did you mean"), "{similar}");
+}
+
+#[test]
+fn temporary_print() {
+    let Ok(path) = std::env::var("LITECAST_ONNX") else { return };
+    let bytes = std::fs::read(path).unwrap();
+    let mut model = litecast::formats::read(&bytes, &litecast::formats::onnx::Dimensions { batch: 1, named: &[] }).unwrap();
+    litecast::graph::shape_inference::fill(&mut model);
+    let graph = build(&model, 0).unwrap();
+    let found = summed(&works(&graph, &analyze(&graph)));
+    for (name, amount) in NAMES.iter().zip(found) { println!("{name} {amount:.6}"); }
+}

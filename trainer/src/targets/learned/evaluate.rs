@@ -1,0 +1,258 @@
+//! Errors on families of networks that were left out.
+
+use std::collections::BTreeMap;
+
+use litecast::target::fitted::Errors;
+use litecast::targets::learned::devices::{Numbers, Runtime};
+use litecast::targets::learned::estimate::{shares, unfamiliar};
+use litecast::targets::learned::work::{Amounts, N_TERMS};
+use rayon::prelude::*;
+
+use super::measured::{Measured, Row};
+use super::physics::{Physics, Way};
+use crate::least_squares::ordinary;
+use crate::targets::gpu::half_width;
+
+pub const N_FOLDS: usize = 6;
+/// Within the families that are not left out, for the widths of intervals.
+const N_INNER_FOLDS: usize = 3;
+
+/// A row that nothing was fitted to, and its estimates.
+#[derive(Clone, Copy, Debug)]
+pub struct LeftOut<'m> {
+    pub row: &'m Row,
+    pub family: &'m str,
+    pub ms: f64,
+    pub regression_ms: f64,
+    pub unfamiliar: f64,
+    /// Half width of the interval, in logarithms.
+    pub half_width: f64,
+}
+
+/// Half widths by numbers.
+pub type Widths = [[f64; 2]; Numbers::ALL.len()];
+
+/// Every row of the families that `is_part` tells, left out with its family's fold.
+pub fn left_out<'m>(
+    measured: &'m Measured,
+    n_folds: usize,
+    is_part: impl Fn(&str) -> bool + Sync,
+) -> Vec<LeftOut<'m>> {
+    let folds = measured.folds(n_folds, &is_part);
+    let of_fold = |fold: usize| {
+        let fold_of = |row: &Row| folds.get(measured.family(row)).copied();
+        let is_fitted = |row: &Row| fold_of(row).is_some_and(|of_row| of_row != fold);
+        estimated(measured, is_fitted, |row| fold_of(row) == Some(fold))
+    };
+    (0..n_folds)
+        .into_par_iter()
+        .flat_map_iter(of_fold)
+        .collect()
+}
+
+/// Every row with the width that was found without its family.
+pub fn nested(measured: &Measured) -> Vec<LeftOut<'_>> {
+    let folds = measured.folds(N_FOLDS, |_| true);
+    let of_fold = |fold: usize| {
+        let is_fitted = |family: &str| folds.get(family).is_some_and(|of| *of != fold);
+        let widths = widths(&left_out(measured, N_INNER_FOLDS, is_fitted));
+        let estimated = estimated(
+            measured,
+            |row| is_fitted(measured.family(row)),
+            |row| !is_fitted(measured.family(row)),
+        );
+        with_widths(estimated, &widths)
+    };
+    (0..N_FOLDS)
+        .into_par_iter()
+        .flat_map_iter(of_fold)
+        .collect()
+}
+
+pub fn with_widths<'m>(left: Vec<LeftOut<'m>>, widths: &Widths) -> Vec<LeftOut<'m>> {
+    let with_width = |one: LeftOut<'m>| {
+        let [fixed, slope] = widths[one.row.numbers];
+        LeftOut {
+            half_width: fixed + slope * one.unfamiliar,
+            ..one
+        }
+    };
+    left.into_iter().map(with_width).collect()
+}
+
+/// The rows that `is_asked` tells, by fits to those that `is_fitted` tells.
+pub fn estimated<'m>(
+    measured: &'m Measured,
+    is_fitted: impl Fn(&Row) -> bool,
+    is_asked: impl Fn(&Row) -> bool,
+) -> Vec<LeftOut<'m>> {
+    let physics = Physics::fit(measured, &is_fitted);
+    let regression = Regression::fit(measured, &is_fitted);
+    let mut shares: BTreeMap<Way, [f64; N_TERMS]> = BTreeMap::new();
+    for row in measured.kept().filter(|row| is_fitted(row)) {
+        let way = Way::of(row);
+        let costs = physics.costs(way);
+        let largest = shares.entry(way).or_insert([0.0; N_TERMS]);
+        widen(largest, &measured.networks[row.network].amounts, &costs);
+    }
+    let asked = measured.kept().filter(|row| is_asked(row));
+    let estimate = |row: &'m Row| {
+        let way = Way::of(row);
+        let costs = physics.costs(way);
+        let amounts = &measured.networks[row.network].amounts;
+        let largest = shares.get(&way).copied().unwrap_or([0.0; N_TERMS]);
+        LeftOut {
+            row,
+            family: measured.family(row),
+            ms: amounts.iter().zip(costs).map(|(a, c)| a * c).sum(),
+            regression_ms: regression.ms(measured, row),
+            unfamiliar: unfamiliar(amounts, &costs, &largest),
+            half_width: 0.0,
+        }
+    };
+    asked.map(estimate).collect()
+}
+
+/// Raises each share to that of a network, where it is larger.
+pub fn widen(largest: &mut [f64; N_TERMS], amounts: &Amounts, costs: &[f64]) {
+    let parts = shares(amounts, costs);
+    let total: f64 = parts.iter().sum();
+    for (largest, part) in largest.iter_mut().zip(parts) {
+        *largest = largest.max(part / total);
+    }
+}
+
+/// The widths that hold nine in ten of these errors.
+pub fn widths(left: &[LeftOut]) -> Widths {
+    std::array::from_fn(|numbers| {
+        let of_numbers = left.iter().filter(|one| one.row.numbers == numbers);
+        let errors = of_numbers.map(|one| (one.log_error(), one.unfamiliar));
+        let errors: Vec<(f64, f64)> = errors.collect();
+        if errors.is_empty() {
+            [f64::MAX, 0.0]
+        } else {
+            half_width(&errors)
+        }
+    })
+}
+
+impl LeftOut<'_> {
+    /// log(measured time / estimate).
+    pub fn log_error(&self) -> f64 {
+        (self.row.ms / self.ms).ln()
+    }
+
+    fn percent(&self) -> f64 {
+        100.0 * (self.ms / self.row.ms - 1.0).abs()
+    }
+
+    fn regression_percent(&self) -> f64 {
+        100.0 * (self.regression_ms / self.row.ms - 1.0).abs()
+    }
+}
+
+/// Of the estimates and of the regression.
+pub fn errors(left: &[&LeftOut]) -> [Errors; 2] {
+    let inside = left
+        .iter()
+        .filter(|one| one.log_error().abs() <= one.half_width);
+    let coverage_percent = 100.0 * inside.count() as f64 / left.len().max(1) as f64;
+    let summary = |percent: &dyn Fn(&LeftOut) -> f64| {
+        let mut by_family: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        for one in left {
+            by_family.entry(one.family).or_default().push(percent(one));
+        }
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+        let families: Vec<f64> = by_family.values().map(|percents| mean(percents)).collect();
+        let mut percents: Vec<f64> = by_family.into_values().flatten().collect();
+        percents.sort_by(f64::total_cmp);
+        let at = |share: f64| {
+            let place = (share * percents.len().saturating_sub(1) as f64).round() as usize;
+            percents.get(place).copied().unwrap_or(0.0)
+        };
+        Errors {
+            mean_percent: mean(&percents),
+            family_mean_percent: mean(&families),
+            median_percent: at(0.5),
+            p95_percent: at(0.95),
+            coverage_percent,
+        }
+    };
+    [
+        summary(&|one| one.percent()),
+        summary(&|one| one.regression_percent()),
+    ]
+}
+
+/// The error that nine in ten rows do not exceed, and the share of rows that are off by more than three times.
+pub fn tails(left: &[&LeftOut]) -> [f64; 2] {
+    let mut percents: Vec<f64> = left.iter().map(|one| one.percent()).collect();
+    percents.sort_by(f64::total_cmp);
+    let place = (0.9 * percents.len().saturating_sub(1) as f64).round() as usize;
+    let n_off = left
+        .iter()
+        .filter(|one| one.log_error().abs() > 3.0_f64.ln());
+    [
+        percents.get(place).copied().unwrap_or(0.0),
+        100.0 * n_off.count() as f64 / left.len().max(1) as f64,
+    ]
+}
+
+/// Logarithms of three sums for each runtime and numbers, and a factor for each device.
+struct Regression {
+    costs: Vec<[f64; 4]>,
+    of_device: Vec<f64>,
+}
+
+fn way(row: &Row) -> usize {
+    row.runtime * Numbers::ALL.len() + row.numbers
+}
+
+fn logarithms(measured: &Measured, row: &Row) -> [f64; 4] {
+    let [macs, values, weights] = measured.networks[row.network].sizes;
+    [
+        1.0,
+        (macs + 1.0).ln(),
+        (values + 0.01).ln(),
+        (weights + 0.01).ln(),
+    ]
+}
+
+impl Regression {
+    fn fit(measured: &Measured, is_fitted: impl Fn(&Row) -> bool) -> Self {
+        let rows: Vec<&Row> = measured.kept().filter(|row| is_fitted(row)).collect();
+        let mut regression = Self {
+            costs: vec![[0.0; 4]; Runtime::ALL.len() * Numbers::ALL.len()],
+            of_device: vec![0.0; measured.devices.len()],
+        };
+        for _ in 0..5 {
+            for (idx, costs) in regression.costs.iter_mut().enumerate() {
+                let of_way = rows.iter().filter(|row| way(row) == idx);
+                *costs = ordinary(of_way.map(|row| {
+                    let log_ms = row.ms.ln() - regression.of_device[row.device];
+                    (logarithms(measured, row), log_ms, row.weight)
+                }));
+            }
+            let mut sums = vec![[0.0, 1e-9]; measured.devices.len()];
+            for row in &rows {
+                let rest = row.ms.ln() - regression.log_ms(measured, row);
+                sums[row.device][0] += row.weight * rest;
+                sums[row.device][1] += row.weight;
+            }
+            for (factor, [sum, weight]) in regression.of_device.iter_mut().zip(sums) {
+                *factor += sum / weight;
+            }
+        }
+        regression
+    }
+
+    fn log_ms(&self, measured: &Measured, row: &Row) -> f64 {
+        let logarithms = logarithms(measured, row);
+        let terms = logarithms.iter().zip(&self.costs[way(row)]);
+        self.of_device[row.device] + terms.map(|(x, c)| x * c).sum::<f64>()
+    }
+
+    fn ms(&self, measured: &Measured, row: &Row) -> f64 {
+        self.log_ms(measured, row).exp()
+    }
+}

@@ -1,0 +1,31 @@
+//! Errors on the final families, by fits to all others.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use super::evaluate::{Widths, estimated, with_widths};
+use super::measured::Measured;
+use super::{SEED, by_device, by_family, by_part, is_final};
+use crate::checkpoint::commit;
+use crate::targets::gpu::final_families::rule_of;
+
+/// Evaluates and writes as Markdown.
+pub fn evaluate(all: &Measured, widths: &Widths, path: &Path) -> Result<()> {
+    let is_of_final = |row: &super::Row| is_final(all.family(row));
+    let left = estimated(all, |row| !is_of_final(row), is_of_final);
+    let left = with_widths(left, widths);
+    let asked = all.rows.iter().filter(|row| is_of_final(row)).count();
+    let text = format!(
+        "`litecast-trainer fit-accelerators --final` on commit {}; {}. {:.1} % of {asked} rows are refused.\n\n{}\n{}\n{}",
+        commit().context("expected a commit")?,
+        rule_of(SEED),
+        100.0 - 100.0 * left.len() as f64 / asked as f64,
+        by_part(&left),
+        by_family(&left),
+        by_device(all, &left),
+    );
+    print!("{text}");
+    fs::write(path, text).with_context(|| path.display().to_string())
+}

@@ -1,0 +1,314 @@
+//! What others measured of accelerators without published rules → the constants of `litecast::targets::learned`, and their
+//! errors on families of networks that were left out.
+
+mod evaluate;
+mod final_errors;
+mod measured;
+mod physics;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use litecast::target::MeasuredRange;
+use litecast::target::fitted::{Bundle, Correction, Mode, Run};
+use litecast::targets::learned::devices::{DEVICES, Numbers, Runtime, run_id};
+use litecast::targets::learned::work::{N_TERMS, NAMES};
+
+use self::evaluate::{LeftOut, Widths, errors, left_out, nested, tails, widen, widths};
+use self::measured::{Measured, Reason, Row};
+use self::physics::{Physics, Way};
+use crate::markdown::{Head, table};
+use crate::targets::gpu::final_families::{is_drawn, rule_of};
+
+/// Decides which families are final. It never changes.
+const SEED: &str = "litecast final accelerators 1";
+const LABORATORY: &str = "Qualcomm (AI Hub Models 0.65.0), best case of a tight loop at batch 1";
+/// A device is offered if its median error is at most this share of that of a regression on three sums.
+const MAX_SHARE_OF_REGRESSION: f64 = 0.8;
+/// Fewer networks do not tell an error.
+const MIN_NETWORKS: usize = 10;
+
+/// Fits the constants of accelerators to published measurements.
+#[derive(Clone, Debug, clap::Args)]
+pub struct FitAcceleratorsArgs {
+    /// Folder of published measurements.
+    #[arg(long, default_value = "../shared/data/accelerators")]
+    pub measured: PathBuf,
+    /// Folder with the files of qualcomm_onnx.zip, which is beside the measurements.
+    #[arg(long, required = true)]
+    pub graphs: PathBuf,
+    /// File for the constants.
+    #[arg(long, default_value = "bundle/accelerators.json")]
+    pub out: PathBuf,
+    /// Print how many times longer refused rows take than the fit says, and write nothing.
+    #[arg(long)]
+    pub refusals: bool,
+    /// Evaluate the final families and write their errors. Nothing that a fit depends on may be chosen by them.
+    #[arg(long = "final")]
+    pub is_final: bool,
+    /// File with the errors on the final families.
+    #[arg(long, default_value = "trainer/results/final/accelerators.md")]
+    pub final_errors: PathBuf,
+}
+
+fn is_final(family: &str) -> bool {
+    is_drawn(SEED, family)
+}
+
+/// Fits, prints the errors as Markdown, and writes.
+pub fn run(args: &FitAcceleratorsArgs) -> Result<()> {
+    let read =
+        |is_asked: &dyn Fn(&str) -> bool| measured::read(&args.measured, &args.graphs, is_asked);
+    let open = read(&|family| !is_final(family))?;
+    if args.refusals {
+        print!("{}", refusals(&open));
+        return Ok(());
+    }
+    println!("{}\n", counts(&open));
+    let plain = left_out(&open, evaluate::N_FOLDS, |_| true);
+    let open_widths = widths(&plain);
+    let left = nested(&open);
+    print!("{}", by_part(&left));
+    println!("\n{}", by_family(&left));
+    println!("{}", by_device(&open, &left));
+    if args.is_final {
+        let all = read(&|_| true)?;
+        final_errors::evaluate(&all, &open_widths, &args.final_errors)?;
+    }
+    let all = read(&|_| true)?;
+    let bundle = bundle(&all, &open, &left, &open_widths);
+    fs::write(&args.out, serde_json::to_string(&bundle)? + "\n")
+        .with_context(|| format!("could not write {}", args.out.display()))
+}
+
+fn counts(measured: &Measured) -> String {
+    let families: BTreeSet<&str> = measured
+        .networks
+        .iter()
+        .map(|n| n.family.as_str())
+        .collect();
+    let n_kept = measured.kept().count();
+    format!(
+        "{n_kept} rows of {} networks in {} families on {} devices; {:.1} % of all rows are refused; {}",
+        measured.networks.len(),
+        families.len(),
+        measured.devices.len(),
+        100.0 - 100.0 * n_kept as f64 / measured.rows.len() as f64,
+        rule_of(SEED)
+    )
+}
+
+fn heads(first: &'static str) -> Vec<Head<'static>> {
+    let numbers = [
+        "rows",
+        "median %",
+        "mean %",
+        "90th percentile %",
+        "off by more than 3 times %",
+        "in 90 % interval",
+        "interval, median",
+        "regression: median, mean %",
+    ];
+    [Head::text(first)]
+        .into_iter()
+        .chain(numbers.map(Head::number))
+        .collect()
+}
+
+fn cells(name: &str, left: &[&LeftOut]) -> Vec<String> {
+    let [ours, regression] = errors(left);
+    let [p90, off] = tails(left);
+    let mut widths: Vec<f64> = left.iter().map(|one| one.half_width.exp()).collect();
+    widths.sort_by(f64::total_cmp);
+    vec![
+        name.to_owned(),
+        left.len().to_string(),
+        format!("{:.1}", ours.median_percent),
+        format!("{:.1}", ours.mean_percent),
+        format!("{p90:.1}"),
+        format!("{off:.1}"),
+        format!("{:.1} %", ours.coverage_percent),
+        format!(
+            "× {:.2}",
+            widths.get(widths.len() / 2).copied().unwrap_or(1.0)
+        ),
+        format!(
+            "{:.1}, {:.1}",
+            regression.median_percent, regression.mean_percent
+        ),
+    ]
+}
+
+fn by_part(left: &[LeftOut]) -> String {
+    let part = |is_part: &dyn Fn(&Row) -> bool| -> Vec<&LeftOut> {
+        left.iter().filter(|one| is_part(one.row)).collect()
+    };
+    let mut rows = vec![cells("all", &part(&|_| true))];
+    for (idx, numbers) in Numbers::ALL.iter().enumerate() {
+        rows.push(cells(numbers.id(), &part(&|row| row.numbers == idx)));
+    }
+    for (idx, runtime) in Runtime::ALL.iter().enumerate() {
+        rows.push(cells(runtime.id(), &part(&|row| row.runtime == idx)));
+    }
+    table(&heads("part"), rows)
+}
+
+fn by_family(left: &[LeftOut]) -> String {
+    let families: BTreeSet<&str> = left.iter().map(|one| one.family).collect();
+    let rows = families.into_iter().map(|family| {
+        let of_family: Vec<&LeftOut> = left.iter().filter(|one| one.family == family).collect();
+        cells(family, &of_family)
+    });
+    table(&heads("family"), rows)
+}
+
+fn by_device(measured: &Measured, left: &[LeftOut]) -> String {
+    let devices = measured.devices.iter().enumerate();
+    let rows = devices.map(|(idx, device)| cells(device, &of_device(left, idx)));
+    table(&heads("device"), rows)
+}
+
+fn of_device<'l, 'm>(left: &'l [LeftOut<'m>], device: usize) -> Vec<&'l LeftOut<'m>> {
+    left.iter().filter(|one| one.row.device == device).collect()
+}
+
+/// Whether the fit is worth offering on a device.
+fn is_offered(left: &[LeftOut], device: usize) -> bool {
+    let [ours, regression] = errors(&of_device(left, device));
+    ours.median_percent <= MAX_SHARE_OF_REGRESSION * regression.median_percent
+}
+
+fn refusals(measured: &Measured) -> String {
+    let physics = Physics::fit(measured, |_| true);
+    let mut times: BTreeMap<(Reason, usize), Vec<f64>> = BTreeMap::new();
+    for row in &measured.rows {
+        if let Some(reason) = row.refused {
+            let amounts = &measured.networks[row.network].amounts;
+            let costs = physics.costs(Way::of(row));
+            let ms: f64 = amounts.iter().zip(costs).map(|(a, c)| a * c).sum();
+            times
+                .entry((reason, row.numbers))
+                .or_default()
+                .push(row.ms / ms);
+        }
+    }
+    let heads = [
+        Head::text("refused because"),
+        Head::text("numbers"),
+        Head::number("rows"),
+        Head::number("times the fit, median"),
+        Head::number("10th to 90th percentile"),
+    ];
+    let rows = times.into_iter().map(|((reason, numbers), mut times)| {
+        times.sort_by(f64::total_cmp);
+        let at = |share: f64| times[(share * (times.len() - 1) as f64).round() as usize];
+        vec![
+            reason.words().to_owned(),
+            Numbers::ALL[numbers].id().to_owned(),
+            times.len().to_string(),
+            format!("{:.1}", at(0.5)),
+            format!("{:.1} to {:.1}", at(0.1), at(0.9)),
+        ]
+    });
+    table(&heads, rows)
+}
+
+/// The constants by all networks, with errors by families left out.
+fn bundle(all: &Measured, open: &Measured, left: &[LeftOut], widths: &Widths) -> Bundle {
+    let physics = Physics::fit(all, |_| true);
+    let mut runs = Vec::new();
+    for device in DEVICES {
+        let places = [all, open].map(|of| of.devices.iter().position(|id| *id == device.id));
+        let [Some(of_all), Some(of_open)] = places else {
+            continue;
+        };
+        if !is_offered(left, of_open) {
+            println!("{} is not offered", device.id);
+            continue;
+        }
+        for runtime in 0..Runtime::ALL.len() {
+            for numbers in 0..Numbers::ALL.len() {
+                let is_of = |row: &Row, device| {
+                    (row.device, row.runtime, row.numbers) == (device, runtime, numbers)
+                };
+                let left: Vec<&LeftOut> =
+                    left.iter().filter(|one| is_of(one.row, of_open)).collect();
+                let rows: Vec<&Row> = all.rows.iter().filter(|row| is_of(row, of_all)).collect();
+                runs.extend(run_of(all, &physics, &rows, &left, widths).map(|run| Run {
+                    target: run_id(device.id, Runtime::ALL[runtime], Numbers::ALL[numbers]),
+                    ..run
+                }));
+            }
+        }
+    }
+    println!("{} runs", runs.len());
+    Bundle {
+        costs: NAMES.map(str::to_owned).to_vec(),
+        runs,
+    }
+}
+
+/// The run of some rows of one device; `None` if they are of too few networks.
+fn run_of(
+    measured: &Measured,
+    physics: &Physics,
+    rows: &[&Row],
+    left: &[&LeftOut],
+    widths: &Widths,
+) -> Option<Run> {
+    let kept: Vec<&&Row> = rows.iter().filter(|row| row.refused.is_none()).collect();
+    let networks: BTreeSet<usize> = kept.iter().map(|row| row.network).collect();
+    let families: BTreeSet<&str> = kept.iter().map(|row| measured.family(row)).collect();
+    let of_left: BTreeSet<usize> = left.iter().map(|one| one.row.network).collect();
+    let first = kept.first().filter(|_| of_left.len() >= MIN_NETWORKS)?;
+    let costs = physics.costs(Way::of(first)).map(digits);
+    let mut max_shares = [0.0; N_TERMS];
+    for row in &kept {
+        widen(
+            &mut max_shares,
+            &measured.networks[row.network].amounts,
+            &costs,
+        );
+    }
+    let [ours, regression] = errors(left);
+    let runtime = Runtime::ALL[first.runtime];
+    let version = match runtime {
+        Runtime::LiteRt | Runtime::Qnn => "QAIRT 2.50",
+        Runtime::OnnxRuntime => "ONNX Runtime 1.27 and 1.30, QAIRT 2.50",
+    };
+    Some(Run {
+        target: String::new(),
+        mode: Mode::Inference,
+        framework: format!("{} ({version})", runtime.words()),
+        laboratory: LABORATORY.to_owned(),
+        scaled_by: None,
+        n_networks: networks.len(),
+        n_families: families.len(),
+        measured_range: MeasuredRange::from_latencies(kept.iter().map(|row| row.ms))?,
+        batches: [1.0; 2],
+        costs_ms: costs.to_vec(),
+        correction: Correction {
+            half_width: widths[first.numbers].map(digits),
+            ..Correction::default()
+        },
+        errors: litecast::target::fitted::Errors {
+            mean_percent: digits(ours.mean_percent),
+            family_mean_percent: digits(ours.family_mean_percent),
+            median_percent: digits(ours.median_percent),
+            p95_percent: digits(ours.p95_percent),
+            coverage_percent: digits(ours.coverage_percent),
+        },
+        regression_percent: Some(digits(regression.median_percent)),
+        refused_percent: Some(digits(
+            100.0 - 100.0 * kept.len() as f64 / rows.len() as f64,
+        )),
+        max_shares: max_shares.map(digits).to_vec(),
+    })
+}
+
+/// Five digits: more promise what no fit knows.
+fn digits(value: f64) -> f64 {
+    format!("{value:.4e}").parse().unwrap_or(value)
+}

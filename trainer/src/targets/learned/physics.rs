@@ -1,0 +1,231 @@
+//! The cost of each kind of work on each device: positive, shared by all devices but for a few scales, and pulled to what is
+//! expected of it.
+
+use litecast::targets::learned::devices::{Numbers, Runtime};
+use litecast::targets::learned::work::{N_TERMS, NAMES, OPERATORS, WEIGHTS};
+
+use super::measured::{Measured, Row};
+
+const N_NUMBERS: usize = Numbers::ALL.len();
+/// Scales of a device: computation, memory, and what does not depend on sizes.
+const N_SCALES: usize = 3;
+/// Standard deviations of logarithms: costs from that of their kind, numbers from each other, devices from their mean, the
+/// numbers of a device, runtimes, and terms with these numbers.
+const TERM: f64 = 0.25;
+const KIND: f64 = 0.4;
+const DEVICE: f64 = 1.0;
+const NUMBERS_OF_DEVICE: f64 = 0.3;
+const RUNTIME: f64 = 0.3;
+const TERM_OF_NUMBERS: f64 = 0.2;
+/// What attention is made of costs other amounts in integers.
+const ATTENTION_OF_NUMBERS: f64 = 1.0;
+const ATTENTION: [&str; 6] = [
+    "macs-product",
+    "values-softmax",
+    "values-norm",
+    "values-curve",
+    "n-softmax",
+    "n-norm",
+];
+/// Standard deviation of a network's rows from the physics, which decides how much they outweigh what is expected.
+const ROWS: f64 = 0.3;
+/// Errors count as squares below this and as distances above.
+const BEND: f64 = 0.25;
+const N_STEPS: usize = 700;
+const RATE: f64 = 0.03;
+
+/// Logarithms of costs in milliseconds for a million multiplications, a million values, and an operator.
+const KINDS: [f64; N_SCALES] = [-9.210_340, -3.912_023, -6.907_755];
+
+/// Logarithms of how much more than others of their kind terms are expected to cost.
+fn expected(term: usize) -> f64 {
+    match NAMES[term] {
+        "macs-depthwise" => 1.0,
+        "macs-volume" | "values-layout" | "values-softmax" | "values-norm" | "values-other" => 0.7,
+        "windows" => -3.0,
+        "once" => 4.6,
+        _ => 0.0,
+    }
+}
+
+fn scale(term: usize) -> usize {
+    if term < WEIGHTS {
+        0
+    } else if term < OPERATORS {
+        1
+    } else {
+        2
+    }
+}
+
+/// Positions of the parameters in one list.
+#[derive(Clone, Copy)]
+struct Places {
+    n_devices: usize,
+}
+
+impl Places {
+    const KIND: usize = 0;
+    const TERM: usize = Self::KIND + N_NUMBERS * N_SCALES;
+    const OF_NUMBERS: usize = Self::TERM + N_TERMS;
+    const RUNTIME: usize = Self::OF_NUMBERS + N_NUMBERS * N_TERMS;
+    const DEVICE: usize = Self::RUNTIME + Runtime::ALL.len() * N_NUMBERS * N_SCALES;
+
+    fn len(self) -> usize {
+        Self::DEVICE + self.n_devices * (N_SCALES + N_NUMBERS)
+    }
+
+    /// What the logarithm of a cost is the sum of.
+    fn of_cost(self, way: Way, term: usize) -> [usize; 6] {
+        let Way {
+            device,
+            runtime,
+            numbers,
+        } = way;
+        let scale = scale(term);
+        let of_device = Self::DEVICE + device * (N_SCALES + N_NUMBERS);
+        [
+            Self::KIND + numbers * N_SCALES + scale,
+            Self::TERM + term,
+            Self::OF_NUMBERS + numbers * N_TERMS + term,
+            Self::RUNTIME + (runtime * N_NUMBERS + numbers) * N_SCALES + scale,
+            of_device + scale,
+            of_device + N_SCALES + numbers,
+        ]
+    }
+
+    /// Expected value and standard deviation of each parameter; kinds are pulled to each other instead.
+    fn priors(self) -> Vec<(f64, f64)> {
+        let mut priors = vec![(0.0, RUNTIME); self.len()];
+        for term in 0..N_TERMS {
+            priors[Self::TERM + term] = (expected(term), TERM);
+            for numbers in 0..N_NUMBERS {
+                let is_free = numbers != 0 && ATTENTION.contains(&NAMES[term]);
+                let sigma = if is_free {
+                    ATTENTION_OF_NUMBERS
+                } else {
+                    TERM_OF_NUMBERS
+                };
+                priors[Self::OF_NUMBERS + numbers * N_TERMS + term] = (0.0, sigma);
+            }
+        }
+        for of_device in priors[Self::DEVICE..].chunks_exact_mut(N_SCALES + N_NUMBERS) {
+            of_device[..N_SCALES].fill((0.0, DEVICE));
+            of_device[N_SCALES..].fill((0.0, NUMBERS_OF_DEVICE));
+        }
+        priors
+    }
+}
+
+/// A device, a runtime and numbers, by position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Way {
+    pub device: usize,
+    pub runtime: usize,
+    pub numbers: usize,
+}
+
+impl Way {
+    pub fn of(row: &Row) -> Self {
+        Self {
+            device: row.device,
+            runtime: row.runtime,
+            numbers: row.numbers,
+        }
+    }
+}
+
+/// The fitted parameters.
+pub struct Physics {
+    places: Places,
+    parameters: Vec<f64>,
+}
+
+impl Physics {
+    /// Fits to the rows that `is_fitted` tells.
+    pub fn fit(measured: &Measured, is_fitted: impl Fn(&Row) -> bool) -> Self {
+        let places = Places {
+            n_devices: measured.devices.len(),
+        };
+        let priors = places.priors();
+        let mut parameters: Vec<f64> = priors.iter().map(|(expected, _)| *expected).collect();
+        for numbers in 0..N_NUMBERS {
+            let start = Places::KIND + numbers * N_SCALES;
+            parameters[start..start + N_SCALES].copy_from_slice(&KINDS);
+        }
+        let mut physics = Self { places, parameters };
+        let mut rows: Vec<&Row> = measured.kept().filter(|row| is_fitted(row)).collect();
+        rows.sort_by_key(|row| Way::of(row));
+        let groups: Vec<&[&Row]> = rows.chunk_by(|a, b| Way::of(a) == Way::of(b)).collect();
+        let mut moments = vec![[0.0; 2]; places.len()];
+        for step in 0..N_STEPS {
+            let gradient = physics.gradient(measured, &groups, &priors);
+            let share = step as f64 / N_STEPS as f64;
+            let rate = RATE * 0.5 * (1.0 + (std::f64::consts::PI * share).cos());
+            adam(&mut physics.parameters, &mut moments, &gradient, rate, step);
+        }
+        physics
+    }
+
+    /// Milliseconds for each amount.
+    pub fn costs(&self, way: Way) -> [f64; N_TERMS] {
+        std::array::from_fn(|term| {
+            let places = self.places.of_cost(way, term);
+            places
+                .iter()
+                .map(|&at| self.parameters[at])
+                .sum::<f64>()
+                .exp()
+        })
+    }
+
+    fn gradient(&self, measured: &Measured, groups: &[&[&Row]], priors: &[(f64, f64)]) -> Vec<f64> {
+        let mut gradient: Vec<f64> = (self.parameters.iter().zip(priors))
+            .map(|(value, (expected, sigma))| (value - expected) / sigma.powi(2))
+            .collect();
+        for scale in 0..N_SCALES {
+            let of_numbers = |numbers: usize| Places::KIND + numbers * N_SCALES + scale;
+            let sum: f64 = (0..N_NUMBERS).map(|n| self.parameters[of_numbers(n)]).sum();
+            for numbers in 0..N_NUMBERS {
+                let place = of_numbers(numbers);
+                gradient[place] = (self.parameters[place] - sum / N_NUMBERS as f64) / KIND.powi(2);
+            }
+        }
+        for rows in groups {
+            let way = Way::of(rows[0]);
+            let costs = self.costs(way);
+            let mut of_terms = [0.0; N_TERMS];
+            for row in *rows {
+                let amounts = &measured.networks[row.network].amounts;
+                let ms: f64 = amounts.iter().zip(costs).map(|(a, c)| a * c).sum();
+                let error = (ms / row.ms).ln();
+                let slope = error / (1.0 + (error / BEND).powi(2)).sqrt();
+                let slope = row.weight * slope / ROWS.powi(2) / ms;
+                for term in 0..N_TERMS {
+                    of_terms[term] += slope * amounts[term] * costs[term];
+                }
+            }
+            for (term, slope) in of_terms.into_iter().enumerate() {
+                for place in self.places.of_cost(way, term) {
+                    gradient[place] += slope;
+                }
+            }
+        }
+        gradient
+    }
+}
+
+/// One step of Adam.
+fn adam(values: &mut [f64], moments: &mut [[f64; 2]], gradient: &[f64], rate: f64, step: usize) {
+    const DECAYS: [f64; 2] = [0.9, 0.999];
+    let n = step as i32 + 1;
+    for ((value, [mean, square]), slope) in values.iter_mut().zip(moments).zip(gradient) {
+        *mean = DECAYS[0] * *mean + (1.0 - DECAYS[0]) * slope;
+        *square = DECAYS[1] * *square + (1.0 - DECAYS[1]) * slope * slope;
+        let unbiased = [
+            *mean / (1.0 - DECAYS[0].powi(n)),
+            *square / (1.0 - DECAYS[1].powi(n)),
+        ];
+        *value -= rate * unbiased[0] / (unbiased[1].sqrt() + 1e-8);
+    }
+}
