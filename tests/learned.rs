@@ -249,14 +249,3 @@ fn devices_are_found_by_what_people_type() {
     println!("{similar}");
     assert!(similar.contains("did you mean"), "{similar}");
 }
-
-#[test]
-fn temporary_print() {
-    let Ok(path) = std::env::var("LITECAST_ONNX") else { return };
-    let bytes = std::fs::read(path).unwrap();
-    let mut model = litecast::formats::read(&bytes, &litecast::formats::onnx::Dimensions { batch: 1, named: &[] }).unwrap();
-    litecast::graph::shape_inference::fill(&mut model);
-    let graph = build(&model, 0).unwrap();
-    let found = summed(&works(&graph, &analyze(&graph)));
-    for (name, amount) in NAMES.iter().zip(found) { println!("{name} {amount:.6}"); }
-}

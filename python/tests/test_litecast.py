@@ -80,6 +80,7 @@ class Reports(unittest.TestCase):
             (("--board=imx93", "--app-ram=64"), {"targets": [{"board": "imx93"}], "app_ram_kib": 64}),
             (("--target=cortex-m7-stm32h747@8",), {"targets": ["cortex-m7-stm32h747@8"]}),
             (("--target=rtx-3090", "--batch=8"), {"targets": ["rtx-3090"], "batch": 8}),
+            (("--target=galaxy-s24", "--target=Snapdragon 8 Gen 2@qnn"), {"targets": ["galaxy-s24", "Snapdragon 8 Gen 2@qnn"]}),
         ]
         n_results = 0
         for arguments, keywords in options:

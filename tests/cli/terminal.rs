@@ -34,6 +34,14 @@ fn what_is_printed_fits_its_columns_and_has_no_colours_in_a_pipe() {
         vec!["targets", "--details"],
         vec!["check", "--help"],
         vec!["predict", "--help"],
+        vec![
+            "sweep",
+            "--group",
+            "phones-and-boards",
+            "--max-latency",
+            "10ms",
+            one,
+        ],
     ];
     for (args, columns) in commands.iter().flat_map(|args| [(args, 80), (args, 60)]) {
         let output = in_columns(columns, args);

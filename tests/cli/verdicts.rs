@@ -671,3 +671,52 @@ fn a_configuration_reads_nothing_outside_of_its_folder_and_repeats_no_contents()
         "{words}"
     );
 }
+
+/// Every target of a group beside a limit, from the fastest.
+#[test]
+fn a_sweep_over_a_group_says_which_targets_are_fast_enough() {
+    let file = &examples()[0];
+    let group = ["sweep", "--group", "phones-and-boards", "--json"];
+    let rows = json_lines(&litecast(&[&group[..], &[path(file)]].concat()));
+    assert!(rows.len() >= 8, "{} devices", rows.len());
+    let latencies: Vec<f64> = (rows.iter())
+        .map(|row| row["latency_ms"].as_f64().unwrap())
+        .collect();
+    assert!(latencies.is_sorted(), "{latencies:?}");
+    let limit_ms = rows[1]["latency_hi_ms"].as_f64().unwrap();
+    let limit = format!("--max-latency={limit_ms}ms");
+    let output = litecast(&[&group[..], &[&limit, path(file)]].concat());
+    assert!(output.status.success());
+    let swept = json_lines(&output);
+    for (row, before) in swept.iter().zip(&rows) {
+        assert_eq!(row["target"], before["target"]);
+        let held = row["latency_hi_ms"].as_f64().unwrap();
+        assert_eq!(row["meets"].as_bool(), Some(held <= limit_ms), "{row}");
+    }
+    let n_met = swept.iter().filter(|row| row["meets"] == true).count();
+    println!("{n_met} of {} within {limit_ms} ms", swept.len());
+    assert!(n_met > 0);
+    let report = &json_lines(&litecast(&[
+        "predict",
+        "--json",
+        "--group=phones-and-boards",
+        path(file),
+    ]))[0];
+    let first = rows[0]["target"].as_str().unwrap();
+    assert_eq!(estimate(report, first, "latency", "value"), latencies[0]);
+    let none = litecast(&[
+        "sweep",
+        "--group",
+        "phones-and-boards",
+        "--max-latency",
+        "1ns",
+        path(file),
+    ]);
+    assert_eq!(none.status.code(), Some(1));
+    let unknown = litecast(&["sweep", "--group", "phones", path(file)]);
+    let words = String::from_utf8_lossy(&unknown.stderr);
+    assert!(
+        words.contains("expected one of") && words.contains("phones-and-boards"),
+        "{words}"
+    );
+}

@@ -11,6 +11,7 @@ export const FAMILIES: Readonly<Record<string, Family>> = {
   "any-microcontroller": {"group":null,"id":"any-microcontroller","is_accelerator":false,"label":"Any microcontroller"},
   "microcontrollers": {"group":"Cortex-M and ESP32 boards that were measured","id":"microcontrollers","is_accelerator":false,"label":"Microcontrollers"},
   "gpus": {"group":"under PyTorch, with batch and training","id":"gpus","is_accelerator":false,"label":"GPUs"},
+  "phones-and-boards": {"group":"learned from what others measured on them","id":"phones-and-boards","is_accelerator":false,"label":"Phones and NPU boards"},
 };
 
 /** Every target that the engine can have, GPUs too, by its id. */
@@ -63,6 +64,21 @@ export const TARGETS: Readonly<Record<string, Described>> = {
   "titan-xp-float32": {"advice":[],"aliases":[],"channel_step":null,"family":"gpus","options":["batch"],"release":"","runtime":"PyTorch, float32 without TF32","short_label":"NVIDIA Titan Xp, float32"},
   "titan-x-float32": {"advice":[],"aliases":[],"channel_step":null,"family":"gpus","options":["batch"],"release":"","runtime":"PyTorch, float32 without TF32","short_label":"NVIDIA Titan X (Pascal), float32"},
   "gtx-1080-ti-float32": {"advice":[],"aliases":[],"channel_step":null,"family":"gpus","options":["batch"],"release":"","runtime":"PyTorch, float32 without TF32","short_label":"NVIDIA GeForce GTX 1080 Ti, float32"},
+  "galaxy-s22": {"advice":[],"aliases":["Snapdragon 8 Gen 1","SM8450","Galaxy S22"],"channel_step":null,"family":"phones-and-boards","options":[],"release":"","releases":["litert","qnn","onnxruntime","onnxruntime-w8a16"],"runtime":"LiteRT with QNN","short_label":"Samsung Galaxy S22 (Snapdragon 8 Gen 1)"},
+  "galaxy-s24": {"advice":[],"aliases":["Snapdragon 8 Gen 3","SM8650","Galaxy S24"],"channel_step":null,"family":"phones-and-boards","options":[],"release":"","releases":["litert","qnn","qnn-w8a16","onnxruntime","onnxruntime-w8a16"],"runtime":"LiteRT with QNN","short_label":"Samsung Galaxy S24 (Snapdragon 8 Gen 3)"},
+  "galaxy-s25": {"advice":[],"aliases":["Snapdragon 8 Elite","SM8750","Galaxy S25"],"channel_step":null,"family":"phones-and-boards","options":[],"release":"","releases":["litert","qnn","qnn-w8a16","onnxruntime","onnxruntime-w8a16"],"runtime":"LiteRT with QNN","short_label":"Samsung Galaxy S25 (Snapdragon 8 Elite)"},
+  "galaxy-s26": {"advice":[],"aliases":["Snapdragon 8 Elite Gen 5","SM8850","Galaxy S26"],"channel_step":null,"family":"phones-and-boards","options":[],"release":"","releases":["litert","qnn","qnn-w8a16","onnxruntime","onnxruntime-w8a16"],"runtime":"LiteRT with QNN","short_label":"Samsung Galaxy S26 (Snapdragon 8 Elite Gen 5)"},
+  "qcs8550": {"advice":[],"aliases":["Snapdragon 8 Gen 2","SM8550","Galaxy S23"],"channel_step":null,"family":"phones-and-boards","options":[],"release":"","releases":["litert","qnn","qnn-w8a16","onnxruntime","onnxruntime-w8a16"],"runtime":"LiteRT with QNN","short_label":"Qualcomm QCS8550 (Snapdragon 8 Gen 2)"},
+  "snapdragon-7-gen-4": {"advice":[],"aliases":["Snapdragon 7 Gen 4","SM7750"],"channel_step":null,"family":"phones-and-boards","options":[],"release":"","releases":["litert","qnn","qnn-w8a16","onnxruntime","onnxruntime-w8a16"],"runtime":"LiteRT with QNN","short_label":"Snapdragon 7 Gen 4 reference phone"},
+  "snapdragon-x-elite": {"advice":[],"aliases":["X Elite","X1E80100","Copilot+ PC"],"channel_step":null,"family":"phones-and-boards","options":[],"release":"","releases":["qnn","qnn-w8a16","onnxruntime","onnxruntime-w8a16"],"runtime":"QNN","short_label":"Snapdragon X Elite laptop"},
+  "snapdragon-x2-elite": {"advice":[],"aliases":["X2 Elite"],"channel_step":null,"family":"phones-and-boards","options":[],"release":"","releases":["qnn","qnn-w8a16","onnxruntime","onnxruntime-w8a16"],"runtime":"QNN","short_label":"Snapdragon X2 Elite laptop"},
+  "iq-9075": {"advice":[],"aliases":["QCS9075","IQ9"],"channel_step":null,"family":"phones-and-boards","options":[],"release":"","releases":["litert","qnn","qnn-w8a16","onnxruntime","onnxruntime-w8a16"],"runtime":"LiteRT with QNN","short_label":"Dragonwing IQ-9075 EVK (QCS9075)"},
+  "ventuno-q": {"advice":[],"aliases":["QCS8275","IQ-8275","Arduino VENTUNO Q"],"channel_step":null,"family":"phones-and-boards","options":[],"release":"","releases":["litert","qnn","qnn-w8a16","onnxruntime","onnxruntime-w8a16"],"runtime":"LiteRT with QNN","short_label":"Arduino VENTUNO Q (QCS8275)"},
+  "rb3-gen-2": {"advice":[],"aliases":["QCS6490","RB3","Rubik Pi 3"],"channel_step":null,"family":"phones-and-boards","options":[],"release":"","releases":["litert","qnn","onnxruntime","onnxruntime-w8a16"],"runtime":"LiteRT with QNN","short_label":"Dragonwing RB3 Gen 2 (QCS6490)"},
+  "q-6690": {"advice":[],"aliases":["QCM6690"],"channel_step":null,"family":"phones-and-boards","options":[],"release":"","releases":["litert","qnn","qnn-w8a16","onnxruntime","onnxruntime-w8a16"],"runtime":"LiteRT with QNN","short_label":"Dragonwing Q-6690 (QCM6690)"},
+  "sa8775p": {"advice":[],"aliases":["SA8775"],"channel_step":null,"family":"phones-and-boards","options":[],"release":"","releases":["litert","qnn"],"runtime":"LiteRT with QNN","short_label":"Qualcomm SA8775P automotive board"},
+  "sa8295p": {"advice":[],"aliases":["SA8295"],"channel_step":null,"family":"phones-and-boards","options":[],"release":"","releases":["litert","qnn"],"runtime":"LiteRT with QNN","short_label":"Qualcomm SA8295P automotive board"},
+  "sa7255p": {"advice":[],"aliases":["SA7255"],"channel_step":null,"family":"phones-and-boards","options":[],"release":"","releases":["litert","qnn"],"runtime":"LiteRT with QNN","short_label":"Qualcomm SA7255P automotive board"},
 };
 
 /** In the order in which they are read. */

@@ -6,21 +6,21 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use super::evaluate::{Widths, estimated, with_widths};
-use super::measured::Measured;
-use super::{SEED, by_device, by_family, by_part, is_final};
+use super::final_families::{is_final, rule};
+use super::measured::{Measured, Row};
+use super::tables::{by_device, by_family, by_part};
 use crate::checkpoint::commit;
-use crate::targets::gpu::final_families::rule_of;
 
 /// Evaluates and writes as Markdown.
 pub fn evaluate(all: &Measured, widths: &Widths, path: &Path) -> Result<()> {
-    let is_of_final = |row: &super::Row| is_final(all.family(row));
+    let is_of_final = |row: &Row| is_final(all.family(row));
     let left = estimated(all, |row| !is_of_final(row), is_of_final);
     let left = with_widths(left, widths);
     let asked = all.rows.iter().filter(|row| is_of_final(row)).count();
     let text = format!(
         "`litecast-trainer fit-accelerators --final` on commit {}; {}. {:.1} % of {asked} rows are refused.\n\n{}\n{}\n{}",
         commit().context("expected a commit")?,
-        rule_of(SEED),
+        rule(),
         100.0 - 100.0 * left.len() as f64 / asked as f64,
         by_part(&left),
         by_family(&left),
