@@ -129,7 +129,7 @@ fn print(file: &str, rows: &[Row], limit_ms: Option<f64>, args: &SweepArgs) -> s
         .text("target")
         .text("device")
         .number("latency")
-        .optional_number("interval");
+        .number("interval");
     if limit_ms.is_some() {
         table = table.text("meets");
     }
@@ -140,8 +140,12 @@ fn print(file: &str, rows: &[Row], limit_ms: Option<f64>, args: &SweepArgs) -> s
         let interval = (row.latency_lo_ms.zip(row.latency_hi_ms).zip(row.latency_ms))
             .map(|((lo, hi), ms)| quantity::interval(lo, hi, "ms", ms));
         let mut cells = vec![
-            row.target.clone(),
-            row.device.clone(),
+            match &row.estimated_as {
+                Some(precision) => format!("{} as {precision}", row.target),
+                None => row.target.clone(),
+            },
+            // What all devices of a group have in common stands behind the first comma.
+            row.device.split(',').next().unwrap_or_default().to_owned(),
             latency.unwrap_or_else(|| words::UNKNOWN.to_owned()),
             interval.unwrap_or_else(|| "none".to_owned()),
         ];
