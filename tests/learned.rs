@@ -81,7 +81,7 @@ fn amounts_are_those_by_hand() {
     let graph = build(&model, 0).unwrap();
     let works = works(&graph, &analyze(&graph));
     assert_eq!(works[0].group, Group::Window);
-    let found = summed(&works);
+    let amounts = summed(&works);
     let at = |name: &str| NAMES.iter().position(|known| *known == name).unwrap();
     assert_eq!(
         [
@@ -106,14 +106,14 @@ fn amounts_are_those_by_hand() {
         ("n-pooling", 1.0),
         ("once", 1.0),
     ] {
-        let value = found[at(name)];
+        let value = amounts[at(name)];
         assert!(
             (value - expected).abs() < 1e-9,
             "{name}: {value}, expected {expected}"
         );
     }
-    let n_others = found.iter().filter(|amount| **amount != 0.0).count();
-    assert_eq!(n_others, 8, "{found:?}");
+    let n_others = amounts.iter().filter(|amount| **amount != 0.0).count();
+    assert_eq!(n_others, 8, "{amounts:?}");
 }
 
 /// What a compiler sees as one operator is one.
@@ -190,9 +190,9 @@ fn numbers_are_those_of_the_file_or_of_the_way() {
         // Floats were not measured there.
         (&floats, "rb3-gen-2", "w8a8"),
     ] {
-        let found = words(&report(text, target));
-        println!("{target}: {found}");
-        assert!(found.contains(expected), "{target}: {found}");
+        let words = words(&report(text, target));
+        println!("{target}: {words}");
+        assert!(words.contains(expected), "{target}: {words}");
     }
 }
 
@@ -214,11 +214,11 @@ fn slow_operators_are_refused_by_name() {
     ] {
         let text = convolution(kind, after, &[1, 16, 16, 16]);
         let report = report(&text, "galaxy-s24");
-        let found = words(&report);
-        println!("{found}");
+        let words = words(&report);
+        println!("{words}");
         match expected {
-            Some(expected) => assert!(found.contains(expected), "{found}"),
-            None => assert!(report.results[0].outcome.is_estimate(), "{found}"),
+            Some(expected) => assert!(words.contains(expected), "{words}"),
+            None => assert!(report.results[0].outcome.is_estimate(), "{words}"),
         }
     }
 }

@@ -288,8 +288,8 @@ impl Choice {
         if let Some(parsed) = learned::parsed(id) {
             let constants = loaded.learned.as_ref();
             let constants = constants.ok_or_else(|| not_loaded(id, "loadAccelerators"))?;
-            let found = parsed.target(constants).ok_or_else(|| unknown(id))?;
-            return found.map_err(|expected| ChoiceError::UnknownRelease {
+            let target = parsed.target(constants).ok_or_else(|| unknown(id))?;
+            return target.map_err(|expected| ChoiceError::UnknownRelease {
                 target: parsed.device.id.to_owned(),
                 found: parsed.way.unwrap_or_default().to_owned(),
                 expected,

@@ -142,8 +142,8 @@ impl Learned {
         let run = self
             .run(numbers)
             .ok_or_else(|| unmeasured(numbers.words()))?;
-        let found = refusal(network.graph, network.analysis, self.way.runtime, numbers);
-        if let Some((node_idx, refusal)) = found {
+        let slow = refusal(network.graph, network.analysis, self.way.runtime, numbers);
+        if let Some((node_idx, refusal)) = slow {
             return Err(refused(network, node_idx, refusal));
         }
         let works = network.shared(|| Works(works(network.graph, network.analysis)));

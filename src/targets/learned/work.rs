@@ -456,11 +456,11 @@ pub fn multiplying(graph: &Graph, node: &Node) -> Option<Group> {
 
 fn moving(code: &OperatorCode) -> Group {
     let mut members = MEMBERS.iter();
-    let found = members.find(|members| match &code.custom {
+    let group = members.find(|members| match &code.custom {
         Some(name) => members.custom.contains(&&**name),
         None => members.kinds.contains(&code.kind),
     });
-    found.map_or(Group::Other, |members| members.group)
+    group.map_or(Group::Other, |members| members.group)
 }
 
 /// By node: whether it only pads what convolutions and poolings read.
