@@ -17,8 +17,8 @@ const DEVICE: f64 = 1.0;
 const NUMBERS_OF_DEVICE: f64 = 0.3;
 const RUNTIME: f64 = 0.3;
 const TERM_OF_NUMBERS: f64 = 0.2;
-/// What attention is made of costs other amounts in integers.
-const ATTENTION_OF_NUMBERS: f64 = 1.0;
+/// What attention is made of costs other amounts in 8 bits.
+const ATTENTION_IN_8_BITS: f64 = 1.0;
 const ATTENTION: [&str; 6] = [
     "macs-product",
     "values-softmax",
@@ -100,9 +100,10 @@ impl Places {
         for term in 0..N_TERMS {
             priors[Self::TERM + term] = (expected(term), TERM);
             for numbers in 0..N_NUMBERS {
-                let is_free = numbers != 0 && ATTENTION.contains(&NAMES[term]);
+                let is_free = Numbers::ALL[numbers] == Numbers::Int8
+                    && ATTENTION.contains(&NAMES[term]);
                 let sigma = if is_free {
-                    ATTENTION_OF_NUMBERS
+                    ATTENTION_IN_8_BITS
                 } else {
                     TERM_OF_NUMBERS
                 };
