@@ -100,8 +100,8 @@ impl Places {
         for term in 0..N_TERMS {
             priors[Self::TERM + term] = (expected(term), TERM);
             for numbers in 0..N_NUMBERS {
-                let is_free = Numbers::ALL[numbers] == Numbers::Int8
-                    && ATTENTION.contains(&NAMES[term]);
+                let is_free =
+                    Numbers::ALL[numbers] == Numbers::Int8 && ATTENTION.contains(&NAMES[term]);
                 let sigma = if is_free {
                     ATTENTION_IN_8_BITS
                 } else {
