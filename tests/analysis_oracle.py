@@ -6,6 +6,7 @@
     analysis_oracle.py graphs DIR N     writes N random graphs for `arena`
     analysis_oracle.py operators DIR    writes a graph of each kind of operator for `arena`
     analysis_oracle.py kernels DIR      writes a graph of each operator, type and option that decides on a kernel
+    analysis_oracle.py pairs  DIR       writes files of floats, each with an int8 file of the same operator behind it
     analysis_oracle.py runs   FILE...   as `arena`, and whether TensorFlow Lite Micro's interpreter invokes the file
 """
 
@@ -20,7 +21,7 @@ import sys
 import tempfile
 
 # Which package each command needs; status 3 says that it is not installed.
-PACKAGES = {"naive": "ai_edge_litert", "graphs": "flatbuffers", "operators": "flatbuffers", "kernels": "flatbuffers", "runs": "tflite_micro", "arena": "tflite_micro", "vela": "ethosu.vela"}
+PACKAGES = {"naive": "ai_edge_litert", "graphs": "flatbuffers", "operators": "flatbuffers", "kernels": "flatbuffers", "pairs": "flatbuffers", "runs": "tflite_micro", "arena": "tflite_micro", "vela": "ethosu.vela"}
 NOT_INSTALLED = 3
 
 try:
@@ -346,6 +347,10 @@ def main(command, *arguments):
         from operator_support import support_graphs
 
         return write_graphs(arguments[0], support_graphs())
+    if command == "pairs":
+        from operator_support import pair_graphs
+
+        return write_graphs(arguments[0], pair_graphs())
     if command == "operators":
         from operator_graphs import operator_graphs
 

@@ -339,6 +339,36 @@ def weights():
     yield case("CONV_3D", [("f", [1, 4, 4, 4, 2]), const("f", [3, 3, 3, 2, 4], 1)], [("f", [1, 4, 4, 4, 4])], "Conv3DOptions", strideD=1, strideW=1, strideH=1, dilationWFactor=1, dilationHFactor=1, dilationDFactor=1)
 
 
+def sizes():
+    """Numbers of inputs and of dimensions, inputs that are left out, results without values, and scales."""
+    for letter in "fi":
+        for shape in ([0], [0, 4], [1, 0, 4], [1, 2, 3, 0]):
+            yield case("RELU", [(letter, shape)], [(letter, shape)])
+        yield case("SPLIT_V", [(letter, [1, 4]), const("w", [2], [4, 0]), const("w", [], [1])], [(letter, [1, 4]), (letter, [1, 0])], "SplitVOptions", numSplits=2)
+        yield case("CONCATENATION", [(letter, [1, 0, 4]), (letter, [1, 2, 4])], [(letter, [1, 2, 4])], "ConcatenationOptions", axis=1)
+        for count in (1, 2, 9):
+            yield case("ADD_N", [(letter, IMAGE)] * count, [(letter, IMAGE)], "AddNOptions")
+        for rank in range(1, 8):
+            shape = [2] * (rank - 1) + [8]
+            for slopes in ([], [8], shape):
+                yield case("PRELU", [(letter, shape), const(letter, slopes, 1)], [(letter, shape)])
+        window = dict(strideW=2, strideH=2, filterWidth=2, filterHeight=2, padding=1)
+        for name in ("MAX_POOL_2D", "AVERAGE_POOL_2D", "L2_POOL_2D"):
+            yield case(name, [(letter, [2, 6, 6, 8])], [(letter, [2, 3, 3, 8])], "Pool2DOptions", **window)
+    conv = dict(strideW=1, strideH=1, dilationWFactor=1, dilationHFactor=1)
+    for letter in "fih":
+        weights = "f" if letter == "f" else "i"
+        for bias in ([], [None]):
+            yield case("DEPTHWISE_CONV_2D", [(letter, IMAGE), const(weights, [1, 3, 3, 8], 1, channels=8, axis=3), *bias], [(letter, IMAGE)], "DepthwiseConv2DOptions", depthMultiplier=1, **conv)
+            yield case("CONV_2D", [(letter, IMAGE), const(weights, [8, 3, 3, 8], 1, channels=8), *bias], [(letter, IMAGE)], "Conv2DOptions", **conv)
+            yield case("TRANSPOSE_CONV", [const("w", [4], [1, 8, 8, 8]), const(weights, [8, 3, 3, 8], 1, channels=8), (letter, IMAGE), *bias], [(letter, [1, 8, 8, 8])], "TransposeConvOptions", strideW=2, strideH=2)
+        wrote = dict(scale=1 / 32768) if letter == "h" else dict(scale=1 / 256, zero_point=-128)
+        for scale, beta in ((0.1, 0.0), (0.1, 1e-9), (0.1, 1e-3), (1e-9, 1.0), (1.4e-8, 1.0), (1.6e-8, 1.0)):
+            yield case("SOFTMAX", [(letter, IMAGE, dict(scale=scale))], [(letter, IMAGE, wrote)], "SoftmaxOptions", beta=beta)
+    for a, w, t, s in (("i", "i", "h", "h"), ("f", "f", "f", "f")):
+        yield case("SVDF", [(a, [1, 8]), const(w, [4, 8], 1), const(t, [4, 5], 1), None, (s, [1, 20], dict(variable=True))], [(a, [1, 2])], "SVDFOptions", rank=2)
+
+
 def customs():
     yield case("CUSTOM", [("f", [1, 8])], [("f", [1, 8])], custom="NobodyKnowsThis")
     yield case("CUSTOM", [("i", [1, 8])], [("i", [1, 8])], custom="edgetpu-custom-op")
@@ -369,7 +399,7 @@ def signals():
 
 def support_graphs():
     """Name and model of each case."""
-    for make in (unary, pools, reductions, moves, binary, weights, customs, signals):
+    for make in (unary, pools, reductions, moves, binary, weights, sizes, customs, signals):
         for index, model in enumerate(make()):
             code = model.operatorCodes[0].builtinCode
             name = next(k for k, v in vars(schema.BuiltinOperator).items() if v == code)
@@ -377,3 +407,36 @@ def support_graphs():
     empty = Case()
     empty.subgraph.inputs = empty.subgraph.outputs = [empty.add("i", [1, 8])]
     yield "no_operators", empty.model
+
+
+def key_of(model):
+    """What a file of floats has in common with the int8 file of the same operator."""
+    graph = model.subgraphs[0]
+    operator = graph.operators[0]
+    options = vars(operator.builtinOptions) if operator.builtinOptions is not None else {}
+    shapes = [(tuple(tensor.shape), tensor.isVariable, tensor.buffer > 0) for tensor in graph.tensors]
+    return repr((model.operatorCodes[0].builtinCode, operator.inputs, operator.outputs, shapes, sorted(options.items(), key=str)))
+
+
+def has_whole_scales(model):
+    """Whether a fully connected layer has one scale for all its weights, as most converters write it."""
+    graph = model.subgraphs[0]
+    code = model.operatorCodes[0].builtinCode
+    scales = [tensor.quantization.scale for tensor in graph.tensors if tensor.quantization is not None]
+    return code != schema.BuiltinOperator.FULLY_CONNECTED or all(len(scale) == 1 for scale in scales)
+
+
+def pair_graphs():
+    """Name and model of each file of floats, followed by an int8 file of the same operator, shapes and options."""
+    models = [model for _, model in support_graphs() if model.subgraphs[0].operators]
+    types = [{tensor.type for tensor in model.subgraphs[0].tensors if not tensor.isVariable} for model in models]
+    letters = lambda text: {TYPES[letter] for letter in text}
+    int8 = {}
+    for model, used in zip(models, types):
+        if TYPES["i"] in used and used <= letters("iwb") and has_whole_scales(model):
+            int8.setdefault(key_of(model), []).append(model)
+    for index, (model, used) in enumerate(zip(models, types)):
+        if TYPES["f"] in used and used <= letters("fwlb"):
+            for number, twin in enumerate(int8.pop(key_of(model), [])):
+                yield "pair_%04d_%02d_float" % (index, number), model
+                yield "pair_%04d_%02d_int8" % (index, number), twin

@@ -197,6 +197,7 @@ impl<'a> Builder<'a> {
             metadata: Vec::new(),
             signatures: Vec::new(),
             diagnostics,
+            is_converted: true,
             is_reshaped: false,
             unmatched_dimensions: None,
         }

@@ -5,19 +5,20 @@ use std::sync::Arc;
 
 use crate::formats::builder::{self, N_QUANTIZATIONS};
 use crate::formats::tflite::{
-    Buffer, BuiltinOptions, MAIN_SUBGRAPH, Model, OpKind, Quantization, Subgraph, Tensor,
+    Buffer, BuiltinOptions, MAIN_SUBGRAPH, Model, OpKind, Operator, Quantization, Subgraph, Tensor,
     TensorType,
 };
 
-/// Inputs with biases, which stay wider, by operator: one for each output channel.
-fn bias_input(kind: OpKind) -> Option<usize> {
-    match kind {
-        OpKind::Conv2d | OpKind::DepthwiseConv2d | OpKind::FullyConnected | OpKind::Conv3d => {
-            Some(2)
-        }
-        OpKind::TransposeConv => Some(3),
-        _ => None,
-    }
+/// The operands that are biases, which stay wider: one number for each output channel.
+pub fn biases(operator: &Operator) -> &[Option<usize>] {
+    let places = match operator.code.kind {
+        OpKind::Conv2d | OpKind::DepthwiseConv2d | OpKind::FullyConnected | OpKind::Conv3d => 2..3,
+        OpKind::TransposeConv | OpKind::Svdf => 3..4,
+        OpKind::UnidirectionalSequenceLstm => 12..16,
+        _ => 0..0,
+    };
+    let end = places.end.min(operator.inputs.len());
+    operator.inputs.get(places.start..end).unwrap_or_default()
 }
 
 /// Kinds whose results have the scale of their input, as quantisers write them: compilers fuse a padding only then.
@@ -74,13 +75,11 @@ pub fn convert(model: &mut Model) -> Floats {
     floats.types = subgraph.tensors.iter().map(types).collect();
     let mut types: Vec<TensorType> = floats.types.iter().copied().map(quantised).collect();
     for operator in &subgraph.operators {
-        let bias =
-            bias_input(operator.code.kind).and_then(|position| *operator.inputs.get(position)?);
-        if let Some(of_type) = bias
-            .and_then(|bias| types.get_mut(bias))
-            .filter(|of_type| **of_type == TensorType::Int8)
-        {
-            *of_type = TensorType::Int32;
+        for &bias in biases(operator) {
+            let of_type = bias.and_then(|bias| types.get_mut(bias));
+            if let Some(of_type) = of_type.filter(|of_type| **of_type == TensorType::Int8) {
+                *of_type = TensorType::Int32;
+            }
         }
     }
     let mut known = vec![None; N_QUANTIZATIONS];

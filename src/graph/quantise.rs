@@ -1,7 +1,7 @@
 //! A float [`Model`] → the same model in 8 bits, as quantisation after training would give it.
 //!
 //! Weights are quantised symmetrically with one scale for each tensor, which is enough for their compressed size.
-//! Scales of activations need data to run on and are left at 1: no cost depends on them.
+//! Scales of activations need data to run on and are left at 1: [`Model::is_converted`] says that they are assumed.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -33,6 +33,7 @@ pub fn quantise(model: &mut Model) -> Result<(), NotFloat> {
     if !as_int8::is_float(model) {
         return Err(NotFloat);
     }
+    model.is_converted = true;
     if let Some(subgraph) = model.subgraphs.get_mut(MAIN_SUBGRAPH) {
         unpack_constants(subgraph, &model.buffers);
     }
@@ -58,13 +59,10 @@ fn quantise_values(model: &mut Model) {
     };
     let mut is_bias = vec![false; subgraph.tensors.len()];
     for operator in subgraph.operators.iter() {
-        let place = match operator.code.kind {
-            OpKind::Conv2d | OpKind::DepthwiseConv2d | OpKind::FullyConnected => 2,
-            OpKind::TransposeConv => 3,
-            _ => continue,
-        };
-        if let Some(&Some(bias)) = operator.inputs.get(place) {
-            is_bias[bias] = true;
+        for &bias in as_int8::biases(operator) {
+            if let Some(bias) = bias.and_then(|bias| is_bias.get_mut(bias)) {
+                *bias = true;
+            }
         }
     }
     // Each buffer once, however many tensors share it.

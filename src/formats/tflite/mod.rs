@@ -118,6 +118,7 @@ fn read_model<'a>(file: &'a [u8], model: schema::Model<'a>) -> Result<Model<'a>,
         signatures: read_signatures(&mut context, &model)?,
         buffers: buffers.into_iter().map(Buffer::from).collect(),
         diagnostics: context.diagnostics.into_vec(),
+        is_converted: false,
         is_reshaped: false,
         unmatched_dimensions: None,
     })

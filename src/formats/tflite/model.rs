@@ -46,6 +46,9 @@ pub struct Model<'a> {
     pub signatures: Vec<Signature>,
     /// What was odd but readable.
     pub diagnostics: Vec<Diagnostic>,
+    /// Whether a TFLite file of it has yet to be written, because it was read from another format or its types were
+    /// changed: scales are then assumed, and a quantiser chooses those that kernels take.
+    pub is_converted: bool,
     /// Whether shapes were changed since it was read: constants that say shapes may be those of the file.
     pub is_reshaped: bool,
     /// Sizes that were given for dimensions that the file does not leave open.

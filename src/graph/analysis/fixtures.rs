@@ -85,6 +85,7 @@ pub fn model(subgraphs: Vec<Subgraph>) -> Model<'static> {
         metadata: vec![],
         signatures: vec![],
         diagnostics: vec![],
+        is_converted: false,
         is_reshaped: false,
         unmatched_dimensions: None,
     }

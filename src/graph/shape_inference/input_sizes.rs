@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::values::MAX_COMPUTED_RANK;
-use super::{fill_subgraph, set};
+use super::{doubt_of_given, fill_subgraph, set};
 use crate::formats::tflite::{Format, MAIN_SUBGRAPH, Model, Subgraph, Tensor};
 use crate::formats::{UnmatchedDimensions, shown};
 
@@ -40,6 +40,8 @@ pub fn set_input_sizes(model: &mut Model, named: &[(String, u32)]) -> Result<(),
         return Ok(());
     }
     let subgraph = &mut model.subgraphs[MAIN_SUBGRAPH];
+    let stored: Vec<Vec<i32>> =
+        (subgraph.tensors.iter().map(|tensor| tensor.shape.clone())).collect();
     let places: HashMap<&str, usize> = named.iter().map(|(name, _)| &**name).zip(0..).collect();
     let mut is_used = vec![false; named.len()];
     let mut is_changed = vec![false; subgraph.tensors.len()];
@@ -61,6 +63,11 @@ pub fn set_input_sizes(model: &mut Model, named: &[(String, u32)]) -> Result<(),
     if is_changed.contains(&true) {
         forget_dependent(subgraph, is_changed);
         fill_subgraph(subgraph, &model.buffers);
+        let pairs = subgraph.tensors.iter().zip(&stored);
+        let n_other = pairs
+            .filter(|(tensor, stored)| tensor.shape != **stored)
+            .count();
+        model.diagnostics.extend(doubt_of_given(n_other));
     }
     Ok(())
 }

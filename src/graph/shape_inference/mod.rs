@@ -211,6 +211,20 @@ fn doubt(n_filled: usize) -> Option<Diagnostic> {
     })
 }
 
+/// Of shapes that follow from sizes which the file does not have.
+fn doubt_of_given(n_other: usize) -> Option<Diagnostic> {
+    let tensors = if n_other == 1 { "tensor" } else { "tensors" };
+    (n_other > 0).then(|| Diagnostic {
+        severity: Severity::Info,
+        code: COMPUTED_SHAPES,
+        message: format!(
+            "the given sizes change the shapes that the file stores for {n_other} {tensors}: Vela and TensorFlow Lite \
+             Micro need a file that stores them"
+        ),
+        operator_idx: None,
+    })
+}
+
 fn doubt_of_open(n_open: usize) -> Option<Diagnostic> {
     let tensors = if n_open == 1 { "tensor" } else { "tensors" };
     (n_open > 0).then(|| Diagnostic {

@@ -10,7 +10,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::formats::tflite::{
-    Activation, BuiltinOptions, Format, Model, OpKind, Operator, Quantization, Tensor, TensorType,
+    Activation, BuiltinOptions, Model, OpKind, Operator, Quantization, Tensor, TensorType,
 };
 use crate::target::{ETHOS_U, compiled_for, ethos_u_of};
 
@@ -76,8 +76,18 @@ pub enum Refusal {
     },
     /// An optional input that the kernel does not take.
     OptionalInput { input: usize },
-    /// Inputs, and the highest number that the kernel takes.
-    TooManyInputs { found: usize, max: usize },
+    /// An input that the kernel needs.
+    AbsentInput { input: usize },
+    /// Inputs, and the lowest and highest number that the kernel takes.
+    InputCount {
+        found: usize,
+        min: usize,
+        max: usize,
+    },
+    /// The interpreter takes a result without values for one whose shape is open.
+    EmptyOutput { output: usize },
+    /// The product of `beta` and the input's scale is below what the kernel's fixed-point arithmetic represents.
+    SoftmaxScale,
     /// The kernel runs the operator without a fused activation only.
     FusedActivation(Activation),
     /// A slice that adds dimensions, or that leaves some of them out: its masks, and how many of the dimensions it names.
@@ -103,10 +113,15 @@ impl Refusal {
             Self::OutputType { .. } => "output-type",
             Self::Computed { .. } => "input-computed",
             Self::Dimensions { .. } => "dimensions",
-            Self::OptionalInput { .. } | Self::TooManyInputs { .. } => "inputs",
+            Self::OptionalInput { .. } | Self::AbsentInput { .. } | Self::InputCount { .. } => {
+                "inputs"
+            }
+            Self::EmptyOutput { .. } => "empty-output",
             Self::FusedActivation(_) => "fused-activation",
             Self::SliceMasks { .. } => "slice-masks",
-            Self::InputQuantization { .. } | Self::OutputQuantization => "quantization",
+            Self::InputQuantization { .. } | Self::OutputQuantization | Self::SoftmaxScale => {
+                "quantization"
+            }
         }
     }
 }
@@ -125,13 +140,19 @@ impl fmt::Display for Refusal {
                 min,
                 max,
             } => {
-                write!(
-                    f,
-                    "input {input} has {found} dimensions, {min} to {max} run"
-                )
+                write!(f, "input {input} has {found} dimensions, ")?;
+                match *max {
+                    ANY => write!(f, "at least {min} run"),
+                    max if max == *min => write!(f, "{min} run"),
+                    max => write!(f, "{min} to {max} run"),
+                }
             }
             Self::OptionalInput { input } => write!(f, "input {input} is given"),
-            Self::TooManyInputs { found, max } => write!(f, "{found} inputs, at most {max} run"),
+            Self::AbsentInput { input } => write!(f, "input {input} is left out"),
+            Self::InputCount { found: 1, min, .. } => write!(f, "1 input, at least {min} run"),
+            Self::InputCount { found, max, .. } => write!(f, "{found} inputs, at most {max} run"),
+            Self::EmptyOutput { output } => write!(f, "output {output} has no values"),
+            Self::SoftmaxScale => f.write_str("beta times the scale of input 0 is below 2^-26"),
             Self::FusedActivation(activation) => {
                 let name = format!("{activation:?}").to_uppercase();
                 write!(f, "fused activation {name}")
@@ -225,9 +246,9 @@ const KERNELS: &[Kernel] = {
         (Kind(ArgMax), "ArgMax", "fw>w iw>w", &[], ANY),
         (Kind(ArgMin), "ArgMin", "fw>w iw>w", &[], ANY),
         (Kind(AssignVariable), "AssignVariable", ".", &[], ANY),
-        (Kind(AveragePool2d), "AveragePool2D", "f>f i>i h>h", &[], ANY),
+        (Kind(AveragePool2d), "AveragePool2D", "f>f i>i h>h", &[], 4),
         (Kind(BatchMatmul), "BatchMatMul", "f>f i>i h>h", &[], 5),
-        (Kind(BatchToSpaceNd), "BatchToSpaceNd", "fw>f iw>i", &[], 4),
+        (Kind(BatchToSpaceNd), "BatchToSpaceNd", "fw>f iw>i", &[1], 4),
         (Kind(BroadcastArgs), "BroadcastArgs", "w>w l>l", &[], ANY),
         (Kind(BroadcastTo), "BroadcastTo", ".[wl]>=", &[1], 5),
         (Kind(CallOnce), "CallOnce", ".", &[], ANY),
@@ -269,7 +290,7 @@ const KERNELS: &[Kernel] = {
         (Kind(LogicalNot), "LogicalNot", "b>b", &[], ANY),
         (Kind(LogicalOr), "LogicalOr", "b>b", &[], ANY),
         (Kind(Logistic), "Logistic", "f>f h>h i>i", &[], ANY),
-        (Kind(MaxPool2d), "MaxPool2D", "f>f i>i h>h", &[], ANY),
+        (Kind(MaxPool2d), "MaxPool2D", "f>f i>i h>h", &[], 4),
         (Kind(Maximum), "Maximum", "f>f h>h i>i l>l w>w", &[], ANY),
         (Kind(Mean), "Mean", "fw>f hw>h iw>i", &[], ANY),
         (Kind(Minimum), "Minimum", "f>f h>h i>i l>l w>w", &[], ANY),
@@ -299,7 +320,7 @@ const KERNELS: &[Kernel] = {
         (Kind(Sin), "Sin", "f>f", &[], ANY),
         (Kind(Slice), "Slice", "[bfhiw][wl]>=", &[], 5),
         (Kind(Softmax), "Softmax", "f>f h>h i>[hi]", &[], ANY),
-        (Kind(SpaceToBatchNd), "SpaceToBatchNd", "fw>f iw>i", &[], 4),
+        (Kind(SpaceToBatchNd), "SpaceToBatchNd", "fw>f iw>i", &[1], 4),
         (Kind(SpaceToDepth), "SpaceToDepth", "f>f i>i", &[], 4),
         (Kind(Split), "Split", ".f>f .h>h .i>i .w>w", &[0], ANY),
         (Kind(SplitV), "SplitV", "f.>f h.>h i.>i w.>w", &[2], ANY),
@@ -427,6 +448,7 @@ impl Operands<'_> {
             );
         };
         self.type_refusal(types)
+            .or_else(|| self.absent_input())
             .or_else(|| {
                 let computed = |&&input: &&usize| {
                     (self.input(input)).is_some_and(|tensor| !self.is_constant(tensor))
@@ -437,6 +459,7 @@ impl Operands<'_> {
             .or_else(|| self.dimensions_refusal(*max_dimensions))
             .or_else(|| self.option_refusal())
             .or_else(|| self.quantization_refusal())
+            .or_else(|| self.empty_output())
     }
 
     /// The first operand that no alternative takes behind the operands before it.
@@ -480,8 +503,22 @@ impl Operands<'_> {
         (!is_taken).then_some(Refusal::OutputType { found: tensor_type })
     }
 
+    /// An input without a tensor, where the kernel does not ask whether there is one.
+    fn absent_input(&self) -> Option<Refusal> {
+        let is_optional = |input: usize| match self.operator.code.kind {
+            OpKind::Conv2d | OpKind::FullyConnected => input == 2,
+            OpKind::TransposeConv => input == 3,
+            OpKind::UnidirectionalSequenceLstm | OpKind::Custom => true,
+            _ => false,
+        };
+        let mut inputs = self.operator.inputs.iter().enumerate();
+        let (input, _) = inputs.find(|(input, one)| one.is_none() && !is_optional(*input))?;
+        Some(Refusal::AbsentInput { input })
+    }
+
     fn dimensions_refusal(&self, max: usize) -> Option<Refusal> {
-        let rank = self.input(0)?.shape.len();
+        let read = self.input(0)?;
+        let (rank, is_float) = (read.shape.len(), read.tensor_type.is_float());
         let min = match self.operator.code.kind {
             OpKind::BatchMatmul => 2,
             OpKind::BatchToSpaceNd | OpKind::SpaceToBatchNd => 3,
@@ -489,9 +526,15 @@ impl Operands<'_> {
             | OpKind::SpaceToDepth
             | OpKind::ResizeBilinear
             | OpKind::ResizeNearestNeighbor
+            | OpKind::AveragePool2d
+            | OpKind::MaxPool2d
             | OpKind::L2Pool2d => 4,
             OpKind::Softmax => 1,
             _ => 0,
+        };
+        let max = match self.operator.code.kind {
+            OpKind::Prelu if is_float => 4,
+            _ => max,
         };
         (!(min..=max).contains(&rank)).then_some(Refusal::Dimensions {
             input: 0,
@@ -510,11 +553,17 @@ impl Operands<'_> {
                 Some(Refusal::OptionalInput { input })
             }
             (OpKind::Concatenation, _) if n_inputs > MAX_CONCATENATED => {
-                Some(Refusal::TooManyInputs {
+                Some(Refusal::InputCount {
                     found: n_inputs,
+                    min: 1,
                     max: MAX_CONCATENATED,
                 })
             }
+            (OpKind::AddN, _) if n_inputs < MIN_ADDED => Some(Refusal::InputCount {
+                found: n_inputs,
+                min: MIN_ADDED,
+                max: ANY,
+            }),
             (
                 _,
                 BuiltinOptions::Concatenation { activation, .. }
@@ -547,8 +596,8 @@ impl Operands<'_> {
     /// Where a kernel's arithmetic needs a certain scale or zero point.
     fn quantization_refusal(&self) -> Option<Refusal> {
         use TensorType::{Float32, Int8, Int16};
-        // A graph without weights need not say scales: a file of it has those that its kernels take.
-        if self.model.format == Format::GraphJson {
+        // The file that is written of it has scales that its kernels take.
+        if self.model.is_converted {
             return None;
         }
         let input = |input| Refusal::InputQuantization { input };
@@ -563,6 +612,9 @@ impl Operands<'_> {
             }
             (OpKind::Logistic, Int8) => (zero_point != -128).then_some(output),
             (OpKind::Logistic | OpKind::Tanh, Int16) => (zero_point != 0).then_some(output),
+            (OpKind::Softmax, Int8 | Int16) if self.is_softmax_below_fixed_point(read) => {
+                Some(Refusal::SoftmaxScale)
+            }
             (OpKind::Softmax, Int8) => {
                 (zero_point != -128 || scale != 1.0 / 256.0).then_some(output)
             }
@@ -605,6 +657,27 @@ impl Operands<'_> {
         }
     }
 
+    /// Of int8 inputs alone: the kernel's multiplier in units of 2^-26 must be above 1.
+    fn is_softmax_below_fixed_point(&self, read: &Tensor) -> bool {
+        let beta = match self.operator.options {
+            BuiltinOptions::Softmax { beta } => beta,
+            _ => 0.0,
+        };
+        let multiplier = f64::from(beta) * f64::from(scale_of(read).0) * f64::from(1 << 26);
+        read.tensor_type == TensorType::Int8 && multiplier <= 1.0
+    }
+
+    /// A shape of one dimension may be 0: old files store scalars so.
+    fn empty_output(&self) -> Option<Refusal> {
+        let shapes = self.operator.outputs.iter().map(|&output| {
+            let tensor = self.tensors.get(output);
+            tensor.map_or(&[][..], |tensor| &tensor.shape)
+        });
+        let is_empty = |shape: &[i32]| shape.len() > 1 && shape.contains(&0);
+        let output = { shapes }.position(is_empty)?;
+        Some(Refusal::EmptyOutput { output })
+    }
+
     /// A filter has one scale, or one for each output channel.
     fn filter_refusal(&self) -> Option<Refusal> {
         let filter = self.input(1)?;
@@ -625,6 +698,8 @@ impl Operands<'_> {
 
 /// Inputs of an LSTM for peepholes, projection and layer normalisation.
 const LSTM_OPTIONS: [usize; 9] = [9, 10, 11, 16, 17, 20, 21, 22, 23];
+/// Inputs of ADD_N.
+const MIN_ADDED: usize = 2;
 /// Inputs of a concatenation (`kMaxInputNum`).
 const MAX_CONCATENATED: usize = 10;
 
