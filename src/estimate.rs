@@ -174,7 +174,7 @@ fn document(
     let (fits, arena_bytes) = match detail {
         Detail::Full => {
             let fits = boards::fits(graph, analysis, file.request.application).ok();
-            let arena_bytes = fits.as_ref().and_then(|fits| fits.need.arena_that_runs());
+            let arena_bytes = fits.as_ref().and_then(|fits| fits.need.arena_bytes);
             (fits, arena_bytes)
         }
         Detail::Summary => (None, arena_or_reason(graph).ok()),

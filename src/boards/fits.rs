@@ -11,10 +11,10 @@ use crate::graph::analysis::unplannable::Unplannable;
 use crate::provenance::Evidence;
 use crate::target::ETHOS_U;
 use crate::target::boards::{self, Board, LatencyOf, Memory};
-use crate::targets::cortex_m::{self, Constants, Latency};
+use crate::targets::cortex_m::{self, Constants, Latency, Refusal};
 use crate::targets::tflite_micro::{
-    Bytes, Kernels, Pointers, Refused, arena_bytes, code_flash_bytes, ethos_u_of_file, obstacle,
-    refused, resolver_calls,
+    Bytes, Kernels, Pointers, Refused, arena_bytes, code_flash_bytes, ethos_u_of_file, file_bytes,
+    max_arena_bytes, obstacle, refused, resolver_calls,
 };
 
 /// Memory that the application keeps for itself, beside the model and the runtime.
@@ -27,17 +27,32 @@ pub struct Application {
     pub flash_bytes: u64,
 }
 
+/// What Mbed OS gives to the thread that runs `main`. Nobody measured how much of it the interpreter takes.
+const STACK_BYTES: u64 = 4096;
+
 /// What a model needs under TensorFlow Lite Micro.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
 pub struct Need {
-    /// The whole arena. Where the interpreter does not run all operators: what it would be with kernels of that size.
-    pub arena_bytes: u64,
-    /// The file, which is in flash.
+    /// The whole arena; absent where the interpreter does not run the model.
+    pub arena_bytes: Option<u64>,
+    /// Upper end of its interval; absent where it is not known.
+    #[serde(default)]
+    pub max_arena_bytes: Option<u64>,
+    /// RAM for the stack beside the arena, an assumption.
+    #[serde(default)]
+    pub stack_bytes: u64,
+    /// The `.tflite` file, which is in flash: the file itself, or an estimate where another has to be written first,
+    /// because the model is of another format or precision.
     pub file_bytes: u64,
+    /// Upper end of that estimate; absent for the file itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", ts(optional))]
+    pub max_file_bytes: Option<u64>,
     /// Code of the interpreter and the kernels in flash, an estimate with its range.
     pub code_bytes: Bytes,
-    /// Calls that register the kernels with a `MicroMutableOpResolver`, for example `AddConv2D`.
+    /// Calls that register the kernels with a `MicroMutableOpResolver`, for example `AddConv2D`; none where the
+    /// interpreter does not run the model.
     #[serde(default)]
     pub kernels: Vec<String>,
     /// Operators that no kernel runs. With any, no board runs the model.
@@ -58,20 +73,27 @@ impl Need {
     pub fn new(graph: &Graph) -> Result<Self, Unplannable> {
         let accelerator = ethos_u_of_file(graph.model);
         let refused = refused(graph.model);
+        let obstacle = obstacle(graph, &refused).map(|reason| reason.to_string());
+        let (arena_bytes, kernels) = match obstacle {
+            Some(_) => (None, Vec::new()),
+            None => (
+                Some(arena_bytes(graph, Kernels::CmsisNnDsp, Pointers::Bits32)?),
+                resolver_calls(graph.model),
+            ),
+        };
+        let file = file_bytes(graph.model);
         Ok(Self {
-            arena_bytes: arena_bytes(graph, Kernels::CmsisNnDsp, Pointers::Bits32)?,
-            file_bytes: graph.model.file_bytes as u64,
+            arena_bytes,
+            max_arena_bytes: arena_bytes.map(|bytes| max_arena_bytes(bytes as f64) as u64),
+            stack_bytes: STACK_BYTES,
+            file_bytes: file.value,
+            max_file_bytes: (file.hi > file.value).then_some(file.hi),
             code_bytes: code_flash_bytes(graph),
-            kernels: resolver_calls(graph.model),
-            obstacle: obstacle(graph, &refused).map(|reason| reason.to_string()),
+            kernels,
+            obstacle,
             refused,
             accelerator: accelerator.map(|id| id.unwrap_or(ETHOS_U).into()),
         })
-    }
-
-    /// The arena, where the interpreter runs the model.
-    pub fn arena_that_runs(&self) -> Option<u64> {
-        self.obstacle.is_none().then_some(self.arena_bytes)
     }
 
     /// Why a board does not run the model, whatever its memory.
@@ -121,13 +143,26 @@ pub struct OnBoard {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", ts(optional))]
     pub reason: Option<String>,
-    /// RAM for the arena and the application's data.
-    pub ram: Room,
-    /// Flash for the file, the runtime and the application's code.
-    pub flash: Room,
-    /// On the core under TensorFlow Lite Micro; absent where nobody measured its core, or for a model that is not
-    /// modelled or does not run.
+    /// RAM for the arena and the application's data; absent where the board does not run the model.
+    pub ram: Option<Room>,
+    /// Flash for the file, the runtime and the application's code; absent where the board does not run the model.
+    pub flash: Option<Room>,
+    /// On the core under TensorFlow Lite Micro, if the model has room.
     pub latency: Option<BoardLatency>,
+    /// Why there is no latency on a board that runs the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", ts(optional))]
+    pub no_latency: Option<NoLatency>,
+}
+
+/// Why there is no latency on a board.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+pub struct NoLatency {
+    /// The reason, in words.
+    pub unavailable: String,
+    /// The reason as a stable word for programs, for example `core-never-measured`.
+    pub reason: &'static str,
 }
 
 /// Whether a model runs on a board.
@@ -139,9 +174,9 @@ pub struct OnBoard {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// The model fits even if the code has the largest size of its range.
+    /// The model fits even if arena, file and code have the largest size of their ranges, beside a stack.
     Yes,
-    /// The model fits if the code has its estimated size, but not if it has the largest size of its range.
+    /// The model fits if they have their estimated size, but not with the largest sizes and a stack.
     Close,
     /// The model does not fit, or does not run.
     No,
@@ -218,13 +253,33 @@ pub fn fits(
     let max_weight_bytes = analysis.costs.iter().map(|cost| cost.weight_bytes).max();
     let file_bytes = need.file_bytes;
     let on = |board: &'static Board| {
-        let latency_of = board.latency_under_micro()?;
+        let Some(latency_of) = board.latency_under_micro() else {
+            return Err(never_measured(board));
+        };
         let flash = board.flash(latency_of);
         let is_slow =
             flash.is_some_and(|flash| flash.is_slow(file_bytes, max_weight_bytes.unwrap_or(0)));
-        latency_on(board, latency_of, &latencies).filter(|_| !is_slow)
+        if is_slow {
+            return Err(no_latency(&Refusal::ExternalWeights));
+        }
+        let latencies = latencies.as_ref().map_err(no_latency)?;
+        latency_on(board, latency_of, latencies)
     };
-    Ok(on_boards(need, application, on))
+    Ok(on_boards(need, application, |board| Some(on(board))))
+}
+
+fn never_measured(board: &Board) -> NoLatency {
+    NoLatency {
+        unavailable: format!("no board with a {} was measured", board.core),
+        reason: "core-never-measured",
+    }
+}
+
+fn no_latency(refusal: &Refusal) -> NoLatency {
+    NoLatency {
+        unavailable: refusal.to_string(),
+        reason: refusal.kind(),
+    }
 }
 
 /// As [`fits`], from the known memory need of a model: for another application, and without latencies.
@@ -235,16 +290,17 @@ pub fn fits_of_need(need: Need, application: Application) -> Fits {
 fn on_boards(
     need: Need,
     application: Application,
-    latency: impl Fn(&'static Board) -> Option<BoardLatency>,
+    latency: impl Fn(&'static Board) -> Option<Result<BoardLatency, NoLatency>>,
 ) -> Fits {
     let boards = boards::shipped().iter().filter_map(|board| {
         let memory = board.memory.as_ref()?;
-        let on = on_board(board, memory, &need, &application);
-        let latency = match on.reason {
-            Some(_) => None,
-            None => latency(board),
-        };
-        Some(OnBoard { latency, ..on })
+        let mut on = on_board(board, memory, &need, &application);
+        match latency(board).filter(|_| on.reason.is_none()) {
+            Some(Ok(latency)) => on.latency = Some(latency),
+            Some(Err(no_latency)) => on.no_latency = Some(no_latency),
+            None => {}
+        }
+        Some(on)
     });
     let boards = boards.collect();
     Fits {
@@ -260,17 +316,25 @@ fn on_board(
     need: &Need,
     application: &Application,
 ) -> OnBoard {
-    let ram_bytes = need.arena_bytes.saturating_add(application.ram_bytes);
-    let without_code = need.file_bytes.saturating_add(application.flash_bytes);
-    let flash = |code_bytes: u64| {
-        let needed = without_code.saturating_add(code_bytes);
+    let reason = need.reason(board);
+    let ram = |arena_bytes: u64| {
+        let needed = arena_bytes.saturating_add(application.ram_bytes);
+        Room::new(needed, memory.sram_kib, memory.external_ram_kib)
+    };
+    let flash = |file_bytes: u64, code_bytes: u64| {
+        let needed =
+            (file_bytes.saturating_add(code_bytes)).saturating_add(application.flash_bytes);
         Room::new(needed, memory.flash_kib, memory.external_flash_kib)
     };
-    let ram = Room::new(ram_bytes, memory.sram_kib, memory.external_ram_kib);
-    let at_most = flash(need.code_bytes.hi);
-    let flash = flash(need.code_bytes.value);
-    let reason = need.reason(board);
-    let is_short = ram.is_short() || flash.is_short() || reason.is_some();
+    let code = &need.code_bytes;
+    let arena_bytes = need.arena_bytes.filter(|_| reason.is_none());
+    let rooms = arena_bytes.map(|bytes| (ram(bytes), flash(need.file_bytes, code.value)));
+    let max_arena_bytes = need.max_arena_bytes.or(need.arena_bytes).unwrap_or(0);
+    let largest = [
+        ram(max_arena_bytes.saturating_add(need.stack_bytes)),
+        flash(need.max_file_bytes.unwrap_or(need.file_bytes), code.hi),
+    ];
+    let has_room = |(ram, flash): &(Room, Room)| !ram.is_short() && !flash.is_short();
     OnBoard {
         id: &board.id,
         name: &board.name,
@@ -278,26 +342,31 @@ fn on_board(
         core: &board.core,
         clock_mhz: board.clock_mhz,
         npu: board.npu.as_deref(),
-        fits: match (is_short, at_most.is_short()) {
-            (true, _) => Verdict::No,
-            (false, true) => Verdict::Close,
-            (false, false) => Verdict::Yes,
+        fits: match rooms.as_ref().is_some_and(has_room) {
+            false => Verdict::No,
+            true if largest.iter().any(Room::is_short) => Verdict::Close,
+            true => Verdict::Yes,
         },
         reason,
-        ram,
-        flash,
+        ram: rooms.map(|(ram, _)| ram),
+        flash: rooms.map(|(_, flash)| flash),
         latency: None,
+        no_latency: None,
     }
 }
 
 fn latency_on(
     board: &'static Board,
     latency_of: &'static LatencyOf,
-    latencies: &HashMap<&'static str, Latency>,
-) -> Option<BoardLatency> {
+    latencies: &HashMap<&'static str, Result<Latency, Refusal>>,
+) -> Result<BoardLatency, NoLatency> {
     let target =
-        (Constants::shipped().target(&latency_of.target)).filter(|target| target.is_micro())?;
-    let latency = latencies.get(latency_of.target.as_str())?;
+        (Constants::shipped().target(&latency_of.target)).filter(|target| target.is_micro());
+    let latency = latencies.get(latency_of.target.as_str());
+    let Some((target, latency)) = target.zip(latency) else {
+        return Err(never_measured(board));
+    };
+    let latency = latency.as_ref().map_err(no_latency)?;
     let clock_mhz = match (target.has_other_clocks, board.clock_mhz) {
         (true, Some(clock_mhz)) => clock_mhz,
         _ => latency.clock_mhz,
@@ -308,7 +377,7 @@ fn latency_on(
     } else {
         1.0
     };
-    Some(BoardLatency {
+    Ok(BoardLatency {
         target: &target.target,
         clock_mhz,
         value_ms: latency.value_ms * slower,
@@ -331,8 +400,11 @@ mod tests {
     #[test]
     fn what_is_short_is_said_in_bytes() {
         let need = Need {
-            arena_bytes: 300 << 10,
+            arena_bytes: Some(300 << 10),
+            max_arena_bytes: None,
+            stack_bytes: 0,
             file_bytes: 900 << 10,
+            max_file_bytes: None,
             code_bytes: Bytes {
                 value: 124 << 10,
                 lo: 62 << 10,
@@ -351,18 +423,18 @@ mod tests {
         let nano = on("arduino-nano-33-ble", &nothing);
         assert_eq!(
             nano.ram,
-            Room::Short {
+            Some(Room::Short {
                 missing_bytes: 44 << 10
-            }
+            })
         );
-        assert_eq!(nano.flash, Room::OnChip { left_bytes: 0 });
+        assert_eq!(nano.flash, Some(Room::OnChip { left_bytes: 0 }));
         assert_eq!(nano.fits, Verdict::No);
         let code = Application {
             ram_bytes: 0,
             flash_bytes: 1,
         };
         let nano = on("arduino-nano-33-ble", &code);
-        assert_eq!(nano.flash, Room::Short { missing_bytes: 1 });
+        assert_eq!(nano.flash, Some(Room::Short { missing_bytes: 1 }));
         let nrf = on("nrf5340-dk", &nothing);
         assert_eq!(
             nrf.fits,
@@ -379,7 +451,7 @@ mod tests {
             },
         );
         let left_bytes = (8 << 20) - (400 << 10);
-        assert_eq!(disco.ram, Room::External { left_bytes });
+        assert_eq!(disco.ram, Some(Room::External { left_bytes }));
         assert_eq!(disco.fits, Verdict::Yes);
     }
 }

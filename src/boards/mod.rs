@@ -3,5 +3,7 @@
 mod fits;
 mod listing;
 
-pub use fits::{Application, BoardLatency, Fits, Need, OnBoard, Room, Verdict, fits, fits_of_need};
+pub use fits::{
+    Application, BoardLatency, Fits, Need, NoLatency, OnBoard, Room, Verdict, fits, fits_of_need,
+};
 pub use listing::Listing;

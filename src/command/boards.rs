@@ -28,11 +28,18 @@ struct OnBoard {
     core: String,
     clock_mhz: Option<f64>,
     fits: Verdict,
-    ram: Room,
-    flash: Room,
+    ram: Option<Room>,
+    flash: Option<Room>,
     #[serde(default)]
     reason: Option<String>,
     latency: Option<Latency>,
+    #[serde(default)]
+    no_latency: Option<NoLatency>,
+}
+
+#[derive(Deserialize)]
+struct NoLatency {
+    unavailable: String,
 }
 
 #[derive(Deserialize)]
@@ -89,30 +96,34 @@ fn text(file: &str, placed: &Placed, width: usize) -> String {
         .number("latency")
         .optional_text("core")
         .optional_number("MHz");
-    let mut reasons: Vec<(&String, usize)> = Vec::new();
+    let mut reasons: Vec<(&String, Vec<&str>)> = Vec::new();
+    let mut no_latencies: Vec<(&String, Vec<&str>)> = Vec::new();
     for on in &placed.boards {
-        let latency = on.latency.as_ref().map(|latency| {
-            let star = if latency.is_transferred { " *" } else { "" };
-            format!("{}{star}", quantity::measure(latency.value_ms, "ms"))
-        });
+        let latency = match (&on.latency, &on.no_latency) {
+            // The verdict tells why.
+            _ if on.fits == Verdict::No => String::new(),
+            (Some(latency), _) => {
+                let star = if latency.is_transferred { " *" } else { "" };
+                format!("{}{star}", quantity::measure(latency.value_ms, "ms"))
+            }
+            (None, no_latency) => {
+                let reason = no_latency.as_ref().map(|one| &one.unavailable);
+                group(&mut no_latencies, reason, &on.name);
+                words::UNKNOWN.to_owned()
+            }
+        };
         let verdict = match on.fits {
             Verdict::Yes => "yes",
             Verdict::Close => "close",
             Verdict::No => "no",
         };
-        if let Some(reason) = &on.reason {
-            let known = reasons.iter_mut().find(|(known, _)| *known == reason);
-            match known {
-                Some((_, n_boards)) => *n_boards += 1,
-                None => reasons.push((reason, 1)),
-            }
-        }
+        group(&mut reasons, on.reason.as_ref(), &on.name);
         table.row([
             on.name.clone(),
             verdict.to_owned(),
-            room(&on.ram),
-            room(&on.flash),
-            latency.unwrap_or_else(|| words::UNKNOWN.to_owned()),
+            on.ram.as_ref().map(room).unwrap_or_default(),
+            on.flash.as_ref().map(room).unwrap_or_default(),
+            latency,
             on.core.clone(),
             on.clock_mhz.map_or_else(
                 || words::UNKNOWN.to_owned(),
@@ -120,27 +131,23 @@ fn text(file: &str, placed: &Placed, width: usize) -> String {
             ),
         ]);
     }
-    let code = &placed.need.code_bytes;
-    let bytes = |bytes: u64| quantity::bytes(bytes as f64);
-    let need = format!(
-        "{} arena, {} file, {} code ({} to {})",
-        bytes(placed.need.arena_bytes),
-        bytes(placed.need.file_bytes),
-        bytes(code.value),
-        bytes(code.lo),
-        bytes(code.hi)
-    );
+    let need = needed(&placed.need);
     let mut text = format!(
         "{}\n{}\n{}",
         heading(file, width),
         wrapped(&need, width, "  "),
         table.lines_of(width)
     );
-    for (reason, n_boards) in reasons {
+    for (reason, boards) in reasons {
         let words = format!(
-            "no on {n_boards} of {} boards: {reason}",
+            "no on {} of {} boards: {reason}",
+            boards.len(),
             placed.boards.len()
         );
+        let _ = writeln!(text, "{}", wrapped(&words, width, "  "));
+    }
+    for (reason, boards) in no_latencies {
+        let words = format!("? on {}: {reason}", named(&boards));
         let _ = writeln!(text, "{}", wrapped(&words, width, "  "));
     }
     let kernels = &placed.need.kernels;
@@ -153,10 +160,63 @@ fn text(file: &str, placed: &Placed, width: usize) -> String {
         );
         let _ = writeln!(text, "{}", wrapped(&words, width, "  "));
     }
-    let note = "latency: a model fitted to measurements of the board; * assumed, from other boards with the same core; ? where no board with its core was measured, or for \
-                models that are not int8; (ext) in memory beside the chip";
+    let note = "close: not with the largest sizes and a stack; latency: a model fitted to measurements of the board; \
+                * assumed, from other boards with the same core; (ext) in memory beside the chip";
     let _ = writeln!(text, "{}\n", dim(wrapped(note, width, "  ")));
     text
+}
+
+/// Puts a board behind the others with its reason.
+fn group<'p>(
+    groups: &mut Vec<(&'p String, Vec<&'p str>)>,
+    reason: Option<&'p String>,
+    board: &'p str,
+) {
+    let Some(reason) = reason else {
+        return;
+    };
+    match groups.iter_mut().find(|(known, _)| *known == reason) {
+        Some((_, boards)) => boards.push(board),
+        None => groups.push((reason, vec![board])),
+    }
+}
+
+/// Boards that a line names at most.
+const MAX_NAMED_BOARDS: usize = 4;
+
+fn named(boards: &[&str]) -> String {
+    let first = &boards[..boards.len().min(MAX_NAMED_BOARDS)];
+    match boards.len() - first.len() {
+        0 => first.join(", "),
+        n_more => format!("{} and {n_more} more", first.join(", ")),
+    }
+}
+
+/// What the model needs, each with its range; of one that does not run, the file alone.
+fn needed(need: &Need) -> String {
+    let bytes = |bytes: u64| quantity::bytes(bytes as f64);
+    let file = match need.max_file_bytes {
+        Some(max) => format!(
+            "about {} .tflite file, which has yet to be written (at most {})",
+            bytes(need.file_bytes),
+            bytes(max)
+        ),
+        None => format!("{} file", bytes(need.file_bytes)),
+    };
+    let Some(arena_bytes) = need.arena_bytes else {
+        return file;
+    };
+    let code = &need.code_bytes;
+    let most = need.max_arena_bytes.unwrap_or(arena_bytes);
+    format!(
+        "{} arena (at most {}), {} stack, {file}, {} code ({} to {})",
+        bytes(arena_bytes),
+        bytes(most),
+        bytes(need.stack_bytes),
+        bytes(code.value),
+        bytes(code.lo),
+        bytes(code.hi)
+    )
 }
 
 fn room(room: &Room) -> String {

@@ -6,7 +6,7 @@ use super::{
     EdgeFacts, LeftOperator, LeftOut, ModelFacts, OperatorFacts, QuantizationFacts, Report,
     ReportDiagnostic, SubgraphFacts, TargetResult, TensorFacts,
 };
-use crate::boards::{Application, BoardLatency, Fits, Need, OnBoard, Room, Verdict};
+use crate::boards::{Application, BoardLatency, Fits, Need, NoLatency, OnBoard, Room, Verdict};
 use crate::diagnostic::Severity;
 use crate::formats::tflite::Format;
 use crate::graph::analysis::Precision;
@@ -41,6 +41,7 @@ pub fn derived_types() -> String {
         declared::<Verdict>(&config),
         declared::<Room>(&config),
         declared::<BoardLatency>(&config),
+        declared::<NoLatency>(&config),
         declared::<LeftOut>(&config),
         declared::<HostInfo>(&config),
         declared::<LeftOperator>(&config),

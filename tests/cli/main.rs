@@ -1,6 +1,7 @@
 //! The native command, run as its users run it.
 #![cfg(not(target_arch = "wasm32"))]
 
+mod boards;
 mod browser;
 mod formats;
 mod isolation;

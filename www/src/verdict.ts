@@ -184,7 +184,7 @@ function memoryOf(report: Report, target: string, estimates: ReadonlyMap<string,
     sentences.push(`${TOO_LARGE[code]}${needed ? `: ${quantity(needed.value, needed.unit)}` : ""}.`);
   }
   if (board && board.reason === undefined && sram === undefined) {
-    const short = ([["RAM", board.ram], ["flash", board.flash]] as const).flatMap(([name, room]) => (room.room === "short" ? [`${quantity(room.missing_bytes, "bytes")} of ${name}`] : []));
+    const short = ([["RAM", board.ram], ["flash", board.flash]] as const).flatMap(([name, room]) => (room?.room === "short" ? [`${quantity(room.missing_bytes, "bytes")} of ${name}`] : []));
     if (short.length > 0) {
       is_short ||= board.fits === "no";
       sentences.push(`${board.fits === "no" ? "Lacks" : "May lack"} ${list(short)} under TensorFlow Lite Micro.`);

@@ -59,12 +59,12 @@ pub fn latency(
     latency_of(&operators, target, clock_mhz)
 }
 
-/// [`latency`] on each target that has an estimate, by its id, at its own clock. Targets with the same program share
-/// one count.
-pub fn latencies(graph: &Graph, analysis: &Analysis) -> HashMap<&'static str, Latency> {
-    if check(graph, analysis).is_err() {
-        return HashMap::new();
-    }
+/// [`latency`] on each target, by its id, at its own clock. Targets with the same program share one count.
+pub fn latencies(
+    graph: &Graph,
+    analysis: &Analysis,
+) -> Result<HashMap<&'static str, Result<Latency, Refusal>>, Refusal> {
+    check(graph, analysis)?;
     let mut counted: Vec<(&Program, Vec<OperatorCounts>)> = Vec::new();
     let of_target = |target: &'static Target| {
         let program = &target.program;
@@ -73,11 +73,11 @@ pub fn latencies(graph: &Graph, analysis: &Analysis) -> HashMap<&'static str, La
             counted.push((program, operator_counts(graph, analysis, program)));
             counted.len() - 1
         });
-        let latency = latency_of(&counted[idx].1, target, target.clock_mhz).ok()?;
-        Some((target.target.as_str(), latency))
+        let latency = latency_of(&counted[idx].1, target, target.clock_mhz);
+        (target.target.as_str(), latency)
     };
     let targets = Constants::shipped().targets.iter();
-    targets.filter_map(of_target).collect()
+    Ok(targets.map(of_target).collect())
 }
 
 /// Latency of some nodes, given by index, of a network whose other nodes run elsewhere. Products of other numbers than

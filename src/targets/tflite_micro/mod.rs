@@ -2,6 +2,7 @@
 
 mod arena;
 mod code;
+mod file;
 mod persistent;
 mod scratch;
 mod structures;
@@ -9,6 +10,7 @@ mod support;
 
 pub use arena::{arena_bytes, arena_or_reason, obstacle};
 pub use code::{Bytes, code_flash_bytes};
+pub use file::file_bytes;
 pub use persistent::{Pointers, persistent_bytes};
 pub use scratch::{Kernels, scratch};
 pub use support::{Refusal, Refused, ethos_u_of_file, refused, resolver_calls};
@@ -81,7 +83,7 @@ pub(super) fn arena(network: &Network) -> MetricEstimate {
             Outcome::Estimate {
                 value: bytes,
                 lo: Some(((bytes * (1.0 - ARENA_MARGIN)).floor() - ARENA_MARGIN_BYTES).max(0.0)),
-                hi: Some((bytes * (1.0 + ARENA_MARGIN) + ARENA_MARGIN_BYTES).ceil()),
+                hi: Some(max_arena_bytes(bytes)),
                 unit: Metric::Arena.unit(),
                 provenance: Provenance::own(
                     ProvenanceKind::Modelled,
@@ -98,6 +100,11 @@ pub(super) fn arena(network: &Network) -> MetricEstimate {
         metric: Metric::Arena,
         outcome,
     }
+}
+
+/// The upper end of the interval around an arena.
+pub fn max_arena_bytes(arena_bytes: f64) -> f64 {
+    (arena_bytes * (1.0 + ARENA_MARGIN) + ARENA_MARGIN_BYTES).ceil()
 }
 
 /// Share by which other releases of the interpreter and of the kernels may differ.

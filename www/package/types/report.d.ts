@@ -275,13 +275,25 @@ export type Fits = {
 
 /** What a model needs under TensorFlow Lite Micro. */
 export type Need = {
-  /** The whole arena. Where the interpreter does not run all operators: what it would be with kernels of that size. */
-  arena_bytes: number;
-  /** The file, which is in flash. */
+  /** The whole arena; absent where the interpreter does not run the model. */
+  arena_bytes: number | null;
+  /** Upper end of its interval; absent where it is not known. */
+  max_arena_bytes: number | null;
+  /** RAM for the stack beside the arena, an assumption. */
+  stack_bytes: number;
+  /**
+   * The `.tflite` file, which is in flash: the file itself, or an estimate where another has to be written first,
+   * because the model is of another format or precision.
+   */
   file_bytes: number;
+  /** Upper end of that estimate; absent for the file itself. */
+  max_file_bytes?: number;
   /** Code of the interpreter and the kernels in flash, an estimate with its range. */
   code_bytes: CodeBytes;
-  /** Calls that register the kernels with a `MicroMutableOpResolver`, for example `AddConv2D`. */
+  /**
+   * Calls that register the kernels with a `MicroMutableOpResolver`, for example `AddConv2D`; none where the
+   * interpreter does not run the model.
+   */
   kernels: Array<string>;
   /** Operators that no kernel runs. With any, no board runs the model. */
   refused: Array<RefusedOperators>;
@@ -340,15 +352,14 @@ export type OnBoard = {
   fits: FitVerdict;
   /** Why it does not run the model, whatever its memory. */
   reason?: string;
-  /** RAM for the arena and the application's data. */
-  ram: Room;
-  /** Flash for the file, the runtime and the application's code. */
-  flash: Room;
-  /**
-   * On the core under TensorFlow Lite Micro; absent where nobody measured its core, or for a model that is not
-   * modelled or does not run.
-   */
+  /** RAM for the arena and the application's data; absent where the board does not run the model. */
+  ram: Room | null;
+  /** Flash for the file, the runtime and the application's code; absent where the board does not run the model. */
+  flash: Room | null;
+  /** On the core under TensorFlow Lite Micro, if the model has room. */
   latency: BoardLatency | null;
+  /** Why there is no latency on a board that runs the model. */
+  no_latency?: NoLatency;
 };
 
 /** Whether a model runs on a board. */
@@ -385,6 +396,14 @@ export type BoardLatency = {
   is_transferred: boolean;
   /** What it rests on: measurements of the board, or the assumption that it is as fast as those that were measured. */
   evidence: Evidence;
+};
+
+/** Why there is no latency on a board. */
+export type NoLatency = {
+  /** The reason, in words. */
+  unavailable: string;
+  /** The reason as a stable word for programs, for example `core-never-measured`. */
+  reason: string;
 };
 
 /** Operators that some targets leave to a processor: all of these targets leave them, and no others, to the same one. */

@@ -14,8 +14,9 @@ export function verdict({ fits, reason }: OnBoard): string {
   return reason === undefined ? VERDICTS[fits] : "Does not run";
 }
 
-/** `123 KiB left`, `1.2 MiB left outside the chip`, `44 KiB short`. */
-export function roomWords(room: Room): string {
+/** `123 KiB left`, `1.2 MiB left outside the chip`, `44 KiB short`; nothing of a model that does not run. */
+export function roomWords(room: Room | null): string {
+  if (room === null) return "";
   if (room.room === "short") return `${format.text(format.bytes(room.missing_bytes))} short`;
   return `${format.text(format.bytes(room.left_bytes))} left${room.room === "external" ? " outside the chip" : ""}`;
 }

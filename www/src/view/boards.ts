@@ -61,29 +61,46 @@ function boardsPanel(report: Report, first: Fits, estimator: Estimator, focus: F
 }
 
 const NOTE =
-  "By the arena of TensorFlow Lite Micro with CMSIS-NN, and memory on and beside the chip. “May fit” where the interpreter and the kernels may take more flash than is left. A latency with * is that of other boards with the same core; there is none where nobody measured the core, where the model is not int8, or where its weights lie in external flash that is slower than what was measured. Latencies are those of TensorFlow Lite Micro.";
+  "By the arena of TensorFlow Lite Micro with CMSIS-NN, and memory on and beside the chip. “May fit” where the largest sizes of arena, file and code, or a stack beside the arena, need more than is left. A latency with * is that of other boards with the same core. Latencies are those of TensorFlow Lite Micro.";
 
-/** Latencies do not depend on the application. */
+/** Latencies, and why there are none, do not depend on the application. */
 async function withApplication({ need, boards }: Fits, application: Application, estimator: Estimator): Promise<Fits> {
   const found = await estimator.fits(need, application);
-  const latencies = new Map(boards.map(({ id, latency }) => [id, latency]));
-  return { ...found, boards: found.boards.map((board) => ({ ...board, latency: latencies.get(board.id) ?? null })) };
+  const before = new Map(boards.map((board) => [board.id, board]));
+  const withLatency = (board: OnBoard): OnBoard => {
+    const { latency = null, no_latency } = before.get(board.id) ?? {};
+    return { ...board, latency, ...(no_latency ? { no_latency } : {}) };
+  };
+  return { ...found, boards: found.boards.map(withLatency) };
 }
 
 /** What the boards need, or why none of them runs the model. */
 function needWords({ need, boards }: Fits): HTMLElement {
-  const reasons = new Map<string, number>();
-  for (const { reason } of boards) if (reason !== undefined) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
-  const refusals = [...reasons].map(([reason, n]) => el("p", { class: "doubt" }, `Does not run on ${n} of ${boards.length} boards: ${reason}.`));
+  const line = (words: string, reasons: readonly (string | undefined)[]): HTMLElement[] =>
+    [...counted(reasons)].map(([reason, n]) => el("p", { class: "doubt" }, `${words} ${n} of ${boards.length} boards: ${reason}.`));
+  const refusals = [
+    ...line("Does not run on", boards.map(({ reason }) => reason)),
+    ...line("No latency for", boards.map(({ no_latency }) => no_latency?.unavailable)),
+  ];
   const calls = need.kernels.map((call) => `${call}();`).join(" ");
   const resolver = calls === "" ? null : el("p", { class: "resolver" }, "Kernels to register with ", el("code", {}, `MicroMutableOpResolver<${need.kernels.length}>`), ": ", el("code", {}, calls));
   return el("div", {}, el("p", {}, sizeWords(need)), ...refusals, resolver);
 }
 
-function sizeWords(need: Fits["need"]): string {
+/** How often there is each reason. */
+function counted(reasons: readonly (string | undefined)[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const reason of reasons) if (reason !== undefined) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  return counts;
+}
+
+/** Nothing of a model that does not run. */
+function sizeWords({ arena_bytes, max_arena_bytes, stack_bytes, file_bytes, max_file_bytes, code_bytes }: Fits["need"]): string {
+  if (arena_bytes === null) return "";
   const text = (bytes: number): string => format.text(format.bytes(bytes));
-  const { arena_bytes, file_bytes, code_bytes } = need;
-  return `Needs ${text(arena_bytes)} of RAM for the tensor arena, and about ${text(file_bytes + code_bytes.value)} of flash: ${text(file_bytes)} for the file, ${text(code_bytes.value)} (${text(code_bytes.lo)} to ${text(code_bytes.hi)}) for the interpreter and the kernels.`;
+  const most = max_arena_bytes === null ? "" : ` (at most ${text(max_arena_bytes)}), with ${text(stack_bytes)} kept for a stack`;
+  const file = max_file_bytes === undefined ? "the file" : `the .tflite file, which has yet to be written (at most ${text(max_file_bytes)})`;
+  return `Needs ${text(arena_bytes)} of RAM for the tensor arena${most}, and about ${text(file_bytes + code_bytes.value)} of flash: ${text(file_bytes)} for ${file}, ${text(code_bytes.value)} (${text(code_bytes.lo)} to ${text(code_bytes.hi)}) for the interpreter and the kernels.`;
 }
 
 function applicationForm(application: Application, change: (application: Application) => void): HTMLElement {
@@ -128,9 +145,9 @@ function boardsTable(boards: readonly OnBoard[], chosen: string, sorting: Sortin
     { name: "Chip", is_wide: true, key: ({ chip }) => chip, cell: ({ chip }) => plain(chip) },
     { name: "Core", is_wide: true, key: ({ core }) => core, cell: ({ core, clock_mhz }) => plain(clock_mhz === null ? core : `${core}, ${clock_mhz}\u202fMHz`) },
     { name: "Fits", key: ({ fits }) => ORDER.indexOf(fits), cell: (board) => el("td", { class: `fit-${board.fits}`, title: board.reason ?? null }, verdict(board)) },
-    { name: "RAM", key: ({ ram }) => room(ram), cell: ({ ram }) => el("td", { class: `numeric ${ram.room}` }, roomWords(ram)) },
-    { name: "Flash", key: ({ flash }) => room(flash), cell: ({ flash }) => el("td", { class: `numeric ${flash.room}` }, roomWords(flash)) },
-    { name: "Latency", key: ({ latency }) => latency?.value_ms ?? null, cell: ({ latency }) => latencyCell(latency) },
+    { name: "RAM", key: ({ ram }) => room(ram), cell: ({ ram }) => el("td", { class: `numeric ${ram?.room ?? ""}` }, roomWords(ram)) },
+    { name: "Flash", key: ({ flash }) => room(flash), cell: ({ flash }) => el("td", { class: `numeric ${flash?.room ?? ""}` }, roomWords(flash)) },
+    { name: "Latency", key: ({ fits, latency }) => (fits === "no" ? null : latency?.value_ms ?? null), cell: latencyCell },
   ];
   const rows = sortBy(boards, sorting, columns[sorting.column].key);
   const heads = columns.map(({ name, is_wide }, i) => sortHead(name, "", i, sorting, i > 3 ? { class: "numeric" } : is_wide ? { class: "wide-only" } : {}, sort));
@@ -143,12 +160,15 @@ function boardsTable(boards: readonly OnBoard[], chosen: string, sorting: Sortin
 }
 
 /** Bytes left, or below 0 what is short. */
-function room(room: Room): number {
+function room(room: Room | null): SortKey {
+  if (room === null) return null;
   return room.room === "short" ? -room.missing_bytes : room.left_bytes;
 }
 
-function latencyCell(latency: OnBoard["latency"]): HTMLElement {
-  if (!latency) return el("td", { class: "numeric subtle", title: "No estimate: no board with this core was measured, or the model is not int8" }, UNKNOWN);
+/** Nothing where the model does not run or has no room, as the verdict says. */
+function latencyCell({ fits, latency, no_latency }: OnBoard): HTMLElement {
+  if (fits === "no") return el("td", { class: "numeric" });
+  if (!latency) return el("td", { class: "numeric subtle", title: no_latency ? `No latency: ${no_latency.unavailable}` : null }, UNKNOWN);
   const { value_ms, lo_ms, hi_ms, is_transferred } = latency;
   const text = (ms: number): string => format.measure(ms, "ms", value_ms)[0];
   return el(

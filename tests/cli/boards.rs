@@ -1,0 +1,175 @@
+//! `boards`: a verdict is "yes" only where the model runs and has room.
+
+use litecast_needs::shared;
+use serde_json::Value;
+
+use crate::{examples, json_lines, litecast, path, stdout};
+
+fn on_boards(args: &[&str]) -> Value {
+    json_lines(&litecast(&[&["boards", "--json"], args].concat())).remove(0)
+}
+
+fn boards(fits: &Value) -> &Vec<Value> {
+    fits["boards"].as_array().unwrap()
+}
+
+fn count(fits: &Value, verdict: &str) -> usize {
+    let on_boards = boards(fits).iter();
+    on_boards.filter(|on| on["fits"] == verdict).count()
+}
+
+/// MLPerf Tiny has both a file of floats and the int8 file that its submitters made of it.
+#[test]
+fn a_float_file_as_int8_needs_what_its_int8_file_needs() {
+    for (floats, int8, n_precise) in [
+        (
+            "models/tiny__ad01_fp32.tflite",
+            "models-mcu/tiny__ad01_int8.tflite",
+            40,
+        ),
+        (
+            "models/tiny__vww_96_float.tflite",
+            "models/tiny__vww_96_int8.tflite",
+            10,
+        ),
+    ] {
+        let (Some(floats), Some(int8)) = (shared(floats), shared(int8)) else {
+            return;
+        };
+        let converted = on_boards(&["--int8", path(&floats)]);
+        let real = on_boards(&[path(&int8)]);
+        let bytes = |fits: &Value, field: &str| fits["need"][field].as_u64().unwrap();
+        let number = |field: &str| [&converted, &real].map(|fits| bytes(fits, field));
+        let [arena, real_arena] = number("arena_bytes");
+        let [file, real_file] = number("file_bytes");
+        let most = bytes(&converted, "max_file_bytes");
+        println!(
+            "arena {arena} beside {real_arena}, file {file} (at most {most}) beside {real_file}"
+        );
+        assert!(arena.abs_diff(real_arena) <= 2048.max(real_arena * 6 / 100));
+        assert!(file.abs_diff(real_file) <= most - file);
+        assert!(real["need"]["max_file_bytes"].is_null());
+        assert!(count(&converted, "yes") >= n_precise, "{converted}");
+        let words = stdout(&litecast(&["boards", "--int8", path(&floats)]));
+        assert!(words.contains("which has yet to be written"), "{words}");
+    }
+}
+
+/// The arena of this file may be larger than the RAM of three boards by the interval that its estimate states.
+#[test]
+fn a_verdict_is_close_where_the_largest_arena_or_a_stack_has_no_room() {
+    let Some(file) = shared("cases/deconv_s3_int8.tflite") else {
+        return;
+    };
+    let fits = on_boards(&[path(&file)]);
+    let need = |field: &str| fits["need"][field].as_u64().unwrap();
+    let most = need("max_arena_bytes") + need("stack_bytes");
+    let mut n_close = 0;
+    for on in boards(&fits) {
+        let Some(left_bytes) = on["ram"]["left_bytes"].as_u64() else {
+            continue;
+        };
+        if need("arena_bytes") + left_bytes < most {
+            assert_eq!(on["fits"], "close", "{on}");
+            n_close += 1;
+        }
+    }
+    println!("close on {n_close} boards");
+    assert!(n_close > 0);
+}
+
+#[test]
+fn a_file_that_does_not_run_has_no_arena_rooms_or_kernels() {
+    for name in ["small_uint8", "tile_int8"] {
+        let Some(file) = shared(&format!("cases/{name}.tflite")) else {
+            return;
+        };
+        let fits = on_boards(&[path(&file)]);
+        let need = &fits["need"];
+        assert!(
+            need["obstacle"].is_string() && need["arena_bytes"].is_null(),
+            "{need}"
+        );
+        assert_eq!(need["kernels"].as_array().unwrap().len(), 0);
+        for on in boards(&fits) {
+            assert!(
+                on["ram"].is_null() && on["flash"].is_null() && on["latency"].is_null(),
+                "{on}"
+            );
+            assert!(on["reason"].is_string() && on["fits"] == "no", "{on}");
+        }
+        let words = stdout(&litecast(&["boards", path(&file)]));
+        for absent in [" arena", "MicroMutableOpResolver", " KiB short"] {
+            assert!(!words.contains(absent), "{absent}: {words}");
+        }
+    }
+}
+
+/// The interpreter reads the shapes that the file stores, not those of the command line.
+#[test]
+fn given_sizes_do_not_make_a_file_run() {
+    let Some(file) = shared("cases/dynamic_batch_space_to_batch_float.tflite") else {
+        return;
+    };
+    for sizes in [&[][..], &["--dim", "0.0=2"]] {
+        let fits = on_boards(&[sizes, &[path(&file)]].concat());
+        let words = fits["need"]["obstacle"].as_str().unwrap();
+        assert!(
+            words.ends_with("stores the shape of every tensor"),
+            "{words}"
+        );
+        assert_eq!(count(&fits, "yes"), 0);
+    }
+}
+
+#[test]
+fn every_board_that_runs_a_model_has_a_latency_or_says_why_not() {
+    let file = examples().remove(0);
+    let fits = on_boards(&[path(&file)]);
+    let mut reasons: Vec<&str> = Vec::new();
+    for on in boards(&fits) {
+        let reason = on["no_latency"]["reason"].as_str();
+        assert_ne!(on["latency"].is_null(), reason.is_none(), "{on}");
+        reasons.extend(reason);
+    }
+    println!("{reasons:?}");
+    assert!(reasons.contains(&"core-never-measured"));
+    let words = stdout(&litecast(&["boards", path(&file)]));
+    assert!(
+        words.contains("? on ") && words.contains(" was measured"),
+        "{words}"
+    );
+}
+
+/// Weights are weights under each runtime, and the file has a name of its own.
+#[test]
+fn flash_of_weights_and_of_the_file_are_two_numbers() {
+    let file = examples().remove(0);
+    let targets = [
+        "--target",
+        "cortex-m7-tflm",
+        "--target",
+        "cortex-m7-stm32h747",
+    ];
+    let report = litecast(&[&["predict", "--json"], &targets[..], &[path(&file)]].concat());
+    let report = json_lines(&report).remove(0);
+    let value = |target: &str, metric: &str| {
+        let mut results = report["results"].as_array().unwrap().iter();
+        results
+            .find(|one| one["target"] == target && one["metric"] == metric)
+            .map(|one| one["value"].clone())
+    };
+    let weights = value("cortex-m7-tflm", "weights_flash");
+    assert_eq!(weights, Some(report["model"]["weight_bytes"].clone()));
+    assert_eq!(weights, value("cortex-m7-stm32h747", "weights_flash"));
+    let whole = value("cortex-m7-tflm", "file_flash");
+    assert_eq!(whole, Some(report["model"]["file_bytes"].clone()));
+    assert_eq!(value("cortex-m7-stm32h747", "file_flash"), None);
+    let limits = ["--max-weights-flash", "1GiB", "--max-file-flash", "1KiB"];
+    let check = litecast(&[&["check"], &targets[..2], &limits[..], &[path(&file)]].concat());
+    let words = stdout(&check);
+    assert!(
+        words.contains("file flash") && words.contains("OVER"),
+        "{words}"
+    );
+}
