@@ -356,6 +356,7 @@ class Others(Case):
         whole = next(result["value"] for result in known if result["metric"] == "end_to_end_latency")
         read = [result["before"] for result in compared if result["metric"] == "latency"]
         self.assertIn(whole, read)
+        self.assertIn(("cortex-m7-tflm", "file_flash", 1111), [(one["target"], one["metric"], one["before"]) for one in compared])
         with self.assertRaises(LitecastError) as refused:
             estimator.compare(stored, {**stored, "schema_version": 3})
         self.assertEqual(refused.exception.kind, "wrong-report")

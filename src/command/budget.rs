@@ -54,6 +54,10 @@ pub struct Limits {
     #[arg(long = "max-weights-flash", value_name = "BYTES", value_parser = parsed::<Bytes>)]
     #[serde(deserialize_with = "read::<Bytes, _>")]
     pub weights_flash: Option<Limit>,
+    /// Maximum flash of the whole file under TensorFlow Lite Micro.
+    #[arg(long = "max-file-flash", value_name = "BYTES", value_parser = parsed::<Bytes>)]
+    #[serde(deserialize_with = "read::<Bytes, _>")]
+    pub file_flash: Option<Limit>,
     /// Maximum bytes moved to and from off-chip memory.
     #[arg(long = "max-offchip-traffic", value_name = "BYTES", value_parser = parsed::<Bytes>)]
     #[serde(deserialize_with = "read::<Bytes, _>")]
@@ -95,6 +99,7 @@ impl Limits {
             ("sram_peak", self.sram),
             ("activation_ram", self.activation_ram),
             ("weights_flash", self.weights_flash),
+            ("file_flash", self.file_flash),
             ("offchip_traffic", self.offchip_traffic),
         ];
         limits

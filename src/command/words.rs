@@ -18,6 +18,7 @@ pub fn metric(id: &str) -> &str {
         "sram_traffic" => "SRAM traffic",
         "activation_ram" => "activation RAM",
         "weights_flash" => "weights flash",
+        "file_flash" => "file flash",
         // Of the file itself, not of a target.
         "macs" => "MACs",
         "file_size" | "file_bytes" => "file size",
@@ -28,6 +29,14 @@ pub fn metric(id: &str) -> &str {
         "training_step" => "training step",
         "training_memory" => "training memory",
         "sm_utilization" => "SM utilization",
+        id => id,
+    }
+}
+
+/// The types that operators multiply in.
+pub fn precision(id: &str) -> &str {
+    match id {
+        "none" => "no precision (nothing multiplies)",
         id => id,
     }
 }

@@ -24,7 +24,8 @@ impl Answer {
         let beyond = widening::widen(target, network, &mut estimate);
         plausibility::check(target, network, &mut estimate);
         // A memory that needs no kernel is no answer of hardware that runs integers alone.
-        let of_memory = [Metric::WeightsFlash, Metric::Arena, Metric::ActivationRam];
+        use Metric::{ActivationRam, Arena, FileFlash, WeightsFlash};
+        let of_memory = [WeightsFlash, FileFlash, Arena, ActivationRam];
         let is_answer =
             |metric: Metric| !(target.runs_integers_alone() && of_memory.contains(&metric));
         let mut metrics = estimate.metrics.iter();

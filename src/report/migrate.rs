@@ -29,6 +29,9 @@ pub fn migrate(report: &mut Value) -> Result<(), Failure> {
     }
     if let Some(results) = report.get_mut("results").and_then(Value::as_array_mut) {
         name_whole_latencies(results);
+        if version == 1 {
+            name_whole_files(results);
+        }
         results.iter_mut().for_each(say_evidence);
     }
     let fits = report
@@ -87,6 +90,19 @@ fn say_evidence_on_board(board: &mut Value) {
             "measured"
         };
         latency.entry("evidence").or_insert(evidence.into());
+    }
+}
+
+/// In version 1, `weights_flash` was the whole file under an interpreter, whose targets have an arena.
+fn name_whole_files(results: &mut [Value]) {
+    let has_arena = |one: &&Value| one["metric"] == "arena";
+    let targets: Vec<Value> = (results.iter().filter(has_arena))
+        .map(|one| one["target"].clone())
+        .collect();
+    for result in results {
+        if result["metric"] == "weights_flash" && targets.contains(&result["target"]) {
+            result["metric"] = "file_flash".into();
+        }
     }
 }
 

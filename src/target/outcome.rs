@@ -29,8 +29,10 @@ pub enum Metric {
     Arena,
     /// RAM of activations under ST Edge AI.
     ActivationRam,
-    /// Flash of weights, or of the file, without code.
+    /// Flash of weights and biases, without code.
     WeightsFlash,
+    /// Flash of the whole file under an interpreter, without code.
+    FileFlash,
     /// Inferences a second.
     Throughput,
     /// Forward, backward and optimiser of one batch, in ms.
@@ -56,6 +58,7 @@ impl Metric {
             Self::Arena => "arena",
             Self::ActivationRam => "activation_ram",
             Self::WeightsFlash => "weights_flash",
+            Self::FileFlash => "file_flash",
             Self::Throughput => "throughput",
             Self::TrainingStep => "training_step",
             Self::Memory => "memory",
@@ -77,13 +80,14 @@ impl Metric {
             | Self::Arena
             | Self::ActivationRam
             | Self::WeightsFlash
+            | Self::FileFlash
             | Self::Memory
             | Self::TrainingMemory => "bytes",
         }
     }
 
     /// Every metric in the order in which reports are read: first what a person decides on.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Latency,
         Self::NpuLatency,
         Self::Throughput,
@@ -93,6 +97,7 @@ impl Metric {
         Self::Arena,
         Self::ActivationRam,
         Self::WeightsFlash,
+        Self::FileFlash,
         Self::Memory,
         Self::TrainingMemory,
         Self::SmUtilization,
@@ -112,6 +117,7 @@ impl Metric {
             Self::Arena => "Tensor arena",
             Self::ActivationRam => "Activation RAM",
             Self::WeightsFlash => "Weights in flash",
+            Self::FileFlash => "File in flash",
             Self::Memory => "Memory",
             Self::TrainingMemory => "Training memory",
             Self::SmUtilization => "GPU busy",
@@ -140,8 +146,9 @@ impl Metric {
             Self::ActivationRam => {
                 "RAM of the program that ST Edge AI makes of the network, for its activations"
             }
-            Self::WeightsFlash => {
-                "Flash that the network takes: the whole file under an interpreter, otherwise its weights"
+            Self::WeightsFlash => "Flash for weights and biases, each once; without code",
+            Self::FileFlash => {
+                "Flash for the whole file, which an interpreter reads there; without code"
             }
             Self::Memory => {
                 "Memory of the process on the GPU for inference at this batch, counted by rules"

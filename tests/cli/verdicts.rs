@@ -306,6 +306,15 @@ fn reports_of_the_last_version_are_compared() {
         let is_it = |one: &&Value| one["target"] == target && one["metric"] == metric;
         results.find(is_it).unwrap()["value"].clone()
     };
+    // The flash of weights was that of the whole file under an interpreter.
+    let mut flash = with_values.iter();
+    let is_file =
+        |one: &&&Value| one["target"] == "cortex-m7-tflm" && one["metric"] == "file_flash";
+    let stored_file = stored_value("cortex-m7-tflm", "weights_flash");
+    assert_eq!(
+        flash.find(is_file).unwrap()["before"].as_f64(),
+        stored_file.as_f64()
+    );
     for (target, whole) in [
         ("ethos-u55-128", "end_to_end_latency"),
         ("ethos-u65-256", "board_latency"),

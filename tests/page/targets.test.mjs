@@ -48,7 +48,7 @@ test("every board says whether the model fits beside an application, or what is 
     await press(page, "#tool-boards");
     const alone = await verdicts(page);
     assert.ok(alone.length >= 40, `${alone.length} boards`);
-    assert.match(await page.textContent(".boards"), /Needs [\d.]+\s[KM]iB of RAM for the tensor arena, and about [\d.]+\s[KM]iB of flash/u);
+    assert.match(await page.textContent(".boards"), /Needs [\d.]+\s[KM]iB of RAM for the tensor arena \(at most [\d.]+\s[KM]iB\), with 4\.00\sKiB kept for a stack, and about [\d.]+\s[KM]iB of flash/u);
     const fits = (list) => list.filter(({ verdict }) => verdict === "Fits").map(({ board }) => board);
     assert.ok(fits(alone).includes("arduino-nano-33-ble"));
     await page.fill("#application-ram", "250");
@@ -71,7 +71,7 @@ test("a board that is chosen is estimated, remembered, and says what its numbers
     await page.waitForSelector('.metric[data-metric="latency"]');
     await page.waitForFunction((nano) => document.getElementById("target").value === nano, NANO);
     assert.match(await page.textContent(".answer"), /Fits: RAM [\d.]+\s[KM]iB left, flash [\d.]+\s[KM]iB left/u);
-    for (const metric of ["latency", "weights_flash", "arena"]) assert.ok(await page.isVisible(`.answer [data-metric="${metric}"]`), metric);
+    for (const metric of ["latency", "weights_flash", "file_flash", "arena"]) assert.ok(await page.isVisible(`.answer [data-metric="${metric}"]`), metric);
     assert.match(await page.textContent(".sources"), /Modelled \(LiteCast.*against measurements on hardware/);
     assert.deepEqual(await targetsOf(page, "microcontrollers"), [NANO]);
     await dropBytes(page, "after.tflite", residualModel(8));

@@ -8,6 +8,7 @@ const METRICS = {
   sram: "sram_peak",
   "activation-ram": "activation_ram",
   "weights-flash": "weights_flash",
+  "file-flash": "file_flash",
   "offchip-traffic": "offchip_traffic",
   arena: "arena_bytes",
   activations: "activation_bytes",

@@ -8,6 +8,7 @@ use super::estimate::{InferenceEnergy, Latency, energy, latency};
 use super::memory::weights_flash_bytes;
 use super::support::{Refusal, st_refusal};
 use crate::diagnostic::{Diagnostic, Severity, some_of};
+use crate::formats::tflite::Model;
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
 use crate::learned::manifest::Manifest;
@@ -151,7 +152,7 @@ impl Target for Microcontroller {
                 .map(|energy| metric(Metric::Energy, Some(energy.error.mean_percent))),
         );
         let memory: &[Metric] = if self.fitted.is_micro() {
-            &[Metric::WeightsFlash, Metric::Arena]
+            &[Metric::WeightsFlash, Metric::FileFlash, Metric::Arena]
         } else {
             &[Metric::ActivationRam, Metric::WeightsFlash]
         };
@@ -222,8 +223,8 @@ impl Target for Microcontroller {
                 metric: Metric::WeightsFlash,
                 outcome: counted(
                     Metric::WeightsFlash,
-                    self.flash_bytes(network),
-                    self.flash_words(),
+                    weights_flash_bytes(network.analysis),
+                    "weights and biases, each once; code not included",
                 ),
             },
         ];
@@ -239,14 +240,18 @@ impl Target for Microcontroller {
                 },
             );
         }
-        metrics.push(if self.fitted.is_micro() {
-            tflite_micro::arena(network)
+        if self.fitted.is_micro() {
+            metrics.push(MetricEstimate {
+                metric: Metric::FileFlash,
+                outcome: file_flash(graph.model),
+            });
+            metrics.push(tflite_micro::arena(network));
         } else {
-            MetricEstimate {
+            metrics.push(MetricEstimate {
                 metric: Metric::ActivationRam,
                 outcome: self.activation_ram(network),
-            }
-        });
+            });
+        }
         TargetEstimate {
             device: self.device(),
             metrics,
@@ -263,7 +268,7 @@ impl Target for Microcontroller {
 impl Microcontroller {
     /// The interval is wider for a board that was not measured, or not under this release.
     fn latency(&self, graph: &Graph, analysis: &Analysis) -> Result<Latency, Refusal> {
-        let file_bytes = graph.model.file_bytes as u64;
+        let file_bytes = tflite_micro::file_bytes(graph.model).value;
         let max_weight_bytes = analysis.costs.iter().map(|cost| cost.weight_bytes).max();
         let is_slow = |flash: Flash| flash.is_slow(file_bytes, max_weight_bytes.unwrap_or(0));
         if self.flash.is_some_and(is_slow) {
@@ -347,35 +352,17 @@ impl Microcontroller {
             metric,
             outcome: Outcome::unavailable(reason.clone()),
         };
+        let mut metrics = vec![none(Metric::Latency), none(Metric::WeightsFlash)];
+        if self.fitted.is_micro() {
+            metrics.push(none(Metric::FileFlash));
+            metrics.push(tflite_micro::arena(network));
+        } else {
+            metrics.push(none(Metric::ActivationRam));
+        }
         TargetEstimate {
             device: self.device(),
-            metrics: vec![
-                none(Metric::Latency),
-                none(Metric::WeightsFlash),
-                if self.fitted.is_micro() {
-                    tflite_micro::arena(network)
-                } else {
-                    none(Metric::ActivationRam)
-                },
-            ],
+            metrics,
             diagnostics: Vec::new(),
-        }
-    }
-
-    /// Flash bytes: the whole file for the interpreter, or the weights of the program that ST Edge AI generates.
-    fn flash_bytes(&self, network: &Network) -> u64 {
-        if self.fitted.is_micro() {
-            network.graph.model.file_bytes as u64
-        } else {
-            weights_flash_bytes(network.analysis)
-        }
-    }
-
-    fn flash_words(&self) -> &'static str {
-        if self.fitted.is_micro() {
-            "the whole file, which the interpreter reads in flash; code not included"
-        } else {
-            "weights and biases, each once; code not included"
         }
     }
 
@@ -414,6 +401,27 @@ fn energy_outcome(power: &Energy, energy: InferenceEnergy) -> Outcome {
         )),
         expected_error_percent: Some(power.error.mean_percent.min(MAX_ERROR_PERCENT)),
         operators: Some(energy.operators_mj),
+    }
+}
+
+/// The file itself is counted; one that has yet to be written is estimated.
+fn file_flash(model: &Model) -> Outcome {
+    let file = tflite_micro::file_bytes(model);
+    let words = "the whole file, which the interpreter reads in flash; code not included";
+    if file.lo == file.hi {
+        return counted(Metric::FileFlash, file.value, words);
+    }
+    Outcome::Estimate {
+        value: file.value as f64,
+        lo: Some(file.lo as f64),
+        hi: Some(file.hi as f64),
+        unit: Metric::FileFlash.unit(),
+        provenance: Provenance::own(
+            ProvenanceKind::Modelled,
+            format!("{words}; the .tflite file has yet to be written"),
+        ),
+        expected_error_percent: None,
+        operators: None,
     }
 }
 

@@ -22,9 +22,9 @@ export function migrated<Of extends Stored>(report: Of): Of | null {
   const boards = fits?.boards?.map(withEvidenceOfBoard);
   const parts = {
     ...(model ? { model } : {}),
-    ...(fits ? { fits: { ...fits, need: { ...fits.need, kernels: [], refused: [] }, ...(boards ? { boards } : {}) } } : {}),
+    ...(fits ? { fits: { ...fits, need: { ...fits.need, max_arena_bytes: null, stack_bytes: 0, kernels: [], refused: [] }, ...(boards ? { boards } : {}) } } : {}),
   };
-  return { ...report, schema_version: REPORT_VERSION, ...parts, results: withWholeLatencies(results).map(withEvidence) };
+  return { ...report, schema_version: REPORT_VERSION, ...parts, results: withWholeFiles(withWholeLatencies(results)).map(withEvidence) };
 }
 
 /** In version 1, the arena was its part for activations, beside the whole in `fits`. */
@@ -51,6 +51,12 @@ function withEvidence(result: Result): Result {
 function withEvidenceOfBoard(board: Fits["boards"][number]): Fits["boards"][number] {
   const { latency } = board;
   return latency ? { ...board, latency: { ...latency, evidence: latency.is_transferred ? "assumed" : "measured" } } : board;
+}
+
+/** In version 1, `weights_flash` was the whole file under an interpreter, whose targets have an arena. */
+function withWholeFiles(results: readonly Result[]): Result[] {
+  const targets = new Set(results.filter(({ metric }) => metric === "arena").map(({ target }) => target));
+  return results.map((result) => (result.metric === "weights_flash" && targets.has(result.target) ? { ...result, metric: "file_flash" } : result));
 }
 
 /** In version 1, `latency` was the NPU's part where a target had another metric for the whole network. */
