@@ -64,10 +64,7 @@ fn facts(document: &Document, with_operators: bool, width: usize) -> String {
         named.chain(more).collect::<Vec<_>>().join(", ")
     };
     let rows = [
-        (
-            "weights",
-            quantity::bytes(model.weight_bytes as f64).to_string(),
-        ),
+        ("weights", weights(document)),
         ("arena", arena),
         ("  activations", activations + &at.unwrap_or_default()),
         ("inputs", tensors(&model.inputs)),
@@ -85,6 +82,28 @@ fn facts(document: &Document, with_operators: bool, width: usize) -> String {
     };
     text.push('\n');
     text
+}
+
+/// Bytes of a parameter at most, in any format of floats that networks have.
+const MAX_PARAMETER_BYTES: u64 = 4;
+
+/// With the reason where the sums of the table or the parameters say something else.
+fn weights(document: &Document) -> String {
+    let model = &document.model;
+    let bytes = |bytes: u64| quantity::bytes(bytes as f64).to_string();
+    let parts = document.operators.iter().map(|one| one.weight_bytes);
+    let sum = parts.fold(0, u64::saturating_add);
+    let mut words = bytes(model.weight_bytes);
+    if sum > model.weight_bytes {
+        words += &format!(
+            " (constants that operators share count once; by operator they add up to {})",
+            bytes(sum)
+        );
+    }
+    if model.weight_bytes > model.parameters.saturating_mul(MAX_PARAMETER_BYTES) {
+        words += " (more than the parameters: the file says how to fill some constants, and does not hold them)";
+    }
+    words
 }
 
 /// Operators by name, those with the most multiply-accumulates first.

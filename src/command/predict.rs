@@ -54,9 +54,14 @@ fn fits(document: &Document, width: usize) -> String {
     let Some(fits) = &document.fits else {
         return String::new();
     };
-    let n_fitting = fits.boards.iter().filter(|on| on.fits == "yes").count();
+    let count = |verdict: &str| fits.boards.iter().filter(|on| on.fits == verdict).count();
+    let close = match count("close") {
+        0 => String::new(),
+        n => format!(", close on {n}"),
+    };
     let words = format!(
-        "under TensorFlow Lite Micro: fits on {n_fitting} of {} microcontroller boards (litecast boards FILE)",
+        "under TensorFlow Lite Micro: fits on {} of {} microcontroller boards{close} (litecast boards FILE)",
+        count("yes"),
         fits.boards.len()
     );
     format!("{}\n", dim(wrapped(&words, width, "  ")))
@@ -190,20 +195,35 @@ fn details(document: &Document, width: usize) -> String {
         let mut sources: Vec<(String, Vec<&str>)> = Vec::new();
         for (result, estimate) in results {
             let metric = words::metric(&result.metric);
-            let error = estimate.expected_error_percent;
+            // What was counted in the file has no error; of other numbers it may never have been measured.
+            let (error, against) = match estimate.expected_error_percent {
+                Some(error) => (
+                    format!("±{}", quantity::percent(error)),
+                    words::against(&estimate.provenance),
+                ),
+                None if result.evidence.as_deref() == Some("counted") && estimate.lo.is_none() => {
+                    ("exact".to_owned(), "the file".to_owned())
+                }
+                None => (
+                    words::UNKNOWN.to_owned(),
+                    words::against(&estimate.provenance),
+                ),
+            };
             table.row([
                 words::metric_of(result, estimate),
                 quantity::measure(estimate.value, &estimate.unit).to_string(),
                 sections::interval(estimate).unwrap_or_default(),
                 words::evidence(result, estimate),
-                error.map_or(String::new(), |error| {
-                    format!("±{}", quantity::percent(error))
-                }),
-                error.map_or(String::new(), |_| words::against(&estimate.provenance)),
+                error,
+                against,
             ]);
             group(&mut sources, words::source(&estimate.provenance), metric);
         }
-        text += &table.lines_of(width);
+        let lines = table.lines_of(width);
+        text += &lines;
+        if lines.split_whitespace().any(|word| word == words::UNKNOWN) {
+            let _ = writeln!(text, "{}", dim("? no mean error was measured"));
+        }
         for (source, metrics) in sources {
             let line = format!("{}: {}", metrics.join(", "), plain(&source));
             let _ = writeln!(text, "{}", dim(wrapped(&line, width, "  ")));

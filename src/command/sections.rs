@@ -18,7 +18,7 @@ pub fn heading(document: &Document, width: usize) -> String {
         .iter()
         .map(|other| format!(" (as {other} where the table says so)"));
     let mut parts = vec![
-        model.precision.clone() + &others.collect::<String>(),
+        words::precision(&model.precision).to_owned() + &others.collect::<String>(),
         words::plural(
             usize::try_from(model.n_operators).unwrap_or(usize::MAX),
             "operator",

@@ -25,11 +25,11 @@ export function modelFacts(report: Report, selection: Selection): HTMLElement {
       term("Operators", model.n_operators.toLocaleString("en")),
       term("MACs", quantity(format.count(model.macs))),
       term("Parameters", quantity(format.count(model.parameters))),
-      term("Weights", quantity(format.bytes(model.weight_bytes))),
+      term("Weights", quantity(format.bytes(model.weight_bytes)), el("span", { class: "subtle" }, weightWords(report))),
       term("Tensor arena", model.arena_bytes === null ? noArena(report) : quantity(format.bytes(model.arena_bytes))),
       term("– activations", model.activation_bytes === null ? "not known" : quantity(format.bytes(model.activation_bytes))),
       peakTerm(report, selection),
-      term("Precision", model.precision === "none" ? "not known" : model.precision),
+      term("Precision", model.precision === "none" ? "none: no operator multiplies" : model.precision),
       term("Tensors", model.n_tensors.toLocaleString("en")),
       ...tensorTerms(report, model.inputs, "Input"),
       ...tensorTerms(report, model.outputs, "Output"),
@@ -38,6 +38,13 @@ export function modelFacts(report: Report, selection: Selection): HTMLElement {
       model.description ? term("Description", model.description) : null,
     ),
   );
+}
+
+/** Why operators or parameters add up to something else than the weights. */
+function weightWords({ model, operators }: Report): string {
+  const sum = operators.reduce((bytes, { weight_bytes }) => bytes + weight_bytes, 0);
+  const shared = sum > model.weight_bytes ? ` Constants that operators share count once: by operator they add up to ${format.text(format.bytes(sum))}.` : "";
+  return model.weight_bytes > 4 * model.parameters ? `${shared} The file says how to fill some constants, which are no parameters.` : shared;
 }
 
 function peakTerm(report: Report, selection: Selection): HTMLElement | null {
