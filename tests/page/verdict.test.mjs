@@ -40,6 +40,13 @@ test("without a budget the sentence states the number and what decides it", () =
   assert.equal(verdict(report({ target: NPU, device: "x", metric: "latency", unavailable: "it has several inputs", reason: "several-inputs" })), "unknown: No estimate on Ethos-U55-256: it has several inputs.");
 });
 
+test("a part of the network stands for no whole", () => {
+  const part = result("npu_latency", "ms", 3, 2, 4);
+  const none = { target: NPU, device: "x", metric: "latency", unavailable: "custom has no cost on the CPU", reason: "host-cost" };
+  assert.equal(verdict(report(none, part)), "unknown: 3.00 ms of NPU part, by its compiler on Ethos-U55-256. No latency of all of it: custom has no cost on the CPU.");
+  assert.match(verdict(report(none, part), { latency_ms: 10 }), /^unknown: .*Whether it meets the latency is not known/);
+});
+
 test("how sure a limit is met depends on the interval, not on the number alone", () => {
   const at = (latency_ms, latency = LATENCY) => verdict(report(latency), { latency_ms });
   assert.equal(at(10), "fails: Does not meet 10 ms on Ethos-U55-256: 109 ms.");

@@ -189,7 +189,8 @@ async function openLink(value: string): Promise<void> {
     // Rooms of boards follow from the need, which alone is in the link.
     if (fits) report.fits = await estimator.fits(fits.need, fits.application).catch(() => null);
     if (signal.aborted) return;
-    if (target) focus.chooseTarget(target);
+    // Whatever else stands there is not remembered.
+    if (target && report.results.some((result) => result.target === target)) focus.chooseTarget(target);
     const key = newKey();
     reports.set(key, { report, file: null });
     history.replaceState({ view: "report", key } satisfies Place, "");

@@ -2,7 +2,7 @@
 import { type Budget, limitOf } from "./budget.ts";
 import * as format from "./format.ts";
 import { hybridOf } from "./hybrid.ts";
-import { type Estimate, type Report, isEstimate } from "./report.ts";
+import { type Estimate, type Report, type Unavailable, isEstimate } from "./report.ts";
 import { boardOf, described } from "./targets.ts";
 import { isExact, metricName } from "./words.ts";
 
@@ -63,7 +63,9 @@ export function verdictOn(report: Report, target: string, budget: Budget, sram_b
     return `${STANDINGS[standing].words} ${list(same.map(({ limit }) => limit))}${i === 0 ? ` on ${device}` : ""}: ${list(same.map(({ found }) => found))}.`;
   });
   const stated = lines.length > 0 ? [] : [statement(report, target, estimates, device)];
-  return { kind, sentences: [...lines, ...stated, ...open, ...memory.sentences, ...atRate(report, budget, estimates)] };
+  const unknown = results.find((result): result is Unavailable => result.metric === "latency" && !isEstimate(result));
+  const no_latency = unknown ? [`No latency of all of it: ${unknown.unavailable}.`] : [];
+  return { kind: unknown && kind === "stated" ? "unknown" : kind, sentences: [...lines, ...stated, ...no_latency, ...open, ...memory.sentences, ...atRate(report, budget, estimates)] };
 }
 
 function nameOf({ results }: Report, target: string): string {
