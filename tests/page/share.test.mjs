@@ -19,7 +19,8 @@ async function readNumbers(page, target) {
   await page.selectOption("#target", target);
   await page.waitForSelector(`tr.chosen[data-target="${target}"]`);
   const verdict = await page.textContent(".report-verdict");
-  const metrics = await page.$$eval(".metrics .metric", (all) => all.map(({ textContent }) => textContent));
+  // Terms are sums of rounded parts.
+  const metrics = await page.$$eval(".metrics .metric", (all) => all.map((metric) => [...metric.querySelectorAll("dt, .quantity, .doubt-words, .evidence")].filter((part) => !part.closest(".terms")).map(({ textContent }) => textContent)));
   await page.click('button:text-is("Table")');
   const operators = await page.$$eval(".operators tr[data-operator]", (rows) => rows.map((row) => [...row.cells].filter((cell) => !cell.classList.contains("tail")).map(({ textContent }) => textContent)));
   return { verdict, metrics, operators, estimates: await readEstimates(page) };

@@ -250,14 +250,14 @@ test("each number says what it rests on, and a float file as what it is estimate
     const answer = (metric, part) => page.textContent(`.answer [data-metric="${metric}"] ${part}`);
     await page.selectOption("#target", "ethos-u55-256");
     assert.equal(await answer("latency", ".part-words"), "as int8");
-    assert.equal(await answer("latency", ".evidence"), "The compiler’s opinion");
+    assert.equal(await answer("latency", ".evidence"), "◐ The compiler’s opinion");
     assert.match(await answer("latency", ".doubt-words"), /\(90\s%\)$/u);
     assert.match(await answer("energy", "dt"), /without flash/);
     assert.equal(await answer("energy", ".doubt"), "compared with nothing");
     assert.match(await page.textContent('table.targets[data-targets="every"] thead'), /float32, or as it says/);
     await page.selectOption("#target", "cortex-a76-rpi5");
     assert.equal(await page.locator(".answer .part-words").count(), 0);
-    assert.equal(await answer("latency", ".evidence"), "Fitted to measurements");
+    assert.equal(await answer("latency", ".evidence"), "● Fitted to measurements");
   }));
 
 test("a network in two parts says which, why, and what both take on the chosen processor", () =>

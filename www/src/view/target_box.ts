@@ -34,7 +34,7 @@ export function targetBox(id: string, options: readonly TargetOption[], recent: 
     "aria-autocomplete": "list",
     autocomplete: "off",
     spellcheck: "false",
-    placeholder: "Chip, board, core or GPU: STM32H7, Pi 5, U55…",
+    placeholder: "Chip, board, phone or GPU: STM32H7, Pi 5, U55…",
     oninput: () => open(),
     onfocus: () => open(),
     onclick: () => open(),
