@@ -24,8 +24,19 @@ pub fn max_operands(file_bytes: usize) -> usize {
         .min(MAX_OPERANDS)
 }
 
-/// Attributes of all nodes together: ten for each node.
-pub const MAX_ATTRIBUTES: usize = 1 << 20;
+/// Attributes of all nodes together: ten for each node. Those of long files have a dozen bytes or more each.
+const MAX_ATTRIBUTES: usize = 1 << 20;
+pub fn max_attributes(file_bytes: usize) -> usize {
+    (file_bytes / 16)
+        .saturating_add(1 << 17)
+        .min(MAX_ATTRIBUTES)
+}
+
+/// Dimensions of all values that the file describes or stores, which take up to twelve times their bytes in memory. A
+/// network of 100,000 nodes has some 500,000.
+pub fn max_dimensions(file_bytes: usize) -> usize {
+    (file_bytes / 32).saturating_add(1 << 19)
+}
 
 /// Attributes of one node that are read. No operator of ONNX or ONNX Runtime has as many as half of this.
 pub const MAX_NODE_ATTRIBUTES: usize = 64;
@@ -47,8 +58,13 @@ pub const MAX_RANK: usize = 32;
 /// are short.
 pub const MAX_KNOWN_VALUES: usize = 256;
 
-/// Values that are computed while reading, of all tensors together.
-pub const MAX_KNOWN_TOTAL: usize = 4_000_000;
+/// Values that are computed while reading, of all tensors together: one byte of memory for each of the file.
+const MAX_KNOWN_TOTAL: usize = 4_000_000;
+pub fn max_known_total(file_bytes: usize) -> usize {
+    (file_bytes / 8)
+        .saturating_add(1 << 18)
+        .min(MAX_KNOWN_TOTAL)
+}
 
 /// Numbers of an attribute that lists them, for the same reason.
 pub const MAX_ATTRIBUTE_VALUES: usize = 4096;

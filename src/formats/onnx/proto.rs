@@ -163,9 +163,10 @@ pub(super) fn read<'a>(file: &'a [u8], names: &'a Names) -> Result<Graph<'a>, Fa
             opset,
             ..Graph::default()
         },
+        file_bytes: file.len(),
         operands_left: max_operands(file.len()),
-        max_operands: max_operands(file.len()),
-        attributes_left: MAX_ATTRIBUTES,
+        attributes_left: max_attributes(file.len()),
+        dimensions_left: max_dimensions(file.len()),
         n_initializers: 0,
         functions: &functions,
         call_bytes_left: MAX_CALL_BYTES,
@@ -192,9 +193,10 @@ fn opset_import(message: &[u8]) -> Read<(&str, i64)> {
 /// Reads a graph, the bodies of its nodes and the functions that these call.
 struct Reader<'a, 'f> {
     graph: Graph<'a>,
+    file_bytes: usize,
     operands_left: usize,
-    max_operands: usize,
     attributes_left: usize,
+    dimensions_left: usize,
     n_initializers: usize,
     functions: &'f Functions<'a>,
     /// Sum of [`Call::cost`] that is still allowed.
@@ -240,13 +242,23 @@ impl<'a> Reader<'a, '_> {
             return Err(Failure::TooMany("initializers", MAX_INITIALIZERS));
         }
         let (name, mut tensor) = tensor(bytes).map_err(at("initializer"))?;
+        // More than any value may have are refused with their place.
+        self.spend_dimensions(tensor.rank().min(MAX_RANK))?;
         tensor.name = self.name(name);
         Ok(tensor)
+    }
+
+    fn spend_dimensions(&mut self, n: usize) -> Result<(), Failure> {
+        let limit = max_dimensions(self.file_bytes);
+        let left = self.dimensions_left.checked_sub(n);
+        self.dimensions_left = left.ok_or(Failure::TooMany("dimensions", limit))?;
+        Ok(())
     }
 
     /// Adds an input, an output or the description of a value of the graph.
     fn value(&mut self, number: u32, message: &'a [u8]) -> Result<(), Failure> {
         let (name, mut value) = value_info(message).map_err(at("value info"))?;
+        self.spend_dimensions(value.shape.as_ref().map_or(0, Vec::len))?;
         value.name = self.name_table.name(name);
         let graph = &mut self.graph;
         let (values, one, many) = match number {
@@ -302,7 +314,8 @@ impl<'a> Reader<'a, '_> {
             Some(call) => Attributes::read(bytes, Some(&|name| call.attribute(name))),
         };
         let left = self.attributes_left.checked_sub(attributes.len());
-        self.attributes_left = left.ok_or(Failure::TooMany("attributes", MAX_ATTRIBUTES))?;
+        let limit = max_attributes(self.file_bytes);
+        self.attributes_left = left.ok_or(Failure::TooMany("attributes", limit))?;
         let mut node = Node {
             text,
             inputs,
@@ -336,7 +349,8 @@ impl<'a> Reader<'a, '_> {
             return Err(Failure::TooMany("operands of one node", MAX_NODE_OPERANDS));
         }
         let left = self.operands_left.checked_sub(n_operands);
-        self.operands_left = left.ok_or(Failure::TooMany("operands", self.max_operands))?;
+        self.operands_left =
+            left.ok_or(Failure::TooMany("operands", max_operands(self.file_bytes)))?;
         push(&mut self.graph.nodes, node, "nodes", MAX_NODES)
     }
 

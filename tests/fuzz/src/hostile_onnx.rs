@@ -82,6 +82,11 @@ cases! {
     long_domains 500_000,
     branches_with_many_results 1_000,
     scans_in_a_loop 1_000,
+    described_values 150_000,
+    weights_of_many_dimensions 190_000,
+    known_weights 190_000,
+    inputs_of_many_dimensions 100_000,
+    short_attributes 90_000,
 }
 
 type Fields = Vec<(u32, Value)>;
@@ -746,4 +751,57 @@ fn scans_in_a_loop(Amounts { n, repeats }: Amounts) -> Vec<u8> {
         .with(rows)
         .node("Scan", &["s", "rows"], &["t", "all"], attributes);
     looped(repeats, nodes)
+}
+
+const MANY_DIMENSIONS: [i64; 32] = [1; 32];
+
+/// A network of one operator beside many of something else.
+fn beside(n: usize, add: impl Fn(Graph, &str) -> Graph) -> Vec<u8> {
+    let graph = Graph::default().relu("x", "y").output("y");
+    let names = names("v", n);
+    names
+        .iter()
+        .fold(graph, |graph, name| add(graph, name))
+        .file(1, vec![])
+}
+
+/// Values of which nothing is told but that they have many dimensions.
+fn described_values(Amounts { n, .. }: Amounts) -> Vec<u8> {
+    beside(n, |graph, name| {
+        let dims = (0..32).map(|_| message(1, vec![])).collect();
+        let tensor_type = message(1, vec![integer(1, 1), message(2, dims)]);
+        graph.with(message(
+            13,
+            vec![text(1, name), message(2, vec![tensor_type])],
+        ))
+    })
+}
+
+fn weights_of_many_dimensions(Amounts { n, .. }: Amounts) -> Vec<u8> {
+    beside(n, |graph, name| {
+        let dims = (1, Value::Bytes(vec![1; 32]));
+        let values = (9, Value::Bytes(vec![0; 4]));
+        graph.with(message(5, vec![dims, integer(2, 1), text(8, name), values]))
+    })
+}
+
+fn known_weights(Amounts { n, .. }: Amounts) -> Vec<u8> {
+    beside(n, |graph, name| {
+        graph.with(tensor(name, 3, &[20], vec![0; 20]))
+    })
+}
+
+fn inputs_of_many_dimensions(Amounts { n, .. }: Amounts) -> Vec<u8> {
+    beside(n, |graph, name| {
+        graph.with(value(11, name, &MANY_DIMENSIONS))
+    })
+}
+
+fn short_attributes(Amounts { n, .. }: Amounts) -> Vec<u8> {
+    let attributes: Fields = (0..10)
+        .map(|at| message(5, vec![text(1, &at.to_string())]))
+        .collect();
+    beside(n, |graph, name| {
+        graph.node("Relu", &["x"], &[name], attributes.clone())
+    })
 }

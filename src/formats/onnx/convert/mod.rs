@@ -189,7 +189,7 @@ impl<'a> Converter<'a> {
             default_counts: distribution::default_counts().clone(),
             counts: HashMap::new(),
             layout_search_left: MAX_LAYOUT_SEARCH,
-            known_left: MAX_KNOWN_TOTAL,
+            known_left: max_known_total(file_bytes),
             counted_bytes_left: max_counted_bytes(file_bytes),
             described: graph
                 .value_infos
@@ -415,6 +415,9 @@ impl<'a> Converter<'a> {
             } else {
                 identity(sizes.len())
             };
+            // Each takes the memory of an operator.
+            self.spend_operator(1);
+            self.check_limits(|| format!("input {position}"))?;
             let of_type = tensor_type(input.data_type);
             let Some(tensor_idx) = self.tensor(&input.name, of_type, &sizes, &perm) else {
                 return Err(ParseError::ShapeOverflow {
