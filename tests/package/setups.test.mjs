@@ -361,7 +361,7 @@ setup("custom elements show a report, a badge and a failure", null, async () => 
       return changed;
     });
     console.log(JSON.stringify(changed));
-    assert.match(changed.early, / on U65-512$/);
+    assert.match(changed.early, / on Ethos-U65-512$/);
     assert.deepEqual(changed.defaults, ["ethos-u55-256", "1", "latency"]);
     assert.equal(changed.report, "cortex-a76-rpi5");
     assert.deepEqual(changed.target[0], "cortex-a76-rpi5");

@@ -4,7 +4,7 @@
  * - `<litecast-report src="model.tflite" target="ethos-u55-256" budget="10 ms, 256 KiB">`: a sentence that says whether
  *   the model meets the budget, or what it costs, cards of every metric, and the graph with each operator's part of the
  *   latency, also as a table;
- * - `<litecast-badge src="model.tflite" target="ethos-u55-256" metric="latency">`: one number, "2.1 ms on U55-256".
+ * - `<litecast-badge src="model.tflite" target="ethos-u55-256" metric="latency">`: one number, "2.1 ms on Ethos-U55-256".
  *
  * `batch` is an attribute of both. A `budget` has at most one latency (`us`, `ms`, `s`), memory (`KiB`, `MiB`, `kB`, `MB`),
  * energy (`uJ`, `mJ`, `J`) and rate of inferences (`/s`). Each attribute is a property of the same name as well, a string. The property `report`
