@@ -45,7 +45,9 @@ pub(crate) fn evaluate<'f>(
         file.read_changed(changes)?
     };
     let request = &file.request;
-    let is_converted = request.estimate_as == EstimateAs::Auto && as_int8::is_float(&model);
+    let is_converted = request.estimate_as == EstimateAs::Auto
+        && as_int8::is_float(&model)
+        && !(model.format == Format::Tflite && as_int8::is_quantised(&model));
     let mut answers = Answers::none(targets);
     let mut kept = Facts::new(&model)?.kept();
     let groups = Group::of_network(kept.topology.n_nodes());

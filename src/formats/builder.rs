@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::tflite::{
-    Buffer, BuiltinOptions, Format, Model, Operator, OperatorCode, Quantization, Subgraph, Tensor,
-    TensorType,
+    Buffer, BuiltinOptions, Format, Model, OpKind, Operator, OperatorCode, Quantization, Subgraph,
+    Tensor, TensorType,
 };
 use crate::diagnostic::Diagnostic;
 
@@ -177,6 +177,19 @@ impl<'a> Builder<'a> {
         diagnostics: Vec<Diagnostic>,
     ) -> Model<'a> {
         let [inputs, outputs] = ends;
+        for operator in &self.operators {
+            if COMPARES_STORED.contains(&operator.code.kind)
+                && let Some(&output) = operator.outputs.first()
+            {
+                let scale = self.tensors[output].quantization.clone();
+                for &input in operator.inputs.iter().flatten() {
+                    let tensor = &mut self.tensors[input];
+                    if tensor.quantization == quantization(tensor.tensor_type, input) {
+                        tensor.quantization = scale.clone();
+                    }
+                }
+            }
+        }
         // As long as the model lives, which may have very many.
         self.tensors.shrink_to_fit();
         self.operators.shrink_to_fit();
@@ -233,6 +246,9 @@ pub fn resize(buffers: &mut [Buffer], tensor: &Tensor) {
 
 /// Number of different [`quantization`]s: the index counts modulo this.
 pub const N_QUANTIZATIONS: usize = 4096;
+
+/// Kinds that compare stored values, so that quantisers give inputs and output the same scale.
+pub const COMPARES_STORED: [OpKind; 2] = [OpKind::Maximum, OpKind::Minimum];
 
 /// Quantisation of the tensor with this index; `None` for types without quantisation.
 pub fn quantization(tensor_type: TensorType, tensor_idx: usize) -> Option<Arc<Quantization>> {

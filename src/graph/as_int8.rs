@@ -27,11 +27,18 @@ const KEEPS_SCALE: [OpKind; 3] = [OpKind::Pad, OpKind::Padv2, OpKind::MirrorPad]
 /// For each tensor the index of the one whose scale it has.
 fn scaled_as(subgraph: &Subgraph) -> Vec<usize> {
     let mut scaled_as: Vec<usize> = (0..subgraph.tensors.len()).collect();
-    let keeping = subgraph.operators.iter();
-    for operator in keeping.filter(|one| KEEPS_SCALE.contains(&one.code.kind)) {
-        let ends = (operator.inputs.first().copied().flatten()).zip(operator.outputs.first());
-        if let Some((from, &to)) = ends {
-            scaled_as[to] = scaled_as[from];
+    for operator in &subgraph.operators {
+        let read = operator.inputs.iter().flatten();
+        let n_others = match operator.code.kind {
+            kind if KEEPS_SCALE.contains(&kind) => 0,
+            kind if builder::COMPARES_STORED.contains(&kind) => 1,
+            _ => continue,
+        };
+        let others = read.clone().skip(1).take(n_others);
+        if let Some(&from) = read.clone().next() {
+            for &to in others.chain(&operator.outputs) {
+                scaled_as[to] = scaled_as[from];
+            }
         }
     }
     scaled_as
@@ -50,6 +57,27 @@ pub fn is_float(model: &Model) -> bool {
         .flat_map(|operator| &operator.outputs)
         .filter_map(|&tensor_idx| subgraph.tensors.get(tensor_idx));
     results.any(|tensor| tensor.tensor_type.is_float())
+}
+
+/// Whether activations have been quantised: what computes floats in such a file is what its converter left, and runs so.
+pub fn is_quantised(model: &Model) -> bool {
+    let Some(subgraph) = model.subgraphs.get(MAIN_SUBGRAPH) else {
+        return false;
+    };
+    let written = subgraph
+        .operators
+        .iter()
+        .flat_map(|operator| &operator.outputs);
+    let mut activations = subgraph.inputs.iter().chain(written);
+    activations.any(|&tensor_idx| {
+        let tensor = subgraph.tensors.get(tensor_idx);
+        tensor.is_some_and(|tensor| {
+            matches!(
+                tensor.tensor_type,
+                TensorType::Int8 | TensorType::UInt8 | TensorType::Int16
+            ) && tensor.quantization.is_some()
+        })
+    })
 }
 
 /// What [`convert`] replaced in a model.

@@ -725,7 +725,8 @@ impl<'r> Traffic<'r> {
 
 const VIEWS: [OpKind; 3] = [OpKind::Reshape, OpKind::Squeeze, OpKind::ExpandDims];
 
-/// Whether most of the work stays on the CPU, so that an estimate for the NPU has little meaning.
+/// Whether most multiply-accumulates stay on the CPU or, where there are none, every operator, so that an estimate for the
+/// NPU has little meaning.
 fn is_mostly_cpu(graph: &Graph, analysis: &Analysis, unsupported: &[UnsupportedOperator]) -> bool {
     let cpu_macs: u64 = unsupported
         .iter()
@@ -739,7 +740,8 @@ fn is_mostly_cpu(graph: &Graph, analysis: &Analysis, unsupported: &[UnsupportedO
     if all_macs == 0 {
         // What keeps its values where they are is no work that an NPU could take.
         let moves = |node: &&graph::Node| !VIEWS.contains(&node.operator.code.kind);
-        return 2 * unsupported.len() > graph.nodes.iter().filter(moves).count();
+        let n_left = unsupported.iter().map(|one| &graph.nodes[one.node_idx]);
+        return n_left.filter(moves).count() == graph.nodes.iter().filter(moves).count();
     }
     cpu_macs > all_macs / 2
 }
