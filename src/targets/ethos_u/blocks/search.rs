@@ -295,7 +295,12 @@ pub fn search(
                 if !fits(accelerator, layer, fitted, ifm, unit, copies) {
                     break;
                 }
-                let depth = round_up(ifm_depth, unit[2]);
+                let is_held_whole = accelerator.is_u85() || accelerator.uses_trained_rules;
+                let depth = if is_held_whole {
+                    round_up(ifm_depth, unit[2])
+                } else {
+                    ifm_depth
+                };
                 let cost = cost(accelerator, layer, [ofm, fitted, ifm], depth);
                 let is_small = height.max(width) <= SMALL_SIDE || layer.kind == Kind::MatrixProduct;
                 let repeats = area_repeats(layer.ifm, [ifm_height, ifm_width]);
