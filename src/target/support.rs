@@ -151,6 +151,21 @@ pub enum UnsupportedReason {
     OpenDimension {
         axis: usize,
     },
+    /// What is wrong with the scale or zero point of a tensor.
+    Quantization {
+        place: Place,
+        fault: &'static str,
+    },
+    /// A rule that has no numbers worth naming, in words.
+    Rule(&'static str),
+    /// A feature map without dimensions.
+    Scalar {
+        place: Place,
+    },
+    /// An operand that has to be a constant.
+    OperandComputed {
+        input: usize,
+    },
     /// No network with a published latency contains such an operator.
     NeverMeasured,
 }
@@ -222,6 +237,10 @@ impl UnsupportedReason {
             Self::TooManyValues { .. } => "values",
             Self::LargeDimensions { .. } => "dimensions",
             Self::OpenDimension { .. } => "dynamic-shape",
+            Self::Quantization { .. } => "quantization",
+            Self::Rule(_) => "operand",
+            Self::Scalar { .. } => "dimensions",
+            Self::OperandComputed { .. } => "input-computed",
             Self::NeverMeasured => "never-measured",
         }
     }
@@ -340,6 +359,10 @@ impl fmt::Display for UnsupportedReason {
             Self::OpenDimension { axis } => {
                 write!(f, "the size of dimension {axis} is known only at run time")
             }
+            Self::Quantization { place, fault } => write!(f, "{place} has {fault}"),
+            Self::Rule(rule) => f.write_str(rule),
+            Self::Scalar { place } => write!(f, "{place} is a scalar"),
+            Self::OperandComputed { input } => write!(f, "input {input} is computed at run time"),
             Self::NeverMeasured => f.write_str("no published latency includes it"),
         }
     }

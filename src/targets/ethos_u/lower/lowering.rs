@@ -1,6 +1,7 @@
 //! Builds a program from a graph: adds feature maps and operations for one node after the other.
 
 use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
 
 use super::merged_transpose::Transpose;
@@ -17,7 +18,7 @@ use crate::targets::ethos_u::map_list::MapList;
 use crate::targets::ethos_u::program::{
     Action, Alias, Arithmetic, FeatureMap, MAX_DIMENSION, Operation, Program, Window, compact_shape,
 };
-use crate::targets::ethos_u::support::inputs_at_a_time;
+use crate::targets::ethos_u::support::{DilatedWindow, dilated_windows, inputs_at_a_time};
 
 /// Copies of a tensor, each of the one before.
 #[derive(Default)]
@@ -45,6 +46,8 @@ pub struct Lowering<'a> {
     pub pads: Option<Pads>,
     /// By output, the TRANSPOSEs that the only reader of this output does too.
     pub merged_transposes: HashMap<usize, Transpose>,
+    /// By node, the dilated window that it is a part of; empty by the rules of the trained networks.
+    pub dilated: HashMap<usize, Rc<DilatedWindow>>,
     /// By tensor, the nodes that read it.
     readers: Vec<Vec<usize>>,
     /// Cached histograms of constants, each with the first zero point that occurred.
@@ -65,6 +68,18 @@ impl<'a> Lowering<'a> {
         for edge in graph.edges.iter() {
             readers[edge.tensor_idx].push(edge.dst);
         }
+        // No operator writes the inputs of the network, so that no edge tells who reads them.
+        let mut is_input = vec![false; readers.len()];
+        for &input in &graph.subgraph.inputs {
+            is_input[input] = true;
+        }
+        for (node_idx, node) in graph.nodes.iter().enumerate() {
+            for &input in node.operator.inputs.iter().flatten() {
+                if is_input[input] && readers[input].last() != Some(&node_idx) {
+                    readers[input].push(node_idx);
+                }
+            }
+        }
         // Most nodes stay one operation. Of a large graph, some more than that are added: the lists must not double.
         let n_nodes = graph.nodes.len();
         let n_added = n_nodes / 16;
@@ -78,6 +93,7 @@ impl<'a> Lowering<'a> {
         } else {
             has_state && accelerator.is_u85() || has_state_map()
         };
+        let is_left_to_cpu = is_left.clone();
         let pads = (!accelerator.uses_trained_rules)
             .then(|| Pads::new(graph, &is_left, |tensor_idx| readers[tensor_idx].len()));
         Self {
@@ -97,6 +113,10 @@ impl<'a> Lowering<'a> {
             node_idx: 0,
             copies: BTreeMap::new(),
             merged_transposes: HashMap::new(),
+            dilated: match accelerator.uses_trained_rules {
+                true => HashMap::new(),
+                false => parts_of_dilated(graph, &is_left_to_cpu),
+            },
             readers,
             histograms: HashMap::new(),
             samples_left: MAX_SAMPLES,
@@ -334,7 +354,8 @@ impl<'a> Lowering<'a> {
     /// The number of inputs that a window or pooling processes one after another; 1 by the rules of the trained networks.
     pub fn n_inputs(&self) -> i64 {
         let n_inputs = inputs_at_a_time(self.graph, self.node());
-        if self.accelerator.uses_trained_rules || self.rows_of_points().is_some() {
+        let is_one = self.dilated.contains_key(&self.node_idx) || self.rows_of_points().is_some();
+        if self.accelerator.uses_trained_rules || is_one {
             1
         } else {
             n_inputs.max(1).into()
@@ -387,6 +408,19 @@ impl<'a> Lowering<'a> {
         }
         self.push(Operation::new(self.node_idx, Action::Cpu, inputs, outputs));
     }
+}
+
+/// The dilated windows by the nodes that they replace.
+fn parts_of_dilated(graph: &Graph, is_left: &[bool]) -> HashMap<usize, Rc<DilatedWindow>> {
+    let mut parts = HashMap::new();
+    for dilated in dilated_windows(graph) {
+        if !is_left[dilated.window] {
+            let dilated = Rc::new(dilated);
+            let around = dilated.around.iter().chain([&dilated.window]);
+            parts.extend(around.map(|&node_idx| (node_idx, dilated.clone())));
+        }
+    }
+    parts
 }
 
 /// Whether operators read or assign state variables.

@@ -13,6 +13,20 @@ pub fn batch_matmul(lowering: &mut Lowering) -> Option<()> {
     let BuiltinOptions::BatchMatMul { adj_x, adj_y } = lowering.operator().options else {
         return None;
     };
+    multiply(lowering, adj_x, adj_y)
+}
+
+/// A FULLY_CONNECTED whose weights are a feature map: the product of all rows with its rows. `None` for constant weights.
+pub fn by_map(lowering: &mut Lowering) -> Option<()> {
+    let weights = lowering.input(1)?;
+    if lowering.graph.is_constant(weights) || lowering.tensor(weights).shape.len() != 2 {
+        return None;
+    }
+    lowering.program.differs_from_trained_rules = true;
+    multiply(lowering, false, true)
+}
+
+fn multiply(lowering: &mut Lowering, adj_x: bool, adj_y: bool) -> Option<()> {
     let (first, second, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
     let is_wide = lowering.element_bytes(output) != 1;
     if is_wide && (lowering.accelerator.uses_trained_rules || !lowering.accelerator.is_u85()) {
@@ -31,8 +45,14 @@ pub fn batch_matmul(lowering: &mut Lowering) -> Option<()> {
         ];
         sizes.iter().all(|&size| size > 0).then_some(sizes)
     };
-    let [n, rows, columns] = matrices(&lowering.tensor(output).shape)?;
+    let [mut n, mut rows, columns] = matrices(&lowering.tensor(output).shape)?;
     let [_, one, other] = matrices(&lowering.tensor(first).shape)?;
+    if !matches!(
+        lowering.operator().options,
+        BuiltinOptions::BatchMatMul { .. }
+    ) {
+        (n, rows) = (1, n.saturating_mul(rows));
+    }
     let inner = if adj_x { one } else { other };
     let is_trained_rule = lowering.accelerator.uses_trained_rules;
     // A vector has the same order in memory either way, which the compiler knows of transpositions in the file, but not

@@ -26,7 +26,7 @@ use self::node::{maps, operation};
 use self::parts::copy_parts;
 use super::accelerator::Accelerator;
 use super::layer::Kind;
-use super::program::{Action, Alias, Arithmetic, FeatureMap, Operation, Program};
+use super::program::{Action, Alias, Arithmetic, FeatureMap, Operation, Program, Window};
 use crate::formats::tflite::{BuiltinOptions, OpKind, TensorType};
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
@@ -80,6 +80,10 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
             outputs.for_each(|&output| is_of_shape[output] = true);
             continue;
         }
+        let dilated = lowering.dilated.get(&node_idx);
+        if dilated.is_some_and(|dilated| dilated.window != node_idx) {
+            continue;
+        }
         if lowering.is_left[node_idx] {
             lowering.push_left_to_cpu();
             continue;
@@ -99,7 +103,7 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
     // The program lives as long as the plan is made, which needs the most memory.
     program.operations.shrink_to_fit();
     program.maps.shrink_to_fit();
-    copy_parts(&mut program);
+    copy_parts(&mut program, graph);
     if !accelerator.uses_trained_rules {
         remove_views(&mut program);
         divide_activated(&mut program);
@@ -298,6 +302,19 @@ fn mark_activation(lowering: &mut Lowering, first: usize) {
 /// Adds a node as one operation, or as the pieces into which its stride divides it.
 fn push_node(lowering: &mut Lowering) {
     let mut operation = lowering.whole_node();
+    if let Some(dilated) = lowering.dilated.get(&lowering.node_idx).cloned() {
+        operation.inputs[0] = dilated.input;
+        operation.outputs = dilated.output.into();
+        operation.view_shapes = Some(Box::new(
+            [dilated.input, dilated.output].map(|map| lowering.shape(map)),
+        ));
+        let window = operation
+            .window
+            .get_or_insert_with(|| Box::new(Window::POINT));
+        window.dilation = dilated.dilation;
+        **window = window.with_zeros_in_gaps();
+        lowering.program.differs_from_trained_rules = true;
+    }
     let is_without_slope =
         matches!(lowering.operator().options, BuiltinOptions::LeakyRelu { alpha } if alpha == 0.0);
     if is_without_slope && !lowering.accelerator.uses_trained_rules {
@@ -424,6 +441,8 @@ fn replace(lowering: &mut Lowering) -> Option<()> {
             | OpKind::Less
             | OpKind::LessEqual => return movement::compare(lowering),
             OpKind::Gather => return movement::gather(lowering),
+            OpKind::ScatterNd => return movement::scatter(lowering),
+            OpKind::FullyConnected => return matmul::by_map(lowering),
             OpKind::MirrorPad => return movement::mirror_pad(lowering),
             OpKind::DepthwiseConv2d => return convolution::multiplied(lowering),
             OpKind::Neg => return movement::negate(lowering),

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::lowering::{Copies, Lowering, n_elements};
-use crate::formats::tflite::{BuiltinOptions, dimension};
+use crate::formats::tflite::{BuiltinOptions, OpKind, dimension};
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc};
 use crate::targets::ethos_u::program::{Action, Alias, Arithmetic, Operation, Program};
 
@@ -49,7 +49,7 @@ pub fn tile(lowering: &mut Lowering) -> Option<()> {
 
 /// Height, width and channels of what one operation copies of a shape, and the number of operations: one for each
 /// position in the dimensions before them.
-fn pieces(shape: &[i32]) -> (Hwc, f64) {
+pub fn pieces(shape: &[i32]) -> (Hwc, f64) {
     let (outer, piece) = shape.split_at(shape.len().saturating_sub(3));
     let n_pieces = outer.iter().map(|&size| f64::from(size.max(0))).product();
     (as_hwc(piece), n_pieces)
@@ -184,6 +184,14 @@ pub fn pack(lowering: &mut Lowering) -> Option<()> {
 pub fn gather(lowering: &mut Lowering) -> Option<()> {
     let (input, indices, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
     lowering.push(lowering.operation(Action::Gather, &[input, indices], output));
+    Some(())
+}
+
+/// Writes all entries of the output one by one, on Ethos-U85.
+pub fn scatter(lowering: &mut Lowering) -> Option<()> {
+    let (updates, output) = (lowering.input(1)?, lowering.output()?);
+    lowering.program.differs_from_trained_rules = true;
+    lowering.push(lowering.operation(Action::Gather, &[updates], output));
     Some(())
 }
 
@@ -334,9 +342,11 @@ pub fn reshape(lowering: &mut Lowering) -> Option<()> {
         return None;
     }
     let copy = lowering.map(from.shape(), from.element_bytes());
-    // A copy that only loses leading dimensions may be written over its input.
+    // A copy that only loses leading dimensions, or that permutes nothing, may be written over its input.
     let [rank, new_rank] = [input, output].map(|map| lowering.tensor(map).shape.len());
-    let is_alike = from.shape == to.shape && new_rank < rank;
+    let is_same = lowering.operator().code.kind == OpKind::Transpose
+        && lowering.tensor(input).shape == lowering.tensor(output).shape;
+    let is_alike = from.shape == to.shape && (new_rank < rank || is_same);
     let copying = Operation {
         view_shapes: Some(Box::new([lowering.shape(copy); 2])),
         alias: if is_alike {

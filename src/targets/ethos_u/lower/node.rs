@@ -136,7 +136,7 @@ fn layer(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Option<Operatio
         },
         BuiltinOptions::FullyConnected { .. } => {
             let filter = operator.inputs.get(1).copied().flatten()?;
-            let &[out_depth, depth] = graph.tensor(filter).shape.as_slice() else {
+            let &[out_depth, .., depth] = graph.tensor(filter).shape.as_slice() else {
                 return None;
             };
             let (out_depth, depth) = (i64::from(out_depth), i64::from(depth));

@@ -1,6 +1,7 @@
 //! PAD and PADV2. Reproduces `RewritePad` of Vela.
 
-use super::lowering::Lowering;
+use super::lowering::{Lowering, n_elements};
+use super::movement::pieces;
 use super::padded_windows::amounts;
 use crate::formats::tflite::{BuiltinOptions, Padding};
 use crate::targets::ethos_u::geometry::BRICK_CHANNELS;
@@ -18,28 +19,52 @@ pub fn pad(lowering: &mut Lowering) -> Option<()> {
         None if is_padding_of_windows(lowering, output) => return None,
         _ => {}
     }
-    if rank > 4 || sides.len() != rank {
+    let is_deep = rank > 4 && !lowering.accelerator.uses_trained_rules;
+    if rank > 4 && !is_deep || sides.len() != rank {
         return None;
     }
     let [h, w, c] = lowering.shape(output);
     let element_bytes = lowering.element_bytes(output);
     let mut parts = Vec::new();
+    if is_deep {
+        // The input is copied three dimensions at a time.
+        let (piece, n_pieces) = pieces(&lowering.tensor(input).shape);
+        let part = lowering.map(lowering.shape(input), element_bytes);
+        lowering.program.maps[part].bytes = 0.0.into();
+        lowering.program.differs_from_trained_rules = true;
+        lowering.push(Operation {
+            view_shapes: Some(Box::new([piece; 2])),
+            repeats: n_pieces,
+            ..lowering.operation(Action::Copy, &[input], part)
+        });
+        parts.push(part);
+    }
     for (axis, amounts) in sides.iter().enumerate() {
         for &amount in amounts {
             if amount < 0 {
                 return None;
             }
             // Outer dimensions count as height.
+            let (outer, inner) = (&tensor.shape[..axis], &tensor.shape[axis + 1..]);
             let filled = match rank - axis {
+                _ if is_deep => [n_elements(outer), amount, n_elements(inner)],
                 1 => [h, w, amount],
                 2 => [h, amount, c],
-                _ => [amount, w, c],
+                3 => [amount, w, c],
+                _ => [
+                    amount.saturating_mul(h / n_elements(&tensor.shape[axis..=axis]).max(1)),
+                    w,
+                    c,
+                ],
             };
             if amount > 0 {
                 let constant = lowering.constant(filled, element_bytes);
                 let part = lowering.map(filled, element_bytes);
                 // It is in memory that other operations write as well.
-                lowering.program.maps[part].bytes = OptionalBytes::default();
+                lowering.program.maps[part].bytes = match is_deep {
+                    true => 0.0.into(),
+                    false => OptionalBytes::default(),
+                };
                 parts.push(lowering.copy(constant, part));
             }
         }
@@ -51,7 +76,7 @@ pub fn pad(lowering: &mut Lowering) -> Option<()> {
         .any(|begin| begin % BRICK_CHANNELS != 0);
     let is_in_brick = begins_in_brick && depth != c;
     // The producer of the input runs before the constants are copied.
-    parts.push(input);
+    parts.extend((!is_deep).then_some(input));
     lowering.push(Operation {
         alias: Alias::Concat,
         ..lowering.operation(Action::Concat { is_in_brick }, &parts, output)

@@ -2,7 +2,9 @@
 //! `MoveSplitSliceToConsumer` of Vela.
 
 use super::lowering::Lowering;
-use crate::formats::tflite::BuiltinOptions;
+use super::node::shape;
+use crate::formats::tflite::{BuiltinOptions, OpKind};
+use crate::graph::Graph;
 use crate::targets::ethos_u::geometry::Hwc;
 use crate::targets::ethos_u::layer::Kind;
 use crate::targets::ethos_u::map_list::MapList;
@@ -15,7 +17,7 @@ const MAX_COPIES: usize = 1 << 13;
 
 /// Adds copies of parts that their producer cannot write in place, or that a reader cannot read in place: the
 /// MemoryCopy operations that Vela does not remove, [`MAX_COPIES`] at most. Linear in operations, maps and inputs.
-pub fn copy_parts(program: &mut Program) {
+pub fn copy_parts(program: &mut Program, graph: &Graph) {
     let n_readers = program.n_readers();
     let writers = program.writers();
     let is_copied = slices_to_copy(program, &writers);
@@ -34,9 +36,11 @@ pub fn copy_parts(program: &mut Program) {
     // Lists that double would take half as much again in the rest of the plan.
     let n_added = n_parts.min(MAX_COPIES);
     program.maps.reserve_exact(n_added);
+    // The copies of a PACK are its own as well.
     let is_fill = |operation: &Operation| {
-        let is_copy = operation.action == Action::Copy;
-        is_copy && program.activations(operation).next().is_none()
+        let kind = graph.nodes[operation.node_idx].operator.code.kind;
+        let is_own = kind == OpKind::Pack || program.activations(operation).next().is_none();
+        operation.action == Action::Copy && is_own
     };
     let is_fill = program.operations.iter().map(is_fill).collect();
     let reads_variable = |operation: &Operation| {
@@ -73,32 +77,60 @@ pub fn copy_parts(program: &mut Program) {
 }
 
 /// The shape of the part from which a STRIDED_SLICE takes every few rows or columns, and the shape of its output. What
-/// reads it sees the former. `None` if the slice takes them all.
+/// reads it sees the former. Both are the part's own where the output lacks dimensions of the input. `None` if the slice
+/// takes all rows and columns.
 pub fn strided_part(lowering: &Lowering) -> Option<[Hwc; 2]> {
-    let BuiltinOptions::StridedSlice { begin_mask, .. } = lowering.operator().options else {
+    let BuiltinOptions::StridedSlice {
+        begin_mask,
+        ellipsis_mask: 0,
+        new_axis_mask: 0,
+        shrink_axis_mask,
+        ..
+    } = lowering.operator().options
+    else {
         return None;
     };
     let (input, output) = (lowering.input(0)?, lowering.output()?);
     let [begin, strides] = [1, 3].map(|place| lowering.input(place));
     let [begin, strides] = [begin?, strides?].map(|tensor_idx| lowering.integers(tensor_idx));
-    let is_map = [input, output].map(|tensor_idx| lowering.tensor(tensor_idx).shape.len() == 4);
-    let ([true, true], &[_, top, left, _], &[_, by_h, by_w, 1]) =
-        (is_map, &begin[..], &strides[..])
-    else {
-        return None;
-    };
-    let [read, written] = [input, output].map(|map_idx| lowering.shape(map_idx));
-    if by_h < 1 || by_w < 1 || by_h == 1 && by_w == 1 {
+    let [read, written] =
+        [input, output].map(|tensor_idx| lowering.tensor(tensor_idx).shape.as_slice());
+    if shrink_axis_mask != 0 {
+        let mut sizes = written.iter();
+        let part = (0..read.len()).map(|axis| match shrink_axis_mask >> axis & 1 {
+            1 => Some(1),
+            _ => sizes.next().copied(),
+        });
+        let part: Option<Vec<i32>> = part.collect();
+        let is_whole = strides.iter().all(|&stride| stride == 1) && read.len() <= 4;
+        return part.filter(|_| is_whole).map(|part| [shape(&part); 2]);
+    }
+    let rank = read.len();
+    let n_added = 4_usize.checked_sub(rank)?;
+    if written.len() != rank || begin.len() != rank || strides.len() != rank {
         return None;
     }
-    let extent = |axis: usize, from: i32, by: i32| {
-        let is_from_start = begin_mask >> (axis + 1) & 1 == 1 || from < 0;
-        let from = if is_from_start { 0 } else { from };
+    let of_axis = |list: &[i32], axis: usize, outside: i32| {
+        let place = axis.checked_sub(n_added);
+        place.map_or(outside, |place| list[place])
+    };
+    let [by_h, by_w] = [1, 2].map(|axis| of_axis(&strides, axis, 1));
+    let [read, written] = [input, output].map(|map_idx| lowering.shape(map_idx));
+    if of_axis(&strides, 3, 1) != 1 || by_h < 1 || by_w < 1 || by_h == 1 && by_w == 1 {
+        return None;
+    }
+    let extent = |axis: usize, by: i32| {
+        let from = of_axis(&begin, axis + 1, 0);
+        let place = (axis + 1).saturating_sub(n_added);
+        let from = if begin_mask >> place & 1 == 1 {
+            0
+        } else {
+            from.max(0)
+        };
         let behind = (read[axis] - i64::from(from)).max(1);
         behind.min(written[axis].saturating_mul(by.into()))
     };
-    let part = [extent(0, top, by_h), extent(1, left, by_w), written[2]];
-    Some([part, written])
+    Some([[extent(0, by_h), extent(1, by_w), written[2]], written])
 }
 
 /// Lets operations see the part of which a slice takes every few rows or columns.
@@ -140,7 +172,7 @@ struct Copies<'p> {
     /// Number of readers of each feature map.
     n_readers: Vec<usize>,
     writers: Vec<Option<usize>>,
-    /// By operation: whether it only fills a feature map with a constant.
+    /// By operation: whether it fills a feature map with a constant, or copies an input of a PACK.
     is_fill: Vec<bool>,
     can_write_part: Vec<bool>,
 }

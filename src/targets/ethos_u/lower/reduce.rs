@@ -125,7 +125,22 @@ pub fn largest(lowering: &mut Lowering) -> Option<()> {
             })
         })
         .collect();
-    let passes = passes?;
+    let mut passes = passes?;
+    if let (Some(last), Some(&axis), false) = (
+        passes.last_mut(),
+        axes.last(),
+        lowering.accelerator.uses_trained_rules,
+    ) {
+        // The compiler finds the axis in the shape that the file gives the output, which may lack it.
+        let written = &lowering.tensor(output).shape;
+        let n_added = |rank: usize| 4_usize.saturating_sub(rank);
+        let place = (axis + n_added(shape.len())).saturating_sub(n_added(written.len()));
+        let (rows, others) = written.split_at(place.min(written.len()));
+        let (size, depth) = others.split_at(others.len().min(1));
+        if written.len() < shape.len() && last.kernel[0] == 1 {
+            last.view_shapes[1] = [rows, size, depth].map(n_elements);
+        }
+    }
     let (last, before) = passes.split_last()?;
     for pass in before {
         let element_bytes = lowering.element_bytes(output);
@@ -232,12 +247,14 @@ fn parts(n_rows: i64, at_once: i64) -> impl Iterator<Item = (i64, i64)> {
 
 /// Pools columns to one, in parts if there are more rows than an operation can have.
 fn pool(lowering: &mut Lowering, [input, output]: [usize; 2], view_shapes: [[i64; 3]; 2]) {
-    let [[rows, n, depth], _] = view_shapes;
+    let [whole @ [rows, n, depth], _] = view_shapes;
     let [most_rows, most_depth] = pooled_at_once(lowering, [input, output], view_shapes);
     for (rows, n_of_rows) in parts(rows, most_rows) {
         for (depth, n_of_depth) in parts(depth, most_depth) {
+            let is_whole = [rows, n, depth] == whole;
+            let in_part = [[rows, n, depth], [rows, 1, depth]];
             lowering.push(Operation {
-                view_shapes: Some(Box::new([[rows, n, depth], [rows, 1, depth]])),
+                view_shapes: Some(Box::new(if is_whole { view_shapes } else { in_part })),
                 window: Some(Box::new(Window {
                     kernel: [1, n],
                     ..Window::POINT

@@ -319,6 +319,27 @@ pub fn is_exchanged_before(lowering: &Lowering, tensor_idx: usize) -> bool {
         lowering.readers(tensor_idx) == [node_idx] && is_matrix_of_map(lowering, tensor_idx);
     let before = writer(lowering, node_idx, tensor_idx).filter(|_| is_alone);
     before.is_some_and(|before| exchange(lowering, before).is_some())
+        && !is_rearranged(lowering, node_idx, tensor_idx)
+}
+
+/// Whether the TRANSPOSE that writes a tensor reads the view of another map and moves a dimension of 1: the compiler
+/// removes this dimension, so that the shapes of the transposition before the reader differ, and both remain.
+fn is_rearranged(lowering: &Lowering, reader: usize, tensor_idx: usize) -> bool {
+    let moved = || {
+        let before = writer(lowering, reader, tensor_idx)?;
+        let transpose = transpose_of(lowering, before)?;
+        let view = writer(lowering, before, transpose.input)?;
+        let kind = lowering.graph.nodes[view].operator.code.kind;
+        let is_view = matches!(kind, OpKind::ExpandDims | OpKind::Reshape | OpKind::Squeeze);
+        let sizes = &lowering.tensor(transpose.input).shape;
+        let mut places = transpose.order.iter().zip(0..);
+        let moves_one = places.any(|(&from, to)| {
+            let size = usize::try_from(from).ok().and_then(|from| sizes.get(from));
+            from != to && size == Some(&1)
+        });
+        Some(is_view && moves_one)
+    };
+    !lowering.accelerator.uses_trained_rules && moved() == Some(true)
 }
 
 /// The permutation of a TRANSPOSE, with that of a BATCH_MATMUL that alone reads it. `None` for other operators,
@@ -410,6 +431,7 @@ fn is_multiplied(lowering: &Lowering, tensor_idx: usize) -> bool {
             operator.options,
             BuiltinOptions::BatchMatMul { adj_y: false, .. }
         )
+        && !is_rearranged(lowering, reader, tensor_idx)
 }
 
 /// One operation for each transposition that the accelerator supports; none if the order in memory does not change, or
@@ -425,10 +447,21 @@ pub fn transpose(lowering: &mut Lowering) -> Option<()> {
         lowering.merged_transposes.insert(output, transpose);
         return Some(());
     }
-    if is_multiplied(lowering, output) {
+    let is_merged = is_multiplied(lowering, output);
+    if is_merged {
         lowering.program.maps[output].shape.swap(1, 2);
     }
-    if exchange.is_nothing() {
+    // The compiler does not look whether two transpositions that it merges change the order in memory.
+    let remains = is_merged && !lowering.accelerator.uses_trained_rules;
+    let separate = exchange.separate.as_ref();
+    let separate = separate.filter(|one| remains && !one.order.is_sorted());
+    let remaining = separate.map_or(Vec::new(), |one| one.passes(lowering.accelerator.is_u85()));
+    if exchange.is_nothing() && remaining.is_empty() {
+        let is_own = !lowering.accelerator.uses_trained_rules && lowering.input(0) == Some(input);
+        if is_own && super::movement::reshape(lowering).is_some() {
+            lowering.program.differs_from_trained_rules = true;
+            return Some(());
+        }
         lowering.push(Operation {
             alias: Alias::View,
             ..lowering.operation(Action::View, &[input], output)
@@ -437,8 +470,10 @@ pub fn transpose(lowering: &mut Lowering) -> Option<()> {
     }
     let can_rotate = lowering.accelerator.is_u85();
     let trained_passes = exchange.passes(can_rotate);
+    let reader = lowering.readers(output).first().copied();
+    let is_short = reader.is_some_and(|reader| is_rearranged(lowering, reader, output));
     let passes = match exchange.separate {
-        Some(permutation) if !lowering.accelerator.uses_trained_rules => {
+        Some(permutation) if !lowering.accelerator.uses_trained_rules && !is_short => {
             permutation.passes(can_rotate)
         }
         _ => trained_passes.clone(),

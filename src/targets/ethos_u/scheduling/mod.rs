@@ -88,21 +88,21 @@ impl<'a> Command<'a, '_> {
         }
     }
 
-    /// One element of each entry counts as read, and each index.
+    /// One element of each entry counts as read, and each index. A SCATTER_ND, which has no indices here, only writes.
     fn gather(&self) -> Option<ScheduledOperation<'a>> {
-        let &[input, indices] = &self.operation.inputs[..] else {
-            return None;
-        };
+        let (&[input], indices) = self.operation.inputs.split_first_chunk()?;
         let &output = self.operation.outputs.first()?;
+        let indices = indices.first().copied();
         let maps = &self.program.maps;
-        let element_bytes = [input, indices, output].map(|map| maps[map].element_bytes());
-        let n_indices = maps[indices].n_elements();
+        let element_bytes =
+            [input, indices.unwrap_or(input), output].map(|map| maps[map].element_bytes());
+        let n_indices = indices.map_or(0, |indices| maps[indices].n_elements());
         let bytes = IfmOfm {
             ifm: (n_indices * element_bytes[0]) as f64,
             ofm: maps[output].stored_bytes(),
         };
         Some(ScheduledOperation {
-            second: Some(Box::new(Read::whole(self.program, indices))),
+            second: indices.map(|indices| Box::new(Read::whole(self.program, indices))),
             maps: IfmOfm {
                 ifm: Some(input).into(),
                 ofm: Some(output).into(),

@@ -1,14 +1,21 @@
 //! Which operators an Ethos-U runs, and why it leaves others to the CPU.
 //!
 //! The rules are those of Vela 5.2.0's own list (`vela --supported-ops-report`) that concern operator kind, element
-//! types, strides and shapes; quantisation values are not checked. `shapes.rs` has the limits of shapes and strides.
+//! types, strides, shapes, quantisation and constants. `shapes.rs` has the limits of shapes and strides,
+//! `quantization.rs` those of scales and zero points, and `operands.rs` what has to be constant.
 
+mod dilated;
 mod npu;
+mod operands;
+mod quantization;
 mod shapes;
 
 use std::sync::OnceLock;
 
+pub use self::dilated::{DilatedWindow, dilated_windows};
 pub use self::npu::Npu;
+use self::operands::{WEIGHTED, multiplies_maps, refused_operand};
+use self::quantization::refused_quantization;
 use self::shapes::refused_shape;
 use crate::formats::tflite::{BuiltinOptions, OpKind, TensorType};
 use crate::graph::{Graph, Node};
@@ -33,11 +40,25 @@ pub fn left_to_cpu<'n>(network: &'n Network, npu: Npu) -> &'n [UnsupportedOperat
 
 /// The operators of `graph` that `npu` leaves to the CPU, in topological order.
 pub fn unsupported(graph: &Graph, npu: Npu) -> Vec<UnsupportedOperator> {
+    let has_scales = graph
+        .subgraph
+        .tensors
+        .iter()
+        .any(|tensor| tensor.quantization.is_some());
     let check = |(node_idx, node)| {
-        let reason = refusal(graph, node, npu)?;
+        let reason = refusal(graph, node, npu, has_scales)?;
         Some(UnsupportedOperator { node_idx, reason })
     };
-    graph.nodes.iter().enumerate().filter_map(check).collect()
+    let mut left: Vec<_> = graph.nodes.iter().enumerate().filter_map(check).collect();
+    for dilated in dilated_windows(graph) {
+        if !left
+            .iter()
+            .any(|operator| operator.node_idx == dilated.window)
+        {
+            left.retain(|operator| !dilated.around.contains(&operator.node_idx));
+        }
+    }
+    left
 }
 
 /// The largest batch size of an LSTM, which the estimates do not model.
@@ -73,7 +94,7 @@ pub fn inputs_at_a_time(graph: &Graph, node: &Node) -> i32 {
     n_inputs.unwrap_or(1)
 }
 
-fn refusal(graph: &Graph, node: &Node, npu: Npu) -> Option<UnsupportedReason> {
+fn refusal(graph: &Graph, node: &Node, npu: Npu, has_scales: bool) -> Option<UnsupportedReason> {
     let kind = node.operator.code.kind;
     if node.operator.code.kind == OpKind::Custom {
         return Some(UnsupportedReason::CustomOperator);
@@ -91,6 +112,8 @@ fn refusal(graph: &Graph, node: &Node, npu: Npu) -> Option<UnsupportedReason> {
     refused_type(graph, node, kind, npu)
         .or_else(|| UnsupportedReason::open_dimension(graph, node))
         .or_else(|| refused_shape(graph, node, kind, npu))
+        .or_else(|| refused_operand(graph, node, kind, npu))
+        .or_else(|| refused_quantization(graph, node, kind, npu, has_scales))
 }
 
 fn is_listed(kind: OpKind, npu: Npu) -> bool {
@@ -148,19 +171,6 @@ fn runs_type(tensor_type: TensorType, kind: OpKind, npu: Npu) -> bool {
     }
 }
 
-/// Whether the operator multiplies two feature maps: Ethos-U55 and U65 do so with int8 only.
-fn multiplies_maps(graph: &Graph, node: &Node, kind: OpKind) -> bool {
-    let second = node.operator.inputs.get(1).copied().flatten();
-    kind == OpKind::BatchMatmul
-        || kind == OpKind::FullyConnected && second.is_some_and(|second| !graph.is_constant(second))
-}
-
-const WEIGHTED: &[OpKind] = &[
-    OpKind::Conv2d,
-    OpKind::DepthwiseConv2d,
-    OpKind::FullyConnected,
-    OpKind::TransposeConv,
-];
 const VARIABLES: &[OpKind] = &[OpKind::AssignVariable, OpKind::ReadVariable];
 
 /// Operators with fewer element types than the others of the list.
@@ -184,6 +194,7 @@ const RUNS_INT32: &[OpKind] = &[
     OpKind::FullyConnected,
     OpKind::MirrorPad,
     OpKind::Mul,
+    OpKind::Neg,
     OpKind::Reshape,
     OpKind::Squeeze,
     OpKind::Sub,
@@ -296,7 +307,7 @@ mod tests {
             let model = model(vec![subgraph(vec![map(), map(), map()], vec![operator])]);
             let graph = graph_of(&model);
             let refusals = [Npu::EthosU55U65, Npu::EthosU85]
-                .map(|npu| refusal(&graph, &graph.nodes[0], npu).is_some());
+                .map(|npu| refusal(&graph, &graph.nodes[0], npu, false).is_some());
             assert_eq!(refusals, [is_refused, false], "{tensor_type:?}");
         }
     }

@@ -3,7 +3,9 @@
 use std::cmp::Reverse;
 
 use super::npu::Npu;
-use crate::formats::tflite::{BuiltinOptions, OpKind, Padding, Tensor, dimension, integers};
+use crate::formats::tflite::{
+    BuiltinOptions, OpKind, Padding, Tensor, TensorType, dimension, integers,
+};
 use crate::graph::{Graph, Node};
 use crate::target::UnsupportedReason;
 
@@ -198,6 +200,21 @@ fn refused_mean(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
             max: MEAN_MAX_SIZE.into(),
         });
     }
+    let n_summed = axes
+        .clone()
+        .map(size)
+        .fold(1, |n: i64, size| n.saturating_mul(size.into()));
+    let max_summed = match graph.tensor(input).tensor_type {
+        TensorType::UInt8 => 1 << 23,
+        TensorType::Int16 => 1 << 16,
+        _ => 1 << 24,
+    };
+    if n_summed > max_summed {
+        return Some(UnsupportedReason::LargeDimensions {
+            found: n_summed,
+            max: max_summed,
+        });
+    }
     let is_image = shape.len() >= 3 && shape.iter().rev().take(3).all(|&dim| dim > 1);
     (is_image && axes.any(|axis| [-1, last_axis].contains(&axis)))
         .then(|| UnsupportedReason::MeanOverChannels(shape.as_slice().into()))
@@ -232,6 +249,9 @@ fn refused_transpose(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
     if order.len() != shape.len() || (0..shape.len()).all(stays) {
         return None;
     }
+    if graph.tensor(operand(0)?).tensor_type == TensorType::Int32 {
+        return refused_wide_transpose(shape, &order);
+    }
     let n_leading = shape.len().saturating_sub(TRANSPOSED_DIMENSIONS);
     let is_leading = |place: usize| shape[place] == 1 && stays(place);
     let mut sizes: Vec<i64> = if (0..n_leading).all(is_leading) {
@@ -250,6 +270,42 @@ fn refused_transpose(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
         found: together,
         max: TRANSPOSE_MAX_ELEMENTS,
     })
+}
+
+/// Elements of 32 bits: Ethos-U55 and U65 swap width and channels, or height and width of one input.
+fn refused_wide_transpose(shape: &[i32], order: &[i32]) -> Option<UnsupportedReason> {
+    let from_end = |from_end: usize| {
+        shape
+            .iter()
+            .rev()
+            .nth(from_end)
+            .map_or(1, |&size| i64::from(size))
+    };
+    let rank = i32::try_from(order.len()).unwrap_or(i32::MAX);
+    let last: Vec<i32> = order.iter().rev().map(|axis| rank - 1 - axis).collect();
+    let keeps_rest = |n: usize| {
+        last.iter()
+            .skip(n)
+            .zip(n..)
+            .all(|(&axis, place)| usize::try_from(axis) == Ok(place))
+    };
+    let swaps_columns = last.get(..2) == Some(&[1, 0]) && keeps_rest(2);
+    let swaps_rows = last.get(..3) == Some(&[0, 2, 1]) && keeps_rest(3) && from_end(3) == 1;
+    let (found, max) = match swaps_columns {
+        true => (
+            from_end(0)
+                .max(from_end(1))
+                .max(from_end(2).saturating_mul(from_end(3))),
+            TRANSPOSE_MAX_ELEMENTS,
+        ),
+        false => (from_end(0), TRANSPOSE_MAX_ELEMENTS / 4),
+    };
+    if shape.len() > 4 || !(swaps_columns || swaps_rows) {
+        return Some(UnsupportedReason::Rule(
+            "32-bit elements are transposed in height and width, or width and channels",
+        ));
+    }
+    (found > max).then_some(UnsupportedReason::LargeDimensions { found, max })
 }
 
 /// Ethos-U55 and U65 resize by the same power of two in height and width, up to 8; an average between pixel centres
@@ -368,7 +424,7 @@ const MAX_STRIDE: i32 = 3;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::tflite::{Activation, Model, TensorType};
+    use crate::formats::tflite::{Activation, Model};
     use crate::graph::analysis::fixtures::{calling, graph_of, model, subgraph, tensor};
 
     /// An operator that reads a feature map of such a shape, and these constants.
@@ -439,6 +495,34 @@ mod tests {
         ];
         for (shape, order, is_refused) in cases {
             let model = with_integers(OpKind::Transpose, shape, order);
+            let graph = graph_of(&model);
+            let refused = |npu| refused_shape(&graph, &graph.nodes[0], OpKind::Transpose, npu);
+            let refusal = refused(Npu::EthosU55U65);
+            assert_eq!(
+                refusal.is_some(),
+                is_refused,
+                "{shape:?} {order:?}: {refusal:?}"
+            );
+            assert_eq!(refused(Npu::EthosU85), None);
+        }
+    }
+
+    /// As Vela 5.2.0 compiles such files or leaves them to the CPU.
+    #[test]
+    fn words_are_transposed_in_two_dimensions() {
+        let cases: [(&[i32], &[i32], bool); 8] = [
+            (&[1, 8, 8, 16], &[0, 2, 1, 3], false),
+            (&[1, 8, 8, 16], &[0, 1, 3, 2], false),
+            (&[1, 8, 8, 16], &[0, 3, 1, 2], true),
+            (&[1, 8, 8, 16], &[1, 0, 2, 3], true),
+            (&[1, 8, 8, 16], &[0, 1, 2, 3], false),
+            (&[8, 16], &[1, 0], false),
+            (&[4, 8, 16], &[1, 0, 2], false),
+            (&[2, 8, 8, 16], &[0, 2, 1, 3], true),
+        ];
+        for (shape, order, is_refused) in cases {
+            let mut model = with_integers(OpKind::Transpose, shape, order);
+            model.subgraphs[0].tensors[0].tensor_type = TensorType::Int32;
             let graph = graph_of(&model);
             let refused = |npu| refused_shape(&graph, &graph.nodes[0], OpKind::Transpose, npu);
             let refusal = refused(Npu::EthosU55U65);

@@ -15,6 +15,8 @@ pub struct Network {
     tensors: Vec<Tensor>,
     constants: Vec<Vec<i32>>,
     operators: Vec<Operator>,
+    /// Inputs behind the first tensor.
+    other_inputs: Vec<usize>,
 }
 
 impl Network {
@@ -23,6 +25,7 @@ impl Network {
             tensors: vec![tensor(TensorType::Int8, input)],
             constants: Vec::new(),
             operators: Vec::new(),
+            other_inputs: Vec::new(),
         }
     }
 
@@ -122,6 +125,7 @@ impl Network {
 
     pub fn check_totals(self, of_vela: &[(Product, [f64; 3])], tolerances: [f64; 3]) {
         let mut model = model(vec![subgraph(self.tensors, self.operators)]);
+        model.subgraphs[0].inputs.extend(self.other_inputs);
         for values in &self.constants {
             model.buffers.push(integers(values));
         }
@@ -632,5 +636,206 @@ fn maxima_over_height_and_width_take_two_passes() {
         (Product::U55x256, [12014.0, 8704.0, 0.0]),
         (Product::U65x512, [6088.0, 8704.0, 8320.0]),
         (Product::U85x256, [2975.0, 512.0, 8448.0]),
+    ]);
+}
+
+/// As dilated convolutions of older converters: the blocks and the convolution run as one.
+#[test]
+fn windows_of_blocks_run_as_one_dilated_window() {
+    let valid = |network: &mut Network, inputs: &[usize], shape: &[i32]| {
+        let options = BuiltinOptions::Conv2D {
+            padding: Padding::Valid,
+            stride_h: 1,
+            stride_w: 1,
+            dilation_h: 1,
+            dilation_w: 1,
+            activation: Activation::None,
+        };
+        network.call_with(OpKind::Conv2d, inputs, shape, options)
+    };
+    let mut network = Network::new(&[1, 8, 8, 16]);
+    let [block, padding, cropping] =
+        [&[2, 2][..], &[2; 4], &[0; 4]].map(|values| network.constant(values));
+    let weights = network.weights(&[8, 3, 3, 16]);
+    let inputs = [0, block, padding];
+    let blocks = network.call(OpKind::SpaceToBatchNd, &inputs, &[4, 6, 6, 16]);
+    let map = valid(&mut network, &[blocks, weights], &[4, 4, 4, 8]);
+    network.call(
+        OpKind::BatchToSpaceNd,
+        &[map, block, cropping],
+        &[1, 8, 8, 8],
+    );
+    network.check(&[
+        (Product::U55x256, [1568.0, 1536.0, 1568.0]),
+        (Product::U65x512, [1644.0, 0.0, 3840.0]),
+        (Product::U85x256, [1716.0, 0.0, 6592.0]),
+    ]);
+    // In one dimension.
+    let mut network = Network::new(&[1, 32, 16]);
+    let [block, padding, cropping] =
+        [&[2][..], &[2; 2], &[0; 2]].map(|values| network.constant(values));
+    let weights = network.weights(&[8, 1, 3, 16]);
+    let inputs = [0, block, padding];
+    let blocks = network.call(OpKind::SpaceToBatchNd, &inputs, &[2, 18, 16]);
+    let blocks = network.call(OpKind::ExpandDims, &[blocks], &[2, 1, 18, 16]);
+    let map = valid(&mut network, &[blocks, weights], &[2, 1, 16, 8]);
+    let map = network.call(OpKind::Squeeze, &[map], &[2, 16, 8]);
+    network.call(OpKind::BatchToSpaceNd, &[map, block, cropping], &[1, 32, 8]);
+    network.check_totals(
+        &[
+            (Product::U55x256, [576.0, 768.0, 576.0]),
+            (Product::U65x512, [1157.0, 0.0, 1440.0]),
+            (Product::U85x256, [1182.0, 0.0, 3248.0]),
+        ],
+        [0.003, 0.005, 0.006],
+    );
+}
+
+/// A maximum over channels whose output lacks their dimension.
+#[test]
+fn maxima_that_lose_a_dimension_see_the_output_in_its_own_shape() {
+    let mut network = Network::new(&[1, 8, 8, 16]);
+    let axes = network.constant(&[3]);
+    let options = BuiltinOptions::Reducer { keep_dims: false };
+    network.call_with(OpKind::ReduceMax, &[0, axes], &[1, 8, 8], options);
+    network.check(&[
+        (Product::U55x256, [1361.0, 1088.0, 0.0]),
+        (Product::U65x512, [2086.0, 0.0, 7168.0]),
+        (Product::U85x256, [3441.0, 0.0, 2560.0]),
+    ]);
+}
+
+/// As Keras's ZeroPadding3D.
+#[test]
+fn five_dimensions_are_padded_by_copies_of_three() {
+    let mut network = Network::new(&[1, 2, 8, 8, 4]);
+    let sides = network.constant(&[0, 0, 1, 1, 0, 0, 0, 0, 0, 0]);
+    network.tensors[sides].shape = vec![5, 2];
+    network.call(OpKind::Pad, &[0, sides], &[1, 4, 8, 8, 4]);
+    network.check(&[
+        (Product::U55x256, [2636.0, 1536.0, 512.0]),
+        (Product::U65x512, [7958.0, 0.0, 23040.0]),
+        (Product::U85x256, [5442.0, 0.0, 12800.0]),
+    ]);
+}
+
+#[test]
+fn what_permutes_nothing_between_input_and_output_is_a_copy() {
+    let mut network = Network::new(&[1, 8, 8, 16]);
+    network.transpose(0, &[0, 1, 2, 3]);
+    network.check(&[
+        (Product::U55x256, [864.0, 1024.0, 0.0]),
+        (Product::U65x512, [1530.0, 0.0, 4437.0]),
+        (Product::U85x256, [1596.0, 0.0, 2560.0]),
+    ]);
+}
+
+#[test]
+fn weights_that_are_a_map_are_multiplied_like_one() {
+    let mut network = Network::new(&[4, 16]);
+    let weights = network.map(&[8, 16]);
+    let options = BuiltinOptions::FullyConnected {
+        activation: Activation::None,
+        keep_num_dims: false,
+    };
+    network.call_with(OpKind::FullyConnected, &[0, weights], &[4, 8], options);
+    network.other_inputs.push(weights);
+    network.check_totals(
+        &[
+            (Product::U55x256, [1216.0, 496.0, 0.0]),
+            (Product::U85x256, [1467.0, 128.0, 512.0]),
+        ],
+        [0.003, 0.035, 0.003],
+    );
+}
+
+/// Each element of the output is written by itself.
+#[test]
+fn entries_are_scattered_one_element_at_a_time() {
+    let mut network = Network::new(&[3, 6, 6, 4]);
+    let (places, sizes) = (
+        network.constant(&[1, 3, 4]),
+        network.constant(&[8, 6, 6, 4]),
+    );
+    network.tensors[places].shape = vec![3, 1];
+    network.call(OpKind::ScatterNd, &[places, 0, sizes], &[8, 6, 6, 4]);
+    network.check(&[(Product::U85x256, [14062.0, 0.0, 147_456.0])]);
+}
+
+/// Keras's attention with one head: two transpositions become one that moves a dimension of 1 alone, and remain apart where
+/// the first one reads the view of another map.
+#[test]
+fn transpositions_of_one_head_remain() {
+    let multiply = |network: &mut Network, keys: usize| {
+        network.other_inputs.push(1);
+        let first = network.call(OpKind::Abs, &[0], &[1, 1, 64, 32]);
+        let transposed = network.transpose(keys, &[0, 2, 3, 1]);
+        let options = BuiltinOptions::BatchMatMul {
+            adj_x: false,
+            adj_y: false,
+        };
+        let shape = [1, 1, 64, 64];
+        network.call_with(OpKind::BatchMatmul, &[first, transposed], &shape, options);
+    };
+    let tolerances = [0.003, 0.02, 0.003];
+    let mut network = Network::new(&[1, 1, 64, 32]);
+    let keys = network.map(&[1, 64, 1, 32]);
+    let keys = network.call(OpKind::Abs, &[keys], &[1, 64, 1, 32]);
+    multiply(&mut network, keys);
+    network.check_totals(
+        &[
+            (Product::U55x256, [96320.0, 16640.0, 0.0]),
+            (Product::U65x512, [158_374.0, 4096.0, 333_824.0]),
+            (Product::U85x256, [11356.0, 4096.0, 36864.0]),
+        ],
+        tolerances,
+    );
+    let mut network = Network::new(&[1, 1, 64, 32]);
+    let keys = network.map(&[1, 64, 32]);
+    let keys = network.call(OpKind::Abs, &[keys], &[1, 64, 32]);
+    let keys = network.call(OpKind::Reshape, &[keys], &[1, 64, 1, 32]);
+    multiply(&mut network, keys);
+    network.check_totals(
+        &[
+            (Product::U55x256, [97088.0, 16640.0, 0.0]),
+            (Product::U65x512, [158_084.0, 4096.0, 331_776.0]),
+        ],
+        tolerances,
+    );
+}
+
+/// The copy of the last input comes first.
+#[test]
+fn inputs_of_a_pack_are_copied_from_the_last_one_on() {
+    let mut network = Network::new(&[4, 64]);
+    let mut maps = vec![0];
+    for place in 0..3 {
+        maps.push(network.call(OpKind::Abs, &[maps[place]], &[4, 64]));
+    }
+    let options = BuiltinOptions::Pack {
+        values_count: 3,
+        axis: 0,
+    };
+    network.call_with(OpKind::Pack, &maps[1..], &[3, 4, 64], options);
+    network.check(&[
+        (Product::U55x256, [1680.0, 1536.0, 0.0]),
+        (Product::U65x512, [2360.0, 768.0, 3328.0]),
+        (Product::U85x256, [2180.0, 768.0, 6400.0]),
+    ]);
+}
+
+#[test]
+fn an_input_that_others_read_is_copied_before_its_reshape() {
+    let mut network = Network::new(&[1, 16, 8]);
+    let shaped = network.call(OpKind::Reshape, &[0], &[1, 16, 1, 8]);
+    let map = network.call(OpKind::Abs, &[0], &[1, 16, 8]);
+    let options = BuiltinOptions::Add {
+        activation: Activation::None,
+    };
+    network.call_with(OpKind::Add, &[shaped, map], &[1, 16, 16, 8], options);
+    network.check(&[
+        (Product::U55x256, [4891.0, 6400.0, 2048.0]),
+        (Product::U65x512, [3389.0, 4480.0, 4480.0]),
+        (Product::U85x256, [2839.0, 384.0, 17408.0]),
     ]);
 }

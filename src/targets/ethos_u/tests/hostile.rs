@@ -104,8 +104,16 @@ fn matrices() {
 
 /// TRANSPOSE_CONVs, each with weights of its own: their buffers and zero points.
 fn transposed(weights: &[(usize, i64)]) -> (Vec<Tensor>, Vec<Operator>) {
+    let scaled = |zero_point: i64, shape: &[i32]| Tensor {
+        quantization: Some(Arc::new(Quantization {
+            scale: vec![1.0],
+            zero_point: vec![zero_point],
+            quantized_dimension: 0,
+        })),
+        ..tensor(TensorType::Int8, shape)
+    };
     let mut tensors = vec![
-        tensor(TensorType::Int8, &[1, 8, 8, 8]),
+        scaled(0, &[1, 8, 8, 8]),
         Tensor {
             buffer_idx: 1,
             ..tensor(TensorType::Int32, &[1])
@@ -114,15 +122,10 @@ fn transposed(weights: &[(usize, i64)]) -> (Vec<Tensor>, Vec<Operator>) {
     for &(buffer_idx, zero_point) in weights {
         tensors.push(Tensor {
             buffer_idx,
-            quantization: Some(Arc::new(Quantization {
-                scale: vec![1.0],
-                zero_point: vec![zero_point],
-                quantized_dimension: 0,
-            })),
-            ..tensor(TensorType::Int8, &[8, 2, 2, 8])
+            ..scaled(zero_point, &[8, 2, 2, 8])
         });
     }
-    tensors.push(tensor(TensorType::Int8, &[1, 16, 16, 8]));
+    tensors.push(scaled(0, &[1, 16, 16, 8]));
     let output = tensors.len() - 1;
     let operator = |weights_idx: usize| {
         let options = BuiltinOptions::TransposeConv {

@@ -1,0 +1,216 @@
+//! Scales and zero points that the accelerators need.
+
+use super::npu::Npu;
+use super::operands::WEIGHTED;
+use crate::formats::tflite::{OpKind, Tensor, TensorType};
+use crate::graph::{Graph, Node};
+use crate::target::{Place, UnsupportedReason};
+
+/// The first tensor of an operator whose quantisation `npu` does not run. `has_scales` says whether any tensor of the
+/// network has a scale.
+pub fn refused_quantization(
+    graph: &Graph,
+    node: &Node,
+    kind: OpKind,
+    npu: Npu,
+    has_scales: bool,
+) -> Option<UnsupportedReason> {
+    let is_weighted = WEIGHTED.contains(&kind);
+    let fault_at = |place: Place, tensor: &Tensor| -> Option<&'static str> {
+        let is_map = is_map(kind, place);
+        let is_weights = is_weighted && place == Place::Input(1);
+        let is_scaled = is_weights || is_map && takes_scale(tensor.tensor_type, kind);
+        let Some(quantization) = &tensor.quantization else {
+            let is_missing = is_scaled && has_scales && !UNSCALED.contains(&kind);
+            return is_missing.then_some("no scale");
+        };
+        if !is_weighted && quantization.scale.len() > 1 {
+            return Some("a scale for each channel");
+        }
+        let is_outside = |&zero_point: &i64| !runs_zero_point(zero_point, tensor, place, npu);
+        let is_checked = is_map && !ignores_zero_points(kind, npu);
+        (is_checked && quantization.zero_point.iter().any(is_outside))
+            .then_some("a zero point that is out of range")
+    };
+    let mut faults = Place::of_operator(node.operator).filter_map(|(place, t)| {
+        let fault = fault_at(place, graph.tensor(t))?;
+        Some(UnsupportedReason::Quantization { place, fault })
+    });
+    faults
+        .next()
+        .or_else(|| differing_scales(graph, node, kind))
+}
+
+/// MAXIMUM and MINIMUM compare stored values.
+fn differing_scales(graph: &Graph, node: &Node, kind: OpKind) -> Option<UnsupportedReason> {
+    if !matches!(kind, OpKind::Maximum | OpKind::Minimum) {
+        return None;
+    }
+    let output = &graph.tensor(*node.operator.outputs.first()?).quantization;
+    let differs = |&(_, t): &(Place, usize)| graph.tensor(t).quantization != *output;
+    let (place, _) = Place::of_operator(node.operator).find(differs)?;
+    Some(UnsupportedReason::Quantization {
+        place,
+        fault: "another scale or zero point than the output",
+    })
+}
+
+/// Whether a tensor is a feature map of the operator, and no weights, bias or parameter.
+fn is_map(kind: OpKind, place: Place) -> bool {
+    let Place::Input(input) = place else {
+        return true;
+    };
+    match kind {
+        OpKind::TransposeConv => input == 2,
+        OpKind::Split => input == 1,
+        _ if READS_ALL.contains(&kind) => true,
+        _ => input == 0,
+    }
+}
+
+fn takes_scale(tensor_type: TensorType, kind: OpKind) -> bool {
+    use TensorType::{Int8, Int16, Int32, UInt8};
+    matches!(tensor_type, Int8 | UInt8 | Int16) || tensor_type == Int32 && kind == OpKind::Quantize
+}
+
+fn runs_zero_point(zero_point: i64, tensor: &Tensor, place: Place, npu: Npu) -> bool {
+    use TensorType::{Bool, Int8, Int32, UInt8};
+    let is_signed = !matches!(tensor.tensor_type, UInt8 | Bool);
+    match (npu, place, tensor.tensor_type) {
+        (Npu::EthosU55U65, _, Int32) => zero_point == 0,
+        (Npu::EthosU55U65, ..) => is_signed || zero_point >= 0,
+        (_, Place::Output(_), _) if is_signed => (-128..=127).contains(&zero_point),
+        (_, Place::Output(_), _) => (0..=255).contains(&zero_point) || zero_point == 32_768,
+        (_, _, Int8) => (-128..=127).contains(&zero_point),
+        (_, _, UInt8) => (0..=255).contains(&zero_point),
+        _ => zero_point == 0,
+    }
+}
+
+fn ignores_zero_points(kind: OpKind, npu: Npu) -> bool {
+    use OpKind::*;
+    match kind {
+        AveragePool2d | ResizeBilinear | ResizeNearestNeighbor | UnidirectionalSequenceLstm => true,
+        Div => npu == Npu::EthosU85,
+        _ => false,
+    }
+}
+
+/// Operators of which every input is a feature map.
+const READS_ALL: &[OpKind] = &[
+    OpKind::Add,
+    OpKind::BatchMatmul,
+    OpKind::Concatenation,
+    OpKind::Div,
+    OpKind::Equal,
+    OpKind::Gather,
+    OpKind::Greater,
+    OpKind::GreaterEqual,
+    OpKind::Less,
+    OpKind::LessEqual,
+    OpKind::LogicalAnd,
+    OpKind::LogicalOr,
+    OpKind::Maximum,
+    OpKind::Minimum,
+    OpKind::Mul,
+    OpKind::NotEqual,
+    OpKind::Pack,
+    OpKind::Select,
+    OpKind::SelectV2,
+    OpKind::SquaredDifference,
+    OpKind::Sub,
+];
+
+/// Operators that move or choose values, whose scale does not matter.
+const UNSCALED: &[OpKind] = &[
+    OpKind::ArgMax,
+    OpKind::AssignVariable,
+    OpKind::ExpandDims,
+    OpKind::Gather,
+    OpKind::MirrorPad,
+    OpKind::Pad,
+    OpKind::Padv2,
+    OpKind::Quantize,
+    OpKind::ReadVariable,
+    OpKind::ReduceAll,
+    OpKind::ReduceAny,
+    OpKind::ScatterNd,
+    OpKind::Select,
+    OpKind::SelectV2,
+    OpKind::Transpose,
+];
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::formats::tflite::{BuiltinOptions, Quantization};
+    use crate::graph::analysis::fixtures::{calling, graph_of, model, subgraph, tensor};
+
+    fn scaled(tensor_type: TensorType, scale: &[f32], zero_point: i64) -> Tensor {
+        Tensor {
+            quantization: (!scale.is_empty()).then(|| {
+                Arc::new(Quantization {
+                    scale: scale.to_vec(),
+                    zero_point: vec![zero_point; scale.len()],
+                    quantized_dimension: 0,
+                })
+            }),
+            ..tensor(tensor_type, &[1, 8, 8, 2])
+        }
+    }
+
+    /// Where Vela 5.2.0 leaves such files to the CPU: on Ethos-U55 and U65, and on Ethos-U85.
+    #[test]
+    fn scales_and_zero_points_run_where_vela_runs_them() {
+        use OpKind::*;
+        use TensorType::{Int8, Int16, Int32, UInt8};
+        type Side<'a> = (&'a [f32], i64);
+        let plain: Side = (&[0.05], -3);
+        let other: Side = (&[0.06], -3);
+        let none: Side = (&[], 0);
+        let both = [true; 2];
+        type Case<'a> = (OpKind, TensorType, [Side<'a>; 3], [bool; 2]);
+        let cases: [Case; 16] = [
+            (Add, Int8, [plain, other, plain], [false; 2]),
+            (Add, Int8, [plain, none, plain], both),
+            (Add, Int8, [plain, plain, none], both),
+            (Add, Int8, [plain, (&[0.05, 0.05], 0), plain], both),
+            (Add, Int32, [none; 3], [false; 2]),
+            (Add, Int32, [(&[0.05], 3), none, none], both),
+            (Add, UInt8, [(&[0.05], -4), plain, plain], both),
+            (Add, Int8, [(&[0.05], 200), plain, plain], [false, true]),
+            (
+                Add,
+                Int16,
+                [(&[0.05], 4), (&[0.05], 0), plain],
+                [false, true],
+            ),
+            (Maximum, Int8, [plain; 3], [false; 2]),
+            (Maximum, Int8, [plain, other, plain], both),
+            (Maximum, Int8, [plain, plain, other], both),
+            (Minimum, Int8, [plain, (&[0.05], 4), plain], both),
+            (AveragePool2d, Int8, [(&[0.05], 200); 3], [false; 2]),
+            (Pad, Int8, [plain, none, none], [false; 2]),
+            (Quantize, Int8, [plain, none, none], [false; 2]),
+        ];
+        for (kind, tensor_type, sides, expected) in cases {
+            let tensors = sides.map(|(scale, zero_point)| scaled(tensor_type, scale, zero_point));
+            let operator = calling(kind, &[0, 1], &[2], BuiltinOptions::Absent);
+            let model = model(vec![subgraph(tensors.to_vec(), vec![operator])]);
+            let graph = graph_of(&model);
+            let refusals = [Npu::EthosU55U65, Npu::EthosU85]
+                .map(|npu| refused_quantization(&graph, &graph.nodes[0], kind, npu, true));
+            let is_refused = refusals.each_ref().map(Option::is_some);
+            assert_eq!(is_refused, expected, "{kind:?} {sides:?}: {refusals:?}");
+        }
+        // A network without any scale is taken as if it had been quantised.
+        let operator = calling(Add, &[0, 1], &[2], BuiltinOptions::Absent);
+        let tensors = vec![scaled(Int8, &[], 0); 3];
+        let model = model(vec![subgraph(tensors, vec![operator])]);
+        let graph = graph_of(&model);
+        let refusal = refused_quantization(&graph, &graph.nodes[0], Add, Npu::EthosU85, false);
+        assert_eq!(refusal, None);
+    }
+}
