@@ -72,7 +72,7 @@ pub fn ethos_u_of(model: &Model, operator: &Operator, tensors: &[Tensor]) -> Opt
 }
 
 /// The accelerators that a command stream can name: its number of the product, multiply-accumulates per cycle, and the id.
-const STREAM_PRODUCTS: [(u32, u32, &str); 11] = [
+pub(crate) const STREAM_PRODUCTS: [(u32, u32, &str); 11] = [
     (0, 32, "ethos-u55-32"),
     (0, 64, "ethos-u55-64"),
     (0, 128, "ethos-u55-128"),

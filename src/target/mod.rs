@@ -19,6 +19,8 @@ use std::sync::OnceLock;
 use serde::Serialize;
 
 pub use cache::Cache;
+#[cfg(test)]
+pub(crate) use compiled::STREAM_PRODUCTS;
 pub use compiled::{ETHOS_U, compiled, compiled_for, ethos_u_of, is_compiled};
 pub use countable::uncountable;
 pub use description::{Advice, Description, Family, TargetOption};

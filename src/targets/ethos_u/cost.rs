@@ -9,11 +9,11 @@ use super::cycles::{
     Blocks, Conditions, Elementwise, Part, inflation, operator_cycles, read_inflation,
     stride_bytes, transpose_cycles, write_inflation,
 };
+use super::execution::mat_mul::mat_mul_cycles;
 use super::geometry::IfmOfm;
 use super::layer::Layer;
 use super::program::FeatureMap;
 use super::scheduled_operation::{Execution, MAX_OTHERS, MatMul, ScheduledOperation};
-use super::scheduling::mat_mul::mat_mul_cycles;
 use super::weight_buffers::Buffer;
 use super::weights::scale_bytes;
 

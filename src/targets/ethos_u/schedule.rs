@@ -9,6 +9,7 @@ use super::cascades::{
     CascadeStage, Cascaded, InSram, RangeInSram, Sram, Stages, cascaded, cascades,
 };
 use super::configuration::Strategy;
+use super::execution::striped;
 use super::flow::Flow;
 use super::geometry::IfmOfm;
 use super::index::OptionalIndex;
@@ -16,7 +17,6 @@ use super::live_ranges::{LiveRanges, aligned};
 use super::order::Order;
 use super::program::{Program, WeightSharing};
 use super::scheduled_operation::{Cascade, ScheduledOperation};
-use super::scheduling::striped;
 use super::weight_buffers::{Buffer, Buffers, buffers};
 
 type Steps<'a> = Vec<Option<ScheduledOperation<'a>>>;

@@ -5,13 +5,13 @@
 use super::accelerator::Accelerator;
 use super::blocks::{self};
 use super::cycles::{Conditions, Part, operator_cycles};
+use super::execution::schedule;
 use super::flow::Flow;
 use super::geometry::{BRICK_CHANNELS, IfmOfm, ceil_div};
 use super::layer::{Kind, Layer};
 use super::order::Order;
 use super::program::{Action, FeatureMap, Operation, Program};
 use super::scheduled_operation::{Execution, ScheduledOperation};
-use super::scheduling::schedule;
 use super::weight_buffers::Unbuffered;
 
 /// Indices of the convolutions that read an input of the graph, or what the CPU alone writes and nothing else reads,

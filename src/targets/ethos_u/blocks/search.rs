@@ -77,7 +77,7 @@ pub fn micro_block(accelerator: &Accelerator, layer: &Layer) -> Hwc {
         kind if kind.is_by_channel() => blocks.by_channel[usize::from(!is_narrow)],
         Kind::ReduceSum => blocks.sums,
         Kind::MatrixProduct => blocks.matrix_products,
-        _ if multiplies_points(accelerator, layer) => blocks.elementwise,
+        _ if has_elementwise_micro_blocks(accelerator, layer) => blocks.elementwise,
         _ => blocks.products,
     };
     least_padded(candidates, layer.ofm)
@@ -85,7 +85,7 @@ pub fn micro_block(accelerator: &Accelerator, layer: &Layer) -> Hwc {
 
 /// Whether a convolution multiplies 16-bit inputs with a kernel of one position on one of the smaller Ethos-U85, which
 /// support more micro blocks for it: those of elementwise operations.
-fn multiplies_points(accelerator: &Accelerator, layer: &Layer) -> bool {
+fn has_elementwise_micro_blocks(accelerator: &Accelerator, layer: &Layer) -> bool {
     let sums_channels = matches!(layer.kind, Kind::Convolution | Kind::VectorProduct);
     accelerator.is_u85()
         && !accelerator.uses_trained_rules

@@ -25,6 +25,23 @@ fn every_default_is_in_the_file_shipped() {
 }
 
 #[test]
+fn command_streams_name_every_product() {
+    use crate::target::STREAM_PRODUCTS;
+
+    let named = STREAM_PRODUCTS.map(|(_, _, id)| id);
+    assert_eq!(named, Product::ALL.map(Product::name));
+    for ((family, macs, id), product) in STREAM_PRODUCTS.into_iter().zip(Product::ALL) {
+        let expected = match product.family() {
+            Family::U55 => 0,
+            Family::U65 => 1,
+            Family::U85 => 2,
+        };
+        assert_eq!(family, expected, "{id}");
+        assert_eq!(macs, product.macs_per_cycle(), "{id}");
+    }
+}
+
+#[test]
 fn what_is_wrong_is_said_with_line_and_reason() {
     let whole = format!("{SYSTEM}{MODE}");
     let read = |text: &str| {

@@ -318,7 +318,7 @@ pub fn is_exchanged_before(lowering: &Lowering, tensor_idx: usize) -> bool {
     let is_alone =
         lowering.readers(tensor_idx) == [node_idx] && is_matrix_of_map(lowering, tensor_idx);
     let before = writer(lowering, node_idx, tensor_idx).filter(|_| is_alone);
-    before.is_some_and(|before| exchange(lowering, before).is_some())
+    before.is_some_and(|before| merged_permutation(lowering, before).is_some())
         && !is_rearranged(lowering, node_idx, tensor_idx)
 }
 
@@ -342,14 +342,14 @@ fn is_rearranged(lowering: &Lowering, reader: usize, tensor_idx: usize) -> bool 
     !lowering.accelerator.uses_trained_rules && moved() == Some(true)
 }
 
-/// The permutation of a TRANSPOSE, with that of a BATCH_MATMUL that alone reads it. `None` for other operators,
-/// or if the order is unknown.
-fn exchange(lowering: &Lowering, node_idx: usize) -> Option<Exchange> {
-    exchange_of(lowering, &transpose_of(lowering, node_idx)?)
+/// The permutation of the TRANSPOSE at a node, with that of a BATCH_MATMUL that alone reads it. `None` for other
+/// operators, or if the order is unknown.
+fn merged_permutation(lowering: &Lowering, node_idx: usize) -> Option<Exchange> {
+    permutation_before_reader(lowering, &transpose_of(lowering, node_idx)?)
 }
 
-/// What is exchanged where a TRANSPOSE, or several that run as one, stand before their reader.
-fn exchange_of(lowering: &Lowering, transpose: &Transpose) -> Option<Exchange> {
+/// The permutation of a TRANSPOSE, or of several that run as one, before their reader.
+fn permutation_before_reader(lowering: &Lowering, transpose: &Transpose) -> Option<Exchange> {
     let mut order = transpose.order.clone();
     if let ([.., last, before_last], true) =
         (&mut order[..], is_multiplied(lowering, transpose.output))
@@ -438,7 +438,7 @@ fn is_multiplied(lowering: &Lowering, tensor_idx: usize) -> bool {
 /// if another TRANSPOSE alone reads the result and permutes at once.
 pub fn transpose(lowering: &mut Lowering) -> Option<()> {
     let transpose = merged(lowering)?;
-    let exchange = exchange_of(lowering, &transpose)?;
+    let exchange = permutation_before_reader(lowering, &transpose)?;
     let Transpose { input, output, .. } = transpose;
     if let &[reader] = lowering.readers(output)
         && is_merged(lowering, [lowering.node_idx, reader])
