@@ -45,6 +45,7 @@ pub struct BenchArgs {
     pytorch: Option<PathBuf>,
 }
 
+/// Runs the subcommand. Fails if a file that it needs cannot be read, or a result cannot be written.
 pub fn run(args: BenchArgs) -> Result<()> {
     let Some(python) = &args.pytorch else {
         steps_ms(&args);

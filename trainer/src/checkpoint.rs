@@ -17,6 +17,7 @@ use crate::settings::Settings;
 /// The state that a run needs to resume.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
+    /// Settings of the run.
     pub settings: Settings,
     /// [`Data::training_sha256`].
     pub training_sha256: String,
@@ -25,13 +26,18 @@ pub struct Progress {
     pub commit: Option<String>,
     /// Epochs done.
     pub epoch: usize,
+    /// Epoch with the lowest error on the validation graphs, from 1; 0 before the first.
     pub best_epoch: usize,
+    /// Mean absolute percentage error of that epoch on the validation graphs.
     pub best_mape: f64,
+    /// Seconds of training so far, over all sessions.
     pub wall_time_s: f64,
+    /// One row for each epoch so far.
     pub curve: Vec<CurveRow>,
 }
 
 impl Progress {
+    /// The state before the first epoch.
     pub fn new(settings: &Settings, data: &Data) -> Self {
         Self {
             settings: settings.clone(),
@@ -57,6 +63,7 @@ impl Progress {
         better
     }
 
+    /// Epochs since the best one.
     pub fn epochs_without_gain(&self) -> usize {
         self.epoch - self.best_epoch
     }
@@ -82,6 +89,7 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
+    /// Creates the folder if it is missing.
     pub fn new(folder: &Path) -> Result<Self> {
         fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
         Ok(Self {
@@ -89,6 +97,7 @@ impl Checkpoint {
         })
     }
 
+    /// Folder of the run.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -135,10 +144,12 @@ impl Checkpoint {
         Ok(())
     }
 
+    /// Reads the weights after the last epoch into `model`, which has the same shape.
     pub fn load_last_model(&self, model: Network) -> Result<Network> {
         self.load_model(model, "last.bpk")
     }
 
+    /// Reads the weights after the best epoch into `model`, which has the same shape.
     pub fn load_best_model(&self, model: Network) -> Result<Network> {
         self.load_model(model, "best.bpk")
     }
@@ -150,6 +161,7 @@ impl Checkpoint {
             .with_context(|| path.display().to_string())
     }
 
+    /// Reads the state of the optimiser after the last epoch.
     pub fn load_optimiser(&self, optimiser: ModuleOptimizer) -> Result<ModuleOptimizer> {
         let path = self.path("optimiser.bpk");
         optimiser
@@ -157,10 +169,12 @@ impl Checkpoint {
             .with_context(|| path.display().to_string())
     }
 
+    /// Replaces the weights of the best epoch.
     pub fn save_best(&self, model: &Network) -> Result<()> {
         Ok(model.valid().save_file(self.path("best.bpk"))?)
     }
 
+    /// Replaces weights, optimiser and progress of the last epoch.
     pub fn save_last(
         &self,
         model: &Network,

@@ -11,13 +11,17 @@ use serde::{Deserialize, Serialize};
 /// One epoch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CurveRow {
+    /// Number of the epoch, from 0.
     pub epoch: usize,
+    /// Learning rate at its end.
     pub learning_rate: f64,
+    /// Mean loss over its batches.
     pub training_loss: f64,
     /// Mean over graphs and outputs, percent.
     pub validation_mape: f64,
     /// By output, mean over graphs, percent.
     pub output_mape: Vec<f64>,
+    /// Seconds of training until its end.
     pub wall_time_s: f64,
 }
 

@@ -48,15 +48,18 @@ pub const METRICS: [Metric; 4] = [
 
 /// A metric, and how it follows from the costs of operators.
 pub struct Metric {
+    /// Name in settings and tables, such as `latency`.
     pub id: &'static str,
     /// The metric of operators that it follows from. If that has another unit, shares are used.
     pub operators: &'static str,
     /// The same metric in the feature columns of Vela's plan.
     planned: &'static str,
+    /// How the values of operators make that of the graph.
     pub readout: Readout,
 }
 
 impl Metric {
+    /// The metric with this id; `None` if there is no such metric.
     pub fn by_id(id: &str) -> Option<&'static Metric> {
         METRICS.iter().find(|metric| metric.id == id)
     }
@@ -71,7 +74,9 @@ impl Metric {
 /// Graphs of one side of the split.
 #[derive(Clone, Debug, Default)]
 pub struct Part {
+    /// Ids of the graphs, parallel to `examples`.
     pub graph_ids: Vec<String>,
+    /// The graphs as the network reads them.
     pub examples: Vec<Example>,
     /// Index into [`Data::spaces`].
     pub space_of: Vec<usize>,
@@ -82,16 +87,24 @@ pub struct Part {
 /// The data for the training of a run and for its measurement.
 #[derive(Clone, Debug)]
 pub struct Data {
+    /// Label of each output of the network.
     pub outputs: Vec<LabelKey>,
+    /// Design spaces of the graphs, in the order of their numbers.
     pub spaces: Vec<String>,
+    /// How features and labels are scaled, from the training graphs alone.
     pub scaling: Scaling,
+    /// Lowest and highest value of each feature column in training.
     pub feature_ranges: Vec<FeatureRange>,
+    /// Graphs that the network is trained on.
     pub training: Part,
+    /// Graphs that choose the best epoch.
     pub validation: Part,
+    /// Graphs that errors are measured on.
     pub test: Part,
 }
 
 impl Data {
+    /// Splits and scales a dataset. Fails if it lacks a label that the settings name.
     pub fn new(dataset: &Dataset, settings: &Settings) -> Result<Self> {
         let outputs = outputs(dataset, settings)?;
         let columns = OutputColumns::new(dataset, &outputs)?;
@@ -174,6 +187,7 @@ impl Data {
         sha256_hex(&hashes.concat())
     }
 
+    /// Name of each output, as the manifest has it.
     pub fn output_names(&self) -> Vec<String> {
         self.outputs
             .iter()
@@ -198,6 +212,7 @@ impl Data {
         tasks.map(|task| self.scaling.of_outputs(&task)).collect()
     }
 
+    /// Number of graphs of each design space in each part.
     pub fn counts(&self) -> Vec<SpaceCount> {
         let count = |part: &Part, space| part.space_of.iter().filter(|&&s| s == space).count();
         let spaces = self.spaces.iter().enumerate();

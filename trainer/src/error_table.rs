@@ -113,26 +113,39 @@ pub fn intervals(intervals: &[Interval]) -> String {
 pub struct CsvRow {
     /// A network's architecture, or [`Method::id`](crate::baselines::Method::id).
     pub method: String,
+    /// Id of the target.
     pub target: String,
+    /// Id of the metric.
     pub metric: String,
+    /// Design space, or `all`.
     pub space: String,
+    /// Mean absolute percentage error.
     pub mape: f64,
+    /// Median absolute percentage error.
     pub median_ape: f64,
+    /// 95th percentile of the absolute percentage error.
     pub p95_ape: f64,
+    /// Percentage of graphs with an error of at most 5 %.
     pub within_5: f64,
+    /// Percentage of graphs with an error of at most 10 %.
     pub within_10: f64,
+    /// Spearman's rank correlation of estimates and labels.
     pub spearman: f64,
     /// Number of graphs that the errors were measured on.
     pub n: usize,
     /// The fields of [`Fitted`]; absent if the table does not contain them.
     #[serde(default)]
     pub n_trained: Option<usize>,
+    /// Columns that the network read.
     #[serde(default)]
     pub n_features: Option<usize>,
+    /// Epoch whose weights were evaluated.
     #[serde(default)]
     pub best_epoch: Option<usize>,
+    /// Epochs that were trained.
     #[serde(default)]
     pub n_epochs: Option<usize>,
+    /// Seed of the run.
     #[serde(default)]
     pub seed: Option<u64>,
 }
@@ -153,6 +166,7 @@ pub struct Fitted {
 pub struct Epochs {
     /// The epoch whose weights were kept, counted from 1.
     pub best: usize,
+    /// Epochs that were trained.
     pub all: usize,
     /// Seed of the weights.
     pub seed: u64,

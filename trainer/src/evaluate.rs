@@ -54,6 +54,7 @@ pub struct EvaluateArgs {
     pub tables_only: bool,
 }
 
+/// Runs the subcommand. Fails if a file that it needs cannot be read, or a result cannot be written.
 pub fn run(args: &EvaluateArgs) -> Result<()> {
     let trained = Trained::load(&args.run, &dataset::load(&args.dataset)?)?;
     let estimates = trained.estimates(&trained.data.test);
@@ -113,12 +114,16 @@ fn heading(trained: &Trained) -> String {
 
 /// A finished run: its data, split as in training, and its best weights in the format of an export.
 pub struct Trained {
+    /// Progress of the run at its best epoch.
     pub progress: Progress,
+    /// The data that it was trained on.
     pub data: Data,
+    /// The network with the weights of the best epoch.
     pub model: Network,
 }
 
 impl Trained {
+    /// Reads a run. Fails if it was trained on another dataset.
     pub fn load(folder: &Path, dataset: &Dataset) -> Result<Self> {
         let checkpoint = Checkpoint::new(folder)?;
         let settings = progress(&checkpoint)?.settings;
@@ -138,6 +143,7 @@ impl Trained {
         })
     }
 
+    /// What the manifest says of the run.
     pub fn fitted(&self) -> Fitted {
         Fitted {
             n_trained: self.data.training.examples.len(),

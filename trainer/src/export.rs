@@ -35,6 +35,7 @@ pub struct ExportArgs {
     /// `reference.json`, for whoever runs the bundle elsewhere to compare with.
     #[arg(long, default_value = "www/examples")]
     pub examples: PathBuf,
+    /// Folder that the network and its manifest are written to.
     #[arg(long, default_value = "bundle")]
     pub out: PathBuf,
     /// Table of errors on spaces that were left out, as `litecast-trainer evaluate` takes it.
@@ -42,6 +43,7 @@ pub struct ExportArgs {
     pub left_out: Option<PathBuf>,
 }
 
+/// Runs the subcommand. Fails if a file that it needs cannot be read, or a result cannot be written.
 pub fn run(args: &ExportArgs) -> Result<()> {
     let dataset = dataset::load(&args.dataset)?;
     let trained = Trained::load(&args.run, &dataset)?;

@@ -64,8 +64,11 @@ impl Columns {
 /// Settings of forests.
 #[derive(Clone, Copy, Debug)]
 pub struct Growth {
+    /// Columns that trees may split by.
     pub columns: Columns,
+    /// Number of trees.
     pub n_trees: usize,
+    /// Seed of the samples and columns that are drawn.
     pub seed: u64,
 }
 
@@ -117,6 +120,7 @@ impl Forest {
         self.columns.len()
     }
 
+    /// The mean of the trees for each row. Linear in rows, trees and their depth.
     pub fn predict(&self, rows: Vec<FeatureRow>) -> Result<Vec<f64>> {
         let mut sums = vec![0.0; rows.len()];
         if rows.is_empty() || self.groups.is_empty() {

@@ -12,8 +12,11 @@ pub fn non_negative<const N: usize>(rows: &[[f64; N]]) -> [f64; N] {
 
 /// One equation: `counts · x = sum`.
 pub struct Row<const N: usize> {
+    /// Amount of each cost.
     pub counts: [f64; N],
+    /// The measured sum.
     pub sum: f64,
+    /// Weight of the row; above 0.
     pub weight: f64,
 }
 

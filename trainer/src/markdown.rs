@@ -9,6 +9,7 @@ pub struct Head<'h> {
 }
 
 impl<'h> Head<'h> {
+    /// A column that is aligned to the left.
     pub fn text(name: impl Into<Cow<'h, str>>) -> Self {
         Self {
             name: name.into(),
@@ -16,6 +17,7 @@ impl<'h> Head<'h> {
         }
     }
 
+    /// A column that is aligned to the right.
     pub fn number(name: impl Into<Cow<'h, str>>) -> Self {
         Self {
             name: name.into(),

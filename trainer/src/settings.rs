@@ -52,6 +52,7 @@ pub struct Settings {
     /// How the outputs' gradients become one.
     #[arg(long, value_enum, default_value = "summed")]
     pub gradients: Gradients,
+    /// Largest number of epochs.
     #[arg(long, default_value_t = 36)]
     pub epochs: usize,
     /// Epochs without a better validation error after which training stops.
@@ -63,8 +64,10 @@ pub struct Settings {
     /// Largest learning rate: reached after `ramp_steps`, then falls along a cosine.
     #[arg(long, default_value_t = 2e-3)]
     pub learning_rate: f64,
+    /// Learning rate of the last epoch.
     #[arg(long, default_value_t = 2e-6)]
     pub final_learning_rate: f64,
+    /// Updates in which the learning rate rises from 0.
     #[arg(long, default_value_t = 200)]
     pub ramp_steps: usize,
     /// Gradients of each weight matrix are scaled down to this norm.
@@ -124,6 +127,7 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Seed of the split into parts.
     pub fn split_seed(&self) -> u64 {
         self.split_seed.unwrap_or(self.seed)
     }

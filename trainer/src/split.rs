@@ -11,8 +11,11 @@ use crate::settings::Settings;
 /// Side of the split a graph is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
+    /// Graphs that networks are trained on.
     Training,
+    /// Graphs that choose the best epoch.
     Validation,
+    /// Graphs that errors are measured on.
     Test,
 }
 

@@ -37,10 +37,12 @@ pub struct TrainArgs {
     /// Train on the first NVIDIA GPU (needs a build with `--features cuda`).
     #[arg(long)]
     pub cuda: bool,
+    /// Settings of the training run.
     #[command(flatten)]
     pub settings: Settings,
 }
 
+/// Runs the subcommand. Fails if a file that it needs cannot be read, or a result cannot be written.
 pub fn run(args: &TrainArgs) -> Result<()> {
     let data = Data::new(&dataset::load(&args.dataset)?, &args.settings)?;
     print_counts(&data);

@@ -85,7 +85,9 @@ pub fn proportional(
 
 /// The result of [`proportional`].
 pub struct Scaled {
+    /// Factor that minimises the mean error on the training graphs.
     pub factor: f64,
+    /// Estimates of the test graphs, in the unit of the label.
     pub estimates: Vec<f32>,
 }
 
@@ -115,6 +117,7 @@ pub fn linear(problem: &Problem, output: usize) -> Linear {
 pub struct Linear {
     /// Milliseconds per unit of each of [`totals`].
     pub coefficients: [f64; 4],
+    /// Estimates of the test graphs, in the unit of the label.
     pub estimates: Vec<f32>,
 }
 

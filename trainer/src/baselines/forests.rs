@@ -71,6 +71,7 @@ impl KernelForests {
         self.columns.len() + 1
     }
 
+    /// Number of forests, one for each kind of kernel.
     pub fn n_forests(&self) -> usize {
         self.forests.len()
     }
@@ -147,10 +148,12 @@ impl GraphForest {
         })
     }
 
+    /// Number of columns that the forest reads.
     pub fn n_features(&self) -> usize {
         self.forest.n_columns()
     }
 
+    /// One estimate for each graph, in the unit of the label.
     pub fn estimates(&self, graphs: &[&Features]) -> Result<Vec<f32>> {
         let rows = graphs
             .iter()

@@ -34,6 +34,7 @@ pub enum Method {
 }
 
 impl Method {
+    /// Every method, in the order of the tables.
     pub const ALL: [Self; 8] = [
         Self::LiveSet,
         Self::Roofline,
@@ -59,6 +60,7 @@ impl Method {
         }
     }
 
+    /// Name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::LiveSet => "largest live set",
@@ -232,6 +234,7 @@ fn sum_over_operators(sum: &Sum, graph_ids: &[String]) -> Result<Estimates> {
 
 /// Errors of one method, and what it fitted, by output.
 pub struct Measured {
+    /// The method whose errors these are.
     pub method: Method,
     /// Errors on the outputs that it estimates.
     pub errors: Vec<OutputError>,
@@ -243,6 +246,8 @@ pub struct Measured {
 
 /// A design space, and the errors on it of methods that were fitted without it.
 pub struct LeftOut {
+    /// Design space that was left out of training.
     pub space: String,
+    /// Errors of each method on this space.
     pub measured: Vec<Measured>,
 }

@@ -45,6 +45,7 @@ pub struct BaselinesArgs {
     /// Folder for `<name>.md` and `<name>.csv`.
     #[arg(long, default_value = "trainer/results")]
     pub out: PathBuf,
+    /// Name of the run, which is a folder of `runs/`.
     #[arg(long, default_value = "baselines")]
     pub name: String,
     /// Trees of each forest.
@@ -61,6 +62,7 @@ pub struct BaselinesArgs {
     pub families: Vec<String>,
 }
 
+/// Runs the subcommand. Fails if a file that it needs cannot be read, or a result cannot be written.
 pub fn run(args: &BaselinesArgs) -> Result<()> {
     let manifest = read_manifest(&args.manifest)?;
     let settings = Settings {

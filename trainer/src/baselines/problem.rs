@@ -13,7 +13,9 @@ use crate::targets::cortex_a::Sums;
 /// One graph with the featurizer's features and the network's labels.
 #[derive(Clone, Copy, Debug)]
 pub struct Graph<'d> {
+    /// Features of the graph.
     pub features: &'d Features,
+    /// The same graph as the network reads it, with its labels.
     pub example: &'d Example,
 }
 
@@ -36,7 +38,9 @@ impl Graph<'_> {
 /// The training and the test side of a split.
 #[derive(Clone, Debug)]
 pub struct Problem<'d> {
+    /// Graphs that methods are fitted to.
     pub training: Vec<Graph<'d>>,
+    /// Graphs that errors are measured on.
     pub test: Vec<Graph<'d>>,
     /// Latencies of test graphs by the sum over operators that ships for processors; empty on other targets.
     pub sums: Sums,

@@ -26,6 +26,7 @@ pub struct BuildArgs {
     /// or configuration, and mean something else.
     #[arg(long, value_delimiter = ',', requires = "onto")]
     pub without_tool: Vec<String>,
+    /// Folder that the tables are written to.
     #[arg(long)]
     pub out: PathBuf,
 }

@@ -18,6 +18,7 @@ pub(super) const SCHEMA_KEY: &str = "litecast.feature_schema_id";
 pub(super) const GRAPHS_KEY: &str = "litecast.graphs_sha256";
 /// Hash of the code that made the features.
 pub(super) const CODE_KEY: &str = "litecast.featurizer_sha256";
+/// SHA-256 of the source of the featurizer that this program was built with.
 pub const CODE: &str = env!("LITECAST_FEATURIZER_SHA256");
 
 /// A low level, because the file is only read on the machine that wrote it.

@@ -10,9 +10,11 @@ use crate::labels::vela::{OperatorFigures, VelaLabel};
 /// A graph and its labels by target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GraphLabels {
+    /// Where the graph comes from.
     pub origin: Origin,
     /// Hash of the `.tflite` file that was labelled.
     pub sha256: String,
+    /// Labels by target id.
     pub targets: BTreeMap<String, TargetLabels>,
 }
 

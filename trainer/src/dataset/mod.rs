@@ -56,18 +56,22 @@ pub fn files_sha256(folder: &Path) -> Result<String> {
 /// A dataset in memory.
 #[derive(Clone, Debug)]
 pub struct Dataset {
+    /// Programs and settings that made the dataset.
     pub provenance: Provenance,
+    /// Ids of the targets that the graphs have labels of.
     pub targets: Vec<String>,
     /// Sorted; in the order of [`LabelledGraph::labels`].
     pub label_keys: Vec<LabelKey>,
     /// In the order of [`LabelledGraph::operator_labels`].
     pub operator_keys: Vec<LabelKey>,
+    /// Every graph with its features and labels.
     pub graphs: Vec<LabelledGraph>,
 }
 
 /// The target and the metric of a label.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LabelKey {
+    /// Id of the target.
     pub target: String,
     /// `latency` (ms), `sram_peak` (bytes) and the others of [`METRICS`], or one of
     /// [`OPERATOR_METRICS`].
@@ -86,10 +90,13 @@ impl Dataset {
 /// A graph with the features and labels of a training.
 #[derive(Clone, Debug)]
 pub struct LabelledGraph {
+    /// Name of the graph, unique in the dataset.
     pub graph_id: String,
+    /// Id of its design space.
     pub space: String,
     /// Equal for graphs that differ only in their weights; a split must keep them on one side.
     pub structure_hash: String,
+    /// Features of the graph and its operators.
     pub features: Features,
     /// In the units of [`METRICS`]; absent if labelling failed, or if the target leaves operators to the CPU, which the
     /// value would not include.
@@ -105,16 +112,23 @@ pub enum DatasetCommand {
     Build(build::BuildArgs),
     /// Writes the tables again, with the labels that they hold and what today's constants and features
     /// make of them.
-    Remake { folder: PathBuf },
+    Remake {
+        /// Folder of the dataset.
+        folder: PathBuf,
+    },
     /// Labels some of the graphs again and compares.
     Check(check::CheckArgs),
     /// Counts graphs by space and labels by status, and shows the range of each label.
-    Info { folder: PathBuf },
+    Info {
+        /// Folder of the dataset.
+        folder: PathBuf,
+    },
     /// Writes the dataset's card as Markdown, and its pictures beside it.
     Card {
         /// Folder of the tables.
         #[arg(long, default_value = "trainer/data")]
         dataset: PathBuf,
+        /// File that is written.
         #[arg(long, default_value = "trainer/data/README.md")]
         out: PathBuf,
     },

@@ -27,6 +27,7 @@ impl Provenance {
         targets
     }
 
+    /// Ids of the labelled targets, in the order of the columns.
     pub fn target_ids(&self) -> Vec<String> {
         self.targets().into_iter().map(|target| target.id).collect()
     }

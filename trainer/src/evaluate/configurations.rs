@@ -35,6 +35,7 @@ pub struct EvaluateConfigurationsArgs {
     /// Networks of each design space.
     #[arg(long, default_value_t = 10)]
     pub count: u64,
+    /// Seed of the configurations and networks that are drawn.
     #[arg(long, default_value_t = 11)]
     pub seed: u64,
     /// Folders with real files, which count apart.
@@ -158,6 +159,7 @@ impl<'a> Labeller<'a> {
     }
 }
 
+/// Runs the subcommand. Fails if a file that it needs cannot be read, or a result cannot be written.
 pub fn run(args: &EvaluateConfigurationsArgs) -> Result<()> {
     let setups = args.set.setups(args.seed)?;
     let targets: Vec<Target> = setups.iter().map(Setup::vela_target).collect();

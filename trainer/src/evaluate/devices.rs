@@ -34,8 +34,10 @@ pub struct EvaluateDevicesArgs {
     /// Graphs of NAS-Bench-201 to draw for each device.
     #[arg(long, default_value_t = 200)]
     pub graphs: usize,
+    /// Seed of the networks that are drawn for calibration.
     #[arg(long, default_value_t = 4)]
     pub seed: u64,
+    /// File that the Markdown is written to.
     #[arg(long, default_value = "trainer/results/devices.md")]
     pub out: PathBuf,
 }
@@ -73,6 +75,7 @@ const N_TEST: usize = 100;
 /// Number of draws of the calibrating networks; the error depends strongly on a single draw of three.
 const N_DRAWS: u64 = 50;
 
+/// Runs the subcommand. Fails if a file that it needs cannot be read, or a result cannot be written.
 pub fn run(args: &EvaluateDevicesArgs) -> Result<()> {
     measurements::ensure_there(&args.measurements)?;
     let most = N_TEST + N_MEASURED[N_MEASURED.len() - 1];

@@ -53,6 +53,7 @@ pub fn label(args: &LabelArgs) -> Result<()> {
     labels::run_for(args, targets)
 }
 
+/// Runs the subcommand. Fails if a file that it needs cannot be read, or a result cannot be written.
 pub fn run(args: &EvaluateEstimatesArgs) -> Result<()> {
     let predictor = load_bundle(&args.bundle)?;
     let all = configurations()?;

@@ -38,6 +38,7 @@ pub struct EvaluateFamiliesArgs {
     /// Design spaces to leave out, one after the other; all of the dataset where none is given.
     #[arg(long, value_delimiter = ',')]
     pub families: Vec<String>,
+    /// Settings of each training run.
     #[command(flatten)]
     pub settings: Settings,
 }
@@ -53,6 +54,7 @@ struct Family {
     intervals: Vec<Interval>,
 }
 
+/// Runs the subcommand. Fails if a file that it needs cannot be read, or a result cannot be written.
 pub fn run(args: &EvaluateFamiliesArgs) -> Result<()> {
     let leave_out = &args.settings.leave_out;
     ensure!(

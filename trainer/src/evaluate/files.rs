@@ -31,6 +31,7 @@ pub struct EvaluateFilesArgs {
     /// Interpreter that has the packages of `trainer/python/requirements.txt`.
     #[arg(long, default_value = ".venv/bin/python")]
     pub python: PathBuf,
+    /// File that the Markdown is written to.
     #[arg(long, default_value = "trainer/results/files.md")]
     pub out: PathBuf,
 }
@@ -45,6 +46,7 @@ pub fn load_bundle(folder: &Path) -> Result<Predictor> {
     Ok(Predictor::load(&read("predictor.onnx")?, &manifest)?)
 }
 
+/// Runs the subcommand. Fails if a file that it needs cannot be read, or a result cannot be written.
 pub fn run(args: &EvaluateFilesArgs) -> Result<()> {
     let predictor = load_bundle(&args.bundle)?;
     let vela = Vela {

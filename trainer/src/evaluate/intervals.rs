@@ -52,6 +52,7 @@ pub fn landmarks(training: &Part) -> Landmarks {
 /// Errors of the estimates of one graph.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GraphErrors {
+    /// Design space of the graph.
     pub space: String,
     /// Distance to the training graphs.
     pub distance: f32,

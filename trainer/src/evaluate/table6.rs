@@ -26,6 +26,7 @@ pub struct Table6Args {
     pub results: PathBuf,
 }
 
+/// Runs the subcommand. Fails if a file that it needs cannot be read, or a result cannot be written.
 pub fn run(args: &Table6Args) -> Result<()> {
     let read = |name: String| error_table::read_csv(&args.results.join(name));
     let mut methods = Vec::new();

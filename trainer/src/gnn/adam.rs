@@ -11,10 +11,14 @@ use rayon::prelude::*;
 /// Weights per parallel task.
 const TASK: usize = 1 << 15;
 
+/// The Adam optimiser (Kingma and Ba, 2015) with a moment for each parameter.
 #[derive(Clone, Debug)]
 pub struct Adam {
+    /// Decay of the mean of gradients.
     pub beta_1: f32,
+    /// Decay of the mean of squared gradients.
     pub beta_2: f32,
+    /// Added to the divisor.
     pub epsilon: f32,
     /// The gradient of each weight tensor is scaled down to this norm.
     pub max_norm: f32,
@@ -25,8 +29,11 @@ pub struct Adam {
 /// Decaying means of the gradient of one weight tensor, and of its square.
 #[derive(Clone, Debug)]
 pub struct Moments<const D: usize> {
+    /// Number of updates so far.
     pub step: u32,
+    /// Moving mean of gradients.
     pub mean: Tensor<D>,
+    /// Moving mean of squared gradients.
     pub square: Tensor<D>,
 }
 

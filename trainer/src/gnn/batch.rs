@@ -39,10 +39,12 @@ impl NodeLists {
         }
     }
 
+    /// Neighbours of a node.
     pub fn members(&self, node: usize) -> &[u32] {
         &self.nodes[self.offsets[node] as usize..self.offsets[node + 1] as usize]
     }
 
+    /// Whether no node has a neighbour.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
@@ -66,7 +68,9 @@ impl NodeLists {
 pub struct Topology {
     /// Neighbours of each node, in both directions of the edges.
     pub neighbours: NodeLists,
+    /// Nodes that each node reads from.
     pub predecessors: NodeLists,
+    /// Nodes that read each node.
     pub successors: NodeLists,
     /// Rows of graph g: `graph_offsets[g]..graph_offsets[g + 1]`.
     pub graph_offsets: Vec<u32>,
@@ -79,6 +83,7 @@ pub struct Topology {
 pub struct PaddedRows {
     /// `[n_graphs * longest]`: rows of each graph, padded with `n_nodes`.
     pub rows: Tensor<1, Int>,
+    /// Nodes of the largest graph of the batch.
     pub longest: usize,
 }
 
@@ -99,10 +104,12 @@ impl Topology {
         }
     }
 
+    /// Number of nodes of all graphs together.
     pub fn n_nodes(&self) -> usize {
         self.graph_offsets.last().copied().unwrap_or(0) as usize
     }
 
+    /// Number of graphs.
     pub fn n_graphs(&self) -> usize {
         self.graph_offsets.len() - 1
     }
@@ -153,6 +160,7 @@ fn int_tensor(values: impl Iterator<Item = u32>, device: &Device) -> Tensor<1, I
 /// Nodes of one category in a [`Batch`].
 #[derive(Debug)]
 pub struct CategoryRows {
+    /// Index of the category in the vocabulary.
     pub category: usize,
     /// `[n, n_columns]`, standardised.
     pub features: Tensor<2>,
@@ -165,6 +173,7 @@ pub struct Batch {
     pub categories: Vec<CategoryRows>,
     /// `[n_nodes]`: row of each node in the concatenation of `categories`.
     pub row_of_node: Tensor<1, Int>,
+    /// Edges of all graphs.
     pub topology: Arc<Topology>,
     /// `[n_nodes, N_AMOUNTS]`: [`WholeGraph::shares`](super::whole_graph::WholeGraph::shares).
     pub shares: Tensor<2>,
@@ -178,12 +187,14 @@ pub struct Batch {
     pub has_label: Tensor<2>,
     /// `[n_nodes, n_outputs]`: the same for labels of operators.
     pub operator_labels: Tensor<2>,
+    /// `[n_nodes, n_outputs]`: 1 with such a label, 0 without.
     pub has_operator_label: Tensor<2>,
     /// `[n_nodes, n_outputs]`: the label of each node's graph; 1 without a label.
     pub graph_label_of_node: Tensor<2>,
 }
 
 impl Batch {
+    /// Joins examples into one graph without edges between them. Linear in nodes and edges.
     pub fn new(examples: &[&Example], n_columns: usize, device: &Device) -> Self {
         Self::with_categories(examples, &node_categories(examples), n_columns, device)
     }

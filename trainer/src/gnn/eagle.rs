@@ -25,7 +25,9 @@ pub const NORM_EPSILON: f64 = 1e-5;
 /// All weights.
 #[derive(Module, Debug)]
 pub struct Eagle {
+    /// Graph convolutions, in order.
     pub layers: Vec<Convolution>,
+    /// Last linear layer.
     pub output: Linear,
 }
 
@@ -36,6 +38,7 @@ pub struct Convolution {
     pub weight: Param<Tensor<2>>,
     /// `[hidden]`: added once, independent of the number of summed rows.
     pub bias: Param<Tensor<1>>,
+    /// Normalisation after the convolution.
     pub norm: LayerNorm,
 }
 

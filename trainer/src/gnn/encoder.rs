@@ -17,6 +17,7 @@ pub struct CategoryEncoder {
 }
 
 impl CategoryEncoder {
+    /// Draws the weights.
     pub fn new(shape: &Shape, n_outputs: usize, device: &Device) -> Self {
         let n_inputs = shape.n_columns + shape.embedding;
         let scores = Distribution::Normal(0.0, 1.0);

@@ -26,7 +26,9 @@ pub enum Gradients {
 
 /// The gradient of one batch.
 pub struct Demand {
+    /// Value of the loss.
     pub loss: f32,
+    /// Gradients of the loss by parameter.
     pub gradients: GradientsParams,
 }
 

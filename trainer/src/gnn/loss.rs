@@ -82,6 +82,7 @@ pub struct Objective {
 }
 
 impl Objective {
+    /// Mean loss of a batch, as a scalar. Labels that are missing count nothing.
     pub fn loss(&self, outputs: Outputs, batch: &Batch, scaling: &Scaling) -> Tensor<1> {
         let graphs = match self.alpha {
             Some(alpha) => hybrid(outputs.standardised, batch, scaling, alpha),

@@ -17,11 +17,17 @@ use super::shape::{Architecture, Shape};
 #[derive(Module, Debug)]
 #[allow(clippy::large_enum_variant)]
 pub enum Network {
+    /// PerfSAGE: one graph network whose operators' values are summed.
     PerfSage(PerfSage),
+    /// A small network for each operator, corrected over the graph.
     PerOperator(PerOperator),
+    /// DIPPM's GraphSAGE, from the whole graph.
     Dippm(Sage),
+    /// NNLP's GraphSAGE, from the whole graph.
     Nnlp(Sage),
+    /// SeerNet, which attends to the nodes of the graph.
     SeerNet(SeerNet),
+    /// EAGLE's graph convolutions.
     Eagle(Eagle),
 }
 
@@ -59,6 +65,7 @@ impl Network {
         }
     }
 
+    /// The outputs for a batch.
     pub fn forward(&self, batch: &Batch, scaling: &Scaling) -> Outputs {
         match self {
             Self::PerfSage(network) => Outputs::of_graphs(network.forward(batch)),

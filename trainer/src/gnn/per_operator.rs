@@ -45,16 +45,20 @@ pub struct PerOperator {
     pub encoder: CategoryEncoder,
     /// own ‖ sum over predecessors ‖ sum over successors → what the round adds.
     pub layers: Vec<Linear>,
+    /// Additions of the first pass.
     pub first: Corrections,
     /// Rows ‖ the first pass's estimates → an addition to the rows.
     pub second_look: Linear,
+    /// Additions of the second pass, which knows the estimates of the first.
     pub second: Corrections,
 }
 
 /// A node's row → additions to the logarithms of its power laws and to its gates.
 #[derive(Module, Debug)]
 pub struct Corrections {
+    /// Hidden layer.
     pub head: Linear,
+    /// Last linear layer.
     pub output: Linear,
 }
 
@@ -102,6 +106,7 @@ impl PerOperator {
         }
     }
 
+    /// The outputs for a batch, with those of operators.
     pub fn forward(&self, batch: &Batch, scaling: &Scaling) -> PerOperatorOutputs {
         let encoded = self.encoder.forward(batch);
         let n_scores = n_scores(scaling.n_outputs());
@@ -109,11 +114,11 @@ impl PerOperator {
         let mut hidden = relu(encoded.clone().narrow(1, 0, width - n_scores));
         let scores = encoded.narrow(1, width - n_scores, n_scores);
         let (first_layers, second_layers) = self.layers.split_at(N_LAYERS[0]);
-        hidden = exchange(hidden, first_layers, batch);
+        hidden = message_round(hidden, first_layers, batch);
         let first = bounded(scores + self.first.forward(hidden.clone()));
         let look = Tensor::cat(vec![hidden.clone(), first.clone()], 1);
         hidden = hidden + relu(self.second_look.forward(look));
-        hidden = exchange(hidden, second_layers, batch);
+        hidden = message_round(hidden, second_layers, batch);
         let second = bounded(first.clone() + self.second.forward(hidden));
         let operators = add_up(second, batch, scaling);
         let ceilings = row(&scaling.ceilings, &operators.device());
@@ -130,7 +135,7 @@ impl PerOperator {
 }
 
 /// Rounds of message passing.
-fn exchange(mut hidden: Tensor<2>, layers: &[Linear], batch: &Batch) -> Tensor<2> {
+fn message_round(mut hidden: Tensor<2>, layers: &[Linear], batch: &Batch) -> Tensor<2> {
     for layer in layers {
         let inputs = concat_neighbour_sums(hidden.clone(), &batch.topology, Neighbours::Apart);
         hidden = hidden + relu(layer.forward(inputs));

@@ -23,10 +23,13 @@ const GAINS: [f64; 2] = [1.0, 0.5];
 /// All weights.
 #[derive(Module, Debug)]
 pub struct PerfSage {
+    /// Encoder of the nodes' features.
     pub encoder: CategoryEncoder,
     /// `w^k` and `b^k` of eq. 2: own ‖ neighbour sum → hidden.
     pub layers: Vec<Linear>,
+    /// Hidden layers after the convolutions.
     pub head: Vec<Linear>,
+    /// Last linear layer.
     pub output: Linear,
 }
 

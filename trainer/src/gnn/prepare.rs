@@ -30,14 +30,17 @@ impl Vocabulary {
         Self { codes }
     }
 
+    /// Number of categories, with that of unknown codes.
     pub fn len(&self) -> usize {
         self.codes.len()
     }
 
+    /// Whether there is no category.
     pub fn is_empty(&self) -> bool {
         self.codes.is_empty()
     }
 
+    /// Index of an operator code; that of unknown codes if it was not in training.
     pub fn index(&self, code: i32) -> usize {
         self.codes.binary_search(&code).unwrap_or(0)
     }
@@ -46,7 +49,9 @@ impl Vocabulary {
 /// Mean and standard deviation of each column.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Standard {
+    /// Mean of each column over the training nodes.
     pub mean: Vec<f32>,
+    /// Standard deviation of each column; 1 where the column is constant.
     pub std: Vec<f32>,
 }
 
@@ -140,13 +145,16 @@ impl Standard {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Readout {
+    /// The sum over operators.
     Sum,
+    /// The largest operator.
     Max,
 }
 
 /// The properties of each output that are known before training.
 #[derive(Clone, Debug)]
 pub struct OutputRules {
+    /// Readout of each output.
     pub readouts: Vec<Readout>,
     /// Upper limit of an operator's estimate.
     pub ceilings: Vec<f32>,
@@ -200,8 +208,11 @@ impl Plan {
 /// Constants that are fitted to the training graphs and belong to the network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scaling {
+    /// Columns that the network reads.
     pub columns: Columns,
+    /// Operator codes that have a category.
     pub vocabulary: Vocabulary,
+    /// Mean and spread of the columns.
     pub features: Standard,
     /// Scaling of [`WholeGraph::globals`].
     pub globals: Standard,
@@ -309,6 +320,7 @@ impl Scaling {
         }
     }
 
+    /// Number of columns that the network reads.
     pub fn n_columns(&self) -> usize {
         self.columns.n
     }
@@ -319,6 +331,7 @@ impl Scaling {
         factors.filter(|&factor| factor != 0.0).count()
     }
 
+    /// Number of outputs.
     pub fn n_outputs(&self) -> usize {
         self.mean_label.len()
     }
@@ -379,7 +392,9 @@ pub struct Example {
     pub whole: WholeGraph,
     /// Row-major `[n_nodes, n_outputs]` in natural units: costs by the compiler's rules, 0 without rules.
     pub planned: Vec<f32>,
+    /// Node that each edge starts from.
     pub edge_src: Vec<u32>,
+    /// Node that each edge ends at, parallel to `edge_src`.
     pub edge_dst: Vec<u32>,
     /// By output, in natural units; NaN without a label.
     pub labels: Vec<f32>,
@@ -388,6 +403,7 @@ pub struct Example {
 }
 
 impl Example {
+    /// Number of nodes.
     pub fn n_nodes(&self) -> usize {
         self.categories.len()
     }

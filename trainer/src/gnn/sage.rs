@@ -22,8 +22,11 @@ pub const LENGTH_EPSILON: f32 = 1e-12;
 /// Shape of a network of this kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SagePlan {
+    /// Number of GraphSAGE layers.
     pub n_convolutions: usize,
+    /// Number of linear layers before the output.
     pub n_head_layers: usize,
+    /// Which neighbours a layer sums.
     pub neighbours: Neighbours,
 }
 
@@ -46,7 +49,9 @@ pub const NNLP: SagePlan = SagePlan {
 pub struct Sage {
     /// Own row ‖ mean of the neighbours' rows → hidden.
     pub convolutions: Vec<Linear>,
+    /// Hidden layers after the convolutions.
     pub head: Vec<Linear>,
+    /// Last linear layer.
     pub output: Linear,
 }
 

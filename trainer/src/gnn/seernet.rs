@@ -35,9 +35,13 @@ pub struct SeerNet {
     pub edges: Linear,
     /// Features of the whole graph → its row.
     pub graph: Linear,
+    /// Attention over the nodes' features.
     pub attention: Attention,
+    /// Blocks of attention and pooling, in order.
     pub blocks: Vec<Block>,
+    /// Hidden layer.
     pub head: Linear,
+    /// Last linear layer.
     pub output: Linear,
 }
 
@@ -48,7 +52,9 @@ pub struct Block {
     pub edges: Mlp,
     /// Mean of incoming edges ‖ node with what was pooled ‖ graph.
     pub nodes: Mlp,
+    /// Attention over the nodes.
     pub attention: Attention,
+    /// Layers after the pooling.
     pub pooled: Mlp,
     /// Maximum ‖ mean over nodes.
     pub max_and_mean: Linear,
@@ -59,6 +65,7 @@ pub struct Block {
 /// Linear layers with a relu between any two.
 #[derive(Module, Debug)]
 pub struct Mlp {
+    /// Linear layers, in order.
     pub layers: Vec<Linear>,
 }
 

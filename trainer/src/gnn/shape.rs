@@ -37,13 +37,19 @@ impl Architecture {
 /// Sizes of a network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Shape {
+    /// Kind of network.
     pub architecture: Architecture,
+    /// Number of feature columns.
     pub n_columns: usize,
+    /// Number of operator categories.
     pub n_categories: usize,
     /// First layers: one for each category, or one for all.
     pub n_encoders: usize,
+    /// Number of outputs.
     pub n_outputs: usize,
+    /// Width of the embedding of a category.
     pub embedding: usize,
+    /// Width of hidden layers.
     pub hidden: usize,
     /// Width of the layers after the readout, if there are any.
     pub head: usize,

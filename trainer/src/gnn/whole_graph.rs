@@ -25,8 +25,11 @@ pub struct Columns {
     pub n: usize,
     /// Columns of amounts, as ln(1 + x).
     pub macs: usize,
+    /// Column with the bytes of weights.
     pub weight_bytes: usize,
+    /// Column with the bytes of inputs.
     pub input_bytes: usize,
+    /// Column with the bytes of outputs.
     pub output_bytes: usize,
     /// Columns of the first output's shape: outermost dimensions, height, width, channels.
     pub output_shape: [usize; 4],

@@ -29,6 +29,7 @@ pub struct ImportArgs {
     /// What measured.
     #[arg(long, default_value = "benchmark_model")]
     pub tool: String,
+    /// Version of the tool that made the labels.
     #[arg(long, default_value = "unknown")]
     pub tool_version: String,
     /// Folder of the label files.
@@ -44,6 +45,7 @@ struct ImportedRow {
     unit: String,
 }
 
+/// Runs the subcommand. Fails if a file that it needs cannot be read, or a result cannot be written.
 pub fn run(args: &ImportArgs) -> Result<()> {
     let labels = read(&args.csv)?;
     fs::create_dir_all(&args.out)

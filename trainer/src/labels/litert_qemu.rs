@@ -22,6 +22,7 @@ const GUEST_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// LiteRT for arm64 in a folder of `tools/install-qemu.sh`.
 #[derive(Clone, Debug)]
 pub struct LitertQemu {
+    /// Path of QEMU's program for the instruction set.
     pub emulator: PathBuf,
 }
 
@@ -95,19 +96,26 @@ fn processor(target: &Target) -> Result<&str> {
 /// The instructions of one inference of one file on one thread.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LitertLabel {
+    /// Executed instructions by class.
     pub instructions: Instructions,
 }
 
 /// Executed instructions by class, as defined in `trainer/qemu/a64_classes.h`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Instructions {
+    /// Branches, calls and returns.
     pub branch: u64,
+    /// Loads to general registers.
     pub load: u64,
+    /// Stores from general registers.
     pub store: u64,
+    /// Integer arithmetic and logic on general registers.
     pub integer: u64,
     /// Includes division.
     pub integer_multiply: u64,
+    /// Loads to vector registers.
     pub vector_load: u64,
+    /// Stores from vector registers.
     pub vector_store: u64,
     /// SIMD integer arithmetic without multiplication, and permutations and moves.
     pub vector_integer: u64,
@@ -115,10 +123,12 @@ pub struct Instructions {
     pub vector_multiply: u64,
     /// Scalar and SIMD.
     pub float: u64,
+    /// Barriers and access to system registers.
     pub system: u64,
 }
 
 impl Instructions {
+    /// Sum over all classes.
     pub fn total(&self) -> u64 {
         [
             self.branch,

@@ -43,6 +43,7 @@ use crate::writer::Precision;
 /// Labels sampled networks or given files.
 #[derive(Clone, Debug, clap::Args)]
 pub struct LabelArgs {
+    /// The tool that makes the labels.
     #[arg(long, value_enum, default_value = "vela")]
     pub tool: ToolChoice,
     /// Ids of targets to label for; all of the tool's without it.

@@ -13,7 +13,9 @@ use crate::writer::Precision;
 /// A number of samples of one design space: the indices `0..n`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpaceCount {
+    /// The design space.
     pub space: Space,
+    /// Number of networks.
     pub n: u64,
 }
 
@@ -43,7 +45,9 @@ pub fn parse_space(id: &str) -> Result<Space> {
 /// One of several equal parts of a run, for machines that do not communicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
+    /// Number of this shard, from 0.
     pub index: u64,
+    /// Number of shards.
     pub n: u64,
 }
 

@@ -14,19 +14,24 @@ use crate::writer::Precision;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
 pub enum Record {
+    /// The first record of a file: what made the others.
     Run(Box<Run>),
+    /// One labelled graph on one target.
     Label(Box<Labelled>),
 }
 
 /// The tool and the request of the labels below.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
+    /// The program that makes the labels.
     pub tool: Tool,
+    /// The targets that graphs are labelled for.
     pub targets: Vec<Target>,
     /// Limit for one file on one target, in seconds of wall-clock time.
     pub time_limit_s: f64,
     /// The request, for example `cnn-kws:1200,vit-cifar100:1300`.
     pub request: String,
+    /// Which part of the work this is, such as `0/4`.
     pub shard: String,
 }
 
@@ -40,9 +45,12 @@ impl Run {
 /// The labelling tool, in its own description.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tool {
+    /// Name of the program.
     #[serde(rename = "tool")]
     pub name: String,
+    /// Version of the program.
     pub version: String,
+    /// Version of the Python interpreter that runs it.
     pub python: String,
     /// Further settings that labels depend on, by the tool's names.
     #[serde(flatten)]
@@ -69,20 +77,26 @@ impl Tool {
 /// Facts about a target besides the names in its configuration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TargetFacts {
+    /// Id of the target.
     pub id: String,
+    /// Clock of the core in hertz.
     pub core_clock_hz: f64,
 }
 
 /// One file on one target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Labelled {
+    /// Name of the graph, unique in a dataset.
     pub graph_id: String,
+    /// How the graph's file can be made again.
     pub origin: Origin,
     /// Hexadecimal SHA-256 of the labelled bytes.
     pub sha256: String,
+    /// Id of the target.
     pub target: String,
     /// Processor seconds that the tool took; not part of the label.
     pub cpu_s: f64,
+    /// The label, or why there is none.
     pub outcome: Outcome,
 }
 
@@ -90,16 +104,22 @@ pub struct Labelled {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
+    /// A network that was drawn from a design space.
     Sampled {
+        /// Id of the design space.
         space: String,
+        /// Seed of the space.
         seed: u64,
+        /// Number of the network under this seed.
         index: u64,
+        /// Type of its weights and activations.
         #[serde(default, skip_serializing_if = "Precision::is_int8")]
         precision: Precision,
         /// Batch size.
         #[serde(default = "one", skip_serializing_if = "is_one")]
         batch: u32,
     },
+    /// A file of its own.
     File(PathBuf),
 }
 
@@ -180,19 +200,25 @@ impl Origin {
     }
 }
 
+/// What the tool made of a graph.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum Outcome {
+    /// It was labelled.
     Ok(Label),
     /// The tool does not accept the file on this target.
     Rejected {
+        /// The tool's message.
         reason: String,
     },
     /// The tool's process ended.
     Crashed {
+        /// The end of what the tool printed.
         reason: String,
     },
+    /// It took longer than allowed.
     TimedOut {
+        /// The limit in seconds.
         limit_s: f64,
     },
 }
@@ -222,13 +248,17 @@ impl Outcome {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Label {
+    /// Figures of the Vela compiler.
     Vela(Box<VelaLabel>),
+    /// Counts of LiteRT under QEMU.
     Litert(LitertLabel),
+    /// Measurements on a board.
     Measured(MeasuredLabel),
 }
 
 /// Values by metric, in the units of the table of labels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredLabel {
+    /// Measured values by metric.
     pub measured: BTreeMap<String, f64>,
 }

@@ -63,6 +63,7 @@ fn whole_lines_bytes(file: &File) -> Result<u64> {
 pub struct Labels {
     /// Distinct runs, in the order found.
     pub runs: Vec<Run>,
+    /// Labels in the order of the files.
     pub labelled: Vec<Labelled>,
 }
 
@@ -126,6 +127,7 @@ impl Labels {
 /// State of one graph on one target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Done {
+    /// SHA-256 of the labelled file.
     pub sha256: String,
     /// False after time-outs and crashes, which may not occur on a quieter machine.
     pub is_final: bool,

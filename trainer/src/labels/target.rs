@@ -18,6 +18,7 @@ pub enum ToolChoice {
 pub struct Target {
     /// Name of the target everywhere in this project.
     pub id: String,
+    /// What the tool is told about the hardware.
     #[serde(flatten)]
     pub configuration: Configuration,
 }
@@ -30,7 +31,9 @@ pub enum Configuration {
     EthosU {
         /// Vela's name of the accelerator.
         accelerator: String,
+        /// Section of `vela.ini` for clock and memories.
         system_config: String,
+        /// Section of `vela.ini` for the use of memories.
         memory_mode: String,
         /// Further options of the compiler's command line; empty in stored labels.
         #[serde(flatten)]
@@ -40,15 +43,22 @@ pub enum Configuration {
     CortexA {
         /// QEMU's name of the processor.
         processor: String,
+        /// Id of the board whose core it is.
         board: String,
     },
     /// A device with imported measurements.
-    Measured { device: String, runtime: String },
+    Measured {
+        /// The device in words.
+        device: String,
+        /// The runtime that it ran.
+        runtime: String,
+    },
 }
 
 /// Options of Vela's command line; absent if they have the default value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VelaOptions {
+    /// Bytes of the arena's cache; `None` for that of the memory mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arena_cache_size: Option<i64>,
     /// `Performance` or `Size`.

@@ -85,18 +85,28 @@ pub fn default_targets() -> Vec<Target> {
 /// Vela's estimate for one file on one target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VelaLabel {
+    /// Latency of one inference in ms.
     pub latency_ms: f64,
+    /// Cycles of one inference.
     pub total_cycles: u64,
+    /// Cycles in which the NPU computes.
     pub npu_cycles: u64,
+    /// Multiply-accumulate operations on the NPU.
     pub macs: u64,
+    /// Peak use of SRAM.
     pub sram_peak_bytes: u64,
     /// Bytes read and written on the memory port that leaves the chip: `OffChipFlash` for Ethos-U55 with `Shared_Sram`
     /// (weights only), `Dram` for the dedicated memory modes.
     pub offchip_traffic_bytes: u64,
+    /// Use of each memory by name.
     pub memories: BTreeMap<String, ReportedMemory>,
+    /// Bytes of weights before they are encoded.
     pub weight_bytes: u64,
+    /// Bytes of weights in the compressed stream.
     pub encoded_weight_bytes: u64,
+    /// Number of operations on the NPU.
     pub npu_operations: u64,
+    /// Number of cascades.
     pub cascades: u64,
     /// Operators that cost nothing in the totals above, because the NPU does not run them.
     pub n_cpu_operators: u64,
@@ -112,14 +122,20 @@ pub struct VelaLabel {
 /// Use of one memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportedMemory {
+    /// Peak use.
     pub peak_bytes: u64,
+    /// Bytes read in one inference.
     pub read_bytes: u64,
+    /// Bytes written in one inference.
     pub written_bytes: u64,
+    /// Cycles in which the memory is busy.
     pub access_cycles: u64,
 }
 
+/// An operator that the NPU leaves to the CPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuOperator {
+    /// Index in the file.
     pub operator_idx: usize,
     /// Vela's name of the operator.
     pub name: String,
@@ -131,9 +147,13 @@ pub struct CpuOperator {
 pub struct OperatorFigures {
     /// Cycles, each the longest of the times below; their sum is the network's.
     pub cycles: Vec<u64>,
+    /// Cycles in which the NPU computes, by operator.
     pub npu_cycles: Vec<u64>,
+    /// Multiply-accumulate operations, by operator.
     pub macs: Vec<u64>,
+    /// Cycles in which SRAM is busy, by operator.
     pub sram_access_cycles: Vec<u64>,
+    /// Cycles in which off-chip memory is busy, by operator.
     pub offchip_access_cycles: Vec<u64>,
     /// Read and written.
     pub sram_traffic_bytes: Vec<u64>,

@@ -22,13 +22,16 @@ pub struct Worker {
     process: Child,
     requests: ChildStdin,
     answers: Receiver<String>,
+    /// The program that runs, with its version.
     pub tool: Tool,
 }
 
 /// An answer of the tool, or the event that occurred instead.
 #[derive(Debug, PartialEq)]
 pub struct Answer {
+    /// The label, or why there is none.
     pub outcome: Outcome,
+    /// Seconds of processor that it took.
     pub cpu_s: f64,
 }
 

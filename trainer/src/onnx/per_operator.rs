@@ -37,13 +37,13 @@ pub fn export(
     let successors = EdgeSums::new(graph, &inputs.edge_dst, &inputs.edge_src);
     let sums = [predecessors, successors];
     let (first_layers, second_layers) = network.layers.split_at(N_LAYERS[0]);
-    hidden = exchange(graph, hidden, "first", first_layers, &sums);
+    hidden = message_round(graph, hidden, "first", first_layers, &sums);
     let first = corrected(graph, "first", &network.first, &hidden, &scores);
     let rows = [hidden.as_str(), &first];
     let rows = graph.op_with("Concat", &rows, vec![int("axis", 1)]);
     let change = linear_relu(graph, "second_look", &network.second_look, &rows);
     hidden = graph.op("Add", &[&hidden, &change]);
-    hidden = exchange(graph, hidden, "second", second_layers, &sums);
+    hidden = message_round(graph, hidden, "second", second_layers, &sums);
     let scores = corrected(graph, "second", &network.second, &hidden, &first);
     let laws = laws(graph, &scores, &scaling.operator_logs);
     let gates = columns(graph, &scores, N_TERMS * n_outputs..n_scores(n_outputs));
@@ -91,7 +91,7 @@ fn planned(graph: &mut GraphBuilder, raw: &str, scaling: &Scaling) -> String {
 
 /// Rounds of message passing. A linear layer of a sum of neighbours' rows equals the sum of the layer of each row. So
 /// products are computed of the nodes' own rows, and are summed along the edges afterwards.
-fn exchange(
+fn message_round(
     graph: &mut GraphBuilder,
     mut hidden: String,
     name: &str,

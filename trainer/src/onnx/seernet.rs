@@ -48,7 +48,7 @@ pub fn export(
         edges,
     };
     for (k, block) in network.blocks.iter().enumerate() {
-        rows = exchange(graph, &format!("blocks.{k}"), block, &rows, &topology);
+        rows = message_round(graph, &format!("blocks.{k}"), block, &rows, &topology);
     }
     let head = linear_relu(graph, "head", &network.head, &rows.graphs);
     let outputs = linear(graph, "output", &network.output, &head);
@@ -85,7 +85,7 @@ struct Rows {
     pooled: String,
 }
 
-fn exchange(
+fn message_round(
     graph: &mut GraphBuilder,
     name: &str,
     block: &Block,

@@ -34,9 +34,9 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
         if separable {
             // Depthwise kernels with unequal strides are refused by integer kernels of LiteRT.
             x = layers.depthwise_window(x, row(kernel, 1, Padding::Same), n);
-            x = layers.conv_window(x, filters, row(1, stride, Padding::Same), n);
+            x = layers.conv_with_window(x, filters, row(1, stride, Padding::Same), n);
         } else {
-            x = layers.conv_window(x, filters, window, n);
+            x = layers.conv_with_window(x, filters, window, n);
         }
         if layers.choices.coin() {
             let name = layers.name("max_pool");
@@ -58,7 +58,7 @@ pub fn temporal(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let channels = layers.choices.pick(&CHANNELS);
     let gated = layers.choices.pick(&[true, false, false]);
     let features = layers.builder.input("features", &[1, 1, frames, bands]);
-    let mut x = layers.conv_window(features, channels, row(3, 1, Padding::Same), N::Relu);
+    let mut x = layers.conv_with_window(features, channels, row(3, 1, Padding::Same), N::Relu);
     for block in 0..layers.choices.between(2, 6) {
         let window = Window {
             dilation: [1, 1 << (block % 4)],
@@ -67,7 +67,7 @@ pub fn temporal(choices: &mut Choices, builder: NetworkBuilder) -> Network {
         let y = if gated {
             gate(x, channels, window, &mut layers)
         } else {
-            layers.conv_window(x, channels, window, N::Relu)
+            layers.conv_with_window(x, channels, window, N::Relu)
         };
         let y = layers.pointwise(y, channels, N::None);
         x = layers.add_relu(x, y);
@@ -79,10 +79,10 @@ pub fn temporal(choices: &mut Choices, builder: NetworkBuilder) -> Network {
 
 /// WaveNet's unit: `tanh(a) · σ(b)`.
 fn gate(x: TensorIdx, channels: i32, window: Window, layers: &mut Layers) -> TensorIdx {
-    let value = layers.conv_window(x, channels, window, N::None);
+    let value = layers.conv_with_window(x, channels, window, N::None);
     let name = layers.name("tanh");
     let value = layers.builder.tanh(&name, value);
-    let share = layers.conv_window(x, channels, window, N::None);
+    let share = layers.conv_with_window(x, channels, window, N::None);
     let name = layers.name("logistic");
     let share = layers.builder.logistic(&name, share);
     layers.mul(value, share)
@@ -104,7 +104,7 @@ pub fn streaming(choices: &mut Choices, builder: NetworkBuilder) -> Network {
             let y = layers.depthwise_window(window, row(kernel, 1, Padding::Valid), N::Relu);
             layers.pointwise(y, filters, N::Relu)
         } else {
-            layers.conv_window(window, filters, row(kernel, 1, Padding::Valid), N::Relu)
+            layers.conv_with_window(window, filters, row(kernel, 1, Padding::Valid), N::Relu)
         };
     }
     let flat = [1, layers.channels(x) * new_frames];

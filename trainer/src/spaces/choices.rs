@@ -26,6 +26,7 @@ impl Choices {
         low + self.below(high - low + 1)
     }
 
+    /// Draws true or false, each with the same chance.
     pub fn coin(&mut self) -> bool {
         self.pick(&[false, true])
     }

@@ -16,7 +16,7 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let side = layers.choices.pick(&SIDES);
     let image = layers.rgb(side);
     let mut x = layers.conv(image, width(32, percent), 3, 2, N::Relu);
-    x = layers.conv_window(
+    x = layers.conv_with_window(
         x,
         width(64, percent),
         Window::square(3, 1, Padding::Valid),
@@ -62,13 +62,13 @@ fn module(x: TensorIdx, channels: i32, layers: &mut Layers) -> TensorIdx {
 fn factorised(x: TensorIdx, channels: i32, kernel: i32, layers: &mut Layers) -> TensorIdx {
     let wide = Window::rect([1, kernel], [1, 1], Padding::Same);
     let tall = Window::rect([kernel, 1], [1, 1], Padding::Same);
-    let y = layers.conv_window(x, channels, wide, N::Relu);
-    layers.conv_window(y, channels, tall, N::Relu)
+    let y = layers.conv_with_window(x, channels, wide, N::Relu);
+    layers.conv_with_window(y, channels, tall, N::Relu)
 }
 
 fn reduction(x: TensorIdx, channels: i32, layers: &mut Layers) -> TensorIdx {
     let strided = Window::square(3, 2, Padding::Valid);
-    let convolved = layers.conv_window(x, channels, strided, N::Relu);
+    let convolved = layers.conv_with_window(x, channels, strided, N::Relu);
     let name = layers.name("max_pool");
     let pooled = layers.builder.max_pool2d(&name, x, strided);
     layers.concat(&[convolved, pooled])

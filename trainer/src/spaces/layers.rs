@@ -101,14 +101,20 @@ impl<'a> Layers<'a> {
         n: N,
     ) -> TensorIdx {
         let (x, window) = self.strided(x, kernel, stride);
-        self.conv_window(x, filters, window, n)
+        self.conv_with_window(x, filters, window, n)
     }
 
     pub fn pointwise(&mut self, x: TensorIdx, filters: i32, n: N) -> TensorIdx {
-        self.conv_window(x, filters, Window::point(), n)
+        self.conv_with_window(x, filters, Window::point(), n)
     }
 
-    pub fn conv_window(&mut self, x: TensorIdx, filters: i32, window: Window, n: N) -> TensorIdx {
+    pub fn conv_with_window(
+        &mut self,
+        x: TensorIdx,
+        filters: i32,
+        window: Window,
+        n: N,
+    ) -> TensorIdx {
         let name = self.name("conv");
         let y = self.builder.conv2d(&name, x, filters, window, n.fused());
         self.unfused(y, n)
@@ -116,7 +122,7 @@ impl<'a> Layers<'a> {
 
     pub fn dilated_conv(&mut self, x: TensorIdx, filters: i32, dilation: i32, n: N) -> TensorIdx {
         let window = Window::square(3, 1, Padding::Same).dilated(dilation);
-        self.conv_window(x, filters, window, n)
+        self.conv_with_window(x, filters, window, n)
     }
 
     pub fn dilated_depthwise(&mut self, x: TensorIdx, dilation: i32, n: N) -> TensorIdx {
@@ -143,7 +149,7 @@ impl<'a> Layers<'a> {
     /// Each square of `side` pixels becomes one position with `features` features.
     pub fn patches(&mut self, x: TensorIdx, features: i32, side: i32) -> TensorIdx {
         let window = Window::square(side, side, Padding::Valid);
-        self.conv_window(x, features, window, N::None)
+        self.conv_with_window(x, features, window, N::None)
     }
 
     pub fn depthwise(&mut self, x: TensorIdx, kernel: i32, stride: i32, n: N) -> TensorIdx {

@@ -95,9 +95,13 @@ static FAMILIES: &[Family] = &[
 pub struct Space(usize);
 
 impl Space {
+    /// Convolutional networks for images of CIFAR-10.
     pub const CNN_CIFAR10: Space = Space(0);
+    /// Convolutional networks for images of ImageNet.
     pub const CNN_IMAGENET: Space = Space(1);
+    /// Convolutional networks that recognise keywords in speech.
     pub const CNN_KWS: Space = Space(2);
+    /// Vision transformers for images of CIFAR-100.
     pub const VIT_CIFAR100: Space = Space(3);
     /// The spaces of PerfSAGE §3.2.
     pub const PAPER: [Space; 4] = [
@@ -107,10 +111,12 @@ impl Space {
         Space::VIT_CIFAR100,
     ];
 
+    /// Every design space, in the order of `FAMILIES`.
     pub fn all() -> impl ExactSizeIterator<Item = Space> {
         (0..FAMILIES.len()).map(Space)
     }
 
+    /// Name in files and settings.
     pub fn id(self) -> &'static str {
         FAMILIES[self.0].id
     }
@@ -149,12 +155,17 @@ impl FromStr for Space {
 /// One network of a space, with the arguments from which it can be made again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
+    /// The design space.
     pub space: Space,
+    /// Seed of the space.
     pub seed: u64,
+    /// Number of the network under this seed.
     pub index: u64,
+    /// Type of its weights and activations.
     pub precision: Precision,
     /// Batch size.
     pub batch: u32,
+    /// Distribution that weights are drawn from.
     pub weight_distribution: WeightDistribution,
     /// Quantised to int8, independent of the precision.
     pub network: Network,

@@ -15,6 +15,7 @@ use crate::writer::{
     LayerDistribution, Network, NetworkBuilder, Precision, WeightDistribution, to_tflite,
 };
 
+/// Arguments of `sample`.
 #[derive(Args)]
 pub struct SampleArgs {
     /// A design space of the README's table, or `all`

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use super::{Sample, Space, sample};
 
+/// Arguments of `table2`.
 #[derive(Args)]
 pub struct Table2Args {
     /// Networks sampled from each space
@@ -20,9 +21,11 @@ pub struct Table2Args {
 /// A column of Table 2, from the paper or measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Characteristics<'a> {
+    /// Number of networks drawn.
     pub n_samples: u64,
     /// Minimum and maximum.
     pub n_operators: [usize; 2],
+    /// Fewest and most tensors of a network.
     pub n_tensors: [usize; 2],
     /// Size of the file.
     pub size_mb: [f64; 2],
@@ -61,6 +64,7 @@ const VIT: [&str; 10] = [
     "CONCATENATION",
 ];
 
+/// Prints the table.
 pub fn run(args: &Table2Args) {
     let columns: Vec<_> = Space::PAPER
         .iter()

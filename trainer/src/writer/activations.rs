@@ -6,20 +6,24 @@ use super::operator_kind::OperatorKind;
 use super::quantization::Spread;
 
 impl NetworkBuilder {
+    /// Adds RELU.
     pub fn relu(&mut self, name: &str, input: TensorIdx) -> TensorIdx {
         let spread = Spread::rectified(self.spread(input).rms());
         self.unary(name, OperatorKind::Relu, input, spread)
     }
 
+    /// Adds RELU6.
     pub fn relu6(&mut self, name: &str, input: TensorIdx) -> TensorIdx {
         let spread = Spread::rectified(self.spread(input).rms());
         self.unary(name, OperatorKind::Relu6, input, spread)
     }
 
+    /// Adds RELU_N1_TO_1.
     pub fn relu_n1_to_1(&mut self, name: &str, input: TensorIdx) -> TensorIdx {
         self.unary(name, OperatorKind::ReluN1To1, input, UNIT)
     }
 
+    /// Adds RELU_0_TO_1.
     pub fn relu_0_to_1(&mut self, name: &str, input: TensorIdx) -> TensorIdx {
         self.unary(name, OperatorKind::Relu0To1, input, SHARE)
     }
@@ -41,29 +45,35 @@ impl NetworkBuilder {
         self.operator(name, OperatorKind::Prelu, &[input, slopes], shape, spread)
     }
 
+    /// Adds ELU.
     pub fn elu(&mut self, name: &str, input: TensorIdx) -> TensorIdx {
         let spread = Spread::signed(0.75 * self.spread(input).rms(), &mut self.random);
         self.unary(name, OperatorKind::Elu, input, spread)
     }
 
+    /// Adds HARD_SWISH.
     pub fn hard_swish(&mut self, name: &str, input: TensorIdx) -> TensorIdx {
         let spread = Spread::signed(0.7 * self.spread(input).rms(), &mut self.random);
         self.unary(name, OperatorKind::HardSwish, input, spread)
     }
 
+    /// Adds GELU, by the formula with tanh if `approximate`.
     pub fn gelu(&mut self, name: &str, input: TensorIdx, approximate: bool) -> TensorIdx {
         let spread = Spread::signed(0.7 * self.spread(input).rms(), &mut self.random);
         self.unary(name, OperatorKind::Gelu { approximate }, input, spread)
     }
 
+    /// Adds TANH.
     pub fn tanh(&mut self, name: &str, input: TensorIdx) -> TensorIdx {
         self.unary(name, OperatorKind::Tanh, input, UNIT)
     }
 
+    /// Adds LOGISTIC.
     pub fn logistic(&mut self, name: &str, input: TensorIdx) -> TensorIdx {
         self.unary(name, OperatorKind::Logistic, input, SHARE)
     }
 
+    /// Adds EXP.
     pub fn exp(&mut self, name: &str, input: TensorIdx) -> TensorIdx {
         let spread = Spread::positive(libm::exp(self.spread(input).rms().min(8.0)));
         self.unary(name, OperatorKind::Exp, input, spread)
@@ -76,11 +86,13 @@ impl NetworkBuilder {
         self.unary(name, OperatorKind::Log, input, spread)
     }
 
+    /// Adds ABS.
     pub fn abs(&mut self, name: &str, input: TensorIdx) -> TensorIdx {
         let spread = Spread::positive(self.spread(input).rms());
         self.unary(name, OperatorKind::Abs, input, spread)
     }
 
+    /// Adds NEG.
     pub fn neg(&mut self, name: &str, input: TensorIdx) -> TensorIdx {
         let spread = self.spread(input);
         self.unary(name, OperatorKind::Neg, input, spread)

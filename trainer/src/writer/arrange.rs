@@ -76,6 +76,7 @@ impl NetworkBuilder {
         self.operator(name, kind, &inputs, shape, self.spread(inputs[0]))
     }
 
+    /// Adds EXPAND_DIMS, which puts an axis of size 1 before `axis`.
     pub fn expand_dims(&mut self, name: &str, input: TensorIdx, axis: usize) -> TensorIdx {
         let mut shape = self.shape(input).to_vec();
         shape.insert(axis, 1);
@@ -98,6 +99,7 @@ impl NetworkBuilder {
         self.operator(name, kind, &[input], shape, self.spread(input))
     }
 
+    /// Adds SLICE.
     pub fn slice(
         &mut self,
         name: &str,
@@ -113,6 +115,7 @@ impl NetworkBuilder {
         self.operator(name, OperatorKind::Slice, &inputs, size.to_vec(), spread)
     }
 
+    /// Adds TILE with one multiple for each axis.
     pub fn tile(&mut self, name: &str, input: TensorIdx, multiples: &[i32]) -> TensorIdx {
         let dims = self.shape(input).iter().zip(multiples);
         let shape = dims.map(|(dim, multiple)| dim * multiple).collect();
@@ -122,6 +125,7 @@ impl NetworkBuilder {
         self.operator(name, OperatorKind::Tile, &[input, multiples], shape, spread)
     }
 
+    /// Adds REVERSE_V2 along one axis.
     pub fn reverse(&mut self, name: &str, input: TensorIdx, axis: usize) -> TensorIdx {
         let axis = self.int32_constant(&format!("{name}/axis"), &[1], vec![axis as i32]);
         let shape = self.shape(input).to_vec();

@@ -73,6 +73,7 @@ impl NetworkBuilder {
         input
     }
 
+    /// Sizes of a tensor.
     pub fn shape(&self, tensor: TensorIdx) -> &[i32] {
         &self.network.tensors[tensor].shape
     }
@@ -122,6 +123,7 @@ impl NetworkBuilder {
         &self.network.inputs
     }
 
+    /// Number of operators so far.
     pub fn n_operators(&self) -> usize {
         self.network.operators.len()
     }

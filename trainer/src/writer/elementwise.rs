@@ -12,6 +12,7 @@ const PLAIN_ADD: OperatorKind = OperatorKind::Add {
 };
 
 impl NetworkBuilder {
+    /// Adds ADD without an activation.
     pub fn add(&mut self, name: &str, left: TensorIdx, right: TensorIdx) -> TensorIdx {
         let rms = self.rms_of_sum(left, right);
         self.binary(name, PLAIN_ADD, left, right, rms)
@@ -34,11 +35,13 @@ impl NetworkBuilder {
         self.operator(name, PLAIN_ADD, &[left, right], shape, spread)
     }
 
+    /// Adds SUB.
     pub fn sub(&mut self, name: &str, left: TensorIdx, right: TensorIdx) -> TensorIdx {
         let rms = self.rms_of_sum(left, right);
         self.binary(name, OperatorKind::Sub, left, right, rms)
     }
 
+    /// Adds MUL.
     pub fn mul(&mut self, name: &str, left: TensorIdx, right: TensorIdx) -> TensorIdx {
         let rms = self.spread(left).rms() * self.spread(right).rms();
         self.binary(name, OperatorKind::Mul, left, right, rms)
@@ -66,6 +69,7 @@ impl NetworkBuilder {
         self.operator(name, kind, &inputs, shape, self.spread(left))
     }
 
+    /// Adds SQUARED_DIFFERENCE.
     pub fn squared_difference(
         &mut self,
         name: &str,

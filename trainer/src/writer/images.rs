@@ -11,6 +11,7 @@ use super::window::Window;
 const MAX_DETECTIONS: i32 = 100;
 
 impl NetworkBuilder {
+    /// Adds AVERAGE_POOL_2D.
     pub fn average_pool2d(&mut self, name: &str, input: TensorIdx, window: Window) -> TensorIdx {
         let kind = OperatorKind::AveragePool2D {
             filter: window.kernel,
@@ -20,6 +21,7 @@ impl NetworkBuilder {
         self.pool2d(name, kind, input, window)
     }
 
+    /// Adds MAX_POOL_2D.
     pub fn max_pool2d(&mut self, name: &str, input: TensorIdx, window: Window) -> TensorIdx {
         let kind = OperatorKind::MaxPool2D {
             filter: window.kernel,

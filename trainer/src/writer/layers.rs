@@ -10,6 +10,7 @@ use super::weights::LayerDistribution;
 use super::window::Window;
 
 impl NetworkBuilder {
+    /// Adds CONV_2D with weights and a bias of its own.
     pub fn conv2d(
         &mut self,
         name: &str,

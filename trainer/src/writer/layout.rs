@@ -5,6 +5,7 @@ use super::network::TensorIdx;
 use super::operator_kind::OperatorKind;
 
 impl NetworkBuilder {
+    /// Adds RESHAPE. `shape` has as many elements as the input.
     pub fn reshape(&mut self, name: &str, input: TensorIdx, shape: &[i32]) -> TensorIdx {
         let count = |dims: &[i32]| dims.iter().product::<i32>();
         assert_eq!(

@@ -23,6 +23,7 @@ impl NetworkBuilder {
         )
     }
 
+    /// Adds LOGICAL_AND or LOGICAL_OR.
     pub fn logical(
         &mut self,
         name: &str,
@@ -34,6 +35,7 @@ impl NetworkBuilder {
         self.truth(name, OperatorKind::Logical(logic), &[left, right], shape)
     }
 
+    /// Adds LOGICAL_NOT.
     pub fn logical_not(&mut self, name: &str, input: TensorIdx) -> TensorIdx {
         let shape = self.shape(input).to_vec();
         self.truth(name, OperatorKind::LogicalNot, &[input], shape)

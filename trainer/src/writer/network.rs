@@ -9,39 +9,59 @@ pub type TensorIdx = usize;
 /// Replaces an optional input of an operator that is absent; the file has −1.
 pub const ABSENT: TensorIdx = usize::MAX;
 
+/// A network with one subgraph, which the writer makes a file of.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
+    /// Name of the subgraph.
     pub name: String,
+    /// Tensors, which operators name by index.
     pub tensors: Vec<Tensor>,
     /// In execution order.
     pub operators: Vec<Operator>,
+    /// Inputs of the network.
     pub inputs: Vec<TensorIdx>,
+    /// Outputs of the network.
     pub outputs: Vec<TensorIdx>,
 }
 
+/// A tensor with what it holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {
+    /// Name in the file.
     pub name: String,
+    /// Sizes of the axes, outermost first.
     pub shape: Vec<i32>,
+    /// Type of the elements.
     pub element: ElementType,
+    /// Scales and zero point; `None` for types without.
     pub quantization: Option<Quantization>,
+    /// Its values, or that it has none before the inference.
     pub content: Content,
 }
 
+/// Type of a tensor's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ElementType {
+    /// Signed, 8 bits.
     Int8,
+    /// Signed, 32 bits.
     Int32,
+    /// Signed, 16 bits.
     Int16,
+    /// IEEE 754, 32 bits.
     Float32,
+    /// True or false, a byte each.
     Bool,
 }
 
 /// `real = scale × (stored − zero_point)`, with one scale, or one per index of `axis`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantization {
+    /// One scale, or one for each size of `axis`.
     pub scales: Vec<f32>,
+    /// Stored value of the number 0.
     pub zero_point: i8,
+    /// Axis that scales belong to.
     pub axis: usize,
 }
 
@@ -56,16 +76,23 @@ pub enum Content {
     Weights(LayerDistribution),
     /// Int32 values, bell-shaped, drawn when the file is written; the unit is one accumulator step.
     Bias {
+        /// Spread of the drawn values.
         standard_deviation: f64,
     },
+    /// Values of 8 bits.
     Int8(Vec<i8>),
+    /// Values of 32 bits.
     Int32(Vec<i32>),
 }
 
+/// An operator with the tensors that it reads and writes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operator {
+    /// Kind with its options.
     pub kind: OperatorKind,
+    /// Tensors that it reads, in TFLite's order.
     pub inputs: Vec<TensorIdx>,
+    /// Tensors that it writes.
     pub outputs: Vec<TensorIdx>,
     /// Tensors with the scales of values inside the operator.
     pub intermediates: Vec<TensorIdx>,
@@ -77,6 +104,7 @@ impl Tensor {
         self.shape.iter().map(|&dim| dim as usize).product()
     }
 
+    /// Whether its values are in the file.
     pub fn is_constant(&self) -> bool {
         !matches!(self.content, Content::Activation | Content::Variable)
     }

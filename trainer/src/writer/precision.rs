@@ -14,6 +14,7 @@ use super::operator_kind::OperatorKind;
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Precision {
+    /// Quantised to 8 bits.
     #[default]
     Int8,
     /// Every quantised tensor becomes float32. Constants have the real values that the int8 file represents, so both
@@ -22,6 +23,7 @@ pub enum Precision {
 }
 
 impl Precision {
+    /// Name in files and settings.
     pub fn id(self) -> &'static str {
         match self {
             Precision::Int8 => "int8",
@@ -29,6 +31,7 @@ impl Precision {
         }
     }
 
+    /// Whether activations and weights have 8 bits.
     pub fn is_int8(&self) -> bool {
         *self == Precision::Int8
     }

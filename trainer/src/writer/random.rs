@@ -8,6 +8,7 @@ pub struct SplitMix64(u64);
 const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl SplitMix64 {
+    /// Starts the sequence of a seed.
     pub fn new(seed: u64) -> Self {
         SplitMix64(seed)
     }
@@ -19,6 +20,7 @@ impl SplitMix64 {
         SplitMix64(of_part.next_u64())
     }
 
+    /// The next 64 bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(GOLDEN_GAMMA);

@@ -8,9 +8,13 @@ use super::quantization::Spread;
 /// Which reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduction {
+    /// MEAN.
     Mean,
+    /// SUM.
     Sum,
+    /// REDUCE_MAX.
     Max,
+    /// REDUCE_MIN.
     Min,
 }
 

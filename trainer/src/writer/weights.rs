@@ -8,6 +8,7 @@ use super::random::SplitMix64;
 /// How the weights of a whole network are drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WeightDistribution {
+    /// One distribution for all layers.
     SameInEveryLayer(LayerDistribution),
     /// Every layer has a different [`LayerDistribution`].
     DrawnPerLayer,
@@ -19,21 +20,28 @@ pub enum WeightDistribution {
 pub enum LayerDistribution {
     /// −127..=127, all equally likely, as with random bytes.
     Uniform,
+    /// A normal distribution.
     Gaussian {
+        /// Standard deviation, in steps of the quantisation.
         sigma: f64,
     },
     /// Density ∝ exp(−|x| / scale): the heavy tail of trained networks.
     Laplacian {
+        /// Mean distance from zero, in steps of the quantisation.
         scale: f64,
     },
     /// Gaussian, with some of the values pruned to zero.
     Sparse {
+        /// Share of zeros, 0 to 1.
         zero_share: f64,
+        /// Standard deviation, in steps of the quantisation.
         sigma: f64,
     },
     /// Gaussian, rounded to evenly spaced levels (weight clustering).
     Clustered {
+        /// Number of different values.
         levels: u32,
+        /// Standard deviation, in steps of the quantisation.
         sigma: f64,
     },
 }
@@ -99,6 +107,7 @@ impl fmt::Display for WeightDistribution {
 }
 
 impl LayerDistribution {
+    /// Draws a kind and its parameters.
     pub fn draw(random: &mut SplitMix64) -> Self {
         let kind = 1 + random.below(5);
         Self::of_kind(kind, random)

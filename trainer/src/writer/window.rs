@@ -5,14 +5,18 @@ use litecast::formats::tflite::Padding;
 /// Pairs are `[height, width]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
+    /// Rows and columns of the window.
     pub kernel: [i32; 2],
+    /// Rows and columns from one window to the next.
     pub stride: [i32; 2],
+    /// How the sides of the input are filled.
     pub padding: Padding,
     /// Distance of the pixels that a kernel reads; 1 for poolings.
     pub dilation: [i32; 2],
 }
 
 impl Window {
+    /// A window without dilation.
     pub fn rect(kernel: [i32; 2], stride: [i32; 2], padding: Padding) -> Self {
         Window {
             kernel,
@@ -32,6 +36,7 @@ impl Window {
         Window::square(1, 1, Padding::Same)
     }
 
+    /// The same window with this dilation along both axes.
     pub fn dilated(self, dilation: i32) -> Self {
         Window {
             dilation: [dilation; 2],

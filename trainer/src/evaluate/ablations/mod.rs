@@ -34,6 +34,7 @@ pub struct AblationsArgs {
     /// Folder for `ablations-<architecture>.md` and its picture.
     #[arg(long, default_value = "trainer/results")]
     pub out: PathBuf,
+    /// Settings of each training run.
     #[command(flatten)]
     pub settings: Settings,
 }
@@ -117,6 +118,7 @@ struct Measured {
     tenths: Option<Tenths>,
 }
 
+/// Runs the subcommand. Fails if a file that it needs cannot be read, or a result cannot be written.
 pub fn run(args: &AblationsArgs) -> Result<()> {
     let dataset = dataset::load(&args.dataset)?;
     let architecture = args.settings.architecture;

@@ -27,6 +27,7 @@ const CLASSES: [i32; 4] = [10, 18, 100, 120];
 pub struct Task {
     /// Height, width and channels; height and width are multiples of 4.
     pub input: [i32; 3],
+    /// Number of classes.
     pub classes: i32,
 }
 
@@ -39,6 +40,7 @@ pub enum TwinPools {
     Kept,
 }
 
+/// Draws a network of the space.
 pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let [height, width] = choices.pick(&SIZES);
     let task = Task {

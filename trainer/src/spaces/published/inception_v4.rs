@@ -113,7 +113,7 @@ fn module_c(layers: &mut Layers, x: TensorIdx) -> TensorIdx {
 
 /// A 3×3 convolution without padding.
 pub(super) fn valid(layers: &mut Layers, x: TensorIdx, filters: i32, stride: i32) -> TensorIdx {
-    layers.conv_window(
+    layers.conv_with_window(
         x,
         filters,
         Window::square(3, stride, Padding::Valid),
@@ -123,7 +123,7 @@ pub(super) fn valid(layers: &mut Layers, x: TensorIdx, filters: i32, stride: i32
 
 /// A convolution along one side.
 pub(super) fn line(layers: &mut Layers, x: TensorIdx, filters: i32, kernel: [i32; 2]) -> TensorIdx {
-    layers.conv_window(
+    layers.conv_with_window(
         x,
         filters,
         Window::rect(kernel, [1, 1], Padding::Same),

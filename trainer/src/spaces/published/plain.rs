@@ -32,7 +32,7 @@ pub fn vgg16(layers: &mut Layers, image: TensorIdx) -> TensorIdx {
     }
     // The first dense layer as a convolution over all pixels, which is the same sum.
     let size = layers.size(x);
-    x = layers.conv_window(x, 4096, Window::rect(size, [1, 1], Padding::Valid), N::Relu);
+    x = layers.conv_with_window(x, 4096, Window::rect(size, [1, 1], Padding::Valid), N::Relu);
     x = layers.pointwise(x, 4096, N::Relu);
     let scores = layers.pointwise(x, 1000, N::None);
     layers.reshape(scores, &[1, 1000])
@@ -78,13 +78,13 @@ fn bottleneck(layers: &mut Layers, x: TensorIdx, channels: i32, stride: i32) -> 
 /// the first of three channels here stands for all: 0.5 % more products.
 pub fn deepface_emotion(layers: &mut Layers, image: TensorIdx) -> TensorIdx {
     let valid = |side| Window::square(side, 1, Padding::Valid);
-    let mut x = layers.conv_window(image, 64, valid(5), N::Relu);
+    let mut x = layers.conv_with_window(image, 64, valid(5), N::Relu);
     let pool = Window::square(5, 2, Padding::Valid);
     let name = layers.name("max_pool");
     x = layers.builder.max_pool2d(&name, x, pool);
     for channels in [64, 128] {
         for _ in 0..2 {
-            x = layers.conv_window(x, channels, valid(3), N::Relu);
+            x = layers.conv_with_window(x, channels, valid(3), N::Relu);
         }
         let name = layers.name("average_pool");
         let pool = Window::square(3, 2, Padding::Valid);

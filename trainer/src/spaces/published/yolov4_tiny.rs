@@ -29,7 +29,7 @@ fn strided(layers: &mut Layers, x: TensorIdx, channels: i32) -> TensorIdx {
     let name = layers.name("pad");
     let padded = (layers.builder).pad(&name, x, &[[0, 0], [1, 0], [1, 0], [0, 0]]);
     let window = Window::square(3, 2, Padding::Valid);
-    layers.conv_window(padded, channels, window, N::LeakyRelu)
+    layers.conv_with_window(padded, channels, window, N::LeakyRelu)
 }
 
 /// The cross-stage block, of which half of the channels take the long way. Returns the pooled output, and the last

@@ -44,6 +44,7 @@ pub struct FitCpuOperatorsArgs {
 pub struct Sum {
     /// Milliseconds by graph id.
     pub of_graphs: HashMap<String, f32>,
+    /// Number of costs that it sums.
     pub n_costs: usize,
 }
 
@@ -129,6 +130,7 @@ struct CountedNetwork {
     instructions: BTreeMap<String, f64>,
 }
 
+/// Runs the subcommand. Fails if a file that it needs cannot be read, or a result cannot be written.
 pub fn run(args: &FitCpuOperatorsArgs) -> Result<()> {
     let (graphs, provenance) = dataset::read_labels(&args.dataset)?;
     let networks = networks(&graphs)?;

@@ -43,6 +43,7 @@ struct CountedFile {
     instructions: f64,
 }
 
+/// Runs the subcommand. Fails if a file that it needs cannot be read, or a result cannot be written.
 pub fn run(args: &FitCpuSinglesArgs) -> Result<()> {
     let labels = Labels::read(&args.labels)?;
     let tool = &labels
@@ -91,7 +92,7 @@ pub fn json(singles: &SingleOperators) -> Result<String> {
 }
 
 /// What the interpreter executes to call a kernel, at least.
-const LEAST_INSTRUCTIONS: f64 = 100.0;
+const MIN_INSTRUCTIONS: f64 = 100.0;
 
 /// The sample of the last operator of a file. `total` are the instructions of an inference; those outside of operators
 /// are an own part of every estimate.
@@ -115,7 +116,7 @@ fn sample(path: &Path, total: f64, costs: Option<&TargetCosts>) -> Result<Counte
         kernel: counts.kernel.to_string(),
         kind: node.operator.code.name().to_owned(),
         counts,
-        instructions: (total - besides.unwrap_or(0.0)).max(LEAST_INSTRUCTIONS),
+        instructions: (total - besides.unwrap_or(0.0)).max(MIN_INSTRUCTIONS),
     })
 }
 

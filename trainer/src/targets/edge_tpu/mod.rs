@@ -47,13 +47,17 @@ pub fn run(args: &FitEdgetpuArgs) -> Result<()> {
 
 /// A fit, and the samples that it was made from.
 pub struct Found {
+    /// The fitted constants.
     pub constants: Constants,
+    /// Published latencies with their estimates.
     pub samples: Vec<PublishedLatency>,
 }
 
 /// A published latency with the estimates of the model.
 pub struct PublishedLatency {
+    /// The published latency.
     pub latency: Latency,
+    /// Amounts that the estimate is made of.
     pub load: OperatorLoad,
     /// With the constants that are fitted to all networks.
     pub fitted_ms: f64,
@@ -66,6 +70,7 @@ impl PublishedLatency {
         100.0 * (estimate_ms / self.latency.ms - 1.0)
     }
 
+    /// Error in percent of the estimate with this network left out.
     pub fn left_out_percent(&self) -> f64 {
         self.error_percent(self.left_out_ms)
     }

@@ -15,6 +15,7 @@ pub enum Device {
 }
 
 impl Device {
+    /// Name in tables.
     pub fn id(self) -> &'static str {
         match self {
             Device::DevBoard => "dev-board",
@@ -30,6 +31,7 @@ pub struct Latency {
     pub network: String,
     /// Height and width of the input.
     pub side: i32,
+    /// Device that was measured.
     pub device: Device,
     /// Latency of one inference.
     pub ms: f64,

@@ -6,7 +6,9 @@ use crate::labels::target::{self, Target, VelaOptions};
 
 /// A configuration, with its file if that is not Vela's own.
 pub struct Setup {
+    /// The accelerator with its clock and memories.
     pub configuration: Configuration,
+    /// Text of its `vela.ini`; `None` for that of Vela.
     pub vela_ini: Option<String>,
 }
 

@@ -40,6 +40,7 @@ pub struct FitSiliconArgs {
     /// and `SYSTEM,MODE` pairs of its sections, or of those that Vela knows.
     #[arg(long)]
     pub vela_ini: Option<PathBuf>,
+    /// System configurations and memory modes whose estimates are printed beside those of the board.
     #[arg(long, value_name = "SYSTEM,MODE")]
     pub beside: Vec<String>,
     /// File for the constants.
@@ -152,6 +153,7 @@ impl Parts {
 /// Networks whose NPU takes less tell the time of starts, and the others the factor: a start is some tenths of it.
 const SMALL_MS: f64 = 1.0;
 
+/// Runs the subcommand. Fails if a file that it needs cannot be read, or a result cannot be written.
 pub fn run(args: &FitSiliconArgs) -> Result<()> {
     let board = boards::by_id(BOARD).context("expected the board in the list")?;
     let configuration_of_board = board.npu_configuration()?;

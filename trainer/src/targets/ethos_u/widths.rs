@@ -33,7 +33,9 @@ const N_THRESHOLDS: usize = 12;
 /// Distance of an estimate from its label.
 #[derive(Clone, Copy, Debug)]
 pub struct Deviation {
+    /// What tells how far rules may be off.
     pub signals: Signals,
+    /// Whether the network was drawn or is a real file.
     pub kind: Kind,
     /// Absolute difference of the logarithms.
     pub log_error: f64,

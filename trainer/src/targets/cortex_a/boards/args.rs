@@ -26,6 +26,7 @@ pub struct FitCpuArgs {
     /// Folders of files that were measured.
     #[arg(long, default_value = "../shared/models")]
     pub models: PathBuf,
+    /// Folder of the models of microcontrollers.
     #[arg(long, default_value = "../shared/models-mcu")]
     pub models_mcu: PathBuf,
     /// File for the constants.

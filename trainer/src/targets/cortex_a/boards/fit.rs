@@ -14,7 +14,9 @@ use crate::metrics::{conformal_quantile, factor_of_groups};
 /// A measured value, and a count that it should be proportional to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pair {
+    /// Latency from counted instructions, in ms.
     pub counted: f64,
+    /// Measured latency in ms.
     pub measured: f64,
 }
 
@@ -61,6 +63,7 @@ pub fn errors(pairs: &[(f64, f64)]) -> Errors {
 
 /// A fit, and the estimate of each network by a fit without its family.
 pub struct Found<'s> {
+    /// The fitted constants.
     pub fit: Fit,
     left_out: Vec<LeftOut<'s>>,
     /// Networks that were measured under another runtime, which the fit does not use.
@@ -391,6 +394,7 @@ pub fn other_precision_factor(boards: &[Board], samples: &[Sample]) -> f64 {
 }
 
 impl Found<'_> {
+    /// Prints constants and errors.
     pub fn print(&self) {
         let Fit {
             nanoseconds: ns,

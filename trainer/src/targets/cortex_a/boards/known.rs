@@ -8,6 +8,7 @@ pub struct KnownBoard {
     pub device: &'static str,
     /// The target whose counted kernels the board runs: with or without dot product instructions.
     pub counted_as: &'static str,
+    /// Number of cores.
     pub n_cores: u32,
     /// No instruction takes less: as many as can be issued are issued in every cycle.
     pub min_instruction_ns: f64,
@@ -23,7 +24,7 @@ const fn issued_ns(n: f64, clock_ghz: f64) -> f64 {
 }
 
 /// Instructions that a core issues in a cycle of code that waits for loads and branches: one in two cycles.
-const LEAST_ISSUED: f64 = 0.5;
+const MIN_ISSUED: f64 = 0.5;
 
 /// What the board's memory does, which determines the time of bytes that no cache holds.
 pub struct Memory {
@@ -40,10 +41,15 @@ impl Memory {
     }
 }
 
+/// Raspberry Pi 5 (four Cortex-A76).
 pub const RPI5: &str = "cortex-a76-rpi5";
+/// Raspberry Pi 4 (four Cortex-A72).
 pub const RPI4: &str = "cortex-a72-rpi4";
+/// NXP i.MX 93 (two Cortex-A55).
 pub const IMX93: &str = "cortex-a55-imx93";
+/// NXP i.MX 8M Plus (four Cortex-A53).
 pub const IMX8MP: &str = "cortex-a53-imx8mp";
+/// STM32MP157 (two Cortex-A7).
 pub const MP1: &str = "cortex-a7-stm32mp157";
 
 const MIB: f64 = 1024.0 * 1024.0;
@@ -57,7 +63,7 @@ pub const BOARDS: [KnownBoard; 5] = [
         counted_as: RPI5,
         n_cores: 4,
         min_instruction_ns: issued_ns(4.0, 2.4),
-        max_interpreter_ns: issued_ns(LEAST_ISSUED, 2.4),
+        max_interpreter_ns: issued_ns(MIN_ISSUED, 2.4),
         memory: Some(Memory {
             cached_bytes: 2.0 * MIB,
             copied_bytes_per_s: 5.27e9,
@@ -69,7 +75,7 @@ pub const BOARDS: [KnownBoard; 5] = [
         counted_as: RPI4,
         n_cores: 4,
         min_instruction_ns: issued_ns(3.0, 1.5),
-        max_interpreter_ns: issued_ns(LEAST_ISSUED, 1.5),
+        max_interpreter_ns: issued_ns(MIN_ISSUED, 1.5),
         memory: Some(Memory {
             cached_bytes: MIB,
             copied_bytes_per_s: 2.505e9,
@@ -81,7 +87,7 @@ pub const BOARDS: [KnownBoard; 5] = [
         counted_as: RPI5,
         n_cores: 2,
         min_instruction_ns: issued_ns(2.0, 1.7),
-        max_interpreter_ns: issued_ns(LEAST_ISSUED, 1.7),
+        max_interpreter_ns: issued_ns(MIN_ISSUED, 1.7),
         memory: None,
     },
     KnownBoard {
@@ -90,7 +96,7 @@ pub const BOARDS: [KnownBoard; 5] = [
         counted_as: RPI4,
         n_cores: 4,
         min_instruction_ns: issued_ns(2.0, 1.8),
-        max_interpreter_ns: issued_ns(LEAST_ISSUED, 1.8),
+        max_interpreter_ns: issued_ns(MIN_ISSUED, 1.8),
         memory: None,
     },
     KnownBoard {
@@ -100,7 +106,7 @@ pub const BOARDS: [KnownBoard; 5] = [
         n_cores: 2,
         // By both cores: its latencies are those of two threads.
         min_instruction_ns: issued_ns(4.0, 0.8),
-        max_interpreter_ns: issued_ns(LEAST_ISSUED, 0.8),
+        max_interpreter_ns: issued_ns(MIN_ISSUED, 0.8),
         memory: None,
     },
 ];

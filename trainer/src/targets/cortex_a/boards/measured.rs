@@ -52,6 +52,7 @@ const BOARDS: [MeasuredBoard; 2] = [
     },
 ];
 
+/// Runs the subcommand. Fails if a file that it needs cannot be read, or a result cannot be written.
 pub fn run(args: &LabelBoardsArgs) -> Result<()> {
     measurements::ensure_there(&args.measurements)?;
     BOARDS.iter().try_for_each(|board| label(board, args))

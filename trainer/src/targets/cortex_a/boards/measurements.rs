@@ -11,24 +11,29 @@ use flate2::read::GzDecoder;
 /// Raspberry Pi 5 and a phone, LiteRT, float32, one thread: github roldebijvank/HW-NAS-Bench-360 at
 /// a9b243e.
 const RPI5_FILE: &str = "nb201_pi5_litert.csv.gz";
+/// Who measured on the Raspberry Pi 5, and how.
 pub const RPI5_SOURCE: &str = "HW-NAS-Bench-360 at a9b243e: LiteRT, float32, one thread, median of \
                                40 runs; energy of the rail VDD_CORE without idle";
 /// The supply rail of the Raspberry Pi 5 whose energies were measured.
 pub const RPI5_RAIL: &str = "the rail VDD_CORE without idle";
 /// Raspberry Pi 4 and phones: github HayeonLee/HELP.
 const RPI4_FILE: &str = "nb201_help_latency_ms.csv.gz";
+/// Who measured on the Raspberry Pi 4, and how.
 pub const RPI4_SOURCE: &str = "HELP: runtime not stated, float32 assumed; networks that should be \
                                equal differ by a median of 5 %";
 
 /// Raspberry Pi 4: github mlcommons, inference results v1.0 to v2.1.
 const MOBILENETS_FILE: &str = "mlperf_rpi4_tflite.csv";
+/// Who measured the MobileNets, and how.
 pub const MOBILENETS_SOURCE: &str = "MLPerf Inference v1.0 to v2.1: TFLite with ruy, threads not \
                                      stated; a network differs by a median of 2.6 % between rounds";
 
 /// One network on one board.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
+    /// Latency in ms.
     pub latency_ms: f64,
+    /// Energy of one inference in mJ.
     pub energy_mj: Option<f64>,
 }
 
@@ -44,7 +49,9 @@ pub enum Source {
     Help(&'static str),
 }
 
+/// Measurements on the Raspberry Pi 5.
 pub const RPI5: Source = Source::HwNasBench360("pi5");
+/// Measurements on the Raspberry Pi 4.
 pub const RPI4: Source = Source::Help("raspi4");
 
 /// Fails with the location of the measurements if they are not in `folder`.

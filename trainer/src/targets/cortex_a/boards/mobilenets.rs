@@ -12,6 +12,7 @@ pub struct MobileNet {
     /// Its name in [`published::network`].
     network: String,
     side: i32,
+    /// Type of its weights and activations.
     pub precision: Precision,
 }
 

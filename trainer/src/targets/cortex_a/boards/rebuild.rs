@@ -22,6 +22,7 @@ const WEIGHT_SEED: u64 = 1;
 
 /// The form in which the networks of a task were deployed.
 pub struct Deployment {
+    /// Name of the task in the source.
     pub task: &'static str,
     shape: Task,
     /// Whether two average pools of the same tensor are merged. The measured latencies show it: on the Raspberry Pi 4,
@@ -54,7 +55,9 @@ const fn deployment(
 /// One graph of the benchmark, independent of the task.
 #[derive(Clone, Debug)]
 pub struct Graph {
+    /// The cell as NAS-Bench-201 writes it.
     pub arch: String,
+    /// The same cell as a graph.
     pub cell: Cell,
 }
 

@@ -27,17 +27,26 @@ const ST_SOURCE: &str = "ST's model zoo: X-LINUX-AI, two threads";
 /// One measured network.
 #[derive(Clone, Debug)]
 pub struct Sample {
+    /// Id of the board.
     pub board: &'static str,
+    /// Name of the network.
     pub network: String,
+    /// Family of networks that is left out together.
     pub family: String,
+    /// Who measured it.
     pub source: &'static str,
+    /// Whether it runs in int8; float32 otherwise.
     pub is_int8: bool,
+    /// Number of threads.
     pub n_threads: u32,
+    /// Measured latency in ms.
     pub measured_ms: f64,
+    /// Measured energy of one inference in mJ.
     pub energy_mj: Option<f64>,
     /// Whether the board's constants are fitted to it: not if another runtime was measured than the one whose
     /// instructions are counted.
     pub is_fitted: bool,
+    /// Counted instructions and bytes.
     pub counts: Counts,
     /// Logarithm of the interval factor of the instruction count.
     pub count_log_error: f64,

@@ -45,6 +45,7 @@ pub enum Kind {
 /// Where a graph comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Origin {
+    /// Whether the network was drawn or is a real file.
     pub kind: Kind,
     /// Design space, or the architecture that a file's name states.
     pub family: String,
@@ -55,14 +56,18 @@ pub struct Origin {
 /// One graph with its label and estimates in one configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
+    /// Where the network comes from.
     pub origin: Origin,
     /// Index of the configuration.
     pub configuration: usize,
+    /// Vela's figures.
     pub label: Values,
+    /// Figures of the rules.
     pub rules: Values,
     /// Estimates of the trained network; absent if it was not trained for the configuration, or does not support the
     /// graph.
     pub network: Option<Values>,
+    /// What tells how far rules may be off.
     pub signals: Signals,
 }
 

@@ -65,6 +65,7 @@ struct Training<'p> {
     fold: usize,
 }
 
+/// Runs the subcommand. Fails if a file that it needs cannot be read, or a result cannot be written.
 pub fn run(args: &CompareGpuArgs) -> Result<()> {
     let mut networks = Networks::new();
     for path in &args.graphs {
