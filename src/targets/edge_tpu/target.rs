@@ -135,7 +135,7 @@ fn latency(network: &Network, mapping: &Mapping) -> (Outcome, Vec<Diagnostic>) {
         let host = Host::by_id(HOST, None).ok_or(UnavailableReason::NeverMeasured);
         let on_host = host.and_then(|host| Ok((host, host.latency(network, &left)?)));
         let (host, on_host) = match on_host {
-            Ok(mapping) => mapping,
+            Ok(host_and_latency) => host_and_latency,
             Err(reason) => return (Outcome::unavailable(reason), Vec::new()),
         };
         value += on_host.value_ms;

@@ -394,24 +394,27 @@ fn rows(cases: &[Case], all: &[Configuration], idx: usize, metric: usize) -> Vec
         }
     }
     let groups: BTreeSet<&str> = measured.iter().map(|m| m.group.as_str()).collect();
-    let row = |group: &str| {
-        let of_group: Vec<&Measured> = measured.iter().filter(|m| m.group == group).collect();
-        let column = |value: fn(&Measured) -> Option<f64>| {
-            Summary::new(of_group.iter().filter_map(|m| value(m)).collect())
-        };
-        let n_inside = of_group.iter().filter(|m| m.is_inside).count();
-        EstimateRow {
-            configuration: idx,
-            metric,
-            group: group.to_owned(),
-            rules: column(|m| Some(m.rules)),
-            network: column(|m| m.network),
-            shown: column(|m| Some(m.shown)),
-            inside_percent: 100.0 * n_inside as f64 / of_group.len().max(1) as f64,
-            half_width_percent: column(|m| Some(m.half_width_percent)).median,
-        }
-    };
+    let row = |group| group_row(group, &measured, idx, metric);
     groups.into_iter().map(row).collect()
+}
+
+/// The cases of one group in numbers.
+fn group_row(group: &str, measured: &[Measured], idx: usize, metric: usize) -> EstimateRow {
+    let of_group: Vec<&Measured> = measured.iter().filter(|m| m.group == group).collect();
+    let column = |value: fn(&Measured) -> Option<f64>| {
+        Summary::new(of_group.iter().filter_map(|m| value(m)).collect())
+    };
+    let n_inside = of_group.iter().filter(|m| m.is_inside).count();
+    EstimateRow {
+        configuration: idx,
+        metric,
+        group: group.to_owned(),
+        rules: column(|m| Some(m.rules)),
+        network: column(|m| m.network),
+        shown: column(|m| Some(m.shown)),
+        inside_percent: 100.0 * n_inside as f64 / of_group.len().max(1) as f64,
+        half_width_percent: column(|m| Some(m.half_width_percent)).median,
+    }
 }
 
 fn markdown(rows: &[EstimateRow], all: &[Configuration]) -> String {

@@ -37,27 +37,7 @@ pub fn export(
     feature_schema_id: &str,
 ) -> Result<Vec<u8>, NetworkError> {
     let mut graph = GraphBuilder::new("litecast");
-    let features = [N_NODES, Dim::Fixed(scaling.n_columns())];
-    let features = graph.input_f32(tensor_names::NODE_FEATURES, &features);
-    let category = graph.input_i64(tensor_names::CATEGORY, &[N_NODES]);
-    let edge_src = graph.input_i64(tensor_names::EDGE_SRC, &[N_EDGES]);
-    let edge_dst = graph.input_i64(tensor_names::EDGE_DST, &[N_EDGES]);
-    let groups = Groups {
-        category: graph.input_i64(tensor_names::GROUP_CATEGORY, &[N_GROUPS]),
-        nodes: graph.input_i64(tensor_names::GROUP_NODES, &[N_GROUPS, GROUP_SIZE]),
-        place_of_node: graph.input_i64(tensor_names::PLACE_OF_NODE, &[N_NODES]),
-    };
-    let of_node = graph.input_i64(tensor_names::GRAPH_OF_NODE, &[N_NODES]);
-    let first_node = graph.input_i64(tensor_names::FIRST_NODE, &[N_GRAPHS]);
-    let inputs = Inputs {
-        features: standardise(&mut graph, "features", &features, &scaling.features),
-        raw: features,
-        category,
-        edge_src,
-        edge_dst,
-        groups,
-        graphs: Graphs::new(&mut graph, of_node, first_node),
-    };
+    let inputs = inputs(&mut graph, scaling);
     let (estimates, operators) = match network {
         Network::PerfSage(network) => {
             let estimates = perfsage::export(&mut graph, network, &inputs, scaling);
@@ -91,6 +71,30 @@ pub fn export(
         graph.output_f32(name, &operators, &[N_NODES, n_outputs]);
     }
     to_file(graph, feature_schema_id)
+}
+
+fn inputs(graph: &mut GraphBuilder, scaling: &Scaling) -> Inputs {
+    let features = [N_NODES, Dim::Fixed(scaling.n_columns())];
+    let features = graph.input_f32(tensor_names::NODE_FEATURES, &features);
+    let category = graph.input_i64(tensor_names::CATEGORY, &[N_NODES]);
+    let edge_src = graph.input_i64(tensor_names::EDGE_SRC, &[N_EDGES]);
+    let edge_dst = graph.input_i64(tensor_names::EDGE_DST, &[N_EDGES]);
+    let groups = Groups {
+        category: graph.input_i64(tensor_names::GROUP_CATEGORY, &[N_GROUPS]),
+        nodes: graph.input_i64(tensor_names::GROUP_NODES, &[N_GROUPS, GROUP_SIZE]),
+        place_of_node: graph.input_i64(tensor_names::PLACE_OF_NODE, &[N_NODES]),
+    };
+    let of_node = graph.input_i64(tensor_names::GRAPH_OF_NODE, &[N_NODES]);
+    let first_node = graph.input_i64(tensor_names::FIRST_NODE, &[N_GRAPHS]);
+    Inputs {
+        features: standardise(graph, "features", &features, &scaling.features),
+        raw: features,
+        category,
+        edge_src,
+        edge_dst,
+        groups,
+        graphs: Graphs::new(graph, of_node, first_node),
+    }
 }
 
 fn to_file(graph: GraphBuilder, feature_schema_id: &str) -> Result<Vec<u8>, NetworkError> {

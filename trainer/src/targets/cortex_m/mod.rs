@@ -454,6 +454,13 @@ impl Offer {
     }
 }
 
+fn operator_names(rows: &[&Row]) -> BTreeSet<String> {
+    rows.iter()
+        .flat_map(|row| &row.operators)
+        .map(|counts| counts.operator.name().to_owned())
+        .collect()
+}
+
 /// Fits each runtime and evaluates each target.
 pub fn find<'r>(
     folders: &Folders,
@@ -468,11 +475,7 @@ pub fn find<'r>(
             .iter()
             .filter(|row| row.measured.runtime == model.runtime)
             .collect();
-        let operators: BTreeSet<String> = rows_of_target
-            .iter()
-            .flat_map(|row| &row.operators)
-            .map(|counts| counts.operator.name().to_owned())
-            .collect();
+        let operators = operator_names(&rows_of_target);
         let evaluation = Evaluation::new(model, rows_of_target.clone())?;
         let offered_releases = match model.factors {
             Factors::CoreAndRelease => RELEASES,
@@ -584,6 +587,19 @@ const SOURCES: [&str; 4] = [
     "mcufit (MIT): latencies by operator on an Arduino Nano 33 BLE and an ESP32",
 ];
 
+/// The shipped energy of an offer, at the voltage of its supply.
+fn shipped_energy(offer: &Offer) -> Option<Energy> {
+    let shipped = Constants::shipped().target(offer.target);
+    let energy = shipped.and_then(|target| target.energy.clone());
+    energy.map(|energy| Energy {
+        supply_volts: offer
+            .power
+            .as_ref()
+            .map_or(energy.supply_volts, |board| board.supply_volts),
+        ..energy
+    })
+}
+
 /// The target of an offer. `core` is the core that was measured.
 fn target(
     offer: &Offer,
@@ -601,20 +617,9 @@ fn target(
     };
     let of_core = evaluation.of_core(core);
     let interval = evaluation.interval(core);
-    let shipped = || {
-        let shipped = Constants::shipped().target(offer.target);
-        let energy = shipped.and_then(|target| target.energy.clone());
-        energy.map(|energy| Energy {
-            supply_volts: offer
-                .power
-                .as_ref()
-                .map_or(energy.supply_volts, |board| board.supply_volts),
-            ..energy
-        })
-    };
     let energy = match (&offer.power, energies) {
         (None, _) => None,
-        (Some(_), None) => shipped(),
+        (Some(_), None) => shipped_energy(offer),
         (Some(power), Some(energies)) => Some(evaluate::energy(&of_core, energies, power)?),
     };
     // The rows that determine its interval.

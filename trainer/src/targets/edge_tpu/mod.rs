@@ -220,6 +220,29 @@ fn rounded(value: f64) -> f64 {
         .expect("a printed number is one")
 }
 
+fn print_sample(sample: &PublishedLatency) {
+    let PublishedLatency {
+        latency,
+        load,
+        fitted_ms,
+        left_out_ms,
+    } = sample;
+    let beside = |ms: f64| format!("{ms:7.2} ({:+3.0} %)", sample.error_percent(ms));
+    println!(
+        "{:24} {:5} {:9} {:9} {:9.2} {:9.2} {:9.2} {:9.1} {:>15} {:>15}",
+        latency.network,
+        latency.side,
+        latency.device.id(),
+        load.operators,
+        array_ms(load),
+        load.parameter_bytes as f64 / 1e6,
+        link_megabytes(load),
+        latency.ms,
+        beside(*fitted_ms),
+        beside(*left_out_ms),
+    );
+}
+
 fn print(fitted: &Found) {
     let Constants {
         coefficients,
@@ -254,26 +277,7 @@ fn print(fitted: &Found) {
         "left out"
     );
     for sample in &fitted.samples {
-        let PublishedLatency {
-            latency,
-            load,
-            fitted_ms,
-            left_out_ms,
-        } = sample;
-        let beside = |ms: f64| format!("{ms:7.2} ({:+3.0} %)", sample.error_percent(ms));
-        println!(
-            "{:24} {:5} {:9} {:9} {:9.2} {:9.2} {:9.2} {:9.1} {:>15} {:>15}",
-            latency.network,
-            latency.side,
-            latency.device.id(),
-            load.operators,
-            array_ms(load),
-            load.parameter_bytes as f64 / 1e6,
-            link_megabytes(load),
-            latency.ms,
-            beside(*fitted_ms),
-            beside(*left_out_ms),
-        );
+        print_sample(sample);
     }
     println!(
         "left out, Coral Dev Board: {} networks, mean error {:.1} %, median {:.1} %, worst {:.1} % ({})",

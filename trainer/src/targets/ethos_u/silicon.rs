@@ -156,21 +156,7 @@ const SMALL_MS: f64 = 1.0;
 /// Runs the subcommand. Fails if a file that it needs cannot be read, or a result cannot be written.
 pub fn run(args: &FitSiliconArgs) -> Result<()> {
     let board = boards::by_id(BOARD).context("expected the board in the list")?;
-    let configuration_of_board = board.npu_configuration()?;
-    let ini = match &args.vela_ini {
-        Some(path) => &VelaIni::parse(&fs::read(path)?)?,
-        None => VelaIni::shipped(),
-    };
-    let mut configurations = vec![configuration_of_board.clone()];
-    for pair in &args.beside {
-        let (system, mode) = pair.split_once(',').context("expected SYSTEM,MODE")?;
-        configurations.push(Configuration::read(
-            configuration_of_board.product,
-            ini,
-            system,
-            mode,
-        )?);
-    }
+    let configurations = configurations(args, &board.npu_configuration()?)?;
     let samples = samples(args, &configurations)?;
     for (idx, configuration) in configurations.iter().enumerate() {
         let parts: Vec<Parts> = samples.iter().map(|sample| sample.parts(idx)).collect();
@@ -217,16 +203,36 @@ pub fn run(args: &FitSiliconArgs) -> Result<()> {
             .collect(),
         source: SOURCE.into(),
     };
-    println!(
-        "median error {:.1} %, mean {:.1} %, worst {:.1} %; interval times and over {interval_factor:.2}, which holds \
-         {n_inside} of {}",
-        measured.left_out.median_percent,
-        measured.left_out.mean_percent,
-        measured.left_out.worst_percent,
-        samples.len()
-    );
+    print_errors(&measured.left_out, samples.len());
     let text = serde_json::to_string_pretty(&[measured])? + "\n";
     fs::write(&args.out, text).with_context(|| format!("could not write {}", args.out.display()))
+}
+
+/// The configuration of the board, then those that stand beside it.
+fn configurations(args: &FitSiliconArgs, of_board: &Configuration) -> Result<Vec<Configuration>> {
+    let ini = match &args.vela_ini {
+        Some(path) => &VelaIni::parse(&fs::read(path)?)?,
+        None => VelaIni::shipped(),
+    };
+    let mut configurations = vec![of_board.clone()];
+    for pair in &args.beside {
+        let (system, mode) = pair.split_once(',').context("expected SYSTEM,MODE")?;
+        configurations.push(Configuration::read(of_board.product, ini, system, mode)?);
+    }
+    Ok(configurations)
+}
+
+fn print_errors(left_out: &LeftOut, n_samples: usize) {
+    println!(
+        "median error {:.1} %, mean {:.1} %, worst {:.1} %; interval times and over {:.2}, which holds \
+         {} of {}",
+        left_out.median_percent,
+        left_out.mean_percent,
+        left_out.worst_percent,
+        left_out.interval_factor,
+        left_out.n_inside,
+        n_samples
+    );
 }
 
 fn samples(args: &FitSiliconArgs, configurations: &[Configuration]) -> Result<Vec<Sample>> {

@@ -87,6 +87,9 @@ fn of_kernels(target: &str, rows: &[single_kernels::Row], of_3090: &Run) -> Resu
         let times: Vec<f64> = used.iter().map(|row| row.time_ms).collect();
         roofline::fit_near(&amounts, &times, &near_ms, roofline::RIDGE)
     };
+    let show = |n, split: &str, method: &str, pairs: &Pairs, width| {
+        print(target, n, split, method, pairs, width)
+    };
     let (mut left_out, mut scaled) = (Pairs::new(), Pairs::new());
     for fold in 0..N_FOLDS {
         let costs = fitted(&|idx| idx % N_FOLDS != fold);
@@ -96,8 +99,7 @@ fn of_kernels(target: &str, rows: &[single_kernels::Row], of_3090: &Run) -> Resu
             scaled.push((log(&near_ms), 0.0));
         }
     }
-    print(
-        target,
+    show(
         rows.len(),
         "single operators of NeuSight",
         "costs of the RTX 3090, scaled by data sheets",
@@ -105,8 +107,7 @@ fn of_kernels(target: &str, rows: &[single_kernels::Row], of_3090: &Run) -> Resu
         None,
     );
     let width = [fixed_width(&left_out), 0.0];
-    print(
-        target,
+    show(
         rows.len(),
         "single operators of NeuSight, left out",
         "roofline",
@@ -215,17 +216,13 @@ fn of_nas_bench(
     let none = Correction::default();
     let n = measured.len();
     let split = format!("NAS-Bench-201 of HELP, by kernels of {}", source.target);
+    let show = |n, split: &str, method: &str, pairs: &Pairs, width| {
+        print(target, n, split, method, pairs, width)
+    };
 
     let unseen = pairs_of(&measured, &data_sheets.scaled(&source_ms), &none);
     let width = Some(source.correction.half_width);
-    print(
-        target,
-        n,
-        &split,
-        "roofline scaled by data sheets",
-        &unseen,
-        width,
-    );
+    show(n, &split, "roofline scaled by data sheets", &unseen, width);
 
     let factors = factors(&source_ms, data_sheets, &measured);
     eprintln!(
@@ -234,8 +231,7 @@ fn of_nas_bench(
     );
     let costs = factors.scaled(&source_ms);
     let scaled = pairs_of(&measured, &costs, &none);
-    print(
-        target,
+    show(
         n,
         &split,
         "roofline scaled to these networks",
@@ -246,8 +242,7 @@ fn of_nas_bench(
     let (correction, left_out) = corrected(&measured, &costs);
     let split = "NAS-Bench-201 of HELP, left out";
     let width = Some(correction.half_width);
-    print(
-        target,
+    show(
         left_out.len(),
         split,
         "scaled roofline and kriging",

@@ -132,31 +132,36 @@ fn document(operator: &str, dimensions: &str) -> Result<(Document, String, f64)>
         }
         _ => {
             let shape = [first, integer("H")?];
-            graph.activation("x", &shape);
-            let kind = match operator {
-                "add" | "addu" => "ADD",
-                "mul" | "mulu" => "MUL",
-                "div" | "divu" => "DIV",
-                "pow" | "powu" => "POW",
-                "relu" => "RELU",
-                "gelu" => "GELU",
-                "tanh" => "TANH",
-                "softmax" => "SOFTMAX",
-                "ln" => "LAYER_NORMALIZATION",
-                other => anyhow::bail!("expected an operator that is known here, found `{other}`"),
-            };
-            let mut inputs = vec!["x".to_owned()];
-            match operator {
-                "ln" => inputs.extend([graph.constant(&shape[1..]), graph.constant(&shape[1..])]),
-                "addu" | "mulu" | "divu" | "powu" => inputs.push(graph.constant(&[])),
-                _ if is_of_two(operator) => {
-                    graph.activation("y", &shape);
-                    inputs.push("y".to_owned());
-                }
-                _ => {}
-            }
-            (graph.operator(kind, json!(inputs), &shape, none), first)
+            (elementwise(&mut graph, operator, &shape)?, first)
         }
     };
     Ok((graph, output, first as f64))
+}
+
+/// Adds an operator whose output has the shape of its input; returns the name of its output.
+fn elementwise(graph: &mut Document, operator: &str, shape: &[i64; 2]) -> Result<String> {
+    graph.activation("x", shape);
+    let kind = match operator {
+        "add" | "addu" => "ADD",
+        "mul" | "mulu" => "MUL",
+        "div" | "divu" => "DIV",
+        "pow" | "powu" => "POW",
+        "relu" => "RELU",
+        "gelu" => "GELU",
+        "tanh" => "TANH",
+        "softmax" => "SOFTMAX",
+        "ln" => "LAYER_NORMALIZATION",
+        other => anyhow::bail!("expected an operator that is known here, found `{other}`"),
+    };
+    let mut inputs = vec!["x".to_owned()];
+    match operator {
+        "ln" => inputs.extend([graph.constant(&shape[1..]), graph.constant(&shape[1..])]),
+        "addu" | "mulu" | "divu" | "powu" => inputs.push(graph.constant(&[])),
+        _ if is_of_two(operator) => {
+            graph.activation("y", shape);
+            inputs.push("y".to_owned());
+        }
+        _ => {}
+    }
+    Ok(graph.operator(kind, json!(inputs), shape, json!({})))
 }

@@ -114,12 +114,7 @@ pub fn fit<'s>(samples: &[&'s Sample], board: &KnownBoard) -> Option<Found<'s>> 
             }
         })
         .collect();
-    let of_count: Vec<Pair> = (of_one_thread.iter())
-        .map(|(sample, ms)| Pair {
-            counted: sample.counts.instructions(),
-            measured: *ms,
-        })
-        .collect();
+    let of_count = pairs_with_counts(&of_one_thread);
     let fit = Fit {
         nanoseconds: nanoseconds(&of_one_thread, board),
         ns_per_instruction: proportion(&of_count).value,
@@ -147,6 +142,16 @@ pub fn fit<'s>(samples: &[&'s Sample], board: &KnownBoard) -> Option<Found<'s>> 
         left_out,
         others,
     })
+}
+
+fn pairs_with_counts(of_one_thread: &[(&Sample, f64)]) -> Vec<Pair> {
+    of_one_thread
+        .iter()
+        .map(|(sample, ms)| Pair {
+            counted: sample.counts.instructions(),
+            measured: *ms,
+        })
+        .collect()
 }
 
 /// The estimate of each network with costs that were fitted to the other groups, or to all networks if there is only

@@ -25,6 +25,25 @@ use crate::json;
 const RPI5_TASKS: [&str; 3] = ["cifar100", "ninapro", "darcy"];
 const RPI4_TASKS: [&str; 1] = ["cifar10"];
 
+const TABLE_HEAD: [&str; 16] = [
+    "board",
+    "network",
+    "family",
+    "precision",
+    "threads",
+    "measured_ms",
+    "left_out_ms",
+    "lo_ms",
+    "hi_ms",
+    "matrix_minstr",
+    "depthwise_minstr",
+    "other_minstr",
+    "interpreter_minstr",
+    "serial_minstr",
+    "uncached_megabytes",
+    "count_log_error",
+];
+
 /// Builds, counts, fits, prints and writes.
 pub fn run(args: &FitCpuArgs) -> Result<()> {
     if let Some(folder) = &args.write_older {
@@ -33,24 +52,7 @@ pub fn run(args: &FitCpuArgs) -> Result<()> {
     measurements::ensure_there(&args.measurements)?;
     let samples = samples::all(args)?;
     let mut table = csv::Writer::from_path(&args.table)?;
-    table.write_record([
-        "board",
-        "network",
-        "family",
-        "precision",
-        "threads",
-        "measured_ms",
-        "left_out_ms",
-        "lo_ms",
-        "hi_ms",
-        "matrix_minstr",
-        "depthwise_minstr",
-        "other_minstr",
-        "interpreter_minstr",
-        "serial_minstr",
-        "uncached_megabytes",
-        "count_log_error",
-    ])?;
+    table.write_record(TABLE_HEAD)?;
     let mut boards = Vec::new();
     for board in &BOARDS {
         let target = board.target;

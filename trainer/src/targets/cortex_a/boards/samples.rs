@@ -339,6 +339,28 @@ fn detector(name: &str, is_int8: bool) -> Result<Network> {
     Ok(in_int8)
 }
 
+/// The instructions of the runtime that a row was measured with, relative to the counted one.
+fn detector_runtime(args: &FitCpuArgs, older: &[CountsRow], row: &DetectorRow) -> Result<Runtime> {
+    let key = (&row.network, &row.precision);
+    if row.runtime != XNNPACK_2022 {
+        return Ok(Runtime::COUNTED);
+    }
+    let is_row = |counts: &&CountsRow| (&counts.network, &counts.precision) == key;
+    let counts = older.iter().find(is_row);
+    let counts = counts.with_context(|| {
+        format!(
+            "{}: no row for {} in {}",
+            args.older_counts.display(),
+            key.0,
+            key.1
+        )
+    })?;
+    Ok(Runtime {
+        relative_instructions: counts.xnnpack_2022_minstr / counts.litert_minstr,
+        shares_memory: false,
+    })
+}
+
 fn detectors(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
     let rows: Vec<DetectorRow> = rows(&args.detectors)?;
     let older: Vec<CountsRow> = self::rows(&args.older_counts)?;
@@ -368,25 +390,7 @@ fn detectors(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
         if !built.contains_key(&key) {
             built.insert(key.clone(), detector(&row.network, is_int8)?);
         }
-        let runtime = if row.runtime == XNNPACK_2022 {
-            let is_row =
-                |counts: &&CountsRow| (&counts.network, &counts.precision) == (&key.0, &key.1);
-            let counts = older.iter().find(is_row);
-            let counts = counts.with_context(|| {
-                format!(
-                    "{}: no row for {} in {}",
-                    args.older_counts.display(),
-                    key.0,
-                    key.1
-                )
-            })?;
-            Runtime {
-                relative_instructions: counts.xnnpack_2022_minstr / counts.litert_minstr,
-                shares_memory: false,
-            }
-        } else {
-            Runtime::COUNTED
-        };
+        let runtime = detector_runtime(args, &older, &row)?;
         let measurement = Measured {
             family: detector_family(&row.network),
             network: row.network,

@@ -220,13 +220,7 @@ impl<'n> Problem<'n> {
             summaries: Vec::new(),
         };
         Data {
-            outputs: outputs
-                .iter()
-                .map(|&output| LabelKey {
-                    target: TABLES[output].target.to_owned(),
-                    metric: OUTPUTS[output].to_owned(),
-                })
-                .collect(),
+            outputs: label_keys(outputs),
             spaces: vec!["timm".to_owned()],
             feature_ranges: Vec::new(),
             validation: part(side(&|idx| !is_test(idx) && stops[idx] == 0)),
@@ -258,6 +252,16 @@ impl<'n> Problem<'n> {
             .unzip();
         roofline::fit(&amounts, &times)
     }
+}
+
+fn label_keys(outputs: &[usize]) -> Vec<LabelKey> {
+    outputs
+        .iter()
+        .map(|&output| LabelKey {
+            target: TABLES[output].target.to_owned(),
+            metric: OUTPUTS[output].to_owned(),
+        })
+        .collect()
 }
 
 fn features_of(case: &Case, costs: &[Amounts; 2]) -> Features {
