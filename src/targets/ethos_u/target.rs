@@ -741,7 +741,8 @@ fn is_mostly_cpu(graph: &Graph, analysis: &Analysis, unsupported: &[UnsupportedO
         // What keeps its values where they are is no work that an NPU could take.
         let moves = |node: &&graph::Node| !VIEWS.contains(&node.operator.code.kind);
         let n_left = unsupported.iter().map(|one| &graph.nodes[one.node_idx]);
-        return n_left.filter(moves).count() == graph.nodes.iter().filter(moves).count();
+        let n_left = n_left.filter(moves).count();
+        return n_left > 0 && n_left == graph.nodes.iter().filter(moves).count();
     }
     cpu_macs > all_macs / 2
 }
