@@ -409,7 +409,8 @@ mod tests {
     use super::*;
     use crate::learned::manifest::Manifest;
     use crate::target::boards::Board;
-    use crate::targets::{cortex_a, cortex_m, edge_tpu, ethos_u, gpu};
+    use crate::target::fitted::Bundle;
+    use crate::targets::{cortex_a, cortex_m, edge_tpu, ethos_u};
 
     /// Reads a file as this module and as `serde_json` does.
     fn assert_same<T: DeserializeOwned + Serialize>(json: &[u8]) {
@@ -436,7 +437,8 @@ mod tests {
         assert_same::<Vec<ethos_u::silicon::MeasuredBoard>>(include_bytes!(
             "targets/ethos_u/silicon.json"
         ));
-        assert_same::<gpu::Bundle>(include_bytes!("../bundle/gpu.json"));
+        assert_same::<Bundle>(include_bytes!("../bundle/accelerators.json"));
+        assert_same::<Bundle>(include_bytes!("../bundle/gpu.json"));
     }
 
     #[derive(Debug, Default, PartialEq, Deserialize, Serialize)]
