@@ -97,6 +97,7 @@ impl Built {
                 .collect(),
             metadata: vec![],
             signatures: vec![],
+            is_converted: false,
             diagnostics: vec![],
             is_reshaped: false,
             unmatched_dimensions: None,

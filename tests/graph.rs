@@ -129,6 +129,7 @@ fn model(operators: Vec<Operator>, n_tensors: usize, variables: &[usize]) -> Mod
         buffers: vec![Buffer::EMPTY],
         metadata: Vec::new(),
         signatures: Vec::new(),
+        is_converted: false,
         diagnostics: Vec::new(),
         is_reshaped: false,
         unmatched_dimensions: None,

@@ -122,7 +122,7 @@ enum Told<'t> {
     Boards {
         file: Cow<'t, str>,
         #[serde(flatten)]
-        fits: Fits,
+        fits: Box<Fits>,
     },
 }
 
@@ -131,7 +131,7 @@ fn told(tell: Tell, file: &Path, report: Report) -> Result<Told<'_>, Failure> {
         Tell::Report | Tell::Facts => Ok(Told::Report(Box::new(report))),
         Tell::Boards => Ok(Told::Boards {
             file: file.to_string_lossy(),
-            fits: report.fits.ok_or_else(|| {
+            fits: report.fits.map(Box::new).ok_or_else(|| {
                 let words = "the file does not tell how much memory it needs";
                 Failure::new("arena", words)
             })?,

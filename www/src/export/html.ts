@@ -8,7 +8,7 @@ import { leftBy } from "../hybrid.ts";
 import { type Report, type Result, groupByTarget, isEstimate } from "../report.ts";
 import { AS_IT_IS, scenarioWords } from "../scenario.ts";
 import { verdictOn } from "../verdict.ts";
-import { verdictPart } from "../view/verdict.ts";
+import { verdictPart } from "../verdict_part.ts";
 import { doubtSentence, doubtWords, evidenceLegend, headlineDoubt, inMetricOrder, markedEvidence, metricName, metricNameOf, provenanceWords, sentence, withDeviceNames } from "../words.ts";
 import { svgOf } from "./drawing.ts";
 import { operatorColumns, operatorsTable } from "./operators_table.ts";

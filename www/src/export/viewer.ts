@@ -6,8 +6,8 @@ import { BUDGET_FIELDS, type Budget, type BudgetField, budgetOf } from "../budge
 import { el } from "../dom.ts";
 import { type Report, groupByTarget } from "../report.ts";
 import { verdictOn } from "../verdict.ts";
-import { type Sorting, sortBy, sortHead, sortingAfter } from "../view/sorting.ts";
-import { verdictPart } from "../view/verdict.ts";
+import { type Sorting, sortBy, sortHead, sortingAfter } from "../sorting.ts";
+import { verdictPart } from "../verdict_part.ts";
 import { operatorColumns, operatorsTable } from "./operators_table.ts";
 
 const report = JSON.parse(document.getElementById("litecast-data")?.textContent ?? "null") as Report;

@@ -17,10 +17,10 @@ import { fitLines } from "./board_room.ts";
 import { onAcceleratorWords } from "../hybrid.ts";
 import { hybridPart } from "./hybrid.ts";
 import { remarks } from "./remarks.ts";
-import { type Sorting, sortBy, sortHead, sortingAfter } from "./sorting.ts";
+import { type Sorting, sortBy, sortHead, sortingAfter } from "../sorting.ts";
 import { targetChoice, threadsChoice } from "./target_choice.ts";
 import { type MoreTargets, groupPanel } from "./target_groups.ts";
-import { verdictItem, verdictPart } from "./verdict.ts";
+import { verdictItem, verdictPart } from "../verdict_part.ts";
 import { otherTargets } from "../wanted_targets.ts";
 import type { Opened } from "./what_if.ts";
 

@@ -8,7 +8,7 @@ import * as format from "../format.ts";
 import type { Application, Fits, OnBoard, Report, Room } from "../report.ts";
 import { UNKNOWN } from "./cells.ts";
 import { roomWords, verdict } from "./board_room.ts";
-import { type SortKey, type Sorting, sortBy, sortHead, sortingAfter } from "./sorting.ts";
+import { type SortKey, type Sorting, sortBy, sortHead, sortingAfter } from "../sorting.ts";
 import type { MoreTargets } from "./target_groups.ts";
 import type { Tool } from "./workshop.ts";
 import { sentence } from "../words.ts";

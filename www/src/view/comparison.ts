@@ -10,7 +10,7 @@ import { onAcceleratorWords } from "../hybrid.ts";
 import { differencePanel } from "./difference.ts";
 import { saveButton } from "./save_button.ts";
 import { type Axis, scatter } from "./scatter.ts";
-import { type SortKey, type Sorting, sortBy, sortHead, sortingAfter } from "./sorting.ts";
+import { type SortKey, type Sorting, sortBy, sortHead, sortingAfter } from "../sorting.ts";
 import { sentence, evidenceLegend } from "../words.ts";
 
 interface TargetColumns {

@@ -10,7 +10,7 @@ import type { Search } from "../search.ts";
 import type { Selection } from "../selection.ts";
 import type { Linked } from "../graph/graph.ts";
 import { shapeText } from "../graph/scene.ts";
-import { type Sorting, sortBy, sortHead, sortingAfter } from "./sorting.ts";
+import { type Sorting, sortBy, sortHead, sortingAfter } from "../sorting.ts";
 
 /** Height of a row in px, as in the style sheet. */
 const ROW_HEIGHT = 30;

@@ -450,7 +450,7 @@ pub fn transpose_conv(lowering: &mut Lowering) -> Option<()> {
                 pieces.push(Operation {
                     view_shapes: Some(Box::new([[row.read, column.read, c], written])),
                     window: Some(Box::new(Window {
-                        kernel: kernel,
+                        kernel,
                         ..Window::POINT
                     })),
                     weights: Some(Arc::new(histogram)),

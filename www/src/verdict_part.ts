@@ -1,6 +1,6 @@
 /** The sentence that a report opens with, and its mark. */
-import { el } from "../dom.ts";
-import { VERDICT_MARKS, type Verdict } from "../verdict.ts";
+import { el } from "./dom.ts";
+import { VERDICT_MARKS, type Verdict } from "./verdict.ts";
 
 function markOf(kind: Verdict["kind"]): HTMLElement | null {
   const mark = VERDICT_MARKS[kind];

@@ -1,5 +1,5 @@
 /** Heads of columns that sort a table: a button in each, `aria-sort` on the head. */
-import { el } from "../dom.ts";
+import { el } from "./dom.ts";
 
 /** By which column a table is sorted, and in which direction. */
 export interface Sorting {
