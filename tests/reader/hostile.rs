@@ -214,7 +214,7 @@ fn weights_are_not_copied() {
 /// many lie about to make the file long enough.
 #[test]
 fn as_many_tensors_as_the_limits_allow() {
-    let n_tensors = 200_000;
+    let n_tensors = 60_000;
     let file = File::with(|f| {
         f.main().tensors.push(crate::files::Tensor::default());
         f.main().last_tensor_again = n_tensors;

@@ -53,6 +53,15 @@ pub const MAX_OPERANDS: usize = 1 << 19;
 /// operand. A file with more operands names the same lists again and again.
 pub const MIN_BYTES_PER_OPERAND: usize = 4;
 
+/// Tensors for each operator: its weights, bias and results, and what one operator in some has besides.
+pub const TENSORS_PER_OPERATOR: usize = 4;
+
+/// Maximum number of further tensors in a file of this many bytes. A tensor takes about 500 bytes in later stages; one that
+/// is stored once and listed many times takes four bytes of the file.
+pub fn max_unused_tensors(file_bytes: usize) -> usize {
+    (file_bytes / 160).saturating_add(1 << 16)
+}
+
 /// Maximum number of characters of a name in a message, so that people can read it.
 pub const MAX_SHOWN_NAME_CHARS: usize = 80;
 

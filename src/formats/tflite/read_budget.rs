@@ -10,7 +10,7 @@ use foldhash::fast::FixedState;
 use super::error::{ParseError, shown};
 use super::limits::{
     MAX_APPARENT_SIZE_FACTOR, MAX_COPIED_ENTRIES, MAX_DIAGNOSTICS, MAX_OPERANDS,
-    MIN_BYTES_PER_OPERAND, SMALL_FILE_BYTES,
+    MIN_BYTES_PER_OPERAND, SMALL_FILE_BYTES, TENSORS_PER_OPERATOR, max_unused_tensors,
 };
 use super::model::{OperatorCode, Quantization};
 use crate::diagnostic::{Diagnostic, Severity};
@@ -29,6 +29,7 @@ pub(super) struct ReadBudget {
     operands_left: usize,
     operators_limit: usize,
     operators_left: usize,
+    tensors_left: usize,
 }
 
 impl ReadBudget {
@@ -54,6 +55,7 @@ impl ReadBudget {
             operands_left: operands_limit,
             operators_limit,
             operators_left: operators_limit,
+            tensors_left: max_unused_tensors(file_bytes),
         }
     }
 
@@ -65,6 +67,22 @@ impl ReadBudget {
             what: "operators in a file of this size up to here",
             limit: self.operators_limit,
             found: "more".into(),
+        })?;
+        Ok(())
+    }
+
+    /// Counts the tensors of a subgraph with so many operators.
+    pub fn count_tensors(&mut self, n: usize, n_operators: usize) -> Result<(), ParseError> {
+        let n_used = n_operators
+            .min(self.operators_left)
+            .saturating_mul(TENSORS_PER_OPERATOR);
+        let limit = self.tensors_left.saturating_add(n_used);
+        let left = limit.checked_sub(n).map(|left| left.min(self.tensors_left));
+        self.tensors_left = left.ok_or_else(|| ParseError::LimitExceeded {
+            place: "model".into(),
+            what: "tensors in a file of this size up to here",
+            limit,
+            found: n.to_string(),
         })?;
         Ok(())
     }

@@ -18,6 +18,8 @@ pub(super) fn read(
     buffers: &[&[u8]],
 ) -> Result<Vec<Tensor>, ParseError> {
     let stored = subgraph.tensors();
+    let n_operators = subgraph.operators().map_or(0, |operators| operators.len());
+    context.count_tensors(stored.map_or(0, |stored| stored.len()), n_operators)?;
     // With its final capacity: a vector that grows holds its contents twice for a while.
     let mut tensors = Vec::with_capacity(stored.map_or(0, |stored| stored.len()));
     for (tensor_idx, tensor) in stored.into_iter().flatten().enumerate() {

@@ -75,6 +75,10 @@ pub const CASES: &[Case] = &[
         file: long_name_of_one_kind,
     },
     Case {
+        name: "300,000 tensors that nothing uses",
+        file: unused_tensors,
+    },
+    Case {
         name: "1,000 PACKs that share one vector of 400 inputs",
         file: shared_packs,
     },
@@ -109,6 +113,16 @@ fn long_name_of_one_kind() -> File {
         code.custom = Some("n".repeat(LONG_NAME_BYTES));
     }
     file
+}
+
+fn unused_tensors() -> File {
+    let mut network = Network::new(&MAP);
+    let one = network.tensor(&MAP);
+    relu(&mut network, 0, one);
+    for _ in 0..300_000 {
+        network.tensor(&MAP);
+    }
+    network.finish(&[one])
 }
 
 fn shared_packs() -> File {
