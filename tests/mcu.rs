@@ -489,8 +489,7 @@ fn hostile_and_huge_files_have_no_absurd_estimate() {
             }
         }
         for on in report.fits.iter().flat_map(|fits| &fits.boards) {
-            let is_short =
-                |room: &Option<Room>| matches!(room, Some(Room::Short { missing_bytes }) if *missing_bytes > 0);
+            let is_short = |room: &Option<Room>| matches!(room, Some(Room::Short { missing_bytes }) if *missing_bytes > 0);
             let is_refused = on.reason.is_some();
             let any_short = is_short(&on.ram) || is_short(&on.flash);
             let is_no = any_short || is_refused;

@@ -5,7 +5,7 @@ use litecast::estimate::{ModelFile, estimate_on};
 use litecast::report::Report;
 use litecast::targets::gpu::bundle::Bundle;
 use litecast::targets::known;
-use litecast::targets::{Metric, Outcome, gpu};
+use litecast::targets::{Metric, Outcome, gpu, learned};
 use serde_json::{Value, json};
 
 /// Bytes that a GPU moves and multiply-accumulates that it does in a second, at most: the H100's data sheet; of all
@@ -19,6 +19,8 @@ fn max_per_s(gpu: &str) -> [f64; 2] {
 
 /// No NPU, processor or microcontroller here multiplies more: U85-2048 at 1 GHz, and the Edge TPU.
 const MAX_NPU_MACS_PER_S: f64 = 2.048e12;
+/// No NPU of a phone or laptop here multiplies more: 80 trillion operations a second in 8 bits, as sold.
+const MAX_PHONE_MACS_PER_S: f64 = 40e12;
 /// Weights and feature maps that caches may hold, at most.
 const MAX_CACHED_BYTES: f64 = 128e6;
 
@@ -70,6 +72,12 @@ fn is_gpu(target: &str) -> bool {
     gpu::targets(Bundle::shipped())
         .iter()
         .any(|gpu| gpu.id() == target)
+}
+
+fn is_phone(target: &str) -> bool {
+    learned::shipped_targets()
+        .iter()
+        .any(|phone| phone.id() == target)
 }
 
 #[test]
@@ -126,6 +134,8 @@ fn no_latency_is_shorter_than_memory_and_arithmetic_allow() {
             let floor_s = if is_gpu(target) {
                 let [bytes_per_s, macs_per_s] = max_per_s(target);
                 ((bytes - MAX_CACHED_BYTES) / bytes_per_s).max(macs / macs_per_s)
+            } else if is_phone(target) {
+                macs / MAX_PHONE_MACS_PER_S
             } else {
                 macs / MAX_NPU_MACS_PER_S
             };

@@ -114,7 +114,7 @@ fn shown(sweep: &Sweep, gpu: &Gpu) -> String {
         .iter()
         .any(|point| point.training_step_ms.is_some())
     {
-        text += "? no training of such networks was measured\n";
+        text += "? no training was measured on this GPU\n";
     }
     let mut grade = match sweep.evidence {
         Evidence::Measured => "latencies are fitted to measurements on this GPU".to_owned(),

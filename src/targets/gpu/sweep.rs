@@ -55,7 +55,7 @@ pub struct Point {
     /// Inferences a second.
     pub throughput: f64,
     pub memory_bytes: f64,
-    /// Absent where no training was measured on the GPU, and for networks of integers.
+    /// Absent where no training was measured on the GPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub training_step_ms: Option<f64>,
     /// With Adam.
@@ -84,8 +84,7 @@ pub struct Fits {
 pub fn sweep(graph: &Graph, analysis: &Analysis, gpu: &Gpu, bundle: &Bundle) -> Option<Sweep> {
     let run = bundle.run(gpu.id, Mode::Inference)?;
     let is_float = is_float(graph, analysis);
-    // A network of integers is not trained.
-    let training = bundle.run(gpu.id, Mode::Training).filter(|_| is_float);
+    let training = bundle.run(gpu.id, Mode::Training);
     let kernels = kernels(graph);
     let parameters = analysis.totals.parameters as f64;
     let inference_bytes =

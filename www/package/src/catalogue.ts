@@ -9,7 +9,7 @@ export const FAMILIES: Readonly<Record<string, Family>> = {
   "processors": {"group":null,"id":"processors","is_accelerator":false,"label":"Processors"},
   "edge-tpu": {"group":null,"id":"edge-tpu","is_accelerator":true,"label":"Edge TPU"},
   "any-microcontroller": {"group":null,"id":"any-microcontroller","is_accelerator":false,"label":"Any microcontroller"},
-  "microcontrollers": {"group":"Cortex-M and ESP32 boards that were measured","id":"microcontrollers","is_accelerator":false,"label":"Microcontrollers"},
+  "microcontrollers": {"group":"Cortex-M and ESP32 boards","id":"microcontrollers","is_accelerator":false,"label":"Microcontrollers"},
   "gpus": {"group":"under PyTorch, with batch and training","id":"gpus","is_accelerator":false,"label":"GPUs"},
   "phones-and-boards": {"group":"learned from what others measured on them","id":"phones-and-boards","is_accelerator":false,"label":"Phones and NPU boards"},
 };

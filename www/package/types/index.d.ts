@@ -285,7 +285,7 @@ export interface BatchPoint {
   /** Inferences a second. */
   throughput: number;
   memory_bytes: number;
-  /** Absent where no training was measured on the GPU, and for networks of integers. */
+  /** Absent where no training was measured on the GPU. */
   training_step_ms?: number;
   /** With Adam. */
   training_memory_bytes: number;
