@@ -53,6 +53,14 @@ impl Numbers {
         }
     }
 
+    /// Bytes of an activation.
+    pub fn activation_bytes(self) -> f64 {
+        match self {
+            Self::Float | Self::Int16 => 2.0,
+            Self::Int8 => 1.0,
+        }
+    }
+
     pub fn words(self) -> &'static str {
         match self {
             Self::Float => "float16",

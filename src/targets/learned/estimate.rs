@@ -15,17 +15,32 @@ pub struct Time {
     pub unfamiliar: f64,
 }
 
-/// The time of a network; `None` if it has no work.
-pub fn time(run: &Run, works: &[Work]) -> Option<Time> {
+/// Millions of bytes a millisecond: no memory of these devices is faster than that of an X2 Elite.
+const MAX_MEGABYTES_PER_MS: f64 = 228.0;
+/// Millions of bytes that memory on the chip holds, at most.
+const MAX_HELD_MEGABYTES: f64 = 64.0;
+
+/// What memories allow: each operator moves what the chip does not hold.
+fn least_ms(works: &[Work], activation_bytes: f64) -> f64 {
+    let beyond = works
+        .iter()
+        .map(|work| (activation_bytes * work.elements - MAX_HELD_MEGABYTES).max(0.0));
+    beyond.sum::<f64>() / MAX_MEGABYTES_PER_MS
+}
+
+/// The time of a network with activations of so many bytes; `None` if it has no work.
+pub fn time(run: &Run, works: &[Work], activation_bytes: f64) -> Option<Time> {
     let amounts = summed(works);
-    let value_ms: f64 = shares(&amounts, &run.costs_ms).iter().sum();
-    if value_ms <= 0.0 || !value_ms.is_finite() {
+    let fitted_ms: f64 = shares(&amounts, &run.costs_ms).iter().sum();
+    if fitted_ms <= 0.0 || !fitted_ms.is_finite() {
         return None;
     }
+    let least_ms = least_ms(works, activation_bytes);
+    let value_ms = fitted_ms.max(least_ms);
     let unfamiliar = unfamiliar(&amounts, &run.costs_ms, &run.max_shares);
     let half_width = run.correction.half_width_at(unfamiliar);
     // What an inference takes beside its operators is spread over them, so that parts add up.
-    let of_operators = value_ms - run.costs_ms[ONCE];
+    let of_operators = fitted_ms - run.costs_ms[ONCE];
     let spread = if of_operators > 0.0 {
         value_ms / of_operators
     } else {
@@ -34,7 +49,7 @@ pub fn time(run: &Run, works: &[Work]) -> Option<Time> {
     let operators_ms = works.iter().map(|work| work.cost(&run.costs_ms) * spread);
     Some(Time {
         value_ms,
-        lo_ms: value_ms * (-half_width).exp(),
+        lo_ms: (value_ms * (-half_width).exp()).max(least_ms),
         hi_ms: value_ms * half_width.exp(),
         operators_ms: operators_ms.collect(),
         unfamiliar,

@@ -147,7 +147,8 @@ impl Learned {
             return Err(refused(network, node_idx, refusal));
         }
         let works = network.shared(|| Works(works(network.graph, network.analysis)));
-        let time = time(run, &works.0).ok_or(UnavailableReason::NoOperators)?;
+        let time = time(run, &works.0, numbers.activation_bytes())
+            .ok_or(UnavailableReason::NoOperators)?;
         Ok((numbers, run, time))
     }
 

@@ -96,8 +96,10 @@ pub struct Work {
     /// Multiply-accumulates, padded to blocks.
     pub macs: f64,
     pub weights: f64,
-    /// Values read and written.
+    /// Values read and written, as they are stored.
     pub values: f64,
+    /// The same without what blocks add.
+    pub elements: f64,
     /// Values in the windows of a pooling.
     pub windows: f64,
 }
@@ -107,6 +109,7 @@ const FUSED: Work = Work {
     macs: 0.0,
     weights: 0.0,
     values: 0.0,
+    elements: 0.0,
     windows: 0.0,
 };
 
@@ -183,9 +186,14 @@ fn measured(
         group,
         Group::Layout | Group::Reshape | Group::Softmax | Group::Norm
     );
-    let values = |tensor_idx: usize| values(&graph.tensor(tensor_idx).shape, is_plain);
-    let read = activations(graph, node).map(values).sum::<f64>();
-    let written = outputs.iter().map(|&output| values(output)).sum::<f64>();
+    let moved = |is_plain: bool| {
+        let values = |tensor_idx: usize| values(&graph.tensor(tensor_idx).shape, is_plain);
+        let read: f64 = activations(graph, node).map(values).sum();
+        let written: f64 = outputs.iter().map(|&output| values(output)).sum();
+        (read, written)
+    };
+    let (read, written) = moved(is_plain);
+    let (read_elements, written_elements) = moved(true);
     let is_multiplied = (group as usize) < N_MULTIPLYING;
     let window = match node.operator.options {
         BuiltinOptions::Pool2D {
@@ -206,6 +214,7 @@ fn measured(
             0.0
         },
         values: (read + written) / MILLION,
+        elements: (read_elements + written_elements) / MILLION,
         windows: written * window / MILLION,
     }
 }

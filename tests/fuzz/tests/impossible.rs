@@ -44,6 +44,8 @@ fn ceiling(target: &str) -> Ceiling {
         ("edge-tpu", _) => [4e9, 8e6],
         (_, "h100-80gb") => [3.35e12, 128e6],
         ("gpus", _) => [1.8e12, 128e6],
+        // The X2 Elite's is 9,523 MT/s of 192 bits, and memory on the chip holds feature maps of tens of MB.
+        ("phones-and-boards", _) => [228.55e9, 64e6],
         (family, id) => panic!("{id}: nobody wrote down a ceiling of the family {family}"),
     };
     Ceiling {

@@ -155,7 +155,7 @@ fn largest_sum(graph: &Graph, weights_idx: usize, n_outputs: u64, is_depthwise: 
         Buffer::Described {
             n_bytes, counts, ..
         } => {
-            let all = (counts.iter().zip(0..)).fold(0, |sum: u128, (&n, byte)| {
+            let all = (counts.iter().zip(0..=u8::MAX)).fold(0, |sum: u128, (&n, byte)| {
                 sum + u128::from(n) * u128::from(magnitude(byte, 0))
             });
             let n_drawn: u128 = counts.iter().map(|&n| u128::from(n)).sum();
