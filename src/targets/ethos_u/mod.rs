@@ -5,7 +5,7 @@
 //!
 //! In the order of the data: [`support`] says which operators fall back to the CPU; [`lower`] replaces operators by
 //! a [`program`] of operations on feature maps; [`staging`] adds copies of inputs; [`order`] and [`flow`] say when
-//! operations run and who reads what; [`scheduling`] makes a [`scheduled_operation`] of each, with its [`blocks`] and
+//! operations run and who reads what; [`execution`] makes a [`scheduled_operation`] of each, with its [`blocks`] and
 //! [`cycles`]; [`cascades`] run some of them stripe by stripe; [`weight_buffers`] fetch encoded [`weights`] ahead;
 //! [`live_ranges`] and [`fast_storage`] decide which feature maps are in SRAM; [`cost`] adds up cycles and bytes, and
 //! [`plan`] puts everything together, and `plan_cache` stores the latest plans. [`accelerator`] and

@@ -235,7 +235,7 @@ pub fn regression(samples: &[&Sample]) -> [f64; 4] {
 }
 
 /// Half width of the interval in logarithms: a fixed part, and a part that is proportional to the distance. The width
-/// is a quantile of errors relative to a width that grows with the distance, so that the interval contains [`COVERAGE`]
+/// is a quantile of errors relative to a width that grows with the distance, so that the interval contains `COVERAGE`
 /// of the errors.
 pub fn half_width(errors: &[(f64, f64)]) -> [f64; 2] {
     // The growth with the distance follows from the mean errors of the nearer and of the farther half.
