@@ -218,7 +218,7 @@ test("the constants of phones are loaded when one is chosen or the group is open
     const asked = () => requests.filter((url) => url.includes("accelerators.json")).length;
     assert.equal(asked(), 0);
     await page.selectOption("#target", "galaxy-s24@qnn");
-    await page.waitForSelector('.answer [data-metric="latency"]');
+    await page.waitForSelector(`${group("phones-and-boards")} tr[data-target="galaxy-s24@qnn"]`);
     assert.equal(asked(), 1);
     assert.match(await sourceOf(page, "galaxy-s24@qnn"), /Learned from measured.*QNN.*Qualcomm/);
     // The group holds what was chosen: it is closed first, and opened for all.
