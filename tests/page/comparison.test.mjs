@@ -47,7 +47,11 @@ test("several files make a comparison: one metric and one unit a column, doubts,
     const download = page.waitForEvent("download");
     await page.click('.comparison-controls button:text-is("CSV")');
     const lines = (await readFile(await (await download).path(), "utf8")).trim().split("\r\n");
-    assert.match(lines[0], /^file,batch,precision,operators,macs/);
+    // The columns that the command writes.
+    const source = await readFile(new URL("../../src/command/csv.rs", import.meta.url), "utf8");
+    const named = [.../const RESULTS[^=]*= \[([^\]]*)\]/.exec(source)[1].matchAll(/"(\w+)"/g)].map(([, name]) => name);
+    assert.equal(lines[0], named.join(","));
+    assert.ok(lines.some((line) => line.includes(",Vela 5.2.0,")) && lines.every((line) => !line.includes("not silicon")));
     assert.ok(lines.length > 20 && lines.some((line) => line.startsWith("c.tflite,1,int8,400,")));
   }));
 

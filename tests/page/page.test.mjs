@@ -290,6 +290,9 @@ test("a screen reader hears when a report is ready, and where the keyboard is in
     await dropBytes(page, "heard.tflite", residualModel(12));
     await waitDrawn(page, "heard.tflite");
     assert.match(await page.textContent("#announcer"), /^Report of heard\.tflite ready\. Arm Ethos-U55.*: Latency [\d.]+\s(ms|µs)/u);
+    await page.selectOption("#target", "cortex-a76-rpi5");
+    await page.waitForFunction(() => /^Raspberry Pi 5 .*: Latency [\d.]+\s/u.test(document.getElementById("announcer").textContent));
+    await page.selectOption("#target", "ethos-u55-256");
     await page.focus(".drawing");
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("ArrowDown");

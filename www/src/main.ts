@@ -557,7 +557,13 @@ async function showReport(key: string, report: Report, file: ModelFile | null, o
   if (!isBusyComparing()) {
     sayDone();
   }
-  announce(readyWords(report));
+  announce(`Report of ${report.file} ready. ${answerWords(report)}`);
+  let answered = answerWords(report);
+  focus.onChange(() => {
+    const words = answerWords(report);
+    if (words !== answered) announce(words);
+    answered = words;
+  }, signal);
   void nextTask().then(() => view.offsetHeight); // the layout need not wait for the frame
   await painted();
   measureSinceDrop("litecast:estimates");
@@ -587,7 +593,7 @@ function drawUnseen(report: Report): void {
   const signal = AbortSignal.abort();
   const parts = reportView(report, { file: null, scenario: AS_IT_IS, change: () => undefined }, estimator, layouts, focus, more, () => undefined, signal);
   const place = el("div", { class: "view unseen" }, batchControl(report.batch, null).element, takeAwayMenu(report, focus, parts, signal), ...parts.elements);
-  readyWords(report);
+  answerWords(report);
   document.body.append(place);
   void place.offsetHeight;
   place.remove();
@@ -690,11 +696,12 @@ function announce(words: string): void {
   byId("announcer").textContent = words;
 }
 
-function readyWords({ file, results }: Report): string {
+/** The chosen target with its estimates. */
+function answerWords({ results }: Report): string {
   const target = focus.targetIn({ results });
   const estimates = results.filter((result) => result.target === target && isEstimate(result)).filter(isEstimate);
   const words = estimates.map(({ metric, value, unit }) => `${metricName(metric)} ${format.text(format.measure(value, unit))}`);
-  return `Report of ${file} ready. ${results.find((result) => result.target === target)?.device ?? ""}: ${words.join(", ") || "no estimate"}.`;
+  return `${results.find((result) => result.target === target)?.device ?? ""}: ${words.join(", ") || "no estimate"}.`;
 }
 
 /** `give` takes sizes that the file leaves open. */

@@ -45,6 +45,12 @@ export function referenceWords({ kind, tool, version, reference }: Provenance): 
   return REFERENCES[reference ?? kind] ?? "nothing";
 }
 
+/** The same in a word or two for tables, as the command names it. */
+export function referenceName({ kind, tool, version, reference }: Provenance): string {
+  if (FROM_COMPILERS.has(kind)) return toolName({ tool, version });
+  return REFERENCE_NAMES[reference ?? kind] ?? "nothing";
+}
+
 const FROM_COMPILERS = new Set([FROM_COMPILER, "compiler rules"]);
 
 /** Of results that a person's own measurements make. */
@@ -60,6 +66,16 @@ const REFERENCES: Record<string, string> = {
   [CALIBRATED]: "your other measurements",
   "learned from emulated": "instructions counted in an emulator, not time on the board",
   "learned from measured": "measurements on hardware",
+};
+
+const REFERENCE_NAMES: Record<string, string> = {
+  measured: "hardware",
+  "measured-kind-left-out": "hardware",
+  "measured-parts": "hardware, by parts",
+  runtime: "the runtime",
+  compiler: "the compiler",
+  [CALIBRATED]: "your other measurements",
+  "learned from measured": "hardware",
 };
 
 /** How sure an estimate is, in few words, in the unit of `like`. */

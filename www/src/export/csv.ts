@@ -3,7 +3,7 @@ import { estimatedMeasures } from "../costs.ts";
 import { KIND_NAMES, kindOf } from "../kinds.ts";
 import { type Report, isEstimate } from "../report.ts";
 import type { Summary } from "../comparison_rows.ts";
-import { referenceWords } from "../words.ts";
+import { referenceName } from "../words.ts";
 
 type Field = string | number | null | undefined;
 
@@ -20,19 +20,20 @@ function field(value: Field): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** A row for each file, target and metric. */
-export function comparisonCsv(summaries: readonly Summary[]): string {
-  const head = ["file", "batch", "precision", "operators", "macs", "file_bytes", "target", "device", "metric", "value", "lo", "hi", "unit", "expected_error_percent", "provenance", "tool", "version", "estimated_as", "evidence", "interval_percent", "error_against", "scope", "unavailable"];
+/** A row for each file, target and metric, and one for each file that has no report, as the command writes them. */
+export function comparisonCsv(summaries: readonly Summary[], failures: readonly { file: string; failure: string }[]): string {
+  const head = ["file", "batch", "precision", "operators", "macs", "file_bytes", "target", "device", "metric", "value", "lo", "hi", "unit", "expected_error_percent", "provenance", "tool", "version", "estimated_as", "evidence", "interval_percent", "error_against", "scope", "unavailable", "reason", "error"];
   const rows = summaries.flatMap(({ file, batch, model, results }) =>
     results.map((result): Field[] => {
       const facts: Field[] = [file, batch, model.precision, model.n_operators, model.macs, model.file_bytes, result.target, result.device, result.metric];
-      if (!isEstimate(result)) return [...facts, ...new Array<null>(13).fill(null), result.unavailable];
+      if (!isEstimate(result)) return [...facts, ...new Array<null>(13).fill(null), result.unavailable, result.reason, null];
       const { value, lo, hi, unit, expected_error_percent, provenance, estimated_as, evidence } = result;
-      const against = typeof expected_error_percent === "number" ? referenceWords(provenance) : null;
-      return [...facts, value, lo, hi, unit, expected_error_percent, provenance.kind, provenance.tool, provenance.version, estimated_as, evidence, provenance.interval_percent, against, provenance.scope, null];
+      const against = typeof expected_error_percent === "number" ? referenceName(provenance) : null;
+      return [...facts, value, lo, hi, unit, expected_error_percent, provenance.kind, provenance.tool, provenance.version, estimated_as, evidence, provenance.interval_percent, against, provenance.scope, null, null, null];
     }),
   );
-  return csv([head, ...rows]);
+  const failed = failures.map(({ file, failure }): Field[] => [file, ...new Array<null>(head.length - 2).fill(null), failure]);
+  return csv([head, ...rows, ...failed]);
 }
 
 /** A row for each operator, with its part of every estimate that has parts. */

@@ -130,7 +130,7 @@ export class ComparisonView {
       el("label", {}, "Target ", choice),
       waiting > 0 ? el("span", { class: "subtle" }, `${waiting} still to come`) : "",
       this.#baseline === null ? "" : el("button", { type: "button", id: "no-baseline", onclick: () => this.#setBaseline(null) }, "Without baseline"),
-      saveButton("CSV", "comparison.csv", "text/csv", () => comparisonCsv(known.map(({ summary }) => summary))),
+      saveButton("CSV", "comparison.csv", "text/csv", () => comparisonCsv(known.map(({ summary }) => summary), this.#rows.filter((row) => "failure" in row))),
     );
   }
 
