@@ -13,7 +13,7 @@ use super::choice::TargetArgs;
 use super::table::Table;
 use super::terminal::{dim, heading, wrapped};
 use super::worker_request::{self, Request};
-use super::{inputs, quantity, terminal, words};
+use super::{inputs, print, quantity, terminal, words};
 
 /// The result of a worker.
 #[derive(Deserialize)]
@@ -66,17 +66,13 @@ pub fn run(args: &BoardsArgs) -> Result<ExitCode, Box<dyn Error>> {
         } else {
             json.and_then(|json| Ok(text(&name, &placed(&json)?, width)))
         };
-        if let Err(failure) = &printed {
-            terminal::complain(&format!("{name}: {failure}"));
-            code = ExitCode::FAILURE;
-        }
-        match (printed, args.json) {
-            (Ok(json), true) => terminal::print_json(json),
-            (Ok(text), false) => terminal::print(&text),
-            (Err(failure), true) => {
-                terminal::print_json(worker_request::failed_line(&name, failure)?)
+        match printed {
+            Ok(json) if args.json => terminal::print_json(json),
+            Ok(text) => terminal::print(&text),
+            Err(failure) => {
+                code = ExitCode::FAILURE;
+                print::failure(&name, failure, args.json)
             }
-            (Err(_), false) => Ok(()),
         }
     })?;
     worker_request::check_dimensions(&args.read, &[matched])?;

@@ -530,7 +530,7 @@ fn header() -> String {
 }
 
 fn rows(file: &str, verdicts: &[Verdict]) -> String {
-    let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+    let number = csv::number::<f64>;
     let row = |verdict: &Verdict| {
         let status = match verdict.status {
             Status::Within => "within",

@@ -408,25 +408,7 @@ impl Pair {
         // The fact has the same number.
         let results = results
             .filter(|result| result.metric != "arena")
-            .map(|result| {
-                let mut shown = Shown::of_result(result);
-                // A network that the accelerator runs alone has no latency for its part.
-                if result.metric == "npu_latency" {
-                    let mut others = comparison.results.iter();
-                    let whole = others
-                        .find(|other| other.metric == "latency" && other.target == result.target);
-                    let latencies =
-                        whole.map_or([None, None], |of| [of.change.before, of.change.after]);
-                    let is_all = [&result.unavailable_before, &result.unavailable_after]
-                        .map(Option::is_none);
-                    for side in [0, 1] {
-                        if latencies[side].is_some() && is_all[side] {
-                            shown.without[side] = "all";
-                        }
-                    }
-                }
-                shown
-            });
+            .map(|result| Shown::of_result(result, &comparison.results));
         let (shown, same): (Vec<_>, Vec<_>) = facts
             .chain(results)
             .filter(|shown| shown.change.has_value())
@@ -632,7 +614,16 @@ impl Shown {
         }
     }
 
-    fn of_result(result: &ResultChange) -> Self {
+    /// `others`: of both sides, among them the latency of a network whose part on the accelerator is shown.
+    fn of_result(result: &ResultChange, others: &[ResultChange]) -> Self {
+        let is_whole = |other: &&ResultChange| {
+            result.metric == "npu_latency"
+                && other.metric == "latency"
+                && other.target == result.target
+        };
+        let whole = others.iter().find(is_whole);
+        let latencies = whole.map_or([None; 2], |whole| [whole.change.before, whole.change.after]);
+        let reasons = [&result.unavailable_before, &result.unavailable_after];
         Self {
             target: result.target.clone(),
             metric: result.metric.clone(),
@@ -646,7 +637,14 @@ impl Shown {
                     .map(|precision| format!(" as {precision}"));
                 words.unwrap_or_default()
             }),
-            without: [words::UNKNOWN; 2],
+            // A network that the accelerator runs alone has no latency for its part.
+            without: [0, 1].map(|side| {
+                if latencies[side].is_some() && reasons[side].is_none() {
+                    "all"
+                } else {
+                    words::UNKNOWN
+                }
+            }),
         }
     }
 
@@ -713,7 +711,7 @@ const COLUMNS: [&str; 9] = [
 
 /// A row for each fact and each result.
 fn rows(name: &str, comparison: &Comparison) -> String {
-    let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+    let number = csv::number::<f64>;
     let row = |target: &str, metric: &str, unit: &str, change: &Change, overlap: Option<bool>| {
         vec![
             csv::text(name),

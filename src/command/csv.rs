@@ -150,7 +150,8 @@ fn results(document: &Document) -> Vec<Vec<String>> {
     document.results.iter().map(row).collect()
 }
 
-fn number<T: ToString>(value: Option<T>) -> String {
+/// Empty where there is none.
+pub fn number<T: ToString>(value: Option<T>) -> String {
     value.map_or(String::new(), |value| value.to_string())
 }
 

@@ -70,9 +70,6 @@ fn fits(document: &Document, width: usize) -> String {
 /// A mean error above this, in percent, is a doubt that stands at the headline.
 const DOUBTFUL_PERCENT: f64 = 25.0;
 
-/// How a remark begins that says what an energy is of.
-const ENERGY_OF: &str = "energy of ";
-
 /// One line for each target that has an estimate.
 fn overview(document: &Document, width: usize) -> String {
     let mut table = Table::default()
@@ -83,6 +80,7 @@ fn overview(document: &Document, width: usize) -> String {
         .optional_text("evidence")
         .optional_number("energy");
     let mut remarks: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut energies: Vec<(String, Vec<&str>)> = Vec::new();
     let mut doubts = String::new();
     for target in document.targets() {
         let estimate = |metric: &str| {
@@ -108,7 +106,7 @@ fn overview(document: &Document, width: usize) -> String {
         if let Some((result, energy)) = energy {
             let scope = energy.provenance.scope.as_deref().unwrap_or("the device");
             let grade = words::evidence(result, energy);
-            group(&mut remarks, format!("{ENERGY_OF}{scope}, {grade}"), target);
+            group(&mut energies, format!("energy of {scope}, {grade}"), target);
         }
         if let (Some(_), Some(percent)) = (first.lo, first.provenance.interval_percent) {
             let against = words::against(&first.provenance);
@@ -156,11 +154,11 @@ fn overview(document: &Document, width: usize) -> String {
     if is_unknown {
         let _ = writeln!(text, "{}", dim("? no estimate"));
     }
-    let has_energy = lines
-        .lines()
-        .next()
-        .is_some_and(|head| head.contains("energy"));
-    remarks.retain(|(words, _)| has_energy || !words.starts_with(ENERGY_OF));
+    // A narrow terminal has no column for it.
+    let mut heads = lines.lines().take(1);
+    if heads.any(|head| head.contains("energy")) {
+        remarks.extend(energies);
+    }
     for (words, targets) in remarks {
         let line = format!("{}: {words}", targets.join(", "));
         let _ = writeln!(text, "{}", dim(wrapped(&plain(&line), width, "  ")));

@@ -71,3 +71,12 @@ pub fn reports(
     worker_request::check_dimensions(request.read, &[matched])?;
     Ok(code)
 }
+
+/// What is said of a file without a report, on standard output too where a program reads JSON.
+pub fn failure(file: &str, failure: Failure, is_json: bool) -> std::io::Result<()> {
+    terminal::complain(&format!("{file}: {failure}"));
+    if is_json {
+        terminal::print_json(worker_request::failed_line(file, failure)?)?;
+    }
+    Ok(())
+}

@@ -17,8 +17,8 @@ use super::choice::TargetArgs;
 use super::document::{Document, Estimate};
 use super::table::Table;
 use super::terminal::{bold, dim, heading, wrapped};
-use super::worker_request::{self, Request};
-use super::{csv, html, quantity, sweep_group, terminal, words};
+use super::worker_request::Request;
+use super::{csv, html, print, quantity, sweep_group, terminal, words};
 
 pub fn run(args: &SweepArgs) -> Result<ExitCode, Box<dyn Error>> {
     if let Some(group) = &args.group {
@@ -55,12 +55,7 @@ pub fn run(args: &SweepArgs) -> Result<ExitCode, Box<dyn Error>> {
             }
             Err(failure) => {
                 code = ExitCode::from(super::exit::TROUBLE);
-                terminal::complain(&format!("{file}: {failure}"));
-                if args.format.json {
-                    terminal::print_json(worker_request::failed_line(&file, failure)?)
-                } else {
-                    Ok(())
-                }
+                print::failure(&file, failure, args.format.json)
             }
         }
     })?;
@@ -314,7 +309,7 @@ fn csv_of(swept: &Swept) -> String {
             .iter()
             .map(|mhz| format!("latency_ms_at_{mhz}_mhz")),
     );
-    let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+    let number = csv::number::<f64>;
     let row = |point: &Point| {
         let candidate = &point.candidate;
         let latency = &candidate.latency_ms;

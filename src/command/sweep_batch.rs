@@ -116,9 +116,10 @@ fn shown(sweep: &Sweep, gpu: &Gpu) -> String {
     {
         text += "? no training was measured on this GPU\n";
     }
-    let mut grade = match sweep.evidence {
-        Evidence::Measured => "latencies are fitted to measurements on this GPU".to_owned(),
-        _ => "latencies are assumed: no network was measured on this GPU".to_owned(),
+    let mut grade = if sweep.evidence == Evidence::Measured {
+        "latencies are fitted to measurements on this GPU".to_owned()
+    } else {
+        "latencies are assumed: no network was measured on this GPU".to_owned()
     };
     if let Some(error) = sweep.expected_error_percent {
         let _ = write!(
@@ -131,7 +132,7 @@ fn shown(sweep: &Sweep, gpu: &Gpu) -> String {
     for doubt in &sweep.diagnostics {
         let word = match doubt.severity {
             Severity::Warning => "warning",
-            _ => "note",
+            Severity::Info => "note",
         };
         let _ = writeln!(
             text,

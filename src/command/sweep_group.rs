@@ -1,5 +1,6 @@
 //! `sweep --group`: the targets of a group for one model, and which of them meet a limit on latency.
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -13,8 +14,8 @@ use super::choice::{TargetArgs, group};
 use super::document::{Document, Estimate};
 use super::table::Table;
 use super::terminal::{bold, dim, heading, wrapped};
-use super::worker_request::{self, Request};
-use super::{csv, quantity, terminal, words};
+use super::worker_request::Request;
+use super::{csv, print, quantity, terminal, words};
 
 /// One target; what `--json` prints, a line for each.
 #[derive(Serialize)]
@@ -22,6 +23,9 @@ struct Row<'r> {
     file: &'r str,
     target: String,
     device: String,
+    /// What the estimate rests on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    evidence: Option<String>,
     /// The precision of the estimate, where it is not that of the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     estimated_as: Option<String>,
@@ -79,12 +83,7 @@ pub fn run(args: &SweepArgs, id: &str) -> Result<ExitCode, Box<dyn Error>> {
             }
             Err(failure) => {
                 code = ExitCode::from(super::exit::TROUBLE);
-                terminal::complain(&format!("{file}: {failure}"));
-                if args.format.json {
-                    terminal::print_json(worker_request::failed_line(&file, failure)?)
-                } else {
-                    Ok(())
-                }
+                print::failure(&file, failure, args.format.json)
             }
         }
     })?;
@@ -104,6 +103,7 @@ fn row<'r>(
         file,
         target: target.to_owned(),
         device: result.device.clone(),
+        evidence: result.evidence.clone(),
         estimated_as: document.estimated_as(target).map(str::to_owned),
         latency_ms: estimate.map(|estimate| estimate.value),
         latency_lo_ms: estimate.and_then(|estimate| estimate.lo),
@@ -162,40 +162,49 @@ fn print(file: &str, rows: &[Row], limit_ms: Option<f64>, args: &SweepArgs) -> s
         let verdict = format!("{n} of {} run it within {limit}", rows.len());
         let _ = writeln!(text, "\n{}", bold(wrapped(&verdict, width, "  ")));
     }
-    let mut reasons: Vec<&str> = rows
-        .iter()
-        .filter_map(|row| row.unavailable.as_deref())
-        .collect();
-    reasons.dedup();
-    for reason in reasons {
+    let reasons = rows.iter().filter_map(|row| row.unavailable.as_deref());
+    for reason in reasons.collect::<BTreeSet<_>>() {
         let _ = writeln!(
             text,
             "\n{}",
             wrapped(&format!("no estimate: {reason}"), width, "  ")
         );
     }
-    let _ = writeln!(text, "\n{}", dim(wrapped(NOTE, width, "  ")));
+    if limit_ms.is_some() {
+        let _ = writeln!(text, "\n{}", dim(wrapped(NOTE, width, "  ")));
+    }
     terminal::print(&text)
 }
 
 /// Latencies in ms.
 fn csv_of(rows: &[Row]) -> String {
-    let mut text = "file,target,device,latency_ms,latency_lo_ms,latency_hi_ms,meets\n".to_owned();
-    let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
-    for row in rows {
-        let meets = row
-            .meets
-            .map_or("", |meets| if meets { "true" } else { "false" });
-        let cells = [
+    let names = [
+        "file",
+        "target",
+        "device",
+        "evidence",
+        "estimated_as",
+        "latency_ms",
+        "latency_lo_ms",
+        "latency_hi_ms",
+        "meets",
+        "unavailable",
+    ];
+    let word = |word: &Option<String>| csv::text(word.as_deref().unwrap_or_default());
+    let row = |row: &Row| {
+        vec![
             csv::text(row.file),
             row.target.clone(),
             csv::text(&row.device),
-            number(row.latency_ms),
-            number(row.latency_lo_ms),
-            number(row.latency_hi_ms),
-            meets.to_owned(),
-        ];
-        text += &(cells.join(",") + "\n");
-    }
-    text
+            word(&row.evidence),
+            word(&row.estimated_as),
+            csv::number(row.latency_ms),
+            csv::number(row.latency_lo_ms),
+            csv::number(row.latency_hi_ms),
+            csv::number(row.meets),
+            word(&row.unavailable),
+        ]
+    };
+    let header: Vec<String> = names.map(str::to_owned).into();
+    csv::lines(std::iter::once(header).chain(rows.iter().map(row)))
 }

@@ -720,6 +720,26 @@ fn a_sweep_over_a_group_says_which_targets_are_fast_enough() {
     ]))[0];
     let first = rows[0]["target"].as_str().unwrap();
     assert_eq!(estimate(report, first, "latency", "value"), latencies[0]);
+    // Names of devices have commas.
+    let table = stdout(&litecast(&[
+        "sweep",
+        "--group=phones-and-boards",
+        "--csv",
+        path(file),
+    ]));
+    let device = rows[0]["device"].as_str().unwrap();
+    assert!(
+        device.contains(',') && table.contains(&format!(",\"{device}\",measured,")),
+        "{table}"
+    );
+    // A doubt about all devices is one line.
+    let doubt = "no network measured on this device";
+    let text = stdout(&litecast(&[
+        "predict",
+        "--group=phones-and-boards",
+        path(file),
+    ]));
+    assert!(text.matches(doubt).count() <= 1, "{text}");
     let none = litecast(&[
         "sweep",
         "--group",

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use common::{python, shared_model};
+use litecast::targets::ethos_u::configuration::{Family, Product};
 use litecast::targets::ethos_u::support::{self, Npu};
 use litecast::{formats::tflite, graph};
 use litecast_trainer::labels::record::{Label, Outcome};
@@ -87,10 +88,9 @@ fn rules_name_the_operators_that_vela_leaves() {
 fn left_to_cpu(bytes: &[u8], target_id: &str) -> BTreeSet<usize> {
     let model = tflite::parse(bytes).unwrap();
     let graph = graph::build(&model, 0).unwrap();
-    let npu = if target_id.starts_with("ethos-u85-") {
-        Npu::EthosU85
-    } else {
-        Npu::EthosU55U65
+    let npu = match Product::by_name(target_id).unwrap().family() {
+        Family::U85 => Npu::EthosU85,
+        Family::U55 | Family::U65 => Npu::EthosU55U65,
     };
     let left = support::unsupported(&graph, npu).into_iter();
     left.map(|operator| graph.nodes[operator.node_idx].operator_idx)

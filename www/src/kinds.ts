@@ -63,3 +63,15 @@ const KIND_OF = new Map<string, Kind>(
 export function kindOf(operator: { name: string; custom: boolean }): Kind {
   return operator.custom ? "other" : (KIND_OF.get(operator.name) ?? "other");
 }
+
+/** Operators of each kind and what they cost together, or the largest where costs are no sum; the costliest kind first. */
+export function costsByKind(operators: readonly { name: string; custom: boolean }[], costs: readonly number[], is_sum: boolean): [Kind, { n: number; cost: number }][] {
+  const kinds = new Map<Kind, { n: number; cost: number }>();
+  operators.forEach((operator, index) => {
+    const kind = kindOf(operator);
+    const { n, cost } = kinds.get(kind) ?? { n: 0, cost: 0 };
+    const value = costs[index] ?? 0;
+    kinds.set(kind, { n: n + 1, cost: is_sum ? cost + value : Math.max(cost, value) });
+  });
+  return [...kinds].sort(([, a], [, b]) => b.cost - a.cost || b.n - a.n);
+}

@@ -1,6 +1,6 @@
 /** What a number is the sum of, and where each term comes from. */
 import { hybridOf } from "./hybrid.ts";
-import { kindOf, KIND_NAMES } from "./kinds.ts";
+import { costsByKind, KIND_NAMES } from "./kinds.ts";
 import { type Estimate, type Report, isEstimate } from "./report.ts";
 import { provenanceWords } from "./words.ts";
 
@@ -45,22 +45,16 @@ function inParts(report: Report, { metric, target, provenance }: Estimate): Term
 /** Memory whose parts the file tells. */
 function inMemory({ model }: Report, { metric, value }: Estimate): Term[] | null {
   if (metric === "arena" && model.activation_bytes !== null && model.activation_bytes <= value) return [{ words: "Activations", value: model.activation_bytes, source: "counted from the file" }];
-  if (metric === "weights_flash" && model.weight_bytes <= value) return [{ words: "Weights", value: model.weight_bytes, source: "counted from the file" }];
+  if (metric === "file_flash" && model.weight_bytes <= value) return [{ words: "Weights", value: model.weight_bytes, source: "counted from the file" }];
   return null;
 }
 
 /** A sum over operators, by their kind. */
 function byKind({ operators }: Report, { operators: parts, unit, metric, provenance }: Estimate): Term[] | null {
   if (!parts || !Array.isArray(operators) || metric === "sram_peak" || unit === "%") return null;
-  const kinds = new Map<string, { n: number; value: number }>();
-  for (const operator of operators) {
-    const kind = KIND_NAMES[kindOf(operator)];
-    const { n, value } = kinds.get(kind) ?? { n: 0, value: 0 };
-    kinds.set(kind, { n: n + 1, value: value + (parts[operator.index] ?? 0) });
-  }
-  const sorted = [...kinds].toSorted(([, a], [, b]) => b.value - a.value);
+  const sorted = costsByKind(operators, parts, true);
   const source = provenanceWords(provenance);
-  const listed = sorted.slice(0, MAX_KINDS).map(([kind, { n, value }]): Term => ({ words: `${kind} (${n.toLocaleString("en")})`, value, source }));
-  const others = sorted.slice(MAX_KINDS).reduce((sum, [, { value }]) => sum + value, 0);
+  const listed = sorted.slice(0, MAX_KINDS).map(([kind, { n, cost }]): Term => ({ words: `${KIND_NAMES[kind]} (${n.toLocaleString("en")})`, value: cost, source }));
+  const others = sorted.slice(MAX_KINDS).reduce((sum, [, { cost }]) => sum + cost, 0);
   return others > 0 ? [...listed, { words: "Other kinds", value: others, source }] : listed;
 }

@@ -23,6 +23,10 @@ const FAMILY: Family = Family {
     is_accelerator: false,
 };
 
+const FAR_WORDS: &str = "no network measured on this device spends as much of its time in the same kinds of operators: the \
+                         interval is wide";
+const BATCH_WORDS: &str = "only batch 1 was measured on this device";
+
 /// A device under one way to run networks, with the constants that were fitted to measurements on it.
 struct Learned {
     id: String,
@@ -212,8 +216,8 @@ impl Target for Learned {
             Ok((numbers, run, time)) => {
                 let is_far = time.unfamiliar > FAR;
                 let is_batch = network.batch.get() > 1;
-                diagnostics.extend(is_far.then(|| self.far()));
-                diagnostics.extend(is_batch.then(|| self.of_batches()));
+                diagnostics.extend(is_far.then(|| doubt("learned-far-from-measured", FAR_WORDS)));
+                diagnostics.extend(is_batch.then(|| doubt("learned-batch", BATCH_WORDS)));
                 let is_checked = !is_far && !is_batch;
                 Outcome::Estimate {
                     value: time.value_ms,
@@ -239,27 +243,13 @@ impl Target for Learned {
     }
 }
 
-impl Learned {
-    fn far(&self) -> Diagnostic {
-        Diagnostic {
-            severity: Severity::Warning,
-            code: "learned-far-from-measured",
-            message: format!(
-                "no network measured on {} spends as much of its time in the same kinds of operators: the interval is \
-                 wide",
-                self.device.device
-            ),
-            operator_idx: None,
-        }
-    }
-
-    fn of_batches(&self) -> Diagnostic {
-        Diagnostic {
-            severity: Severity::Warning,
-            code: "learned-batch",
-            message: format!("only batch 1 was measured on {}", self.device.device),
-            operator_idx: None,
-        }
+/// Words that are the same for all devices, so that a report has them once.
+fn doubt(code: &'static str, words: &str) -> Diagnostic {
+    Diagnostic {
+        severity: Severity::Warning,
+        code,
+        message: words.to_owned(),
+        operator_idx: None,
     }
 }
 

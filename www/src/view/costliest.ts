@@ -2,7 +2,7 @@
 import { type Measure, costText, shareText } from "../costs.ts";
 import { el } from "../dom.ts";
 import * as format from "../format.ts";
-import { KIND_NAMES, type Kind, kindOf } from "../kinds.ts";
+import { KIND_NAMES, costsByKind, kindOf } from "../kinds.ts";
 import type { Report } from "../report.ts";
 import type { Linked } from "../graph/graph.ts";
 
@@ -55,14 +55,7 @@ function operatorList(report: Report, measure: Measure, selected: number | null,
 
 /** Also the legend of the kinds. */
 function kindTable(report: Report, measure: Measure): HTMLElement {
-  const sums = new Map<Kind, { n: number; cost: number }>();
-  report.operators.forEach((operator, index) => {
-    const kind = kindOf(operator);
-    const { n, cost } = sums.get(kind) ?? { n: 0, cost: 0 };
-    const value = measure.values[index];
-    sums.set(kind, { n: n + 1, cost: measure.is_sum ? cost + value : Math.max(cost, value) });
-  });
-  const rows = [...sums].sort(([, a], [, b]) => b.cost - a.cost || b.n - a.n);
+  const rows = costsByKind(report.operators, measure.values, measure.is_sum);
   const most = rows[0]?.[1].cost || 1;
   const items = rows.map(([kind, { n, cost }]) =>
     el(
