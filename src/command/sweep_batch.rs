@@ -130,10 +130,8 @@ fn shown(sweep: &Sweep, gpu: &Gpu) -> String {
     }
     let _ = writeln!(text, "{}", dim(wrapped(&grade, width, "  ")));
     for doubt in &sweep.diagnostics {
-        let word = match doubt.severity {
-            Severity::Warning => "warning",
-            Severity::Info => "note",
-        };
+        let is_warning = doubt.severity == Severity::Warning;
+        let word = if is_warning { "warning" } else { "note" };
         let _ = writeln!(
             text,
             "{}",
