@@ -407,7 +407,7 @@ const NORMALISATION: [OpKind; 9] = [
     OpKind::Mul,
     OpKind::Add,
 ];
-const LEAST_OF_NORMALISATION: usize = 6;
+const MIN_NORMALISATION_OPERATORS: usize = 6;
 
 /// Group of each node, and the last node of what a compiler sees as one with it.
 fn groups(graph: &Graph, analysis: &Analysis) -> Vec<(Group, usize)> {
@@ -421,7 +421,7 @@ fn groups(graph: &Graph, analysis: &Analysis) -> Vec<(Group, usize)> {
         let n_of_norm = of_norm
             .take_while(|(n, of)| kind(idx + n) == Some(**of))
             .count();
-        if n_of_norm >= LEAST_OF_NORMALISATION {
+        if n_of_norm >= MIN_NORMALISATION_OPERATORS {
             groups.push((Group::Norm, idx + n_of_norm - 1));
             groups.extend((1..n_of_norm).map(|n| (Group::Fused, idx + n)));
             continue;
