@@ -7,6 +7,7 @@ pub(crate) mod kinds;
 pub mod quantise;
 pub mod reorder;
 pub mod resize;
+pub mod scan;
 pub mod shape_inference;
 
 use std::cmp::Reverse;

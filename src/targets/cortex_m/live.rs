@@ -5,27 +5,41 @@
 //! MLPerf Tiny's Visual Wake Words network halves, and half of its products belong to such channels.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use crate::formats::tflite::{OpKind, TensorType};
+use crate::graph::scan::ScanBudget;
 use crate::graph::{Graph, Node};
-
-/// Maximum number of weight bytes that are scanned in one graph. It bounds the time, because many operators may share a
-/// large constant. Channels beyond it count as live.
-const MAX_SCANNED_BYTES: usize = 64 << 20;
 
 /// Live channels by tensor: those that hold computed values. In tensors that are not listed, all channels are live.
 #[derive(Debug, Default)]
 pub struct LiveChannels {
-    by_tensor: HashMap<usize, Vec<bool>>,
-    scanned_bytes: usize,
+    by_tensor: HashMap<usize, Rc<Channels>>,
+}
+
+/// The channels of a tensor, which those that follow it share.
+#[derive(Debug)]
+struct Channels {
+    is_live: Vec<bool>,
+    n_live: usize,
+}
+
+impl From<Vec<bool>> for Channels {
+    fn from(is_live: Vec<bool>) -> Self {
+        Self {
+            n_live: is_live.iter().filter(|&&is_live| is_live).count(),
+            is_live,
+        }
+    }
 }
 
 impl LiveChannels {
-    /// Linear in weight bytes, up to a limit.
+    /// Linear in weight bytes, up to a budget; channels beyond it count as live.
     pub fn new(graph: &Graph) -> Self {
         let mut live = Self::default();
+        let mut budget = ScanBudget::new(graph.model);
         for node in graph.nodes.iter() {
-            if let Some((output, channels)) = live.of_node(graph, node) {
+            if let Some((output, channels)) = live.written(graph, node, &mut budget) {
                 live.by_tensor.insert(output, channels);
             }
         }
@@ -35,56 +49,54 @@ impl LiveChannels {
     /// Number of live channels of a tensor with `channels` channels.
     pub fn count(&self, tensor_idx: usize, channels: f64) -> f64 {
         let live = self.by_tensor.get(&tensor_idx);
-        live.filter(|live| live.len() as f64 == channels)
-            .map_or(channels, |live| {
-                live.iter().filter(|&&is_live| is_live).count() as f64
-            })
+        live.filter(|live| live.is_live.len() as f64 == channels)
+            .map_or(channels, |live| live.n_live as f64)
     }
 
-    fn of_node(&mut self, graph: &Graph, node: &Node) -> Option<(usize, Vec<bool>)> {
+    /// The tensor that an operator writes, and its channels.
+    fn written(
+        &self,
+        graph: &Graph,
+        node: &Node,
+        budget: &mut ScanBudget,
+    ) -> Option<(usize, Rc<Channels>)> {
         let operator = node.operator;
         let output = *operator.outputs.first()?;
         let input = (*operator.inputs.first()?)?;
         let read = self.by_tensor.get(&input).cloned();
         let channels = match operator.code.kind {
-            OpKind::Conv2d => self.of_filters(graph, node, 0)?,
+            OpKind::Conv2d => Rc::new(filters(graph, node, 0, budget)?.into()),
             OpKind::DepthwiseConv2d => {
-                let live = self.of_filters(graph, node, 3)?;
-                match read {
-                    Some(read) if read.len() == live.len() => live
-                        .iter()
-                        .zip(read)
-                        .map(|(live, read)| *live && read)
-                        .collect(),
-                    _ => live,
+                let mut live = filters(graph, node, 3, budget)?;
+                if let Some(read) = read.filter(|read| read.is_live.len() == live.len()) {
+                    for (is_live, is_read_live) in live.iter_mut().zip(&read.is_live) {
+                        *is_live &= is_read_live;
+                    }
                 }
+                Rc::new(live.into())
             }
             OpKind::AveragePool2d | OpKind::MaxPool2d | OpKind::Relu | OpKind::Relu6 => read?,
             _ => return None,
         };
         Some((output, channels))
     }
+}
 
-    /// For each filter, whether it has a weight that is not zero; filters lie along `axis` of the weights.
-    fn of_filters(&mut self, graph: &Graph, node: &Node, axis: usize) -> Option<Vec<bool>> {
-        let weights = (*node.operator.inputs.get(1)?)?;
-        let tensor = graph.tensor(weights);
-        let stored = graph.constant(weights);
-        let filters = usize::try_from(*tensor.shape.get(axis)?).ok()?;
-        self.scanned_bytes = self.scanned_bytes.saturating_add(stored.len());
-        let is_dense = tensor.sparsity.is_none() && tensor.byte_len() == Some(stored.len() as u64);
-        if tensor.tensor_type != TensorType::Int8
-            || filters == 0
-            || !is_dense
-            || self.scanned_bytes > MAX_SCANNED_BYTES
-        {
-            return None;
-        }
-        Some(match axis {
-            0 => first_axis(stored, filters),
-            _ => last_axis(stored, filters),
-        })
+/// For each filter, whether it has a weight that is not zero; filters lie along `axis` of the weights.
+fn filters(graph: &Graph, node: &Node, axis: usize, budget: &mut ScanBudget) -> Option<Vec<bool>> {
+    let weights = (*node.operator.inputs.get(1)?)?;
+    let tensor = graph.tensor(weights);
+    let stored = graph.constant(weights);
+    let n_filters = usize::try_from(*tensor.shape.get(axis)?).ok()?;
+    let is_dense = tensor.sparsity.is_none() && tensor.byte_len() == Some(stored.len() as u64);
+    if tensor.tensor_type != TensorType::Int8 || n_filters == 0 || !is_dense {
+        return None;
     }
+    let stored = budget.spend(stored)?;
+    Some(match axis {
+        0 => first_axis(stored, n_filters),
+        _ => last_axis(stored, n_filters),
+    })
 }
 
 /// Which of `n` consecutive filters have a weight that is not zero. A trained filter is recognised by its first bytes.

@@ -3,9 +3,9 @@
 
 use litecast::formats::tflite::schema::{BuiltinOperator, BuiltinOptions};
 
-use crate::file::File;
+use crate::file::{File, Quantization};
 use crate::options::{Options, Value};
-use crate::shapes::{Network, Shape};
+use crate::shapes::{INT8, INT32, INT64, Network, Shape};
 
 /// A file with its name in messages.
 pub struct Case {
@@ -57,6 +57,34 @@ pub const CASES: &[Case] = &[
     Case {
         name: "5,000 MEANs whose axes are one constant of a megabyte",
         file: large_axes,
+    },
+    Case {
+        name: "5,000 STRIDED_SLICEs whose strides are one constant of a megabyte",
+        file: large_strides,
+    },
+    Case {
+        name: "5,000 SCATTER_NDs whose indices are one constant of a megabyte",
+        file: large_indices,
+    },
+    Case {
+        name: "5,000 FULLY_CONNECTEDs of one output that share weights of a megabyte",
+        file: || dense(5_000, None),
+    },
+    Case {
+        name: "5,000 FULLY_CONNECTEDs that share a bias of a megabyte in 64 bits",
+        file: || dense(5_000, Some(1 << 17)),
+    },
+    Case {
+        name: "5,000 PRELUs that share slopes of a megabyte",
+        file: shared_slopes,
+    },
+    Case {
+        name: "5,000 RELUs that read the million channels of one CONV_2D",
+        file: shared_channels,
+    },
+    Case {
+        name: "5,000 CONV_2Ds of one tensor with a megabyte of zero points",
+        file: shared_zero_points,
     },
     Case {
         name: "20,000 graph inputs that one operator each reads, all of them outputs too",
@@ -242,6 +270,127 @@ fn large_orders() -> File {
 
 fn large_axes() -> File {
     with_large_constant(BuiltinOperator::MEAN, BuiltinOptions::ReducerOptions)
+}
+
+fn large_strides() -> File {
+    let mut network = Network::new(&MAP);
+    let layout = network.integers(&vec![1; 1 << 18]);
+    let output = network.tensor(&MAP);
+    for _ in 0..5000 {
+        let options = Options::zero(false, BuiltinOptions::StridedSliceOptions.0);
+        let inputs = [0, layout, layout, layout];
+        network.operator(BuiltinOperator::STRIDED_SLICE, &inputs, &[output], options);
+    }
+    network.finish(&[output])
+}
+
+fn large_indices() -> File {
+    let n = 1 << 18;
+    let mut network = Network::new(&[n, 16]);
+    let contents = (0..n).flat_map(i32::to_le_bytes).collect();
+    let indices = network.constant(INT32, &[n, 1], contents);
+    let shape = network.integers(&[n, 16]);
+    let output = network.tensor(&[n, 16]);
+    for _ in 0..5000 {
+        let options = Options::zero(false, BuiltinOptions::ScatterNdOptions.0);
+        let inputs = [indices, 0, shape];
+        network.operator(BuiltinOperator::SCATTER_ND, &inputs, &[output], options);
+    }
+    network.finish(&[output])
+}
+
+/// Products of one vector, each with a bias of so many values in 64 bits.
+fn dense(n: usize, n_biases: Option<i32>) -> File {
+    let (n_in, n_out) = match n_biases {
+        None => (1 << 20, 1),
+        Some(n_biases) => (1, n_biases),
+    };
+    let mut network = Network::new(&[1, n_in]);
+    let weights = network.constant(INT8, &[n_out, n_in], vec![1; (n_in * n_out) as usize]);
+    let bias = n_biases.map_or(-1, |n| {
+        network.constant(INT64, &[n], vec![0; 8 * n as usize])
+    });
+    let output = network.tensor(&[1, n_out]);
+    for _ in 0..n {
+        let options = Options::zero(false, BuiltinOptions::FullyConnectedOptions.0);
+        let inputs = [0, weights, bias];
+        network.operator(
+            BuiltinOperator::FULLY_CONNECTED,
+            &inputs,
+            &[output],
+            options,
+        );
+    }
+    network.finish(&[output])
+}
+
+fn shared_slopes() -> File {
+    let shape = [1, 1, 1, 1 << 20];
+    let mut network = Network::new(&shape);
+    let slopes = network.constant(INT8, &shape[1..], (0..1 << 20).map(|n| n as u8).collect());
+    let output = network.tensor(&shape);
+    for _ in 0..5000 {
+        let inputs = [0, slopes];
+        network.operator(
+            BuiltinOperator::PRELU,
+            &inputs,
+            &[output],
+            Options::default(),
+        );
+    }
+    network.finish(&[output])
+}
+
+fn shared_channels() -> File {
+    let n = 1 << 20;
+    let mut network = Network::new(&[1, 1, 1, 1]);
+    let weights = network.constant(INT8, &[n, 1, 1, 1], vec![0; n as usize]);
+    let channels = network.tensor(&[1, 1, 1, n]);
+    let inputs = [0, weights, -1];
+    network.operator(
+        BuiltinOperator::CONV_2D,
+        &inputs,
+        &[channels],
+        unit_strides(),
+    );
+    let outputs: Vec<i32> = (0..5000)
+        .map(|_| {
+            let output = network.tensor(&[1, 1, 1, n]);
+            relu(&mut network, channels, output);
+            output
+        })
+        .collect();
+    network.finish(&outputs)
+}
+
+fn unit_strides() -> Options {
+    let one = Value::Int(1);
+    let fields = [
+        Value::Byte(0),
+        one.clone(),
+        one.clone(),
+        Value::Byte(0),
+        one.clone(),
+        one,
+    ];
+    Options::with(BuiltinOptions::Conv2DOptions, &fields)
+}
+
+fn shared_zero_points() -> File {
+    let n = 1 << 17;
+    let mut network = Network::new(&[1, 1, 1, n]);
+    network.main().tensors[0].quantization = Some(Quantization {
+        scale: vec![0.05; n as usize],
+        zero_point: vec![0; n as usize],
+        dimension: 3,
+    });
+    let weights = network.constant(INT8, &[1, 1, 1, n], vec![1; n as usize]);
+    let output = network.tensor(&[1, 1, 1, 1]);
+    for _ in 0..5000 {
+        let inputs = [0, weights, -1];
+        network.operator(BuiltinOperator::CONV_2D, &inputs, &[output], unit_strides());
+    }
+    network.finish(&[output])
 }
 
 fn lstms() -> File {

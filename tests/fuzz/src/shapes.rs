@@ -9,6 +9,7 @@ use crate::options::{Options, Value};
 pub const FLOAT32: i8 = 0;
 pub const INT8: i8 = 9;
 pub const INT32: i8 = 2;
+pub const INT64: i8 = 4;
 
 /// Kinds of graphs, each of which can be made of so many operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

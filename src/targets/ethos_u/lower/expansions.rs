@@ -54,7 +54,7 @@ pub fn prelu(lowering: &mut Lowering) -> Option<()> {
     let element_bytes = lowering.element_bytes(output);
     if let Some(slope) = slope.as_ref().filter(|slope| slope.is_one) {
         // Without a slope it is a RELU.
-        let action = match slope.most == 0.0 && !lowering.accelerator.uses_trained_rules {
+        let action = match slope.max == 0.0 && !lowering.accelerator.uses_trained_rules {
             true if lowering.is_scaled() => Action::Requantise,
             true => Action::Clamp,
             false => Action::Table,
@@ -66,7 +66,7 @@ pub fn prelu(lowering: &mut Lowering) -> Option<()> {
         return Some(());
     }
     let number = lowering.constant([1, 1, 1], element_bytes);
-    if slope.is_none_or(|slope| slope.most > 1.0) {
+    if slope.is_none_or(|slope| slope.max > 1.0) {
         let negative = lowering.map(shape, element_bytes);
         lowering.binary(Arithmetic::Other, [input, number], negative);
         let product = lowering.map(shape, element_bytes);
@@ -96,24 +96,27 @@ pub fn prelu(lowering: &mut Lowering) -> Option<()> {
 struct Slopes {
     /// Whether all slopes are equal.
     is_one: bool,
-    most: f32,
+    max: f32,
 }
 
-fn slopes_of(lowering: &Lowering, slopes: usize) -> Option<Slopes> {
+fn slopes_of(lowering: &mut Lowering, slopes: usize) -> Option<Slopes> {
     let tensor = lowering.tensor(slopes);
     let contents = lowering.graph.constant(slopes);
-    let values: Vec<i32> = match tensor.tensor_type {
-        TensorType::Int8 => (contents.iter().map(|&byte| i32::from(byte as i8))).collect(),
-        TensorType::UInt8 => contents.iter().map(|&byte| i32::from(byte)).collect(),
-        _ => return None,
+    // Beyond the budget, the first slope stands for all.
+    let contents = (lowering.scan_budget.spend(contents)).or(contents.get(..1))?;
+    let to_integer = |byte: &u8| match tensor.tensor_type {
+        TensorType::Int8 => Some(i32::from(byte.cast_signed())),
+        TensorType::UInt8 => Some(i32::from(*byte)),
+        _ => None,
     };
-    let (least, most) = (values.iter().min()?, values.iter().max()?);
+    let values = || contents.iter().map(to_integer);
+    let (min, max) = (values().min()??, values().max()??);
     let quantization = tensor.quantization.as_ref()?;
     let scale = *quantization.scale.first()?;
     let zero_point = quantization.zero_point.first().copied().unwrap_or(0);
     Some(Slopes {
-        is_one: least == most,
-        most: i64::from(*most).saturating_sub(zero_point) as f32 * scale,
+        is_one: min == max,
+        max: i64::from(max).saturating_sub(zero_point) as f32 * scale,
     })
 }
 

@@ -10,6 +10,7 @@ use super::padded_windows::Pads;
 use crate::formats::tflite::{self, Activation, BuiltinOptions, OpKind, Operator, Tensor};
 use crate::graph::analysis::weights::{Stored, n_samples, weight_stats, zero_byte};
 use crate::graph::analysis::{Analysis, ByteHistogram, MAX_SAMPLES};
+use crate::graph::scan::ScanBudget;
 use crate::graph::{Graph, Node};
 use crate::targets::ethos_u::accelerator::Accelerator;
 use crate::targets::ethos_u::geometry::Hwc;
@@ -54,6 +55,8 @@ pub struct Lowering<'a> {
     histograms: HashMap<Stored, Option<Arc<ByteHistogram>>>,
     /// Number of weight units that may still be sampled.
     samples_left: usize,
+    /// For constants of which every value counts.
+    pub scan_budget: ScanBudget,
 }
 
 impl<'a> Lowering<'a> {
@@ -120,6 +123,7 @@ impl<'a> Lowering<'a> {
             readers,
             histograms: HashMap::new(),
             samples_left: MAX_SAMPLES,
+            scan_budget: ScanBudget::new(graph.model),
         }
     }
 

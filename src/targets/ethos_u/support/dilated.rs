@@ -40,8 +40,12 @@ pub fn dilated_windows(graph: &Graph) -> Vec<DilatedWindow> {
             *operator.outputs.first()?,
         ))
     };
+    let mut is_output = vec![false; n_tensors];
+    for &output in &graph.subgraph.outputs {
+        is_output[output] = true;
+    }
     let only_reader = |tensor_idx: usize| match readers[tensor_idx][..] {
-        [reader] if !graph.subgraph.outputs.contains(&tensor_idx) => Some(reader),
+        [reader] if !is_output[tensor_idx] => Some(reader),
         _ => None,
     };
     let is_view = |node_idx: usize| {
@@ -56,7 +60,7 @@ pub fn dilated_windows(graph: &Graph) -> Vec<DilatedWindow> {
         };
         matches!(kind(node_idx), ExpandDims | Reshape | Squeeze) && keeps_sizes() == Some(true)
     };
-    let found = |window: usize| {
+    let dilated_at = |window: usize| {
         let (mut read, mut written) = ends(window)?;
         let mut around = Vec::new();
         only_reader(read)?;
@@ -99,6 +103,6 @@ pub fn dilated_windows(graph: &Graph) -> Vec<DilatedWindow> {
     };
     (0..graph.nodes.len())
         .filter(is_window)
-        .filter_map(found)
+        .filter_map(dilated_at)
         .collect()
 }

@@ -18,6 +18,7 @@ use self::operands::{WEIGHTED, multiplies_maps, refused_operand};
 use self::quantization::refused_quantization;
 use self::shapes::refused_shape;
 use crate::formats::tflite::{BuiltinOptions, OpKind, TensorType};
+use crate::graph::scan::ScanBudget;
 use crate::graph::{Graph, Node};
 use crate::target::{Network, Place, UnsupportedOperator, UnsupportedReason};
 
@@ -45,20 +46,26 @@ pub fn unsupported(graph: &Graph, npu: Npu) -> Vec<UnsupportedOperator> {
         .tensors
         .iter()
         .any(|tensor| tensor.quantization.is_some());
-    let check = |(node_idx, node)| {
-        let reason = refusal(graph, node, npu, has_scales)?;
-        Some(UnsupportedOperator { node_idx, reason })
-    };
-    let mut left: Vec<_> = graph.nodes.iter().enumerate().filter_map(check).collect();
+    let mut budget = ScanBudget::new(graph.model);
+    let mut refusals: Vec<_> = (graph.nodes.iter())
+        .map(|node| refusal(graph, node, npu, has_scales, &mut budget))
+        .collect();
     for dilated in dilated_windows(graph) {
-        if !left
-            .iter()
-            .any(|operator| operator.node_idx == dilated.window)
-        {
-            left.retain(|operator| !dilated.around.contains(&operator.node_idx));
+        if refusals[dilated.window].is_none() {
+            for node_idx in dilated.around {
+                refusals[node_idx] = None;
+            }
         }
     }
-    left
+    let refused = |(node_idx, reason): (usize, Option<_>)| {
+        let reason = reason?;
+        Some(UnsupportedOperator { node_idx, reason })
+    };
+    refusals
+        .into_iter()
+        .enumerate()
+        .filter_map(refused)
+        .collect()
 }
 
 /// The largest batch size of an LSTM, which the estimates do not model.
@@ -94,7 +101,13 @@ pub fn inputs_at_a_time(graph: &Graph, node: &Node) -> i32 {
     n_inputs.unwrap_or(1)
 }
 
-fn refusal(graph: &Graph, node: &Node, npu: Npu, has_scales: bool) -> Option<UnsupportedReason> {
+fn refusal(
+    graph: &Graph,
+    node: &Node,
+    npu: Npu,
+    has_scales: bool,
+    budget: &mut ScanBudget,
+) -> Option<UnsupportedReason> {
     let kind = node.operator.code.kind;
     if node.operator.code.kind == OpKind::Custom {
         return Some(UnsupportedReason::CustomOperator);
@@ -112,8 +125,8 @@ fn refusal(graph: &Graph, node: &Node, npu: Npu, has_scales: bool) -> Option<Uns
     refused_type(graph, node, kind, npu)
         .or_else(|| UnsupportedReason::open_dimension(graph, node))
         .or_else(|| refused_shape(graph, node, kind, npu))
-        .or_else(|| refused_operand(graph, node, kind, npu))
-        .or_else(|| refused_quantization(graph, node, kind, npu, has_scales))
+        .or_else(|| refused_operand(graph, node, kind, npu, budget))
+        .or_else(|| refused_quantization(graph, node, kind, npu, has_scales, budget))
 }
 
 fn is_listed(kind: OpKind, npu: Npu) -> bool {
@@ -306,8 +319,8 @@ mod tests {
             let operator = calling(OpKind::BatchMatmul, &[0, 1], &[2], options);
             let model = model(vec![subgraph(vec![map(), map(), map()], vec![operator])]);
             let graph = graph_of(&model);
-            let refusals = [Npu::EthosU55U65, Npu::EthosU85]
-                .map(|npu| refusal(&graph, &graph.nodes[0], npu, false).is_some());
+            let refusals =
+                [Npu::EthosU55U65, Npu::EthosU85].map(|npu| !unsupported(&graph, npu).is_empty());
             assert_eq!(refusals, [is_refused, false], "{tensor_type:?}");
         }
     }

@@ -2,6 +2,7 @@
 
 use super::npu::Npu;
 use crate::formats::tflite::{Buffer, BuiltinOptions, OpKind, Tensor, TensorType, integers};
+use crate::graph::scan::ScanBudget;
 use crate::graph::{Graph, Node};
 use crate::target::{Place, UnsupportedReason};
 
@@ -21,12 +22,13 @@ pub const WEIGHTED: &[OpKind] = &[
 ];
 
 /// Why `npu` leaves an operator to the CPU whose types and shapes it runs: a constant that is computed, or what an operand
-/// holds.
+/// holds. Contents beyond the budget count as small and different, as those of trained networks are.
 pub fn refused_operand(
     graph: &Graph,
     node: &Node,
     kind: OpKind,
     npu: Npu,
+    budget: &mut ScanBudget,
 ) -> Option<UnsupportedReason> {
     let operand = |place: usize| node.operator.inputs.get(place).copied().flatten();
     let is_computed = |&input: &usize| operand(input).is_some_and(|t| !graph.is_constant(t));
@@ -39,7 +41,7 @@ pub fn refused_operand(
         return Some(UnsupportedReason::Scalar { place });
     }
     let broken = match kind {
-        _ if WEIGHTED.contains(&kind) => broken_weights(graph, node, kind, npu),
+        _ if WEIGHTED.contains(&kind) => broken_weights(graph, node, kind, npu, budget),
         OpKind::StridedSlice => return refused_strides(graph, node),
         OpKind::ScatterNd => broken_scatter(graph, node),
         OpKind::UnidirectionalSequenceLstm => broken_lstm(node),
@@ -93,7 +95,13 @@ fn refused_strides(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
 }
 
 /// The bias, and the weights of one output channel.
-fn broken_weights(graph: &Graph, node: &Node, kind: OpKind, npu: Npu) -> Option<&'static str> {
+fn broken_weights(
+    graph: &Graph,
+    node: &Node,
+    kind: OpKind,
+    npu: Npu,
+    budget: &mut ScanBudget,
+) -> Option<&'static str> {
     let operand = |place: usize| node.operator.inputs.get(place).copied().flatten();
     let is_transposed = kind == OpKind::TransposeConv;
     if let Some(bias) = operand(2 + usize::from(is_transposed)) {
@@ -101,14 +109,15 @@ fn broken_weights(graph: &Graph, node: &Node, kind: OpKind, npu: Npu) -> Option<
             tensor_type, shape, ..
         } = graph.tensor(bias);
         let max: i64 = (1 << if npu == Npu::EthosU55U65 { 40 } else { 48 }) - 1;
-        let (words, _) = graph.constant(bias).as_chunks();
-        let is_large = |&bytes: &[u8; 8]| i64::from_le_bytes(bytes) > max;
         match tensor_type {
             TensorType::Int32 => {}
-            TensorType::Int64 if words.iter().any(is_large) => {
-                return Some("a bias has more bits than the accumulators");
+            TensorType::Int64 => {
+                let contents = budget.spend(graph.constant(bias)).unwrap_or_default();
+                let is_large = |&bytes: &[u8; 8]| i64::from_le_bytes(bytes) > max;
+                if contents.as_chunks().0.iter().any(is_large) {
+                    return Some("a bias has more bits than the accumulators");
+                }
             }
-            TensorType::Int64 => {}
             _ => return Some("a bias has 32 or 64 bits"),
         }
         if shape.iter().rev().skip(1).any(|&size| size != 1) {
@@ -131,21 +140,28 @@ fn broken_weights(graph: &Graph, node: &Node, kind: OpKind, npu: Npu) -> Option<
     let is_wide = npu == Npu::EthosU85 && input.tensor_type == TensorType::Int16;
     let max = 127 << if is_wide { 24 } else { 16 };
     (n_each.saturating_mul(255) > max
-        && largest_sum(graph, weights_idx, n_outputs, is_depthwise) > max)
+        && largest_sum(graph, weights_idx, n_outputs, is_depthwise, budget) > max)
         .then_some("the weights of an output channel overflow the accumulators")
 }
 
-/// The largest sum over the weights of an output channel, without their signs.
-fn largest_sum(graph: &Graph, weights_idx: usize, n_outputs: u64, is_depthwise: bool) -> u64 {
+/// The largest sum over the weights of an output channel, without their signs; 0 beyond the budget.
+fn largest_sum(
+    graph: &Graph,
+    weights_idx: usize,
+    n_outputs: u64,
+    is_depthwise: bool,
+    budget: &mut ScanBudget,
+) -> u64 {
     let weights = graph.tensor(weights_idx);
     let is_unsigned = weights.tensor_type == TensorType::UInt8;
     let zero_points = weights.quantization.as_ref();
     let zero_points = zero_points.map_or(&[][..], |quantization| &quantization.zero_point[..]);
     let magnitude = |byte: u8, output: usize| {
         let zero_point = zero_points.get(output).or(zero_points.first());
-        let value = match is_unsigned {
-            true => i64::from(byte),
-            false => i64::from(byte.cast_signed()),
+        let value = if is_unsigned {
+            i64::from(byte)
+        } else {
+            i64::from(byte.cast_signed())
         };
         value.abs_diff(zero_point.copied().unwrap_or(0))
     };
@@ -156,13 +172,15 @@ fn largest_sum(graph: &Graph, weights_idx: usize, n_outputs: u64, is_depthwise: 
             n_bytes, counts, ..
         } => {
             let all = (counts.iter().zip(0..=u8::MAX)).fold(0, |sum: u128, (&n, byte)| {
-                sum + u128::from(n) * u128::from(magnitude(byte, 0))
+                sum.saturating_add(u128::from(n) * u128::from(magnitude(byte, 0)))
             });
             let n_drawn: u128 = counts.iter().map(|&n| u128::from(n)).sum();
             let n_each = u128::from(*n_bytes / n_described.max(1));
-            u64::try_from(all * n_each / n_drawn.max(1)).unwrap_or(u64::MAX)
+            let sum = all.saturating_mul(n_each) / n_drawn.max(1);
+            u64::try_from(sum).unwrap_or(u64::MAX)
         }
         Buffer::Stored(bytes) => {
+            let bytes = budget.spend(bytes).unwrap_or_default();
             let n_each = (bytes.len() / n_outputs).max(1);
             let sum_of = |output: usize| -> u64 {
                 let (from, step) = if is_depthwise {
@@ -170,8 +188,10 @@ fn largest_sum(graph: &Graph, weights_idx: usize, n_outputs: u64, is_depthwise: 
                 } else {
                     (output.saturating_mul(n_each), 1)
                 };
-                let of_output = bytes.iter().skip(from).step_by(step).take(n_each);
-                of_output.map(|&byte| magnitude(byte, output)).sum()
+                let weights = bytes.iter().skip(from).step_by(step).take(n_each);
+                weights.fold(0, |sum: u64, &byte| {
+                    sum.saturating_add(magnitude(byte, output))
+                })
             };
             let n_sums = n_outputs.min(bytes.len());
             (0..n_sums).map(sum_of).max().unwrap_or(0)
@@ -179,6 +199,7 @@ fn largest_sum(graph: &Graph, weights_idx: usize, n_outputs: u64, is_depthwise: 
     }
 }
 
+/// The indices, of which the first are compared.
 fn broken_scatter(graph: &Graph, node: &Node) -> Option<&'static str> {
     let operand = |place: usize| node.operator.inputs.get(place).copied().flatten();
     let indices = operand(0)?;
@@ -222,9 +243,9 @@ fn refused_product(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
         _ => 0,
     };
     let n_summed = read.shape.iter().rev().nth(from_end).copied();
-    let found = n_summed.max(written.shape.last().copied())?;
-    (found > PRODUCT_MAX_SIZE).then_some(UnsupportedReason::LargeDimensions {
-        found: found.into(),
+    let size = n_summed.max(written.shape.last().copied())?;
+    (size > PRODUCT_MAX_SIZE).then_some(UnsupportedReason::LargeDimensions {
+        found: size.into(),
         max: PRODUCT_MAX_SIZE.into(),
     })
 }
@@ -244,7 +265,8 @@ mod tests {
         let node = &graph.nodes[0];
         let kind = node.operator.code.kind;
         [Npu::EthosU55U65, Npu::EthosU85].map(|npu| {
-            let refusal = refused_operand(&graph, node, kind, npu);
+            let mut budget = ScanBudget::new(model);
+            let refusal = refused_operand(&graph, node, kind, npu, &mut budget);
             refusal.is_some()
         })
     }

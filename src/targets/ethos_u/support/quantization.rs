@@ -3,20 +3,22 @@
 use super::npu::Npu;
 use super::operands::WEIGHTED;
 use crate::formats::tflite::{OpKind, Tensor, TensorType};
+use crate::graph::scan::ScanBudget;
 use crate::graph::{Graph, Node};
 use crate::target::{Place, UnsupportedReason};
 
 /// The first tensor of an operator whose quantisation `npu` does not run. `has_scales` says whether any tensor of the
-/// network has a scale.
+/// network has a scale. Zero points beyond the budget count as in range.
 pub fn refused_quantization(
     graph: &Graph,
     node: &Node,
     kind: OpKind,
     npu: Npu,
     has_scales: bool,
+    budget: &mut ScanBudget,
 ) -> Option<UnsupportedReason> {
     let is_weighted = WEIGHTED.contains(&kind);
-    let fault_at = |place: Place, tensor: &Tensor| -> Option<&'static str> {
+    let mut fault_at = |place: Place, tensor: &Tensor| -> Option<&'static str> {
         let is_map = is_map(kind, place);
         let is_weights = is_weighted && place == Place::Input(1);
         let is_scaled = is_weights || is_map && takes_scale(tensor.tensor_type, kind);
@@ -29,8 +31,11 @@ pub fn refused_quantization(
         }
         let is_outside = |&zero_point: &i64| !runs_zero_point(zero_point, tensor, place, npu);
         let is_checked = is_map && !ignores_zero_points(kind, npu);
-        (is_checked && quantization.zero_point.iter().any(is_outside))
-            .then_some("a zero point that is out of range")
+        if !is_checked {
+            return None;
+        }
+        let zero_points = budget.spend(&quantization.zero_point).unwrap_or_default();
+        (zero_points.iter().any(is_outside)).then_some("a zero point that is out of range")
     };
     let mut faults = Place::of_operator(node.operator).filter_map(|(place, t)| {
         let fault = fault_at(place, graph.tensor(t))?;
@@ -200,8 +205,10 @@ mod tests {
             let operator = calling(kind, &[0, 1], &[2], BuiltinOptions::Absent);
             let model = model(vec![subgraph(tensors.to_vec(), vec![operator])]);
             let graph = graph_of(&model);
-            let refusals = [Npu::EthosU55U65, Npu::EthosU85]
-                .map(|npu| refused_quantization(&graph, &graph.nodes[0], kind, npu, true));
+            let refusals = [Npu::EthosU55U65, Npu::EthosU85].map(|npu| {
+                let mut budget = ScanBudget::new(&model);
+                refused_quantization(&graph, &graph.nodes[0], kind, npu, true, &mut budget)
+            });
             let is_refused = refusals.each_ref().map(Option::is_some);
             assert_eq!(is_refused, expected, "{kind:?} {sides:?}: {refusals:?}");
         }
@@ -210,7 +217,15 @@ mod tests {
         let tensors = vec![scaled(Int8, &[], 0); 3];
         let model = model(vec![subgraph(tensors, vec![operator])]);
         let graph = graph_of(&model);
-        let refusal = refused_quantization(&graph, &graph.nodes[0], Add, Npu::EthosU85, false);
+        let mut budget = ScanBudget::new(&model);
+        let refusal = refused_quantization(
+            &graph,
+            &graph.nodes[0],
+            Add,
+            Npu::EthosU85,
+            false,
+            &mut budget,
+        );
         assert_eq!(refusal, None);
     }
 }
