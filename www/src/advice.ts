@@ -9,7 +9,7 @@ import { described } from "./targets.ts";
 
 /** One change of the network or of the hardware, and what it saves. */
 export interface Advice {
-  kind: "channels" | "cpu" | "memory" | "int8" | "order" | "smaller";
+  kind: "channels" | "cpu" | "memory" | "int8" | "order" | "smaller" | "size";
   /** What to change. */
   words: string;
   /** What that saves, as the rest of a sentence. */
@@ -33,12 +33,14 @@ const JUST_ABOVE = 0.25;
 const MAX_CHANNEL_COUNTS = 3;
 const LAYERS = new Set(["CONV_2D", "TRANSPOSE_CONV", "FULLY_CONNECTED"]);
 const NARROWER = [0.9, 0.8, 0.7, 0.6, 0.5];
+/** Of the resolution or the width. */
+const SMALLER = 0.75;
 /** Of operators that fall to the processor. */
 const MAX_KINDS = 3;
 
 /** One after the other, as they are computed; nothing where the target has no estimate that could get better. */
 export async function* adviceOn(advised: Advised, estimator: Estimator, signal: AbortSignal): AsyncGenerator<Advice> {
-  const rules = [float, cpu, channels, memory, order, smaller];
+  const rules = [float, cpu, channels, memory, order, size, smaller];
   for (const rule of rules) {
     for await (const advice of rule(advised, estimator, signal)) {
       if (signal.aborted) return;
@@ -169,6 +171,20 @@ const order: Rule = async function* (advised, estimator, signal) {
   if (less <= MIN_SAVED_PART * report.model.activation_bytes) return;
   const saving = `Saves ${format.text(format.bytes(less))} of activations (${format.change(found.model.activation_bytes / report.model.activation_bytes)}), exact`;
   yield { kind: "order", words: "Write the operators in another order: fewer feature maps are then alive at once.", saving, show: { label: "Show that order", scenario: next } };
+};
+
+/** What a smaller network saves, which costs accuracy: one step of each kind. */
+const size: Rule = async function* (advised, estimator, signal) {
+  const { report, scenario, target } = advised;
+  const before = estimateOf(report, target);
+  for (const [axis, words] of [["resolution", "a lower input resolution"], ["width", "narrower layers"]] as const) {
+    const next = { ...scenario, [axis]: scenario[axis] * SMALLER };
+    const found = await explored(advised, estimator, next, signal);
+    const saving = found && saved(before, estimateOf(found, target), "latency");
+    if (!saving || found.model.macs >= report.model.macs) continue;
+    const removed = format.percent(100 * (1 - found.model.macs / report.model.macs));
+    yield { kind: "size", words: `Train it with ${words}: ${SMALLER}× removes ${removed} of the multiply-accumulates, which costs accuracy.`, saving, show: { label: `Show it at ${SMALLER}×`, scenario: next } };
+  }
 };
 
 const smaller: Rule = async function* ({ file, scenario, target, latency_budget_ms }, estimator) {

@@ -19,7 +19,8 @@ export function hybridOf(report: Report, target: string): Hybrid | null {
   const left_out = report.left_out?.find(({ targets }) => targets.includes(target));
   const results = report.results.filter((result) => result.target === target);
   const whole = results.find(({ metric }) => metric === "latency");
-  if (!left_out || !whole || !results.some(isEstimate)) return null;
+  // A summary has no operators.
+  if (!left_out || !whole || !Array.isArray(report.operators) || !results.some(isEstimate)) return null;
   const { operators: left, host = null } = left_out;
   return {
     left,

@@ -16,6 +16,7 @@ import { budgetForm } from "./budget_form.ts";
 import { fitLines } from "./board_room.ts";
 import { onAcceleratorWords } from "../hybrid.ts";
 import { hybridPart } from "./hybrid.ts";
+import type { NextStep } from "./next_step.ts";
 import { remarks } from "./remarks.ts";
 import { type Sorting, sortBy, sortHead, sortingAfter } from "../sorting.ts";
 import { targetChoice, threadsChoice } from "./target_choice.ts";
@@ -28,14 +29,15 @@ import type { Opened } from "./what_if.ts";
 const EVERY = "every";
 
 /** The estimates of the chosen target, and those of all others in tables. */
-export function decidePanel(report: Report, opened: Opened, selection: Selection, focus: Focus, more: MoreTargets, signal: AbortSignal): HTMLElement {
+export function decidePanel(report: Report, opened: Opened, selection: Selection, focus: Focus, more: MoreTargets, step: NextStep, signal: AbortSignal): HTMLElement {
   const answer = el("section", { class: "answer panel", "aria-label": "Estimate for the chosen target" });
   const others = el("section", { class: "others panel", "aria-label": "All targets" });
   const sortings = new Map<string, Sorting>();
   const draw = (): void => {
     const groups = groupByTarget(report.results);
     const target = focus.targetIn(report);
-    void keepingFocus(answer, () => answer.replaceChildren(...answerParts(report, opened, groups, target, selection, focus, more)));
+    void keepingFocus(answer, () => answer.replaceChildren(...answerParts(report, opened, groups, target, selection, focus, more, step)));
+    step.refresh();
     drawOthers();
   };
   /** `name` is a group's, or `EVERY`. */
@@ -75,7 +77,7 @@ export function decidePanel(report: Report, opened: Opened, selection: Selection
   return el("div", { class: "decide" }, answer, others);
 }
 
-function answerParts(report: Report, opened: Opened, groups: Map<string, Result[]>, target: string, selection: Selection, focus: Focus, more: MoreTargets): HTMLElement[] {
+function answerParts(report: Report, opened: Opened, groups: Map<string, Result[]>, target: string, selection: Selection, focus: Focus, more: MoreTargets, step: NextStep): HTMLElement[] {
   const results = inMetricOrder(groups.get(target) ?? []);
   const estimates = results.filter(isEstimate);
   const missing = results.filter((result): result is Unavailable => !isEstimate(result));
@@ -83,6 +85,7 @@ function answerParts(report: Report, opened: Opened, groups: Map<string, Result[
   const parts = [
     el("div", { class: "answer-head" }, targetChoice(groups, target, more), threads(opened, target)),
     verdictPart(verdictOn(report, target, budget, sramOf(target, more))),
+    step.element,
     otherVerdicts(report, target, budget, groups, focus, more),
     budgetForm("budget", () => focus.refresh()),
     estimates.length > 0 ? el("dl", { class: "metrics" }, ...estimates.map((estimate) => metricTile(report, estimate, budget, estimate.metric === "npu_latency" ? onAcceleratorWords(report, target) : null))) : null,

@@ -12,6 +12,7 @@ import { boardsTool } from "./boards.ts";
 import { decidePanel } from "./answer.ts";
 import { devicePanel } from "./device.ts";
 import { diagnosticList } from "./diagnostics.ts";
+import { nextStep } from "./next_step.ts";
 import type { GraphView } from "../graph/graph.ts";
 import type { MoreTargets } from "./target_groups.ts";
 import { type Opened, whatIfPanel } from "./what_if.ts";
@@ -34,7 +35,7 @@ export function reportView(report: Report, opened: Opened, estimator: Estimator,
   let graph: GraphView | null = null;
   const tools = el("div", { class: "workshop-place" });
   const elements = [
-    decidePanel(report, opened, selection, focus, more, signal),
+    decidePanel(report, opened, selection, focus, more, nextStep(report, opened, estimator, focus, more, changed, signal), signal),
     tools,
     diagnosticList(report, selection, focus, signal),
     bench,
