@@ -145,14 +145,14 @@ export async function until(is_true, words) {
 }
 
 /** Drops several files at once, by the page's own events. */
-export async function dropModels(page, models) {
+export async function dropModels(page, models, names = models.map((_, i) => `file${i}.tflite`)) {
   await page.evaluate(
-    (models) => {
+    ([models, names]) => {
       const transfer = new DataTransfer();
-      for (const [i, base64] of models.entries()) transfer.items.add(new File([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], `file${i}.tflite`));
+      for (const [i, base64] of models.entries()) transfer.items.add(new File([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], names[i]));
       document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, bubbles: true, cancelable: true }));
     },
-    models.map((bytes) => bytes.toString("base64")),
+    [models.map((bytes) => bytes.toString("base64")), names],
   );
   await waitCompared(page, models.length);
 }
