@@ -43,7 +43,7 @@ class SubgraphFacts(TypedDict):
 
 class ModelFacts(TypedDict):
     file_bytes: int
-    format: Literal["tflite", "onnx", "graph-json"]
+    format: Literal["tflite", "onnx", "graph-json", "ncnn"]
     schema_version: int
     description: str
     precision: str

@@ -13,7 +13,7 @@ use super::terminal;
 pub const STDIN: &str = "-";
 
 /// Extensions by which models are found in a folder; a file that is named itself may have any.
-const EXTENSIONS: [&str; 3] = ["tflite", "lite", "onnx"];
+const EXTENSIONS: [&str; 4] = ["tflite", "lite", "onnx", "param"];
 
 /// Depth of folders below one that is named: more than people make, and an end where links form a circle.
 const MAX_DEPTH: usize = 32;

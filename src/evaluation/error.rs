@@ -1,7 +1,7 @@
 //! Why a file has no report.
 
 use crate::changes::ChangeError;
-use crate::formats::{ReadError, UnmatchedDimensions, onnx};
+use crate::formats::{ReadError, UnmatchedDimensions, ncnn, onnx};
 use crate::graph::CycleError;
 use crate::graph::batch_size::BatchError;
 use crate::graph::shape_inference::InputSizeError;
@@ -53,7 +53,13 @@ impl EstimateError {
     /// `unknown-dimension`; empty for all others.
     pub fn unknown_dimensions(&self) -> &[String] {
         match self {
-            Self::Parse(ReadError::Onnx(onnx::ParseError::UnknownDimension { names, .. })) => names,
+            Self::Parse(
+                ReadError::Onnx(onnx::ParseError::UnknownDimension { names, .. })
+                | ReadError::Ncnn(ncnn::ParseError::Network(onnx::ParseError::UnknownDimension {
+                    names,
+                    ..
+                })),
+            ) => names,
             _ => &[],
         }
     }

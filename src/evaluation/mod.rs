@@ -63,10 +63,10 @@ pub(crate) fn evaluate<'f>(
             let (mut floats, mut quantised) = (None, None);
             let int8 = match model.format {
                 Format::Tflite => quantised.insert(file.read_as_int8(changes)?),
-                Format::Onnx | Format::GraphJson if unpacks_constants(&model) => {
+                Format::Onnx | Format::Ncnn | Format::GraphJson if unpacks_constants(&model) => {
                     quantised.insert(file.read_as_int8(changes)?)
                 }
-                Format::Onnx | Format::GraphJson => {
+                Format::Onnx | Format::Ncnn | Format::GraphJson => {
                     floats = Some(as_int8::convert(&mut model));
                     &model
                 }

@@ -4,6 +4,7 @@ pub(crate) mod builder;
 pub mod distribution;
 pub mod graph_json;
 mod limits;
+pub mod ncnn;
 pub mod onnx;
 pub mod tflite;
 mod unmatched_dimensions;
@@ -22,6 +23,8 @@ pub enum ReadError {
     GraphJson(#[from] graph_json::ParseError),
     #[error(transparent)]
     Onnx(#[from] onnx::ParseError),
+    #[error(transparent)]
+    Ncnn(#[from] ncnn::ParseError),
 }
 
 impl ReadError {
@@ -31,12 +34,13 @@ impl ReadError {
             Self::Tflite(error) => error.kind(),
             Self::GraphJson(error) => error.kind(),
             Self::Onnx(error) => error.kind(),
+            Self::Ncnn(error) => error.kind(),
         }
     }
 }
 
-/// Reads a file of any supported format, which is recognised by its first bytes. `dimensions` are sizes that ONNX files
-/// may leave open.
+/// Reads a file of any supported format, which is recognised by its first bytes. `dimensions` are sizes that ONNX
+/// and ncnn files may leave open.
 ///
 /// # Errors
 /// The errors of the format's reader. For a file of an unknown format, those of the TFLite reader, which say what the
@@ -50,6 +54,9 @@ pub fn read<'f>(
     }
     if onnx::is_onnx(file) {
         return Ok(onnx::parse(file, dimensions)?);
+    }
+    if ncnn::is_ncnn(file) {
+        return Ok(ncnn::parse(file, dimensions)?);
     }
     if graph_json::is_graph(file) {
         let mut model = graph_json::parse(file)?;

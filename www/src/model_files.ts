@@ -12,4 +12,4 @@ export interface ModelFile {
 export type Model = ModelFile | { name: string; failure: KnownError };
 
 /** Of the names of files that are models, and of no use in telling them apart. */
-export const MODEL_ENDING = /\.(tflite|lite|onnx)$/i;
+export const MODEL_ENDING = /\.(tflite|lite|onnx|param)$/i;

@@ -15,7 +15,7 @@ use crate::formats::UnmatchedDimensions;
 /// Index into [`Model::subgraphs`] of the one that a plain inference runs.
 pub const MAIN_SUBGRAPH: usize = 0;
 
-/// What a file is: TFLite, ONNX, or a graph without weights. Nothing behind the readers depends on it but
+/// What a file is: TFLite, ONNX, ncnn's text, or a graph without weights. Nothing behind the readers depends on it but
 /// what a report says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
@@ -25,13 +25,15 @@ pub enum Format {
     Onnx,
     /// A graph without weights, see `docs/guide/graph-json.md`.
     GraphJson,
+    /// ncnn's `.param`, see `docs/guide/ncnn.md`.
+    Ncnn,
 }
 
 /// A whole file. Weights stay in the bytes the file was read from.
 #[derive(Clone, Debug)]
 pub struct Model<'a> {
     pub format: Format,
-    /// Version of the format: TFLite's schema version, always 3, or ONNX's opset.
+    /// Version of the format: TFLite's schema version, always 3, ONNX's opset, or 1.
     pub version: u32,
     pub description: String,
     /// Length of the file.

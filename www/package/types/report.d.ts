@@ -89,10 +89,10 @@ export type ModelFacts = {
 };
 
 /**
- * What a file is: TFLite, ONNX, or a graph without weights. Nothing behind the readers depends on it but
+ * What a file is: TFLite, ONNX, ncnn's text, or a graph without weights. Nothing behind the readers depends on it but
  * what a report says.
  */
-export type Format = "tflite" | "onnx" | "graph-json";
+export type Format = "tflite" | "onnx" | "graph-json" | "ncnn";
 
 /** The element types in which operators that multiply compute. */
 export type Precision = "int8" | "uint8" | "int16x8" | "float32" | "float16" | "dynamic-range" | "mixed" | "none";

@@ -1,7 +1,7 @@
 /** Files and folders dropped anywhere on the window, or picked. */
 
 /** Names that a folder is searched for. */
-const MODEL_NAME = /\.(tflite|tflite\.gz|lite|task|zip|onnx|cc)$/i;
+const MODEL_NAME = /\.(tflite|tflite\.gz|lite|task|zip|onnx|param|cc)$/i;
 /** Files taken from folders, and how deep these may lie. */
 const MAX_FILES = 2000;
 const MAX_DEPTH = 12;

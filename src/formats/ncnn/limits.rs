@@ -1,0 +1,19 @@
+//! The limits of the reader of ncnn's files, each with its reason.
+
+/// The largest published networks take 100 kB. The limit bounds the memory for a file, as of a graph in JSON.
+pub const MAX_FILE_BYTES: usize = 16 << 20;
+
+/// Ten times the number of layers in the largest published networks.
+pub const MAX_LAYERS: usize = 50_000;
+
+/// Blobs that one layer reads or writes: as of a node of an ONNX file, which a layer becomes.
+pub const MAX_LAYER_BLOBS: usize = 4096;
+
+/// Parameters of one layer. ncnn itself reads 32.
+pub const MAX_PARAMETERS: usize = 64;
+
+/// Numbers of one parameter that lists them: shapes and sizes of parts. ncnn's longest, of hints, has four for each blob.
+pub const MAX_NUMBERS: usize = 4 * MAX_LAYER_BLOBS;
+
+/// Layers that are visited, for all inputs together, to find what reads an input whose size the file leaves open.
+pub const MAX_SEARCHED: usize = 20_000;

@@ -1,0 +1,268 @@
+//! A network that is being written as an ONNX graph, node by node.
+
+use std::collections::{HashMap, HashSet};
+
+use super::error::ParseError;
+use super::message::{Attribute, Message};
+use super::text::Layer;
+use crate::formats::shown;
+
+/// The domain of layers without a counterpart in ONNX.
+pub(super) const DOMAIN: &str = "ncnn";
+
+/// `TensorProto.DataType`s.
+pub(super) const FLOAT: i64 = 1;
+pub(super) const INT8: i64 = 3;
+pub(super) const INT64: i64 = 7;
+
+/// Sides of a blob, the outermost first (channels, depth, height, width), without the batch. Those that are not above 0 are
+/// not known.
+pub(super) type Sides = Vec<i64>;
+
+/// A blob: the value that it is in the ONNX graph, and its sides as far as they are known.
+#[derive(Clone, Debug)]
+pub(super) struct Blob {
+    pub value: String,
+    pub sides: Option<Sides>,
+}
+
+impl Blob {
+    pub fn new(value: String, sides: Option<Sides>) -> Self {
+        Self { value, sides }
+    }
+
+    pub fn rank(&self) -> Option<usize> {
+        self.sides.as_ref().map(Vec::len)
+    }
+
+    /// A side that is known, counted from the outermost.
+    pub fn side(&self, axis: usize) -> Option<i64> {
+        let side = self.sides.as_ref()?.get(axis).copied();
+        side.filter(|&side| side > 0)
+    }
+
+    /// The innermost side, if it is known.
+    pub fn width(&self) -> Option<i64> {
+        self.side(self.rank()?.checked_sub(1)?)
+    }
+}
+
+/// The last node, whose result may still become a blob.
+struct Pending {
+    node: Message,
+    result: String,
+}
+
+#[derive(Default)]
+pub(super) struct Network<'f> {
+    /// A `GraphProto`.
+    graph: Message,
+    pending: Option<Pending>,
+    blobs: HashMap<&'f str, Blob>,
+    /// Blobs whose sides the file tells alone.
+    hinted: HashSet<&'f str>,
+    n_names: usize,
+}
+
+impl<'f> Network<'f> {
+    /// A name that no blob has: names of blobs have no space.
+    fn new_name(&mut self, layer: &Layer) -> String {
+        self.n_names = self.n_names.saturating_add(1);
+        format!("{} {}", shown(layer.name), self.n_names)
+    }
+
+    fn flush(&mut self) {
+        if let Some(Pending { mut node, result }) = self.pending.take() {
+            node.bytes(2, result.as_bytes());
+            self.graph.message(1, &node);
+        }
+    }
+
+    /// Adds a node of one result. Returns the result's name.
+    pub fn node(
+        &mut self,
+        layer: &Layer,
+        op_type: &str,
+        inputs: &[&str],
+        attributes: &[(&str, Attribute)],
+    ) -> String {
+        self.flush();
+        let node = Self::message(op_type, inputs, attributes);
+        let result = self.new_name(layer);
+        self.pending = Some(Pending {
+            node,
+            result: result.clone(),
+        });
+        result
+    }
+
+    /// Adds a node of several results. Returns their names.
+    pub fn nodes(
+        &mut self,
+        layer: &Layer,
+        op_type: &str,
+        inputs: &[&str],
+        attributes: &[(&str, Attribute)],
+        n_results: usize,
+    ) -> Vec<String> {
+        self.flush();
+        let mut node = Self::message(op_type, inputs, attributes);
+        let results: Vec<String> = (0..n_results).map(|_| self.new_name(layer)).collect();
+        results
+            .iter()
+            .for_each(|result| node.bytes(2, result.as_bytes()));
+        self.graph.message(1, &node);
+        results
+    }
+
+    fn message(op_type: &str, inputs: &[&str], attributes: &[(&str, Attribute)]) -> Message {
+        let mut node = Message::default();
+        inputs
+            .iter()
+            .for_each(|input| node.bytes(1, input.as_bytes()));
+        node.bytes(4, op_type.as_bytes());
+        for (name, value) in attributes {
+            node.attribute(name, *value);
+        }
+        node
+    }
+
+    /// Adds a layer that has no counterpart, under its own name.
+    pub fn unknown(&mut self, layer: &Layer<'f>, inputs: &[Blob], sides: Vec<Option<Sides>>) {
+        self.flush();
+        let values: Vec<&str> = inputs.iter().map(|blob| &*blob.value).collect();
+        let mut node = Self::message(layer.kind, &values, &[]);
+        node.bytes(7, DOMAIN.as_bytes());
+        for (&output, sides) in layer.outputs.iter().zip(sides) {
+            node.bytes(2, output.as_bytes());
+            if let Some(sides) = &sides {
+                let value = Message::value(output, FLOAT, Some(&with_batch(sides)));
+                self.graph.message(13, &value);
+                self.hinted.insert(output);
+            }
+            self.blobs.insert(output, Blob::new(output.into(), sides));
+        }
+        self.graph.message(1, &node);
+    }
+
+    /// Adds weights of this type, whose values are in another file. Returns their name.
+    pub fn weights(&mut self, layer: &Layer, data_type: i64, dims: &[i64]) -> String {
+        let name = self.new_name(layer);
+        let tensor = Message::tensor(&name, data_type, dims, None);
+        self.graph.message(5, &tensor);
+        name
+    }
+
+    /// Adds a list of whole numbers.
+    pub fn integers(&mut self, layer: &Layer, values: &[i64]) -> String {
+        let name = self.new_name(layer);
+        let bytes: Vec<u8> = values
+            .iter()
+            .flat_map(|value| value.to_le_bytes())
+            .collect();
+        let n = i64::try_from(values.len()).unwrap_or(0);
+        let tensor = Message::tensor(&name, INT64, &[n], Some(&bytes));
+        self.graph.message(5, &tensor);
+        name
+    }
+
+    /// Adds numbers: one without dimensions, or a list.
+    pub fn floats(&mut self, layer: &Layer, values: &[f32]) -> String {
+        let name = self.new_name(layer);
+        let bytes: Vec<u8> = values
+            .iter()
+            .flat_map(|value| value.to_le_bytes())
+            .collect();
+        let n = i64::try_from(values.len()).unwrap_or(0);
+        let dims: &[i64] = if n == 1 { &[] } else { &[n] };
+        let tensor = Message::tensor(&name, FLOAT, dims, Some(&bytes));
+        self.graph.message(5, &tensor);
+        name
+    }
+
+    /// Adds an input of the network.
+    pub fn input(&mut self, name: &'f str, data_type: i64, sides: Option<Sides>) {
+        let shape = sides.as_deref().map(with_batch);
+        let value = Message::value(name, data_type, shape.as_deref());
+        self.graph.message(11, &value);
+        self.blobs.insert(name, Blob::new(name.into(), sides));
+    }
+
+    /// A blob that nothing gives a value.
+    pub fn absent(&mut self, name: &'f str) {
+        self.blobs.insert(name, Blob::new(String::new(), None));
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.blobs.contains_key(name)
+    }
+
+    /// Adds a zero of 8 bits.
+    pub fn zero_int8(&mut self, layer: &Layer) -> String {
+        let name = self.new_name(layer);
+        let tensor = Message::tensor(&name, INT8, &[], Some(&[0]));
+        self.graph.message(5, &tensor);
+        name
+    }
+
+    pub fn blob(&self, layer: &Layer, name: &str) -> Result<Blob, ParseError> {
+        let blob = self.blobs.get(name).cloned();
+        blob.ok_or_else(|| ParseError::UndefinedBlob {
+            place: layer.place(),
+            name: shown(name),
+        })
+    }
+
+    pub fn check_new(&self, layer: &Layer, name: &str) -> Result<(), ParseError> {
+        if self.blobs.contains_key(name) {
+            return Err(ParseError::DuplicateBlob {
+                place: layer.place(),
+                name: shown(name),
+            });
+        }
+        Ok(())
+    }
+
+    /// Says that a layer's output is this value.
+    pub fn define(&mut self, output: &'f str, mut blob: Blob) {
+        if let Some(pending) = &mut self.pending
+            && pending.result == blob.value
+        {
+            pending.result = output.into();
+            blob.value = output.into();
+            self.flush();
+        }
+        self.blobs.insert(output, blob);
+    }
+
+    /// The `ModelProto`. `outputs`: blobs that no layer reads.
+    pub fn finish(mut self, outputs: impl Iterator<Item = &'f str>) -> Vec<u8> {
+        /// Opset that has `Gelu` and `RMSNormalization`.
+        const OPSET: i64 = 23;
+        self.flush();
+        for name in outputs {
+            let blob = self.blobs.remove(name);
+            let (value, sides) = blob.map_or((name.into(), None), |blob| (blob.value, blob.sides));
+            if value != name {
+                let mut node = Self::message("Identity", &[&value], &[]);
+                node.bytes(2, name.as_bytes());
+                self.graph.message(1, &node);
+            }
+            let sides = sides.filter(|_| self.hinted.contains(name));
+            let shape = sides.as_deref().map(with_batch);
+            let value = Message::value(name, FLOAT, shape.as_deref());
+            self.graph.message(12, &value);
+        }
+        let (mut model, mut opset) = (Message::default(), Message::default());
+        opset.integer(2, OPSET);
+        model.integer(1, 8);
+        model.message(7, &self.graph);
+        model.message(8, &opset);
+        model.into_bytes()
+    }
+}
+
+/// A shape in ONNX: with the batch before the sides.
+pub(super) fn with_batch(sides: &[i64]) -> Vec<i64> {
+    [&[1], sides].concat()
+}
