@@ -32,7 +32,7 @@ FUZZ_SEEDS := --seeds www/examples --seeds tests/fuzz/corpus --seeds ../shared/m
 FUZZ_CHECKS := $(foreach check,debug-assertions overflow-checks,--config profile.release.package.litecast.$(check)=true)
 fuzz: ## Run every fuzzer for FUZZ_SECONDS=3600 each, and the built module under Node for a tenth of the mutants
 	cargo build --release -p litecast -p litecast-fuzz --bin litecast-fuzz $(FUZZ_CHECKS)
-	@for target in reader facts estimate batch measurements gpus smallest onnx graph configuration attacks; do \
+	@for target in reader facts estimate batch measurements gpus smallest onnx graph ncnn configuration attacks; do \
 	    $(FUZZER) --target $$target --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) $(FUZZ_SEEDS) || exit 1; \
 	done
 	@test -f pkg/litecast_bg.wasm || { echo "skipped: no module in pkg/ (make wasm)"; exit 0; }; \

@@ -57,6 +57,7 @@ impl Mutants {
             Target::Measurements => texts::measurements(&mut random),
             Target::Configuration => texts::mutate_ini(&mut random),
             Target::Graph => self.graph(&mut random),
+            Target::Ncnn => texts::mutate_ncnn(&mut random),
             Target::Onnx => self.onnx(&mut random),
             Target::Attacks => attacks::any_format(&mut random),
             // GPUs run what PyTorch exports.

@@ -90,6 +90,8 @@ pub enum Target {
     Onnx,
     /// Graphs as JSON.
     Graph,
+    /// ncnn's networks.
+    Ncnn,
     /// A `vela.ini`.
     Configuration,
     /// The whole path of files of every format whose structure somebody thought of, without the network.
@@ -100,7 +102,7 @@ static GPU_TARGETS: LazyLock<Vec<Box<dyn targets::Target>>> =
     LazyLock::new(|| gpu::targets(gpu::Bundle::shipped()));
 
 impl Target {
-    pub const ALL: [(&'static str, Self); 11] = [
+    pub const ALL: [(&'static str, Self); 12] = [
         ("reader", Self::Reader),
         ("facts", Self::Facts),
         ("estimate", Self::Estimate),
@@ -110,6 +112,7 @@ impl Target {
         ("smallest", Self::Smallest),
         ("onnx", Self::Onnx),
         ("graph", Self::Graph),
+        ("ncnn", Self::Ncnn),
         ("configuration", Self::Configuration),
         ("attacks", Self::Attacks),
     ];
@@ -126,7 +129,7 @@ impl Target {
             usize::from(match self {
                 Self::Reader => read(bytes),
                 Self::Onnx => report(bytes, NonZeroU32::MIN) && is_estimated_on_a_gpu(bytes),
-                Self::Graph => report(bytes, NonZeroU32::MIN),
+                Self::Graph | Self::Ncnn => report(bytes, NonZeroU32::MIN),
                 Self::Batch => batch(bytes),
                 Self::Measurements => measurements(bytes),
                 Self::Configuration => configuration(bytes),

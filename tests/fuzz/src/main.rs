@@ -24,7 +24,7 @@ const MAX_SHAPED: u64 = 100_000;
 const STATE_SECONDS: f64 = 10.0;
 
 const USAGE: &str = "usage: litecast-fuzz \
-    [--target reader|facts|estimate|batch|measurements|gpus|smallest|onnx|graph|configuration|attacks|mutants|shapes|cases] \
+    [--target reader|facts|estimate|batch|measurements|gpus|smallest|onnx|graph|ncnn|configuration|attacks|mutants|shapes|cases] \
     [--executions N] [--seconds N] [--seed N] [--seeds FOLDER]... [--findings FOLDER] [--state FILE] [--first CALL] \
     [--file FILE]...
 Counts are kept in FILE, from which a run with the same target and seed goes on; executions count from the first run.

@@ -1,4 +1,4 @@
-//! Formats that people write: graphs as JSON, `vela.ini`, tables of measurements. Mutants keep the form, so that most
+//! Formats that people write: graphs as JSON, ncnn's networks, `vela.ini`, tables of measurements. Mutants keep the form, so that most
 //! reach what is behind the reader.
 
 use serde_json::{Value, json};
@@ -156,6 +156,76 @@ fn nth_mut<'v>(value: &'v mut Value, left: &mut usize) -> Option<&'v mut Value> 
         Value::Object(fields) => fields.values_mut().find_map(|child| nth_mut(child, left)),
         _ => None,
     }
+}
+
+/// One network of every layer that ncnn's reader converts in its own way.
+pub const NCNN_SEED: &str = "Input x 0 1 x 0=16 1=12 2=8\n\
+    Split s 1 5 x x1 x2 x3 x4 x5\n\
+    Convolution a 1 1 x1 a 0=8 1=3 2=1 3=2 4=1 5=1 6=576 8=1 9=3 -23310=2,0.0,6.0\n\
+    ConvolutionDepthWise b 1 1 a b 0=8 1=3 4=-233 6=72 7=8 9=1\n\
+    Pooling c 1 1 x2 c 0=1 4=1\n\
+    InnerProduct d 1 1 c d 0=8 1=1 2=64 9=4\n\
+    BinaryOp e 2 1 x3 d e 0=2\n\
+    Deconvolution f 1 1 e f 0=4 1=2 3=2 6=128\n\
+    Interp g 1 1 f g 0=2 1=0.5 2=0.5\n\
+    Concat h 2 1 g x4 h 0=0\n\
+    ShuffleChannel i 1 1 h i 0=2\n\
+    Slice j 1 2 i j1 j2 -23300=2,-233,-233 1=0\n\
+    Pooling k 1 1 j1 k 0=0 1=3 2=2\n\
+    Padding l 1 1 k l 0=1 1=1 2=1 3=1 4=2\n\
+    Crop m 1 1 l m -23309=1,1 -23310=1,-233 -23311=1,0\n\
+    Reshape n 1 1 m n 0=-1 1=4\n\
+    Permute o 1 1 n o 0=1\n\
+    LayerNorm p 1 1 o p 0=4 2=1\n\
+    Gemm q 1 1 p q 5=1 6=1 8=6 9=4 10=4\n\
+    LSTM r 1 1 q r 0=5 1=240 2=1\n\
+    Reduction t 1 1 r t 0=3 1=0 -23303=1,0 4=1\n\
+    Flatten u 1 1 j2 u\n\
+    Softmax v 1 1 u v 0=0\n\
+    PixelShuffle w 1 1 x5 w 0=2\n\
+    Tile y 1 1 w y -23302=3,1,2,1\n\
+    ExpandDims z 1 1 y z -23303=1,0\n\
+    MemoryData aa 0 1 aa 0=4\n\
+    UnaryOp ab 1 1 aa ab 0=6\n\
+    Eltwise ac 2 1 aa ab ac 0=1\n\
+    MultiHeadAttention ad 1 1 o ad 0=4 1=2 2=16\n\
+    PriorBox ae 2 1 a b ae -23330=4,2,216,2,1\n";
+
+/// The network with lines left out, repeated or exchanged, and with other numbers and names.
+pub fn mutate_ncnn(random: &mut Random) -> Vec<u8> {
+    let mut lines: Vec<String> = NCNN_SEED
+        .lines()
+        .map(|line| line.trim().to_owned())
+        .collect();
+    for _ in 0..1 + random.below(3) {
+        let (at, other) = (random.below(lines.len()), random.below(lines.len()));
+        match random.below(40) {
+            0 => drop(lines.remove(at)),
+            1 => lines.insert(at, lines[other].clone()),
+            2 => lines.swap(at, other),
+            _ => {
+                let [mut words, others] = [at, other]
+                    .map(|at| lines[at].split(' ').map(str::to_owned).collect::<Vec<_>>());
+                // Names and kinds less often than numbers.
+                let mut place = random.below(words.len());
+                if !words[place].contains('=') && random.one_in(2) {
+                    place = words.len() - 1;
+                }
+                let number = random.pick(&NUMBERS).to_string();
+                words[place] = match words[place].split_once('=') {
+                    Some((id, _)) if random.one_in(2) => format!("{id}={number}"),
+                    Some((_, value)) => format!("{}={value}", random.below(32)),
+                    None if random.one_in(16) => number,
+                    None => others[random.below(others.len())].clone(),
+                };
+                lines[at] = words.join(" ");
+            }
+        }
+        if lines.is_empty() {
+            break;
+        }
+    }
+    format!("7767517\n{} 99\n{}\n", lines.len(), lines.join("\n")).into_bytes()
 }
 
 /// Lines left out, repeated, exchanged, and values in the place of others.

@@ -176,6 +176,7 @@ fn mutants_for_other_ways_in_keep_every_promise() {
     let mutants = Mutants::new(3, &[]);
     for target in [
         Target::Graph,
+        Target::Ncnn,
         Target::Configuration,
         Target::Measurements,
         Target::Gpus,
