@@ -2,7 +2,8 @@
 
 Usage: node_cases.py FOLDER. Writes CASE.onnx without shapes of results, and CASE.declared.onnx with those of the
 reference's results. Inputs other than the first become constants, as sizes and axes are in exported networks. Prints one
-JSON object a line: the case's file name without its ending and its operators, or that it was skipped.
+JSON object a line: first the version of the package, then the case's file name without its ending and its operators, or
+that it was skipped.
 """
 
 import json
@@ -11,6 +12,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import onnx
 from onnx import ModelProto, numpy_helper
 from onnx.backend.test.case.node import collect_testcases
 
@@ -48,6 +50,7 @@ def write(case, folder: Path) -> dict | None:
 
 def main(folder: Path) -> None:
     warnings.simplefilter("ignore")
+    print(json.dumps({"onnx": onnx.__version__}))
     for case in collect_testcases(None):
         try:
             described = write(case, folder)
