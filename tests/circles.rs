@@ -401,6 +401,7 @@ const PAGE: Rooms = Rooms(&[
     &["layout"],
     &["."],
     &["graph"],
+    &["timeline"],
     &["export"],
     &["view"],
     &["worker"],

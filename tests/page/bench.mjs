@@ -1,5 +1,5 @@
 /**
- * The page in headless Chromium: `node tests/page/bench.mjs [MODEL] [--runs 5] [--before-first 500]`. Each line is the
+ * The page in headless Chromium: `node tests/page/bench.mjs [MODEL] [--runs 5] [--before-first 500] [--only timeline]`. Each line is the
  * median of the runs, with the fastest and the slowest. The first file of a visit is dropped so many milliseconds after the
  * page is ready.
  *
@@ -9,6 +9,8 @@
  *   drawn       drop to the drawn graph
  *   task        longest task of the page's own thread: as long as this it did not answer
  *   pan         frames a second while the drawing of 1,000 and of 10,000 operators is panned
+ *   timeline    the page's own thread for the first drawing of the timeline of 10,000 operators
+ *   drag        the same for a frame while it is dragged and zoomed, 95th percentile
  *   slider      a slider's move to the answer of the chosen target
  *   sweep       all accelerators for one latency
  *   GPUs        bytes more where somebody asks for GPUs
@@ -30,7 +32,7 @@ const BEFORE_NEXT_MS = 1000;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { runs: { type: "string", default: "5" }, "before-first": { type: "string", default: "500" } },
+  options: { runs: { type: "string", default: "5" }, only: { type: "string" }, "before-first": { type: "string", default: "500" } },
 });
 const BEFORE_FIRST_MS = Number(values["before-first"]);
 const model = positionals.length > 0 ? path.resolve(positionals[0]) : path.join(SHARED_MODELS, MOBILENET);
@@ -169,6 +171,67 @@ async function benchPan(chromium, n_operators) {
   console.log(`${n_operators.toLocaleString("en")} operators\n  ${"pan".padEnd(10)} ${median(frames).toFixed(0).padStart(6)} frames/s   (${Math.min(...frames).toFixed(0)} to ${Math.max(...frames).toFixed(0)})`);
 }
 
+/** The page's own thread for each frame that something asked for, by a script that runs before all others. */
+function watchFrames(page) {
+  return page.addInitScript(() => {
+    window.frames_ms = [];
+    const ask = window.requestAnimationFrame.bind(window);
+    window.requestAnimationFrame = (paint) =>
+      ask((time) => {
+        const begun = performance.now();
+        paint(time);
+        window.frames_ms.push(performance.now() - begun);
+      });
+  });
+}
+
+/** Frames of a timeline that is zoomed and then dragged, in ms each. */
+function dragFrames(page) {
+  return page.evaluate(async () => {
+    const canvas = document.querySelector(".timeline canvas");
+    const { left, top, width } = canvas.getBoundingClientRect();
+    const nextFrame = () => new Promise((resolve) => setTimeout(resolve, 20));
+    const point = (type, x) => canvas.dispatchEvent(new PointerEvent(type, { pointerId: 1, button: 0, clientX: left + x, clientY: top + 40, bubbles: true }));
+    canvas.setPointerCapture = () => undefined; // of a pointer that no hand holds
+    window.frames_ms = [];
+    for (let i = 0; i < 12; i++) {
+      canvas.dispatchEvent(new WheelEvent("wheel", { deltaY: i < 6 ? -30 : 10, ctrlKey: true, clientX: left + width / 2, clientY: top + 40, bubbles: true, cancelable: true }));
+      await nextFrame();
+    }
+    point("pointerdown", width / 2);
+    for (let i = 0; i < 60; i++) {
+      point("pointermove", width / 2 + 200 * Math.sin(i / 6));
+      await nextFrame();
+    }
+    point("pointerup", width / 2);
+    return window.frames_ms;
+  });
+}
+
+async function benchTimeline(chromium, n_operators) {
+  const firsts = [];
+  const frames = [];
+  for (let i = 0; i < Number(values.runs); i++) {
+    const { page, close } = await openPage(chromium, { prepare: watchFrames });
+    const name = `timeline_${n_operators}.tflite`;
+    await dropBytes(page, name, residualModel(n_operators));
+    await waitDrawn(page, name);
+    firsts.push((await measures(page)).timeline);
+    await page.locator(".timeline").scrollIntoViewIfNeeded();
+    await page.waitForTimeout(500);
+    // Folded blocks are fewer bars.
+    if ((await page.locator('.timeline button:text-is("Unfold blocks")').count()) > 0) await page.click('.timeline button:text-is("Unfold blocks")');
+    await page.waitForTimeout(200);
+    frames.push(...(await dragFrames(page)));
+    await close();
+  }
+  const sorted = frames.toSorted((a, b) => a - b);
+  const p95 = sorted[Math.ceil(0.95 * sorted.length) - 1];
+  console.log(`timeline of ${n_operators.toLocaleString("en")} operators`);
+  console.log(line("timeline", firsts));
+  console.log(`  ${"drag".padEnd(10)} ${p95.toFixed(1).padStart(6)} ms   (95th percentile of ${sorted.length} frames, median ${sorted[sorted.length >> 1].toFixed(1)}, longest ${sorted.at(-1).toFixed(1)})`);
+}
+
 /** Sliders and the sweep over all accelerators, on one network. */
 async function benchWhatIf(chromium, name, file) {
   const { page, close } = await openPage(chromium, { prepare: watchTasks });
@@ -197,6 +260,14 @@ async function benchWhatIf(chromium, name, file) {
 const folder = await mkdtemp(path.join(tmpdir(), "litecast-bench-"));
 const chromium = await openBrowser();
 try {
+  if (values.only === "timeline") await benchTimeline(chromium, 10_000);
+  else await benchAll(chromium);
+} finally {
+  await chromium.close();
+  await rm(folder, { recursive: true });
+}
+
+async function benchAll(chromium) {
   await benchStart(chromium);
   const found = await access(model).then(() => true, () => false);
   if (found) await bench(chromium, path.basename(model), model);
@@ -210,11 +281,9 @@ try {
   await benchGpus(chromium);
   await benchPan(chromium, 1000);
   await benchPan(chromium, 10_000);
+  await benchTimeline(chromium, 10_000);
   const mobilenet = path.join(SHARED_MODELS, MOBILENET);
   if (await access(mobilenet).then(() => true, () => false)) await benchWhatIf(chromium, MOBILENET, mobilenet);
   else console.log(`skipped: ${MOBILENET} is not here`);
   await benchAccess(chromium);
-} finally {
-  await chromium.close();
-  await rm(folder, { recursive: true });
 }

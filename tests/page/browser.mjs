@@ -218,6 +218,11 @@ export async function visitViews(page, visit) {
   await dropBytes(page, "seen.tflite", residualModel(40));
   await waitDrawn(page, "seen.tflite");
   await visit("report");
+  await page.focus(".timeline canvas");
+  await page.keyboard.press("?");
+  await page.waitForSelector(".keys-dialog[open]");
+  await visit("keys of the timeline");
+  await page.keyboard.press("Escape");
   await page.locator(".costliest button").first().click();
   await page.click(".take summary");
   await page.evaluate(() => document.querySelectorAll(".device, .device-csv, .sources").forEach((details) => (details.open = true)));

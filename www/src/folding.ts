@@ -84,6 +84,25 @@ export function findRepeats(report: Pick<Report, "operators" | "tensors">, into:
   return repeats.sort((a, b) => a.blocks[0][0] - b.blocks[0][0]);
 }
 
+/** What graph and timeline fold. */
+export interface Folding {
+  /** See {@link foldedConstants}. */
+  into: readonly number[];
+  repeats: readonly Repeat[];
+}
+
+const known = new WeakMap<readonly Operator[], Folding>();
+
+/** Found once for a report. */
+export function foldingOf(report: Pick<Report, "operators" | "tensors">): Folding {
+  const before = known.get(report.operators);
+  if (before) return before;
+  const into = foldedConstants(report);
+  const folding = { into, repeats: findRepeats(report, into) };
+  known.set(report.operators, folding);
+  return folding;
+}
+
 /** A row of the same operator repeats at every length, and is no block. */
 function isUniform(symbols: readonly number[], start: number, period: number): boolean {
   for (let i = 1; i < period; i++) if (symbols[start + i] !== symbols[start]) return false;

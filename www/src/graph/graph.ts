@@ -4,7 +4,7 @@ import { el, nextTask } from "../dom.ts";
 import type { LayoutClient } from "../estimator.ts";
 import type { Focus } from "../focus.ts";
 import { leftBy } from "../hybrid.ts";
-import { type Repeat, findRepeats, foldedConstants, folds } from "../folding.ts";
+import { type Repeat, foldingOf, folds } from "../folding.ts";
 import * as format from "../format.ts";
 import { KnownError } from "../messenger.ts";
 import type { Report } from "../report.ts";
@@ -69,8 +69,8 @@ class Drawing {
   readonly tools = this.#toolbar();
   readonly #minimap = new Minimap(() => this.#schedule());
   /** By operator, the one in whose box it is. */
-  #into: number[] = [];
-  #repeats: Repeat[] = [];
+  #into: readonly number[] = [];
+  #repeats: readonly Repeat[] = [];
   /** Repeats whose blocks are one box each. */
   readonly #folded = new Set<number>();
   #layouts: LayoutClient | null = null;
@@ -130,8 +130,7 @@ class Drawing {
     this.#layouts = layouts;
     // Each in a task of its own, so that the browser can answer between them.
     await nextTask();
-    this.#into = foldedConstants(this.#report);
-    this.#repeats = findRepeats(this.#report, this.#into);
+    ({ into: this.#into, repeats: this.#repeats } = foldingOf(this.#report));
     await nextTask();
     if (!this.#signal.aborted) await this.#layOut(layouts);
   }

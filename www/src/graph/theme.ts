@@ -8,6 +8,8 @@ export interface Theme {
   box: string;
   border: string;
   line: string;
+  /** Of ticks and lanes. */
+  grid: string;
   text: string;
   muted: string;
   accent: string;
@@ -34,6 +36,7 @@ export function readTheme(): Theme {
     box: get("--surface"),
     border: get("--border-strong"),
     line: get("--line"),
+    grid: get("--border"),
     text: get("--text"),
     muted: get("--text-muted"),
     accent: get("--accent"),

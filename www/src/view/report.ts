@@ -2,8 +2,10 @@
 import { el, nextTask } from "../dom.ts";
 import type { Estimator, LayoutClient } from "../estimator.ts";
 import type { Focus } from "../focus.ts";
+import { Preview } from "../preview.ts";
 import type { Report } from "../report.ts";
 import { scenarioWords } from "../scenario.ts";
+import { Search } from "../search.ts";
 import { Selection } from "../selection.ts";
 import { acceleratorPanel } from "./accelerators.ts";
 import { adviceTool } from "./advice.ts";
@@ -13,8 +15,9 @@ import { decidePanel } from "./answer.ts";
 import { devicePanel } from "./device.ts";
 import { diagnosticList } from "./diagnostics.ts";
 import { nextStep } from "./next_step.ts";
-import type { GraphView } from "../graph/graph.ts";
+import type { GraphView, Linked } from "../graph/graph.ts";
 import type { MoreTargets } from "./target_groups.ts";
+import { type TimelineView, timeline } from "./timeline.ts";
 import { type Opened, whatIfPanel } from "./what_if.ts";
 import { workbench } from "./workbench.ts";
 import { type Tool, workshop } from "./workshop.ts";
@@ -32,18 +35,33 @@ export interface ReportView {
 export function reportView(report: Report, opened: Opened, estimator: Estimator, layouts: LayoutClient, focus: Focus, more: MoreTargets, changed: () => void, signal: AbortSignal): ReportView {
   const selection = new Selection();
   const bench = el("div", { class: "workbench" });
+  const spine = el("div", { class: "timeline-place" });
+  const preview = new Preview();
+  const linked: Linked = { selection, focus, search: new Search(report) };
   let graph: GraphView | null = null;
   const tools = el("div", { class: "workshop-place" });
   const elements = [
     decidePanel(report, opened, selection, focus, more, nextStep(report, opened, estimator, focus, more, changed, signal), signal),
     tools,
     diagnosticList(report, selection, focus, signal),
+    spine,
     bench,
     devicePanel(report, estimator, changed),
   ].filter((part) => part !== null);
   const unfold = async (): Promise<void> => {
-    const made = workbench(bench, report, layouts, selection, focus, signal);
+    let drawn: TimelineView | null = null;
+    const made = workbench(bench, report, layouts, linked, (first, last) => drawn?.showRange(first, last), signal);
     graph = made.graph;
+    await nextTask();
+    if (signal.aborted) return;
+    const sram_bytes = (target: string): number | null => more.offers.find((offer) => offer.target === target)?.sram_bytes ?? null;
+    const begun = performance.now();
+    drawn = timeline(report, selection, focus, linked.search, preview, sram_bytes, signal);
+    if (drawn) spine.append(drawn.element);
+    drawn?.paint();
+    // One entry of a name: the browser keeps all of them.
+    performance.clearMeasures("litecast:timeline");
+    performance.measure("litecast:timeline", { start: begun, end: performance.now() });
     for (const add of made.others) {
       await nextTask();
       if (signal.aborted) return;
@@ -51,20 +69,20 @@ export function reportView(report: Report, opened: Opened, estimator: Estimator,
     }
     await made.graph.drawn;
     if (signal.aborted) return;
-    tools.append(toolbox(report, opened, estimator, focus, selection, more, changed, signal));
+    tools.append(toolbox(report, opened, estimator, focus, selection, preview, more, changed, signal));
   };
   return { elements, unfold, graph: () => graph };
 }
 
 /** What a report can be changed by, and what that would save. */
-function toolbox(report: Report, opened: Opened, estimator: Estimator, focus: Focus, selection: Selection, more: MoreTargets, changed: () => void, signal: AbortSignal): HTMLElement {
+function toolbox(report: Report, opened: Opened, estimator: Estimator, focus: Focus, selection: Selection, preview: Preview, more: MoreTargets, changed: () => void, signal: AbortSignal): HTMLElement {
   const words = scenarioWords(opened.scenario).join(", ");
   const hint = (text: string): HTMLElement => el("span", { class: "subtle" }, text);
   const what_if: Tool = {
     id: "what-if",
     label: "What if…",
     hint: hint(words || "size, batch, clock"),
-    body: () => whatIfPanel(report, opened, estimator, focus, changed, signal),
+    body: () => whatIfPanel(report, opened, estimator, focus, preview, changed, signal),
   };
   const accelerators: Tool = {
     id: "accelerators",

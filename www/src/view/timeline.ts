@@ -1,182 +1,193 @@
-/** Bytes alive while each operator runs, from first to last, with the peak marked. */
-import { el } from "../dom.ts";
+/** The timeline of a report: when each operator runs, where, and what memory is then in use. */
+import { el, keepingFocus } from "../dom.ts";
+import { traceOf } from "../export/trace.ts";
+import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
+import { MODEL_ENDING } from "../model_files.ts";
+import type { Preview } from "../preview.ts";
 import type { Report } from "../report.ts";
+import type { Search } from "../search.ts";
 import type { Selection } from "../selection.ts";
-import { type Theme, onThemeChange, readTheme } from "../graph/theme.ts";
-
-const TOP = 6;
+import { Chart } from "../timeline/chart.ts";
+import { type Command, KEYS } from "../timeline/keys.ts";
+import type { Track } from "../timeline/painter.ts";
+import { type Schedule, barsOf, scheduleOf, timeText } from "../timeline/schedule.ts";
+import { otherTargets } from "../wanted_targets.ts";
+import { saveButton } from "./save_button.ts";
 
 /** The drawn timeline of a report. */
 export interface TimelineView {
   element: HTMLElement;
   /** Marks the operators that the graph shows. */
   showRange(first: number, last: number): void;
+  /** Now, and not with the next frame. */
+  paint(): void;
 }
 
-/** Live memory in the order of execution; null where no operator's is known. */
-export function timeline(report: Report, selection: Selection, signal: AbortSignal): TimelineView | null {
-  if (report.operators.every(({ live_bytes }) => live_bytes === null)) return null;
-  const chart = new Chart(report, selection, signal);
-  return { element: chart.element, showRange: (first, last) => chart.showRange(first, last) };
-}
+/** Stretches on the CPU that are listed; further ones take less than any of these. */
+const MAX_STRETCHES = 20;
+const MAX_OPEN_STRETCHES = 2;
+/** With fewer operators blocks are seen without being folded. */
+const MIN_FOLDED_OPERATORS = 400;
 
-class Chart {
-  readonly element: HTMLElement;
-  readonly #report: Report;
-  readonly #selection: Selection;
-  readonly #canvas: HTMLCanvasElement;
-  readonly #words: HTMLElement;
-  readonly #ceiling: number;
-  #theme: Theme | null = null;
-  #range: readonly [number, number] | null = null;
-  #frame = 0;
+/** Null where neither a latency nor memory is known by operator. `limitOf` is the memory of a target's board, where that is known. */
+export function timeline(report: Report, selection: Selection, focus: Focus, search: Search, preview: Preview, limitOf: (target: string) => number | null, signal: AbortSignal): TimelineView | null {
+  const first = scheduleOf(report, focus.targetIn(report));
+  if (!first) return null;
+  const words = el("p", { class: "timeline-words" });
+  const stretches = el("div", { class: "timeline-stretches" });
+  const help = helpDialog();
+  let folded: ReadonlySet<number> = report.operators.length >= MIN_FOLDED_OPERATORS ? allOf(first) : new Set();
 
-  constructor(report: Report, selection: Selection, signal: AbortSignal) {
-    this.#report = report;
-    this.#selection = selection;
-    this.#ceiling = report.operators.reduce((most, { live_bytes }) => Math.max(most, live_bytes ?? 0), report.model.activation_bytes ?? 1);
-    this.#canvas = el("canvas", {
-      tabindex: 0,
-      role: "slider",
-      "aria-label": "Operator along the memory timeline",
-      "aria-valuemin": 0,
-      "aria-valuemax": report.operators.length - 1,
-      "aria-valuenow": 0,
-    });
-    this.#words = el("p", { class: "timeline-words" });
-    this.element = el(
-      "section",
-      { class: "timeline panel", "aria-label": "Memory over time" },
-      el("header", {}, el("h2", {}, "Live memory"), this.#words),
-      this.#canvas,
-    );
-    this.#describe(null);
-    this.#listen(signal);
-  }
-
-  showRange(first: number, last: number): void {
-    if (this.#range?.[0] === first && this.#range[1] === last) return;
-    this.#range = [first, last];
-    this.#schedule();
-  }
-
-  #listen(signal: AbortSignal): void {
-    this.#canvas.addEventListener("pointermove", (event) => this.#describe(this.#operatorAt(event.offsetX)));
-    this.#canvas.addEventListener("pointerleave", () => this.#describe(this.#selection.index));
-    this.#canvas.addEventListener("click", (event) => this.#selection.select(this.#operatorAt(event.offsetX), "timeline"));
-    this.#canvas.addEventListener("keydown", (event) => this.#key(event));
-    const observer = new ResizeObserver(() => this.#paint());
-    observer.observe(this.#canvas);
-    signal.addEventListener("abort", () => observer.disconnect());
-    onThemeChange(() => {
-      this.#theme = null;
-      this.#schedule();
-    }, signal);
-    this.#selection.onChange((index) => {
-      this.#describe(index);
-      this.#schedule();
-    });
-  }
-
-  #key(event: KeyboardEvent): void {
-    const last = this.#report.operators.length - 1;
-    const now = this.#selection.index ?? -1;
-    const targets: Record<string, number> = { ArrowRight: now + 1, ArrowUp: now + 1, ArrowLeft: now - 1, ArrowDown: now - 1, Home: 0, End: last };
-    const target = targets[event.key];
-    if (target === undefined) return;
-    event.preventDefault();
-    this.#selection.select(Math.min(last, Math.max(0, target)), "timeline");
-  }
-
-  #operatorAt(x: number): number {
-    const n = this.#report.operators.length;
-    return Math.min(n - 1, Math.max(0, Math.floor((x / this.#canvas.clientWidth) * n)));
-  }
-
-  #describe(index: number | null): void {
-    const { operators, model } = this.#report;
-    const shown = index ?? model.peak_operator;
-    const operator = shown === null ? undefined : operators[shown];
-    if (!operator) return;
-    const live = operator.live_bytes === null ? "not known" : `${format.text(format.bytes(operator.live_bytes))} alive`;
-    const words = `${index === null ? "Peak: " : ""}${operator.name} #${operator.index}, ${live}`;
-    this.#words.textContent = words;
-    this.#canvas.setAttribute("aria-valuenow", String(operator.index));
-    this.#canvas.setAttribute("aria-valuetext", words);
-  }
-
-  #schedule(): void {
-    if (this.#frame === 0) this.#frame = requestAnimationFrame(() => this.#paint());
-  }
-
-  #paint(): void {
-    cancelAnimationFrame(this.#frame);
-    this.#frame = 0;
-    const { clientWidth: width, clientHeight: height } = this.#canvas;
-    if (width === 0) return;
-    this.#theme ??= readTheme();
-    this.#canvas.width = Math.round(width * devicePixelRatio);
-    this.#canvas.height = Math.round(height * devicePixelRatio);
-    const context = this.#canvas.getContext("2d") as CanvasRenderingContext2D;
-    context.scale(devicePixelRatio, devicePixelRatio);
-    this.#paintRange(context, width, height, this.#theme);
-    this.#paintBars(context, width, height, this.#theme);
-    this.#paintArena(context, width, height, this.#theme);
-  }
-
-  #paintRange(context: CanvasRenderingContext2D, width: number, height: number, theme: Theme): void {
-    if (!this.#range) return;
-    const step = width / this.#report.operators.length;
-    context.globalAlpha = 0.1;
-    context.fillStyle = theme.accent;
-    const left = this.#range[0] * step;
-    context.fillRect(left, 0, Math.max(2, (this.#range[1] + 1) * step - left), height);
-    context.globalAlpha = 1;
-  }
-
-  /** A bar an operator; where several share a pixel, the highest of them. */
-  #paintBars(context: CanvasRenderingContext2D, width: number, height: number, theme: Theme): void {
-    const { operators, model } = this.#report;
-    const n_bars = Math.min(operators.length, Math.max(1, Math.floor(width)));
-    const step = width / n_bars;
-    const bar = step > 4 ? step - 1 : step;
-    const heights = new Float64Array(n_bars);
-    operators.forEach(({ live_bytes }, i) => {
-      const place = Math.floor((i / operators.length) * n_bars);
-      heights[place] = Math.max(heights[place], live_bytes ?? 0);
-    });
-    const length = (bytes: number): number => (bytes / this.#ceiling) * (height - TOP);
-    context.fillStyle = theme.line;
-    heights.forEach((bytes, i) => context.fillRect(i * step, height - length(bytes), bar, length(bytes)));
-    for (const [marked, colour] of [[model.peak_operator, theme.peak], [this.#selection.index, theme.accent]] as const) {
-      if (marked === null || !operators[marked]) continue;
-      const place = Math.floor((marked / operators.length) * n_bars);
-      const bytes = length(operators[marked].live_bytes ?? 0);
-      context.fillStyle = colour;
-      context.fillRect(place * step, height - bytes, Math.max(2, bar), bytes);
+  const describe = (operator: number | null): void => {
+    const { schedule } = chart.tracks[0];
+    const index = operator ?? schedule.peak_operator;
+    const text = index === null ? timeText(schedule, schedule.total) : `${operator === null ? "Peak: " : ""}${operatorWords(schedule, index, operator === null)}`;
+    words.textContent = text;
+    chart.canvas.setAttribute("aria-valuenow", String(index ?? 0));
+    chart.canvas.setAttribute("aria-valuetext", text);
+  };
+  const select = (operator: number): void => selection.select(Math.min(report.operators.length - 1, Math.max(0, operator)), "timeline");
+  const command = (wanted: Command): void => {
+    const { schedule, bars } = chart.tracks[0];
+    const now = selection.index;
+    const bar = bars.find(({ operators }) => operators.includes(now ?? -1));
+    if (wanted === "next") select(bar ? (bar.operators.at(-1) ?? 0) + 1 : 0);
+    else if (wanted === "previous") select((bar?.operators[0] ?? 0) - 1);
+    else if (wanted === "first") select(0);
+    else if (wanted === "last") select(report.operators.length - 1);
+    else if (wanted === "unselect") selection.select(null, "timeline");
+    else if (wanted === "fold") fold();
+    else if (wanted === "help") help.showModal();
+    else if (wanted === "focus") {
+      if (bar) chart.window.show(bar.from, bar.to);
+      chart.schedule();
+    } else {
+      const { stretches: all } = schedule;
+      const next = wanted === "next-stretch" ? all.find((stretch) => stretch.first > (now ?? -1)) : all.findLast((stretch) => stretch.last < (now ?? Infinity));
+      if (next) select(next.first);
     }
-  }
+  };
+  const chart = new Chart(
+    "Operator along the timeline; ? lists its keys",
+    {
+      selected: (operator) => selection.select(operator, "timeline"),
+      hovered: (operator) => {
+        chart.mark({ hovered: operator });
+        describe(operator ?? selection.index);
+      },
+      commanded: command,
+    },
+    signal,
+  );
+  const fold = (): void => {
+    folded = folded.size > 0 ? new Set() : allOf(chart.tracks[0].schedule);
+    draw();
+  };
+  const fold_button = el("button", { type: "button", hidden: first.repeats.length === 0, onclick: fold });
+  const beside = el("select", { id: "timeline-beside", "aria-label": "Under it, on the same scale", onchange: () => draw() });
 
-  #paintArena(context: CanvasRenderingContext2D, width: number, height: number, theme: Theme): void {
-    const { activation_bytes } = this.#report.model;
-    if (activation_bytes === null) return;
-    const y = Math.max(0.5, height - (activation_bytes / this.#ceiling) * (height - TOP));
-    context.strokeStyle = theme.muted;
-    context.setLineDash([4, 4]);
-    context.beginPath();
-    context.moveTo(0, y);
-    context.lineTo(width, y);
-    context.stroke();
-    context.font = `11px ${theme.font}`;
-    context.textAlign = "right";
-    context.textBaseline = "top";
-    context.lineWidth = 4;
-    context.setLineDash([]);
-    context.strokeStyle = theme.box;
-    const label = `activations ${format.text(format.bytes(activation_bytes))}`;
-    context.strokeText(label, width - 4, y + 4);
-    context.fillStyle = theme.muted;
-    context.fillText(label, width - 4, y + 4);
-  }
+  const track = (schedule: Schedule, target: string, ghost: Schedule | null): Track => ({ schedule, bars: barsOf(schedule, folded), ghost, limit_bytes: limitOf(target) });
+  const draw = (): void => {
+    const target = focus.targetIn(report);
+    const now = scheduleOf(report, target);
+    if (!now) return;
+    const changed = preview.report && scheduleOf(preview.report, target);
+    const ghost = changed && changed.unit === now.unit ? now : null;
+    fillBeside(beside, report, target);
+    const other = beside.value === "" ? null : scheduleOf(report, beside.value);
+    chart.show([track(ghost && changed ? changed : now, target, ghost), ...(other && other.unit === now.unit ? [track(other, beside.value, null)] : [])]);
+    fold_button.hidden = now.repeats.length === 0;
+    fold_button.textContent = folded.size > 0 ? "Unfold blocks" : "Fold blocks";
+    void keepingFocus(stretches, () => stretches.replaceChildren(...stretchList(now, selection)));
+    describe(selection.index);
+  };
+  selection.onChange((index, source) => {
+    chart.mark({ selected: index });
+    const { schedule } = chart.tracks[0];
+    if (index !== null && source !== "graph" && index < schedule.starts.length) chart.window.reveal(schedule.starts[index], schedule.ends[index]);
+    describe(index);
+  });
+  search.onChange(() => chart.mark({ matches: search.matches }));
+  preview.onChange(() => draw());
+  focus.onChange(draw, signal);
+  draw();
+
+  const name = report.file.replace(MODEL_ENDING, "");
+  const press = (label: string, title: string, wanted: Command): HTMLElement => el("button", { type: "button", "aria-label": title, title, onclick: () => chart.move(wanted) || command(wanted) }, label);
+  const save = el(
+    "details",
+    { class: "timeline-take" },
+    el("summary", {}, "Save"),
+    el(
+      "div",
+      { class: "take-list panel" },
+      saveButton("SVG", `${name}.timeline.svg`, "image/svg+xml", () => chart.svg(`${report.file}: timeline`)),
+      saveButton("PNG", `${name}.timeline.png`, "image/png", async () => (await chart.png()) ?? ""),
+      saveButton("Trace", `${name}.trace.json`, "application/json", () => traceOf(report.file, chart.tracks.map(({ schedule }) => schedule))),
+      el("span", { class: "subtle" }, "The trace opens in Perfetto and speedscope."),
+    ),
+  );
+  const element = el(
+    "section",
+    { class: "timeline panel", "aria-label": "Timeline" },
+    el("header", {}, el("h2", {}, "Timeline"), words, el("span", { class: "timeline-tools" }, beside, fold_button, press("−", "Zoom out of the timeline", "zoom-out"), press("+", "Zoom into the timeline", "zoom-in"), press("All", "All of the timeline", "fit"), press("?", "Keys of the timeline", "help"), save)),
+    chart.canvas,
+    stretches,
+    help,
+  );
+  return { element, showRange: (from, to) => chart.mark({ range: [from, to] }), paint: () => chart.paint() };
+}
+
+function allOf({ repeats }: Schedule): ReadonlySet<number> {
+  return new Set(repeats.keys());
+}
+
+/** The other targets that have a latency by operator: those that are wanted first. */
+function fillBeside(select: HTMLSelectElement, report: Report, target: string): void {
+  const chosen = select.value;
+  const timed = new Map(report.results.flatMap((result) => (result.metric === "latency" && result.target !== target && "operators" in result && result.operators?.length ? [[result.target, result.device || result.target] as const] : [])));
+  const wanted = otherTargets().filter((other) => timed.has(other));
+  const sorted = [...new Set([...wanted, ...timed.keys()])];
+  select.replaceChildren(el("option", { value: "" }, "Beside: nothing"), ...sorted.map((other) => el("option", { value: other, selected: other === chosen }, `Beside: ${timed.get(other)}`)));
+  select.hidden = sorted.length === 0;
+}
+
+function operatorWords(schedule: Schedule, index: number, is_peak: boolean): string {
+  const { starts, ends, total, memory, lanes, lane, unit, stretches } = schedule;
+  const name = `${schedule.names[index]} #${index}`;
+  const live = Number.isNaN(memory[index]) ? "not known" : `${format.text(format.bytes(memory[index]))} alive`;
+  if (is_peak || unit !== "ms") return `${name}, ${live}`;
+  const cost = ends[index] - starts[index];
+  const reason = stretches.find(({ first, last }) => first <= index && index <= last)?.reasons.join("; ");
+  const where = lanes.length > 1 ? ` on the ${lanes[lane[index]]}${reason ? ` (${reason})` : ""}` : "";
+  return `${name}, ${timeText(schedule, cost)}, ${format.percent(total > 0 ? (100 * cost) / total : 0)} of it${where}, ${live}`;
+}
+
+/** Why each stretch is on the CPU, and what the inference takes without it. */
+function stretchList(schedule: Schedule, selection: Selection): HTMLElement[] {
+  const { stretches, names, total, unit } = schedule;
+  if (stretches.length === 0) return [];
+  const sorted = stretches.toSorted((a, b) => b.cost - a.cost).slice(0, MAX_STRETCHES);
+  const item = ({ first, last, cost, reasons }: (typeof stretches)[number]): HTMLElement => {
+    const n = last - first + 1;
+    const show = el("button", { type: "button", class: "link", onclick: () => selection.select(first, "stretch") }, n === 1 ? `#${first} ${names[first]}` : `#${first} – #${last}, ${format.plural(n, "operator")} from ${names[first]}`);
+    const saves = unit === "ms" && cost > 0 ? ` Without it ${timeText(schedule, total - cost, total)} of ${timeText(schedule, total)} remain, and what replaces it on the NPU: it saves at most ${format.percent((100 * cost) / total)}.` : "";
+    return el("li", {}, show, `: ${unit === "ms" ? `${timeText(schedule, cost)}; ` : ""}${reasons.join("; ")}.${saves}`);
+  };
+  const sum = stretches.reduce((all, { cost }) => all + cost, 0);
+  const summary = `${format.plural(stretches.length, "stretch").replace("stretchs", "stretches")} on the CPU${unit === "ms" ? `: ${timeText(schedule, sum)} of ${timeText(schedule, total)}` : ""}`;
+  const more = stretches.length > sorted.length ? el("p", { class: "subtle" }, `The ${sorted.length} that take longest.`) : null;
+  return [el("details", { open: stretches.length <= MAX_OPEN_STRETCHES }, el("summary", {}, summary), el("ol", { class: "plain stretch-list" }, ...sorted.map(item)), more)];
+}
+
+function helpDialog(): HTMLDialogElement {
+  const dialog = el(
+    "dialog",
+    { class: "keys-dialog panel", "aria-label": "Keys of the timeline" },
+    el("h2", {}, "Keys of the timeline"),
+    el("dl", { class: "keys" }, ...KEYS.map(({ keys, words }) => el("div", {}, el("dt", {}, ...keys.flatMap((key, i) => [i > 0 ? " or " : "", el("kbd", {}, key.replace("Arrow", "").replace("Shift+", "Shift "))])), el("dd", {}, words)))),
+    el("form", { method: "dialog" }, el("button", { type: "submit" }, "Close")),
+  );
+  return dialog;
 }

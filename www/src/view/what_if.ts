@@ -7,6 +7,7 @@ import { type Estimator, type FileBytes, readFile } from "../estimator.ts";
 import type { ModelFile } from "../model_files.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
+import type { Preview } from "../preview.ts";
 import { type Estimate, type InForce, type Report, type TargetChoice, isEstimate } from "../report.ts";
 import { AS_IT_IS, type Scenario, factorText, isChanged } from "../scenario.ts";
 import { THREADS } from "../threads.ts";
@@ -27,6 +28,9 @@ const BATCHES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 const CLOCKS_MHZ = [50, 100, 150, 200, 250, 300, 350, 400, 450, 500, 600, 700, 800, 900, 1000, 1250, 1500];
 const SRAM_KIB = [32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192];
 
+/** The timeline follows the sliders up to so many operators: more of them take longer to bring over than a slider may. */
+const MAX_DRAWN_OPERATORS = 2000;
+
 interface Hardware {
   clock_mhz: number | null;
   arena_cache_bytes: number | null;
@@ -39,7 +43,7 @@ interface Slider {
 }
 
 /** Sliders for the network and the hardware, with the estimates that they make. */
-export function whatIfPanel(report: Report, { file, scenario, change }: Opened, estimator: Estimator, focus: Focus, changed: () => void, signal: AbortSignal): HTMLElement {
+export function whatIfPanel(report: Report, { file, scenario, change }: Opened, estimator: Estimator, focus: Focus, preview: Preview, changed: () => void, signal: AbortSignal): HTMLElement {
   const base = { ...scenario };
   let wanted = { ...scenario };
   let hardware: Hardware = { clock_mhz: null, arena_cache_bytes: null };
@@ -138,6 +142,7 @@ export function whatIfPanel(report: Report, { file, scenario, change }: Opened, 
 
   /** The report above is the answer. */
   function clear(): void {
+    preview.show(null);
     answer.replaceChildren();
     say("", null);
   }
@@ -157,13 +162,15 @@ export function whatIfPanel(report: Report, { file, scenario, change }: Opened, 
     const begun = performance.now();
     try {
       read ??= readFile(file as ModelFile).then((bytes) => ({ name: report.file, bytes }));
-      const found = await estimator.explore(await read, wanted, { targets: [], more_targets: [chosen()], is_summary: true }, signal);
+      const found = await estimator.explore(await read, wanted, { targets: [], more_targets: [chosen()], is_summary: report.operators.length > MAX_DRAWN_OPERATORS }, signal);
       if (number !== asked) return;
       show(found);
+      preview.show(found);
       say("", JSON.stringify(wanted));
       performance.measure("litecast:what-if", { start: begun, end: performance.now() });
     } catch (error) {
       if (signal.aborted || number !== asked) return;
+      preview.show(null);
       answer.replaceChildren();
       say(sentence((error as Error).message), null);
     }

@@ -1,16 +1,15 @@
-/** Where the cost goes, on one screen: graph or table, the costliest operators, memory over time, details. */
+/** Where the cost goes, on one screen: graph or table, the costliest operators, details. */
 import { measuresOf } from "../costs.ts";
 import { el } from "../dom.ts";
 import type { LayoutClient } from "../estimator.ts";
 import type { Focus } from "../focus.ts";
 import type { Report } from "../report.ts";
-import { Search } from "../search.ts";
+import type { Search } from "../search.ts";
 import type { Selection } from "../selection.ts";
 import { costliestPanel } from "./costliest.ts";
 import { type GraphView, type Linked, graphView } from "../graph/graph.ts";
 import { inspector } from "./inspector.ts";
 import { operatorTable } from "./operators.ts";
-import { timeline } from "./timeline.ts";
 
 /** The graph, the table and the inspector of one report. */
 export interface Workbench {
@@ -21,13 +20,11 @@ export interface Workbench {
 
 type Shown = "graph" | "table";
 
-/** Fills `place` with the graph; its layout is computed while the other parts are added. */
-export function workbench(place: HTMLElement, report: Report, layouts: LayoutClient, selection: Selection, focus: Focus, signal: AbortSignal): Workbench {
-  const linked: Linked = { selection, focus, search: new Search(report) };
-  const memory = timeline(report, selection, signal);
-  const graph = graphView(report, layouts, linked, (first, last) => memory?.showRange(first, last), signal);
+/** Fills `place` with the graph, which tells the first and the last operator that it shows; its layout is computed while the other parts are added. */
+export function workbench(place: HTMLElement, report: Report, layouts: LayoutClient, linked: Linked, shownRange: (first: number, last: number) => void, signal: AbortSignal): Workbench {
+  const graph = graphView(report, layouts, linked, shownRange, signal);
   const stage = el("div", { class: "stage", "data-shows": "graph" }, graph.element);
-  place.append(el("div", { class: "main-column" }, toolbar(report, linked, graph.tools, stage, signal), stage, memory?.element));
+  place.append(el("div", { class: "main-column" }, toolbar(report, linked, graph.tools, stage, signal), stage));
   const others = [
     () => place.append(costliestPanel(report, linked, signal), inspector(report, linked, signal)),
     () => stage.append(operatorTable(report, linked, signal)),

@@ -1,0 +1,244 @@
+/** Draws schedules under each other on one scale. Cost grows with the pixels and the operators in view. */
+import * as format from "../format.ts";
+import type { Theme } from "../graph/theme.ts";
+import { type Ink, LETTER_PX } from "./ink.ts";
+import { type Bar, type Schedule, timeText } from "./schedule.ts";
+import type { TimeWindow } from "./time_window.ts";
+
+/** A schedule with its bars; `ghost` is what it was before a change, drawn behind it. */
+export interface Track {
+  schedule: Schedule;
+  bars: readonly Bar[];
+  ghost: Schedule | null;
+  /** Of the board, where it is known. */
+  limit_bytes: number | null;
+}
+
+/** What is drawn in another way. */
+export interface Marks {
+  selected: number | null;
+  hovered: number | null;
+  /** Operators that a search has found; null where nothing is searched for. */
+  matches: ReadonlySet<number> | null;
+  /** Operators that the graph shows. */
+  range: readonly [number, number] | null;
+}
+
+/** Room for the names of the lanes. */
+export const LEFT = 54;
+const AXIS = 18;
+const LANE = 20;
+const BLOCKS = 12;
+const MEMORY = 46;
+const GAP = 8;
+const NAME = 16;
+/** Bars of at least this width have an edge between them. */
+const MIN_EDGED_PX = 4;
+const UNFOUND_ALPHA = 0.25;
+/** A limit that is higher than so many peaks is written beside the memory and not drawn. */
+const MAX_LIMIT_PEAKS = 3;
+
+function heightOfTrack({ schedule }: Track): number {
+  return NAME + (schedule.repeats.length > 0 ? BLOCKS : 0) + schedule.lanes.length * LANE + (schedule.peak_bytes > 0 ? MEMORY : 0) + GAP;
+}
+
+export function heightOf(tracks: readonly Track[]): number {
+  return AXIS + tracks.reduce((sum, track) => sum + heightOfTrack(track), 0);
+}
+
+/** Of the longest schedule, in the unit of the first. */
+export function totalOf(tracks: readonly Track[]): number {
+  return Math.max(0, ...tracks.flatMap(({ schedule, ghost }) => [schedule.total, ghost?.total ?? 0]));
+}
+
+/** Of a place in the drawing; null beside bars. */
+export function operatorAt(tracks: readonly Track[], window: TimeWindow, width: number, x: number, y: number): { track: number; operator: number } | null {
+  let top = AXIS;
+  for (const [i, track] of tracks.entries()) {
+    const bottom = top + heightOfTrack(track);
+    if (y >= top && y < bottom && x >= LEFT) {
+      const time = window.from + ((x - LEFT) / (width - LEFT)) * (window.to - window.from);
+      const bar = track.bars[firstAfter(track.bars, time)];
+      return bar ? { track: i, operator: inBar(bar, track.schedule, time) } : null;
+    }
+    top = bottom;
+  }
+  return null;
+}
+
+function inBar({ operators }: Bar, { ends }: Schedule, time: number): number {
+  return operators.find((operator) => ends[operator] > time) ?? operators[operators.length - 1];
+}
+
+/** The first bar that ends after a time; the last where none does. */
+function firstAfter(bars: readonly Bar[], time: number): number {
+  let [low, high] = [0, bars.length - 1];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (bars[middle].to > time) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+export function paintTimeline(ink: Ink, tracks: readonly Track[], window: TimeWindow, width: number, theme: Theme, marks: Marks): void {
+  const scale: Scale = { left: LEFT, width: width - LEFT, from: window.from, per: (width - LEFT) / (window.to - window.from) };
+  const height = heightOf(tracks);
+  paintAxis(ink, scale, height, tracks[0].schedule, theme);
+  let top = AXIS;
+  for (const track of tracks) {
+    paintTrack(ink, track, top, scale, theme, marks);
+    top += heightOfTrack(track);
+  }
+}
+
+interface Scale {
+  left: number;
+  width: number;
+  from: number;
+  /** Pixels of a unit of time. */
+  per: number;
+}
+
+const at = ({ left, from, per }: Scale, time: number): number => left + (time - from) * per;
+const TICK_PX = 110;
+/** A tick nearer to the end has no room for its number. */
+const LAST_TICK_PX = 56;
+
+function paintAxis(ink: Ink, scale: Scale, height: number, schedule: Schedule, theme: Theme): void {
+  const length = scale.width / scale.per;
+  const rough = length / Math.max(1, Math.floor(scale.width / TICK_PX));
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10);
+  for (let tick = Math.ceil(scale.from / step); tick * step <= scale.from + length; tick++) {
+    const x = at(scale, tick * step);
+    ink.line(x, AXIS - 4, x, height - GAP, theme.grid);
+    if (x < scale.left + scale.width - LAST_TICK_PX) ink.text(timeText(schedule, tick * step, scale.from + length), x + 3, AXIS - 6, theme.muted, "start");
+  }
+}
+
+function paintTrack(ink: Ink, { schedule, bars, ghost, limit_bytes }: Track, top: number, scale: Scale, theme: Theme, marks: Marks): void {
+  const { lanes, repeats, total } = schedule;
+  const was = ghost ? `, was ${timeText(ghost, ghost.total)}` : "";
+  ink.text(`${schedule.name}: ${timeText(schedule, total)}${schedule.unit === "ms" ? was : " operators"}`, 2, top + 11, theme.text, "start");
+  let y = top + NAME;
+  if (marks.range && !ghost) {
+    const [from, to] = clipped(scale, schedule.starts[marks.range[0]] ?? 0, schedule.ends[marks.range[1]] ?? 0);
+    ink.rect(from, y, Math.max(2, to - from), heightOfTrack({ schedule, bars, ghost, limit_bytes }) - NAME - GAP, theme.accent, 0.08);
+  }
+  if (repeats.length > 0) {
+    paintBlocks(ink, schedule, y, scale, theme);
+    y += BLOCKS;
+  }
+  if (ghost) ghost.lanes.forEach((_, lane) => lane < lanes.length && paintGhost(ink, ghost, lane, y + lane * LANE, scale, theme));
+  lanes.forEach((name, lane) => {
+    ink.text(name, 2, y + lane * LANE + 14, theme.muted, "start");
+    ink.line(scale.left, y + (lane + 1) * LANE - 0.5, scale.left + scale.width, y + (lane + 1) * LANE - 0.5, theme.grid);
+  });
+  paintBars(ink, bars, y, scale, theme, marks);
+  const end = at(scale, total);
+  if (end <= scale.left + scale.width + 1) ink.line(Math.min(end, scale.left + scale.width - 1), y, Math.min(end, scale.left + scale.width - 1), y + lanes.length * LANE, theme.text);
+  if (schedule.peak_bytes > 0) paintMemory(ink, schedule, ghost, limit_bytes, y + lanes.length * LANE, scale, theme, marks);
+}
+
+/** A thin band for each block, every second one darker. */
+function paintBlocks(ink: Ink, { repeats, starts, ends }: Schedule, y: number, scale: Scale, theme: Theme): void {
+  for (const blocks of repeats) {
+    blocks.forEach((block, number) => {
+      const [from, to] = clipped(scale, starts[block[0]], ends[block[block.length - 1]]);
+      if (to - from < 0.5) return;
+      ink.rect(from, y + 2, Math.max(0.5, to - from - (to - from > MIN_EDGED_PX ? 1 : 0)), BLOCKS - 5, theme.muted, number % 2 === 0 ? 0.3 : 0.16);
+    });
+  }
+}
+
+function clipped(scale: Scale, from: number, to: number): [number, number] {
+  const clip = (x: number): number => Math.min(scale.left + scale.width, Math.max(scale.left, x));
+  return [clip(at(scale, from)), clip(at(scale, to))];
+}
+
+/** Bars that share a pixel are one bar in the colour of the last of them. */
+function paintBars(ink: Ink, bars: readonly Bar[], y: number, scale: Scale, theme: Theme, { selected, hovered, matches }: Marks): void {
+  const end = scale.from + scale.width / scale.per;
+  const drawn_to = [-1, -1];
+  for (let i = firstAfter(bars, scale.from); i < bars.length && bars[i].from < end; i++) {
+    const { from, to, lane, operators, label, kind } = bars[i];
+    const [x0, x1] = clipped(scale, from, to);
+    const is_marked = operators.includes(selected ?? -1) || operators.includes(hovered ?? -1);
+    const right = Math.max(x1, x0 + 1);
+    if (right <= drawn_to[lane] + 0.5 && !is_marked) continue;
+    drawn_to[lane] = right;
+    const top = y + lane * LANE + 2;
+    const width = Math.max(1, x1 - x0 - (x1 - x0 >= MIN_EDGED_PX ? 1 : 0));
+    const is_found = matches === null || operators.some((operator) => matches.has(operator));
+    ink.rect(x0, top, width, LANE - 5, kind === null ? theme.muted : theme.kind(kind), is_found ? 1 : UNFOUND_ALPHA);
+    if (lane === 1 && width > MIN_EDGED_PX) paintHatch(ink, x0, top, width, LANE - 5, theme.box);
+    const letters = Math.floor((width - 8) / LETTER_PX);
+    if (letters >= 3) paintLabel(ink, label, letters, x0, top, width, lane, theme);
+    if (is_marked) ink.frame(x0 - 2, top - 2, width + 4, LANE - 1, operators.includes(selected ?? -1) ? theme.accent : theme.text);
+  }
+}
+
+/** On the texture of the CPU names have a plain ground. */
+function paintLabel(ink: Ink, label: string, letters: number, x: number, top: number, width: number, lane: number, theme: Theme): void {
+  const words = label.length <= letters ? label : `${label.slice(0, letters - 1)}…`;
+  if (lane === 1) ink.rect(x + 2, top + 2, Math.min(width - 4, words.length * LETTER_PX + 6), LANE - 9, theme.box, 0.85);
+  ink.text(words, x + 5, top + 11, lane === 1 ? theme.text : theme.box, "start");
+}
+
+const HATCH_PX = 6;
+
+function paintHatch(ink: Ink, x: number, y: number, width: number, height: number, colour: string): void {
+  for (let at = x + 3; at < x + width; at += HATCH_PX) ink.line(at, y + height, Math.min(at + 4, x + width), y, colour);
+}
+
+/** Outlines of what was before, as wide as it was. */
+function paintGhost(ink: Ink, { starts, ends, lane: lanes }: Schedule, lane: number, y: number, scale: Scale, theme: Theme): void {
+  let drawn_to = -1;
+  for (let i = 0; i < starts.length; i++) {
+    if (lanes[i] !== lane) continue;
+    const [x0, x1] = clipped(scale, starts[i], ends[i]);
+    if (x1 - x0 < 2 && x1 <= drawn_to + 2) continue;
+    drawn_to = x1;
+    ink.frame(x0, y, Math.max(2, x1 - x0), LANE - 1, theme.line, true);
+  }
+}
+
+/** The highest of each pixel: a peak of an instant is seen. */
+function paintMemory(ink: Ink, schedule: Schedule, ghost: Schedule | null, limit_bytes: number | null, y: number, scale: Scale, theme: Theme, { selected }: Marks): void {
+  const { peak_bytes, peak_operator, memory, starts } = schedule;
+  const is_drawn = limit_bytes !== null && limit_bytes <= MAX_LIMIT_PEAKS * peak_bytes;
+  const ceiling = Math.max(peak_bytes, ghost?.peak_bytes ?? 0, is_drawn ? limit_bytes : 0);
+  const [room, bottom] = [MEMORY - 10, y + MEMORY - 2];
+  const heights = columnsOf(schedule, scale);
+  heights.forEach((bytes, i) => bytes > 0 && ink.rect(scale.left + i, bottom - (bytes / ceiling) * room, 1, (bytes / ceiling) * room, theme.line, 0.75));
+  if (ghost) columnsOf(ghost, scale).forEach((bytes, i) => i % 3 === 0 && bytes > 0 && ink.rect(scale.left + i, bottom - (bytes / ceiling) * room - 1, 2, 1.5, theme.text, 0.7));
+  for (const [operator, colour] of [[peak_operator, theme.peak], [selected, theme.accent]] as const) {
+    if (operator === null || !(memory[operator] > 0)) continue;
+    const x = at(scale, starts[operator]);
+    if (x < scale.left || x > scale.left + scale.width) continue;
+    const height = (memory[operator] / ceiling) * room;
+    ink.rect(Math.min(x, scale.left + scale.width - 2), bottom - height, 2, height, colour);
+  }
+  ink.text("Memory", 2, y + 18, theme.muted, "start");
+  const words = `peak ${format.text(format.bytes(peak_bytes))}${limit_bytes === null ? "" : `, limit ${format.text(format.bytes(limit_bytes))}${is_drawn ? "" : " (above the drawing)"}`}`;
+  if (is_drawn) ink.line(scale.left, bottom - (limit_bytes / ceiling) * room, scale.left + scale.width, bottom - (limit_bytes / ceiling) * room, peak_bytes > limit_bytes ? theme.peak : theme.muted, true);
+  const x = scale.left + scale.width - 4;
+  ink.rect(x - words.length * LETTER_PX, y + 3, words.length * LETTER_PX + 4, 14, theme.box, 0.85);
+  ink.text(words, x, y + 14, theme.muted, "end");
+}
+
+/** Highest bytes of each pixel of the window. */
+function columnsOf({ starts, ends, memory }: Schedule, scale: Scale): Float64Array {
+  const n = Math.max(1, Math.floor(scale.width));
+  const columns = new Float64Array(n);
+  for (let i = 0; i < starts.length; i++) {
+    const bytes = memory[i];
+    if (!(bytes > 0)) continue;
+    const from = Math.floor((starts[i] - scale.from) * scale.per);
+    if (from >= n) break;
+    const to = Math.min(n, Math.max(from + 1, Math.ceil((ends[i] - scale.from) * scale.per)));
+    for (let column = Math.max(0, from); column < to; column++) if (bytes > columns[column]) columns[column] = bytes;
+  }
+  return columns;
+}
