@@ -115,8 +115,13 @@ export function wideModel() {
 }
 
 /** Bytes of convolutions and one operator that no Ethos-U runs, DEPTH_TO_SPACE, before an addition that all run. */
-export function mixedModel() {
+export function mixedModel({ has_shuffle = true } = {}) {
   const { tensors, operators, contents, add, current } = convolutions(32, [8, 32, 32]);
+  if (!has_shuffle) {
+    const sum = add({ name: "output", shape: [1, 32, 32, 32], type: INT8, buffer: 0 });
+    operators.push({ code: ADD, inputs: [current, current], outputs: [sum] });
+    return write(tensors, operators, contents);
+  }
   const [wide, output] = ["wide", "output"].map((name) => add({ name, shape: [1, BLOCK * 32, BLOCK * 32, 8], type: INT8, buffer: 0 }));
   operators.push({ code: DEPTH_TO_SPACE, inputs: [current], outputs: [wide], block: BLOCK }, { code: ADD, inputs: [wide, wide], outputs: [output] });
   return write(tensors, operators, contents);

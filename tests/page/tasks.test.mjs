@@ -1,4 +1,4 @@
-/** Questions of engineers, each answered on the page in at most three clicks and fields: tests/page/tasks/README.md. */
+/** Five questions, each answered on the page in at most three clicks and fields: tests/page/tasks/README.md. */
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { test } from "node:test";

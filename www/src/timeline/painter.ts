@@ -12,6 +12,8 @@ export interface Track {
   ghost: Schedule | null;
   /** Of the board, where it is known. */
   limit_bytes: number | null;
+  /** Where it is not that of the marks: a schedule of another network. */
+  selected?: number | null;
 }
 
 /** What is drawn in another way. */
@@ -87,7 +89,7 @@ export function paintTimeline(ink: Ink, tracks: readonly Track[], window: TimeWi
   paintAxis(ink, scale, height, tracks[0].schedule, theme);
   let top = AXIS;
   for (const track of tracks) {
-    paintTrack(ink, track, top, scale, theme, marks);
+    paintTrack(ink, track, top, scale, theme, track.selected === undefined ? marks : { ...marks, selected: track.selected });
     top += heightOfTrack(track);
   }
 }

@@ -1,4 +1,5 @@
 /** Several files: a row each, one metric and one unit a column, and the difference to a baseline. */
+import { judge, readBudget } from "../budget.ts";
 import { comparisonCsv } from "../export/csv.ts";
 import { el } from "../dom.ts";
 import type { Estimated, Row, Summary } from "../comparison_rows.ts";
@@ -7,11 +8,18 @@ import * as format from "../format.ts";
 import { type Report, type Result, type Unavailable, isEstimate } from "../report.ts";
 import { type MetricColumn, changeCell, columnMeaning, columnTitle, energyNote, estimateCell, metricColumns } from "./cells.ts";
 import { onAcceleratorWords } from "../hybrid.ts";
+import { type OwnColumn, keepColumn, readColumn, valueOf } from "../own_column.ts";
+import { VERDICT_MARKS } from "../verdict.ts";
+import { budgetForm } from "./budget_form.ts";
+import { columnForm } from "./column_form.ts";
 import { differencePanel } from "./difference.ts";
 import { saveButton } from "./save_button.ts";
-import { type Axis, scatter } from "./scatter.ts";
+import { type Axes, scatter } from "./scatter.ts";
 import { type SortKey, type Sorting, sortBy, sortHead, sortingAfter } from "../sorting.ts";
 import { sentence, evidenceLegend } from "../words.ts";
+
+/** Before the words, so that colours need not be told apart. */
+const BUDGET_MARKS = { within: VERDICT_MARKS.meets, "at-risk": VERDICT_MARKS.doubtful, over: VERDICT_MARKS.fails };
 
 interface TargetColumns {
   target: string;
@@ -48,7 +56,13 @@ export class ComparisonView {
   #rows: Row[];
   #sorting: Sorting | null = null;
   #shows_all = false;
-  #axis: Axis = "memory";
+  #axes: Axes = { across: "memory", third: null };
+  /** Words that names of files must have; empty for all. */
+  #filter = "";
+  #only_meeting = false;
+  #column: OwnColumn | null = readColumn();
+  /** Keys of rows that stay on top whatever is filtered. */
+  readonly #pinned = new Set<string>();
   /** Key of the row that the others are compared with. */
   #baseline: string | null = null;
   #timer = 0;
@@ -91,7 +105,7 @@ export class ComparisonView {
     const seen = new Set(groups.map(({ target }) => target));
     this.#body.replaceChildren(this.#table(groups, known), el("p", { class: "subtle evidence-legend" }, `What numbers rest on: ${evidenceLegend()}`), ...[energyNote(results.filter(({ target }) => seen.has(target)))].filter((note) => note !== null));
     const is_drawn = known.length > 1 && (known.length <= MAX_DRAWN_MEANWHILE || !this.#rows.some((row) => "waiting" in row));
-    this.#figure.replaceChildren(...(is_drawn ? [scatter(known, this.#focus.targetIn({ results }), this.#axis, (axis) => this.#chooseAxis(axis), (row) => this.#open(row), this.#redrawn.signal)] : []));
+    this.#figure.replaceChildren(...(is_drawn ? [scatter(known.filter((row) => this.#isShown(row)), this.#focus.targetIn({ results }), this.#axes, this.#column, (axes) => this.#chooseAxes(axes), (row) => this.#open(row), this.#redrawn.signal)] : []));
     if (held) this.element.querySelector<HTMLElement>(held)?.focus();
     this.#drawn_ms = performance.now() - begun;
   }
@@ -125,17 +139,52 @@ export class ComparisonView {
       el("option", { value: "", selected: this.#shows_all }, "All targets"),
     );
     const waiting = this.#rows.filter((row) => "waiting" in row).length;
+    const filter = el("input", { type: "search", id: "comparison-filter", value: this.#filter, placeholder: "Name", oninput: () => ((this.#filter = filter.value), this.#draw()) });
+    const meeting = el("input", { type: "checkbox", id: "comparison-meeting", checked: this.#only_meeting, onchange: () => ((this.#only_meeting = meeting.checked), this.#draw()) });
     this.#controls.replaceChildren(
       el("h2", {}, format.plural(this.#rows.length, "file")),
       el("label", {}, "Target ", choice),
+      el("label", {}, "Filter ", filter),
+      el("label", {}, meeting, " within the budget only"),
+      budgetForm("comparison-budget", () => this.#focus.refresh()),
+      columnForm(this.#column, this.#rows.map(({ file }) => file), (column) => this.#setColumn(column)),
       waiting > 0 ? el("span", { class: "subtle" }, `${waiting} still to come`) : "",
       this.#baseline === null ? "" : el("button", { type: "button", id: "no-baseline", onclick: () => this.#setBaseline(null) }, "Without baseline"),
       saveButton("CSV", "comparison.csv", "text/csv", () => comparisonCsv(known.map(({ summary }) => summary), this.#rows.filter((row) => "failure" in row))),
     );
   }
 
-  #chooseAxis(axis: Axis): void {
-    this.#axis = axis;
+  #chooseAxes(axes: Axes): void {
+    this.#axes = axes;
+    this.#draw();
+  }
+
+  /** Whether a row passes the filter, or is pinned. */
+  #isShown(row: Row): boolean {
+    if ("key" in row && this.#pinned.has(row.key)) return true;
+    const words = this.#filter.toLowerCase().split(/\s+/).filter(Boolean);
+    if (!words.every((word) => row.file.toLowerCase().includes(word))) return false;
+    return !this.#only_meeting || ("summary" in row && this.#meets(row.summary));
+  }
+
+  /** Whether no estimate of the chosen target is above the budget, and every one that it asks for is there. */
+  #meets({ results }: Summary): boolean {
+    const budget = readBudget();
+    const target = this.#focus.targetIn({ results });
+    const judged = results.filter(isEstimate).filter((result) => result.target === target).flatMap((estimate) => judge(estimate, budget) ?? []);
+    return judged.length > 0 && judged.every(({ kind }) => kind === "within");
+  }
+
+  #pin(key: string): void {
+    if (!this.#pinned.delete(key)) this.#pinned.add(key);
+    this.#draw();
+  }
+
+  #setColumn(column: OwnColumn | null): void {
+    keepColumn(column);
+    const is_first = this.#column === null && column !== null;
+    this.#column = column;
+    if (is_first) this.#axes = { ...this.#axes, across: "own" };
     this.#draw();
   }
 
@@ -172,12 +221,16 @@ export class ComparisonView {
     const key = (row: Row): SortKey => {
       const column = this.#sorting?.column ?? 0;
       if (column === 0) return row.file;
+      if (column === this.#ownPlace(columns.length)) return this.#column && valueOf(this.#column, row.file);
       if (!("summary" in row)) return null;
       if (column <= FACTS.length) return FACTS[column - 1].key(row.summary.model);
       const result = resultOf(row.summary, columns[column - 1 - FACTS.length]);
       return result && isEstimate(result) ? result.value : null;
     };
-    const rows = this.#sorting ? sortBy(this.#rows, this.#sorting, key) : this.#rows;
+    const shown = this.#rows.filter((row) => this.#isShown(row));
+    const sorted = this.#sorting ? sortBy(shown, this.#sorting, key) : shown;
+    const isPinned = (row: Row): boolean => "key" in row && this.#pinned.has(row.key);
+    const rows = [...sorted.filter(isPinned), ...sorted.filter((row) => !isPinned(row))];
     const scales = FACTS.map(({ key }) => format.columnScale(known.map(({ summary }) => Number(key(summary.model)) || 0)));
     return el(
       "table",
@@ -185,6 +238,11 @@ export class ComparisonView {
       el("thead", {}, ...this.#headRows(groups, scales)),
       el("tbody", {}, ...rows.map((row) => this.#row(row, groups, scales, baseline))),
     );
+  }
+
+  /** The column of one's own is the last one. */
+  #ownPlace(n_columns: number): number {
+    return this.#column === null ? -1 : 1 + FACTS.length + n_columns;
   }
 
   #headRows(groups: TargetColumns[], scales: number[]): HTMLElement[] {
@@ -206,13 +264,31 @@ export class ComparisonView {
           return head(name, unit, { class: i === 0 ? "numeric first" : "numeric", title: columnMeaning(metric) });
         }),
       ),
+      ...(this.#column ? [head(this.#column.name, "", { class: "numeric first" })] : []),
     ];
     const devices = groups.map(({ device, columns }) => el("th", { colspan: Math.max(1, columns.length), scope: "colgroup" }, device));
-    return [el("tr", { class: "devices" }, el("td", {}), el("td", { class: "wide-only", colspan: FACTS.length }), ...devices), el("tr", {}, ...heads)];
+    return [el("tr", { class: "devices" }, el("td", {}), el("td", { class: "wide-only", colspan: FACTS.length }), ...devices, this.#column ? el("td", {}) : null), el("tr", {}, ...heads)];
   }
 
   #operatorsButton(key: string): HTMLElement {
     return el("button", { type: "button", class: "baseline", "data-operators": key, onclick: () => void this.#showOperators(key) }, "Operators side by side");
+  }
+
+  /** A number that can be typed over. */
+  #ownCell(column: OwnColumn, file: string): HTMLElement {
+    const input = el("input", {
+      type: "number",
+      step: "any",
+      class: "own-value",
+      "data-own": file,
+      value: valueOf(column, file),
+      "aria-label": `${column.name} of ${file}`,
+      onchange: () => {
+        const { [file]: _, ...values } = column.values;
+        this.#setColumn({ ...column, values: input.value === "" || !input.validity.valid ? values : { ...values, [file]: input.valueAsNumber } });
+      },
+    });
+    return el("td", { class: "numeric first" }, input);
   }
 
   #row(row: Row, groups: TargetColumns[], scales: number[], baseline: Estimated | null): HTMLElement {
@@ -226,12 +302,15 @@ export class ComparisonView {
       { type: "button", class: "baseline", "data-baseline": row.key, "aria-pressed": String(is_baseline), onclick: () => this.#setBaseline(is_baseline ? null : row.key) },
       is_baseline ? "Baseline" : "Compare with this",
     );
+    const is_pinned = this.#pinned.has(row.key);
+    const pin = el("button", { type: "button", class: "pin", "data-pin": row.key, "aria-pressed": String(is_pinned), onclick: () => this.#pin(row.key) }, is_pinned ? "Pinned" : "Pin");
     return el(
       "tr",
       { class: is_baseline ? "is-baseline" : null },
-      nameCell(open, el("span", { class: "narrow-only" }, factWords(summary.model)), mark, baseline && !is_baseline ? this.#operatorsButton(row.key) : null),
+      nameCell(open, el("span", { class: "narrow-only" }, factWords(summary.model)), mark, pin, baseline && !is_baseline ? this.#operatorsButton(row.key) : null),
       ...FACTS.map(({ text }, i) => el("td", { class: "numeric wide-only" }, text(summary.model, scales[i]))),
       ...groups.flatMap((group) => targetCells(summary, group, is_baseline ? null : baseline)),
+      this.#column ? this.#ownCell(this.#column, row.file) : null,
     );
   }
 }
@@ -243,7 +322,7 @@ function heldControl(element: HTMLElement): string | null {
   if (held.id) return `#${held.id}`;
   const column = held.closest("th")?.getAttribute("data-column");
   if (column) return `th[data-column="${column}"] button`;
-  for (const name of ["data-open", "data-baseline", "data-operators"]) if (held.hasAttribute(name)) return `[${name}="${held.getAttribute(name)}"]`;
+  for (const name of ["data-open", "data-baseline", "data-operators", "data-pin", "data-own"]) if (held.hasAttribute(name)) return `[${name}="${CSS.escape(held.getAttribute(name) ?? "")}"]`;
   return null;
 }
 
@@ -273,6 +352,11 @@ function targetCells(summary: Summary, { target, columns }: TargetColumns, basel
     const change = baseline && changeCell(result, resultOf(baseline.summary, { target, metric: column.metric }));
     const cell = estimateCell(result, column, part === null ? null : el("span", { class: "part-words", title: "The rest runs on a processor, whose time is in the latency alone." }, part), change);
     if (i === 0) cell.classList.add("first");
+    const found = result && isEstimate(result) ? judge(result, readBudget()) : null;
+    if (found) {
+      cell.classList.add(found.kind);
+      cell.append(el("span", { class: "verdict" }, `${BUDGET_MARKS[found.kind]} ${found.words}`));
+    }
     return cell;
   });
 }

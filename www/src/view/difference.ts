@@ -1,5 +1,6 @@
 /** Two models side by side: what each metric and each matched operator costs more or less, as tables and as graphs. */
 import { type Measure, columnText, columnUnit, costText, measuresOf } from "../costs.ts";
+import { differenceWords } from "../difference_words.ts";
 import { el } from "../dom.ts";
 import { LayoutClient } from "../estimator.ts";
 import type { Focus } from "../focus.ts";
@@ -8,6 +9,9 @@ import { kindOf } from "../kinds.ts";
 import { type Match, matchOperators } from "../operator_matching.ts";
 import { type Estimate, type Report, isEstimate } from "../report.ts";
 import { Search } from "../search.ts";
+import { Chart } from "../timeline/chart.ts";
+import type { Command } from "../timeline/keys.ts";
+import { barsOf, scheduleOf } from "../timeline/schedule.ts";
 import { Selection } from "../selection.ts";
 import { inMetricOrder, metricName } from "../words.ts";
 import { changeCell } from "./cells.ts";
@@ -45,6 +49,7 @@ export function differencePanel(left: Report, right: Report, focus: Focus, close
     { class: "side-by-side", "aria-label": "Two models side by side" },
     el("header", {}, el("h3", {}, `${right.file} against ${left.file}`), el("button", { type: "button", onclick: close }, "Close")),
     costs,
+    timelines(left, right, focus, selections, signal),
     graphs(left, right, matches, focus, selections, signal),
   );
 }
@@ -115,9 +120,11 @@ function operatorParts(left: Report, right: Report, matches: readonly Match[], m
     `${format.plural(n_matched, "operator")} matched by output tensor, or by kind, shape and order; ` +
     `${rows.length - n_matched} in one model alone. Largest changes first${rows.length > shown.length ? `, ${shown.length} of ${rows.length.toLocaleString("en")}` : ""}.`;
   const unit = columnUnit(measures.left);
+  const explained = differenceWords(left, right, matches, measures);
   const names = ["Operator", "Output shape", `${left.file} ${unit}`, `${right.file} ${unit}`, `Change ${unit}`];
   const head = names.map((name, i) => el("th", { scope: "col", class: i > 1 ? "numeric" : null }, name));
   return [
+    explained === null ? el("p", {}, "No operator costs more or less.") : el("p", { class: "difference-words" }, el("strong", {}, `${measures.left.name}: ${explained}.`)),
     el("p", { class: "side-by-side-measure" }, measureChoice(left, right, measures, focus), el("span", { class: "subtle" }, words)),
     el(
       "div",
@@ -158,6 +165,31 @@ function rowElement({ left: i, right: j, change }: Row, left: Report, right: Rep
     el("td", { class: "numeric" }, j === null ? "not there" : columnText({ ...measures.right, scale: measures.left.scale }, measures.right.values[j])),
     el("td", { class: `numeric difference ${change > 0 ? "more" : "less"}` }, change === 0 ? "0" : `${sign}${in_unit(Math.abs(change))}`),
   );
+}
+
+/** Both timelines under each other on one scale; one selection for both. */
+function timelines(left: Report, right: Report, focus: Focus, selections: Record<"left" | "right", Selection>, signal: AbortSignal): HTMLElement {
+  const sides = [selections.left, selections.right];
+  const chart = new Chart("Operator along both timelines", { selected: (operator, track) => sides[track]?.select(operator, "timeline"), hovered: () => undefined, commanded: (command) => step(command) }, signal);
+  const step = (command: Command): void => {
+    const { index } = selections.left;
+    const n = left.operators.length;
+    const next = { next: (index ?? -1) + 1, previous: (index ?? 0) - 1, first: 0, last: n - 1 }[command as "next"];
+    if (next !== undefined && n > 0) selections.left.select(Math.min(n - 1, Math.max(0, next)), "timeline");
+    else if (command === "unselect") selections.left.select(null, "timeline");
+  };
+  const place = el("div", { class: "timeline two-timelines" }, chart.canvas);
+  const draw = (): void => {
+    const target = focus.targetIn(left);
+    const schedules = [left, right].map((report) => scheduleOf(report, target));
+    const [first, second] = schedules;
+    place.hidden = !first || !second || first.unit !== second.unit;
+    if (first && second && !place.hidden) chart.show([first, second].map((schedule, i) => ({ schedule: { ...schedule, name: [left, right][i].file }, bars: barsOf(schedule, new Set()), ghost: null, limit_bytes: null, selected: sides[i].index })));
+  };
+  for (const side of sides) side.onChange(() => draw());
+  focus.onChange(draw, signal);
+  draw();
+  return place;
 }
 
 /** Both drawings, coloured by one scale; what is selected in one is selected in the other. */

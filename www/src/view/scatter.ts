@@ -1,11 +1,13 @@
-/** Latency against memory or MACs of several files, with those that no other file beats in both. */
+/** Latency of several files against one or two other measures, with those that no other file beats in all of them. */
 import type { Estimated } from "../comparison_rows.ts";
 import { el } from "../dom.ts";
 import * as format from "../format.ts";
 import { MODEL_ENDING } from "../model_files.ts";
 import { type Estimate, type Result, isEstimate } from "../report.ts";
+import { type OwnColumn, valueOf } from "../own_column.ts";
+import { type Range, type Standing, standingsOf } from "../pareto.ts";
 import { label, node } from "../svg.ts";
-import { metricName } from "../words.ts";
+import { isExact, metricName } from "../words.ts";
 import { type Place, placeNames, shortened } from "./label_places.ts";
 
 /** Drawn in its own size in windows that have room for it. */
@@ -23,62 +25,126 @@ interface Point {
   y: Estimate;
 }
 
-/** What latencies are drawn against. */
-export type Axis = "memory" | "macs";
+/** What latencies are drawn against, and what else decides who is best; null for nothing else. */
+export interface Axes {
+  across: MeasureId;
+  third: MeasureId | null;
+}
+
+type MeasureId = "memory" | "macs" | "size" | "energy" | "own";
+
+/** What can be known of a file besides its latency. */
+interface Quantity {
+  id: MeasureId;
+  name: string;
+  unit: string;
+  is_more_better: boolean;
+  value: (row: Estimated) => number | null;
+  range: (row: Estimated) => Range | null;
+}
+
+/** Of which at least one file has a value. */
+function quantitiesOf(rows: readonly Estimated[], target: string, column: OwnColumn | null): Quantity[] {
+  const exact = (id: MeasureId, name: string, unit: string, value: Quantity["value"], is_more_better = false): Quantity => {
+    const sign = is_more_better ? -1 : 1;
+    const range = (row: Estimated): Range | null => {
+      const found = value(row);
+      return found === null ? null : { lo: sign * found, hi: sign * found };
+    };
+    return { id, name, unit, is_more_better, value, range };
+  };
+  const estimated = (id: MeasureId, name: string, unit: string, of: (row: Estimated) => Estimate | null): Quantity => ({
+    id,
+    name,
+    unit,
+    is_more_better: false,
+    value: (row) => of(row)?.value ?? null,
+    range: (row) => rangeOf(of(row)),
+  });
+  const all: Quantity[] = [
+    estimated("memory", metricName("sram_peak"), "bytes", ({ summary }) => memoryOf(summary.results, target)),
+    exact("macs", "MACs", "", ({ summary }) => summary.model.macs),
+    exact("size", "File size", "bytes", ({ summary }) => summary.model.file_bytes),
+    estimated("energy", metricName("energy"), "mJ", ({ summary }) => estimateOf(summary.results, target, "energy")),
+    ...(column ? [exact("own", column.name, "own", ({ file }) => valueOf(column, file), column.is_more_better)] : []),
+  ];
+  return all.filter(({ value }) => rows.some((row) => value(row) !== null));
+}
+
+/** An error that nobody knows has no ends. */
+function rangeOf(estimate: Estimate | null): Range | null {
+  if (!estimate) return null;
+  const { value, lo, hi } = estimate;
+  return isExact(estimate) ? { lo: value, hi: value } : { lo: lo ?? -Infinity, hi: hi ?? Infinity };
+}
+
+/** How a point stands, as it is drawn and said. */
+const STANDING_WORDS: Readonly<Record<Standing, string>> = { surely: "Surely on the front", perhaps: "Perhaps", not: "Not on it" };
+const STANDING_CLASSES: Readonly<Record<Standing, string>> = { surely: "best", perhaps: "maybe", not: "beaten" };
+/** Files that are named of each standing. */
+const MAX_NAMED = 8;
 
 /** Drawn anew when the window becomes narrow or wide, until `signal`. */
-export function scatter(rows: Estimated[], target: string, axis: Axis, choose: (axis: Axis) => void, open: (row: Estimated) => void, signal: AbortSignal): HTMLElement {
-  const has_memory = rows.some(({ summary }) => memoryOf(summary.results, target) !== null);
-  const is_memory = has_memory && axis === "memory";
+export function scatter(rows: Estimated[], target: string, axes: Axes, column: OwnColumn | null, choose: (axes: Axes) => void, open: (row: Estimated) => void, signal: AbortSignal): HTMLElement {
+  const quantities = quantitiesOf(rows, target, column);
+  const across = quantities.find(({ id }) => id === axes.across) ?? quantities[0];
+  const third = quantities.find(({ id }) => id === axes.third && id !== across?.id) ?? null;
+  if (!across) return el("div");
   const points = rows.flatMap((row): Point[] => {
     const y = estimateOf(row.summary.results, target, "latency");
-    const x = is_memory ? memoryOf(row.summary.results, target) : row.summary.model.macs;
-    return y && x !== null ? [{ row, x, y }] : [];
+    const x = across.value(row);
+    return y && x !== null && (third === null || third.value(row) !== null) ? [{ row, x, y }] : [];
   });
   if (points.length < 2) return el("div");
   const device = points[0].y.device || target;
-  const front = paretoFront(points);
-  const select = el("select", { id: "scatter-axis", "aria-label": "Latency against", onchange: () => choose(select.value as Axis) });
-  for (const [value, words] of [["memory", "memory"], ["macs", "MACs"]] as const) {
-    if (value === "macs" || has_memory) select.append(el("option", { value, selected: (value === "memory") === is_memory }, words));
-  }
-  const words = `. No other file is better in both than: ${[...front].map(({ row }) => row.file).join(", ")}.`;
+  const found = standingsOf(points.map(({ row, y }) => [rangeOf(y), across.range(row), third?.range(row)].filter((range): range is Range => range !== null && range !== undefined)));
+  const standings = new Map(points.map((point, i) => [point, found[i]]));
+  const option = ({ id, name }: Quantity, chosen: Quantity | null): HTMLElement => el("option", { value: id, selected: id === chosen?.id }, name);
+  const select = el("select", { id: "scatter-axis", "aria-label": "Latency against", onchange: () => choose({ ...axes, across: select.value as MeasureId }) }, ...quantities.map((quantity) => option(quantity, across)));
+  const also = el("select", { id: "scatter-third", "aria-label": "And against", onchange: () => choose({ ...axes, third: (also.value || null) as MeasureId | null }) }, el("option", { value: "" }, "nothing else"), ...quantities.filter((quantity) => quantity !== across).map((quantity) => option(quantity, third)));
+  const named = (standing: Standing): string => {
+    const files = points.filter((point) => standings.get(point) === standing).map(({ row }) => row.file);
+    if (files.length === 0) return "";
+    return ` ${STANDING_WORDS[standing]}: ${files.slice(0, MAX_NAMED).join(", ")}${files.length > MAX_NAMED ? ` and ${(files.length - MAX_NAMED).toLocaleString("en")} more` : ""}.`;
+  };
+  const front = frontLine(points, across.is_more_better);
   const narrow = matchMedia(IS_NARROW);
   const place = el("div");
-  const draw = (): void => place.replaceChildren(drawing(points, front, is_memory, narrow.matches ? NARROW : WIDE, open));
+  const draw = (): void => place.replaceChildren(drawing(points, standings, third === null ? front : [], across, narrow.matches ? NARROW : WIDE, open));
   narrow.addEventListener("change", draw, { signal });
   draw();
-  return el("figure", { class: "scatter" }, el("figcaption", {}, `Latency on ${device} against `, select, words), place);
+  return el(
+    "figure",
+    { class: "scatter" },
+    el("figcaption", {}, `Latency on ${device} against `, select, " and ", also, el("span", { class: "front-words", role: "status" }, `${named("surely")}${named("perhaps")}`)),
+    place,
+    el("p", { class: "subtle" }, "● surely on the front: no other file can be better in all of them, whatever lies in the intervals. ◐ perhaps: intervals overlap, or are missing. ○ not: another file is surely better."),
+  );
 }
 
 /** What a file needs there: the peak of the target's SRAM, else the arena. */
-function memoryOf(results: Result[], target: string): number | null {
-  const found = estimateOf(results, target, "sram_peak") ?? estimateOf(results, target, "arena") ?? results.filter(isEstimate).find(({ metric }) => metric === "arena");
-  return found?.value ?? null;
+function memoryOf(results: Result[], target: string): Estimate | null {
+  return estimateOf(results, target, "sram_peak") ?? estimateOf(results, target, "arena") ?? results.filter(isEstimate).find(({ metric }) => metric === "arena") ?? null;
 }
 
 function estimateOf(results: readonly Result[], target: string, metric: string): Estimate | null {
   return results.filter(isEstimate).find((result) => result.target === target && result.metric === metric) ?? null;
 }
 
-/** The points that no other point beats in both directions. */
-export function paretoFront<P extends { x: number; y: { value: number } }>(points: readonly P[]): Set<P> {
-  const front = new Set<P>();
+/** Through the points that no other point beats by its numbers alone. */
+function frontLine(points: readonly Point[], is_more_better: boolean): Point[] {
+  const sign = is_more_better ? -1 : 1;
   let least = Infinity;
-  for (const point of points.toSorted((a, b) => a.x - b.x || a.y.value - b.y.value)) {
-    if (point.y.value >= least) continue;
-    least = point.y.value;
-    front.add(point);
-  }
-  return front;
+  return points.toSorted((a, b) => sign * (a.x - b.x) || a.y.value - b.y.value).filter(({ y }) => y.value < least && ((least = y.value), true));
 }
 
-function drawing(points: Point[], front: Set<Point>, is_bytes: boolean, { width, height, letters }: typeof WIDE, open: (row: Estimated) => void): SVGElement {
+function drawing(points: Point[], standings: ReadonlyMap<Point, Standing>, front: readonly Point[], quantity: Quantity, { width, height, letters }: typeof WIDE, open: (row: Estimated) => void): SVGElement {
   const textWidth = textWidths();
   const unit = points[0].y.unit;
-  const across = scaleOf(points.map(({ x }) => x), is_bytes ? 4 : 10);
+  const is_bytes = quantity.unit === "bytes";
+  const across = quantity.unit === "own" ? betweenOf(points.map(({ x }) => x)) : scaleOf(points.map(({ x }) => x), is_bytes ? 4 : 10);
   const up = scaleOf(points.flatMap(({ y }) => [y.value, y.hi ?? y.value]), 10);
-  const x_words = (value: number): string => format.text(is_bytes ? format.bytes(Math.round(value), across.unit(value)) : format.count(value, "", across.unit(value)));
+  const x_words = (value: number): string => (quantity.unit === "own" ? format.digits(value) : format.text(quantity.unit === "" ? format.count(value, "", across.unit(value)) : format.measure(value, quantity.unit, across.unit(value))));
   const y_words = (value: number): string => format.text(format.measure(value, unit, up.unit(value)));
   const left = 12 + Math.max(...up.ticks.map((value) => textWidth(y_words(value))));
   const at_x = (x: number): number => left + across.part(x) * (width - left - SPACE);
@@ -92,15 +158,16 @@ function drawing(points: Point[], front: Set<Point>, is_bytes: boolean, { width,
     const [at, half] = [at_x(value), textWidth(words) / 2];
     svg.append(node("line", { class: "axis", x1: at, x2: at, y1: height - BOTTOM, y2: height - BOTTOM + 4 }), label(words, Math.min(Math.max(at, left + half), width - half), height - BOTTOM + 18, "middle"));
   }
-  const line = [...front].map(({ x, y }) => `${at_x(x)},${at_y(y.value)}`).join(" ");
+  const line = front.map(({ x, y }) => `${at_x(x)},${at_y(y.value)}`).join(" ");
   const logarithmic = up.is_powers && across.is_powers ? "both axes logarithmic" : up.is_powers ? "latency logarithmic" : "logarithmic";
-  svg.append(node("polyline", { class: "front", points: line }), label(`${is_bytes ? metricName("sram_peak") : "MACs"}${up.is_powers || across.is_powers ? `; ${logarithmic}` : ""}`, width - SPACE, height - 4, "end"));
+  svg.append(node("polyline", { class: "front", points: line }), label(`${quantity.name}${quantity.is_more_better ? " (more is better)" : ""}${up.is_powers || across.is_powers ? `; ${logarithmic}` : ""}`, width - SPACE, height - 4, "end"));
   // The best ones are named first; those without room are named when they are pointed at.
-  const others = points.filter((point) => !front.has(point));
-  const named = [...front, ...others].map((point) => ({ point, x: at_x(point.x), y: at_y(point.y.value), text: shortened(point.row.file.replace(MODEL_ENDING, ""), letters) }));
+  const rank: Record<Standing, number> = { surely: 0, perhaps: 1, not: 2 };
+  const standingOf = (point: Point): Standing => standings.get(point) ?? "not";
+  const named = points.toSorted((a, b) => rank[standingOf(a)] - rank[standingOf(b)]).map((point) => ({ point, x: at_x(point.x), y: at_y(point.y.value), text: shortened(point.row.file.replace(MODEL_ENDING, ""), letters) }));
   const frame = { left: left + 4, right: width, top: 0, bottom: height - BOTTOM };
   const places = placeNames(named, frame, textWidth);
-  for (const name of named.toReversed()) svg.append(mark(name.point, name.text, places.get(name) ?? null, front.has(name.point), at_x, at_y, width, open));
+  for (const name of named.toReversed()) svg.append(mark(name.point, name.text, places.get(name) ?? null, standingOf(name.point), at_x, at_y, width, open));
   return svg;
 }
 
@@ -117,6 +184,14 @@ interface Scale {
 /** Values that span more than this factor would lie on top of each other at the beginning of an even axis. */
 const MAX_EVEN_SPAN = 30;
 const MAX_TICKS = 5;
+
+/** Even from the least to the most: of numbers whose 0 says nothing. */
+function betweenOf(values: readonly number[]): Scale {
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  const room = 0.08 * (most - least) || Math.abs(most) || 1;
+  const [begin, end] = [least - room, most + room];
+  return { part: (value) => (value - begin) / (end - begin), ticks: least === most ? [least] : [least, (least + most) / 2, most], unit: () => most, is_powers: false };
+}
 
 /** Even from 0, or by factors with ticks at powers of `base`. */
 function scaleOf(values: readonly number[], base: number): Scale {
@@ -146,10 +221,11 @@ function textWidths(): TextWidth {
 
 let measuring: CanvasRenderingContext2D | null = null;
 
-function mark({ row, x, y }: Point, name: string, place: Place | null, is_best: boolean, at_x: (x: number) => number, at_y: (y: number) => number, width: number, open: (row: Estimated) => void): SVGElement {
-  const group = node("g", { class: is_best ? "point best" : "point", role: "button", tabindex: 0, "aria-label": `Open ${row.file}` });
+function mark({ row, x, y }: Point, name: string, place: Place | null, standing: Standing, at_x: (x: number) => number, at_y: (y: number) => number, width: number, open: (row: Estimated) => void): SVGElement {
+  const group = node("g", { class: `point ${STANDING_CLASSES[standing]}`, role: "button", tabindex: 0, "aria-label": `Open ${row.file}: ${STANDING_WORDS[standing].toLowerCase()}` });
   if (y.lo !== undefined && y.hi !== undefined) group.append(node("line", { x1: at_x(x), x2: at_x(x), y1: at_y(y.lo), y2: at_y(y.hi) }));
   group.append(node("circle", { cx: at_x(x), cy: at_y(y.value), r: 5 }));
+  if (standing === "perhaps") group.append(node("path", { class: "half", d: `M${at_x(x)} ${at_y(y.value) - 5}a5 5 0 0 0 0 10z` }));
   const is_right = at_x(x) > width / 2;
   const { x: name_x, y: name_y, anchor } = place ?? { x: at_x(x) + (is_right ? -9 : 9), y: at_y(y.value) - 9, anchor: is_right ? "end" : "start" } as const;
   const text = label(name, name_x, name_y, anchor);

@@ -1,0 +1,77 @@
+/** A column of one's own in comparisons: accuracy or anything else that is known of a file, kept in this browser. */
+import { MODEL_ENDING } from "./model_files.ts";
+
+/** Numbers by the name of their file. */
+export interface OwnColumn {
+  name: string;
+  is_more_better: boolean;
+  values: Readonly<Record<string, number>>;
+}
+
+/** Another format gets another key. */
+const KEY = "litecast.column.1";
+export const MAX_COLUMN_CHARACTERS = 200_000;
+const MAX_VALUES = 5000;
+const MAX_NAME = 60;
+const DEFAULT_NAME = "Accuracy";
+
+/** Null where there is none; whatever else is stored there counts as none. */
+export function readColumn(): OwnColumn | null {
+  try {
+    const kept: unknown = JSON.parse(localStorage.getItem(KEY) ?? "null");
+    if (typeof kept !== "object" || kept === null || !("values" in kept) || typeof kept.values !== "object" || kept.values === null) return null;
+    const { name, is_more_better } = kept as Partial<OwnColumn>;
+    const values = Object.entries(kept.values).filter((entry): entry is [string, number] => typeof entry[1] === "number" && Number.isFinite(entry[1]));
+    return { name: typeof name === "string" ? name.slice(0, MAX_NAME) : DEFAULT_NAME, is_more_better: is_more_better !== false, values: Object.fromEntries(values.slice(0, MAX_VALUES)) };
+  } catch {
+    return null;
+  }
+}
+
+/** Null forgets it. */
+export function keepColumn(column: OwnColumn | null): void {
+  try {
+    if (column === null) localStorage.removeItem(KEY);
+    else localStorage.setItem(KEY, JSON.stringify(column));
+  } catch {
+    // A browser that keeps nothing forgets the column with the page.
+  }
+}
+
+/** Of a file as it is named, or as a table names it: without folder and ending. */
+export function valueOf({ values }: OwnColumn, file: string): number | null {
+  return Object.hasOwn(values, file) ? values[file] : null;
+}
+
+const stem = (name: string): string => name.split(/[/\\]/).at(-1)?.replace(MODEL_ENDING, "").toLowerCase() ?? "";
+
+/**
+ * Lines `file,number` with commas, semicolons or tabs, under a head where there is one, or a number for each file in their
+ * order. Files that no line names have no value; throws what was expected.
+ */
+export function parseColumn(text: string, files: readonly string[]): OwnColumn {
+  if (text.length > MAX_COLUMN_CHARACTERS) throw new Error(`expected at most ${MAX_COLUMN_CHARACTERS.toLocaleString("en")} characters, found ${text.length.toLocaleString("en")}`);
+  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "").slice(0, MAX_VALUES + 1);
+  const separator = lines.some((line) => line.includes("\t")) ? "\t" : lines.some((line) => line.includes(";")) ? ";" : ",";
+  const rows = lines.map((line) => line.split(separator).map((cell) => cell.trim().replace(/^"(.*)"$/, "$1")));
+  const place = rows[0]?.findIndex((cell) => numberOf(cell) !== null) ?? -1;
+  const head = rows.length > 1 && place < 0 ? rows.shift() : undefined;
+  const name = (head?.[1] ?? head?.[0] ?? DEFAULT_NAME).slice(0, MAX_NAME);
+  const is_list = rows.every((row) => row.length === 1);
+  const values: Record<string, number> = {};
+  rows.forEach((row, i) => {
+    const value = numberOf(row[is_list ? 0 : 1] ?? "");
+    if (value === null) throw new Error(`line ${i + 1 + (head ? 1 : 0)}: expected for example \`model.tflite,71.5\`, found \`${row.join(separator).slice(0, 80)}\``);
+    const named = is_list ? files.slice(i, i + 1) : files.filter((file) => file === row[0] || stem(file) === stem(row[0]));
+    for (const file of named) values[file] = value;
+  });
+  if (Object.keys(values).length === 0) throw new Error(`expected a line for one of the files, such as \`${files[0] ?? "model.tflite"},71.5\`, found none of them`);
+  return { name, is_more_better: true, values };
+}
+
+/** With a percent sign or without. */
+function numberOf(cell: string): number | null {
+  const bare = cell.replace(/\s*%$/, "");
+  const value = Number(bare);
+  return bare !== "" && Number.isFinite(value) ? value : null;
+}
