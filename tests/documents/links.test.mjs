@@ -56,6 +56,19 @@ test("every path of the repository that a document names exists", () => {
   assert.deepEqual(findings, []);
 });
 
+test("each threat of SECURITY.md has a test, and every test that it names exists", () => {
+  const tests = readdirSync(path.join(root, "tests"), { recursive: true }).filter((name) => /\.(rs|mjs)$/.test(name));
+  const sources = tests.map((name) => read(path.join("tests", name))).join("\n");
+  const isTest = (name) => existsSync(path.join(root, name)) || /^make [a-z-]+$/.test(name) || sources.includes(`fn ${name}()`) || sources.includes(`test("${name}"`);
+  const threats = read("SECURITY.md").split("\n").filter((line) => line.startsWith("| ")).slice(1);
+  for (const threat of threats) {
+    const named = [...threat.split("|")[3].matchAll(/`([^`]+)`/g)].map(([, name]) => name);
+    assert.ok(named.length > 0, threat);
+    assert.deepEqual(named.filter((name) => !isTest(name)), [], threat);
+  }
+  assert.ok(threats.length >= 10);
+});
+
 const skip = !existsSync(COMMAND) && `page: no command at ${COMMAND}`;
 
 test("every command that README and guide show runs", { skip }, (context) => {
