@@ -18,7 +18,9 @@ test: ## Install what is missing, then check and test everything
 	@$(MAKE) --no-print-directory debian venv node wasm-tools
 	@tools/test.sh
 
-test-long: venv node ## Check what `make test` leaves out because it compiles or searches for long: an hour and more
+test-long: wasm venv ## Check what `make test` leaves out because it compiles or searches for long: an hour and more
+	@node --test tests/package/same_numbers.mjs
+	@$(MAKE) --no-print-directory release-rehearsal
 	@tools/test-python.sh --wheel
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=$(LONG_FUZZ_SECONDS)
 	@$(MAKE) --no-print-directory growth
