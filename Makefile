@@ -10,7 +10,9 @@ help: ## List these targets
 
 serve: ## Build the page and serve it at http://127.0.0.1:8000/ (PORT=... for another port)
 	@tools/announce.sh serve
-	@$(MAKE) --no-print-directory page
+	@$(MAKE) --no-print-directory node wasm-toolchain
+	@tools/build-wasm.sh --module
+	@node www/build.mjs --quick
 	@node www/serve.mjs --port $(PORT)
 
 test: ## Install what is missing, then check and test everything

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the npm package of the browser's module into pkg/: cargo, wasm-bindgen, binaryen's wasm-opt.
+# Builds the browser's module and from it the npm package, pkg/: cargo, wasm-bindgen, binaryen's wasm-opt. With --module,
+# which is all that the page needs, it builds no package.
 source "$(dirname "$0")/common.sh"
 
 # What rustc's wasm32-unknown-unknown emits, and no more: the result of --all-features does not
@@ -40,7 +41,7 @@ crate() {
 MODULE=target/module
 
 use_wasm_tools
-say "building pkg/"
+[ "${1:-}" = --module ] && say "building the module" || say "building pkg/"
 # Meanwhile, because one crate of tract keeps a single core busy for minutes.
 tools/install-wasm-tools.sh &
 installing=$!
@@ -56,5 +57,6 @@ rm -rf "$MODULE"
 wasm-bindgen --target web --omit-default-module-path --out-dir "$MODULE" "${CARGO_TARGET_DIR:-target}/$WASM_TARGET/wasm/litecast.wasm"
 cp "$LINKED.crates" "$MODULE/"
 optimise "$MODULE/litecast_bg.wasm"
+[ "${1:-}" = --module ] && exit
 CRATE=$(crate) node www/package/build.mjs
 say "the module has $(stat -c %s "$MODULE/litecast_bg.wasm") bytes, the packed package $(npm pack --dry-run --json ./pkg 2>/dev/null | node -e 'console.log(JSON.parse(require("fs").readFileSync(0))[0].size)')"
