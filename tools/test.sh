@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Runs every check and test, in an order that fails early, and ends with one line per step.
+# Runs every check and test, in an order that fails early, and ends with one line per step. What needs the browser's module
+# runs beside what needs native crates: each has a folder of its own to build in, and phases in which one core is idle.
 source "$(dirname "$0")/common.sh"
 use_wasm_tools
 
 logs=$(mktemp -d)
-trap 'rm -rf "$logs"' EXIT
-summary=()
-failed=0
+beside=
+trap '[ -z "$beside" ] || kill -- "-$beside" 2>/dev/null || true; rm -rf "$logs"' EXIT
 
 # Sums what the runners print: cargo's "test result: ok. 3 passed; 0 failed", those of both packages "# pass 3".
 counts() { # LOG
@@ -16,38 +16,56 @@ counts() { # LOG
          END { if (seen) printf "%d passed, %d failed", passed, failed }' "$1"
 }
 
-step() { # NAME COMMAND...
-    local name=$1 started=$SECONDS verdict=ok log
-    shift
-    log=$logs/$((${#summary[@]})).log
-    say "$name"
-    "$@" 2>&1 | tee "$log" || { verdict=FAILED; failed=1; }
-    summary+=("$(printf '%-28s %-7s %5d s  %s' "$name" "$verdict" $((SECONDS - started)) "$(counts "$log")")")
+# Leaves NUMBER.log and NUMBER.verdict, in whose order the summary is. Says how far the run is.
+N_STEPS=$(grep -c '^ *step [1-9][0-9] "' "$0")
+step() { # NUMBER NAME COMMAND...
+    local log=$logs/$1.log verdict=$logs/$1.verdict name=$2 started=$SECONDS result=ok
+    shift 2
+    say "$name ($(find "$logs" -name '*.verdict' | wc -l) of $N_STEPS steps done in $((SECONDS / 60)) min)"
+    "$@" 2>&1 | tee "$log" || result=FAILED
+    printf '%-28s %-7s %5d s  %s\n' "$name" "$result" $((SECONDS - started)) "$(counts "$log")" >"$verdict"
 }
 
-step "format" cargo fmt --all --check
-step "clippy" cargo clippy --quiet --workspace --all-targets -- -D warnings
-step "third-party crates" tools/deny.sh
-step "native tests" cargo test --workspace --no-fail-fast
-step "the Action's situations" npm run --silent test:action
-step "Python package" tools/test-python.sh
-step "browser module" tools/build-wasm.sh
-step "browser module's tests" tools/test-browser.sh
-step "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --quiet --workspace --no-deps
-step "package" cargo package --quiet --package litecast --no-verify --allow-dirty
-step "documents and workflows" npm run --silent test:documents
-step "npm package's types" npm run --silent check:package
-step "npm package's tests" npm run --silent test:package
-step "sockets of command, packages" npm run --silent test:network
-step "page types" npm run --silent check:page
-step "page" npm run --silent build:page
-step "page tests" npm run --silent test:page
-step "download sizes" tools/size.sh
+browser() {
+    step 20 "browser module" tools/build-wasm.sh
+    step 21 "browser module's tests" tools/test-browser.sh
+    step 22 "page types" npm run --silent check:page
+    step 23 "page" npm run --silent build:page
+    step 24 "page tests" npm run --silent test:page
+}
+
+native() {
+    step 10 "format" cargo fmt --all --check
+    step 11 "clippy" cargo clippy --quiet --workspace --all-targets -- -D warnings
+    step 12 "third-party crates" tools/deny.sh
+    step 13 "native tests" cargo test --workspace --no-fail-fast
+    step 14 "the Action's situations" npm run --silent test:action
+    step 15 "Python package" tools/test-python.sh
+    step 16 "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --quiet --workspace --no-deps
+    step 17 "package" cargo package --quiet --package litecast --no-verify --allow-dirty
+}
+
+say "what needs the browser's module runs beside these steps, and is printed after them"
+# In a process group of its own, which ends with this script.
+set -m
+browser >"$logs/browser.out" 2>&1 </dev/null &
+beside=$!
+set +m
+native
+wait "$beside"
+beside=
+cat "$logs/browser.out"
+
+step 30 "documents and workflows" npm run --silent test:documents
+step 31 "npm package's types" npm run --silent check:package
+step 32 "npm package's tests" npm run --silent test:package
+step 33 "sockets of command, packages" npm run --silent test:network
+step 34 "download sizes" tools/size.sh
 
 # What tests could not do here (see tests/needs), each reason once with how often it came.
 skipped=$(cat "$logs"/*.log | sed -n 's/^.*skipped (\([^)]*\)): [^ ]*: \(.*\)$/\1: \2/p; s/^.*# SKIP /page: /p')
 printf '\n'
-printf '%s\n' "${summary[@]}"
+cat "$logs"/*.verdict
 printf 'skipped: %d\n' "$(grep -c . <<<"$skipped")"
 [ -z "$skipped" ] || sort <<<"$skipped" | uniq -c
-exit $failed
+! grep -q ' FAILED ' "$logs"/*.verdict
