@@ -8,7 +8,9 @@ import { mixedModel, residualModel } from "./model.mjs";
 import { importSource } from "./sources.mjs";
 
 const { termsOf } = await importSource("sums.ts");
+const { costColour } = await importSource("graph/ramp.ts");
 const shared = browserForTests();
+const { withPage } = shared;
 
 test("the terms of a number add up to it, each with its source", async () => {
   const { page, problems, close } = await openPage(shared.chromium);
@@ -61,3 +63,50 @@ test("every grade of evidence has its own mark and texture, with a legend, where
   assert.match(await page.textContent(".comparison-panel .evidence-legend"), legend);
   await close();
 });
+
+for (const colorScheme of ["light", "dark"]) {
+  test(`the legend of the graph has the colours of its boxes and the mark of its numbers, ${colorScheme}`, () =>
+    withPage(
+      async (page) => {
+        await dropBytes(page, "legend.tflite", residualModel(12));
+        await waitDrawn(page, "legend.tflite");
+        await page.selectOption("#target", "ethos-u55-256");
+        assert.match(await page.textContent(".legend"), /^◐ The compiler’s opinion/u);
+        const ends = await page.$eval(".legend-ramp", (ramp) => {
+          const colours = getComputedStyle(ramp).backgroundImage.match(/rgb\([^)]*\)/g).map((colour) => colour.match(/\d+/g).map(Number));
+          return [colours[0], colours.at(-1)];
+        });
+        const expected = [0, 1].map((share) => costColour(share, colorScheme === "dark").match(/[0-9a-f]{2}/g).map((part) => parseInt(part, 16)));
+        assert.deepEqual(ends, expected);
+        // The costliest operator's box has the colour at the end of the ramp.
+        const has_it = await page.evaluate(([red, green, blue]) => {
+          const canvas = document.querySelector(".drawing");
+          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+          for (let i = 0; i < data.length; i += 4) if (data[i] === red && data[i + 1] === green && data[i + 2] === blue) return true;
+          return false;
+        }, ends[1]);
+        assert.ok(has_it);
+        await page.selectOption("#measure", "macs");
+        assert.match(await page.textContent(".legend"), /^■ Counted/u);
+      },
+      { options: { colorScheme } },
+    ));
+}
+
+test("what a person measured stands beside the estimate with a tick", () =>
+  withPage(async (page) => {
+    const sizes = [8, 20, 40];
+    const times = [0.5, 0.9, 2.5];
+    await page.evaluate(([sizes, times]) => localStorage.setItem("litecast.devices.1", JSON.stringify([{ name: "Bench", measurements: sizes.map((n, i) => ({ file: `m${n}.tflite`, measured_ms: times[i], estimates_ms: null, estimates_id: null })) }])), [sizes, times]);
+    for (const n of sizes) {
+      await dropBytes(page, `m${n}.tflite`, residualModel(n));
+      await waitDrawn(page, `m${n}.tflite`);
+    }
+    await page.selectOption("#target", "device:Bench");
+    const words = (await page.textContent('.answer [data-metric="latency"] .measured-words')).replaceAll("\u202f", " ");
+    assert.match(words, /^✓ 2\.50 ms measured by you; the estimate is [−+]?[\d.]+ % off, (in|out)side its interval$/u);
+    assert.equal(await page.locator(".interval-measured").count(), 1);
+    assert.match(await page.textContent(".evidence-legend"), /✓ Measured by you/u);
+    await page.selectOption("#target", "ethos-u55-256");
+    assert.equal(await page.locator(".interval-measured").count(), 0, "of the device alone");
+  }));

@@ -1,6 +1,6 @@
 /** What single operators cost: the measures that graph, table and details can show. */
 import * as format from "./format.ts";
-import { type Estimate, type Operator, type Report, type Result, isEstimate } from "./report.ts";
+import { type Estimate, type Evidence, type Operator, type Report, type Result, isEstimate } from "./report.ts";
 import { metricName } from "./words.ts";
 
 /** A cost with the part of each operator, as the graph and the tables show it. */
@@ -18,6 +18,8 @@ export interface Measure {
   /** Of all operators; of a peak it is the largest. */
   total: number;
   is_sum: boolean;
+  /** What its numbers rest on; facts of the file are counted. */
+  evidence?: Evidence | undefined;
   /** A value in whose unit the whole column is shown; computed when it is asked for. */
   readonly scale: number;
 }
@@ -106,7 +108,7 @@ function withScale(measure: Omit<Measure, "scale">): Measure {
   };
 }
 
-function estimated({ target, device, metric, unit, value, operators }: EstimateByOperator): Measure {
+function estimated({ target, device, metric, unit, value, operators, evidence }: EstimateByOperator): Measure {
   return withScale({
     target,
     metric,
@@ -116,6 +118,7 @@ function estimated({ target, device, metric, unit, value, operators }: EstimateB
     unit,
     total: value,
     is_sum: !PEAKS.has(metric),
+    evidence,
   });
 }
 
@@ -129,6 +132,7 @@ function factMeasures({ operators }: Report): Measure[] {
     unit,
     total: values.reduce((sum, value) => sum + value, 0),
     is_sum: !PEAKS.has(metric),
+    evidence: "counted",
   });
   return [
     fact("macs", "Multiply-accumulates", "MACs", "", operators.map(({ macs }) => macs)),

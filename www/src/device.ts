@@ -125,6 +125,14 @@ async function resultOf(device: Device, estimates_ms: Record<string, number>, re
   }
 }
 
+/** What a person measured of this very report on a device of their own, in ms; null where nothing was, and for other targets. */
+export function measuredOn(report: Pick<Report, "file" | "batch" | "what_if">, target: string): number | null {
+  const name = nameIn("device", target);
+  if (name === null) return null;
+  const file = nameOf(report);
+  return devices().find((device) => device.name === name)?.measurements.find((kept) => kept.file === file)?.measured_ms ?? null;
+}
+
 /** A measurement as the engine takes it. */
 export function asMeasurement({ estimates_ms, measured_ms }: Current): Measurement {
   return { estimates_ms, measured_ms };

@@ -121,14 +121,17 @@ const EVIDENCE: Record<string, string> = {
 const EVIDENCE_MARKS: Record<string, string> = { counted: "■", measured: "●", compiler: "◐", assumed: "○" };
 
 /** The mark of what an estimate rests on. */
-export function evidenceMark({ evidence }: { evidence?: Evidence }): string {
+export function evidenceMark({ evidence }: { evidence?: Evidence | undefined }): string {
   return EVIDENCE_MARKS[evidence ?? ""] ?? "–";
 }
 
 /** The mark with its words. */
-export function markedEvidence(estimate: { evidence?: Evidence }): string {
+export function markedEvidence(estimate: { evidence?: Evidence | undefined }): string {
   return `${evidenceMark(estimate)} ${evidenceWords(estimate)}`;
 }
+
+/** The mark of a time that a person measured: a tick, which no estimate has. */
+export const MEASURED_MARK = "\u2713";
 
 /** Every mark with what it means, from the surest. */
 export function evidenceLegend(): string {
@@ -136,7 +139,7 @@ export function evidenceLegend(): string {
 }
 
 /** What an estimate rests on. */
-export function evidenceWords({ evidence }: { evidence?: Evidence }): string {
+export function evidenceWords({ evidence }: { evidence?: Evidence | undefined }): string {
   return EVIDENCE[evidence ?? ""] ?? "Not said what it rests on";
 }
 

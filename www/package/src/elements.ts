@@ -4,7 +4,7 @@ import { digits, measure, percent, plural, shape, text } from "../../src/format.
 import { leftBy } from "../../src/hybrid.ts";
 import { KIND_NAMES, kindOf } from "../../src/kinds.ts";
 import { layOut } from "../../src/layout/layered.ts";
-import { doubtWords, evidenceLegend, evidenceWords, headlineDoubt, inMetricOrder, markedEvidence, metricName, metricNameOf } from "../../src/words.ts";
+import { doubtWords, evidenceLegend, evidenceMark, evidenceWords, headlineDoubt, inMetricOrder, markedEvidence, metricName, metricNameOf } from "../../src/words.ts";
 import { VERDICT_MARKS, type Verdict, verdictOn } from "../../src/verdict.ts";
 import type { Estimate, Report, Result } from "../types/index.d.ts";
 import type { LiteCastWorker } from "../types/worker.d.ts";
@@ -300,7 +300,7 @@ export function defineElements(): void {
         const result = report.results.find((one) => one.metric === metric);
         this.title = result ? `${result.value !== undefined ? metricNameOf(result) : metricName(metric)} on ${result.device}: ${result.value !== undefined ? `${doubtWords(result)}, ${evidenceWords(result)}` : result.unavailable}` : `no ${metric} on ${targetOf(this)}`;
         const precision = result?.estimated_as ? ` as ${result.estimated_as}` : "";
-        return [document.createTextNode(result?.value !== undefined ? `${valueText(result)}${precision} on ${shortName(result.target)}` : `no estimate on ${shortName(targetOf(this))}`)];
+        return [document.createTextNode(result?.value !== undefined ? `${evidenceMark(result)} ${valueText(result)}${precision} on ${shortName(result.target)}` : `no estimate on ${shortName(targetOf(this))}`)];
       }
     },
   );

@@ -10,6 +10,7 @@ import { KnownError } from "../messenger.ts";
 import type { Report } from "../report.ts";
 import type { Search } from "../search.ts";
 import type { Selection } from "../selection.ts";
+import { markedEvidence } from "../words.ts";
 import { Camera } from "./camera.ts";
 import { listenToGestures } from "./gestures.ts";
 import { Minimap } from "./minimap.ts";
@@ -19,6 +20,8 @@ import { type Theme, onThemeChange, readTheme } from "./theme.ts";
 
 /** A layout that takes longer can be stopped. */
 const STOP_AFTER_MS = 300;
+/** Steps of the legend's ramp. */
+const N_RAMP = 8;
 
 /** The drawn graph of a report. */
 export interface GraphView {
@@ -195,6 +198,14 @@ class Drawing {
     this.#schedule();
   }
 
+  /** In the colours of the boxes. */
+  #ramp(): HTMLElement {
+    const theme = (this.#theme ??= readTheme());
+    const ramp = el("span", { class: "legend-ramp", "aria-hidden": "true" });
+    ramp.style.backgroundImage = `linear-gradient(90deg, ${Array.from({ length: N_RAMP + 1 }, (_, i) => theme.cost(i / N_RAMP)).join(", ")})`;
+    return ramp;
+  }
+
   /** Boxes are coloured by what their operators cost. */
   #colour(): void {
     const measure = this.#focus.measureIn(this.#report);
@@ -203,7 +214,7 @@ class Drawing {
     this.#marks.shares = costs.map((cost) => (most > 0 ? cost / most : 0));
     this.#marks.left = leftBy(this.#report, this.#focus.targetIn(this.#report));
     this.#minimap.forget();
-    const words = measure ? [el("span", {}, "0"), el("span", { class: "legend-ramp", "aria-hidden": "true" }), el("span", {}, costText(measure, most))] : [];
+    const words = measure ? [el("span", { class: "legend-evidence" }, markedEvidence(measure)), el("span", {}, "0"), this.#ramp(), el("span", {}, costText(measure, most))] : [];
     if (this.#marks.left.size > 0) words.unshift(el("span", { class: "legend-cpu" }, "on the CPU"));
     this.#legend.replaceChildren(...words);
     this.#legend.title = measure ? `Colour of an operator: ${measure.title}` : "";
@@ -241,6 +252,7 @@ class Drawing {
     onThemeChange(() => {
       this.#theme = null;
       this.#minimap.forget();
+      this.#colour();
       this.#schedule();
     }, signal);
     this.#selection.onChange((index, source) => this.#showSelection(index, source));

@@ -1,5 +1,6 @@
 /** The decision: what the model costs on the chosen target, and how the others compare. */
 import { type Budget, judge, readBudget } from "../budget.ts";
+import { measuredOn } from "../device.ts";
 import { el, keepingFocus, quantity } from "../dom.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
@@ -9,7 +10,7 @@ import { GROUPS, groupOf, hasThreads } from "../targets.ts";
 import { writeThreads } from "../threads.ts";
 import { termsOf } from "../sums.ts";
 import { verdictOn } from "../verdict.ts";
-import { doubtSentence, doubtWords, evidenceLegend, headlineDoubt, inMetricOrder, intervalPercent, isExact, markedEvidence, metricMeaning, metricName, metricNameOf, provenanceWords, referenceWords, sentence, withDeviceNames } from "../words.ts";
+import { doubtSentence, doubtWords, evidenceLegend, headlineDoubt, inMetricOrder, intervalPercent, isExact, MEASURED_MARK, markedEvidence, metricMeaning, metricName, metricNameOf, provenanceWords, referenceWords, sentence, withDeviceNames } from "../words.ts";
 import { columnMeaning, columnTitle, doubtClass, energyNote, estimateCell, metricColumns } from "./cells.ts";
 import { isWithAnswer } from "./diagnostics.ts";
 import { budgetForm } from "./budget_form.ts";
@@ -55,7 +56,7 @@ export function decidePanel(report: Report, opened: Opened, selection: Selection
     const { results } = report;
     const every = results.filter(({ target }) => groupOf(target) === null);
     const panels = GROUPS.map((group) => groupPanel(group, results, (results) => table(group, results), more));
-    const scroller = el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "All targets, scrollable" }, table(EVERY, every), el("p", { class: "subtle evidence-legend" }, `What numbers rest on: ${evidenceLegend()}`), ...[energyNote(every)].filter((note) => note !== null), ...panels);
+    const scroller = el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "All targets, scrollable" }, table(EVERY, every), el("p", { class: "subtle evidence-legend" }, `What numbers rest on: ${evidenceLegend()}${every.some(({ target }) => measuredOn(report, target) !== null) ? `   ${MEASURED_MARK} Measured by you` : ""}`), ...[energyNote(every)].filter((note) => note !== null), ...panels);
     void keepingFocus(others, () => {
       others.replaceChildren(scroller);
       scroller.scrollTop = scrolled;
@@ -124,6 +125,7 @@ function metricTile(report: Report, estimate: Estimate, budget: Budget, part: st
   const { metric } = estimate;
   const found = judge(estimate, budget);
   const doubt = headlineDoubt(estimate);
+  const measured = metric === "latency" ? measuredOn(report, estimate.target) : null;
   return el(
     "div",
     { class: `metric${found ? ` ${found.kind}` : ""}`, "data-metric": metric, title: metricMeaning(metric) },
@@ -132,9 +134,10 @@ function metricTile(report: Report, estimate: Estimate, budget: Budget, part: st
       "dd",
       {},
       numberWithSum(report, estimate),
-      intervalBar(estimate),
+      intervalBar(estimate, measured),
       estimate.estimated_as ? el("span", { class: "part-words" }, `as ${estimate.estimated_as}`) : null,
       el("span", { class: doubtClass(estimate), title: doubtSentence(estimate) }, doubtLine(estimate)),
+      measured === null ? null : el("span", { class: "measured-words" }, measuredWords(measured, estimate)),
       el("span", { class: "evidence" }, markedEvidence(estimate)),
       doubt ? el("span", { class: "doubt" }, doubt) : null,
       found ? el("span", { class: "verdict" }, found.words) : null,
@@ -160,11 +163,17 @@ function doubtLine(estimate: Estimate): string {
   return words === "no interval" ? "no interval: error unknown" : `no interval; mean error ${words}`;
 }
 
+/** What was measured here, beside the estimate. */
+function measuredWords(measured: number, { value, unit, lo, hi }: Estimate): string {
+  const is_inside = lo !== undefined && hi !== undefined && lo <= measured && measured <= hi;
+  return `${MEASURED_MARK} ${format.text(format.measure(measured, unit))} measured by you; the estimate is ${format.change(value / measured)} off${lo === undefined ? "" : is_inside ? ", inside its interval" : ", outside its interval"}`;
+}
+
 /** The interval on a line from zero: a narrow one looks narrow. */
-function intervalBar({ value, lo, hi, provenance, evidence }: Estimate): HTMLElement | null {
+function intervalBar({ value, lo, hi, provenance, evidence }: Estimate, measured: number | null = null): HTMLElement | null {
   if (provenance.kind === "exact") return null;
   const has_interval = lo !== undefined && hi !== undefined && hi > 0;
-  const end = has_interval ? Math.max(hi, value) * 1.12 : value * 2;
+  const end = Math.max(has_interval ? Math.max(hi, value) * 1.12 : value * 2, (measured ?? 0) * 1.12);
   if (!(end > 0)) return null;
   const at = (x: number): string => `${((100 * x) / end).toFixed(2)}%`;
   const point = el("span", { class: "interval-value" });
@@ -174,7 +183,9 @@ function intervalBar({ value, lo, hi, provenance, evidence }: Estimate): HTMLEle
     range.style.left = at(lo ?? 0);
     range.style.width = at((hi ?? 0) - (lo ?? 0));
   }
-  return el("span", { class: `interval ${has_interval ? "" : "unknown"} evidence-${evidence ?? "unknown"}`, "aria-hidden": "true" }, range, point);
+  const tick = measured === null ? null : el("span", { class: "interval-measured" }, MEASURED_MARK);
+  if (tick) tick.style.left = at(measured ?? 0);
+  return el("span", { class: `interval ${has_interval ? "" : "unknown"} evidence-${evidence ?? "unknown"}`, "aria-hidden": "true" }, range, point, tick);
 }
 
 /** Each reason once, with the metrics it holds for unless it holds for all. */
@@ -259,6 +270,12 @@ function evidenceOf(results: readonly Result[]): HTMLElement | null {
   return el("span", { class: "evidence" }, markedEvidence(first));
 }
 
+/** Below the name of a device of one's own on which this file was measured. */
+function measuredPart(report: Report, target: string): HTMLElement | null {
+  const measured = measuredOn(report, target);
+  return measured === null ? null : el("span", { class: "measured-words" }, `${MEASURED_MARK} ${format.text(format.measure(measured, "ms"))} measured by you`);
+}
+
 function targetTable(name: string, all: readonly Result[], report: Report, focus: Focus, sorting: Sorting | null, sort: (column: number) => void): HTMLElement {
   const columns = metricColumns(all);
   const groups = groupByTarget(all);
@@ -279,7 +296,7 @@ function targetTable(name: string, all: readonly Result[], report: Report, focus
     const cells = results.some(isEstimate)
       ? columns.map((column) => estimateCell(resultOf(target, column.metric), column))
       : [el("td", { class: "reason", colspan: columns.length, title: reason }, `No estimate: ${reason}`)];
-    return el("tr", { "data-target": target, class: target === chosen ? "chosen" : null }, el("th", { scope: "row" }, device, part && el("span", { class: "part-words" }, part), evidenceOf(results)), ...cells);
+    return el("tr", { "data-target": target, class: target === chosen ? "chosen" : null }, el("th", { scope: "row" }, device, part && el("span", { class: "part-words" }, part), evidenceOf(results), measuredPart(report, target)), ...cells);
   };
   const heads = columns.map((column, i) => {
     const [name, unit] = columnTitle(column);

@@ -14,6 +14,7 @@ import { boardsTool } from "./boards.ts";
 import { decidePanel } from "./answer.ts";
 import { devicePanel } from "./device.ts";
 import { diagnosticList } from "./diagnostics.ts";
+import { printHead } from "./print_head.ts";
 import { nextStep } from "./next_step.ts";
 import type { GraphView, Linked } from "../graph/graph.ts";
 import type { MoreTargets } from "./target_groups.ts";
@@ -41,6 +42,7 @@ export function reportView(report: Report, opened: Opened, estimator: Estimator,
   let graph: GraphView | null = null;
   const tools = el("div", { class: "workshop-place" });
   const elements = [
+    printHead(report, focus, signal),
     decidePanel(report, opened, selection, focus, more, nextStep(report, opened, estimator, focus, more, changed, signal), signal),
     tools,
     diagnosticList(report, selection, focus, signal),
