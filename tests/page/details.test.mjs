@@ -248,3 +248,15 @@ test("at 200 % zoom with colours of the system nothing is cut off, and axe-core 
   assert.deepEqual(await axeFindings(page), []);
   await close();
 });
+
+test("a report prints on two pages that begin with file, target, date and versions", () =>
+  withReport("printed.tflite", mixedModel(), async (page) => {
+    const pdf = (await page.pdf({ preferCSSPageSize: true })).toString("latin1");
+    assert.equal((pdf.match(/\/Type\s*\/Page\b/g) ?? []).length, 2);
+    await page.emulateMedia({ media: "print" });
+    const words = await page.textContent(".print-head");
+    assert.match(words, /^printed\.tflite.*\d{4}.* operators.*LiteCast \d+\.\d+\.\d+.*report schema 2$/s);
+    assert.ok(words.includes(await page.$eval("#target", (select) => select.selectedOptions[0].textContent)));
+    for (const part of [".print-head", ".report-verdict", ".timeline", ".costliest"]) assert.ok(await page.isVisible(part), part);
+    for (const part of [".timeline-tools", ".bar", ".next-step button"]) assert.ok(!(await page.isVisible(part)), part);
+  }));
