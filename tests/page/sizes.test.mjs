@@ -1,7 +1,7 @@
 /** Files that leave sizes of their inputs open. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { dropBytes, waitDrawn } from "./browser.mjs";
+import { dropBytes, dropModels, waitDrawn } from "./browser.mjs";
 import { browserForTests } from "./fixture.mjs";
 import { openModel, residualModel } from "./model.mjs";
 import { CHANNELS, residualOnnx } from "./onnx_model.mjs";
@@ -58,4 +58,19 @@ test("open sizes of a TFLite file are counted as 1, and given beside the report"
     await page.keyboard.press("Tab");
     assert.equal(await sizes.nth(0).evaluate((input) => input.validity.valid), false, "is no size");
     assert.equal(await macs(page), expected, "and changes nothing");
+  }));
+
+test("files of a comparison that leave sizes open are given those that each names", () =>
+  withPage(async (page) => {
+    const models = [residualOnnx(10, [1, CHANNELS, 56, 40]), residualOnnx(10, ["batch", CHANNELS, "height", "width"]), residualOnnx(10, [1, CHANNELS, "side", 40])].map((model) => Buffer.from(model));
+    await dropModels(page, models, ["fixed.onnx", "open.onnx", "side.onnx"]);
+    assert.equal(await page.locator(".comparison td.failure").count(), 2);
+    const names = await page.$$eval(".comparison-sizes label", (all) => all.map(({ textContent }) => textContent.trim()));
+    assert.deepEqual(names, ["height", "width", "side"]);
+    for (const [i, size] of ["56", "40", "56"].entries()) await page.locator(".comparison-sizes input").nth(i).fill(size);
+    await page.click('.comparison-sizes button:text-is("Estimate with these sizes")');
+    await page.waitForFunction(() => document.querySelectorAll(".comparison td.failure").length === 0 && document.querySelectorAll(".comparison [data-open]").length === 3);
+    const latencies = await page.$$eval('.comparison td[data-metric="latency"] .value', (all) => all.map(({ textContent }) => textContent));
+    assert.equal(new Set(latencies).size, 1, `${latencies}`);
+    assert.equal(await page.locator(".comparison-sizes input").count(), 0);
   }));

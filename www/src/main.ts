@@ -378,13 +378,24 @@ function unpackedWords(files: readonly ModelFile[]): string {
 
 async function compareOne(file: ModelFile, scenario: Scenario, signal: AbortSignal): Promise<Row> {
   const key = newKey();
-  try {
-    const report = await estimator.estimate(file, scenario, await askedTargets(focus.wanted, estimator), key, signal);
+  const { dimensions: given } = scenario;
+  const estimate = async (dimensions: Sizes): Promise<Row> => {
+    const report = await estimator.estimate(file, { ...scenario, dimensions }, await askedTargets(focus.wanted, estimator), key, signal);
     addMissing(report);
     hold(key, { report, file });
     return { file: file.name, key, summary: summaryOf(await withDevices(report, estimator)) };
+  };
+  const failed = (error: unknown): Row => {
+    const missing = error instanceof KnownError ? error.dimensions : [];
+    return { file: file.name, failure: signal.aborted ? "cancelled" : (error as Error).message, ...(missing.length > 0 && !signal.aborted ? { dimensions: missing } : {}) };
+  };
+  try {
+    return await estimate({});
   } catch (error) {
-    return { file: file.name, failure: signal.aborted ? "cancelled" : (error as Error).message };
+    // Each file is given those sizes alone that it leaves open.
+    const missing = error instanceof KnownError ? error.dimensions : [];
+    const sizes = Object.fromEntries(missing.flatMap((name) => (Object.hasOwn(given, name) ? [[name, given[name]]] : [])));
+    return missing.length > 0 && Object.keys(sizes).length === missing.length ? estimate(sizes).catch(failed) : failed(error);
   }
 }
 
@@ -466,9 +477,10 @@ async function renderComparison(key: string, opened_key: string, signal: AbortSi
   if (signal.aborted) return;
   if (!comparison) return showGone();
   comparisons.set(key, comparison);
-  const table = new ComparisonView(comparison.rows, focus, (row) => go({ view: "report", key: row.key }), (key) => fullReport(key).catch(() => null), signal);
-  comparison.view = table;
   const { files } = comparison;
+  const give = files && ((sizes: Sizes): void => void compare(files, { ...comparison.scenario, dimensions: { ...comparison.scenario.dimensions, ...sizes } }, begin(format.plural(files.length, "file"))));
+  const table = new ComparisonView(comparison.rows, focus, (row) => go({ view: "report", key: row.key }), (key) => fullReport(key).catch(() => null), give, signal);
+  comparison.view = table;
   const control = batchControl(comparison.scenario.batch, files && ((batch) => void compare(files, { ...comparison.scenario, batch }, begin(format.plural(files.length, "file")))));
   show("comparison", format.plural(comparison.rows.length, "file"), [control.element], [table.element]);
   restoreScroll(key);

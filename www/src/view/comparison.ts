@@ -2,7 +2,7 @@
 import { judge, readBudget } from "../budget.ts";
 import { comparisonCsv } from "../export/csv.ts";
 import { el } from "../dom.ts";
-import type { Estimated, Row, Summary } from "../comparison_rows.ts";
+import { type Estimated, type Row, type Summary, missingSizes } from "../comparison_rows.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import { type Report, type Result, type Unavailable, isEstimate } from "../report.ts";
@@ -13,6 +13,8 @@ import { VERDICT_MARKS } from "../verdict.ts";
 import { budgetForm } from "./budget_form.ts";
 import { columnForm } from "./column_form.ts";
 import { differencePanel } from "./difference.ts";
+import { sizesForm } from "./sizes.ts";
+import type { Sizes } from "../scenario.ts";
 import { saveButton } from "./save_button.ts";
 import { type Axes, scatter } from "./scatter.ts";
 import { type SortKey, type Sorting, sortBy, sortHead, sortingAfter } from "../sorting.ts";
@@ -46,6 +48,11 @@ export class ComparisonView {
   readonly #focus: Focus;
   readonly #open: (row: Estimated) => void;
   readonly #load: (key: string) => Promise<Report | null>;
+  /** Takes sizes that files leave open; null where the files are not at hand. */
+  readonly #give: ((sizes: Sizes) => void) | null;
+  readonly #sizes = el("div", { class: "comparison-sizes" });
+  /** Names that `#sizes` asks for: drawn once, so that nobody types into a field that goes. */
+  #asked_sizes = "";
   readonly #side_by_side = el("div");
   readonly #signal: AbortSignal;
   /** Of the two models that stand side by side. */
@@ -72,14 +79,15 @@ export class ComparisonView {
   /** What the last drawing took. */
   #drawn_ms = 0;
 
-  constructor(rows: Row[], focus: Focus, open: (row: Estimated) => void, load: (key: string) => Promise<Report | null>, signal: AbortSignal) {
+  constructor(rows: Row[], focus: Focus, open: (row: Estimated) => void, load: (key: string) => Promise<Report | null>, give: ((sizes: Sizes) => void) | null, signal: AbortSignal) {
     this.#rows = rows;
     this.#load = load;
+    this.#give = give;
     this.#focus = focus;
     this.#open = open;
     this.#signal = signal;
     signal.addEventListener("abort", () => (this.#shown.abort(), this.#redrawn.abort()));
-    this.element = el("section", { class: "comparison-panel panel", "aria-label": "Comparison" }, this.#controls, this.#body, this.#side_by_side, this.#figure);
+    this.element = el("section", { class: "comparison-panel panel", "aria-label": "Comparison" }, this.#controls, this.#sizes, this.#body, this.#side_by_side, this.#figure);
     focus.onChange(() => this.#draw(), signal);
     this.#draw();
   }
@@ -102,6 +110,7 @@ export class ComparisonView {
     const groups = this.#columns(results);
     const held = heldControl(this.element);
     this.#drawControls(results, known);
+    this.#drawSizes();
     const seen = new Set(groups.map(({ target }) => target));
     this.#body.replaceChildren(this.#table(groups, known), el("p", { class: "subtle evidence-legend" }, `What numbers rest on: ${evidenceLegend()}`), ...[energyNote(results.filter(({ target }) => seen.has(target)))].filter((note) => note !== null));
     const is_drawn = known.length > 1 && (known.length <= MAX_DRAWN_MEANWHILE || !this.#rows.some((row) => "waiting" in row));
@@ -152,6 +161,15 @@ export class ComparisonView {
       this.#baseline === null ? "" : el("button", { type: "button", id: "no-baseline", onclick: () => this.#setBaseline(null) }, "Without baseline"),
       saveButton("CSV", "comparison.csv", "text/csv", () => comparisonCsv(known.map(({ summary }) => summary), this.#rows.filter((row) => "failure" in row))),
     );
+  }
+
+  /** Asks for the sizes that files leave open, once all files were tried. */
+  #drawSizes(): void {
+    const names = this.#rows.some((row) => "waiting" in row) ? [] : missingSizes(this.#rows);
+    if (names.join() === this.#asked_sizes) return;
+    this.#asked_sizes = names.join();
+    const give = this.#give;
+    this.#sizes.replaceChildren(...(names.length > 0 && give ? [el("p", {}, "Some files leave sizes open; each is given those that it names."), sizesForm(names, give)] : []));
   }
 
   #chooseAxes(axes: Axes): void {
