@@ -38,6 +38,14 @@ function boardsOf({ fits }: Report, target: string): OnBoard[] {
   return boards.filter(({ latency }) => latency?.target === target && !latency.is_transferred);
 }
 
+/** RAM that the arena may take on a board of the target beside the application, in bytes; null where that is not known. */
+export function arenaLimit(report: Report, target: string): number | null {
+  const [board, ...others] = boardsOf(report, target);
+  const { arena_bytes } = report.model;
+  if (!board?.ram || others.length > 0 || arena_bytes === null || board.ram.room === "external") return null;
+  return board.ram.room === "short" ? arena_bytes - board.ram.missing_bytes : arena_bytes + board.ram.left_bytes;
+}
+
 /** A line for each board of the target: room, and what its latency rests on. */
 export function fitLines(report: Report, target: string): HTMLElement[] {
   const is_board = nameIn("board", target) !== null;

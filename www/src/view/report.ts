@@ -10,6 +10,7 @@ import { Selection } from "../selection.ts";
 import { acceleratorPanel } from "./accelerators.ts";
 import { adviceTool } from "./advice.ts";
 import { batchSweepPanel } from "./batch_sweep.ts";
+import { arenaLimit } from "./board_room.ts";
 import { boardsTool } from "./boards.ts";
 import { decidePanel } from "./answer.ts";
 import { devicePanel } from "./device.ts";
@@ -56,9 +57,9 @@ export function reportView(report: Report, opened: Opened, estimator: Estimator,
     graph = made.graph;
     await nextTask();
     if (signal.aborted) return;
-    const sram_bytes = (target: string): number | null => more.offers.find((offer) => offer.target === target)?.sram_bytes ?? null;
+    const limitOf = (target: string): number | null => more.offers.find((offer) => offer.target === target)?.sram_bytes ?? arenaLimit(report, target);
     const begun = performance.now();
-    drawn = timeline(report, selection, focus, linked.search, preview, sram_bytes, signal);
+    drawn = timeline(report, selection, focus, linked.search, preview, limitOf, signal);
     if (drawn) spine.append(drawn.element);
     drawn?.paint();
     // One entry of a name: the browser keeps all of them.
