@@ -130,5 +130,5 @@ test("times of files that were opened before are not kept", () =>
       await waitDrawn(page, name);
     }
     const names = await page.evaluate(() => ["mark", "measure"].flatMap((type) => performance.getEntriesByType(type).map(({ name }) => name)));
-    assert.deepEqual(names.sort(), ["drawn", "drop", "estimates", "ready"].map((name) => `litecast:${name}`));
+    assert.deepEqual(names.sort(), ["drawn", "drop", "estimates", "ready", "timeline"].map((name) => `litecast:${name}`));
   }));

@@ -168,7 +168,7 @@ class Field {
   }
 }
 
-/** Places of factors, and whether there is such a network. */
+/** What is made smaller. */
 type Axis = "resolution" | "width";
 
 /**
@@ -179,11 +179,12 @@ type Axis = "resolution" | "width";
 export async function findPlan(planned: Planned, space: PlanSpace, explore: Explore, signal: AbortSignal): Promise<Search> {
   const field = new Field(planned, space, explore, signal);
   await field.keepBestWays();
-  if (field.best === null && !field.is_over) await shrink(field, space.factors.length, planned.report.model.macs);
+  if (field.best === null && !field.is_over) await shrink(field, space.factors, planned.report.model.macs);
   return { plan: field.best, nearest: field.best === null ? field.nearest : null, n_estimates: field.n_estimates, is_complete: !field.is_over };
 }
 
-async function shrink(field: Field, n: number, macs: number): Promise<void> {
+async function shrink(field: Field, factors: readonly number[], macs: number): Promise<void> {
+  const n = factors.length;
   const at = (axis: Axis, place: number): Promise<boolean> => (axis === "width" ? field.meets(0, place) : field.meets(place, 0));
   for (const axis of ["width", "resolution"] as const) await firstThat((place) => at(axis, place), 1, n);
   // From the widest network of the smallest resolution to the narrowest of the largest.
@@ -192,7 +193,7 @@ async function shrink(field: Field, n: number, macs: number): Promise<void> {
     if (await field.meets(resolution, width)) resolution--;
     else width++;
   }
-  await lookBeyond(field, n, macs);
+  await lookBeyond(field, factors, macs);
 }
 
 /** The first place of a sequence that is first false and then true, or `n`. */
@@ -207,8 +208,9 @@ async function firstThat(holds: (place: number) => Promise<boolean>, from: numbe
 }
 
 /** Networks with somewhat more multiply-accumulates than the best plan has, from the nearest. */
-async function lookBeyond(field: Field, n: number, macs: number): Promise<void> {
-  const share = (resolution: number, width: number): number => sizeOf(resolution) ** 2 * sizeOf(width) ** WIDTH_EXPONENT;
+async function lookBeyond(field: Field, factors: readonly number[], macs: number): Promise<void> {
+  const n = factors.length;
+  const share = (resolution: number, width: number): number => factors[resolution] ** 2 * factors[width] ** WIDTH_EXPONENT;
   for (let best = field.best; best !== null && !field.is_over; best = field.best) {
     const kept = 1 - best.removed_macs / macs;
     const cells = Array.from({ length: n * n }, (_, i) => [Math.floor(i / n), i % n] as const)
@@ -225,7 +227,3 @@ const WIDTH_EXPONENT = 1.8;
 /** Shares of multiply-accumulates are known only roughly before an estimate. */
 const SLACK = 0.93;
 const MAX_BEYOND = 24;
-
-function sizeOf(place: number): number {
-  return 1 - place * 0.05;
-}

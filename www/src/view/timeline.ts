@@ -176,7 +176,7 @@ function stretchList(schedule: Schedule, selection: Selection): HTMLElement[] {
     return el("li", {}, show, `: ${unit === "ms" ? `${timeText(schedule, cost)}; ` : ""}${reasons.join("; ")}.${saves}`);
   };
   const sum = stretches.reduce((all, { cost }) => all + cost, 0);
-  const summary = `${format.plural(stretches.length, "stretch").replace("stretchs", "stretches")} on the CPU${unit === "ms" ? `: ${timeText(schedule, sum)} of ${timeText(schedule, total)}` : ""}`;
+  const summary = `${stretches.length === 1 ? "1 stretch" : `${stretches.length.toLocaleString("en")} stretches`} on the CPU${unit === "ms" ? `: ${timeText(schedule, sum)} of ${timeText(schedule, total)}` : ""}`;
   const more = stretches.length > sorted.length ? el("p", { class: "subtle" }, `The ${sorted.length} that take longest.`) : null;
   return [el("details", { open: stretches.length <= MAX_OPEN_STRETCHES }, el("summary", {}, summary), el("ol", { class: "plain stretch-list" }, ...sorted.map(item)), more)];
 }
