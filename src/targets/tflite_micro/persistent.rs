@@ -120,12 +120,36 @@ fn take_kernel(tail: &mut Tail, operator: &Operator, subgraph: &Subgraph, pointe
             tail.take(SOFTMAX_TABLE_BYTES, KERNEL_ALIGNMENT);
         }
     }
+    if let BuiltinOptions::BatchMatMul { adj_x, adj_y } = operator.options {
+        // The kernel multiplies rows by rows: it keeps a copy of each operand whose other sides these are.
+        for (input, is_transposed) in [(0, adj_x), (1, !adj_y)] {
+            take_copy(tail, operator, input, is_transposed, subgraph, pointers);
+        }
+    }
     if !keeps_channels(operator, subgraph) {
         return;
     }
     let channels = output_channels(operator, subgraph).unwrap_or(0);
     for _multiplier_or_shift in 0..2 {
         tail.take(channels.saturating_mul(4), KERNEL_ALIGNMENT);
+    }
+}
+
+/// Takes a copy of an input: its structure, its shape and its values.
+fn take_copy(
+    tail: &mut Tail,
+    operator: &Operator,
+    input: usize,
+    is_copied: bool,
+    subgraph: &Subgraph,
+    pointers: Pointers,
+) {
+    let tensor_idx = operator.inputs.get(input).copied().flatten();
+    let tensor = tensor_idx.and_then(|tensor_idx| subgraph.tensors.get(tensor_idx));
+    if let Some(tensor) = tensor.filter(|_| is_copied) {
+        tail.take(pointers.tensor_bytes(), KERNEL_ALIGNMENT);
+        tail.take_each(tensor.shape.len().saturating_add(1), 4, KERNEL_ALIGNMENT);
+        tail.take(tensor.byte_len().unwrap_or(0), KERNEL_ALIGNMENT);
     }
 }
 
