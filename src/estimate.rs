@@ -177,7 +177,7 @@ fn document(
             let arena_bytes = fits.as_ref().and_then(|fits| fits.need.arena_bytes);
             (fits, arena_bytes)
         }
-        Detail::Summary => (None, arena_or_reason(graph).ok()),
+        Detail::Summary => (None, arena_or_reason(graph, analysis).ok()),
     };
     Report {
         schema_version: REPORT_VERSION,

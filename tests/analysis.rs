@@ -289,7 +289,7 @@ fn converted_floats_run_where_the_int8_file_of_the_operator_does() {
         }
         let graph = graph::build(&model, 0).unwrap();
         let file = pair[0].file_stem().unwrap().to_string_lossy().into_owned();
-        if let Err(reason) = arena_or_reason(&graph) {
+        if let Err(reason) = arena_or_reason(&graph, &analyze(&graph)) {
             wrong.push(format!("{file}: {reason}"));
             continue;
         }
@@ -350,13 +350,15 @@ fn support_and_arena_match_tflite_micro_for_every_operator_and_type() {
         let bytes = std::fs::read(path).unwrap();
         with_graph(&bytes, |graph| {
             let file = path.file_stem().unwrap().to_string_lossy().into_owned();
-            let ours = arena_or_reason(graph);
+            let ours = arena_or_reason(graph, &analyze(graph));
             let runs = micro["refused"].is_null();
             let reason = ours.as_ref().err().map(ToString::to_string);
             let reason = reason.unwrap_or_default();
             match (runs, ours.is_ok()) {
                 // These kernels read other types as if they were their own.
                 (true, false) if !checks_types(graph) => n_unchecked += 1,
+                // Nor does it compare all shapes.
+                (true, false) if reason.contains("contradict each other") => n_unchecked += 1,
                 (true, false) => wrong.push(format!("{file} runs, but {reason}")),
                 (false, true) => wrong.push(format!("{file}: {}", micro["refused"])),
                 (false, false) => (),
@@ -374,7 +376,7 @@ fn support_and_arena_match_tflite_micro_for_every_operator_and_type() {
         });
     }
     println!(
-        "{} cases, {n_run} run, the arenas of {n_exact} are exact, {n_unchecked} run on wrong types",
+        "{} cases, {n_run} run, the arenas of {n_exact} are exact, {n_unchecked} run on wrong types or shapes",
         models.len()
     );
     std::fs::remove_dir_all(folder).unwrap();

@@ -32,7 +32,7 @@ class Case(Graph):
             tensor.quantization = schema.QuantizationParametersT()
             count = channels or 1
             tensor.quantization.scale = [scale] * count
-            tensor.quantization.zeroPoint = [0 if letter == "h" else zero_point] * count
+            tensor.quantization.zeroPoint = [0 if letter == "h" and zero_point > -32768 else zero_point] * count
             tensor.quantization.quantizedDimension = axis
         if values is not None:
             count = 1
@@ -365,8 +365,49 @@ def sizes():
         wrote = dict(scale=1 / 32768) if letter == "h" else dict(scale=1 / 256, zero_point=-128)
         for scale, beta in ((0.1, 0.0), (0.1, 1e-9), (0.1, 1e-3), (1e-9, 1.0), (1.4e-8, 1.0), (1.6e-8, 1.0)):
             yield case("SOFTMAX", [(letter, IMAGE, dict(scale=scale))], [(letter, IMAGE, wrote)], "SoftmaxOptions", beta=beta)
+        # Copies of operands that are far larger than what an operator takes beside them.
+        for adjoint in (False, True):
+            for swapped in (False, True):
+                left, right = [1, 4, 32, 64] if swapped else [1, 4, 64, 32], [1, 4, 64, 32] if adjoint else [1, 4, 32, 64]
+                for second in ((letter, right), const(letter, right, 1)):
+                    yield case("BATCH_MATMUL", [(letter, left), second], [(letter, [1, 4, 64, 64])], "BatchMatMulOptions", adjX=swapped, adjY=adjoint)
     for a, w, t, s in (("i", "i", "h", "h"), ("f", "f", "f", "f")):
         yield case("SVDF", [(a, [1, 8]), const(w, [4, 8], 1), const(t, [4, 5], 1), None, (s, [1, 20], dict(variable=True))], [(a, [1, 2])], "SVDFOptions", rank=2)
+
+
+def contradictions():
+    """Operands, options, indices and scales that do not fit each other."""
+    image = [1, 6, 6, 8]
+    conv = dict(strideW=1, strideH=1, dilationWFactor=1, dilationHFactor=1)
+    for letter in "fih":
+        weights = "f" if letter == "f" else "i"
+        for shape in ([3, 8], [1, 288], [-1, 8]):
+            yield case("RESHAPE", [(letter, image), const("w", [2], shape)], [(letter, [36, 8] if -1 in shape else shape)], "ReshapeOptions")
+        for right, written in (([3, 4, 5], [3, 3, 5]), ([1, 4, 5], [2, 3, 5])):
+            yield case("BATCH_MATMUL", [(letter, [2, 3, 4]), (letter, right)], [(letter, written)], "BatchMatMulOptions")
+        yield case("BATCH_MATMUL", [(letter, [2, 3, 4]), (letter, [2, 5, 5])], [(letter, [2, 3, 5])], "BatchMatMulOptions")
+        for axes in ([1], [0]):
+            yield case("SQUEEZE", [(letter, image)], [(letter, [6, 8] if axes == [1] else [6, 6, 8])], "SqueezeOptions", squeezeDims=axes)
+        yield case("SELECT_V2", [("b", [6]), (letter, image), (letter, image)], [(letter, image)], "SelectV2Options")
+        for axis in (0, 3):
+            yield case("DEPTHWISE_CONV_2D", [(letter, image), const(weights, [1, 3, 3, 8], 1, channels=8, axis=axis), bias_of(letter, 8)], [(letter, image)], "DepthwiseConv2DOptions", depthMultiplier=1, **conv)
+            yield case("CONV_2D", [(letter, image), const(weights, [8, 3, 3, 8], 1, channels=8, axis=axis), bias_of(letter, 8)], [(letter, image)], "Conv2DOptions", **conv)
+        for aligned, centred in itertools.product((False, True), repeat=2):
+            for name in ("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"):
+                yield case(name, [(letter, image), const("w", [2], [12, 12])], [(letter, [1, 12, 12, 8])], camel(name) + "Options", alignCorners=aligned, halfPixelCenters=centred)
+        for integers in "wl":
+            padding = const(integers, [4, 2], [0, 0, 1, 0, 0, 0, 0, 0])
+            yield case("PAD", [(letter, image), padding], [(letter, [1, 7, 6, 8])], "PadOptions")
+            yield case("PADV2", [(letter, image), padding, const(letter, [1], 0)], [(letter, [1, 7, 6, 8])], "PadV2Options")
+            yield case("MIRROR_PAD", [(letter, image), padding], [(letter, [1, 7, 6, 8])], "MirrorPadOptions")
+        for index in (-1, 0, 5, 6, 99):
+            yield case("GATHER", [(letter, image), const("w", [2], [0, index])], [(letter, [1, 2, 6, 8])], "GatherOptions", axis=1)
+        for name in ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN"):
+            for axis in (-5, -4, 3, 4, 9):
+                written = [1 if place == axis % 4 and -5 < axis < 4 else side for place, side in enumerate(image)]
+                yield case(name, [(letter, image), const("w", [1], [axis])], [(letter, written)], "ReducerOptions", keepDims=True)
+    for zero_point in (-32768, 0):
+        yield case("SOFTMAX", [("i", [3, 8])], [("h", [3, 8], dict(scale=1 / 65536, zero_point=zero_point))], "SoftmaxOptions", beta=1.0)
 
 
 def customs():
@@ -399,7 +440,7 @@ def signals():
 
 def support_graphs():
     """Name and model of each case."""
-    for make in (unary, pools, reductions, moves, binary, weights, sizes, customs, signals):
+    for make in (unary, pools, reductions, moves, binary, weights, sizes, contradictions, customs, signals):
         for index, model in enumerate(make()):
             code = model.operatorCodes[0].builtinCode
             name = next(k for k, v in vars(schema.BuiltinOperator).items() if v == code)

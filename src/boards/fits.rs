@@ -13,8 +13,8 @@ use crate::target::ETHOS_U;
 use crate::target::boards::{self, Board, LatencyOf, Memory};
 use crate::targets::cortex_m::{self, Constants, Latency, Refusal};
 use crate::targets::tflite_micro::{
-    Bytes, Kernels, Pointers, Refused, arena_bytes, code_flash_bytes, ethos_u_of_file, file_bytes,
-    max_arena_bytes, obstacle, refused, resolver_calls,
+    Bytes, Kernels, Pointers, Refused, allocation_obstacle, arena_bytes, code_flash_bytes,
+    ethos_u_of_file, file_bytes, max_arena_bytes, refused, resolver_calls,
 };
 
 /// Memory that the application keeps for itself, beside the model and the runtime.
@@ -70,10 +70,11 @@ pub struct Need {
 
 impl Need {
     /// Quadratic in activations, up to a limit.
-    pub fn new(graph: &Graph) -> Result<Self, Unplannable> {
+    pub fn new(graph: &Graph, analysis: &Analysis) -> Result<Self, Unplannable> {
         let accelerator = ethos_u_of_file(graph.model);
         let refused = refused(graph.model);
-        let obstacle = obstacle(graph, &refused).map(|reason| reason.to_string());
+        let obstacle = allocation_obstacle(graph, analysis, &refused);
+        let obstacle = obstacle.map(|reason| reason.to_string());
         let (arena_bytes, kernels) = match obstacle {
             Some(_) => (None, Vec::new()),
             None => (
@@ -248,11 +249,18 @@ pub fn fits(
     analysis: &Analysis,
     application: Application,
 ) -> Result<Fits, Unplannable> {
-    let need = Need::new(graph)?;
+    let need = Need::new(graph, analysis)?;
     let latencies = cortex_m::latencies(graph, analysis);
     let max_weight_bytes = analysis.costs.iter().map(|cost| cost.weight_bytes).max();
     let file_bytes = need.file_bytes;
+    let compiled = need.accelerator.as_ref().map(|accelerator| NoLatency {
+        unavailable: format!("already compiled for {accelerator}, which runs the network"),
+        reason: "compiled",
+    });
     let on = |board: &'static Board| {
+        if let Some(compiled) = &compiled {
+            return Err(compiled.clone());
+        }
         let Some(latency_of) = board.latency_under_micro() else {
             return Err(never_measured(board));
         };

@@ -36,7 +36,7 @@ fn unknown_work(graph: &Graph) -> Option<UnavailableReason> {
 }
 
 /// The reason if shapes contradict each other, so that counts from them would mean nothing.
-fn contradicting_shapes(graph: &Graph, analysis: &Analysis) -> Option<UnavailableReason> {
+pub fn contradicting_shapes(graph: &Graph, analysis: &Analysis) -> Option<UnavailableReason> {
     let n_operators = analysis.contradictions.len();
     (n_operators > 0).then_some(UnavailableReason::ContradictingShapes {
         n_operators,

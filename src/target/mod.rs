@@ -5,7 +5,7 @@
 pub mod boards;
 mod cache;
 mod compiled;
-mod countable;
+pub(crate) mod countable;
 mod description;
 pub mod fitted;
 pub mod measured_range;

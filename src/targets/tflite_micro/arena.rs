@@ -7,10 +7,12 @@ use super::scratch::{Kernels, scratch};
 use super::support::{Refused, refused};
 use crate::diagnostic::some_of;
 use crate::graph::Graph;
+use crate::graph::analysis::Analysis;
 use crate::graph::analysis::memory_plan::memory_plan;
 use crate::graph::analysis::unplannable::Unplannable;
 use crate::graph::shape_inference::COMPUTED_SHAPES;
 use crate::target::UnavailableReason;
+use crate::target::countable::contradicting_shapes;
 
 /// Bytes of the whole arena: activations and working buffers as the planner places them, and the
 /// persistent part. Quadratic in activations, up to a limit.
@@ -28,8 +30,8 @@ pub fn arena_bytes(
 }
 
 /// What `AllocateTensors` needs on a microcontroller with CMSIS-NN, or why it fails. As [`arena_bytes`].
-pub fn arena_or_reason(graph: &Graph) -> Result<u64, UnavailableReason> {
-    if let Some(reason) = obstacle(graph, &refused(graph.model)) {
+pub fn arena_or_reason(graph: &Graph, analysis: &Analysis) -> Result<u64, UnavailableReason> {
+    if let Some(reason) = allocation_obstacle(graph, analysis, &refused(graph.model)) {
         return Err(reason);
     }
     arena_bytes(graph, Kernels::CmsisNnDsp, Pointers::Bits32)
@@ -51,6 +53,15 @@ pub fn obstacle(graph: &Graph, refused: &[Refused]) -> Option<UnavailableReason>
         code: "computed-shapes",
         words: "TensorFlow Lite Micro needs a file that stores the shape of every tensor".into(),
     })
+}
+
+/// Why `AllocateTensors` fails: an [`obstacle`], or operands that contradict each other.
+pub fn allocation_obstacle(
+    graph: &Graph,
+    analysis: &Analysis,
+    refused: &[Refused],
+) -> Option<UnavailableReason> {
+    obstacle(graph, refused).or_else(|| contradicting_shapes(graph, analysis))
 }
 
 fn refusal(refused: &[Refused]) -> UnavailableReason {

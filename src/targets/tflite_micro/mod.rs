@@ -8,7 +8,7 @@ mod scratch;
 mod structures;
 mod support;
 
-pub use arena::{arena_bytes, arena_or_reason, obstacle};
+pub use arena::{allocation_obstacle, arena_bytes, arena_or_reason, obstacle};
 pub use code::{Bytes, code_flash_bytes};
 pub use file::file_bytes;
 pub use persistent::{Pointers, persistent_bytes};
@@ -71,7 +71,8 @@ impl Target for TfliteMicro {
 struct ArenaBytes(Result<u64, UnavailableReason>);
 
 fn arena_bytes_of<'n>(network: &'n Network) -> &'n Result<u64, UnavailableReason> {
-    let ArenaBytes(bytes) = network.shared(|| ArenaBytes(arena_or_reason(network.graph)));
+    let ArenaBytes(bytes) =
+        network.shared(|| ArenaBytes(arena_or_reason(network.graph, network.analysis)));
     bytes
 }
 

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::formats::tflite::{
     Activation, BuiltinOptions, Model, OpKind, Operator, Quantization, Tensor, TensorType,
+    dimension, integers,
 };
 use crate::target::{ETHOS_U, compiled_for, ethos_u_of};
 
@@ -88,6 +89,10 @@ pub enum Refusal {
     EmptyOutput { output: usize },
     /// The product of `beta` and the input's scale is below what the kernel's fixed-point arithmetic represents.
     SoftmaxScale,
+    /// An axis or index that the dimension it counts along does not have.
+    OutOfRange { input: usize, found: i32 },
+    /// Options of which the kernel runs one alone.
+    CentersAndCorners,
     /// The kernel runs the operator without a fused activation only.
     FusedActivation(Activation),
     /// A slice that adds dimensions, or that leaves some of them out: its masks, and how many of the dimensions it names.
@@ -117,6 +122,8 @@ impl Refusal {
                 "inputs"
             }
             Self::EmptyOutput { .. } => "empty-output",
+            Self::OutOfRange { .. } => "out-of-range",
+            Self::CentersAndCorners => "sampling",
             Self::FusedActivation(_) => "fused-activation",
             Self::SliceMasks { .. } => "slice-masks",
             Self::InputQuantization { .. } | Self::OutputQuantization | Self::SoftmaxScale => {
@@ -153,6 +160,10 @@ impl fmt::Display for Refusal {
             Self::InputCount { found, max, .. } => write!(f, "{found} inputs, at most {max} run"),
             Self::EmptyOutput { output } => write!(f, "output {output} has no values"),
             Self::SoftmaxScale => f.write_str("beta times the scale of input 0 is below 2^-26"),
+            Self::OutOfRange { input, found } => {
+                write!(f, "input {input} counts to {found}, which is out of range")
+            }
+            Self::CentersAndCorners => f.write_str("half_pixel_centers with align_corners"),
             Self::FusedActivation(activation) => {
                 let name = format!("{activation:?}").to_uppercase();
                 write!(f, "fused activation {name}")
@@ -299,8 +310,8 @@ const KERNELS: &[Kernel] = {
         (Kind(Neg), "Neg", "f>f", &[], ANY),
         (Kind(NotEqual), "NotEqual", "b>b f>b i>b l>b w>b", &[], ANY),
         (Kind(Pack), "Pack", "f>f h>h i>i l>l w>w", &[], ANY),
-        (Kind(Pad), "Pad", "f.>f h.>h i.>i w.>w", &[1], 5),
-        (Kind(Padv2), "PadV2", "f.f>f h.h>h i.i>i w.w>w", &[1], 5),
+        (Kind(Pad), "Pad", "fw>f hw>h iw>i ww>w", &[1], 5),
+        (Kind(Padv2), "PadV2", "fwf>f hwh>h iwi>i www>w", &[1], 5),
         (Kind(Prelu), "Prelu", "ff>f hi>h ii>i", &[], ANY),
         (Kind(Quantize), "Quantize", "f>[hi] h>[hiw] i>[hiuw] u>i w>[hi]", &[], ANY),
         (Kind(ReadVariable), "ReadVariable", ".", &[], ANY),
@@ -458,6 +469,7 @@ impl Operands<'_> {
             })
             .or_else(|| self.dimensions_refusal(*max_dimensions))
             .or_else(|| self.option_refusal())
+            .or_else(|| self.range_refusal())
             .or_else(|| self.quantization_refusal())
             .or_else(|| self.empty_output())
     }
@@ -559,6 +571,13 @@ impl Operands<'_> {
                     max: MAX_CONCATENATED,
                 })
             }
+            (
+                OpKind::ResizeBilinear,
+                BuiltinOptions::ResizeBilinear {
+                    align_corners: true,
+                    half_pixel_centers: true,
+                },
+            ) => Some(Refusal::CentersAndCorners),
             (OpKind::AddN, _) if n_inputs < MIN_ADDED => Some(Refusal::InputCount {
                 found: n_inputs,
                 min: MIN_ADDED,
@@ -593,6 +612,23 @@ impl Operands<'_> {
         }
     }
 
+    /// Constant axes of reductions of floats, and constant indices, which the kernels compare with the shape.
+    fn range_refusal(&self) -> Option<Refusal> {
+        let read = self.input(0)?;
+        let rank = i32::try_from(read.shape.len()).ok()?;
+        let values = self.input(1)?;
+        let buffer = self.model.buffers.get(values.buffer_idx)?;
+        let range = match (self.operator.code.kind, &self.operator.options) {
+            (OpKind::Mean | OpKind::Sum, _) if read.tensor_type.is_float() => -rank..rank,
+            (OpKind::Gather, BuiltinOptions::Gather { axis, .. }) => {
+                0..*read.shape.get(dimension(*axis, read.shape.len())?)?
+            }
+            _ => return None,
+        };
+        let found = integers(buffer.bytes()).find(|value| !range.contains(value))?;
+        Some(Refusal::OutOfRange { input: 1, found })
+    }
+
     /// Where a kernel's arithmetic needs a certain scale or zero point.
     fn quantization_refusal(&self) -> Option<Refusal> {
         use TensorType::{Float32, Int8, Int16};
@@ -614,6 +650,9 @@ impl Operands<'_> {
             (OpKind::Logistic | OpKind::Tanh, Int16) => (zero_point != 0).then_some(output),
             (OpKind::Softmax, Int8 | Int16) if self.is_softmax_below_fixed_point(read) => {
                 Some(Refusal::SoftmaxScale)
+            }
+            (OpKind::Softmax, Int16) if read.tensor_type == Int8 => {
+                (zero_point != -32_768).then_some(output)
             }
             (OpKind::Softmax, Int8) => {
                 (zero_point != -128 || scale != 1.0 / 256.0).then_some(output)
@@ -685,10 +724,17 @@ impl Operands<'_> {
         let kind = self.operator.code.kind;
         let is_wrong = match filter.quantization.as_deref() {
             None => kind != OpKind::FullyConnected,
-            Some(Quantization { scale, .. }) => {
+            Some(Quantization {
+                scale,
+                quantized_dimension,
+                ..
+            }) => {
+                let described = usize::try_from(*quantized_dimension).ok();
+                let described = described.and_then(|axis| filter.shape.get(axis));
                 let is_four_bits = filter.tensor_type == TensorType::Int4;
                 scale.len() > 1
                     && (i32::try_from(scale.len()) != Ok(channels)
+                        || kind != OpKind::FullyConnected && described != Some(&channels)
                         || kind == OpKind::FullyConnected && is_four_bits)
             }
         };
