@@ -64,12 +64,16 @@ impl Board {
     ) -> Result<Box<dyn Target>, BoardError> {
         let clock_mhz = clock_mhz.or(self.clock_mhz);
         let target = latency_of.and_then(|latency_of| {
-            let transferred_to = latency_of.is_transferred.then_some(self.name.as_str());
+            let board = cortex_m::ChosenBoard {
+                name: self.name.clone(),
+                chip: self.chip.clone(),
+                is_transferred: latency_of.is_transferred,
+            };
             let id = match release {
                 Some(release) => &format!("{}@{release}", latency_of.target),
                 None => &latency_of.target,
             };
-            cortex_m::target_on(id, clock_mhz, transferred_to, self.flash(latency_of))
+            cortex_m::target_on(id, clock_mhz, board, self.flash(latency_of))
         });
         target.ok_or_else(|| self.not_modelled())
     }

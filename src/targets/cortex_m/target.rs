@@ -53,10 +53,20 @@ struct Microcontroller {
     fitted: Cow<'static, Board>,
     /// The requested clock, if it differs from the target's own.
     clock_mhz: Option<f64>,
-    /// Name of another board with the same core that the estimate is for.
-    transferred_to: Option<String>,
+    /// The board that the estimate is for, where one was chosen.
+    board: Option<ChosenBoard>,
     /// Present where the board's latency depends on where weights lie.
     flash: Option<Flash>,
+}
+
+/// A board with the core of a target.
+pub struct ChosenBoard {
+    /// Its name in words.
+    pub name: String,
+    /// The name of its chip, which begins with the series.
+    pub chip: String,
+    /// Whether it was not measured itself.
+    pub is_transferred: bool,
 }
 
 impl Microcontroller {
@@ -76,7 +86,7 @@ impl Microcontroller {
             id: id.to_owned(),
             fitted,
             clock_mhz,
-            transferred_to: None,
+            board: None,
             flash: None,
         })
     }
@@ -105,17 +115,17 @@ pub fn target(id: &str, clock_mhz: Option<f64>) -> Option<Box<dyn Target>> {
     Some(Box::new(Microcontroller::with_id(id, clock_mhz)?))
 }
 
-/// The same target for a board: under the board's name, if latencies of this board were not measured.
+/// The same target for a board, under the board's name.
 pub fn target_on(
     id: &str,
     clock_mhz: Option<f64>,
-    transferred_to: Option<&str>,
+    board: ChosenBoard,
     flash: Option<Flash>,
 ) -> Option<Box<dyn Target>> {
     let known = Microcontroller::with_id(id, clock_mhz)?;
     Some(Box::new(Microcontroller {
         clock_mhz: clock_mhz.filter(|_| known.fitted.has_other_clocks),
-        transferred_to: transferred_to.map(str::to_owned),
+        board: Some(board),
         flash,
         ..known
     }))
@@ -275,7 +285,7 @@ impl Microcontroller {
             return Err(Refusal::ExternalWeights);
         }
         let latency = latency(graph, analysis, &self.fitted, self.clock_mhz)?;
-        let is_measured = self.transferred_to.is_none() && self.fitted.is_release_measured();
+        let is_measured = !self.is_transferred() && self.fitted.is_release_measured();
         Ok(if is_measured {
             latency
         } else {
@@ -292,7 +302,8 @@ impl Microcontroller {
     }
 
     fn activation_ram(&self, network: &Network) -> Outcome {
-        let board = self.transferred_to.as_ref().unwrap_or(&self.fitted.device);
+        let board = self.board.as_ref();
+        let series = board.map_or(&self.fitted.device, |board| &board.chip);
         let release = self
             .fitted
             .release
@@ -300,7 +311,7 @@ impl Microcontroller {
             .and_then(StRelease::of_choice);
         let tool = StTool {
             release: release.unwrap_or_default(),
-            ..StTool::newest_for(board)
+            ..StTool::newest_for(series)
         };
         match activation_ram_bytes(network.graph, network.analysis, tool) {
             Some(range) => Outcome::Estimate {
@@ -326,16 +337,34 @@ impl Microcontroller {
         let runtime = Constants::shipped().runtime(&self.fitted);
         let runtime = runtime.map_or("", |runtime| runtime.name.as_str());
         let version = &self.fitted.version;
-        match &self.transferred_to {
-            Some(board) => format!("{board}, {runtime} {version}, transferred from {device}"),
-            None => format!("{device}, {runtime} {version}"),
+        match &self.board {
+            Some(board) if board.is_transferred => {
+                format!(
+                    "{}, {runtime} {version}, transferred from {device}",
+                    board.name
+                )
+            }
+            Some(board) if !board.name.ends_with(device.as_str()) => {
+                format!(
+                    "{}, {runtime} {version}, with the constants of {device}",
+                    board.name
+                )
+            }
+            _ => format!("{device}, {runtime} {version}"),
         }
+    }
+
+    /// Whether the constants come from other boards than the chosen one.
+    fn is_transferred(&self) -> bool {
+        self.board
+            .as_ref()
+            .is_some_and(|board| board.is_transferred)
     }
 
     /// Whether the constants are those of another core, of other boards with the same core, or of another release on
     /// the core.
     fn is_assumed(&self) -> bool {
-        self.transferred_to.is_some()
+        self.is_transferred()
             || self.fitted.core_conversion.is_some()
             || !self.fitted.is_release_measured()
     }

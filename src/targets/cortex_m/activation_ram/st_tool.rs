@@ -51,8 +51,8 @@ pub enum StDevice {
 }
 
 impl StDevice {
-    /// The family of a board or series as ST's READMEs name it: `STM32H7`, `STM32H747I-DISCO`,
-    /// `B-U585I-IOT02A`.
+    /// The family of a chip, or of a board or series as ST's READMEs name it: `STM32H747XI`, `STM32H7`,
+    /// `STM32H747I-DISCO`, `B-U585I-IOT02A`.
     pub fn of_board(board: &str) -> Self {
         if board.to_ascii_uppercase().contains("H7") {
             Self::Stm32H7
