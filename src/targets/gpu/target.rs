@@ -184,7 +184,7 @@ impl GpuTarget {
                 interval,
                 run,
                 batch_size,
-                is_far(step),
+                step,
                 operators,
             ));
         }
@@ -286,7 +286,6 @@ fn timed(
     batch: f64,
 ) -> Vec<MetricEstimate> {
     let operators = Some(by_node(network, kernels, latency));
-    let is_far = is_far(latency);
     let interval = [latency.value_ms, latency.lo_ms, latency.hi_ms];
     let per_second = |ms: f64| batch / ms * 1e3;
     let throughput = [
@@ -295,8 +294,8 @@ fn timed(
         per_second(latency.lo_ms),
     ];
     vec![
-        measured(Metric::Latency, interval, run, batch, is_far, operators),
-        measured(Metric::Throughput, throughput, run, batch, is_far, None),
+        measured(Metric::Latency, interval, run, batch, latency, operators),
+        measured(Metric::Throughput, throughput, run, batch, latency, None),
     ]
 }
 
@@ -314,13 +313,18 @@ fn measured(
     [value, lo, hi]: [f64; 3],
     run: &Run,
     batch: f64,
-    is_far: bool,
+    time: &Time,
     operators: Option<Vec<f64>>,
 ) -> MetricEstimate {
-    let kind = match run.scaled_by {
-        Some(_) => ProvenanceKind::Modelled,
-        None => ProvenanceKind::LearnedFromMeasurements,
+    // Where the host sets the pace, its range is not the one that was checked on the GPU.
+    let is_checked = !is_far(time) && !time.is_launch_bound;
+    let kind = if run.scaled_by.is_some() || time.is_launch_bound {
+        ProvenanceKind::Modelled
+    } else {
+        ProvenanceKind::LearnedFromMeasurements
     };
+    let source = Provenance::own(kind, format!("batch {batch:.0}; {}", provenance(run)))
+        .checked(run.checked_percent().filter(|_| is_checked));
     MetricEstimate {
         metric,
         outcome: Outcome::Estimate {
@@ -328,11 +332,13 @@ fn measured(
             lo: Some(lo),
             hi: Some(hi),
             unit: metric.unit(),
-            provenance: Provenance::own(kind, format!("batch {batch:.0}; {}", provenance(run)))
-                .against(run.reference())
-                .checked(run.checked_percent().filter(|_| !is_far)),
+            provenance: if time.is_launch_bound {
+                source
+            } else {
+                source.against(run.reference())
+            },
             // The stated error applies only to networks that resemble the measured ones.
-            expected_error_percent: (!is_far).then_some(run.errors.mean_percent),
+            expected_error_percent: is_checked.then_some(run.errors.mean_percent),
             operators,
         },
     }
@@ -394,12 +400,13 @@ pub fn doubts(run: &Run, latency: &Time, is_float: bool) -> Vec<Diagnostic> {
         ));
     }
     if latency.is_launch_bound {
-        let words = format!(
-            "at this batch the GPU waits for the host, which launches kernels one by one: the time depends on the \
-             host, and what was measured has a batch of {:.0} in the median",
-            run.batches[1]
-        );
-        doubts.push(doubt("gpu-launch-bound", Severity::Warning, words));
+        let words = "at this batch the GPU waits for the host, which launches kernels one by one: the time depends on the \
+                     host, and larger batches were measured";
+        doubts.push(doubt(
+            "gpu-launch-bound",
+            Severity::Warning,
+            words.to_owned(),
+        ));
     }
     if !is_float {
         let words = "estimated for the float network under PyTorch, not for this file's integers";
