@@ -44,7 +44,7 @@ pub struct TargetArgs {
     #[arg(long, value_name = "ID")]
     pub host: Option<String>,
     /// Clock of the chosen microcontrollers and Ethos-Us, instead of their default.
-    #[arg(long = "clock", value_name = "MHZ", requires = "targets")]
+    #[arg(long = "clock", value_name = "MHZ")]
     pub clock_mhz: Option<f64>,
 }
 
@@ -165,6 +165,10 @@ impl TargetArgs {
         if let Some(option) = self.npu.given().filter(|_| self.targets.is_empty()) {
             let example = format!("expected --target with an Ethos-U, for example {EXAMPLE}");
             return Err(format!("{option}: {example}").into());
+        }
+        if self.clock_mhz.is_some() && self.targets.is_empty() {
+            let example = "expected --target with a microcontroller or an Ethos-U, for example cortex-m4-tflm";
+            return Err(format!("--clock: {example}; a board has a clock of its own").into());
         }
         if self.targets.is_empty() && self.boards.is_empty() && self.groups.is_empty() && !self.gpu
         {

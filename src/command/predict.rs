@@ -81,7 +81,8 @@ fn overview(document: &Document, width: usize) -> String {
         .optional_number("energy");
     let mut remarks: Vec<(String, Vec<&str>)> = Vec::new();
     let mut energies: Vec<(String, Vec<&str>)> = Vec::new();
-    let mut doubts = String::new();
+    // By what they were compared with: which targets are far off, and by how much.
+    let mut doubts: Vec<(String, Vec<String>)> = Vec::new();
     for target in document.targets() {
         let estimate = |metric: &str| {
             let result = document.result(target, metric)?;
@@ -101,6 +102,11 @@ fn overview(document: &Document, width: usize) -> String {
         if let Some((result, estimate)) = memory {
             let name = words::metric(&result.metric);
             let grade = words::evidence(result, estimate);
+            let name = if name == "memory" {
+                "that of the GPU"
+            } else {
+                name
+            };
             group(&mut remarks, format!("memory is {name}, {grade}"), target);
         }
         if let Some((result, energy)) = energy {
@@ -115,14 +121,12 @@ fn overview(document: &Document, width: usize) -> String {
         }
         let far = (first.expected_error_percent).filter(|&percent| percent > DOUBTFUL_PERCENT);
         if let Some(percent) = far {
-            let [percent, against] = [
-                quantity::percent(percent),
-                words::against(&first.provenance),
-            ];
-            let line =
-                format!("         {target}: off by {percent} in the mean, against {against}");
-            let line = wrapped(&line, width, "  ");
-            let _ = writeln!(doubts, "{} {}", yellow("warning:"), line.trim_start());
+            let against = words::against(&first.provenance);
+            let far = format!("{target} by {}", quantity::percent(percent));
+            match doubts.iter_mut().find(|(known, _)| *known == against) {
+                Some((_, all)) => all.push(far),
+                None => doubts.push((against, vec![far])),
+            }
         }
         let value = |estimate: Option<(&TargetResult, &Estimate)>| {
             estimate.map_or(words::UNKNOWN.to_owned(), |(_, estimate)| {
@@ -150,7 +154,15 @@ fn overview(document: &Document, width: usize) -> String {
     }
     let lines = table.lines_of(width);
     let is_unknown = lines.split_whitespace().any(|word| word == words::UNKNOWN);
-    let mut text = doubts + &lines;
+    let doubts = doubts.iter().map(|(against, far)| {
+        let line = format!(
+            "         off in the mean, against {against}: {}",
+            far.join(", ")
+        );
+        let line = wrapped(&line, width, "  ");
+        format!("{} {}\n", yellow("warning:"), line.trim_start())
+    });
+    let mut text = doubts.collect::<String>() + &lines;
     if is_unknown {
         let _ = writeln!(text, "{}", dim("? no estimate"));
     }
@@ -160,7 +172,12 @@ fn overview(document: &Document, width: usize) -> String {
         remarks.extend(energies);
     }
     for (words, targets) in remarks {
-        let line = format!("{}: {words}", targets.join(", "));
+        // What holds for each row names none.
+        let line = match targets.len() {
+            1 => format!("{}: {words}", targets[0]),
+            n if n == table.len() => words,
+            _ => format!("{}: {words}", targets.join(", ")),
+        };
         let _ = writeln!(text, "{}", dim(wrapped(&plain(&line), width, "  ")));
     }
     text + &format!("{}\n", dim(wrapped(words::EVIDENCE, width, "  ")))

@@ -66,6 +66,11 @@ impl Table {
         self.rows.is_empty()
     }
 
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
     /// Lines of at most `width` columns, the header in bold, and the names of what was left out.
     pub fn render(&self, width: usize) -> (String, Vec<&str>) {
         let mut kept: Vec<usize> = (0..self.columns.len()).collect();

@@ -8,7 +8,7 @@ use super::document::{Estimate, Provenance, TargetResult};
 pub const UNKNOWN: &str = "?";
 
 /// Metrics that are the peak use of a memory.
-pub const MEMORY_METRICS: [&str; 3] = ["sram_peak", "arena", "activation_ram"];
+pub const MEMORY_METRICS: [&str; 4] = ["sram_peak", "arena", "activation_ram", "memory"];
 
 pub fn metric(id: &str) -> &str {
     match id {
