@@ -100,6 +100,8 @@ pub mod formats;
 pub mod graph;
 #[doc(hidden)]
 pub mod learned;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod profiles;
 pub mod provenance;
 pub mod report;
 pub mod sweep;

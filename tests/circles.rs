@@ -353,7 +353,7 @@ impl Rooms {
 /// `ARCHITECTURE.md` describes them.
 const ENGINE: Rooms = Rooms(&[
     &["work", "diagnostic", "provenance", "fields", "constructors"],
-    &["formats"],
+    &["formats", "profiles"],
     &["graph"],
     &["changes", "learned"],
     &["target"],
@@ -362,6 +362,7 @@ const ENGINE: Rooms = Rooms(&[
         "targets/cortex_a",
         "targets/gpu",
         "targets/learned",
+        "targets/calibrated",
         "targets/example",
     ],
     &["targets/cortex_m"],

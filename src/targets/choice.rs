@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+#[cfg(not(target_arch = "wasm32"))]
+use super::calibrated::{self, Device};
 use super::ethos_u::configuration::{
     BoardError, Configuration, Family, IniError, MemoryArea, Product, Strategy, VelaIni,
 };
@@ -66,6 +68,11 @@ pub struct Choice {
     /// Processor that runs what an Ethos-U leaves to it, by its id among the hosts of [`Host::ids`].
     #[serde(default)]
     pub host: Option<String>,
+    /// The document of a measured device, in the place of `target`. Only natively: the browser's module has no room for
+    /// what reads it.
+    #[cfg(not(target_arch = "wasm32"))]
+    #[serde(default)]
+    pub measured_device: Option<String>,
     /// Id that the report has for it, instead of its own: that of the target, behind `BOARD/` where a board is chosen.
     #[serde(default)]
     pub name: Option<String>,
@@ -87,7 +94,7 @@ pub struct InForce {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChoiceError {
-    /// Neither a target nor a board, or both.
+    /// Neither a target, a board nor a measured device, or several.
     #[error("expected either a target or a board")]
     NotOne,
     /// No target has this id.
@@ -174,6 +181,12 @@ pub enum ChoiceError {
         /// What is wrong with it.
         error: IniError,
     },
+    /// A document that is no measured device.
+    #[error("measured device: {words}")]
+    Device {
+        /// What is wrong with it.
+        words: String,
+    },
     /// A board without an NPU of a known kind.
     #[error(transparent)]
     Board(#[from] BoardError),
@@ -193,6 +206,7 @@ impl ChoiceError {
             Self::UnknownRuntime { .. } => "unknown-runtime",
             Self::UnknownRelease { .. } => "unknown-release",
             Self::Configuration { .. } | Self::Board(_) => "configuration",
+            Self::Device { .. } => "wrong-device",
         }
     }
 }
@@ -206,6 +220,13 @@ impl Choice {
 
     /// As [`Self::target`], with constants that the caller provides.
     pub fn target_among(&self, loaded: &Loaded) -> Result<Box<dyn Target>, ChoiceError> {
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(json) = &self.measured_device {
+            if self.target.is_some() || self.board.is_some() {
+                return Err(ChoiceError::NotOne);
+            }
+            return self.measured(json, loaded);
+        }
         let target = match (&self.target, &self.board) {
             (Some(id), None) => self.by_id(id, loaded)?,
             (None, Some(id)) => self.of_board(id)?,
@@ -297,6 +318,19 @@ impl Choice {
         }
         let target = known().find(|target| target.id() == id);
         target.ok_or_else(|| unknown(id))
+    }
+
+    /// On the base that the document names.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn measured(&self, json: &str, loaded: &Loaded) -> Result<Box<dyn Target>, ChoiceError> {
+        let device = Device::parse(json.as_bytes()).map_err(|error| ChoiceError::Device {
+            words: error.to_string(),
+        })?;
+        let base = Self {
+            target: Some(device.base.clone()),
+            ..Self::default()
+        };
+        Ok(calibrated::target(device, base.target_among(loaded)?))
     }
 
     /// Under the release that the id or the choice names.

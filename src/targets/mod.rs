@@ -3,6 +3,8 @@
 //!
 //! `KINDS` lists the folders. The report, the command, the page, the packages and the trainer iterate over it.
 
+#[cfg(not(target_arch = "wasm32"))]
+pub mod calibrated;
 pub mod choice;
 pub mod cortex_a;
 pub mod cortex_m;

@@ -1,4 +1,4 @@
-//! Calibration of a device that is not a target: a few measured latencies → a line from the estimates of the most
+//! A few measured latencies → a line from the estimates of the most
 //! similar target to the latencies of the device, in closed form.
 //!
 //! Over networks, the logarithm of one device's latency is close to a line in the logarithm of another's: the intercept

@@ -1,0 +1,122 @@
+//! What calibration reads of a report: operators with their parts of each latency.
+
+use serde::Deserialize;
+
+use crate::fields;
+use crate::targets::calibrated::{Class, operator_class};
+
+/// A network with its estimates, from the JSON of its report.
+#[derive(Clone, Debug, Deserialize)]
+pub struct EstimatedNetwork {
+    /// Name of the file.
+    pub file: String,
+    #[serde(default)]
+    pub(super) sha256: String,
+    pub(super) operators: Vec<Operator>,
+    tensors: Vec<Tensor>,
+    results: Vec<TargetResult>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub struct Operator {
+    pub operator_idx: usize,
+    pub name: String,
+    pub inputs: Vec<Option<usize>>,
+    pub outputs: Vec<usize>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Tensor {
+    name: String,
+    shape: Vec<i32>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct TargetResult {
+    target: String,
+    metric: String,
+    /// Of another precision than the file's, which nobody measured.
+    #[serde(default)]
+    estimated_as: Option<String>,
+    #[serde(default)]
+    evidence: Option<String>,
+    #[serde(default)]
+    operators: Option<Vec<f64>>,
+}
+
+/// A target whose operators may be those of a device.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate<'n> {
+    pub target: &'n str,
+    /// Whether its parts are the opinion of a compiler, and not of a processor.
+    pub is_compiled: bool,
+}
+
+impl EstimatedNetwork {
+    /// Of a report with operators and tensors.
+    ///
+    /// # Errors
+    /// In words, for other text.
+    pub fn parse(report: &[u8]) -> Result<Self, String> {
+        let network: Self = fields::from_json(report).map_err(|error| error.to_string())?;
+        let n_tensors = network.tensors.len();
+        let mut operators = network.operators.iter();
+        let is_known = operators.all(|operator| {
+            let inputs = operator.inputs.iter().flatten();
+            inputs.chain(&operator.outputs).all(|&idx| idx < n_tensors)
+        });
+        match is_known {
+            true => Ok(network),
+            false => {
+                Err("expected operands among the tensors of the report, found others".to_owned())
+            }
+        }
+    }
+
+    /// Targets with a latency by operator.
+    pub(super) fn candidates(&self) -> impl Iterator<Item = Candidate<'_>> {
+        let results = self.results.iter();
+        let latencies =
+            results.filter(|result| result.metric == "latency" && result.estimated_as.is_none());
+        let with_parts = latencies.filter(|result| result.operators.is_some());
+        with_parts.map(|result| Candidate {
+            target: &result.target,
+            is_compiled: result.evidence.as_deref() == Some("compiler"),
+        })
+    }
+
+    /// Milliseconds of each operator on a target.
+    pub(super) fn parts_ms(&self, target: &str) -> Option<&[f64]> {
+        let mut results = self.results.iter();
+        let latency =
+            results.find(|result| result.metric == "latency" && result.target == target)?;
+        let parts = latency.operators.as_deref()?;
+        (parts.len() == self.operators.len()).then_some(parts)
+    }
+
+    pub(super) fn class(&self, operator: &Operator) -> Class {
+        let weights = operator.inputs.get(1).copied().flatten();
+        let weights = weights.and_then(|idx| self.tensors.get(idx));
+        operator_class(&operator.name, weights.map(|tensor| &*tensor.shape))
+    }
+
+    /// Names of the tensors that an operator writes.
+    pub(super) fn output_names<'n>(
+        &'n self,
+        operator: &'n Operator,
+    ) -> impl Iterator<Item = &'n str> {
+        let tensors = operator
+            .outputs
+            .iter()
+            .filter_map(|&idx| self.tensors.get(idx));
+        tensors.map(|tensor| tensor.name.as_str())
+    }
+
+    pub(super) fn output_shape(&self, operator: &Operator) -> &[i32] {
+        let tensor = operator
+            .outputs
+            .first()
+            .and_then(|&idx| self.tensors.get(idx));
+        tensor.map_or(&[], |tensor| &tensor.shape)
+    }
+}

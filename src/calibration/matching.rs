@@ -1,0 +1,300 @@
+//! Measured operators → operators of the model.
+//!
+//! An operator is told by its position in the file, else by the name of what it writes, else by its place among those of
+//! its kind and output shape, else by its place among those of its kind; places count only where there are as many on both
+//! sides. What is left on either side is listed and not guessed. Operators that the tool prints none for were fused:
+//! they belong to the measured one that reads or writes their tensors.
+
+use std::collections::HashMap;
+
+use super::estimated::EstimatedNetwork;
+use crate::profiles::{MeasuredOperator, Profile};
+use crate::targets::calibrated::{Class, operator_class};
+
+/// Operators of the model that the runtime ran as one, with their duration.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Group {
+    pub operators: Vec<usize>,
+    pub duration_ms: f64,
+}
+
+/// What a profile tells of a model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Matching {
+    pub groups: Vec<Group>,
+    /// Measured operators that are none of the model, in words, the longest first.
+    pub unmatched: Vec<String>,
+    /// Their duration.
+    pub unmatched_ms: f64,
+    /// Operators of the model without a duration.
+    pub n_unmeasured: usize,
+}
+
+/// Of those that are listed.
+const MAX_UNMATCHED: usize = 50;
+
+/// Operators whose arithmetic takes most of a network's time: they are in no group whose measured kind is another.
+fn is_heavy(class: Class) -> bool {
+    matches!(
+        class,
+        Class::Convolution | Class::Pointwise | Class::Depthwise | Class::Dense | Class::Other
+    )
+}
+
+/// Classes that tools call by one name.
+fn as_called(class: Class) -> Class {
+    match class {
+        Class::Pointwise | Class::Depthwise => Class::Convolution,
+        class => class,
+    }
+}
+
+/// Ends of names that runtimes add.
+const ENDS: [&str; 5] = [
+    "_nchwc",
+    "_output_0",
+    ":0",
+    "/MatmulTransposeFusion/",
+    "/MatMulScaleFusion/",
+];
+
+/// A name as it is, and without the ends that runtimes and exporters add.
+fn names(name: &str) -> Vec<&str> {
+    let mut names = vec![name];
+    let mut rest = name;
+    while let Some(shorter) = ENDS.iter().find_map(|end| rest.strip_suffix(end)) {
+        names.push(shorter);
+        rest = shorter;
+    }
+    names
+}
+
+/// Sizes above 1, sorted: layouts differ.
+fn sizes(shape: impl Iterator<Item = i64>) -> Vec<i64> {
+    let mut sizes: Vec<i64> = shape.filter(|&size| size > 1).collect();
+    sizes.sort_unstable();
+    sizes
+}
+
+/// Letters and digits of a kind, in lower case.
+fn plain(kind: &str) -> String {
+    let letters = kind.chars().filter(char::is_ascii_alphanumeric);
+    letters.map(|c| c.to_ascii_lowercase()).collect()
+}
+
+/// Matches a profile with the model that it is of. Linear in both but for sorting.
+pub fn matching(network: &EstimatedNetwork, profile: &Profile) -> Matching {
+    let mut matched: Vec<Option<usize>> = by_position_or_name(network, &profile.operators);
+    let by_shape = |operator_idx: usize| {
+        let operator = &network.operators[operator_idx];
+        let shape = network
+            .output_shape(operator)
+            .iter()
+            .map(|&size| i64::from(size));
+        Some((as_called(network.class(operator)), sizes(shape)))
+    };
+    let measured_by_shape = |measured: &MeasuredOperator| {
+        let shape = measured.output_shape.iter().map(|&size| i64::from(size));
+        let class = as_called(operator_class(&measured.kind, None));
+        (!measured.output_shape.is_empty()).then(|| (class, sizes(shape)))
+    };
+    by_place(network, profile, &mut matched, by_shape, measured_by_shape);
+    let by_kind = |operator_idx: usize| Some(plain(&network.operators[operator_idx].name));
+    let measured_by_kind = |measured: &MeasuredOperator| Some(plain(&measured.kind));
+    by_place(network, profile, &mut matched, by_kind, measured_by_kind);
+    let by_class =
+        |operator_idx: usize| Some(as_called(network.class(&network.operators[operator_idx])));
+    let measured_by_class =
+        |measured: &MeasuredOperator| Some(as_called(operator_class(&measured.kind, None)));
+    by_place(network, profile, &mut matched, by_class, measured_by_class);
+    groups(network, profile, matched)
+}
+
+fn by_position_or_name(
+    network: &EstimatedNetwork,
+    measured: &[MeasuredOperator],
+) -> Vec<Option<usize>> {
+    let operators = network.operators.iter().enumerate();
+    let by_position: HashMap<usize, usize> = operators
+        .clone()
+        .map(|(idx, operator)| (operator.operator_idx, idx))
+        .collect();
+    // None where several operators write what has this name.
+    let mut by_name: HashMap<&str, Option<usize>> = HashMap::new();
+    for (idx, operator) in operators {
+        for name in network.output_names(operator).flat_map(names) {
+            let place = by_name.entry(name).or_insert(Some(idx));
+            *place = place.filter(|&known| known == idx);
+        }
+    }
+    let of_measured = |measured: &MeasuredOperator| {
+        let at = measured
+            .operator_idx
+            .and_then(|at| by_position.get(&at))
+            .copied();
+        let at = at.filter(|&idx| plain(&network.operators[idx].name) == plain(&measured.kind));
+        let names = names(&measured.name);
+        at.or_else(|| names.iter().find_map(|name| *by_name.get(name)?))
+    };
+    measured.iter().map(of_measured).collect()
+}
+
+/// Matches the rest of those with equal keys in their order, where there are as many on both sides.
+fn by_place<K: std::hash::Hash + Eq>(
+    network: &EstimatedNetwork,
+    profile: &Profile,
+    matched: &mut [Option<usize>],
+    key: impl Fn(usize) -> Option<K>,
+    measured_key: impl Fn(&MeasuredOperator) -> Option<K>,
+) {
+    let mut is_taken = vec![false; network.operators.len()];
+    for operator_idx in matched.iter().flatten() {
+        is_taken[*operator_idx] = true;
+    }
+    let mut sides: HashMap<K, [Vec<usize>; 2]> = HashMap::new();
+    for (idx, _) in is_taken
+        .iter()
+        .enumerate()
+        .filter(|(_, is_taken)| !**is_taken)
+    {
+        if let Some(key) = key(idx) {
+            sides.entry(key).or_default()[0].push(idx);
+        }
+    }
+    let rest = profile
+        .operators
+        .iter()
+        .enumerate()
+        .filter(|(idx, _)| matched[*idx].is_none());
+    for (idx, measured) in rest {
+        if let Some(key) = measured_key(measured) {
+            sides.entry(key).or_default()[1].push(idx);
+        }
+    }
+    for [operators, measured] in sides.into_values() {
+        if operators.len() == measured.len() {
+            for (operator_idx, measured_idx) in operators.into_iter().zip(measured) {
+                matched[measured_idx] = Some(operator_idx);
+            }
+        }
+    }
+}
+
+/// Adds the operators that were fused, and checks that each group has what its measured kind is.
+fn groups(network: &EstimatedNetwork, profile: &Profile, matched: Vec<Option<usize>>) -> Matching {
+    let mut group_of: Vec<Option<usize>> = vec![None; network.operators.len()];
+    let mut groups: Vec<(Group, Vec<usize>)> = Vec::new();
+    for (measured_idx, operator_idx) in matched.iter().enumerate() {
+        let Some(operator_idx) = *operator_idx else {
+            continue;
+        };
+        let next = groups.len();
+        let group = *group_of[operator_idx].get_or_insert(next);
+        if group == next {
+            groups.push((
+                Group {
+                    operators: vec![operator_idx],
+                    duration_ms: 0.0,
+                },
+                Vec::new(),
+            ));
+        }
+        groups[group].0.duration_ms += profile.operators[measured_idx].duration_ms;
+        groups[group].1.push(measured_idx);
+    }
+    join_fused(network, profile, &mut groups, &mut group_of);
+    let mut matching = Matching {
+        n_unmeasured: group_of.iter().filter(|group| group.is_none()).count(),
+        ..Matching::default()
+    };
+    let mut unmatched: Vec<usize> = (0..matched.len())
+        .filter(|&idx| matched[idx].is_none())
+        .collect();
+    let has_arithmetic = |idx: &usize| is_heavy(network.class(&network.operators[*idx]));
+    for (group, measured) in groups {
+        // Vela calls a fully connected layer a convolution.
+        let is_there = measured.iter().all(|&idx| {
+            let class = operator_class(&profile.operators[idx].kind, None);
+            class == Class::Other || !is_heavy(class) || group.operators.iter().any(has_arithmetic)
+        });
+        if is_there {
+            matching.groups.push(group);
+        } else {
+            matching.n_unmeasured += group.operators.len();
+            unmatched.extend(measured);
+        }
+    }
+    let duration_ms = |idx: &usize| profile.operators[*idx].duration_ms;
+    unmatched.sort_unstable_by(|a, b| duration_ms(b).total_cmp(&duration_ms(a)).then(a.cmp(b)));
+    matching.unmatched_ms = unmatched
+        .iter()
+        .map(duration_ms)
+        .fold(0.0, |sum, ms| sum + ms);
+    let words = |idx: &usize| {
+        let MeasuredOperator {
+            name,
+            kind,
+            duration_ms,
+            ..
+        } = &profile.operators[*idx];
+        format!("{} {} ({duration_ms:.4} ms)", kind, name)
+            .trim()
+            .to_owned()
+    };
+    matching.unmatched = unmatched.iter().take(MAX_UNMATCHED).map(words).collect();
+    matching
+}
+
+/// An operator without a duration joins the group of its only reader, or else of its only writer. One with much arithmetic
+/// joins a group of its own measured kind alone.
+fn join_fused(
+    network: &EstimatedNetwork,
+    profile: &Profile,
+    groups: &mut [(Group, Vec<usize>)],
+    group_of: &mut [Option<usize>],
+) {
+    let mut writer: HashMap<usize, usize> = HashMap::new();
+    let mut readers: HashMap<usize, Vec<usize>> = HashMap::new();
+    for (idx, operator) in network.operators.iter().enumerate() {
+        writer.extend(operator.outputs.iter().map(|&tensor| (tensor, idx)));
+        for &tensor in operator.inputs.iter().flatten() {
+            readers.entry(tensor).or_default().push(idx);
+        }
+    }
+    let mut join = |idx: usize, neighbour: Option<usize>, group_of: &mut [Option<usize>]| {
+        let Some(group) = neighbour.and_then(|neighbour| group_of[neighbour]) else {
+            return;
+        };
+        let class = network.class(&network.operators[idx]);
+        let mut kinds = groups[group]
+            .1
+            .iter()
+            .map(|&idx| operator_class(&profile.operators[idx].kind, None));
+        if is_heavy(class) && !kinds.any(|kind| as_called(kind) == as_called(class)) {
+            return;
+        }
+        groups[group].0.operators.push(idx);
+        group_of[idx] = Some(group);
+    };
+    for idx in (0..network.operators.len()).rev() {
+        if group_of[idx].is_none() {
+            let outputs = &network.operators[idx].outputs;
+            let mut of_outputs = outputs
+                .iter()
+                .filter_map(|tensor| readers.get(tensor))
+                .flatten();
+            let only = of_outputs
+                .next()
+                .copied()
+                .filter(|_| of_outputs.next().is_none());
+            join(idx, only, group_of);
+        }
+    }
+    for idx in 0..network.operators.len() {
+        if group_of[idx].is_none() {
+            let inputs = network.operators[idx].inputs.iter().flatten();
+            let mut of_inputs = inputs.filter_map(|tensor| writer.get(tensor));
+            join(idx, of_inputs.next().copied(), group_of);
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Networks with their profiles → a [`Device`].
+
+use super::estimated::EstimatedNetwork;
+use super::matching::{Group, matching};
+use crate::profiles::{self, Profile};
+use crate::report::Failure;
+use crate::targets::calibrated::{Class, Device, MeasuredNetwork, NetworkError, Observation};
+
+/// A network, and a profile of it.
+#[derive(Clone, Debug)]
+pub struct Measured<'n> {
+    /// With the report's estimates on the targets that may be the base.
+    pub network: &'n EstimatedNetwork,
+    /// What a tool printed.
+    pub profile: &'n Profile,
+    /// Name of the file that it wrote.
+    pub profile_name: &'n str,
+}
+
+/// Why there is no device.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProfileError {
+    /// The profile has whole inferences of other models alone.
+    #[error("{profile}: expected a duration of {model}, found those of others: {found}")]
+    OtherModel {
+        /// Name of the profile's file.
+        profile: String,
+        /// Name of the model's file.
+        model: String,
+        /// Names in the profile.
+        found: String,
+    },
+    /// No operator of the profile is one of the model.
+    #[error(
+        "{profile}: expected operators of {model}, found none of {n_operators}: it is a profile of another model"
+    )]
+    NothingMatched {
+        /// Name of the profile's file.
+        profile: String,
+        /// Name of the model's file.
+        model: String,
+        /// Operators of the profile.
+        n_operators: usize,
+    },
+    /// No target has a latency by operator of all networks.
+    #[error("expected a target with a latency by operator of all {0} measured models, found none")]
+    NoBase(usize),
+    /// The target that was asked for has none.
+    #[error("{base}: expected a latency by operator of {model}, found none")]
+    NotOfBase {
+        /// Id of the target.
+        base: String,
+        /// Name of the model's file.
+        model: String,
+    },
+    /// No network, or too many.
+    #[error(transparent)]
+    Networks(#[from] NetworkError),
+}
+
+impl ProfileError {
+    /// Stable kebab-case identifier for programs.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::OtherModel { .. } | Self::NothingMatched { .. } => "other-model",
+            Self::NoBase(_) | Self::NotOfBase { .. } => "no-base",
+            Self::Networks(NetworkError::None) => "too-few-measurements",
+            Self::Networks(NetworkError::TooMany(_)) => "limit-exceeded",
+        }
+    }
+}
+
+/// A measured network before its base is known.
+struct Matched<'n> {
+    network: &'n EstimatedNetwork,
+    tool: &'static str,
+    profile_name: &'n str,
+    measured_ms: f64,
+    groups: Vec<Group>,
+    unmatched: Vec<String>,
+    unmatched_ms: f64,
+}
+
+/// The device that was measured on `threads` threads. Its base is the target of that id or, without one, that which
+/// explains the measurements best. `known` is what was measured before: it keeps its base, and a network that is measured
+/// again replaces its measurement.
+pub fn calibrate(
+    name: &str,
+    threads: u32,
+    measured: &[Measured],
+    base: Option<&str>,
+    known: Option<&Device>,
+) -> Result<Device, ProfileError> {
+    let matched: Vec<Matched> = measured
+        .iter()
+        .map(Matched::new)
+        .collect::<Result<_, _>>()?;
+    let on = |base: &str| -> Result<Device, ProfileError> {
+        let mut networks: Vec<MeasuredNetwork> =
+            known.map_or(Vec::new(), |device| device.networks.clone());
+        for one in &matched {
+            let network = one.on_base(base)?;
+            match networks
+                .iter_mut()
+                .find(|known| known.sha256 == network.sha256)
+            {
+                // A whole latency after a profile keeps the operators.
+                Some(known) if network.observations.is_empty() => {
+                    known.measured_ms = network.measured_ms
+                }
+                Some(known) => *known = network,
+                None => networks.push(network),
+            }
+        }
+        Ok(Device::fit(name, base, threads, networks)?)
+    };
+    if let Some(base) = base.or(known.map(|device| &*device.base)) {
+        return on(base);
+    }
+    let Some(first) = matched.first() else {
+        return Err(NetworkError::None.into());
+    };
+    let is_compiled = first.tool == "Vela";
+    let candidates = first
+        .network
+        .candidates()
+        .filter(|candidate| candidate.is_compiled == is_compiled);
+    let devices = candidates.filter_map(|candidate| on(candidate.target).ok());
+    let best = devices.min_by(|a, b| a.misfit().total_cmp(&b.misfit()));
+    best.ok_or(ProfileError::NoBase(matched.len()))
+}
+
+/// A measurement to add to a device, as programs have it.
+#[derive(Clone, Copy, Debug)]
+pub struct Addition<'a> {
+    /// The device in the user's words.
+    pub name: &'a str,
+    /// Threads of the measurement.
+    pub threads: u32,
+    /// JSON of the model's report, with operators and tensors.
+    pub report: &'a str,
+    /// What the tool wrote.
+    pub profile: &'a [u8],
+    /// Name of the file that it wrote.
+    pub profile_name: &'a str,
+    /// Clock of tools that print cycles alone.
+    pub clock_mhz: Option<f64>,
+    /// As of [`calibrate`].
+    pub base: Option<&'a str>,
+    /// The document of what was measured before.
+    pub known: Option<&'a str>,
+}
+
+impl Addition<'_> {
+    /// The document of the device with this measurement.
+    ///
+    /// # Errors
+    /// Those of the profile, of the report and of the document, and of [`calibrate`].
+    pub fn device(&self) -> Result<String, Failure> {
+        let network = EstimatedNetwork::parse(self.report.as_bytes())
+            .map_err(|words| Failure::new("wrong-report", words))?;
+        let profile = profiles::read(self.profile, self.clock_mhz)
+            .map_err(|error| Failure::new(error.kind(), error.to_string()))?;
+        let known = self
+            .known
+            .map(|json| Device::parse(json.as_bytes()))
+            .transpose();
+        let known = known.map_err(|error| Failure::new("wrong-device", error.to_string()))?;
+        let measured = Measured {
+            network: &network,
+            profile: &profile,
+            profile_name: self.profile_name,
+        };
+        let device = calibrate(
+            self.name,
+            self.threads,
+            &[measured],
+            self.base,
+            known.as_ref(),
+        )
+        .map_err(|error| Failure::new(error.kind(), error.to_string()))?;
+        Ok(device.to_json())
+    }
+}
+
+impl<'n> Matched<'n> {
+    fn new(measured: &Measured<'n>) -> Result<Self, ProfileError> {
+        let Measured {
+            network,
+            profile,
+            profile_name,
+        } = measured;
+        let matching = matching(network, profile);
+        let of_model = || (profile_name.to_string(), network.file.clone());
+        if !profile.operators.is_empty() && matching.groups.is_empty() {
+            let (profile_name, model) = of_model();
+            return Err(ProfileError::NothingMatched {
+                profile: profile_name,
+                model,
+                n_operators: profile.operators.len(),
+            });
+        }
+        let mut inferences = profile.inferences.iter().rev();
+        let whole = inferences
+            .find(|inference| inference.name.is_empty() || inference.is_of(&network.file));
+        let sum_ms: f64 = profile
+            .operators
+            .iter()
+            .map(|operator| operator.duration_ms)
+            .sum();
+        let measured_ms = match whole {
+            Some(inference) => inference.duration_ms,
+            None if sum_ms > 0.0 => sum_ms,
+            None => {
+                let names = profile
+                    .inferences
+                    .iter()
+                    .take(5)
+                    .map(|inference| inference.name.as_str());
+                let found: Vec<&str> = names.collect();
+                let (profile, model) = of_model();
+                return Err(ProfileError::OtherModel {
+                    profile,
+                    model,
+                    found: found.join(", "),
+                });
+            }
+        };
+        Ok(Self {
+            network,
+            tool: profile.tool,
+            profile_name,
+            measured_ms,
+            groups: matching.groups,
+            unmatched: matching.unmatched,
+            unmatched_ms: matching.unmatched_ms,
+        })
+    }
+
+    fn on_base(&self, base: &str) -> Result<MeasuredNetwork, ProfileError> {
+        let parts = self
+            .network
+            .parts_ms(base)
+            .ok_or_else(|| ProfileError::NotOfBase {
+                base: base.to_owned(),
+                model: self.network.file.clone(),
+            })?;
+        let by_class = |operators: &mut dyn Iterator<Item = usize>| {
+            let mut by_class: Vec<(Class, f64)> = Vec::new();
+            for idx in operators {
+                let class = self.network.class(&self.network.operators[idx]);
+                match by_class.iter_mut().find(|(known, _)| *known == class) {
+                    Some((_, ms)) => *ms += parts[idx],
+                    None => by_class.push((class, parts[idx])),
+                }
+            }
+            by_class
+        };
+        let observations = self.groups.iter().map(|group| Observation {
+            base_ms: by_class(&mut group.operators.iter().copied()),
+            operators: group.operators.clone(),
+            measured_ms: group.duration_ms,
+        });
+        Ok(MeasuredNetwork {
+            model: self.network.file.clone(),
+            sha256: self.network.sha256.clone(),
+            tool: self.tool.to_owned(),
+            profile: self.profile_name.to_owned(),
+            measured_ms: self.measured_ms,
+            base_ms: by_class(&mut (0..parts.len())),
+            n_calls: parts.iter().filter(|part| **part > 0.0).count(),
+            observations: observations.collect(),
+            unmatched: self.unmatched.clone(),
+            unmatched_ms: self.unmatched_ms,
+        })
+    }
+}

@@ -1,0 +1,77 @@
+//! What a benchmark tool printed → a [`Profile`]: milliseconds of single operators, and of whole inferences.
+//!
+//! [`read`] takes the text as the tool wrote it. Formats are rows of tables: `formats` has those with columns under a
+//! head, `phrases` those with one sentence for each number; ONNX Runtime's JSON is read by `onnx_runtime`. A format that
+//! is not among them can be a plain table with a head.
+
+mod columns;
+mod error;
+mod formats;
+mod number;
+mod onnx_runtime;
+mod phrases;
+mod profile;
+
+pub use error::{MAX_PROFILE_BYTES, ProfileError};
+pub use profile::{MeasuredInference, MeasuredOperator, Profile};
+
+use error::MAX_ROWS;
+
+/// Lines without a number, of which an error or a report shows the first.
+const MAX_UNREAD: usize = 20;
+
+/// Accepted durations in ms, as for whole latencies.
+const DURATIONS_MS: std::ops::RangeInclusive<f64> = 1e-7..=1e9;
+
+/// Reads what a tool printed. `clock_mhz` turns cycles and ticks into time, for tools that print no other duration.
+/// Linear in bytes.
+pub fn read(bytes: &[u8], clock_mhz: Option<f64>) -> Result<Profile, ProfileError> {
+    if bytes.len() > MAX_PROFILE_BYTES {
+        return Err(ProfileError::TooLarge { found: bytes.len() });
+    }
+    let text = std::str::from_utf8(bytes).map_err(|error| ProfileError::NotText {
+        at: error.valid_up_to(),
+    })?;
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let mut profile = if text.starts_with(['[', '{']) && !text.starts_with("[ - ]") {
+        onnx_runtime::read(text)?
+    } else {
+        read_lines(text, clock_mhz)?
+    };
+    if profile.operators.len() > MAX_ROWS {
+        return Err(ProfileError::TooManyOperators);
+    }
+    profile
+        .operators
+        .retain(|operator| DURATIONS_MS.contains(&operator.duration_ms));
+    profile
+        .inferences
+        .retain(|inference| DURATIONS_MS.contains(&inference.duration_ms));
+    if profile.operators.is_empty() && profile.inferences.is_empty() {
+        return Err(ProfileError::NoDurations {
+            unread: profile.unread,
+        });
+    }
+    Ok(profile)
+}
+
+fn read_lines(text: &str, clock_mhz: Option<f64>) -> Result<Profile, ProfileError> {
+    let mut profile = Profile::default();
+    let mut table = columns::Reader::default();
+    for (line_idx, line) in text.lines().enumerate() {
+        if profile.operators.len() > MAX_ROWS || profile.inferences.len() > MAX_ROWS {
+            return Err(ProfileError::TooManyOperators);
+        }
+        let is_read = phrases::read(line, clock_mhz, &mut profile)
+            || table.read(line_idx + 1, line, clock_mhz, &mut profile)?;
+        if !is_read && table.is_open() && profile.unread.len() < MAX_UNREAD {
+            let start: String = line.trim().chars().take(60).collect();
+            profile.unread.push(format!(
+                "line {}: expected a duration, found `{start}`",
+                line_idx + 1
+            ));
+        }
+    }
+    table.close(&mut profile);
+    Ok(profile)
+}

@@ -1,0 +1,205 @@
+//! Operators that one kernel of a runtime computes, or kernels whose speed changes alike from device to device.
+
+use serde::{Deserialize, Serialize};
+
+/// A class of kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Class {
+    /// With a kernel of more than one position.
+    Convolution,
+    /// With a kernel of one position.
+    Pointwise,
+    Depthwise,
+    /// Products of matrices.
+    Dense,
+    /// One value from each value or pair of values.
+    Elementwise,
+    /// Pooling and reductions.
+    Reduction,
+    /// Softmax and normalisations.
+    Normalisation,
+    /// Changes of place and shape without arithmetic, and interpolation.
+    Movement,
+    /// Recurrent operators and all others.
+    Other,
+}
+
+/// Number of classes.
+pub const N_CLASSES: usize = 9;
+
+impl Class {
+    pub const ALL: [Self; N_CLASSES] = [
+        Self::Convolution,
+        Self::Pointwise,
+        Self::Depthwise,
+        Self::Dense,
+        Self::Elementwise,
+        Self::Reduction,
+        Self::Normalisation,
+        Self::Movement,
+        Self::Other,
+    ];
+
+    /// Position in [`Self::ALL`].
+    pub fn idx(self) -> usize {
+        self as usize
+    }
+
+    /// In words, in the plural.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Convolution => "convolutions",
+            Self::Pointwise => "1x1 convolutions",
+            Self::Depthwise => "depthwise convolutions",
+            Self::Dense => "matrix products",
+            Self::Elementwise => "elementwise operators",
+            Self::Reduction => "pooling and reductions",
+            Self::Normalisation => "softmax and normalisations",
+            Self::Movement => "movements of data",
+            Self::Other => "other operators",
+        }
+    }
+}
+
+/// Parts of the names of operators in lower case, letters and digits alone, and their classes; the first that a name
+/// contains. Names are those of TFLite, ONNX, ncnn, MNN and ExecuTorch.
+const PARTS: &[(&str, Class)] = {
+    use Class::{
+        Convolution, Dense, Depthwise, Elementwise, Movement, Normalisation, Other, Reduction,
+    };
+    &[
+        ("depthwise", Depthwise),
+        ("convolutiondw", Depthwise),
+        ("convertlayout", Movement),
+        ("conv", Convolution),
+        ("dwconv", Depthwise),
+        ("fullyconnected", Dense),
+        ("matmul", Dense),
+        ("innerproduct", Dense),
+        ("gemm", Dense),
+        ("dense", Dense),
+        ("addmm", Dense),
+        ("linear", Dense),
+        ("lstm", Other),
+        ("rnn", Other),
+        ("gru", Other),
+        ("attention", Dense),
+        ("softmax", Normalisation),
+        ("norm", Normalisation),
+        ("unpool", Other),
+        ("pool", Reduction),
+        ("mean", Reduction),
+        ("reduce", Reduction),
+        ("argm", Reduction),
+        ("sum", Reduction),
+        ("quantize", Elementwise),
+        ("resize", Movement),
+        ("interp", Movement),
+        ("upsample", Movement),
+        ("pad", Movement),
+        ("concat", Movement),
+        ("cat", Movement),
+        ("reshape", Movement),
+        ("reorder", Movement),
+        ("transpose", Movement),
+        ("permute", Movement),
+        ("slice", Movement),
+        ("split", Movement),
+        ("gather", Movement),
+        ("squeeze", Movement),
+        ("flatten", Movement),
+        ("pack", Movement),
+        ("tile", Movement),
+        ("expand", Movement),
+        ("broadcast", Movement),
+        ("space", Movement),
+        ("copy", Movement),
+        ("crop", Movement),
+        ("shuffle", Movement),
+        ("embedding", Movement),
+        ("identity", Movement),
+        ("shape", Movement),
+        ("lu", Elementwise),
+        ("clip", Elementwise),
+        ("logistic", Elementwise),
+        ("sigmoid", Elementwise),
+        ("tanh", Elementwise),
+        ("swish", Elementwise),
+        ("add", Elementwise),
+        ("sub", Elementwise),
+        ("mul", Elementwise),
+        ("div", Elementwise),
+        ("eltwise", Elementwise),
+        ("binary", Elementwise),
+        ("unary", Elementwise),
+        ("minimum", Elementwise),
+        ("maximum", Elementwise),
+        ("min", Elementwise),
+        ("max", Elementwise),
+        ("pow", Elementwise),
+        ("sqrt", Elementwise),
+        ("square", Elementwise),
+        ("exp", Elementwise),
+        ("log", Elementwise),
+        ("erf", Elementwise),
+        ("abs", Elementwise),
+        ("neg", Elementwise),
+        ("cast", Elementwise),
+        ("where", Elementwise),
+        ("select", Elementwise),
+        ("equal", Elementwise),
+        ("greater", Elementwise),
+        ("less", Elementwise),
+    ]
+};
+
+/// Class of an operator by its name in whatever tool; of convolutions also by the shape of their weights, where it is
+/// known: height and width of the kernel are its second and third size.
+pub fn operator_class(name: &str, weights_shape: Option<&[i32]>) -> Class {
+    let letters = name.chars().filter(char::is_ascii_alphanumeric);
+    let name: String = letters.map(|c| c.to_ascii_lowercase()).collect();
+    let mut parts = PARTS.iter();
+    let class = parts
+        .find(|(part, _)| name.contains(part))
+        .map_or(Class::Other, |(_, class)| *class);
+    match (class, weights_shape) {
+        (Class::Convolution, Some([_, 1, 1, _])) => Class::Pointwise,
+        (class, _) => class,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_tools_have_the_class_of_their_kernel() {
+        for (name, expected) in [
+            ("CONV_2D", Class::Convolution),
+            ("Convolution (NHWC, F32) IGEMM", Class::Convolution),
+            ("ConvolutionDepthWise", Class::Depthwise),
+            ("DEPTHWISE_CONV_2D", Class::Depthwise),
+            ("FusedMatMul", Class::Dense),
+            ("native_call_addmm.out", Class::Dense),
+            ("FULLY_CONNECTED", Class::Dense),
+            ("BatchNormalization", Class::Normalisation),
+            ("SOFTMAX", Class::Normalisation),
+            ("GlobalAveragePool", Class::Reduction),
+            ("ReorderOutput", Class::Movement),
+            ("HardSigmoid", Class::Elementwise),
+            ("RELU6", Class::Elementwise),
+            ("UNIDIRECTIONAL_SEQUENCE_LSTM", Class::Other),
+        ] {
+            assert_eq!(operator_class(name, None), expected, "{name}");
+        }
+        assert_eq!(
+            operator_class("CONV_2D", Some(&[8, 1, 1, 4])),
+            Class::Pointwise
+        );
+        assert_eq!(
+            operator_class("CONV_2D", Some(&[8, 3, 1, 4])),
+            Class::Convolution
+        );
+    }
+}

@@ -1,0 +1,314 @@
+//! The document of a measured device.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::classes::{Class, N_CLASSES};
+use super::fit::{Expected, Fit, Measured, spread};
+use crate::fields;
+
+/// Raised when a field changes its meaning or goes away.
+pub const DEVICE_VERSION: u32 = 1;
+
+/// Larger than the document of a hundred networks with their operators.
+pub const MAX_DEVICE_BYTES: usize = 16 << 20;
+
+/// Networks of one device.
+const MAX_NETWORKS: usize = 1000;
+
+/// A measured device, as it is stored and exchanged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Device {
+    /// [`DEVICE_VERSION`] of the program that wrote it.
+    pub litecast_device: u32,
+    /// Version of that program.
+    pub litecast_version: String,
+    /// In the user's words.
+    pub name: String,
+    /// Id of the target whose operators are scaled.
+    pub base: String,
+    /// Threads of the measurements.
+    pub threads: u32,
+    /// What was measured.
+    pub networks: Vec<MeasuredNetwork>,
+    /// The factors that follow from it.
+    pub fit: Fit,
+    /// For each network, the logarithm of its measured latency over its estimate from the others; empty for one network.
+    pub left_out: Vec<f64>,
+}
+
+/// What was measured of one network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredNetwork {
+    /// Name of the model's file.
+    pub model: String,
+    /// SHA-256 of its contents.
+    pub sha256: String,
+    /// The tool that measured.
+    pub tool: String,
+    /// Name of the file that the tool wrote.
+    pub profile: String,
+    /// Milliseconds of one inference.
+    pub measured_ms: f64,
+    /// Milliseconds of its operators on the base, by class.
+    pub base_ms: Vec<(Class, f64)>,
+    /// Number of calls of kernels.
+    pub n_calls: usize,
+    /// Measured operators; empty where the tool measured the whole alone.
+    pub observations: Vec<Observation>,
+    /// Lines of the profile that are no operator of the model.
+    pub unmatched: Vec<String>,
+    /// Milliseconds of those.
+    pub unmatched_ms: f64,
+}
+
+/// A duration of one operator of the model, or of several that the runtime ran as one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Observation {
+    /// Positions in the report of the model.
+    pub operators: Vec<usize>,
+    /// Milliseconds on the base, by class.
+    pub base_ms: Vec<(Class, f64)>,
+    /// In ms.
+    pub measured_ms: f64,
+}
+
+/// Why a network tells nothing of a device.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NetworkError {
+    /// No network.
+    #[error("expected at least one measured network, found none")]
+    None,
+    /// More than a thousand.
+    #[error("expected at most {MAX_NETWORKS} networks, found {0}")]
+    TooMany(usize),
+}
+
+/// Why a text is no device.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeviceError {
+    /// Larger than any.
+    #[error("expected at most {MAX_DEVICE_BYTES} bytes, found {0}")]
+    TooLarge(usize),
+    /// Not the JSON of a device.
+    #[error("expected a device that `litecast calibrate` wrote: {0}")]
+    Malformed(String),
+    /// Of a later version.
+    #[error(
+        "expected version {DEVICE_VERSION} of the document, found {0}: a newer litecast wrote it"
+    )]
+    Newer(u32),
+}
+
+impl Device {
+    /// The device that explains the networks' measurements, on this base.
+    pub fn fit(
+        name: &str,
+        base: &str,
+        threads: u32,
+        networks: Vec<MeasuredNetwork>,
+    ) -> Result<Self, NetworkError> {
+        if networks.is_empty() {
+            return Err(NetworkError::None);
+        }
+        if networks.len() > MAX_NETWORKS {
+            return Err(NetworkError::TooMany(networks.len()));
+        }
+        let of_networks: Vec<Vec<Measured>> =
+            networks.iter().map(MeasuredNetwork::measured).collect();
+        let all: Vec<Measured> = of_networks.iter().flatten().copied().collect();
+        let left_out = |(idx, network): (usize, &MeasuredNetwork)| {
+            let others = of_networks
+                .iter()
+                .enumerate()
+                .filter(|(other, _)| *other != idx);
+            let others: Vec<Measured> =
+                others.flat_map(|(_, measured)| measured).copied().collect();
+            let (estimate_ms, _) = Fit::new(&others).estimate(&network.expected())?;
+            Some((network.measured_ms / estimate_ms).ln())
+        };
+        let left_out = match networks.len() {
+            1 => Vec::new(),
+            _ => networks.iter().enumerate().filter_map(left_out).collect(),
+        };
+        let mut device = Self {
+            litecast_device: DEVICE_VERSION,
+            litecast_version: env!("CARGO_PKG_VERSION").to_owned(),
+            name: name.to_owned(),
+            base: base.to_owned(),
+            threads,
+            fit: Fit::new(&all),
+            left_out,
+            networks,
+        };
+        device.round();
+        Ok(device)
+    }
+
+    /// Rounds all numbers to nine digits, with which they are read as they were written, and which are more than a clock
+    /// has.
+    fn round(&mut self) {
+        let round = |number: &mut f64| {
+            if let Ok(rounded) = format!("{number:.8e}").parse() {
+                *number = rounded;
+            }
+        };
+        for network in &mut self.networks {
+            round(&mut network.measured_ms);
+            round(&mut network.unmatched_ms);
+            let observations = network.observations.iter_mut();
+            let of_observations = observations.flat_map(|one| {
+                round(&mut one.measured_ms);
+                &mut one.base_ms
+            });
+            of_observations
+                .chain(&mut network.base_ms)
+                .for_each(|(_, ms)| round(ms));
+        }
+        let of_fit = self
+            .fit
+            .parameters
+            .iter_mut()
+            .chain(&mut self.fit.covariance);
+        of_fit.chain(&mut self.left_out).for_each(round);
+    }
+
+    /// Reads a document that [`Self::to_json`] wrote.
+    pub fn parse(json: &[u8]) -> Result<Self, DeviceError> {
+        if json.len() > MAX_DEVICE_BYTES {
+            return Err(DeviceError::TooLarge(json.len()));
+        }
+        let malformed = |words: String| DeviceError::Malformed(words);
+        let device: Self = fields::from_json(json).map_err(|error| malformed(error.to_string()))?;
+        if device.litecast_device > DEVICE_VERSION {
+            return Err(DeviceError::Newer(device.litecast_device));
+        }
+        let is_whole = device.fit.is_whole()
+            && device.left_out.len() <= device.networks.len()
+            && device.left_out.iter().all(|error| error.is_finite())
+            && !device.networks.is_empty();
+        if !is_whole {
+            return Err(malformed(
+                "expected a fit with finite numbers, found another".to_owned(),
+            ));
+        }
+        Ok(device)
+    }
+
+    /// The document, in one line.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// Stable identifier of the device among targets: its name in kebab-case.
+    pub fn id(&self) -> String {
+        let letters = self.name.chars().map(|c| match c {
+            c if c.is_alphanumeric() => c.to_ascii_lowercase(),
+            _ => '-',
+        });
+        let name: String = letters.collect();
+        let words: Vec<&str> = name.split('-').filter(|word| !word.is_empty()).collect();
+        match words.join("-") {
+            id if id.is_empty() => "device".to_owned(),
+            id => id,
+        }
+    }
+
+    /// Mean absolute error in percent of networks that were estimated from the others; `None` for one network.
+    pub fn left_out_percent(&self) -> Option<f64> {
+        let n = self.left_out.len();
+        let percent = self
+            .left_out
+            .iter()
+            .map(|error| 100.0 * ((-error).exp() - 1.0).abs());
+        (n > 0).then(|| percent.sum::<f64>() / n as f64)
+    }
+
+    /// Milliseconds, and the logarithm of the interval's half width as a factor.
+    pub(crate) fn estimate(&self, expected: &Expected) -> Option<(f64, f64)> {
+        let (ms, variance) = self.fit.estimate(expected)?;
+        let (spread, quantile) = spread(&self.left_out);
+        Some((ms, quantile * (spread * spread + variance).sqrt()))
+    }
+
+    /// How far measurements are from what the device explains; the smaller of two bases' explains them better. With
+    /// networks that were left out, their mean error counts.
+    pub fn misfit(&self) -> f64 {
+        let of_networks = self.networks.iter().flat_map(MeasuredNetwork::measured);
+        let measured: Vec<Measured> = of_networks.collect();
+        let of_operators = self.fit.misfit(&measured);
+        let of_left_out: f64 = self
+            .left_out
+            .iter()
+            .map(|error| (error / 0.1).powi(2))
+            .sum();
+        of_operators + of_left_out
+    }
+
+    /// Classes whose factor is that of the base, because no measurement tells it.
+    pub fn unconstrained(&self) -> impl Iterator<Item = Class> {
+        Class::ALL
+            .into_iter()
+            .filter(|class| !self.fit.is_constrained(class.idx()))
+    }
+
+    /// Factor on the cost of the base.
+    pub fn factor(&self, class: Class) -> f64 {
+        self.fit.factor(class.idx())
+    }
+
+    /// Milliseconds of a call, and of an inference beside its calls.
+    pub fn overheads_ms(&self) -> [f64; 2] {
+        self.fit.overheads_ms()
+    }
+}
+
+fn by_class(base_ms: &[(Class, f64)]) -> [f64; N_CLASSES] {
+    let mut sums = [0.0; N_CLASSES];
+    for (class, ms) in base_ms {
+        sums[class.idx()] += ms;
+    }
+    sums
+}
+
+impl MeasuredNetwork {
+    fn expected(&self) -> Expected {
+        Expected {
+            base_ms: by_class(&self.base_ms),
+            n_calls: self.n_calls as f64,
+            n_inferences: 1.0,
+        }
+    }
+
+    fn measured(&self) -> Vec<Measured> {
+        let mut sums: BTreeMap<Vec<Class>, (Expected, f64)> = BTreeMap::new();
+        for observation in &self.observations {
+            let mut classes: Vec<Class> = observation
+                .base_ms
+                .iter()
+                .map(|(class, _)| *class)
+                .collect();
+            classes.sort_unstable();
+            let (expected, measured_ms) = sums.entry(classes).or_default();
+            let base_ms = by_class(&observation.base_ms);
+            expected
+                .base_ms
+                .iter_mut()
+                .zip(base_ms)
+                .for_each(|(sum, ms)| *sum += ms);
+            expected.n_calls += 1.0;
+            *measured_ms += observation.measured_ms;
+        }
+        let sums = sums.into_values();
+        let operators =
+            sums.map(|(expected, ms)| Measured::operators(expected, ms, ms / self.measured_ms));
+        operators
+            .chain([Measured::network(self.expected(), self.measured_ms)])
+            .collect()
+    }
+}

@@ -1,0 +1,383 @@
+//! Measurements → a factor for each class of kernels, the time of a call and of an inference.
+//!
+//! A measurement is expected to take the sum over its operators of their cost on the base target times the factor of
+//! their class, and the times of its calls and inferences. All of these are logarithms with a normal prior, so that few
+//! measurements move what they tell and leave the rest: one network moves the common scale, its operators the factors.
+//! The mode is found by damped Gauss-Newton steps, and the covariance is that of the last linear problem.
+
+use serde::{Deserialize, Serialize};
+
+use super::classes::N_CLASSES;
+
+/// Common scale, deviation of each class, milliseconds of a call, milliseconds of an inference; all logarithms.
+pub const N_PARAMETERS: usize = N_CLASSES + 3;
+const CALL: usize = N_CLASSES + 1;
+const INFERENCE: usize = N_CLASSES + 2;
+
+pub type Parameters = [f64; N_PARAMETERS];
+type Matrix = [Parameters; N_PARAMETERS];
+
+/// Means of the prior. The base is expected to be as fast; a call takes half a microsecond, and an inference five, beside
+/// what the base has for them.
+const MEANS: Parameters = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -7.6, -5.3];
+
+/// Standard deviations of the prior. The scale is free within a factor of a hundred. Those of the classes are four thirds
+/// of how the known processors differ from the one that is most similar to each, after a common scale, because a device of
+/// one's own may run another runtime: `litecast-trainer evaluate-profiles` prints them.
+const DEVIATIONS: Parameters = [2.5, 0.4, 0.4, 0.5, 0.8, 0.6, 0.8, 0.7, 0.8, 0.8, 1.5, 1.5];
+
+/// Standard deviation of the logarithm of the time of a network's operators of one class around the expected one: kernels
+/// of a class are not equally fast on all shapes.
+const OPERATORS_DEVIATION: f64 = 0.3;
+/// Operators with a twentieth of the time count fully, and others less.
+const FULL_SHARE: f64 = 20.0;
+const MIN_WEIGHT: f64 = 0.05;
+/// Of a whole network.
+const NETWORK_DEVIATION: f64 = 0.1;
+/// Durations of single operators are printed in whole microseconds by some tools.
+const RESOLUTION_MS: f64 = 5e-4;
+
+/// Networks from which on the interval has a level that was checked on networks of other families:
+/// `litecast-trainer evaluate-profiles`.
+pub const MIN_CHECKED_NETWORKS: usize = 3;
+
+/// The prior of the standard deviation of networks around their estimates, and its weight in networks.
+const SPREAD_PRIOR: f64 = 0.2;
+const SPREAD_PRIOR_NETWORKS: f64 = 2.0;
+
+/// Share of the prior's variance of a class below which measurements tell its factor.
+const MAX_TOLD_VARIANCE: f64 = 0.7;
+
+const MAX_STEPS: usize = 50;
+
+/// What is expected of a measurement.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Expected {
+    /// Milliseconds on the base target, by class.
+    pub base_ms: [f64; N_CLASSES],
+    pub n_calls: f64,
+    pub n_inferences: f64,
+}
+
+/// A measurement with its weight.
+#[derive(Clone, Copy, Debug)]
+pub struct Measured {
+    pub expected: Expected,
+    pub measured_ms: f64,
+    pub deviation: f64,
+}
+
+/// The mode and the covariance of the parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Fit {
+    pub parameters: Vec<f64>,
+    /// Row after row.
+    pub covariance: Vec<f64>,
+}
+
+impl Measured {
+    /// The operators of a network that are of the same classes, with their share of its time. Their sum counts and not each
+    /// of them: sums are what is estimated, and a network has many equal ones.
+    pub fn operators(expected: Expected, measured_ms: f64, share: f64) -> Self {
+        let of_resolution = RESOLUTION_MS * expected.n_calls / measured_ms;
+        // What takes little of the time tells little about networks.
+        let weight = (share * FULL_SHARE).clamp(MIN_WEIGHT, 1.0);
+        Self {
+            expected,
+            measured_ms,
+            deviation: OPERATORS_DEVIATION.hypot(of_resolution) / weight.sqrt(),
+        }
+    }
+
+    pub fn network(expected: Expected, measured_ms: f64) -> Self {
+        Self {
+            expected,
+            measured_ms,
+            deviation: NETWORK_DEVIATION,
+        }
+    }
+}
+
+impl Expected {
+    /// Logarithm of the expected milliseconds, and its derivatives; `None` where nothing is expected.
+    fn ln_ms(&self, parameters: &Parameters) -> Option<(f64, Parameters)> {
+        let mut sum = 0.0;
+        let mut derivatives = [0.0; N_PARAMETERS];
+        for (class, base_ms) in self.base_ms.iter().enumerate() {
+            let part = base_ms * (parameters[0] + parameters[class + 1]).exp();
+            derivatives[0] += part;
+            derivatives[class + 1] = part;
+            sum += part;
+        }
+        for (idx, n) in [(CALL, self.n_calls), (INFERENCE, self.n_inferences)] {
+            derivatives[idx] = n * parameters[idx].exp();
+            sum += derivatives[idx];
+        }
+        if !(sum > 0.0 && sum.is_finite()) {
+            return None;
+        }
+        derivatives.iter_mut().for_each(|one| *one /= sum);
+        Some((sum.ln(), derivatives))
+    }
+}
+
+impl Fit {
+    /// Linear in measurements.
+    pub fn new(measured: &[Measured]) -> Self {
+        let mut parameters = MEANS;
+        let mut cost = cost_of(&parameters, measured);
+        let mut damping = 1e-3;
+        let mut last = normal_matrix(&parameters, measured).0;
+        for _ in 0..MAX_STEPS {
+            let (matrix, gradient) = normal_matrix(&parameters, measured);
+            last = matrix;
+            let mut damped = matrix;
+            for idx in 0..N_PARAMETERS {
+                damped[idx][idx] *= 1.0 + damping;
+            }
+            let step = solve(&factor(&damped), &gradient);
+            let mut next = parameters;
+            for idx in 0..N_PARAMETERS {
+                next[idx] += step[idx];
+            }
+            let next_cost = cost_of(&next, measured);
+            if next_cost < cost {
+                let is_done = cost - next_cost < 1e-9 * cost.max(1.0);
+                (parameters, cost) = (next, next_cost);
+                damping = (damping * 0.3).max(1e-9);
+                if is_done {
+                    break;
+                }
+            } else {
+                damping *= 10.0;
+                if damping > 1e9 {
+                    break;
+                }
+            }
+        }
+        let lower = factor(&last);
+        let mut covariance = Vec::with_capacity(N_PARAMETERS * N_PARAMETERS);
+        for idx in 0..N_PARAMETERS {
+            let mut unit = [0.0; N_PARAMETERS];
+            unit[idx] = 1.0;
+            covariance.extend(solve(&lower, &unit));
+        }
+        Self {
+            parameters: parameters.to_vec(),
+            covariance,
+        }
+    }
+
+    /// Whether the lists have the lengths that a fit has, and finite numbers.
+    pub fn is_whole(&self) -> bool {
+        let numbers = self.parameters.iter().chain(&self.covariance);
+        self.parameters.len() == N_PARAMETERS
+            && self.covariance.len() == N_PARAMETERS * N_PARAMETERS
+            && numbers.into_iter().all(|number| number.abs() < 1e3)
+    }
+
+    fn parameters(&self) -> Parameters {
+        let mut parameters = [0.0; N_PARAMETERS];
+        parameters
+            .iter_mut()
+            .zip(&self.parameters)
+            .for_each(|(to, from)| *to = *from);
+        parameters
+    }
+
+    /// Squared errors and squared deviations from the prior, in units of their variances.
+    pub fn misfit(&self, measured: &[Measured]) -> f64 {
+        cost_of(&self.parameters(), measured)
+    }
+
+    /// Factor of a class on the cost of the base.
+    pub fn factor(&self, class_idx: usize) -> f64 {
+        let parameters = self.parameters();
+        (parameters[0] + parameters[class_idx + 1]).exp()
+    }
+
+    /// Milliseconds of a call, and of an inference beside its calls.
+    pub fn overheads_ms(&self) -> [f64; 2] {
+        let parameters = self.parameters();
+        [CALL, INFERENCE].map(|idx| parameters[idx].exp())
+    }
+
+    /// Whether measurements tell the factor of a class: its logarithm is surer than how devices differ in it.
+    pub fn is_constrained(&self, class_idx: usize) -> bool {
+        let idx = class_idx + 1;
+        let covariance = |row: usize, column: usize| {
+            let at = self.covariance.get(row * N_PARAMETERS + column);
+            at.copied().unwrap_or(f64::MAX)
+        };
+        let variance = covariance(0, 0) + 2.0 * covariance(0, idx) + covariance(idx, idx);
+        variance < MAX_TOLD_VARIANCE * DEVIATIONS[idx].powi(2)
+    }
+
+    /// Milliseconds of a network, and the variance of their logarithm by the doubt about the parameters; `None` where
+    /// nothing is expected.
+    pub fn estimate(&self, expected: &Expected) -> Option<(f64, f64)> {
+        let (ln_ms, derivatives) = expected.ln_ms(&self.parameters())?;
+        let mut variance = 0.0;
+        for (row, one) in self.covariance.chunks(N_PARAMETERS).zip(&derivatives) {
+            variance += one
+                * row
+                    .iter()
+                    .zip(&derivatives)
+                    .map(|(a, b)| a * b)
+                    .sum::<f64>();
+        }
+        let ms = ln_ms.exp();
+        ms.is_finite().then_some((ms, variance.max(0.0)))
+    }
+}
+
+/// Standard deviation of the logarithm of a network's latency around its estimate, from the errors of networks that were
+/// left out; and the factor of a 90 % interval on it, which is larger for few networks.
+pub fn spread(left_out: &[f64]) -> (f64, f64) {
+    let squares: f64 = left_out.iter().map(|error| error * error).sum();
+    let n = left_out.len() as f64 + SPREAD_PRIOR_NETWORKS;
+    let spread = ((squares + SPREAD_PRIOR_NETWORKS * SPREAD_PRIOR.powi(2)) / n).sqrt();
+    // Student's t at 95 % by its expansion around the normal quantile.
+    let z = 1.645_f64;
+    (
+        spread,
+        z + (z.powi(3) + z) / (4.0 * n)
+            + (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / (96.0 * n * n),
+    )
+}
+
+fn cost_of(parameters: &Parameters, measured: &[Measured]) -> f64 {
+    let prior =
+        (0..N_PARAMETERS).map(|idx| ((parameters[idx] - MEANS[idx]) / DEVIATIONS[idx]).powi(2));
+    let errors = measured.iter().filter_map(|one| {
+        let (ln_ms, _) = one.expected.ln_ms(parameters)?;
+        Some(loss((one.measured_ms.ln() - ln_ms) / one.deviation).0)
+    });
+    prior.sum::<f64>() + errors.sum::<f64>()
+}
+
+/// Errors beyond three deviations count linearly: a kernel that is off by a factor of ten tells nothing of others. With the
+/// weight of the error in a step.
+fn loss(error: f64) -> (f64, f64) {
+    const LINEAR: f64 = 3.0;
+    match error.abs() {
+        size if size <= LINEAR => (size * size, 1.0),
+        size => (LINEAR * (2.0 * size - LINEAR), LINEAR / size),
+    }
+}
+
+/// The matrix of a Gauss-Newton step, and its right side.
+fn normal_matrix(parameters: &Parameters, measured: &[Measured]) -> (Matrix, Parameters) {
+    let mut matrix = [[0.0; N_PARAMETERS]; N_PARAMETERS];
+    let mut gradient = [0.0; N_PARAMETERS];
+    for idx in 0..N_PARAMETERS {
+        let weight = DEVIATIONS[idx].powi(-2);
+        matrix[idx][idx] = weight;
+        gradient[idx] = weight * (MEANS[idx] - parameters[idx]);
+    }
+    for one in measured {
+        let Some((ln_ms, derivatives)) = one.expected.ln_ms(parameters) else {
+            continue;
+        };
+        let error = one.measured_ms.ln() - ln_ms;
+        let weight = loss(error / one.deviation).1 * one.deviation.powi(-2);
+        for row in 0..N_PARAMETERS {
+            let scaled = weight * derivatives[row];
+            if scaled == 0.0 {
+                continue;
+            }
+            gradient[row] += scaled * error;
+            for column in 0..N_PARAMETERS {
+                matrix[row][column] += scaled * derivatives[column];
+            }
+        }
+    }
+    (matrix, gradient)
+}
+
+/// Lower triangle whose product with its transpose is the matrix, which is positive definite by the prior.
+fn factor(matrix: &Matrix) -> Matrix {
+    let mut lower = [[0.0; N_PARAMETERS]; N_PARAMETERS];
+    for row in 0..N_PARAMETERS {
+        for column in 0..=row {
+            let dot: f64 = (0..column).map(|k| lower[row][k] * lower[column][k]).sum();
+            let rest = matrix[row][column] - dot;
+            lower[row][column] = if row == column {
+                rest.max(1e-12).sqrt()
+            } else {
+                rest / lower[column][column]
+            };
+        }
+    }
+    lower
+}
+
+fn solve(lower: &Matrix, right: &Parameters) -> Parameters {
+    let mut solution = *right;
+    for row in 0..N_PARAMETERS {
+        let dot: f64 = (0..row).map(|k| lower[row][k] * solution[k]).sum();
+        solution[row] = (solution[row] - dot) / lower[row][row];
+    }
+    for row in (0..N_PARAMETERS).rev() {
+        let dot: f64 = (row + 1..N_PARAMETERS)
+            .map(|k| lower[k][row] * solution[k])
+            .sum();
+        solution[row] = (solution[row] - dot) / lower[row][row];
+    }
+    solution
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expected(class: usize, base_ms: f64) -> Expected {
+        let mut expected = Expected {
+            n_calls: 1.0,
+            ..Expected::default()
+        };
+        expected.base_ms[class] = base_ms;
+        expected
+    }
+
+    /// Operators of two classes, one three times and one half as slow as on the base.
+    #[test]
+    fn factors_of_classes_are_found() {
+        let operators = |class: usize, factor: f64| {
+            (1..30).map(move |n| {
+                let base_ms = f64::from(n) * 0.2;
+                Measured::operators(expected(class, base_ms), base_ms * factor, 0.05)
+            })
+        };
+        let measured: Vec<Measured> = operators(0, 3.0).chain(operators(3, 0.5)).collect();
+        let fit = Fit::new(&measured);
+        println!("{:?}", fit.parameters);
+        assert!((fit.factor(0) / 3.0).ln().abs() < 0.03);
+        assert!((fit.factor(3) / 0.5).ln().abs() < 0.03);
+        assert!(fit.is_constrained(0) && fit.is_constrained(3) && !fit.is_constrained(2));
+        assert!(fit.is_whole());
+    }
+
+    /// A single network tells the scale: all classes keep their ratio.
+    #[test]
+    fn one_network_tells_a_scale() {
+        let mut network = expected(0, 8.0);
+        network.base_ms[4] = 2.0;
+        let fit = Fit::new(&[Measured::network(network, 40.0)]);
+        let (ms, variance) = fit.estimate(&network).unwrap();
+        println!("{ms} {variance} {:?}", fit.parameters);
+        assert!((ms / 40.0).ln().abs() < 0.02, "{ms}");
+        assert!((fit.factor(1) / 4.0).ln().abs() < 0.1);
+        let (_, of_others) = fit.estimate(&expected(7, 10.0)).unwrap();
+        assert!(of_others > 4.0 * variance, "{of_others} {variance}");
+    }
+
+    /// Against the table of Student's t: 2.132 at 4 degrees, 1.812 at 10.
+    #[test]
+    fn few_networks_widen_the_interval() {
+        for (n, expected) in [(2, 2.132), (8, 1.812)] {
+            let (_, quantile) = spread(&vec![0.1; n]);
+            assert!((quantile - expected).abs() < 0.02, "{n}: {quantile}");
+        }
+    }
+}

@@ -1,0 +1,563 @@
+//! What benchmark tools print, read and matched with models, and devices that are made of it.
+#![cfg(not(target_arch = "wasm32"))]
+
+use std::fs;
+use std::path::Path;
+
+use litecast::calibration::{Class, Device, EstimatedNetwork, Measured, calibrate};
+use litecast::estimate::estimate_on;
+use litecast::profiles::{MeasuredOperator, Profile, ProfileError, read};
+use litecast::report::Report;
+use litecast::{Choice, Metric, ModelFile, Outcome, Target, estimate};
+
+const EXAMPLES: [&str; 3] = ["cnn-kws-s7-i43", "cnn-cifar10-s7-i9", "vit-cifar100-s7-i39"];
+
+fn here(path: &str) -> Vec<u8> {
+    fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
+}
+
+fn report(path: &str) -> Report {
+    let bytes = here(path);
+    estimate(ModelFile::new(path, &bytes), None).unwrap()
+}
+
+fn network(report: &Report) -> EstimatedNetwork {
+    EstimatedNetwork::parse(&serde_json::to_vec(report).unwrap()).unwrap()
+}
+
+fn kinds_and_ms(profile: &Profile) -> Vec<(&str, &str, f64)> {
+    let operators = profile.operators.iter();
+    operators
+        .map(|one| (one.kind.as_str(), one.name.as_str(), one.duration_ms))
+        .collect()
+}
+
+/// Against the events themselves: medians of each node, and of the runs.
+#[test]
+fn onnx_runtimes_own_profile_is_read() {
+    let bytes = here("tests/profiles/onnx-runtime-1.31.1_convolutions.json");
+    let profile = read(&bytes, None).unwrap();
+    let events: Vec<serde_json::Value> = serde_json::from_slice(&bytes).unwrap();
+    let median = |name: &str| {
+        let of_name = events.iter().filter(|event| event["name"] == name);
+        let mut durations: Vec<f64> = of_name
+            .map(|event| event["dur"].as_f64().unwrap())
+            .collect();
+        durations.sort_by(f64::total_cmp);
+        durations[durations.len() / 2] / 1e3
+    };
+    assert_eq!(profile.tool, "ONNX Runtime");
+    assert!(profile.operators.len() >= 5, "{profile:?}");
+    for one in &profile.operators {
+        assert_eq!(
+            one.duration_ms,
+            median(&format!("{}_kernel_time", one.name)),
+            "{one:?}"
+        );
+        assert!(!one.output_shape.is_empty() && !one.kind.is_empty());
+    }
+    assert_eq!(profile.inferences[0].duration_ms, median("model_run"));
+
+    let network = network(&report("tests/web/convolutions.onnx"));
+    let measured = [Measured {
+        network: &network,
+        profile: &profile,
+        profile_name: "profile.json",
+    }];
+    let device = calibrate("here", 1, &measured, None, None).unwrap();
+    let [of_network] = &*device.networks else {
+        panic!("one network")
+    };
+    println!(
+        "{:?}, unmatched {:?}",
+        of_network.observations, of_network.unmatched
+    );
+    let matched: usize = of_network
+        .observations
+        .iter()
+        .map(|one| one.operators.len())
+        .sum();
+    // All six operators, PAD within the convolution; only changes of layout and shape are none of the model.
+    assert_eq!(matched, 6);
+    assert!(
+        of_network
+            .unmatched
+            .iter()
+            .all(|words| words.starts_with("Reorder") || words.starts_with("Flatten")),
+        "{:?}",
+        of_network.unmatched
+    );
+}
+
+/// Against the column of cycles, and against the estimate on the same accelerator, which is that of the compiler.
+#[test]
+fn velas_own_table_is_read() {
+    let bytes = here("tests/profiles/vela-5.2.0_cnn-kws-s7-i43_per-layer.csv");
+    let without_clock = read(&bytes, None).unwrap_err();
+    assert_eq!(
+        without_clock.to_string(),
+        "line 1: Vela counts cycles: expected their clock in MHz, found none"
+    );
+    let profile = read(&bytes, Some(500.0)).unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    let cycles = text
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split(',').nth(5)?.parse::<f64>().ok());
+    let expected_ms = cycles.sum::<f64>() / 500e3;
+    let sum_ms: f64 = profile.operators.iter().map(|one| one.duration_ms).sum();
+    println!("{sum_ms} ms, expected {expected_ms}");
+    assert!((sum_ms / expected_ms - 1.0).abs() < 1e-9 && profile.unread.is_empty());
+    let choice = Choice {
+        target: Some("ethos-u55-128".into()),
+        ..Choice::default()
+    };
+    let model = here("www/examples/cnn-kws-s7-i43.tflite");
+    let file = ModelFile::new("cnn-kws-s7-i43.tflite", &model);
+    let reports = estimate_on(&[file], None, &[choice.target().unwrap()]).unwrap();
+    let network = network(reports[0].as_ref().unwrap());
+    let measured = [Measured {
+        network: &network,
+        profile: &profile,
+        profile_name: "per-layer.csv",
+    }];
+    let device = calibrate("npu", 1, &measured, Some("ethos-u55-128"), None).unwrap();
+    assert_eq!(
+        device.networks[0].unmatched_ms, 0.0,
+        "{:?}",
+        device.networks[0].unmatched
+    );
+    for class in [Class::Convolution, Class::Pointwise] {
+        assert!(
+            (device.factor(class) - 1.0).abs() < 0.1,
+            "{class:?}: {}",
+            device.factor(class)
+        );
+    }
+}
+
+#[test]
+fn litert_tells_a_whole_inference() {
+    let profile = read(
+        &here("tests/profiles/litert-2.3.0_cnn-kws-s7-i43.txt"),
+        None,
+    )
+    .unwrap();
+    assert_eq!(profile.inferences.last().unwrap().duration_ms, 0.05);
+    assert!(profile.operators.is_empty());
+}
+
+/// Sections of one output: the start, the run order, the same sorted, and the operators inside of a delegate.
+const BENCHMARK_MODEL: &str = "\
+INFO: Inference timings in us: Init: 5685, First inference: 18535, Warmup (avg): 14462.3, Inference (avg): 14575.2
+Profiling Info for Benchmark Initialization:
+============================== Run Order ==============================
+\t             [node type]\t  [first]\t [avg ms]\t     [%]\t  [cdf%]\t  [mem KB]\t[times called]\t[Name]
+\t ModifyGraphWithDelegate\t    4.100\t    4.100\t 80.000%\t 80.000%\t  1000.000\t        1\tModifyGraphWithDelegate/0
+Operator-wise Profiling Info for Regular Benchmark Runs:
+============================== Run Order ==============================
+\t             [node type]\t  [first]\t [avg ms]\t     [%]\t  [cdf%]\t  [mem KB]\t[times called]\t[Name]
+\t                 CONV_2D\t    1.250\t    1.200\t 60.000%\t 60.000%\t     0.000\t        1\t[stem]:0
+\t   TfLiteXNNPackDelegate\t    0.850\t    0.800\t 40.000%\t100.000%\t     0.000\t        1\t[out]:9
+
+============================== Top by Computation Time ==============================
+\t             [node type]\t  [first]\t [avg ms]\t     [%]\t  [cdf%]\t  [mem KB]\t[times called]\t[Name]
+\t                 CONV_2D\t    1.250\t    1.200\t 60.000%\t 60.000%\t     0.000\t        1\t[stem]:0
+
+Number of nodes executed: 2
+============================== Summary by node type ==============================
+\t             [Node type]\t  [count]\t  [avg ms]\t    [avg %]\t    [cdf %]\t  [mem KB]\t[times called]
+\t                 CONV_2D\t        1\t     1.200\t    60.000%\t    60.000%\t     0.000\t        1
+
+Delegate internal:
+============================== Run Order ==============================
+\t             [node type]\t  [first]\t [avg ms]\t     [%]\t  [cdf%]\t  [mem KB]\t[times called]\t[Name]
+\tConvolution (NHWC, F32) IGEMM\t    0.550\t    0.500\t 60.000%\t 60.000%\t     0.000\t        1\tDelegate/Convolution (NHWC, F32) IGEMM:0
+\t    Softmax (NC, F32)\t    0.350\t    0.300\t 40.000%\t100.000%\t     0.000\t        1\tDelegate/Softmax (NC, F32):1
+";
+
+#[test]
+fn published_examples_of_other_tools_are_read() {
+    let cases: &[(&str, &str, &[(&str, &str, f64)], &[(&str, f64)])] = &[
+        (
+            "LiteRT's benchmark",
+            BENCHMARK_MODEL,
+            &[
+                ("CONV_2D", "stem", 1.2),
+                (
+                    "Convolution (NHWC, F32) IGEMM",
+                    "Delegate/Convolution (NHWC, F32) IGEMM:0",
+                    0.5,
+                ),
+                ("Softmax (NC, F32)", "Delegate/Softmax (NC, F32):1", 0.3),
+            ],
+            &[("", 14.5752)],
+        ),
+        (
+            "LiteRT's benchmark",
+            "node type, first, avg_ms, %, cdf%, mem KB, times called, name\n\
+             CONV_2D, 1.25, 1.2, 60%, 60%, 0, 1, [stem]:0\nSOFTMAX, 0.01, 0.02, 1%, 61%, 0, 1, [out]:1\n",
+            &[("CONV_2D", "stem", 1.2), ("SOFTMAX", "out", 0.02)],
+            &[],
+        ),
+        (
+            "TensorFlow Lite Micro's profiler",
+            "\"Event\",\"Tag\",\"Ticks\"\n0,CONV_2D,4646\n1,SOFTMAX,100\n",
+            &[("CONV_2D", "", 0.04646), ("SOFTMAX", "", 0.001)],
+            &[],
+        ),
+        (
+            "TensorFlow Lite Micro's profiler",
+            "I (312) main: CONV_2D took 4646 ticks (4 ms).\nSOFTMAX took 100 ticks (0 ms).\n",
+            &[("CONV_2D", "", 0.04646), ("SOFTMAX", "", 0.001)],
+            &[],
+        ),
+        (
+            "ExecuTorch's inspector",
+            "event_block_name,event_name,p10 (ms),p50 (ms),p90 (ms),avg (ms),min (ms),max (ms),op_types,is_delegated_op\n\
+             Default,Method::init,9,9,9,9,9,9,[],False\n\
+             Execute,native_call_convolution.out,1,1.5,2,1.6,1,2,\"['aten.convolution.default', 'x']\",False\n\
+             Execute,Method::execute,3,3.5,4,3.6,3,4,[],False\n",
+            &[(
+                "['aten.convolution.default', 'x']",
+                "native_call_convolution.out",
+                1.5,
+            )],
+            &[("", 3.5)],
+        ),
+        (
+            "ncnn",
+            "loop_count = 8\n          squeezenet  min =    2.51  max =    2.56  avg =    2.53\n",
+            &[],
+            &[("squeezenet", 2.53)],
+        ),
+        (
+            "ncnn",
+            "Convolution              conv1                      1.23ms    |    feature_map:  224 x 224     inch:    3 * 1\n",
+            &[("Convolution", "conv1", 1.23)],
+            &[],
+        ),
+        (
+            "MNN",
+            "[ - ] resnet-v2-50.mnn          max =   80.100 ms  min =   78.100 ms  avg =   79.200 ms\n",
+            &[],
+            &[("resnet-v2-50.mnn", 79.2)],
+        ),
+        (
+            "MNN",
+            "Node Name \tOp Type \tAvg(ms) \t% \tFlops Rate \nconv1 \tConvolution \t1.250000 \t60.0 \t50.0 \n",
+            &[("Convolution", "conv1", 1.25)],
+            &[],
+        ),
+        (
+            "ST Edge AI's validation",
+            "   c_id    m_id   type              dur (ms)       %    cumul  name\n   ---------------------------\n   \
+             0       0      Conv2D (0x103)       3.165   12.1%    12.1%  ai_node_0\n   \
+             1       2      Pool (0x10b)         0.250    1.0%    13.1%  ai_node_1\n",
+            &[
+                ("Conv2D (0x103)", "ai_node_0", 3.165),
+                ("Pool (0x10b)", "ai_node_1", 0.25),
+            ],
+            &[],
+        ),
+        (
+            "a table",
+            "\u{feff}\"Layer\";\"Type\";\"Time (us)\"\n\"conv;1\";\"Conv\";\"1.250,5\"\n\"fc\";\"Dense\";\"80\"\n",
+            &[("Conv", "conv;1", 1.2505), ("Dense", "fc", 0.08)],
+            &[],
+        ),
+        (
+            "a table",
+            "model\tlatency\na.tflite\t12,5 ms\nb.tflite\t900 us\n",
+            &[],
+            &[("a.tflite", 12.5), ("b.tflite", 0.9)],
+        ),
+        ("a table", "a.tflite, 12.5\n", &[], &[("a.tflite", 12.5)]),
+    ];
+    for (tool, text, operators, inferences) in cases {
+        let profile = read(text.as_bytes(), Some(100.0))
+            .unwrap_or_else(|error| panic!("{tool}: {error}\n{text}"));
+        println!("{profile:?}");
+        assert_eq!(profile.tool, *tool);
+        let actual = kinds_and_ms(&profile);
+        assert_eq!(actual.len(), operators.len(), "{tool}");
+        for (actual, expected) in actual.iter().zip(*operators) {
+            assert_eq!((actual.0, actual.1), (expected.0, expected.1), "{tool}");
+            assert!((actual.2 - expected.2).abs() < 1e-9, "{tool}: {}", actual.2);
+        }
+        let actual: Vec<(&str, f64)> = profile
+            .inferences
+            .iter()
+            .map(|one| (one.name.as_str(), one.duration_ms))
+            .collect();
+        assert_eq!(actual, *inferences, "{tool}");
+    }
+}
+
+#[test]
+fn what_is_no_duration_is_told() {
+    let open = read(b"name,ms\nconv1,\"1,234\"\nconv2,0.5\n", None).unwrap();
+    assert_eq!(
+        open.unread,
+        ["line 2: expected a duration, found `conv1,\"1,234\"`"]
+    );
+    for (text, kind) in [
+        (&b""[..], "wrong-profile"),
+        (b"hello", "wrong-profile"),
+        (b"\xff\xfe", "wrong-profile"),
+        (b"[{\"cat\": 7}]", "wrong-profile"),
+        (b"[]", "wrong-profile"),
+        (b"name,cycles\nconv,7\n", "no-clock"),
+    ] {
+        let error = read(text, None).unwrap_err();
+        println!("{error}");
+        assert_eq!(error.kind(), kind);
+    }
+    let rows = "a,b,1\n".repeat(200_000);
+    assert_eq!(
+        read(rows.as_bytes(), None),
+        Err(ProfileError::TooManyOperators)
+    );
+}
+
+/// Bytes that change, go and come, at places spread by a multiplicative generator.
+#[test]
+fn changed_profiles_are_read_or_refused() {
+    let ort = here("tests/profiles/onnx-runtime-1.31.1_convolutions.json");
+    let vela = here("tests/profiles/vela-5.2.0_cnn-kws-s7-i43_per-layer.csv");
+    let mut state = 1_u64;
+    let mut next = |below: usize| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below.max(1)
+    };
+    let pieces: [&[u8]; 8] = [
+        b"\"",
+        b",",
+        b"\t",
+        b"1e999",
+        b"-1",
+        "\u{202f}".as_bytes(),
+        b"[",
+        b"avg =",
+    ];
+    let mut n_read = 0;
+    for seed in [
+        &ort[..ort.len().min(3000)],
+        &vela,
+        BENCHMARK_MODEL.as_bytes(),
+    ] {
+        for _ in 0..2000 {
+            let mut bytes = seed.to_vec();
+            for _ in 0..=next(4) {
+                let at = next(bytes.len());
+                match next(3) {
+                    0 => bytes[at] = next(256) as u8,
+                    1 => bytes.truncate(at),
+                    _ => drop(bytes.splice(at..at, pieces[next(pieces.len())].iter().copied())),
+                }
+                if bytes.is_empty() {
+                    break;
+                }
+            }
+            if let Ok(profile) = read(&bytes, Some(100.0)) {
+                n_read += 1;
+                let mut operators = profile.operators.iter();
+                assert!(operators.all(|one| one.duration_ms > 0.0 && one.duration_ms.is_finite()));
+            }
+        }
+    }
+    println!("{n_read} of 6,000 were read");
+    assert!(n_read > 500);
+}
+
+/// A profile of a device whose convolutions take three times and whose matrix products half as long as on the base, in
+/// whole microseconds.
+fn synthetic(report: &Report, base: &str) -> (Profile, f64) {
+    let parts = report
+        .results
+        .iter()
+        .find_map(|result| match &result.outcome {
+            Outcome::Estimate {
+                operators: Some(parts),
+                ..
+            } if result.target == base && result.metric == Metric::Latency => Some(parts),
+            _ => None,
+        });
+    let operators = report.operators.iter().zip(parts.unwrap());
+    let operators = operators
+        .filter(|(_, part)| **part > 0.0)
+        .map(|(operator, part)| {
+            let factor = match &*operator.name {
+                "CONV_2D" | "DEPTHWISE_CONV_2D" => 3.0,
+                "FULLY_CONNECTED" | "BATCH_MATMUL" => 0.5,
+                _ => 1.0,
+            };
+            MeasuredOperator {
+                name: report.tensors[operator.outputs[0]].name.clone(),
+                kind: operator.name.to_string(),
+                duration_ms: part * factor,
+                ..MeasuredOperator::default()
+            }
+        });
+    let operators: Vec<MeasuredOperator> = operators.collect();
+    let sum_ms = operators.iter().map(|one| one.duration_ms).sum();
+    let profile = Profile {
+        tool: "a table",
+        operators,
+        ..Profile::default()
+    };
+    (profile, sum_ms)
+}
+
+/// From the profiles of two networks to the latency of a third, whose device is known by construction.
+#[test]
+fn profiles_of_networks_tell_the_latency_of_another() {
+    let reports = EXAMPLES.map(|name| report(&format!("www/examples/{name}.tflite")));
+    let networks = reports.each_ref().map(network);
+    let base = "cortex-a72-rpi4";
+    let profiles = reports.each_ref().map(|report| synthetic(report, base));
+    for left_out in 0..3 {
+        let measured: Vec<Measured> = (0..3)
+            .filter(|idx| *idx != left_out)
+            .map(|idx| Measured {
+                network: &networks[idx],
+                profile: &profiles[idx].0,
+                profile_name: "table.csv",
+            })
+            .collect();
+        let device = calibrate("Our board, rev. 2", 1, &measured, Some(base), None).unwrap();
+        assert!(
+            device
+                .networks
+                .iter()
+                .all(|network| network.unmatched.is_empty())
+        );
+        // As it is stored.
+        let json = device.to_json();
+        assert!(
+            Device::parse(json.as_bytes()) == Ok(device),
+            "a device is read as it was written"
+        );
+        let choice = Choice {
+            measured_device: Some(json),
+            ..Choice::default()
+        };
+        let targets: [Box<dyn Target>; 1] = [choice.target().unwrap()];
+        let path = format!("www/examples/{}.tflite", EXAMPLES[left_out]);
+        let bytes = here(&path);
+        let reports = estimate_on(&[ModelFile::new(&path, &bytes)], None, &targets).unwrap();
+        let report = reports.into_iter().next().unwrap().unwrap();
+        let [result] = &*report.results else {
+            panic!("{:?}", report.results)
+        };
+        assert_eq!(result.target, "our-board-rev-2");
+        let Outcome::Estimate {
+            value,
+            lo,
+            hi,
+            operators,
+            provenance,
+            ..
+        } = &result.outcome
+        else {
+            panic!("{result:?}")
+        };
+        let expected = profiles[left_out].1;
+        println!("{path}: {value} ms in {lo:?} to {hi:?}, expected {expected}");
+        assert!(lo.unwrap() < expected && expected < hi.unwrap());
+        let has = |code: &str| {
+            report
+                .diagnostics
+                .iter()
+                .any(|one| one.diagnostic.code == code)
+        };
+        // Convolutional networks tell nothing of the transformer's matrix products.
+        let is_told = left_out < 2;
+        assert!((value / expected).ln().abs() < 0.15 || !is_told);
+        assert_eq!(has("unmeasured-operators"), !is_told);
+        let sum: f64 = operators.as_ref().unwrap().iter().sum();
+        assert!((sum / value - 1.0).abs() < 1e-9);
+        assert_eq!(
+            provenance.interval_percent, None,
+            "two networks check no level"
+        );
+        assert!(
+            report
+                .diagnostics
+                .iter()
+                .any(|one| one.diagnostic.code == "few-measurements")
+        );
+    }
+}
+
+#[test]
+fn a_profile_of_another_model_is_refused() {
+    let [kws, vit] =
+        [EXAMPLES[0], EXAMPLES[2]].map(|name| report(&format!("www/examples/{name}.tflite")));
+    let network = network(&kws);
+    let text = "layer,type,ms\nencoder.7/attention,GridSample,3.5\n";
+    let profile = read(text.as_bytes(), None).unwrap();
+    let measured = |profile| Measured {
+        network: &network,
+        profile,
+        profile_name: "table.csv",
+    };
+    let error = calibrate("x", 1, &[measured(&profile)], None, None).unwrap_err();
+    println!("{error}");
+    assert_eq!(error.kind(), "other-model");
+    let table = read(b"model,ms\nother.tflite,3\n", None).unwrap();
+    let error = calibrate("x", 1, &[measured(&table)], None, None).unwrap_err();
+    println!("{error}");
+    assert_eq!(error.kind(), "other-model");
+    // Most operators of the transformer are none of the convolutional network, and are listed.
+    let (of_vit, _) = synthetic(&vit, "cortex-a76-rpi5");
+    match calibrate("x", 1, &[measured(&of_vit)], None, None) {
+        Ok(device) => assert!(device.networks[0].unmatched.len() >= 30),
+        Err(error) => assert_eq!(error.kind(), "other-model"),
+    }
+}
+
+/// A device as this version writes it, kept for later versions.
+#[test]
+fn stored_devices_are_read() {
+    let stored = here("tests/profiles/device-1.json");
+    let device = Device::parse(&stored).unwrap();
+    assert_eq!(
+        (device.name.as_str(), device.base.as_str()),
+        ("Our board", "cortex-a72-rpi4")
+    );
+    let text = String::from_utf8(stored).unwrap();
+    for (before, after, expected) in [
+        (
+            "\"litecast_device\":1",
+            "\"litecast_device\":2",
+            "a newer litecast wrote it",
+        ),
+        ("\"litecast_device\":1", "\"other\":1", "litecast_device"),
+        (
+            "\"left_out\":[",
+            "\"left_out\":[1e9, 2, 3, 4, ",
+            "finite numbers",
+        ),
+        (
+            "\"parameters\":[",
+            "\"parameters\":[1e300, ",
+            "finite numbers",
+        ),
+    ] {
+        let changed = text.replacen(before, after, 1);
+        assert_ne!(changed, text, "{before}");
+        let error = Device::parse(changed.as_bytes()).unwrap_err().to_string();
+        println!("{error}");
+        assert!(error.contains(expected), "{after}: {error}");
+    }
+    let wrong_base = text.replacen("cortex-a72-rpi4", "no-such-board", 1);
+    let choice = Choice {
+        measured_device: Some(wrong_base),
+        ..Choice::default()
+    };
+    let error = choice.target().err().unwrap();
+    assert_eq!(error.kind(), "unknown-target");
+}
