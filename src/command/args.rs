@@ -48,6 +48,13 @@ pub enum Command {
     SweepBatch(SweepBatchArgs),
     /// Count operators, multiply-accumulates, parameters, bytes and the arena, all of them exactly
     Facts(FactsArgs),
+    /// Make a device of your own from what benchmark tools printed on it
+    ///
+    /// FILES are models, each before what was measured of it: ONNX Runtime's profile, the output of benchmark_model with
+    /// operator profiling, TensorFlow Lite Micro's profiler, Vela, ExecuTorch's inspector, ncnn, MNN or ST Edge AI's
+    /// validation, or a table with a head. A table that names models may stand anywhere. The device is written to
+    /// DEVICE.json, where further measurements can be added later, and `--device DEVICE.json` estimates on it.
+    Calibrate(CalibrateArgs),
     /// List the boards that have room for a model under TensorFlow Lite Micro, with its latency
     Boards(BoardsArgs),
     /// List the targets with the source and the measured error of their estimates
@@ -250,6 +257,30 @@ pub struct BoardsArgs {
     #[command(flatten)]
     pub read: ReadArgs,
     /// Print one JSON document per line and file.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(clap::Args)]
+pub struct CalibrateArgs {
+    /// Name of the device, or the file that it is written to.
+    #[arg(value_name = "DEVICE")]
+    pub device: String,
+    /// Models and what was measured of them.
+    #[arg(required = true, value_name = "FILES")]
+    pub files: Vec<PathBuf>,
+    /// The target whose operators are scaled, instead of the one that explains the measurements best.
+    #[arg(long, value_name = "ID")]
+    pub like: Option<String>,
+    /// Clock that turns cycles and ticks into time, where the tool prints no other.
+    #[arg(long = "clock", value_name = "MHZ", value_parser = clock)]
+    pub clock_mhz: Option<f64>,
+    /// File that the device is written to, instead of DEVICE.json.
+    #[arg(long, value_name = "JSON")]
+    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub read: ReadArgs,
+    /// Print the device as JSON.
     #[arg(long)]
     pub json: bool,
 }

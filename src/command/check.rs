@@ -69,6 +69,9 @@ struct Written {
     targets: Vec<String>,
     #[serde(default)]
     boards: Vec<String>,
+    /// Files of measured devices, relative to the file that names them.
+    #[serde(default)]
+    devices: Vec<PathBuf>,
     /// Families of targets, as `--group` takes them.
     #[serde(default)]
     groups: Vec<String>,
@@ -213,14 +216,20 @@ fn of_config(args: &CheckArgs) -> Result<Vec<Section>, Box<dyn Error>> {
         let below = below().map_err(|error| format!("{place}: {error}"))?;
         let files: Vec<PathBuf> = written.files.iter().map(|file| folder.join(file)).collect();
         let vela_ini = written.vela_ini.map(|ini| folder.join(ini));
+        let devices: Vec<PathBuf> = written
+            .devices
+            .iter()
+            .map(|file| folder.join(file))
+            .collect();
         if let Some(below) = &below {
             let mut files = files.iter();
             let of_files = files.find_map(|file| Some((file, below.refusal_of_argument(file)?)));
-            let mut of_ini = vela_ini.iter().filter(|ini| !ini.is_file());
-            let of_ini = (vela_ini.iter())
-                .find_map(|ini| Some((ini, below.refusal(ini)?)))
-                .or_else(|| Some((of_ini.next()?, "expected a file".to_owned())));
-            if let Some((file, words)) = of_files.or(of_ini) {
+            let read = || vela_ini.iter().chain(&devices);
+            let mut missing = read().filter(|path| !path.is_file());
+            let of_read = read()
+                .find_map(|path| Some((path, below.refusal(path)?)))
+                .or_else(|| Some((missing.next()?, "expected a file".to_owned())));
+            if let Some((file, words)) = of_files.or(of_read) {
                 let file = file.display();
                 return Err(format!("{place}: check {}: {file}: {words}", idx + 1).into());
             }
@@ -231,6 +240,7 @@ fn of_config(args: &CheckArgs) -> Result<Vec<Section>, Box<dyn Error>> {
             targets: TargetArgs {
                 targets: written.targets,
                 boards: written.boards,
+                devices,
                 runtime: written.runtime,
                 release: written.release,
                 npu: NpuArgs {
@@ -277,7 +287,9 @@ impl Section {
         if self.limits.is_empty() {
             return Err(format!("expected at least one limit: {how}").into());
         }
-        let is_chosen = !self.targets.targets.is_empty() || !self.targets.boards.is_empty();
+        let is_chosen = !self.targets.targets.is_empty()
+            || !self.targets.boards.is_empty()
+            || !self.targets.devices.is_empty();
         if self.limits.needs_target() && !is_chosen {
             return Err(format!(
                 "a limit depends on the target: expected {target_option}, one that `litecast targets` lists"

@@ -8,10 +8,13 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
+use litecast::calibration::MAX_DEVICE_BYTES;
 use litecast::targets::choice::{Choice, ChoiceError};
 use litecast::targets::ethos_u::configuration::vela_ini::MAX_INI_BYTES;
 use litecast::targets::ethos_u::configuration::{Product, Strategy, VelaIni};
 use litecast::targets::{Target, cortex_m, gpu, known};
+
+use super::inputs::contents;
 
 /// Options that choose targets.
 #[derive(clap::Args, Clone, Default)]
@@ -24,6 +27,9 @@ pub struct TargetArgs {
     /// repeated.
     #[arg(long = "board", value_name = "ID")]
     pub boards: Vec<String>,
+    /// A device of your own, a file that `litecast calibrate` wrote. Can be repeated.
+    #[arg(long = "device", value_name = "JSON")]
+    pub devices: Vec<PathBuf>,
     /// Runtime on the cores of the chosen boards, tflite-micro or st-edge-ai, instead of the one that their published
     /// latencies are of.
     #[arg(long, value_name = "ID", requires = "boards")]
@@ -170,7 +176,11 @@ impl TargetArgs {
             let example = "expected --target with a microcontroller or an Ethos-U, for example cortex-m4-tflm";
             return Err(format!("--clock: {example}; a board has a clock of its own").into());
         }
-        if self.targets.is_empty() && self.boards.is_empty() && self.groups.is_empty() && !self.gpu
+        if self.targets.is_empty()
+            && self.boards.is_empty()
+            && self.devices.is_empty()
+            && self.groups.is_empty()
+            && !self.gpu
         {
             if self.host.is_some() {
                 let example =
@@ -210,6 +220,20 @@ impl TargetArgs {
             };
             chosen.push(board.target()?);
         }
+        for path in &self.devices {
+            let in_file = |words: String| format!("{}: {words}", path.display());
+            let bytes = contents(path, MAX_DEVICE_BYTES)?;
+            let json = String::from_utf8(bytes).map_err(|error| in_file(error.to_string()))?;
+            let device = Choice {
+                measured_device: Some(json),
+                ..Choice::default()
+            };
+            chosen.push(
+                device
+                    .target()
+                    .map_err(|error| in_file(error.to_string()))?,
+            );
+        }
         // What was named twice is estimated once.
         let mut ids = HashSet::new();
         chosen.retain(|target| ids.insert(target.id().to_owned()));
@@ -220,6 +244,8 @@ impl TargetArgs {
     pub fn arguments(&self) -> Vec<String> {
         let targets = self.targets.iter().map(|id| format!("--target={id}"));
         let boards = self.boards.iter().map(|id| format!("--board={id}"));
+        let devices = self.devices.iter();
+        let devices = devices.map(|path| format!("--device={}", path.display()));
         let gpu = self.gpu.then(|| "--gpu".to_owned());
         let groups = self.groups.iter().map(|id| format!("--group={id}"));
         let clock = self.clock_mhz.iter();
@@ -231,6 +257,7 @@ impl TargetArgs {
         let release = release.map(|id| format!("--release={id}"));
         (targets
             .chain(boards)
+            .chain(devices)
             .chain(gpu)
             .chain(groups)
             .chain(host)

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::error::Error;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -81,6 +82,17 @@ pub fn models_below(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
+/// Contents of a file; of one that is larger, a byte more than `max_bytes`.
+pub fn contents(path: &Path, max_bytes: usize) -> Result<Vec<u8>, String> {
+    let in_file = |error: std::io::Error| format!("{}: {error}", path.display());
+    let file = fs::File::open(path).map_err(in_file)?;
+    let mut bytes = Vec::new();
+    file.take(max_bytes as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(in_file)?;
+    Ok(bytes)
+}
+
 /// Whether something that was found and not named is a file, which has an end: a pipe may never have one. A path that
 /// does not exist counts, so that reading it says why.
 fn is_file(path: &Path) -> bool {
@@ -149,7 +161,7 @@ impl Below {
     }
 }
 
-fn is_model(file: &Path) -> bool {
+pub fn is_model(file: &Path) -> bool {
     let extension = file.extension().and_then(|extension| extension.to_str());
     extension.is_some_and(|extension| {
         EXTENSIONS

@@ -3,6 +3,7 @@
 mod args;
 mod boards;
 mod budget;
+mod calibrate;
 mod check;
 mod choice;
 mod compare;
@@ -45,6 +46,7 @@ pub fn run() -> ExitCode {
         Command::Sweep(args) => sweep::run(&args),
         Command::SweepBatch(args) => sweep_batch::run(&args),
         Command::Facts(args) => facts::run(&args),
+        Command::Calibrate(args) => calibrate::run(&args),
         Command::Boards(args) => boards::run(&args),
         Command::Targets(args) => targets::run(&args),
         Command::Schema => terminal::print_raw(litecast::report::SCHEMA)

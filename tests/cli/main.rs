@@ -3,6 +3,7 @@
 
 mod boards;
 mod browser;
+mod calibration;
 mod formats;
 mod isolation;
 mod names;

@@ -1,0 +1,327 @@
+//! `calibrate`: models and what benchmark tools printed of them → a measured device.
+
+use std::error::Error;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use litecast::calibration::{
+    Class, Device, EstimatedNetwork, MAX_DEVICE_BYTES, Measured, calibrate,
+};
+use litecast::profiles::{self, MAX_PROFILE_BYTES, Profile};
+use litecast::report::Failure;
+use litecast::targets::known;
+
+use super::args::{CalibrateArgs, Tell};
+use super::choice::TargetArgs;
+use super::table::Table;
+use super::terminal::{dim, plain, wrapped, yellow};
+use super::worker_request::{self, Request};
+use super::{inputs, quantity, terminal, words};
+
+/// Families of targets whose operators may be those of a device.
+const FAMILIES: [&str; 2] = ["processors", "microcontrollers"];
+/// Those of the devices that Vela compiles for.
+const FAMILY_OF_VELA: &str = "ethos-u";
+
+/// Unmatched lines that are listed of each profile.
+const MAX_LISTED: usize = 5;
+
+/// A file that a tool wrote.
+struct ProfileFile {
+    path: PathBuf,
+    profile: Profile,
+    /// The model that stands before it on the command line, or else the first one.
+    model_idx: usize,
+}
+
+pub fn run(args: &CalibrateArgs) -> Result<ExitCode, Box<dyn Error>> {
+    let out = match (&args.out, args.device.strip_suffix(".json")) {
+        (Some(out), _) => out.clone(),
+        (None, Some(_)) => PathBuf::from(&args.device),
+        (None, None) => PathBuf::from(format!("{}.json", args.device)),
+    };
+    let known_device = known_device(&out)?;
+    let stem = out
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let name = match (&known_device, &args.out) {
+        (Some(device), _) => device.name.clone(),
+        (None, Some(_)) => args.device.clone(),
+        (None, None) => stem,
+    };
+    let (models, profile_files) = sorted(args)?;
+    let networks = estimated(args, &models, &profile_files)?;
+    let mut measured = Vec::new();
+    for file in &profile_files {
+        for (idx, network) in networks.iter().enumerate() {
+            if file.is_of(idx, &network.file) {
+                measured.push((file, network));
+            }
+        }
+    }
+    let names: Vec<String> = measured
+        .iter()
+        .map(|(file, _)| name_of(&file.path))
+        .collect();
+    let measured: Vec<Measured> = measured
+        .iter()
+        .zip(&names)
+        .map(|((file, network), profile_name)| Measured {
+            network,
+            profile: &file.profile,
+            profile_name,
+        })
+        .collect();
+    if let Some(without) = (networks.iter())
+        .find(|network| !measured.iter().any(|one| one.network.file == network.file))
+    {
+        return Err(format!("{}: expected a measurement of it, found none", without.file).into());
+    }
+    let device = calibrate(
+        &name,
+        args.read.threads.get(),
+        &measured,
+        args.like.as_deref(),
+        known_device.as_ref(),
+    )?;
+    fs::write(&out, device.to_json()).map_err(|error| format!("{}: {error}", out.display()))?;
+    if args.json {
+        terminal::print_json(device.to_json())?;
+    } else {
+        terminal::print(&shown(&device, &profile_files, &out, terminal::width()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+impl ProfileFile {
+    /// A table that names models is of those that it names; others are of one model.
+    fn is_of(&self, model_idx: usize, model: &str) -> bool {
+        let is_named = self
+            .profile
+            .inferences
+            .iter()
+            .any(|one| !one.name.is_empty());
+        if !self.profile.operators.is_empty() || !is_named {
+            return self.model_idx == model_idx;
+        }
+        self.profile.names(model)
+    }
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// What was measured before, if the file of the device exists.
+fn known_device(path: &Path) -> Result<Option<Device>, Box<dyn Error>> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let place = path.display();
+    let bytes = inputs::contents(path, MAX_DEVICE_BYTES)?;
+    Ok(Some(
+        Device::parse(&bytes).map_err(|error| format!("{place}: {error}"))?,
+    ))
+}
+
+/// Models have their extensions, or are graphs without weights: one object of JSON. Everything else is a profile.
+fn sorted(args: &CalibrateArgs) -> Result<(Vec<PathBuf>, Vec<ProfileFile>), Box<dyn Error>> {
+    let mut models: Vec<PathBuf> = Vec::new();
+    let mut profile_files = Vec::new();
+    for path in &args.files {
+        let place = path.display();
+        if inputs::is_model(path) {
+            models.push(path.clone());
+            continue;
+        }
+        let bytes = inputs::contents(path, MAX_PROFILE_BYTES)?;
+        let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+        let is_json = path
+            .extension()
+            .is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+        if is_json && first == Some(&b'{') {
+            models.push(path.clone());
+            continue;
+        }
+        let profile =
+            profiles::read(&bytes, args.clock_mhz).map_err(|error| format!("{place}: {error}"))?;
+        profile_files.push(ProfileFile {
+            path: path.clone(),
+            profile,
+            model_idx: models.len().saturating_sub(1),
+        });
+    }
+    if models.is_empty() {
+        return Err("expected the measured models among FILES, found none".into());
+    }
+    if profile_files.is_empty() {
+        return Err(
+            "expected what a benchmark tool printed among FILES, found models alone".into(),
+        );
+    }
+    Ok((models, profile_files))
+}
+
+/// The models with their estimates on the targets that may be the base.
+fn estimated(
+    args: &CalibrateArgs,
+    models: &[PathBuf],
+    profile_files: &[ProfileFile],
+) -> Result<Vec<EstimatedNetwork>, Box<dyn Error>> {
+    let is_of_vela = profile_files.iter().any(|file| file.profile.tool == "Vela");
+    let is_candidate = |family: &str| match is_of_vela {
+        true => family == FAMILY_OF_VELA,
+        false => FAMILIES.contains(&family),
+    };
+    let candidates = known().filter(|target| is_candidate(target.description().family.id));
+    let targets = match &args.like {
+        Some(like) => vec![like.clone()],
+        None => candidates.map(|target| target.id().to_owned()).collect(),
+    };
+    let targets = TargetArgs {
+        targets,
+        ..TargetArgs::default()
+    };
+    let request = Request {
+        are_dimensions_shared: models.len() > 1,
+        targets: &targets,
+        read: &args.read,
+        tell: Tell::Report,
+    };
+    let mut networks = Vec::new();
+    let mut failure: Option<String> = None;
+    let matched = request.each_json(models, |file, json| {
+        let network = json.and_then(|json| {
+            let parsed = EstimatedNetwork::parse(json.concat().as_bytes());
+            parsed.map_err(|words| Failure::new("wrong-report", words))
+        });
+        match network {
+            Ok(network) => networks.push(network),
+            Err(error) => {
+                failure = failure
+                    .take()
+                    .or_else(|| Some(format!("{}: {error}", file.display())))
+            }
+        }
+        Ok(())
+    })?;
+    worker_request::check_dimensions(&args.read, &[matched])?;
+    match failure {
+        Some(words) => Err(words.into()),
+        None => Ok(networks),
+    }
+}
+
+fn shown(device: &Device, profile_files: &[ProfileFile], out: &Path, width: usize) -> String {
+    let n = device.networks.len();
+    let mut text = terminal::bold(plain(&device.name));
+    let plural = if n == 1 { "" } else { "s" };
+    let error = match device.left_out_percent() {
+        Some(percent) => format!(
+            "; each, estimated from the others, is off by {} in the mean",
+            quantity::percent(percent)
+        ),
+        None => "; a second one tells how far estimates are off".to_owned(),
+    };
+    text.push('\n');
+    let line = format!(
+        "{n} measured network{plural}, on the operators of {}{error}",
+        device.base
+    );
+    let _ = writeln!(text, "{}\n", wrapped(&line, width, ""));
+    let mut table = Table::default()
+        .text("model")
+        .number("measured")
+        .number("from the others")
+        .number("operators")
+        .optional_number("not matched");
+    let milliseconds = |ms: f64| quantity::measure(ms, "ms").to_string();
+    for (idx, network) in device.networks.iter().enumerate() {
+        let left_out = device.left_out.get(idx);
+        let n_matched: usize = network
+            .observations
+            .iter()
+            .map(|one| one.operators.len())
+            .sum();
+        table.row([
+            network.model.clone(),
+            milliseconds(network.measured_ms),
+            left_out.map_or(words::UNKNOWN.to_owned(), |error| {
+                milliseconds(network.measured_ms * (-error).exp())
+            }),
+            n_matched.to_string(),
+            milliseconds(network.unmatched_ms),
+        ]);
+    }
+    text += &table.lines_of(width);
+    let mut factors = Table::default()
+        .text("kernels")
+        .number("factor")
+        .text("told by");
+    let unconstrained: Vec<Class> = device.unconstrained().collect();
+    for class in Class::ALL {
+        let told_by = match unconstrained.contains(&class) {
+            true => "nothing: the common factor",
+            false => "measurements",
+        };
+        factors.row([
+            class.words().to_owned(),
+            format!("{:.2}", device.factor(class)),
+            told_by.to_owned(),
+        ]);
+    }
+    text += &format!("\n{}", factors.lines_of(width));
+    let [call_ms, inference_ms] = device.overheads_ms();
+    let line = format!(
+        "each call of a kernel {}, each inference {} beside",
+        milliseconds(call_ms),
+        milliseconds(inference_ms)
+    );
+    let _ = writeln!(text, "{}", dim(wrapped(&line, width, "  ")));
+    for network in device
+        .networks
+        .iter()
+        .filter(|network| !network.unmatched.is_empty())
+    {
+        let first = network
+            .unmatched
+            .iter()
+            .take(MAX_LISTED)
+            .map(String::as_str);
+        let more = match network.unmatched.len().saturating_sub(MAX_LISTED) {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        let listed: Vec<&str> = first.collect();
+        let line = format!(
+            "         {}: no operator of the model for {}{more}, {} of {}",
+            network.model,
+            listed.join(", "),
+            milliseconds(network.unmatched_ms),
+            milliseconds(network.measured_ms)
+        );
+        let line = wrapped(&plain(&line), width, "  ");
+        let _ = writeln!(text, "{} {}", yellow("warning:"), line.trim_start());
+    }
+    for file in profile_files {
+        for unread in &file.profile.unread {
+            let line = wrapped(
+                &plain(&format!("         {}: {unread}", file.path.display())),
+                width,
+                "  ",
+            );
+            let _ = writeln!(text, "{} {}", yellow("warning:"), line.trim_start());
+        }
+    }
+    let place = out.display();
+    let line = format!("written to {place}: litecast predict --device {place} FILE");
+    let _ = writeln!(text, "{}", wrapped(&plain(&line), width, "  "));
+    text
+}

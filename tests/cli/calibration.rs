@@ -1,0 +1,180 @@
+//! `calibrate`, and the devices that it makes in other commands.
+
+use std::fs;
+
+use super::{examples, json_lines, litecast, path, stdout};
+
+/// A profile of a device that takes twice as long as a Raspberry Pi 4, and that latency.
+fn profile_of(model: &str) -> (String, f64) {
+    let predicted = litecast(&["predict", "--json", "--target", "cortex-a72-rpi4", model]);
+    let report = &json_lines(&predicted)[0];
+    let results = report["results"].as_array().unwrap();
+    let latency = results
+        .iter()
+        .find(|result| result["metric"] == "latency")
+        .unwrap();
+    let tensors = report["tensors"].as_array().unwrap();
+    let operators = report["operators"].as_array().unwrap().iter();
+    let rows = operators
+        .zip(latency["operators"].as_array().unwrap())
+        .map(|(operator, part)| {
+            let output = operator["outputs"][0].as_u64().unwrap() as usize;
+            let name = tensors[output]["name"].as_str().unwrap();
+            let kind = operator["name"].as_str().unwrap();
+            format!("\"{name}\",{kind},{:.6}\n", 2.0 * part.as_f64().unwrap())
+        });
+    let text = "name,type,ms\n".to_owned() + &rows.collect::<String>();
+    (text, 2.0 * latency["value"].as_f64().unwrap())
+}
+
+#[test]
+fn a_device_from_profiles_is_used_like_any_target() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let examples = examples();
+    let models: Vec<&str> = examples.iter().map(|file| path(file)).collect();
+    let profiles: Vec<_> = (0..3)
+        .map(|idx| at(&format!("profile-{idx}.csv")))
+        .collect();
+    for (model, profile) in models.iter().zip(&profiles) {
+        fs::write(profile, profile_of(model).0).unwrap();
+    }
+    let device = at("my-board.json");
+    let made = litecast(&["calibrate", path(&device), models[0], path(&profiles[0])]);
+    println!("{}", stdout(&made));
+    assert!(
+        made.status.success(),
+        "{}",
+        String::from_utf8_lossy(&made.stderr)
+    );
+    assert!(stdout(&made).contains("1 measured network"));
+    // Further measurements are added to the file.
+    let more = litecast(&[
+        "calibrate",
+        path(&device),
+        models[1],
+        path(&profiles[1]),
+        models[2],
+        path(&profiles[2]),
+    ]);
+    println!("{}", stdout(&more));
+    assert!(stdout(&more).contains("3 measured networks"));
+
+    let predicted = litecast(&[
+        "predict",
+        "--json",
+        "--device",
+        path(&device),
+        "--target",
+        "cortex-a76-rpi5",
+        models[0],
+    ]);
+    let report = &json_lines(&predicted)[0];
+    let of_device = |report: &serde_json::Value| {
+        let results = report["results"].as_array().unwrap().clone();
+        results
+            .into_iter()
+            .find(|result| result["target"] == "my-board")
+            .unwrap()
+    };
+    let result = of_device(report);
+    let expected = profile_of(models[0]).1;
+    println!("{result}, expected {expected}");
+    let value = result["value"].as_f64().unwrap();
+    assert!(
+        (value / expected).ln().abs() < 0.05,
+        "{value} ms, expected {expected}"
+    );
+    let n_operators = report["model"]["n_operators"].as_u64().unwrap();
+    assert_eq!(
+        result["operators"].as_array().unwrap().len() as u64,
+        n_operators
+    );
+
+    let compared = litecast(&[
+        "compare",
+        "--json",
+        "--device",
+        path(&device),
+        models[0],
+        models[1],
+    ]);
+    assert!(
+        stdout(&compared).contains("my-board"),
+        "{}",
+        stdout(&compared)
+    );
+    let limit = format!("{}ms", value * 1.01);
+    let checked = litecast(&[
+        "check",
+        "--device",
+        path(&device),
+        "--max-latency",
+        &limit,
+        models[0],
+    ]);
+    assert!(checked.status.success(), "{}", stdout(&checked));
+
+    fs::copy(models[0], at("model.tflite")).unwrap();
+    let config = at("litecast.toml");
+    let write = |device: &str, ms: f64| {
+        let text = format!(
+            "[[check]]\nfiles = [\"model.tflite\"]\ndevices = [\"{device}\"]\nmax = {{ latency = \"{ms}ms\" }}\n"
+        );
+        fs::write(&config, text).unwrap();
+        litecast(&["check", "--config", path(&config)])
+    };
+    assert!(write("my-board.json", value * 1.01).status.success());
+    assert_eq!(write("my-board.json", value * 0.9).status.code(), Some(1));
+    let outside = write("../my-board.json", value);
+    let words = String::from_utf8_lossy(&outside.stderr).into_owned();
+    assert!(
+        !outside.status.success() && words.contains("expected a file"),
+        "{words}"
+    );
+}
+
+#[test]
+fn what_cannot_be_calibrated_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let model = &examples()[0];
+    fs::write(at("table.csv"), "name,ms\nx,1\n").unwrap();
+    fs::write(at("wrong.csv"), "hello\n").unwrap();
+    fs::write(at("device.json"), "{}").unwrap();
+    let out = at("out.json");
+    for (files, expected) in [
+        (
+            vec![path(&at("table.csv")).to_owned()],
+            "expected the measured models",
+        ),
+        (
+            vec![path(model).to_owned()],
+            "expected what a benchmark tool printed",
+        ),
+        (
+            vec![path(model).to_owned(), path(&at("wrong.csv")).to_owned()],
+            "wrong.csv: expected durations",
+        ),
+        (
+            vec![path(model).to_owned(), path(&at("table.csv")).to_owned()],
+            "another model",
+        ),
+    ] {
+        let mut args = vec!["calibrate", path(&out)];
+        args.extend(files.iter().map(String::as_str));
+        let output = litecast(&args);
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            output.status.code() == Some(2) && words.contains(expected),
+            "{words}"
+        );
+        assert!(!out.exists());
+    }
+    let output = litecast(&["predict", "--device", path(&at("device.json")), path(model)]);
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        words.contains("device.json: measured device: expected a device that"),
+        "{words}"
+    );
+}
