@@ -84,8 +84,8 @@ class Options(NamedTuple):
             raise wrong_argument(f'precision: expected "auto", "int8" or "as-is", found {_in_words(precision)}')
         return cls(
             None if name is None else text(name, "name"),
-            _count(batch, "batch"),
-            _count(threads, "threads"),
+            count(batch, "batch"),
+            count(threads, "threads"),
             _sizes(dimensions, "dimensions"),
             (_kib(app_ram_kib, "app_ram_kib"), _kib(app_flash_kib, "app_flash_kib")),
             precision,
@@ -182,7 +182,10 @@ def choices(targets: Any) -> str:
             chosen.append({"target": target})
         else:
             given = mapping(target, f"targets[{idx}]")
-            chosen.append({name: value for name, value in given.items() if value is not None})
+            choice = {name: value for name, value in given.items() if value is not None}
+            if isinstance(choice.get("measured_device"), Mapping):
+                choice["measured_device"] = as_json(choice["measured_device"], f"targets[{idx}].measured_device")
+            chosen.append(choice)
     if not chosen:
         raise wrong_argument("targets: expected at least one target, found a list of 0")
     return as_json(chosen, "targets")
@@ -243,7 +246,7 @@ def _read(path: str | bytes, name: str) -> bytes:
         raise LitecastError("file-unreadable", str(error), name) from error
 
 
-def _count(value: Any, place: str) -> int:
+def count(value: Any, place: str) -> int:
     return _whole(value, place, 1, _MAX_COUNT)
 
 

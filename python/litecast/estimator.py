@@ -15,6 +15,7 @@ from litecast.types import (
     Calibrated,
     Calibration,
     Comparison,
+    Device,
     LeftOperator,
     MetricWords,
     Model,
@@ -210,6 +211,34 @@ class LiteCast:
             measured_ms = arguments.number(measured, f"{place}.measured_ms")
             fitted.append({"estimates_ms": _latencies(network, place), "measured_ms": measured_ms})
         return json.loads(_native.fit_calibration(arguments.as_json(fitted, "measurements")))
+
+    def measure_device(
+        self,
+        name: str,
+        report: Report,
+        profile: bytes | str,
+        *,
+        profile_name: str = "profile",
+        threads: int = 1,
+        clock_mhz: float | None = None,
+        like: str | None = None,
+        device: Device | None = None,
+    ) -> Device:
+        """Makes a device of your own from a model's report and what a benchmark tool printed of the model on it.
+
+        ``profile`` is the output of the tool: ONNX Runtime's profile, LiteRT's ``benchmark_model``, TensorFlow Lite
+        Micro's profiler, Vela, ExecuTorch, ncnn, MNN or ST Edge AI, or a table with a head. ``device`` is what was
+        measured before. ``targets=[{"measured_device": device}]`` estimates on the result, a plain dict.
+        """
+        with arguments.reading("profile"):
+            printed = profile.encode() if isinstance(profile, str) else bytes(memoryview(profile))
+        n_threads = arguments.count(threads, "threads")
+        known = None if device is None else arguments.as_json(arguments.mapping(device, "device"), "device")
+        of_model = arguments.as_json(arguments.mapping(report, "report"), "report")
+        base = None if like is None else arguments.text(like, "like")
+        names = arguments.text(name, "name"), arguments.text(profile_name, "profile_name")
+        clock = None if clock_mhz is None else arguments.number(clock_mhz, "clock_mhz")
+        return json.loads(_native.add_measurement(names[0], n_threads, of_model, printed, names[1], clock, base, known))
 
     def calibrated(self, calibration: Calibration, network: Report | Mapping[str, float]) -> Calibrated:
         """The latency on a calibrated device, of a report or of estimated latencies in ms by target id."""

@@ -29,6 +29,8 @@ class TargetChoice(TypedDict, total=False):
     host: str
     name: str
     device: str
+    #: What :meth:`Estimator.measure_device` returned, in the place of ``target``.
+    measured_device: "Device"
 
 
 #: The id of a target, or a target in a configuration of your own.
@@ -234,6 +236,34 @@ class Comparison(TypedDict):
     after: str
     facts: list[FactChange]
     results: list[ResultChange]
+
+
+class MeasuredNetwork(TypedDict):
+    model: str
+    sha256: str
+    tool: str
+    profile: str
+    measured_ms: float
+    base_ms: list[tuple[str, float]]
+    n_calls: int
+    observations: list[dict[str, Any]]
+    #: Lines of the profile that are no operator of the model, and their milliseconds.
+    unmatched: list[str]
+    unmatched_ms: float
+
+
+class Device(TypedDict):
+    """A device of your own, from profiles; ``json`` keeps it, and ``litecast predict --device`` reads it."""
+
+    litecast_device: int
+    litecast_version: str
+    name: str
+    base: str
+    threads: int
+    networks: list[MeasuredNetwork]
+    fit: dict[str, list[float]]
+    #: Logarithm of each measured latency over its estimate from the other networks; empty for one network.
+    left_out: list[float]
 
 
 class Calibration(TypedDict):

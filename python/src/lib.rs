@@ -6,7 +6,7 @@
 use std::num::NonZeroU32;
 
 use litecast::boards::{Application, Listing};
-use litecast::calibration::{Calibration, CalibrationError, Measurement};
+use litecast::calibration::{Addition, Calibration, CalibrationError, Measurement};
 use litecast::changes::Changes;
 use litecast::estimate::{
     self, Detail, EstimateAs, EstimateError, ModelFile, Request, estimate_changed, estimate_in,
@@ -28,8 +28,8 @@ use pyo3::types::PyType;
 mod _native {
     #[pymodule_export]
     use super::{
-        Engine, Targets, accelerators, apply_calibration, boards, fit_calibration, left_out,
-        metrics, migrate,
+        Engine, Targets, accelerators, add_measurement, apply_calibration, boards, fit_calibration,
+        left_out, metrics, migrate,
     };
 
     /// Version of the engine.
@@ -285,6 +285,34 @@ fn apply_calibration(calibration: &str, estimates_ms: &str) -> PyResult<String> 
     let calibration: Calibration = argument(calibration)?;
     let applied = calibration.apply(&argument(estimates_ms)?);
     json(&applied.map_err(|error| calibration_failed(&error))?)
+}
+
+/// The document of a device with one more measurement, as [`Addition`] takes it.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+fn add_measurement(
+    name: &str,
+    threads: u32,
+    report: &str,
+    profile: &[u8],
+    profile_name: &str,
+    clock_mhz: Option<f64>,
+    base: Option<&str>,
+    known: Option<&str>,
+) -> PyResult<String> {
+    let addition = Addition {
+        name,
+        threads,
+        report,
+        profile,
+        profile_name,
+        clock_mhz,
+        base,
+        known,
+    };
+    addition
+        .device()
+        .map_err(|failure| failed(&failure.kind, &failure.message))
 }
 
 fn argument<T: serde::de::DeserializeOwned>(text: &str) -> PyResult<T> {
