@@ -111,7 +111,7 @@ class Options(NamedTuple):
             for one, own, read, field in zip(
                 of_all,
                 (model.batch, model.threads, model.dimensions),
-                (_count, _count, _sizes),
+                (count, count, _sizes),
                 ("batch", "threads", "dimensions"),
             )
         )

@@ -29,7 +29,7 @@ const lines = (text) => text.split("\n").filter(Boolean).map((line) => JSON.pars
 
 /** Documents of the repository by their place on the site, in the order of the menu. */
 const GUIDE = ["install", "command", "page", "package", "onnx", "ncnn", "graph-json", "your-own-device"];
-const METHOD = ["accuracy", "ethos-u", "keras-layers", "processors", "microcontrollers", "gpu", "learned-accelerators", "design-spaces", "labels", "dataset", "training", "evaluation", "performance", "fuzzing"];
+const METHOD = ["accuracy", "ethos-u", "keras-layers", "processors", "microcontrollers", "gpu", "learned-accelerators", "devices-from-profiles", "design-spaces", "labels", "dataset", "training", "evaluation", "performance", "fuzzing"];
 const PROJECT = { "ARCHITECTURE.md": "architecture", "CONTRIBUTING.md": "contributing", "CHANGELOG.md": "changelog", "SECURITY.md": "security", "CODE_OF_CONDUCT.md": "conduct", "docs/releasing.md": "releasing" };
 const PACKAGES = { "www/package/README.md": "javascript", "python/README.md": "python" };
 const GENERATED = { targets: "Targets and their errors", operators: "Operators by target", diagnostics: "Diagnostics, reasons and errors", report: "The report's schema", manual: "The command's manual" };

@@ -10,6 +10,7 @@ pub mod files;
 pub mod intervals;
 pub mod left_out;
 mod plot;
+pub mod profiles;
 pub mod table6;
 
 use std::fs;

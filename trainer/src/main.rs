@@ -77,6 +77,8 @@ enum Command {
     EvaluateStMemory(cortex_m::EvaluateStMemoryArgs),
     /// Compare the shipped predictor with measured boards and phones, calibrated and not
     EvaluateDevices(evaluate::devices::EvaluateDevicesArgs),
+    /// Profile networks with ONNX Runtime, and estimate others from a few of the profiles
+    EvaluateProfiles(evaluate::profiles::EvaluateProfilesArgs),
     /// Fit predictors without a neural network and measure them beside the shipped one
     Baselines(baselines::BaselinesArgs),
     /// Measure the time of a training step
@@ -117,6 +119,7 @@ fn main() -> Result<()> {
         Command::EvaluateEstimates(args) => evaluate::estimates::run(&args),
         Command::EvaluateStMemory(args) => cortex_m::evaluate_st_memory(&args),
         Command::EvaluateDevices(args) => evaluate::devices::run(&args),
+        Command::EvaluateProfiles(args) => evaluate::profiles::run(&args),
         Command::Baselines(args) => baselines::run(&args),
         Command::Bench(args) => bench::run(args),
         Command::BenchPredictor(args) => bench_predictor::run(&args),
