@@ -176,9 +176,17 @@ Delegate internal:
 \t    Softmax (NC, F32)\t    0.350\t    0.300\t 40.000%\t100.000%\t     0.000\t        1\tDelegate/Softmax (NC, F32):1
 ";
 
+/// Tool and text; kind, name and milliseconds of its operators; name and milliseconds of its inferences.
+type Example<'e> = (
+    &'e str,
+    &'e str,
+    &'e [(&'e str, &'e str, f64)],
+    &'e [(&'e str, f64)],
+);
+
 #[test]
 fn published_examples_of_other_tools_are_read() {
-    let cases: &[(&str, &str, &[(&str, &str, f64)], &[(&str, f64)])] = &[
+    let cases: &[Example] = &[
         (
             "LiteRT's benchmark",
             BENCHMARK_MODEL,

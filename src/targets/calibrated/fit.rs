@@ -132,8 +132,8 @@ impl Fit {
             let (matrix, gradient) = normal_matrix(&parameters, measured);
             last = matrix;
             let mut damped = matrix;
-            for idx in 0..N_PARAMETERS {
-                damped[idx][idx] *= 1.0 + damping;
+            for (idx, row) in damped.iter_mut().enumerate() {
+                row[idx] *= 1.0 + damping;
             }
             let step = solve(&factor(&damped), &gradient);
             let mut next = parameters;
