@@ -17,7 +17,7 @@ serve: ## Build the page and serve it at http://127.0.0.1:8000/ (PORT=... for an
 
 test: ## Install what is missing, then check and test everything
 	@tools/announce.sh test
-	@$(MAKE) --no-print-directory debian venv node wasm-tools
+	@$(MAKE) --no-print-directory debian venv node wasm-toolchain
 	@tools/test.sh
 
 test-long: wasm venv ## Check what `make test` leaves out because it compiles or searches for long: an hour and more

@@ -27,7 +27,8 @@ step() { # NUMBER NAME COMMAND...
 }
 
 browser() {
-    step 20 "browser module" tools/build-wasm.sh
+    step 19 "browser module" tools/build-wasm.sh
+    step 20 "wasm-pack" tools/install-wasm-pack.sh
     step 21 "browser module's tests" tools/test-browser.sh
     step 22 "page types" npm run --silent check:page
     step 23 "page" npm run --silent build:page
