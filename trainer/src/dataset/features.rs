@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Result, ensure};
-use arrow::datatypes::Float32Type;
+use arrow_array::types::Float32Type;
 use indicatif::ProgressBar;
 use litecast::learned::features::{COLUMNS, Features, schema_id};
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Result;
-use arrow::datatypes::{Float64Type, UInt32Type, UInt64Type};
+use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
 
 use super::read::{Table, Tables};
 use super::table_file::{GRAPHS_FILE, LABELS_FILE, OPERATORS_FILE};

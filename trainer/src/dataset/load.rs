@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use arrow::datatypes::{Float64Type, Int32Type, UInt32Type, UInt64Type};
+use arrow_array::types::{Float64Type, Int32Type, UInt32Type, UInt64Type};
 use litecast::learned::features::{Features, N_COLUMNS};
 
 use super::labels::OPERATOR_METRICS;

@@ -6,9 +6,10 @@ use std::ops::Range;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use arrow::array::{ArrayRef, AsArray, RecordBatch};
-use arrow::compute::concat_batches;
-use arrow::datatypes::{ArrowPrimitiveType, UInt32Type};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{ArrowPrimitiveType, UInt32Type};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_select::concat::concat_batches;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::provenance::Provenance;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use arrow::datatypes::{Float64Type, UInt32Type, UInt64Type};
+use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
 
 use super::labels::{GraphLabels, OPERATOR_METRICS, TargetLabels};
 use super::provenance::Provenance;

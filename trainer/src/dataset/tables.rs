@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use anyhow::Result;
-use arrow::array::{
-    ArrayRef, Float32Array, Float64Array, Int32Array, ListBuilder, RecordBatch, StringArray,
-    UInt32Array, UInt32Builder, UInt64Array,
+use arrow_array::builder::{ListBuilder, UInt32Builder};
+use arrow_array::{
+    ArrayRef, Float32Array, Float64Array, Int32Array, RecordBatch, StringArray, UInt32Array,
+    UInt64Array,
 };
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use litecast::learned::features::{COLUMNS, N_COLUMNS};
 
 use super::featurize::GraphRow;

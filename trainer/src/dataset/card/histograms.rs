@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Result, anyhow};
-use arrow::datatypes::{Float64Type, UInt32Type};
+use arrow_array::types::{Float64Type, UInt32Type};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 

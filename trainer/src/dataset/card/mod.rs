@@ -114,10 +114,10 @@ fn file_name(table: &Table) -> &str {
         .unwrap_or_default()
 }
 
-fn ensure_same_columns(file: &Table, documented: &arrow::datatypes::Schema) -> Result<()> {
-    let signature = |schema: &arrow::datatypes::Schema| -> Vec<_> {
+fn ensure_same_columns(file: &Table, documented: &arrow_schema::Schema) -> Result<()> {
+    let signature = |schema: &arrow_schema::Schema| -> Vec<_> {
         let field =
-            |field: &arrow::datatypes::FieldRef| (field.name().clone(), schema::type_name(field));
+            |field: &arrow_schema::FieldRef| (field.name().clone(), schema::type_name(field));
         schema.fields().iter().map(field).collect()
     };
     let (actual, expected) = (signature(&file.rows.schema()), signature(documented));

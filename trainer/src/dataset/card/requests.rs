@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use anyhow::Result;
-use arrow::datatypes::UInt64Type;
+use arrow_array::types::UInt64Type;
 use clap::ValueEnum;
 
 use crate::dataset::read::Tables;

@@ -1,6 +1,6 @@
 //! The documented columns of one table.
 
-use arrow::datatypes::{DataType, Field, Schema};
+use arrow_schema::{DataType, Field, Schema};
 
 use crate::dataset::tables::{MEANING, UNIT};
 use crate::markdown::{Head, table};

@@ -5,8 +5,8 @@ use std::fs::File;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use arrow::array::{Array, AsArray};
-use arrow::datatypes::Int64Type;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use litecast::formats::graph_json;
 use litecast::graph::{self, Graph};
 use litecast::targets::gpu::kernels::{Kernel, kernels};
@@ -52,11 +52,16 @@ pub fn read(path: &Path, source: &str) -> Result<Networks> {
             column.with_context(|| format!("{}: expected a column `{name}`", path.display()))
         };
         let texts = |name: &str| -> Result<Vec<String>> {
-            let array = arrow::compute::cast(column(name)?, &arrow::datatypes::DataType::Utf8)?;
-            let texts = array.as_string::<i32>();
-            Ok((0..texts.len())
-                .map(|row| texts.value(row).to_owned())
-                .collect())
+            let column = column(name)?;
+            // Writers choose between offsets of 32 and of 64 bits.
+            let texts: Option<Vec<_>> = match column.as_string_opt::<i32>() {
+                Some(short) => short.iter().map(|text| text.map(str::to_owned)).collect(),
+                None => column.as_string_opt::<i64>().and_then(|long| {
+                    let texts = long.iter().map(|text| text.map(str::to_owned));
+                    texts.collect()
+                }),
+            };
+            texts.with_context(|| format!("{}: expected texts in column `{name}`", path.display()))
         };
         let (sources, models, graphs) = (texts("source")?, texts("model")?, texts("graph")?);
         let sizes = column("image_size")?.as_primitive::<Int64Type>().clone();
