@@ -8,6 +8,7 @@ import os
 import pickle
 import subprocess
 import sys
+import tempfile
 import threading
 import typing
 import unittest
@@ -423,6 +424,23 @@ class Others(Case):
             estimator.calibrate(measurements[:2])
         with self.assertRaisesRegex(LitecastError, r"measurements\[0\].measured_ms"):
             estimator.calibrate([{"report": reports[0], "measured_ms": "2"}])
+
+    def test_a_device_from_a_profile_is_that_of_the_command(self):
+        profile = ROOT / "tests/profiles/litert-2.3.0_cnn-kws-s7-i43.txt"
+        with tempfile.TemporaryDirectory() as folder:
+            kept = Path(folder, "my-board.json")
+            arguments = [COMMAND, "calibrate", "my-board", KWS, str(profile)]
+            subprocess.run(arguments, cwd=folder, check=True, capture_output=True)
+            (theirs,) = command("--device", str(kept), EXAMPLES[0])
+            expected = json.loads(kept.read_text())
+        report = estimator.estimate(KWS)
+        device = estimator.measure_device("my-board", report, profile.read_bytes(), profile_name=profile.name)
+        self.assertEqual({**device, "networks": None}, {**expected, "networks": None})
+        ours = estimator.estimate(EXAMPLES[0], targets=[{"measured_device": device}])
+        self.assertEqual(ours["results"], theirs["results"])
+        with self.assertRaises(LitecastError) as raised:
+            estimator.measure_device("my-board", report, b"no profile")
+        self.assertEqual(raised.exception.kind, "wrong-profile")
 
     def test_targets_and_boards_are_listed(self):
         targets = estimator.targets()
