@@ -286,9 +286,9 @@ fn markdown(reports: &Found) -> String {
     let mut text = format!(
         "# Memory under ST Edge AI\n\nMade by `litecast-trainer evaluate-st-memory`, from tables of ST's model zoo and the \
          int8 files that they link to, each network once a release. Errors relative to ST's figures, uncapped, in \
-         percent. Activation RAM is estimated by the rules of the row's release and board. Reports show the estimate \
-         of the newest release, 4.0: \"median shown\" is its median error, \"held\" the share of ST's figures in its \
-         interval. Left out: {} rows whose file is not there or not linked, {} of other formats.\n\n",
+         percent. Activation RAM is estimated by the rules of the row's release and board. \"Median shown\" is \
+         the median error of the estimate for the newest release that has rules, 4.0, \"held\" the share of ST's figures in \
+         its interval; a report shows that of its target's release. Left out: {} rows whose file is not there or not linked, {} of other formats.\n\n",
         reports.n_without_file, reports.n_not_int8
     );
     let heads = [
