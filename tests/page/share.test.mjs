@@ -22,6 +22,7 @@ async function readNumbers(page, target) {
   // Terms are sums of rounded parts.
   const metrics = await page.$$eval(".metrics .metric", (all) => all.map((metric) => [...metric.querySelectorAll("dt, .quantity, .doubt-words, .evidence")].filter((part) => !part.closest(".terms")).map(({ textContent }) => textContent)));
   await page.click('button:text-is("Table")');
+  await page.waitForSelector(".operators tr[data-operator]");
   const operators = await page.$$eval(".operators tr[data-operator]", (rows) => rows.map((row) => [...row.cells].filter((cell) => !cell.classList.contains("tail")).map(({ textContent }) => textContent)));
   return { verdict, metrics, operators, estimates: await readEstimates(page) };
 }

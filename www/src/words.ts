@@ -39,16 +39,19 @@ export function provenanceWords(provenance: Provenance): string {
   return sentence.charAt(0).toUpperCase() + sentence.slice(1);
 }
 
+/** In the place of what an estimate was compared with. */
+export const NOTHING = "nothing";
+
 /** What the errors of estimates were measured against. */
 export function referenceWords({ kind, tool, version, reference }: Provenance): string {
   if (FROM_COMPILERS.has(kind)) return `${toolName({ tool, version })} compiler estimates, not silicon`;
-  return REFERENCES[reference ?? kind] ?? "nothing";
+  return REFERENCES[reference ?? kind] ?? NOTHING;
 }
 
 /** The same in a word or two for tables, as the command names it. */
 export function referenceName({ kind, tool, version, reference }: Provenance): string {
   if (FROM_COMPILERS.has(kind)) return toolName({ tool, version });
-  return REFERENCE_NAMES[reference ?? kind] ?? "nothing";
+  return REFERENCE_NAMES[reference ?? kind] ?? NOTHING;
 }
 
 const FROM_COMPILERS = new Set([FROM_COMPILER, "compiler rules"]);
@@ -95,6 +98,7 @@ export function doubtSentence(estimate: Estimate): string {
   const { lo, expected_error_percent, provenance } = estimate;
   if (isExact(estimate)) return "Exact, computed from the file";
   const reference = referenceWords(provenance);
+  if (reference === NOTHING) return `${evidenceWords(estimate)}. ${lo === undefined ? "No interval" : "Interval"}, compared with nothing`;
   const mean =
     typeof expected_error_percent === "number"
       ? `mean error ${format.percent(expected_error_percent)} against ${reference}`

@@ -10,7 +10,7 @@ import { GROUPS, groupOf, hasThreads } from "../targets.ts";
 import { writeThreads } from "../threads.ts";
 import { termsOf } from "../sums.ts";
 import { verdictOn } from "../verdict.ts";
-import { doubtSentence, doubtWords, evidenceLegend, headlineDoubt, inMetricOrder, intervalPercent, isExact, MEASURED_MARK, markedEvidence, metricMeaning, metricName, metricNameOf, provenanceWords, referenceWords, sentence, withDeviceNames } from "../words.ts";
+import { NOTHING, doubtSentence, doubtWords, evidenceLegend, headlineDoubt, inMetricOrder, intervalPercent, isExact, MEASURED_MARK, markedEvidence, metricMeaning, metricName, metricNameOf, provenanceWords, referenceWords, sentence, withDeviceNames } from "../words.ts";
 import { columnMeaning, columnTitle, doubtClass, energyNote, estimateCell, metricColumns } from "./cells.ts";
 import { isWithAnswer } from "./diagnostics.ts";
 import { budgetForm } from "./budget_form.ts";
@@ -253,7 +253,8 @@ function sourceSummary(estimates: Estimate[]): string {
   if (isExact(main)) return words;
   const reference = referenceWords(main.provenance);
   if (typeof error === "number") return `${words}; mean error ${format.percent(error)} against ${reference}`;
-  return main.lo === undefined ? words : `${words}; mean error not known here, interval against ${reference}`;
+  if (main.lo === undefined) return words;
+  return `${words}; ${reference === NOTHING ? "compared with nothing" : `mean error not known here, interval against ${reference}`}`;
 }
 
 function errorLine(group: Estimate[]): HTMLElement | null {
