@@ -3,7 +3,7 @@
 use crate::formats::tflite::Model;
 use crate::work;
 
-/// Bytes of constants that one stage may still look at: at first [`SCANS`] times the length of the file and a little more.
+/// Bytes of constants that one stage may still look at: at first four times the length of the file and a megabyte.
 #[derive(Debug)]
 pub struct ScanBudget {
     bytes_left: usize,

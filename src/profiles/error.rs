@@ -43,7 +43,7 @@ pub enum ProfileError {
     /// No duration in the whole text.
     #[error("expected durations that {} prints, or a table with a head such as `name,ms`, found none{}", Tools, Shown(.unread))]
     NoDurations {
-        /// As [`Profile::unread`].
+        /// The first lines that are no duration.
         unread: Vec<String>,
     },
 }

@@ -46,7 +46,7 @@ test("the command opens none", { skip }, () => {
   cpSync(MODEL, path.join(folder, "model.tflite"));
   const calls = [
     ["predict", MODEL], ["predict", "--gpu", "--json", MODEL], ["compare", MODEL, MODEL], ["check"], ["sweep", "--max-latency", "10ms", MODEL], ["sweep-batch", "--target", "rtx-3090", MODEL],
-    ["facts", MODEL], ["boards", MODEL], ["targets"], ["schema"], ["completions", "bash"], ["man"], ["--version"], ["predict", "https://example.org/model.tflite"],
+    ["facts", MODEL], ["boards", MODEL], ["calibrate", "my-board", MODEL, path.join(root, "tests/profiles/litert-2.3.0_cnn-kws-s7-i43.txt")], ["targets"], ["schema"], ["completions", "bash"], ["man"], ["--version"], ["predict", "https://example.org/model.tflite"],
   ];
   for (const call of calls) {
     const { status, made, stderr } = sockets(COMMAND, call);

@@ -332,7 +332,7 @@ setup("custom elements show a report, a badge and a failure", null, async () => 
       };
     });
     console.log(JSON.stringify(found));
-    assert.match(found.badge, /^[\d.]+\u202f(ms|µs) on Ethos-U55-256$/);
+    assert.match(found.badge, /^\p{So} [\d.]+\u202f(ms|µs) on Ethos-U55-256$/u);
     assert.match(found.none[0], /no estimate/);
     assert.ok(found.cards >= 4 && found.drawn === found.n_operators && found.rows === found.n_operators);
     assert.equal(found.color, "rgb(36, 89, 216)");

@@ -46,8 +46,8 @@ impl Converter<'_, '_> {
         let sides = || {
             let mut sides = inputs.first()?.sides.clone()?;
             let at = position(axis, sides.len())?;
-            let parts = inputs.iter().map(|blob| blob.side(at));
-            let sum = parts.fold(Some(0_i64), |sum, part| sum?.checked_add(part?));
+            let mut parts = inputs.iter().map(|blob| blob.side(at));
+            let sum = parts.try_fold(0_i64, |sum, part| sum.checked_add(part?));
             *sides.get_mut(at)? = sum.unwrap_or(0);
             Some(sides)
         };
@@ -364,8 +364,8 @@ impl Converter<'_, '_> {
         let shape = self.integers(&with_batch(&sides));
         let value = self.node("Reshape", &[&x.value, &shape], &[]);
         let n = x.sides.as_deref().and_then(product).filter(|&n| n > 0);
-        let others = sides.iter().copied().filter(|&side| side > 0);
-        let others = others.fold(Some(1_i64), |product, side| product?.checked_mul(side));
+        let mut others = sides.iter().copied().filter(|&side| side > 0);
+        let others = others.try_fold(1_i64, i64::checked_mul);
         for side in sides.iter_mut().filter(|side| **side < 0) {
             *side = n.and_then(|n| n.checked_div(others?)).unwrap_or(0);
         }

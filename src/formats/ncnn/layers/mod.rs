@@ -363,7 +363,7 @@ fn scaled(side: i64, factor: f32) -> Option<i64> {
     let side = u16::try_from(side).ok().filter(|&side| side > 0)?;
     let scaled = (f32::from(side) * factor).floor();
     // Whole numbers of this size have an exact decimal form.
-    (scaled >= 1.0 && scaled < 1e7).then(|| format!("{scaled:.0}").parse().ok())?
+    ((1.0..1e7).contains(&scaled)).then(|| format!("{scaled:.0}").parse().ok())?
 }
 
 /// An axis of a blob as one of the value with its batch. Axes below 0 count from the innermost side.
