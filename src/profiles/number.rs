@@ -73,12 +73,12 @@ pub fn unit_ms(text: &str) -> Option<f64> {
 /// Milliseconds of a number, with a unit of its own or in `column_ms`.
 pub fn duration_ms(text: &str, column_ms: f64) -> Option<f64> {
     let text = text.trim().trim_end_matches('.').to_lowercase();
-    let own = unit_ms(&text);
+    let stated_ms = unit_ms(&text);
     let digits = text.trim_end_matches(|c: char| c.is_alphabetic());
-    if own.is_none() && digits.len() != text.len() {
+    if stated_ms.is_none() && digits.len() != text.len() {
         return None;
     }
-    Some(number(digits)? * own.unwrap_or(column_ms)).filter(|ms| *ms >= 0.0)
+    Some(number(digits)? * stated_ms.unwrap_or(column_ms)).filter(|ms| *ms >= 0.0)
 }
 
 #[cfg(test)]

@@ -36,8 +36,8 @@ impl Layer<'_> {
     /// The numbers of a parameter.
     pub fn list(&self, id: i64) -> Option<&[Number]> {
         let mut parameters = self.parameters.iter();
-        let found = parameters.find(|(other, _)| *other == id);
-        found.map(|(_, numbers)| &**numbers)
+        let parameter = parameters.find(|(other, _)| *other == id);
+        parameter.map(|(_, numbers)| &**numbers)
     }
 
     fn number(&self, id: i64) -> Option<Number> {

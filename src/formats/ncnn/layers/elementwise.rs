@@ -164,10 +164,10 @@ impl Converter<'_, '_> {
         // The innermost sides of which it is the size.
         let sides = x.sides.as_ref()?;
         let mut n = 0_usize;
-        let mut found = 1_i64;
+        let mut n_values = 1_i64;
         for side in sides.iter().rev() {
-            (found, n) = (found.checked_mul(*side)?, n.checked_add(1)?);
-            if found == size || *side <= 0 {
+            (n_values, n) = (n_values.checked_mul(*side)?, n.checked_add(1)?);
+            if n_values == size || *side <= 0 {
                 break;
             }
         }

@@ -164,7 +164,7 @@ impl Converter<'_, '_> {
     pub(super) fn multi_head(&mut self, inputs: &[Blob]) -> Option<Blob> {
         let layer = self.layer;
         let (width, heads) = (layer.whole(0, 0), layer.whole(1, 1));
-        let own = width.checked_div(heads)?;
+        let head_width = width.checked_div(heads)?;
         let n_inputs = [
             layer.whole(2, 0).checked_div(width)?,
             layer.whole(3, width),
@@ -179,11 +179,11 @@ impl Converter<'_, '_> {
             let bias = self.weights(&[width]);
             let value = self.node("MatMul", &[&blob.value, &weights], &[]);
             let value = self.node("Add", &[&value, &bias], &[]);
-            let shape = self.integers(&[1, -1, heads, own]);
+            let shape = self.integers(&[1, -1, heads, head_width]);
             let value = self.node("Reshape", &[&value, &shape], &[]);
             let value = self.node("Transpose", &[&value], &[("perm", Integers(&[0, 2, 1, 3]))]);
             let length = blob.side(0).unwrap_or(0);
-            parts.push(Blob::new(value, Some(vec![heads, length, own])));
+            parts.push(Blob::new(value, Some(vec![heads, length, head_width])));
         }
         let [q_heads, k_heads, v_heads] = parts.as_slice() else {
             return None;

@@ -56,10 +56,10 @@ impl Converter<'_, '_> {
                 if auto.is_some() {
                     return rounded_up(size, stride);
                 }
-                let seen = kernel.get(at)?.checked_sub(1)?;
-                let seen = seen.checked_mul(*dilations.get(at)?)?.checked_add(1)?;
+                let extent = kernel.get(at)?.checked_sub(1)?;
+                let extent = extent.checked_mul(*dilations.get(at)?)?.checked_add(1)?;
                 let pads = pads.get(at)?.checked_add(*pads.get(at.checked_add(n)?)?)?;
-                let free = size.checked_add(pads)?.checked_sub(seen)?;
+                let free = size.checked_add(pads)?.checked_sub(extent)?;
                 free.checked_div(stride)?.checked_add(1)
             };
             sides.push(out().unwrap_or(0));
@@ -104,10 +104,10 @@ impl Converter<'_, '_> {
         for at in 0..n {
             let out = || {
                 let size = x.side(at.checked_add(1)?)?.checked_sub(1)?;
-                let seen = kernel.get(at)?.checked_sub(1)?;
-                let seen = seen.checked_mul(*dilations.get(at)?)?;
+                let extent = kernel.get(at)?.checked_sub(1)?;
+                let extent = extent.checked_mul(*dilations.get(at)?)?;
                 let pads = pads.get(at)?.checked_add(*pads.get(at.checked_add(n)?)?)?;
-                let out = size.checked_mul(*strides.get(at)?)?.checked_add(seen)?;
+                let out = size.checked_mul(*strides.get(at)?)?.checked_add(extent)?;
                 out.checked_add(1)?
                     .checked_add(*further.get(at)?)?
                     .checked_sub(pads)
