@@ -99,6 +99,15 @@ struct ResultChange {
     estimated_as_after: Option<String>,
 }
 
+/// Why a change that a table shows may be none.
+#[derive(Clone, Copy, PartialEq)]
+enum Doubt {
+    /// The intervals of both sides have values in common.
+    Overlap,
+    /// A number that rests on an assumption and has no interval.
+    NoInterval,
+}
+
 /// One number on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 struct Change {
@@ -115,7 +124,7 @@ struct Shown {
     metric: String,
     unit: String,
     change: Change,
-    is_within_intervals: bool,
+    doubt: Option<Doubt>,
     /// What stands beside each number, ` as int8`, or in its place.
     beside: [String; 2],
     without: [&'static str; 2],
@@ -434,8 +443,8 @@ impl Pair {
                 let _ = writeln!(text, "{}", coloured(line));
             }
         }
-        if shown.iter().any(|shown| shown.is_within_intervals) {
-            let _ = writeln!(text, "{}", dim(wrapped(OVERLAP_NOTE, width, "  ")));
+        for note in Doubt::notes(&shown) {
+            let _ = writeln!(text, "{}", dim(wrapped(&note, width, "  ")));
         }
         for reason in reasons {
             let _ = writeln!(text, "{}", wrapped(&plain(&reason), width, "  "));
@@ -472,8 +481,8 @@ impl Pair {
             let cells = shown.cells().map(|cell| markdown_text(&cell));
             let _ = writeln!(text, "| {} |", cells.join(" | "));
         }
-        if shown.iter().any(|shown| shown.is_within_intervals) {
-            let _ = writeln!(text, "\n{OVERLAP_NOTE}");
+        for note in Doubt::notes(&shown) {
+            let _ = writeln!(text, "\n{note}");
         }
         for reason in reasons {
             let _ = writeln!(text, "\n{}", markdown_text(&reason));
@@ -493,14 +502,39 @@ impl Pair {
     }
 }
 
-/// Of a change that may be none.
-const OVERLAP_MARK: &str = "≈";
-const OVERLAP_NOTE: &str =
-    "≈ the intervals before and after overlap: which of the two is smaller is not sure";
+impl Doubt {
+    fn mark(self) -> char {
+        match self {
+            Self::Overlap => '≈',
+            Self::NoInterval => '†',
+        }
+    }
+
+    /// The meaning of each mark that stands in the table.
+    fn notes(shown: &[Shown]) -> Vec<String> {
+        [
+            (
+                Self::Overlap,
+                "the intervals before and after overlap: which of the two is smaller is not sure",
+            ),
+            (
+                Self::NoInterval,
+                "assumed, without an interval: a small change may be none",
+            ),
+        ]
+        .into_iter()
+        .filter(|(doubt, _)| shown.iter().any(|shown| shown.doubt == Some(*doubt)))
+        .map(|(doubt, words)| format!("{} {words}", doubt.mark()))
+        .collect()
+    }
+}
 
 /// A rise in red, a fall in green: every metric is a cost. What may be no change has no colour.
 fn coloured(line: &str) -> String {
-    let is_change = line.ends_with('%') && !line.contains(OVERLAP_MARK);
+    let is_change = line.ends_with('%')
+        && ![Doubt::Overlap, Doubt::NoInterval]
+            .iter()
+            .any(|doubt| line.contains(doubt.mark()));
     let Some(at) = line.rfind(['+', '−']).filter(|_| is_change) else {
         return line.to_owned();
     };
@@ -537,6 +571,17 @@ fn reasons(results: &[ResultChange]) -> Vec<String> {
 const SAME: f64 = 0.0005;
 
 impl ResultChange {
+    fn doubt(&self) -> Option<Doubt> {
+        let is_assumed = |evidence: &Option<String>| evidence.as_deref() == Some("assumed");
+        match self.is_within_intervals {
+            _ if self.change.is_same() => None,
+            Some(true) => Some(Doubt::Overlap),
+            Some(false) => None,
+            None => (is_assumed(&self.evidence_before) || is_assumed(&self.evidence_after))
+                .then_some(Doubt::NoInterval),
+        }
+    }
+
     /// None where neither side has the result.
     fn new(sides: [Option<&TargetResult>; 2]) -> Option<Self> {
         let either = sides[0].or(sides[1])?;
@@ -608,7 +653,7 @@ impl Shown {
             metric: fact.fact.to_owned(),
             unit: unit.to_owned(),
             change: fact.change,
-            is_within_intervals: false,
+            doubt: None,
             beside: Default::default(),
             without: [words::UNKNOWN; 2],
         }
@@ -629,8 +674,7 @@ impl Shown {
             metric: result.metric.clone(),
             unit: result.unit.clone().unwrap_or_default(),
             change: result.change,
-            is_within_intervals: result.is_within_intervals == Some(true)
-                && !result.change.is_same(),
+            doubt: result.doubt(),
             beside: [&result.estimated_as_before, &result.estimated_as_after].map(|precision| {
                 let words = precision
                     .as_ref()
@@ -662,11 +706,8 @@ impl Shown {
         let change = change.map_or(String::new(), |(before, after)| {
             quantity::change(before, after)
         });
-        let mark = if self.is_within_intervals {
-            OVERLAP_MARK
-        } else {
-            ""
-        };
+        let mark = self.doubt.map(Doubt::mark).map(String::from);
+        let mark = mark.unwrap_or_default();
         [
             self.target.clone(),
             words::metric(&self.metric).to_owned(),

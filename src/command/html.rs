@@ -88,7 +88,7 @@ fn facts(document: &Document) -> String {
         quantity::bytes(bytes as f64).to_string()
     });
     format!(
-        "<p>{}, {}, {} MACs, {} parameters, {} file, {arena} arena for TensorFlow Lite Micro{}</p>\n",
+        "<p>{}, {}, {} MACs, {} parameters, {} file{}, {arena} arena for TensorFlow Lite Micro{}</p>\n",
         escaped(&model.precision),
         words::plural(
             usize::try_from(model.n_operators).unwrap_or(usize::MAX),
@@ -97,6 +97,7 @@ fn facts(document: &Document) -> String {
         quantity::count(model.macs),
         quantity::count(model.parameters),
         quantity::bytes(model.file_bytes as f64),
+        sections::before_quantisation(document),
         match document.batch {
             1 => String::new(),
             n => format!(", {n} inputs at a time"),

@@ -28,13 +28,27 @@ pub fn heading(document: &Document, width: usize) -> String {
             1 => "1 parameter".to_owned(),
             n => format!("{} parameters", quantity::count(n)),
         },
-        format!("{} file", quantity::bytes(model.file_bytes as f64)),
+        format!(
+            "{} file{}",
+            quantity::bytes(model.file_bytes as f64),
+            before_quantisation(document)
+        ),
     ];
     if document.batch > 1 {
         parts.push(format!("{} inputs at a time", document.batch));
     }
     let facts = wrapped(&plain(&parts.join(", ")), width, "  ");
     format!("{}\n{facts}\n", terminal::heading(&document.file, width))
+}
+
+/// What the size of the file does not include where all other numbers are those of a network quantised by `--int8`.
+pub fn before_quantisation(document: &Document) -> &'static str {
+    let mut diagnostics = document.diagnostics.iter();
+    if diagnostics.any(|diagnostic| diagnostic.code == "quantised") {
+        " before it is quantised"
+    } else {
+        ""
+    }
 }
 
 /// The interval of an estimate, where it has one.

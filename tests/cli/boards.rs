@@ -18,6 +18,23 @@ fn count(fits: &Value, verdict: &str) -> usize {
     on_boards.filter(|on| on["fits"] == verdict).count()
 }
 
+#[test]
+fn the_size_of_a_quantised_file_is_that_before() {
+    let Some(floats) = shared("models/tiny__vww_96_float.tflite") else {
+        return;
+    };
+    for (args, is_before) in [(&["facts", "--int8"][..], true), (&["facts"], false)] {
+        let text = stdout(&litecast(&[args, &[path(&floats)]].concat()));
+        println!("{text}");
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(
+            words.contains("846 KiB file before it is quantised"),
+            is_before
+        );
+        assert!(words.contains("846 KiB file"), "{words}");
+    }
+}
+
 /// MLPerf Tiny has both a file of floats and the int8 file that its submitters made of it.
 #[test]
 fn a_float_file_as_int8_needs_what_its_int8_file_needs() {

@@ -228,6 +228,37 @@ fn intervals_that_overlap_are_marked() {
     }
 }
 
+/// An energy of assumed constants has no interval that could overlap.
+#[test]
+fn changes_of_assumed_numbers_are_marked() {
+    let target = "ethos-u65-512";
+    let folder = tempfile::tempdir().unwrap();
+    let file = examples().remove(0);
+    let predicted = litecast(&["predict", "--target", target, "--json", path(&file)]);
+    let before = json_lines(&predicted).remove(0);
+    let mut after = before.clone();
+    for result in after["results"].as_array_mut().unwrap() {
+        if result["metric"] == "energy" {
+            assert!(result["lo"].is_null(), "{result}");
+            result["value"] = (result["value"].as_f64().unwrap() * 1.01).into();
+        }
+    }
+    let [before, after] = [("before.json", before), ("after.json", after)].map(|(name, report)| {
+        let at = folder.path().join(name);
+        fs::write(&at, report.to_string()).unwrap();
+        at
+    });
+    for args in [&[][..], &["--markdown"]] {
+        let compared = litecast(&[&["compare", path(&before), path(&after)], args].concat());
+        let text = stdout(&compared);
+        println!("{text}");
+        let row = text.lines().find(|line| line.contains("energy")).unwrap();
+        assert!(row.contains("† +1.0 %"), "{row}");
+        assert!(text.contains("† assumed, without an interval"), "{text}");
+        assert!(!text.contains('≈'), "{text}");
+    }
+}
+
 /// Reports are kept as text, which anyone may have changed.
 #[test]
 fn impossible_reports_are_not_compared() {
