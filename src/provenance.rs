@@ -153,7 +153,7 @@ impl Provenance {
     }
 
     /// With what of the device the number is of.
-    pub fn of_scope(self, scope: String) -> Self {
+    pub fn with_scope(self, scope: String) -> Self {
         Self {
             scope: Some(scope),
             ..self

@@ -66,7 +66,7 @@ impl Engine {
         id: Option<String>,
     ) -> Result<(), JsValue> {
         self.predictor = Some(match id {
-            Some(id) => Predictor::of_checked(onnx, manifest, id),
+            Some(id) => Predictor::from_checked(onnx, manifest, id),
             None => Predictor::load(&onnx, &manifest).map_err(|error| predictor_error(&error))?,
         });
         Ok(())

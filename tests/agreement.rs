@@ -79,7 +79,7 @@ fn a_checked_bundle_estimates_as_one_that_was_loaded() {
     let loaded = predictor();
     let manifest = String::from_utf8(read_artifact("manifest.json")).unwrap();
     let checked = |onnx: Vec<u8>, manifest: &str| {
-        Predictor::of_checked(onnx, manifest.to_owned(), loaded.id().to_owned())
+        Predictor::from_checked(onnx, manifest.to_owned(), loaded.id().to_owned())
     };
     let unread = checked(read_artifact("predictor.onnx"), &manifest);
     assert_eq!(unread.id(), loaded.id());

@@ -13,7 +13,7 @@ use litecast::report::Report;
 use litecast::targets::gpu::bundle::{Bundle, Mode};
 use litecast::targets::gpu::estimate::time;
 use litecast::targets::gpu::kernels::{Function, Kernel, Kind, kernels};
-use litecast::targets::gpu::memory::{BASE_BYTES, Memory, Optimiser, kept_bytes, peak_bytes};
+use litecast::targets::gpu::memory::{BASE_BYTES, GpuMemory, Optimiser, kept_bytes, peak_bytes};
 use litecast::targets::gpu::specifications::{ComputePrecision, Gpu};
 use litecast::targets::{Metric, Outcome, gpu};
 use litecast_needs::shared;
@@ -467,8 +467,8 @@ fn training_takes_no_less_than_inference() {
     let kernels = kernels_of(&graph.text(&out));
     let amp = ComputePrecision::Amp;
     assert_eq!(kept_bytes(&kernels, amp), 0.0);
-    let training = Memory::training(&kernels, 0.0, 8.0, Optimiser::Sgd, amp);
-    assert_eq!(training, Memory::inference(&kernels, 0.0, 8.0, amp));
+    let training = GpuMemory::training(&kernels, 0.0, 8.0, Optimiser::Sgd, amp);
+    assert_eq!(training, GpuMemory::inference(&kernels, 0.0, 8.0, amp));
     assert!(training.activation_bytes > 8.0 * 4.0 * 100.0);
 }
 
@@ -695,7 +695,7 @@ fn memory_follows_the_precision() {
     let parameters = report(&path, "rtx-3090", 1).model.parameters as f64;
     let text = std::fs::read_to_string(&path).expect("the test's file is there");
     let kernels = kernels_of(&text);
-    let memory = |precision| Memory::inference(&kernels, parameters, 8.0, precision);
+    let memory = |precision| GpuMemory::inference(&kernels, parameters, 8.0, precision);
     let single = memory(ComputePrecision::Float32);
     let half = memory(ComputePrecision::Bfloat16);
     assert_eq!(single.weight_bytes, 4.0 * parameters);

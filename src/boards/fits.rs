@@ -10,7 +10,7 @@ use crate::graph::analysis::Analysis;
 use crate::graph::analysis::unplannable::Unplannable;
 use crate::provenance::Evidence;
 use crate::target::ETHOS_U;
-use crate::target::boards::{self, Board, LatencyOf, Memory};
+use crate::target::boards::{self, Board, BoardMemory, LatencyOf};
 use crate::targets::cortex_m::{self, Constants, Latency, Refusal};
 use crate::targets::tflite_micro::{
     Bytes, Kernels, Pointers, Refused, allocation_obstacle, arena_bytes, code_flash_bytes,
@@ -320,7 +320,7 @@ fn on_boards(
 
 fn on_board(
     board: &'static Board,
-    memory: &Memory,
+    memory: &BoardMemory,
     need: &Need,
     application: &Application,
 ) -> OnBoard {

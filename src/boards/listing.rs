@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::target::boards::{self, Board, LatencyOf, Memory};
+use crate::target::boards::{self, Board, BoardMemory, LatencyOf};
 
 /// Boards with a microcontroller, and those with an NPU that a choice may name.
 #[derive(Clone, Debug, Serialize)]
@@ -19,7 +19,7 @@ struct Microcontroller {
     core: &'static str,
     clock_mhz: f64,
     #[serde(flatten)]
-    memory: Memory,
+    memory: BoardMemory,
     #[serde(skip_serializing_if = "Option::is_none")]
     npu: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]

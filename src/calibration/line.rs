@@ -150,14 +150,14 @@ impl Calibration {
                     is_latency(estimate).then(|| [estimate.ln(), m.measured_ms.ln()])
                 })
                 .collect();
-            Some(Self::of_target(target, &pairs?))
+            Some(Self::from_pairs(target, &pairs?))
         });
         let fits = fits.filter(|fit| fit.left_out_percent.is_finite());
         fits.min_by(|a, b| a.left_out_percent.total_cmp(&b.left_out_percent))
             .ok_or(CalibrationError::NoCommonTarget)
     }
 
-    fn of_target(target: &str, pairs: &[[f64; 2]]) -> Self {
+    fn from_pairs(target: &str, pairs: &[[f64; 2]]) -> Self {
         let sums = Sums::new(pairs);
         let line = sums.line();
         let left_out = |&[x, y]: &[f64; 2]| sums.without([x, y]).line().at(x) - y;

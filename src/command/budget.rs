@@ -92,7 +92,7 @@ pub const ARENA_TARGET: &str = "tflite-micro";
 
 impl Limits {
     /// Metric and limit of everything that depends on a target.
-    fn of_targets(&self) -> Vec<(&'static str, Limit)> {
+    fn target_limits(&self) -> Vec<(&'static str, Limit)> {
         let limits = [
             ("latency", self.latency),
             ("energy", self.energy),
@@ -110,7 +110,7 @@ impl Limits {
 
     /// Whether a target has to be chosen.
     pub fn needs_target(&self) -> bool {
-        !self.of_targets().is_empty()
+        !self.target_limits().is_empty()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -142,7 +142,7 @@ impl Limits {
             ));
         }
         if let Some(limit) = self.arena {
-            let mut of_arena = Verdict::of_metric(document, "arena", limit, against);
+            let mut of_arena = Verdict::for_metric(document, "arena", limit, against);
             // It is the arena of every chosen target with one, which is counted for itself where none is chosen.
             let is_own = |verdict: &Verdict| verdict.target.as_deref() == Some(ARENA_TARGET);
             if !of_arena.iter().all(is_own) {
@@ -150,8 +150,8 @@ impl Limits {
             }
             verdicts.extend(of_arena);
         }
-        for (metric, limit) in self.of_targets() {
-            verdicts.extend(Verdict::of_metric(document, metric, limit, against));
+        for (metric, limit) in self.target_limits() {
+            verdicts.extend(Verdict::for_metric(document, metric, limit, against));
         }
         verdicts
     }
@@ -258,7 +258,7 @@ impl Verdict {
     }
 
     /// A verdict for each target that has the metric; a single verdict without a value if no target has it.
-    fn of_metric(document: &Document, metric: &str, limit: Limit, against: Against) -> Vec<Self> {
+    fn for_metric(document: &Document, metric: &str, limit: Limit, against: Against) -> Vec<Self> {
         let unit = litecast::Metric::from_id(metric).map_or("", litecast::Metric::unit);
         let estimate_of = |target: Option<&str>,
                            metric: &str,

@@ -100,9 +100,9 @@ const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
 pub fn run(args: &CheckArgs) -> Result<ExitCode, Box<dyn Error>> {
     let sections = if args.files.is_empty() {
-        of_config(args)?
+        sections_from_config(args)?
     } else {
-        vec![of_arguments(args)?]
+        vec![section_from_arguments(args)?]
     };
     let mut tally = Tally::default();
     if args.csv {
@@ -160,7 +160,7 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Box<dyn Error>> {
     })
 }
 
-fn of_arguments(args: &CheckArgs) -> Result<Section, Box<dyn Error>> {
+fn section_from_arguments(args: &CheckArgs) -> Result<Section, Box<dyn Error>> {
     let section = Section {
         files: args.files.clone(),
         targets: args.targets.clone(),
@@ -172,7 +172,7 @@ fn of_arguments(args: &CheckArgs) -> Result<Section, Box<dyn Error>> {
     section.checked("give one, for example --max-latency 10ms", "--target")
 }
 
-fn of_config(args: &CheckArgs) -> Result<Vec<Section>, Box<dyn Error>> {
+fn sections_from_config(args: &CheckArgs) -> Result<Vec<Section>, Box<dyn Error>> {
     let path = &args.config;
     let place = path.display();
     if !args.limits.is_empty() {

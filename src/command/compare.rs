@@ -412,12 +412,12 @@ impl Pair {
     /// What is shown, how many numbers stayed the same, and why one side alone has no estimate.
     fn shown(&self, with_all: bool) -> (Vec<Shown>, usize, Vec<String>) {
         let comparison = self.comparison();
-        let facts = comparison.facts.iter().map(Shown::of_fact);
+        let facts = comparison.facts.iter().map(Shown::from_fact);
         let results = comparison.results.iter();
         // The fact has the same number.
         let results = results
             .filter(|result| result.metric != "arena")
-            .map(|result| Shown::of_result(result, &comparison.results));
+            .map(|result| Shown::from_result(result, &comparison.results));
         let (shown, same): (Vec<_>, Vec<_>) = facts
             .chain(results)
             .filter(|shown| shown.change.has_value())
@@ -646,7 +646,7 @@ impl Change {
 }
 
 impl Shown {
-    fn of_fact(fact: &FactChange) -> Self {
+    fn from_fact(fact: &FactChange) -> Self {
         let unit = if fact.unit == "bytes" { fact.unit } else { "" };
         Self {
             target: String::new(),
@@ -660,7 +660,7 @@ impl Shown {
     }
 
     /// `others`: of both sides, among them the latency of a network whose part on the accelerator is shown.
-    fn of_result(result: &ResultChange, others: &[ResultChange]) -> Self {
+    fn from_result(result: &ResultChange, others: &[ResultChange]) -> Self {
         let is_whole = |other: &&ResultChange| {
             result.metric == "npu_latency"
                 && other.metric == "latency"

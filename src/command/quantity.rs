@@ -113,7 +113,11 @@ pub fn count(value: u64) -> Quantity {
     )
 }
 
-fn of_thousandths(value: f64, like: f64, [whole, milli, micro, nano]: [&str; 4]) -> Quantity {
+fn quantity_in_thousandths(
+    value: f64,
+    like: f64,
+    [whole, milli, micro, nano]: [&str; 4],
+) -> Quantity {
     let (value, unit) = match like.abs() {
         like if like >= 999.5 => (value / 1000.0, whole),
         like if like != 0.0 && like < 1e-4 => (value * 1e6, nano),
@@ -135,8 +139,8 @@ pub fn measure(value: f64, unit: &str) -> Quantity {
 pub fn measure_like(value: f64, unit: &str, like: f64) -> Quantity {
     match unit {
         "bytes" => bytes_like(value, like),
-        "ms" => of_thousandths(value, like, ["s", "ms", "µs", "ns"]),
-        "mJ" => of_thousandths(value, like, ["J", "mJ", "µJ", "nJ"]),
+        "ms" => quantity_in_thousandths(value, like, ["s", "ms", "µs", "ns"]),
+        "mJ" => quantity_in_thousandths(value, like, ["J", "mJ", "µJ", "nJ"]),
         unit => Quantity {
             number: digits(value),
             unit: unit.to_owned(),

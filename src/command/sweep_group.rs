@@ -19,7 +19,7 @@ use super::{csv, print, quantity, terminal, words};
 
 /// One target; what `--json` prints, a line for each.
 #[derive(Serialize)]
-struct Row<'r> {
+struct GroupRow<'r> {
     file: &'r str,
     target: String,
     device: String,
@@ -72,8 +72,8 @@ pub fn run(args: &SweepArgs, id: &str) -> Result<ExitCode, Box<dyn Error>> {
         match document {
             Ok(document) => {
                 let row = |target: &String| row(&file, &document, target, limit_ms);
-                let mut rows: Vec<Row> = ids.iter().filter_map(row).collect();
-                let order = |row: &Row| row.latency_ms.unwrap_or(f64::MAX);
+                let mut rows: Vec<GroupRow> = ids.iter().filter_map(row).collect();
+                let order = |row: &GroupRow| row.latency_ms.unwrap_or(f64::MAX);
                 rows.sort_by(|a, b| order(a).total_cmp(&order(b)));
                 // No target meets the limit. Scripts read this from the exit code.
                 if limit_ms.is_some() && !rows.iter().any(|row| row.meets == Some(true)) {
@@ -95,11 +95,11 @@ fn row<'r>(
     document: &Document,
     target: &str,
     limit_ms: Option<f64>,
-) -> Option<Row<'r>> {
+) -> Option<GroupRow<'r>> {
     let result = document.result(target, Metric::Latency.id())?;
     let estimate: Option<&Estimate> = result.estimate();
     let held = estimate.map(|estimate| estimate.hi.unwrap_or(estimate.value));
-    Some(Row {
+    Some(GroupRow {
         file,
         target: target.to_owned(),
         device: result.device.clone(),
@@ -113,7 +113,12 @@ fn row<'r>(
     })
 }
 
-fn print(file: &str, rows: &[Row], limit_ms: Option<f64>, args: &SweepArgs) -> std::io::Result<()> {
+fn print(
+    file: &str,
+    rows: &[GroupRow],
+    limit_ms: Option<f64>,
+    args: &SweepArgs,
+) -> std::io::Result<()> {
     if args.format.json {
         let lines = rows
             .iter()
@@ -177,7 +182,7 @@ fn print(file: &str, rows: &[Row], limit_ms: Option<f64>, args: &SweepArgs) -> s
 }
 
 /// Latencies in ms.
-fn csv_of(rows: &[Row]) -> String {
+fn csv_of(rows: &[GroupRow]) -> String {
     let names = [
         "file",
         "target",
@@ -191,7 +196,7 @@ fn csv_of(rows: &[Row]) -> String {
         "unavailable",
     ];
     let word = |word: &Option<String>| csv::text(word.as_deref().unwrap_or_default());
-    let row = |row: &Row| {
+    let row = |row: &GroupRow| {
         vec![
             csv::text(row.file),
             row.target.clone(),

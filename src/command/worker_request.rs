@@ -105,7 +105,7 @@ pub fn check_dimensions(read: &ReadArgs, matched: &[Matched]) -> Result<(), Box<
 
 /// The JSON line of a file that has no report.
 pub fn failed_line(file: &str, failure: Failure) -> io::Result<String> {
-    Ok(serde_json::to_string(&failure.of_file(file))? + "\n")
+    Ok(serde_json::to_string(&failure.for_file(file))? + "\n")
 }
 
 /// On a terminal alone, and for more than one file.

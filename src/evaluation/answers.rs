@@ -105,7 +105,7 @@ pub enum Group {
 impl Group {
     /// All targets are asked together, except about a large network: the results of some are then not held while others
     /// plan.
-    pub fn of_network(n_operators: usize) -> &'static [Self] {
+    pub fn for_size(n_operators: usize) -> &'static [Self] {
         if n_operators > MAX_PARALLEL_OPERATORS {
             &[Self::Planning, Self::Others]
         } else {

@@ -50,7 +50,7 @@ pub(crate) fn evaluate<'f>(
         && !(model.format == Format::Tflite && as_int8::is_quantised(&model));
     let mut answers = Answers::none(targets);
     let mut kept = Facts::new(&model)?.kept();
-    let groups = Group::of_network(kept.topology.n_nodes());
+    let groups = Group::for_size(kept.topology.n_nodes());
     for &group in groups {
         let facts = kept.with_model(&model);
         let network = facts.network(request, predictor);

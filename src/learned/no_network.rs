@@ -4,13 +4,13 @@
 use crate::learned::packed::Batch;
 
 /// There is none.
-pub enum Network {}
+pub enum PredictorNetwork {}
 
 /// There is none.
 #[derive(Debug, thiserror::Error)]
 pub enum NetworkError {}
 
-impl Network {
+impl PredictorNetwork {
     /// Never called.
     pub fn run(&self, _: &Batch) -> Result<Vec<Vec<f32>>, NetworkError> {
         match *self {}

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use crate::fields;
 use crate::learned::features::Features;
 use crate::learned::manifest::{FORMAT_VERSION, Manifest};
-use crate::learned::network::{Network, NetworkError};
+use crate::learned::network::{NetworkError, PredictorNetwork};
 use crate::learned::packed::Batch;
 
 /// Number of hash bytes that identify a bundle.
@@ -17,7 +17,7 @@ const ID_BYTES: usize = 8;
 
 /// A trained network and its manifest. Without the feature `tract` this type has no values.
 pub struct Predictor {
-    network: Network,
+    network: PredictorNetwork,
     manifest: OnceLock<Manifest>,
     /// Source of `manifest`, which is parsed on first use; empty if it was parsed already.
     manifest_json: String,
@@ -81,7 +81,7 @@ impl Predictor {
     #[cfg(feature = "tract")]
     pub fn load(onnx: &[u8], manifest_json: &str) -> Result<Self, PredictorError> {
         let manifest = read_manifest(manifest_json)?;
-        let network = Network::load(onnx)?;
+        let network = PredictorNetwork::load(onnx)?;
         let hash = Sha256::new()
             .chain_update(onnx)
             .chain_update(manifest_json)
@@ -99,9 +99,9 @@ impl Predictor {
     /// A bundle that [`Predictor::load`] accepted before, with the [`Predictor::id`] that it had. Nothing is checked or
     /// hashed, and both files are read when a graph first needs the network, because many graphs never do.
     #[cfg(feature = "tract")]
-    pub fn of_checked(onnx: Vec<u8>, manifest_json: String, id: String) -> Self {
+    pub fn from_checked(onnx: Vec<u8>, manifest_json: String, id: String) -> Self {
         Self {
-            network: Network::of_checked(onnx),
+            network: PredictorNetwork::from_checked(onnx),
             manifest: OnceLock::new(),
             manifest_json,
             id,

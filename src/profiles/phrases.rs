@@ -10,13 +10,13 @@ pub fn read(line: &str, clock_mhz: Option<f64>, profile: &mut Profile) -> bool {
         return best_of_runs(before, behind, profile);
     }
     if let Some((_, behind)) = line.split_once("Inference (avg):") {
-        return of_benchmark_model(behind, profile);
+        return read_benchmark_model(behind, profile);
     }
     if let Some((tag, behind)) = line.split_once(" took ") {
-        return of_micro_profiler(tag, behind, clock_mhz, profile);
+        return read_micro_profiler(tag, behind, clock_mhz, profile);
     }
     if let Some((before, _)) = line.split_once("feature_map:") {
-        return of_ncnn_layer(before, profile);
+        return read_ncnn_layer(before, profile);
     }
     false
 }
@@ -46,7 +46,7 @@ fn best_of_runs(before: &str, behind: &str, profile: &mut Profile) -> bool {
 
 /// `Inference (avg): 14575.2` in microseconds (benchmark_model), or `Inference (avg): 0.05 ms (50 runs)` (LiteRT's tool in
 /// Python).
-fn of_benchmark_model(behind: &str, profile: &mut Profile) -> bool {
+fn read_benchmark_model(behind: &str, profile: &mut Profile) -> bool {
     let text = behind.split(['(', ',']).next().unwrap_or_default();
     let Some(duration_ms) = duration_ms(text, 1e-3) else {
         return false;
@@ -63,7 +63,7 @@ fn of_benchmark_model(behind: &str, profile: &mut Profile) -> bool {
 
 /// `CONV_2D took 4646 ticks (4 ms).`: the ticks where their clock is known, or else the milliseconds, which have no
 /// fraction.
-fn of_micro_profiler(
+fn read_micro_profiler(
     tag: &str,
     behind: &str,
     clock_mhz: Option<f64>,
@@ -105,7 +105,7 @@ fn of_micro_profiler(
 }
 
 /// `Convolution  conv1  1.23ms  | feature_map: 224 x 224 …`.
-fn of_ncnn_layer(before: &str, profile: &mut Profile) -> bool {
+fn read_ncnn_layer(before: &str, profile: &mut Profile) -> bool {
     let mut words = before.split_whitespace();
     let (Some(kind), Some(name), Some(time)) = (words.next(), words.next(), words.next()) else {
         return false;

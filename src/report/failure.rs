@@ -38,7 +38,7 @@ impl Failure {
     }
 
     /// The line of a file that failed, in the place of its report.
-    pub fn of_file(self, file: &str) -> FailedReport {
+    pub fn for_file(self, file: &str) -> FailedReport {
         FailedReport {
             schema_version: REPORT_VERSION,
             file: file.to_owned(),

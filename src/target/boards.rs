@@ -23,7 +23,7 @@ pub struct Board {
     /// Clock of that core; absent if no source states it.
     pub clock_mhz: Option<f64>,
     /// The memories; absent for processors that run Linux from external memory.
-    pub memory: Option<Memory>,
+    pub memory: Option<BoardMemory>,
     /// The neural accelerator in words, where the chip has one.
     pub npu: Option<String>,
     /// The accelerator in Vela's terms, if it is an Ethos-U.
@@ -44,7 +44,7 @@ pub struct Board {
 /// Sizes of a board's memories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Memory {
+pub struct BoardMemory {
     /// All RAM on the chip, tightly coupled memory included.
     pub sram_kib: u64,
     /// Tightly coupled memory.

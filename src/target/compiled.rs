@@ -36,10 +36,8 @@ fn compiler(code: &OperatorCode) -> Option<&'static (&'static str, &'static str)
 pub fn compiled_for(model: &Model, operator: &Operator, tensors: &[Tensor]) -> Option<String> {
     let (name, words) = compiler(&operator.code)?;
     let exactly = match *name {
-        ETHOS_U => ethos_u_of(model, operator, tensors).map(|product| {
-            let (_, product) = product.split_once('-').unwrap_or_default();
-            format!("an Ethos-{}, by Vela", product.to_uppercase())
-        }),
+        ETHOS_U => stream_product(model, operator, tensors)
+            .map(|(family, n_macs, _)| format!("an Ethos-{}-{n_macs}, by Vela", family.name)),
         LITERT => litert_stamp(model),
         _ => None,
     };
@@ -50,6 +48,14 @@ pub fn compiled_for(model: &Model, operator: &Operator, tensors: &[Tensor]) -> O
 /// operator's first input: the word `COP1`, then driver actions. Action 1 is followed by the accelerator's
 /// configuration: the exponent of its multiply-accumulates per cycle in bits 0 to 3, its product in bits 28 to 31.
 pub fn ethos_u_of(model: &Model, operator: &Operator, tensors: &[Tensor]) -> Option<&'static str> {
+    stream_product(model, operator, tensors).map(|&(.., id)| id)
+}
+
+fn stream_product(
+    model: &Model,
+    operator: &Operator,
+    tensors: &[Tensor],
+) -> Option<&'static StreamProduct> {
     const CONFIGURATION: u32 = 1;
     let stream = tensors.get((*operator.inputs.first()?)?)?;
     let (words, _) = model
@@ -66,24 +72,45 @@ pub fn ethos_u_of(model: &Model, operator: &Operator, tensors: &[Tensor]) -> Opt
         return None;
     }
     let key = (configuration >> 28, 1 << (configuration & 0xf));
-    let products = STREAM_PRODUCTS.iter();
-    let mut products = products.filter(|(product, macs, _)| (*product, *macs) == key);
-    products.next().map(|&(.., id)| id)
+    let mut products = STREAM_PRODUCTS.iter();
+    products.find(|(family, n_macs, _)| (family.number, *n_macs) == key)
 }
 
-/// The accelerators that a command stream can name: its number of the product, multiply-accumulates per cycle, and the id.
-pub(crate) const STREAM_PRODUCTS: [(u32, u32, &str); 11] = [
-    (0, 32, "ethos-u55-32"),
-    (0, 64, "ethos-u55-64"),
-    (0, 128, "ethos-u55-128"),
-    (0, 256, "ethos-u55-256"),
-    (1, 256, "ethos-u65-256"),
-    (1, 512, "ethos-u65-512"),
-    (2, 128, "ethos-u85-128"),
-    (2, 256, "ethos-u85-256"),
-    (2, 512, "ethos-u85-512"),
-    (2, 1024, "ethos-u85-1024"),
-    (2, 2048, "ethos-u85-2048"),
+/// A generation of accelerators: its number in a command stream, and its name.
+pub(crate) struct StreamFamily {
+    pub(crate) number: u32,
+    name: &'static str,
+}
+
+const U55: StreamFamily = StreamFamily {
+    number: 0,
+    name: "U55",
+};
+const U65: StreamFamily = StreamFamily {
+    number: 1,
+    name: "U65",
+};
+const U85: StreamFamily = StreamFamily {
+    number: 2,
+    name: "U85",
+};
+
+/// Generation, multiply-accumulates per cycle, and id of an accelerator.
+type StreamProduct = (StreamFamily, u32, &'static str);
+
+/// The accelerators that a command stream can name.
+pub(crate) const STREAM_PRODUCTS: [StreamProduct; 11] = [
+    (U55, 32, "ethos-u55-32"),
+    (U55, 64, "ethos-u55-64"),
+    (U55, 128, "ethos-u55-128"),
+    (U55, 256, "ethos-u55-256"),
+    (U65, 256, "ethos-u65-256"),
+    (U65, 512, "ethos-u65-512"),
+    (U85, 128, "ethos-u85-128"),
+    (U85, 256, "ethos-u85-256"),
+    (U85, 512, "ethos-u85-512"),
+    (U85, 1024, "ethos-u85-1024"),
+    (U85, 2048, "ethos-u85-2048"),
 ];
 
 /// Manufacturer and chip of a file that a compiler plugin of LiteRT made.

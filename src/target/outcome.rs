@@ -213,9 +213,9 @@ impl MetricEstimate {
         self
     }
 
-    /// As [`Provenance::of_scope`].
-    pub fn of_scope(self, scope: &str) -> Self {
-        self.with(|provenance| provenance.of_scope(scope.to_owned()))
+    /// As [`Provenance::with_scope`].
+    pub fn with_scope(self, scope: &str) -> Self {
+        self.with(|provenance| provenance.with_scope(scope.to_owned()))
     }
 
     /// As [`Provenance::against`].

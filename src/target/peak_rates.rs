@@ -20,7 +20,7 @@ pub struct PeakRates {
 
 impl PeakRates {
     /// Peak rates of arithmetic only, if no limit of the memories is known.
-    pub const fn of_arithmetic(macs_per_s: f64) -> Self {
+    pub const fn from_arithmetic(macs_per_s: f64) -> Self {
         Self {
             macs_per_s,
             weight_bytes_per_s: f64::INFINITY,

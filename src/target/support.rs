@@ -188,7 +188,7 @@ impl fmt::Display for Place {
 
 impl Place {
     /// The tensors of an operator, each with its place.
-    pub fn of_operator(operator: &Operator) -> impl Iterator<Item = (Self, usize)> {
+    pub fn tensors_of(operator: &Operator) -> impl Iterator<Item = (Self, usize)> {
         let inputs = operator.inputs.iter().enumerate();
         let inputs = inputs.filter_map(|(position, &t)| Some((Self::Input(position), t?)));
         let outputs = operator.outputs.iter().enumerate();

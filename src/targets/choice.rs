@@ -229,7 +229,7 @@ impl Choice {
         }
         let target = match (&self.target, &self.board) {
             (Some(id), None) => self.by_id(id, loaded)?,
-            (None, Some(id)) => self.of_board(id)?,
+            (None, Some(id)) => self.board_target(id)?,
             _ => return Err(ChoiceError::NotOne),
         };
         // What is estimated for a board is another number than the compiler's or another board's.
@@ -348,7 +348,7 @@ impl Choice {
         Ok(cortex_m::target(id, self.clock_mhz))
     }
 
-    fn of_board(&self, id: &str) -> Result<Box<dyn Target>, ChoiceError> {
+    fn board_target(&self, id: &str) -> Result<Box<dyn Target>, ChoiceError> {
         self.check_rates(id)?;
         self.refuse_options_of_npus(id)?;
         let board = boards::by_id(id).ok_or_else(|| ChoiceError::UnknownBoard { found: id.into() });

@@ -156,7 +156,7 @@ impl Data {
             ceilings,
             planned_columns: planned.collect(),
         };
-        let mut scaling = Scaling::fit(Columns::of_table(), outputs_of, &pairs);
+        let mut scaling = Scaling::fit(Columns::from_table(), outputs_of, &pairs);
         scaling.features.hide(&hidden);
         Ok(Self {
             feature_ranges: feature_ranges(&training),
@@ -209,7 +209,7 @@ impl Data {
             outputs.filter(is_it).map(|(k, _)| k).collect()
         };
         let tasks = metrics.into_iter().map(of_metric);
-        tasks.map(|task| self.scaling.of_outputs(&task)).collect()
+        tasks.map(|task| self.scaling.with_outputs(&task)).collect()
     }
 
     /// Number of graphs of each design space in each part.

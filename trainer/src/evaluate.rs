@@ -179,7 +179,7 @@ impl Trained {
         let data = &self.data;
         let landmarks = intervals::landmarks(&data.training);
         let errors = |part, estimates: &[Vec<f32>]| {
-            GraphErrors::of_part(&landmarks, part, estimates, &data.spaces)
+            GraphErrors::from_part(&landmarks, part, estimates, &data.spaces)
         };
         let validation = errors(&data.validation, &self.estimates(&data.validation));
         let calibration: Vec<&GraphErrors> = validation.iter().chain(left_out).collect();

@@ -6,12 +6,12 @@
 /// If constants would be negative, some of them are 0 in the optimum. All 2 to the power of `N` choices of the
 /// constants that are 0 are tried.
 pub fn non_negative<const N: usize>(rows: &[[f64; N]]) -> [f64; N] {
-    let rows: Vec<_> = rows.iter().map(|&counts| Row::new(counts)).collect();
+    let rows: Vec<_> = rows.iter().map(|&counts| Equation::new(counts)).collect();
     non_negative_weighted(&rows, [0.0; N])
 }
 
 /// One equation: `counts · x = sum`.
-pub struct Row<const N: usize> {
+pub struct Equation<const N: usize> {
     /// Amount of each cost.
     pub counts: [f64; N],
     /// The measured sum.
@@ -20,7 +20,7 @@ pub struct Row<const N: usize> {
     pub weight: f64,
 }
 
-impl<const N: usize> Row<N> {
+impl<const N: usize> Equation<N> {
     /// `counts · x = 1`, of weight 1.
     pub fn new(counts: [f64; N]) -> Self {
         Self {
@@ -33,7 +33,10 @@ impl<const N: usize> Row<N> {
 
 /// Like [`non_negative`], with a sum and a weight for each row. A penalty `p` draws a constant towards 0 with the strength
 /// of `p` times the sum of squares of its column.
-pub fn non_negative_weighted<const N: usize>(rows: &[Row<N>], penalties: [f64; N]) -> [f64; N] {
+pub fn non_negative_weighted<const N: usize>(
+    rows: &[Equation<N>],
+    penalties: [f64; N],
+) -> [f64; N] {
     let squares = |idx: usize| {
         rows.iter()
             .map(|row| row.weight * row.counts[idx].powi(2))
@@ -50,7 +53,7 @@ pub fn non_negative_weighted<const N: usize>(rows: &[Row<N>], penalties: [f64; N
     best.expect("all constants 0 is always a choice").1
 }
 
-fn loss<const N: usize>(rows: &[Row<N>], ridge: &[f64; N], constants: &[f64; N]) -> f64 {
+fn loss<const N: usize>(rows: &[Equation<N>], ridge: &[f64; N], constants: &[f64; N]) -> f64 {
     let residuals = rows
         .iter()
         .map(|row| row.weight * (dot(&row.counts, constants) - row.sum).powi(2));
@@ -95,7 +98,7 @@ pub fn dot<const N: usize>(row: &[f64; N], constants: &[f64; N]) -> f64 {
 
 /// Solves the normal equations for the free constants, with the others 0; `None` if the rows do not determine them.
 fn solve<const N: usize>(
-    rows: &[Row<N>],
+    rows: &[Equation<N>],
     ridge: &[f64; N],
     is_free: [bool; N],
 ) -> Option<[f64; N]> {
@@ -174,7 +177,7 @@ mod tests {
     fn a_fit_is_the_best_one_without_negative_constants() {
         let noisy = rows([0.5, 0.0, 2.6, 0.1], [0.8, 1.3, 0.7, 1.1, 1.2, 0.6]);
         let actual = non_negative(&noisy);
-        let noisy: Vec<_> = noisy.into_iter().map(Row::new).collect();
+        let noisy: Vec<_> = noisy.into_iter().map(Equation::new).collect();
         let free = [0.0; 4];
         println!("{actual:?}");
         assert!(actual.contains(&0.0), "the case has a bound");
@@ -205,7 +208,7 @@ mod tests {
     /// 2 x = 3 and x = 1, the second of twice the weight: (2 · 3 + 2 · 1) / (4 + 2).
     #[test]
     fn rows_have_sums_and_weights() {
-        let row = |count, sum, weight| Row {
+        let row = |count, sum, weight| Equation {
             counts: [count],
             sum,
             weight,

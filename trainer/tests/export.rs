@@ -179,7 +179,7 @@ fn check(runtime: &str, fixture: &Fixture, estimates: &[Vec<f32>]) {
 fn the_predictor_agrees() {
     for network in NETWORKS {
         let fixture = fixture(network);
-        let network = predictor::Network::load(&fixture.file).unwrap();
+        let network = predictor::PredictorNetwork::load(&fixture.file).unwrap();
         let estimates = |graphs: Vec<&Features>| {
             let outputs = network.run(&fixture.inputs(&graphs)).unwrap();
             outputs.concat()

@@ -8,18 +8,18 @@ use std::process::Command;
 use litecast::formats::tflite::{Operator, Subgraph, parse};
 use litecast::graph::batch_size::set_batch;
 use litecast_trainer::spaces::table2::paper;
-use litecast_trainer::spaces::{Sample, Space, sample};
+use litecast_trainer::spaces::{Space, SpaceSample, sample};
 use litecast_trainer::writer::{Content, OperatorKind, Precision, Tensor};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 const TRAINER: &str = env!("CARGO_MANIFEST_DIR");
 
-fn samples(count: u64) -> impl Iterator<Item = Sample> {
+fn samples(count: u64) -> impl Iterator<Item = SpaceSample> {
     Space::all().flat_map(move |space| (0..count).map(move |index| sample(space, 1, index)))
 }
 
-fn golden_line(sample: &Sample) -> String {
+fn golden_line(sample: &SpaceSample) -> String {
     let digest = Sha256::digest(sample.to_tflite());
     let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     format!(
@@ -284,7 +284,7 @@ fn our_reader_agrees_with_the_description() {
 
 /// A Python with LiteRT and Vela: `LITECAST_PYTHON`, or the repository's own environment.
 /// Runs a script of `python/` on files written from `samples`: its lines.
-fn checked(python: &Path, script: &str, samples: impl Iterator<Item = Sample>) -> Vec<Value> {
+fn checked(python: &Path, script: &str, samples: impl Iterator<Item = SpaceSample>) -> Vec<Value> {
     // Each script's own: tests run at the same time, and a file that is being written crashes the compiler.
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("sampled")

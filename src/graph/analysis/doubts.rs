@@ -15,11 +15,11 @@ use crate::graph::Graph;
 const MAX_NAMES: usize = 10;
 
 /// Doubts about MACs and bytes of the graph and the subgraphs it calls.
-pub fn of_counts(graph: &Graph, counted: &BTreeMap<usize, SubgraphCounts>) -> Vec<Diagnostic> {
-    let mut doubts = of_uncounted(graph, counted);
-    doubts.extend(of_control_flow(graph));
-    doubts.extend(of_dynamic_shapes(graph));
-    doubts.extend(of_sparse_weights(graph, counted));
+pub fn count_doubts(graph: &Graph, counted: &BTreeMap<usize, SubgraphCounts>) -> Vec<Diagnostic> {
+    let mut doubts = uncounted_operators(graph, counted);
+    doubts.extend(control_flow(graph));
+    doubts.extend(dynamic_shapes(graph));
+    doubts.extend(sparse_weights(graph, counted));
     doubts
 }
 
@@ -32,7 +32,10 @@ fn diagnostic(severity: Severity, code: &'static str, message: String) -> Diagno
     }
 }
 
-fn of_uncounted(graph: &Graph, counted: &BTreeMap<usize, SubgraphCounts>) -> Vec<Diagnostic> {
+fn uncounted_operators(
+    graph: &Graph,
+    counted: &BTreeMap<usize, SubgraphCounts>,
+) -> Vec<Diagnostic> {
     let mut by_reason: BTreeMap<Uncountable, BTreeMap<&str, usize>> = BTreeMap::new();
     for counts in counted.values() {
         for ((reason, name), operators) in &counts.uncounted {
@@ -91,7 +94,7 @@ fn uncounted_message(reason: Uncountable, names: &BTreeMap<&str, usize>) -> Stri
     )
 }
 
-fn of_control_flow(graph: &Graph) -> Vec<Diagnostic> {
+fn control_flow(graph: &Graph) -> Vec<Diagnostic> {
     let calls = || {
         graph
             .nodes
@@ -135,7 +138,7 @@ fn having(n: usize, noun: &str) -> String {
     }
 }
 
-fn of_dynamic_shapes(graph: &Graph) -> Option<Diagnostic> {
+fn dynamic_shapes(graph: &Graph) -> Option<Diagnostic> {
     let tensors = &graph.subgraph.tensors;
     let count = |kind| {
         tensors
@@ -180,10 +183,7 @@ fn open_dimension(graph: &Graph) -> Option<String> {
     open.next()
 }
 
-fn of_sparse_weights(
-    graph: &Graph,
-    counted: &BTreeMap<usize, SubgraphCounts>,
-) -> Option<Diagnostic> {
+fn sparse_weights(graph: &Graph, counted: &BTreeMap<usize, SubgraphCounts>) -> Option<Diagnostic> {
     let is_sparse = |tensor_idx: &&usize| graph.tensor(**tensor_idx).sparsity.is_some();
     let parameters = &counted.get(&graph.subgraph_idx)?.parameters;
     let n_operators = parameters
@@ -198,7 +198,7 @@ fn of_sparse_weights(
 }
 
 /// A diagnostic for sums that do not fit in 64 bits.
-pub fn of_totals(totals: &Totals) -> Option<Diagnostic> {
+pub fn overflowed_totals(totals: &Totals) -> Option<Diagnostic> {
     let Totals {
         macs,
         parameters,
@@ -215,7 +215,7 @@ pub fn of_totals(totals: &Totals) -> Option<Diagnostic> {
         })
 }
 
-pub fn of_missing_plan(reason: &Unplannable) -> Diagnostic {
+pub fn missing_plan(reason: &Unplannable) -> Diagnostic {
     diagnostic(
         Severity::Warning,
         "no-memory-plan",
@@ -224,7 +224,7 @@ pub fn of_missing_plan(reason: &Unplannable) -> Diagnostic {
 }
 
 /// A diagnostic for tensors that no operator uses: they still take space in the arena, which is unexpected.
-pub fn of_plan(plan: &MemoryPlan) -> Option<Diagnostic> {
+pub fn unused_tensors(plan: &MemoryPlan) -> Option<Diagnostic> {
     let ends = |used: bool| {
         let placements = plan
             .placements
@@ -242,7 +242,7 @@ pub fn of_plan(plan: &MemoryPlan) -> Option<Diagnostic> {
     (unused > used).then(|| diagnostic(Severity::Info, "unused-tensors", message))
 }
 
-pub fn of_unsampled_weights() -> Diagnostic {
+pub fn unsampled_weights() -> Diagnostic {
     let message =
         "the file has more weights than are looked at: some operators have no weight statistics";
     diagnostic(Severity::Info, "weights-not-sampled", message.to_owned())

@@ -61,13 +61,13 @@ pub const MAX_SAMPLES: usize = 500 * weights::MAX_SAMPLES_PER_TENSOR;
 pub fn analyze(graph: &Graph) -> Analysis {
     let counter = Counter::count(graph.model, graph.subgraph_idx);
     let counts = &counter.subgraphs()[&graph.subgraph_idx];
-    let mut diagnostics = doubts::of_counts(graph, counter.subgraphs());
+    let mut diagnostics = doubts::count_doubts(graph, counter.subgraphs());
     let (memory_plan, doubt) = match memory_plan::memory_plan(graph, &[]) {
         Ok(plan) => (Some(plan), None),
-        Err(reason) => (None, Some(doubts::of_missing_plan(&reason))),
+        Err(reason) => (None, Some(doubts::missing_plan(&reason))),
     };
     diagnostics.extend(doubt);
-    diagnostics.extend(memory_plan.as_ref().and_then(doubts::of_plan));
+    diagnostics.extend(memory_plan.as_ref().and_then(doubts::unused_tensors));
     let contradictions = contradictions::contradictions(graph);
     diagnostics.extend(contradictions::doubt(graph, &contradictions));
     let mut sampler = Sampler {
@@ -80,9 +80,9 @@ pub fn analyze(graph: &Graph) -> Analysis {
         .iter()
         .map(|node| sampler.complete(counts, node.operator_idx))
         .collect();
-    diagnostics.extend((sampler.samples_left == 0).then(doubts::of_unsampled_weights));
+    diagnostics.extend((sampler.samples_left == 0).then(doubts::unsampled_weights));
     let totals = counter.totals(graph.subgraph_idx);
-    diagnostics.extend(doubts::of_totals(&totals));
+    diagnostics.extend(doubts::overflowed_totals(&totals));
     Analysis {
         costs,
         totals,

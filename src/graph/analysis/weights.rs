@@ -212,7 +212,7 @@ fn byte_histogram(counts: Arc<[u64; 256]>, tensor: &Tensor, n_bytes: usize) -> B
 
 /// Statistics of values that take several bytes.
 fn stats_of_wide(bytes: &[u8], tensor: &Tensor) -> Option<WeightStats> {
-    let mut sample = Sample::new(zero_point(tensor) as f64);
+    let mut sample = WideSample::new(zero_point(tensor) as f64);
     match tensor.tensor_type {
         TensorType::Int16 => sample.add(bytes, |b| i16::from_le_bytes(b).into()),
         TensorType::UInt16 => sample.add(bytes, |b| u16::from_le_bytes(b).into()),
@@ -226,7 +226,7 @@ fn stats_of_wide(bytes: &[u8], tensor: &Tensor) -> Option<WeightStats> {
         TensorType::Float64 => sample.add(bytes, f64::from_le_bytes),
         _ => return None,
     }
-    let Sample { sums, histogram } = sample;
+    let WideSample { sums, histogram } = sample;
     let histogram = byte_histogram(Arc::new(histogram), tensor, bytes.len());
     (sums.n_values > 0.0).then(|| WeightStats::new(histogram, Source::Sums(sums)))
 }
@@ -324,12 +324,12 @@ impl Sums {
 }
 
 /// Values that take several bytes.
-struct Sample {
+struct WideSample {
     sums: Sums,
     histogram: [u64; 256],
 }
 
-impl Sample {
+impl WideSample {
     fn new(zero_point: f64) -> Self {
         Self {
             sums: Sums::new(zero_point),

@@ -45,8 +45,8 @@ fn only(call: &OperatorCall) -> Known<Shape> {
         kind if LIKE_FIRST_INPUT.contains(&kind) => call.shape(0),
         kind if REDUCING.contains(&kind) => call.reduced(),
         OpKind::DynamicUpdateSlice => call.updated(),
-        _ => match of_layer(call) {
-            Err(Unknown) => of_layout(call),
+        _ => match layer_shape(call) {
+            Err(Unknown) => layout_shape(call),
             of_layer => of_layer,
         },
     }
@@ -55,14 +55,14 @@ fn only(call: &OperatorCall) -> Known<Shape> {
 /// Operators whose results have the shape of the first input, whatever the other inputs are.
 const LIKE_FIRST_INPUT: &[OpKind] = &[OpKind::Densify, OpKind::ReverseSequence, OpKind::ReverseV2];
 
-fn of_layer(call: &OperatorCall) -> Known<Shape> {
+fn layer_shape(call: &OperatorCall) -> Known<Shape> {
     use BuiltinOptions as O;
     match (call.operator.code.kind, &call.operator.options) {
         (OpKind::Conv2d, options) => call.convolution(options),
         (OpKind::DepthwiseConv2d, options) => call.depthwise(options),
         (OpKind::Conv3d, options) => call.convolution_3d(options),
-        (OpKind::TransposeConv, _) => of_rank(call.values(0)?, 4),
-        (OpKind::Conv3dTranspose, _) => of_rank(call.values(0)?, 5),
+        (OpKind::TransposeConv, _) => with_rank(call.values(0)?, 4),
+        (OpKind::Conv3dTranspose, _) => with_rank(call.values(0)?, 5),
         (OpKind::AveragePool2d | OpKind::MaxPool2d | OpKind::L2Pool2d, options) => {
             call.pooled(options)
         }
@@ -85,7 +85,7 @@ fn of_layer(call: &OperatorCall) -> Known<Shape> {
     }
 }
 
-fn of_rank(shape: Shape, rank: usize) -> Known<Shape> {
+fn with_rank(shape: Shape, rank: usize) -> Known<Shape> {
     require(
         shape.len() == rank,
         "the stated shape has another number of dimensions",
@@ -93,11 +93,11 @@ fn of_rank(shape: Shape, rank: usize) -> Known<Shape> {
     Ok(shape)
 }
 
-fn of_length(n_values: usize) -> Known<Shape> {
+fn vector_shape(n_values: usize) -> Known<Shape> {
     Ok(vec![i64::try_from(n_values).map_err(|_| Unknown)?])
 }
 
-fn of_layout(call: &OperatorCall) -> Known<Shape> {
+fn layout_shape(call: &OperatorCall) -> Known<Shape> {
     use BuiltinOptions as O;
     match (call.operator.code.kind, &call.operator.options) {
         (OpKind::Concatenation, O::Concatenation { axis, .. }) => call.joined(*axis),
@@ -127,7 +127,7 @@ fn of_layout(call: &OperatorCall) -> Known<Shape> {
         (OpKind::BroadcastTo | OpKind::SparseToDense, _) => call.values(1),
         (OpKind::Fill, _) => call.values(0),
         (OpKind::ScatterNd, _) => call.values(2),
-        (OpKind::Shape, _) => of_length(call.shape(0)?.len()),
+        (OpKind::Shape, _) => vector_shape(call.shape(0)?.len()),
         (OpKind::Rank, _) => call.tensor(0).map(|_| Vec::new()),
         _ => Err(Unknown),
     }

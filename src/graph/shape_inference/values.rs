@@ -17,12 +17,12 @@ pub fn computed(call: &OperatorCall) -> Option<Vec<i64>> {
         result.tensor_type,
         TensorType::Int32 | TensorType::Int64
     ))?;
-    let values = of_operator(call)?;
+    let values = operator_values(call)?;
     let fit = values.iter().all(|&value| i32::try_from(value).is_ok());
     (fit && values.len() <= MAX_COMPUTED_RANK).then_some(values)
 }
 
-fn of_operator(call: &OperatorCall) -> Option<Vec<i64>> {
+fn operator_values(call: &OperatorCall) -> Option<Vec<i64>> {
     match call.operator.code.kind {
         OpKind::Shape => call.shape(0).ok(),
         OpKind::Cast | OpKind::ExpandDims | OpKind::Reshape | OpKind::Squeeze => {

@@ -18,7 +18,7 @@ use crate::learned::manifest::N_NODES;
 use crate::learned::packed::Batch;
 
 /// A network. It is optimised when it runs for the first time, because many files never need it.
-pub struct Network {
+pub struct PredictorNetwork {
     source: Source,
     runnable: OnceLock<Arc<TypedRunnableModel>>,
 }
@@ -36,7 +36,7 @@ pub enum NetworkError {
     /// The file is not ONNX.
     #[error("expected an ONNX file: {0}")]
     File(#[from] prost::DecodeError),
-    /// The file contains an operator that [`Network::load`] does not know.
+    /// The file contains an operator that [`PredictorNetwork::load`] does not know.
     #[error(
         "node `{node}`: operator {found}, expected one of {}",
         operators::known()
@@ -47,15 +47,15 @@ pub enum NetworkError {
     Tract(TractError),
 }
 
-impl Network {
+impl PredictorNetwork {
     /// Reads an ONNX file.
     pub fn load(onnx: &[u8]) -> Result<Self, NetworkError> {
         Ok(Self::new(Source::Model(read(onnx)?)))
     }
 
-    /// A network from an ONNX file that [`Network::load`] accepted before. The file is read when the network runs for
+    /// A network from an ONNX file that [`PredictorNetwork::load`] accepted before. The file is read when the network runs for
     /// the first time.
-    pub fn of_checked(onnx: Vec<u8>) -> Self {
+    pub fn from_checked(onnx: Vec<u8>) -> Self {
         Self::new(Source::Checked(onnx))
     }
 
@@ -111,7 +111,7 @@ fn outputs(runnable: &Arc<TypedRunnableModel>, batch: &Batch) -> TractResult<Vec
     runnable.run(inputs)?.iter().map(values).collect()
 }
 
-/// Checks that [`Network::load`] knows every operator of a file. The trainer checks its exports with it.
+/// Checks that [`PredictorNetwork::load`] knows every operator of a file. The trainer checks its exports with it.
 pub fn check_operators(file: &ModelProto) -> Result<(), NetworkError> {
     let mut nodes = file.graph.iter().flat_map(|graph| &graph.node);
     match nodes.find(|node| !operators::is_known(&node.op_type)) {

@@ -218,7 +218,7 @@ fn kernel_name(graph: &Graph, node: &Node) -> String {
             let mut tensors = operator.inputs.iter().flatten().chain(&operator.outputs);
             let of_values = tensors.find_map(|&t| match graph.tensor(t).tensor_type {
                 TensorType::Resource => None,
-                of => Some(of_type(of)),
+                of => Some(kernel_type(of)),
             });
             format!("RESHAPE {}", of_values.unwrap_or("int8"))
         }
@@ -251,7 +251,7 @@ fn numbers(graph: &Graph, node: &Node) -> String {
     let Some(&first) = first else {
         let constant = read.first().map(type_of);
         let written = operator.outputs.first().map(type_of);
-        let suffix = constant.or(written).map_or("nothing", of_type);
+        let suffix = constant.or(written).map_or("nothing", kernel_type);
         return format!("constant {suffix}");
     };
     let has_integer_weights = || {
@@ -267,11 +267,11 @@ fn numbers(graph: &Graph, node: &Node) -> String {
     if is_hybrid {
         "dynamic".to_owned()
     } else {
-        of_type(first).to_owned()
+        kernel_type(first).to_owned()
     }
 }
 
-fn of_type(tensor_type: TensorType) -> &'static str {
+fn kernel_type(tensor_type: TensorType) -> &'static str {
     match tensor_type {
         TensorType::Bool | TensorType::Int8 => "int8",
         TensorType::Float32 => "float32",

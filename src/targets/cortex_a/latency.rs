@@ -42,7 +42,7 @@ pub fn instruction_counts<W: Borrow<KernelCounts>>(
     let known: Vec<f64> = fitted.iter().map(|known| known.unwrap_or(0.0)).collect();
     let of_networks = costs.class(operators, &known).interval_factor;
     let instructions = |(counts, fitted): (&W, Option<f64>)| {
-        let mut counted = of_operator(fitted, &costs.target, counts.borrow(), of_networks);
+        let mut counted = instruction_count(fitted, &costs.target, counts.borrow(), of_networks);
         counted.instructions += share;
         counted.besides = share;
         counted
@@ -51,7 +51,7 @@ pub fn instruction_counts<W: Borrow<KernelCounts>>(
 }
 
 /// `fitted` are the instructions by the fit, if networks of the fit contain the operator.
-fn of_operator(
+fn instruction_count(
     fitted: Option<f64>,
     target: &str,
     counts: &KernelCounts,

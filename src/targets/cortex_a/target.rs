@@ -129,7 +129,7 @@ impl Target for CortexA {
         Some(PeakRates {
             weight_bytes_per_s,
             cached_bytes,
-            ..PeakRates::of_arithmetic(macs_per_s)
+            ..PeakRates::from_arithmetic(macs_per_s)
         })
     }
 
@@ -279,7 +279,7 @@ fn energy_of(latency: &Outcome, energy: &Energy) -> Outcome {
             unit: Metric::Energy.unit(),
             provenance: Provenance::own(ProvenanceKind::Modelled, energy.in_words())
                 .against(Reference::Measured)
-                .of_scope(format!("{}, not the board", energy.rail)),
+                .with_scope(format!("{}, not the board", energy.rail)),
             expected_error_percent: None,
             operators: operators
                 .as_ref()

@@ -100,7 +100,7 @@ pub fn st_refusal(graph: &Graph) -> Option<Refusal> {
             let is_copied = copies && *tensor_type == TensorType::Int16;
             ST_TYPES.contains(tensor_type) || ST_OTHER_TYPES.contains(tensor_type) || is_copied
         };
-        let tensors = Place::of_operator(node.operator);
+        let tensors = Place::tensors_of(node.operator);
         let mut types = tensors.map(|(place, t)| (place, graph.tensor(t).tensor_type));
         let (place, tensor_type) = types.find(|(_, tensor_type)| !runs(tensor_type))?;
         Some(Refusal::RuntimeType {

@@ -198,7 +198,7 @@ impl Target for Microcontroller {
             } else {
                 f64::INFINITY
             },
-            ..PeakRates::of_arithmetic(macs_per_s)
+            ..PeakRates::from_arithmetic(macs_per_s)
         })
     }
 
@@ -308,7 +308,7 @@ impl Microcontroller {
             .fitted
             .release
             .as_deref()
-            .and_then(StRelease::of_choice);
+            .and_then(StRelease::from_choice);
         let tool = StTool {
             release: release.unwrap_or_default(),
             ..StTool::newest_for(series)
@@ -424,7 +424,7 @@ fn energy_outcome(power: &Energy, energy: InferenceEnergy) -> Outcome {
         lo: Some(energy.lo_mj),
         hi: Some(energy.hi_mj),
         unit: Metric::Energy.unit(),
-        provenance: modelled(power.in_words()).of_scope(format!(
+        provenance: modelled(power.in_words()).with_scope(format!(
             "the supply of the {} at {} V, without the rest of the board",
             power.board, power.supply_volts
         )),

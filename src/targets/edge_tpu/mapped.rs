@@ -162,7 +162,7 @@ fn refused_type(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
         };
         (!is_allowed).then_some(reason)
     };
-    Place::of_operator(node.operator).find_map(of_tensor)
+    Place::tensors_of(node.operator).find_map(of_tensor)
 }
 
 fn refused_shape(graph: &Graph, node: &Node, kind: OpKind) -> Option<UnsupportedReason> {

@@ -75,7 +75,7 @@ impl Target for EdgeTpu {
         Some(PeakRates {
             weight_bytes_per_s: 0.5e9,
             cached_bytes: SRAM_BYTES as f64,
-            ..PeakRates::of_arithmetic((ARRAY_SIDE * ARRAY_SIDE) as f64 * CLOCK_HZ)
+            ..PeakRates::from_arithmetic((ARRAY_SIDE * ARRAY_SIDE) as f64 * CLOCK_HZ)
         })
     }
 

@@ -32,7 +32,7 @@ pub const N_CHANNELS: usize = 6;
 
 /// A memory that operations read from and write to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Memory {
+pub struct MemoryPort {
     /// Bytes per cycle of the accelerator's clock.
     pub bytes_per_cycle: f64,
     /// Cycles per byte if only one [`Channel`] moves bytes; 0 if only the memory limits it.
@@ -44,7 +44,7 @@ pub struct Memory {
     pub area: MemoryArea,
 }
 
-impl Memory {
+impl MemoryPort {
     /// Cycles to move these numbers of bytes by all [`Channel`]s at the same time.
     pub fn cycles(&self, bytes: &[f64; N_CHANNELS]) -> f64 {
         let channels = bytes.iter().zip(&self.channel_cycles_per_byte);
@@ -169,7 +169,7 @@ impl OutputCycles {
     }
 
     /// Cycles per output element of an operation on the multipliers.
-    pub fn of_layer(&self, layer: &Layer) -> f64 {
+    pub fn for_layer(&self, layer: &Layer) -> f64 {
         let rate = match *self {
             Self::ByOperation {
                 product,
@@ -199,7 +199,7 @@ impl OutputCycles {
     }
 
     /// Cycles per output element of an elementwise operation, by the bytes of an input and an output element.
-    pub fn of_elementwise(
+    pub fn for_elementwise(
         &self,
         arithmetic: Option<Arithmetic>,
         [input_bytes, output_bytes]: [i64; 2],
@@ -253,17 +253,17 @@ impl OutputCycles {
             {
                 wide_binary[0]
             }
-            _ => self.of_elementwise(arithmetic, bytes, false),
+            _ => self.for_elementwise(arithmetic, bytes, false),
         }
     }
 
     /// Cycles per element of products that are then summed in 32 bits.
     pub fn product_to_wide(&self) -> f64 {
-        self.of_elementwise(Some(Arithmetic::Product), [1, 4], false)
+        self.for_elementwise(Some(Arithmetic::Product), [1, 4], false)
     }
 
     /// Cycles per output element of a RESIZE, by the bytes of an input element and the factor on rows or columns.
-    pub fn of_resize(&self, input_bytes: i64, ratio: i64) -> f64 {
+    pub fn for_resize(&self, input_bytes: i64, ratio: i64) -> f64 {
         match *self {
             Self::ByOperation { other, .. } => other,
             Self::ByWidth {
@@ -554,10 +554,10 @@ pub struct Accelerator {
     pub clock_hz: f64,
     /// Multiply-accumulates of 8 bits.
     pub macs_per_cycle: f64,
-    pub sram: Memory,
+    pub sram: MemoryPort,
     /// The memory of the weights and of the feature maps that the compiler does not keep in SRAM. It is the SRAM itself
     /// if there is no other memory.
-    pub off_chip: Memory,
+    pub off_chip: MemoryPort,
     /// Copies of weights from off-chip memory to SRAM.
     pub buffering: Copying,
     /// Weight reads, directly from off-chip memory or from a buffer in SRAM.
@@ -593,7 +593,7 @@ impl Accelerator {
         } = *core(product);
         let memory_of = |area: MemoryArea| {
             let system = &configuration.system;
-            Memory::new(system, area, channel_words.as_ref())
+            MemoryPort::new(system, area, channel_words.as_ref())
         };
         let placement = configuration.memory_mode.placement;
         let sram = memory_of(MemoryArea::Sram);
@@ -655,7 +655,7 @@ impl Accelerator {
 
     /// The memory of feature maps in the compiler's first plan, from which it decides about weight buffers: off-chip
     /// memory if the SRAM is too small for all of them.
-    pub fn planned_feature_maps(&self) -> Memory {
+    pub fn planned_feature_maps(&self) -> MemoryPort {
         if self.has_dedicated_sram {
             self.off_chip
         } else {
@@ -670,7 +670,7 @@ const MAX_LIMIT_BYTES: i64 = 1 << 30;
 const USED: f64 = 0.8;
 const WORD_BYTES: i64 = 16;
 
-impl Memory {
+impl MemoryPort {
     fn new(
         system: &SystemConfiguration,
         area: MemoryArea,

@@ -2,7 +2,7 @@
 //! `EstimateFullOpPerformance` of Vela's `network_performance.cpp`, and `MeasureAccessCycles` of its performance
 //! models.
 
-use super::accelerator::{Accelerator, Channel, Memory, N_CHANNELS};
+use super::accelerator::{Accelerator, Channel, MemoryPort, N_CHANNELS};
 use super::blocks::Block;
 use super::configuration::MemoryArea;
 use super::cycles::{
@@ -21,11 +21,11 @@ use super::weights::scale_bytes;
 #[derive(Clone, Copy, Debug)]
 pub struct Placement<'a> {
     /// Memories of its first input and its output.
-    pub maps: IfmOfm<Memory>,
+    pub maps: IfmOfm<MemoryPort>,
     /// Memory of its second input, and the feature map.
-    pub second: Option<(Memory, &'a FeatureMap)>,
+    pub second: Option<(MemoryPort, &'a FeatureMap)>,
     /// Memory and feature map of each input of the operations chained to it.
-    pub others: [Option<(Memory, &'a FeatureMap)>; MAX_OTHERS],
+    pub others: [Option<(MemoryPort, &'a FeatureMap)>; MAX_OTHERS],
 }
 
 /// Cost of all runs of a scheduled operation.
@@ -72,7 +72,7 @@ impl Cost {
             sum.cycles += (accelerator.table_cycles(step.table_bytes) - slack_cycles).max(0.0);
             sum.off_chip_bytes += step.table_bytes;
         }
-        sum.in_memories(accelerator).of_runs(step.pieces)
+        sum.in_memories(accelerator).times(step.pieces)
     }
 }
 
@@ -210,7 +210,7 @@ impl Sum {
         self
     }
 
-    fn of_runs(self, n_runs: f64) -> Cost {
+    fn times(self, n_runs: f64) -> Cost {
         Cost {
             cycles: self.cycles * n_runs,
             off_chip_bytes: self.off_chip_bytes * n_runs,
@@ -231,7 +231,7 @@ struct Traffic {
 }
 
 impl Traffic {
-    fn add(&mut self, memory: &Memory, channel: Channel, bytes: f64) {
+    fn add(&mut self, memory: &MemoryPort, channel: Channel, bytes: f64) {
         let by_channel = match memory.area {
             MemoryArea::Sram => &mut self.sram,
             _ => &mut self.off_chip,
@@ -401,7 +401,7 @@ impl Run {
     fn inflated(
         mut self,
         accelerator: &Accelerator,
-        IfmOfm { ifm: from, ofm: to }: &IfmOfm<Memory>,
+        IfmOfm { ifm: from, ofm: to }: &IfmOfm<MemoryPort>,
         layer: &Layer,
         block: &Block,
     ) -> Self {

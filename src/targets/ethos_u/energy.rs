@@ -3,6 +3,8 @@
 //! No tool and no public data states the energy of an Ethos-U. The model multiplies the number of uses of each part by
 //! the approximate cost of one use in a 22 nm process; clocks, leakage and idle time are left out.
 
+use super::configuration::Family;
+
 /// Picojoules per use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coefficients {
@@ -27,20 +29,18 @@ const PJ_PER_BYTE_OF_LPDDR4: f64 = 8.0 * 8.0;
 
 const PJ_PER_MJ: f64 = 1e9;
 
-/// The coefficients of an Ethos-U, `None` for other targets. The Ethos-U55 has megabytes of SRAM and its weights in
+/// The coefficients of an Ethos-U. The Ethos-U55 has megabytes of SRAM and its weights in
 /// flash, the larger ones 384 KB and DRAM.
-pub fn coefficients(target: &str) -> Option<Coefficients> {
-    let family = target.strip_prefix("ethos-")?.split('-').next()?;
+pub fn coefficients(family: Family) -> Coefficients {
     let (pj_per_sram_byte, pj_per_offchip_byte) = match family {
-        "u55" => (PJ_PER_BYTE_OF_2_MB, None),
-        "u65" | "u85" => (PJ_PER_BYTE_OF_512_KB, Some(PJ_PER_BYTE_OF_LPDDR4)),
-        _ => return None,
+        Family::U55 => (PJ_PER_BYTE_OF_2_MB, None),
+        Family::U65 | Family::U85 => (PJ_PER_BYTE_OF_512_KB, Some(PJ_PER_BYTE_OF_LPDDR4)),
     };
-    Some(Coefficients {
+    Coefficients {
         pj_per_mac: PJ_PER_MAC,
         pj_per_sram_byte,
         pj_per_offchip_byte,
-    })
+    }
 }
 
 impl Coefficients {
@@ -79,17 +79,12 @@ mod tests {
     #[test]
     fn energies_are_as_by_hand() {
         // 10⁹ MACs: 0.34 mJ; 10⁶ bytes of SRAM: 1.56875 µJ; 10⁶ bytes of DRAM: 64 µJ.
-        let actual = coefficients("ethos-u85-256")
-            .unwrap()
-            .energy_mj(1e9, 1e6, 1e6);
+        let actual = coefficients(Family::U85).energy_mj(1e9, 1e6, 1e6);
         assert!(
             (actual - (0.34 + 0.00156875 + 0.064)).abs() < 1e-12,
             "{actual}"
         );
-        let without_flash = coefficients("ethos-u55-256")
-            .unwrap()
-            .energy_mj(1e9, 0.0, 1e6);
+        let without_flash = coefficients(Family::U55).energy_mj(1e9, 0.0, 1e6);
         assert!((without_flash - 0.34).abs() < 1e-12);
-        assert_eq!(coefficients("tflite-micro"), None);
     }
 }

@@ -73,7 +73,7 @@ pub struct Layer {
 
 impl Layer {
     /// A pass over single positions of feature maps that are not NHCWB16.
-    pub fn of_positions(kind: Kind, ifm: Hwc, ofm: Hwc, element_bytes: IfmOfm<i64>) -> Self {
+    pub fn single_positions(kind: Kind, ifm: Hwc, ofm: Hwc, element_bytes: IfmOfm<i64>) -> Self {
         Self {
             kind,
             ifm,

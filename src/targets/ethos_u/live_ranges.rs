@@ -156,7 +156,7 @@ impl LiveRanges {
 
     /// The live ranges once it is known which feature maps are in SRAM, by map: an output is only written over an input
     /// that is there as well. Linear like [`Self::new`].
-    pub fn of_placed(program: &Program, order: &Order, is_in_sram: &[bool]) -> Self {
+    pub fn from_placement(program: &Program, order: &Order, is_in_sram: &[bool]) -> Self {
         Self::merged(program, order, true, Some(is_in_sram))
     }
 

@@ -23,7 +23,7 @@ use super::plan_cache;
 use super::program::{Action, Alias, Operation, Program, WeightSharing};
 use super::schedule::Schedule;
 use super::scheduled_operation::{Known, MAX_OTHERS, Read, ScheduledOperation};
-use super::staging::{of_staged_inputs, stage_inputs};
+use super::staging::{stage_inputs, staged_input_convolutions};
 use super::task::Task;
 use super::weights::ALIGNMENT_BYTES;
 
@@ -104,7 +104,7 @@ fn plan_of(mut task: Cow<Task>) -> (Vec<PlannedOperator>, usize) {
         &schedule.weights.buffer_bytes,
     );
     if accelerator.has_dedicated_sram && !accelerator.uses_trained_rules {
-        schedule.live_ranges = LiveRanges::of_placed(program, &schedule.order, &is_in_sram);
+        schedule.live_ranges = LiveRanges::from_placement(program, &schedule.order, &is_in_sram);
     }
     let n_steps = schedule.order.operations.len();
     let mut sram_bytes =
@@ -142,7 +142,7 @@ fn with_staged_inputs(task: &mut Cow<Task>) -> (Order, Flow) {
         ..
     } = task.as_ref();
     let (order, flow) = ordered(accelerator, program);
-    let of_staged = of_staged_inputs(accelerator, program, &order, &flow);
+    let of_staged = staged_input_convolutions(accelerator, program, &order, &flow);
     if of_staged.is_empty() {
         return (order, flow);
     }

@@ -130,7 +130,7 @@ struct Planner<'p> {
 }
 
 /// The contents of SRAM before the compiler moves anything there.
-struct Memory {
+struct SramContents {
     order: Order,
     live_ranges: LiveRanges,
     /// By index of a live range.
@@ -141,7 +141,7 @@ struct Memory {
 
 impl Planner<'_> {
     /// The memory with these cascades. `order` has none.
-    fn memory(&self, order: Order, cascades: &[Cascade]) -> Memory {
+    fn memory(&self, order: Order, cascades: &[Cascade]) -> SramContents {
         let Self {
             accelerator,
             program,
@@ -161,7 +161,7 @@ impl Planner<'_> {
                 .iter_mut()
                 .for_each(|bytes| *bytes += cascade.rolling_bytes);
         }
-        Memory {
+        SramContents {
             alive_bytes,
             order,
             live_ranges,
@@ -172,7 +172,7 @@ impl Planner<'_> {
     /// Weight buffers where cascades and feature maps leave room for them.
     fn weights(
         &self,
-        memory: &Memory,
+        memory: &SramContents,
         steps: &[Option<ScheduledOperation>],
         cascades: &[Cascade],
         limit_bytes: f64,
@@ -191,7 +191,7 @@ impl Planner<'_> {
     }
 }
 
-impl Memory {
+impl SramContents {
     /// The order without cascades. Frees everything else, so that another memory takes its place.
     fn into_order(self) -> Order {
         self.order.without_cascades()
@@ -317,7 +317,7 @@ fn with_cascades(bytes: &[f64], cascades: &[Cascade], buffers: &Buffers) -> Vec<
         let steps = cascade.first..=cascade.last;
         // Includes weights that are prefetched for the operation after the cascade.
         let of_last = bytes[cascade.last] - buffers[cascade.last].bytes();
-        let weights: f64 = buffers.of_steps(steps.clone()).map(Buffer::bytes).sum();
+        let weights: f64 = buffers.at_steps(steps.clone()).map(Buffer::bytes).sum();
         bytes[steps].fill(cascade.rolling_bytes + weights + of_last);
     }
     bytes

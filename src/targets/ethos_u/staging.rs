@@ -16,7 +16,7 @@ use super::weight_buffers::Unbuffered;
 
 /// Indices of the convolutions that read an input of the graph, or what the CPU alone writes and nothing else reads,
 /// which is faster to copy and read than to read off chip, in ascending order. Linear in operations.
-pub fn of_staged_inputs(
+pub fn staged_input_convolutions(
     accelerator: &Accelerator,
     program: &Program,
     order: &Order,
@@ -128,7 +128,7 @@ fn pays(accelerator: &Accelerator, step: &ScheduledOperation) -> bool {
         return false;
     }
     let element_bytes = IfmOfm::both(layer.element_bytes.ifm);
-    let copy = Layer::of_positions(Kind::Copy, layer.ifm, layer.ifm, element_bytes);
+    let copy = Layer::single_positions(Kind::Copy, layer.ifm, layer.ifm, element_bytes);
     let conditions = Conditions {
         feature_maps: IfmOfm {
             ifm: accelerator.off_chip,

@@ -133,7 +133,7 @@ impl Target for EthosU {
     }
 
     fn description(&self) -> Description {
-        let (_, product) = self.id().split_once('-').unwrap_or_default();
+        let product = self.configuration.product;
         Description {
             release: RULES_VERSION.to_owned(),
             options: &[
@@ -143,7 +143,7 @@ impl Target for EthosU {
             ],
             advice: &[Advice::LargerSram, Advice::SmallerAccelerator],
             channel_step: Some(BRICK_CHANNELS),
-            ..Description::new(&FAMILY, format!("Ethos-{}", product.to_uppercase()), "Vela")
+            ..Description::new(&FAMILY, product.short_label(), "Vela")
         }
     }
 
@@ -184,7 +184,7 @@ impl Target for EthosU {
         Some(PeakRates {
             // Ports read and write at once.
             map_bytes_per_s: 2.0 * bytes_per_cycle * system.clock_hz,
-            ..PeakRates::of_arithmetic(macs_per_s)
+            ..PeakRates::from_arithmetic(macs_per_s)
         })
     }
 
@@ -392,7 +392,7 @@ impl EthosU {
     ) -> Outcome {
         let errors = self.errors(metric);
         let corrected = learned.and_then(|learned| Corrected::new(learned, self.id(), metric));
-        let rules = totals.of_metric(metric);
+        let rules = totals.metric(metric);
         let shown = match errors {
             Some(errors) => errors.show(rules, corrected.as_ref().map(|c| c.value), signals),
             None => Shown::without_interval(rules),
@@ -606,7 +606,7 @@ impl EthosU {
     }
 
     fn energy(&self, metrics: &[MetricEstimate], analysis: &Analysis) -> Option<MetricEstimate> {
-        let coefficients = coefficients(self.id())?;
+        let coefficients = coefficients(self.configuration.product.family());
         let errors_of = |metric: Metric| {
             let mut metrics = metrics.iter();
             Some(&metrics.find(|m| m.metric == metric)?.outcome)
@@ -697,7 +697,7 @@ fn energy_outcome(
         hi: None,
         unit: Metric::Energy.unit(),
         provenance: Provenance::own(ProvenanceKind::Modelled, coefficients.in_words())
-            .of_scope(coefficients.scope().to_owned()),
+            .with_scope(coefficients.scope().to_owned()),
         expected_error_percent: None,
         operators,
     }

@@ -156,7 +156,7 @@ impl Totals {
     }
 
     /// Latency, SRAM peak or off-chip traffic; SRAM traffic for any other metric.
-    pub fn of_metric(&self, metric: Metric) -> f64 {
+    pub fn metric(&self, metric: Metric) -> f64 {
         match metric {
             Metric::Latency => self.latency_ms,
             Metric::SramPeak => self.sram_peak_bytes,

@@ -63,7 +63,7 @@ impl ValueBytes {
         }
     }
 
-    fn of_weights(&self, kernels: &[Kernel], parameters: f64) -> f64 {
+    fn weight_bytes(&self, kernels: &[Kernel], parameters: f64) -> f64 {
         let multiplied: f64 = kernels.iter().map(|kernel| kernel.weights).sum();
         self.weight * parameters + self.weight_copy * multiplied
     }
@@ -78,7 +78,7 @@ pub enum Optimiser {
 
 /// GPU memory of one step of `batch` inputs, by use.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Memory {
+pub struct GpuMemory {
     /// Weights, and their copies in another type.
     pub weight_bytes: f64,
     /// Gradients and the optimiser's state; 0 for inference.
@@ -89,7 +89,7 @@ pub struct Memory {
     pub base_bytes: f64,
 }
 
-impl Memory {
+impl GpuMemory {
     pub fn total_bytes(&self) -> f64 {
         self.weight_bytes
             + self.state_bytes
@@ -108,7 +108,7 @@ impl Memory {
         let bytes = ValueBytes::for_precision(precision);
         let activations = batch * peak_bytes(kernels, precision);
         Self {
-            weight_bytes: bytes.of_weights(kernels, parameters),
+            weight_bytes: bytes.weight_bytes(kernels, parameters),
             state_bytes: 0.0,
             activation_bytes: activations * (1.0 + INFERENCE_FRAGMENTATION),
             workspace_bytes: WORKSPACE_BYTES,
@@ -139,7 +139,7 @@ impl Memory {
         // The forward pass runs the same kernels, so that a step needs no less than inference.
         let forward = Self::inference(kernels, parameters, batch, precision);
         Self {
-            weight_bytes: bytes.of_weights(kernels, parameters),
+            weight_bytes: bytes.weight_bytes(kernels, parameters),
             state_bytes: bytes.weight * parameters * (1.0 + moments),
             activation_bytes: forward
                 .activation_bytes

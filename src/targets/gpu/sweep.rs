@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::bundle::{Bundle, Mode};
 use super::estimate::time;
 use super::kernels::kernels;
-use super::memory::{Memory, Optimiser};
+use super::memory::{GpuMemory, Optimiser};
 use super::mig::{SLICED, SlicedGpu};
 use super::specifications::Gpu;
 use super::target::{doubts, is_float};
@@ -88,9 +88,9 @@ pub fn sweep(graph: &Graph, analysis: &Analysis, gpu: &Gpu, bundle: &Bundle) -> 
     let kernels = kernels(graph);
     let parameters = analysis.totals.parameters as f64;
     let inference_bytes =
-        |batch: f64| Memory::inference(&kernels, parameters, batch, gpu.precision).total_bytes();
+        |batch: f64| GpuMemory::inference(&kernels, parameters, batch, gpu.precision).total_bytes();
     let trained_with = |optimiser: Optimiser, batch: f64| {
-        Memory::training(&kernels, parameters, batch, optimiser, gpu.precision).total_bytes()
+        GpuMemory::training(&kernels, parameters, batch, optimiser, gpu.precision).total_bytes()
     };
     let adam_bytes = |batch: f64| trained_with(Optimiser::Adam, batch);
     let sgd_bytes = |batch: f64| trained_with(Optimiser::Sgd, batch);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::bundle::{Bundle, Mode, Run};
 use super::estimate::{MIN_BUSY, Time, is_far, time};
 use super::kernels::{Kernel, graph_batch, kernels};
-use super::memory::{self, Memory, Optimiser};
+use super::memory::{self, GpuMemory, Optimiser};
 use super::mig::{self, HEADROOM, SLICED};
 use super::specifications::{BUSY_POWER, GPUS, Gpu, IDLE_POWER};
 use crate::diagnostic::{Diagnostic, Severity};
@@ -122,7 +122,7 @@ impl Target for GpuTarget {
     fn estimate(&self, network: &Network) -> TargetEstimate {
         let estimated = match uncountable(network.graph, network.analysis) {
             Some(reason) => Err(reason),
-            None => self.of_batch(network),
+            None => self.estimate_batch(network),
         };
         estimated.unwrap_or_else(|reason| TargetEstimate {
             device: self.gpu.device.to_owned(),
@@ -159,7 +159,7 @@ fn provenance(run: &Run) -> String {
 }
 
 impl GpuTarget {
-    fn of_batch(&self, network: &Network) -> Result<TargetEstimate, UnavailableReason> {
+    fn estimate_batch(&self, network: &Network) -> Result<TargetEstimate, UnavailableReason> {
         let batch = batch_of(network);
         let kernels = kernels(network.graph);
         let inference = self.bundle.run(self.gpu.id, Mode::Inference);
@@ -170,9 +170,9 @@ impl GpuTarget {
         let step = step.and_then(|run| Some((run, time(run, &kernels, batch_size)?)));
         let parameters = network.analysis.totals.parameters as f64;
         let precision = self.gpu.precision;
-        let memory = Memory::inference(&kernels, parameters, batch_size, precision);
+        let memory = GpuMemory::inference(&kernels, parameters, batch_size, precision);
         let trained_with = |optimiser: Optimiser| {
-            Memory::training(&kernels, parameters, batch_size, optimiser, precision)
+            GpuMemory::training(&kernels, parameters, batch_size, optimiser, precision)
         };
         let training = trained_with(Optimiser::Adam);
         let mut metrics = timed(network, &kernels, run, &latency, batch_size);
@@ -206,7 +206,7 @@ impl GpuTarget {
         })
     }
 
-    fn memory(&self, metric: Metric, memory: &Memory, batch: u32, use_: &str) -> MetricEstimate {
+    fn memory(&self, metric: Metric, memory: &GpuMemory, batch: u32, use_: &str) -> MetricEstimate {
         let bytes = memory.total_bytes();
         let configuration = format!(
             "{use_}, batch {batch}, {}: weights {:.2}, gradients and optimiser {:.2}, activations {:.2}, \
@@ -244,12 +244,12 @@ impl GpuTarget {
         let share = "share of the latency in which a kernel runs, by the roofline".to_owned();
         vec![
             modelled(Metric::Energy, energies, words)
-                .of_scope("the GPU's board, without its computer"),
+                .with_scope("the GPU's board, without its computer"),
             modelled(Metric::SmUtilization, utilization, share),
         ]
     }
 
-    fn too_large(&self, memory: &Memory, batch: u32) -> Option<Diagnostic> {
+    fn too_large(&self, memory: &GpuMemory, batch: u32) -> Option<Diagnostic> {
         let bytes = memory.total_bytes();
         (bytes > self.gpu.board.memory_bytes).then(|| Diagnostic {
             severity: Severity::Warning,
@@ -424,7 +424,7 @@ pub fn is_float(graph: &Graph, analysis: &Analysis) -> bool {
 }
 
 /// Names the profiles of Multi-Instance GPU that hold the network.
-fn slices(memory: &Memory) -> Diagnostic {
+fn slices(memory: &GpuMemory) -> Diagnostic {
     let bytes = memory.total_bytes();
     let advice = SLICED.iter().map(|gpu| match gpu.smallest(bytes) {
         Some(profile) => format!(

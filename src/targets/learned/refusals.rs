@@ -81,7 +81,7 @@ pub fn refusal(
 ) -> Option<(usize, Refusal)> {
     let mut nodes = graph.nodes.iter().enumerate();
     nodes.find_map(|(idx, node)| {
-        let reason = of_node(graph, idx, node, runtime, numbers)
+        let reason = node_refusal(graph, idx, node, runtime, numbers)
             .or_else(|| is_unknown(graph, analysis, idx, node).then_some(Refusal::NeverMeasured))?;
         Some((idx, reason))
     })
@@ -92,7 +92,7 @@ fn is_unknown(graph: &Graph, analysis: &Analysis, idx: usize, node: &Node) -> bo
     analysis.costs[idx].macs > 0 && multiplying(graph, node).is_none()
 }
 
-fn of_node(
+fn node_refusal(
     graph: &Graph,
     idx: usize,
     node: &Node,

@@ -21,7 +21,7 @@ static ALLOCATOR: Counting = Counting;
 const MAX_RUNS: usize = 5;
 const ENOUGH_S: f64 = 1.0;
 
-struct Row {
+struct GrowthRow {
     n_operators: f64,
     file_bytes: f64,
     seconds: f64,
@@ -48,7 +48,7 @@ fn main() {
         for shape in shapes() {
             let sizes = [100, 1000, 10_000, 100_000];
             let sizes = sizes.into_iter().filter(|&size| size <= largest);
-            let rows: Vec<Row> = sizes.map(|size| row(shape, size, predictor)).collect();
+            let rows: Vec<GrowthRow> = sizes.map(|size| row(shape, size, predictor)).collect();
             for row in &rows {
                 println!(
                     "  {:<12} {:>7} operators, file {:>8.3} MB: {:>8.4} s, {:>7.1} MB",
@@ -59,8 +59,11 @@ fn main() {
                     row.peak_bytes / 1e6
                 );
             }
-            let [time, memory] = [|row: &Row| row.seconds, |row: &Row| row.peak_bytes]
-                .map(|measure| exponent(&rows, measure));
+            let [time, memory] = [
+                |row: &GrowthRow| row.seconds,
+                |row: &GrowthRow| row.peak_bytes,
+            ]
+            .map(|measure| exponent(&rows, measure));
             println!("  {shape:?}: time grows as n^{time:.2}, memory as n^{memory:.2}");
         }
     }
@@ -83,14 +86,19 @@ fn print_file(file: &str, predictor: &Predictor) {
     );
 }
 
-fn row(shape: Shape, n_operators: usize, predictor: Option<&Predictor>) -> Row {
+fn row(shape: Shape, n_operators: usize, predictor: Option<&Predictor>) -> GrowthRow {
     let file = shape.file(n_operators);
     let name = format!("{shape:?} of {n_operators}");
     measured(&name, &file.write(), file.n_operators(), predictor)
 }
 
-fn measured(name: &str, bytes: &[u8], n_operators: usize, predictor: Option<&Predictor>) -> Row {
-    let mut row = Row {
+fn measured(
+    name: &str,
+    bytes: &[u8],
+    n_operators: usize,
+    predictor: Option<&Predictor>,
+) -> GrowthRow {
+    let mut row = GrowthRow {
         n_operators: n_operators as f64,
         file_bytes: bytes.len() as f64,
         seconds: f64::INFINITY,
@@ -112,7 +120,7 @@ fn measured(name: &str, bytes: &[u8], n_operators: usize, predictor: Option<&Pre
     row
 }
 
-fn exponent(rows: &[Row], measure: impl Fn(&Row) -> f64) -> f64 {
+fn exponent(rows: &[GrowthRow], measure: impl Fn(&GrowthRow) -> f64) -> f64 {
     let points: Vec<[f64; 2]> = rows
         .iter()
         .map(|row| [row.n_operators.ln(), measure(row).ln()])

@@ -43,22 +43,22 @@ fn answered(measured: &[Measured], data: &Data) -> Vec<LabelKey> {
     let is_answered = |key: &&LabelKey| {
         measured
             .iter()
-            .any(|m| !of_output(&m.errors, key).is_empty())
+            .any(|m| !errors_of_output(&m.errors, key).is_empty())
     };
     data.outputs.iter().filter(is_answered).cloned().collect()
 }
 
-fn of_output<'e>(errors: &'e [OutputError], key: &LabelKey) -> Vec<&'e OutputError> {
+fn errors_of_output<'e>(errors: &'e [OutputError], key: &LabelKey) -> Vec<&'e OutputError> {
     let is_it = |e: &&OutputError| e.target == key.target && e.metric == key.metric;
     errors.iter().filter(is_it).collect()
 }
 
-fn of_space<'e>(
+fn errors_of_space<'e>(
     errors: &'e [OutputError],
     key: &LabelKey,
     space: &str,
 ) -> Option<&'e ErrorSummary> {
-    let errors = of_output(errors, key).into_iter();
+    let errors = errors_of_output(errors, key).into_iter();
     let mut errors = errors.filter(|e| e.space == space && e.error.n > 0);
     errors.next().map(|e| &e.error)
 }
@@ -95,7 +95,9 @@ pub fn overview(measured: &[Measured], network: &[OutputError], data: &Data) -> 
             errors.map(|e| percent(Some(e))).join(" / ")
         };
         let rows = methods(measured, network).map(|(method, errors)| {
-            let errors = outputs.iter().map(|key| of_space(errors, key, space));
+            let errors = outputs
+                .iter()
+                .map(|key| errors_of_space(errors, key, space));
             let errors = errors.map(|error| error.map_or("-".to_owned(), cell));
             [method.to_owned()].into_iter().chain(errors).collect()
         });
@@ -180,7 +182,7 @@ fn on_space<'s>(
     (method, key): (Method, &LabelKey),
 ) -> Option<&'s ErrorSummary> {
     let measured = space.measured.iter().find(|m| m.method == method)?;
-    of_space(&measured.errors, key, ALL)
+    errors_of_space(&measured.errors, key, ALL)
 }
 
 /// All figures of all methods, by output and space.
@@ -204,7 +206,9 @@ pub fn details(measured: &[Measured], network: &[OutputError]) -> String {
             metric: space.metric.clone(),
         };
         let errors: Vec<(&str, &ErrorSummary)> = methods(measured, network)
-            .filter_map(|(method, errors)| Some((method, of_space(errors, &key, &space.space)?)))
+            .filter_map(|(method, errors)| {
+                Some((method, errors_of_space(errors, &key, &space.space)?))
+            })
             .collect();
         // A row with only the network compares nothing.
         for (method, error) in errors.iter().filter(|_| errors.len() > 1) {

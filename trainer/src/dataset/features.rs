@@ -36,7 +36,7 @@ pub fn load(folder: &Path, tables: &Tables) -> Result<Vec<Vec<f32>>> {
 }
 
 /// Features by graph id of the graphs of these design spaces, made from their bytes.
-pub fn of_spaces(folder: &Path, spaces: &[&str]) -> Result<BTreeMap<String, Features>> {
+pub fn space_features(folder: &Path, spaces: &[&str]) -> Result<BTreeMap<String, Features>> {
     let (mut graphs, _) = remake::read_labels(folder)?;
     graphs.retain(|graph| spaces.contains(&graph.origin.space()));
     let rows = featurize_all(&graphs, &mut Summary::default())?;

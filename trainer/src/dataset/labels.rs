@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
+use litecast::targets::ethos_u::configuration::Product;
+use litecast::targets::ethos_u::energy;
+
 use super::cortex_a;
 use crate::labels::record::{Label, Labelled, Origin, Outcome};
 use crate::labels::vela::{OperatorFigures, VelaLabel};
@@ -150,7 +153,7 @@ impl TargetLabels {
     pub fn fill_modelled(&mut self, origin: &Origin, target: &str) {
         cortex_a::fill(target, origin.is_int8(), &mut self.values);
         let value = |metric: &str| self.values.get(metric).copied();
-        let coefficients = litecast::targets::ethos_u::energy::coefficients(target);
+        let coefficients = Product::by_name(target).map(|npu| energy::coefficients(npu.family()));
         let work = (
             value("macs"),
             value("sram_traffic"),

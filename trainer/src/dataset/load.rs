@@ -24,7 +24,7 @@ pub fn load(folder: &Path) -> Result<Dataset> {
 /// Like [`load`], for these design spaces only: their features are made and not stored.
 pub fn load_spaces(folder: &Path, spaces: &[&str]) -> Result<Dataset> {
     let tables = Tables::read(folder)?;
-    let made = features::of_spaces(folder, spaces)?;
+    let made = features::space_features(folder, spaces)?;
     let graph_ids = tables.graphs.texts("graph_id")?;
     let features = graph_ids.iter().map(|id| made.get(*id).cloned()).collect();
     assemble(tables, features)

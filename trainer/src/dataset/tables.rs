@@ -42,7 +42,7 @@ pub struct Layout {
 
 impl Layout {
     /// The layout of tables with these graphs.
-    pub fn of_graphs(graphs: &[GraphLabels], targets: &[String]) -> Self {
+    pub fn from_graphs(graphs: &[GraphLabels], targets: &[String]) -> Self {
         let is_file = |graph: &GraphLabels| matches!(graph.origin, Origin::File(_));
         let has_operators = |target: &str, metric: &str| {
             let of_target = graphs.iter().filter_map(|graph| graph.targets.get(target));
@@ -58,7 +58,7 @@ impl Layout {
     }
 
     /// The layout of existing tables.
-    pub fn of_tables(tables: &Tables) -> Self {
+    pub fn from_tables(tables: &Tables) -> Self {
         let operators = tables.operators.rows.schema();
         let graphs = tables.graphs.rows.schema();
         let has_operators = |target: &str, metric: &str| {

@@ -43,7 +43,7 @@ impl fmt::Display for Summary {
 pub fn write(graphs: Vec<GraphLabels>, provenance: &Provenance, folder: &Path) -> Result<Summary> {
     ensure!(!graphs.is_empty(), "expected labelled graphs, found none");
     fs::create_dir_all(folder).with_context(|| format!("could not create {}", folder.display()))?;
-    let layout = Layout::of_graphs(&graphs, &provenance.target_ids());
+    let layout = Layout::from_graphs(&graphs, &provenance.target_ids());
     let mut tables = Tables::create(folder, layout, provenance)?;
     let bar = ProgressBar::new(graphs.len() as u64);
     let mut summary = Summary::default();

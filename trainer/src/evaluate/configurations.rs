@@ -78,7 +78,7 @@ const GROUPS: [&str; N_GROUPS] = ["Sampled networks", "Random operators", "Real 
 const FILES: usize = 2;
 
 /// Accelerator and configuration in words, pairs by group, and the number of left-out graphs by group.
-type Row<'p> = ([String; 2], &'p [Vec<Pair>; N_GROUPS], [usize; N_GROUPS]);
+type ConfigurationRow<'p> = ([String; 2], &'p [Vec<Pair>; N_GROUPS], [usize; N_GROUPS]);
 
 /// Labels of graphs by Vela, read from a folder of labels or made by running Vela.
 struct Labeller<'a> {
@@ -284,7 +284,7 @@ fn markdown(
         here.copied().collect()
     });
     let left_out = std::array::from_fn(|group| n_left_out.iter().map(|n| n[group]).sum());
-    let mut rows: Vec<Row> = (named.zip(pairs).zip(n_left_out))
+    let mut rows: Vec<ConfigurationRow> = (named.zip(pairs).zip(n_left_out))
         .map(|((names, pairs), &n_left_out)| (names, pairs, n_left_out))
         .collect();
     rows.push((["all", "all of them"].map(str::to_owned), &of_all, left_out));
@@ -301,7 +301,7 @@ fn markdown(
 }
 
 /// The table of one group of graphs.
-fn section(rows: &[Row], group: usize) -> String {
+fn section(rows: &[ConfigurationRow], group: usize) -> String {
     let mut heads = vec![Head::text("accelerator"), Head::text("configuration")];
     heads.extend(["graphs", "left out"].map(Head::number));
     for metric in METRICS {

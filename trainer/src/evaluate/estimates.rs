@@ -20,7 +20,7 @@ use crate::json;
 use crate::labels::{self, LabelArgs};
 use crate::markdown::{Head, table};
 use crate::targets::ethos_u::cases::{
-    Case, Kind, METRICS, configurations, defaults, of_dataset, of_labels, vela_target,
+    Case, Kind, METRICS, configurations, defaults, held_out_cases, labelled_cases, vela_target,
 };
 use crate::targets::ethos_u::widths::{Deviation, fit};
 
@@ -57,9 +57,9 @@ pub fn label(args: &LabelArgs) -> Result<()> {
 pub fn run(args: &EvaluateEstimatesArgs) -> Result<()> {
     let predictor = load_bundle(&args.bundle)?;
     let all = configurations()?;
-    let mut cases = of_dataset(&args.dataset, args.count, &all, &predictor)?;
+    let mut cases = held_out_cases(&args.dataset, args.count, &all, &predictor)?;
     for folder in &args.labels {
-        cases.extend(of_labels(folder, &all, &predictor)?);
+        cases.extend(labelled_cases(folder, &all, &predictor)?);
     }
     let rows: Vec<EstimateRow> = (0..all.len())
         .flat_map(|idx| (0..METRICS.len()).flat_map(move |metric| [(idx, metric)]))

@@ -183,7 +183,7 @@ impl Family {
         let estimates = trained.estimates(&data.test);
         let validation = trained.estimates(&data.validation);
         let graphs = |part, estimates: &[Vec<f32>]| {
-            GraphErrors::of_part(&landmarks, part, estimates, &data.spaces)
+            GraphErrors::from_part(&landmarks, part, estimates, &data.spaces)
         };
         let here = |error: &OutputError| error.space == name && error.error.n > 0;
         let errors = errors(&estimates, &data.test, data);

@@ -62,7 +62,7 @@ pub struct GraphErrors {
 
 impl GraphErrors {
     /// Errors of each graph of a part, from estimates by graph, then by output.
-    pub fn of_part(
+    pub fn from_part(
         landmarks: &Landmarks,
         part: &Part,
         estimates: &[Vec<f32>],
@@ -91,11 +91,11 @@ pub fn intervals(
         let mut interval = Interval {
             target: key.target.clone(),
             metric: key.metric.clone(),
-            bands: bands(of_output(calibration, output)),
+            bands: bands(output_errors(calibration, output)),
             coverage_percent: 0.0,
             n: 0,
         };
-        let errors = of_output(&measured, output);
+        let errors = output_errors(&measured, output);
         interval.n = errors.len();
         interval.coverage_percent = coverage_percent(&interval, &errors);
         interval
@@ -104,7 +104,7 @@ pub fn intervals(
 }
 
 /// Errors of the graphs that have a label for an output.
-fn of_output(graphs: &[&GraphErrors], output: usize) -> Vec<Error> {
+fn output_errors(graphs: &[&GraphErrors], output: usize) -> Vec<Error> {
     let errors = graphs.iter().map(|graph| Error {
         distance: graph.distance,
         log_error: graph.log_errors[output],

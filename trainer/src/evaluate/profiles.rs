@@ -86,7 +86,7 @@ const N_MEASURED: [usize; 4] = [1, 3, 5, 10];
 /// Networks of other families that are asked for, at most.
 const N_ASKED: usize = 20;
 
-struct Sample {
+struct ProfiledNetwork {
     name: String,
     family: usize,
     bytes: Vec<u8>,
@@ -121,12 +121,12 @@ pub fn run(args: &EvaluateProfilesArgs) -> Result<()> {
         let mut ways: [Errors; 3] = Default::default();
         for draw in 0..args.draws {
             let mut random = ChaCha8Rng::seed_from_u64(args.seed * 1000 + draw);
-            let mut order: Vec<&Sample> = samples.iter().collect();
+            let mut order: Vec<&ProfiledNetwork> = samples.iter().collect();
             order.shuffle(&mut random);
-            let measured: Vec<&Sample> = order[..n].to_vec();
+            let measured: Vec<&ProfiledNetwork> = order[..n].to_vec();
             let is_other =
-                |sample: &&&Sample| measured.iter().all(|one| one.family != sample.family);
-            let asked: Vec<&Sample> = order[n..]
+                |sample: &&&ProfiledNetwork| measured.iter().all(|one| one.family != sample.family);
+            let asked: Vec<&ProfiledNetwork> = order[n..]
                 .iter()
                 .filter(is_other)
                 .take(N_ASKED)
@@ -198,7 +198,7 @@ fn processors() -> Vec<Box<dyn Target>> {
 }
 
 /// The networks that have a profile.
-fn samples(args: &EvaluateProfilesArgs) -> Result<Vec<Sample>> {
+fn samples(args: &EvaluateProfilesArgs) -> Result<Vec<ProfiledNetwork>> {
     let processors = processors();
     let mut samples = Vec::new();
     for (family, names) in FAMILIES.iter().enumerate() {
@@ -216,7 +216,7 @@ fn samples(args: &EvaluateProfilesArgs) -> Result<Vec<Sample>> {
                 .duration_ms;
             let network = EstimatedNetwork::parse(&serde_json::to_vec(&report)?)
                 .map_err(anyhow::Error::msg)?;
-            samples.push(Sample {
+            samples.push(ProfiledNetwork {
                 name: (*name).to_owned(),
                 family,
                 estimates_ms: latencies_ms(&report),
@@ -255,7 +255,7 @@ fn latencies_ms(report: &Report) -> BTreeMap<String, f64> {
 const MIN_SHARE: f64 = 0.01;
 
 /// Differences between known processors by class, as rows of a table.
-fn differences(samples: &[Sample]) -> Result<Vec<Vec<String>>> {
+fn differences(samples: &[ProfiledNetwork]) -> Result<Vec<Vec<String>>> {
     let processors = processors();
     let mut squares: BTreeMap<Class, Vec<f64>> = BTreeMap::new();
     for estimate_as in [EstimateAs::AsIs, EstimateAs::Int8] {
@@ -291,7 +291,7 @@ fn differences(samples: &[Sample]) -> Result<Vec<Vec<String>>> {
 
 /// Milliseconds of each class on each processor.
 fn parts_by_class(
-    sample: &Sample,
+    sample: &ProfiledNetwork,
     estimate_as: EstimateAs,
     processors: &[Box<dyn Target>],
 ) -> Result<Vec<(String, BTreeMap<Class, f64>)>> {
@@ -352,11 +352,11 @@ fn logarithms(
 
 /// Estimate and ends of the interval of each asked network.
 fn from_device(
-    measured: &[&Sample],
-    asked: &[&Sample],
+    measured: &[&ProfiledNetwork],
+    asked: &[&ProfiledNetwork],
     with_operators: bool,
 ) -> Result<Vec<[f64; 3]>> {
-    let whole = |sample: &&Sample| Profile {
+    let whole = |sample: &&ProfiledNetwork| Profile {
         operators: Vec::new(),
         ..sample.profile.clone()
     };
@@ -400,7 +400,7 @@ fn from_device(
     estimates.collect()
 }
 
-fn from_line(measured: &[&Sample], asked: &[&Sample]) -> Result<Vec<[f64; 3]>> {
+fn from_line(measured: &[&ProfiledNetwork], asked: &[&ProfiledNetwork]) -> Result<Vec<[f64; 3]>> {
     let measurements = measured.iter().map(|sample| Measurement {
         estimates_ms: sample.estimates_ms.clone(),
         measured_ms: sample.measured_ms,
@@ -414,7 +414,7 @@ fn from_line(measured: &[&Sample], asked: &[&Sample]) -> Result<Vec<[f64; 3]>> {
 }
 
 impl Errors {
-    fn add(&mut self, asked: &[&Sample], estimates: &[[f64; 3]]) {
+    fn add(&mut self, asked: &[&ProfiledNetwork], estimates: &[[f64; 3]]) {
         for (sample, [value, lo, hi]) in asked.iter().zip(estimates) {
             self.percent
                 .push(100.0 * (value / sample.measured_ms - 1.0).abs());

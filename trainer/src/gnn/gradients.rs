@@ -42,7 +42,7 @@ pub fn summed(model: &Network, batch: &Batch, objective: &Objective, scaling: &S
     }
 }
 
-/// The mean over `tasks`, each a scaling in which only the task's labels count ([`Scaling::of_outputs`]). For weights
+/// The mean over `tasks`, each a scaling in which only the task's labels count ([`Scaling::with_outputs`]). For weights
 /// in [`Network::heads`] it is the mean of their gradients, for all shared weights the mean of their gradients [without
 /// conflicts](without_conflicts). It equals the gradient of the loss if nothing conflicts, all tasks have the same
 /// number of outputs, and graphs have all labels. It takes a forward and a backward pass for each task.

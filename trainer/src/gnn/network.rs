@@ -43,7 +43,7 @@ pub struct Outputs {
 
 impl Outputs {
     /// The outputs of a network that does not estimate operators.
-    fn of_graphs(standardised: Tensor<2>) -> Self {
+    fn from_graphs(standardised: Tensor<2>) -> Self {
         Self {
             standardised,
             operators: None,
@@ -68,11 +68,13 @@ impl Network {
     /// The outputs for a batch.
     pub fn forward(&self, batch: &Batch, scaling: &Scaling) -> Outputs {
         match self {
-            Self::PerfSage(network) => Outputs::of_graphs(network.forward(batch)),
-            Self::Dippm(network) => Outputs::of_graphs(network.forward(batch, DIPPM)),
-            Self::Nnlp(network) => Outputs::of_graphs(network.forward(batch, NNLP)),
-            Self::SeerNet(network) => Outputs::of_graphs(network.forward(batch, &scaling.columns)),
-            Self::Eagle(network) => Outputs::of_graphs(network.forward(batch)),
+            Self::PerfSage(network) => Outputs::from_graphs(network.forward(batch)),
+            Self::Dippm(network) => Outputs::from_graphs(network.forward(batch, DIPPM)),
+            Self::Nnlp(network) => Outputs::from_graphs(network.forward(batch, NNLP)),
+            Self::SeerNet(network) => {
+                Outputs::from_graphs(network.forward(batch, &scaling.columns))
+            }
+            Self::Eagle(network) => Outputs::from_graphs(network.forward(batch)),
             Self::PerOperator(network) => {
                 let outputs = network.forward(batch, scaling);
                 Outputs {

@@ -360,7 +360,7 @@ impl Scaling {
     }
 
     /// The same scaling with a loss in which only labels of these outputs count.
-    pub fn of_outputs(&self, outputs: &[usize]) -> Self {
+    pub fn with_outputs(&self, outputs: &[usize]) -> Self {
         let mut scaling = self.clone();
         let weights = scaling.label_weights.iter_mut().enumerate();
         weights

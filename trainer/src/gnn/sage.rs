@@ -89,7 +89,7 @@ impl Sage {
             let own_features = own_and_sum.clone().narrow(1, 0, width);
             let mean = own_and_sum.narrow(1, width, width) / n_neighbours.clone();
             let rows = layer.forward(Tensor::cat(vec![own_features, mean], 1));
-            hidden = relu(of_length_1(rows));
+            hidden = relu(unit_length(rows));
         }
         let parts = vec![
             sum_per_graph(hidden, topology),
@@ -106,7 +106,7 @@ impl Sage {
     }
 }
 
-fn of_length_1(rows: Tensor<2>) -> Tensor<2> {
+fn unit_length(rows: Tensor<2>) -> Tensor<2> {
     let squares = rows.clone().square().sum_dim(1) + LENGTH_EPSILON;
     rows / squares.sqrt()
 }

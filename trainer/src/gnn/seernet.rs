@@ -31,7 +31,7 @@ use super::whole_graph::{Columns, N_AMOUNTS, N_EDGE_COLUMNS, N_GLOBALS};
 pub struct SeerNet {
     /// Features ‖ operator kind ‖ shares → a node's row.
     pub nodes: Linear,
-    /// [`Columns::of_edges`] of the writer → an edge's row.
+    /// [`Columns::edge_columns`] of the writer → an edge's row.
     pub edges: Linear,
     /// Features of the whole graph → its row.
     pub graph: Linear,
@@ -156,7 +156,7 @@ impl SeerNet {
         let [n_inputs, _] = self.nodes.weight.dims();
         let kinds = batch.kinds(n_inputs - columns.n - N_AMOUNTS);
         let edges = ends.map(|ends| {
-            let told = columns.of_edges().map(|column| column as i32);
+            let told = columns.edge_columns().map(|column| column as i32);
             let told = Tensor::<1, Int>::from_data(told, &features.device());
             let told = features.clone().select(1, told);
             self.edges.forward(told.select(0, ends.writers.clone()))

@@ -37,7 +37,7 @@ pub struct Columns {
 
 impl Columns {
     /// The columns of [`COLUMNS`].
-    pub fn of_table() -> Self {
+    pub fn from_table() -> Self {
         let named = |name: &str| {
             let column = COLUMNS.iter().position(|column| column.name == name);
             column.expect("the table has the columns that are named here")
@@ -53,7 +53,7 @@ impl Columns {
     }
 
     /// Columns that describe the tensor between an operator and its readers.
-    pub fn of_edges(&self) -> [usize; N_EDGE_COLUMNS] {
+    pub fn edge_columns(&self) -> [usize; N_EDGE_COLUMNS] {
         let [n, h, w, c] = self.output_shape;
         [self.output_bytes, n, h, w, c]
     }

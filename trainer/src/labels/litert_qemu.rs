@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::target::{Configuration, Target};
+use super::target::{Configuration, PROCESSORS, Target};
 use super::tool::LabellingTool;
 
 const WORKER: &str = include_str!("../../python/litert_qemu_worker.py");
@@ -87,7 +87,7 @@ fn processor(target: &Target) -> Result<&str> {
     };
     let processor = processor.with_context(|| format!("{} is no Cortex-A", target.id))?;
     ensure!(
-        processor.starts_with("cortex-a"),
+        PROCESSORS.iter().any(|(qemu, _)| *qemu == processor),
         "expected a processor like cortex-a76, found `{processor}`"
     );
     Ok(processor)

@@ -2,6 +2,7 @@
 
 use litecast::provenance::ProvenanceKind;
 use litecast::targets::cortex_a::Constants;
+use litecast::targets::ethos_u::configuration::Product;
 use serde::{Deserialize, Serialize};
 
 /// The labelling tools by name.
@@ -138,21 +139,22 @@ impl Target {
     }
 }
 
+/// The processors that labels are made for, as QEMU and as their maker name them.
+pub(super) const PROCESSORS: [(&str, &str); 5] = [
+    ("cortex-a7", "Arm Cortex-A7"),
+    ("cortex-a53", "Arm Cortex-A53"),
+    ("cortex-a55", "Arm Cortex-A55"),
+    ("cortex-a72", "Arm Cortex-A72"),
+    ("cortex-a76", "Arm Cortex-A76"),
+];
+
 /// Vela's `ethos-u55-256` → `Arm Ethos-U55, 256 MACs/cycle`.
 fn ethos_u_in_words(accelerator: &str) -> String {
-    let parts: Vec<&str> = accelerator.split('-').collect();
-    match parts.as_slice() {
-        ["ethos", family, macs] => {
-            format!("Arm Ethos-{}, {macs} MACs/cycle", family.to_uppercase())
-        }
-        _ => accelerator.to_owned(),
-    }
+    Product::by_name(accelerator).map_or_else(|| accelerator.to_owned(), Product::device)
 }
 
 /// QEMU's `cortex-a76` → `Arm Cortex-A76`.
 fn cortex_a_in_words(processor: &str) -> String {
-    match processor.split_once('-') {
-        Some(("cortex", model)) => format!("Arm Cortex-{}", model.to_uppercase()),
-        _ => processor.to_owned(),
-    }
+    let known = PROCESSORS.iter().find(|(qemu, _)| *qemu == processor);
+    known.map_or(processor, |(_, words)| words).to_owned()
 }

@@ -125,7 +125,7 @@ impl EdgeSums {
     }
 
     /// Sums of rows of edges, in the shape of `nodes`.
-    pub fn of_edges(&self, graph: &mut GraphBuilder, messages: &str, nodes: &str) -> String {
+    pub fn append_edges(&self, graph: &mut GraphBuilder, messages: &str, nodes: &str) -> String {
         let zeros = zeros_like(graph, nodes);
         self.scattered(graph, &zeros, messages)
     }

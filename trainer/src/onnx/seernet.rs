@@ -31,7 +31,7 @@ pub fn export(
     let told = [inputs.features.as_str(), &kinds, &whole.shares];
     let told = side_by_side(graph, &told);
     let nodes = linear(graph, "nodes", &network.nodes, &told);
-    let of_edges = scaling.columns.of_edges().map(|column| column as i64);
+    let of_edges = scaling.columns.edge_columns().map(|column| column as i64);
     let of_edges = graph.constant_i64("edges.columns", &of_edges);
     let of_edges = [inputs.features.as_str(), &of_edges];
     let of_edges = graph.op_with("Gather", &of_edges, vec![int("axis", 1)]);
@@ -105,7 +105,7 @@ fn message_round(
         rows_at(graph, &rows.graphs, &edges.graphs),
     ];
     let new_edges = mlp(graph, &part("edges"), &block.edges, &told);
-    let sums = edges.incoming.of_edges(graph, &new_edges, &rows.nodes);
+    let sums = edges.incoming.append_edges(graph, &new_edges, &rows.nodes);
     let pooled = graphs.broadcast_to_nodes(graph, &rows.pooled);
     let told = [
         graph.op("Div", &[&sums, &edges.n_incoming]),

@@ -154,7 +154,7 @@ impl FromStr for Space {
 
 /// One network of a space, with the arguments from which it can be made again.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sample {
+pub struct SpaceSample {
     /// The design space.
     pub space: Space,
     /// Seed of the space.
@@ -173,7 +173,7 @@ pub struct Sample {
 }
 
 /// The network number `index` of `space` under `seed`, in int8: a pure function of its arguments.
-pub fn sample(space: Space, seed: u64, index: u64) -> Sample {
+pub fn sample(space: Space, seed: u64, index: u64) -> SpaceSample {
     let mut choices = Choices::new(space.key(), seed, index);
     let mut values = SplitMix64::new(choices.seed());
     let weight_distribution = WeightDistribution::draw(&mut values);
@@ -181,7 +181,7 @@ pub fn sample(space: Space, seed: u64, index: u64) -> Sample {
     let name = format!("{}-s{seed}-i{index}", space.id());
     let builder = NetworkBuilder::new(&name, weight_distribution.clone(), values_seed);
     let network = space.network(&mut choices, builder);
-    Sample {
+    SpaceSample {
         space,
         seed,
         index,
@@ -193,7 +193,7 @@ pub fn sample(space: Space, seed: u64, index: u64) -> Sample {
     }
 }
 
-impl Sample {
+impl SpaceSample {
     /// The same network in `precision`, which is part of its name unless it is int8.
     pub fn in_precision(mut self, precision: Precision) -> Self {
         self.precision = precision;

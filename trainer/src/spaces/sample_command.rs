@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use super::nas_bench_201::{self, Cell, Task, TwinPools};
-use super::{Sample, Space, sample};
+use super::{Space, SpaceSample, sample};
 use crate::writer::{
     LayerDistribution, Network, NetworkBuilder, Precision, WeightDistribution, to_tflite,
 };
@@ -162,7 +162,7 @@ fn rate(count: u64, total_bytes: usize, seconds: f64) -> String {
     )
 }
 
-fn line(sample: &Sample, n_bytes: usize) -> String {
+fn line(sample: &SpaceSample, n_bytes: usize) -> String {
     format!(
         "{} weights={}",
         facts(&sample.network, n_bytes),

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use clap::Args;
 use rayon::prelude::*;
 
-use super::{Sample, Space, sample};
+use super::{Space, SpaceSample, sample};
 
 /// Arguments of `table2`.
 #[derive(Args)]
@@ -102,12 +102,12 @@ pub fn paper(space: Space) -> Characteristics<'static> {
 pub fn measured(space: Space, seed: u64, count: u64) -> Characteristics<'static> {
     (0..count)
         .into_par_iter()
-        .map(|index| of_sample(&sample(space, seed, index)))
+        .map(|index| sample_characteristics(&sample(space, seed, index)))
         .reduce_with(union)
         .expect("at least one sample")
 }
 
-fn of_sample(sample: &Sample) -> Characteristics<'static> {
+fn sample_characteristics(sample: &SpaceSample) -> Characteristics<'static> {
     let n_operators = sample.network.operators.len();
     let n_tensors = sample.network.tensors.len();
     let size_mb = sample.to_tflite().len() as f64 / 1e6;

@@ -144,7 +144,7 @@ impl NetworkBuilder {
     ) -> PlannedLayer {
         let drawn = self.layer_distribution();
         let before = self.spread(input);
-        let (output, sigma_steps) = Spread::of_layer(activation, &mut self.random);
+        let (output, sigma_steps) = Spread::after_layer(activation, &mut self.random);
         let accumulator_rms =
             before.rms_steps * drawn.root_mean_square() * f64::from(fan_in).sqrt();
         let weight_scale = sigma_steps / accumulator_rms * output.scale / before.scale;

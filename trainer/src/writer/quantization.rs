@@ -48,7 +48,7 @@ impl Spread {
     }
 
     /// The output of a layer with weights, and the standard deviation in steps before its activation.
-    pub fn of_layer(activation: Activation, random: &mut SplitMix64) -> (Self, f64) {
+    pub fn after_layer(activation: Activation, random: &mut SplitMix64) -> (Self, f64) {
         let scale = match activation {
             Activation::Relu6 => 6.0 / 255.0,
             _ => random.log_between(0.01, 0.08),

@@ -79,7 +79,7 @@ impl NetworkBuilder {
             zero_point: 0,
             rms_steps: 4096.0,
         };
-        let (output, sigma_steps) = Spread::of_layer(Activation::Relu, &mut self.random);
+        let (output, sigma_steps) = Spread::after_layer(Activation::Relu, &mut self.random);
         let over_time = self.time_weights(
             &format!("{name}/time_weights"),
             [n_filters, memory],

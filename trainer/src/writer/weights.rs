@@ -61,7 +61,9 @@ impl WeightDistribution {
     pub fn draw(random: &mut SplitMix64) -> Self {
         match random.below(6) {
             0 => WeightDistribution::DrawnPerLayer,
-            kind => WeightDistribution::SameInEveryLayer(LayerDistribution::of_kind(kind, random)),
+            kind => {
+                WeightDistribution::SameInEveryLayer(LayerDistribution::from_kind(kind, random))
+            }
         }
     }
 
@@ -110,10 +112,10 @@ impl LayerDistribution {
     /// Draws a kind and its parameters.
     pub fn draw(random: &mut SplitMix64) -> Self {
         let kind = 1 + random.below(5);
-        Self::of_kind(kind, random)
+        Self::from_kind(kind, random)
     }
 
-    fn of_kind(kind: u64, random: &mut SplitMix64) -> Self {
+    fn from_kind(kind: u64, random: &mut SplitMix64) -> Self {
         // Post-training quantisation maps the largest weight of a channel to 127. A freshly initialised layer then has
         // a sigma of 35 to 50, a trained one with outliers a much smaller one.
         let sigma = tenths(random.log_between(8.0, 60.0));

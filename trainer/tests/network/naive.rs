@@ -96,7 +96,7 @@ fn seernet(network: &SeerNet, example: &Example, n_kinds: usize, columns: &Colum
     };
     let edge = |&(writer, _): &(usize, usize)| {
         let told = columns
-            .of_edges()
+            .edge_columns()
             .map(|column| f64::from(told(writer)[column]));
         dense(&network.edges, &told)
     };

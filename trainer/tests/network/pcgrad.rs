@@ -130,7 +130,7 @@ fn networks_learn_by_projected_gradients() {
     let device = Device::flex().autodiff();
     let fixture = Fixture::new(&[6, 11, 3, 20, 8, 1]);
     let batch = fixture.batch(&device);
-    let tasks = [0, 1, 2].map(|output| fixture.scaling.of_outputs(&[output]));
+    let tasks = [0, 1, 2].map(|output| fixture.scaling.with_outputs(&[output]));
     assert_eq!(tasks.len(), N_OUTPUTS);
     let mut n_projections = 0;
     for architecture in ARCHITECTURES {

@@ -34,7 +34,7 @@ impl<'a> Converter<'a> {
                     values.push(Rc::new(value));
                 }
                 self.values
-                    .insert(output, of_values(output, Rc::new(values)));
+                    .insert(output, sequence_value(output, Rc::new(values)));
             }
             "SplitToSequence" => {
                 let values = self.split_values(node, output)?;
@@ -129,7 +129,8 @@ impl<'a> Converter<'a> {
 
     fn define_sequence(&mut self, name: Name<'a>, values: Vec<Value<'a>>) {
         let values = values.into_iter().map(Rc::new).collect();
-        self.values.insert(name, of_values(name, Rc::new(values)));
+        self.values
+            .insert(name, sequence_value(name, Rc::new(values)));
     }
 
     /// The sequence that a node reads first, with a change. It is copied only where something else reads it too.
@@ -155,7 +156,7 @@ impl<'a> Converter<'a> {
             self.spend_bytes(values.len().saturating_mul(ENTRY_BYTES))?;
         }
         change(Rc::make_mut(&mut values));
-        self.values.insert(output, of_values(output, values));
+        self.values.insert(output, sequence_value(output, values));
         Some(())
     }
 
@@ -182,7 +183,7 @@ impl<'a> Converter<'a> {
     }
 }
 
-fn of_values<'a>(name: Name<'a>, values: Sequence<'a>) -> Value<'a> {
+fn sequence_value<'a>(name: Name<'a>, values: Sequence<'a>) -> Value<'a> {
     Value {
         name,
         tensor_type: TensorType::Float32,

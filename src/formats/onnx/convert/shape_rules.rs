@@ -100,13 +100,13 @@ impl<'a> Converter<'a> {
     /// rule, or if the shape depends on values in another way.
     pub(super) fn inferred(&self, node: &Node<'a>, place: usize) -> Option<Vec<i64>> {
         match node.text.domain {
-            "" | "ai.onnx" => self.of_onnx(node, place),
-            contrib::DOMAIN => self.of_contrib(node, place),
+            "" | "ai.onnx" => self.onnx_shape(node, place),
+            contrib::DOMAIN => self.contrib_shape(node, place),
             _ => None,
         }
     }
 
-    fn of_onnx(&self, node: &Node<'a>, place: usize) -> Option<Vec<i64>> {
+    fn onnx_shape(&self, node: &Node<'a>, place: usize) -> Option<Vec<i64>> {
         match (node.text.op_type, place) {
             ("LSTM" | "GRU" | "RNN", _) => self.recurrent(node, place),
             ("Attention", _) => self.attention_shape(node, place),
@@ -128,13 +128,13 @@ impl<'a> Converter<'a> {
             }
             (name, _) if name.starts_with("Reduce") => self.reduced_shape(node),
             (name, _) => self
-                .of_places(name, node)
-                .or_else(|| self.of_images(name, node))
-                .or_else(|| self.of_signals(name, node)),
+                .place_shape(name, node)
+                .or_else(|| self.image_shape(name, node))
+                .or_else(|| self.signal_shape(name, node)),
         }
     }
 
-    fn of_contrib(&self, node: &Node<'a>, place: usize) -> Option<Vec<i64>> {
+    fn contrib_shape(&self, node: &Node<'a>, place: usize) -> Option<Vec<i64>> {
         let name = node.text.op_type;
         if place > 0 {
             return None;
@@ -240,7 +240,7 @@ impl<'a> Converter<'a> {
     }
 
     /// Operators that choose, place or pad values.
-    fn of_places(&self, name: &str, node: &Node<'a>) -> Option<Vec<i64>> {
+    fn place_shape(&self, name: &str, node: &Node<'a>) -> Option<Vec<i64>> {
         let shape = self.shape_of(node, 0)?;
         match name {
             "GatherElements" => self.shape_of(node, 1),
@@ -325,7 +325,7 @@ impl<'a> Converter<'a> {
     }
 
     /// Operators on images that sample them elsewhere or take them apart.
-    fn of_images(&self, name: &str, node: &Node<'a>) -> Option<Vec<i64>> {
+    fn image_shape(&self, name: &str, node: &Node<'a>) -> Option<Vec<i64>> {
         let shape = self.shape_of(node, 0)?;
         let after = |front: &[i64], sides: &[i64]| Some([front, sides].concat());
         match name {
@@ -372,7 +372,7 @@ impl<'a> Converter<'a> {
     }
 
     /// Fourier transforms, and windows for them.
-    fn of_signals(&self, name: &str, node: &Node<'a>) -> Option<Vec<i64>> {
+    fn signal_shape(&self, name: &str, node: &Node<'a>) -> Option<Vec<i64>> {
         let number = |at: usize| self.whole_of(node, at);
         let half = |n: i64| (n / 2).checked_add(1);
         match name {

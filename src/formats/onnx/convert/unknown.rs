@@ -24,7 +24,7 @@ impl<'a> Converter<'a> {
         node: &'a Node<'a>,
         contradiction: Option<&'static str>,
     ) {
-        if contradiction.is_none() && self.of_constants(node).is_some() {
+        if contradiction.is_none() && self.unknown_constants(node).is_some() {
             return;
         }
         if self.spend_operator(node.outputs.len()).is_none() {
@@ -95,7 +95,7 @@ impl<'a> Converter<'a> {
     }
 
     /// The results of a node that reads constants alone are constants, where their shapes are told.
-    fn of_constants(&mut self, node: &'a Node<'a>) -> Option<()> {
+    fn unknown_constants(&mut self, node: &'a Node<'a>) -> Option<()> {
         let mut inputs = (0..node.inputs.len())
             .filter_map(|at| self.input(node, at))
             .peekable();

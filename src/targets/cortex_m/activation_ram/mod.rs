@@ -98,12 +98,15 @@ mod tests {
         let releases = ["7.3.0", "8.1", "10.0.0", "4.0.0", "9.1.0", "10", ""];
         let [v7_3, v8_1, v10_0, v4_0] = RELEASES.map(Some);
         assert_eq!(
-            releases.map(StRelease::of_version),
+            releases.map(StRelease::from_version),
             [v7_3, v8_1, v10_0, v4_0, None, None, None]
         );
         let boards = ["STM32H7", "STM32H747I-DISCO", "B-U585I-IOT02A", "STM32L4"];
         let (h7, other) = (StDevice::Stm32H7, StDevice::Other);
-        assert_eq!(boards.map(StDevice::of_board), [h7, h7, other, other]);
+        assert_eq!(
+            boards.map(StDevice::from_board_name),
+            [h7, h7, other, other]
+        );
     }
 
     /// The sum of an input of 64 bytes with itself lies where the input does. 10 values that depend on no

@@ -17,7 +17,7 @@ pub enum StRelease {
 impl StRelease {
     /// The release of a version as ST's READMEs have it: `8.1.0`, or `8.1`. `None` of versions whose rules
     /// are not known.
-    pub fn of_version(version: &str) -> Option<Self> {
+    pub fn from_version(version: &str) -> Option<Self> {
         let mut parts = version.trim().split('.');
         match (parts.next()?, parts.next()?) {
             ("7", "3") => Some(Self::V7_3),
@@ -30,7 +30,7 @@ impl StRelease {
 
     /// The release whose rules apply to one that is chosen by its major version and its option, as `10-time`; `None` of
     /// the newest. Release 9, of which no layout is known, has the rules of 10.0.
-    pub fn of_choice(release: &str) -> Option<Self> {
+    pub fn from_choice(release: &str) -> Option<Self> {
         match release.split('-').next()? {
             "7" => Some(Self::V7_3),
             "8" => Some(Self::V8_1),
@@ -53,7 +53,7 @@ pub enum StDevice {
 impl StDevice {
     /// The family of a chip, or of a board or series as ST's READMEs name it: `STM32H747XI`, `STM32H7`,
     /// `STM32H747I-DISCO`, `B-U585I-IOT02A`.
-    pub fn of_board(board: &str) -> Self {
+    pub fn from_board_name(board: &str) -> Self {
         if board.to_ascii_uppercase().contains("H7") {
             Self::Stm32H7
         } else {
@@ -70,11 +70,11 @@ pub struct StTool {
 }
 
 impl StTool {
-    /// The newest release, for a board or series as [`StDevice::of_board`] takes it.
+    /// The newest release, for a board or series as [`StDevice::from_board_name`] takes it.
     pub fn newest_for(board: &str) -> Self {
         Self {
             release: StRelease::default(),
-            device: StDevice::of_board(board),
+            device: StDevice::from_board_name(board),
         }
     }
 

@@ -201,7 +201,7 @@ fn in_buffers(accelerator: &Accelerator, shapes: &Shapes, buffer_bytes: [i64; 2]
 /// The blocks of the OFM and of the IFM of a RESIZE on Ethos-U85 that enlarges the width by `n / d`: one row of one
 /// brick, as wide as the part of the IFM in the chaining buffer allows. The block does not depend on the width of the
 /// OFM.
-pub fn of_resize(accelerator: &Accelerator, shapes: &Shapes, [n, d]: [u32; 2]) -> [Hwc; 2] {
+pub fn resize_blocks(accelerator: &Accelerator, shapes: &Shapes, [n, d]: [u32; 2]) -> [Hwc; 2] {
     let micro = least_padded(accelerator.micro_blocks.elementwise, shapes.ofm);
     let chain_bytes = match accelerator.memory {
         BlockMemory::Apart {

@@ -7,7 +7,7 @@ use super::system::MemoryArea::{self, Dram, OffChipFlash, Sram};
 use super::vela_ini::{MODE_PREFIX, SYSTEM_PREFIX};
 
 /// A memory behind one kind of AXI port.
-struct Memory {
+struct KnownMemory {
     area: MemoryArea,
     /// Its clock as a share of the accelerator's.
     clock_scale: f64,
@@ -26,8 +26,8 @@ const fn memory(
     burst_bytes: u32,
     latency_cycles: [u32; 2],
     max_bursts: [u32; 2],
-) -> Memory {
-    Memory {
+) -> KnownMemory {
+    KnownMemory {
         area,
         clock_scale,
         n_ports,
@@ -42,10 +42,15 @@ struct System {
     name: &'static str,
     clock_mhz: f64,
     /// At AXI port 0 and 1.
-    memories: [Memory; 2],
+    memories: [KnownMemory; 2],
 }
 
-const fn system(name: &'static str, clock_mhz: f64, port0: Memory, port1: Memory) -> System {
+const fn system(
+    name: &'static str,
+    clock_mhz: f64,
+    port0: KnownMemory,
+    port1: KnownMemory,
+) -> System {
     System {
         name,
         clock_mhz,

@@ -8,6 +8,16 @@ pub enum Family {
     U85,
 }
 
+impl Family {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::U55 => "U55",
+            Self::U65 => "U65",
+            Self::U85 => "U85",
+        }
+    }
+}
+
 /// An Ethos-U with its 8-bit multiply-accumulates per cycle: all that Vela 5.2.0 compiles for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Product {
@@ -82,12 +92,13 @@ impl Product {
 
     /// The hardware in words.
     pub fn device(self) -> String {
-        let family = match self.family() {
-            Family::U55 => "U55",
-            Family::U65 => "U65",
-            Family::U85 => "U85",
-        };
-        format!("Arm Ethos-{family}, {} MACs/cycle", self.macs_per_cycle())
+        let (family, n_macs) = (self.family().name(), self.macs_per_cycle());
+        format!("Arm Ethos-{family}, {n_macs} MACs/cycle")
+    }
+
+    /// The hardware in few words.
+    pub fn short_label(self) -> String {
+        format!("Ethos-{}-{}", self.family().name(), self.macs_per_cycle())
     }
 
     /// Default system configuration and memory mode of the product.

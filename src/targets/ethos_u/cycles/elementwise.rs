@@ -5,7 +5,7 @@
 use std::hash::{Hash, Hasher};
 
 use super::transfers::{Blocks, block_transfer, capped, inflation, stride_bytes};
-use crate::targets::ethos_u::accelerator::{Accelerator, Memory};
+use crate::targets::ethos_u::accelerator::{Accelerator, MemoryPort};
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, IfmOfm, round_up, volume};
 
 /// Issuing the commands of a block takes at least a quarter of the sum of its times.
@@ -41,8 +41,8 @@ impl Elementwise {
     pub fn cycles(
         &self,
         accelerator: &Accelerator,
-        memories: &IfmOfm<Memory>,
-        second: Option<Memory>,
+        memories: &IfmOfm<MemoryPort>,
+        second: Option<MemoryPort>,
     ) -> f64 {
         let IfmOfm { ifm: from, ofm: to } = memories;
         let [h, w, c] = self.shapes.ofm;
@@ -60,7 +60,7 @@ impl Elementwise {
             volume(capped(block, shape)) * element_bytes
         };
         // Both inputs have elements of the same size.
-        let read = |memory: &Memory, shape: Hwc, is_brick: bool| {
+        let read = |memory: &MemoryPort, shape: Hwc, is_brick: bool| {
             block_transfer(
                 memory,
                 memory.read_latency_cycles,
@@ -99,7 +99,7 @@ impl Elementwise {
     pub fn read_inflation(
         &self,
         accelerator: &Accelerator,
-        memory: &Memory,
+        memory: &MemoryPort,
         shape: Hwc,
         element_bytes: i64,
         is_brick: bool,
@@ -121,7 +121,7 @@ impl Elementwise {
     }
 
     /// Bytes that `memory` moves per byte of the OFM.
-    pub fn write_inflation(&self, accelerator: &Accelerator, memory: &Memory) -> f64 {
+    pub fn write_inflation(&self, accelerator: &Accelerator, memory: &MemoryPort) -> f64 {
         inflation(memory, self.write_burst(accelerator))
     }
 }

@@ -9,7 +9,7 @@ mod transfers;
 
 use self::multipliers::multiplier_cycles;
 use self::transfers::{block_transfer, capped};
-use super::accelerator::{Accelerator, Memory};
+use super::accelerator::{Accelerator, MemoryPort};
 use super::blocks::Block;
 use super::geometry::{Hwc, IfmOfm, ceil_div, volume};
 use super::layer::{Kind, Layer, SCALE_BYTES};
@@ -42,14 +42,14 @@ impl Part {
 #[derive(Clone, Copy, Debug)]
 pub struct Conditions {
     /// Memories of IFM and OFM.
-    pub feature_maps: IfmOfm<Memory>,
+    pub feature_maps: IfmOfm<MemoryPort>,
     /// Latency of the memory that holds its scales.
     pub scale_latency_cycles: f64,
     pub part: Part,
 }
 
 /// Cycles to read and write these numbers of bytes at the same time.
-pub fn transpose_cycles(memories: &IfmOfm<Memory>, bytes: IfmOfm<f64>) -> f64 {
+pub fn transpose_cycles(memories: &IfmOfm<MemoryPort>, bytes: IfmOfm<f64>) -> f64 {
     let IfmOfm { ifm: from, ofm: to } = memories;
     let read = from.read_latency_cycles + bytes.ifm / from.bytes_per_cycle;
     read.max(to.write_latency_cycles + bytes.ofm / to.bytes_per_cycle)
@@ -92,7 +92,7 @@ impl BlockCycles {
         } else {
             0.0
         };
-        let output = accelerator.output.of_layer(layer) * volume(ofm) as f64;
+        let output = accelerator.output.for_layer(layer) * volume(ofm) as f64;
         Self {
             multipliers: multiplier_cycles(accelerator, layer, block, micro, ofm) as f64,
             output_stage: output.ceil().max(scales),
@@ -100,13 +100,13 @@ impl BlockCycles {
                 from,
                 from.read_latency_cycles,
                 volume(capped(block.ifm, layer.ifm)) * layer.element_bytes.ifm,
-                Blocks::of_input(accelerator, layer, block).read_burst(accelerator),
+                Blocks::ifm_blocks(accelerator, layer, block).read_burst(accelerator),
             ),
             write: block_transfer(
                 to,
                 to.write_latency_cycles,
                 volume(ofm) * layer.element_bytes.ofm,
-                Blocks::of_output(accelerator, layer, block).write_burst(accelerator),
+                Blocks::ofm_blocks(accelerator, layer, block).write_burst(accelerator),
             ),
         }
     }
@@ -170,7 +170,7 @@ pub fn cycles_between(
     accelerator: &Accelerator,
     layer: &Layer,
     block: &Block,
-    feature_maps: IfmOfm<Memory>,
+    feature_maps: IfmOfm<MemoryPort>,
 ) -> f64 {
     let conditions = Conditions {
         feature_maps,

@@ -3,7 +3,7 @@
 //! Reproduces `MeasureElementAccess`, `ElementTransferToBytes` and the block transfers of `EstimateMacOpCycles` in
 //! Vela's `ethos_u55_performance.cpp` and `ethos_u85_performance.cpp`.
 
-use crate::targets::ethos_u::accelerator::{Accelerator, Memory};
+use crate::targets::ethos_u::accelerator::{Accelerator, MemoryPort};
 use crate::targets::ethos_u::blocks::{Block, SUB_KERNEL};
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, ceil_div, round_up};
 use crate::targets::ethos_u::layer::Layer;
@@ -17,7 +17,7 @@ pub fn capped(block: Hwc, shape: Hwc) -> Hwc {
 }
 
 /// Cycles to transfer this many bytes of a block. Bursts shorter than those of the memory take as long.
-pub fn block_transfer(memory: &Memory, latency: f64, bytes: i64, burst: i64) -> f64 {
+pub fn block_transfer(memory: &MemoryPort, latency: f64, bytes: i64, burst: i64) -> f64 {
     let burst = burst.clamp(1, memory.burst_bytes);
     latency + ((bytes * memory.burst_bytes / burst) as f64 / memory.bytes_per_cycle).floor()
 }
@@ -35,7 +35,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    pub fn of_input(accelerator: &Accelerator, layer: &Layer, block: &Block) -> Self {
+    pub fn ifm_blocks(accelerator: &Accelerator, layer: &Layer, block: &Block) -> Self {
         let (element_bytes, is_brick) = (layer.element_bytes.ifm, layer.is_brick.ifm);
         Self {
             stride_bytes: if accelerator.uses_trained_rules {
@@ -49,7 +49,7 @@ impl Blocks {
         }
     }
 
-    pub fn of_output(accelerator: &Accelerator, layer: &Layer, block: &Block) -> Self {
+    pub fn ofm_blocks(accelerator: &Accelerator, layer: &Layer, block: &Block) -> Self {
         let (element_bytes, is_brick) = (layer.element_bytes.ofm, layer.is_brick.ofm);
         Self {
             stride_bytes: if accelerator.uses_trained_rules {
@@ -102,29 +102,29 @@ pub fn stride_bytes([_, width, depth]: Hwc, element_bytes: i64, is_brick: bool) 
 }
 
 /// Bytes that `memory` moves per byte of a transfer in such bursts.
-pub fn inflation(memory: &Memory, burst: i64) -> f64 {
+pub fn inflation(memory: &MemoryPort, burst: i64) -> f64 {
     memory.burst_bytes as f64 / burst.clamp(1, memory.burst_bytes) as f64
 }
 
 /// Bytes that `memory` moves per byte of the IFM.
 pub fn read_inflation(
     accelerator: &Accelerator,
-    memory: &Memory,
+    memory: &MemoryPort,
     layer: &Layer,
     block: &Block,
 ) -> f64 {
-    let burst = Blocks::of_input(accelerator, layer, block).read_burst(accelerator);
+    let burst = Blocks::ifm_blocks(accelerator, layer, block).read_burst(accelerator);
     inflation(memory, burst)
 }
 
 /// Bytes that `memory` moves per byte of the OFM.
 pub fn write_inflation(
     accelerator: &Accelerator,
-    memory: &Memory,
+    memory: &MemoryPort,
     layer: &Layer,
     block: &Block,
 ) -> f64 {
-    let burst = Blocks::of_output(accelerator, layer, block).write_burst(accelerator);
+    let burst = Blocks::ofm_blocks(accelerator, layer, block).write_burst(accelerator);
     inflation(memory, burst)
 }
 

@@ -1,7 +1,7 @@
 //! Products of two feature maps on Ethos-U55 and U65, whose multipliers only accept weights as second operand:
 //! elementwise products and their sums. Reproduces `DecomposeMatmul` and `EstimateMatMulCycles` of Vela.
 
-use crate::targets::ethos_u::accelerator::{Accelerator, Memory};
+use crate::targets::ethos_u::accelerator::{Accelerator, MemoryPort};
 use crate::targets::ethos_u::blocks::{self, Block, elementwise};
 use crate::targets::ethos_u::cycles::{Conditions, Elementwise, Part, operator_cycles};
 use crate::targets::ethos_u::geometry::{Hwc, IfmOfm, ceil_div};
@@ -98,8 +98,8 @@ fn in_several_blocks(accelerator: &Accelerator, mut rows: Hwc) -> Hwc {
 pub fn mat_mul_cycles(
     accelerator: &Accelerator,
     (product, sum, block, n_columns): (&Elementwise, &Layer, &Block, f64),
-    memories: &IfmOfm<Memory>,
-    second: Memory,
+    memories: &IfmOfm<MemoryPort>,
+    second: MemoryPort,
 ) -> f64 {
     let between = accelerator.planned_feature_maps();
     let conditions = Conditions {

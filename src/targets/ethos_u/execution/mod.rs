@@ -276,9 +276,9 @@ impl<'a> Command<'a, '_> {
         });
         let step = match operation.action {
             Action::Transpose(transposition) if !accelerator.is_u85() => {
-                of_move(accelerator, transposition, layer, block)
+                scheduled_move(accelerator, transposition, layer, block)
             }
-            _ => of_layer(accelerator, exchanged, block, weights),
+            _ => scheduled_layer(accelerator, exchanged, block, weights),
         };
         let reads_constant = (operation.inputs.first())
             .is_some_and(|&input| program.maps[input].is_constant)
@@ -448,7 +448,7 @@ struct Encoded<'a> {
 }
 
 /// A scheduled operation on the multipliers.
-fn of_layer<'a>(
+fn scheduled_layer<'a>(
     accelerator: &Accelerator,
     layer: Layer,
     block: Block,
@@ -552,7 +552,7 @@ fn layer(
 }
 
 /// A transposition on Ethos-U55 or U65, which only moves memory.
-fn of_move<'a>(
+fn scheduled_move<'a>(
     accelerator: &Accelerator,
     transposition: Transposition,
     layer: Layer,
@@ -561,7 +561,7 @@ fn of_move<'a>(
     if accelerator.uses_trained_rules {
         return ScheduledOperation {
             execution: Execution::Transpose(Rc::new((layer, block))),
-            ..of_layer(accelerator, layer, block, None)
+            ..scheduled_layer(accelerator, layer, block, None)
         };
     }
     let written = Layer {
@@ -612,7 +612,7 @@ pub fn striped<'a>(
         cycles,
         bytes,
         ..
-    } = of_layer(accelerator, layer, block, weights);
+    } = scheduled_layer(accelerator, layer, block, weights);
     Some(ScheduledOperation {
         execution,
         cycles,

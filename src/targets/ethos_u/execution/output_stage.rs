@@ -35,7 +35,7 @@ pub fn output_stage<'a>(
     let passes = chained_passes(accelerator, program, operation, chained, alone) as f64;
     let [block, read_block] = match operation.action {
         Action::Resize(scale) if !accelerator.uses_trained_rules => {
-            elementwise::of_resize(accelerator, &maps.shapes(), scale)
+            elementwise::resize_blocks(accelerator, &maps.shapes(), scale)
         }
         _ => [elementwise::choose(accelerator, &maps.shapes()); 2],
     };
@@ -160,7 +160,7 @@ impl<'p> Maps<'p> {
                 let ratio = ratio(0).min(ratio(1));
                 return accelerator
                     .output
-                    .of_resize(self.input.element_bytes(), ratio);
+                    .for_resize(self.input.element_bytes(), ratio);
             }
             Action::Binary(arithmetic) => Some(arithmetic),
             _ => None,
@@ -168,7 +168,7 @@ impl<'p> Maps<'p> {
         let element_bytes = [self.input.element_bytes(), self.output.element_bytes()];
         accelerator
             .output
-            .of_elementwise(arithmetic, element_bytes, has_table)
+            .for_elementwise(arithmetic, element_bytes, has_table)
     }
 
     /// Bytes read of an input, whose channels are padded as in the layout of the first one. Ethos-U55 and U65 fetch a

@@ -172,7 +172,7 @@ fn by_kernel_position(
         ifm: from.element_bytes(),
         ofm: to.element_bytes(),
     };
-    let point = Layer::of_positions(kind, ifm, ofm, element_bytes);
+    let point = Layer::single_positions(kind, ifm, ofm, element_bytes);
     let block = blocks::choose(accelerator, &point)?.ofm;
     let Window { kernel, .. } = operation.window();
     let stride = operation.window().stride_towards(ofm);

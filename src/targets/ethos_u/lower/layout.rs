@@ -220,7 +220,7 @@ fn deepen(program: &mut Program, tensors: &Tensors) {
         }
         let deeper = |shape: Hwc| match volume(shape) {
             1 => shape,
-            n_elements => of_depth(n_elements, BRICK_CHANNELS),
+            n_elements => shape_with_depth(n_elements, BRICK_CHANNELS),
         };
         operation.view_shapes = Some(Box::new([deeper(ifm), deeper(ofm)]));
     }
@@ -228,7 +228,7 @@ fn deepen(program: &mut Program, tensors: &Tensors) {
 
 /// A shape with this many elements and at least this depth. Prime factors are assigned to the depth first, then to the
 /// smaller side.
-fn of_depth(n_elements: i64, min_depth: i64) -> Hwc {
+fn shape_with_depth(n_elements: i64, min_depth: i64) -> Hwc {
     let [mut height, mut width, mut depth] = [1; 3];
     let mut place = |factor: i64| {
         if depth < min_depth {

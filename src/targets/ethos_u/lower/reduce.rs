@@ -280,7 +280,7 @@ fn pooled_at_once(lowering: &Lowering, maps: [usize; 2], view_shapes: [[i64; 3];
         ifm: ifm_bytes,
         ofm: ofm_bytes,
     };
-    let layer = Layer::of_positions(Kind::MaxPooling, ifm, ofm, element_bytes);
+    let layer = Layer::single_positions(Kind::MaxPooling, ifm, ofm, element_bytes);
     let block = blocks::choose(accelerator, &layer);
     block.map_or(whole, |block| [block.ofm[0], block.ofm[2]])
 }

@@ -136,7 +136,7 @@ fn is_listed(kind: OpKind, npu: Npu) -> bool {
 /// Feature maps are 8-, 16- or, where the operator allows it, 32-bit integers; weights 8-bit.
 fn refused_type(graph: &Graph, node: &Node, kind: OpKind, npu: Npu) -> Option<UnsupportedReason> {
     let operator = node.operator;
-    for (place, t) in Place::of_operator(operator) {
+    for (place, t) in Place::tensors_of(operator) {
         let tensor_type = graph.tensor(t).tensor_type;
         let is_map = matches!(place, Place::Output(_)) || !graph.is_constant(t);
         if is_map && !runs_type(tensor_type, kind, npu) {

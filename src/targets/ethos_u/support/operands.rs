@@ -37,7 +37,7 @@ pub fn refused_operand(
     }
     let is_scalar =
         |t: usize| graph.tensor(t).shape.is_empty() && !graph.is_constant(t) && !is_variable(kind);
-    if let Some((place, _)) = Place::of_operator(node.operator).find(|&(_, t)| is_scalar(t)) {
+    if let Some((place, _)) = Place::tensors_of(node.operator).find(|&(_, t)| is_scalar(t)) {
         return Some(UnsupportedReason::Scalar { place });
     }
     let broken = match kind {

@@ -37,7 +37,7 @@ pub fn refused_quantization(
         let zero_points = budget.spend(&quantization.zero_point).unwrap_or_default();
         (zero_points.iter().any(is_outside)).then_some("a zero point that is out of range")
     };
-    let mut faults = Place::of_operator(node.operator).filter_map(|(place, t)| {
+    let mut faults = Place::tensors_of(node.operator).filter_map(|(place, t)| {
         let fault = fault_at(place, graph.tensor(t))?;
         Some(UnsupportedReason::Quantization { place, fault })
     });
@@ -53,7 +53,7 @@ fn differing_scales(graph: &Graph, node: &Node, kind: OpKind) -> Option<Unsuppor
     }
     let output = &graph.tensor(*node.operator.outputs.first()?).quantization;
     let differs = |&(_, t): &(Place, usize)| graph.tensor(t).quantization != *output;
-    let (place, _) = Place::of_operator(node.operator).find(differs)?;
+    let (place, _) = Place::tensors_of(node.operator).find(differs)?;
     Some(UnsupportedReason::Quantization {
         place,
         fault: "another scale or zero point than the output",

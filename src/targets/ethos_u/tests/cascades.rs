@@ -116,7 +116,7 @@ fn large_feature_maps_are_cascaded() {
     assert_eq!(rows.collect::<Vec<_>>(), [4; 6]);
     let room_bytes = accelerator.sram_limit_bytes as f64 - expected.rolling_bytes;
     let buffers = buffers(accelerator, &steps, &cascades, &[room_bytes; 6]);
-    let buffered: f64 = buffers.of_steps(0..6).map(Buffer::bytes).sum();
+    let buffered: f64 = buffers.at_steps(0..6).map(Buffer::bytes).sum();
     println!("{} bytes in SRAM", expected.rolling_bytes + buffered);
     assert_eq!(buffered, weights);
     // Tensors are aligned to 16 bytes there.

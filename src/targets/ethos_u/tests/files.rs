@@ -11,7 +11,7 @@ use crate::targets::ethos_u::configuration::{Configuration, Product};
 use crate::targets::ethos_u::totals::Totals;
 
 /// A network of int8 feature maps with one input; the last tensor is its output.
-pub struct Network {
+pub struct NetworkFile {
     tensors: Vec<Tensor>,
     constants: Vec<Vec<i32>>,
     operators: Vec<Operator>,
@@ -19,7 +19,7 @@ pub struct Network {
     other_inputs: Vec<usize>,
 }
 
-impl Network {
+impl NetworkFile {
     pub fn new(input: &[i32]) -> Self {
         Self {
             tensors: vec![tensor(TensorType::Int8, input)],
@@ -146,8 +146,8 @@ impl Network {
     }
 }
 
-fn transposed(input: &[i32], orders: &[&[i32]]) -> Network {
-    let mut network = Network::new(input);
+fn transposed(input: &[i32], orders: &[&[i32]]) -> NetworkFile {
+    let mut network = NetworkFile::new(input);
     let mut map = 0;
     for order in orders {
         map = network.transpose(map, order);
@@ -208,14 +208,14 @@ fn activations_behind_transposes_cost_nothing() {
 
 #[test]
 fn commands_of_ethos_u85_write_transposed() {
-    let mut network = Network::new(&[1, 16, 16, 32]);
+    let mut network = NetworkFile::new(&[1, 16, 16, 32]);
     let map = network.call(OpKind::Logistic, &[0], &[1, 16, 16, 32]);
     network.transpose(map, &[0, 3, 1, 2]);
     network.check(&[
         (Product::U55x256, [9920.0, 16384.0, 256.0]),
         (Product::U85x256, [7285.0, 0.0, 85760.0]),
     ]);
-    let mut network = Network::new(&[1, 16, 16, 32]);
+    let mut network = NetworkFile::new(&[1, 16, 16, 32]);
     let options = BuiltinOptions::Add {
         activation: Activation::None,
     };
@@ -235,7 +235,7 @@ fn products_of_matrices_transpose_the_second_one() {
         adj_x: false,
         adj_y,
     };
-    let mut network = Network::new(&[1, 64, 48]);
+    let mut network = NetworkFile::new(&[1, 64, 48]);
     let second = network.transpose(0, &[0, 2, 1]);
     let inputs = [0, second];
     network.call_with(OpKind::BatchMatmul, &inputs, &[1, 64, 64], options(false));
@@ -243,7 +243,7 @@ fn products_of_matrices_transpose_the_second_one() {
         (Product::U65x512, [336_209.0, 6144.0, 1_257_472.0]),
         (Product::U85x256, [9488.0, 6144.0, 45056.0]),
     ]);
-    let mut network = Network::new(&[1, 4, 64, 48]);
+    let mut network = NetworkFile::new(&[1, 4, 64, 48]);
     network.call_with(OpKind::BatchMatmul, &[0, 0], &[1, 4, 64, 64], options(true));
     network.check(&[
         (Product::U65x512, [1_341_803.0, 12288.0, 5_029_888.0]),
@@ -255,7 +255,7 @@ fn products_of_matrices_transpose_the_second_one() {
 #[test]
 fn sums_transpose_the_first_axis_to_the_channels() {
     for axes in [&[1][..], &[1, 2]] {
-        let mut network = Network::new(&[1, 17, 23, 40]);
+        let mut network = NetworkFile::new(&[1, 17, 23, 40]);
         network.sum(0, axes);
         network.check(&[
             (Product::U55x256, [10867.0, 31296.0, 0.0]),
@@ -268,7 +268,7 @@ fn sums_transpose_the_first_axis_to_the_channels() {
 /// The first layer of YOLOX and YOLOv5.
 #[test]
 fn every_other_row_and_column_is_read_between_all() {
-    let mut network = Network::new(&[1, 64, 64, 3]);
+    let mut network = NetworkFile::new(&[1, 64, 64, 3]);
     let parts = [[0, 0], [0, 1], [1, 0], [1, 1]].map(|from| network.strided(0, from));
     let options = BuiltinOptions::Concatenation {
         axis: -1,
@@ -286,7 +286,7 @@ fn every_other_row_and_column_is_read_between_all() {
 /// buffers of weights are not compared.
 #[test]
 fn padded_windows_with_wide_strides_are_divided_by_kernel_position() {
-    let mut network = Network::new(&[1, 64, 64, 4]);
+    let mut network = NetworkFile::new(&[1, 64, 64, 4]);
     let weights = network.weights(&[32, 7, 7, 4]);
     let bias = network.constant(&[0; 32]);
     let options = BuiltinOptions::Conv2D {
@@ -311,7 +311,7 @@ fn padded_windows_with_wide_strides_are_divided_by_kernel_position() {
 
 /// A convolution with weights of this height and width, and with no stride or activation.
 fn convolved(
-    network: &mut Network,
+    network: &mut NetworkFile,
     map: usize,
     [height, width]: [i32; 2],
     shape: &[i32; 4],
@@ -334,7 +334,7 @@ fn convolved(
 #[test]
 fn windows_pad_behind_a_reshape() {
     let causal = |image: [i32; 4], kernel: [i32; 2], written: [i32; 4]| {
-        let mut network = Network::new(&[1, 64, 16]);
+        let mut network = NetworkFile::new(&[1, 64, 16]);
         let sides = network.constant(&[0, 0, 4, 0, 0, 0]);
         let padded = network.call(OpKind::Pad, &[0, sides], &[1, 68, 16]);
         let reshaped = network.call(OpKind::Reshape, &[padded], &image);
@@ -359,8 +359,8 @@ fn pooled(
     output: &[i32],
     [filter, stride]: [i32; 2],
     padding: Padding,
-) -> Network {
-    let mut network = Network::new(input);
+) -> NetworkFile {
+    let mut network = NetworkFile::new(input);
     let options = BuiltinOptions::Pool2D {
         padding,
         stride_h: stride,
@@ -402,7 +402,7 @@ fn pooling_with_wide_strides_is_divided() {
 /// Ethos-U85 runs one convolution for each position inside the stride; what SAME cuts off shifts them.
 #[test]
 fn wide_strides_are_upscaled_position_by_position() {
-    let mut network = Network::new(&[1, 8, 8, 16]);
+    let mut network = NetworkFile::new(&[1, 8, 8, 16]);
     let shape = network.constant(&[1, 24, 24, 8]);
     let weights = network.weights(&[8, 5, 5, 16]);
     let options = BuiltinOptions::TransposeConv {
@@ -423,7 +423,7 @@ fn wide_strides_are_upscaled_position_by_position() {
 /// Windows run once for each input, convolutions of single positions once for all inputs.
 #[test]
 fn inputs_of_a_batch_run_one_after_another() {
-    let mut network = Network::new(&[3, 16, 16, 8]);
+    let mut network = NetworkFile::new(&[3, 16, 16, 8]);
     let weights = network.weights(&[16, 3, 3, 8]);
     let options = |activation| BuiltinOptions::Conv2D {
         padding: Padding::Same,
@@ -445,7 +445,7 @@ fn inputs_of_a_batch_run_one_after_another() {
         (Product::U65x512, [14395.0, 13952.0, 35712.0]),
         (Product::U85x256, [26437.0, 14064.0, 79056.0]),
     ]);
-    let mut network = Network::new(&[2, 9, 9, 20]);
+    let mut network = NetworkFile::new(&[2, 9, 9, 20]);
     let weights = network.weights(&[32, 1, 1, 20]);
     network.call_with(OpKind::Conv2d, &[0, weights], &[2, 9, 9, 32], options(relu));
     network.check(&[
@@ -465,7 +465,7 @@ fn inputs_of_a_batch_run_one_after_another() {
         (Product::U65x512, [6006.0, 0.0, 22527.0]),
         (Product::U85x256, [15000.0, 0.0, 61440.0]),
     ]);
-    let mut network = Network::new(&[2, 16, 16, 8]);
+    let mut network = NetworkFile::new(&[2, 16, 16, 8]);
     let shape = network.constant(&[2, 32, 32, 16]);
     let weights = network.weights(&[16, 3, 3, 8]);
     let options = BuiltinOptions::TransposeConv {
@@ -487,7 +487,7 @@ fn inputs_of_a_batch_run_one_after_another() {
     ]);
 }
 
-impl Network {
+impl NetworkFile {
     /// The same with feature maps of 16 bits.
     fn of_16_bits(mut self) -> Self {
         for tensor in &mut self.tensors {
@@ -508,12 +508,12 @@ impl Network {
 
 #[test]
 fn many_rows_of_a_softmax_are_those_of_vela() {
-    Network::of_one(OpKind::Softmax, &[1000, 8]).check(&[
+    NetworkFile::of_one(OpKind::Softmax, &[1000, 8]).check(&[
         (Product::U55x256, [249_756.0, 260_000.0, 128_656.0]),
         (Product::U65x512, [153_127.0, 260_000.0, 416_656.0]),
         (Product::U85x256, [304_474.0, 260_000.0, 211_072.0]),
     ]);
-    Network::of_one(OpKind::Softmax, &[200, 16])
+    NetworkFile::of_one(OpKind::Softmax, &[200, 16])
         .of_16_bits()
         .check(&[
             (Product::U55x256, [59429.0, 33600.0, 25992.0]),
@@ -526,7 +526,7 @@ fn many_rows_of_a_softmax_are_those_of_vela() {
 /// cascades elementwise operations in the deeper shapes in which they see them.
 #[test]
 fn softmaxes_of_one_row_and_of_large_maps_are_those_of_vela() {
-    Network::of_one(OpKind::Softmax, &[1, 10]).check_totals(
+    NetworkFile::of_one(OpKind::Softmax, &[1, 10]).check_totals(
         &[
             (Product::U55x256, [887.0, 320.0, 272.0]),
             (Product::U65x512, [1806.0, 320.0, 784.0]),
@@ -534,17 +534,17 @@ fn softmaxes_of_one_row_and_of_large_maps_are_those_of_vela() {
         ],
         [0.003, 0.0, 0.0],
     );
-    Network::of_one(OpKind::Softmax, &[1, 300, 256]).check(&[
+    NetworkFile::of_one(OpKind::Softmax, &[1, 300, 256]).check(&[
         (Product::U55x256, [1_190_210.0, 616_800.0, 614_928.0]),
         (Product::U65x512, [1_254_123.0, 308_400.0, 4_615_728.0]),
         (Product::U85x256, [2_874_084.0, 308_400.0, 9_414_908.0]),
     ]);
-    Network::of_one(OpKind::Softmax, &[65_536, 2]).check(&[
+    NetworkFile::of_one(OpKind::Softmax, &[65_536, 2]).check(&[
         (Product::U65x512, [9_841_604.0, 262_144.0, 33_293_096.0]),
         (Product::U85x256, [7_410_546.0, 131_072.0, 15_998_976.0]),
     ]);
     // What a chain passes on has rates of its own.
-    Network::of_one(OpKind::Softmax, &[200, 16])
+    NetworkFile::of_one(OpKind::Softmax, &[200, 16])
         .of_16_bits()
         .check(&[
             (Product::U85x128, [52504.0, 33600.0, 59904.0]),
@@ -556,7 +556,7 @@ fn softmaxes_of_one_row_and_of_large_maps_are_those_of_vela() {
 /// the maxima of channels count all channels of the concatenation.
 #[test]
 fn parts_of_a_concatenation_are_written_as_the_whole_is_seen() {
-    let joined = |network: &mut Network, parts: [usize; 2]| {
+    let joined = |network: &mut NetworkFile, parts: [usize; 2]| {
         let [first, second] = parts.map(|part| network.shape(part));
         let shape = [1, first[1], first[2], first[3] + second[3]];
         let options = BuiltinOptions::Concatenation {
@@ -565,7 +565,7 @@ fn parts_of_a_concatenation_are_written_as_the_whole_is_seen() {
         };
         network.call_with(OpKind::Concatenation, &parts, &shape, options)
     };
-    let mut network = Network::new(&[1, 20, 20, 8]);
+    let mut network = NetworkFile::new(&[1, 20, 20, 8]);
     let map = network.call(OpKind::Abs, &[0], &[1, 20, 20, 8]);
     let weights = network.weights(&[4, 1, 1, 8]);
     let options = BuiltinOptions::Conv2D {
@@ -586,7 +586,7 @@ fn parts_of_a_concatenation_are_written_as_the_whole_is_seen() {
         ],
         [0.003, 0.01, 0.13],
     );
-    let mut network = Network::new(&[1, 12, 12, 16]);
+    let mut network = NetworkFile::new(&[1, 12, 12, 16]);
     let map = network.call(OpKind::Abs, &[0], &[1, 12, 12, 16]);
     let axes = network.constant(&[3]);
     let options = BuiltinOptions::Reducer { keep_dims: true };
@@ -603,12 +603,14 @@ fn parts_of_a_concatenation_are_written_as_the_whole_is_seen() {
 #[test]
 fn the_output_stage_computes_16_bits_without_tables() {
     let shape = [1, 12, 12, 8];
-    Network::of_one(OpKind::Neg, &shape).of_16_bits().check(&[
-        (Product::U55x256, [864.0, 2304.0, 16.0]),
-        (Product::U65x512, [4919.0, 0.0, 18448.0]),
-        (Product::U85x256, [865.0, 0.0, 4608.0]),
-    ]);
-    Network::of_one(OpKind::LeakyRelu, &shape)
+    NetworkFile::of_one(OpKind::Neg, &shape)
+        .of_16_bits()
+        .check(&[
+            (Product::U55x256, [864.0, 2304.0, 16.0]),
+            (Product::U65x512, [4919.0, 0.0, 18448.0]),
+            (Product::U85x256, [865.0, 0.0, 4608.0]),
+        ]);
+    NetworkFile::of_one(OpKind::LeakyRelu, &shape)
         .of_16_bits()
         .check(&[
             (Product::U55x256, [1152.0, 2304.0, 0.0]),
@@ -621,7 +623,7 @@ fn the_output_stage_computes_16_bits_without_tables() {
 #[test]
 fn maxima_over_height_and_width_take_two_passes() {
     let reduced = |kind, shape: [i32; 4]| {
-        let mut network = Network::new(&shape);
+        let mut network = NetworkFile::new(&shape);
         let axes = network.constant(&[1, 2]);
         let options = BuiltinOptions::Reducer { keep_dims: true };
         network.call_with(kind, &[0, axes], &[1, 1, 1, shape[3]], options);
@@ -642,7 +644,7 @@ fn maxima_over_height_and_width_take_two_passes() {
 /// As dilated convolutions of older converters: the blocks and the convolution run as one.
 #[test]
 fn windows_of_blocks_run_as_one_dilated_window() {
-    let valid = |network: &mut Network, inputs: &[usize], shape: &[i32]| {
+    let valid = |network: &mut NetworkFile, inputs: &[usize], shape: &[i32]| {
         let options = BuiltinOptions::Conv2D {
             padding: Padding::Valid,
             stride_h: 1,
@@ -653,7 +655,7 @@ fn windows_of_blocks_run_as_one_dilated_window() {
         };
         network.call_with(OpKind::Conv2d, inputs, shape, options)
     };
-    let mut network = Network::new(&[1, 8, 8, 16]);
+    let mut network = NetworkFile::new(&[1, 8, 8, 16]);
     let [block, padding, cropping] =
         [&[2, 2][..], &[2; 4], &[0; 4]].map(|values| network.constant(values));
     let weights = network.weights(&[8, 3, 3, 16]);
@@ -671,7 +673,7 @@ fn windows_of_blocks_run_as_one_dilated_window() {
         (Product::U85x256, [1716.0, 0.0, 6592.0]),
     ]);
     // In one dimension.
-    let mut network = Network::new(&[1, 32, 16]);
+    let mut network = NetworkFile::new(&[1, 32, 16]);
     let [block, padding, cropping] =
         [&[2][..], &[2; 2], &[0; 2]].map(|values| network.constant(values));
     let weights = network.weights(&[8, 1, 3, 16]);
@@ -694,7 +696,7 @@ fn windows_of_blocks_run_as_one_dilated_window() {
 /// A maximum over channels whose output lacks their dimension.
 #[test]
 fn maxima_that_lose_a_dimension_see_the_output_in_its_own_shape() {
-    let mut network = Network::new(&[1, 8, 8, 16]);
+    let mut network = NetworkFile::new(&[1, 8, 8, 16]);
     let axes = network.constant(&[3]);
     let options = BuiltinOptions::Reducer { keep_dims: false };
     network.call_with(OpKind::ReduceMax, &[0, axes], &[1, 8, 8], options);
@@ -708,7 +710,7 @@ fn maxima_that_lose_a_dimension_see_the_output_in_its_own_shape() {
 /// As Keras's ZeroPadding3D.
 #[test]
 fn five_dimensions_are_padded_by_copies_of_three() {
-    let mut network = Network::new(&[1, 2, 8, 8, 4]);
+    let mut network = NetworkFile::new(&[1, 2, 8, 8, 4]);
     let sides = network.constant(&[0, 0, 1, 1, 0, 0, 0, 0, 0, 0]);
     network.tensors[sides].shape = vec![5, 2];
     network.call(OpKind::Pad, &[0, sides], &[1, 4, 8, 8, 4]);
@@ -721,7 +723,7 @@ fn five_dimensions_are_padded_by_copies_of_three() {
 
 #[test]
 fn what_permutes_nothing_between_input_and_output_is_a_copy() {
-    let mut network = Network::new(&[1, 8, 8, 16]);
+    let mut network = NetworkFile::new(&[1, 8, 8, 16]);
     network.transpose(0, &[0, 1, 2, 3]);
     network.check(&[
         (Product::U55x256, [864.0, 1024.0, 0.0]),
@@ -732,7 +734,7 @@ fn what_permutes_nothing_between_input_and_output_is_a_copy() {
 
 #[test]
 fn weights_that_are_a_map_are_multiplied_like_one() {
-    let mut network = Network::new(&[4, 16]);
+    let mut network = NetworkFile::new(&[4, 16]);
     let weights = network.map(&[8, 16]);
     let options = BuiltinOptions::FullyConnected {
         activation: Activation::None,
@@ -752,7 +754,7 @@ fn weights_that_are_a_map_are_multiplied_like_one() {
 /// Each element of the output is written by itself.
 #[test]
 fn entries_are_scattered_one_element_at_a_time() {
-    let mut network = Network::new(&[3, 6, 6, 4]);
+    let mut network = NetworkFile::new(&[3, 6, 6, 4]);
     let (places, sizes) = (
         network.constant(&[1, 3, 4]),
         network.constant(&[8, 6, 6, 4]),
@@ -766,7 +768,7 @@ fn entries_are_scattered_one_element_at_a_time() {
 /// the first one reads the view of another map.
 #[test]
 fn transpositions_of_one_head_remain() {
-    let multiply = |network: &mut Network, keys: usize| {
+    let multiply = |network: &mut NetworkFile, keys: usize| {
         network.other_inputs.push(1);
         let first = network.call(OpKind::Abs, &[0], &[1, 1, 64, 32]);
         let transposed = network.transpose(keys, &[0, 2, 3, 1]);
@@ -778,7 +780,7 @@ fn transpositions_of_one_head_remain() {
         network.call_with(OpKind::BatchMatmul, &[first, transposed], &shape, options);
     };
     let tolerances = [0.003, 0.02, 0.003];
-    let mut network = Network::new(&[1, 1, 64, 32]);
+    let mut network = NetworkFile::new(&[1, 1, 64, 32]);
     let keys = network.map(&[1, 64, 1, 32]);
     let keys = network.call(OpKind::Abs, &[keys], &[1, 64, 1, 32]);
     multiply(&mut network, keys);
@@ -790,7 +792,7 @@ fn transpositions_of_one_head_remain() {
         ],
         tolerances,
     );
-    let mut network = Network::new(&[1, 1, 64, 32]);
+    let mut network = NetworkFile::new(&[1, 1, 64, 32]);
     let keys = network.map(&[1, 64, 32]);
     let keys = network.call(OpKind::Abs, &[keys], &[1, 64, 32]);
     let keys = network.call(OpKind::Reshape, &[keys], &[1, 64, 1, 32]);
@@ -807,7 +809,7 @@ fn transpositions_of_one_head_remain() {
 /// The copy of the last input comes first.
 #[test]
 fn inputs_of_a_pack_are_copied_from_the_last_one_on() {
-    let mut network = Network::new(&[4, 64]);
+    let mut network = NetworkFile::new(&[4, 64]);
     let mut maps = vec![0];
     for place in 0..3 {
         maps.push(network.call(OpKind::Abs, &[maps[place]], &[4, 64]));
@@ -826,7 +828,7 @@ fn inputs_of_a_pack_are_copied_from_the_last_one_on() {
 
 #[test]
 fn an_input_that_others_read_is_copied_before_its_reshape() {
-    let mut network = Network::new(&[1, 16, 8]);
+    let mut network = NetworkFile::new(&[1, 16, 8]);
     let shaped = network.call(OpKind::Reshape, &[0], &[1, 16, 1, 8]);
     let map = network.call(OpKind::Abs, &[0], &[1, 16, 8]);
     let options = BuiltinOptions::Add {

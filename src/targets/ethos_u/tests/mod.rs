@@ -283,7 +283,7 @@ fn buffers_fit_into_the_sram() {
             let bytes = encoded_bytes(accelerator, &layer, &block, &histogram);
             let step = weighted(accelerator, layer, bytes, &histogram);
             let steps = std::array::from_fn::<_, 3, _>(|_| Some(step.clone()));
-            for buffer in buffers(accelerator, &steps, &[], &[limit; 3]).of_steps(0..3) {
+            for buffer in buffers(accelerator, &steps, &[], &[limit; 3]).at_steps(0..3) {
                 assert!(buffer.bytes() <= limit, "2^{exponent}: {buffer:?}");
                 // Slices are padded each by itself.
                 assert!(buffer.bytes() <= bytes * 1.1, "2^{exponent}: {buffer:?}");

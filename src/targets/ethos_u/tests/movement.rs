@@ -1,10 +1,10 @@
 //! What moves, repeats, enlarges or divides values, against what Vela 5.2.0 prints for the same files.
 
-use super::files::Network;
+use super::files::NetworkFile;
 use crate::formats::tflite::{Activation, BuiltinOptions, OpKind};
 use crate::targets::ethos_u::configuration::Product::{self, U55x256, U65x512, U85x256};
 
-impl Network {
+impl NetworkFile {
     fn reshape(&mut self, map: usize, shape: &[i32]) -> usize {
         let sizes = self.constant(shape);
         self.call(OpKind::Reshape, &[map, sizes], shape)
@@ -67,7 +67,7 @@ const NEAREST: BuiltinOptions = BuiltinOptions::ResizeNearestNeighbor {
 /// UpSampling2D of Keras repeats rows and columns of five dimensions: one copy for each row.
 #[test]
 fn repetitions_copy_three_dimensions_at_a_time() {
-    let mut network = Network::new(&[1, 20, 20, 8]);
+    let mut network = NetworkFile::new(&[1, 20, 20, 8]);
     let map = network.reshape(0, &[1, 20, 1, 20, 8]);
     let map = network.tile(map, &[1, 1, 2, 1, 1]);
     let map = network.reshape(map, &[1, 40, 20, 1, 8]);
@@ -78,7 +78,7 @@ fn repetitions_copy_three_dimensions_at_a_time() {
         (U65x512, [106_640.0, 6400.0, 122_880.0]),
         (U85x256, [115_120.0, 6400.0, 153_600.0]),
     ]);
-    let mut network = Network::new(&[1, 1, 1, 32]);
+    let mut network = NetworkFile::new(&[1, 1, 1, 32]);
     network.tile(0, &[1, 48, 48, 1]);
     network.check(&[
         (U55x256, [98544.0, 75264.0, 0.0]),
@@ -89,7 +89,7 @@ fn repetitions_copy_three_dimensions_at_a_time() {
 
 #[test]
 fn packs_copy_three_dimensions_at_a_time() {
-    let mut network = Network::new(&[1, 32, 32, 16]);
+    let mut network = NetworkFile::new(&[1, 32, 32, 16]);
     let options = BuiltinOptions::Pack {
         axis: 2,
         values_count: 2,
@@ -104,14 +104,14 @@ fn packs_copy_three_dimensions_at_a_time() {
 
 #[test]
 fn blocks_of_enlarged_maps_read_the_nearest_values() {
-    let mut network = Network::new(&[1, 16, 16, 32]);
+    let mut network = NetworkFile::new(&[1, 16, 16, 32]);
     network.resize(NEAREST, 32);
     network.check(&[
         (U55x256, [18784.0, 40960.0, 0.0]),
         (U65x512, [102_673.0, 0.0, 385_024.0]),
         (U85x256, [27306.0, 0.0, 327_680.0]),
     ]);
-    let mut network = Network::new(&[1, 24, 24, 16]);
+    let mut network = NetworkFile::new(&[1, 24, 24, 16]);
     let options = BuiltinOptions::ResizeBilinear {
         align_corners: false,
         half_pixel_centers: false,
@@ -123,7 +123,7 @@ fn blocks_of_enlarged_maps_read_the_nearest_values() {
         (U85x256, [36864.0, 0.0, 156_672.0]),
     ]);
     // The same size is a copy.
-    let mut network = Network::new(&[1, 16, 16, 32]);
+    let mut network = NetworkFile::new(&[1, 16, 16, 32]);
     network.resize(NEAREST, 16);
     network.check(&[
         (U55x256, [4480.0, 8192.0, 0.0]),
@@ -135,10 +135,10 @@ fn blocks_of_enlarged_maps_read_the_nearest_values() {
 /// On the others, the CPU divides.
 #[test]
 fn ethos_u85_divides_slowly() {
-    let mut network = Network::new(&[1, 16, 16, 32]);
+    let mut network = NetworkFile::new(&[1, 16, 16, 32]);
     network.divide(0, 0);
     network.check(&[(U85x256, [270_336.0, 0.0, 81920.0])]);
-    let mut network = Network::new(&[1, 16, 16, 32]);
+    let mut network = NetworkFile::new(&[1, 16, 16, 32]);
     let activated = network.logistic(0);
     let options = BuiltinOptions::Add {
         activation: Activation::None,
@@ -154,7 +154,7 @@ fn ethos_u85_divides_slowly() {
 
 #[test]
 fn entries_are_gathered_by_bursts() {
-    let mut network = Network::new(&[64, 32]);
+    let mut network = NetworkFile::new(&[64, 32]);
     let indices = network.constant(&[1, 2, 3, 4, 5]);
     let options = BuiltinOptions::Gather {
         axis: 0,
@@ -172,11 +172,11 @@ fn dimensions_are_reversed_on_ethos_u85() {
         (&[10, 40], 1, [1332.0, 0.0, 6400.0]),
     ];
     for (shape, axis, of_vela) in rows {
-        let mut network = Network::new(shape);
+        let mut network = NetworkFile::new(shape);
         network.reverse(0, axis);
         network.check(&[(U85x256, of_vela)]);
     }
-    let mut network = Network::new(&[1, 24, 24, 16]);
+    let mut network = NetworkFile::new(&[1, 24, 24, 16]);
     let options = BuiltinOptions::Pool2D {
         padding: crate::formats::tflite::Padding::Valid,
         stride_h: 2,
@@ -197,14 +197,14 @@ fn dimensions_are_reversed_on_ethos_u85() {
 /// Columns are copied from the output, and what only columns follow is written in place.
 #[test]
 fn mirrored_columns_are_read_from_the_output() {
-    let mut network = Network::new(&[1, 24, 24, 16]);
+    let mut network = NetworkFile::new(&[1, 24, 24, 16]);
     network.mirror(0, [2, 2]);
     network.check(&[
         (U55x256, [7680.0, 21760.0, 0.0]),
         (U65x512, [16750.0, 0.0, 55552.0]),
         (U85x256, [11724.0, 0.0, 55552.0]),
     ]);
-    let mut network = Network::new(&[1, 24, 24, 16]);
+    let mut network = NetworkFile::new(&[1, 24, 24, 16]);
     let mirrored = network.mirror(0, [3, 0]);
     network.logistic(mirrored);
     network.check(&[
@@ -212,7 +212,7 @@ fn mirrored_columns_are_read_from_the_output() {
         (U65x512, [16063.0, 11520.0, 46848.0]),
         (U85x256, [17231.0, 11520.0, 35328.0]),
     ]);
-    let mut network = Network::new(&[1, 24, 24, 16]);
+    let mut network = NetworkFile::new(&[1, 24, 24, 16]);
     let activated = network.logistic(0);
     network.mirror(activated, [0, 3]);
     network.check(&[
@@ -226,7 +226,7 @@ fn mirrored_columns_are_read_from_the_output() {
 /// Ethos-U55 take 256 bytes more than their elements.
 #[test]
 fn products_of_a_map_with_itself_keep_it() {
-    let mut network = Network::new(&[1, 64, 32]);
+    let mut network = NetworkFile::new(&[1, 64, 32]);
     let map = network.logistic(0);
     let options = BuiltinOptions::BatchMatMul {
         adj_x: false,
@@ -244,7 +244,7 @@ fn products_of_a_map_with_itself_keep_it() {
 /// A lookup table is fetched while nothing else runs.
 #[test]
 fn tables_behind_the_cpu_are_waited_for() {
-    let mut network = Network::new(&[1, 16, 16, 32]);
+    let mut network = NetworkFile::new(&[1, 16, 16, 32]);
     let map = network.call(OpKind::Abs, &[0], &[1, 16, 16, 32]);
     let map = network.logistic(map);
     let map = network.call(OpKind::L2Normalization, &[map], &[1, 16, 16, 32]);
@@ -259,7 +259,7 @@ fn tables_behind_the_cpu_are_waited_for() {
 /// A convolution reads a copy of what the CPU computed. Small buffers of weights are not compared.
 #[test]
 fn results_of_the_cpu_are_staged() {
-    let mut network = Network::new(&[1, 32, 32, 64]);
+    let mut network = NetworkFile::new(&[1, 32, 32, 64]);
     let map = network.call(OpKind::L2Normalization, &[0], &[1, 32, 32, 64]);
     let weights = network.weights(&[32, 3, 3, 64]);
     let bias = network.constant(&[0; 32]);

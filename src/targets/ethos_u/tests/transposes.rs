@@ -119,7 +119,7 @@ fn blocks_and_cycles_of_transpositions_are_those_of_vela() {
         let layer = Layer {
             order,
             is_brick,
-            ..Layer::of_positions(Kind::Pooling, read, read, IfmOfm::both(1))
+            ..Layer::single_positions(Kind::Pooling, read, read, IfmOfm::both(1))
         };
         let block = blocks::choose(&accelerator, &layer).expect("a block that fits");
         let written = Layer {
@@ -146,7 +146,8 @@ fn blocks_and_cycles_of_transpositions_are_those_of_vela() {
 
 #[test]
 fn blocks_of_sums_hold_64_channels() {
-    let layer = Layer::of_positions(Kind::ReduceSum, [1, 100, 257], [1, 100, 1], IfmOfm::both(1));
+    let layer =
+        Layer::single_positions(Kind::ReduceSum, [1, 100, 257], [1, 100, 1], IfmOfm::both(1));
     let block = blocks::choose(&accelerator(), &layer).expect("a block that fits");
     assert_eq!((block.ofm, block.ifm), ([1, 100, 16], [1, 100, 64]));
 }

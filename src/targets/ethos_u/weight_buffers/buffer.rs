@@ -41,7 +41,7 @@ impl Buffers {
         self.0[step] = (buffer != Buffer::NONE).then(|| Box::new(buffer));
     }
 
-    pub fn of_steps(&self, steps: impl Iterator<Item = usize>) -> impl Iterator<Item = &Buffer> {
+    pub fn at_steps(&self, steps: impl Iterator<Item = usize>) -> impl Iterator<Item = &Buffer> {
         steps.map(|step| &self[step])
     }
 }

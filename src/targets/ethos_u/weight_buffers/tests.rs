@@ -136,7 +136,7 @@ fn convolution(ifm: [i64; 3], depth: i64, kernel: i64) -> Layer {
         ofm: [ifm[0], ifm[1], depth],
         kernel: [kernel; 2],
         is_brick: IfmOfm::both(true),
-        ..Layer::of_positions(Kind::Convolution, ifm, ifm, IfmOfm::both(1))
+        ..Layer::single_positions(Kind::Convolution, ifm, ifm, IfmOfm::both(1))
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) struct Values {
 /// The values of the weights that a histogram counts, and of the zeros among them: those of a stream are as many times
 /// more as it has weights, except for the bits of runs.
 #[derive(Clone, Copy)]
-struct Sample {
+struct WeightStatistics {
     n_weights: f64,
     /// Whether zeros are coded as runs between the other values.
     has_runs: bool,
@@ -67,7 +67,7 @@ struct Padded {
 struct CachedSample {
     hash: u64,
     padded: Padded,
-    sample: Sample,
+    sample: WeightStatistics,
 }
 
 impl Values {
@@ -85,7 +85,7 @@ impl Values {
             static CACHE: RefCell<Vec<Option<CachedSample>>> = const { RefCell::new(Vec::new()) };
         }
         if n_weights == 0.0 {
-            let empty = Sample::new(&Ranked::empty(), padding, zero_runs, leaves_rare);
+            let empty = WeightStatistics::new(&Ranked::empty(), padding, zero_runs, leaves_rare);
             return empty.values(1.0, zero_runs, last_runs);
         }
         let padded = Padded {
@@ -131,16 +131,16 @@ impl Padded {
         FixedState::default().hash_one(key)
     }
 
-    fn sample(&self) -> Sample {
+    fn sample(&self) -> WeightStatistics {
         let ranked = Ranked::cached(&self.histogram);
         let parts = ranked.n_sampled * PARTS_OF_A_WEIGHT;
         let times = |share: f64| (share * parts).round() / PARTS_OF_A_WEIGHT;
         let zero_runs = self.zero_runs.map(|runs| runs.with_count(times));
-        Sample::new(&ranked, times(self.padding), &zero_runs, self.leaves_rare)
+        WeightStatistics::new(&ranked, times(self.padding), &zero_runs, self.leaves_rare)
     }
 }
 
-impl Sample {
+impl WeightStatistics {
     /// Of ranked weights, `padding` zeros, and runs of these.
     fn new(ranked: &Ranked, padding: f64, zero_runs: &[ZeroRuns], leaves_rare: bool) -> Self {
         let n_zeros = ranked.n_zeros + padding.max(0.0);
@@ -248,7 +248,7 @@ mod tests {
             for padding in [0.0, 512.0 * scale, 512.0 * scale] {
                 let ranked = Ranked::scaled(&histogram, scale);
                 let leaves_rare = seed % 3 == 0;
-                let anew = Sample::new(&ranked, padding, &zero_runs, leaves_rare);
+                let anew = WeightStatistics::new(&ranked, padding, &zero_runs, leaves_rare);
                 let last_runs = NO_ZERO_RUNS[0];
                 let anew = anew.values(1.0, &zero_runs, last_runs);
                 let n_weights = histogram.n_bytes as f64;

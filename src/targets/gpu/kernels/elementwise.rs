@@ -58,7 +58,7 @@ impl<'m> Builder<'_, 'm> {
         sources: &[usize],
     ) {
         match *sources {
-            [one] => self.of_one(node_idx, node, output, one),
+            [one] => self.single_source(node_idx, node, output, one),
             [one, other] if self.origin(one) == self.origin(other) => {
                 self.meeting(node_idx, node, output, [one, other]);
             }
@@ -166,7 +166,7 @@ impl<'m> Builder<'_, 'm> {
     }
 
     /// Handles an operator on one tensor, possibly with constants.
-    pub(super) fn of_one(
+    pub(super) fn single_source(
         &mut self,
         node_idx: usize,
         node: &Node<'m>,

@@ -92,7 +92,7 @@ fn table2_as_markdown(counts: &Counts) -> String {
 }
 
 fn columns(tables: &Tables) -> Result<String> {
-    let documented = Layout::of_tables(tables).schemas()?;
+    let documented = Layout::from_tables(tables).schemas()?;
     let files = [&tables.graphs, &tables.operators, &tables.labels];
     let rows = [
         "One row for each graph",

@@ -178,8 +178,8 @@ impl Row {
     /// The row's release, or the newest release if the rules of the row's are unknown.
     fn tool(&self) -> StTool {
         StTool {
-            release: StRelease::of_version(&self.release).unwrap_or_default(),
-            device: StDevice::of_board(&self.board),
+            release: StRelease::from_version(&self.release).unwrap_or_default(),
+            device: StDevice::from_board_name(&self.board),
         }
     }
 

@@ -104,7 +104,7 @@ struct BoardLine {
 }
 
 /// One network: its name, its measured latency, and what it is made of.
-struct Sample {
+struct BoardMeasurement {
     name: &'static str,
     measured_ms: f64,
     /// By configuration, the NPU's part by the rules.
@@ -114,7 +114,7 @@ struct Sample {
     on_host_ms: f64,
 }
 
-impl Sample {
+impl BoardMeasurement {
     fn parts(&self, configuration_idx: usize) -> Parts {
         Parts {
             n_starts: self.n_starts,
@@ -235,7 +235,10 @@ fn print_errors(left_out: &LeftOut, n_samples: usize) {
     );
 }
 
-fn samples(args: &FitSiliconArgs, configurations: &[Configuration]) -> Result<Vec<Sample>> {
+fn samples(
+    args: &FitSiliconArgs,
+    configurations: &[Configuration],
+) -> Result<Vec<BoardMeasurement>> {
     ensure!(
         args.measured.is_file(),
         "no {}: the measured latencies are not part of this repository and lie in `shared/data` beside it",
@@ -285,7 +288,7 @@ fn samples(args: &FitSiliconArgs, configurations: &[Configuration]) -> Result<Ve
         let host = ethos_u::usual_host(Family::U65, None).context("expected the host's costs")?;
         let on_host = host.latency(&network, &left);
         let on_host = on_host.map_err(|reason| anyhow::anyhow!("{name}: {reason}"))?;
-        samples.push(Sample {
+        samples.push(BoardMeasurement {
             name,
             measured_ms: median(&latencies),
             n_starts: totals[0].n_starts as f64,
@@ -391,7 +394,7 @@ fn left_out(all: &[Parts]) -> Vec<LeftOutNetwork> {
     (0..all.len()).map(one).collect()
 }
 
-fn text(samples: &[Sample], all: &[Parts]) -> String {
+fn text(samples: &[BoardMeasurement], all: &[Parts]) -> String {
     let head = [
         Head::text("network"),
         Head::number("measured ms"),

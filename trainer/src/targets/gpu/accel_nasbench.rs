@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use super::graph_builder::Document;
-use super::graphs::Network;
+use super::graphs::KernelNetwork;
 use super::roofline;
 
 const FILE: &str = "accel_nasbench.csv";
@@ -38,7 +38,7 @@ const N_FOLDS: usize = 10;
 /// The choices of one network: expansion, kernel, layers and squeeze-and-excite of each stage.
 type Choices = [[i64; 7]; 4];
 
-struct Row {
+struct MeasuredChoices {
     choices: Choices,
     amounts: Amounts,
     parameters: f64,
@@ -47,14 +47,14 @@ struct Row {
 }
 
 /// The networks that were measured.
-pub struct Measurements(Vec<Row>);
+pub struct Measurements(Vec<MeasuredChoices>);
 
 pub fn measurements(folder: &Path) -> Result<Measurements> {
     read(&folder.join(FILE)).map(Measurements)
 }
 
 /// Networks with their times for an input on the RTX 3090, in ms.
-pub fn on_rtx_3090(folder: &Path) -> Result<Vec<(Network, f64)>> {
+pub fn on_rtx_3090(folder: &Path) -> Result<Vec<(KernelNetwork, f64)>> {
     let rows = measurements(folder)?.0;
     let measured = rows.iter().filter_map(|row| Some((row, row.ms[1]?)));
     measured
@@ -68,7 +68,7 @@ pub fn on_rtx_3090(folder: &Path) -> Result<Vec<(Network, f64)>> {
 /// properties that the networks share.
 pub fn on_a100<'m>(measurements: &'m Measurements, run: &Run) -> Vec<(&'m Amounts, f64)> {
     let measured_on = |device: usize| {
-        let row = move |row: &'m Row| Some((row, row.ms[device]?));
+        let row = move |row: &'m MeasuredChoices| Some((row, row.ms[device]?));
         measurements.0.iter().filter_map(row).collect::<Vec<_>>()
     };
     let (laboratory, _) = other_laboratory(&measured_on(1), run);
@@ -84,7 +84,7 @@ pub fn compare(measurements: &Measurements, runs: &[Run]) -> Result<()> {
         .find(|run| run.target == "rtx-3090" && run.mode == Mode::Inference)
         .context("expected a run of the RTX 3090")?;
     for (device, target) in ["a100-40gb", "rtx-3090"].into_iter().enumerate() {
-        let measured: Vec<(&Row, f64)> = rows
+        let measured: Vec<(&MeasuredChoices, f64)> = rows
             .iter()
             .filter_map(|row| Some((row, row.ms[device]?)))
             .collect();
@@ -106,13 +106,13 @@ fn print_row(target: &str, n: usize, split: &str, errors: &Errors) {
     );
 }
 
-fn fit_rows(rows: &[(&Row, f64)]) -> Amounts {
+fn fit_rows(rows: &[(&MeasuredChoices, f64)]) -> Amounts {
     let amounts: Vec<&Amounts> = rows.iter().map(|(row, _)| &row.amounts).collect();
     let times: Vec<f64> = rows.iter().map(|(_, ms)| *ms).collect();
     roofline::fit(&amounts, &times)
 }
 
-fn random_errors(rows: &[(&Row, f64)]) -> Errors {
+fn random_errors(rows: &[(&MeasuredChoices, f64)]) -> Errors {
     let mut percents = Vec::new();
     for fold in 0..N_FOLDS {
         let (inside, others): (Vec<_>, Vec<_>) = rows
@@ -128,7 +128,7 @@ fn random_errors(rows: &[(&Row, f64)]) -> Errors {
 }
 
 /// Leaves out each value of each choice of each stage once, with all networks that have it.
-fn choice_errors(rows: &[(&Row, f64)]) -> Errors {
+fn choice_errors(rows: &[(&MeasuredChoices, f64)]) -> Errors {
     let mut cases = Vec::new();
     for choice in 0..4 {
         for stage in 0..STAGES.len() {
@@ -153,9 +153,10 @@ fn choice_errors(rows: &[(&Row, f64)]) -> Errors {
     errors_of(percents.collect())
 }
 
-fn percents_of(rows: &[(&Row, f64)], costs: &Amounts) -> Vec<f64> {
-    let percent =
-        |(row, ms): &(&Row, f64)| 100.0 * (roofline::dot(&row.amounts, costs) / ms - 1.0).abs();
+fn percents_of(rows: &[(&MeasuredChoices, f64)], costs: &Amounts) -> Vec<f64> {
+    let percent = |(row, ms): &(&MeasuredChoices, f64)| {
+        100.0 * (roofline::dot(&row.amounts, costs) / ms - 1.0).abs()
+    };
     rows.iter().map(percent).collect()
 }
 
@@ -171,8 +172,8 @@ fn errors_of(mut percents: Vec<f64>) -> Errors {
 }
 
 /// Errors of another laboratory's constants on these networks, apart from one common factor.
-fn other_laboratory(rows: &[(&Row, f64)], run: &Run) -> (f64, Errors) {
-    let estimate = |row: &Row| {
+fn other_laboratory(rows: &[(&MeasuredChoices, f64)], run: &Run) -> (f64, Errors) {
+    let estimate = |row: &MeasuredChoices| {
         let roofline_ms = roofline::dot(&row.amounts, &run.costs_ms);
         let (correction, _) = run.correction.at(&position(&row.amounts, &run.costs_ms));
         roofline_ms * correction.exp()
@@ -186,7 +187,7 @@ fn other_laboratory(rows: &[(&Row, f64)], run: &Run) -> (f64, Errors) {
     (ratio, errors_of(percents.collect()))
 }
 
-fn read(path: &Path) -> Result<Vec<Row>> {
+fn read(path: &Path) -> Result<Vec<MeasuredChoices>> {
     ensure!(
         path.is_file(),
         "no {}: Accel-NASBench's measurements are not part of this repository and lie in `shared/data` beside it",
@@ -205,7 +206,7 @@ fn read(path: &Path) -> Result<Vec<Row>> {
     ];
     let parameters = column("mparams")?;
     let records: Vec<csv::StringRecord> = reader.records().collect::<Result<_, _>>()?;
-    let row = |record: &csv::StringRecord| -> Result<Row> {
+    let row = |record: &csv::StringRecord| -> Result<MeasuredChoices> {
         let text = |column: usize| record.get(column).unwrap_or_default();
         let mut row_choices: Choices = [[0; 7]; 4];
         for (stages, column) in row_choices.iter_mut().zip(choices) {
@@ -229,14 +230,14 @@ fn read(path: &Path) -> Result<Vec<Row>> {
                 .ok()
                 .filter(|speed| *speed > 0.0)
         });
-        Ok(Row {
+        Ok(MeasuredChoices {
             choices: row_choices,
             amounts: summed(&network.kernels, BATCH),
             parameters: counted,
             ms: ms.map(|speed| speed.map(|speed| 1e3 / speed)),
         })
     };
-    let rows: Vec<Row> = records.par_iter().map(row).collect::<Result<_>>()?;
+    let rows: Vec<MeasuredChoices> = records.par_iter().map(row).collect::<Result<_>>()?;
     ensure!(
         rows.iter().all(|row| row.parameters > 0.0),
         "networks without parameters"
@@ -245,7 +246,7 @@ fn read(path: &Path) -> Result<Vec<Row>> {
 }
 
 /// A network; its parameters include batch norms.
-fn network(choices: &Choices) -> Result<Network> {
+fn network(choices: &Choices) -> Result<KernelNetwork> {
     let mut graph = Document::default();
     let [expansions, windows, layers, squeezes] = choices;
     graph.activation("x", &[1, SIDE, SIDE, 3]);

@@ -10,7 +10,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use super::graphs::Network;
+use super::graphs::KernelNetwork;
 use super::measured::{Measured, family};
 use super::{kriging, roofline};
 use crate::least_squares::ordinary;
@@ -23,7 +23,7 @@ const COVERAGE: f64 = 0.9;
 
 /// A measured network with its amounts.
 #[derive(Clone, Debug)]
-pub struct Sample {
+pub struct MeasuredSample {
     pub model: String,
     pub family: String,
     /// Amounts for one input, at the measured batch size.
@@ -33,8 +33,8 @@ pub struct Sample {
     pub sizes: [f64; 3],
 }
 
-impl Sample {
-    pub fn new(row: &Measured, network: &Network) -> Self {
+impl MeasuredSample {
+    pub fn new(row: &Measured, network: &KernelNetwork) -> Self {
         let kernels = &network.kernels;
         let sum = |cost_of: fn(&Kernel) -> f64| kernels.iter().map(cost_of).sum();
         Self {
@@ -47,7 +47,7 @@ impl Sample {
     }
 
     /// Of a table whose kernels `torch.compile` wrote.
-    pub fn compiled(row: &Measured, network: &Network) -> Self {
+    pub fn compiled(row: &Measured, network: &KernelNetwork) -> Self {
         let mut sample = Self::new(row, network);
         sample.amounts[PRIOR_MS.0] = 0.0;
         sample
@@ -82,7 +82,7 @@ impl Split {
 }
 
 /// By sample, the fold, out of [`N_FOLDS`], that leaves it out.
-pub fn folds(samples: &[Sample], split: Split, seed: u64) -> Vec<usize> {
+pub fn folds(samples: &[MeasuredSample], split: Split, seed: u64) -> Vec<usize> {
     let groups = samples
         .iter()
         .map(|sample| split.group(&sample.model, &sample.family));
@@ -114,14 +114,14 @@ pub struct Estimate {
 }
 
 impl Fit {
-    pub fn new(samples: &[&Sample], variances: [f64; 2]) -> Self {
+    pub fn new(samples: &[&MeasuredSample], variances: [f64; 2]) -> Self {
         let amounts: Vec<&Amounts> = samples.iter().map(|sample| &sample.amounts).collect();
         let times: Vec<f64> = samples.iter().map(|sample| sample.time_ms).collect();
         Self::with_costs(roofline::fit(&amounts, &times), samples, variances)
     }
 
     /// With these costs and the correction of the errors that they make on `samples`.
-    pub fn with_costs(costs: Amounts, samples: &[&Sample], variances: [f64; 2]) -> Self {
+    pub fn with_costs(costs: Amounts, samples: &[&MeasuredSample], variances: [f64; 2]) -> Self {
         let amounts: Vec<&Amounts> = samples.iter().map(|sample| &sample.amounts).collect();
         let times: Vec<f64> = samples.iter().map(|sample| sample.time_ms).collect();
         let positions: Vec<Position> = amounts.iter().map(|row| position(row, &costs)).collect();
@@ -152,15 +152,15 @@ pub struct LeftOut {
 }
 
 /// `folds` is a result of [`folds`], or has [`NEVER_LEFT_OUT`] for samples that are not estimated.
-pub fn left_out(samples: &[Sample], folds: Vec<usize>, variances: [f64; 2]) -> LeftOut {
+pub fn left_out(samples: &[MeasuredSample], folds: Vec<usize>, variances: [f64; 2]) -> LeftOut {
     left_out_by(samples, folds, |others, _| Fit::new(others, variances))
 }
 
 /// `fit` takes the samples of the other folds and those of the fold that is left out.
 pub fn left_out_by(
-    samples: &[Sample],
+    samples: &[MeasuredSample],
     folds: Vec<usize>,
-    fit: impl Fn(&[&Sample], &[&Sample]) -> Fit,
+    fit: impl Fn(&[&MeasuredSample], &[&MeasuredSample]) -> Fit,
 ) -> LeftOut {
     let none = Estimate {
         roofline_ms: 0.0,
@@ -170,7 +170,7 @@ pub fn left_out_by(
     let mut estimates = vec![none; samples.len()];
     let mut of_regression = vec![0.0; samples.len()];
     for fold in 0..n_folds(&folds) {
-        let of_folds = |inside: bool| -> Vec<&Sample> {
+        let of_folds = |inside: bool| -> Vec<&MeasuredSample> {
             let rows = samples.iter().zip(&folds);
             let rows = rows.filter(|(_, fold_of_row)| (**fold_of_row == fold) == inside);
             rows.map(|(sample, _)| sample).collect()
@@ -202,7 +202,7 @@ fn n_folds(folds: &[usize]) -> usize {
 const CHOICE_SEED: u64 = 1000;
 
 /// The variances of kriging with the smallest error on left-out families.
-pub fn chosen_variances(samples: &[Sample]) -> [f64; 2] {
+pub fn chosen_variances(samples: &[MeasuredSample]) -> [f64; 2] {
     let error = |variances: [f64; 2]| {
         let folds = folds(samples, Split::Families, CHOICE_SEED);
         let left = left_out(samples, folds, variances);
@@ -218,18 +218,18 @@ pub fn chosen_variances(samples: &[Sample]) -> [f64; 2] {
     kriging::CANDIDATES[least.unwrap_or(0)]
 }
 
-fn logarithms(sample: &Sample) -> [f64; 4] {
+fn logarithms(sample: &MeasuredSample) -> [f64; 4] {
     let [macs, activations, parameters] = sample.sizes.map(|size| (size + 1.0).ln());
     [1.0, macs, activations, parameters]
 }
 
 /// The estimate of [`regression`].
-pub fn regression_ms(sample: &Sample, regression: &[f64; 4]) -> f64 {
+pub fn regression_ms(sample: &MeasuredSample, regression: &[f64; 4]) -> f64 {
     roofline::dot(&logarithms(sample), regression).exp()
 }
 
 /// Least squares on the logarithm of time.
-pub fn regression(samples: &[&Sample]) -> [f64; 4] {
+pub fn regression(samples: &[&MeasuredSample]) -> [f64; 4] {
     let rows = samples.iter();
     ordinary(rows.map(|sample| (logarithms(sample), sample.time_ms.ln(), 1.0)))
 }
@@ -272,7 +272,7 @@ pub fn covering(mut sizes: Vec<f64>) -> f64 {
 }
 
 /// Errors of pairs of log(measured time / estimate) and distance, with intervals of the given half width.
-pub fn of_pairs(pairs: &[(f64, f64)], [fixed, by_distance]: [f64; 2]) -> Errors {
+pub fn pair_errors(pairs: &[(f64, f64)], [fixed, by_distance]: [f64; 2]) -> Errors {
     let mut percents: Vec<f64> = pairs
         .iter()
         .map(|(error, _)| 100.0 * ((-error).exp() - 1.0).abs())
@@ -291,9 +291,10 @@ pub fn of_pairs(pairs: &[(f64, f64)], [fixed, by_distance]: [f64; 2]) -> Errors 
 }
 
 /// Uncapped errors in percent.
-pub fn summary(samples: &[Sample], estimates_ms: impl Iterator<Item = f64>) -> Errors {
-    let percent =
-        |(sample, estimate): (&Sample, f64)| 100.0 * (estimate / sample.time_ms - 1.0).abs();
+pub fn summary(samples: &[MeasuredSample], estimates_ms: impl Iterator<Item = f64>) -> Errors {
+    let percent = |(sample, estimate): (&MeasuredSample, f64)| {
+        100.0 * (estimate / sample.time_ms - 1.0).abs()
+    };
     let mut percents: Vec<f64> = samples.iter().zip(estimates_ms).map(percent).collect();
     percents.sort_by(f64::total_cmp);
     let at = |share: f64| percents[(share * (percents.len() - 1) as f64).round() as usize];

@@ -8,7 +8,7 @@ use litecast::targets::gpu::bundle::{Errors, Mode, Run};
 use litecast::targets::gpu::costs::PRIOR_MS;
 use rayon::prelude::*;
 
-use super::evaluate::{Fit, Sample, folds_of, regression, regression_ms};
+use super::evaluate::{Fit, MeasuredSample, folds_of, regression, regression_ms};
 use super::final_families::is_final;
 use super::kriging::VARIANCES;
 use super::measured::Measured;
@@ -27,7 +27,7 @@ pub struct Experiment {
     /// Smallest and median batch.
     pub batches: [f64; 2],
     pub measured_range: MeasuredRange,
-    pub samples: Vec<Sample>,
+    pub samples: Vec<MeasuredSample>,
 }
 
 impl Experiment {
@@ -64,7 +64,7 @@ impl Experiment {
     }
 }
 
-pub fn n_families<'s>(samples: impl Iterator<Item = &'s Sample>) -> usize {
+pub fn n_families<'s>(samples: impl Iterator<Item = &'s MeasuredSample>) -> usize {
     let families: BTreeSet<&str> = samples.map(|sample| sample.family.as_str()).collect();
     families.len()
 }
@@ -87,7 +87,7 @@ pub fn words(mode: Mode) -> &'static str {
 }
 
 /// The fit of every run to the samples that `is_used` names.
-pub fn fits(experiments: &[Experiment], is_used: &dyn Fn(&Sample) -> bool) -> Vec<Fit> {
+pub fn fits(experiments: &[Experiment], is_used: &dyn Fn(&MeasuredSample) -> bool) -> Vec<Fit> {
     let observed: Vec<Observed> = experiments
         .iter()
         .map(|experiment| Observed {
@@ -115,14 +115,14 @@ pub fn fits(experiments: &[Experiment], is_used: &dyn Fn(&Sample) -> bool) -> Ve
 pub fn left_out<'e>(
     experiments: &'e [Experiment],
     n_folds: usize,
-    fold_of: &dyn Fn(&Sample) -> Option<usize>,
+    fold_of: &dyn Fn(&MeasuredSample) -> Option<usize>,
 ) -> Vec<Vec<LeftOut<'e>>> {
     let mut by_experiment: Vec<Vec<LeftOut>> = experiments.iter().map(|_| Vec::new()).collect();
     for fold in 0..n_folds {
-        let is_inside = |sample: &Sample| fold_of(sample) == Some(fold);
+        let is_inside = |sample: &MeasuredSample| fold_of(sample) == Some(fold);
         let fits = fits(experiments, &|sample| !is_inside(sample));
         for ((experiment, fit), left) in experiments.iter().zip(fits).zip(&mut by_experiment) {
-            let (inside, others): (Vec<&Sample>, Vec<&Sample>) = experiment
+            let (inside, others): (Vec<&MeasuredSample>, Vec<&MeasuredSample>) = experiment
                 .samples
                 .iter()
                 .partition(|sample| is_inside(sample));
@@ -139,7 +139,7 @@ pub fn left_out<'e>(
 }
 
 /// The fold of each family, the same in every run.
-fn folds(experiments: &[Experiment]) -> impl Fn(&Sample) -> Option<usize> + use<> {
+fn folds(experiments: &[Experiment]) -> impl Fn(&MeasuredSample) -> Option<usize> + use<> {
     let samples = experiments
         .iter()
         .flat_map(|experiment| &experiment.samples);

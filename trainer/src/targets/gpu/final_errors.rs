@@ -73,7 +73,7 @@ pub fn evaluate(experiments: &[Experiment], widths: &[HalfWidth], path: &Path) -
         is_final(&sample.family).then_some(0)
     });
     let runs = experiments.iter().zip(&left).zip(widths);
-    let runs = runs.map(|((experiment, left), width)| of_run(experiment, left, width));
+    let runs = runs.map(|((experiment, left), width)| final_run(experiment, left, width));
     let results = FinalErrors {
         commit: commit().context("expected a commit")?,
         rule: rule(),
@@ -89,7 +89,7 @@ pub fn evaluate(experiments: &[Experiment], widths: &[HalfWidth], path: &Path) -
     fs::write(path.with_extension("md"), text).with_context(|| path.display().to_string())
 }
 
-fn of_run(experiment: &Experiment, left: &[LeftOut], width: &HalfWidth) -> FinalRun {
+fn final_run(experiment: &Experiment, left: &[LeftOut], width: &HalfWidth) -> FinalRun {
     let mut factors: Vec<f64> = left
         .iter()
         .map(|one| width.at(one.estimate.distance).exp())

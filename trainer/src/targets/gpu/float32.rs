@@ -9,7 +9,7 @@ use litecast::targets::gpu::bundle::{Correction, Errors, Mode, Position, Run, po
 use litecast::targets::gpu::costs::{Amounts, NAMES};
 use litecast::targets::gpu::estimate::FAR;
 
-use super::evaluate::{covering, of_pairs};
+use super::evaluate::{covering, pair_errors};
 use super::transfer::{Factors, factors, gpu};
 use super::{kriging, nas_bench_201, roofline, single_kernels};
 
@@ -36,7 +36,7 @@ const CORRECTING_EVERY: usize = 50;
 pub fn runs(folder: &Path, of_3090: &Run) -> Result<Vec<Run>> {
     let mut runs = Vec::new();
     for (target, name) in OF_KERNELS {
-        runs.push(of_kernels(
+        runs.push(kernel_run(
             target,
             &single_kernels::read(folder, name)?,
             of_3090,
@@ -51,7 +51,7 @@ pub fn runs(folder: &Path, of_3090: &Run) -> Result<Vec<Run>> {
     for (target, name, alike) in OF_NETWORKS {
         let source = runs.iter().find(|run| run.target == alike);
         let source = source.context("expected a GPU of the same architecture")?;
-        let (run, pairs) = of_nas_bench(target, name, &networks, source)?;
+        let (run, pairs) = nas_bench_run(target, name, &networks, source)?;
         of_networks.push(run);
         unseen.extend(pairs);
     }
@@ -73,8 +73,8 @@ pub fn runs(folder: &Path, of_3090: &Run) -> Result<Vec<Run>> {
 /// Pairs of log(measured time / estimate) and distance.
 type Pairs = Vec<(f64, f64)>;
 
-fn of_kernels(target: &str, rows: &[single_kernels::Row], of_3090: &Run) -> Result<Run> {
-    let data_sheets = Factors::of_data_sheets(gpu(&of_3090.target)?, gpu(target)?);
+fn kernel_run(target: &str, rows: &[single_kernels::MeasuredKernel], of_3090: &Run) -> Result<Run> {
+    let data_sheets = Factors::from_data_sheets(gpu(&of_3090.target)?, gpu(target)?);
     let of_3090_ms: Amounts = std::array::from_fn(|idx| of_3090.costs_ms[idx]);
     let mut near_ms = data_sheets.scaled(&of_3090_ms);
     // Without mixed precision, nothing is cast.
@@ -114,7 +114,7 @@ fn of_kernels(target: &str, rows: &[single_kernels::Row], of_3090: &Run) -> Resu
         &left_out,
         Some(width),
     );
-    let errors = of_pairs(&left_out, width);
+    let errors = pair_errors(&left_out, width);
     Ok(Run {
         target: target.to_owned(),
         mode: Mode::Inference,
@@ -161,7 +161,7 @@ fn print(
         p95_percent,
         coverage_percent,
         ..
-    } = of_pairs(pairs, width.unwrap_or_default());
+    } = pair_errors(pairs, width.unwrap_or_default());
     let coverage = width.map_or_else(|| "–".to_owned(), |_| format!("{coverage_percent:.1} %"));
     println!(
         "| {target} inference | {n} | {split} | {method} | {mean_percent:.2} | {median_percent:.2} | {p95_percent:.1} | {coverage} |"
@@ -201,13 +201,13 @@ fn corrected(measured: &Measured, costs: &Amounts) -> (Correction, Pairs) {
 }
 
 /// The run of a GPU that HELP measured, and the errors of costs that are scaled by data sheets alone.
-fn of_nas_bench(
+fn nas_bench_run(
     target: &str,
     name: &str,
-    networks: &[nas_bench_201::Row],
+    networks: &[nas_bench_201::MeasuredArchitecture],
     source: &Run,
 ) -> Result<(Run, Pairs)> {
-    let data_sheets = Factors::of_data_sheets(gpu(&source.target)?, gpu(target)?);
+    let data_sheets = Factors::from_data_sheets(gpu(&source.target)?, gpu(target)?);
     let measured: Vec<(&Amounts, f64)> = networks
         .iter()
         .filter_map(|row| Some((&row.amounts, *row.ms_by_gpu.get(name)?)))
@@ -250,7 +250,7 @@ fn of_nas_bench(
         width,
     );
 
-    let errors = of_pairs(&left_out, correction.half_width);
+    let errors = pair_errors(&left_out, correction.half_width);
     let run = Run {
         target: target.to_owned(),
         laboratory: "HELP".to_owned(),

@@ -6,7 +6,7 @@ use litecast::graph;
 use litecast::targets::gpu::kernels::Kernel;
 use serde_json::{Value, json};
 
-use super::graphs::Network;
+use super::graphs::KernelNetwork;
 
 /// A graph while it is built. Tensors are named by strings; feature maps are NHWC.
 #[derive(Default)]
@@ -23,14 +23,14 @@ impl Document {
     }
 
     /// The whole graph.
-    pub fn network(self, inputs: &[&str], outputs: &[&str]) -> Result<Network> {
+    pub fn network(self, inputs: &[&str], outputs: &[&str]) -> Result<KernelNetwork> {
         let document = json!({
             "format": "litecast-graph", "version": 1, "name": "measured", "inputs": inputs, "outputs": outputs,
             "tensors": self.tensors, "operators": self.operators,
         });
         let model = graph_json::parse(&serde_json::to_vec(&document)?)?;
         let graph = graph::build(&model, 0)?;
-        Ok(Network::new(&graph, self.n_parameters as f64))
+        Ok(KernelNetwork::new(&graph, self.n_parameters as f64))
     }
 
     pub fn activation(&mut self, name: &str, shape: &[i64]) {

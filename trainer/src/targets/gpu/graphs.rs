@@ -14,14 +14,14 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use rayon::prelude::*;
 
 /// The properties of a network that do not depend on its weights.
-pub struct Network {
+pub struct KernelNetwork {
     pub kernels: Vec<Kernel>,
     /// By kernel, the shape of its output.
     pub shapes: Vec<Vec<i32>>,
     pub parameters: f64,
 }
 
-impl Network {
+impl KernelNetwork {
     pub fn new(graph: &Graph, parameters: f64) -> Self {
         let kernels = kernels(graph);
         let shape = |kernel: &Kernel| graph.tensor(kernel.output).shape.clone();
@@ -34,7 +34,7 @@ impl Network {
 }
 
 /// By model and image size.
-pub type Networks = BTreeMap<(String, u32), Network>;
+pub type Networks = BTreeMap<(String, u32), KernelNetwork>;
 
 /// The networks of one file that come from `source` (`timm`, `torchvision`).
 pub fn read(path: &Path, source: &str) -> Result<Networks> {
@@ -76,7 +76,7 @@ pub fn read(path: &Path, source: &str) -> Result<Networks> {
     let network = |(key, parameters, text): ((String, u32), f64, String)| {
         let model = graph_json::parse(text.as_bytes()).with_context(|| key.0.clone())?;
         let graph = graph::build(&model, 0)?;
-        Ok((key, Network::new(&graph, parameters)))
+        Ok((key, KernelNetwork::new(&graph, parameters)))
     };
     rows.into_par_iter().map(network).collect()
 }

@@ -14,7 +14,7 @@ pub const FRAMEWORK: &str = "PyTorch 2.11, CUDA 13.0, AMP, channels first";
 
 /// A row of the table, as far as it is used here.
 #[derive(Clone, Debug, serde::Deserialize)]
-pub struct Row {
+pub struct ProfiledRow {
     pub model: String,
     pub image_size: u32,
     pub batch: f64,
@@ -29,7 +29,7 @@ pub struct Row {
     pub kernel_ms: Option<f64>,
 }
 
-impl Row {
+impl ProfiledRow {
     pub fn mode(&self) -> Mode {
         match self.run.as_str() {
             "train" => Mode::Training,
@@ -38,7 +38,7 @@ impl Row {
     }
 }
 
-pub fn read(path: &Path) -> Result<Vec<Row>> {
+pub fn read(path: &Path) -> Result<Vec<ProfiledRow>> {
     let reader = csv::Reader::from_path(path);
     let mut reader = reader.with_context(|| format!("could not read {}", path.display()))?;
     reader
@@ -48,8 +48,8 @@ pub fn read(path: &Path) -> Result<Vec<Row>> {
 }
 
 /// The measurement of each network in AMP with the largest batch; one with trials of cuDNN's algorithms if there are two.
-pub fn measured(rows: &[Row], mode: Mode) -> Vec<Measured> {
-    let mut of_network: BTreeMap<(&str, u32), &Row> = BTreeMap::new();
+pub fn measured(rows: &[ProfiledRow], mode: Mode) -> Vec<Measured> {
+    let mut of_network: BTreeMap<(&str, u32), &ProfiledRow> = BTreeMap::new();
     let rows = rows
         .iter()
         .filter(|row| row.mode() == mode && row.precision == "amp");
@@ -57,7 +57,7 @@ pub fn measured(rows: &[Row], mode: Mode) -> Vec<Measured> {
         let best = of_network
             .entry((&row.model, row.image_size))
             .or_insert(row);
-        let rank = |row: &Row| (row.batch, row.has_cudnn_trials);
+        let rank = |row: &ProfiledRow| (row.batch, row.has_cudnn_trials);
         if rank(row) > rank(best) {
             *best = row;
         }

@@ -32,7 +32,7 @@ use anyhow::{Context, Result, ensure};
 use litecast::targets::gpu::bundle::{Bundle, Errors, Mode, Run};
 use litecast::targets::gpu::costs::NAMES;
 
-use self::evaluate::Sample;
+use self::evaluate::MeasuredSample;
 pub use self::evaluate::half_width;
 use self::experiment::{Experiment, compare, fits, ranges};
 use self::final_errors::FinalErrors;
@@ -185,11 +185,11 @@ fn experiments(args: &FitGpuArgs, networks: &Networks) -> Result<Vec<Experiment>
 }
 
 /// Measured networks that have a graph.
-fn samples(rows: &[Measured], networks: &Networks, properties: &[Property]) -> Vec<Sample> {
+fn samples(rows: &[Measured], networks: &Networks, properties: &[Property]) -> Vec<MeasuredSample> {
     let sample = if properties.contains(&Property::Compiled) {
-        Sample::compiled
+        MeasuredSample::compiled
     } else {
-        Sample::new
+        MeasuredSample::new
     };
     let network = |row: &Measured| {
         let network = networks.get(&(row.model.clone(), row.image_size))?;
@@ -215,7 +215,7 @@ fn scaled_to_a100(
     let mut by_gpu = Vec::new();
     for one in experiments {
         if one.mode == Mode::Inference && CHECKED_BY_TRANSFER.contains(&one.target) {
-            let data_sheets = Factors::of_data_sheets(from, gpu(one.target)?);
+            let data_sheets = Factors::from_data_sheets(from, gpu(one.target)?);
             let pairs = transfer::check(source, &one.samples, data_sheets, VARIANCES);
             by_gpu.push((one.target, pairs));
         }
@@ -223,18 +223,18 @@ fn scaled_to_a100(
     for (target, pairs) in &by_gpu {
         let others = by_gpu.iter().filter(|(other, _)| other != target);
         let others = widest(others.map(|(_, pairs)| pairs.as_slice()));
-        print_transfer(target, pairs, &evaluate::of_pairs(pairs, others));
+        print_transfer(target, pairs, &evaluate::pair_errors(pairs, others));
     }
     let pairs: Vec<(f64, f64)> = by_gpu.iter().flat_map(|(_, pairs)| pairs.clone()).collect();
     let source = Source::new(&source.iter().collect::<Vec<_>>(), VARIANCES);
     let measured = accel_nasbench::on_a100(measurements, of_3090);
-    let data_sheets = Factors::of_data_sheets(from, gpu("a100-40gb")?);
+    let data_sheets = Factors::from_data_sheets(from, gpu("a100-40gb")?);
     let factors = source.factors(data_sheets, &measured);
     eprintln!("a100-40gb: {factors:.3?} of the RTX 3090's times, {data_sheets:.3?} by data sheets");
     let costs_ms = factors.scaled(&source.costs_ms);
     let mut correction = source.correction(&costs_ms);
     correction.half_width = widest(by_gpu.iter().map(|(_, pairs)| pairs.as_slice()));
-    let errors = evaluate::of_pairs(&pairs, correction.half_width);
+    let errors = evaluate::pair_errors(&pairs, correction.half_width);
     Ok(Run {
         target: "a100-40gb".to_owned(),
         laboratory: "Accel-NASBench".to_owned(),

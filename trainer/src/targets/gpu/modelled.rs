@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use litecast::targets::gpu::bundle::{Bundle, Mode, Run};
 use litecast::targets::gpu::estimate::{MIN_BUSY, time};
-use litecast::targets::gpu::memory::{BASE_BYTES, Memory, Optimiser, RANGE};
+use litecast::targets::gpu::memory::{BASE_BYTES, GpuMemory, Optimiser, RANGE};
 use litecast::targets::gpu::specifications::{Board, ComputePrecision};
 
 use super::experiment::words;
-use super::graphs::{Network, Networks};
-use super::h100::{Row, TARGET};
+use super::graphs::{KernelNetwork, Networks};
+use super::h100::{ProfiledRow, TARGET};
 use super::transfer::gpu;
 
 /// The sweeps over batch sizes end here; larger batches keep the GPU busy.
@@ -30,7 +30,7 @@ impl Ratios {
 }
 
 /// Prints the ratios as Markdown.
-pub fn compare(rows: &[Row], networks: &Networks, bundle: &Bundle) -> Result<()> {
+pub fn compare(rows: &[ProfiledRow], networks: &Networks, bundle: &Bundle) -> Result<()> {
     let board = &gpu(TARGET)?.board;
     let run = bundle.run(TARGET, Mode::Inference);
     let run = run.context("expected a run of the H100")?;
@@ -54,7 +54,7 @@ pub fn compare(rows: &[Row], networks: &Networks, bundle: &Bundle) -> Result<()>
             );
         }
         if let Some(kernel_ms) = row.kernel_ms {
-            of_profiled(row, kernel_ms, network, run, board, &mut ratios)?;
+            add_profiled(row, kernel_ms, network, run, board, &mut ratios)?;
         }
     }
     println!(
@@ -77,7 +77,7 @@ pub fn compare(rows: &[Row], networks: &Networks, bundle: &Bundle) -> Result<()>
     Ok(())
 }
 
-fn memory(row: &Row, network: &Network) -> Memory {
+fn memory(row: &ProfiledRow, network: &KernelNetwork) -> GpuMemory {
     let precision = match row.precision.as_str() {
         "amp" => ComputePrecision::Amp,
         "bfloat16" => ComputePrecision::Bfloat16,
@@ -85,18 +85,18 @@ fn memory(row: &Row, network: &Network) -> Memory {
     };
     let (kernels, parameters) = (&network.kernels, network.parameters);
     match row.mode() {
-        Mode::Inference => Memory::inference(kernels, parameters, row.batch, precision),
+        Mode::Inference => GpuMemory::inference(kernels, parameters, row.batch, precision),
         Mode::Training => {
-            Memory::training(kernels, parameters, row.batch, Optimiser::Sgd, precision)
+            GpuMemory::training(kernels, parameters, row.batch, Optimiser::Sgd, precision)
         }
     }
 }
 
 /// Of a profiled row. The fit used the time of the network's largest batch alone.
-fn of_profiled(
-    row: &Row,
+fn add_profiled(
+    row: &ProfiledRow,
     kernel_ms: f64,
-    network: &Network,
+    network: &KernelNetwork,
     run: &Run,
     board: &Board,
     ratios: &mut Ratios,

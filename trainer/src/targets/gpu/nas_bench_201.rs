@@ -28,13 +28,13 @@ const CLASSES: i64 = 10;
 const SIDE: i64 = 32;
 
 /// A network with its latencies divided by the batch size, by column of the table.
-pub struct Row {
+pub struct MeasuredArchitecture {
     pub amounts: Amounts,
     pub ms_by_gpu: BTreeMap<String, f64>,
 }
 
 /// `folder` is that of all measurements.
-pub fn read(folder: &Path) -> Result<Vec<Row>> {
+pub fn read(folder: &Path) -> Result<Vec<MeasuredArchitecture>> {
     let architectures = records(&folder.join(ARCHITECTURES))?;
     let text = |record: &BTreeMap<String, String>, name: &str| {
         record
@@ -59,7 +59,7 @@ pub fn read(folder: &Path) -> Result<Vec<Row>> {
                 ms_by_gpu.insert(gpu.to_owned(), value.parse::<f64>()? / BATCH);
             }
         }
-        Ok(Row {
+        Ok(MeasuredArchitecture {
             amounts: network(architecture)?,
             ms_by_gpu,
         })

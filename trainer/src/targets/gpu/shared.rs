@@ -8,7 +8,7 @@
 use litecast::targets::gpu::costs::{Amounts, N_COSTS};
 use rayon::prelude::*;
 
-use super::evaluate::Sample;
+use super::evaluate::MeasuredSample;
 use super::kriging::solve;
 use super::priors::{Limit, Prior, priors};
 use super::roofline::dot;
@@ -29,7 +29,7 @@ pub const SPREADS: Spreads = Spreads {
 /// One run of a fit.
 pub struct Observed<'s> {
     pub setting: Setting,
-    pub samples: Vec<&'s Sample>,
+    pub samples: Vec<&'s MeasuredSample>,
 }
 
 /// How far the parts of a cost's logarithm may move: standard deviations. Chosen by left-out families.
@@ -240,12 +240,12 @@ impl Problem {
     }
 }
 
-fn rows(samples: &[&Sample], spreads: &Spreads) -> Rows {
+fn rows(samples: &[&MeasuredSample], spreads: &Spreads) -> Rows {
     let mut n_of_family = std::collections::BTreeMap::new();
     for sample in samples {
         *n_of_family.entry(sample.family.as_str()).or_insert(0u32) += 1;
     }
-    let row = |sample: &&Sample| {
+    let row = |sample: &&MeasuredSample| {
         let n = f64::from(n_of_family[sample.family.as_str()]);
         let weight = n.powf(-spreads.family_power) / spreads.error;
         (sample.amounts, sample.time_ms.ln(), weight)

@@ -19,13 +19,13 @@ const MIN_MS: f64 = 0.2;
 const MAX_ROWS: usize = 1500;
 
 /// One operator with its time, divided by the first dimension of its input.
-pub struct Row {
+pub struct MeasuredKernel {
     pub amounts: Amounts,
     pub time_ms: f64,
 }
 
 /// The measurements of one GPU that take at least [`MIN_MS`].
-pub fn read(folder: &Path, gpu: &str) -> Result<Vec<Row>> {
+pub fn read(folder: &Path, gpu: &str) -> Result<Vec<MeasuredKernel>> {
     let path = folder.join(format!("neusight_ops_{gpu}.csv.gz"));
     ensure!(
         path.is_file(),
@@ -64,7 +64,7 @@ pub fn read(folder: &Path, gpu: &str) -> Result<Vec<Row>> {
             let inputs = ["x", "y"];
             let n_inputs = if is_of_two(operator) { 2 } else { 1 };
             let kernels = document.kernels(&inputs[..n_inputs], &[&output])?;
-            Ok(Row {
+            Ok(MeasuredKernel {
                 amounts: summed(&kernels, first),
                 time_ms: time_ms / first,
             })

@@ -14,7 +14,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use super::evaluate::{N_FOLDS, Sample};
+use super::evaluate::{MeasuredSample, N_FOLDS};
 use super::{kriging, roofline};
 
 /// Families of timm that resemble Accel-NASBench's networks: inverted bottlenecks.
@@ -54,7 +54,7 @@ pub struct Factors {
 
 impl Factors {
     /// The ratios of peak rates and bandwidths.
-    pub fn of_data_sheets(from: &Gpu, to: &Gpu) -> Self {
+    pub fn from_data_sheets(from: &Gpu, to: &Gpu) -> Self {
         Self {
             products: from.board.macs_per_s / to.board.macs_per_s,
             traffic: from.board.bytes_per_s / to.board.bytes_per_s
@@ -77,7 +77,7 @@ impl Factors {
 }
 
 impl Source {
-    pub fn new(samples: &[&Sample], variances: [f64; 2]) -> Self {
+    pub fn new(samples: &[&MeasuredSample], variances: [f64; 2]) -> Self {
         let amounts: Vec<Amounts> = samples.iter().map(|sample| sample.amounts).collect();
         let times: Vec<f64> = samples.iter().map(|sample| sample.time_ms).collect();
         let costs_ms = roofline::fit(&amounts.iter().collect::<Vec<_>>(), &times);
@@ -158,23 +158,23 @@ pub fn factors(costs_ms: &Amounts, data_sheets: Factors, measured: &[(&Amounts, 
 /// Pairs of log(measured time / estimate) and distance for a GPU's networks of other kinds, with costs of `source` that
 /// are scaled by the GPU's networks of one kind. Each family is estimated without its measurements on both GPUs.
 pub fn check(
-    source: &[Sample],
-    target: &[Sample],
+    source: &[MeasuredSample],
+    target: &[MeasuredSample],
     data_sheets: Factors,
     variances: [f64; 2],
 ) -> Vec<(f64, f64)> {
     let families: BTreeSet<&str> = target.iter().map(|sample| sample.family.as_str()).collect();
     let mut families: Vec<&str> = families.into_iter().collect();
     families.shuffle(&mut ChaCha8Rng::seed_from_u64(0));
-    let fold = |sample: &Sample| {
+    let fold = |sample: &MeasuredSample| {
         let place = families.iter().position(|family| *family == sample.family);
         place.unwrap_or(0) % N_FOLDS
     };
     let is_inverted_bottleneck =
-        |sample: &Sample| INVERTED_BOTTLENECKS.contains(&sample.family.as_str());
+        |sample: &MeasuredSample| INVERTED_BOTTLENECKS.contains(&sample.family.as_str());
     let mut errors = Vec::new();
     for left_out in 0..N_FOLDS {
-        let others: Vec<&Sample> = source
+        let others: Vec<&MeasuredSample> = source
             .iter()
             .filter(|sample| fold(sample) != left_out)
             .collect();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use litecast::targets::gpu::bundle::Errors;
 
-use super::evaluate::{Estimate, Sample};
+use super::evaluate::{Estimate, MeasuredSample};
 
 /// Share of measurements that an interval should contain.
 const COVERAGE: f64 = 0.9;
@@ -15,7 +15,7 @@ const FAMILY_POWER: f64 = 0.5;
 /// How a network's time was estimated without it.
 #[derive(Clone, Copy, Debug)]
 pub struct LeftOut<'e> {
-    pub sample: &'e Sample,
+    pub sample: &'e MeasuredSample,
     pub estimate: Estimate,
     /// By a log-linear regression on multiply-accumulates, activations and parameters.
     pub regression_ms: f64,

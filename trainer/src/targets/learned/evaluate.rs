@@ -8,7 +8,7 @@ use litecast::targets::learned::estimate::{shares, unfamiliar};
 use litecast::targets::learned::work::{Amounts, N_TERMS};
 use rayon::prelude::*;
 
-use super::measured::{Measured, Row};
+use super::measured::{Measured, Measurement};
 use super::physics::{Physics, Way};
 use crate::least_squares::ordinary;
 use crate::targets::gpu::half_width;
@@ -20,7 +20,7 @@ const N_INNER_FOLDS: usize = 3;
 /// A row that nothing was fitted to, and its estimates.
 #[derive(Clone, Copy, Debug)]
 pub struct LeftOut<'m> {
-    pub row: &'m Row,
+    pub row: &'m Measurement,
     pub family: &'m str,
     pub ms: f64,
     pub regression_ms: f64,
@@ -40,8 +40,8 @@ pub fn left_out<'m>(
 ) -> Vec<LeftOut<'m>> {
     let folds = measured.folds(n_folds, &is_part);
     let of_fold = |fold: usize| {
-        let fold_of = |row: &Row| folds.get(measured.family(row)).copied();
-        let is_fitted = |row: &Row| fold_of(row).is_some_and(|of_row| of_row != fold);
+        let fold_of = |row: &Measurement| folds.get(measured.family(row)).copied();
+        let is_fitted = |row: &Measurement| fold_of(row).is_some_and(|of_row| of_row != fold);
         estimated(measured, is_fitted, |row| fold_of(row) == Some(fold))
     };
     (0..n_folds)
@@ -83,21 +83,21 @@ pub fn with_widths<'m>(left: Vec<LeftOut<'m>>, widths: &Widths) -> Vec<LeftOut<'
 /// The rows that `is_asked` tells, by fits to those that `is_fitted` tells.
 pub fn estimated<'m>(
     measured: &'m Measured,
-    is_fitted: impl Fn(&Row) -> bool,
-    is_asked: impl Fn(&Row) -> bool,
+    is_fitted: impl Fn(&Measurement) -> bool,
+    is_asked: impl Fn(&Measurement) -> bool,
 ) -> Vec<LeftOut<'m>> {
     let physics = Physics::fit(measured, &is_fitted);
     let regression = Regression::fit(measured, &is_fitted);
     let mut shares: BTreeMap<Way, [f64; N_TERMS]> = BTreeMap::new();
     for row in measured.kept().filter(|row| is_fitted(row)) {
-        let way = Way::of(row);
+        let way = Way::from_row(row);
         let costs = physics.costs(way);
         let largest = shares.entry(way).or_insert([0.0; N_TERMS]);
         widen(largest, &measured.networks[row.network].amounts, &costs);
     }
     let asked = measured.kept().filter(|row| is_asked(row));
-    let estimate = |row: &'m Row| {
-        let way = Way::of(row);
+    let estimate = |row: &'m Measurement| {
+        let way = Way::from_row(row);
         let costs = physics.costs(way);
         let amounts = &measured.networks[row.network].amounts;
         let largest = shares.get(&way).copied().unwrap_or([0.0; N_TERMS]);
@@ -204,11 +204,11 @@ struct Regression {
     of_device: Vec<f64>,
 }
 
-fn way(row: &Row) -> usize {
+fn way(row: &Measurement) -> usize {
     row.runtime * Numbers::ALL.len() + row.numbers
 }
 
-fn logarithms(measured: &Measured, row: &Row) -> [f64; 4] {
+fn logarithms(measured: &Measured, row: &Measurement) -> [f64; 4] {
     let [macs, values, weights] = measured.networks[row.network].sizes;
     [
         1.0,
@@ -219,8 +219,8 @@ fn logarithms(measured: &Measured, row: &Row) -> [f64; 4] {
 }
 
 impl Regression {
-    fn fit(measured: &Measured, is_fitted: impl Fn(&Row) -> bool) -> Self {
-        let rows: Vec<&Row> = measured.kept().filter(|row| is_fitted(row)).collect();
+    fn fit(measured: &Measured, is_fitted: impl Fn(&Measurement) -> bool) -> Self {
+        let rows: Vec<&Measurement> = measured.kept().filter(|row| is_fitted(row)).collect();
         let mut regression = Self {
             costs: vec![[0.0; 4]; Runtime::ALL.len() * Numbers::ALL.len()],
             of_device: vec![0.0; measured.devices.len()],
@@ -246,13 +246,13 @@ impl Regression {
         regression
     }
 
-    fn log_ms(&self, measured: &Measured, row: &Row) -> f64 {
+    fn log_ms(&self, measured: &Measured, row: &Measurement) -> f64 {
         let logarithms = logarithms(measured, row);
         let terms = logarithms.iter().zip(&self.costs[way(row)]);
         self.of_device[row.device] + terms.map(|(x, c)| x * c).sum::<f64>()
     }
 
-    fn ms(&self, measured: &Measured, row: &Row) -> f64 {
+    fn ms(&self, measured: &Measured, row: &Measurement) -> f64 {
         self.log_ms(measured, row).exp()
     }
 }

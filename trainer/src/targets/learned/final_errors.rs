@@ -7,13 +7,13 @@ use anyhow::{Context, Result};
 
 use super::evaluate::{Widths, estimated, with_widths};
 use super::final_families::{is_final, rule};
-use super::measured::{Measured, Row};
+use super::measured::{Measured, Measurement};
 use super::tables::{by_device, by_family, by_part};
 use crate::checkpoint::commit;
 
 /// Evaluates and writes as Markdown.
 pub fn evaluate(all: &Measured, widths: &Widths, path: &Path) -> Result<()> {
-    let is_of_final = |row: &Row| is_final(all.family(row));
+    let is_of_final = |row: &Measurement| is_final(all.family(row));
     let left = estimated(all, |row| !is_of_final(row), is_of_final);
     let left = with_widths(left, widths);
     let asked = all.rows.iter().filter(|row| is_of_final(row)).count();

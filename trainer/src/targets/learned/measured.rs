@@ -37,7 +37,7 @@ const DEVICES: &[(&str, &str)] = &[
 ];
 
 /// A network without weights.
-pub struct Network {
+pub struct MeasuredNetwork {
     pub name: String,
     pub family: String,
     pub amounts: Amounts,
@@ -47,7 +47,7 @@ pub struct Network {
     refusals: Vec<Option<Refusal>>,
 }
 
-impl Network {
+impl MeasuredNetwork {
     fn read(path: &Path) -> Result<Self> {
         let bytes = fs::read(path)?;
         let mut model = formats::read(
@@ -87,14 +87,14 @@ impl Network {
 
 /// Measurements, with positions among networks, devices, runtimes and numbers.
 pub struct Measured {
-    pub networks: Vec<Network>,
+    pub networks: Vec<MeasuredNetwork>,
     pub devices: Vec<&'static str>,
-    pub rows: Vec<Row>,
+    pub rows: Vec<Measurement>,
 }
 
 /// One measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Row {
+pub struct Measurement {
     pub network: usize,
     pub device: usize,
     pub runtime: usize,
@@ -125,7 +125,7 @@ impl Reason {
 
 /// Reads the graphs of a folder and the rows of the table that are of them; `is_asked` decides by family.
 pub fn read(tables: &Path, graphs: &Path, is_asked: impl Fn(&str) -> bool) -> Result<Measured> {
-    let mut networks: BTreeMap<String, Network> = BTreeMap::new();
+    let mut networks: BTreeMap<String, MeasuredNetwork> = BTreeMap::new();
     let entries = fs::read_dir(graphs).with_context(|| {
         format!(
             "no {}: unzip qualcomm_onnx.zip, which is beside the table, into it",
@@ -134,7 +134,7 @@ pub fn read(tables: &Path, graphs: &Path, is_asked: impl Fn(&str) -> bool) -> Re
     })?;
     for entry in entries {
         let path = entry?.path();
-        let network = Network::read(&path).with_context(|| path.display().to_string())?;
+        let network = MeasuredNetwork::read(&path).with_context(|| path.display().to_string())?;
         if !OTHERS.contains(&network.name.as_str()) {
             networks.insert(network.name.clone(), network);
         }
@@ -142,7 +142,7 @@ pub fn read(tables: &Path, graphs: &Path, is_asked: impl Fn(&str) -> bool) -> Re
     let path = tables.join(TABLE);
     let file = File::open(&path).with_context(|| path.display().to_string())?;
     let mut reader = csv::Reader::from_reader(GzDecoder::new(file));
-    let mut read: Vec<(String, Row)> = Vec::new();
+    let mut read: Vec<(String, Measurement)> = Vec::new();
     let mut devices: Vec<&'static str> = Vec::new();
     for record in reader.deserialize() {
         let record: BTreeMap<String, String> = record?;
@@ -174,7 +174,7 @@ pub fn read(tables: &Path, graphs: &Path, is_asked: impl Fn(&str) -> bool) -> Re
                 devices.push(device);
                 devices.len() - 1
             });
-        let row = Row {
+        let row = Measurement {
             network: 0,
             device,
             runtime,
@@ -191,9 +191,9 @@ pub fn read(tables: &Path, graphs: &Path, is_asked: impl Fn(&str) -> bool) -> Re
     }
     networks.retain(|name, _| read.iter().any(|(of_row, _)| of_row == name));
     let names: Vec<&String> = networks.keys().collect();
-    let mut rows: Vec<Row> = read
+    let mut rows: Vec<Measurement> = read
         .iter()
-        .map(|(name, row)| Row {
+        .map(|(name, row)| Measurement {
             network: names.binary_search(&name).unwrap_or(0),
             ..*row
         })
@@ -203,7 +203,7 @@ pub fn read(tables: &Path, graphs: &Path, is_asked: impl Fn(&str) -> bool) -> Re
         "no row of {} is of a graph",
         path.display()
     );
-    let group = |row: &Row| (row.network, row.numbers, row.refused.is_some());
+    let group = |row: &Measurement| (row.network, row.numbers, row.refused.is_some());
     let mut counts: BTreeMap<_, f64> = BTreeMap::new();
     for row in &rows {
         *counts.entry(group(row)).or_default() += 1.0;
@@ -219,12 +219,12 @@ pub fn read(tables: &Path, graphs: &Path, is_asked: impl Fn(&str) -> bool) -> Re
 }
 
 impl Measured {
-    pub fn family(&self, row: &Row) -> &str {
+    pub fn family(&self, row: &Measurement) -> &str {
         &self.networks[row.network].family
     }
 
     /// Rows that are fitted to and estimated.
-    pub fn kept(&self) -> impl Iterator<Item = &Row> {
+    pub fn kept(&self) -> impl Iterator<Item = &Measurement> {
         self.rows.iter().filter(|row| row.refused.is_none())
     }
 

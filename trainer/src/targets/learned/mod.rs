@@ -20,9 +20,9 @@ use litecast::targets::learned::work::{N_TERMS, NAMES};
 
 use self::evaluate::{LeftOut, Widths, errors, left_out, nested, widen, widths};
 use self::final_families::is_final;
-use self::measured::{Measured, Row};
+use self::measured::{Measured, Measurement};
 use self::physics::{Physics, Way};
-use self::tables::{by_device, by_family, by_part, counts, of_device, refusals};
+use self::tables::{by_device, by_family, by_part, counts, device_errors, refusals};
 
 const LABORATORY: &str = "Qualcomm (AI Hub Models 0.65.0), best case of a tight loop at batch 1";
 /// A device is offered if its median error is at most this share of that of a regression on three sums.
@@ -81,7 +81,7 @@ pub fn run(args: &FitAcceleratorsArgs) -> Result<()> {
 
 /// Whether the fit is worth offering on a device.
 fn is_offered(left: &[LeftOut], device: usize) -> bool {
-    let [ours, regression] = errors(&of_device(left, device));
+    let [ours, regression] = errors(&device_errors(left, device));
     ours.median_percent <= MAX_SHARE_OF_REGRESSION * regression.median_percent
 }
 
@@ -100,12 +100,13 @@ fn bundle(all: &Measured, open: &Measured, left: &[LeftOut], widths: &Widths) ->
         }
         for runtime in 0..Runtime::ALL.len() {
             for numbers in 0..Numbers::ALL.len() {
-                let is_of = |row: &Row, device| {
+                let is_of = |row: &Measurement, device| {
                     (row.device, row.runtime, row.numbers) == (device, runtime, numbers)
                 };
                 let left: Vec<&LeftOut> =
                     left.iter().filter(|one| is_of(one.row, of_open)).collect();
-                let rows: Vec<&Row> = all.rows.iter().filter(|row| is_of(row, of_all)).collect();
+                let rows: Vec<&Measurement> =
+                    all.rows.iter().filter(|row| is_of(row, of_all)).collect();
                 runs.extend(run_of(all, &physics, &rows, &left, widths).map(|run| Run {
                     target: run_id(device.id, Runtime::ALL[runtime], Numbers::ALL[numbers]),
                     ..run
@@ -124,16 +125,16 @@ fn bundle(all: &Measured, open: &Measured, left: &[LeftOut], widths: &Widths) ->
 fn run_of(
     measured: &Measured,
     physics: &Physics,
-    rows: &[&Row],
+    rows: &[&Measurement],
     left: &[&LeftOut],
     widths: &Widths,
 ) -> Option<Run> {
-    let kept: Vec<&&Row> = rows.iter().filter(|row| row.refused.is_none()).collect();
+    let kept: Vec<&&Measurement> = rows.iter().filter(|row| row.refused.is_none()).collect();
     let networks: BTreeSet<usize> = kept.iter().map(|row| row.network).collect();
     let families: BTreeSet<&str> = kept.iter().map(|row| measured.family(row)).collect();
     let of_left: BTreeSet<usize> = left.iter().map(|one| one.row.network).collect();
     let first = kept.first().filter(|_| of_left.len() >= MIN_NETWORKS)?;
-    let costs = physics.costs(Way::of(first)).map(digits);
+    let costs = physics.costs(Way::from_row(first)).map(digits);
     let mut max_shares = [0.0; N_TERMS];
     for row in &kept {
         widen(

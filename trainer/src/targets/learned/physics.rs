@@ -4,7 +4,7 @@
 use litecast::targets::learned::devices::{Numbers, Runtime};
 use litecast::targets::learned::work::{N_TERMS, NAMES, OPERATORS, WEIGHTS};
 
-use super::measured::{Measured, Row};
+use super::measured::{Measured, Measurement};
 
 const N_NUMBERS: usize = Numbers::ALL.len();
 /// Scales of a device: computation, memory, and what does not depend on sizes.
@@ -76,7 +76,7 @@ impl Places {
     }
 
     /// What the logarithm of a cost is the sum of.
-    fn of_cost(self, way: Way, term: usize) -> [usize; 6] {
+    fn cost_places(self, way: Way, term: usize) -> [usize; 6] {
         let Way {
             device,
             runtime,
@@ -127,7 +127,7 @@ pub struct Way {
 }
 
 impl Way {
-    pub fn of(row: &Row) -> Self {
+    pub fn from_row(row: &Measurement) -> Self {
         Self {
             device: row.device,
             runtime: row.runtime,
@@ -144,7 +144,7 @@ pub struct Physics {
 
 impl Physics {
     /// Fits to the rows that `is_fitted` tells.
-    pub fn fit(measured: &Measured, is_fitted: impl Fn(&Row) -> bool) -> Self {
+    pub fn fit(measured: &Measured, is_fitted: impl Fn(&Measurement) -> bool) -> Self {
         let places = Places {
             n_devices: measured.devices.len(),
         };
@@ -155,9 +155,11 @@ impl Physics {
             parameters[start..start + N_SCALES].copy_from_slice(&KINDS);
         }
         let mut physics = Self { places, parameters };
-        let mut rows: Vec<&Row> = measured.kept().filter(|row| is_fitted(row)).collect();
-        rows.sort_by_key(|row| Way::of(row));
-        let groups: Vec<&[&Row]> = rows.chunk_by(|a, b| Way::of(a) == Way::of(b)).collect();
+        let mut rows: Vec<&Measurement> = measured.kept().filter(|row| is_fitted(row)).collect();
+        rows.sort_by_key(|row| Way::from_row(row));
+        let groups: Vec<&[&Measurement]> = rows
+            .chunk_by(|a, b| Way::from_row(a) == Way::from_row(b))
+            .collect();
         let mut moments = vec![[0.0; 2]; places.len()];
         for step in 0..N_STEPS {
             let gradient = physics.gradient(measured, &groups, &priors);
@@ -171,7 +173,7 @@ impl Physics {
     /// Milliseconds for each amount.
     pub fn costs(&self, way: Way) -> [f64; N_TERMS] {
         std::array::from_fn(|term| {
-            let places = self.places.of_cost(way, term);
+            let places = self.places.cost_places(way, term);
             places
                 .iter()
                 .map(|&at| self.parameters[at])
@@ -180,7 +182,12 @@ impl Physics {
         })
     }
 
-    fn gradient(&self, measured: &Measured, groups: &[&[&Row]], priors: &[(f64, f64)]) -> Vec<f64> {
+    fn gradient(
+        &self,
+        measured: &Measured,
+        groups: &[&[&Measurement]],
+        priors: &[(f64, f64)],
+    ) -> Vec<f64> {
         let mut gradient: Vec<f64> = (self.parameters.iter().zip(priors))
             .map(|(value, (expected, sigma))| (value - expected) / sigma.powi(2))
             .collect();
@@ -193,7 +200,7 @@ impl Physics {
             }
         }
         for rows in groups {
-            let way = Way::of(rows[0]);
+            let way = Way::from_row(rows[0]);
             let costs = self.costs(way);
             let mut of_terms = [0.0; N_TERMS];
             for row in *rows {
@@ -207,7 +214,7 @@ impl Physics {
                 }
             }
             for (term, slope) in of_terms.into_iter().enumerate() {
-                for place in self.places.of_cost(way, term) {
+                for place in self.places.cost_places(way, term) {
                     gradient[place] += slope;
                 }
             }

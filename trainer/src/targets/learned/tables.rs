@@ -6,7 +6,7 @@ use litecast::targets::learned::devices::{Numbers, Runtime};
 
 use super::evaluate::{LeftOut, errors, tails};
 use super::final_families::rule;
-use super::measured::{Measured, Reason, Row};
+use super::measured::{Measured, Measurement, Reason};
 use super::physics::{Physics, Way};
 use crate::markdown::{Head, table};
 
@@ -69,7 +69,7 @@ fn cells(name: &str, left: &[&LeftOut]) -> Vec<String> {
 }
 
 pub fn by_part(left: &[LeftOut]) -> String {
-    let part = |is_part: &dyn Fn(&Row) -> bool| -> Vec<&LeftOut> {
+    let part = |is_part: &dyn Fn(&Measurement) -> bool| -> Vec<&LeftOut> {
         left.iter().filter(|one| is_part(one.row)).collect()
     };
     let mut rows = vec![cells("all", &part(&|_| true))];
@@ -93,11 +93,11 @@ pub fn by_family(left: &[LeftOut]) -> String {
 
 pub fn by_device(measured: &Measured, left: &[LeftOut]) -> String {
     let devices = measured.devices.iter().enumerate();
-    let rows = devices.map(|(idx, device)| cells(device, &of_device(left, idx)));
+    let rows = devices.map(|(idx, device)| cells(device, &device_errors(left, idx)));
     table(&heads("device"), rows)
 }
 
-pub fn of_device<'l, 'm>(left: &'l [LeftOut<'m>], device: usize) -> Vec<&'l LeftOut<'m>> {
+pub fn device_errors<'l, 'm>(left: &'l [LeftOut<'m>], device: usize) -> Vec<&'l LeftOut<'m>> {
     left.iter().filter(|one| one.row.device == device).collect()
 }
 
@@ -107,7 +107,7 @@ pub fn refusals(measured: &Measured) -> String {
     for row in &measured.rows {
         if let Some(reason) = row.refused {
             let amounts = &measured.networks[row.network].amounts;
-            let costs = physics.costs(Way::of(row));
+            let costs = physics.costs(Way::from_row(row));
             let ms: f64 = amounts.iter().zip(costs).map(|(a, c)| a * c).sum();
             times
                 .entry((reason, row.numbers))

@@ -7,8 +7,8 @@ use litecast::targets::MeasuredRange;
 use litecast::targets::cortex_a::{Board, Constant, Errors, Family, Fit, Nanoseconds};
 
 use super::known::KnownBoard;
-use super::samples::{Counts, Sample};
-use crate::least_squares::{self, Row};
+use super::samples::{BoardSample, Counts};
+use crate::least_squares::{self, Equation};
 use crate::metrics::{conformal_quantile, factor_of_groups};
 
 /// A measured value, and a count that it should be proportional to.
@@ -71,7 +71,7 @@ pub struct Found<'s> {
 }
 
 struct LeftOut<'s> {
-    sample: &'s Sample,
+    sample: &'s BoardSample,
     estimate_ms: f64,
     /// Ends of an interval whose width was set without the family.
     ends_ms: [f64; 2],
@@ -86,8 +86,9 @@ const PENALTY: f64 = 0.01;
 const MIN_COMPUTING_SHARE: f64 = 0.1;
 
 /// Of one board and precision; `None` without samples.
-pub fn fit<'s>(samples: &[&'s Sample], board: &KnownBoard) -> Option<Found<'s>> {
-    let (samples, others): (Vec<&Sample>, Vec<&Sample>) = samples.iter().partition(|s| s.is_fitted);
+pub fn fit<'s>(samples: &[&'s BoardSample], board: &KnownBoard) -> Option<Found<'s>> {
+    let (samples, others): (Vec<&BoardSample>, Vec<&BoardSample>) =
+        samples.iter().partition(|s| s.is_fitted);
     let samples = &samples[..];
     let measured_range =
         MeasuredRange::from_latencies(samples.iter().map(|sample| sample.measured_ms))?;
@@ -144,7 +145,7 @@ pub fn fit<'s>(samples: &[&'s Sample], board: &KnownBoard) -> Option<Found<'s>> 
     })
 }
 
-fn pairs_with_counts(of_one_thread: &[(&Sample, f64)]) -> Vec<Pair> {
+fn pairs_with_counts(of_one_thread: &[(&BoardSample, f64)]) -> Vec<Pair> {
     of_one_thread
         .iter()
         .map(|(sample, ms)| Pair {
@@ -157,13 +158,13 @@ fn pairs_with_counts(of_one_thread: &[(&Sample, f64)]) -> Vec<Pair> {
 /// The estimate of each network with costs that were fitted to the other groups, or to all networks if there is only
 /// one group.
 fn left_out_estimates(
-    samples: &[(&Sample, f64)],
+    samples: &[(&BoardSample, f64)],
     groups: &[String],
     board: &KnownBoard,
 ) -> Vec<f64> {
-    let estimate = |((sample, _), group): (&(&Sample, f64), &String)| {
+    let estimate = |((sample, _), group): (&(&BoardSample, f64), &String)| {
         let others = samples.iter().zip(groups).filter(|(_, g)| *g != group);
-        let others: Vec<(&Sample, f64)> = others.map(|(other, _)| *other).collect();
+        let others: Vec<(&BoardSample, f64)> = others.map(|(other, _)| *other).collect();
         let fitted = if others.is_empty() {
             nanoseconds(samples, board)
         } else {
@@ -177,7 +178,7 @@ fn left_out_estimates(
 /// By network, the ends of an interval whose width follows from the other groups alone. `log_errors` are parallel to
 /// `samples`, each with its group.
 fn left_out_intervals(
-    samples: &[(&Sample, f64)],
+    samples: &[(&BoardSample, f64)],
     estimates: &[f64],
     log_errors: &[(f64, &str)],
 ) -> Vec<[f64; 2]> {
@@ -197,7 +198,7 @@ fn left_out_intervals(
 }
 
 /// The speed-up of a whole network on the threads that it was measured on.
-fn speedup_of(sample: &Sample, speedups: &[f64]) -> f64 {
+fn speedup_of(sample: &BoardSample, speedups: &[f64]) -> f64 {
     let speedup = speedups.get(sample.n_threads as usize - 1);
     let of_parallel = speedup.copied().unwrap_or(1.0);
     let serial = sample.counts.serial_share();
@@ -206,8 +207,8 @@ fn speedup_of(sample: &Sample, speedups: &[f64]) -> f64 {
 
 /// Each network with its latency on one thread. If it was measured on several threads only, that latency is multiplied
 /// with the speed-up.
-fn one_thread<'s>(samples: &[&'s Sample], speedups: &[f64]) -> Vec<(&'s Sample, f64)> {
-    let mut fewest: BTreeMap<&str, &Sample> = BTreeMap::new();
+fn one_thread<'s>(samples: &[&'s BoardSample], speedups: &[f64]) -> Vec<(&'s BoardSample, f64)> {
+    let mut fewest: BTreeMap<&str, &BoardSample> = BTreeMap::new();
     for sample in samples {
         let known = fewest.entry(&sample.network).or_insert(sample);
         if sample.n_threads < known.n_threads {
@@ -221,9 +222,9 @@ fn one_thread<'s>(samples: &[&'s Sample], speedups: &[f64]) -> Vec<(&'s Sample, 
 }
 
 /// The group of each network: its family, or the network itself if there is only one family.
-fn groups(samples: &[(&Sample, f64)]) -> Vec<String> {
+fn groups(samples: &[(&BoardSample, f64)]) -> Vec<String> {
     let families: BTreeSet<&str> = samples.iter().map(|(s, _)| s.family.as_str()).collect();
-    let group = |(s, _): &(&Sample, f64)| match families.len() {
+    let group = |(s, _): &(&BoardSample, f64)| match families.len() {
         1 => s.network.clone(),
         _ => s.family.clone(),
     };
@@ -236,12 +237,12 @@ fn groups(samples: &[(&Sample, f64)]) -> Vec<String> {
 /// the costs of the three classes and of a byte are fitted, none of them below what the core can issue. The interpreter's
 /// instructions, of which few measured networks have many, cost as much as those of other operators, but no more than
 /// the core takes for code of any kind.
-fn nanoseconds(samples: &[(&Sample, f64)], board: &KnownBoard) -> Nanoseconds {
+fn nanoseconds(samples: &[(&BoardSample, f64)], board: &KnownBoard) -> Nanoseconds {
     let mut sizes: BTreeMap<&str, f64> = BTreeMap::new();
     for (sample, _) in samples {
         *sizes.entry(&sample.family).or_default() += 1.0;
     }
-    let weight = |sample: &Sample| sizes[sample.family.as_str()].recip();
+    let weight = |sample: &BoardSample| sizes[sample.family.as_str()].recip();
     let least = board.min_instruction_ns;
     if let Some(memory) = &board.memory {
         let byte = memory.ns_per_byte();
@@ -259,11 +260,11 @@ fn nanoseconds(samples: &[(&Sample, f64)], board: &KnownBoard) -> Nanoseconds {
             byte,
         };
     }
-    let row = |(sample, ms): &(&Sample, f64)| {
+    let row = |(sample, ms): &(&BoardSample, f64)| {
         let [_, depthwise, other, interpreted] = sample.counts.by_class;
         let all = sample.counts.instructions();
         let row = [all, depthwise, other + interpreted, sample.counts.megabytes];
-        Row {
+        Equation {
             counts: row.map(|n| n / ms),
             sum: 1.0 - least * all / ms,
             weight: weight(sample),
@@ -308,7 +309,7 @@ pub fn widen_single_kinds(boards: &mut [Board]) {
 
 /// Speed-ups on 1, 2, … threads of what runs on several: the geometric mean over the networks that were measured on one
 /// thread and on that number.
-fn speedups(samples: &[&Sample]) -> Vec<f64> {
+fn speedups(samples: &[&BoardSample]) -> Vec<f64> {
     let most = samples.iter().map(|s| s.n_threads).max().unwrap_or(1);
     let pairs = |n: u32| {
         let logs: Vec<f64> = pairs_of(samples, n).map(f64::ln).collect();
@@ -333,7 +334,7 @@ fn assumed(most: u32) -> Vec<f64> {
     vec![1.0; most as usize]
 }
 
-fn pairs_of<'a>(samples: &'a [&Sample], n: u32) -> impl Iterator<Item = f64> + 'a {
+fn pairs_of<'a>(samples: &'a [&BoardSample], n: u32) -> impl Iterator<Item = f64> + 'a {
     let on_one = samples.iter().filter(|s| s.n_threads == 1);
     on_one.filter_map(move |one| {
         let several = samples
@@ -344,7 +345,7 @@ fn pairs_of<'a>(samples: &'a [&Sample], n: u32) -> impl Iterator<Item = f64> + '
     })
 }
 
-fn speedup_factor(samples: &[&Sample], speedups: &[f64]) -> f64 {
+fn speedup_factor(samples: &[&BoardSample], speedups: &[f64]) -> f64 {
     let several = 2..=speedups.len() as u32;
     let factors: Vec<f64> = several
         .flat_map(|n| {
@@ -358,7 +359,7 @@ fn speedup_factor(samples: &[&Sample], speedups: &[f64]) -> f64 {
         .unwrap_or(widest)
 }
 
-fn families(samples: &[(&Sample, f64)], estimates: &[f64]) -> Vec<Family> {
+fn families(samples: &[(&BoardSample, f64)], estimates: &[f64]) -> Vec<Family> {
     let mut members: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (idx, (sample, _)) in samples.iter().enumerate() {
         members.entry(&sample.family).or_default().push(idx);
@@ -377,7 +378,7 @@ fn families(samples: &[(&Sample, f64)], estimates: &[f64]) -> Vec<Family> {
 
 /// The largest factor by which constants fitted to the other precision miss a network, over all boards that were
 /// measured in both precisions.
-pub fn other_precision_factor(boards: &[Board], samples: &[Sample]) -> f64 {
+pub fn other_precision_factor(boards: &[Board], samples: &[BoardSample]) -> f64 {
     let mut widest = 1.0;
     for board in boards {
         for sample in samples

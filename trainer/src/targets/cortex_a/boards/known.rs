@@ -15,7 +15,7 @@ pub struct KnownBoard {
     /// An instruction of the interpreter takes at most this on average.
     pub max_interpreter_ns: f64,
     /// Absent if no public measurement is known.
-    pub memory: Option<Memory>,
+    pub memory: Option<BoardMemory>,
 }
 
 /// Nanoseconds of an instruction if `n` are issued in every cycle.
@@ -27,14 +27,14 @@ const fn issued_ns(n: f64, clock_ghz: f64) -> f64 {
 const MIN_ISSUED: f64 = 0.5;
 
 /// What the board's memory does, which determines the time of bytes that no cache holds.
-pub struct Memory {
+pub struct BoardMemory {
     /// Capacity of the cache that all cores share.
     pub cached_bytes: f64,
     /// Rate at which one core copies memory: each byte is read once and written once.
     pub copied_bytes_per_s: f64,
 }
 
-impl Memory {
+impl BoardMemory {
     /// Nanoseconds for a byte that is read or written.
     pub fn ns_per_byte(&self) -> f64 {
         1e9 / (2.0 * self.copied_bytes_per_s)
@@ -64,7 +64,7 @@ pub const BOARDS: [KnownBoard; 5] = [
         n_cores: 4,
         min_instruction_ns: issued_ns(4.0, 2.4),
         max_interpreter_ns: issued_ns(MIN_ISSUED, 2.4),
-        memory: Some(Memory {
+        memory: Some(BoardMemory {
             cached_bytes: 2.0 * MIB,
             copied_bytes_per_s: 5.27e9,
         }),
@@ -76,7 +76,7 @@ pub const BOARDS: [KnownBoard; 5] = [
         n_cores: 4,
         min_instruction_ns: issued_ns(3.0, 1.5),
         max_interpreter_ns: issued_ns(MIN_ISSUED, 1.5),
-        memory: Some(Memory {
+        memory: Some(BoardMemory {
             cached_bytes: MIB,
             copied_bytes_per_s: 2.505e9,
         }),

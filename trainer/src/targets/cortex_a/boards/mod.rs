@@ -19,7 +19,7 @@ pub use self::args::FitCpuArgs;
 use self::fit::{errors, proportion};
 use self::known::BOARDS;
 use self::measurements::RPI5_RAIL;
-use self::samples::Sample;
+use self::samples::BoardSample;
 use crate::json;
 
 const RPI5_TASKS: [&str; 3] = ["cifar100", "ninapro", "darcy"];
@@ -60,7 +60,7 @@ pub fn run(args: &FitCpuArgs) -> Result<()> {
             let of_board = samples
                 .iter()
                 .filter(|s| s.board == target && s.is_int8 == is_int8);
-            let of_board: Vec<&Sample> = of_board.collect();
+            let of_board: Vec<&BoardSample> = of_board.collect();
             let Some(fitted) = fit::fit(&of_board, board) else {
                 return Ok(None);
             };
@@ -110,7 +110,7 @@ pub fn json(constants: &Constants) -> Result<String> {
 }
 
 /// The smallest number of threads of a board on which no network was measured on one thread.
-fn only_threads(target: &str, samples: &[Sample]) -> Option<u32> {
+fn only_threads(target: &str, samples: &[BoardSample]) -> Option<u32> {
     let threads = samples
         .iter()
         .filter(|s| s.board == target)
@@ -119,10 +119,11 @@ fn only_threads(target: &str, samples: &[Sample]) -> Option<u32> {
 }
 
 /// Mean power and its error; `None` if no energy was measured.
-fn energy(board: &Board, samples: &[Sample]) -> Option<Energy> {
+fn energy(board: &Board, samples: &[BoardSample]) -> Option<Energy> {
     let fit = board.float32.as_ref()?;
     let of_board = samples.iter().filter(|s| s.board == board.target);
-    let measured: Vec<(&Sample, f64)> = of_board.filter_map(|s| Some((s, s.energy_mj?))).collect();
+    let measured: Vec<(&BoardSample, f64)> =
+        of_board.filter_map(|s| Some((s, s.energy_mj?))).collect();
     let pairs: Vec<fit::Pair> = (measured.iter())
         .map(|&(sample, energy_mj)| fit::Pair {
             counted: sample.measured_ms,

@@ -126,10 +126,3 @@ pub fn write(
 pub fn relative_path(idx: usize, task: &str) -> PathBuf {
     Path::new(task).join(format!("{idx:04}-{task}.tflite"))
 }
-
-/// Index and task of the graph with this id in label files.
-pub fn of_graph_id(graph_id: &str) -> Option<(usize, &str)> {
-    let name = graph_id.strip_prefix("file/")?.strip_suffix(".tflite")?;
-    let (idx, task) = name.split_once('-')?;
-    Some((idx.parse().ok()?, task))
-}

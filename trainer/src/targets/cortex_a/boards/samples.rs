@@ -26,7 +26,7 @@ const ST_SOURCE: &str = "ST's model zoo: X-LINUX-AI, two threads";
 
 /// One measured network.
 #[derive(Clone, Debug)]
-pub struct Sample {
+pub struct BoardSample {
     /// Id of the board.
     pub board: &'static str,
     /// Name of the network.
@@ -76,7 +76,7 @@ impl Counts {
 }
 
 /// All measured networks that can be rebuilt or whose file is available, board by board.
-pub fn all(args: &FitCpuArgs) -> Result<Vec<Sample>> {
+pub fn all(args: &FitCpuArgs) -> Result<Vec<BoardSample>> {
     let mut samples = Vec::new();
     nas_bench_201(args, &mut samples)?;
     mobilenets(args, &mut samples)?;
@@ -92,11 +92,11 @@ fn board(target: &str) -> Result<&'static KnownBoard> {
 }
 
 /// A network's counts, before its measurements are attached.
-struct Network {
+struct CountedOperators {
     operators: Vec<KernelCounts>,
 }
 
-impl Network {
+impl CountedOperators {
     fn new(bytes: &[u8]) -> Result<Self> {
         let model = tflite::parse(bytes)?;
         let graph = graph::build(&model, 0)?;
@@ -104,7 +104,7 @@ impl Network {
         Ok(Self { operators })
     }
 
-    fn sample(&self, board: &'static KnownBoard, measurement: Measured) -> Result<Sample> {
+    fn sample(&self, board: &'static KnownBoard, measurement: Measured) -> Result<BoardSample> {
         self.sample_under(&Runtime::COUNTED, board, measurement)
     }
 
@@ -113,7 +113,7 @@ impl Network {
         runtime: &Runtime,
         board: &'static KnownBoard,
         measurement: Measured,
-    ) -> Result<Sample> {
+    ) -> Result<BoardSample> {
         let costs = Costs::shipped().target(board.counted_as);
         let instructions = instruction_counts(
             costs.context("every board's kernels were counted")?,
@@ -147,7 +147,7 @@ impl Network {
             all += counted.instructions;
             widest += counted.instructions * counted.interval_factor;
         }
-        Ok(Sample {
+        Ok(BoardSample {
             board: board.target,
             network: measurement.network,
             family: measurement.family.to_owned(),
@@ -187,7 +187,7 @@ struct Measured {
     energy_mj: Option<f64>,
 }
 
-fn nas_bench_201(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
+fn nas_bench_201(args: &FitCpuArgs, samples: &mut Vec<BoardSample>) -> Result<()> {
     let measured = measurements::read_device(&args.measurements, measurements::RPI5)?;
     let graphs = rebuild::draw(&measured, args.graphs, args.seed);
     for deployment in DEPLOYMENTS.iter().filter(|d| d.task != "cifar10") {
@@ -210,14 +210,15 @@ fn nas_bench_201(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
                 energy_mj: value.energy_mj,
             };
             samples.push(
-                Network::new(&graph.to_tflite(deployment))?.sample(board(RPI5)?, measurement)?,
+                CountedOperators::new(&graph.to_tflite(deployment))?
+                    .sample(board(RPI5)?, measurement)?,
             );
         }
     }
     Ok(())
 }
 
-fn mobilenets(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
+fn mobilenets(args: &FitCpuArgs, samples: &mut Vec<BoardSample>) -> Result<()> {
     for (name, latency_ms) in measurements::raspberry_pi_4_mobilenets(&args.measurements)? {
         let network = MobileNet::by_name(&name)?;
         let measurement = Measured {
@@ -233,7 +234,8 @@ fn mobilenets(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
             latency_ms,
             energy_mj: None,
         };
-        samples.push(Network::new(&network.to_tflite()?)?.sample(board(RPI4)?, measurement)?);
+        samples
+            .push(CountedOperators::new(&network.to_tflite()?)?.sample(board(RPI4)?, measurement)?);
     }
     Ok(())
 }
@@ -323,9 +325,10 @@ pub fn write_older(folder: &Path, args: &FitCpuArgs) -> Result<()> {
     Ok(())
 }
 
-fn detector(name: &str, is_int8: bool) -> Result<Network> {
+fn detector(name: &str, is_int8: bool) -> Result<CountedOperators> {
     let (network, is_decoded) = published_network(name)?;
-    let in_precision = |precision| Network::new(&to_tflite(&network, WEIGHT_SEED, precision));
+    let in_precision =
+        |precision| CountedOperators::new(&to_tflite(&network, WEIGHT_SEED, precision));
     let in_float32 = in_precision(Precision::Float32)?;
     if !is_int8 {
         return Ok(in_float32);
@@ -361,7 +364,7 @@ fn detector_runtime(args: &FitCpuArgs, older: &[CountsRow], row: &DetectorRow) -
     })
 }
 
-fn detectors(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
+fn detectors(args: &FitCpuArgs, samples: &mut Vec<BoardSample>) -> Result<()> {
     let rows: Vec<DetectorRow> = rows(&args.detectors)?;
     let older: Vec<CountsRow> = self::rows(&args.older_counts)?;
     let ratio = ratio_of_runtimes(&rows);
@@ -372,7 +375,7 @@ fn detectors(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
         .filter(is_new)
         .map(|row| row.network.clone())
         .collect();
-    let mut built: BTreeMap<(String, String), Network> = BTreeMap::new();
+    let mut built: BTreeMap<(String, String), CountedOperators> = BTreeMap::new();
     for mut row in rows {
         if row.runtime == OLD_RUNTIME {
             if measured_anew.contains(&row.network) {
@@ -456,10 +459,10 @@ struct NxpRow {
     latency_ms: f64,
 }
 
-fn nxp(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
+fn nxp(args: &FitCpuArgs, samples: &mut Vec<BoardSample>) -> Result<()> {
     let rows = rows::<NxpRow>(&args.measurements.join("ethos_u/nxp_eiq_measured.csv"))?;
     for (name, family, file) in &NXP_NETWORKS {
-        let network = Network::new(&match file {
+        let network = CountedOperators::new(&match file {
             NxpFile::Main(file) => read(&args.models.join(file))?,
             NxpFile::Mcu(file) => read(&args.models_mcu.join(file))?,
             NxpFile::Built(name, side) => {
@@ -512,7 +515,7 @@ struct StRow {
 }
 
 /// Only the first row of each file is used: later releases repeat it, or use the same name for another file.
-fn st(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
+fn st(args: &FitCpuArgs, samples: &mut Vec<BoardSample>) -> Result<()> {
     let mut read_before: Vec<String> = Vec::new();
     for row in rows::<StRow>(&args.measurements.join("mcu/st_edge_ai_measured.csv"))? {
         let latency_ms = row.latency_ms.filter(|_| row.board == "STM32MP157F-DK2");
@@ -544,7 +547,7 @@ fn st(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
             energy_mj: None,
         };
         let bytes = read(&args.models_mcu.join(&row.file))?;
-        samples.push(Network::new(&bytes)?.sample(board(MP1)?, measurement)?);
+        samples.push(CountedOperators::new(&bytes)?.sample(board(MP1)?, measurement)?);
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use litecast::targets::ethos_u::configuration::Configuration;
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
-use super::{Case, Kind, Label, METRICS, Origin, Values, of_graph};
+use super::{Case, Kind, Label, METRICS, Origin, Values, graph_cases};
 use crate::dataset::{self, Dataset, LabelledGraph};
 use crate::labels::bytes_of;
 use crate::labels::record::{self, precision_and_batch};
@@ -23,7 +23,7 @@ const CHUNK: usize = 64;
 
 /// Cases of at most `most` held-out graphs of each design space, in the default configurations, which are the first
 /// ones. Only graphs that the compiler maps completely to the NPU are used.
-pub fn of_dataset(
+pub fn held_out_cases(
     folder: &Path,
     most: usize,
     configurations: &[Configuration],
@@ -67,7 +67,13 @@ pub fn of_dataset(
                 family: graph.space.clone(),
                 calibrates: calibrates(&graph.structure_hash),
             };
-            cases.extend(of_graph(bytes, &origin, labels, configurations, predictor)?);
+            cases.extend(graph_cases(
+                bytes,
+                &origin,
+                labels,
+                configurations,
+                predictor,
+            )?);
         }
         bar.inc(chunk.len() as u64);
     }

@@ -7,7 +7,7 @@ use anyhow::Result;
 use litecast::learned::predictor::Predictor;
 use litecast::targets::ethos_u::configuration::Configuration;
 
-use super::{Case, Kind, Label, Origin, Values, of_graph, vela_target};
+use super::{Case, Kind, Label, Origin, Values, graph_cases, vela_target};
 use crate::labels::bytes_of;
 use crate::labels::record::{self, Labelled, Outcome};
 use crate::labels::store::Labels;
@@ -15,7 +15,7 @@ use crate::labels::vela::VelaLabel;
 use crate::spaces::has_networks;
 
 /// Cases of every graph in a folder of labels that has operators on the NPU and an estimate.
-pub fn of_labels(
+pub fn labelled_cases(
     folder: &Path,
     configurations: &[Configuration],
     predictor: &Predictor,
@@ -40,7 +40,7 @@ pub fn of_labels(
         };
         let bytes = bytes_of(&first.origin)?;
         let origin = origin_of(&first.origin);
-        cases.extend(of_graph(
+        cases.extend(graph_cases(
             &bytes,
             &origin,
             &labels,

@@ -17,8 +17,8 @@ use litecast::targets::ethos_u::{features, target};
 use litecast::targets::{Metric, Network};
 
 pub use configurations::{configurations, defaults, vela_target};
-pub use held_out::of_dataset;
-pub use labelled::of_labels;
+pub use held_out::held_out_cases;
+pub use labelled::labelled_cases;
 
 /// The metrics that are estimated and labelled, in the order of a case's values.
 pub const METRICS: [Metric; 4] = [
@@ -75,7 +75,7 @@ pub struct Case {
 type Label = (usize, Values);
 
 /// Cases of one graph.
-fn of_graph(
+fn graph_cases(
     bytes: &[u8],
     origin: &Origin,
     labels: &[Label],
@@ -114,7 +114,7 @@ fn of_graph(
             origin: origin.clone(),
             configuration: configuration_idx,
             label,
-            rules: METRICS.map(|metric| totals.of_metric(metric)),
+            rules: METRICS.map(|metric| totals.metric(metric)),
             network: is_corrected
                 .then(|| corrected.into_iter().collect::<Option<Vec<f64>>>())
                 .flatten()

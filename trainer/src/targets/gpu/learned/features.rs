@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use litecast::learned::features::Features;
 use litecast::targets::gpu::kernels::{Function, Kernel};
 
-use super::super::graphs::Network;
+use super::super::graphs::KernelNetwork;
 use crate::gnn::whole_graph::Columns;
 
 macro_rules! columns {
@@ -91,7 +91,10 @@ pub fn columns() -> Columns {
 
 /// One node for each kernel, in the order of the graph. `rooflines_ms` gives the roofline's time of a kernel for each
 /// run. Linear in kernels and in what they read.
-pub fn of_network(network: &Network, rooflines_ms: [&dyn Fn(&Kernel) -> f64; 2]) -> Features {
+pub fn network_features(
+    network: &KernelNetwork,
+    rooflines_ms: [&dyn Fn(&Kernel) -> f64; 2],
+) -> Features {
     let kernels = &network.kernels;
     let (edge_src, edge_dst) = edges(kernels);
     let mut degrees = vec![[0.0; 2]; kernels.len()];
@@ -242,12 +245,12 @@ mod tests {
         let graph = graph::build(&model, 0).expect("it has an order");
         let kernels = kernels(&graph);
         let shape = |kernel: &Kernel| graph.tensor(kernel.output).shape.clone();
-        let network = Network {
+        let network = KernelNetwork {
             shapes: kernels.iter().map(shape).collect(),
             kernels,
             parameters: 4096.0,
         };
-        let features = of_network(&network, [&|_| 1.0, &|_| 0.0]);
+        let features = network_features(&network, [&|_| 1.0, &|_| 0.0]);
         assert_eq!(features.n_nodes(), 3);
         let edges = features.edge_src.iter().zip(&features.edge_dst);
         assert_eq!(edges.collect::<Vec<_>>(), [(&0, &1), (&1, &2)]);

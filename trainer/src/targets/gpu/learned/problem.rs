@@ -14,8 +14,8 @@ use crate::data::{Data, Part};
 use crate::dataset::LabelKey;
 use crate::gnn::prepare::{Labels, OutputRules, Plan, Readout, Scaling};
 use crate::targets::gpu::accel_nasbench;
-use crate::targets::gpu::evaluate::{NEVER_LEFT_OUT, Sample, Split, folds_of};
-use crate::targets::gpu::graphs::{Network, Networks};
+use crate::targets::gpu::evaluate::{MeasuredSample, NEVER_LEFT_OUT, Split, folds_of};
+use crate::targets::gpu::graphs::{KernelNetwork, Networks};
 use crate::targets::gpu::measured::{self, Measured, TABLES, family};
 use crate::targets::gpu::roofline::{self, dot};
 
@@ -32,7 +32,7 @@ const USUAL_BATCH: f64 = 256.0;
 /// One network at one image size, with its measurements.
 pub struct Case<'n> {
     pub model: String,
-    pub network: &'n Network,
+    pub network: &'n KernelNetwork,
     pub measured: [Option<Measured>; 2],
 }
 
@@ -49,7 +49,7 @@ pub struct Problem<'n> {
     pub cases: Vec<Case<'n>>,
     n_of_timm: usize,
     /// By output, then by measured case: its index and sample.
-    pub samples: [Vec<(usize, Sample)>; 2],
+    pub samples: [Vec<(usize, MeasuredSample)>; 2],
 }
 
 /// What the trainings of a split do with a case.
@@ -89,7 +89,7 @@ impl<'n> Problem<'n> {
     pub fn new(
         folder: &Path,
         networks: &'n Networks,
-        others: &'n [(Network, f64)],
+        others: &'n [(KernelNetwork, f64)],
     ) -> Result<Self> {
         let mut by_network: BTreeMap<(String, u32), [Option<Measured>; 2]> = BTreeMap::new();
         for (output, table) in TABLES.iter().take(OUTPUTS.len()).enumerate() {
@@ -126,7 +126,7 @@ impl<'n> Problem<'n> {
         let samples = [0, 1].map(|output| {
             let sample = |(idx, case): (usize, &Case)| {
                 let row = case.measured[output].as_ref()?;
-                Some((idx, Sample::new(row, case.network)))
+                Some((idx, MeasuredSample::new(row, case.network)))
             };
             cases.iter().enumerate().filter_map(sample).collect()
         });
@@ -231,7 +231,7 @@ impl<'n> Problem<'n> {
     }
 
     /// Samples of an output that a split uses, and by sample its fold, or that it is never left out.
-    pub fn used(&self, output: usize, folds: &Folds) -> (Vec<Sample>, Vec<usize>) {
+    pub fn used(&self, output: usize, folds: &Folds) -> (Vec<MeasuredSample>, Vec<usize>) {
         let used = self.samples[output].iter().filter_map(|(idx, sample)| {
             let fold = match folds.of_case[*idx] {
                 Place::Fold(fold) => fold,
@@ -272,7 +272,7 @@ fn features_of(case: &Case, costs: &[Amounts; 2]) -> Features {
         move |kernel: &Kernel| dot(&amounts(kernel, batch), &costs[output])
     };
     let (inference, training) = (of_run(0), of_run(1));
-    let features = features::of_network(case.network, [&inference, &training]);
+    let features = features::network_features(case.network, [&inference, &training]);
     debug_assert_eq!(features.nodes.len(), features.n_nodes() * N_COLUMNS);
     features
 }

@@ -11,7 +11,7 @@ use super::problem::{Folds, OUTPUTS, Place, Problem, SPLITS};
 use super::trained::Trained;
 use crate::forest::{Columns, Forest, Growth};
 use crate::targets::gpu::evaluate::{
-    NEVER_LEFT_OUT, Sample, Split, chosen_variances, left_out, summary,
+    MeasuredSample, NEVER_LEFT_OUT, Split, chosen_variances, left_out, summary,
 };
 use crate::targets::gpu::roofline::{self, dot};
 
@@ -24,7 +24,7 @@ const AVERAGED: &str = "per-operator";
 type Estimates = BTreeMap<usize, f64>;
 
 /// Errors of a method as a mean over seeds, with its inputs in words.
-struct Row {
+struct MethodErrors {
     method: String,
     made_from: String,
     by_seed: Vec<Errors>,
@@ -42,14 +42,14 @@ pub fn print(
         let (of_timm, _) = problem.used(output, &folds_of(Split::Models, 0));
         let variances = chosen_variances(&of_timm);
         for split in SPLITS {
-            let mut rows: Vec<Row> = Vec::new();
+            let mut rows: Vec<MethodErrors> = Vec::new();
             for seed in 0..n_seeds {
                 let folds = folds_of(split, seed);
-                let of_seed = of_one_seed(problem, trainings, output, &folds, variances)?;
+                let of_seed = seed_table(problem, trainings, output, &folds, variances)?;
                 for (method, made_from, errors) in of_seed {
                     match rows.iter_mut().find(|row| row.method == method) {
                         Some(row) => row.by_seed.push(errors),
-                        None => rows.push(Row {
+                        None => rows.push(MethodErrors {
                             method,
                             made_from,
                             by_seed: vec![errors],
@@ -65,7 +65,7 @@ pub fn print(
     Ok(())
 }
 
-impl Row {
+impl MethodErrors {
     fn print(&self, output: &str, split: Split) {
         let mean = |statistic: fn(&Errors) -> f64| {
             self.by_seed.iter().map(statistic).sum::<f64>() / self.by_seed.len() as f64
@@ -83,7 +83,7 @@ impl Row {
 }
 
 /// Method, its inputs in words, and its errors; nothing if no case is left out.
-fn of_one_seed(
+fn seed_table(
     problem: &Problem,
     trainings: &[(&'static Method, Split, u64, Trained)],
     output: usize,
@@ -103,7 +103,8 @@ fn of_one_seed(
         .filter(|(idx, _)| matches!(folds.of_case[*idx], Place::Fold(_)))
         .map(|(idx, _)| *idx)
         .collect();
-    let of_measured: Vec<Sample> = measured.iter().map(|&idx| samples[idx].clone()).collect();
+    let of_measured: Vec<MeasuredSample> =
+        measured.iter().map(|&idx| samples[idx].clone()).collect();
     let n_trained = match folds.split {
         Split::Laboratory => samples.len() - measured.len(),
         Split::Models | Split::Families => samples.len() - samples.len() / folds.n,
@@ -180,7 +181,7 @@ fn of_one_seed(
 }
 
 /// Median of measured over estimated time.
-fn median_ratio(samples: &[Sample], times: &[f64]) -> f64 {
+fn median_ratio(samples: &[MeasuredSample], times: &[f64]) -> f64 {
     let mut ratios: Vec<f64> = (samples.iter().zip(times))
         .map(|(sample, ms)| sample.time_ms / ms)
         .collect();
@@ -202,7 +203,7 @@ fn made_from_words(trained: &[&Trained]) -> String {
 }
 
 /// Estimates of a forest that corrects the roofline from the shares of its costs in the time.
-fn forest(samples: &[Sample], folds: &[usize], n_folds: usize) -> Result<Vec<f64>> {
+fn forest(samples: &[MeasuredSample], folds: &[usize], n_folds: usize) -> Result<Vec<f64>> {
     let growth = Growth {
         columns: Columns::All,
         n_trees: N_TREES,
@@ -213,7 +214,7 @@ fn forest(samples: &[Sample], folds: &[usize], n_folds: usize) -> Result<Vec<f64
         let on_side = |is_left_out: bool| {
             (0..samples.len()).filter(move |&idx| (folds[idx] == fold) == is_left_out)
         };
-        let others: Vec<&Sample> = on_side(false).map(|idx| &samples[idx]).collect();
+        let others: Vec<&MeasuredSample> = on_side(false).map(|idx| &samples[idx]).collect();
         let amounts: Vec<&Amounts> = others.iter().map(|sample| &sample.amounts).collect();
         let times_ms: Vec<f64> = others.iter().map(|sample| sample.time_ms).collect();
         let costs = roofline::fit(&amounts, &times_ms);
