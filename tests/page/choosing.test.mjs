@@ -4,11 +4,13 @@ import { test } from "node:test";
 import { dropModels } from "./browser.mjs";
 import { browserForTests } from "./fixture.mjs";
 import { residualModel } from "./model.mjs";
+import { litecast } from "./all_plans.mjs";
 import { randomNumbers } from "./random.mjs";
 import { importSource } from "./sources.mjs";
 
 const { standingsOf } = await importSource("pareto.ts");
 const { parseColumn } = await importSource("own_column.ts");
+const { comparisonCsv } = await importSource("export/csv.ts");
 const shared = browserForTests();
 
 test("a point is surely, perhaps or not on a front, as points drawn from the intervals are always, sometimes or never", () => {
@@ -50,9 +52,23 @@ test("a column is read as spreadsheets and people write it", () => {
   assert.deepEqual(values("a.tflite,1.5\nb.tflite,2"), { "a.tflite": 1.5, "b.tflite": 2 });
   assert.deepEqual(parseColumn("file;Top-1\r\n\"runs/A.tflite\";71.5 %\r\nb;70\r\nother;1\r\n", files), { name: "Top-1", is_more_better: true, values: { "a.tflite": 71.5, "b.tflite": 70 } });
   assert.deepEqual(values("1\n2\n3"), { "a.tflite": 1, "b.tflite": 2 });
-  assert.throws(() => values("a.tflite,1\nb.tflite,good"), /^Error: line 2: expected for example/);
+  assert.deepEqual(values("a.tflite;71,5\nb.tflite;\u22121.200,25 %"), { "a.tflite": 71.5, "b.tflite": -1200.25 });
+  assert.deepEqual(values('file,Top-1,note\n"a.tflite",71.5,"wide, slow"'), { "a.tflite": 71.5 });
+  assert.throws(() => values("a.tflite,71,5"), /^Error: line 1: found `a\.tflite,71,5`, expected 2 fields: put semicolons/, "a decimal comma is not a second field");
+  assert.throws(() => values("a.tflite;1,200"), /^Error: line 1: found .*expected for example/, "a comma of thousands or of decimals");
+  assert.throws(() => values("a.tflite,1\nb.tflite,good"), /^Error: line 2: found `b\.tflite,good`, expected for example/);
   assert.throws(() => values("c.tflite,1"), /found none of them/);
   assert.throws(() => parseColumn("x".repeat(200_001), files), /expected at most 200,000 characters/);
+});
+
+test("a saved table has one's own column beside each file's estimates", () => {
+  const summaries = ["a.tflite", "b.tflite"].map((file) => ({ ...litecast.estimate(residualModel(8), { name: file, targets: ["cortex-a76-rpi5"] }), file }));
+  const column = { name: "=Top-1", is_more_better: true, values: { "a.tflite": 71.5 } };
+  const lines = (own) => comparisonCsv(summaries, [{ file: "c.tflite", failure: "no model" }], own).trimEnd().split("\r\n");
+  const [head, ...rows] = lines(column);
+  assert.ok(head.endsWith(",error,'=Top-1"), head);
+  assert.deepEqual([...new Set(rows.map((row) => `${row.split(",")[0]} ${row.slice(row.lastIndexOf(",") + 1)}`))], ["a.tflite 71.5", "b.tflite ", "c.tflite "]);
+  assert.deepEqual(lines(null), lines(column).map((line) => line.slice(0, line.lastIndexOf(","))));
 });
 
 test("cells are typed over, kept, and become an axis; budget, filter and pins choose rows", () =>

@@ -3,6 +3,7 @@ import type { Estimator } from "./estimator.ts";
 import { type Calibrated, type Estimate, type Measurement, type Report, type Result, isEstimate } from "./report.ts";
 import { scenarioWords } from "./scenario.ts";
 import { history } from "./store.ts";
+import { numberOf, separatorOf, splitLine } from "./table_lines.ts";
 import { idIn, nameIn } from "./targets.ts";
 import { CALIBRATED } from "./words.ts";
 
@@ -193,7 +194,7 @@ type Line = { device: string; file: string; measured_ms: number } | { problem: s
 
 /** One measurement. What could be read in two ways is refused: a wrong number looks like a right one. */
 export function readLine(line: string): Line {
-  const separator = ["\t", ";", ","].find((candidate) => outsideQuotes(line).includes(candidate)) ?? ",";
+  const separator = separatorOf(line);
   const fields = splitLine(line, separator);
   const [whole, fraction] = fields.slice(-2);
   if (separator === "," && fields.length > 2 && [whole, fraction].every((part) => /^\d+$/.test(part))) {
@@ -207,30 +208,6 @@ export function readLine(line: string): Line {
     return { problem: `expected file and milliseconds, found "${line.slice(0, 60)}"` };
   }
   return { device: fields.length === 3 ? fields[0] : "", file, measured_ms };
-}
-
-/** With a decimal point or comma, and points, commas or spaces between thousands; not a number where that is open. */
-function numberOf(text: string): number {
-  const plain = text.replace(/[\s\u00a0\u202f']/g, "");
-  if (/^(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(plain)) return Number(plain);
-  if (/^\d{1,3}(\.\d{3})+,\d+$/.test(plain)) return Number(plain.replaceAll(".", "").replace(",", "."));
-  if (/^\d{1,3}(,\d{3})+(\.\d+|,\d{3})$/.test(plain)) return Number(plain.replaceAll(",", ""));
-  if (/^\d+,\d+$/.test(plain) && !/^[1-9]\d{0,2},\d{3}$/.test(plain)) return Number(plain.replace(",", "."));
-  return Number.NaN;
-}
-
-const QUOTED = /"(?:[^"]|"")*"/g;
-
-function outsideQuotes(line: string): string {
-  return line.replace(QUOTED, "");
-}
-
-/** Fields of RFC 4180, without the quotes and the space around them. */
-function splitLine(line: string, separator: string): string[] {
-  const quoted: string[] = [];
-  // Private letters stand for what is in quotes, separators included.
-  const bare = line.replace(QUOTED, (field) => `\ue000${quoted.push(field.slice(1, -1).replaceAll('""', '"')) - 1}\ue001`);
-  return bare.split(separator).map((field) => field.trim().replace(/\ue000(\d+)\ue001/g, (_, place: string) => quoted[Number(place)]));
 }
 
 function stored(key: string): unknown {

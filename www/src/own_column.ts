@@ -1,5 +1,6 @@
 /** A column of one's own in comparisons: accuracy or anything else that is known of a file, kept in this browser. */
 import { MODEL_ENDING } from "./model_files.ts";
+import { numberOf, separatorOf, splitLine } from "./table_lines.ts";
 
 /** Numbers by the name of their file. */
 export interface OwnColumn {
@@ -52,16 +53,20 @@ const stem = (name: string): string => name.split(/[/\\]/).at(-1)?.replace(MODEL
 export function parseColumn(text: string, files: readonly string[]): OwnColumn {
   if (text.length > MAX_COLUMN_CHARACTERS) throw new Error(`expected at most ${MAX_COLUMN_CHARACTERS.toLocaleString("en")} characters, found ${text.length.toLocaleString("en")}`);
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "").slice(0, MAX_VALUES + 1);
-  const separator = lines.some((line) => line.includes("\t")) ? "\t" : lines.some((line) => line.includes(";")) ? ";" : ",";
-  const rows = lines.map((line) => line.split(separator).map((cell) => cell.trim().replace(/^"(.*)"$/, "$1")));
-  const place = rows[0]?.findIndex((cell) => numberOf(cell) !== null) ?? -1;
+  const separator = separatorOf(lines.join("\n"));
+  const rows = lines.map((line) => splitLine(line, separator));
+  const place = rows[0]?.findIndex((cell) => Number.isFinite(valueIn(cell))) ?? -1;
   const head = rows.length > 1 && place < 0 ? rows.shift() : undefined;
   const name = (head?.[1] ?? head?.[0] ?? DEFAULT_NAME).slice(0, MAX_NAME);
   const is_list = rows.every((row) => row.length === 1);
+  const n_fields = head?.length ?? (is_list ? 1 : 2);
   const values: Record<string, number> = {};
   rows.forEach((row, i) => {
-    const value = numberOf(row[is_list ? 0 : 1] ?? "");
-    if (value === null) throw new Error(`line ${i + 1 + (head ? 1 : 0)}: expected for example \`model.tflite,71.5\`, found \`${row.join(separator).slice(0, 80)}\``);
+    const value = valueIn(row[is_list ? 0 : 1] ?? "");
+    const found = `line ${i + 1 + (head ? 1 : 0)}: found \`${row.join(separator).slice(0, 80)}\``;
+    // With commas between fields, a decimal comma makes two fields of one number.
+    if (row.length > n_fields) throw new Error(`${found}, expected ${n_fields} fields: put semicolons between fields where numbers have commas`);
+    if (!Number.isFinite(value)) throw new Error(`${found}, expected for example \`model.tflite,71.5\``);
     const named = is_list ? files.slice(i, i + 1) : files.filter((file) => file === row[0] || stem(file) === stem(row[0]));
     for (const file of named) values[file] = value;
   });
@@ -70,8 +75,6 @@ export function parseColumn(text: string, files: readonly string[]): OwnColumn {
 }
 
 /** With a percent sign or without. */
-function numberOf(cell: string): number | null {
-  const bare = cell.replace(/\s*%$/, "");
-  const value = Number(bare);
-  return bare !== "" && Number.isFinite(value) ? value : null;
+function valueIn(cell: string): number {
+  return numberOf(cell.replace(/\s*%$/, ""));
 }

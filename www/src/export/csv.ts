@@ -1,6 +1,7 @@
 /** Tables for spreadsheets: RFC 4180, values in the units that their columns name. */
 import { estimatedMeasures } from "../costs.ts";
 import { KIND_NAMES, kindOf } from "../kinds.ts";
+import { type OwnColumn, valueOf } from "../own_column.ts";
 import { type Report, isEstimate } from "../report.ts";
 import type { Summary } from "../comparison_rows.ts";
 import { referenceName } from "../words.ts";
@@ -20,8 +21,11 @@ function field(value: Field): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** A row for each file, target and metric, and one for each file that has no report, as the command writes them. */
-export function comparisonCsv(summaries: readonly Summary[], failures: readonly { file: string; failure: string }[]): string {
+/**
+ * A row for each file, target and metric, and one for each file that has no report, as the command writes them. A column of
+ * one's own is the last one.
+ */
+export function comparisonCsv(summaries: readonly Summary[], failures: readonly { file: string; failure: string }[], column: OwnColumn | null): string {
   const head = ["file", "batch", "precision", "operators", "macs", "file_bytes", "target", "device", "metric", "value", "lo", "hi", "unit", "expected_error_percent", "provenance", "tool", "version", "estimated_as", "evidence", "interval_percent", "error_against", "scope", "unavailable", "reason", "error"];
   const rows = summaries.flatMap(({ file, batch, model, results }) =>
     results.map((result): Field[] => {
@@ -32,8 +36,10 @@ export function comparisonCsv(summaries: readonly Summary[], failures: readonly 
       return [...facts, value, lo, hi, unit, expected_error_percent, provenance.kind, provenance.tool, provenance.version, estimated_as, evidence, provenance.interval_percent, against, provenance.scope, null, null, null];
     }),
   );
+  const own = (file: string): Field[] => (column ? [valueOf(column, file)] : []);
   const failed = failures.map(({ file, failure }): Field[] => [file, ...new Array<null>(head.length - 2).fill(null), failure]);
-  return csv([head, ...rows, ...failed]);
+  const all = [...rows, ...failed].map((row) => [...row, ...own(String(row[0]))]);
+  return csv([[...head, ...(column ? [column.name] : [])], ...all]);
 }
 
 /** A row for each operator, with its part of every estimate that has parts. */

@@ -159,7 +159,7 @@ export class ComparisonView {
       columnForm(this.#column, this.#rows.map(({ file }) => file), (column) => this.#setColumn(column)),
       waiting > 0 ? el("span", { class: "subtle" }, `${waiting} still to come`) : "",
       this.#baseline === null ? "" : el("button", { type: "button", id: "no-baseline", onclick: () => this.#setBaseline(null) }, "Without baseline"),
-      saveButton("CSV", "comparison.csv", "text/csv", () => comparisonCsv(known.map(({ summary }) => summary), this.#rows.filter((row) => "failure" in row))),
+      saveButton("CSV", "comparison.csv", "text/csv", () => comparisonCsv(known.map(({ summary }) => summary), this.#rows.filter((row) => "failure" in row), this.#column)),
     );
   }
 
