@@ -15,13 +15,14 @@
  *   sweep       all accelerators for one latency
  *   GPUs        bytes more where somebody asks for GPUs
  *   axe-core    findings on all views in both themes
+ *   keyboard    controls of all views that a walk with Tab does not reach, or whose focus is not seen
  */
 import { access, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { axeFindings, dropBytes, dropFiles, measures, openBrowser, openPage, SHARED_MODELS, visitViews, waitDrawn } from "./browser.mjs";
+import { axeFindings, dropBytes, dropFiles, keyboardFindings, measures, openBrowser, openPage, SHARED_MODELS, visitViews, waitDrawn } from "./browser.mjs";
 import { residualModel } from "./model.mjs";
 import { residualOnnx } from "./onnx_model.mjs";
 
@@ -127,6 +128,12 @@ async function benchAccess(chromium) {
     console.log(`axe-core, ${colorScheme}: ${findings.length} findings`);
     for (const finding of findings) console.log(`  ${finding}`);
   }
+  const { page, close } = await openPage(chromium);
+  const findings = [];
+  await visitViews(page, async (view) => findings.push(...(await keyboardFindings(page)).map((finding) => `${view}: ${finding}`)));
+  await close();
+  console.log(`keyboard: ${findings.length} findings`);
+  for (const finding of findings) console.log(`  ${finding}`);
 }
 
 /** What is asked for beside the page where somebody asks for GPUs. */

@@ -211,6 +211,49 @@ export async function axeFindings(page) {
   });
 }
 
+/**
+ * What a walk with Tab finds on the page as it is, one line each: controls that it does not reach, and those whose focus is
+ * not seen or that something else covers.
+ */
+export async function keyboardFindings(page) {
+  const n_controls = await page.evaluate(() => {
+    const dialog = [...document.querySelectorAll("dialog")].find((dialog) => dialog.matches(":modal"));
+    const scope = dialog ?? document.body;
+    const is_other_radio = (element) => element.type === "radio" && !element.checked && element.name !== "" && scope.querySelector(`input[name="${element.name}"]:checked`);
+    const controls = [...scope.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex]")];
+    const awaited = controls.filter((element) => element.tabIndex >= 0 && !element.disabled && element.checkVisibility({ visibilityProperty: true, contentVisibilityAuto: true }) && !element.closest("[inert]") && !is_other_radio(element));
+    window.walk = { awaited: new Set(awaited), findings: [] };
+    // A dialog has put the focus on a control of its own.
+    if (dialog) window.walk.awaited.delete(document.activeElement);
+    else {
+      document.body.tabIndex = -1;
+      document.body.focus();
+      document.body.removeAttribute("tabindex");
+    }
+    return awaited.length;
+  });
+  for (let i = 0; i < 2 * n_controls + 10; i++) {
+    await page.keyboard.press("Tab");
+    const is_left = await page.evaluate(async () => {
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+      const { awaited, findings } = window.walk;
+      const element = document.activeElement;
+      if (element === document.body) return true;
+      if (!awaited.delete(element)) return awaited.size === 0;
+      const name = `${element.localName}${element.id ? `#${element.id}` : ""}.${element.className} "${(element.getAttribute("aria-label") ?? element.textContent).slice(0, 40)}"`;
+      const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(element);
+      if ((outlineStyle === "none" || outlineWidth === "0px") && boxShadow === "none") findings.push(`focus not seen: ${name}`);
+      const { left, top, right, bottom } = element.getBoundingClientRect();
+      const places = [0.1, 0.5, 0.9].flatMap((x) => [0.1, 0.5, 0.9].map((y) => document.elementFromPoint(left + x * (right - left), top + y * (bottom - top))));
+      if (!places.some((place) => place && (element.contains(place) || place.contains(element) || [...(element.labels ?? [])].some((label) => label.contains(place))))) findings.push(`covered or out of view: ${name} at ${Math.round(left)}, ${Math.round(top)}, below ${places[4]?.className ?? "nothing"}`);
+      return false;
+    });
+    if (is_left) break;
+  }
+  // A menu closes when the keyboard goes on.
+  return page.evaluate(() => [...window.walk.findings, ...[...window.walk.awaited].filter((element) => element.checkVisibility()).map((element) => `not reached: ${element.outerHTML.slice(0, 120)}`)]);
+}
+
 /** Every view of the page, one after another. */
 export async function visitViews(page, visit) {
   await page.waitForSelector("#first-target");

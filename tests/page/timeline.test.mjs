@@ -8,7 +8,7 @@ import { mixedModel, residualModel } from "./model.mjs";
 import { importSource } from "./sources.mjs";
 import { litecast } from "./all_plans.mjs";
 
-const { scheduleOf, barsOf } = await importSource("timeline/schedule.ts");
+const { scheduleOf, barsOf, trafficRates } = await importSource("timeline/schedule.ts");
 const { TimeWindow } = await importSource("timeline/time_window.ts");
 const { KEYS, commandOf } = await importSource("timeline/keys.ts");
 const { traceOf } = await importSource("export/trace.ts");
@@ -29,6 +29,19 @@ test("operators run one after the other, each on its processor, and take togethe
   assert.deepEqual(stretches[0].reasons, [left[0].reason]);
   assert.deepEqual([...memory], report.operators.map(({ live_bytes }) => live_bytes));
   assert.equal(peak_bytes, Math.max(...report.operators.map(({ live_bytes }) => live_bytes)));
+});
+
+test("what is moved off chip is that of the report, and each lane says what its times rest on", () => {
+  const report = litecast.estimate(mixedModel(), { name: "mixed", targets: [NPU, "cortex-a76-rpi5"] });
+  const of = (metric) => report.results.find((result) => result.target === NPU && result.metric === metric);
+  const schedule = scheduleOf(report, NPU);
+  assert.deepEqual(schedule.traffic_bytes, of("offchip_traffic").operators);
+  assert.deepEqual(schedule.lane_evidence, [of("npu_latency").evidence, of("latency").evidence]);
+  const rates = trafficRates(schedule, schedule.traffic_bytes);
+  const moved = [...rates].map((rate, i) => rate * (schedule.ends[i] - schedule.starts[i]));
+  const expected = schedule.traffic_bytes.map((bytes, i) => (schedule.ends[i] > schedule.starts[i] ? bytes : 0));
+  assert.ok(moved.every((bytes, i) => Math.abs(bytes - expected[i]) <= 1e-9 * bytes), `${moved} ${expected}`);
+  assert.equal(scheduleOf(report, "cortex-a76-rpi5").traffic_bytes, null, "a processor's caches hide it");
 });
 
 test("folded blocks take the time of their operators, and none is lost", () => {
@@ -174,4 +187,11 @@ test("the timeline is saved as SVG, PNG and trace", () =>
     assert.ok((svg.match(/<rect/g) ?? []).length > 20 && svg.includes(">NPU<"));
     assert.equal((await saved("PNG")).subarray(1, 4).toString(), "PNG");
     assert.equal(JSON.parse(await saved("Trace")).traceEvents.filter(({ ph }) => ph === "X").length, 20);
+    const is_open = () => page.evaluate(() => document.querySelector(".timeline-take").open);
+    assert.ok(await is_open());
+    await page.focus('.timeline-take button:text-is("Trace")');
+    await page.keyboard.press("Shift+Tab");
+    assert.ok(await is_open(), "the keyboard is in it");
+    for (const key of ["Tab", "Tab"]) await page.keyboard.press(key);
+    assert.ok(!(await is_open()), "it would cover what then has the focus");
   }));

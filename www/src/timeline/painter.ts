@@ -1,8 +1,9 @@
 /** Draws schedules under each other on one scale. Cost grows with the pixels and the operators in view. */
 import * as format from "../format.ts";
 import type { Theme } from "../graph/theme.ts";
-import { type Ink, LETTER_PX } from "./ink.ts";
-import { type Bar, type Schedule, timeText } from "./schedule.ts";
+import type { Evidence } from "../report.ts";
+import { DASHED, type Ink, LETTER_PX } from "./ink.ts";
+import { type Bar, type Schedule, timeText, trafficRates } from "./schedule.ts";
 import type { TimeWindow } from "./time_window.ts";
 
 /** A schedule with its bars; `ghost` is what it was before a change, drawn behind it. */
@@ -31,6 +32,7 @@ export const LEFT = 54;
 const AXIS = 18;
 const LANE = 20;
 const BLOCKS = 12;
+const TRAFFIC = 20;
 const MEMORY = 46;
 const GAP = 8;
 const NAME = 16;
@@ -39,9 +41,12 @@ const MIN_EDGED_PX = 4;
 const UNFOUND_ALPHA = 0.25;
 /** A limit that is higher than so many peaks is written beside the memory and not drawn. */
 const MAX_LIMIT_PEAKS = 3;
+/** Dashes below a lane for what its times rest on: the more of the line is there, the surer. */
+const EVIDENCE_DASHES: Record<Evidence, readonly number[]> = { counted: [], measured: [], compiler: [7, 4], assumed: [2, 5] };
+const EVIDENCE_PX = 2;
 
 function heightOfTrack({ schedule }: Track): number {
-  return NAME + (schedule.repeats.length > 0 ? BLOCKS : 0) + schedule.lanes.length * LANE + (schedule.peak_bytes > 0 ? MEMORY : 0) + GAP;
+  return NAME + (schedule.repeats.length > 0 ? BLOCKS : 0) + schedule.lanes.length * LANE + (schedule.traffic_bytes ? TRAFFIC : 0) + (schedule.peak_bytes > 0 ? MEMORY : 0) + GAP;
 }
 
 export function heightOf(tracks: readonly Track[]): number {
@@ -136,11 +141,19 @@ function paintTrack(ink: Ink, { schedule, bars, ghost, limit_bytes }: Track, top
   lanes.forEach((name, lane) => {
     ink.text(name, 2, y + lane * LANE + 14, theme.muted, "start");
     ink.line(scale.left, y + (lane + 1) * LANE - 0.5, scale.left + scale.width, y + (lane + 1) * LANE - 0.5, theme.grid);
+    const evidence = schedule.lane_evidence[lane];
+    const [from, to] = clipped(scale, 0, total);
+    if (evidence) ink.line(from, y + (lane + 1) * LANE - 1, to, y + (lane + 1) * LANE - 1, theme.muted, { dashes: EVIDENCE_DASHES[evidence], width: EVIDENCE_PX });
   });
   paintBars(ink, bars, y, scale, theme, marks);
   const end = at(scale, total);
   if (end <= scale.left + scale.width + 1) ink.line(Math.min(end, scale.left + scale.width - 1), y, Math.min(end, scale.left + scale.width - 1), y + lanes.length * LANE, theme.text);
-  if (schedule.peak_bytes > 0) paintMemory(ink, schedule, ghost, limit_bytes, y + lanes.length * LANE, scale, theme, marks);
+  y += lanes.length * LANE;
+  if (schedule.traffic_bytes) {
+    paintTraffic(ink, schedule, schedule.traffic_bytes, y, scale, theme);
+    y += TRAFFIC;
+  }
+  if (schedule.peak_bytes > 0) paintMemory(ink, schedule, ghost, limit_bytes, y, scale, theme, marks);
 }
 
 /** A thin band for each block, every second one darker. */
@@ -212,9 +225,9 @@ function paintMemory(ink: Ink, schedule: Schedule, ghost: Schedule | null, limit
   const is_drawn = limit_bytes !== null && limit_bytes <= MAX_LIMIT_PEAKS * peak_bytes;
   const ceiling = Math.max(peak_bytes, ghost?.peak_bytes ?? 0, is_drawn ? limit_bytes : 0);
   const [room, bottom] = [MEMORY - 10, y + MEMORY - 2];
-  const heights = columnsOf(schedule, scale);
+  const heights = columnsOf(schedule, memory, scale);
   heights.forEach((bytes, i) => bytes > 0 && ink.rect(scale.left + i, bottom - (bytes / ceiling) * room, 1, (bytes / ceiling) * room, theme.line, 0.75));
-  if (ghost) columnsOf(ghost, scale).forEach((bytes, i) => i % 3 === 0 && bytes > 0 && ink.rect(scale.left + i, bottom - (bytes / ceiling) * room - 1, 2, 1.5, theme.text, 0.7));
+  if (ghost) columnsOf(ghost, ghost.memory, scale).forEach((bytes, i) => i % 3 === 0 && bytes > 0 && ink.rect(scale.left + i, bottom - (bytes / ceiling) * room - 1, 2, 1.5, theme.text, 0.7));
   for (const [operator, colour] of [[peak_operator, theme.peak], [selected, theme.accent]] as const) {
     if (operator === null || !(memory[operator] > 0)) continue;
     const x = at(scale, starts[operator]);
@@ -224,23 +237,32 @@ function paintMemory(ink: Ink, schedule: Schedule, ghost: Schedule | null, limit
   }
   ink.text("Memory", 2, y + 18, theme.muted, "start");
   const words = `peak ${format.text(format.bytes(peak_bytes))}${limit_bytes === null ? "" : `, limit ${format.text(format.bytes(limit_bytes))}${is_drawn ? "" : " (above the drawing)"}`}`;
-  if (is_drawn) ink.line(scale.left, bottom - (limit_bytes / ceiling) * room, scale.left + scale.width, bottom - (limit_bytes / ceiling) * room, peak_bytes > limit_bytes ? theme.peak : theme.muted, true);
+  if (is_drawn) ink.line(scale.left, bottom - (limit_bytes / ceiling) * room, scale.left + scale.width, bottom - (limit_bytes / ceiling) * room, peak_bytes > limit_bytes ? theme.peak : theme.muted, DASHED);
   const x = scale.left + scale.width - 4;
   ink.rect(x - words.length * LETTER_PX, y + 3, words.length * LETTER_PX + 4, 14, theme.box, 0.85);
   ink.text(words, x, y + 14, theme.muted, "end");
 }
 
-/** Highest bytes of each pixel of the window. */
-function columnsOf({ starts, ends, memory }: Schedule, scale: Scale): Float64Array {
+/** Bytes in a time between on-chip and other memory: where it is high, the memory is what the NPU waits for. */
+function paintTraffic(ink: Ink, schedule: Schedule, traffic_bytes: readonly number[], y: number, scale: Scale, theme: Theme): void {
+  const rates = trafficRates(schedule, traffic_bytes);
+  const most = rates.reduce((most, rate) => Math.max(most, rate), 0);
+  const [room, bottom] = [TRAFFIC - 5, y + TRAFFIC - 2];
+  columnsOf(schedule, rates, scale).forEach((rate, i) => rate > 0 && ink.rect(scale.left + i, bottom - (rate / most) * room, 1, (rate / most) * room, theme.muted, 0.6));
+  ink.text("Off chip", 2, y + 14, theme.muted, "start");
+}
+
+/** Highest value of each pixel of the window. */
+function columnsOf({ starts, ends }: Schedule, values: ArrayLike<number>, scale: Scale): Float64Array {
   const n = Math.max(1, Math.floor(scale.width));
   const columns = new Float64Array(n);
   for (let i = 0; i < starts.length; i++) {
-    const bytes = memory[i];
-    if (!(bytes > 0)) continue;
+    const value = values[i];
+    if (!(value > 0)) continue;
     const from = Math.floor((starts[i] - scale.from) * scale.per);
     if (from >= n) break;
     const to = Math.min(n, Math.max(from + 1, Math.ceil((ends[i] - scale.from) * scale.per)));
-    for (let column = Math.max(0, from); column < to; column++) if (bytes > columns[column]) columns[column] = bytes;
+    for (let column = Math.max(0, from); column < to; column++) if (value > columns[column]) columns[column] = value;
   }
   return columns;
 }

@@ -3,7 +3,7 @@ import { foldingOf } from "../folding.ts";
 import * as format from "../format.ts";
 import { leftBy } from "../hybrid.ts";
 import { type Kind, kindOf } from "../kinds.ts";
-import { type Report, isEstimate } from "../report.ts";
+import { type Evidence, type Report, isEstimate } from "../report.ts";
 import { isAccelerator } from "../targets.ts";
 
 /** Consecutive operators that the processor beside an accelerator runs. */
@@ -29,6 +29,10 @@ export interface Schedule {
   /** Place in `lanes`, by operator. */
   lane: Uint8Array;
   lanes: readonly string[];
+  /** What the times of each lane rest on; undefined where an older report does not say it, or times are not known. */
+  lane_evidence: readonly (Evidence | undefined)[];
+  /** Bytes that each operator reads and writes off chip, where the target tells. */
+  traffic_bytes: readonly number[] | null;
   /** Of the whole; what no operator takes, such as starts, lies after the last one. */
   total: number;
   /** In use while an operator runs, in bytes; `NaN` where that is not known. */
@@ -50,6 +54,8 @@ export function scheduleOf(report: Report, target: string): Schedule | null {
   const latency = estimates.find(({ metric, operators }) => metric === "latency" && operators?.length);
   const memory = operators.some(({ live_bytes }) => live_bytes !== null) ? operators.map(({ live_bytes }) => live_bytes ?? NaN) : null;
   if (!latency && !memory) return null;
+  const npu_latency = estimates.find(({ metric }) => metric === "npu_latency");
+  const traffic = latency && estimates.find(({ metric, operators }) => metric === "offchip_traffic" && operators?.length === latency.operators?.length);
   const n = operators.length;
   const [starts, ends, lane] = [new Float64Array(n), new Float64Array(n), new Uint8Array(n)];
   const left = leftBy(report, target);
@@ -72,6 +78,8 @@ export function scheduleOf(report: Report, target: string): Schedule | null {
     ends,
     lane,
     lanes: !latency ? ["Order"] : left.size > 0 ? ["NPU", "CPU"] : [isAccelerator(target) ? "NPU" : "CPU"],
+    lane_evidence: latency ? [(npu_latency ?? latency).evidence, latency.evidence] : [],
+    traffic_bytes: traffic?.operators ?? null,
     total: latency ? Math.max(now, latency.value) : n,
     memory: bytes,
     memory_name: "Live activations",
@@ -92,6 +100,11 @@ function stretchesOf(left: ReadonlyMap<number, string>, starts: Float64Array, en
     } else stretches.push({ first: operator, last: operator, reasons: new Set([reason]) });
   }
   return stretches.map(({ first, last, reasons }) => ({ first, last, cost: ends[last] - starts[first], reasons: [...reasons] }));
+}
+
+/** Bytes in a unit of time, by operator; 0 for one that takes none of its own. */
+export function trafficRates({ starts, ends }: Schedule, traffic_bytes: readonly number[]): Float64Array {
+  return Float64Array.from(traffic_bytes, (bytes, i) => (ends[i] > starts[i] ? bytes / (ends[i] - starts[i]) : 0));
 }
 
 /** A time, or a number of operators. */

@@ -60,6 +60,10 @@ export function doubtClass(estimate: Estimate): string {
   return estimate.lo === undefined && !isExact(estimate) ? "doubt-words no-promise" : "doubt-words";
 }
 
+/** Marks of a difference that may be none, as the command has them. */
+const OVERLAP_MARK = "\u2248";
+const NO_INTERVAL_MARK = "\u2020";
+
 /** Against a baseline; intervals that overlap, or are not there, leave open which one is smaller. */
 export function changeCell(result: Result | undefined, baseline: Result | undefined): HTMLElement | null {
   if (!result || !baseline || !isEstimate(result) || !isEstimate(baseline) || baseline.value === 0) return null;
@@ -69,7 +73,7 @@ export function changeCell(result: Result | undefined, baseline: Result | undefi
   const words = format.change(result.value / baseline.value);
   const title = `${words} against the baseline's ${metricName(result.metric).toLowerCase()}${is_open ? (is_promised ? "; the intervals overlap, so either may be smaller" : "; without intervals either may be smaller") : ""}`;
   const direction = result.value < baseline.value ? "less" : result.value > baseline.value ? "more" : "same";
-  return el("span", { class: `difference ${is_open ? "open" : direction}`, title }, is_open ? `${words} ?` : words);
+  return el("span", { class: `difference ${is_open ? "open" : direction}`, title }, is_open ? `${is_promised ? OVERLAP_MARK : NO_INTERVAL_MARK}\u202f${words}` : words);
 }
 
 /** What of each device its energy is of: energies of different things cannot be compared. */

@@ -5,6 +5,7 @@ import * as format from "../format.ts";
 import { KIND_NAMES, costsByKind, kindOf } from "../kinds.ts";
 import type { Report } from "../report.ts";
 import type { Linked } from "../graph/graph.ts";
+import { markedEvidence } from "../words.ts";
 
 const N_COSTLIEST = 10;
 
@@ -49,7 +50,7 @@ function operatorList(report: Report, measure: Measure, selected: number | null,
   const share = measure.is_sum && measure.total > 0 && costliest.length > 1 ? `${format.percent(Math.min(100, (100 * sum) / measure.total))} of all` : "";
   return [
     el("h2", {}, costliest.length === N_COSTLIEST ? "Ten costliest operators" : "Costliest operators", el("span", { class: "subtle" }, share)),
-    el("ol", { class: "plain bars" }, ...items),
+    el("ol", { class: `plain bars${evidenceClass(measure)}`, title: markedEvidence(measure) }, ...items),
   ];
 }
 
@@ -67,7 +68,12 @@ function kindTable(report: Report, measure: Measure): HTMLElement {
     ),
   );
   const head = ["Kind", "Operators", measure.name].map((name, i) => el("th", { scope: "col", class: i === 0 ? null : "numeric" }, name));
-  return el("table", { class: "kinds" }, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...items));
+  return el("table", { class: `kinds${evidenceClass(measure)}` }, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...items));
+}
+
+/** The texture of its bars. */
+function evidenceClass({ evidence }: Measure): string {
+  return evidence ? ` evidence-${evidence}` : "";
 }
 
 function bar(share: number): HTMLElement {

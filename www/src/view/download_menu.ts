@@ -12,6 +12,7 @@ import type { Report } from "../report.ts";
 import { nameIn } from "../targets.ts";
 import { otherTargets } from "../wanted_targets.ts";
 import type { ReportView } from "./report.ts";
+import { closeWhenLeft } from "./pop_up.ts";
 import { save } from "./save_button.ts";
 
 /** Milliseconds after which a button says again what it does. */
@@ -46,15 +47,7 @@ export function takeAwayMenu(report: Report, focus: Focus, view: ReportView, sig
       item("Print", "or save as PDF", () => print()),
     ),
   );
-  menu.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || !menu.open) return;
-    menu.open = false;
-    menu.querySelector("summary")?.focus();
-  });
-  const close = (event: Event): void => {
-    if (menu.open && !menu.contains(event.target as Node)) menu.open = false;
-  };
-  addEventListener("click", close, { signal });
+  closeWhenLeft(menu, signal);
   return menu;
 }
 

@@ -13,6 +13,7 @@ import { type Command, KEYS } from "../timeline/keys.ts";
 import type { Track } from "../timeline/painter.ts";
 import { type Schedule, barsOf, scheduleOf, timeText } from "../timeline/schedule.ts";
 import { otherTargets } from "../wanted_targets.ts";
+import { closeWhenLeft } from "./pop_up.ts";
 import { saveButton } from "./save_button.ts";
 
 /** The drawn timeline of a report. */
@@ -128,6 +129,7 @@ export function timeline(report: Report, selection: Selection, focus: Focus, sea
       el("span", { class: "subtle" }, "The trace opens in Perfetto and speedscope."),
     ),
   );
+  closeWhenLeft(save, signal);
   const element = el(
     "section",
     { class: "timeline panel", "aria-label": "Timeline" },
@@ -154,14 +156,15 @@ function fillBeside(select: HTMLSelectElement, report: Report, target: string): 
 }
 
 function operatorWords(schedule: Schedule, index: number, is_peak: boolean): string {
-  const { starts, ends, total, memory, lanes, lane, unit, stretches } = schedule;
+  const { starts, ends, total, memory, lanes, lane, unit, stretches, traffic_bytes } = schedule;
   const name = `${schedule.names[index]} #${index}`;
   const live = Number.isNaN(memory[index]) ? "not known" : `${format.text(format.bytes(memory[index]))} alive`;
   if (is_peak || unit !== "ms") return `${name}, ${live}`;
   const cost = ends[index] - starts[index];
   const reason = stretches.find(({ first, last }) => first <= index && index <= last)?.reasons.join("; ");
   const where = lanes.length > 1 ? ` on the ${lanes[lane[index]]}${reason ? ` (${reason})` : ""}` : "";
-  return `${name}, ${timeText(schedule, cost)}, ${format.percent(total > 0 ? (100 * cost) / total : 0)} of it${where}, ${live}`;
+  const moved = traffic_bytes?.[index] ? `, ${format.text(format.bytes(traffic_bytes[index]))} to and from off-chip memory` : "";
+  return `${name}, ${timeText(schedule, cost)}, ${format.percent(total > 0 ? (100 * cost) / total : 0)} of it${where}${moved}, ${live}`;
 }
 
 /** Why each stretch is on the CPU, and what the inference takes without it. */
@@ -187,6 +190,7 @@ function helpDialog(): HTMLDialogElement {
     { class: "keys-dialog panel", "aria-label": "Keys of the timeline" },
     el("h2", {}, "Keys of the timeline"),
     el("dl", { class: "keys" }, ...KEYS.map(({ keys, words }) => el("div", {}, el("dt", {}, ...keys.flatMap((key, i) => [i > 0 ? " or " : "", el("kbd", {}, key.replace("Arrow", "").replace("Shift+", "Shift "))])), el("dd", {}, words)))),
+    el("p", { class: "subtle" }, "The line below a lane says what its times rest on: whole where they were measured, dashes for the compiler’s opinion, dots where they are assumed."),
     el("form", { method: "dialog" }, el("button", { type: "submit" }, "Close")),
   );
   return dialog;
