@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::formats::tflite::{BuiltinOptions, OpKind};
-use crate::graph::kinds::{BROADCASTING, REDUCING, SHAPE_KEEPING};
+use crate::formats::tflite::BuiltinOptions;
+use crate::formats::tflite::op_row::{Effect, ShapeRule};
 use crate::graph::{Graph, Node};
 use crate::target::{
     Metric, MetricEstimate, Network, Outcome, Target, TargetEstimate, UnavailableReason,
@@ -127,43 +127,14 @@ fn map_bytes(graph: &Graph, is_run: &[bool], bytes_per_value: Option<f64>) -> f6
     bytes.sum()
 }
 
-/// Kinds of operators that must read every value of their input.
-const ELEMENTWISE: [&[OpKind]; 3] = [BROADCASTING, REDUCING, SHAPE_KEEPING];
-
-/// Kinds of operators that compute or copy every value of their output on all hardware. No compiler turns them into
-/// views.
-const WRITING: &[OpKind] = &[
-    OpKind::AveragePool2d,
-    OpKind::BatchMatmul,
-    OpKind::Conv2d,
-    OpKind::Conv3d,
-    OpKind::Conv3dTranspose,
-    OpKind::DepthToSpace,
-    OpKind::DepthwiseConv2d,
-    OpKind::EmbeddingLookup,
-    OpKind::FullyConnected,
-    OpKind::Gather,
-    OpKind::GatherNd,
-    OpKind::L2Pool2d,
-    OpKind::MaxPool2d,
-    OpKind::MirrorPad,
-    OpKind::Pad,
-    OpKind::Padv2,
-    OpKind::ReadVariable,
-    OpKind::ResizeBilinear,
-    OpKind::ResizeNearestNeighbor,
-    OpKind::SpaceToDepth,
-    OpKind::Tile,
-    OpKind::TransposeConv,
-];
-
 fn writes_all(node: &Node) -> bool {
-    let kind = node.operator.code.kind;
-    WRITING.contains(&kind) || ELEMENTWISE.iter().any(|kinds| kinds.contains(&kind))
+    match node.operator.code.kind.row().effect {
+        Effect::Computes | Effect::Moves => true,
+        Effect::Views | Effect::Runs => false,
+    }
 }
 
 fn reads_all(graph: &Graph, node: &Node) -> bool {
-    let kind = node.operator.code.kind;
     let filter = || {
         let filter = node.operator.inputs.get(1).copied().flatten()?;
         graph.tensor(filter).shape.get(1..3)?.try_into().ok()
@@ -193,10 +164,11 @@ fn reads_all(graph: &Graph, node: &Node) -> bool {
             ..
         } => filter().is_some_and(|filter| covers([stride_h, stride_w], filter)),
         _ => {
+            use ShapeRule::{AlongLast, Best, Broadcast, Dense, Product, Reduce, Select};
             matches!(
-                kind,
-                OpKind::ArgMax | OpKind::ArgMin | OpKind::BatchMatmul | OpKind::FullyConnected
-            ) || ELEMENTWISE.iter().any(|kinds| kinds.contains(&kind))
+                node.operator.code.kind.row().shape,
+                AlongLast | Best | Broadcast | Dense | Product | Reduce | Select
+            )
         }
     }
 }

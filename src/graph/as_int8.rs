@@ -10,15 +10,9 @@ use crate::formats::tflite::{
 };
 
 /// The operands that are biases, which stay wider: one number for each output channel.
-pub fn biases(operator: &Operator) -> &[Option<usize>] {
-    let places = match operator.code.kind {
-        OpKind::Conv2d | OpKind::DepthwiseConv2d | OpKind::FullyConnected | OpKind::Conv3d => 2..3,
-        OpKind::TransposeConv | OpKind::Svdf => 3..4,
-        OpKind::UnidirectionalSequenceLstm => 12..16,
-        _ => 0..0,
-    };
-    let end = places.end.min(operator.inputs.len());
-    operator.inputs.get(places.start..end).unwrap_or_default()
+pub fn biases(operator: &Operator) -> impl Iterator<Item = usize> {
+    let positions = operator.code.kind.row().inputs_of(b'b');
+    positions.filter_map(|position| operator.inputs.get(position).copied().flatten())
 }
 
 /// Kinds whose results have the scale of their input, as quantisers write them: compilers fuse a padding only then.
@@ -103,9 +97,11 @@ pub fn convert(model: &mut Model) -> Floats {
     floats.types = subgraph.tensors.iter().map(types).collect();
     let mut types: Vec<TensorType> = floats.types.iter().copied().map(quantised).collect();
     for operator in &subgraph.operators {
-        for &bias in biases(operator) {
-            let of_type = bias.and_then(|bias| types.get_mut(bias));
-            if let Some(of_type) = of_type.filter(|of_type| **of_type == TensorType::Int8) {
+        for bias in biases(operator) {
+            if let Some(of_type) = types
+                .get_mut(bias)
+                .filter(|of_type| **of_type == TensorType::Int8)
+            {
                 *of_type = TensorType::Int32;
             }
         }

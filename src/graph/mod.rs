@@ -3,7 +3,6 @@
 pub mod analysis;
 pub mod as_int8;
 pub mod batch_size;
-pub(crate) mod kinds;
 pub mod quantise;
 pub mod reorder;
 pub mod resize;

@@ -59,8 +59,8 @@ fn quantise_values(model: &mut Model) {
     };
     let mut is_bias = vec![false; subgraph.tensors.len()];
     for operator in subgraph.operators.iter() {
-        for &bias in as_int8::biases(operator) {
-            if let Some(bias) = bias.and_then(|bias| is_bias.get_mut(bias)) {
+        for bias in as_int8::biases(operator) {
+            if let Some(bias) = is_bias.get_mut(bias) {
                 *bias = true;
             }
         }

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use super::{CycleError, build};
+use crate::formats::tflite::op_row::Category;
 use crate::formats::tflite::{MAIN_SUBGRAPH, Model, OpKind, Subgraph};
 use crate::work;
 
@@ -59,18 +60,7 @@ fn keeps_state(subgraph: &Subgraph) -> bool {
         .flat_map(|operator| &operator.outputs);
     let is_written_twice =
         outputs.any(|&tensor_idx| std::mem::replace(&mut is_written[tensor_idx], true));
-    let stateful = |kind: OpKind| {
-        matches!(
-            kind,
-            OpKind::VarHandle
-                | OpKind::ReadVariable
-                | OpKind::AssignVariable
-                | OpKind::Call
-                | OpKind::CallOnce
-                | OpKind::If
-                | OpKind::While
-        )
-    };
+    let stateful = |kind: OpKind| kind.row().category == Category::Control;
     is_written_twice
         || subgraph.tensors.iter().any(|tensor| tensor.is_variable)
         || subgraph

@@ -22,6 +22,7 @@ mod identify;
 pub mod limits;
 pub mod model;
 mod op_kind;
+pub mod op_row;
 mod operators;
 pub mod options;
 mod read_budget;

@@ -2,12 +2,16 @@
 
 use std::fmt;
 
+use super::op_row::{AcceleratorWork, Category, CoreWork, Effect, GpuWork, Row, ShapeRule, Work};
 use super::schema::BuiltinOperator;
 
-/// Declares [`OpKind`] from pairs of a variant and the constant of `BuiltinOperator` that it stands for, so
-/// that number and name have the schema as their only source.
+/// Declares [`OpKind`] and the row of each kind. A row has a variant, the constant of `BuiltinOperator` that it stands for,
+/// so that number and name have the schema as their only source, the schema's table of its options, and the fields of
+/// [`Row`] in their order.
 macro_rules! op_kinds {
-    ($($kind:ident = $builtin:ident,)*) => {
+    ($($kind:ident = $builtin:ident : $options:ident, $category:ident, $effect:ident,
+       $shape:ident $(($place:literal))?, $work:ident, $cores:ident, $gpu:ident, $accelerator:ident,
+       $roles:literal;)*) => {
         /// The kind of an operator, one variant for each `BuiltinOperator` of the schema.
         ///
         /// Operators that TFLite does not have, those of other formats included, are all
@@ -55,6 +59,31 @@ macro_rules! op_kinds {
                     Self::Unknown(_) => "UNKNOWN",
                 }
             }
+
+            /// The schema's table of its options, for example `Conv2DOptions`; `NONE` for a kind without options.
+            pub fn options_table(self) -> &'static str {
+                match self {
+                    $(Self::$kind => stringify!($options),)*
+                    Self::Unknown(_) => "NONE",
+                }
+            }
+
+            /// What is known of the kind.
+            pub fn row(self) -> &'static Row {
+                match self {
+                    $(Self::$kind => const { &Row {
+                        category: Category::$category,
+                        effect: Effect::$effect,
+                        shape: ShapeRule::$shape $(($place))?,
+                        work: Work::$work,
+                        cores: CoreWork::$cores,
+                        gpu: GpuWork::$gpu,
+                        accelerator: AcceleratorWork::$accelerator,
+                        roles: $roles,
+                    } },)*
+                    Self::Unknown(_) => &Row::UNKNOWN,
+                }
+            }
         }
     };
 }
@@ -65,221 +94,224 @@ impl fmt::Display for OpKind {
     }
 }
 
+// Kind, name: options, category, effect, shape, products, cores, GPU, accelerator, roles of operands.
 op_kinds! {
-    Add = ADD,
-    AveragePool2d = AVERAGE_POOL_2D,
-    Concatenation = CONCATENATION,
-    Conv2d = CONV_2D,
-    DepthwiseConv2d = DEPTHWISE_CONV_2D,
-    DepthToSpace = DEPTH_TO_SPACE,
-    Dequantize = DEQUANTIZE,
-    EmbeddingLookup = EMBEDDING_LOOKUP,
-    Floor = FLOOR,
-    FullyConnected = FULLY_CONNECTED,
-    HashtableLookup = HASHTABLE_LOOKUP,
-    L2Normalization = L2_NORMALIZATION,
-    L2Pool2d = L2_POOL_2D,
-    LocalResponseNormalization = LOCAL_RESPONSE_NORMALIZATION,
-    Logistic = LOGISTIC,
-    LshProjection = LSH_PROJECTION,
-    Lstm = LSTM,
-    MaxPool2d = MAX_POOL_2D,
-    Mul = MUL,
-    Relu = RELU,
-    ReluN1To1 = RELU_N1_TO_1,
-    Relu6 = RELU6,
-    Reshape = RESHAPE,
-    ResizeBilinear = RESIZE_BILINEAR,
-    Rnn = RNN,
-    Softmax = SOFTMAX,
-    SpaceToDepth = SPACE_TO_DEPTH,
-    Svdf = SVDF,
-    Tanh = TANH,
-    ConcatEmbeddings = CONCAT_EMBEDDINGS,
-    SkipGram = SKIP_GRAM,
-    Call = CALL,
-    Custom = CUSTOM,
-    EmbeddingLookupSparse = EMBEDDING_LOOKUP_SPARSE,
-    Pad = PAD,
-    UnidirectionalSequenceRnn = UNIDIRECTIONAL_SEQUENCE_RNN,
-    Gather = GATHER,
-    BatchToSpaceNd = BATCH_TO_SPACE_ND,
-    SpaceToBatchNd = SPACE_TO_BATCH_ND,
-    Transpose = TRANSPOSE,
-    Mean = MEAN,
-    Sub = SUB,
-    Div = DIV,
-    Squeeze = SQUEEZE,
-    UnidirectionalSequenceLstm = UNIDIRECTIONAL_SEQUENCE_LSTM,
-    StridedSlice = STRIDED_SLICE,
-    BidirectionalSequenceRnn = BIDIRECTIONAL_SEQUENCE_RNN,
-    Exp = EXP,
-    TopkV2 = TOPK_V2,
-    Split = SPLIT,
-    LogSoftmax = LOG_SOFTMAX,
-    Delegate = DELEGATE,
-    BidirectionalSequenceLstm = BIDIRECTIONAL_SEQUENCE_LSTM,
-    Cast = CAST,
-    Prelu = PRELU,
-    Maximum = MAXIMUM,
-    ArgMax = ARG_MAX,
-    Minimum = MINIMUM,
-    Less = LESS,
-    Neg = NEG,
-    Padv2 = PADV2,
-    Greater = GREATER,
-    GreaterEqual = GREATER_EQUAL,
-    LessEqual = LESS_EQUAL,
-    Select = SELECT,
-    Slice = SLICE,
-    Sin = SIN,
-    TransposeConv = TRANSPOSE_CONV,
-    SparseToDense = SPARSE_TO_DENSE,
-    Tile = TILE,
-    ExpandDims = EXPAND_DIMS,
-    Equal = EQUAL,
-    NotEqual = NOT_EQUAL,
-    Log = LOG,
-    Sum = SUM,
-    Sqrt = SQRT,
-    Rsqrt = RSQRT,
-    Shape = SHAPE,
-    Pow = POW,
-    ArgMin = ARG_MIN,
-    FakeQuant = FAKE_QUANT,
-    ReduceProd = REDUCE_PROD,
-    ReduceMax = REDUCE_MAX,
-    Pack = PACK,
-    LogicalOr = LOGICAL_OR,
-    OneHot = ONE_HOT,
-    LogicalAnd = LOGICAL_AND,
-    LogicalNot = LOGICAL_NOT,
-    Unpack = UNPACK,
-    ReduceMin = REDUCE_MIN,
-    FloorDiv = FLOOR_DIV,
-    ReduceAny = REDUCE_ANY,
-    Square = SQUARE,
-    ZerosLike = ZEROS_LIKE,
-    Fill = FILL,
-    FloorMod = FLOOR_MOD,
-    Range = RANGE,
-    ResizeNearestNeighbor = RESIZE_NEAREST_NEIGHBOR,
-    LeakyRelu = LEAKY_RELU,
-    SquaredDifference = SQUARED_DIFFERENCE,
-    MirrorPad = MIRROR_PAD,
-    Abs = ABS,
-    SplitV = SPLIT_V,
-    Unique = UNIQUE,
-    Ceil = CEIL,
-    ReverseV2 = REVERSE_V2,
-    AddN = ADD_N,
-    GatherNd = GATHER_ND,
-    Cos = COS,
-    Where = WHERE,
-    Rank = RANK,
-    Elu = ELU,
-    ReverseSequence = REVERSE_SEQUENCE,
-    MatrixDiag = MATRIX_DIAG,
-    Quantize = QUANTIZE,
-    MatrixSetDiag = MATRIX_SET_DIAG,
-    Round = ROUND,
-    HardSwish = HARD_SWISH,
-    If = IF,
-    While = WHILE,
-    NonMaxSuppressionV4 = NON_MAX_SUPPRESSION_V4,
-    NonMaxSuppressionV5 = NON_MAX_SUPPRESSION_V5,
-    ScatterNd = SCATTER_ND,
-    SelectV2 = SELECT_V2,
-    Densify = DENSIFY,
-    SegmentSum = SEGMENT_SUM,
-    BatchMatmul = BATCH_MATMUL,
-    PlaceholderForGreaterOpCodes = PLACEHOLDER_FOR_GREATER_OP_CODES,
-    Cumsum = CUMSUM,
-    CallOnce = CALL_ONCE,
-    BroadcastTo = BROADCAST_TO,
-    Rfft2d = RFFT2D,
-    Conv3d = CONV_3D,
-    Imag = IMAG,
-    Real = REAL,
-    ComplexAbs = COMPLEX_ABS,
-    Hashtable = HASHTABLE,
-    HashtableFind = HASHTABLE_FIND,
-    HashtableImport = HASHTABLE_IMPORT,
-    HashtableSize = HASHTABLE_SIZE,
-    ReduceAll = REDUCE_ALL,
-    Conv3dTranspose = CONV_3D_TRANSPOSE,
-    VarHandle = VAR_HANDLE,
-    ReadVariable = READ_VARIABLE,
-    AssignVariable = ASSIGN_VARIABLE,
-    BroadcastArgs = BROADCAST_ARGS,
-    RandomStandardNormal = RANDOM_STANDARD_NORMAL,
-    Bucketize = BUCKETIZE,
-    RandomUniform = RANDOM_UNIFORM,
-    Multinomial = MULTINOMIAL,
-    Gelu = GELU,
-    DynamicUpdateSlice = DYNAMIC_UPDATE_SLICE,
-    Relu0To1 = RELU_0_TO_1,
-    UnsortedSegmentProd = UNSORTED_SEGMENT_PROD,
-    UnsortedSegmentMax = UNSORTED_SEGMENT_MAX,
-    UnsortedSegmentSum = UNSORTED_SEGMENT_SUM,
-    Atan2 = ATAN2,
-    UnsortedSegmentMin = UNSORTED_SEGMENT_MIN,
-    Sign = SIGN,
-    Bitcast = BITCAST,
-    BitwiseXor = BITWISE_XOR,
-    RightShift = RIGHT_SHIFT,
-    StablehloLogistic = STABLEHLO_LOGISTIC,
-    StablehloAdd = STABLEHLO_ADD,
-    StablehloDivide = STABLEHLO_DIVIDE,
-    StablehloMultiply = STABLEHLO_MULTIPLY,
-    StablehloMaximum = STABLEHLO_MAXIMUM,
-    StablehloReshape = STABLEHLO_RESHAPE,
-    StablehloClamp = STABLEHLO_CLAMP,
-    StablehloConcatenate = STABLEHLO_CONCATENATE,
-    StablehloBroadcastInDim = STABLEHLO_BROADCAST_IN_DIM,
-    StablehloConvolution = STABLEHLO_CONVOLUTION,
-    StablehloSlice = STABLEHLO_SLICE,
-    StablehloCustomCall = STABLEHLO_CUSTOM_CALL,
-    StablehloReduce = STABLEHLO_REDUCE,
-    StablehloAbs = STABLEHLO_ABS,
-    StablehloAnd = STABLEHLO_AND,
-    StablehloCosine = STABLEHLO_COSINE,
-    StablehloExponential = STABLEHLO_EXPONENTIAL,
-    StablehloFloor = STABLEHLO_FLOOR,
-    StablehloLog = STABLEHLO_LOG,
-    StablehloMinimum = STABLEHLO_MINIMUM,
-    StablehloNegate = STABLEHLO_NEGATE,
-    StablehloOr = STABLEHLO_OR,
-    StablehloPower = STABLEHLO_POWER,
-    StablehloRemainder = STABLEHLO_REMAINDER,
-    StablehloRsqrt = STABLEHLO_RSQRT,
-    StablehloSelect = STABLEHLO_SELECT,
-    StablehloSubtract = STABLEHLO_SUBTRACT,
-    StablehloTanh = STABLEHLO_TANH,
-    StablehloScatter = STABLEHLO_SCATTER,
-    StablehloCompare = STABLEHLO_COMPARE,
-    StablehloConvert = STABLEHLO_CONVERT,
-    StablehloDynamicSlice = STABLEHLO_DYNAMIC_SLICE,
-    StablehloDynamicUpdateSlice = STABLEHLO_DYNAMIC_UPDATE_SLICE,
-    StablehloPad = STABLEHLO_PAD,
-    StablehloIota = STABLEHLO_IOTA,
-    StablehloDotGeneral = STABLEHLO_DOT_GENERAL,
-    StablehloReduceWindow = STABLEHLO_REDUCE_WINDOW,
-    StablehloSort = STABLEHLO_SORT,
-    StablehloWhile = STABLEHLO_WHILE,
-    StablehloGather = STABLEHLO_GATHER,
-    StablehloTranspose = STABLEHLO_TRANSPOSE,
-    Dilate = DILATE,
-    StablehloRngBitGenerator = STABLEHLO_RNG_BIT_GENERATOR,
-    ReduceWindow = REDUCE_WINDOW,
-    StablehloComposite = STABLEHLO_COMPOSITE,
-    StablehloShiftLeft = STABLEHLO_SHIFT_LEFT,
-    StablehloCbrt = STABLEHLO_CBRT,
-    StablehloCase = STABLEHLO_CASE,
+    Add                    = ADD                    : AddOptions,          Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Binary,        Elementwise, "";
+    AveragePool2d          = AVERAGE_POOL_2D        : Pool2DOptions,       Reduction,   Computes, Pool,          Nothing,      Pool,         Pool,          Pooling,     "";
+    Concatenation          = CONCATENATION          : ConcatenationOptions, Movement,    Views,    Concatenate,   Nothing,      Move,         Concatenation, Layout,      "";
+    Conv2d                 = CONV_2D                : Conv2DOptions,       Convolution, Computes, Convolution,   Convolution,  Convolution,  Convolution,   Window,      "xwb";
+    DepthwiseConv2d        = DEPTHWISE_CONV_2D      : DepthwiseConv2DOptions, Depthwise,   Computes, Depthwise,     Depthwise,    Depthwise,    Convolution,   Depthwise,   "xwb";
+    DepthToSpace           = DEPTH_TO_SPACE         : DepthToSpaceOptions, Movement,    Moves,    DepthToSpace,  Nothing,      Move,         Other,         Layout,      "";
+    Dequantize             = DEQUANTIZE             : DequantizeOptions,   Conversion,  Computes, Broadcast,     Nothing,      Conversion,   View,          Elementwise, "";
+    EmbeddingLookup        = EMBEDDING_LOOKUP       : NONE,                Movement,    Moves,    LookUp,        Nothing,      Move,         Gather,        Other,       "xw";
+    Floor                  = FLOOR                  : NONE,                Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Other,       "";
+    FullyConnected         = FULLY_CONNECTED        : FullyConnectedOptions, Matrix,      Computes, Dense,         Dense,        Dense,        Dense,         Matrix,      "xwb";
+    HashtableLookup        = HASHTABLE_LOOKUP       : NONE,                Movement,    Moves,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    L2Normalization        = L2_NORMALIZATION       : L2NormOptions,       Activation,  Computes, AlongLast,     Nothing,      Elementwise,  Normalisation, Other,       "";
+    L2Pool2d               = L2_POOL_2D             : Pool2DOptions,       Reduction,   Computes, Pool,          Nothing,      Pool,         Pool,          Other,       "";
+    LocalResponseNormalization = LOCAL_RESPONSE_NORMALIZATION : LocalResponseNormalizationOptions, Activation,  Computes, AlongLast,     Nothing,      Unknown,      Other,         Other,       "";
+    Logistic               = LOGISTIC               : NONE,                Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Curve,       "";
+    LshProjection          = LSH_PROJECTION         : LSHProjectionOptions, Movement,    Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    Lstm                   = LSTM                   : LSTMOptions,         Recurrent,   Computes, Lstm,          Recurrent,    Unknown,      Recurrent,     Other,       "xwwwwwwwwvvvbbbbwbssvvvv";
+    MaxPool2d              = MAX_POOL_2D            : Pool2DOptions,       Reduction,   Computes, Pool,          Nothing,      Pool,         Pool,          Pooling,     "";
+    Mul                    = MUL                    : MulOptions,          Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Binary,        Elementwise, "";
+    Relu                   = RELU                   : NONE,                Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Elementwise, "";
+    ReluN1To1              = RELU_N1_TO_1           : NONE,                Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Elementwise, "";
+    Relu6                  = RELU6                  : NONE,                Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Elementwise, "";
+    Reshape                = RESHAPE                : ReshapeOptions,      Movement,    Views,    Reshape,       Nothing,      Free,         View,          Reshape,     "xc";
+    ResizeBilinear         = RESIZE_BILINEAR        : ResizeBilinearOptions, Movement,    Computes, Resize,        Nothing,      Move,         Resize,        Resizing,    "xc";
+    Rnn                    = RNN                    : RNNOptions,          Recurrent,   Computes, Rnn,           Recurrent,    Unknown,      Other,         Other,       "xwwbs";
+    Softmax                = SOFTMAX                : SoftmaxOptions,      Activation,  Computes, AlongLast,     Nothing,      Elementwise,  Softmax,       Softmax,     "";
+    SpaceToDepth           = SPACE_TO_DEPTH         : SpaceToDepthOptions, Movement,    Moves,    SpaceToDepth,  Nothing,      Move,         Other,         Layout,      "";
+    Svdf                   = SVDF                   : SVDFOptions,         Recurrent,   Computes, Svdf,          Svdf,         Dense,        Other,         Other,       "xwwbs";
+    Tanh                   = TANH                   : NONE,                Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Curve,       "";
+    ConcatEmbeddings       = CONCAT_EMBEDDINGS      : ConcatEmbeddingsOptions, Movement,    Moves,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    SkipGram               = SKIP_GRAM              : SkipGramOptions,     Movement,    Moves,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    Call                   = CALL                   : CallOptions,         Control,     Runs,     Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    Custom                 = CUSTOM                 : NONE,                Other,       Runs,     Unknown,       Unknown,      Unknown,      Other,         Other,       "";
+    EmbeddingLookupSparse  = EMBEDDING_LOOKUP_SPARSE : EmbeddingLookupSparseOptions, Movement,    Computes, Unknown,       SparseLookup, Unknown,      Other,         Other,       "xxxxw";
+    Pad                    = PAD                    : PadOptions,          Movement,    Moves,    Pad,           Nothing,      Move,         Copy,          Layout,      "xc";
+    UnidirectionalSequenceRnn = UNIDIRECTIONAL_SEQUENCE_RNN : SequenceRNNOptions,  Recurrent,   Computes, Rnn,           Recurrent,    Unknown,      Recurrent,     Other,       "xwwbs";
+    Gather                 = GATHER                 : GatherOptions,       Movement,    Moves,    Gather,        Nothing,      Move,         Gather,        Layout,      "xc";
+    BatchToSpaceNd         = BATCH_TO_SPACE_ND      : BatchToSpaceNDOptions, Movement,    Moves,    BatchToSpace,  Nothing,      Move,         Other,         Other,       "xcc";
+    SpaceToBatchNd         = SPACE_TO_BATCH_ND      : SpaceToBatchNDOptions, Movement,    Moves,    SpaceToBatch,  Nothing,      Move,         Other,         Other,       "xcc";
+    Transpose              = TRANSPOSE              : TransposeOptions,    Movement,    Views,    Transpose,     Nothing,      Move,         View,          Layout,      "xc";
+    Mean                   = MEAN                   : ReducerOptions,      Reduction,   Computes, Reduce,        Nothing,      Reduction,    Reduction,     Pooling,     "xc";
+    Sub                    = SUB                    : SubOptions,          Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Binary,        Elementwise, "";
+    Div                    = DIV                    : DivOptions,          Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Binary,        Curve,       "";
+    Squeeze                = SQUEEZE                : SqueezeOptions,      Movement,    Views,    Squeeze,       Nothing,      Free,         View,          Layout,      "";
+    UnidirectionalSequenceLstm = UNIDIRECTIONAL_SEQUENCE_LSTM : UnidirectionalSequenceLSTMOptions, Recurrent,   Computes, Lstm,          Recurrent,    Dense,        Recurrent,     Other,       "xwwwwwwwwvvvbbbbwbssvvvv";
+    StridedSlice           = STRIDED_SLICE          : StridedSliceOptions, Movement,    Views,    StridedSlice,  Nothing,      Move,         View,          Layout,      "xccc";
+    BidirectionalSequenceRnn = BIDIRECTIONAL_SEQUENCE_RNN : BidirectionalSequenceRNNOptions, Recurrent,   Computes, Unknown,       Recurrent,    Unknown,      Other,         Other,       "xwwbswwbsxww";
+    Exp                    = EXP                    : ExpOptions,          Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Curve,       "";
+    TopkV2                 = TOPK_V2                : TopKV2Options,       Reduction,   Computes, TopK,          Nothing,      Unknown,      Other,         Pooling,     "xc";
+    Split                  = SPLIT                  : SplitOptions,        Movement,    Views,    Split,         Nothing,      Move,         View,          Layout,      "cx";
+    LogSoftmax             = LOG_SOFTMAX            : LogSoftmaxOptions,   Activation,  Computes, AlongLast,     Nothing,      Elementwise,  Softmax,       Other,       "";
+    Delegate               = DELEGATE               : NONE,                Control,     Runs,     Unknown,       Unknown,      Unknown,      Other,         Other,       "";
+    BidirectionalSequenceLstm = BIDIRECTIONAL_SEQUENCE_LSTM : BidirectionalSequenceLSTMOptions, Recurrent,   Computes, Unknown,       Recurrent,    Unknown,      Other,         Other,       "xwwwwwwwwvvvbbbbwbwwwwwwwwvvvbbbbwbssssxwwwwwwww";
+    Cast                   = CAST                   : CastOptions,         Conversion,  Computes, Broadcast,     Nothing,      Move,         View,          Elementwise, "";
+    Prelu                  = PRELU                  : NONE,                Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Curve,       "xv";
+    Maximum                = MAXIMUM                : MaximumMinimumOptions, Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Binary,        Elementwise, "";
+    ArgMax                 = ARG_MAX                : ArgMaxOptions,       Reduction,   Computes, Best,          Nothing,      Reduction,    Other,         Pooling,     "xc";
+    Minimum                = MINIMUM                : MaximumMinimumOptions, Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Binary,        Elementwise, "";
+    Less                   = LESS                   : LessOptions,         Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Other,         Other,       "";
+    Neg                    = NEG                    : NegOptions,          Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Elementwise, "";
+    Padv2                  = PADV2                  : PadV2Options,        Movement,    Moves,    Pad,           Nothing,      Move,         Copy,          Layout,      "xc";
+    Greater                = GREATER                : GreaterOptions,      Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Other,         Other,       "";
+    GreaterEqual           = GREATER_EQUAL          : GreaterEqualOptions, Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Other,         Other,       "";
+    LessEqual              = LESS_EQUAL             : LessEqualOptions,    Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Other,         Other,       "";
+    Select                 = SELECT                 : SelectOptions,       Arithmetic,  Computes, Select,        Nothing,      Elementwise,  Binary,        Other,       "";
+    Slice                  = SLICE                  : SliceOptions,        Movement,    Views,    Slice,         Nothing,      Move,         View,          Layout,      "xcc";
+    Sin                    = SIN                    : NONE,                Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Other,       "";
+    TransposeConv          = TRANSPOSE_CONV         : TransposeConvOptions, Convolution, Computes, TransposedConvolution, TransposedConvolution, TransposedConvolution, Convolution,   Transposed,  "cwxb";
+    SparseToDense          = SPARSE_TO_DENSE        : SparseToDenseOptions, Movement,    Moves,    Stated(1),     Nothing,      Unknown,      Other,         Other,       "cc";
+    Tile                   = TILE                   : TileOptions,         Movement,    Moves,    Tile,          Nothing,      Move,         Other,         Layout,      "xc";
+    ExpandDims             = EXPAND_DIMS            : ExpandDimsOptions,   Movement,    Views,    ExpandDims,    Nothing,      Free,         View,          Layout,      "xc";
+    Equal                  = EQUAL                  : EqualOptions,        Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Other,         Other,       "";
+    NotEqual               = NOT_EQUAL              : NotEqualOptions,     Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Other,         Other,       "";
+    Log                    = LOG                    : NONE,                Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Other,       "";
+    Sum                    = SUM                    : ReducerOptions,      Reduction,   Computes, Reduce,        Nothing,      Reduction,    Reduction,     Pooling,     "xc";
+    Sqrt                   = SQRT                   : NONE,                Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Curve,       "";
+    Rsqrt                  = RSQRT                  : NONE,                Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Curve,       "";
+    Shape                  = SHAPE                  : ShapeOptions,        Movement,    Views,    ShapeOf,       Nothing,      Free,         View,          Other,       "";
+    Pow                    = POW                    : PowOptions,          Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Binary,        Curve,       "";
+    ArgMin                 = ARG_MIN                : ArgMinOptions,       Reduction,   Computes, Best,          Nothing,      Reduction,    Other,         Other,       "xc";
+    FakeQuant              = FAKE_QUANT             : FakeQuantOptions,    Conversion,  Computes, Broadcast,     Nothing,      Unknown,      Other,         Other,       "";
+    ReduceProd             = REDUCE_PROD            : ReducerOptions,      Reduction,   Computes, Reduce,        Nothing,      Unknown,      Reduction,     Other,       "xc";
+    ReduceMax              = REDUCE_MAX             : ReducerOptions,      Reduction,   Computes, Reduce,        Nothing,      Reduction,    Reduction,     Pooling,     "xc";
+    Pack                   = PACK                   : PackOptions,         Movement,    Views,    Pack,          Nothing,      Move,         Concatenation, Layout,      "";
+    LogicalOr              = LOGICAL_OR             : LogicalOrOptions,    Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Other,         Other,       "";
+    OneHot                 = ONE_HOT                : OneHotOptions,       Movement,    Moves,    OneHot,        Nothing,      Unknown,      Other,         Other,       "xc";
+    LogicalAnd             = LOGICAL_AND            : LogicalAndOptions,   Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Other,         Other,       "";
+    LogicalNot             = LOGICAL_NOT            : LogicalNotOptions,   Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Other,         Other,       "";
+    Unpack                 = UNPACK                 : UnpackOptions,       Movement,    Views,    Unpack,        Nothing,      Move,         View,          Layout,      "";
+    ReduceMin              = REDUCE_MIN             : ReducerOptions,      Reduction,   Computes, Reduce,        Nothing,      Reduction,    Reduction,     Pooling,     "xc";
+    FloorDiv               = FLOOR_DIV              : FloorDivOptions,     Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Other,         Other,       "";
+    ReduceAny              = REDUCE_ANY             : ReducerOptions,      Reduction,   Computes, Reduce,        Nothing,      Reduction,    Other,         Other,       "xc";
+    Square                 = SQUARE                 : SquareOptions,       Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Elementwise, "";
+    ZerosLike              = ZEROS_LIKE             : ZerosLikeOptions,    Movement,    Computes, Broadcast,     Nothing,      Move,         Other,         Other,       "";
+    Fill                   = FILL                   : FillOptions,         Movement,    Moves,    Stated(0),     Nothing,      Move,         Other,         Other,       "cx";
+    FloorMod               = FLOOR_MOD              : FloorModOptions,     Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Other,         Other,       "";
+    Range                  = RANGE                  : RangeOptions,        Movement,    Moves,    Unknown,       Nothing,      Unknown,      Other,         Other,       "ccc";
+    ResizeNearestNeighbor  = RESIZE_NEAREST_NEIGHBOR : ResizeNearestNeighborOptions, Movement,    Computes, Resize,        Nothing,      Move,         Resize,        Resizing,    "xc";
+    LeakyRelu              = LEAKY_RELU             : LeakyReluOptions,    Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Curve,       "";
+    SquaredDifference      = SQUARED_DIFFERENCE     : SquaredDifferenceOptions, Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Binary,        Elementwise, "";
+    MirrorPad              = MIRROR_PAD             : MirrorPadOptions,    Movement,    Moves,    Pad,           Nothing,      Move,         Copy,          Layout,      "xc";
+    Abs                    = ABS                    : AbsOptions,          Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Elementwise, "";
+    SplitV                 = SPLIT_V                : SplitVOptions,       Movement,    Views,    SplitBySizes,  Nothing,      Move,         View,          Layout,      "xcc";
+    Unique                 = UNIQUE                 : UniqueOptions,       Reduction,   Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    Ceil                   = CEIL                   : NONE,                Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Other,         Other,       "";
+    ReverseV2              = REVERSE_V2             : ReverseV2Options,    Movement,    Moves,    AlongAxes,     Nothing,      Move,         Other,         Layout,      "xc";
+    AddN                   = ADD_N                  : AddNOptions,         Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Other,         Other,       "";
+    GatherNd               = GATHER_ND              : GatherNdOptions,     Movement,    Moves,    GatherByTuples, Nothing,      Move,         Gather,        Layout,      "xc";
+    Cos                    = COS                    : CosOptions,          Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Other,       "";
+    Where                  = WHERE                  : WhereOptions,        Arithmetic,  Moves,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    Rank                   = RANK                   : RankOptions,         Movement,    Views,    RankOf,        Nothing,      Free,         Other,         Other,       "";
+    Elu                    = ELU                    : NONE,                Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Curve,       "";
+    ReverseSequence        = REVERSE_SEQUENCE       : ReverseSequenceOptions, Movement,    Moves,    LikeFirst,     Nothing,      Unknown,      Other,         Other,       "xc";
+    MatrixDiag             = MATRIX_DIAG            : MatrixDiagOptions,   Movement,    Moves,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    Quantize               = QUANTIZE               : QuantizeOptions,     Conversion,  Computes, Broadcast,     Nothing,      Conversion,   View,          Elementwise, "";
+    MatrixSetDiag          = MATRIX_SET_DIAG        : MatrixSetDiagOptions, Movement,    Moves,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    Round                  = ROUND                  : NONE,                Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Other,       "";
+    HardSwish              = HARD_SWISH             : HardSwishOptions,    Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Curve,       "";
+    If                     = IF                     : IfOptions,           Control,     Runs,     Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    While                  = WHILE                  : WhileOptions,        Control,     Runs,     Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    NonMaxSuppressionV4    = NON_MAX_SUPPRESSION_V4 : NonMaxSuppressionV4Options, Reduction,   Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    NonMaxSuppressionV5    = NON_MAX_SUPPRESSION_V5 : NonMaxSuppressionV5Options, Reduction,   Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    ScatterNd              = SCATTER_ND             : ScatterNdOptions,    Movement,    Moves,    Stated(2),     Nothing,      Unknown,      Other,         Layout,      "cxc";
+    SelectV2               = SELECT_V2              : SelectV2Options,     Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Binary,        Other,       "";
+    Densify                = DENSIFY                : DensifyOptions,      Conversion,  Moves,    LikeFirst,     Nothing,      Unknown,      Other,         Other,       "";
+    SegmentSum             = SEGMENT_SUM            : SegmentSumOptions,   Reduction,   Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "xc";
+    BatchMatmul            = BATCH_MATMUL           : BatchMatMulOptions,  Matrix,      Computes, Product,       Product,      Dense,        Product,       Product,     "";
+    PlaceholderForGreaterOpCodes = PLACEHOLDER_FOR_GREATER_OP_CODES : NONE,                Other,       Runs,     Unknown,       Unknown,      Unknown,      Other,         Other,       "";
+    Cumsum                 = CUMSUM                 : CumsumOptions,       Reduction,   Computes, AlongAxes,     Nothing,      Reduction,    Other,         Other,       "xc";
+    CallOnce               = CALL_ONCE              : CallOnceOptions,     Control,     Runs,     Unknown,       Nothing,      Free,         Other,         Other,       "";
+    BroadcastTo            = BROADCAST_TO           : BroadcastToOptions,  Movement,    Views,    Stated(1),     Nothing,      Move,         View,          Layout,      "xc";
+    Rfft2d                 = RFFT2D                 : Rfft2dOptions,       Arithmetic,  Computes, Unknown,       Unknown,      Unknown,      Other,         Other,       "xc";
+    Conv3d                 = CONV_3D                : Conv3DOptions,       Convolution, Computes, Convolution3d, Convolution3d, Unknown,      Convolution,   Volume,      "xwb";
+    Imag                   = IMAG                   : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    Real                   = REAL                   : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    ComplexAbs             = COMPLEX_ABS            : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    Hashtable              = HASHTABLE              : HashtableOptions,    Control,     Runs,     Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    HashtableFind          = HASHTABLE_FIND         : HashtableFindOptions, Control,     Runs,     Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    HashtableImport        = HASHTABLE_IMPORT       : HashtableImportOptions, Control,     Runs,     Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    HashtableSize          = HASHTABLE_SIZE         : HashtableSizeOptions, Control,     Runs,     Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    ReduceAll              = REDUCE_ALL             : ReducerOptions,      Reduction,   Computes, Reduce,        Nothing,      Reduction,    Other,         Other,       "xc";
+    Conv3dTranspose        = CONV_3D_TRANSPOSE      : Conv3DOptions,       Convolution, Computes, TransposedConvolution3d, TransposedConvolution3d, Unknown,      Other,         Other,       "cwxb";
+    VarHandle              = VAR_HANDLE             : VarHandleOptions,    Control,     Runs,     Unknown,       Nothing,      Free,         Other,         Other,       "";
+    ReadVariable           = READ_VARIABLE          : ReadVariableOptions, Control,     Moves,    Unknown,       Nothing,      Move,         Other,         Other,       "";
+    AssignVariable         = ASSIGN_VARIABLE        : AssignVariableOptions, Control,     Views,    Unknown,       Nothing,      Move,         Other,         Other,       "";
+    BroadcastArgs          = BROADCAST_ARGS         : NONE,                Movement,    Views,    Unknown,       Nothing,      Unknown,      Other,         Other,       "cc";
+    RandomStandardNormal   = RANDOM_STANDARD_NORMAL : RandomOptions,       Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "c";
+    Bucketize              = BUCKETIZE              : BucketizeOptions,    Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    RandomUniform          = RANDOM_UNIFORM         : RandomOptions,       Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "c";
+    Multinomial            = MULTINOMIAL            : RandomOptions,       Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "xc";
+    Gelu                   = GELU                   : GeluOptions,         Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Curve,       "";
+    DynamicUpdateSlice     = DYNAMIC_UPDATE_SLICE   : DynamicUpdateSliceOptions, Movement,    Views,    Update,        Nothing,      Move,         Other,         Other,       "xxc";
+    Relu0To1               = RELU_0_TO_1            : NONE,                Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Elementwise, "";
+    UnsortedSegmentProd    = UNSORTED_SEGMENT_PROD  : UnsortedSegmentProdOptions, Reduction,   Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "xcc";
+    UnsortedSegmentMax     = UNSORTED_SEGMENT_MAX   : UnsortedSegmentMaxOptions, Reduction,   Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "xcc";
+    UnsortedSegmentSum     = UNSORTED_SEGMENT_SUM   : UnsortedSegmentSumOptions, Reduction,   Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "xcc";
+    Atan2                  = ATAN2                  : ATan2Options,        Arithmetic,  Computes, Broadcast,     Nothing,      Unknown,      Other,         Other,       "";
+    UnsortedSegmentMin     = UNSORTED_SEGMENT_MIN   : UnsortedSegmentMinOptions, Reduction,   Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "xcc";
+    Sign                   = SIGN                   : SignOptions,         Arithmetic,  Computes, Broadcast,     Nothing,      Unknown,      Unary,         Other,       "";
+    Bitcast                = BITCAST                : BitcastOptions,      Conversion,  Views,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    BitwiseXor             = BITWISE_XOR            : BitwiseXorOptions,   Arithmetic,  Computes, Broadcast,     Nothing,      Unknown,      Other,         Other,       "";
+    RightShift             = RIGHT_SHIFT            : RightShiftOptions,   Arithmetic,  Computes, Broadcast,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloLogistic      = STABLEHLO_LOGISTIC     : NONE,                Activation,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloAdd           = STABLEHLO_ADD          : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloDivide        = STABLEHLO_DIVIDE       : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloMultiply      = STABLEHLO_MULTIPLY     : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloMaximum       = STABLEHLO_MAXIMUM      : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloReshape       = STABLEHLO_RESHAPE      : NONE,                Movement,    Views,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloClamp         = STABLEHLO_CLAMP        : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloConcatenate   = STABLEHLO_CONCATENATE  : StablehloConcatenateOptions, Movement,    Views,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloBroadcastInDim = STABLEHLO_BROADCAST_IN_DIM : StablehloBroadcastInDimOptions, Movement,    Views,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloConvolution   = STABLEHLO_CONVOLUTION  : StablehloConvolutionOptions, Convolution, Computes, Unknown,       Unknown,      Unknown,      Other,         Other,       "";
+    StablehloSlice         = STABLEHLO_SLICE        : StablehloSliceOptions, Movement,    Views,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloCustomCall    = STABLEHLO_CUSTOM_CALL  : StablehloCustomCallOptions, Control,     Runs,     Unknown,       Unknown,      Unknown,      Other,         Other,       "";
+    StablehloReduce        = STABLEHLO_REDUCE       : StablehloReduceOptions, Reduction,   Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloAbs           = STABLEHLO_ABS          : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloAnd           = STABLEHLO_AND          : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloCosine        = STABLEHLO_COSINE       : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloExponential   = STABLEHLO_EXPONENTIAL  : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloFloor         = STABLEHLO_FLOOR        : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloLog           = STABLEHLO_LOG          : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloMinimum       = STABLEHLO_MINIMUM      : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloNegate        = STABLEHLO_NEGATE       : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloOr            = STABLEHLO_OR           : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloPower         = STABLEHLO_POWER        : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloRemainder     = STABLEHLO_REMAINDER    : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloRsqrt         = STABLEHLO_RSQRT        : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloSelect        = STABLEHLO_SELECT       : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloSubtract      = STABLEHLO_SUBTRACT     : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloTanh          = STABLEHLO_TANH         : NONE,                Activation,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloScatter       = STABLEHLO_SCATTER      : StablehloScatterOptions, Movement,    Moves,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloCompare       = STABLEHLO_COMPARE      : StablehloCompareOptions, Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloConvert       = STABLEHLO_CONVERT      : NONE,                Conversion,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloDynamicSlice  = STABLEHLO_DYNAMIC_SLICE : StablehloDynamicSliceOptions, Movement,    Views,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloDynamicUpdateSlice = STABLEHLO_DYNAMIC_UPDATE_SLICE : NONE,                Movement,    Views,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloPad           = STABLEHLO_PAD          : StablehloPadOptions, Movement,    Moves,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloIota          = STABLEHLO_IOTA         : StablehloIotaOptions, Movement,    Moves,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloDotGeneral    = STABLEHLO_DOT_GENERAL  : StablehloDotGeneralOptions, Matrix,      Computes, Unknown,       Unknown,      Unknown,      Other,         Other,       "";
+    StablehloReduceWindow  = STABLEHLO_REDUCE_WINDOW : StablehloReduceWindowOptions, Reduction,   Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloSort          = STABLEHLO_SORT         : StablehloSortOptions, Reduction,   Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloWhile         = STABLEHLO_WHILE        : StablehloWhileOptions, Control,     Runs,     Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloGather        = STABLEHLO_GATHER       : StablehloGatherOptions, Movement,    Moves,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloTranspose     = STABLEHLO_TRANSPOSE    : StablehloTransposeOptions, Movement,    Views,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    Dilate                 = DILATE                 : DilateOptions,       Movement,    Moves,    Unknown,       Nothing,      Unknown,      Other,         Other,       "xc";
+    StablehloRngBitGenerator = STABLEHLO_RNG_BIT_GENERATOR : StablehloRngBitGeneratorOptions, Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    ReduceWindow           = REDUCE_WINDOW          : ReduceWindowOptions, Reduction,   Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloComposite     = STABLEHLO_COMPOSITE    : StableHLOCompositeOptions, Control,     Runs,     Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloShiftLeft     = STABLEHLO_SHIFT_LEFT   : StablehloShiftLeftOptions, Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloCbrt          = STABLEHLO_CBRT         : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    StablehloCase          = STABLEHLO_CASE         : StablehloCaseOptions, Control,     Runs,     Unknown,       Nothing,      Unknown,      Other,         Other,       "";
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -291,6 +323,36 @@ mod tests {
             assert_eq!(kind.number(), builtin.0, "{kind}");
             assert_eq!(OpKind::from_number(builtin.0), *kind);
             assert_eq!(OpKind::from_name(kind.name()), Some(*kind));
+        }
+    }
+
+    /// Every table of options belongs to a kind, and every kind that has one names one of the schema.
+    #[test]
+    fn options_are_those_of_the_schema() {
+        use super::super::schema::{BuiltinOptions, BuiltinOptions2};
+        let first = BuiltinOptions::ENUM_VALUES
+            .iter()
+            .map(|one| one.variant_name());
+        let second = BuiltinOptions2::ENUM_VALUES
+            .iter()
+            .map(|one| one.variant_name());
+        let schema: BTreeSet<&str> = first.chain(second).flatten().collect();
+        let named = OpKind::ALL
+            .iter()
+            .map(|kind| kind.options_table())
+            .collect();
+        assert_eq!(schema, named);
+    }
+
+    /// Letters that no rule reads would be silently ignored.
+    #[test]
+    fn roles_are_known_letters() {
+        for kind in OpKind::ALL {
+            let roles = kind.row().roles;
+            assert!(
+                roles.chars().all(|role| "xwvbcs".contains(role)),
+                "{kind}: {roles}"
+            );
         }
     }
 

@@ -2,63 +2,6 @@
 
 use crate::formats::tflite::{Buffer, OpKind, Operator, Subgraph, Tensor, TensorType};
 
-/// Input positions that hold shapes, axes, paddings or indices. They control the operator and are not parameters,
-/// whatever their type.
-fn layout_inputs(kind: OpKind) -> &'static [usize] {
-    match kind {
-        OpKind::Split
-        | OpKind::Fill
-        | OpKind::TransposeConv
-        | OpKind::Conv3dTranspose
-        | OpKind::RandomUniform
-        | OpKind::RandomStandardNormal => &[0],
-        OpKind::Reshape
-        | OpKind::Transpose
-        | OpKind::Pad
-        | OpKind::Padv2
-        | OpKind::MirrorPad
-        | OpKind::Mean
-        | OpKind::Sum
-        | OpKind::ReduceProd
-        | OpKind::ReduceMax
-        | OpKind::ReduceMin
-        | OpKind::ReduceAny
-        | OpKind::ReduceAll
-        | OpKind::ExpandDims
-        | OpKind::Tile
-        | OpKind::ResizeBilinear
-        | OpKind::ResizeNearestNeighbor
-        | OpKind::BroadcastTo
-        | OpKind::ArgMax
-        | OpKind::ArgMin
-        | OpKind::TopkV2
-        | OpKind::OneHot
-        | OpKind::Cumsum
-        | OpKind::ReverseV2
-        | OpKind::ReverseSequence
-        | OpKind::Rfft2d
-        | OpKind::Gather
-        | OpKind::GatherNd
-        | OpKind::SegmentSum
-        | OpKind::Multinomial
-        | OpKind::Dilate => &[1],
-        OpKind::BatchToSpaceNd
-        | OpKind::SpaceToBatchNd
-        | OpKind::Slice
-        | OpKind::SplitV
-        | OpKind::UnsortedSegmentMax
-        | OpKind::UnsortedSegmentMin
-        | OpKind::UnsortedSegmentProd
-        | OpKind::UnsortedSegmentSum => &[1, 2],
-        OpKind::ScatterNd => &[0, 2],
-        OpKind::DynamicUpdateSlice => &[2],
-        OpKind::SparseToDense | OpKind::BroadcastArgs => &[0, 1],
-        OpKind::StridedSlice => &[1, 2, 3],
-        OpKind::Range => &[0, 1, 2],
-        _ => &[],
-    }
-}
-
 /// Operators that only unpack a constant. Their result counts as the same constant.
 fn unpacks(kind: OpKind) -> bool {
     matches!(kind, OpKind::Dequantize | OpKind::Densify)
@@ -98,12 +41,12 @@ impl Constants {
     /// Stored tensors whose values `operator` computes with, each once, in tensor order. None for
     /// an operator that unpacks a constant for others, or that computes with indices alone.
     pub fn parameters_of(&self, subgraph: &Subgraph, operator: &Operator) -> Vec<usize> {
-        let layout = layout_inputs(operator.code.kind);
+        let roles = operator.code.kind.row().roles.as_bytes();
         let values = operator
             .inputs
             .iter()
             .enumerate()
-            .filter(|(position, _)| !layout.contains(position));
+            .filter(|(position, _)| roles.get(*position) != Some(&b'c'));
         let sources = values.filter_map(|(_, tensor_idx)| self.sources[(*tensor_idx)?]);
         let mut parameters: Vec<usize> = sources.collect();
         if unpacks(operator.code.kind)

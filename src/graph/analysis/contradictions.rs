@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::calls::Calls;
 use super::window::windows;
 use crate::diagnostic::{Diagnostic, Severity, some_of};
+use crate::formats::tflite::op_row::ShapeRule;
 use crate::formats::tflite::{Buffer, BuiltinOptions, Model, OpKind, Operator, Tensor};
 use crate::graph::shape_inference::{self, Outputs, Unshaped};
 use crate::graph::{Graph, Node};
@@ -78,21 +79,24 @@ pub fn doubt(graph: &Graph, contradictions: &[Contradiction]) -> Option<Diagnost
     })
 }
 
-/// Kinds whose result has the size that a constant states. In a network that was changed, the constant may state the
-/// old size.
-const SHAPED_BY_VALUES: &[OpKind] = &[
-    OpKind::BroadcastTo,
-    OpKind::Conv3dTranspose,
-    OpKind::Fill,
-    OpKind::Reshape,
-    OpKind::ResizeBilinear,
-    OpKind::ResizeNearestNeighbor,
-    OpKind::ScatterNd,
-    OpKind::Slice,
-    OpKind::SparseToDense,
-    OpKind::StridedSlice,
-    OpKind::TransposeConv,
-];
+/// Whether the result has the size that a constant states. In a network that was changed, the constant may state the old
+/// size.
+fn is_shaped_by_values(kind: OpKind) -> bool {
+    use ShapeRule::{
+        Reshape, Resize, Slice, Stated, StridedSlice, TransposedConvolution,
+        TransposedConvolution3d,
+    };
+    matches!(
+        kind.row().shape,
+        Reshape
+            | Resize
+            | Slice
+            | Stated(_)
+            | StridedSlice
+            | TransposedConvolution
+            | TransposedConvolution3d
+    )
+}
 
 /// Why no kernel supports the operands of an operator.
 fn contradiction(model: &Model, tensors: &[Tensor], operator: &Operator) -> Option<&'static str> {
@@ -107,7 +111,7 @@ fn contradiction(model: &Model, tensors: &[Tensor], operator: &Operator) -> Opti
         buffers: &model.buffers,
         operator,
     };
-    if !SHAPED_BY_VALUES.contains(&operator.code.kind) {
+    if !is_shaped_by_values(operator.code.kind) {
         return call.against_rule();
     }
     let by_value = || {

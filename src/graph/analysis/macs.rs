@@ -7,6 +7,7 @@
 //! the operations into which it decomposes other operators, which are not MACs here.
 
 use super::shape::element_count;
+use crate::formats::tflite::op_row::Work;
 use crate::formats::tflite::{BuiltinOptions, OpKind, Operator, Tensor};
 
 /// Why an operator's MACs are not known.
@@ -28,48 +29,25 @@ pub fn macs(operator: &Operator, tensors: &[Tensor]) -> Result<u64, Uncountable>
         return foreign.macs.ok_or(Uncountable::Operator);
     }
     let operands = Operands { operator, tensors };
-    match operator.code.kind {
-        OpKind::Conv2d => conv_2d(operands),
-        OpKind::DepthwiseConv2d => depthwise_conv_2d(operands),
-        OpKind::TransposeConv => transpose_conv(operands),
-        OpKind::Conv3d => conv_3d(operands),
-        OpKind::Conv3dTranspose => conv_3d_transpose(operands),
-        OpKind::FullyConnected => fully_connected(operands),
-        OpKind::BatchMatmul => batch_matmul(operands),
-        OpKind::Svdf => recurrent(operands, &[1, 2]),
-        OpKind::Rnn | OpKind::UnidirectionalSequenceRnn => recurrent(operands, &[1, 2]),
-        OpKind::BidirectionalSequenceRnn => recurrent(operands, &[1, 2, 5, 6, 10, 11]),
-        OpKind::Lstm if operator.inputs.len() == N_BASIC_LSTM_INPUTS => recurrent(operands, &[2]),
-        OpKind::Lstm | OpKind::UnidirectionalSequenceLstm => recurrent(operands, LSTM_WEIGHTS),
-        OpKind::BidirectionalSequenceLstm => recurrent(operands, BIDIRECTIONAL_LSTM_WEIGHTS),
-        OpKind::EmbeddingLookupSparse => embedding_lookup_sparse(operands),
-        OpKind::Unknown(_) => Err(Uncountable::Operator),
-        kind if UNCOUNTED.contains(&kind) => Err(Uncountable::Operator),
-        _ => Ok(0),
+    match operator.code.kind.row().work {
+        Work::Nothing => Ok(0),
+        Work::Convolution => conv_2d(operands),
+        Work::Depthwise => depthwise_conv_2d(operands),
+        Work::TransposedConvolution => transpose_conv(operands),
+        Work::Convolution3d => conv_3d(operands),
+        Work::TransposedConvolution3d => conv_3d_transpose(operands),
+        Work::Dense => fully_connected(operands),
+        Work::Product => batch_matmul(operands),
+        Work::Svdf | Work::Recurrent => recurrent(operands),
+        Work::SparseLookup => embedding_lookup_sparse(operands),
+        Work::Unknown => Err(Uncountable::Operator),
     }
 }
 
-/// Operators whose MACs this module cannot count.
-const UNCOUNTED: &[OpKind] = &[
-    OpKind::Custom,
-    OpKind::Delegate,
-    OpKind::PlaceholderForGreaterOpCodes,
-    OpKind::Rfft2d,
-    OpKind::StablehloCustomCall,
-    OpKind::StablehloConvolution,
-    OpKind::StablehloDotGeneral,
-];
-
 /// `LSTMKernelType.BASIC` has data, previous activation, one weight matrix, biases and state.
 const N_BASIC_LSTM_INPUTS: usize = 5;
-
-/// Input-to-gate, recurrent-to-gate and projection matrices.
-const LSTM_WEIGHTS: &[usize] = &[1, 2, 3, 4, 5, 6, 7, 8, 16];
-
-/// The same of the forward and of the backward cell, then the auxiliary input's of both.
-const BIDIRECTIONAL_LSTM_WEIGHTS: &[usize] = &[
-    1, 2, 3, 4, 5, 6, 7, 8, 16, 18, 19, 20, 21, 22, 23, 24, 25, 33, 40, 41, 42, 43, 44, 45, 46, 47,
-];
+/// Position of its weight matrix.
+const BASIC_LSTM_WEIGHTS: usize = 2;
 
 #[derive(Clone, Copy)]
 struct Operands<'a> {
@@ -188,17 +166,18 @@ fn batch_matmul(operands: Operands) -> Result<u64, Uncountable> {
 }
 
 /// Each time step of each batch multiplies the input, whose last dimension is the depth, and
-/// the state by every weight once. `weights` are input positions.
-fn recurrent(operands: Operands, weights: &[usize]) -> Result<u64, Uncountable> {
+/// the state by every weight once.
+fn recurrent(operands: Operands) -> Result<u64, Uncountable> {
+    let Operator { code, inputs, .. } = operands.operator;
+    let is_basic = code.kind == OpKind::Lstm && inputs.len() == N_BASIC_LSTM_INPUTS;
+    let weights = code.kind.row().inputs_of(b'w');
+    let weights = weights.filter(|&position| !is_basic || position == BASIC_LSTM_WEIGHTS);
     let [steps_and_batch @ .., _] = operands.input(0)? else {
         return Err(Uncountable::Shape);
     };
     let mut n_weights = 0u64;
     // Coupled gates, absent projections and absent auxiliary inputs have no weights.
-    for shape in weights
-        .iter()
-        .filter_map(|&position| operands.optional_input(position))
-    {
+    for shape in weights.filter_map(|position| operands.optional_input(position)) {
         n_weights = n_weights
             .checked_add(count(shape)?)
             .ok_or(Uncountable::Overflow)?;

@@ -1,9 +1,9 @@
 //! The effect of each operator on the first dimension of its inputs.
 
+use crate::formats::tflite::op_row::ShapeRule;
 use crate::formats::tflite::{
-    Buffer, BuiltinOptions, OpKind, Operator, Subgraph, TensorType, dimension, integers,
+    Buffer, BuiltinOptions, Operator, Subgraph, TensorType, dimension, integers,
 };
-use crate::graph::kinds::{BROADCASTING, REDUCING};
 
 pub const JOINED: &str = "works across the first dimension";
 const CONSTANT: &str = "meets the inputs with values whose first dimension does not grow";
@@ -27,8 +27,9 @@ impl OperatorCall<'_, '_> {
             return Ok(Vec::new());
         }
         self.check()?;
-        let states = self.states().iter();
-        let states = states.filter_map(|&position| self.input(position));
+        // What is kept from one inference to the next is kept for each input of the batch.
+        let states = self.operator.code.kind.row().inputs_of(b's');
+        let states = states.filter_map(|position| self.input(position));
         Ok(states
             .chain(self.operator.outputs.iter().copied())
             .collect())
@@ -36,42 +37,46 @@ impl OperatorCall<'_, '_> {
 
     fn check(&self) -> Result<(), &'static str> {
         use BuiltinOptions as O;
-        match (self.operator.code.kind, &self.operator.options) {
-            (kind, _) if ONE_BY_ONE.contains(&kind) => self.only_first_is_batched(),
-            (kind, _) if BROADCASTING.contains(&kind) => self.all_grow_alike(),
-            (OpKind::Softmax | OpKind::LogSoftmax | OpKind::L2Normalization, _) => {
-                self.keeps_first(2)
-            }
-            (OpKind::FullyConnected, _) => self.only_first_is_batched().and(self.result_of_rank(2)),
-            (OpKind::TransposeConv, _) => {
+        use ShapeRule as R;
+        match (self.operator.code.kind.row().shape, &self.operator.options) {
+            // Each input of the batch is processed separately; other operands are constants.
+            (
+                R::BatchToSpace
+                | R::Convolution
+                | R::Convolution3d
+                | R::DepthToSpace
+                | R::Depthwise
+                | R::LookUp
+                | R::Pool
+                | R::Resize
+                | R::SpaceToBatch
+                | R::SpaceToDepth
+                | R::Svdf,
+                _,
+            ) => self.only_first_is_batched(),
+            (R::Broadcast | R::Select, _) => self.all_grow_alike(),
+            (R::AlongLast, _) => self.keeps_first(2),
+            (R::Dense, _) => self.only_first_is_batched().and(self.result_of_rank(2)),
+            (R::TransposedConvolution | R::TransposedConvolution3d, _) => {
                 require(self.is_batched(2) && !self.is_batched(1), UNKNOWN)
             }
-            (OpKind::BatchMatmul, _) => self.matrix_product(),
-            (OpKind::Concatenation, O::Concatenation { axis, .. }) => self.join(*axis),
-            (OpKind::Pack, O::Pack { axis, .. }) => self.join(*axis),
-            (OpKind::Unpack, O::Unpack { axis, .. }) => self.off_axes(&[*axis]),
-            (OpKind::Split, _) => self.off_axes_of(0, 1),
-            (OpKind::SplitV, _) => self.off_axes_of(2, 0),
-            (
-                OpKind::ArgMax
-                | OpKind::ArgMin
-                | OpKind::Cumsum
-                | OpKind::ExpandDims
-                | OpKind::ReverseV2,
-                _,
-            ) => self.off_axes_of(1, 0),
-            (kind, O::Reducer { .. }) if REDUCING.contains(&kind) => self.off_axes_of(1, 0),
-            (OpKind::Transpose, _) => require(self.integers(1)?.first() == Some(&0), JOINED),
+            (R::Product, _) => self.matrix_product(),
+            (R::Concatenate, O::Concatenation { axis, .. }) => self.join(*axis),
+            (R::Pack, O::Pack { axis, .. }) => self.join(*axis),
+            (R::Unpack, O::Unpack { axis, .. }) => self.off_axes(&[*axis]),
+            (R::Split, _) => self.off_axes_of(0, 1),
+            (R::SplitBySizes, _) => self.off_axes_of(2, 0),
+            (R::AlongAxes | R::Best | R::ExpandDims, _) => self.off_axes_of(1, 0),
+            (R::Reduce, O::Reducer { .. }) => self.off_axes_of(1, 0),
+            (R::Transpose, _) => require(self.integers(1)?.first() == Some(&0), JOINED),
             // In row-major order a block of values for each input stays one.
-            (OpKind::Reshape, _) => require(!self.is_batched(1), UNKNOWN),
-            (OpKind::Squeeze, _) => self.keeps_first(1),
-            (OpKind::Pad | OpKind::Padv2 | OpKind::MirrorPad, _) => {
-                require(self.integers(1)?.get(..2) == Some(&[0, 0]), JOINED)
-            }
-            (OpKind::Tile, _) => require(self.integers(1)?.first() == Some(&1), JOINED),
-            (OpKind::Slice, _) => self.slice(),
+            (R::Reshape, _) => require(!self.is_batched(1), UNKNOWN),
+            (R::Squeeze, _) => self.keeps_first(1),
+            (R::Pad, _) => require(self.integers(1)?.get(..2) == Some(&[0, 0]), JOINED),
+            (R::Tile, _) => require(self.integers(1)?.first() == Some(&1), JOINED),
+            (R::Slice, _) => self.slice(),
             (
-                OpKind::StridedSlice,
+                R::StridedSlice,
                 O::StridedSlice {
                     begin_mask,
                     end_mask,
@@ -87,27 +92,31 @@ impl OperatorCall<'_, '_> {
                 )?;
                 self.strided_slice(begin_mask & 1 != 0, end_mask & 1 != 0)
             }
-            (OpKind::Gather, O::Gather { axis, batch_dims }) => self.gather(*axis, *batch_dims),
-            (OpKind::EmbeddingLookup, _) => self.only_first_is_batched(),
-            (OpKind::Svdf, _) => self.only_first_is_batched(),
-            (
-                OpKind::UnidirectionalSequenceLstm,
-                O::UnidirectionalSequenceLstm { time_major, .. },
-            )
-            | (OpKind::UnidirectionalSequenceRnn, O::SequenceRnn { time_major, .. }) => {
+            (R::Gather, O::Gather { axis, batch_dims }) => self.gather(*axis, *batch_dims),
+            (R::Lstm, O::UnidirectionalSequenceLstm { time_major, .. })
+            | (R::Rnn, O::SequenceRnn { time_major, .. }) => {
                 require(!time_major, JOINED).and(self.only_first_is_batched())
             }
-            _ => Err(UNKNOWN),
-        }
-    }
-
-    /// Positions of inputs that keep values from one inference to the next, for each input of the batch.
-    fn states(&self) -> &'static [usize] {
-        match self.operator.code.kind {
-            OpKind::Svdf => &[4],
-            OpKind::UnidirectionalSequenceLstm => &[18, 19],
-            OpKind::UnidirectionalSequenceRnn => &[4],
-            _ => &[],
+            (
+                R::Concatenate
+                | R::Gather
+                | R::GatherByTuples
+                | R::LikeFirst
+                | R::Lstm
+                | R::OneHot
+                | R::Pack
+                | R::RankOf
+                | R::Reduce
+                | R::Rnn
+                | R::ShapeOf
+                | R::Stated(_)
+                | R::StridedSlice
+                | R::TopK
+                | R::Unknown
+                | R::Unpack
+                | R::Update,
+                _,
+            ) => Err(UNKNOWN),
         }
     }
 
@@ -254,20 +263,3 @@ pub fn require(holds: bool, problem: &'static str) -> Result<(), &'static str> {
 fn is_later(axis: i32, rank: usize) -> bool {
     dimension(axis, rank).is_some_and(|dimension| dimension > 0)
 }
-
-/// Operators that process each input of the batch separately; their other operands are constants.
-const ONE_BY_ONE: &[OpKind] = &[
-    OpKind::AveragePool2d,
-    OpKind::BatchToSpaceNd,
-    OpKind::Conv2d,
-    OpKind::Conv3d,
-    OpKind::DepthwiseConv2d,
-    OpKind::DepthToSpace,
-    OpKind::L2Pool2d,
-    OpKind::LocalResponseNormalization,
-    OpKind::MaxPool2d,
-    OpKind::ResizeBilinear,
-    OpKind::ResizeNearestNeighbor,
-    OpKind::SpaceToBatchNd,
-    OpKind::SpaceToDepth,
-];

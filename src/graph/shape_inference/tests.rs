@@ -5,11 +5,11 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::*;
+use crate::formats::tflite::op_row::ShapeRule;
 use crate::formats::tflite::{
     Activation, BuiltinOptions, LstmKernelType, OpKind, Padding, TensorType,
 };
 use crate::graph::analysis::fixtures::{calling, for_each, model, subgraph, tensor};
-use crate::graph::kinds::REDUCING;
 
 const INT8: TensorType = TensorType::Int8;
 
@@ -602,7 +602,7 @@ fn options(kind: OpKind, numbers: [i32; 6]) -> BuiltinOptions {
             batch_dims: two,
         },
         OpKind::OneHot => O::OneHot { axis: one },
-        kind if REDUCING.contains(&kind) => O::Reducer {
+        kind if kind.row().shape == ShapeRule::Reduce => O::Reducer {
             keep_dims: one & 1 == 0,
         },
         _ => O::Absent,

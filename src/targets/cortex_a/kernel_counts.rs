@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
+use crate::formats::tflite::op_row::Work;
 use crate::formats::tflite::{OpKind, OperatorCode, TensorType};
 use crate::graph::analysis::window::Window;
 use crate::graph::analysis::{Analysis, Cost};
@@ -186,22 +187,19 @@ fn compared_boxes(graph: &Graph, node: &Node) -> f64 {
 }
 
 fn class(code: &OperatorCode) -> Class {
-    match code.kind {
-        OpKind::Conv2d
-        | OpKind::FullyConnected
-        | OpKind::TransposeConv
-        | OpKind::BatchMatmul
-        | OpKind::Conv3d
-        | OpKind::Conv3dTranspose => Class::Matrix,
-        OpKind::DepthwiseConv2d => Class::Depthwise,
-        OpKind::Lstm
-        | OpKind::Rnn
-        | OpKind::UnidirectionalSequenceLstm
-        | OpKind::UnidirectionalSequenceRnn
-        | OpKind::BidirectionalSequenceLstm
-        | OpKind::BidirectionalSequenceRnn => Class::Recurrent,
-        _ if ["ONNX:LSTM", "ONNX:GRU", "ONNX:RNN"].contains(&code.name()) => Class::Recurrent,
-        _ => Class::Other,
+    if ["ONNX:LSTM", "ONNX:GRU", "ONNX:RNN"].contains(&code.name()) {
+        return Class::Recurrent;
+    }
+    match code.kind.row().work {
+        Work::Convolution
+        | Work::Convolution3d
+        | Work::Dense
+        | Work::Product
+        | Work::TransposedConvolution
+        | Work::TransposedConvolution3d => Class::Matrix,
+        Work::Depthwise => Class::Depthwise,
+        Work::Recurrent => Class::Recurrent,
+        Work::Nothing | Work::SparseLookup | Work::Svdf | Work::Unknown => Class::Other,
     }
 }
 

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::live::LiveChannels;
 use crate::formats::tflite::OpKind;
+pub use crate::formats::tflite::op_row::CoreWork as Kind;
 use crate::graph::analysis::window::Window;
 use crate::graph::analysis::{Analysis, Cost};
 use crate::graph::{Graph, Node};
@@ -75,131 +76,9 @@ impl OperatorCounts {
     }
 }
 
-/// Kinds of operators, each with one rule for the counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    Convolution,
-    TransposedConvolution,
-    Depthwise,
-    Dense,
-    Pool,
-    Reduction,
-    Elementwise,
-    Move,
-    Conversion,
-    /// Computes shapes, or only renames a tensor.
-    Free,
-    /// No rule for its counts.
-    Unknown,
-}
-
-/// The kind of an operator.
+/// The rule for the counts of an operator.
 pub fn kind(operator: OpKind) -> Kind {
-    match operator {
-        OpKind::Conv2d => Kind::Convolution,
-        OpKind::TransposeConv => Kind::TransposedConvolution,
-        OpKind::DepthwiseConv2d => Kind::Depthwise,
-        OpKind::FullyConnected
-        | OpKind::BatchMatmul
-        | OpKind::Svdf
-        | OpKind::UnidirectionalSequenceLstm => Kind::Dense,
-        OpKind::AveragePool2d | OpKind::MaxPool2d | OpKind::L2Pool2d => Kind::Pool,
-        OpKind::Mean
-        | OpKind::Sum
-        | OpKind::ReduceMax
-        | OpKind::ReduceMin
-        | OpKind::ReduceAll
-        | OpKind::ReduceAny
-        | OpKind::ArgMax
-        | OpKind::ArgMin
-        | OpKind::Cumsum => Kind::Reduction,
-        OpKind::Abs
-        | OpKind::Add
-        | OpKind::AddN
-        | OpKind::Ceil
-        | OpKind::Cos
-        | OpKind::Div
-        | OpKind::Elu
-        | OpKind::Equal
-        | OpKind::Exp
-        | OpKind::Floor
-        | OpKind::FloorDiv
-        | OpKind::FloorMod
-        | OpKind::Gelu
-        | OpKind::Greater
-        | OpKind::GreaterEqual
-        | OpKind::HardSwish
-        | OpKind::L2Normalization
-        | OpKind::LeakyRelu
-        | OpKind::Less
-        | OpKind::LessEqual
-        | OpKind::Log
-        | OpKind::LogicalAnd
-        | OpKind::LogicalNot
-        | OpKind::LogicalOr
-        | OpKind::Logistic
-        | OpKind::LogSoftmax
-        | OpKind::Maximum
-        | OpKind::Minimum
-        | OpKind::Mul
-        | OpKind::Neg
-        | OpKind::NotEqual
-        | OpKind::Pow
-        | OpKind::Prelu
-        | OpKind::Relu
-        | OpKind::Relu6
-        | OpKind::Relu0To1
-        | OpKind::ReluN1To1
-        | OpKind::Round
-        | OpKind::Rsqrt
-        | OpKind::Select
-        | OpKind::SelectV2
-        | OpKind::Sin
-        | OpKind::Softmax
-        | OpKind::Sqrt
-        | OpKind::Square
-        | OpKind::SquaredDifference
-        | OpKind::Sub
-        | OpKind::Tanh => Kind::Elementwise,
-        OpKind::AssignVariable
-        | OpKind::BatchToSpaceNd
-        | OpKind::BroadcastTo
-        | OpKind::Cast
-        | OpKind::Concatenation
-        | OpKind::DepthToSpace
-        | OpKind::DynamicUpdateSlice
-        | OpKind::EmbeddingLookup
-        | OpKind::Fill
-        | OpKind::Gather
-        | OpKind::GatherNd
-        | OpKind::MirrorPad
-        | OpKind::Pack
-        | OpKind::Pad
-        | OpKind::Padv2
-        | OpKind::ReadVariable
-        | OpKind::ResizeBilinear
-        | OpKind::ResizeNearestNeighbor
-        | OpKind::ReverseV2
-        | OpKind::Slice
-        | OpKind::SpaceToBatchNd
-        | OpKind::SpaceToDepth
-        | OpKind::Split
-        | OpKind::SplitV
-        | OpKind::StridedSlice
-        | OpKind::Tile
-        | OpKind::Transpose
-        | OpKind::Unpack
-        | OpKind::ZerosLike => Kind::Move,
-        OpKind::Quantize | OpKind::Dequantize => Kind::Conversion,
-        OpKind::CallOnce
-        | OpKind::ExpandDims
-        | OpKind::Rank
-        | OpKind::Reshape
-        | OpKind::Shape
-        | OpKind::Squeeze
-        | OpKind::VarHandle => Kind::Free,
-        _ => Kind::Unknown,
-    }
+    operator.row().cores
 }
 
 /// The counts of each node, in the order of [`Graph::nodes`]. Linear in nodes and weight bytes.

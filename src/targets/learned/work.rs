@@ -3,6 +3,8 @@
 //! Amounts are in millions: multiply-accumulates with all sides rounded up to the blocks of a matrix unit, and values, whose
 //! bytes are a matter of the precision.
 
+pub use crate::formats::tflite::op_row::AcceleratorWork as Group;
+use crate::formats::tflite::op_row::ShapeRule;
 use crate::formats::tflite::{BuiltinOptions, OpKind, OperatorCode};
 use crate::graph::analysis::Analysis;
 use crate::graph::{Graph, Node};
@@ -15,30 +17,6 @@ const SIDE: f64 = 4.0;
 /// Channels of an image are stored in blocks of this size.
 const STORED: f64 = 32.0;
 const MILLION: f64 = 1e6;
-
-/// Kinds of operators that accelerators run in different ways. The first seven multiply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Group {
-    Window,
-    Pointwise,
-    Depthwise,
-    Matrix,
-    /// Of two activations.
-    Product,
-    Transposed,
-    Volume,
-    Elementwise,
-    Curve,
-    Pooling,
-    Resizing,
-    Layout,
-    Reshape,
-    Norm,
-    Softmax,
-    Other,
-    /// Part of another operator.
-    Fused,
-}
 
 const N_MULTIPLYING: usize = 7;
 /// Those that move values, multiplying operators counted as one.
@@ -268,131 +246,14 @@ fn padded(graph: &Graph, node: &Node, group: Group, macs: f64) -> f64 {
     macs * channels * space
 }
 
-/// A group without multiplications, and its operators.
-struct Members {
-    group: Group,
-    kinds: &'static [OpKind],
-    custom: &'static [&'static str],
-}
-
-/// Others are [`Group::Other`], as in the fit.
-const MEMBERS: &[Members] = &[
-    Members {
-        group: Group::Layout,
-        kinds: &[
-            OpKind::Transpose,
-            OpKind::Concatenation,
-            OpKind::Gather,
-            OpKind::GatherNd,
-            OpKind::Split,
-            OpKind::SplitV,
-            OpKind::StridedSlice,
-            OpKind::Slice,
-            OpKind::Pack,
-            OpKind::Unpack,
-            OpKind::Pad,
-            OpKind::Padv2,
-            OpKind::MirrorPad,
-            OpKind::SpaceToDepth,
-            OpKind::DepthToSpace,
-            OpKind::Tile,
-            OpKind::BroadcastTo,
-            OpKind::ExpandDims,
-            OpKind::Squeeze,
-            OpKind::ReverseV2,
-            OpKind::ScatterNd,
-        ],
-        custom: &["ROLL"],
-    },
-    Members {
-        group: Group::Pooling,
-        kinds: &[
-            OpKind::AveragePool2d,
-            OpKind::MaxPool2d,
-            OpKind::Mean,
-            OpKind::Sum,
-            OpKind::ReduceMax,
-            OpKind::ReduceMin,
-            OpKind::ArgMax,
-            OpKind::TopkV2,
-        ],
-        custom: &[],
-    },
-    Members {
-        group: Group::Resizing,
-        kinds: &[OpKind::ResizeBilinear, OpKind::ResizeNearestNeighbor],
-        custom: &[],
-    },
-    Members {
-        group: Group::Curve,
-        kinds: &[
-            OpKind::Gelu,
-            OpKind::Logistic,
-            OpKind::Tanh,
-            OpKind::HardSwish,
-            OpKind::Exp,
-            OpKind::Elu,
-            OpKind::LeakyRelu,
-            OpKind::Prelu,
-            OpKind::Pow,
-            OpKind::Sqrt,
-            OpKind::Rsqrt,
-            OpKind::Div,
-        ],
-        custom: &["ERF"],
-    },
-    Members {
-        group: Group::Reshape,
-        kinds: &[OpKind::Reshape],
-        custom: &[],
-    },
-    Members {
-        group: Group::Softmax,
-        kinds: &[OpKind::Softmax],
-        custom: &[],
-    },
-    Members {
-        group: Group::Norm,
-        kinds: &[],
-        custom: &[
-            "LAYER_NORMALIZATION",
-            "GROUP_NORMALIZATION",
-            "INSTANCE_NORMALIZATION",
-            "RMS_NORMALIZATION",
-        ],
-    },
-    Members {
-        group: Group::Elementwise,
-        kinds: &[
-            OpKind::Add,
-            OpKind::Sub,
-            OpKind::Mul,
-            OpKind::Maximum,
-            OpKind::Relu,
-            OpKind::Relu6,
-            OpKind::SquaredDifference,
-            OpKind::Abs,
-            OpKind::Neg,
-            OpKind::ReluN1To1,
-            OpKind::Relu0To1,
-            OpKind::Minimum,
-            OpKind::Square,
-            OpKind::Quantize,
-            OpKind::Dequantize,
-            OpKind::Cast,
-        ],
-        custom: &[],
-    },
-];
-
-/// Convolutions and matrix products, by what they are in the file.
-const MULTIPLYING: &[(OpKind, Group)] = &[
-    (OpKind::Conv2d, Group::Window),
-    (OpKind::DepthwiseConv2d, Group::Depthwise),
-    (OpKind::TransposeConv, Group::Transposed),
-    (OpKind::Conv3d, Group::Volume),
-    (OpKind::FullyConnected, Group::Matrix),
-    (OpKind::BatchMatmul, Group::Product),
+/// Operators that TFLite does not have. Others are [`Group::Other`], as in the fit.
+const CUSTOM: &[(&str, Group)] = &[
+    ("ERF", Group::Curve),
+    ("GROUP_NORMALIZATION", Group::Norm),
+    ("INSTANCE_NORMALIZATION", Group::Norm),
+    ("LAYER_NORMALIZATION", Group::Norm),
+    ("RMS_NORMALIZATION", Group::Norm),
+    ("ROLL", Group::Layout),
 ];
 
 /// Operators of which a normalisation consists; the last three may be missing. A compiler sees one.
@@ -444,10 +305,12 @@ fn groups(graph: &Graph, analysis: &Analysis) -> Vec<(Group, usize)> {
 
 /// The group of an operator that multiplies, if it is one.
 pub fn multiplying(graph: &Graph, node: &Node) -> Option<Group> {
-    let mut known = MULTIPLYING.iter();
-    let (_, group) = known.find(|(kind, _)| *kind == node.operator.code.kind)?;
-    if *group != Group::Window {
-        return Some(*group);
+    let group = node.operator.code.kind.row().accelerator;
+    if group as usize >= N_MULTIPLYING {
+        return None;
+    }
+    if group != Group::Window {
+        return Some(group);
     }
     let inputs = node.operator.inputs.iter().flatten();
     let mut shapes = inputs
@@ -463,28 +326,31 @@ pub fn multiplying(graph: &Graph, node: &Node) -> Option<Group> {
     })
 }
 
+/// The group of an operator that has nothing to multiply.
 fn moving(code: &OperatorCode) -> Group {
-    let mut members = MEMBERS.iter();
-    let group = members.find(|members| match &code.custom {
-        Some(name) => members.custom.contains(&&**name),
-        None => members.kinds.contains(&code.kind),
-    });
-    group.map_or(Group::Other, |members| members.group)
+    let group = match &code.custom {
+        Some(custom) => {
+            let mut known = CUSTOM.iter();
+            known.find(|(name, _)| *name == &**custom).map(|one| one.1)
+        }
+        None => Some(code.kind.row().accelerator),
+    };
+    let group = group.filter(|&group| group as usize >= N_MULTIPLYING);
+    group.unwrap_or(Group::Other)
 }
 
 /// By node: whether it only pads what convolutions and poolings read.
 fn pads(graph: &Graph) -> Vec<bool> {
-    const PADDED: &[OpKind] = &[
-        OpKind::Conv2d,
-        OpKind::DepthwiseConv2d,
-        OpKind::TransposeConv,
-        OpKind::Conv3d,
-        OpKind::AveragePool2d,
-        OpKind::MaxPool2d,
-    ];
+    let pads_itself = |kind: OpKind| {
+        use ShapeRule::{Convolution, Convolution3d, Depthwise, Pool, TransposedConvolution};
+        matches!(
+            kind.row().shape,
+            Convolution | Convolution3d | Depthwise | Pool | TransposedConvolution
+        )
+    };
     let mut readers = vec![[false; 2]; graph.subgraph.tensors.len()];
     for node in &graph.nodes {
-        let pads = PADDED.contains(&node.operator.code.kind);
+        let pads = pads_itself(node.operator.code.kind);
         for &tensor_idx in node.operator.inputs.iter().flatten() {
             readers[tensor_idx][usize::from(pads)] = true;
         }

@@ -6,10 +6,10 @@ mod layouts;
 use std::collections::HashMap;
 
 use super::{Channels, Resized};
+use crate::formats::tflite::op_row::ShapeRule;
 use crate::formats::tflite::{
     Buffer, BuiltinOptions, OpKind, Operator, Subgraph, TensorType, integers,
 };
-use crate::graph::kinds::{BROADCASTING, REDUCING, SHAPE_KEEPING};
 
 /// Why an operator has no new shape, in words that follow its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +28,8 @@ type Outcome = Result<(), Problem>;
 /// Whether the operator's weights determine its number of output channels.
 pub fn has_units(operator: &Operator) -> bool {
     matches!(
-        operator.code.kind,
-        OpKind::Conv2d | OpKind::FullyConnected | OpKind::TransposeConv
+        operator.code.kind.row().shape,
+        ShapeRule::Convolution | ShapeRule::Dense | ShapeRule::TransposedConvolution
     )
 }
 
@@ -169,30 +169,25 @@ impl<'f> ShapePropagation<'f> {
 
     fn shape_of(&mut self, call: OperatorCall) -> Outcome {
         use BuiltinOptions as O;
-        match (call.operator.code.kind, &call.operator.options) {
-            (OpKind::Conv2d, options) => self.convolution(call, options),
-            (OpKind::DepthwiseConv2d, options) => self.depthwise(call, options),
-            (OpKind::FullyConnected, O::FullyConnected { keep_num_dims, .. }) => {
-                self.dense(call, *keep_num_dims)
-            }
-            (OpKind::FullyConnected, _) => self.dense(call, false),
-            (OpKind::TransposeConv, options) => self.transposed(call, options),
-            (OpKind::AveragePool2d | OpKind::MaxPool2d | OpKind::L2Pool2d, options) => {
-                self.pooled(call, options)
-            }
-            (OpKind::BatchMatmul, O::BatchMatMul { adj_x, adj_y }) => {
-                self.product(call, *adj_x, *adj_y)
-            }
-            (OpKind::Concatenation, O::Concatenation { axis, .. }) => self.joined(call, *axis),
-            (OpKind::Pack, O::Pack { axis, .. }) => self.packed(call, *axis),
-            (OpKind::Unpack, O::Unpack { axis, .. }) => self.unpacked(call, *axis),
-            (OpKind::Split, O::Split { num_splits }) => self.split(call, *num_splits),
-            (OpKind::Reshape | OpKind::Squeeze | OpKind::ExpandDims, _) => self.reshaped(call),
-            (OpKind::Pad | OpKind::Padv2 | OpKind::MirrorPad, _) => self.padded(call),
-            (OpKind::Tile, _) => self.tiled(call),
-            (OpKind::Slice, _) => self.sliced(call, 0),
+        use ShapeRule as R;
+        match (call.operator.code.kind.row().shape, &call.operator.options) {
+            (R::Convolution, options) => self.convolution(call, options),
+            (R::Depthwise, options) => self.depthwise(call, options),
+            (R::Dense, O::FullyConnected { keep_num_dims, .. }) => self.dense(call, *keep_num_dims),
+            (R::Dense, _) => self.dense(call, false),
+            (R::TransposedConvolution, options) => self.transposed(call, options),
+            (R::Pool, options) => self.pooled(call, options),
+            (R::Product, O::BatchMatMul { adj_x, adj_y }) => self.product(call, *adj_x, *adj_y),
+            (R::Concatenate, O::Concatenation { axis, .. }) => self.joined(call, *axis),
+            (R::Pack, O::Pack { axis, .. }) => self.packed(call, *axis),
+            (R::Unpack, O::Unpack { axis, .. }) => self.unpacked(call, *axis),
+            (R::Split, O::Split { num_splits }) => self.split(call, *num_splits),
+            (R::Reshape | R::Squeeze | R::ExpandDims, _) => self.reshaped(call),
+            (R::Pad, _) => self.padded(call),
+            (R::Tile, _) => self.tiled(call),
+            (R::Slice, _) => self.sliced(call, 0),
             (
-                OpKind::StridedSlice,
+                R::StridedSlice,
                 O::StridedSlice {
                     ellipsis_mask: 0,
                     new_axis_mask: 0,
@@ -200,23 +195,51 @@ impl<'f> ShapePropagation<'f> {
                     ..
                 },
             ) => self.sliced(call, *shrink_axis_mask),
-            (OpKind::Transpose, _) => self.turned(call),
-            (OpKind::ArgMax | OpKind::ArgMin, _) => self.reduced(call, false),
-            (kind, O::Reducer { keep_dims }) if REDUCING.contains(&kind) => {
-                self.reduced(call, *keep_dims)
-            }
-            (OpKind::ResizeBilinear | OpKind::ResizeNearestNeighbor, _) => self.interpolated(call),
-            (OpKind::DepthToSpace, O::DepthToSpace { block_size }) => {
+            (R::Transpose, _) => self.turned(call),
+            (R::Best, _) => self.reduced(call, false),
+            (R::Reduce, O::Reducer { keep_dims }) => self.reduced(call, *keep_dims),
+            (R::Resize, _) => self.interpolated(call),
+            (R::DepthToSpace, O::DepthToSpace { block_size }) => {
                 self.blocks(call, *block_size, true)
             }
-            (OpKind::SpaceToDepth, O::SpaceToDepth { block_size }) => {
+            (R::SpaceToDepth, O::SpaceToDepth { block_size }) => {
                 self.blocks(call, *block_size, false)
             }
-            (OpKind::Shape | OpKind::Rank, _) => Ok(()),
-            (kind, _) if BROADCASTING.contains(&kind) || SHAPE_KEEPING.contains(&kind) => {
-                self.broadcast(call)
+            (R::ShapeOf | R::RankOf, _) => Ok(()),
+            (R::AlongLast | R::Broadcast | R::Select, _) => self.broadcast(call),
+            (R::AlongAxes, _) => {
+                let shape = self.shapes[self.input(call, 0)?].clone();
+                self.set(call, shape)
             }
-            _ => Err(UNKNOWN),
+            (
+                R::BatchToSpace
+                | R::Concatenate
+                | R::Convolution3d
+                | R::DepthToSpace
+                | R::Gather
+                | R::GatherByTuples
+                | R::LikeFirst
+                | R::LookUp
+                | R::Lstm
+                | R::OneHot
+                | R::Pack
+                | R::Product
+                | R::Reduce
+                | R::Rnn
+                | R::SpaceToBatch
+                | R::SpaceToDepth
+                | R::Split
+                | R::SplitBySizes
+                | R::Stated(_)
+                | R::StridedSlice
+                | R::Svdf
+                | R::TopK
+                | R::TransposedConvolution3d
+                | R::Unknown
+                | R::Unpack
+                | R::Update,
+                _,
+            ) => Err(UNKNOWN),
         }
     }
 

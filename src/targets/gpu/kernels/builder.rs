@@ -1,14 +1,12 @@
 //! Builds drafts of kernels from operators, one after another.
 
 use super::kernel::{Kernel, Kind};
-use super::operators::{BINARY, NORMALISATIONS, PADDING, REDUCTIONS, UNARY, VIEWS};
+use super::operators::{self, work};
 use super::views::moved;
+use crate::formats::tflite::op_row::GpuWork;
 use crate::formats::tflite::{BuiltinOptions, OpKind, OperatorCode};
 use crate::graph::{Graph, Node};
 use crate::targets::gpu::dimensions::{channels, elements, product, rows_of};
-
-/// Names of a bicubic resize in graphs of frameworks and in ONNX files. TFLite has no operator for it.
-const CUBIC_RESIZES: [&str; 2] = ["RESIZE_BICUBIC", "ONNX:Resize"];
 
 /// A kernel that later operators may still become part of.
 pub(super) struct Draft<'m> {
@@ -94,7 +92,7 @@ impl<'g, 'm> Builder<'g, 'm> {
 
     /// Whether a node's output is its first input under another name.
     fn is_view(&self, node_idx: usize) -> bool {
-        VIEWS.contains(&self.graph.nodes[node_idx].operator.code) && !self.is_moved[node_idx]
+        work(&self.graph.nodes[node_idx].operator.code) == GpuWork::View && !self.is_moved[node_idx]
     }
 
     /// By node: whether it only pads the inputs of convolutions or pools.
@@ -105,7 +103,7 @@ impl<'g, 'm> Builder<'g, 'm> {
             is_read_otherwise[output] = true;
         }
         for node in self.graph.nodes.iter() {
-            let pads = PADDING.contains(&node.operator.code.kind);
+            let pads = operators::pads(node.operator.code.kind);
             for &input in node.operator.inputs.iter().flatten() {
                 let marked = if pads {
                     &mut is_padded
@@ -162,22 +160,27 @@ impl<'g, 'm> Builder<'g, 'm> {
         if sources.is_empty() || self.is_view(node_idx) || is_padding {
             return;
         }
-        match code.kind {
-            OpKind::Conv2d | OpKind::DepthwiseConv2d | OpKind::TransposeConv | OpKind::Conv3d => {
-                self.convolution(node_idx, node, output);
-            }
-            OpKind::FullyConnected => self.dense(node_idx, node, output),
-            OpKind::BatchMatmul => self.matrix_product(node_idx, node, output),
-            OpKind::Softmax | OpKind::LogSoftmax => self.softmax(node_idx, node, output),
-            _ if NORMALISATIONS.contains(code) => {
+        match work(code) {
+            GpuWork::Convolution => self.convolution(node_idx, node, output),
+            GpuWork::Dense => self.dense(node_idx, node, output),
+            GpuWork::Product => self.matrix_product(node_idx, node, output),
+            GpuWork::Softmax => self.softmax(node_idx, node, output),
+            GpuWork::Normalisation => {
                 let draft = self.normalisation(node_idx, node, output);
                 self.begin_region(output, sources[0], draft);
             }
-            _ if REDUCTIONS.contains(code) => self.reduction(node_idx, node, output),
-            _ if UNARY.contains(code) || BINARY.contains(code) => {
+            GpuWork::Reduction => self.reduction(node_idx, node, output),
+            GpuWork::Unary | GpuWork::Binary => {
                 self.elementwise(node_idx, node, output, &sources);
             }
-            _ => self.other(node_idx, node),
+            GpuWork::Recurrent => self.recurrent(node_idx, node),
+            // A view that is moved is copied.
+            GpuWork::Copy | GpuWork::View => self.other(node_idx, node, Kind::Copy),
+            GpuWork::Concatenation if self.rotates(node) => self.other(node_idx, node, Kind::Copy),
+            GpuWork::Concatenation => self.other(node_idx, node, Kind::Concatenation),
+            GpuWork::Resize => self.other(node_idx, node, Kind::Resize),
+            GpuWork::Gather => self.other(node_idx, node, Kind::Gather),
+            GpuWork::Other | GpuWork::Pool => self.other(node_idx, node, Kind::Other),
         }
         self.folded(node_idx, node, output);
         self.fused_activation(node_idx, node, output);
@@ -248,42 +251,19 @@ impl<'g, 'm> Builder<'g, 'm> {
         }
     }
 
-    pub(super) fn other(&mut self, node_idx: usize, node: &Node<'m>) {
-        let (kind, window, stride) = match (node.operator.code.kind, &node.operator.options) {
-            (
-                _,
-                BuiltinOptions::Pool2D {
-                    filter_h,
-                    filter_w,
-                    stride_h,
-                    ..
-                },
-            ) => {
-                let window = product(&[*filter_h, *filter_w]);
-                (Kind::Pool, window, f64::from((*stride_h).max(1)))
+    /// A kernel without products, a pooling where the options say so.
+    pub(super) fn other(&mut self, node_idx: usize, node: &Node<'m>, kind: Kind) {
+        let (kind, window, stride) = match node.operator.options {
+            BuiltinOptions::Pool2D {
+                filter_h,
+                filter_w,
+                stride_h,
+                ..
+            } => {
+                let window = product(&[filter_h, filter_w]);
+                (Kind::Pool, window, f64::from(stride_h.max(1)))
             }
-            (OpKind::Transpose, _) => (Kind::Copy, 0.0, 1.0),
-            (OpKind::Concatenation, _) if self.rotates(node) => (Kind::Copy, 0.0, 1.0),
-            (OpKind::Concatenation | OpKind::Pack, _) => (Kind::Concatenation, 0.0, 1.0),
-            (OpKind::Pad | OpKind::Padv2 | OpKind::MirrorPad, _) => (Kind::Copy, 0.0, 1.0),
-            (OpKind::ResizeBilinear | OpKind::ResizeNearestNeighbor, _) => (Kind::Resize, 0.0, 1.0),
-            (OpKind::Gather | OpKind::GatherNd | OpKind::EmbeddingLookup, _) => {
-                (Kind::Gather, 0.0, 1.0)
-            }
-            (
-                OpKind::UnidirectionalSequenceLstm
-                | OpKind::UnidirectionalSequenceRnn
-                | OpKind::Lstm,
-                _,
-            ) => {
-                return self.recurrent(node_idx, node);
-            }
-            _ if node.operator.code.name() == "ONNX:LSTM" => {
-                return self.recurrent(node_idx, node);
-            }
-            _ if CUBIC_RESIZES.contains(&node.operator.code.name()) => (Kind::Resize, 0.0, 1.0),
-            _ if node.operator.code.name() == "ROLL" => (Kind::Copy, 0.0, 1.0),
-            _ => (Kind::Other, 0.0, 1.0),
+            _ => (kind, 0.0, 1.0),
         };
         // Images that are made from tokens have their channels last, and another kernel resizes them.
         let is_bilinear = node.operator.code.kind == OpKind::ResizeBilinear

@@ -2,7 +2,8 @@
 
 use super::builder::{Builder, Draft, Region};
 use super::kernel::{Function, Kernel, Kind};
-use super::operators::{NORMALISATIONS_OF_MAPS, OF_NORMALISATIONS, UNARY};
+use super::operators::{NORMALISATIONS_OF_MAPS, OF_NORMALISATIONS, work};
+use crate::formats::tflite::op_row::GpuWork;
 use crate::formats::tflite::{Activation, BuiltinOptions, OpKind};
 use crate::graph::Node;
 use crate::targets::gpu::dimensions::{channels, rows_of};
@@ -177,7 +178,7 @@ impl<'m> Builder<'_, 'm> {
         let constants = node.operator.inputs.iter().flatten();
         let constants = constants.filter(|&&t| self.is_constant[t]);
         let constant = constants.map(|&t| self.elements(t)).fold(0.0, f64::max);
-        if UNARY.contains(code) || constant == 0.0 {
+        if work(code) == GpuWork::Unary || constant == 0.0 {
             let kernel = Kernel {
                 function: Some(Function::from_code(code)),
                 ..Kernel::new(Kind::Activation, node_idx)

@@ -1,119 +1,52 @@
 //! Groups of operators that become kernels in the same way.
 
+use crate::formats::tflite::op_row::{GpuWork, ShapeRule};
 use crate::formats::tflite::{OpKind, OperatorCode};
 
-/// A set of operators. Operators of frameworks that TFLite does not have are custom operators here.
-pub struct Operators {
-    builtin: &'static [OpKind],
-    custom: &'static [&'static str],
+/// Which kernel a framework launches for an operator.
+pub fn work(code: &OperatorCode) -> GpuWork {
+    let Some(name) = &code.custom else {
+        return code.kind.row().gpu;
+    };
+    let mut known = CUSTOM.iter();
+    let known = known.find(|(_, names)| names.contains(&&**name));
+    known.map_or(GpuWork::Other, |(work, _)| *work)
 }
 
-impl Operators {
-    pub fn contains(&self, code: &OperatorCode) -> bool {
-        match &code.custom {
-            Some(name) => self.custom.contains(&&**name),
-            None => self.builtin.contains(&code.kind),
-        }
-    }
-}
-
-/// Operators whose output is their first input under another name or in another order. A framework copies
-/// only where the next kernel needs it.
-pub const VIEWS: Operators = Operators {
-    builtin: &[
-        OpKind::Reshape,
-        OpKind::Transpose,
-        OpKind::StridedSlice,
-        OpKind::Slice,
-        OpKind::Split,
-        OpKind::SplitV,
-        OpKind::Unpack,
-        OpKind::Squeeze,
-        OpKind::ExpandDims,
-        OpKind::Shape,
-        OpKind::Cast,
-        OpKind::BroadcastTo,
-        OpKind::Quantize,
-        OpKind::Dequantize,
-    ],
-    custom: &["IDENTITY"],
-};
-
-/// Operators whose kernels in a framework pad their input themselves. TFLite can express only some paddings; others
-/// become a `PAD`.
-pub const PADDING: &[OpKind] = &[
-    OpKind::AveragePool2d,
-    OpKind::Conv2d,
-    OpKind::Conv3d,
-    OpKind::DepthwiseConv2d,
-    OpKind::MaxPool2d,
+/// Operators of frameworks that TFLite does not have. It has no bicubic resize, which ONNX files have under that name.
+const CUSTOM: &[(GpuWork, &[&str])] = &[
+    (GpuWork::View, &["IDENTITY"]),
+    (
+        GpuWork::Unary,
+        &["ERF", "HARD_SIGMOID", "MISH", "RECIPROCAL", "SOFTPLUS"],
+    ),
+    (GpuWork::Binary, &["ADDCMUL"]),
+    (
+        GpuWork::Reduction,
+        &["L2_NORM", "VARIANCE", "ONNX:ReduceL2"],
+    ),
+    (
+        GpuWork::Normalisation,
+        &[
+            "GROUP_NORMALIZATION",
+            "INSTANCE_NORMALIZATION",
+            "LAYER_NORMALIZATION",
+            "RMS_NORMALIZATION",
+        ],
+    ),
+    (GpuWork::Recurrent, &["ONNX:LSTM"]),
+    (GpuWork::Resize, &["RESIZE_BICUBIC", "ONNX:Resize"]),
+    (GpuWork::Copy, &["ROLL"]),
 ];
 
-pub const UNARY: Operators = Operators {
-    builtin: &[
-        OpKind::Abs,
-        OpKind::Cos,
-        OpKind::Elu,
-        OpKind::Exp,
-        OpKind::Floor,
-        OpKind::Gelu,
-        OpKind::HardSwish,
-        OpKind::LeakyRelu,
-        OpKind::Log,
-        OpKind::Logistic,
-        OpKind::Neg,
-        OpKind::Prelu,
-        OpKind::Relu,
-        OpKind::Relu6,
-        OpKind::Relu0To1,
-        OpKind::ReluN1To1,
-        OpKind::Round,
-        OpKind::Rsqrt,
-        OpKind::Sign,
-        OpKind::Sin,
-        OpKind::Sqrt,
-        OpKind::Square,
-        OpKind::Tanh,
-    ],
-    custom: &["ERF", "HARD_SIGMOID", "MISH", "RECIPROCAL", "SOFTPLUS"],
-};
-
-pub const BINARY: Operators = Operators {
-    builtin: &[
-        OpKind::Add,
-        OpKind::Div,
-        OpKind::Maximum,
-        OpKind::Minimum,
-        OpKind::Mul,
-        OpKind::Pow,
-        OpKind::Select,
-        OpKind::SelectV2,
-        OpKind::SquaredDifference,
-        OpKind::Sub,
-    ],
-    custom: &["ADDCMUL"],
-};
-
-pub const REDUCTIONS: Operators = Operators {
-    builtin: &[
-        OpKind::Mean,
-        OpKind::ReduceMax,
-        OpKind::ReduceMin,
-        OpKind::ReduceProd,
-        OpKind::Sum,
-    ],
-    custom: &["L2_NORM", "VARIANCE", "ONNX:ReduceL2"],
-};
-
-pub const NORMALISATIONS: Operators = Operators {
-    builtin: &[OpKind::L2Normalization],
-    custom: &[
-        "GROUP_NORMALIZATION",
-        "INSTANCE_NORMALIZATION",
-        "LAYER_NORMALIZATION",
-        "RMS_NORMALIZATION",
-    ],
-};
+/// Whether the kernel in a framework pads its input itself. TFLite can express only some paddings; others become a `PAD`.
+pub fn pads(kind: OpKind) -> bool {
+    use ShapeRule::{Convolution, Convolution3d, Depthwise, Pool};
+    matches!(
+        kind.row().shape,
+        Convolution | Convolution3d | Depthwise | Pool
+    )
+}
 
 /// Normalisations of groups of channels over all positions, which are few and long.
 pub const NORMALISATIONS_OF_MAPS: &[&str] = &["GROUP_NORMALIZATION", "INSTANCE_NORMALIZATION"];
@@ -138,3 +71,18 @@ pub const OF_NORMALISATIONS: Operators = Operators {
     ],
     custom: &["L2_NORM", "ONNX:ReduceL2", "RECIPROCAL", "VARIANCE"],
 };
+
+/// A set of operators.
+pub struct Operators {
+    builtin: &'static [OpKind],
+    custom: &'static [&'static str],
+}
+
+impl Operators {
+    pub fn contains(&self, code: &OperatorCode) -> bool {
+        match &code.custom {
+            Some(name) => self.custom.contains(&&**name),
+            None => self.builtin.contains(&code.kind),
+        }
+    }
+}

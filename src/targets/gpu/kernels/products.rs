@@ -67,7 +67,7 @@ impl<'m> Builder<'_, 'm> {
     pub(super) fn dense(&mut self, node_idx: usize, node: &Node<'m>, output: usize) {
         let weights = node.operator.inputs.get(1).copied().flatten();
         let Some(&[columns, depth]) = weights.map(|t| self.shape(t)) else {
-            return self.other(node_idx, node);
+            return self.other(node_idx, node, Kind::Other);
         };
         let has_bias = node.operator.inputs.get(2).copied().flatten().is_some();
         let sizes = [columns, depth].map(|d| f64::from(d.max(0)));
@@ -104,7 +104,7 @@ impl<'m> Builder<'_, 'm> {
         let columns = channels(out_shape);
         let input = |position: usize| node.operator.inputs.get(position).copied().flatten();
         let (Some(left), Some(right)) = (input(0), input(1)) else {
-            return self.other(node_idx, node);
+            return self.other(node_idx, node, Kind::Other);
         };
         let n_out = self.elements(output);
         if self.is_constant[right] && self.shape(right).len() == 2 {
