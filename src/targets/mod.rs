@@ -16,6 +16,8 @@ pub mod gpu;
 pub mod host;
 pub mod learned;
 mod on_board;
+#[cfg(test)]
+mod operator_table;
 mod suggestions;
 pub mod tflite_micro;
 

@@ -28,7 +28,7 @@ function litecast(...args) {
 const lines = (text) => text.split("\n").filter(Boolean).map((line) => JSON.parse(line));
 
 /** Documents of the repository by their place on the site, in the order of the menu. */
-const GUIDE = ["install", "command", "page", "package", "onnx", "ncnn", "graph-json", "your-own-device"];
+const GUIDE = ["install", "command", "page", "package", "onnx", "ncnn", "graph-json", "operators", "your-own-device"];
 const METHOD = ["accuracy", "ethos-u", "keras-layers", "processors", "microcontrollers", "gpu", "learned-accelerators", "devices-from-profiles", "design-spaces", "labels", "dataset", "training", "evaluation", "performance", "fuzzing"];
 const PROJECT = { "ARCHITECTURE.md": "architecture", "CONTRIBUTING.md": "contributing", "CHANGELOG.md": "changelog", "SECURITY.md": "security", "CODE_OF_CONDUCT.md": "conduct", "docs/releasing.md": "releasing" };
 const PACKAGES = { "www/package/README.md": "javascript", "python/README.md": "python" };

@@ -108,6 +108,16 @@ fn refusal(graph: &Graph) -> UnavailableReason {
     }
 }
 
+/// Whether Coral's table lists a kind.
+#[cfg(test)]
+pub fn words_of(kind: OpKind) -> &'static str {
+    match kind {
+        RECURRENT => "listed, never measured",
+        _ if SUPPORTED.contains(&kind) => "yes",
+        _ => "no",
+    }
+}
+
 /// The operators that the Edge TPU's compiler leaves to the CPU, in topological order.
 pub fn unsupported(graph: &Graph) -> Vec<UnsupportedOperator> {
     let check = |(node_idx, node)| {

@@ -13,6 +13,8 @@ mod target;
 use std::collections::BTreeMap;
 
 pub use constants::{Coefficients, Constants, LeaveOneOut, array_ms, link_megabytes};
+#[cfg(test)]
+pub use mapped::words_of;
 pub use mapped::{Mapping, mapping, unsupported};
 pub use target::targets;
 

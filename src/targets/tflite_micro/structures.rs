@@ -116,6 +116,12 @@ pub fn custom_kernel_bytes(name: &str) -> Option<u64> {
     Some(bytes)
 }
 
+/// Whether the sizes of a kind were recorded.
+#[cfg(test)]
+pub fn is_recorded(kind: OpKind) -> bool {
+    sizes(kind).is_some()
+}
+
 fn sizes(kind: OpKind) -> Option<&'static Sizes> {
     SIZES.iter().find(|(recorded, ..)| *recorded == kind)
 }

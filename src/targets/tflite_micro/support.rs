@@ -10,8 +10,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::formats::tflite::{
-    Activation, BuiltinOptions, Model, OpKind, Operator, Quantization, Tensor, TensorType,
-    dimension, integers,
+    Activation, BuiltinOptions, Model, OpKind, Operator, OperatorCode, Quantization, Tensor,
+    TensorType, dimension, integers,
 };
 use crate::target::{ETHOS_U, compiled_for, ethos_u_of};
 
@@ -226,7 +226,7 @@ pub fn refused(model: &Model) -> Vec<Refused> {
 pub fn resolver_calls(model: &Model) -> Vec<String> {
     let operators = model.subgraphs.iter().flat_map(|one| one.operators.iter());
     let calls: BTreeSet<&str> = operators
-        .filter_map(|operator| Some(kernel_of(operator)?.1))
+        .filter_map(|operator| Some(kernel_of(&operator.code)?.1))
         .collect();
     calls.iter().map(|call| format!("Add{call}")).collect()
 }
@@ -372,12 +372,17 @@ const KERNELS: &[Kernel] = {
     ]
 };
 
-fn kernel_of(operator: &Operator) -> Option<&'static Kernel> {
-    let code = &operator.code;
+fn kernel_of(code: &OperatorCode) -> Option<&'static Kernel> {
     KERNELS.iter().find(|(kind, ..)| match kind {
         Of::Kind(kind) => code.kind == *kind,
         Of::Custom(name) => code.custom.as_deref() == Some(name),
     })
+}
+
+/// The types of a kind's kernel, as its row of `KERNELS` has them.
+#[cfg(test)]
+pub fn kernel_types(kind: OpKind) -> Option<&'static str> {
+    Some(kernel_of(&kind.into())?.2)
 }
 
 /// The Ethos-U that Vela compiled operators of a file for: its id where the command stream tells it. `None` for files
@@ -450,7 +455,7 @@ impl Operands<'_> {
     }
 
     fn refusal(&self) -> Option<Refusal> {
-        let Some((_, _, types, constants, max_dimensions)) = kernel_of(self.operator) else {
+        let Some((_, _, types, constants, max_dimensions)) = kernel_of(&self.operator.code) else {
             let accelerator = compiled_for(self.model, self.operator, self.tensors);
             return Some(
                 accelerator.map_or(Refusal::NoKernel, |accelerator| Refusal::Compiled {

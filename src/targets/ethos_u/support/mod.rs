@@ -133,6 +133,14 @@ fn is_listed(kind: OpKind, npu: Npu) -> bool {
     BOTH.contains(&kind) || npu == Npu::EthosU85 && ONLY_U85.contains(&kind)
 }
 
+/// The types of feature maps in which `npu` runs a kind of operators.
+#[cfg(test)]
+pub fn types_of(kind: OpKind, npu: Npu) -> impl Iterator<Item = TensorType> {
+    use TensorType::{Bool, Int8, Int16, Int32, Int64, Resource, UInt8};
+    let types = [Bool, Int8, Int16, Int32, Int64, Resource, UInt8].into_iter();
+    types.filter(move |&one| is_listed(kind, npu) && runs_type(one, kind, npu))
+}
+
 /// Feature maps are 8-, 16- or, where the operator allows it, 32-bit integers; weights 8-bit.
 fn refused_type(graph: &Graph, node: &Node, kind: OpKind, npu: Npu) -> Option<UnsupportedReason> {
     let operator = node.operator;
