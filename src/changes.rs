@@ -7,7 +7,7 @@ use crate::formats::tflite::Model;
 use crate::graph::CycleError;
 use crate::graph::quantise::{NotFloat, quantise};
 use crate::graph::reorder::reorder;
-use crate::graph::resize::{Channels, Resize, ResizeError, resize};
+use crate::graph::shapes::resize::{Channels, Resize, ResizeError, resize};
 
 /// The changes to a model. The default changes nothing.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]

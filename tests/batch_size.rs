@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use std::path::Path;
 
 use litecast::formats::tflite::{TensorType, parse};
-use litecast::graph::batch_size::set_batch;
+use litecast::graph::shapes::batch_size::set_batch;
 use litecast_needs::{json_lines, python, shared_models};
 use serde_json::Value;
 

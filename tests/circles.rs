@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use syn::visit::{self, Visit};
 
-/// `["graph", "resize"]` of `src/graph/resize/mod.rs`.
+/// `["graph", "shapes"]` of `src/graph/shapes/mod.rs`.
 type Module = Vec<String>;
 
 /// What one file says.

@@ -8,8 +8,9 @@ use litecast::changes::Changes;
 use litecast::formats::onnx::Dimensions;
 use litecast::formats::{self, tflite::Model};
 use litecast::graph::analysis::contradictions::contradictions;
-use litecast::graph::batch_size::set_batch;
-use litecast::graph::{build, shape_inference};
+use litecast::graph::build;
+use litecast::graph::shapes::batch_size::set_batch;
+use litecast::graph::shapes::inference;
 use litecast_needs::shared;
 
 /// As it is, for three inputs at a time, or at half the resolution and width; none where it cannot be.
@@ -19,7 +20,7 @@ fn changed(bytes: &[u8], change: usize) -> Option<Model<'_>> {
         named: &[],
     };
     let mut model = formats::read(bytes, &dimensions).ok()?;
-    shape_inference::fill(&mut model);
+    inference::fill(&mut model);
     let half = Changes {
         resolution: Some(0.5),
         width: Some(0.5),

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 
 use litecast::formats::tflite::{self, BuiltinOptions, Model, OpKind, TensorType};
 use litecast::formats::{distribution, graph_json};
-use litecast::graph::{self, analysis, shape_inference};
+use litecast::graph::shapes::inference;
+use litecast::graph::{self, analysis};
 use litecast::report::Report;
 use litecast::{Metric, ModelFile, Outcome, Predictor, estimate};
 use litecast_needs::shared;
@@ -142,7 +143,7 @@ fn a_described_file_costs_what_the_file_costs() {
             *left_out.entry("not readable").or_default() += 1;
             continue;
         };
-        shape_inference::fill(&mut model);
+        inference::fill(&mut model);
         let subgraph = &model.subgraphs[0];
         let reason = match () {
             _ if model.subgraphs.len() > 1 => Some("several subgraphs"),

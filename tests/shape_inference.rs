@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use litecast::estimate::{ModelFile, estimate};
 use litecast::formats::tflite::{Model, parse};
-use litecast::graph::shape_inference::{fill, set_input_sizes};
+use litecast::graph::shapes::inference::{fill, set_input_sizes};
 use litecast::targets::Metric;
 use litecast_needs::{json_lines, python, shared, tflite_files};
 use serde_json::Value;

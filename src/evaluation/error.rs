@@ -3,8 +3,8 @@
 use crate::changes::ChangeError;
 use crate::formats::{ReadError, UnmatchedDimensions, ncnn, onnx};
 use crate::graph::CycleError;
-use crate::graph::batch_size::BatchError;
-use crate::graph::shape_inference::InputSizeError;
+use crate::graph::shapes::batch_size::BatchError;
+use crate::graph::shapes::inference::InputSizeError;
 use crate::learned::predictor::PredictorError;
 use crate::report::Failure;
 

@@ -10,7 +10,8 @@ use crate::changes::Changes;
 use crate::formats;
 use crate::formats::onnx::Dimensions;
 use crate::formats::tflite::{Format, MAIN_SUBGRAPH, Model, Tensor};
-use crate::graph::{as_int8, batch_size, shape_inference};
+use crate::graph::as_int8;
+use crate::graph::shapes::{batch_size, inference};
 use crate::report;
 
 /// In which precision a network of floats is estimated, whatever the format of its file.
@@ -35,7 +36,7 @@ pub struct Request<'f> {
     /// Threads on a Cortex-A processor, at most one for each core of the board.
     pub threads: NonZeroU32,
     /// Sizes that a file leaves open, by name: symbolic dimensions of an ONNX file, and those that
-    /// [`set_input_sizes`](shape_inference::set_input_sizes) takes of a TFLite file. The first dimension of an ONNX
+    /// [`set_input_sizes`](inference::set_input_sizes) takes of a TFLite file. The first dimension of an ONNX
     /// file's input is the batch if it has no size here.
     pub dimensions: &'f [(String, u32)],
     /// Whether `dimensions` are for several files, not all of which have every one. A name that this file does not
@@ -103,7 +104,7 @@ impl<'f> ModelFile<'f> {
         changes: &Changes,
     ) -> Result<Model<'f>, EstimateError> {
         let mut model = formats::read(self.bytes, &self.open_dimensions())?;
-        shape_inference::set_input_sizes(&mut model, self.request.dimensions)?;
+        inference::set_input_sizes(&mut model, self.request.dimensions)?;
         match &model.unmatched_dimensions {
             Some(unmatched) if self.request.are_dimensions_shared => {
                 model.diagnostics.push(unmatched.diagnostic());
@@ -111,7 +112,7 @@ impl<'f> ModelFile<'f> {
             Some(unmatched) => return Err(unmatched.clone().into()),
             None => {}
         }
-        shape_inference::fill(&mut model);
+        inference::fill(&mut model);
         let as_int8 = self.request.estimate_as == EstimateAs::Int8 && as_int8::is_float(&model);
         let changes = Changes {
             int8: changes.int8 || as_int8,

@@ -2,12 +2,10 @@
 
 pub mod analysis;
 pub mod as_int8;
-pub mod batch_size;
 pub mod quantise;
 pub mod reorder;
-pub mod resize;
 pub mod scan;
-pub mod shape_inference;
+pub mod shapes;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

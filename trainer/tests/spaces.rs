@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use litecast::formats::tflite::{Operator, Subgraph, parse};
-use litecast::graph::batch_size::set_batch;
+use litecast::graph::shapes::batch_size::set_batch;
 use litecast_trainer::spaces::table2::paper;
 use litecast_trainer::spaces::{Space, SpaceSample, sample};
 use litecast_trainer::writer::{Content, OperatorKind, Precision, Tensor};

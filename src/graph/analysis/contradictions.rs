@@ -7,7 +7,7 @@ use super::window::windows;
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::formats::tflite::op_row::ShapeRule;
 use crate::formats::tflite::{Buffer, BuiltinOptions, Model, OpKind, Operator, Tensor};
-use crate::graph::shape_inference::{self, Outputs, Unshaped};
+use crate::graph::shapes::inference::{self, Outputs, Unshaped};
 use crate::graph::{Graph, Node};
 
 /// An operator with a combination of operands that no kernel supports.
@@ -220,7 +220,7 @@ impl OperatorCall<'_> {
     }
 
     fn against_rule_of(&self, operator: &Operator) -> Option<&'static str> {
-        match shape_inference::outputs(self.tensors, self.buffers, operator) {
+        match inference::outputs(self.tensors, self.buffers, operator) {
             Ok(shapes) => self.differs(&[shapes]),
             Err(Unshaped::Contradiction(why)) => Some(why),
             Err(Unshaped::Unknown) => None,
@@ -310,7 +310,7 @@ impl OperatorCall<'_> {
         for tensor_idx in &mut operator.outputs {
             *tensor_idx = places.next().unwrap_or_default();
         }
-        shape_inference::outputs(&tensors, self.buffers, &operator)
+        inference::outputs(&tensors, self.buffers, &operator)
     }
 
     /// Whether the stored shape of an output equals none of the computed ones. Dimensions in which the computed shapes

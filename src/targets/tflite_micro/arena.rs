@@ -10,7 +10,7 @@ use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
 use crate::graph::analysis::memory_plan::memory_plan;
 use crate::graph::analysis::unplannable::Unplannable;
-use crate::graph::shape_inference::COMPUTED_SHAPES;
+use crate::graph::shapes::inference::COMPUTED_SHAPES;
 use crate::target::UnavailableReason;
 use crate::target::countable::contradicting_shapes;
 

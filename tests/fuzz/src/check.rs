@@ -12,7 +12,7 @@ use litecast::estimate::{
 };
 use litecast::formats::tflite;
 use litecast::graph;
-use litecast::graph::batch_size::set_batch;
+use litecast::graph::shapes::batch_size::set_batch;
 use litecast::learned::predictor::Predictor;
 use litecast::report::Report;
 use litecast::sweep::{self, Estimated, Limits, Sweep};

@@ -5,7 +5,7 @@
 
 use std::num::NonZeroU32;
 
-use litecast::graph::batch_size::set_batch;
+use litecast::graph::shapes::batch_size::set_batch;
 
 #[path = "../../../reader/sound.rs"]
 mod sound;

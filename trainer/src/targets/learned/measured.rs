@@ -7,7 +7,8 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use flate2::read::GzDecoder;
 use litecast::formats::{self, onnx};
-use litecast::graph::{self, analysis, shape_inference};
+use litecast::graph::shapes::inference;
+use litecast::graph::{self, analysis};
 use litecast::targets::learned::devices::{Numbers, Runtime};
 use litecast::targets::learned::refusals::{Refusal, refusal};
 use litecast::targets::learned::work::{Amounts, summed, works};
@@ -57,7 +58,7 @@ impl MeasuredNetwork {
                 named: &[],
             },
         )?;
-        shape_inference::fill(&mut model);
+        inference::fill(&mut model);
         let graph = graph::build(&model, 0)?;
         let analysis = analysis::analyze(&graph);
         let works = works(&graph, &analysis);

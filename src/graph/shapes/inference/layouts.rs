@@ -64,7 +64,7 @@ impl OperatorCall<'_, '_> {
     /// To the shape that a constant or the options name. One size at most is −1, and takes what is left.
     pub fn reshaped(&self, options: &BuiltinOptions) -> Known<Shape> {
         let n_values = self.n_values(0)?;
-        let is_listed = self.tensor(1).is_ok_and(|shape| shape.shape.len() == 1);
+        let is_listed = self.dimensions(1).is_ok_and(|shape| shape.len() == 1);
         let sizes: Shape = match options {
             _ if is_listed => self.values(1)?,
             // What old converters write for a scalar.

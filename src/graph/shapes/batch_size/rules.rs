@@ -1,44 +1,43 @@
 //! The effect of each operator on the first dimension of its inputs.
 
 use crate::formats::tflite::op_row::ShapeRule;
-use crate::formats::tflite::{
-    Buffer, BuiltinOptions, Operator, Subgraph, TensorType, dimension, integers,
-};
+use crate::formats::tflite::{BuiltinOptions, dimension};
+use crate::graph::shapes::inference::call::{self, OperatorCall};
 
 pub const JOINED: &str = "works across the first dimension";
 const CONSTANT: &str = "meets the inputs with values whose first dimension does not grow";
 pub const UNKNOWN: &str = "is not known to leave the first dimension alone";
 
 /// One operator, with what is known about its inputs.
-pub struct OperatorCall<'c, 'm> {
-    pub subgraph: &'c Subgraph,
-    pub buffers: &'c [Buffer<'m>],
+pub struct BatchedCall<'c, 'm> {
+    pub call: OperatorCall<'c, 'm>,
     /// By tensor: whether its first dimension is the batch, or a multiple of it.
     pub batched: &'c [bool],
     pub batch: u32,
-    pub operator: &'c Operator,
 }
 
-impl OperatorCall<'_, '_> {
+impl BatchedCall<'_, '_> {
     /// The tensors whose first dimension grows with the batch size, or why this is unknown.
     pub fn grown(&self) -> Result<Vec<usize>, &'static str> {
-        let mut read = self.operator.inputs.iter().flatten();
+        let operator = self.call.operator;
+        let mut read = operator.inputs.iter().flatten();
         if !read.any(|&tensor_idx| self.batched[tensor_idx]) {
             return Ok(Vec::new());
         }
         self.check()?;
         // What is kept from one inference to the next is kept for each input of the batch.
-        let states = self.operator.code.kind.row().inputs_of(b's');
+        let states = operator.code.kind.row().inputs_of(b's');
         let states = states.filter_map(|position| self.input(position));
-        Ok(states
-            .chain(self.operator.outputs.iter().copied())
-            .collect())
+        Ok(states.chain(operator.outputs.iter().copied()).collect())
     }
 
     fn check(&self) -> Result<(), &'static str> {
         use BuiltinOptions as O;
         use ShapeRule as R;
-        match (self.operator.code.kind.row().shape, &self.operator.options) {
+        match (
+            self.call.operator.code.kind.row().shape,
+            &self.call.operator.options,
+        ) {
             // Each input of the batch is processed separately; other operands are constants.
             (
                 R::BatchToSpace
@@ -63,7 +62,7 @@ impl OperatorCall<'_, '_> {
             (R::Product, _) => self.matrix_product(),
             (R::Concatenate, O::Concatenation { axis, .. }) => self.join(*axis),
             (R::Pack, O::Pack { axis, .. }) => self.join(*axis),
-            (R::Unpack, O::Unpack { axis, .. }) => self.off_axes(&[*axis]),
+            (R::Unpack, O::Unpack { axis, .. }) => self.off_axes(&[i64::from(*axis)]),
             (R::Split, _) => self.off_axes_of(0, 1),
             (R::SplitBySizes, _) => self.off_axes_of(2, 0),
             (R::AlongAxes | R::Best | R::ExpandDims, _) => self.off_axes_of(1, 0),
@@ -121,7 +120,11 @@ impl OperatorCall<'_, '_> {
     }
 
     fn input(&self, position: usize) -> Option<usize> {
-        self.operator.inputs.get(position).copied().flatten()
+        self.call.operator.inputs.get(position).copied().flatten()
+    }
+
+    fn n_inputs(&self) -> usize {
+        self.call.operator.inputs.len()
     }
 
     fn is_batched(&self, position: usize) -> bool {
@@ -130,8 +133,7 @@ impl OperatorCall<'_, '_> {
     }
 
     fn shape(&self, position: usize) -> &[i32] {
-        let tensor_idx = self.input(position);
-        tensor_idx.map_or(&[], |tensor_idx| &self.subgraph.tensors[tensor_idx].shape)
+        self.call.dimensions(position).unwrap_or_default()
     }
 
     /// Of one input of the batch.
@@ -147,21 +149,17 @@ impl OperatorCall<'_, '_> {
 
     /// Of one input of the batch.
     fn result(&self) -> &[i32] {
-        let tensor_idx = self.operator.outputs.first();
-        tensor_idx.map_or(&[], |&tensor_idx| &self.subgraph.tensors[tensor_idx].shape)
+        let tensor_idx = self.call.operator.outputs.first();
+        tensor_idx.map_or(&[], |&tensor_idx| &self.call.tensors[tensor_idx].shape)
     }
 
     /// The values of a constant input.
-    fn integers(&self, position: usize) -> Result<Vec<i32>, &'static str> {
-        let tensor = &self.subgraph.tensors[self.input(position).ok_or(UNKNOWN)?];
-        let contents = self.buffers.get(tensor.buffer_idx).map(Buffer::bytes);
-        let values: Vec<i32> = integers(contents.unwrap_or_default()).collect();
-        let is_known = tensor.tensor_type == TensorType::Int32 && !values.is_empty();
-        require(is_known, UNKNOWN).map(|()| values)
+    fn integers(&self, position: usize) -> Result<Vec<i64>, &'static str> {
+        self.call.values(position).map_err(|_| UNKNOWN)
     }
 
     fn only_first_is_batched(&self) -> Result<(), &'static str> {
-        let mut others = 1..self.operator.inputs.len();
+        let mut others = 1..self.n_inputs();
         require(
             self.is_batched(0) && !others.any(|position| self.is_batched(position)),
             UNKNOWN,
@@ -191,7 +189,7 @@ impl OperatorCall<'_, '_> {
                 shape.len() < rank || first == Some(1)
             }
         };
-        require((0..self.operator.inputs.len()).all(fits), CONSTANT)
+        require((0..self.n_inputs()).all(fits), CONSTANT)
     }
 
     /// Requires a product of stacks of matrices, pair by pair or all with the same matrix.
@@ -202,17 +200,17 @@ impl OperatorCall<'_, '_> {
     }
 
     fn join(&self, axis: i32) -> Result<(), &'static str> {
-        let mut positions = 0..self.operator.inputs.len();
+        let mut positions = 0..self.n_inputs();
         require(
             positions.all(|position| self.is_batched(position)),
             CONSTANT,
         )?;
-        require(is_later(axis, self.result().len()), JOINED)
+        require(is_later(axis.into(), self.result().len()), JOINED)
     }
 
     /// Requires that the constant at `axes` does not contain the first axis of the operand.
     fn off_axes_of(&self, axes: usize, operand: usize) -> Result<(), &'static str> {
-        let others = (0..self.operator.inputs.len()).filter(|&position| position != operand);
+        let others = (0..self.n_inputs()).filter(|&position| position != operand);
         require(
             !others.into_iter().any(|position| self.is_batched(position)),
             UNKNOWN,
@@ -224,22 +222,23 @@ impl OperatorCall<'_, '_> {
         require(axes.iter().all(|&axis| is_later(axis, rank)), JOINED)
     }
 
-    fn off_axes(&self, axes: &[i32]) -> Result<(), &'static str> {
+    fn off_axes(&self, axes: &[i64]) -> Result<(), &'static str> {
         let rank = self.shape(0).len();
         require(axes.iter().all(|&axis| is_later(axis, rank)), JOINED)
     }
 
     fn slice(&self) -> Result<(), &'static str> {
         let (begin, size) = (self.integers(1)?, self.integers(2)?);
-        let is_whole = size.first() == Some(&-1) || size.first().copied() == self.first(0);
+        let is_whole =
+            size.first() == Some(&-1) || size.first().copied() == self.first(0).map(i64::from);
         require(begin.first() == Some(&0) && is_whole, JOINED)
     }
 
     fn strided_slice(&self, from_start: bool, to_end: bool) -> Result<(), &'static str> {
         let (begin, end, strides) = (self.integers(1)?, self.integers(2)?, self.integers(3)?);
-        let first_of = |values: &[i32]| values.first().copied();
+        let first_of = |values: &[i64]| values.first().copied();
         let starts = from_start || first_of(&begin) == Some(0);
-        let ends = to_end || first_of(&end) >= self.first(0);
+        let ends = to_end || first_of(&end) >= self.first(0).map(i64::from);
         require(starts && ends && first_of(&strides) == Some(1), JOINED)
     }
 
@@ -260,6 +259,6 @@ pub fn require(holds: bool, problem: &'static str) -> Result<(), &'static str> {
 }
 
 /// Whether an axis is another one than the first.
-fn is_later(axis: i32, rank: usize) -> bool {
-    dimension(axis, rank).is_some_and(|dimension| dimension > 0)
+fn is_later(axis: i64, rank: usize) -> bool {
+    call::axis(axis, rank).is_ok_and(|dimension| dimension > 0)
 }

@@ -51,7 +51,7 @@ fn joined(call: &OperatorCall, rank: usize) -> Option<Vec<i64>> {
     let n_inputs = call.operator.inputs.len();
     require(n_inputs <= MAX_COMPUTED_RANK)?;
     let of_input = |place: usize| {
-        let is_of_rank = call.tensor(place).ok()?.shape.len() == rank;
+        let is_of_rank = call.dimensions(place).ok()?.len() == rank;
         call.values(place).ok().filter(|_| is_of_rank)
     };
     let values: Vec<Vec<i64>> = (0..n_inputs).map(of_input).collect::<Option<_>>()?;

@@ -85,7 +85,7 @@ pub fn outputs(call: &OperatorCall) -> Known<Outputs> {
         (R::OneHot, O::OneHot { axis }) => call.one_hot(*axis),
         (R::Stated(place), _) => call.values(place.into()),
         (R::ShapeOf, _) => with_length(call.shape(0)?.len()),
-        (R::RankOf, _) => call.tensor(0).map(|_| Vec::new()),
+        (R::RankOf, _) => call.dimensions(0).map(|_| Vec::new()),
         // Without the options that tell.
         (
             R::Concatenate

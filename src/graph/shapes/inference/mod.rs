@@ -5,11 +5,11 @@
 //! rule of each operator, `layers`, `layouts` and `slices` have the arithmetic, `values` has the values that files compute
 //! from shapes at run time, and `input_sizes` takes sizes that a file leaves open.
 
-mod call;
+pub(super) mod call;
 mod input_sizes;
 mod layers;
 mod layouts;
-mod rules;
+pub(super) mod rules;
 mod slices;
 #[cfg(test)]
 mod tests;
@@ -59,6 +59,7 @@ pub fn outputs(
 ) -> Result<Outputs, Unshaped> {
     rules::outputs(&OperatorCall {
         tensors,
+        shapes: &[],
         buffers,
         computed: &HashMap::new(),
         operator,
@@ -88,6 +89,7 @@ fn fill_subgraph(subgraph: &mut Subgraph, buffers: &[Buffer]) -> Filled {
     for operator in operators.iter() {
         let call = OperatorCall {
             tensors,
+            shapes: &[],
             buffers,
             computed: &computed,
             operator,

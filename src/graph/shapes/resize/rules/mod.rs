@@ -7,20 +7,29 @@ use std::collections::HashMap;
 
 use super::{Channels, Resized};
 use crate::formats::tflite::op_row::ShapeRule;
-use crate::formats::tflite::{
-    Buffer, BuiltinOptions, OpKind, Operator, Subgraph, TensorType, integers,
-};
+use crate::formats::tflite::{Buffer, BuiltinOptions, OpKind, Operator, Subgraph};
+use crate::graph::shapes::inference::{self, Unshaped};
 
-/// Why an operator has no new shape, in words that follow its name.
+/// Why an operator has no new shape, in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Problem(pub &'static str);
 
-const UNKNOWN: Problem = Problem("is not known to follow from the sizes of what it reads");
-const APART: Problem = Problem("meets tensors that no longer fit each other");
-const ODD: Problem = Problem("has a shape that does not follow from what it reads");
-const NOTHING_LEFT: Problem = Problem("would have nothing left to compute");
-const PART: Problem = Problem("takes a part of a dimension whose size changes");
-const SHARED: Problem = Problem("shares weights with a layer of another size");
+const UNKNOWN: Problem =
+    Problem("its result is not known to follow from the sizes of what it reads");
+const APART: Problem = Problem("it reads tensors that no longer fit each other");
+const ODD: Problem = Problem("its shape does not follow from what it reads");
+const NOTHING_LEFT: Problem = Problem("nothing would be left to compute");
+const PART: Problem = Problem("it takes a part of a dimension whose size changes");
+const SHARED: Problem = Problem("it shares weights with a layer of another size");
+
+impl From<Unshaped> for Problem {
+    fn from(unshaped: Unshaped) -> Self {
+        match unshaped {
+            Unshaped::Unknown => UNKNOWN,
+            Unshaped::Contradiction(why) => Self(why),
+        }
+    }
+}
 
 pub type Shape = Vec<i32>;
 type Outcome = Result<(), Problem>;
@@ -167,25 +176,26 @@ impl<'f> ShapePropagation<'f> {
         Ok(())
     }
 
+    /// Changes what does not follow from the shapes of inputs alone, and infers the rest as for a file without shapes.
     fn shape_of(&mut self, call: OperatorCall) -> Outcome {
         use BuiltinOptions as O;
         use ShapeRule as R;
         match (call.operator.code.kind.row().shape, &call.operator.options) {
-            (R::Convolution, options) => self.convolution(call, options),
-            (R::Depthwise, options) => self.depthwise(call, options),
-            (R::Dense, O::FullyConnected { keep_num_dims, .. }) => self.dense(call, *keep_num_dims),
-            (R::Dense, _) => self.dense(call, false),
-            (R::TransposedConvolution, options) => self.transposed(call, options),
-            (R::Pool, options) => self.pooled(call, options),
-            (R::Product, O::BatchMatMul { adj_x, adj_y }) => self.product(call, *adj_x, *adj_y),
-            (R::Concatenate, O::Concatenation { axis, .. }) => self.joined(call, *axis),
-            (R::Pack, O::Pack { axis, .. }) => self.packed(call, *axis),
-            (R::Unpack, O::Unpack { axis, .. }) => self.unpacked(call, *axis),
-            (R::Split, O::Split { num_splits }) => self.split(call, *num_splits),
-            (R::Reshape | R::Squeeze | R::ExpandDims, _) => self.reshaped(call),
-            (R::Pad, _) => self.padded(call),
-            (R::Tile, _) => self.tiled(call),
-            (R::Slice, _) => self.sliced(call, 0),
+            (R::Convolution, _) => self.convolution(call)?,
+            (R::Depthwise, _) => self.depthwise(call)?,
+            (R::Dense, O::FullyConnected { keep_num_dims, .. }) => {
+                return self.dense(call, *keep_num_dims);
+            }
+            (R::Dense, _) => return self.dense(call, false),
+            (R::TransposedConvolution, options) => return self.transposed(call, options),
+            (R::Pool, options) => {
+                if self.pools_whole_map(call, options)? {
+                    return Ok(());
+                }
+            }
+            (R::Concatenate, O::Concatenation { axis, .. }) => self.joined(call, *axis)?,
+            (R::Reshape | R::Squeeze | R::ExpandDims, _) => return self.reshaped(call),
+            (R::Slice, _) => return self.sliced(call, 0),
             (
                 R::StridedSlice,
                 O::StridedSlice {
@@ -194,26 +204,23 @@ impl<'f> ShapePropagation<'f> {
                     shrink_axis_mask,
                     ..
                 },
-            ) => self.sliced(call, *shrink_axis_mask),
-            (R::Transpose, _) => self.turned(call),
-            (R::Best, _) => self.reduced(call, false),
-            (R::Reduce, O::Reducer { keep_dims }) => self.reduced(call, *keep_dims),
-            (R::Resize, _) => self.interpolated(call),
-            (R::DepthToSpace, O::DepthToSpace { block_size }) => {
-                self.blocks(call, *block_size, true)
-            }
-            (R::SpaceToDepth, O::SpaceToDepth { block_size }) => {
-                self.blocks(call, *block_size, false)
-            }
-            (R::ShapeOf | R::RankOf, _) => Ok(()),
-            (R::AlongLast | R::Broadcast | R::Select, _) => self.broadcast(call),
-            (R::AlongAxes, _) => {
-                let shape = self.shapes[self.input(call, 0)?].clone();
-                self.set(call, shape)
-            }
+            ) => return self.sliced(call, *shrink_axis_mask),
+            (R::Resize, _) => return self.interpolated(call),
+            (R::ShapeOf | R::RankOf, _) => return Ok(()),
+            (R::AlongLast | R::Broadcast | R::Select, _) => return self.broadcast(call),
+            // Sizes that a constant states are those of the file.
             (
-                R::BatchToSpace
-                | R::Concatenate
+                R::Concatenate
+                | R::Stated(_)
+                | R::StridedSlice
+                | R::TransposedConvolution3d
+                | R::Unknown,
+                _,
+            ) => return Err(UNKNOWN),
+            (
+                R::AlongAxes
+                | R::BatchToSpace
+                | R::Best
                 | R::Convolution3d
                 | R::DepthToSpace
                 | R::Gather
@@ -223,6 +230,7 @@ impl<'f> ShapePropagation<'f> {
                 | R::Lstm
                 | R::OneHot
                 | R::Pack
+                | R::Pad
                 | R::Product
                 | R::Reduce
                 | R::Rnn
@@ -230,17 +238,46 @@ impl<'f> ShapePropagation<'f> {
                 | R::SpaceToDepth
                 | R::Split
                 | R::SplitBySizes
-                | R::Stated(_)
-                | R::StridedSlice
                 | R::Svdf
+                | R::Tile
                 | R::TopK
-                | R::TransposedConvolution3d
-                | R::Unknown
+                | R::Transpose
                 | R::Unpack
                 | R::Update,
                 _,
-            ) => Err(UNKNOWN),
+            ) => {}
         }
+        self.infer(call)
+    }
+
+    /// Shapes of all results by the rule of the operator, which has to hold for the sizes of the file.
+    fn infer(&mut self, call: OperatorCall) -> Outcome {
+        let computed = HashMap::new();
+        let inferred = |shapes| {
+            inference::rules::outputs(&inference::call::OperatorCall {
+                tensors: &self.subgraph.tensors,
+                shapes,
+                buffers: self.buffers,
+                computed: &computed,
+                operator: call.operator,
+            })
+        };
+        let (old, new) = (inferred(&[])?, inferred(&self.shapes)?);
+        let mut results = Vec::new();
+        let pairs = old.each().zip(new.each());
+        for (&output, (old, new)) in call.operator.outputs.iter().zip(pairs) {
+            let stored = self.old(output).iter().copied().map(i64::from);
+            if !stored.eq(old.iter().copied()) {
+                return Err(ODD);
+            }
+            let sizes = new.iter().map(|&size| i32::try_from(size));
+            let shape = sizes.collect::<Result<Shape, _>>().map_err(|_| ODD)?;
+            results.push((output, shape));
+        }
+        for (output, shape) in results {
+            self.shapes[output] = shape;
+        }
+        Ok(())
     }
 
     fn old(&self, tensor_idx: usize) -> &'f [i32] {
@@ -271,14 +308,6 @@ impl<'f> ShapePropagation<'f> {
             image(self.old(tensor_idx))?,
             image(&self.shapes[tensor_idx])?,
         ])
-    }
-
-    fn integers(&self, call: OperatorCall, place: usize) -> Result<Vec<i32>, Problem> {
-        let tensor = &self.subgraph.tensors[self.input(call, place)?];
-        let contents = self.buffers.get(tensor.buffer_idx).map(Buffer::bytes);
-        let values: Vec<i32> = integers(contents.unwrap_or_default()).collect();
-        let is_known = tensor.tensor_type == TensorType::Int32 && !values.is_empty();
-        if is_known { Ok(values) } else { Err(UNKNOWN) }
     }
 
     fn set(&mut self, call: OperatorCall, shape: impl Into<Shape>) -> Outcome {
@@ -393,12 +422,6 @@ impl<'f> ShapePropagation<'f> {
             self.set_constant(tensor_idx, &fitted)?;
         }
         self.set(call, shape)
-    }
-
-    fn set_all(&mut self, call: OperatorCall, shape: &[i32]) {
-        for &output in &call.operator.outputs {
-            self.shapes[output] = shape.to_vec();
-        }
     }
 
     fn remember_area(&mut self, tensor_idx: usize) {

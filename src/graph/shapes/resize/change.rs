@@ -72,7 +72,7 @@ pub enum ResizeError {
     NoResolution { shapes: Vec<Vec<i32>> },
     #[error("no other width: every layer is tied to the network's inputs or outputs")]
     NoWidth,
-    #[error("no other size: operator {operator_idx} ({operator}) {problem}")]
+    #[error("no other size: operator {operator_idx} ({operator}): {problem}")]
     Operator {
         operator_idx: usize,
         operator: String,

@@ -7,9 +7,11 @@
 
 mod rules;
 
+use std::collections::HashMap;
 use std::num::NonZeroU32;
 
-use self::rules::{OperatorCall, require};
+use self::rules::{BatchedCall, require};
+use super::inference::call::OperatorCall;
 use crate::formats::tflite::{MAIN_SUBGRAPH, Model, Tensor};
 
 /// Largest batch size. No measurement has a larger one, and with a thousand times the values of a shape in the file,
@@ -73,13 +75,19 @@ pub fn set_batch(model: &mut Model, batch: NonZeroU32) -> Result<(), BatchError>
         }
         batched[input] = true;
     }
+    let computed = HashMap::new();
     for operator_idx in 0..subgraph.operators.len() {
         let call = OperatorCall {
-            subgraph,
+            tensors: &subgraph.tensors,
+            shapes: &[],
             buffers,
+            computed: &computed,
+            operator: &subgraph.operators[operator_idx],
+        };
+        let call = BatchedCall {
+            call,
             batched: &batched,
             batch: n,
-            operator: &subgraph.operators[operator_idx],
         };
         let grown = call.grown();
         let grown = grown.and_then(|tensors| {

@@ -153,7 +153,7 @@ impl OperatorCall<'_, '_> {
             rank.into(),
             "the filters are no multiple of the rank",
         )?;
-        if self.tensor(2).is_ok() {
+        if self.dimensions(2).is_ok() {
             let [n_in_time, memory] = self.sizes(2)?;
             require(
                 n_in_time == n_filters,
@@ -201,13 +201,6 @@ impl OperatorCall<'_, '_> {
             n_groups == 0 || out % n_groups == 0,
             "the output's channels are no multiple of the groups",
         )
-    }
-
-    /// The number of values of an input.
-    pub fn n_values(&self, place: usize) -> Known<i64> {
-        let n_values = self.tensor(place)?.element_count();
-        let n_values = n_values.and_then(|n_values| i64::try_from(n_values).ok());
-        n_values.ok_or(Unknown)
     }
 }
 

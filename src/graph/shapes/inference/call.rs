@@ -7,6 +7,7 @@ use crate::formats::tflite::limits::MAX_LAYOUT_VALUES;
 use crate::formats::tflite::{
     Buffer, Operator, Tensor, TensorType, dimension, integers, long_integers,
 };
+use crate::graph::analysis::shape::element_count;
 
 /// Sizes of dimensions. Those of inputs and the values of constants fit 32 bits, so that sums and products of two of
 /// them cannot overflow.
@@ -25,6 +26,8 @@ pub type Known<T> = Result<T, Unshaped>;
 
 pub struct OperatorCall<'c, 'm> {
     pub tensors: &'c [Tensor],
+    /// By tensor: shapes that replace those of `tensors`; empty where none do.
+    pub shapes: &'c [Vec<i32>],
     pub buffers: &'c [Buffer<'m>],
     /// By tensor: values that were computed from shapes.
     pub computed: &'c HashMap<usize, Vec<i64>>,
@@ -32,31 +35,44 @@ pub struct OperatorCall<'c, 'm> {
 }
 
 impl<'c> OperatorCall<'c, '_> {
-    /// An input whose shape is known.
-    pub fn tensor(&self, place: usize) -> Known<&'c Tensor> {
+    /// The shape of a tensor, where it is known.
+    fn known(&self, tensor_idx: usize) -> Option<&'c [i32]> {
+        let tensor = &self.tensors[tensor_idx];
+        let replaced = self.shapes.get(tensor_idx).unwrap_or(&tensor.shape);
+        tensor.has_rank.then_some(replaced)
+    }
+
+    /// The shape of an input, as the file has sizes.
+    pub fn dimensions(&self, place: usize) -> Known<&'c [i32]> {
         let tensor_idx = self.operator.inputs.get(place).copied().flatten();
-        let tensor = tensor_idx.map(|tensor_idx| &self.tensors[tensor_idx]);
-        tensor.filter(|tensor| tensor.has_rank).ok_or(Unknown)
+        tensor_idx.and_then(|idx| self.known(idx)).ok_or(Unknown)
     }
 
     pub fn shape(&self, place: usize) -> Known<Shape> {
-        let tensor = self.tensor(place)?;
-        Ok(tensor.shape.iter().copied().map(i64::from).collect())
+        let sizes = self.dimensions(place)?.iter();
+        Ok(sizes.copied().map(i64::from).collect())
     }
 
     /// The shape of an input that has so many dimensions in every kernel.
     pub fn sizes<const RANK: usize>(&self, place: usize) -> Known<[i64; RANK]> {
-        let sizes = <[i32; RANK]>::try_from(self.tensor(place)?.shape.as_slice());
+        let sizes = <[i32; RANK]>::try_from(self.dimensions(place)?);
         let sizes = sizes.map_err(|_| Contradiction("an operand's number of dimensions"))?;
         Ok(sizes.map(i64::from))
     }
 
+    /// The number of values of an input.
+    pub fn n_values(&self, place: usize) -> Known<i64> {
+        let n_values = element_count(self.dimensions(place)?);
+        let n_values = n_values.and_then(|n_values| i64::try_from(n_values).ok());
+        n_values.ok_or(Unknown)
+    }
+
     /// Refuses an input with another number of values; one that is absent or unknown has none.
     pub fn require_n_values(&self, place: usize, n_values: i64, why: &'static str) -> Known<()> {
-        let Ok(tensor) = self.tensor(place) else {
+        let Ok(sizes) = self.dimensions(place) else {
             return Ok(());
         };
-        require(tensor.element_count() == u64::try_from(n_values).ok(), why)
+        require(element_count(sizes) == u64::try_from(n_values).ok(), why)
     }
 
     /// The same for the shape of an input.
@@ -70,12 +86,8 @@ impl<'c> OperatorCall<'c, '_> {
     /// Shapes of all inputs that are there; none where one is unknown.
     pub fn shapes(&self) -> Known<Vec<&'c [i32]>> {
         let inputs = self.operator.inputs.iter().flatten();
-        let shape = |&tensor_idx: &usize| {
-            let tensor = &self.tensors[tensor_idx];
-            let shape = tensor.has_rank.then_some(tensor.shape.as_slice());
-            shape.ok_or(Unknown)
-        };
-        inputs.map(shape).collect()
+        let shapes = inputs.map(|&tensor_idx| self.known(tensor_idx).ok_or(Unknown));
+        shapes.collect()
     }
 
     /// The values of an input that says how the operator works, a constant or computed from shapes. All of them fit 32
@@ -85,7 +97,7 @@ impl<'c> OperatorCall<'c, '_> {
         if let Some(values) = tensor_idx.and_then(|tensor_idx| self.computed.get(&tensor_idx)) {
             return Ok(values.clone());
         }
-        let tensor = self.tensor(place)?;
+        let tensor = &self.tensors[tensor_idx.ok_or(Unknown)?];
         let buffer = self.buffers.get(tensor.buffer_idx).ok_or(Unknown)?;
         if buffer.n_bytes() > (MAX_LAYOUT_VALUES * size_of::<i64>()) as u64 {
             return Err(Unknown);
