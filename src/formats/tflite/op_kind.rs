@@ -231,7 +231,7 @@ op_kinds! {
     Conv3d                 = CONV_3D                : Conv3DOptions,       Convolution, Computes, Convolution3d, Convolution3d, Unknown,      Convolution,   Volume,      "xwb";
     Imag                   = IMAG                   : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
     Real                   = REAL                   : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    ComplexAbs             = COMPLEX_ABS            : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    ComplexAbs             = COMPLEX_ABS            : NONE,                Arithmetic,  Computes, Broadcast,     Nothing,      Unknown,      Other,         Other,       "";
     Hashtable              = HASHTABLE              : HashtableOptions,    Control,     Runs,     Unknown,       Nothing,      Unknown,      Other,         Other,       "";
     HashtableFind          = HASHTABLE_FIND         : HashtableFindOptions, Control,     Runs,     Unknown,       Nothing,      Unknown,      Other,         Other,       "";
     HashtableImport        = HASHTABLE_IMPORT       : HashtableImportOptions, Control,     Runs,     Unknown,       Nothing,      Unknown,      Other,         Other,       "";

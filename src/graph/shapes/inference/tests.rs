@@ -198,6 +198,11 @@ fn values_broadcast() {
     assert_eq!(plain(OpKind::Add, &[Of(&[]), Of(&[])]), Some(vec![]));
     assert_eq!(plain(OpKind::Add, &[Of(&[0]), Of(&[1])]), Some(vec![0]));
     assert_eq!(plain(OpKind::Add, &[Of(&[2]), Of(&[3])]), None);
+    // As LiteRT 2.3 allocates it.
+    assert_eq!(
+        plain(OpKind::ComplexAbs, &[Of(&[2, 3, 4])]),
+        Some(vec![2, 3, 4])
+    );
     assert_eq!(
         plain(OpKind::Select, &[Of(&[2]), Of(&[2, 3]), Of(&[2, 3])]),
         Some(vec![2, 3])
