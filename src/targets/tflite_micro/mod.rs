@@ -3,6 +3,7 @@
 mod arena;
 mod code;
 mod file;
+mod kernels;
 mod persistent;
 mod scratch;
 mod structures;
@@ -13,8 +14,6 @@ pub use code::{Bytes, code_flash_bytes};
 pub use file::file_bytes;
 pub use persistent::{Pointers, persistent_bytes};
 pub use scratch::{Kernels, scratch};
-#[cfg(test)]
-pub use structures::is_recorded;
 #[cfg(test)]
 pub use support::kernel_types;
 pub use support::{Refusal, Refused, ethos_u_of_file, refused, resolver_calls};

@@ -9,7 +9,7 @@
 use std::collections::{HashMap, HashSet};
 
 pub use super::structures::Pointers;
-use super::structures::{PER_CHANNEL, custom_kernel_bytes, kernel_bytes, option_bytes};
+use super::structures::{PER_CHANNEL, kernel_bytes, option_bytes};
 use crate::formats::tflite::{
     BuiltinOptions, Model, OpKind, Operator, Subgraph, Tensor, TensorType,
 };
@@ -66,7 +66,7 @@ pub fn persistent_bytes(model: &Model, n_buffers: usize, pointers: Pointers) -> 
         .iter()
         .flat_map(|subgraph| subgraph.operators.iter())
     {
-        let (bytes, alignment) = option_bytes(operator.code.kind, pointers);
+        let (bytes, alignment) = option_bytes(&operator.code, pointers);
         tail.take(bytes, alignment);
     }
     for subgraph in subgraphs {
@@ -106,15 +106,13 @@ fn is_quantised(tensor: &Tensor) -> bool {
 
 fn take_kernel(tail: &mut Tail, operator: &Operator, subgraph: &Subgraph, pointers: Pointers) {
     let kind = operator.code.kind;
+    tail.take(kernel_bytes(&operator.code, pointers), KERNEL_ALIGNMENT);
     if let Some(name) = operator.code.custom.as_deref() {
-        let bytes = custom_kernel_bytes(name).unwrap_or_else(|| kernel_bytes(kind, pointers));
-        tail.take(bytes, KERNEL_ALIGNMENT);
         for bytes in signal_states(name, operator, subgraph, pointers).unwrap_or_default() {
             tail.take(bytes, KERNEL_ALIGNMENT);
         }
         return;
     }
-    tail.take(kernel_bytes(kind, pointers), KERNEL_ALIGNMENT);
     if kind == OpKind::Softmax && is_of_16_bits(operator, subgraph) {
         for _exponential_or_reciprocal in 0..2 {
             tail.take(SOFTMAX_TABLE_BYTES, KERNEL_ALIGNMENT);

@@ -1,5 +1,6 @@
 //! Working buffers that kernels ask for while their operator runs.
 
+use super::kernels::{Scratch as Requested, kernel_of};
 use crate::formats::tflite::{OpKind, Tensor, TensorType};
 use crate::graph::analysis::memory_plan::Scratch;
 use crate::graph::analysis::window::Window;
@@ -48,24 +49,21 @@ fn output<'g>(graph: &Graph<'g>, node: &Node) -> Option<&'g Tensor> {
 
 /// Buffers that `Prepare` of each reference kernel requests. Empty if the operands are invalid.
 fn reference(graph: &Graph, node: &Node) -> Vec<u64> {
-    if node.operator.code.custom.as_deref() == Some("SignalRfft") {
-        return rfft(graph, node).into_iter().collect();
-    }
-    let sizes = match node.operator.code.kind {
-        OpKind::Mean | OpKind::Sum => reduction(graph, node),
-        OpKind::ReduceAll | OpKind::ReduceMax | OpKind::ReduceMin => indices(graph, node),
-        OpKind::UnidirectionalSequenceLstm => {
+    let scratch = kernel_of(&node.operator.code).map(|kernel| kernel.6);
+    let sizes = match scratch.unwrap_or(Requested::Nothing) {
+        Requested::Nothing => None,
+        Requested::Sums => reduction(graph, node),
+        Requested::Indices => indices(graph, node),
+        Requested::Gates => {
             input(graph, node, 19).and_then(|state| Some(vec![state.byte_len()?; 4]))
         }
-        OpKind::TransposeConv => transpose_conv(graph, node),
-        OpKind::MirrorPad => {
+        Requested::TransposedSums => transpose_conv(graph, node),
+        Requested::Dimensions => {
             input(graph, node, 0).map(|values| vec![4 * values.shape.len() as u64; 2])
         }
-        OpKind::Svdf => svdf(graph, node),
-        OpKind::Conv2d | OpKind::DepthwiseConv2d | OpKind::FullyConnected => {
-            unpacked_filter(graph, node)
-        }
-        _ => None,
+        Requested::Filters => svdf(graph, node),
+        Requested::UnpackedFilter => unpacked_filter(graph, node),
+        Requested::Transform => rfft(graph, node).map(|bytes| vec![bytes]),
     };
     sizes.unwrap_or_default()
 }

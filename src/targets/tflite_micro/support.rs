@@ -9,9 +9,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::kernels::{ANY, kernel_of};
 use crate::formats::tflite::{
-    Activation, BuiltinOptions, Model, OpKind, Operator, OperatorCode, Quantization, Tensor,
-    TensorType, dimension, integers,
+    Activation, BuiltinOptions, Model, OpKind, Operator, Quantization, Tensor, TensorType,
+    dimension, integers,
 };
 use crate::target::{ETHOS_U, compiled_for, ethos_u_of};
 
@@ -231,155 +232,7 @@ pub fn resolver_calls(model: &Model) -> Vec<String> {
     calls.iter().map(|call| format!("Add{call}")).collect()
 }
 
-/// The kind or the name of an operator, its call, types, constant inputs, and most dimensions of input 0.
-///
-/// Types are alternatives of inputs and outputs, a letter each: `f` float32, `i` int8, `h` int16, `w` int32, `l` int64,
-/// `v` uint32, `x` uint64, `u` uint8, `b` bool, `4` int4, `.` any. Letters in brackets are alternatives, the last input
-/// stands for all further ones, and an input that is left out has every type.
-type Kernel = (Of, &'static str, &'static str, &'static [usize], usize);
-
-#[derive(Clone, Copy)]
-enum Of {
-    Kind(OpKind),
-    Custom(&'static str),
-}
-
-const ANY: usize = usize::MAX;
-
-#[rustfmt::skip]
-const KERNELS: &[Kernel] = {
-    use Of::{Custom, Kind};
-    use OpKind::*;
-    &[
-        (Kind(Abs), "Abs", "f>f i>i h>h", &[], ANY),
-        (Kind(Add), "Add", "ff>f ii>i hh>h ww>w", &[], ANY),
-        (Kind(AddN), "AddN", "f>f i>i", &[], ANY),
-        (Kind(ArgMax), "ArgMax", "fw>w iw>w", &[], ANY),
-        (Kind(ArgMin), "ArgMin", "fw>w iw>w", &[], ANY),
-        (Kind(AssignVariable), "AssignVariable", ".", &[], ANY),
-        (Kind(AveragePool2d), "AveragePool2D", "f>f i>i h>h", &[], 4),
-        (Kind(BatchMatmul), "BatchMatMul", "f>f i>i h>h", &[], 5),
-        (Kind(BatchToSpaceNd), "BatchToSpaceNd", "fw>f iw>i", &[1], 4),
-        (Kind(BroadcastArgs), "BroadcastArgs", "w>w l>l", &[], ANY),
-        (Kind(BroadcastTo), "BroadcastTo", ".[wl]>=", &[1], 5),
-        (Kind(CallOnce), "CallOnce", ".", &[], ANY),
-        (Kind(Cast), "Cast", "[bfhiwv]>[bfhivw]", &[], ANY),
-        (Kind(Ceil), "Ceil", "f>f", &[], ANY),
-        (Kind(Concatenation), "Concatenation", "b>b f>f h>h i>i l>l w>w", &[], ANY),
-        (Kind(Conv2d), "Conv2D", "ff.>f ii.>i i4.>i hi[wl]>h", &[], ANY),
-        (Kind(Cos), "Cos", "f>f", &[], ANY),
-        (Kind(Cumsum), "CumSum", "fw>f iw>i", &[], ANY),
-        (Kind(DepthToSpace), "DepthToSpace", "f>f i>i", &[], 4),
-        (Kind(DepthwiseConv2d), "DepthwiseConv2D", "ff.>f ii.>i i4.>i hi.>h", &[], ANY),
-        (Kind(Dequantize), "Dequantize", "[hiu]>f", &[], ANY),
-        (Kind(Div), "Div", "ff>f ii>i ww>w", &[], ANY),
-        (Kind(DynamicUpdateSlice), "DynamicUpdateSlice", "ff[wl]>f hh[wl]>h ii[wl]>i ww[wl]>w", &[], ANY),
-        (Kind(Elu), "Elu", "f>f i>i", &[], ANY),
-        (Kind(EmbeddingLookup), "EmbeddingLookup", "wf>f wi>[fi]", &[], ANY),
-        (Kind(Equal), "Equal", "b>b f>b i>b l>b w>b", &[], ANY),
-        (Kind(Exp), "Exp", "f>f", &[], ANY),
-        (Kind(ExpandDims), "ExpandDims", "fw>f hw>h iw>i", &[1], ANY),
-        (Kind(Fill), "Fill", "[wl]f>f [wl]i>i [wl]w>w", &[0], ANY),
-        (Kind(Floor), "Floor", "f>f", &[], ANY),
-        (Kind(FloorDiv), "FloorDiv", "f>f", &[], ANY),
-        (Kind(FloorMod), "FloorMod", "f>f", &[], ANY),
-        (Kind(FullyConnected), "FullyConnected", "ff.>f ii.>i i4.>i hi.>h", &[], ANY),
-        (Kind(Gather), "Gather", "fw>f iw>i", &[], ANY),
-        (Kind(GatherNd), "GatherNd", "fw>f iw>i", &[], ANY),
-        (Kind(Greater), "Greater", "f>b h>b i>b l>b w>b", &[], ANY),
-        (Kind(GreaterEqual), "GreaterEqual", "f>b i>b l>b w>b", &[], ANY),
-        (Kind(HardSwish), "HardSwish", "f>f i>i", &[], ANY),
-        (Kind(If), "If", ".", &[], ANY),
-        (Kind(L2Normalization), "L2Normalization", "f>f i>i", &[], 4),
-        (Kind(L2Pool2d), "L2Pool2D", "f>f", &[], 4),
-        (Kind(LeakyRelu), "LeakyRelu", "f>f h>h i>i", &[], ANY),
-        (Kind(Less), "Less", "f>b i>b l>b w>b", &[], ANY),
-        (Kind(LessEqual), "LessEqual", "f>b i>b l>b w>b", &[], ANY),
-        (Kind(Log), "Log", "f>f", &[], ANY),
-        (Kind(LogSoftmax), "LogSoftmax", "f>f i>i", &[], ANY),
-        (Kind(LogicalAnd), "LogicalAnd", "b>b", &[], ANY),
-        (Kind(LogicalNot), "LogicalNot", "b>b", &[], ANY),
-        (Kind(LogicalOr), "LogicalOr", "b>b", &[], ANY),
-        (Kind(Logistic), "Logistic", "f>f h>h i>i", &[], ANY),
-        (Kind(MaxPool2d), "MaxPool2D", "f>f i>i h>h", &[], 4),
-        (Kind(Maximum), "Maximum", "f>f h>h i>i l>l w>w", &[], ANY),
-        (Kind(Mean), "Mean", "fw>f hw>h iw>i", &[], ANY),
-        (Kind(Minimum), "Minimum", "f>f h>h i>i l>l w>w", &[], ANY),
-        (Kind(MirrorPad), "MirrorPad", "f[wl]>f i[wl]>i", &[], ANY),
-        (Kind(Mul), "Mul", "f>f h>h i>i w>w", &[], ANY),
-        (Kind(Neg), "Neg", "f>f", &[], ANY),
-        (Kind(NotEqual), "NotEqual", "b>b f>b i>b l>b w>b", &[], ANY),
-        (Kind(Pack), "Pack", "f>f h>h i>i l>l w>w", &[], ANY),
-        (Kind(Pad), "Pad", "fw>f hw>h iw>i ww>w", &[1], 5),
-        (Kind(Padv2), "PadV2", "fwf>f hwh>h iwi>i www>w", &[1], 5),
-        (Kind(Prelu), "Prelu", "ff>f hi>h ii>i", &[], ANY),
-        (Kind(Quantize), "Quantize", "f>[hi] h>[hiw] i>[hiuw] u>i w>[hi]", &[], ANY),
-        (Kind(ReadVariable), "ReadVariable", ".", &[], ANY),
-        (Kind(ReduceAll), "ReduceAll", "bw>b", &[], ANY),
-        (Kind(ReduceMax), "ReduceMax", "fw>f iw>i", &[], ANY),
-        (Kind(ReduceMin), "ReduceMin", "fw>f iw>i", &[], ANY),
-        (Kind(Relu), "Relu", "f>f h>h i>i", &[], ANY),
-        (Kind(Relu6), "Relu6", "f>f h>h i>i", &[], ANY),
-        (Kind(Reshape), "Reshape", "..>=", &[], ANY),
-        (Kind(ResizeBilinear), "ResizeBilinear", "fw>f iw>i", &[1], 4),
-        (Kind(ResizeNearestNeighbor), "ResizeNearestNeighbor", "fw>f hw>h iw>i", &[1], 4),
-        (Kind(ReverseV2), "ReverseV2", "[bfhiluw]w>=", &[], 8),
-        (Kind(Round), "Round", "f>f", &[], ANY),
-        (Kind(Rsqrt), "Rsqrt", "f>f i>i h>h", &[], ANY),
-        (Kind(SelectV2), "SelectV2", "bf>f bh>h bi>i", &[], ANY),
-        (Kind(Shape), "Shape", ".>w", &[], ANY),
-        (Kind(Sin), "Sin", "f>f", &[], ANY),
-        (Kind(Slice), "Slice", "[bfhiw][wl]>=", &[], 5),
-        (Kind(Softmax), "Softmax", "f>f h>h i>[hi]", &[], ANY),
-        (Kind(SpaceToBatchNd), "SpaceToBatchNd", "fw>f iw>i", &[1], 4),
-        (Kind(SpaceToDepth), "SpaceToDepth", "f>f i>i", &[], 4),
-        (Kind(Split), "Split", ".f>f .h>h .i>i .w>w", &[0], ANY),
-        (Kind(SplitV), "SplitV", "f.>f h.>h i.>i w.>w", &[2], ANY),
-        (Kind(Sqrt), "Sqrt", "f>f", &[], ANY),
-        (Kind(Square), "Square", "f>f", &[], ANY),
-        (Kind(SquaredDifference), "SquaredDifference", "f>f h>h i>i w>w", &[], ANY),
-        (Kind(Squeeze), "Squeeze", ".>=", &[], 8),
-        (Kind(StridedSlice), "StridedSlice", "[bfhiw]w>=", &[1, 2, 3], 4),
-        (Kind(Sub), "Sub", "f>f h>h i>i w>w", &[], ANY),
-        (Kind(Sum), "Sum", "fw>f hw>h iw>i", &[], ANY),
-        (Kind(Svdf), "Svdf", "f>f ii[hi]w[hi]>i", &[], 2),
-        (Kind(Tanh), "Tanh", "f>f h>h i>i", &[], ANY),
-        (Kind(Transpose), "Transpose", "f.>f h.>h i.>i", &[1], 5),
-        (Kind(TransposeConv), "TransposeConv", ".ff.>f .ii.>i .ih.>h", &[], ANY),
-        (Kind(UnidirectionalSequenceLstm), "UnidirectionalSequenceLSTM", "fffffffff.>f iiiiiiiii.>i hiiiiiiii.>h", &[], 3),
-        (Kind(Unpack), "Unpack", "f>f h>h i>i w>w", &[], ANY),
-        (Kind(VarHandle), "VarHandle", ".", &[], ANY),
-        (Kind(While), "While", ".", &[], ANY),
-        (Kind(ZerosLike), "ZerosLike", "f>f i>i l>l w>w", &[], ANY),
-        (Custom("CIRCULAR_BUFFER"), "CircularBuffer", "i>i", &[], ANY),
-        (Custom("TFLM_DECODE"), "Decode", ".", &[], ANY),
-        (Custom("TFLite_Detection_PostProcess"), "DetectionPostprocess", "f>.", &[], ANY),
-        (Custom(ETHOS_U), "EthosU", ".", &[], ANY),
-        (Custom("SignalDelay"), "Delay", "h>h", &[], ANY),
-        (Custom("SignalEnergy"), "Energy", "h>v", &[], 1),
-        (Custom("SignalFftAutoScale"), "FftAutoScale", "h>h", &[], 1),
-        (Custom("SignalFilterBank"), "FilterBank", "vh>x", &[], 1),
-        (Custom("SignalFilterBankLog"), "FilterBankLog", "v>h", &[], 1),
-        (Custom("SignalFilterBankSpectralSubtraction"), "FilterBankSpectralSubtraction", "v>v", &[], 1),
-        (Custom("SignalFilterBankSquareRoot"), "FilterBankSquareRoot", "xw>v", &[], 1),
-        (Custom("SignalFramer"), "Framer", "h>h", &[], ANY),
-        (Custom("SignalIrfft"), "Irfft", "f>f h>h w>w", &[], ANY),
-        (Custom("SignalOverlapAdd"), "OverlapAdd", "f>f h>h", &[], ANY),
-        (Custom("SignalPCAN"), "PCAN", "vvh>v", &[], 1),
-        (Custom("SignalRfft"), "Rfft", "f>f h>h w>w", &[], ANY),
-        (Custom("SignalStacker"), "Stacker", "h>h", &[], 1),
-        (Custom("SignalWindow"), "Window", "hh>h", &[], ANY),
-    ]
-};
-
-fn kernel_of(code: &OperatorCode) -> Option<&'static Kernel> {
-    KERNELS.iter().find(|(kind, ..)| match kind {
-        Of::Kind(kind) => code.kind == *kind,
-        Of::Custom(name) => code.custom.as_deref() == Some(name),
-    })
-}
-
-/// The types of a kind's kernel, as its row of `KERNELS` has them.
+/// The types of a kind's kernel, as its row has them.
 #[cfg(test)]
 pub fn kernel_types(kind: OpKind) -> Option<&'static str> {
     Some(kernel_of(&kind.into())?.2)
@@ -455,7 +308,8 @@ impl Operands<'_> {
     }
 
     fn refusal(&self) -> Option<Refusal> {
-        let Some((_, _, types, constants, max_dimensions)) = kernel_of(&self.operator.code) else {
+        let Some((_, _, types, constants, max_dimensions, ..)) = kernel_of(&self.operator.code)
+        else {
             let accelerator = compiled_for(self.model, self.operator, self.tensors);
             return Some(
                 accelerator.map_or(Refusal::NoKernel, |accelerator| Refusal::Compiled {

@@ -1,0 +1,192 @@
+//! The kernels of TensorFlow Lite Micro, one row each: what they run, and the memory that they take.
+
+use crate::formats::tflite::{OpKind, OperatorCode};
+use crate::target::ETHOS_U;
+
+/// A kernel: the kind or the name of its operator, its call, types, constant inputs, most dimensions of input 0,
+/// [`Sizes`], and what it asks for while it runs.
+///
+/// Types are alternatives of inputs and outputs, a letter each: `f` float32, `i` int8, `h` int16, `w` int32, `l` int64,
+/// `v` uint32, `x` uint64, `u` uint8, `b` bool, `4` int4, `.` any. Letters in brackets are alternatives, the last input
+/// stands for all further ones, and an input that is left out has every type.
+pub type Kernel = (
+    Of,
+    &'static str,
+    &'static str,
+    &'static [usize],
+    usize,
+    Sizes,
+    Scratch,
+);
+
+#[derive(Clone, Copy)]
+pub enum Of {
+    Kind(OpKind),
+    Custom(&'static str),
+}
+
+/// Bytes and alignment of the options that are read from the file, and bytes of the kernel's 64-bit structure. They are those
+/// that the recorder of PyPI `tflite-micro` prints for files with one to four operators of a kind, and for real files.
+pub type Sizes = [u64; 3];
+
+/// Of a kernel that was not recorded: a value between the smallest and the largest.
+pub const UNRECORDED: Sizes = [0, 1, 60];
+
+/// Which working buffers a reference kernel requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scratch {
+    Nothing,
+    /// Sums as 32-bit numbers where the input is quantised, and [`Indices`](Self::Indices).
+    Sums,
+    /// An index for each dimension, and the axes.
+    Indices,
+    /// One for each gate of an LSTM.
+    Gates,
+    TransposedSums,
+    /// Two numbers for each dimension.
+    Dimensions,
+    /// 32-bit sums of each filter and of each unit.
+    Filters,
+    /// A byte for each 4-bit value of the filter.
+    UnpackedFilter,
+    /// A copy of the input, as long as the transform.
+    Transform,
+}
+
+/// No limit.
+pub const ANY: usize = usize::MAX;
+
+#[rustfmt::skip]
+const KERNELS: &[Kernel] = {
+    use Of::{Custom, Kind};
+    use OpKind::*;
+    use Scratch::{Dimensions, Filters, Gates, Indices, Nothing, Sums, Transform, TransposedSums, UnpackedFilter};
+    &[
+        (Kind(Abs), "Abs", "f>f i>i h>h", &[], ANY, [0, 1, 28], Nothing),
+        (Kind(Add), "Add", "ff>f ii>i hh>h ww>w", &[], ANY, [8, 4, 60], Nothing),
+        (Kind(AddN), "AddN", "f>f i>i", &[], ANY, UNRECORDED, Nothing),
+        (Kind(ArgMax), "ArgMax", "fw>w iw>w", &[], ANY, [4, 4, 0], Nothing),
+        (Kind(ArgMin), "ArgMin", "fw>w iw>w", &[], ANY, [4, 4, 0], Nothing),
+        (Kind(AssignVariable), "AssignVariable", ".", &[], ANY, [0, 1, 4], Nothing),
+        (Kind(AveragePool2d), "AveragePool2D", "f>f i>i h>h", &[], 4, [40, 4, 32], Nothing),
+        (Kind(BatchMatmul), "BatchMatMul", "f>f i>i h>h", &[], 5, UNRECORDED, Nothing),
+        (Kind(BatchToSpaceNd), "BatchToSpaceNd", "fw>f iw>i", &[1], 4, [0, 1, 0], Nothing),
+        (Kind(BroadcastArgs), "BroadcastArgs", "w>w l>l", &[], ANY, UNRECORDED, Nothing),
+        (Kind(BroadcastTo), "BroadcastTo", ".[wl]>=", &[1], 5, [0, 1, 0], Nothing),
+        (Kind(CallOnce), "CallOnce", ".", &[], ANY, [4, 4, 8], Nothing),
+        (Kind(Cast), "Cast", "[bfhiwv]>[bfhivw]", &[], ANY, [8, 4, 0], Nothing),
+        (Kind(Ceil), "Ceil", "f>f", &[], ANY, [0, 1, 0], Nothing),
+        (Kind(Concatenation), "Concatenation", "b>b f>f h>h i>i l>l w>w", &[], ANY, [8, 4, 80], Nothing),
+        (Kind(Conv2d), "Conv2D", "ff.>f ii.>i i4.>i hi[wl]>h", &[], ANY, [28, 4, 80], UnpackedFilter),
+        (Kind(Cos), "Cos", "f>f", &[], ANY, [0, 1, 0], Nothing),
+        (Kind(Cumsum), "CumSum", "fw>f iw>i", &[], ANY, [2, 1, 36], Nothing),
+        (Kind(DepthToSpace), "DepthToSpace", "f>f i>i", &[], 4, [4, 4, 20], Nothing),
+        (Kind(DepthwiseConv2d), "DepthwiseConv2D", "ff.>f ii.>i i4.>i hi.>h", &[], ANY, [28, 4, 80], UnpackedFilter),
+        (Kind(Dequantize), "Dequantize", "[hiu]>f", &[], ANY, [0, 1, 32], Nothing),
+        (Kind(Div), "Div", "ff>f ii>i ww>w", &[], ANY, [4, 4, 28], Nothing),
+        (Kind(DynamicUpdateSlice), "DynamicUpdateSlice", "ff[wl]>f hh[wl]>h ii[wl]>i ww[wl]>w", &[], ANY, [0, 1, 0], Nothing),
+        (Kind(Elu), "Elu", "f>f i>i", &[], ANY, [0, 1, 256], Nothing),
+        (Kind(EmbeddingLookup), "EmbeddingLookup", "wf>f wi>[fi]", &[], ANY, UNRECORDED, Nothing),
+        (Kind(Equal), "Equal", "b>b f>b i>b l>b w>b", &[], ANY, [0, 1, 32], Nothing),
+        (Kind(Exp), "Exp", "f>f", &[], ANY, [0, 1, 0], Nothing),
+        (Kind(ExpandDims), "ExpandDims", "fw>f hw>h iw>i", &[1], ANY, [0, 1, 0], Nothing),
+        (Kind(Fill), "Fill", "[wl]f>f [wl]i>i [wl]w>w", &[0], ANY, [0, 1, 0], Nothing),
+        (Kind(Floor), "Floor", "f>f", &[], ANY, [0, 1, 0], Nothing),
+        (Kind(FloorDiv), "FloorDiv", "f>f", &[], ANY, [0, 1, 0], Nothing),
+        (Kind(FloorMod), "FloorMod", "f>f", &[], ANY, [0, 1, 0], Nothing),
+        (Kind(FullyConnected), "FullyConnected", "ff.>f ii.>i i4.>i hi.>h", &[], ANY, [32, 8, 72], UnpackedFilter),
+        (Kind(Gather), "Gather", "fw>f iw>i", &[], ANY, [8, 4, 20], Nothing),
+        (Kind(GatherNd), "GatherNd", "fw>f iw>i", &[], ANY, [0, 1, 12], Nothing),
+        (Kind(Greater), "Greater", "f>b h>b i>b l>b w>b", &[], ANY, [0, 1, 32], Nothing),
+        (Kind(GreaterEqual), "GreaterEqual", "f>b i>b l>b w>b", &[], ANY, [0, 1, 32], Nothing),
+        (Kind(HardSwish), "HardSwish", "f>f i>i", &[], ANY, [0, 1, 20], Nothing),
+        (Kind(If), "If", ".", &[], ANY, UNRECORDED, Nothing),
+        (Kind(L2Normalization), "L2Normalization", "f>f i>i", &[], 4, [4, 4, 4], Nothing),
+        (Kind(L2Pool2d), "L2Pool2D", "f>f", &[], 4, [40, 4, 20], Nothing),
+        (Kind(LeakyRelu), "LeakyRelu", "f>f h>h i>i", &[], ANY, [4, 4, 24], Nothing),
+        (Kind(Less), "Less", "f>b i>b l>b w>b", &[], ANY, [0, 1, 32], Nothing),
+        (Kind(LessEqual), "LessEqual", "f>b i>b l>b w>b", &[], ANY, [0, 1, 32], Nothing),
+        (Kind(Log), "Log", "f>f", &[], ANY, [0, 1, 0], Nothing),
+        (Kind(LogSoftmax), "LogSoftmax", "f>f i>i", &[], ANY, [0, 1, 40], Nothing),
+        (Kind(LogicalAnd), "LogicalAnd", "b>b", &[], ANY, [0, 1, 0], Nothing),
+        (Kind(LogicalNot), "LogicalNot", "b>b", &[], ANY, UNRECORDED, Nothing),
+        (Kind(LogicalOr), "LogicalOr", "b>b", &[], ANY, [0, 1, 0], Nothing),
+        (Kind(Logistic), "Logistic", "f>f h>h i>i", &[], ANY, [0, 1, 16], Nothing),
+        (Kind(MaxPool2d), "MaxPool2D", "f>f i>i h>h", &[], 4, [40, 4, 32], Nothing),
+        (Kind(Maximum), "Maximum", "f>f h>h i>i l>l w>w", &[], ANY, [0, 1, 0], Nothing),
+        (Kind(Mean), "Mean", "fw>f hw>h iw>i", &[], ANY, [1, 1, 44], Sums),
+        (Kind(Minimum), "Minimum", "f>f h>h i>i l>l w>w", &[], ANY, [0, 1, 0], Nothing),
+        (Kind(MirrorPad), "MirrorPad", "f[wl]>f i[wl]>i", &[], ANY, [4, 4, 20], Dimensions),
+        (Kind(Mul), "Mul", "f>f h>h i>i w>w", &[], ANY, [4, 4, 36], Nothing),
+        (Kind(Neg), "Neg", "f>f", &[], ANY, [0, 1, 0], Nothing),
+        (Kind(NotEqual), "NotEqual", "b>b f>b i>b l>b w>b", &[], ANY, [0, 1, 32], Nothing),
+        (Kind(Pack), "Pack", "f>f h>h i>i l>l w>w", &[], ANY, [8, 4, 0], Nothing),
+        (Kind(Pad), "Pad", "fw>f hw>h iw>i ww>w", &[1], 5, [0, 1, 56], Nothing),
+        (Kind(Padv2), "PadV2", "fwf>f hwh>h iwi>i www>w", &[1], 5, UNRECORDED, Nothing),
+        (Kind(Prelu), "Prelu", "ff>f hi>h ii>i", &[], ANY, [0, 1, 28], Nothing),
+        (Kind(Quantize), "Quantize", "f>[hi] h>[hiw] i>[hiuw] u>i w>[hi]", &[], ANY, [0, 1, 32], Nothing),
+        (Kind(ReadVariable), "ReadVariable", ".", &[], ANY, [0, 1, 0], Nothing),
+        (Kind(ReduceAll), "ReduceAll", "bw>b", &[], ANY, [1, 1, 44], Indices),
+        (Kind(ReduceMax), "ReduceMax", "fw>f iw>i", &[], ANY, [1, 1, 44], Indices),
+        (Kind(ReduceMin), "ReduceMin", "fw>f iw>i", &[], ANY, [1, 1, 44], Indices),
+        (Kind(Relu), "Relu", "f>f h>h i>i", &[], ANY, [0, 1, 28], Nothing),
+        (Kind(Relu6), "Relu6", "f>f h>h i>i", &[], ANY, [0, 1, 8], Nothing),
+        (Kind(Reshape), "Reshape", "..>=", &[], ANY, [36, 4, 0], Nothing),
+        (Kind(ResizeBilinear), "ResizeBilinear", "fw>f iw>i", &[1], 4, [2, 1, 0], Nothing),
+        (Kind(ResizeNearestNeighbor), "ResizeNearestNeighbor", "fw>f hw>h iw>i", &[1], 4, [2, 1, 0], Nothing),
+        (Kind(ReverseV2), "ReverseV2", "[bfhiluw]w>=", &[], 8, [0, 1, 0], Nothing),
+        (Kind(Round), "Round", "f>f", &[], ANY, [0, 1, 0], Nothing),
+        (Kind(Rsqrt), "Rsqrt", "f>f i>i h>h", &[], ANY, [0, 1, 28], Nothing),
+        (Kind(SelectV2), "SelectV2", "bf>f bh>h bi>i", &[], ANY, [0, 1, 1], Nothing),
+        (Kind(Shape), "Shape", ".>w", &[], ANY, [4, 4, 0], Nothing),
+        (Kind(Sin), "Sin", "f>f", &[], ANY, [0, 1, 0], Nothing),
+        (Kind(Slice), "Slice", "[bfhiw][wl]>=", &[], 5, [0, 1, 0], Nothing),
+        (Kind(Softmax), "Softmax", "f>f h>h i>[hi]", &[], ANY, [4, 4, 80], Nothing),
+        (Kind(SpaceToBatchNd), "SpaceToBatchNd", "fw>f iw>i", &[1], 4, [0, 1, 4], Nothing),
+        (Kind(SpaceToDepth), "SpaceToDepth", "f>f i>i", &[], 4, [4, 4, 20], Nothing),
+        (Kind(Split), "Split", ".f>f .h>h .i>i .w>w", &[0], ANY, [4, 4, 0], Nothing),
+        (Kind(SplitV), "SplitV", "f.>f h.>h i.>i w.>w", &[2], ANY, [4, 4, 0], Nothing),
+        (Kind(Sqrt), "Sqrt", "f>f", &[], ANY, [0, 1, 0], Nothing),
+        (Kind(Square), "Square", "f>f", &[], ANY, [0, 1, 0], Nothing),
+        (Kind(SquaredDifference), "SquaredDifference", "f>f h>h i>i w>w", &[], ANY, [0, 1, 112], Nothing),
+        (Kind(Squeeze), "Squeeze", ".>=", &[], 8, [36, 4, 0], Nothing),
+        (Kind(StridedSlice), "StridedSlice", "[bfhiw]w>=", &[1, 2, 3], 4, [24, 4, 84], Nothing),
+        (Kind(Sub), "Sub", "f>f h>h i>i w>w", &[], ANY, [8, 4, 52], Nothing),
+        (Kind(Sum), "Sum", "fw>f hw>h iw>i", &[], ANY, [1, 1, 44], Sums),
+        (Kind(Svdf), "Svdf", "f>f ii[hi]w[hi]>i", &[], 2, [12, 4, 36], Filters),
+        (Kind(Tanh), "Tanh", "f>f h>h i>i", &[], ANY, [0, 1, 16], Nothing),
+        (Kind(Transpose), "Transpose", "f.>f h.>h i.>i", &[1], 5, [0, 1, 0], Nothing),
+        (Kind(TransposeConv), "TransposeConv", ".ff.>f .ii.>i .ih.>h", &[], ANY, [20, 4, 88], TransposedSums),
+        (Kind(UnidirectionalSequenceLstm), "UnidirectionalSequenceLSTM", "fffffffff.>f iiiiiiiii.>i hiiiiiiii.>h", &[], 3, [16, 4, 688], Gates),
+        (Kind(Unpack), "Unpack", "f>f h>h i>i w>w", &[], ANY, [8, 4, 0], Nothing),
+        (Kind(VarHandle), "VarHandle", ".", &[], ANY, [16, 8, 4], Nothing),
+        (Kind(While), "While", ".", &[], ANY, [8, 4, 8], Nothing),
+        (Kind(ZerosLike), "ZerosLike", "f>f i>i l>l w>w", &[], ANY, [0, 1, 0], Nothing),
+        (Custom("CIRCULAR_BUFFER"), "CircularBuffer", "i>i", &[], ANY, UNRECORDED, Nothing),
+        (Custom("TFLM_DECODE"), "Decode", ".", &[], ANY, UNRECORDED, Nothing),
+        (Custom("TFLite_Detection_PostProcess"), "DetectionPostprocess", "f>.", &[], ANY, UNRECORDED, Nothing),
+        (Custom(ETHOS_U), "EthosU", ".", &[], ANY, UNRECORDED, Nothing),
+        (Custom("SignalDelay"), "Delay", "h>h", &[], ANY, [0, 1, 32], Nothing),
+        (Custom("SignalEnergy"), "Energy", "h>v", &[], 1, [0, 1, 8], Nothing),
+        (Custom("SignalFftAutoScale"), "FftAutoScale", "h>h", &[], 1, [0, 1, 0], Nothing),
+        (Custom("SignalFilterBank"), "FilterBank", "vh>x", &[], 1, [0, 1, 64], Nothing),
+        (Custom("SignalFilterBankLog"), "FilterBankLog", "v>h", &[], 1, [0, 1, 8], Nothing),
+        (Custom("SignalFilterBankSpectralSubtraction"), "FilterBankSpectralSubtraction", "v>v", &[], 1, [0, 1, 64], Nothing),
+        (Custom("SignalFilterBankSquareRoot"), "FilterBankSquareRoot", "xw>v", &[], 1, [0, 1, 0], Nothing),
+        (Custom("SignalFramer"), "Framer", "h>h", &[], ANY, [0, 1, 48], Nothing),
+        (Custom("SignalIrfft"), "Irfft", "f>f h>h w>w", &[], ANY, [0, 1, 48], Nothing),
+        (Custom("SignalOverlapAdd"), "OverlapAdd", "f>f h>h", &[], ANY, [0, 1, 32], Nothing),
+        (Custom("SignalPCAN"), "PCAN", "vvh>v", &[], 1, [0, 1, 8], Nothing),
+        (Custom("SignalRfft"), "Rfft", "f>f h>h w>w", &[], ANY, [0, 1, 48], Transform),
+        (Custom("SignalStacker"), "Stacker", "h>h", &[], 1, [0, 1, 56], Nothing),
+        (Custom("SignalWindow"), "Window", "hh>h", &[], ANY, [0, 1, 16], Nothing),
+    ]
+};
+
+/// The kernel that runs an operator.
+pub fn kernel_of(code: &OperatorCode) -> Option<&'static Kernel> {
+    KERNELS.iter().find(|(kind, ..)| match kind {
+        Of::Kind(kind) => code.kind == *kind,
+        Of::Custom(name) => code.custom.as_deref() == Some(name),
+    })
+}
