@@ -388,7 +388,7 @@ impl<'a> Converter<'a> {
         if perm == identity(perm.len()) {
             return Some(tensor);
         }
-        let of_type = self.builder.tensors.get(tensor)?.tensor_type;
+        let of_type = self.network.builder.tensors.get(tensor)?.tensor_type;
         let place = Place::Tensor {
             tensor_idx: self.reshape_of(tensor, &value.name, of_type, &shape)?,
             perm: identity(perm.len()),
@@ -428,12 +428,12 @@ impl<'a> Converter<'a> {
         };
         let operator_idx = self.product_that_writes(value)?;
         let folded = Folded { kind, is_scalar };
-        let operator = self.builder.operators.get(operator_idx)?;
+        let operator = self.network.builder.operators.get(operator_idx)?;
         // The first sum is the bias, which is no step of its own.
         let is_bias = bias.is_some() && operator.folded.is_empty() && !has_bias(operator);
         self.take_in_channels(value, bias, output)?;
         if !is_bias {
-            let operator = self.builder.operators.get_mut(operator_idx)?;
+            let operator = self.network.builder.operators.get_mut(operator_idx)?;
             let before = operator.folded.iter().copied();
             operator.folded = before.chain([folded]).collect();
         }
@@ -448,9 +448,10 @@ impl<'a> Converter<'a> {
         output: Name<'a>,
     ) -> Option<()> {
         let operator_idx = self.product_that_writes(value)?;
-        let operator = self.builder.operators.get(operator_idx)?;
+        let operator = self.network.builder.operators.get(operator_idx)?;
         let position = bias_position(operator);
         let units = self
+            .network
             .builder
             .tensors
             .get(*operator.outputs.first()?)?
@@ -459,9 +460,12 @@ impl<'a> Converter<'a> {
             .copied()?;
         if let (Some(bias), false) = (bias, has_bias(operator)) {
             let of_type = bias.tensor_type;
-            let tensor = self.builder.tensor(&bias.name, of_type, vec![units]);
+            let tensor = self
+                .network
+                .builder
+                .tensor(&bias.name, of_type, vec![units]);
             self.describe(tensor);
-            let inputs = &mut self.builder.operators.get_mut(operator_idx)?.inputs;
+            let inputs = &mut self.network.builder.operators.get_mut(operator_idx)?.inputs;
             inputs.truncate(position);
             inputs.resize(position, None);
             inputs.push(Some(tensor));
@@ -472,7 +476,7 @@ impl<'a> Converter<'a> {
     /// The convolution or matrix product whose result, without an activation, is `value` and nothing else.
     fn product_that_writes(&mut self, value: &Value<'a>) -> Option<usize> {
         let operator_idx = self.only_writer(value)?;
-        let operator = self.builder.operators.get_mut(operator_idx)?;
+        let operator = self.network.builder.operators.get_mut(operator_idx)?;
         let is_product = matches!(
             operator.code.kind,
             OpKind::Conv2d

@@ -12,7 +12,7 @@ impl<'a> Converter<'a> {
     pub(super) fn is_counted(&mut self, body: Option<Body>) -> Result<bool, ParseError> {
         match body {
             None => Ok(true),
-            Some(Body::Loop(loop_idx)) => Ok(self.running_loops.contains(&loop_idx)),
+            Some(Body::Loop(loop_idx)) => Ok(self.loops.running.contains(&loop_idx)),
             Some(Body::Side {
                 branch_idx,
                 side_idx,
@@ -32,7 +32,7 @@ impl<'a> Converter<'a> {
     fn counted_side(&mut self, branch_idx: usize) -> Result<usize, ParseError> {
         let graph = self.graph;
         let (Some(&known), Some(branches)) = (
-            self.counted_sides.get(branch_idx),
+            self.branches.counted.get(branch_idx),
             graph.branches.get(branch_idx),
         ) else {
             return Ok(0);
@@ -40,17 +40,19 @@ impl<'a> Converter<'a> {
         if let Some(side_idx) = known {
             return Ok(side_idx);
         }
-        let condition = self.values.get(&branches.condition);
+        let condition = self.names.values.get(&branches.condition);
         let side_idx = match condition.and_then(Value::number) {
             Some(holds) => usize::from(holds == 0.0),
             None => {
-                self.n_assumed_sides = self.n_assumed_sides.saturating_add(1);
+                self.branches.n_assumed = self.branches.n_assumed.saturating_add(1);
                 // Whichever body runs, the condition is computed.
-                self.conditions
+                self.branches
+                    .conditions
                     .extend(condition.and_then(Value::tensor_idx));
                 let [first, second] = &branches.sides;
                 let weights = self
-                    .side_weights
+                    .branches
+                    .weights
                     .get(branch_idx)
                     .copied()
                     .unwrap_or_default();
@@ -58,7 +60,7 @@ impl<'a> Converter<'a> {
                 usize::from(is_second)
             }
         };
-        if let Some(place) = self.counted_sides.get_mut(branch_idx) {
+        if let Some(place) = self.branches.counted.get_mut(branch_idx) {
             *place = Some(side_idx);
         }
         let side = branches.sides.get(side_idx);
@@ -87,7 +89,7 @@ impl<'a> Converter<'a> {
         // The condition comes first.
         let results = node.inputs.iter().skip(n_before.saturating_add(1));
         for (&output, result) in node.outputs.iter().zip(results) {
-            let Some(value) = self.values.get(result).cloned() else {
+            let Some(value) = self.names.values.get(result).cloned() else {
                 continue;
             };
             self.copy(output, value);
@@ -102,7 +104,7 @@ impl<'a> Converter<'a> {
             _ => None,
         };
         if aliased.is_none() {
-            self.values.insert(name, Value { name, ..value });
+            self.names.values.insert(name, Value { name, ..value });
         }
     }
 }

@@ -169,7 +169,7 @@ impl<'a> Converter<'a> {
             3..=5 => self.arranged(value, &channels_last(rank))?,
             _ => return None,
         };
-        let of_type = self.builder.tensors.get(tensor_idx)?.tensor_type;
+        let of_type = self.network.builder.tensors.get(tensor_idx)?.tensor_type;
         if rank == 3 {
             shape.insert(2, 1);
             let &[n, c, h, w] = shape.as_slice() else {

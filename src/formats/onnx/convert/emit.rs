@@ -23,7 +23,7 @@ impl<'a> Converter<'a> {
         perm: &[usize],
     ) -> Option<usize> {
         let sides = stored_sides(shape, perm)?;
-        Some(self.builder.tensor(name, of_type, sides))
+        Some(self.network.builder.tensor(name, of_type, sides))
     }
 
     pub(super) fn define(
@@ -34,11 +34,11 @@ impl<'a> Converter<'a> {
         tensor_idx: usize,
         perm: Perm,
     ) {
-        let n_uses = self.uses.get(&name).copied().unwrap_or(0);
-        let reads = self.reads.entry(tensor_idx).or_default();
+        let n_uses = self.names.uses.get(&name).copied().unwrap_or(0);
+        let reads = self.network.reads.entry(tensor_idx).or_default();
         *reads = reads.saturating_add(n_uses);
         let place = Place::Tensor { tensor_idx, perm };
-        self.values.insert(
+        self.names.values.insert(
             name,
             Value {
                 name,
@@ -60,7 +60,7 @@ impl<'a> Converter<'a> {
         (shape.len() <= MAX_RANK).then_some(())?;
         match &value.place {
             Place::Tensor { tensor_idx, .. } => {
-                if let Some(reads) = self.reads.get_mut(tensor_idx) {
+                if let Some(reads) = self.network.reads.get_mut(tensor_idx) {
                     *reads = reads.saturating_sub(1);
                 }
                 self.define(output, value.tensor_type, shape, *tensor_idx, perm);
@@ -76,7 +76,7 @@ impl<'a> Converter<'a> {
                     place: Place::Constant(constant),
                     ..value.clone()
                 };
-                self.values.insert(output, value);
+                self.names.values.insert(output, value);
             }
             Place::Sequence(_) => return None,
         }
@@ -92,7 +92,7 @@ impl<'a> Converter<'a> {
         known: Option<Known>,
     ) -> Option<()> {
         (shape.len() <= MAX_RANK).then_some(())?;
-        let known = known.filter(|known| is_short(&shape) && self.spend_known(known.len()));
+        let known = known.filter(|known| is_short(&shape) && self.limits.spend_known(known.len()));
         let value = Value {
             name: output,
             tensor_type: of_type,
@@ -103,7 +103,7 @@ impl<'a> Converter<'a> {
                 ..Constant::default()
             }),
         };
-        self.values.insert(output, value);
+        self.names.values.insert(output, value);
         Some(())
     }
 
@@ -142,7 +142,7 @@ impl<'a> Converter<'a> {
     ) -> Option<usize> {
         let tensor_idx = self.tensor(name, of_type, shape, perm)?;
         // An operator that becomes a constant takes the same memory until the end of the conversion.
-        self.spend_operator(1)?;
+        self.limits.spend_operator(1)?;
         let is_constant = !inputs.is_empty()
             && inputs
                 .iter()
@@ -150,29 +150,32 @@ impl<'a> Converter<'a> {
                 .all(|&input| self.is_constant_tensor(input));
         if is_constant {
             let sources = inputs.iter().flatten();
-            let sources = sources.map(|&input| self.builder.n_parameters(input));
+            let sources = sources.map(|&input| self.network.builder.n_parameters(input));
             let n_parameters = sources.fold(0, u64::saturating_add);
             self.describe(tensor_idx);
-            self.builder.limit_parameters(tensor_idx, n_parameters);
+            self.network
+                .builder
+                .limit_parameters(tensor_idx, n_parameters);
             return Some(tensor_idx);
         }
         let operator_idx = self
+            .network
             .builder
             .operator(kind, inputs, vec![tensor_idx], options);
-        self.writers.insert(tensor_idx, operator_idx);
+        self.network.writers.insert(tensor_idx, operator_idx);
         Some(tensor_idx)
     }
 
     /// Makes a tensor a constant of the default distribution.
     pub(super) fn describe(&mut self, tensor_idx: usize) {
-        if let Some(tensor) = self.builder.tensors.get(tensor_idx) {
-            let buffer = builder::described(tensor, &self.default_counts);
-            self.builder.set_buffer(tensor_idx, buffer);
+        if let Some(tensor) = self.network.builder.tensors.get(tensor_idx) {
+            let buffer = builder::described(tensor, &self.network.default_counts);
+            self.network.builder.set_buffer(tensor_idx, buffer);
         }
     }
 
     pub(super) fn is_constant_tensor(&self, tensor_idx: usize) -> bool {
-        !self.builder.buffer(tensor_idx).is_empty()
+        !self.network.builder.buffer(tensor_idx).is_empty()
     }
 
     /// The tensor of a value with its dimensions in this order. Adds a `TRANSPOSE` if they are in a different order.
@@ -187,10 +190,10 @@ impl<'a> Converter<'a> {
             return Some(tensor_idx);
         }
         let key = (tensor_idx, perm.to_vec());
-        if let Some(&known) = self.arranged.get(&key) {
+        if let Some(&known) = self.network.arranged.get(&key) {
             return Some(known);
         }
-        let of_type = self.builder.tensors.get(tensor_idx)?.tensor_type;
+        let of_type = self.network.builder.tensors.get(tensor_idx)?.tensor_type;
         let order = perm.iter().map(|axis| stored_axis(*axis, own_perm));
         let order: Vec<i32> = order.collect::<Option<_>>()?;
         let name = format!("{}/transposed", shown(&value.name));
@@ -210,7 +213,7 @@ impl<'a> Converter<'a> {
             )?
         };
         self.copy_quantization(tensor_idx, arranged);
-        self.arranged.insert(key, arranged);
+        self.network.arranged.insert(key, arranged);
         Some(arranged)
     }
 
@@ -225,7 +228,7 @@ impl<'a> Converter<'a> {
         let sides = stored_sides(to, &identity(to.len()))?;
         // Of one reshape after another, the first is not needed.
         let tensor_idx = self.before_reshape(tensor_idx).unwrap_or(tensor_idx);
-        if self.builder.tensors.get(tensor_idx)?.shape == sides {
+        if self.network.builder.tensors.get(tensor_idx)?.shape == sides {
             return Some(tensor_idx);
         }
         let shape = self.integers("shape", &sides);
@@ -247,9 +250,10 @@ impl<'a> Converter<'a> {
     /// The input of the `RESHAPE` that writes a tensor.
     pub(super) fn before_reshape(&self, tensor_idx: usize) -> Option<usize> {
         let operator = self
+            .network
             .builder
             .operators
-            .get(*self.writers.get(&tensor_idx)?)?;
+            .get(*self.network.writers.get(&tensor_idx)?)?;
         let is_reshape = operator.code.kind == OpKind::Reshape;
         is_reshape.then(|| operator.inputs.first().copied().flatten())?
     }
@@ -257,11 +261,13 @@ impl<'a> Converter<'a> {
     /// Operators that only move values keep their scale.
     pub(super) fn copy_quantization(&mut self, from: usize, to: usize) {
         let quantization = self
+            .network
             .builder
             .tensors
             .get(from)
             .and_then(|tensor| tensor.quantization.clone());
-        if let (Some(quantization), Some(tensor)) = (quantization, self.builder.tensors.get_mut(to))
+        if let (Some(quantization), Some(tensor)) =
+            (quantization, self.network.builder.tensors.get_mut(to))
         {
             tensor.quantization = Some(quantization);
         }
@@ -269,18 +275,20 @@ impl<'a> Converter<'a> {
 
     pub(super) fn integers(&mut self, name: &str, values: &[i32]) -> usize {
         let n = i32::try_from(values.len()).unwrap_or(i32::MAX);
-        self.builder.integers(name, vec![n], values)
+        self.network.builder.integers(name, vec![n], values)
     }
 
     /// Values per pair, as paddings have them.
     pub(super) fn pairs(&mut self, name: &str, values: &[[i32; 2]]) -> usize {
         let n = i32::try_from(values.len()).unwrap_or(i32::MAX);
-        self.builder.integers(name, vec![n, 2], &values.concat())
+        self.network
+            .builder
+            .integers(name, vec![n, 2], &values.concat())
     }
 
     /// A constant of one number of the type of an operand.
     pub(super) fn scalar(&mut self, name: &str, of_type: TensorType) -> usize {
-        let tensor_idx = self.builder.tensor(name, of_type, Vec::new());
+        let tensor_idx = self.network.builder.tensor(name, of_type, Vec::new());
         self.describe(tensor_idx);
         tensor_idx
     }
@@ -289,7 +297,7 @@ impl<'a> Converter<'a> {
     pub(super) fn constant_tensor(&mut self, value: &Value<'a>, sides: &[i64]) -> Option<usize> {
         let sides = stored_sides(sides, &identity(sides.len()))?;
         let key = (value.name, sides.clone());
-        if let Some(&known) = self.constants.get(&key) {
+        if let Some(&known) = self.network.constants.get(&key) {
             return Some(known);
         }
         let constant = value.constant()?;
@@ -310,21 +318,23 @@ impl<'a> Converter<'a> {
             _ => None,
         };
         let tensor_idx = match integers {
-            Some(values) => self.builder.integers(&value.name, sides, &values),
+            Some(values) => self.network.builder.integers(&value.name, sides, &values),
             None => {
-                let tensor_idx = self.builder.tensor(&value.name, of_type, sides);
+                let tensor_idx = self.network.builder.tensor(&value.name, of_type, sides);
                 let counts = self.counts_of(value);
-                let tensor = self.builder.tensors.get_mut(tensor_idx)?;
+                let tensor = self.network.builder.tensors.get_mut(tensor_idx)?;
                 if quantization.is_some() {
                     tensor.quantization = quantization;
                 }
                 let buffer = builder::described(tensor, &counts);
-                self.builder.set_buffer(tensor_idx, buffer);
-                self.builder.limit_parameters(tensor_idx, constant.n_stored);
+                self.network.builder.set_buffer(tensor_idx, buffer);
+                self.network
+                    .builder
+                    .limit_parameters(tensor_idx, constant.n_stored);
                 tensor_idx
             }
         };
-        self.constants.insert(key, tensor_idx);
+        self.network.constants.insert(key, tensor_idx);
         Some(tensor_idx)
     }
 
@@ -332,14 +342,14 @@ impl<'a> Converter<'a> {
     pub(super) fn is_read_once(&self, value: &Value) -> bool {
         let reads = value
             .tensor_idx()
-            .and_then(|tensor_idx| self.reads.get(&tensor_idx));
+            .and_then(|tensor_idx| self.network.reads.get(&tensor_idx));
         reads == Some(&1)
     }
 
     /// The operator that writes a value that is read once.
     pub(super) fn only_writer(&self, value: &Value) -> Option<usize> {
         let tensor_idx = value.tensor_idx().filter(|_| self.is_read_once(value))?;
-        self.writers.get(&tensor_idx).copied()
+        self.network.writers.get(&tensor_idx).copied()
     }
 
     /// Fuses an activation into the operator that writes a value, and gives its result the node's name.
@@ -350,7 +360,7 @@ impl<'a> Converter<'a> {
         activation: Activation,
     ) -> Option<()> {
         let operator_idx = self.only_writer(value)?;
-        let operator = self.builder.operators.get_mut(operator_idx)?;
+        let operator = self.network.builder.operators.get_mut(operator_idx)?;
         let fused =
             activation_of(&mut operator.options).filter(|fused| **fused == Activation::None)?;
         *fused = activation;
@@ -359,7 +369,7 @@ impl<'a> Converter<'a> {
 
     /// Gives the result of an operator the name of the node that was fused into it.
     pub(super) fn rename(&mut self, value: &Value<'a>, output: Name<'a>) -> Option<()> {
-        let tensor = self.builder.tensors.get_mut(value.tensor_idx()?)?;
+        let tensor = self.network.builder.tensors.get_mut(value.tensor_idx()?)?;
         tensor.name = (*output).into();
         self.alias(output, value, value.shape.clone()?, value.perm()?)
     }

@@ -20,7 +20,7 @@ impl<'a> Converter<'a> {
         let mut outputs = Vec::new();
         let is_input: HashSet<usize> = inputs.iter().copied().collect();
         for output in &graph.outputs {
-            let Some(value) = self.values.get(&output.name).cloned() else {
+            let Some(value) = self.names.values.get(&output.name).cloned() else {
                 return Err(ParseError::UndefinedValue {
                     place: "outputs of the graph".into(),
                     name: shown(&output.name),
@@ -34,22 +34,23 @@ impl<'a> Converter<'a> {
                     .and_then(|shape| self.constant_tensor(&value, &shape)),
             };
             let of_graph = tensor_idx.filter(|tensor_idx| !is_input.contains(tensor_idx));
-            if let Some(tensor) = of_graph.and_then(|idx| self.builder.tensors.get_mut(idx)) {
+            if let Some(tensor) = of_graph.and_then(|idx| self.network.builder.tensors.get_mut(idx))
+            {
                 tensor.name = (*output.name).into();
             }
             outputs.extend(tensor_idx);
         }
         self.unpack_mixed_operands();
-        self.check_limits(|| "graph".into())?;
+        self.limits.check(|| "graph".into())?;
         let diagnostics = self.diagnostics();
         Ok(Converted {
             unmatched_dimensions: self.unmatched_dimensions(),
-            builder: self.builder,
+            builder: self.network.builder,
             version: u32::try_from(graph.opset).unwrap_or(0),
             file_bytes,
             name: graph.name.to_owned(),
             ends: [inputs, outputs],
-            conditions: self.conditions,
+            conditions: self.branches.conditions,
             diagnostics,
         })
     }
@@ -96,10 +97,10 @@ impl<'a> Converter<'a> {
             );
             diagnostics.push(diagnostic(Severity::Warning, "functions", message));
         }
-        if self.n_assumed_sides > 0 {
+        if self.branches.n_assumed > 0 {
             let message = format!(
                 "{} of {} If: the condition is known only at inference, and the body with more weights is counted",
-                self.n_assumed_sides,
+                self.branches.n_assumed,
                 self.graph.branches.len()
             );
             diagnostics.push(diagnostic(
@@ -108,8 +109,8 @@ impl<'a> Converter<'a> {
                 message,
             ));
         }
-        if !self.partly_counted.is_empty() {
-            let each = counts(&self.partly_counted)
+        if !self.loops.partly_counted.is_empty() {
+            let each = counts(&self.loops.partly_counted)
                 .into_iter()
                 .map(|(counted, n_loops)| {
                     let n_all = counted
@@ -151,7 +152,7 @@ impl<'a> Converter<'a> {
                 .shape
                 .as_ref()
                 .filter(|declared| !declared.is_empty())?;
-            let shape = self.values.get(&info.name)?.shape.as_ref()?;
+            let shape = self.names.values.get(&info.name)?.shape.as_ref()?;
             let is_other = |(declared, actual): (&Dimension, &i64)| match declared {
                 Dimension::Size(size) => *size > 0 && size != actual,
                 _ => false,

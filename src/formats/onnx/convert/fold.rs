@@ -22,7 +22,7 @@ impl<'a> Converter<'a> {
             "Identity" => {
                 let value = self.input(node, 0)?;
                 (value.is_constant() || value.sequence().is_some()).then_some(())?;
-                self.values.insert(output, value);
+                self.names.values.insert(output, value);
                 return Some(());
             }
             "Shape" => {
@@ -112,7 +112,7 @@ impl<'a> Converter<'a> {
     fn constant_node(&mut self, node: &'a Node<'a>, output: Name<'a>) -> Option<()> {
         if let Some(tensor) = node.tensor("value") {
             let value = self.constant_value(output, tensor)?;
-            self.values.insert(output, value);
+            self.names.values.insert(output, value);
             return Some(());
         }
         #[allow(clippy::as_conversions)]

@@ -147,11 +147,11 @@ impl<'a> Converter<'a> {
             && shape.len() == 4
             && let ([1, 1], [n, c]) = (shape.get(2..)?, to.as_slice())
             && shape.get(..2) == Some(&[*n, *c])
-            && let Some(operator) = self.builder.operators.get_mut(operator_idx)
+            && let Some(operator) = self.network.builder.operators.get_mut(operator_idx)
             && let BuiltinOptions::Reducer { keep_dims } = &mut operator.options
         {
             *keep_dims = false;
-            let tensor = self.builder.tensors.get_mut(x.tensor_idx()?)?;
+            let tensor = self.network.builder.tensors.get_mut(x.tensor_idx()?)?;
             tensor.name = (*output).into();
             tensor.shape = vec![narrow(*n)?, narrow(*c)?];
             return self.alias(output, x, to, identity(2));
@@ -164,8 +164,8 @@ impl<'a> Converter<'a> {
             ),
         };
         let sides = stored(&to, &perm)?;
-        let of_type = self.builder.tensors.get(tensor)?.tensor_type;
-        if self.builder.tensors.get(tensor)?.shape == narrow_all(&sides)?
+        let of_type = self.network.builder.tensors.get(tensor)?.tensor_type;
+        if self.network.builder.tensors.get(tensor)?.shape == narrow_all(&sides)?
             && x.tensor_idx() == Some(tensor)
         {
             return self.alias(output, x, to, perm);
@@ -240,7 +240,7 @@ impl<'a> Converter<'a> {
                     self.define(part.name, part.tensor_type, part.shape?, tensor_idx, perm);
                 }
                 Place::Constant(_) | Place::Sequence(_) => {
-                    self.values.insert(part.name, part);
+                    self.names.values.insert(part.name, part);
                 }
             }
         }
@@ -260,7 +260,7 @@ impl<'a> Converter<'a> {
             sum.checked_add(*size).filter(|_| *size >= 0)
         })?;
         (sum == *shape.get(along)?).then_some(())?;
-        self.spend_operator(sizes.len())?;
+        self.limits.spend_operator(sizes.len())?;
         let perm = x.perm();
         let names = names.iter().copied().chain(iter::repeat(Name::default()));
         let mut parts = Vec::with_capacity(sizes.len());
@@ -289,7 +289,7 @@ impl<'a> Converter<'a> {
         }
         let tensor = self.own(x)?;
         let place = stored_axis(along, &perm?)?;
-        let along_tensor = self.builder.integers("axis", vec![], &[place]);
+        let along_tensor = self.network.builder.integers("axis", vec![], &[place]);
         let is_equal = sizes.iter().all(|size| Some(size) == sizes.first());
         let num_splits = i32::try_from(sizes.len()).ok()?;
         let (kind, inputs, options) = if is_equal {
@@ -309,9 +309,10 @@ impl<'a> Converter<'a> {
         };
         let outputs: Vec<usize> = parts.iter().filter_map(Value::tensor_idx).collect();
         let operator_idx = self
+            .network
             .builder
             .operator(kind, inputs, outputs.clone(), options);
-        self.writers.extend(
+        self.network.writers.extend(
             outputs
                 .into_iter()
                 .map(|tensor_idx| (tensor_idx, operator_idx)),
@@ -507,7 +508,7 @@ impl<'a> Converter<'a> {
         };
         let tensor = self.arranged(x, &x_perm)?;
         let sides = narrow_all(&stored(&to, &perm)?)?;
-        let from = self.builder.tensors.get(tensor)?.shape.clone();
+        let from = self.network.builder.tensors.get(tensor)?.shape.clone();
         let list = match kind {
             OpKind::Tile => sides
                 .iter()

@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 use std::iter;
 
+use super::Converter;
 use super::patterns::Patterns;
+use super::state::Counted;
 use super::value::{Constant, Known, Place, Value, axis, identity};
-use super::{Converter, Counted};
 use crate::formats::builder::OPERAND_BYTES;
 use crate::formats::onnx::error::ParseError;
 use crate::formats::onnx::limits::{
@@ -106,14 +107,19 @@ impl<'a> Converter<'a> {
             self.unknown_operator(node, None);
             return Ok(());
         };
-        let each = self.iteration_bytes.get(loop_idx).copied().unwrap_or(0);
+        let each = self
+            .loops
+            .iteration_bytes
+            .get(loop_idx)
+            .copied()
+            .unwrap_or(0);
         let fits = |n: usize, each: usize, left: Option<usize>| {
             let all = each.saturating_mul(n).saturating_add(RESERVED_BYTES);
             left.is_some_and(|left| all <= left)
         };
         let n_all = iterations.n;
-        let has_all = n_all.filter(|&n| fits(n, each, self.repeated_left));
-        if has_all.is_none() && !fits(1, each, self.repeated_left) {
+        let has_all = n_all.filter(|&n| fits(n, each, self.limits.repeated_left));
+        if has_all.is_none() && !fits(1, each, self.limits.repeated_left) {
             self.unknown_operator(node, None);
             return Ok(());
         }
@@ -121,20 +127,20 @@ impl<'a> Converter<'a> {
             states: iterations.states.clone(),
             ..Results::default()
         };
-        if self.running_loops.is_empty() {
-            self.paid_bytes = self.builder.n_bytes();
+        if self.loops.running.is_empty() {
+            self.loops.paid_bytes = self.network.builder.n_bytes();
         }
-        self.running_loops.push(loop_idx);
+        self.loops.running.push(loop_idx);
         let (mut n, mut is_last) = (0usize, has_all == Some(0));
         while !is_last {
-            let before = self.repeated_left;
-            self.spend_bytes(each);
+            let before = self.limits.repeated_left;
+            self.limits.spend_bytes(each);
             let step = has_all.is_some().then_some(n);
             let goes_on = self.iterate(patterns, body, &iterations, step, &mut results)?;
             n = n.saturating_add(1);
             is_last = !goes_on || has_all == Some(n);
             // The first iteration adds constants that others share, so that the second one tells what each takes.
-            let spent = before.zip(self.repeated_left);
+            let spent = before.zip(self.limits.repeated_left);
             let spent = spent.map_or(0, |(before, left)| before.saturating_sub(left));
             let n_left = has_all.map_or(0, |n_all| n_all.saturating_sub(n));
             let (n_next, spent) = match n {
@@ -142,13 +148,13 @@ impl<'a> Converter<'a> {
                 2 => (n_left, spent),
                 _ => (1, spent),
             };
-            if has_all.is_none() || !fits(n_next, spent, self.repeated_left) {
+            if has_all.is_none() || !fits(n_next, spent, self.limits.repeated_left) {
                 break;
             }
         }
-        self.running_loops.pop();
+        self.loops.running.pop();
         if !is_last {
-            self.partly_counted.push(Counted {
+            self.loops.partly_counted.push(Counted {
                 op_type: node.text.op_type,
                 n,
                 n_all,
@@ -164,7 +170,7 @@ impl<'a> Converter<'a> {
         let values = |names: &[Name<'a>]| -> Option<Vec<Value<'a>>> {
             names
                 .iter()
-                .map(|name| self.values.get(name).cloned())
+                .map(|name| self.names.values.get(name).cloned())
                 .collect()
         };
         let has_condition = node.text.op_type == "Loop";
@@ -213,7 +219,7 @@ impl<'a> Converter<'a> {
     /// Whether no value has a name of the body yet.
     fn has_free_names(&self, body: &LoopBody<'a>) -> bool {
         let mut names = self.names_in(body);
-        names.all(|name| name.is_empty() || !self.values.contains_key(&name))
+        names.all(|name| name.is_empty() || !self.names.values.contains_key(&name))
     }
 
     /// All names that a body defines, at any depth.
@@ -275,7 +281,7 @@ impl<'a> Converter<'a> {
         let mut outputs = body
             .outputs
             .iter()
-            .map(|name| self.values.get(name).cloned());
+            .map(|name| self.names.values.get(name).cloned());
         let next = if iterations.has_condition {
             outputs.next()
         } else {
@@ -286,7 +292,7 @@ impl<'a> Converter<'a> {
         let values: Vec<Option<Value>> = outputs.collect();
         for (at, value) in values.into_iter().enumerate() {
             let value = value.unwrap_or_else(|| undetermined(Name::default()));
-            self.spend_value(&value);
+            self.limits.spend_value(&value);
             match at.checked_sub(n_states) {
                 None => results.states.push(value),
                 Some(place) => match results.slices.get_mut(place) {
@@ -296,17 +302,17 @@ impl<'a> Converter<'a> {
             }
         }
         self.forget(body);
-        self.check_limits(|| "an iteration of a loop".into())?;
+        self.limits.check(|| "an iteration of a loop".into())?;
         Ok(!is_last)
     }
 
     /// Removes the values of an iteration, so that the next one can define them again.
     fn forget(&mut self, body: &LoopBody<'a>) {
         for name in self.names_in(body) {
-            self.values.remove(&name);
+            self.names.values.remove(&name);
         }
         for branch_idx in body.branches.clone() {
-            if let Some(side) = self.counted_sides.get_mut(branch_idx) {
+            if let Some(side) = self.branches.counted.get_mut(branch_idx) {
                 *side = None;
             }
         }
@@ -347,15 +353,16 @@ impl<'a> Converter<'a> {
                 value.shape = shape;
                 continue;
             };
-            let sides = self.builder.tensors.get(*tensor_idx);
+            let sides = self.network.builder.tensors.get(*tensor_idx);
             let sides = sides
                 .filter(|_| shape.is_some())
                 .map(|tensor| tensor.shape.clone());
             let has_rank = sides.is_some();
-            let after = self
-                .builder
-                .tensor("", value.tensor_type, sides.unwrap_or_default());
-            if let Some(tensor) = self.builder.tensors.get_mut(after) {
+            let after =
+                self.network
+                    .builder
+                    .tensor("", value.tensor_type, sides.unwrap_or_default());
+            if let Some(tensor) = self.network.builder.tensors.get_mut(after) {
                 tensor.has_rank = has_rank;
             }
             if !has_rank {
@@ -365,12 +372,14 @@ impl<'a> Converter<'a> {
             inputs.push(Some(std::mem::replace(tensor_idx, after)));
             outputs.push(after);
         }
-        if outputs.is_empty() || self.spend_operator(outputs.len()).is_none() {
+        if outputs.is_empty() || self.limits.spend_operator(outputs.len()).is_none() {
             return;
         }
         let code = OperatorCode::from_name(&Self::foreign_name(node));
         let options = BuiltinOptions::Foreign(Box::default());
-        self.builder.operator(code, inputs, outputs, options);
+        self.network
+            .builder
+            .operator(code, inputs, outputs, options);
     }
 
     /// The states after the last iteration, and the slices of all iterations in one tensor each.
@@ -427,7 +436,7 @@ impl<'a> Converter<'a> {
     }
 
     fn undetermined(&mut self, name: Name<'a>) {
-        self.values.insert(name, undetermined(name));
+        self.names.values.insert(name, undetermined(name));
     }
 }
 

@@ -25,6 +25,7 @@ mod reductions;
 mod resizing;
 mod sequences;
 mod shape_rules;
+mod state;
 mod unknown;
 mod value;
 mod weights;
@@ -34,17 +35,17 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use self::patterns::{Patterns, Reads};
+use self::state::{Branches, Limits, Loops, Names, Network};
 use self::value::{
-    Constant, Known, Perm, Place, Value, axes, channels_last, identity, is_short, product, whole,
+    Constant, Known, Place, Value, axes, channels_last, identity, is_short, product, whole,
 };
 use super::Dimensions;
 use super::error::ParseError;
 use super::limits::*;
 use super::names::Name;
-use super::proto::{Bodies, Dimension, Graph, Node, Tensor, ValueInfo, tensor_type};
+use super::proto::{Bodies, Dimension, Graph, Node, Tensor, tensor_type};
 use crate::diagnostic::Diagnostic;
-use crate::formats::builder::{Builder, DIMENSION_BYTES};
-use crate::formats::distribution;
+use crate::formats::builder::Builder;
 use crate::formats::tflite::{BuiltinOptions, OpKind, TensorType};
 use crate::formats::{UnmatchedDimensions, max_operators, shown};
 
@@ -67,67 +68,18 @@ pub(super) struct Converted {
 struct Converter<'a> {
     graph: &'a Graph<'a>,
     dimensions: &'a Dimensions<'a>,
-    builder: Builder<'static>,
-    values: HashMap<Name<'a>, Value<'a>>,
-    /// How often each name is read, the graph's outputs included.
-    uses: HashMap<Name<'a>, usize>,
-    /// Nodes that read a name; empty once inputs and patterns are known.
-    readers: HashMap<Name<'a>, Vec<usize>>,
-    /// By tensor: how often its values are still read.
-    reads: HashMap<usize, usize>,
-    /// By tensor: the operator that writes it.
-    writers: HashMap<usize, usize>,
-    /// Tensors in another order than they were computed in.
-    arranged: HashMap<(usize, Perm), usize>,
-    /// Tensors of constants by name and stored shape.
-    constants: HashMap<(Name<'a>, Vec<i32>), usize>,
-    /// Number of operator results that may still be added; `None` after the limit was exceeded.
-    results_left: Option<usize>,
-    max_operators: usize,
-    outputs: HashSet<Name<'a>>,
-    default_counts: Arc<[u64; 256]>,
-    /// Distributions of weights, by address in the file and number of slices.
-    counts: HashMap<(usize, usize), Arc<[u64; 256]>>,
-    layout_search_left: usize,
-    known_left: usize,
-    counted_bytes_left: usize,
-    described: HashMap<Name<'a>, &'a ValueInfo<'a>>,
+    names: Names<'a>,
+    limits: Limits,
+    branches: Branches,
+    loops: Loops<'a>,
+    network: Network<'a>,
     /// Nodes without a shape.
     shapeless: Vec<&'a str>,
     /// Nodes of which the most results that they can have are counted.
     sized_by_values: Vec<&'a str>,
-    /// By `If`: the body that counts, once it was asked for.
-    counted_sides: Vec<Option<usize>>,
-    /// By `If`: weights that the products in its bodies read.
-    side_weights: Vec<[u64; 2]>,
-    /// Whether any node multiplies its operands.
-    has_products: bool,
-    /// Number of them whose condition is known only at inference.
-    n_assumed_sides: usize,
-    /// Tensors of these conditions.
-    conditions: Vec<usize>,
-    /// Loops whose bodies are being converted, from the outermost inwards.
-    running_loops: Vec<usize>,
-    /// By loop: bytes for one iteration, without the operators that it adds.
-    iteration_bytes: Vec<usize>,
-    /// Of [`max_repeated_bytes`]; `None` after they were exceeded.
-    repeated_left: Option<usize>,
-    max_repeated: usize,
-    /// [`Builder::n_bytes`] up to which iterations are paid for.
-    paid_bytes: usize,
     /// Of the node that is being converted: how many values of the file its constant operands have, on which a constant
     /// result depends.
     n_stored: u64,
-    /// Loops of which not all iterations are counted.
-    partly_counted: Vec<Counted<'a>>,
-}
-
-/// A loop of which not all iterations are counted: operator, number of iterations that are, and of all if it is known.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Counted<'a> {
-    pub op_type: &'a str,
-    pub n: usize,
-    pub n_all: Option<usize>,
 }
 
 /// The network of a graph. Much less memory is needed once the graph is freed than beside it.
@@ -141,11 +93,11 @@ pub(super) fn convert(
     let inputs = converter.define_inputs()?;
     let patterns = Patterns::new(Reads {
         graph,
-        values: &converter.values,
-        uses: &converter.uses,
-        readers: &converter.readers,
+        values: &converter.names.values,
+        uses: &converter.names.uses,
+        readers: &converter.names.readers,
     });
-    converter.readers = HashMap::new();
+    converter.names.readers = HashMap::new();
     converter.run(&patterns, 0..graph.nodes.len())?;
     converter.finish(inputs, file_bytes)
 }
@@ -158,59 +110,22 @@ fn place(node: &Node, node_idx: usize) -> String {
 impl<'a> Converter<'a> {
     fn new(graph: &'a Graph<'a>, dimensions: &'a Dimensions<'a>, file_bytes: usize) -> Self {
         let max_operators = max_operators(file_bytes).min(MAX_OPERATORS);
-        let mut uses: HashMap<Name, usize> = HashMap::new();
-        let mut readers: HashMap<Name, Vec<usize>> = HashMap::new();
-        for (node_idx, node) in graph.nodes.iter().enumerate() {
-            for &name in node.inputs_with_values() {
-                let n = uses.entry(name).or_default();
-                *n = n.saturating_add(1);
-                readers.entry(name).or_default().push(node_idx);
-            }
-        }
-        let outputs = graph.outputs.iter().map(|output| output.name);
-        for name in outputs.chain(Self::further_uses(graph)) {
-            let n = uses.entry(name).or_default();
-            *n = n.saturating_add(1);
-        }
         Self {
             graph,
             dimensions,
-            builder: Builder::with_capacity(graph.nodes.len().min(max_operators)),
-            values: HashMap::new(),
-            uses,
-            readers,
-            reads: HashMap::new(),
-            writers: HashMap::new(),
-            arranged: HashMap::new(),
-            constants: HashMap::new(),
-            results_left: Some(max_operators),
-            max_operators,
-            outputs: graph.outputs.iter().map(|output| output.name).collect(),
-            default_counts: distribution::default_counts().clone(),
-            counts: HashMap::new(),
-            layout_search_left: MAX_LAYOUT_SEARCH,
-            known_left: max_known_total(file_bytes),
-            counted_bytes_left: max_counted_bytes(file_bytes),
-            described: graph
-                .value_infos
-                .iter()
-                .chain(&graph.outputs)
-                .map(|info| (info.name, info))
-                .collect(),
+            names: Names::new(graph, Self::further_uses(graph)),
+            limits: Limits::new(file_bytes, max_operators),
+            branches: Branches::new(graph),
+            loops: Loops {
+                running: Vec::new(),
+                iteration_bytes: Self::bytes_by_loop(graph),
+                paid_bytes: 0,
+                partly_counted: Vec::new(),
+            },
+            network: Network::with_capacity(graph.nodes.len().min(max_operators)),
             shapeless: Vec::new(),
             sized_by_values: Vec::new(),
-            counted_sides: vec![None; graph.branches.len()],
-            side_weights: products::weights_by_side(graph),
-            has_products: graph.nodes.iter().any(products::is_product),
-            n_assumed_sides: 0,
-            conditions: Vec::new(),
-            running_loops: Vec::new(),
-            iteration_bytes: Self::bytes_by_loop(graph),
-            repeated_left: Some(max_repeated_bytes(file_bytes)),
-            max_repeated: max_repeated_bytes(file_bytes),
-            paid_bytes: 0,
             n_stored: 0,
-            partly_counted: Vec::new(),
         }
     }
 
@@ -236,10 +151,10 @@ impl<'a> Converter<'a> {
                 }
             }
             self.define_other_outputs(node);
-            if !self.running_loops.is_empty() {
+            if !self.loops.running.is_empty() {
                 self.pay();
             }
-            self.check_limits(|| place(node, node_idx))?;
+            self.limits.check(|| place(node, node_idx))?;
         }
         Ok(())
     }
@@ -267,7 +182,7 @@ impl<'a> Converter<'a> {
                     place: place(),
                     shape: format!("{:?}", tensor.dims().unwrap_or_default()),
                 })?;
-        match self.values.insert(tensor.name, value) {
+        match self.names.values.insert(tensor.name, value) {
             None => Ok(()),
             Some(_) => Err(ParseError::DuplicateValue {
                 place: place(),
@@ -291,7 +206,7 @@ impl<'a> Converter<'a> {
             name,
             tensor_type: tensor_type(tensor.data_type),
             place: Place::Constant(Constant {
-                known: (known.filter(|known| self.spend_known(known.len()))).map(Arc::new),
+                known: (known.filter(|known| self.limits.spend_known(known.len()))).map(Arc::new),
                 source: Some(Arc::new(tensor)),
                 n_stored: u64::try_from(n).unwrap_or(u64::MAX),
                 stored: None,
@@ -300,63 +215,12 @@ impl<'a> Converter<'a> {
         })
     }
 
-    /// Whether `n` more known values are within the limit.
-    fn spend_known(&mut self, n: usize) -> bool {
-        match self.known_left.checked_sub(n) {
-            Some(left) => {
-                self.known_left = left;
-                n <= MAX_KNOWN_VALUES
-            }
-            None => false,
-        }
-    }
-
-    /// Whether one more operator with `n_results` results is within the limit. Each result takes as much memory as an
-    /// operator with one result.
-    fn spend_operator(&mut self, n_results: usize) -> Option<()> {
-        let left = self.results_left;
-        self.results_left = left.and_then(|left| left.checked_sub(n_results.max(1)));
-        self.results_left.map(|_| ())
-    }
-
-    /// Whether iterations and copies may take `n` more bytes.
-    fn spend_bytes(&mut self, n: usize) -> Option<()> {
-        self.repeated_left = self.repeated_left.and_then(|left| left.checked_sub(n));
-        self.repeated_left.map(|_| ())
-    }
-
-    /// Whether iterations and copies may take one more value that outlives what computed it.
-    fn spend_value(&mut self, value: &Value) -> Option<()> {
-        let of_shape = value.rank().unwrap_or(0).saturating_mul(DIMENSION_BYTES);
-        self.spend_bytes(of_shape.saturating_add(VALUE_BYTES))
-    }
-
     /// Spends the bytes of what was added since it was called last.
     fn pay(&mut self) {
-        let n_bytes = self.builder.n_bytes();
-        self.spend_bytes(n_bytes.saturating_sub(self.paid_bytes));
-        self.paid_bytes = n_bytes;
-    }
-
-    /// Checks that no limit was exceeded at this place.
-    fn check_limits(&self, place: impl Fn() -> String) -> Result<(), ParseError> {
-        let (what, limit) = match (self.results_left, self.repeated_left) {
-            (Some(_), Some(_)) => return Ok(()),
-            (None, _) => (
-                "results of operators after the conversion",
-                self.max_operators,
-            ),
-            (_, None) => (
-                "bytes for iterations of loops and copies of sequences",
-                self.max_repeated,
-            ),
-        };
-        Err(ParseError::LimitExceeded {
-            place: place(),
-            what,
-            limit,
-            found: "more".into(),
-        })
+        let n_bytes = self.network.builder.n_bytes();
+        self.limits
+            .spend_bytes(n_bytes.saturating_sub(self.loops.paid_bytes));
+        self.loops.paid_bytes = n_bytes;
     }
 
     /// Adds the operator that replaces several nodes, the last of which is `node`.
@@ -365,7 +229,7 @@ impl<'a> Converter<'a> {
             OpKind::Gelu => BuiltinOptions::Gelu { approximate: false },
             _ => BuiltinOptions::Absent,
         };
-        let value = self.values.get(&x).cloned();
+        let value = self.names.values.get(&x).cloned();
         let added = value
             .zip(self.output(node))
             .and_then(|(value, output)| self.unary(kind, &value, output, options));
@@ -389,7 +253,7 @@ impl<'a> Converter<'a> {
         let first: HashSet<&str> = first.collect();
         for (position, input) in graph.inputs.iter().enumerate() {
             // Older files list their initializers as inputs too.
-            if self.values.contains_key(&input.name) {
+            if self.names.values.contains_key(&input.name) {
                 continue;
             }
             let invalid = |found: &str| ParseError::InvalidInput {
@@ -416,8 +280,8 @@ impl<'a> Converter<'a> {
                 identity(sizes.len())
             };
             // Each takes the memory of an operator.
-            self.spend_operator(1);
-            self.check_limits(|| format!("input {position}"))?;
+            self.limits.spend_operator(1);
+            self.limits.check(|| format!("input {position}"))?;
             let of_type = tensor_type(input.data_type);
             let Some(tensor_idx) = self.tensor(&input.name, of_type, &sizes, &perm) else {
                 return Err(ParseError::ShapeOverflow {
@@ -491,7 +355,7 @@ impl<'a> Converter<'a> {
         let mut pending = vec![input];
         let mut visited: HashSet<usize> = HashSet::new();
         while let Some(name) = pending.pop() {
-            for &node_idx in self.readers.get(&name).into_iter().flatten() {
+            for &node_idx in self.names.readers.get(&name).into_iter().flatten() {
                 let Some(node) = self.graph.nodes.get(node_idx) else {
                     continue;
                 };
@@ -502,10 +366,9 @@ impl<'a> Converter<'a> {
                     &[]
                 };
                 let n_looked_at = results.len().saturating_add(1);
-                self.layout_search_left = match self.layout_search_left.checked_sub(n_looked_at) {
-                    Some(left) => left,
-                    None => return false,
-                };
+                if !self.limits.spend_layout_search(n_looked_at) {
+                    return false;
+                }
                 if ON_IMAGES.contains(&node.text.op_type) {
                     return true;
                 }
@@ -518,7 +381,7 @@ impl<'a> Converter<'a> {
     }
 
     fn check_inputs(&self, node: &Node, node_idx: usize) -> Result<(), ParseError> {
-        let is_missing = |name: &&Name| !name.is_empty() && !self.values.contains_key(*name);
+        let is_missing = |name: &&Name| !name.is_empty() && !self.names.values.contains_key(*name);
         match node.inputs.iter().find(is_missing) {
             None => Ok(()),
             Some(name) => Err(ParseError::UndefinedValue {
@@ -529,7 +392,7 @@ impl<'a> Converter<'a> {
     }
 
     fn check_outputs(&self, node: &Node, node_idx: usize) -> Result<(), ParseError> {
-        let is_known = |name: &&Name| !name.is_empty() && self.values.contains_key(*name);
+        let is_known = |name: &&Name| !name.is_empty() && self.names.values.contains_key(*name);
         match node.outputs.iter().find(is_known) {
             None => Ok(()),
             Some(name) => Err(ParseError::DuplicateValue {
@@ -542,7 +405,7 @@ impl<'a> Converter<'a> {
     /// Defines the further results that TFLite's operators do not have: masks, indices, statistics for training.
     fn define_other_outputs(&mut self, node: &'a Node<'a>) {
         for &name in &node.outputs {
-            if name.is_empty() || self.values.contains_key(&name) {
+            if name.is_empty() || self.names.values.contains_key(&name) {
                 continue;
             }
             let value = Value {
@@ -551,7 +414,7 @@ impl<'a> Converter<'a> {
                 shape: None,
                 place: Place::Constant(Constant::default()),
             };
-            self.values.insert(name, value);
+            self.names.values.insert(name, value);
         }
     }
 
@@ -573,7 +436,10 @@ impl<'a> Converter<'a> {
             "Constant" => u64::MAX,
             "ConstantOfShape" | "EyeLike" | "Range" | "Shape" | "Size" => 0,
             _ => {
-                let values = node.inputs.iter().filter_map(|name| self.values.get(name));
+                let values = node
+                    .inputs
+                    .iter()
+                    .filter_map(|name| self.names.values.get(name));
                 let constants = values.filter_map(Value::constant);
                 let counts = constants.map(|constant| constant.n_stored);
                 counts.fold(0, u64::saturating_add)
@@ -600,7 +466,7 @@ impl<'a> Converter<'a> {
     #[inline(never)]
     fn input(&self, node: &Node<'a>, position: usize) -> Option<Value<'a>> {
         let name = node.inputs.get(position).filter(|name| !name.is_empty())?;
-        self.values.get(name).cloned()
+        self.names.values.get(name).cloned()
     }
 
     /// An input that has a shape.
@@ -613,19 +479,22 @@ impl<'a> Converter<'a> {
     /// Shape of an input.
     fn shape(&self, node: &Node<'a>, position: usize) -> Option<&[i64]> {
         let name = node.inputs.get(position)?;
-        self.values.get(name)?.shape.as_deref()
+        self.names.values.get(name)?.shape.as_deref()
     }
 
     /// Integers of a constant input.
     #[inline(never)]
     fn integers_of(&self, node: &Node<'a>, position: usize) -> Option<Vec<i64>> {
-        self.values.get(node.inputs.get(position)?)?.integers()
+        self.names
+            .values
+            .get(node.inputs.get(position)?)?
+            .integers()
     }
 
     /// The only value of a constant input, without a fraction.
     #[inline(never)]
     fn whole_of(&self, node: &Node<'a>, position: usize) -> Option<i64> {
-        let value = self.values.get(node.inputs.get(position)?)?;
+        let value = self.names.values.get(node.inputs.get(position)?)?;
         value.number().and_then(whole)
     }
 

@@ -195,7 +195,7 @@ impl<'a> Converter<'a> {
         let whole: Vec<i64> = whole.collect();
         if !factor.is_constant() {
             let tensor = self.arranged(factor, &identity(shape.len()))?;
-            let of_type = self.builder.tensors.get(tensor)?.tensor_type;
+            let of_type = self.network.builder.tensors.get(tensor)?.tensor_type;
             let place = Place::Tensor {
                 tensor_idx: self.reshape_of(tensor, &factor.name, of_type, &whole)?,
                 perm: identity(rank),

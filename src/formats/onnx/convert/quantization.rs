@@ -70,7 +70,7 @@ impl<'a> Converter<'a> {
         }
         // What is computed for this node alone is computed in 8 bits.
         if self.only_writer(&value).is_some() {
-            let tensor = self.builder.tensors.get_mut(value.tensor_idx()?)?;
+            let tensor = self.network.builder.tensors.get_mut(value.tensor_idx()?)?;
             tensor.quantization = quantization.or_else(|| tensor.quantization.take());
             tensor.tensor_type = of_type;
             let packed = Value {
@@ -89,9 +89,9 @@ impl<'a> Converter<'a> {
             perm,
             BuiltinOptions::Absent,
         )?;
-        let idx = self.values.get(&output)?.tensor_idx()?;
+        let idx = self.names.values.get(&output)?.tensor_idx()?;
         if let (Some(quantization), Some(tensor)) =
-            (quantization, self.builder.tensors.get_mut(idx))
+            (quantization, self.network.builder.tensors.get_mut(idx))
         {
             tensor.quantization = Some(quantization);
         }
@@ -116,11 +116,11 @@ impl<'a> Converter<'a> {
         let perm = value.perm()?;
         if let (Some(quantization), Some(tensor)) = (
             quantization,
-            self.builder.tensors.get_mut(value.tensor_idx()?),
+            self.network.builder.tensors.get_mut(value.tensor_idx()?),
         ) {
             tensor.quantization = Some(quantization);
         }
-        if self.outputs.contains(&output) {
+        if self.names.outputs.contains(&output) {
             let tensor = self.own(&value)?;
             return self.operator(
                 OpKind::Dequantize,
@@ -143,6 +143,7 @@ impl<'a> Converter<'a> {
     pub(super) fn unpack_mixed_operands(&mut self) {
         let type_of = |converter: &Self, tensor_idx: usize| {
             converter
+                .network
                 .builder
                 .tensors
                 .get(tensor_idx)
@@ -151,11 +152,11 @@ impl<'a> Converter<'a> {
         let is_packed = |of_type: Option<TensorType>| {
             matches!(of_type, Some(TensorType::Int8 | TensorType::UInt8))
         };
-        let mut tensors = self.builder.tensors.iter();
+        let mut tensors = self.network.builder.tensors.iter();
         if !tensors.any(|tensor| is_packed(Some(tensor.tensor_type))) {
             return;
         }
-        let operators = std::mem::take(&mut self.builder.operators);
+        let operators = std::mem::take(&mut self.network.builder.operators);
         let mut unpacked: HashMap<usize, usize> = HashMap::new();
         for mut operator in operators {
             let result = operator
@@ -177,7 +178,7 @@ impl<'a> Converter<'a> {
             if is_packed(result) && !BETWEEN_TYPES.contains(&operator.code.kind) {
                 self.pack_constants(&operator);
             }
-            self.builder.operators.push(operator);
+            self.network.builder.operators.push(operator);
         }
     }
 
@@ -191,6 +192,7 @@ impl<'a> Converter<'a> {
         for (position, input) in operator.inputs.iter().enumerate() {
             let Some(input) = *input else { continue };
             let of_type = self
+                .network
                 .builder
                 .tensors
                 .get(input)
@@ -201,22 +203,24 @@ impl<'a> Converter<'a> {
                 } else {
                     TensorType::Int8
                 };
-                self.builder.retype(input, packed);
+                self.network.builder.retype(input, packed);
             }
         }
     }
 
     /// Adds a `DEQUANTIZE`: its result, or the tensor itself where there is no room for another operator.
     fn unpack(&mut self, tensor_idx: usize, of_type: Option<TensorType>) -> usize {
-        let packed = self.builder.tensors.get(tensor_idx).cloned();
-        let Some((packed, ())) = packed.zip(self.spend_operator(1)) else {
+        let packed = self.network.builder.tensors.get(tensor_idx).cloned();
+        let Some((packed, ())) = packed.zip(self.limits.spend_operator(1)) else {
             return tensor_idx;
         };
         let name = format!("{}/float", packed.name);
-        let floats =
-            self.builder
-                .tensor(&name, of_type.unwrap_or(TensorType::Float32), packed.shape);
-        self.builder.operators.push(Operator {
+        let floats = self.network.builder.tensor(
+            &name,
+            of_type.unwrap_or(TensorType::Float32),
+            packed.shape,
+        );
+        self.network.builder.operators.push(Operator {
             code: OpKind::Dequantize.into(),
             inputs: vec![Some(tensor_idx)],
             outputs: vec![floats],

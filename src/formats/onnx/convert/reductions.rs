@@ -65,6 +65,7 @@ impl<'a> Converter<'a> {
         let mut perm = x.perm()?;
         let tensor = self.own(x)?;
         let place = self
+            .network
             .builder
             .integers("axis", vec![], &[stored_axis(along, &perm)?]);
         let keeps = node.integer("keepdims").unwrap_or(1) == 1;
@@ -107,8 +108,8 @@ impl<'a> Converter<'a> {
         (along == shape.len().checked_sub(1)? && k >= 0 && k <= *shape.last()?).then_some(())?;
         let perm = identity(shape.len());
         let tensor = self.arranged(x, &perm)?;
-        self.spend_operator(2)?;
-        let n = self.builder.integers("k", vec![], &[narrow(k)?]);
+        self.limits.spend_operator(2)?;
+        let n = self.network.builder.integers("k", vec![], &[narrow(k)?]);
         *shape.last_mut()? = k;
         let mut outputs = Vec::new();
         for (at, of_type) in [x.tensor_type, TensorType::Int32].into_iter().enumerate() {
@@ -120,7 +121,7 @@ impl<'a> Converter<'a> {
             outputs.push(result);
         }
         let code = OpKind::TopkV2;
-        self.builder.operator(
+        self.network.builder.operator(
             code,
             vec![Some(tensor), Some(n)],
             outputs,

@@ -30,10 +30,11 @@ impl<'a> Converter<'a> {
                         continue;
                     }
                     let value = self.input(node, at)?;
-                    self.spend_value(&value)?;
+                    self.limits.spend_value(&value)?;
                     values.push(Rc::new(value));
                 }
-                self.values
+                self.names
+                    .values
                     .insert(output, sequence_value(output, Rc::new(values)));
             }
             "SplitToSequence" => {
@@ -58,8 +59,8 @@ impl<'a> Converter<'a> {
                 let at = self.place_in(node, 1, values.len(), usize::MAX)?;
                 let value = Value::clone(values.get(at)?);
                 // What the sequence itself reads stays, for another node may take the same value from it.
-                let reads =
-                    (value.tensor_idx()).map(|tensor| self.reads.entry(tensor).or_default());
+                let reads = (value.tensor_idx())
+                    .map(|tensor| self.network.reads.entry(tensor).or_default());
                 if let Some(reads) = reads {
                     *reads = reads.saturating_add(1);
                 }
@@ -73,7 +74,8 @@ impl<'a> Converter<'a> {
             "ConcatFromSequence" => {
                 let values = self.values_of(node)?.clone();
                 // The file lists none of these operands.
-                self.spend_bytes(values.len().saturating_mul(OPERAND_BYTES))?;
+                self.limits
+                    .spend_bytes(values.len().saturating_mul(OPERAND_BYTES))?;
                 let values: Vec<Value> = values.iter().map(|value| Value::clone(value)).collect();
                 match node.integer("new_axis") {
                     Some(1) => {
@@ -118,7 +120,7 @@ impl<'a> Converter<'a> {
             shape.remove(along);
             self.reshape(output, &part, &part_shape, shape)?;
             // The name is that of the sequence.
-            let part = self.values.remove(&output)?;
+            let part = self.names.values.remove(&output)?;
             Some(Value {
                 name: Name::default(),
                 ..part
@@ -129,7 +131,8 @@ impl<'a> Converter<'a> {
 
     fn define_sequence(&mut self, name: Name<'a>, values: Vec<Value<'a>>) {
         let values = values.into_iter().map(Rc::new).collect();
-        self.values
+        self.names
+            .values
             .insert(name, sequence_value(name, Rc::new(values)));
     }
 
@@ -141,9 +144,9 @@ impl<'a> Converter<'a> {
         change: impl FnOnce(&mut Vec<Rc<Value<'a>>>),
     ) -> Option<()> {
         let name = node.inputs.first()?;
-        let mut values = match self.uses.get(name) {
+        let mut values = match self.names.uses.get(name) {
             Some(1) => {
-                let value = self.values.get_mut(name)?;
+                let value = self.names.values.get_mut(name)?;
                 let Place::Sequence(values) = &mut value.place else {
                     return None;
                 };
@@ -153,16 +156,19 @@ impl<'a> Converter<'a> {
         };
         if Rc::get_mut(&mut values).is_none() {
             const ENTRY_BYTES: usize = 16;
-            self.spend_bytes(values.len().saturating_mul(ENTRY_BYTES))?;
+            self.limits
+                .spend_bytes(values.len().saturating_mul(ENTRY_BYTES))?;
         }
         change(Rc::make_mut(&mut values));
-        self.values.insert(output, sequence_value(output, values));
+        self.names
+            .values
+            .insert(output, sequence_value(output, values));
         Some(())
     }
 
     /// Tensors of the sequence that a node reads first.
     fn values_of(&self, node: &Node<'a>) -> Option<&Sequence<'a>> {
-        self.values.get(node.inputs.first()?)?.sequence()
+        self.names.values.get(node.inputs.first()?)?.sequence()
     }
 
     /// A place in a sequence of `n` that a constant input gives, negative ones from the end; `default` if it is left out.

@@ -27,7 +27,7 @@ impl<'a> Converter<'a> {
         if contradiction.is_none() && self.unknown_constants(node).is_some() {
             return;
         }
-        if self.spend_operator(node.outputs.len()).is_none() {
+        if self.limits.spend_operator(node.outputs.len()).is_none() {
             return;
         }
         let inputs: Vec<Option<usize>> = (0..node.inputs.len())
@@ -60,15 +60,15 @@ impl<'a> Converter<'a> {
                 Some((tensor_idx, shape)) => (tensor_idx, Some(shape)),
                 None => {
                     self.shapeless.push(node.text.op_type);
-                    let tensor_idx = self.builder.tensor(&output, of_type, Vec::new());
-                    if let Some(tensor) = self.builder.tensors.get_mut(tensor_idx) {
+                    let tensor_idx = self.network.builder.tensor(&output, of_type, Vec::new());
+                    if let Some(tensor) = self.network.builder.tensors.get_mut(tensor_idx) {
                         tensor.has_rank = false;
                     }
                     (tensor_idx, None)
                 }
             };
             outputs.push(tensor_idx);
-            if output.is_empty() || self.values.contains_key(&output) {
+            if output.is_empty() || self.names.values.contains_key(&output) {
                 continue;
             }
             let perm = identity(shape.as_ref().map_or(0, Vec::len));
@@ -81,7 +81,7 @@ impl<'a> Converter<'a> {
                         shape: None,
                         place: Place::Tensor { tensor_idx, perm },
                     };
-                    self.values.insert(output, value);
+                    self.names.values.insert(output, value);
                 }
             }
         }
@@ -91,7 +91,9 @@ impl<'a> Converter<'a> {
             contradiction,
             is_opaque: self.is_opaque(node),
         }));
-        self.builder.operator(code, inputs, outputs, options);
+        self.network
+            .builder
+            .operator(code, inputs, outputs, options);
     }
 
     /// The results of a node that reads constants alone are constants, where their shapes are told.
@@ -120,7 +122,7 @@ impl<'a> Converter<'a> {
             ("" | "ai.onnx" | "ai.onnx.preview.training", _) => false,
             ("ai.onnx.ml", name) => TREES.contains(&name),
             (contrib::DOMAIN, name) => name == "EPContext",
-            _ => node.attributes.has_program() || !self.has_products,
+            _ => node.attributes.has_program() || !self.branches.has_products,
         }
     }
 
@@ -155,7 +157,7 @@ impl<'a> Converter<'a> {
         let first_type = first
             .as_ref()
             .map_or(TensorType::Float32, |first| first.tensor_type);
-        let described = self.described.get(&output);
+        let described = self.names.described.get(&output);
         let of_type = described
             .map(|info| tensor_type(info.data_type))
             .filter(|tensor_type| !matches!(tensor_type, TensorType::Unknown(_)));

@@ -16,17 +16,17 @@ impl<'a> Converter<'a> {
             .constant()
             .and_then(|constant| constant.source.as_deref());
         let Some((source, n_slices)) = source.zip(n_slices(value)) else {
-            return self.default_counts.clone();
+            return self.network.default_counts.clone();
         };
         // The same weights may have many names, and are counted once.
         let key = (source.address(), n_slices);
-        if let Some(known) = self.counts.get(&key) {
+        if let Some(known) = self.network.counts.get(&key) {
             return known.clone();
         }
         let counts = self
             .counted(source, n_slices)
-            .unwrap_or_else(|| self.default_counts.clone());
-        self.counts.insert(key, counts.clone());
+            .unwrap_or_else(|| self.network.default_counts.clone());
+        self.network.counts.insert(key, counts.clone());
         counts
     }
 
@@ -35,7 +35,7 @@ impl<'a> Converter<'a> {
         if source.is_external || bytes.is_empty() {
             return None;
         }
-        self.counted_bytes_left = self.counted_bytes_left.checked_sub(bytes.len())?;
+        self.limits.spend_counted(bytes.len())?;
         let counts = match tensor_type(source.data_type) {
             TensorType::Int8 | TensorType::UInt8 => count_bytes(bytes),
             TensorType::Float32 => count_floats::<4>(bytes, n_slices, f32::from_le_bytes),
