@@ -94,7 +94,7 @@ test("the README's sentences have the figures of constants and results", () => {
   const pi = ["cortex-a76-rpi5", "cortex-a72-rpi4"].flatMap((target) => ["float32", "int8"].map((precision) => error(target, precision)));
   const nxp = ["cortex-a55-imx93", "cortex-a53-imx8mp"].map((target) => error(target, "int8"));
   assertSentence("README.md", /mean error ([\d.]+) to ([\d.]+) % on Raspberry Pis, ([\d.]+) to ([\d.]+) % on i\.MX and ([\d.]+) % on an STM32MP1/, [Math.min(...pi), Math.max(...pi), Math.min(...nxp), Math.max(...nxp), error("cortex-a7-stm32mp157", "int8")]);
-  const st = microcontrollers.filter(({ runtime }) => runtime === "st-edge-ai").map(({ family_left_out }) => family_left_out.mean_percent);
+  const st = microcontrollers.filter(({ runtime }) => runtime === "st-edge-ai").map(({ stated_percent }) => stated_percent);
   assertSentence("README.md", /ST Edge AI in the same way \((\d+) to (\d+) %, all releases together;/, [Math.min(...st), Math.max(...st)]);
   assert.equal(edge_tpu.leave_one_out.n, 7);
   assertSentence("README.md", /the Edge TPU with seven published latencies \(([\d.]+) %\)/, [edge_tpu.leave_one_out.mean_percent]);
@@ -192,7 +192,7 @@ test("processors.md, microcontrollers.md and gpu.md have the figures of their co
 });
 
 test("ethos-u.md has the measured board's constants and errors", () => {
-  const [board] = json("src/targets/ethos_u/silicon.json");
+  const { boards: [board, other], elsewhere } = json("src/targets/ethos_u/silicon.json");
   const { left_out, networks, factor, start_ms, start_range_ms } = board;
   const measured = rows("docs/method/ethos-u.md").filter((cells) => cells.length === 5 && /, (?:the file itself|rebuilt)$/.test(cells[0]));
   assert.equal(measured.length, networks.length);
@@ -207,6 +207,8 @@ test("ethos-u.md has the measured board's constants and errors", () => {
   assertSentence("docs/method/ethos-u.md", /taken to need ([\d.]+) times the rules' latency, and ([\d.]+) ms each time/, [factor, start_ms]);
   assertSentence("docs/method/ethos-u.md", /The median error is ([\d.]+) %, the mean ([\d.]+) %, the worst ([\d.]+) %/, [left_out.median_percent, left_out.mean_percent, left_out.worst_percent]);
   assert.ok(Math.abs(errors.reduce((sum, error) => sum + error) / errors.length - left_out.mean_percent) < 0.06);
+  assertSentence("docs/method/ethos-u.md", /a ResNet-50 took 151\.44 ms, ([\d.]+) times the rules' latency/, [other.networks[0].ratio]);
+  assertSentence("docs/method/ethos-u.md", /assumed to be ([\d.]+) times the rules' latency.*Its interval is a factor of ([\d.]+):/, [elsewhere.factor, elsewhere.interval_factor]);
   assertSentence("docs/method/ethos-u.md", /an interval of its own, from ([\d.]+) to ([\d.]+) ms/, start_range_ms);
   assertSentence("docs/method/ethos-u.md", /an interval of a factor of ([\d.]+),.*Together they hold (\w+) of the (\w+) networks/, [left_out.interval_factor, left_out.n_inside, networks.length]);
 });

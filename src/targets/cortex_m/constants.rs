@@ -15,6 +15,8 @@ use crate::target::MeasuredRange;
 const MIN_NETWORKS: usize = 4;
 /// Supply of most boards. Energies are submitted at the lowest supply that the chip takes.
 const USUAL_SUPPLY_VOLTS: f64 = 3.3;
+/// What peripherals that are left on add at most; assumed.
+const PERIPHERALS_FACTOR: f64 = 1.35;
 
 /// The constants of all targets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -98,6 +100,12 @@ pub struct Target {
     pub network_left_out: Errors,
     /// Errors with each family of networks left out of the fit.
     pub family_left_out: Errors,
+    /// Mean error over families of networks, in percent: of families that no one evaluated while the model was chosen, or
+    /// of each family left out of the fit, whichever is larger.
+    pub stated_percent: f64,
+    /// Errors of a regression on multiply-accumulates, bytes of activations and bytes of weights, with each family left
+    /// out.
+    pub three_sums: Errors,
     /// Errors of the simplest estimate, a constant number of cycles per multiply-accumulate, with each network left
     /// out.
     pub macs_alone: Errors,
@@ -159,12 +167,14 @@ pub struct Errors {
 pub struct Energy {
     /// Board whose power was measured.
     pub board: String,
-    /// Median over the board's networks.
+    /// Median over the board's networks, at the supply of the measurement.
     pub power_mw: f64,
     /// Clock of the measurement; the power at other clocks is unknown.
     pub clock_mhz: f64,
     /// Supply of the measurement.
     pub supply_volts: f64,
+    /// Whether the core is behind a linear regulator: its current is the same at every supply.
+    pub is_linear: bool,
     /// Errors of power times estimated latency, with each network left out of both fits.
     pub error: Errors,
     /// As [`Target::interval_factor`].
@@ -340,21 +350,51 @@ impl Energy {
     /// The model in words.
     pub fn in_words(&self) -> String {
         format!(
-            "estimated latency times {:.1} mW of the {} at {} MHz and {} V, off by {:.1} % on {} measured energies \
-             of that board with a network left out; the interval reaches to a supply of {USUAL_SUPPLY_VOLTS} V",
-            self.power_mw,
+            "estimated latency times {:.1} mW of the {} at {} MHz and {} V{}, peripherals off; off by {:.1} % on {} measured \
+             energies of that board at {} V with a network left out; the interval reaches from {} to \
+             {USUAL_SUPPLY_VOLTS} V",
+            self.power_mw * self.stated_factor(),
             self.board,
             self.clock_mhz,
-            self.supply_volts,
+            self.stated_volts(),
+            if self.is_assumed() { " (assumed)" } else { "" },
             self.error.mean_percent,
-            self.error.n
+            self.error.n,
+            self.supply_volts,
+            self.supply_volts,
         )
     }
 
-    /// Factor between the power at the measured supply and at [`USUAL_SUPPLY_VOLTS`]: behind a linear regulator the
-    /// current stays the same. A step-down converter saves up to as much.
-    pub fn supply_factor(&self) -> f64 {
-        (USUAL_SUPPLY_VOLTS / self.supply_volts).max(1.0)
+    /// The supply that the energy is stated for. Behind a linear regulator the current is known at every supply, so that
+    /// it is that of most boards; behind a step-down converter it is the measured one.
+    pub fn stated_volts(&self) -> f64 {
+        if self.is_linear {
+            USUAL_SUPPLY_VOLTS.max(self.supply_volts)
+        } else {
+            self.supply_volts
+        }
+    }
+
+    /// Power at [`Self::stated_volts`] over the measured power.
+    pub fn stated_factor(&self) -> f64 {
+        self.stated_volts() / self.supply_volts
+    }
+
+    /// Whether it is stated for another supply than that of the measurement.
+    pub fn is_assumed(&self) -> bool {
+        self.stated_volts() != self.supply_volts
+    }
+
+    /// How far the interval reaches beyond that of the latency, on either side: behind a linear regulator, down to the
+    /// measured supply and up by peripherals that others leave on. A step-down converter takes at most as much more as a
+    /// linear regulator.
+    pub fn supply_factors(&self) -> [f64; 2] {
+        let factor = (USUAL_SUPPLY_VOLTS / self.supply_volts).max(1.0);
+        if self.is_linear {
+            [factor, PERIPHERALS_FACTOR]
+        } else {
+            [1.0, factor]
+        }
     }
 }
 

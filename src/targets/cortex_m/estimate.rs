@@ -183,14 +183,14 @@ pub fn energy(target: &Target, latency: &Latency) -> Result<InferenceEnergy, Ref
     if energy.clock_mhz != latency.clock_mhz {
         return Err(power);
     }
-    let mj = |ms: f64| 1e-3 * energy.power_mw * ms;
+    let mj = |ms: f64| 1e-3 * energy.power_mw * energy.stated_factor() * ms;
     // Take the wider of two intervals: only that of the latency accounts for operators that were not measured.
-    let factor =
-        (energy.interval_factor / target.interval_factor).max(1.0) * energy.supply_factor();
+    let factor = (energy.interval_factor / target.interval_factor).max(1.0);
+    let [below, above] = energy.supply_factors();
     Ok(InferenceEnergy {
         value_mj: mj(latency.value_ms),
-        lo_mj: mj(latency.lo_ms) / factor,
-        hi_mj: mj(latency.hi_ms) * factor,
+        lo_mj: mj(latency.lo_ms) / (factor * below),
+        hi_mj: mj(latency.hi_ms) * factor * above,
         operators_mj: latency.operators_ms.iter().map(|&ms| mj(ms)).collect(),
     })
 }

@@ -23,6 +23,9 @@ pub enum Term {
     ConvolutionProducts,
     /// Multiply-accumulates of convolutions whose window spans a number of channels that is not a multiple of four.
     UnalignedProducts,
+    /// Multiply-accumulates of convolutions that wait for weights in flash: the share of the weights that the data cache
+    /// does not hold is read again for each pair of output positions.
+    UncachedProducts,
     /// Values that convolutions copy into a row: the window of each output position.
     CopiedInputs,
     ConvolutionOutputs,
@@ -59,6 +62,9 @@ pub struct Program {
     /// external memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_chip_bytes: Option<u64>,
+    /// Bytes of the data cache between core and flash. Absent if the core has none: its costs contain the wait.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_bytes: Option<u64>,
 }
 
 /// Counts of one operator for one inference.
@@ -99,6 +105,7 @@ pub fn operator_counts(
         graph,
         live: &live,
         is_off_chip,
+        cache_bytes: program.cache_bytes,
     };
     let nodes = graph.nodes.iter().zip(&analysis.costs).enumerate();
     nodes
@@ -121,13 +128,14 @@ struct Counter<'a, 'm> {
     graph: &'a Graph<'m>,
     live: &'a LiveChannels,
     is_off_chip: bool,
+    cache_bytes: Option<u64>,
 }
 
 impl Counter<'_, '_> {
     fn counts_of(&self, node_idx: usize, node: &Node, cost: &Cost) -> OperatorCounts {
         let kind = kind(node.operator.code.kind);
         let mut terms = match kind {
-            Kind::Convolution => self.convolution(node_idx, node),
+            Kind::Convolution => self.convolution(node_idx, node, cost),
             Kind::Depthwise => self.depthwise(node_idx, node),
             Kind::TransposedConvolution => transposed_convolution(&self.shapes(node), cost),
             Kind::Dense => dense(&self.shapes(node), cost),
@@ -159,7 +167,7 @@ impl Counter<'_, '_> {
         Shapes::new(self.graph, self.live, node)
     }
 
-    fn convolution(&self, node_idx: usize, node: &Node) -> Vec<(Term, f64)> {
+    fn convolution(&self, node_idx: usize, node: &Node, cost: &Cost) -> Vec<(Term, f64)> {
         let shapes = self.shapes(node);
         let window = Window::new(self.graph, node_idx, shapes.stored_in_c as f32);
         let taps = taps(&window);
@@ -173,9 +181,16 @@ impl Counter<'_, '_> {
                 Term::UnalignedProducts,
                 if is_unaligned { products } else { 0.0 },
             ),
+            (Term::UncachedProducts, products * self.uncached_share(cost)),
             (Term::CopiedInputs, shapes.pixels * row),
             (Term::ConvolutionOutputs, shapes.pixels * shapes.out_c),
         ]
+    }
+
+    fn uncached_share(&self, cost: &Cost) -> f64 {
+        self.cache_bytes.map_or(0.0, |bytes| {
+            1.0 - bytes.min(cost.weight_bytes) as f64 / cost.weight_bytes.max(1) as f64
+        })
     }
 
     fn depthwise(&self, node_idx: usize, node: &Node) -> Vec<(Term, f64)> {
@@ -291,11 +306,17 @@ mod tests {
         let program = Program {
             drops_dead_channels: false,
             on_chip_bytes: Some(799),
+            cache_bytes: Some(1),
         };
         let counts = operator_counts(&graph, &analysis, &program);
         let products = 25.0 * 27.0 * 16.0;
         assert_eq!(counts[0].count(Term::ConvolutionProducts), products);
         assert_eq!(counts[0].count(Term::UnalignedProducts), products);
+        assert_eq!(
+            counts[0].count(Term::UncachedProducts),
+            products * 0.75,
+            "1 of the 4 bytes that are stored is in the cache"
+        );
         assert_eq!(counts[0].count(Term::CopiedInputs), 25.0 * 27.0);
         assert_eq!(counts[0].count(Term::OffChipBytes), 475.0);
         assert_eq!(counts[1].count(Term::ElementwiseOutputs), 400.0);

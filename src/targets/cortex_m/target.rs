@@ -369,9 +369,9 @@ impl Microcontroller {
             || !self.fitted.is_release_measured()
     }
 
-    /// Mean error of latencies whose family of networks was left out of the fit; `None` where nothing was measured.
+    /// `None` where nothing was measured.
     fn expected_error_percent(&self) -> Option<f64> {
-        let error = self.fitted.family_left_out.mean_percent;
+        let error = self.fitted.stated_percent;
         (!self.is_assumed()).then_some(error.min(MAX_ERROR_PERCENT))
     }
 
@@ -424,11 +424,18 @@ fn energy_outcome(power: &Energy, energy: InferenceEnergy) -> Outcome {
         lo: Some(energy.lo_mj),
         hi: Some(energy.hi_mj),
         unit: Metric::Energy.unit(),
-        provenance: modelled(power.in_words()).with_scope(format!(
-            "the supply of the {} at {} V, without the rest of the board",
-            power.board, power.supply_volts
+        provenance: if power.is_assumed() {
+            Provenance::own(ProvenanceKind::Modelled, power.in_words())
+        } else {
+            modelled(power.in_words())
+        }
+        .with_scope(format!(
+            "the supply of the {} at {} V, without peripherals and the rest of the board",
+            power.board,
+            power.stated_volts()
         )),
-        expected_error_percent: Some(power.error.mean_percent.min(MAX_ERROR_PERCENT)),
+        expected_error_percent: (!power.is_assumed())
+            .then_some(power.error.mean_percent.min(MAX_ERROR_PERCENT)),
         operators: Some(energy.operators_mj),
     }
 }

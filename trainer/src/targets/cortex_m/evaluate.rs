@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Context, Result, ensure};
-use litecast::learned::intervals::COVERAGE;
-use litecast::targets::cortex_m::{CoreErrors, Energy, Errors};
+use anyhow::{Context, Result};
+use litecast::targets::cortex_m::{CoreErrors, Errors};
 
-use super::columns::{MACS_ALONE, PRODUCTS};
+use rayon::prelude::*;
+
+use super::columns::{MACS_ALONE, PRODUCTS, THREE_SUMS};
 use super::fit::{Factors, Fit, Model, Row, nearest};
-use super::measured::{MeasuredEnergy, Measurement, Power};
-use crate::metrics::conformal_quantile;
+use super::measured::Measurement;
+use crate::metrics::{conformal_quantile, factor_of_groups};
 
 /// A measured latency with estimates by fits without it.
 pub struct LeftOut<'r> {
@@ -20,6 +21,8 @@ pub struct LeftOut<'r> {
     pub family_ms: f64,
     /// Estimate with the whole board left out, and the network on all boards; absent if no other board was measured.
     pub board_ms: Option<f64>,
+    /// Estimate with the family left out, by a regression on three sums.
+    pub three_sums_ms: f64,
     /// Estimate with the network left out, from multiply-accumulates alone.
     pub macs_alone_ms: f64,
     /// Estimate with the network left out, from all counts, even if the model with one cost of products was chosen.
@@ -32,7 +35,7 @@ impl LeftOut<'_> {
     }
 
     /// The error of an estimate as a factor of at least 1.
-    fn factor(&self, estimate_ms: f64) -> f64 {
+    pub fn factor(&self, estimate_ms: f64) -> f64 {
         let ratio = estimate_ms / self.measured_ms();
         ratio.max(1.0 / ratio)
     }
@@ -70,6 +73,7 @@ impl Estimates {
 pub fn products(model: &Model) -> Model {
     Model {
         columns: PRODUCTS,
+        priors: &[],
         ..*model
     }
 }
@@ -138,17 +142,22 @@ pub struct Interval {
 /// times the largest factor.
 const MIN_ESTIMATES: usize = 9;
 const FEW_ESTIMATES_FACTOR: f64 = 1.25;
+/// With fewer families than this, even a heavy tail of their errors is too narrow by as much.
+const MIN_FAMILIES: usize = 6;
 
 impl<'r> Evaluation<'r> {
     /// Evaluates a model by one fit for each network, family and board of `rows`.
     pub fn new(model: &Model, rows: Vec<&'r Row>) -> Result<Self> {
-        let macs_alone = Model {
-            columns: MACS_ALONE,
+        let simpler = |columns| Model {
+            columns,
             known: &[],
+            priors: &[],
             ..*model
         };
+        let (macs_alone, three_sums) = (simpler(MACS_ALONE), simpler(THREE_SUMS));
         let all_counts = Estimates::new(model, &rows)?;
         let macs_alone_ms = all(without(&macs_alone, &rows, |a, b| a.network == b.network)?)?;
+        let three_sums_ms = all(without(&three_sums, &rows, |a, b| a.family == b.family)?)?;
         let choice = match model.factors {
             Factors::Board => Some(Choice::new(model, &rows)?),
             Factors::CoreAndRelease | Factors::None => None,
@@ -163,6 +172,7 @@ impl<'r> Evaluation<'r> {
                 network_ms: chosen.network_ms[idx],
                 family_ms: chosen.family_ms[idx],
                 board_ms: chosen.board_ms[idx],
+                three_sums_ms: three_sums_ms[idx],
                 macs_alone_ms: macs_alone_ms[idx],
                 all_counts_ms: all_counts.network_ms[idx],
             }
@@ -186,84 +196,101 @@ impl<'r> Evaluation<'r> {
             .collect()
     }
 
-    /// The interval of a core. Where cores and releases share the costs, it follows from estimates with a family left out,
-    /// in which every family of the runtime counts once. If each board has its own factor, it follows from all cores of
-    /// the runtime and also from estimates with the board left out, and otherwise from the core's own.
+    /// The interval of a core, from estimates with a family left out, with a heavy tail for the few families: of all cores
+    /// of the runtime, because few families were measured on each.
     pub fn interval(&self, core: &str) -> Interval {
-        if self.factors == Factors::CoreAndRelease {
-            return self.interval_of_families(core);
-        }
-        let rows: Vec<(&Measurement, f64)> = match self.factors {
-            Factors::Board => self
-                .left_out
-                .iter()
-                .map(|left| {
-                    let factor = left.factor(left.network_ms);
-                    let unseen = left.board_ms.map_or(1.0, |board_ms| left.factor(board_ms));
-                    (&left.row.measured, factor.max(unseen))
-                })
-                .collect(),
-            Factors::CoreAndRelease | Factors::None => self
-                .of_core(core)
-                .iter()
-                .map(|left| {
-                    let factor = left.factor(left.network_ms);
-                    (&left.row.measured, factor.max(left.factor(left.family_ms)))
-                })
-                .collect(),
+        let rows: Vec<&LeftOut> = match self.factors {
+            Factors::CoreAndRelease | Factors::Board => self.left_out.iter().collect(),
+            Factors::None => self.of_core(core),
         };
-        let held = rows.iter().filter(|(measured, factor)| {
-            let others = rows
-                .iter()
-                .filter(|(other, _)| other.network != measured.network);
-            *factor <= interval_factor(others.map(|(_, factor)| *factor).collect())
+        let without = |family: &str| -> Vec<&LeftOut> {
+            let others = rows.iter().copied();
+            others
+                .filter(|row| row.row.measured.family != family)
+                .collect()
+        };
+        let checked: Vec<&&LeftOut> = (rows.iter())
+            .filter(|left| left.row.measured.core == core)
+            .collect();
+        let held = checked.iter().filter(|left| {
+            left.factor(left.family_ms) <= of_families(&without(&left.row.measured.family))
         });
         Interval {
-            coverage_percent: 100.0 * held.count() as f64 / rows.len().max(1) as f64,
-            factor: interval_factor(rows.iter().map(|(_, factor)| *factor).collect()),
+            coverage_percent: 100.0 * held.count() as f64 / checked.len().max(1) as f64,
+            factor: of_families(&rows),
         }
     }
 }
 
-impl Evaluation<'_> {
-    /// The factor of all families, and the share of the core's latencies inside the factor of the other families.
-    fn interval_of_families(&self, core: &str) -> Interval {
-        let factor_without = |family: &str| {
-            let others = self.left_out.iter();
-            let others = others.filter(|other| other.row.measured.family != family);
-            factor_of_families(&others.collect::<Vec<_>>())
-        };
-        let rows_of_core = self.of_core(core);
-        let held = rows_of_core.iter().filter(|left| {
-            left.factor(left.family_ms) <= factor_without(&left.row.measured.family)
-        });
-        Interval {
-            coverage_percent: 100.0 * held.count() as f64 / rows_of_core.len().max(1) as f64,
-            factor: factor_of_families(&self.left_out.iter().collect::<Vec<_>>()),
-        }
+/// The mean over families of each family's mean error.
+pub fn family_mean_percent(left_out: &[&LeftOut], estimate_ms: impl Fn(&LeftOut) -> f64) -> f64 {
+    let mut by_family: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for left in left_out {
+        let error = 100.0 * (estimate_ms(left) / left.measured_ms() - 1.0).abs();
+        let family = &left.row.measured.family;
+        by_family.entry(family).or_default().push(error);
     }
+    let n = by_family.len().max(1) as f64;
+    let means = by_family
+        .values()
+        .map(|errors| errors.iter().sum::<f64>() / errors.len() as f64);
+    means.sum::<f64>() / n
+}
 
-    /// The interval factor for an unmeasured board with a measured core, from estimates with whole boards left out.
-    /// `None` if each board has its own factor.
+/// The factor that should contain nine in ten latencies of other families: see [`factor_of_groups`].
+pub fn of_families(rows: &[&LeftOut]) -> f64 {
+    factor_with_tail(rows.iter().map(|left| (left.factor(left.family_ms), left)))
+}
+
+fn factor_with_tail<'l, 'r: 'l>(factors: impl Iterator<Item = (f64, &'l &'l LeftOut<'r>)>) -> f64 {
+    let logs = factors.map(|(factor, left)| (factor.ln(), left.row.measured.family.as_str()));
+    let logs: Vec<(f64, &str)> = logs.collect();
+    let n_families = logs
+        .iter()
+        .map(|(_, family)| family)
+        .collect::<BTreeSet<_>>();
+    let few = if n_families.len() < MIN_FAMILIES {
+        FEW_ESTIMATES_FACTOR
+    } else {
+        1.0
+    };
+    few * factor_of_groups(&logs)
+}
+
+impl Evaluation<'_> {
+    /// The interval factor for an unmeasured board with a measured core, from estimates with whole boards left out. `None`
+    /// if one device alone was measured.
     pub fn transferred_factor(&self, core: &str) -> Option<f64> {
-        if self.factors != Factors::CoreAndRelease {
-            return None;
-        }
-        let factors_where = |is_core: &dyn Fn(&str) -> bool| -> Vec<f64> {
+        let rows_where = |is_core: &dyn Fn(&str) -> bool| -> Vec<&LeftOut> {
             let rows = self.left_out.iter();
-            let rows = rows.filter(|left| is_core(left.row.measured.core));
-            let shared = rows.filter(|left| self.has_other_board(left));
-            shared
-                .filter_map(|left| Some(left.factor(left.board_ms?)))
+            rows.filter(|left| is_core(left.row.measured.core) && left.board_ms.is_some())
                 .collect()
         };
-        let factors_of_core = factors_where(&|other| other == core);
-        let factors = if factors_of_core.is_empty() {
-            factors_where(&|_| true)
-        } else {
-            factors_of_core
+        let factors = |rows: &[&LeftOut]| -> Vec<f64> {
+            let boards_ms = rows.iter().filter_map(|left| Some((left, left.board_ms?)));
+            boards_ms.map(|(left, ms)| left.factor(ms)).collect()
         };
-        (!factors.is_empty()).then(|| interval_factor(factors))
+        match self.factors {
+            Factors::None => None,
+            Factors::Board => {
+                let rows = rows_where(&|_| true);
+                (!rows.is_empty()).then(|| factor_with_tail(factors(&rows).into_iter().zip(&rows)))
+            }
+            Factors::CoreAndRelease => {
+                let with_other = |rows: Vec<&'_ LeftOut>| -> Vec<f64> {
+                    let rows = rows.into_iter().filter(|left| self.has_other_board(left));
+                    factors(&rows.collect::<Vec<_>>())
+                };
+                let of_core = with_other(rows_where(&|other| other == core));
+                let factors = if of_core.is_empty() {
+                    with_other(rows_where(&|_| true))
+                } else {
+                    of_core
+                };
+                let at_least = self.interval(core).factor;
+                (!factors.is_empty()).then(|| interval_factor(factors).max(at_least))
+            }
+        }
     }
 
     fn has_other_board(&self, left: &LeftOut) -> bool {
@@ -288,63 +315,33 @@ fn interval_factor(factors: Vec<f64>) -> f64 {
 fn without(
     model: &Model,
     rows: &[&Row],
-    is_left_out: impl Fn(&Measurement, &Measurement) -> bool,
+    is_left_out: impl Fn(&Measurement, &Measurement) -> bool + Sync,
 ) -> Result<Vec<Option<f64>>> {
-    let mut fits: Vec<(Vec<bool>, Option<Fit>)> = Vec::new();
-    let mut estimates = Vec::with_capacity(rows.len());
-    for row in rows {
+    let left_out = |row: &&Row| -> Vec<bool> {
         let is_out = |other: &&Row| is_left_out(&row.measured, &other.measured);
-        let out: Vec<bool> = rows.iter().map(is_out).collect();
-        let known = fits.iter().position(|(known, _)| *known == out);
-        let idx = match known {
-            Some(idx) => idx,
-            None => {
-                let others: Vec<&Row> = rows
-                    .iter()
-                    .copied()
-                    .filter(|other| !is_out(other))
-                    .collect();
-                let fit = if others.is_empty() {
-                    None
-                } else {
-                    Some(model.fit(&others)?)
-                };
-                fits.push((out, fit));
-                fits.len() - 1
-            }
-        };
-        let fit = fits[idx].1.as_ref();
-        estimates.push(fit.map(|fit| model.estimate_ms(fit, row)));
-    }
-    Ok(estimates)
+        rows.iter().map(is_out).collect()
+    };
+    let sets: Vec<Vec<bool>> = rows.iter().map(left_out).collect();
+    let distinct: BTreeSet<&Vec<bool>> = sets.iter().collect();
+    let fit = |out: &Vec<bool>| -> Result<Option<Fit>> {
+        let others = rows.iter().zip(out).filter(|(_, is_out)| !**is_out);
+        let others: Vec<&Row> = others.map(|(row, _)| *row).collect();
+        (!others.is_empty()).then(|| model.fit(&others)).transpose()
+    };
+    let fits = distinct
+        .into_par_iter()
+        .map(|out| Ok((out, fit(out)?)))
+        .collect::<Result<BTreeMap<_, _>>>()?;
+    let estimates = rows.iter().zip(&sets).map(|(row, out)| {
+        let fit = fits.get(out)?.as_ref()?;
+        Some(model.estimate_ms(fit, row))
+    });
+    Ok(estimates.collect())
 }
 
 fn all(estimates: Vec<Option<f64>>) -> Result<Vec<f64>> {
     let estimates: Option<Vec<f64>> = estimates.into_iter().collect();
     estimates.context("expected several networks and families of each runtime, found one")
-}
-
-/// The factor that contains nine in ten estimates with a family left out, counting one more family, and every family
-/// once: a network of a stranger is more likely of another family than of the one that was measured most.
-fn factor_of_families(left_out: &[&LeftOut]) -> f64 {
-    let mut n_latencies: BTreeMap<&str, f64> = BTreeMap::new();
-    for left in left_out {
-        *n_latencies.entry(&left.row.measured.family).or_default() += 1.0;
-    }
-    let weighted = left_out.iter().map(|left| {
-        let weight = 1.0 / n_latencies[left.row.measured.family.as_str()];
-        (left.factor(left.family_ms), weight)
-    });
-    let mut weighted: Vec<(f64, f64)> = weighted.collect();
-    weighted.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let wanted = COVERAGE * (n_latencies.len() + 1) as f64;
-    let mut sum = 0.0;
-    let quantile = weighted.iter().find(|(_, weight)| {
-        sum += weight;
-        sum >= wanted
-    });
-    let largest = weighted.last().map_or(1.0, |(factor, _)| *factor);
-    quantile.map_or(FEW_ESTIMATES_FACTOR * largest, |(factor, _)| *factor)
 }
 
 /// What was measured on one core under one release.
@@ -391,59 +388,6 @@ pub fn summary(signed: Vec<f64>) -> Errors {
         p95_percent: rounded(at(0.95)),
         worst_percent: rounded(worst),
         bias_percent: rounded(bias),
-    }
-}
-
-/// The power of a board, and the error of power times latency with a network left out of both fits.
-pub fn energy(left_out: &[&LeftOut], energies: &[MeasuredEnergy], power: &Power) -> Result<Energy> {
-    let measured = energies.iter().filter_map(|energy| {
-        let submission = power
-            .submissions
-            .iter()
-            .find(|fitted| **fitted == energy.submission)?;
-        let latency = left_out.iter().find(|left| {
-            let measured = &left.row.measured;
-            measured.board == power.board
-                && measured.version == submission.version
-                && measured.network == format!("tiny_{}", energy.task)
-        })?;
-        Some((energy, *latency, energy.energy_uj / latency.measured_ms()))
-    });
-    let measured: Vec<(&MeasuredEnergy, &LeftOut, f64)> = measured.collect();
-    ensure!(
-        !measured.is_empty(),
-        "no measured energy of {}",
-        power.board
-    );
-    let error_percent = |(energy, latency, _): &(&MeasuredEnergy, &LeftOut, f64)| {
-        let others = measured
-            .iter()
-            .filter(|(other, ..)| other.task != energy.task);
-        let power_mw = median(others.map(|(.., power_mw)| *power_mw).collect());
-        100.0 * (power_mw * latency.network_ms / energy.energy_uj - 1.0)
-    };
-    let signed: Vec<f64> = measured.iter().map(error_percent).collect();
-    let factors = signed.iter().map(|error| {
-        let ratio = 1.0 + error / 100.0;
-        ratio.max(1.0 / ratio)
-    });
-    let powers_mw = measured.iter().map(|(.., power_mw)| *power_mw);
-    Ok(Energy {
-        board: power.board.to_owned(),
-        power_mw: rounded(median(powers_mw.collect())),
-        clock_mhz: power.clock_mhz,
-        supply_volts: power.supply_volts,
-        interval_factor: rounded(interval_factor(factors.collect())),
-        error: summary(signed),
-    })
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let n = values.len();
-    match n {
-        0 => 0.0,
-        _ => (values[n / 2] + values[(n - 1) / 2]) / 2.0,
     }
 }
 

@@ -99,6 +99,8 @@ pub fn read(folders: &Folders) -> Result<Vec<Measurement>> {
 /// Internal SRAM that is available to one buffer of activations on STM32H747 and STM32F769. Their boards have external
 /// SDRAM as well.
 const STM32_M7_ON_CHIP_BYTES: u64 = 512 << 10;
+/// Data cache of the Cortex-M7 in STM32H747 and STM32F769.
+pub const STM32_M7_CACHE_BYTES: u64 = 16 << 10;
 
 #[derive(Deserialize)]
 struct StLine {
@@ -154,6 +156,7 @@ fn st_edge_ai(folders: &Folders) -> Result<Vec<Measurement>> {
             program: Program {
                 drops_dead_channels: version != "7.3",
                 on_chip_bytes,
+                cache_bytes: (core == "cortex-m7").then_some(STM32_M7_CACHE_BYTES),
             },
             version,
             is_made_for_time: false,
@@ -207,7 +210,6 @@ const FAMILIES: &[&str] = &[
     "resnet",
     "yamnet",
     "yolo",
-    "baseline",
 ];
 
 fn family(network: &str) -> String {
@@ -254,7 +256,7 @@ fn mlperf_tiny(folders: &Folders) -> Result<Vec<Measurement>> {
             program: Program {
                 drops_dead_channels: !matches!(system.version, "7.3" | "8.0")
                     && system.runtime == "st-edge-ai",
-                on_chip_bytes: None,
+                ..Program::default()
             },
             version: system.version.to_owned(),
             is_made_for_time: system.runtime == "st-edge-ai",
@@ -503,71 +505,6 @@ fn mcufit(folders: &Folders) -> Result<Vec<Measurement>> {
     Ok(networks.into_values().collect())
 }
 
-/// A board whose power follows from energies that were submitted to MLPerf Tiny.
-pub struct Power {
-    /// As [`Measurement::board`].
-    pub board: &'static str,
-    /// The clock at which the power was measured.
-    pub clock_mhz: f64,
-    /// The supply at which it was measured.
-    pub supply_volts: f64,
-    pub submissions: &'static [Submission],
-}
-
-/// One system of MLPerf Tiny's closed division.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Submission {
-    pub round: &'static str,
-    pub submitter: &'static str,
-    pub system: &'static str,
-    /// As [`Measurement::version`].
-    pub version: &'static str,
-}
-
-/// Measured energy of an inference.
-#[derive(Clone, Debug)]
-pub struct MeasuredEnergy {
-    pub submission: Submission,
-    /// MLPerf's name of the network.
-    pub task: &'static str,
-    pub energy_uj: f64,
-}
-
-/// Energies of submissions, from a folder of clones of `github.com/mlcommons/tiny_results_v*`.
-pub fn read_energies(folder: &Path, submissions: &[Submission]) -> Result<Vec<MeasuredEnergy>> {
-    let mut measurements = Vec::new();
-    for submission in submissions {
-        for (task, _) in TINY {
-            let path = folder
-                .join(format!("tiny_results_v{}", submission.round))
-                .join("closed")
-                .join(submission.submitter)
-                .join("results")
-                .join(submission.system)
-                .join(task)
-                .join("energy/results.txt");
-            let read = || format!("could not read {}", path.display());
-            let text = std::fs::read_to_string(&path).with_context(read)?;
-            let energy_uj = median_energy_uj(&text).with_context(|| {
-                format!("{}: expected a median energy, found none", path.display())
-            })?;
-            measurements.push(MeasuredEnergy {
-                submission: *submission,
-                task,
-                energy_uj,
-            });
-        }
-    }
-    Ok(measurements)
-}
-
-/// Parses the output of the benchmark's runner: `Median energy cost is 245.341 uJ/inf.`
-fn median_energy_uj(text: &str) -> Option<f64> {
-    let (_, after) = text.split_once("Median energy cost is ")?;
-    let energy_uj: f64 = after.split_whitespace().next()?.parse().ok()?;
-    (energy_uj.is_finite() && energy_uj > 0.0).then_some(energy_uj)
-}
-
 fn table<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<T>> {
     let open = || format!("could not read {}", path.display());
     let mut reader = csv::Reader::from_path(path).with_context(open)?;
@@ -587,15 +524,6 @@ fn json_lines<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<T>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn energies_are_read_as_the_runner_prints_them() {
-        let text =
-            "01148.209 ulp-ml: Median energy cost is 2578.969 uJ/inf.\n01148.209 ulp-ml: ---";
-        assert_eq!(median_energy_uj(text), Some(2578.969));
-        assert_eq!(median_energy_uj("Median energy cost is none"), None);
-        assert_eq!(median_energy_uj(""), None);
-    }
 
     #[test]
     fn files_of_one_architecture_are_one_network() {

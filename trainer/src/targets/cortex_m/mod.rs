@@ -4,8 +4,11 @@
 
 mod columns;
 mod evaluate;
+mod final_errors;
 mod fit;
 mod measured;
+mod nested;
+mod priors;
 mod report;
 mod st_memory;
 
@@ -21,10 +24,13 @@ use litecast::targets::cortex_m::{
     Constants, CoreConversion, Energy, Program, Release, Runtime, Target, operator_counts,
 };
 
-use self::columns::{ESP_FLASH, ESP_NN, NEURAL_ART, ST_EDGE_AI, TFLITE_MICRO};
+use self::columns::{
+    ESP_FLASH, ESP_NN, NEURAL_ART, NEURAL_ART_RATES, ST_EDGE_AI, ST_EDGE_AI_PRIORS, TFLITE_MICRO,
+};
 use self::evaluate::{Evaluation, LeftOut, rounded};
+use self::final_errors::FinalErrors;
 use self::fit::{Factors, Fit, Model, Row};
-use self::measured::{Comparison, Folders, MeasuredEnergy, Measurement, Power, Submission};
+use self::measured::{Comparison, Folders, Measurement, STM32_M7_CACHE_BYTES};
 use self::report::Found;
 pub use self::st_memory::{EvaluateStMemoryArgs, run as evaluate_st_memory};
 use crate::json;
@@ -35,16 +41,18 @@ pub struct FitMcuArgs {
     /// Folder of the measured tables and of the networks that they are of.
     #[arg(long, default_value = "../shared")]
     pub shared: PathBuf,
-    /// Folder of clones of github.com/mlcommons/tiny_results_v*, for measured energies; without it, powers
-    /// stay as they are.
-    #[arg(long)]
-    pub energies: Option<PathBuf>,
     /// File for the constants.
     #[arg(long, default_value = "src/targets/cortex_m/constants.json")]
     pub out: PathBuf,
     /// File for the errors.
     #[arg(long, default_value = "trainer/results/mcu.md")]
     pub results: PathBuf,
+    /// Evaluate the final families and write their errors. Nothing that a fit depends on may be chosen by them.
+    #[arg(long = "final")]
+    pub is_final: bool,
+    /// File with the errors on the final families.
+    #[arg(long, default_value = "trainer/results/final/mcu.json")]
+    pub final_errors: PathBuf,
 }
 
 /// Fits, evaluates, prints and writes.
@@ -56,15 +64,12 @@ pub fn run(args: &FitMcuArgs) -> Result<()> {
         folders.tables.join("mcu").display()
     );
     let rows = rows(measured::read(&folders)?)?;
-    let submissions: Vec<Submission> = OFFERS
-        .iter()
-        .filter_map(|offer| offer.power.as_ref())
-        .flat_map(|power| power.submissions.iter().copied())
-        .collect();
-    let energies = args.energies.as_deref();
-    let energies = energies.map(|folder| measured::read_energies(folder, &submissions));
-    let energies = energies.transpose()?;
-    let fitted = find(&folders, &rows, energies.as_deref())?;
+    if args.is_final {
+        let models: Vec<&Model> = MODELS.iter().map(|(model, ..)| model).collect();
+        final_errors::evaluate(&models, &rows, &args.final_errors)?;
+    }
+    let stated = FinalErrors::read(&args.final_errors)?;
+    let fitted = find(&folders, &rows, &stated)?;
     let text = report::markdown(&fitted);
     println!("{}", report::rows(&fitted));
     println!("{text}");
@@ -94,10 +99,7 @@ fn row(measured: Measurement) -> Result<Row> {
     if let Some(operator) = &measured.operator {
         operators.retain(|counts| counts.operator.name() == operator);
     }
-    Ok(Row {
-        measured,
-        operators,
-    })
+    Ok(Row::new(measured, operators))
 }
 
 /// Runtimes, with the name and the reference processor of each.
@@ -107,6 +109,7 @@ const MODELS: &[(Model, &str, &str)] = &[
             runtime: "st-edge-ai",
             columns: ST_EDGE_AI,
             known: &[],
+            priors: ST_EDGE_AI_PRIORS,
             factors: Factors::CoreAndRelease,
             reference: "cortex-m7",
         },
@@ -118,6 +121,7 @@ const MODELS: &[(Model, &str, &str)] = &[
             runtime: "tflite-micro",
             columns: TFLITE_MICRO,
             known: &[],
+            priors: &[],
             factors: Factors::Board,
             reference: "Arduino Nano 33 BLE",
         },
@@ -129,6 +133,7 @@ const MODELS: &[(Model, &str, &str)] = &[
             runtime: "esp-nn",
             columns: ESP_NN,
             known: ESP_FLASH,
+            priors: &[],
             factors: Factors::None,
             reference: "",
         },
@@ -139,7 +144,8 @@ const MODELS: &[(Model, &str, &str)] = &[
         Model {
             runtime: "neural-art",
             columns: NEURAL_ART,
-            known: &[],
+            known: NEURAL_ART_RATES,
+            priors: &[],
             factors: Factors::None,
             reference: "",
         },
@@ -235,23 +241,25 @@ struct Offer {
     clock_mhz: f64,
     has_other_clocks: bool,
     on_chip_bytes: Option<u64>,
+    cache_bytes: Option<u64>,
     /// Boards whose geometric mean is the target's factor; empty if cores and releases have factors.
     boards: &'static [&'static str],
     /// Whether ST Edge AI compiles the target's programs with `-O time`.
     is_made_for_time: bool,
-    power: Option<Power>,
+    /// Present if energies of the board were measured.
+    supply: Option<Supply>,
     /// Present if the core was never measured under this runtime: a measured core, and a runtime that was measured on
     /// both.
     core_conversion: Option<Comparison>,
 }
 
-const fn of_st(round: &'static str, system: &'static str, version: &'static str) -> Submission {
-    Submission {
-        round,
-        submitter: "STMicroelectronics",
-        system,
-        version,
-    }
+/// How a board's core is supplied.
+#[derive(Clone, Copy)]
+struct Supply {
+    /// At which its power was measured.
+    volts: f64,
+    /// Behind a linear regulator, instead of a step-down converter.
+    is_linear: bool,
 }
 
 const OFFERS: &[Offer] = &[
@@ -264,9 +272,10 @@ const OFFERS: &[Offer] = &[
         clock_mhz: 400.0,
         has_other_clocks: true,
         on_chip_bytes: Some(512 << 10),
+        cache_bytes: Some(STM32_M7_CACHE_BYTES),
         boards: &[],
         is_made_for_time: false,
-        power: None,
+        supply: None,
         core_conversion: None,
     },
     Offer {
@@ -278,9 +287,10 @@ const OFFERS: &[Offer] = &[
         clock_mhz: 160.0,
         has_other_clocks: true,
         on_chip_bytes: None,
+        cache_bytes: None,
         boards: &[],
         is_made_for_time: false,
-        power: None,
+        supply: None,
         core_conversion: None,
     },
     Offer {
@@ -292,13 +302,12 @@ const OFFERS: &[Offer] = &[
         clock_mhz: 96.0,
         has_other_clocks: true,
         on_chip_bytes: None,
+        cache_bytes: None,
         boards: &[],
         is_made_for_time: true,
-        power: Some(Power {
-            board: "NUCLEO-U385RG-Q",
-            clock_mhz: 96.0,
-            supply_volts: 1.8,
-            submissions: &[of_st("1.3", "NUCLEO_U385RG_Q", "10.2")],
+        supply: Some(Supply {
+            volts: 1.8,
+            is_linear: false,
         }),
         core_conversion: None,
     },
@@ -311,17 +320,12 @@ const OFFERS: &[Offer] = &[
         clock_mhz: 120.0,
         has_other_clocks: true,
         on_chip_bytes: None,
+        cache_bytes: None,
         boards: &[],
         is_made_for_time: true,
-        power: Some(Power {
-            board: "NUCLEO-L4R5ZI",
-            clock_mhz: 120.0,
-            supply_volts: 1.8,
-            submissions: &[
-                of_st("1.0", "NUCLEO_L4R5ZI", "7.3"),
-                of_st("1.1", "NUCLEO_L4R5ZI", "8.1"),
-                of_st("1.2", "NUCLEO_L4R5ZI", "9.0"),
-            ],
+        supply: Some(Supply {
+            volts: 1.8,
+            is_linear: true,
         }),
         core_conversion: None,
     },
@@ -334,9 +338,10 @@ const OFFERS: &[Offer] = &[
         clock_mhz: 600.0,
         has_other_clocks: true,
         on_chip_bytes: None,
+        cache_bytes: None,
         boards: &["i.MX RT1050", "i.MX RT1170"],
         is_made_for_time: false,
-        power: None,
+        supply: None,
         core_conversion: None,
     },
     Offer {
@@ -348,18 +353,12 @@ const OFFERS: &[Offer] = &[
         clock_mhz: 200.0,
         has_other_clocks: true,
         on_chip_bytes: None,
+        cache_bytes: None,
         boards: &["EK-RA6M4", "MCX N947"],
         is_made_for_time: false,
-        power: Some(Power {
-            board: "EK-RA6M4",
-            clock_mhz: 200.0,
-            supply_volts: 3.0,
-            submissions: &[Submission {
-                round: "0.7",
-                submitter: "renesas",
-                system: "EK-RA6M4",
-                version: "2022",
-            }],
+        supply: Some(Supply {
+            volts: 3.0,
+            is_linear: true,
         }),
         core_conversion: None,
     },
@@ -372,9 +371,10 @@ const OFFERS: &[Offer] = &[
         clock_mhz: 64.0,
         has_other_clocks: true,
         on_chip_bytes: None,
+        cache_bytes: None,
         boards: &["Arduino Nano 33 BLE"],
         is_made_for_time: false,
-        power: None,
+        supply: None,
         core_conversion: None,
     },
     Offer {
@@ -386,9 +386,10 @@ const OFFERS: &[Offer] = &[
         clock_mhz: 64.0,
         has_other_clocks: true,
         on_chip_bytes: None,
+        cache_bytes: None,
         boards: &["Arduino Nano 33 BLE"],
         is_made_for_time: false,
-        power: None,
+        supply: None,
         core_conversion: Some(Comparison {
             measured_core: "cortex-m4",
             common_runtime: "Bosch's HALE",
@@ -408,9 +409,10 @@ const OFFERS: &[Offer] = &[
         clock_mhz: 240.0,
         has_other_clocks: true,
         on_chip_bytes: None,
+        cache_bytes: None,
         boards: &[],
         is_made_for_time: false,
-        power: None,
+        supply: None,
         core_conversion: None,
     },
     Offer {
@@ -422,9 +424,10 @@ const OFFERS: &[Offer] = &[
         clock_mhz: 1000.0,
         has_other_clocks: false,
         on_chip_bytes: None,
+        cache_bytes: None,
         boards: &[],
         is_made_for_time: false,
-        power: None,
+        supply: None,
         core_conversion: None,
     },
 ];
@@ -462,11 +465,7 @@ fn operator_names(rows: &[&Row]) -> BTreeSet<String> {
 }
 
 /// Fits each runtime and evaluates each target.
-pub fn find<'r>(
-    folders: &Folders,
-    rows: &'r [Row],
-    energies: Option<&[MeasuredEnergy]>,
-) -> Result<Found<'r>> {
+pub fn find<'r>(folders: &Folders, rows: &'r [Row], stated: &FinalErrors) -> Result<Found<'r>> {
     let mut runtimes = Vec::new();
     let mut evaluations = Vec::new();
     let mut fits: BTreeMap<String, Fit> = BTreeMap::new();
@@ -506,7 +505,7 @@ pub fn find<'r>(
     let evaluated = OFFERS.iter().filter_map(|offer| {
         let mut evaluations = evaluations.iter();
         let evaluation = evaluations.find(|evaluation| evaluation.runtime == offer.runtime)?;
-        Some(offered(offer, evaluation, &fits, folders, energies))
+        Some(offered(offer, evaluation, &fits, folders, stated))
     });
     let targets = evaluated.collect::<Result<_>>()?;
     Ok(Found {
@@ -520,13 +519,36 @@ pub fn find<'r>(
     })
 }
 
+/// A target is offered if its mean error is at most this share of that of the regression on three sums.
+const MAX_SHARE_OF_REGRESSION: f64 = 0.9;
+
+/// Compares the final families of the runtime, whose costs its cores share, or if these are few, the families of the
+/// target that are left out in turn.
+fn ensure_worth_offering(offer: &Offer, left_out: &[&LeftOut], stated: &FinalErrors) -> Result<()> {
+    let of_families = || {
+        [
+            evaluate::family_mean_percent(left_out, |left| left.family_ms),
+            evaluate::family_mean_percent(left_out, |left| left.three_sums_ms),
+        ]
+    };
+    let [ours, regression] = stated
+        .beside_regression(offer.runtime)
+        .unwrap_or_else(of_families);
+    ensure!(
+        ours <= MAX_SHARE_OF_REGRESSION * regression,
+        "{}: off by {ours:.1} %, and a regression on three sums by {regression:.1} %: do not offer it",
+        offer.target
+    );
+    Ok(())
+}
+
 /// The target of an offer. If its core was not measured, the constants of a measured core are converted.
 fn offered(
     offer: &Offer,
     evaluation: &Evaluation,
     fits: &BTreeMap<String, Fit>,
     folders: &Folders,
-    energies: Option<&[MeasuredEnergy]>,
+    stated: &FinalErrors,
 ) -> Result<Target> {
     let mut models = MODELS.iter().map(|(model, ..)| model);
     let model = models.find(|model| model.runtime == offer.runtime);
@@ -543,18 +565,24 @@ fn offered(
         offer.runtime.to_owned()
     };
     let fit = fits.get(&runtime).context("every runtime is fitted")?;
-    let fitted = target(offer, core, model, evaluation, fit, energies)?;
+    let fitted = target(offer, core, model, evaluation, fit, stated)?;
     Ok(match core_conversion {
         None => Target { runtime, ..fitted },
         Some(conversion) => Target {
             runtime,
             cycles_factor: rounded(fitted.cycles_factor * conversion.factor),
             measured_range: fitted.measured_range.scaled(conversion.factor),
-            interval_factor: rounded(fitted.interval_factor * conversion.spread()),
+            interval_factor: rounded(both(fitted.interval_factor, conversion.spread())),
+            transferred_interval_factor: None,
             core_conversion: Some(conversion),
             ..fitted
         },
     })
+}
+
+/// The factor of two independent errors.
+fn both(factor: f64, other: f64) -> f64 {
+    factor.ln().hypot(other.ln()).exp()
 }
 
 /// Ratio of the target's cycles to those of the measured core: the median over pairs of latencies.
@@ -587,16 +615,15 @@ const SOURCES: [&str; 4] = [
     "mcufit (MIT): latencies by operator on an Arduino Nano 33 BLE and an ESP32",
 ];
 
-/// The shipped energy of an offer, at the voltage of its supply.
+/// The shipped energy of an offer. Powers are not fitted again: energies that others measured on these boards are kept for
+/// checking.
 fn shipped_energy(offer: &Offer) -> Option<Energy> {
-    let shipped = Constants::shipped().target(offer.target);
-    let energy = shipped.and_then(|target| target.energy.clone());
-    energy.map(|energy| Energy {
-        supply_volts: offer
-            .power
-            .as_ref()
-            .map_or(energy.supply_volts, |board| board.supply_volts),
-        ..energy
+    let supply = offer.supply?;
+    let shipped = Constants::shipped().target(offer.target)?.energy.clone()?;
+    Some(Energy {
+        supply_volts: supply.volts,
+        is_linear: supply.is_linear,
+        ..shipped
     })
 }
 
@@ -607,7 +634,7 @@ fn target(
     model: &Model,
     evaluation: &Evaluation,
     fit: &Fit,
-    energies: Option<&[MeasuredEnergy]>,
+    stated: &FinalErrors,
 ) -> Result<Target> {
     let cycles_factor = match offer.boards {
         [] => model.factor(fit, &offer.measured()),
@@ -616,12 +643,10 @@ fn target(
             .with_context(|| format!("no latency of {boards:?}"))?,
     };
     let of_core = evaluation.of_core(core);
+    ensure_worth_offering(offer, &of_core, stated)?;
+    let family_mean_percent = evaluate::family_mean_percent(&of_core, |left| left.family_ms);
+    let final_percent = stated.mean_percent(offer.runtime);
     let interval = evaluation.interval(core);
-    let energy = match (&offer.power, energies) {
-        (None, _) => None,
-        (Some(_), None) => shipped_energy(offer),
-        (Some(power), Some(energies)) => Some(evaluate::energy(&of_core, energies, power)?),
-    };
     // The rows that determine its interval.
     let rows = match evaluation.factors {
         Factors::Board => evaluation.left_out.iter().collect(),
@@ -646,6 +671,7 @@ fn target(
         program: Program {
             drops_dead_channels: matches!(offer.runtime, "st-edge-ai" | "neural-art"),
             on_chip_bytes: offer.on_chip_bytes,
+            cache_bytes: offer.cache_bytes,
         },
         cycles_factor: rounded(cycles_factor),
         n_latencies: of_core.len(),
@@ -654,13 +680,17 @@ fn target(
         n_networks: evaluate::n_networks(&of_core),
         network_left_out: evaluate::errors(&of_core, |left| Some(left.network_ms)),
         family_left_out: evaluate::errors(&of_core, |left| Some(left.family_ms)),
+        stated_percent: rounded(final_percent.map_or(family_mean_percent, |percent| {
+            percent.max(family_mean_percent)
+        })),
+        three_sums: evaluate::errors(&of_core, |left| Some(left.three_sums_ms)),
         macs_alone: evaluate::errors(&of_core, |left| Some(left.macs_alone_ms)),
         all_counts: (evaluation.factors == Factors::Board)
             .then(|| evaluate::errors(&of_core, |left| Some(left.all_counts_ms))),
         interval_factor: rounded(interval.factor),
         transferred_interval_factor: evaluation.transferred_factor(core).map(rounded),
         coverage_percent: rounded(interval.coverage_percent),
-        energy,
+        energy: shipped_energy(offer),
         core_conversion: None,
     })
 }

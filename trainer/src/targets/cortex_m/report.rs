@@ -43,8 +43,11 @@ pub fn markdown(fitted: &Found) -> String {
     let mut text = String::from(
         "# Microcontrollers\n\nMade by `litecast-trainer fit-mcu`. Errors of estimated latencies, relative to \
          the measured ones, uncapped, in percent. \"Network\" leaves the network out on every board, \"family\" \
-         all networks of its architecture, \"board\" the board whole and the network on every other. \"MACs\" is \
-         the simplest estimate, cycles as so many for each multiply-accumulate, a network left out.\n\n## By \
+         all networks of its architecture, \"board\" the board whole and the network on every other. \
+         \"Stated\" is the error that targets state: a mean over families, of those that are left out in turn or of the \
+         [final ones](final/mcu.md). \"Three sums\" is a regression on \
+         multiply-accumulates, bytes of activations and bytes of weights, a family left out. \"MACs\" is the simplest \
+         estimate, cycles as so many for each multiply-accumulate, a network left out.\n\n## By \
          target\n\nThe interval reaches from the estimate over the factor to the estimate times it; \"held\" is the \
          share of left-out latencies inside, with the factor made of the other networks.\n\n",
     );
@@ -56,7 +59,7 @@ pub fn markdown(fitted: &Found) -> String {
     text += &boards(fitted);
     text += "\n## Fitted costs\n\nCycles for one of each count on the reference processor.\n\n";
     text += &costs(fitted);
-    text += "\n## Energy\n\nPower times estimated latency, a network left out of both.\n\n";
+    text += "\n## Energy\n\nPower times estimated latency at the supply of the measurement, a network left out of both.\n\n";
     text += &energies(fitted);
     text
 }
@@ -83,6 +86,8 @@ fn targets(fitted: &Found) -> String {
         Head::number("median"),
         Head::number("p95"),
         Head::number("worst"),
+        Head::number("stated"),
+        Head::number("three sums: mean"),
         Head::number("MACs: mean"),
         Head::number("interval"),
         Head::number("held"),
@@ -95,6 +100,8 @@ fn targets(fitted: &Found) -> String {
         ];
         line.extend(cells(&target.network_left_out));
         line.extend(cells(&target.family_left_out));
+        line.push(format!("{:.1}", target.stated_percent));
+        line.push(format!("{:.1}", target.three_sums.mean_percent));
         line.push(format!("{:.1}", target.macs_alone.mean_percent));
         line.push(format!("{:.2}", target.interval_factor));
         line.push(format!("{:.0} %", target.coverage_percent));

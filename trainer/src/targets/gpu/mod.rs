@@ -38,6 +38,7 @@ use self::experiment::{Experiment, compare, fits, ranges};
 use self::final_errors::FinalErrors;
 use self::graphs::Networks;
 use self::kriging::VARIANCES;
+pub use self::kriging::solve;
 use self::measured::{Measured, TABLES};
 use self::setting::{Property, Setting};
 use self::transfer::{Factors, Source, gpu};
