@@ -434,9 +434,7 @@ mod tests {
         assert_same::<cortex_m::Constants>(include_bytes!("targets/cortex_m/constants.json"));
         assert_same::<edge_tpu::Constants>(include_bytes!("targets/edge_tpu/constants.json"));
         assert_same::<ethos_u::errors::Errors>(include_bytes!("targets/ethos_u/errors.json"));
-        assert_same::<Vec<ethos_u::silicon::MeasuredBoard>>(include_bytes!(
-            "targets/ethos_u/silicon.json"
-        ));
+        assert_same::<ethos_u::silicon::Silicon>(include_bytes!("targets/ethos_u/silicon.json"));
         assert_same::<Bundle>(include_bytes!("../bundle/accelerators.json"));
         assert_same::<Bundle>(include_bytes!("../bundle/gpu.json"));
     }

@@ -10,7 +10,7 @@ use super::energy::{Coefficients, coefficients};
 use super::error_indicators::Signals;
 use super::errors::{Errors, MetricErrors, Shown};
 use super::features::features;
-use super::silicon::MeasuredBoard;
+use super::silicon::{MeasuredBoard, Silicon};
 use super::support::{Npu, largest_recurrent_batch, left_to_cpu};
 use super::totals::{Totals, initial_latency_ms};
 use crate::diagnostic::{Diagnostic, Severity, some_of};
@@ -21,7 +21,7 @@ use crate::learned::features::PlannedOperator;
 use crate::learned::manifest::{Manifest, Output};
 use crate::learned::out_of_distribution::Learned;
 use crate::provenance::{Provenance, ProvenanceKind, Reference, checked_percent};
-use crate::target::boards::{self, Board};
+use crate::target::boards::Board;
 use crate::target::{
     self, Advice, Description, HostInfo, MeasuredRange, Metric, MetricEstimate, MetricInfo,
     Network, Outcome, PeakRates, Target, TargetEstimate, TargetInfo, TargetOption,
@@ -450,7 +450,7 @@ impl EthosU {
         })
     }
 
-    /// Latency of the whole network, where that by the rules among `metrics` is not all of it: on a measured board, and
+    /// Latency of the whole network, where that by the rules among `metrics` is not all of it: on a board, and
     /// where operators are left to the host. The one by the rules is then the NPU's part. The ends of both intervals are
     /// added, which assumes that both errors have the same direction.
     fn whole_latency(
@@ -458,7 +458,7 @@ impl EthosU {
         metrics: &mut [MetricEstimate],
         with: &WithHost,
     ) -> Option<MetricEstimate> {
-        if self.measured_board.is_none() && with.left.is_empty() {
+        if self.board.is_none() && with.left.is_empty() {
             return None;
         }
         let latency = metrics.iter_mut().find(|m| m.metric == Metric::Latency)?;
@@ -481,40 +481,37 @@ impl EthosU {
         })
     }
 
-    /// The hardware in words: a board has its name where networks were measured on it, and the compiler its own where
-    /// its estimates are all that is known.
+    /// The hardware in words, on the board if one was asked for.
     fn device(&self) -> String {
         let device = self.configuration.product.device();
-        match (self.board, self.measured_board) {
-            (Some(board), Some(_)) => format!("{}: {device}", board.name),
-            (Some(board), None) => {
-                format!(
-                    "Vela {RULES_VERSION}: {device}, set up as on {}",
-                    board.name
-                )
-            }
-            (None, _) => device,
+        match self.board {
+            Some(board) => format!("{}: {device}", board.name),
+            None => device,
         }
     }
 
     /// A diagnostic that nobody measured the board, with how far silicon was from the compiler where it was measured.
     fn never_measured(&self) -> Option<Diagnostic> {
         let board = self.board.filter(|_| self.measured_board.is_none())?;
-        let measured = MeasuredBoard::shipped();
-        let ratios = measured.iter().flat_map(|one| &one.networks);
-        let [least, most] = ratios.fold([f64::MAX, 0.0], |[least, most], one| {
-            [one.ratio.min(least), one.ratio.max(most)]
+        let silicon = Silicon::shipped();
+        let [least, most] = silicon.range_of_ratios();
+        let on_board = silicon.boards.iter().find(|one| one.board == board.id);
+        let on_board = on_board.map_or_else(String::new, |one| {
+            let networks = one.networks.iter();
+            let words = networks
+                .map(|one| format!("{} took {:.1} times as long on it; ", one.name, one.ratio));
+            words.collect()
         });
-        let names = measured.iter().filter_map(|one| boards::by_id(&one.board));
-        let names = some_of(names.map(|board| &board.name), ", ");
         Some(Diagnostic {
             severity: Severity::Warning,
             code: "board-never-measured",
             message: format!(
-                "no measured network to compare with on {}: these are the compiler's estimates for its NPU, and their \
-                 errors are those against the compiler; where networks were measured, on {names}, they took {least:.1} \
-                 to {most:.1} times as long",
-                board.name
+                "no measured networks to fit to on {}: its latency is assumed to be {:.1} times the compiler's estimate for \
+                 its NPU, and other numbers are that estimate, with errors against the compiler; {on_board}where networks \
+                 were measured, on {}, they took {least:.1} to {most:.1} times as long",
+                board.name,
+                silicon.elsewhere.factor,
+                silicon.board_names()
             ),
             operator_idx: None,
         })
@@ -523,7 +520,7 @@ impl EthosU {
     /// The latency of the NPU's part with `n_starts` starts, whose time is known on no board but the measured ones, and
     /// what it is made of.
     fn with_starts(&self, [value, lo, hi]: [f64; 3], n_starts: usize) -> ([f64; 3], String) {
-        let measured = MeasuredBoard::shipped().iter();
+        let measured = Silicon::shipped().boards.iter();
         let most_ms = measured
             .map(|board| board.start_range_ms[1])
             .fold(0.0, f64::max);
@@ -552,7 +549,12 @@ impl EthosU {
             Ok(on_host) => on_host,
             Err(reason) => return Outcome::unavailable(reason),
         };
+        let silicon = Silicon::shipped();
         let ([npu_ms, npu_lo_ms, npu_hi_ms], mut words) = match self.measured_board {
+            None if self.board.is_some() => (
+                silicon.elsewhere_ms(by_rules[0], with.n_starts),
+                silicon.elsewhere_in_words(),
+            ),
             Some(board) => (
                 board.latency_ms(by_rules[0], with.n_starts),
                 board.in_words(),
@@ -596,11 +598,11 @@ impl EthosU {
             provenance: match (measured_board, self.measured_board) {
                 (Some(board), _) => provenance
                     .against(Reference::Measured)
-                    .checked(board.left_out.checked_percent(board.networks.len())),
+                    .checked(board.errors().checked_percent(board.networks.len())),
                 (None, Some(_)) => provenance.against(Reference::MeasuredParts),
                 (None, None) => provenance,
             },
-            expected_error_percent: measured_board.map(|board| board.left_out.mean_percent),
+            expected_error_percent: measured_board.map(|board| board.errors().mean_percent),
             operators,
         }
     }

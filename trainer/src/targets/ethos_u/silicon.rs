@@ -10,7 +10,9 @@ use litecast::graph::{self, analysis::analyze};
 use litecast::targets::ethos_u::accelerator::Accelerator;
 use litecast::targets::ethos_u::configuration::Family;
 use litecast::targets::ethos_u::configuration::{Configuration, VelaIni};
-use litecast::targets::ethos_u::silicon::{LeftOut, MeasuredBoard, MeasuredNetwork};
+use litecast::targets::ethos_u::silicon::{
+    Elsewhere, LeftOut, MeasuredBoard, MeasuredNetwork, Silicon,
+};
 use litecast::targets::ethos_u::support::{Npu, left_to_cpu};
 use litecast::targets::ethos_u::totals::Totals;
 use litecast::targets::{Network, boards, ethos_u};
@@ -51,6 +53,12 @@ pub struct FitSiliconArgs {
 const BOARD: &str = "imx93";
 const SOURCE: &str = "NXP's model zoo (github.com/NXP/eiq-model-zoo), benchmark_model with the Ethos-U \
                       delegate on i.MX 93, Ethos-U65-256 at 1 GHz";
+
+/// A board whose table has one network that can be rebuilt; a transformer beside it cannot.
+const FEW_BOARD: &str = "alif-e8-kit";
+const FEW_NAME: &str = "Alif DK-E8";
+const FEW_SOURCE: &str = "huggingface.co/Arm/resnet-50-int8-per-channel-ethos-u-executorch";
+const FEW_NETWORK: Origin = Origin::Published("ResNet-50 V1", 224);
 
 /// The source of a measured network.
 enum Origin {
@@ -188,13 +196,13 @@ pub fn run(args: &FitSiliconArgs) -> Result<()> {
         start_ms: rounded(start_ms),
         start_range_ms: start_range(&parts, factor).map(rounded),
         factor: rounded(factor),
-        left_out: LeftOut {
+        left_out: Some(LeftOut {
             mean_percent: rounded(percents.iter().sum::<f64>() / percents.len() as f64),
             median_percent: rounded(median(&percents)),
             worst_percent: rounded(percents[percents.len() - 1]),
             interval_factor,
             n_inside,
-        },
+        }),
         networks: (samples.iter().zip(&parts))
             .map(|(sample, parts)| MeasuredNetwork {
                 name: sample.name.into(),
@@ -203,9 +211,70 @@ pub fn run(args: &FitSiliconArgs) -> Result<()> {
             .collect(),
         source: SOURCE.into(),
     };
-    print_errors(&measured.left_out, samples.len());
-    let text = serde_json::to_string_pretty(&[measured])? + "\n";
+    print_errors(&measured.errors(), samples.len());
+    let few = with_one_network(args, &measured)?;
+    let elsewhere = elsewhere(&measured, &few);
+    println!(
+        "{}: {:.2} times the rules; elsewhere {elsewhere:?}",
+        few.board, few.factor
+    );
+    let silicon = Silicon {
+        boards: vec![measured, few],
+        elsewhere,
+    };
+    let text = serde_json::to_string_pretty(&silicon)? + "\n";
     fs::write(&args.out, text).with_context(|| format!("could not write {}", args.out.display()))
+}
+
+/// A board on which one network of the table can be rebuilt, which is too few for constants of its own: with the starts of
+/// `other`, and the network's ratio as its factor.
+fn with_one_network(args: &FitSiliconArgs, other: &MeasuredBoard) -> Result<MeasuredBoard> {
+    let board = boards::by_id(FEW_BOARD).context("expected the board in the list")?;
+    let lines = more_lines(args)?;
+    let mut lines = lines.iter().filter(|line| line.board == FEW_NAME);
+    let line = lines.find(|line| line.source.ends_with(FEW_SOURCE));
+    let line = line.with_context(|| format!("expected {FEW_SOURCE} on {FEW_NAME}"))?;
+    let measured_ms: f64 = line.measured_ms.parse()?;
+    let bytes = bytes(&FEW_NETWORK, &args.files)?;
+    let model = tflite::parse(&bytes)?;
+    let graph = graph::build(&model, 0)?;
+    let accelerator = Accelerator::new(&board.npu_configuration()?);
+    let by_rules_ms = Totals::new(&accelerator, &graph, &analyze(&graph)).latency_ms;
+    let ratio = rounded(measured_ms / by_rules_ms);
+    Ok(MeasuredBoard {
+        board: FEW_BOARD.into(),
+        factor: ratio,
+        left_out: None,
+        networks: vec![MeasuredNetwork {
+            name: "ResNet-50 V1 224".into(),
+            ratio,
+        }],
+        source: format!("{FEW_NAME}, Arm ({FEW_SOURCE})"),
+        ..other.clone()
+    })
+}
+
+/// Between two boards.
+fn elsewhere(first: &MeasuredBoard, second: &MeasuredBoard) -> Elsewhere {
+    let logs = [first, second].map(|board| board.factor.ln());
+    let mean = (logs[0] + logs[1]) / 2.0;
+    let boards = [first, second].map(|board| board.board.as_str());
+    let spread: Vec<(f64, &str)> = logs.iter().map(|log| log - mean).zip(boards).collect();
+    let of_boards = factor_of_groups(&spread).ln();
+    let of_networks = first.errors().interval_factor.ln();
+    Elsewhere {
+        factor: rounded(mean.exp()),
+        interval_factor: rounded(of_boards.hypot(of_networks).exp()),
+    }
+}
+
+fn more_lines(args: &FitSiliconArgs) -> Result<Vec<BoardLine>> {
+    let more = || format!("could not read {}", args.more_measured.display());
+    let lines = csv::Reader::from_path(&args.more_measured)
+        .with_context(more)?
+        .deserialize()
+        .collect::<Result<_, _>>();
+    lines.with_context(more)
 }
 
 /// The configuration of the board, then those that stand beside it.
@@ -250,12 +319,7 @@ fn samples(
         .deserialize()
         .collect::<Result<_, _>>()
         .with_context(open)?;
-    let more = || format!("could not read {}", args.more_measured.display());
-    let more_lines: Vec<BoardLine> = csv::Reader::from_path(&args.more_measured)
-        .with_context(more)?
-        .deserialize()
-        .collect::<Result<_, _>>()
-        .with_context(more)?;
+    let more_lines = more_lines(args)?;
     let accelerators: Vec<Accelerator> = configurations.iter().map(Accelerator::new).collect();
     let mut samples = Vec::new();
     for (name, origin) in NETWORKS {
