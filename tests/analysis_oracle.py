@@ -268,71 +268,51 @@ def vela(path):
 
 def random_graph(rng):
     """A graph of CONCATENATION and RELU over float vectors: kernels without working buffers."""
-    model = schema.ModelT()
-    model.version = 3
-    model.buffers = [schema.BufferT()]
-    graph = schema.SubGraphT()
-    graph.tensors, graph.operators = [], []
+    from operator_graphs import tflite_graph
+
+    graph = tflite_graph.Graph()
+    concatenation, relu = graph.add_code("CONCATENATION"), graph.add_code("RELU")
     lengths = []
 
     def tensor(length):
-        new = schema.TensorT()
-        new.shape, new.type, new.buffer, new.name = [length], schema.TensorType.FLOAT32, 0, "t%d" % len(lengths)
-        graph.tensors.append(new)
         lengths.append(length)
-        return len(lengths) - 1
+        return graph.add_tensor([length], schema.TensorType.FLOAT32)
 
-    def operator(opcode_index, inputs, length, options_type, options):
-        new = schema.OperatorT()
-        new.opcodeIndex, new.inputs, new.outputs = opcode_index, inputs, [tensor(length)]
-        new.builtinOptionsType, new.builtinOptions = options_type, options
-        graph.operators.append(new)
-
-    graph.inputs = [tensor(rng.randint(1, 200)) for _ in range(rng.randint(1, 3))]
+    graph.subgraph.inputs = [tensor(rng.randint(1, 200)) for _ in range(rng.randint(1, 3))]
+    n_inputs = len(lengths)
     for _ in range(rng.randint(1, 60)):
         inputs = rng.sample(range(len(lengths)), k=rng.randint(1, min(3, len(lengths))))
         length = sum(lengths[i] for i in inputs)
         if len(inputs) == 1 or length > 5000:
-            operator(1, inputs[:1], lengths[inputs[0]], schema.BuiltinOptions.NONE, None)
+            graph.add_operator(relu, inputs[:1], [tensor(lengths[inputs[0]])])
         else:
-            options = schema.ConcatenationOptionsT()
-            options.axis, options.fusedActivationFunction = 0, 0
-            operator(0, inputs, length, schema.BuiltinOptions.ConcatenationOptions, options)
-    graph.outputs = rng.sample(range(len(graph.inputs), len(lengths)), k=1)
+            options = tflite_graph.options("ConcatenationOptions", axis=0, fusedActivationFunction=0)
+            graph.add_operator(concatenation, inputs, [tensor(length)], options)
+    graph.subgraph.outputs = rng.sample(range(n_inputs, len(lengths)), k=1)
     # Tensors that no operator touches take room too.
     for _ in range(rng.randint(0, 2)):
         tensor(rng.randint(1, 400))
     if rng.random() < 0.3:
-        prescribe_offsets(model, lengths, rng)
-    model.subgraphs = [graph]
-    model.operatorCodes = []
-    for code in (schema.BuiltinOperator.CONCATENATION, schema.BuiltinOperator.RELU):
-        entry = schema.OperatorCodeT()
-        entry.builtinCode, entry.deprecatedBuiltinCode, entry.version = code, code, 1
-        model.operatorCodes.append(entry)
-    return model
+        prescribe_offsets(graph, lengths, rng)
+    return graph.model
 
 
-def prescribe_offsets(model, lengths, rng):
+def prescribe_offsets(graph, lengths, rng):
     """Metadata with which a compiler fixes the place of some tensors; here they may overlap."""
     offsets = [-1 if rng.random() < 0.7 else 16 * rng.randint(0, 100) for _ in lengths]
-    content = b"".join(word.to_bytes(4, "little", signed=True) for word in [1, 0, len(offsets), *offsets])
-    buffer = schema.BufferT()
-    buffer.data = list(content)
-    model.buffers.append(buffer)
     entry = schema.MetadataT()
-    entry.name, entry.buffer = "OfflineMemoryAllocation", 1
-    model.metadata = [entry]
+    entry.name = "OfflineMemoryAllocation"
+    entry.buffer = graph.add_buffer(
+        b"".join(word.to_bytes(4, "little", signed=True) for word in [1, 0, len(offsets), *offsets]))
+    graph.model.metadata = [entry]
 
 
 def write_graphs(directory, graphs):
-    import flatbuffers
+    from operator_graphs import tflite_graph
 
     for name, model in graphs:
-        builder = flatbuffers.Builder(1 << 16)
-        builder.Finish(model.Pack(builder), file_identifier=b"TFL3")
         with open(os.path.join(directory, name + ".tflite"), "wb") as file:
-            file.write(builder.Output())
+            file.write(tflite_graph.to_bytes(model))
 
 
 def random_graphs(n_graphs):

@@ -1,6 +1,13 @@
 """Files with two operators of one kind each, for `analysis_oracle.py operators`."""
 
+import math
+import pathlib
+import sys
+
 from ai_edge_litert import schema_py_generated as schema
+
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "trainer" / "python"))
+import tflite_graph
 
 INT8, BOOL, FLOAT32, INT32, INT16 = (
     getattr(schema.TensorType, name) for name in ("INT8", "BOOL", "FLOAT32", "INT32", "INT16"))
@@ -9,49 +16,21 @@ IMAGE = [1, 4, 4, 8]
 N_OPERATORS = 2
 
 
-class Graph:
+class Graph(tflite_graph.Graph):
     """A model with one subgraph of operators that all read the same tensors."""
-
-    def __init__(self):
-        self.model, self.subgraph = schema.ModelT(), schema.SubGraphT()
-        self.model.version, self.model.subgraphs = 3, [self.subgraph]
-        self.model.buffers, self.model.operatorCodes = [schema.BufferT()], []
-        self.subgraph.tensors, self.subgraph.operators = [], []
-        self.subgraph.inputs, self.subgraph.outputs = [], []
 
     def tensor(self, shape, kind=INT8, values=None, scale=0.5, zero_point=0, is_variable=False):
         """`values`: integers of a constant; a single one fills it."""
-        tensor, index = schema.TensorT(), len(self.subgraph.tensors)
-        tensor.shape, tensor.type, tensor.buffer, tensor.name = list(shape), kind, 0, "t%d" % index
-        tensor.isVariable = is_variable
+        contents = None
         if values is not None:
-            count = 1
-            for length in shape:
-                count *= length
-            each = values if isinstance(values, list) else [values] * count
-            buffer = schema.BufferT()
-            buffer.data = list(b"".join(value.to_bytes(BYTES[kind], "little", signed=True) for value in each))
-            tensor.buffer = len(self.model.buffers)
-            self.model.buffers.append(buffer)
-        if kind in (INT8, INT16) or values == 0:
-            tensor.quantization = schema.QuantizationParametersT()
-            tensor.quantization.scale, tensor.quantization.zeroPoint = [scale], [zero_point]
-        self.subgraph.tensors.append(tensor)
-        return index
+            each = values if isinstance(values, list) else [values] * math.prod(shape)
+            contents = b"".join(value.to_bytes(BYTES[kind], "little", signed=True) for value in each)
+        scales = [scale] if kind in (INT8, INT16) or values == 0 else None
+        return self.add_tensor(shape, kind, contents, scales, zero_point, is_variable=is_variable)
 
     def operator(self, name, inputs, outputs, options_name=None, **fields):
-        code, operator = schema.OperatorCodeT(), schema.OperatorT()
-        number = getattr(schema.BuiltinOperator, name)
-        code.builtinCode, code.deprecatedBuiltinCode, code.version = number, min(number, 127), 1
-        operator.opcodeIndex, operator.inputs, operator.outputs = len(self.model.operatorCodes), inputs, outputs
-        if options_name:
-            options = getattr(schema, options_name + "T")()
-            for field, value in fields.items():
-                setattr(options, field, value)
-            operator.builtinOptionsType = getattr(schema.BuiltinOptions, options_name)
-            operator.builtinOptions = options
-        self.model.operatorCodes.append(code)
-        self.subgraph.operators.append(operator)
+        options = tflite_graph.options(options_name, **fields) if options_name else None
+        self.add_operator(self.add_code(name), inputs, outputs, options)
         self.subgraph.outputs = outputs[:1]
 
 

@@ -2,6 +2,7 @@
 some outside of it, in the types and options that decide whether a kernel runs it."""
 
 import itertools
+import math
 import struct
 
 from ai_edge_litert import schema_py_generated as schema
@@ -11,7 +12,7 @@ from operator_graphs import Graph, camel
 TYPES = {letter: getattr(schema.TensorType, name) for letter, name in {
     "f": "FLOAT32", "i": "INT8", "h": "INT16", "w": "INT32", "l": "INT64", "b": "BOOL", "u": "UINT8", "e": "FLOAT16",
     "v": "UINT32", "4": "INT4", "r": "RESOURCE"}.items()}
-FORMATS = {"f": "f", "i": "b", "h": "h", "w": "i", "l": "q", "b": "?", "u": "B", "v": "I"}
+FORMATS = {"f": "f", "i": "b", "h": "h", "w": "i", "l": "q", "b": "?", "u": "B", "v": "I", "e": "e"}
 QUANTISED = "ihu4"
 IMAGE = [1, 4, 4, 8]
 
@@ -25,31 +26,17 @@ class Const:
 
 class Case(Graph):
     def add(self, letter, shape, values=None, scale=0.5, zero_point=0, channels=0, axis=0, variable=False, is_bias=False):
-        index = Graph.tensor(self, shape, TYPES[letter], is_variable=variable)
-        tensor = self.subgraph.tensors[index]
-        tensor.quantization = None
-        if scale and (letter in QUANTISED or is_bias):
-            tensor.quantization = schema.QuantizationParametersT()
-            count = channels or 1
-            tensor.quantization.scale = [scale] * count
-            tensor.quantization.zeroPoint = [0 if letter == "h" and zero_point > -32768 else zero_point] * count
-            tensor.quantization.quantizedDimension = axis
+        scales = [scale] * (channels or 1) if scale and (letter in QUANTISED or is_bias) else None
+        contents = None
         if values is not None:
-            count = 1
-            for length in shape:
-                count *= length
+            count = math.prod(shape)
             each = values if isinstance(values, list) else [values] * count
-            buffer = schema.BufferT()
             if letter == "4":
-                content = bytes((count + 1) // 2)
-            elif letter == "e":
-                content = struct.pack("<%de" % count, *each)
+                contents = bytes((count + 1) // 2)
             else:
-                content = struct.pack("<%d%s" % (count, FORMATS[letter]), *each)
-            buffer.data = list(content)
-            tensor.buffer = len(self.model.buffers)
-            self.model.buffers.append(buffer)
-        return index
+                contents = struct.pack("<%d%s" % (count, FORMATS[letter]), *each)
+        point = 0 if letter == "h" and zero_point > -32768 else zero_point
+        return self.add_tensor(shape, TYPES[letter], contents, scales, point, axis, variable)
 
 
 def case(name, inputs, outputs, options=None, custom=None, settings=None, **fields):

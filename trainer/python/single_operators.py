@@ -15,10 +15,11 @@ import itertools
 import sys
 from pathlib import Path
 
-import flatbuffers
 import numpy
 from flatbuffers import flexbuffers
 from ai_edge_litert import schema_py_generated as schema
+
+from tflite_graph import Graph, options, to_bytes
 
 SEED = 1
 SCALE = 0.05
@@ -52,25 +53,16 @@ class File:
     def __init__(self, name, options=None, version=1):
         """`options` of a custom operator is a dictionary."""
         self.name, self.options, self.version = name, options, version
-        self.tensors, self.buffers = [], [schema.BufferT()]
+        self.graph = Graph()
         self.inputs, self.operands, self.outputs = [], [], []
         self.before = []
         self.random = numpy.random.default_rng(SEED)
 
-    def _tensor(self, shape, kind, scales=None, zero_point=0, axis=0, buffer=0):
-        tensor = schema.TensorT()
-        tensor.shape = [int(d) for d in shape]
-        tensor.type = getattr(schema.TensorType, kind.upper())
-        tensor.name = f"t{len(self.tensors)}"
-        tensor.buffer = buffer
-        tensor.hasRank = True
-        if scales is not None:
-            tensor.quantization = schema.QuantizationParametersT()
-            tensor.quantization.scale = [float(s) for s in scales]
-            tensor.quantization.zeroPoint = [zero_point] * len(scales)
-            tensor.quantization.quantizedDimension = axis
-        self.tensors.append(tensor)
-        return len(self.tensors) - 1
+    def _tensor(self, shape, kind, scales=None, zero_point=0, axis=0, contents=None):
+        kind = getattr(schema.TensorType, kind.upper())
+        index = self.graph.add_tensor(shape, kind, contents, scales, zero_point, axis)
+        self.graph.subgraph.tensors[index].hasRank = True
+        return index
 
     def _quantized(self, kind, scale):
         if kind not in QUANTIZED:
@@ -100,15 +92,9 @@ class File:
             scales, zero_point = [1 / 32768], 0
         self.outputs.append(self._tensor(shape, kind, scales, zero_point))
 
-    def _buffer(self, values):
-        buffer = schema.BufferT()
-        buffer.data = numpy.frombuffer(values.tobytes(), numpy.uint8)
-        self.buffers.append(buffer)
-        return len(self.buffers) - 1
-
     def constant(self, values, kind="int32", scales=None, zero_point=0, axis=0):
         values = numpy.asarray(values, DTYPES[kind])
-        tensor = self._tensor(values.shape, kind, scales, zero_point, axis, self._buffer(values))
+        tensor = self._tensor(values.shape, kind, scales, zero_point, axis, values.tobytes())
         self.operands.append(tensor)
         return tensor
 
@@ -141,63 +127,21 @@ class File:
             self.constant((values * 100).round(), "int32", [SCALE * 0.01] * n_scales)
 
     def to_bytes(self):
-        model = schema.ModelT()
-        model.version = 3
-        model.description = "one operator"
-        model.buffers = self.buffers
-        subgraph = schema.SubGraphT()
-        subgraph.tensors, subgraph.inputs, subgraph.outputs = self.tensors, self.inputs, self.outputs
-        subgraph.name = "main"
-        subgraph.operators, model.operatorCodes = [], []
-        for source, target in self.before:
-            subgraph.operators.append(_operator(len(model.operatorCodes), [source], [target]))
+        graph = self.graph
+        graph.model.description = "one operator"
+        graph.subgraph.inputs, graph.subgraph.outputs = self.inputs, self.outputs
+        graph.subgraph.name = "main"
         if self.before:
-            model.operatorCodes.append(_code("DEQUANTIZE", 3))
-            for operator in subgraph.operators:
-                operator.opcodeIndex = 0
-        operator = _operator(len(model.operatorCodes), self.operands, self.outputs)
-        if isinstance(self.options, dict):
+            dequantize = graph.add_code("DEQUANTIZE", 3)
+            for source, target in self.before:
+                graph.add_operator(dequantize, [source], [target])
+        is_custom = isinstance(self.options, dict)
+        code = graph.add_code(self.name, self.version)
+        operator = graph.add_operator(code, self.operands, self.outputs, None if is_custom else self.options)
+        if is_custom:
             operator.customOptions = numpy.frombuffer(flexbuffers.Dumps(self.options), numpy.uint8)
             operator.customOptionsFormat = schema.CustomOptionsFormat.FLEXBUFFERS
-        elif self.options is not None:
-            kind = type(self.options).__name__[:-1]
-            is_second = not hasattr(schema.BuiltinOptions, kind)
-            if is_second:
-                operator.builtinOptions2Type = getattr(schema.BuiltinOptions2, kind)
-                operator.builtinOptions2 = self.options
-            else:
-                operator.builtinOptionsType = getattr(schema.BuiltinOptions, kind)
-                operator.builtinOptions = self.options
-        subgraph.operators.append(operator)
-        model.operatorCodes.append(_code(self.name, self.version))
-        model.subgraphs = [subgraph]
-        builder = flatbuffers.Builder(1024)
-        builder.Finish(model.Pack(builder), b"TFL3")
-        return bytes(builder.Output())
-
-
-def _operator(code, inputs, outputs):
-    operator = schema.OperatorT()
-    operator.opcodeIndex, operator.inputs, operator.outputs = code, inputs, outputs
-    return operator
-
-
-def _code(name, version):
-    code = schema.OperatorCodeT()
-    code.builtinCode = getattr(schema.BuiltinOperator, name, schema.BuiltinOperator.CUSTOM)
-    if code.builtinCode == schema.BuiltinOperator.CUSTOM:
-        code.customCode = name
-    code.deprecatedBuiltinCode = min(127, code.builtinCode)
-    code.version = version
-    return code
-
-
-def options(kind, **fields):
-    made = getattr(schema, kind + "T")()
-    for field, value in fields.items():
-        assert hasattr(made, field), (kind, field)
-        setattr(made, field, value)
-    return made
+        return to_bytes(graph.model)
 
 
 def version(numbers):
@@ -244,7 +188,7 @@ def cast(name, numbers, shape):
     file = File(name, options("CastOptions"))
     file.activation(shape, numbers)
     file.operands = file.inputs[:]
-    for tensor in file.tensors:
+    for tensor in file.graph.subgraph.tensors:
         tensor.quantization = None
     file.output(shape, target)
     return file
@@ -576,11 +520,11 @@ def reverse(name, numbers, shape):
 def reverse_sequence(name, numbers, shape):
     file = File(name, options("ReverseSequenceOptions", seqDim=1, batchDim=0))
     file.activation(shape, numbers)
-    for tensor in file.tensors:
+    for tensor in file.graph.subgraph.tensors:
         tensor.quantization = None
     file.constant([shape[1] - 1])
     file.output(shape, numbers)
-    file.tensors[-1].quantization = None
+    file.graph.subgraph.tensors[-1].quantization = None
     return file
 
 
@@ -897,7 +841,7 @@ def recurrent(name, numbers, shape):
     file.constant(file.random.normal(0, 0.2, (units, units)), numbers)
     file.constant(numpy.zeros(units), numbers)
     state = file._tensor((1, units), numbers)
-    file.tensors[state].isVariable = True
+    file.graph.subgraph.tensors[state].isVariable = True
     file.operands.append(state)
     file.output((1, steps, units) if is_sequence else (1, units), numbers)
     return file
@@ -926,7 +870,7 @@ def lstm(name, numbers, shape):
     file.absent()
     for _ in range(2):
         state = file._tensor((1, units), "float32")
-        file.tensors[state].isVariable = True
+        file.graph.subgraph.tensors[state].isVariable = True
         file.operands.append(state)
     file.output((1, steps, units) if is_sequence else (1, units), "float32")
     return file
@@ -946,7 +890,7 @@ def svdf(name, numbers, shape):
             file.constant(file.random.normal(0, 0.2, size), "float32")
     file.constant(numpy.zeros(units), "float32")
     state = file._tensor((1, memory * units * rank), "float32")
-    file.tensors[state].isVariable = True
+    file.graph.subgraph.tensors[state].isVariable = True
     file.operands.append(state)
     file.output((1, units), "float32")
     return file
