@@ -230,19 +230,21 @@ fn groups(network: &EstimatedNetwork, profile: &Profile, matched: Vec<Option<usi
         .iter()
         .map(duration_ms)
         .fold(0.0, |sum, ms| sum + ms);
-    let words = |idx: &usize| {
-        let MeasuredOperator {
-            name,
-            kind,
-            duration_ms,
-            ..
-        } = &profile.operators[*idx];
-        format!("{} {} ({duration_ms:.4} ms)", kind, name)
-            .trim()
-            .to_owned()
-    };
+    let words = |idx: &usize| operator_in_words(&profile.operators[*idx]);
     matching.unmatched = unmatched.iter().take(MAX_UNMATCHED).map(words).collect();
     matching
+}
+
+fn operator_in_words(operator: &MeasuredOperator) -> String {
+    let MeasuredOperator {
+        name,
+        kind,
+        duration_ms,
+        ..
+    } = operator;
+    format!("{} {} ({duration_ms:.4} ms)", kind, name)
+        .trim()
+        .to_owned()
 }
 
 /// An operator without a duration joins the group of its only reader, or else of its only writer. One with much arithmetic

@@ -108,24 +108,8 @@ fn text(file: &str, placed: &Placed, width: usize) -> String {
                 words::UNKNOWN.to_owned()
             }
         };
-        let verdict = match on.fits {
-            Verdict::Yes => "yes",
-            Verdict::Close => "close",
-            Verdict::No => "no",
-        };
         group(&mut reasons, on.reason.as_ref(), &on.name);
-        table.row([
-            on.name.clone(),
-            verdict.to_owned(),
-            on.ram.as_ref().map(room).unwrap_or_default(),
-            on.flash.as_ref().map(room).unwrap_or_default(),
-            latency,
-            on.core.clone(),
-            on.clock_mhz.map_or_else(
-                || words::UNKNOWN.to_owned(),
-                |clock_mhz| clock_mhz.to_string(),
-            ),
-        ]);
+        table.row(board_cells(on, latency));
     }
     let need = needed(&placed.need);
     let mut text = format!(
@@ -148,18 +132,43 @@ fn text(file: &str, placed: &Placed, width: usize) -> String {
     }
     let kernels = &placed.need.kernels;
     if !kernels.is_empty() {
-        let calls = kernels.iter().map(|call| format!("{call}()"));
-        let words = format!(
-            "MicroMutableOpResolver<{}>: {}",
-            kernels.len(),
-            calls.collect::<Vec<_>>().join(", ")
-        );
+        let words = resolver_in_words(kernels);
         let _ = writeln!(text, "{}", wrapped(&words, width, "  "));
     }
     let note = "close: not with the largest sizes and a stack; latency: a model fitted to measurements of the board; \
                 * assumed, from other boards with the same core; (ext) in memory beside the chip";
     let _ = writeln!(text, "{}\n", dim(wrapped(note, width, "  ")));
     text
+}
+
+fn board_cells(on: &OnBoard, latency: String) -> [String; 7] {
+    let verdict = match on.fits {
+        Verdict::Yes => "yes",
+        Verdict::Close => "close",
+        Verdict::No => "no",
+    };
+    [
+        on.name.clone(),
+        verdict.to_owned(),
+        on.ram.as_ref().map(room).unwrap_or_default(),
+        on.flash.as_ref().map(room).unwrap_or_default(),
+        latency,
+        on.core.clone(),
+        on.clock_mhz.map_or_else(
+            || words::UNKNOWN.to_owned(),
+            |clock_mhz| clock_mhz.to_string(),
+        ),
+    ]
+}
+
+/// The resolver that an application needs, as TensorFlow Lite Micro's C++ has it.
+fn resolver_in_words(kernels: &[String]) -> String {
+    let calls = kernels.iter().map(|call| format!("{call}()"));
+    format!(
+        "MicroMutableOpResolver<{}>: {}",
+        kernels.len(),
+        calls.collect::<Vec<_>>().join(", ")
+    )
 }
 
 /// Puts a board behind the others with its reason.

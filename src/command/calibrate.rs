@@ -236,13 +236,43 @@ fn shown(device: &Device, profile_files: &[ProfileFile], out: &Path, width: usiz
         device.base
     );
     let _ = writeln!(text, "{}\n", wrapped(&line, width, ""));
+    text += &networks_table(device).lines_of(width);
+    text += &format!("\n{}", factors_table(device).lines_of(width));
+    let [call_ms, inference_ms] = device.overheads_ms();
+    let line = format!(
+        "each call of a kernel {}, each inference {} beside",
+        milliseconds(call_ms),
+        milliseconds(inference_ms)
+    );
+    let _ = writeln!(text, "{}", dim(wrapped(&line, width, "  ")));
+    text += &unmatched_warnings(device, width);
+    for file in profile_files {
+        for unread in &file.profile.unread {
+            let line = wrapped(
+                &plain(&format!("         {}: {unread}", file.path.display())),
+                width,
+                "  ",
+            );
+            let _ = writeln!(text, "{} {}", yellow("warning:"), line.trim_start());
+        }
+    }
+    let place = out.display();
+    let line = format!("written to {place}: litecast predict --device {place} FILE");
+    let _ = writeln!(text, "{}", wrapped(&plain(&line), width, "  "));
+    text
+}
+
+fn milliseconds(ms: f64) -> String {
+    quantity::measure(ms, "ms").to_string()
+}
+
+fn networks_table(device: &Device) -> Table {
     let mut table = Table::default()
         .text("model")
         .number("measured")
         .number("from the others")
         .number("operators")
         .optional_number("not matched");
-    let milliseconds = |ms: f64| quantity::measure(ms, "ms").to_string();
     for (idx, network) in device.networks.iter().enumerate() {
         let left_out = device.left_out.get(idx);
         let n_matched: usize = network
@@ -260,7 +290,10 @@ fn shown(device: &Device, profile_files: &[ProfileFile], out: &Path, width: usiz
             milliseconds(network.unmatched_ms),
         ]);
     }
-    text += &table.lines_of(width);
+    table
+}
+
+fn factors_table(device: &Device) -> Table {
     let mut factors = Table::default()
         .text("kernels")
         .number("factor")
@@ -277,14 +310,12 @@ fn shown(device: &Device, profile_files: &[ProfileFile], out: &Path, width: usiz
             told_by.to_owned(),
         ]);
     }
-    text += &format!("\n{}", factors.lines_of(width));
-    let [call_ms, inference_ms] = device.overheads_ms();
-    let line = format!(
-        "each call of a kernel {}, each inference {} beside",
-        milliseconds(call_ms),
-        milliseconds(inference_ms)
-    );
-    let _ = writeln!(text, "{}", dim(wrapped(&line, width, "  ")));
+    factors
+}
+
+/// A line for each network whose profile has operators that the model does not have.
+fn unmatched_warnings(device: &Device, width: usize) -> String {
+    let mut text = String::new();
     for network in device
         .networks
         .iter()
@@ -310,18 +341,5 @@ fn shown(device: &Device, profile_files: &[ProfileFile], out: &Path, width: usiz
         let line = wrapped(&plain(&line), width, "  ");
         let _ = writeln!(text, "{} {}", yellow("warning:"), line.trim_start());
     }
-    for file in profile_files {
-        for unread in &file.profile.unread {
-            let line = wrapped(
-                &plain(&format!("         {}: {unread}", file.path.display())),
-                width,
-                "  ",
-            );
-            let _ = writeln!(text, "{} {}", yellow("warning:"), line.trim_start());
-        }
-    }
-    let place = out.display();
-    let line = format!("written to {place}: litecast predict --device {place} FILE");
-    let _ = writeln!(text, "{}", wrapped(&plain(&line), width, "  "));
     text
 }

@@ -127,14 +127,9 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Box<dyn Error>> {
             show(args, &file.to_string_lossy(), &verdicts)
         };
         if let Some(below) = &section.below {
-            let refusals = files.iter().map(|file| below.refusal(file));
-            let refusals: Vec<Option<String>> = refusals.collect();
-            let mut kept = Vec::new();
-            for (file, refusal) in files.into_iter().zip(refusals) {
-                match refusal {
-                    Some(words) => give(&file, Err(Failure::new("file-unreadable", words)))?,
-                    None => kept.push(file),
-                }
+            let (kept, refused) = below.divided(files);
+            for (file, words) in refused {
+                give(&file, Err(Failure::new("file-unreadable", words)))?;
             }
             files = kept;
         }
@@ -180,6 +175,48 @@ fn sections_from_config(args: &CheckArgs) -> Result<Vec<Section>, Box<dyn Error>
             "limits on the command line are for files on the command line: give FILE".into(),
         );
     }
+    let text = config_text(path)?;
+    let config: Config = toml::from_str(&text)
+        .map_err(|error| format!("{place}: {}", without_contents(&error, &text)))?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let below = || {
+        if args.outside {
+            Ok(None)
+        } else {
+            Below::new(path).map(Some)
+        }
+    };
+    let section = |(idx, mut written): (usize, Written)| {
+        let below = below().map_err(|error| format!("{place}: {error}"))?;
+        let files: Vec<PathBuf> = written.files.iter().map(|file| folder.join(file)).collect();
+        let vela_ini = written.vela_ini.take().map(|ini| folder.join(ini));
+        let devices: Vec<PathBuf> = written
+            .devices
+            .iter()
+            .map(|file| folder.join(file))
+            .collect();
+        let read: Vec<&PathBuf> = vela_ini.iter().chain(&devices).collect();
+        let refused = below
+            .as_ref()
+            .and_then(|below| below.first_refused(&files, &read));
+        if let Some(words) = refused {
+            return Err(format!("{place}: check {}: {words}", idx + 1).into());
+        }
+        let section = written.section(args, [files, devices], vela_ini, below);
+        let section = section.checked(
+            "give one, for example max = { latency = \"10ms\" }",
+            "targets",
+        );
+        section.map_err(|error| -> Box<dyn Error> {
+            format!("{place}: check {}: {error}", idx + 1).into()
+        })
+    };
+    config.check.into_iter().enumerate().map(section).collect()
+}
+
+/// The contents of the file of checks.
+fn config_text(path: &Path) -> Result<String, Box<dyn Error>> {
+    let place = path.display();
     let metadata = fs::metadata(path).map_err(|error| {
         format!("no FILE, and {place}: {error}; `litecast check --help` tells what it takes")
     })?;
@@ -197,85 +234,56 @@ fn sections_from_config(args: &CheckArgs) -> Result<Vec<Section>, Box<dyn Error>
         let words = format!("{place}: expected at most {MAX_CONFIG_BYTES} bytes, found {n_bytes}");
         return Err(words.into());
     }
-    let text = String::from_utf8(bytes).map_err(|error| {
+    Ok(String::from_utf8(bytes).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
         format!("{place}: line {line}: expected UTF-8")
-    })?;
-    let config: Config = toml::from_str(&text)
-        .map_err(|error| format!("{place}: {}", without_contents(&error, &text)))?;
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let below = || {
-        if args.outside {
-            Ok(None)
-        } else {
-            Below::new(path).map(Some)
-        }
-    };
-    let section = |(idx, written): (usize, Written)| {
-        let below = below().map_err(|error| format!("{place}: {error}"))?;
-        let files: Vec<PathBuf> = written.files.iter().map(|file| folder.join(file)).collect();
-        let vela_ini = written.vela_ini.map(|ini| folder.join(ini));
-        let devices: Vec<PathBuf> = written
-            .devices
-            .iter()
-            .map(|file| folder.join(file))
-            .collect();
-        if let Some(below) = &below {
-            let mut files = files.iter();
-            let of_files = files.find_map(|file| Some((file, below.refusal_of_argument(file)?)));
-            let read = || vela_ini.iter().chain(&devices);
-            let mut missing = read().filter(|path| !path.is_file());
-            let of_read = read()
-                .find_map(|path| Some((path, below.refusal(path)?)))
-                .or_else(|| Some((missing.next()?, "expected a file".to_owned())));
-            if let Some((file, words)) = of_files.or(of_read) {
-                let file = file.display();
-                return Err(format!("{place}: check {}: {file}: {words}", idx + 1).into());
-            }
-        }
-        let section = Section {
+    })?)
+}
+
+impl Written {
+    /// With paths below the folder of the file that names them.
+    fn section(
+        self,
+        args: &CheckArgs,
+        [files, devices]: [Vec<PathBuf>; 2],
+        vela_ini: Option<PathBuf>,
+        below: Option<Below>,
+    ) -> Section {
+        Section {
             files,
             below,
             targets: TargetArgs {
-                targets: written.targets,
-                boards: written.boards,
+                targets: self.targets,
+                boards: self.boards,
                 devices,
-                runtime: written.runtime,
-                release: written.release,
+                runtime: self.runtime,
+                release: self.release,
                 npu: NpuArgs {
                     vela_ini,
-                    system_config: written.system_config,
-                    memory_mode: written.memory_mode,
-                    arena_cache_size: written.arena_cache_size,
-                    optimise: written.optimise,
+                    system_config: self.system_config,
+                    memory_mode: self.memory_mode,
+                    arena_cache_size: self.arena_cache_size,
+                    optimise: self.optimise,
                 },
-                host: written.host,
-                clock_mhz: written.clock_mhz,
+                host: self.host,
+                clock_mhz: self.clock_mhz,
                 gpu: false,
-                groups: written.groups,
+                groups: self.groups,
             },
-            limits: written.max,
-            against: args.against.or(written.against).unwrap_or_default(),
+            limits: self.max,
+            against: args.against.or(self.against).unwrap_or_default(),
             read: ReadArgs {
-                batch: written.batch.unwrap_or(args.read.batch),
-                threads: written.threads.unwrap_or(args.read.threads),
+                batch: self.batch.unwrap_or(args.read.batch),
+                threads: self.threads.unwrap_or(args.read.threads),
                 dimensions: args.read.dimensions.clone(),
                 application: args.read.application,
-                int8: written.int8.unwrap_or(args.read.int8),
-                as_is: written.as_is.unwrap_or(args.read.as_is),
+                int8: self.int8.unwrap_or(args.read.int8),
+                as_is: self.as_is.unwrap_or(args.read.as_is),
                 time_limit: args.read.time_limit,
             },
-        };
-        let section = section.checked(
-            "give one, for example max = { latency = \"10ms\" }",
-            "targets",
-        );
-        section.map_err(|error| -> Box<dyn Error> {
-            format!("{place}: check {}: {error}", idx + 1).into()
-        })
-    };
-    config.check.into_iter().enumerate().map(section).collect()
+        }
+    }
 }
 
 impl Section {

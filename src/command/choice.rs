@@ -168,30 +168,14 @@ pub fn group(id: &str) -> Result<Chosen, Box<dyn Error>> {
 impl TargetArgs {
     /// None where the command line chooses none.
     pub fn chosen(&self) -> Result<Option<Chosen>, Box<dyn Error>> {
-        if let Some(option) = self.npu.given().filter(|_| self.targets.is_empty()) {
-            let example = format!("expected --target with an Ethos-U, for example {EXAMPLE}");
-            return Err(format!("{option}: {example}").into());
-        }
-        if self.clock_mhz.is_some() && self.targets.is_empty() {
-            let example = "expected --target with a microcontroller or an Ethos-U, for example cortex-m4-tflm";
-            return Err(format!("--clock: {example}; a board has a clock of its own").into());
-        }
+        self.refuse_options_without_targets()?;
         if self.targets.is_empty()
             && self.boards.is_empty()
             && self.devices.is_empty()
             && self.groups.is_empty()
             && !self.gpu
         {
-            if self.host.is_some() {
-                let example =
-                    format!("expected --target or --board with an Ethos-U, for example {EXAMPLE}");
-                return Err(format!("--host: {example}").into());
-            }
-            if self.release.is_some() {
-                let example =
-                    "expected --target or --board with an STM32, for example cortex-m7-stm32h747";
-                return Err(format!("--release: {example}").into());
-            }
+            self.refuse_options_of_boards()?;
             return Ok(None);
         }
         let options = Choice {
@@ -238,6 +222,34 @@ impl TargetArgs {
         let mut ids = HashSet::new();
         chosen.retain(|target| ids.insert(target.id().to_owned()));
         Ok(Some(chosen))
+    }
+
+    /// Refuses options of targets and boards where neither is chosen.
+    fn refuse_options_of_boards(&self) -> Result<(), Box<dyn Error>> {
+        if self.host.is_some() {
+            let example =
+                format!("expected --target or --board with an Ethos-U, for example {EXAMPLE}");
+            return Err(format!("--host: {example}").into());
+        }
+        if self.release.is_some() {
+            let example =
+                "expected --target or --board with an STM32, for example cortex-m7-stm32h747";
+            return Err(format!("--release: {example}").into());
+        }
+        Ok(())
+    }
+
+    /// Refuses options of targets where none is chosen.
+    fn refuse_options_without_targets(&self) -> Result<(), Box<dyn Error>> {
+        if let Some(option) = self.npu.given().filter(|_| self.targets.is_empty()) {
+            let example = format!("expected --target with an Ethos-U, for example {EXAMPLE}");
+            return Err(format!("{option}: {example}").into());
+        }
+        if self.clock_mhz.is_some() && self.targets.is_empty() {
+            let example = "expected --target with a microcontroller or an Ethos-U, for example cortex-m4-tflm";
+            return Err(format!("--clock: {example}; a board has a clock of its own").into());
+        }
+        Ok(())
     }
 
     /// The same choice as arguments of a command line.

@@ -159,6 +159,32 @@ impl Below {
             )
         }
     }
+
+    /// Those of `files` that are read, and the others with the reasons.
+    pub fn divided(&self, files: Vec<PathBuf>) -> (Vec<PathBuf>, Vec<(PathBuf, String)>) {
+        let mut kept = Vec::new();
+        let mut refused = Vec::new();
+        for file in files {
+            match self.refusal(&file) {
+                Some(words) => refused.push((file, words)),
+                None => kept.push(file),
+            }
+        }
+        (kept, refused)
+    }
+
+    /// The first path that is not read, with the reason: of arguments, or of files that must be there.
+    pub fn first_refused(&self, arguments: &[PathBuf], files: &[&PathBuf]) -> Option<String> {
+        let mut arguments = arguments.iter();
+        let argument = arguments.find_map(|file| Some((file, self.refusal_of_argument(file)?)));
+        let mut missing = files.iter().copied().filter(|path| !path.is_file());
+        let mut read = files.iter().copied();
+        let file = read
+            .find_map(|path| Some((path, self.refusal(path)?)))
+            .or_else(|| Some((missing.next()?, "expected a file".to_owned())));
+        let (path, words) = argument.or(file)?;
+        Some(format!("{}: {words}", path.display()))
+    }
 }
 
 pub fn is_model(file: &Path) -> bool {

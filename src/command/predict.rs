@@ -70,85 +70,38 @@ fn fits(document: &Document, width: usize) -> String {
 /// A mean error above this, in percent, is a doubt that stands at the headline.
 const DOUBTFUL_PERCENT: f64 = 25.0;
 
+/// The table of targets that have an estimate, and what is said below it, each once with the targets that it is said of.
+struct Overview<'d> {
+    table: Table,
+    remarks: Vec<(String, Vec<&'d str>)>,
+    energies: Vec<(String, Vec<&'d str>)>,
+    /// By what they were compared with: which targets are far off, and by how much.
+    doubts: Vec<(String, Vec<String>)>,
+}
+
 /// One line for each target that has an estimate.
 fn overview(document: &Document, width: usize) -> String {
-    let mut table = Table::default()
-        .text("target")
-        .number("latency")
-        .number("interval")
-        .number("memory")
-        .optional_text("evidence")
-        .optional_number("energy");
-    let mut remarks: Vec<(String, Vec<&str>)> = Vec::new();
-    let mut energies: Vec<(String, Vec<&str>)> = Vec::new();
-    // By what they were compared with: which targets are far off, and by how much.
-    let mut doubts: Vec<(String, Vec<String>)> = Vec::new();
+    let mut overview = Overview {
+        table: Table::default()
+            .text("target")
+            .number("latency")
+            .number("interval")
+            .number("memory")
+            .optional_text("evidence")
+            .optional_number("energy"),
+        remarks: Vec::new(),
+        energies: Vec::new(),
+        doubts: Vec::new(),
+    };
     for target in document.targets() {
-        let estimate = |metric: &str| {
-            let result = document.result(target, metric)?;
-            Some((result, result.estimate()?))
-        };
-        let latency = estimate("latency");
-        let mut memories = words::MEMORY_METRICS.iter();
-        let memory = memories.find_map(|metric| estimate(metric));
-        let energy = estimate("energy");
-        let Some((result, first)) = latency.or(memory).or(energy) else {
-            continue;
-        };
-        // Board, runtime and release of a microcontroller, which its id does not tell, and whose estimate a board's is.
-        if estimate("weights_flash").is_some() || target.contains('/') {
-            group(&mut remarks, result.device.clone(), target);
-        }
-        if let Some((result, estimate)) = memory {
-            let name = words::metric(&result.metric);
-            let grade = words::evidence(result, estimate);
-            let name = if name == "memory" {
-                "that of the GPU"
-            } else {
-                name
-            };
-            group(&mut remarks, format!("memory is {name}, {grade}"), target);
-        }
-        if let Some((result, energy)) = energy {
-            let scope = energy.provenance.scope.as_deref().unwrap_or("the device");
-            let grade = words::evidence(result, energy);
-            group(&mut energies, format!("energy of {scope}, {grade}"), target);
-        }
-        if let (Some(_), Some(percent)) = (first.lo, first.provenance.interval_percent) {
-            let against = words::against(&first.provenance);
-            let words = format!("interval held {percent} % of other networks, against {against}");
-            group(&mut remarks, words, target);
-        }
-        let far = (first.expected_error_percent).filter(|&percent| percent > DOUBTFUL_PERCENT);
-        if let Some(percent) = far {
-            let against = words::against(&first.provenance);
-            let far = format!("{target} by {}", quantity::percent(percent));
-            match doubts.iter_mut().find(|(known, _)| *known == against) {
-                Some((_, all)) => all.push(far),
-                None => doubts.push((against, vec![far])),
-            }
-        }
-        let value = |estimate: Option<(&TargetResult, &Estimate)>| {
-            estimate.map_or(words::UNKNOWN.to_owned(), |(_, estimate)| {
-                quantity::measure(estimate.value, &estimate.unit).to_string()
-            })
-        };
-        // In the unit of the latency beside it.
-        let interval = latency.and_then(|(_, latency)| sections::interval(latency));
-        let interval = interval.unwrap_or_default();
-        let interval = interval.rsplit_once(' ').map_or("", |(ends, _)| ends);
-        let precision = document.estimated_as(target);
-        let precision = precision.map_or(String::new(), |precision| format!(" as {precision}"));
-        let grade = result.evidence.as_deref().unwrap_or("not said");
-        table.row([
-            format!("{target}{precision}"),
-            value(latency),
-            interval.to_owned(),
-            value(memory),
-            grade.to_owned(),
-            value(energy),
-        ]);
+        overview.add(document, target);
     }
+    let Overview {
+        table,
+        mut remarks,
+        energies,
+        doubts,
+    } = overview;
     if table.is_empty() {
         return String::new();
     }
@@ -183,6 +136,109 @@ fn overview(document: &Document, width: usize) -> String {
     text + &format!("{}\n", dim(wrapped(words::EVIDENCE, width, "  ")))
 }
 
+type Estimated<'d> = (&'d TargetResult, &'d Estimate);
+
+/// What the table shows of one target.
+struct OverviewRow<'d> {
+    first: Estimated<'d>,
+    latency: Option<Estimated<'d>>,
+    memory: Option<Estimated<'d>>,
+    energy: Option<Estimated<'d>>,
+    is_microcontroller: bool,
+}
+
+impl<'d> Overview<'d> {
+    fn add(&mut self, document: &'d Document, target: &'d str) {
+        let estimate = |metric: &str| {
+            let result = document.result(target, metric)?;
+            Some((result, result.estimate()?))
+        };
+        let latency = estimate("latency");
+        let mut memories = words::MEMORY_METRICS.iter();
+        let memory = memories.find_map(|metric| estimate(metric));
+        let energy = estimate("energy");
+        let Some(first) = latency.or(memory).or(energy) else {
+            return;
+        };
+        let row = OverviewRow {
+            first,
+            latency,
+            memory,
+            energy,
+            is_microcontroller: estimate("weights_flash").is_some(),
+        };
+        self.note(target, &row);
+        let value = |estimate: Option<(&TargetResult, &Estimate)>| {
+            estimate.map_or(words::UNKNOWN.to_owned(), |(_, estimate)| {
+                quantity::measure(estimate.value, &estimate.unit).to_string()
+            })
+        };
+        // In the unit of the latency beside it.
+        let interval = row
+            .latency
+            .and_then(|(_, latency)| sections::interval(latency));
+        let interval = interval.unwrap_or_default();
+        let interval = interval.rsplit_once(' ').map_or("", |(ends, _)| ends);
+        let precision = document.estimated_as(target);
+        let precision = precision.map_or(String::new(), |precision| format!(" as {precision}"));
+        let grade = row.first.0.evidence.as_deref().unwrap_or("not said");
+        self.table.row([
+            format!("{target}{precision}"),
+            value(row.latency),
+            interval.to_owned(),
+            value(row.memory),
+            grade.to_owned(),
+            value(row.energy),
+        ]);
+    }
+
+    /// What is said below the table.
+    fn note(&mut self, target: &'d str, row: &OverviewRow<'d>) {
+        let (_, first) = row.first;
+        // Board, runtime and release of a microcontroller, which its id does not tell, and whose estimate a board's is.
+        if row.is_microcontroller || target.contains('/') {
+            group(&mut self.remarks, row.first.0.device.clone(), target);
+        }
+        if let Some((result, estimate)) = row.memory {
+            let name = words::metric(&result.metric);
+            let grade = words::evidence(result, estimate);
+            let name = if name == "memory" {
+                "that of the GPU"
+            } else {
+                name
+            };
+            group(
+                &mut self.remarks,
+                format!("memory is {name}, {grade}"),
+                target,
+            );
+        }
+        if let Some((result, energy)) = row.energy {
+            let scope = energy.provenance.scope.as_deref().unwrap_or("the device");
+            let grade = words::evidence(result, energy);
+            group(
+                &mut self.energies,
+                format!("energy of {scope}, {grade}"),
+                target,
+            );
+        }
+        if let (Some(_), Some(percent)) = (first.lo, first.provenance.interval_percent) {
+            let against = words::against(&first.provenance);
+            let words = format!("interval held {percent} % of other networks, against {against}");
+            group(&mut self.remarks, words, target);
+        }
+        let far = (first.expected_error_percent).filter(|&percent| percent > DOUBTFUL_PERCENT);
+        if let Some(percent) = far {
+            let against = words::against(&first.provenance);
+            let far = format!("{target} by {}", quantity::percent(percent));
+            match self.doubts.iter_mut().find(|(known, _)| *known == against) {
+                Some((_, all)) => all.push(far),
+                None => self.doubts.push((against, vec![far])),
+            }
+        }
+    }
+}
+
 /// Each target with all its metrics, and where they come from.
 fn details(document: &Document, width: usize) -> String {
     let mut text = String::new();
@@ -210,20 +266,7 @@ fn details(document: &Document, width: usize) -> String {
         let mut sources: Vec<(String, Vec<&str>)> = Vec::new();
         for (result, estimate) in results {
             let metric = words::metric(&result.metric);
-            // What was counted in the file has no error; of other numbers it may never have been measured.
-            let (error, against) = match estimate.expected_error_percent {
-                Some(error) => (
-                    format!("±{}", quantity::percent(error)),
-                    words::against(&estimate.provenance),
-                ),
-                None if result.evidence.as_deref() == Some("counted") && estimate.lo.is_none() => {
-                    ("exact".to_owned(), "the file".to_owned())
-                }
-                None => (
-                    words::UNKNOWN.to_owned(),
-                    words::against(&estimate.provenance),
-                ),
-            };
+            let (error, against) = error_in_words(result, estimate);
             table.row([
                 words::metric_of(result, estimate),
                 quantity::measure(estimate.value, &estimate.unit).to_string(),
@@ -246,6 +289,24 @@ fn details(document: &Document, width: usize) -> String {
         text.push('\n');
     }
     text
+}
+
+/// The error of an estimate, and what it was compared with.
+fn error_in_words(result: &TargetResult, estimate: &Estimate) -> (String, String) {
+    // What was counted in the file has no error; of other numbers it may never have been measured.
+    match estimate.expected_error_percent {
+        Some(error) => (
+            format!("±{}", quantity::percent(error)),
+            words::against(&estimate.provenance),
+        ),
+        None if result.evidence.as_deref() == Some("counted") && estimate.lo.is_none() => {
+            ("exact".to_owned(), "the file".to_owned())
+        }
+        None => (
+            words::UNKNOWN.to_owned(),
+            words::against(&estimate.provenance),
+        ),
+    }
 }
 
 /// Adds a name to those that share a text, in the order in which texts come first.

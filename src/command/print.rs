@@ -48,14 +48,7 @@ pub fn reports(
     }
     let matched = request.each(files, |file, document| {
         let file = file.to_string_lossy();
-        let printed = match (&document, format.csv, format.html) {
-            (Ok(document), true, _) => rows.text(document),
-            (Ok(document), _, true) => html::section(document),
-            (Ok(document), ..) => text(document),
-            (Err(failure), true, _) => rows.failure(&file, failure),
-            (Err(failure), _, true) => html::failure(&file, failure),
-            (Err(_), ..) => String::new(),
-        };
+        let printed = printed(&document, &file, format, rows, &text);
         if let Err(failure) = &document {
             fail(&file, failure);
         }
@@ -70,6 +63,24 @@ pub fn reports(
     }
     worker_request::check_dimensions(request.read, &[matched])?;
     Ok(code)
+}
+
+/// One file in the chosen format.
+fn printed(
+    document: &Result<Document, Failure>,
+    file: &str,
+    format: &FormatArgs,
+    rows: csv::Rows,
+    text: impl Fn(&Document) -> String,
+) -> String {
+    match (document, format.csv, format.html) {
+        (Ok(document), true, _) => rows.text(document),
+        (Ok(document), _, true) => html::section(document),
+        (Ok(document), ..) => text(document),
+        (Err(failure), true, _) => rows.failure(file, failure),
+        (Err(failure), _, true) => html::failure(file, failure),
+        (Err(_), ..) => String::new(),
+    }
 }
 
 /// What is said of a file without a report, on standard output too where a program reads JSON.

@@ -69,6 +69,45 @@ pub fn run(args: &SweepBatchArgs) -> Result<ExitCode, Box<dyn Error>> {
 }
 
 fn shown(sweep: &Sweep, gpu: &Gpu) -> String {
+    let width = terminal::width();
+    let mut text = format!("{}\n\n{}", gpu.device, points_table(sweep).lines_of(width));
+    if !sweep
+        .points
+        .iter()
+        .any(|point| point.training_step_ms.is_some())
+    {
+        text += "? no training was measured on this GPU\n";
+    }
+    let _ = writeln!(
+        text,
+        "{}",
+        dim(wrapped(&grade_in_words(sweep), width, "  "))
+    );
+    for doubt in &sweep.diagnostics {
+        let is_warning = doubt.severity == Severity::Warning;
+        let word = if is_warning { "warning" } else { "note" };
+        let _ = writeln!(
+            text,
+            "{}",
+            wrapped(&format!("{word}: {}", doubt.message), width, "  ")
+        );
+    }
+    text.push('\n');
+    let _ = writeln!(text, "largest batch by memory (modelled):");
+    for fits in &sweep.fits {
+        let _ = writeln!(
+            text,
+            "  {:>2} GB  inference {}, training with Adam {}, with SGD {}",
+            fits.memory_gib,
+            grouped(f64::from(fits.inference_batch)),
+            grouped(f64::from(fits.training_batch)),
+            grouped(f64::from(fits.sgd_batch))
+        );
+    }
+    text
+}
+
+fn points_table(sweep: &Sweep) -> Table {
     let mut table = Table::default()
         .number("batch")
         .number("latency")
@@ -107,15 +146,11 @@ fn shown(sweep: &Sweep, gpu: &Gpu) -> String {
             notes.join(", "),
         ]);
     }
-    let width = terminal::width();
-    let mut text = format!("{}\n\n{}", gpu.device, table.lines_of(width));
-    if !sweep
-        .points
-        .iter()
-        .any(|point| point.training_step_ms.is_some())
-    {
-        text += "? no training was measured on this GPU\n";
-    }
+    table
+}
+
+/// What the latencies rest on.
+fn grade_in_words(sweep: &Sweep) -> String {
     let mut grade = if sweep.evidence == Evidence::Measured {
         "latencies are fitted to measurements on this GPU".to_owned()
     } else {
@@ -128,27 +163,5 @@ fn shown(sweep: &Sweep, gpu: &Gpu) -> String {
             percent(error)
         );
     }
-    let _ = writeln!(text, "{}", dim(wrapped(&grade, width, "  ")));
-    for doubt in &sweep.diagnostics {
-        let is_warning = doubt.severity == Severity::Warning;
-        let word = if is_warning { "warning" } else { "note" };
-        let _ = writeln!(
-            text,
-            "{}",
-            wrapped(&format!("{word}: {}", doubt.message), width, "  ")
-        );
-    }
-    text.push('\n');
-    let _ = writeln!(text, "largest batch by memory (modelled):");
-    for fits in &sweep.fits {
-        let _ = writeln!(
-            text,
-            "  {:>2} GB  inference {}, training with Adam {}, with SGD {}",
-            fits.memory_gib,
-            grouped(f64::from(fits.inference_batch)),
-            grouped(f64::from(fits.training_batch)),
-            grouped(f64::from(fits.sgd_batch))
-        );
-    }
-    text
+    grade
 }

@@ -139,26 +139,7 @@ fn print(
         table = table.text("meets");
     }
     for row in rows {
-        let latency = row
-            .latency_ms
-            .map(|ms| quantity::measure(ms, "ms").to_string());
-        let interval = (row.latency_lo_ms.zip(row.latency_hi_ms).zip(row.latency_ms))
-            .map(|((lo, hi), ms)| quantity::interval(lo, hi, "ms", ms));
-        let mut cells = vec![
-            match &row.estimated_as {
-                Some(precision) => format!("{} as {precision}", row.target),
-                None => row.target.clone(),
-            },
-            // What all devices of a group have in common stands behind the first comma.
-            row.device.split(',').next().unwrap_or_default().to_owned(),
-            latency.unwrap_or_else(|| words::UNKNOWN.to_owned()),
-            interval.unwrap_or_else(|| "none".to_owned()),
-        ];
-        cells.extend(
-            row.meets
-                .map(|meets| if meets { "yes" } else { "no" }.to_owned()),
-        );
-        table.row(cells);
+        table.row(cells(row));
     }
     text += &table.lines_of(width);
     if let Some(limit_ms) = limit_ms {
@@ -179,6 +160,30 @@ fn print(
         let _ = writeln!(text, "\n{}", dim(wrapped(NOTE, width, "  ")));
     }
     terminal::print(&text)
+}
+
+/// The cells of one target, with whether it meets the limit, if there is one.
+fn cells(row: &GroupRow) -> Vec<String> {
+    let latency = row
+        .latency_ms
+        .map(|ms| quantity::measure(ms, "ms").to_string());
+    let interval = (row.latency_lo_ms.zip(row.latency_hi_ms).zip(row.latency_ms))
+        .map(|((lo, hi), ms)| quantity::interval(lo, hi, "ms", ms));
+    let mut cells = vec![
+        match &row.estimated_as {
+            Some(precision) => format!("{} as {precision}", row.target),
+            None => row.target.clone(),
+        },
+        // What all devices of a group have in common stands behind the first comma.
+        row.device.split(',').next().unwrap_or_default().to_owned(),
+        latency.unwrap_or_else(|| words::UNKNOWN.to_owned()),
+        interval.unwrap_or_else(|| "none".to_owned()),
+    ];
+    cells.extend(
+        row.meets
+            .map(|meets| if meets { "yes" } else { "no" }.to_owned()),
+    );
+    cells
 }
 
 /// Latencies in ms.

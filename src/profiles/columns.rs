@@ -137,6 +137,53 @@ impl Reader {
     }
 }
 
+/// Places of the columns that are read, and the milliseconds of the duration's unit; `None` for cycles.
+struct Columns {
+    name: Option<usize>,
+    kind: Option<usize>,
+    time: usize,
+    unit_ms: Option<f64>,
+}
+
+impl Columns {
+    /// The columns of a head in the words `written`, if the format has it. `names` are the words without all but letters
+    /// and digits.
+    fn find(format: &Format, written: &[String], names: &[String]) -> Option<Self> {
+        let place = |columns: &[&str]| {
+            columns
+                .iter()
+                .find_map(|column| names.iter().position(|name| name == column))
+        };
+        let is_there = |mark: &&str| names.iter().any(|name| name.starts_with(mark));
+        if !format.marks.iter().all(is_there) {
+            return None;
+        }
+        let is_plain = format.tool.is_empty();
+        let is_time = |name: &str, column: &str| {
+            name == column
+                || (is_plain
+                    && column.len() > 1
+                    && (name.ends_with(column) || name.starts_with(column)))
+                || (!is_plain && column == "ticks" && name.contains(column))
+        };
+        let (time, ms) = format.time.iter().find_map(|(column, ms)| {
+            let idx = names.iter().position(|name| is_time(name, column))?;
+            Some((idx, *ms))
+        })?;
+        let [name, kind] = [format.name, format.kind].map(place);
+        if is_plain && (name.or(kind).is_none() || name == Some(time)) {
+            return None;
+        }
+        let in_head = unit_ms(written[time].to_lowercase().trim_end_matches([')', ']']));
+        Some(Self {
+            name,
+            kind: kind.or_else(|| place(&["uniquetag"])),
+            time,
+            unit_ms: in_head.filter(|_| is_plain).or(ms),
+        })
+    }
+}
+
 /// The head of a table, if the line is one.
 fn head(line: &str, line_no: usize, clock_mhz: Option<f64>) -> Result<Option<Table>, ProfileError> {
     for &separator in &SEPARATORS {
@@ -149,59 +196,25 @@ fn head(line: &str, line_no: usize, clock_mhz: Option<f64>) -> Result<Option<Tab
             continue;
         }
         let names: Vec<String> = written.iter().map(|cell| plain(cell)).collect();
-        let place = |columns: &[&str]| {
-            columns
-                .iter()
-                .find_map(|column| names.iter().position(|name| name == column))
-        };
         for format in FORMATS {
+            let Some(columns) = Columns::find(format, &written, &names) else {
+                continue;
+            };
             let is_plain = format.tool.is_empty();
-            if !format
-                .marks
-                .iter()
-                .all(|mark| names.iter().any(|name| name.starts_with(mark)))
-            {
-                continue;
-            }
-            let of_time = |name: &str, column: &str| {
-                name == column
-                    || (is_plain
-                        && column.len() > 1
-                        && (name.ends_with(column) || name.starts_with(column)))
-                    || (!is_plain && column == "ticks" && name.contains(column))
+            let unit_ms = columns.unit_ms.or_else(|| Some(1e-3 / clock_mhz?));
+            let no_clock = || ProfileError::NoClock {
+                line: line_no,
+                tool: if is_plain { "the table" } else { format.tool },
             };
-            let time = format.time.iter().find_map(|(column, ms)| {
-                let idx = names.iter().position(|name| of_time(name, column))?;
-                Some((idx, *ms))
-            });
-            let Some((time, ms)) = time else { continue };
-            let [name, kind] = [format.name, format.kind].map(place);
-            if is_plain && (name.or(kind).is_none() || name == Some(time)) {
-                continue;
-            }
-            let in_head = unit_ms(written[time].to_lowercase().trim_end_matches([')', ']']))
-                .filter(|_| is_plain);
-            let unit_ms = match in_head.or(ms) {
-                Some(ms) => ms,
-                None => match clock_mhz {
-                    Some(clock_mhz) => 1e-3 / clock_mhz,
-                    None => {
-                        return Err(ProfileError::NoClock {
-                            line: line_no,
-                            tool: if is_plain { "the table" } else { format.tool },
-                        });
-                    }
-                },
-            };
+            let is_model = |idx: usize| OF_MODELS.contains(&names[idx].as_str());
             return Ok(Some(Table {
                 format,
                 separator,
-                name,
-                kind: kind.or_else(|| place(&["uniquetag"])),
-                time,
-                unit_ms,
-                is_of_models: is_plain
-                    && name.is_some_and(|idx| OF_MODELS.contains(&names[idx].as_str())),
+                name: columns.name,
+                kind: columns.kind,
+                time: columns.time,
+                unit_ms: unit_ms.ok_or_else(no_clock)?,
+                is_of_models: is_plain && columns.name.is_some_and(is_model),
             }));
         }
     }

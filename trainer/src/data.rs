@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use litecast::learned::features::{COLUMNS, N_COLUMNS};
 use litecast::learned::intervals::summary;
 use litecast::learned::manifest::{FeatureRange, SpaceCount};
@@ -110,11 +110,12 @@ impl Data {
         let columns = OutputColumns::new(dataset, &outputs)?;
         let labels: Vec<Labels> = dataset.graphs.iter().map(|g| columns.labels(g)).collect();
         let spaces = spaces(dataset, settings)?;
-        for space in &settings.leave_out {
-            ensure!(
-                spaces.contains(space),
-                "expected one of {spaces:?} to leave out, found {space}"
-            );
+        let unknown = settings
+            .leave_out
+            .iter()
+            .find(|space| !spaces.contains(space));
+        if let Some(space) = unknown {
+            bail!("expected one of {spaces:?} to leave out, found {space}");
         }
         let macs =
             |graph: &LabelledGraph| amounts(&graph.features, "log1p_macs").iter().sum::<f64>();
@@ -145,17 +146,8 @@ impl Data {
             .iter()
             .map(|(graph, labels)| (&graph.features, *labels))
             .collect();
-        let readouts = columns.metrics.iter().map(|metric| metric.readout);
-        let ceilings = ceilings(dataset, &outputs);
         let hidden = hidden_columns(settings)?;
-        let planned = outputs.iter().zip(&columns.metrics);
-        let planned = planned.map(|(output, metric)| metric.planned_column(&output.target));
-        let planned = planned.map(|column| column.filter(|column| !hidden.contains(column)));
-        let outputs_of = OutputRules {
-            readouts: readouts.collect(),
-            ceilings,
-            planned_columns: planned.collect(),
-        };
+        let outputs_of = output_rules(dataset, &outputs, &columns, &hidden);
         let mut scaling = Scaling::fit(Columns::from_table(), outputs_of, &pairs);
         scaling.features.hide(&hidden);
         Ok(Self {
@@ -254,6 +246,24 @@ fn outputs(dataset: &Dataset, settings: &Settings) -> Result<Vec<LabelKey>> {
         .flat_map(|target| METRICS.iter().map(move |metric| key(target, metric)))
         .filter(|key| dataset.label_idx(&key.target, &key.metric).is_some())
         .collect())
+}
+
+/// How outputs are read out, bounded and compared with what is planned; hidden columns are not compared with.
+fn output_rules(
+    dataset: &Dataset,
+    outputs: &[LabelKey],
+    columns: &OutputColumns,
+    hidden: &[usize],
+) -> OutputRules {
+    let readouts = columns.metrics.iter().map(|metric| metric.readout);
+    let planned = outputs.iter().zip(&columns.metrics);
+    let planned = planned.map(|(output, metric)| metric.planned_column(&output.target));
+    let planned = planned.map(|column| column.filter(|column| !hidden.contains(column)));
+    OutputRules {
+        readouts: readouts.collect(),
+        ceilings: ceilings(dataset, outputs),
+        planned_columns: planned.collect(),
+    }
 }
 
 /// By output, the maximum of an operator's memory or cost.

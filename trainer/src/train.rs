@@ -64,14 +64,7 @@ pub fn train(
     device: &Device,
 ) -> Result<Progress> {
     device.seed(settings.seed);
-    let mut model = Network::new(&shape(data, settings), device);
-    let mut optimiser = optimiser(settings);
-    let mut progress = Progress::new(settings, data);
-    if let Some(last) = checkpoint.load_last(&progress)? {
-        model = checkpoint.load_last_model(model)?;
-        optimiser = checkpoint.load_optimiser(optimiser)?;
-        progress = last;
-    }
+    let (mut model, mut optimiser, mut progress) = begin(data, settings, checkpoint, device)?;
     println!("{} parameters", model.num_params());
     let tasks = data.tasks();
 
@@ -80,12 +73,8 @@ pub fn train(
         let mut rng = ChaCha8Rng::seed_from_u64(settings.seed);
         rng.set_stream(progress.epoch as u64 + 1);
         let part = &data.training;
-        let order = epoch_order(
-            &part.space_of,
-            data.spaces.len(),
-            settings.min_space_share,
-            &mut rng,
-        );
+        let n_spaces = data.spaces.len();
+        let order = epoch_order(&part.space_of, n_spaces, settings.min_space_share, &mut rng);
         let n_steps = order.len().div_ceil(settings.batch);
         let bar = progress_bar(n_steps, progress.epoch, settings.epochs);
         let objective = settings.objective(progress.epoch);
@@ -127,6 +116,26 @@ pub fn train(
         curve::write(&progress.curve, &data.output_names(), checkpoint.folder())?;
     }
     Ok(progress)
+}
+
+/// Network, optimiser and progress at the start, or where the checkpoint left off.
+fn begin(
+    data: &Data,
+    settings: &Settings,
+    checkpoint: &Checkpoint,
+    device: &Device,
+) -> Result<(Network, ModuleOptimizer, Progress)> {
+    let model = Network::new(&shape(data, settings), device);
+    let optimiser = optimiser(settings);
+    let progress = Progress::new(settings, data);
+    Ok(match checkpoint.load_last(&progress)? {
+        Some(last) => (
+            checkpoint.load_last_model(model)?,
+            checkpoint.load_optimiser(optimiser)?,
+            last,
+        ),
+        None => (model, optimiser, progress),
+    })
 }
 
 /// The device of a run: the CPU, or the first GPU.

@@ -104,19 +104,7 @@ impl Calibrated {
             return Outcome::unavailable(UnavailableReason::NoOperators);
         };
         doubts.extend(self.doubts(&expected, value));
-        let [call_ms, _] = self.device.overheads_ms();
-        let costs = classes
-            .iter()
-            .zip(&parts)
-            .map(|(class, part)| match *part > 0.0 {
-                true => part * self.device.factor(*class) + call_ms,
-                false => 0.0,
-            });
-        let mut costs: Vec<f64> = costs.collect();
-        // The time of the inference itself is spread over its operators, so that they add up.
-        let sum: f64 = costs.iter().sum();
-        let scale = if sum > 0.0 { value / sum } else { 0.0 };
-        costs.iter_mut().for_each(|cost| *cost *= scale);
+        let costs = self.operator_costs_ms(&classes, &parts, value);
         Outcome::Estimate {
             value,
             lo: Some(value * (-half_width).exp()),
@@ -126,6 +114,24 @@ impl Calibrated {
             expected_error_percent: self.device.left_out_percent(),
             operators: Some(costs),
         }
+    }
+
+    /// Latencies by operator, which add up to `value`.
+    fn operator_costs_ms(&self, classes: &[Class], parts: &[f64], value: f64) -> Vec<f64> {
+        let [call_ms, _] = self.device.overheads_ms();
+        let costs = classes
+            .iter()
+            .zip(parts)
+            .map(|(class, part)| match *part > 0.0 {
+                true => part * self.device.factor(*class) + call_ms,
+                false => 0.0,
+            });
+        let mut costs: Vec<f64> = costs.collect();
+        // The time of the inference itself is spread over its operators, so that they add up.
+        let sum: f64 = costs.iter().sum();
+        let scale = if sum > 0.0 { value / sum } else { 0.0 };
+        costs.iter_mut().for_each(|cost| *cost *= scale);
+        costs
     }
 
     fn doubts(&self, expected: &Expected, value_ms: f64) -> Vec<Diagnostic> {

@@ -214,16 +214,9 @@ fn refused_shape(graph: &Graph, node: &Node, kind: OpKind) -> Option<Unsupported
             ellipsis_mask,
             new_axis_mask,
             ..
-        } if ellipsis_mask != 0 || new_axis_mask != 0 => Some(match new_axis_mask {
-            0 => UnsupportedReason::NewAxes {
-                option: "ellipsis_mask",
-                mask: ellipsis_mask,
-            },
-            mask => UnsupportedReason::NewAxes {
-                option: "new_axis_mask",
-                mask,
-            },
-        }),
+        } if ellipsis_mask != 0 || new_axis_mask != 0 => {
+            Some(new_axes(ellipsis_mask, new_axis_mask))
+        }
         _ if kind == OpKind::StridedSlice => refused_strides(graph, node),
         _ if RESIZES.contains(&kind) => refused_resize(graph, node),
         _ if kind == OpKind::FullyConnected && rows => Some(UnsupportedReason::SeveralOutputRows(
@@ -241,6 +234,15 @@ fn refused_shape(graph: &Graph, node: &Node, kind: OpKind) -> Option<Unsupported
         }
         _ => None,
     }
+}
+
+fn new_axes(ellipsis_mask: i32, new_axis_mask: i32) -> UnsupportedReason {
+    let (option, mask) = if new_axis_mask == 0 {
+        ("ellipsis_mask", ellipsis_mask)
+    } else {
+        ("new_axis_mask", new_axis_mask)
+    };
+    UnsupportedReason::NewAxes { option, mask }
 }
 
 fn refused_resize(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {

@@ -144,41 +144,28 @@ fn latency(network: &Network, mapping: &Mapping) -> (Outcome, Vec<Diagnostic>) {
         for (&idx, ms) in left.iter().zip(&on_host.operators_ms) {
             parts[idx] = *ms;
         }
-        configuration += &format!(
-            "; the rest on the host, {}: {}",
-            host.device(),
-            host.in_words()
-        );
-        diagnostics.push(partition(
-            graph,
-            mapping,
-            &left,
-            &host,
-            [on_host.value_ms, value],
-        ));
+        let words = (host.device(), host.in_words());
+        configuration += &format!("; the rest on the host, {}: {}", words.0, words.1);
+        let ms = [on_host.value_ms, value];
+        diagnostics.push(partition(graph, mapping, &left, &host, ms));
     }
     if total.streamed_bytes > 0 {
-        diagnostics.push(streaming(
-            &total,
-            constants.coefficients.ms_per_link_megabyte,
-            value,
-        ));
+        let ms_per_megabyte = constants.coefficients.ms_per_link_megabyte;
+        diagnostics.push(streaming(&total, ms_per_megabyte, value));
     }
+    let is_whole = left.is_empty();
+    let reference = if is_whole {
+        Reference::Measured
+    } else {
+        Reference::MeasuredParts
+    };
     let outcome = Outcome::Estimate {
         value,
         lo: Some(lo),
         hi: Some(hi),
         unit: Metric::Latency.unit(),
-        provenance: Provenance::own(ProvenanceKind::Modelled, configuration).against(
-            if left.is_empty() {
-                Reference::Measured
-            } else {
-                Reference::MeasuredParts
-            },
-        ),
-        expected_error_percent: left
-            .is_empty()
-            .then_some(constants.leave_one_out.mean_percent),
+        provenance: Provenance::own(ProvenanceKind::Modelled, configuration).against(reference),
+        expected_error_percent: is_whole.then_some(constants.leave_one_out.mean_percent),
         operators: Some(parts),
     };
     (outcome, diagnostics)

@@ -33,17 +33,7 @@ impl Flow {
     pub fn new(program: &Program, order: &Order) -> Self {
         let n_steps = order.operations.len();
         let n_maps = program.maps.len();
-        let mut flow = Self {
-            source: vec![OptionalIndex::NONE; n_steps],
-            reader: vec![OptionalIndex::NONE; n_steps],
-            n_readers: vec![0; n_steps],
-            is_direct: vec![true; n_steps],
-            is_computed: vec![false; n_steps],
-            reader_of_whole: vec![OptionalIndex::NONE; n_steps],
-            has_table: vec![false; n_steps],
-            unpadded: compact_up_to(n_maps),
-            joined: vec![OptionalIndex::NONE; n_maps],
-        };
+        let mut flow = Self::unconnected(n_steps, n_maps);
         // By map, the step that computes it, and whether there is no view in between.
         let mut writer: Vec<Option<(usize, bool)>> = vec![None; n_maps];
         for (idx, &operation_idx) in order.operations.iter().enumerate() {
@@ -92,6 +82,21 @@ impl Flow {
         }
         flow.follow_wholes(program, order);
         flow
+    }
+
+    /// Steps that read nothing of each other.
+    fn unconnected(n_steps: usize, n_maps: usize) -> Self {
+        Self {
+            source: vec![OptionalIndex::NONE; n_steps],
+            reader: vec![OptionalIndex::NONE; n_steps],
+            n_readers: vec![0; n_steps],
+            is_direct: vec![true; n_steps],
+            is_computed: vec![false; n_steps],
+            reader_of_whole: vec![OptionalIndex::NONE; n_steps],
+            has_table: vec![false; n_steps],
+            unpadded: compact_up_to(n_maps),
+            joined: vec![OptionalIndex::NONE; n_maps],
+        }
     }
 
     /// Finds writers and readers of whole concatenations. Linear in operations, maps and inputs, except for the

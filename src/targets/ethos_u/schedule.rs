@@ -80,13 +80,7 @@ impl<'a> Schedule<'a> {
             let order = memory.into_order();
             memory = planner.memory(order, &cascades_of(&cascaded_spans));
         }
-        let used_bytes = &memory.alive_bytes;
-        let peak_bytes = used_bytes.iter().copied().fold(0.0, f64::max);
-        let limit_bytes = match is_for_size {
-            // If the SRAM is a cache, it may still be empty.
-            true if peak_bytes > 0.0 => peak_bytes,
-            _ => cache_bytes,
-        };
+        let limit_bytes = memory.limit_bytes(accelerator);
         if whole_bytes < limit_bytes {
             if has_spans {
                 memory = planner.memory(memory.into_order(), &[]);
@@ -96,15 +90,10 @@ impl<'a> Schedule<'a> {
         }
         let sram = Sram {
             limit_bytes,
-            used_bytes,
+            used_bytes: &memory.alive_bytes,
         };
-        let cascades = cascades(
-            accelerator,
-            cascaded_spans,
-            sram,
-            &mut steps,
-            |step, stripe| striped(accelerator, step, stripe),
-        );
+        let striped = |step: &_, stripe| striped(accelerator, step, stripe);
+        let cascades = cascades(accelerator, cascaded_spans, sram, &mut steps, striped);
         if has_spans {
             memory = planner.memory(memory.into_order(), &cascades);
         }
@@ -203,6 +192,17 @@ impl SramContents {
             live_ranges: self.live_ranges,
             steps,
             weights,
+        }
+    }
+
+    /// SRAM that weights and cascades may fill together with the feature maps.
+    fn limit_bytes(&self, accelerator: &Accelerator) -> f64 {
+        let peak_bytes = self.alive_bytes.iter().copied().fold(0.0, f64::max);
+        // If the SRAM is a cache, it may still be empty.
+        if accelerator.strategy == Strategy::Size && peak_bytes > 0.0 {
+            peak_bytes
+        } else {
+            accelerator.sram_limit_bytes as f64
         }
     }
 

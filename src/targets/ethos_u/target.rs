@@ -573,20 +573,12 @@ impl EthosU {
                 host.in_words()
             );
         }
-        let operators = by_operator.map(|parts| {
-            let scale = if by_rules[0] > 0.0 {
-                npu_ms / by_rules[0]
-            } else {
-                1.0
-            };
-            let mut parts: Vec<f64> = parts.iter().map(|ms| scale * ms).collect();
-            for (&idx, ms) in left.iter().zip(&on_host.operators_ms) {
-                if let Some(part) = parts.get_mut(idx) {
-                    *part = *ms;
-                }
-            }
-            parts
-        });
+        let scale = if by_rules[0] > 0.0 {
+            npu_ms / by_rules[0]
+        } else {
+            1.0
+        };
+        let operators = by_operator.map(|parts| with_host_parts(parts, scale, &left, &on_host));
         // Nobody measured networks in parts.
         let measured_board = self.measured_board.filter(|_| left.is_empty());
         let provenance = Provenance::own(ProvenanceKind::Modelled, words);
@@ -626,6 +618,17 @@ impl EthosU {
             outcome,
         })
     }
+}
+
+/// Latencies by operator: those of the NPU multiplied by `scale`, and those of the host for the operators `left` to it.
+fn with_host_parts(parts: &[f64], scale: f64, left: &[usize], on_host: &HostLatency) -> Vec<f64> {
+    let mut parts: Vec<f64> = parts.iter().map(|ms| scale * ms).collect();
+    for (&idx, ms) in left.iter().zip(&on_host.operators_ms) {
+        if let Some(part) = parts.get_mut(idx) {
+            *part = *ms;
+        }
+    }
+    parts
 }
 
 /// Metrics that the compiler's rules estimate.

@@ -116,117 +116,54 @@ const THIN_HEAD: f64 = 32.0;
 /// Amounts of one kernel per input, if `batch` inputs run together. Launches and casts of weights happen once per
 /// batch.
 pub fn amounts(kernel: &Kernel, batch: f64) -> Amounts {
-    let mut amounts = [0.0; N_COSTS];
-    let mut add = |cost: Cost, amount: f64| amounts[cost as usize] += amount;
-    let macs = kernel.macs / 1e9;
-    let [reads, writes] = [kernel.inputs, kernel.outputs].map(|elements| elements / 1e6);
+    let mut work = Work::new(kernel);
+    let Work {
+        macs,
+        reads,
+        writes,
+        ..
+    } = work;
     let moved = reads + writes;
-    let depth = kernel.depth / kernel.window.max(1.0);
-    let is_unaligned = !is_multiple(kernel.columns) || !is_multiple(depth);
-    let unaligned = if is_unaligned { macs } else { 0.0 };
-    let small = if kernel.side <= SMALL_MAP { macs } else { 0.0 };
     match kernel.kind {
-        Kind::Convolution => {
-            add(Cost::ConvolutionMacs, macs);
-            add(Cost::ConvolutionReads, reads);
-            add(Cost::ConvolutionWrites, writes);
-            add(Cost::ConvolutionUnaligned, unaligned);
-            add(Cost::ConvolutionPadding, macs * padding(kernel));
-            add(Cost::ConvolutionSmall, small);
-        }
+        Kind::Convolution => work.products([
+            Cost::ConvolutionMacs,
+            Cost::ConvolutionReads,
+            Cost::ConvolutionWrites,
+            Cost::ConvolutionUnaligned,
+            Cost::ConvolutionPadding,
+            Cost::ConvolutionSmall,
+        ]),
         Kind::Stem => {
-            add(Cost::StemMacs, macs);
-            add(Cost::StemReads, reads);
-            add(Cost::StemWrites, writes);
+            work.add(Cost::StemMacs, macs);
+            work.add(Cost::StemReads, reads);
+            work.add(Cost::StemWrites, writes);
         }
-        Kind::Pointwise => {
-            add(Cost::PointwiseMacs, macs);
-            add(Cost::PointwiseReads, reads);
-            add(Cost::PointwiseWrites, writes);
-            add(Cost::PointwiseUnaligned, unaligned);
-            add(Cost::PointwisePadding, macs * padding(kernel));
-            add(Cost::PointwiseSmall, small);
-        }
-        Kind::Grouped => {
-            let columns = kernel.columns / kernel.groups.max(1.0);
-            let is_unaligned = !is_multiple(columns) || !is_multiple(depth);
-            add(Cost::GroupedMacs, macs);
-            add(Cost::GroupedReads, reads);
-            add(Cost::GroupedWrites, writes);
-            add(
-                Cost::GroupedUnaligned,
-                if is_unaligned { macs } else { 0.0 },
-            );
-            add(
-                Cost::GroupedThin,
-                macs * ALIGNMENT / columns.min(depth).max(1.0),
-            );
-        }
-        Kind::Depthwise => {
-            add(Cost::DepthwiseReads, reads);
-            add(Cost::DepthwiseWrites, writes);
-            // Kernels for channels last are others.
-            let is_wide = |window: f64| !kernel.is_permuted && kernel.window > window;
-            let [permuted, first] = if kernel.is_permuted {
-                [macs, 0.0]
-            } else {
-                [0.0, macs]
-            };
-            add(Cost::DepthwisePermuted, permuted);
-            add(Cost::DepthwiseMacs, first);
-            add(Cost::DepthwiseWide, if is_wide(9.0) { macs } else { 0.0 });
-            add(Cost::DepthwiseHuge, if is_wide(25.0) { macs } else { 0.0 });
-            add(
-                Cost::DepthwiseStrided,
-                if kernel.stride > 1.0 { reads } else { 0.0 },
-            );
-            let is_aligned = is_multiple(kernel.columns);
-            add(
-                Cost::DepthwiseUnaligned,
-                if is_aligned { 0.0 } else { reads },
-            );
-        }
+        Kind::Pointwise => work.products([
+            Cost::PointwiseMacs,
+            Cost::PointwiseReads,
+            Cost::PointwiseWrites,
+            Cost::PointwiseUnaligned,
+            Cost::PointwisePadding,
+            Cost::PointwiseSmall,
+        ]),
+        Kind::Grouped => work.grouped(),
+        Kind::Depthwise => work.depthwise(),
         Kind::Dense => {
-            add(Cost::DenseMacs, macs);
-            add(Cost::DenseReads, reads);
-            add(Cost::DenseWrites, writes);
-            add(Cost::DenseUnaligned, unaligned);
-            add(Cost::DensePadding, macs * padding(kernel));
+            work.add(Cost::DenseMacs, macs);
+            work.add(Cost::DenseReads, reads);
+            work.add(Cost::DenseWrites, writes);
+            work.add(Cost::DenseUnaligned, work.unaligned);
+            work.add(Cost::DensePadding, macs * padding(kernel));
         }
         Kind::MatrixProduct => {
-            add(Cost::ProductMacs, macs);
-            add(Cost::ProductReads, reads);
-            add(Cost::ProductWrites, writes);
-            add(Cost::ProductMatrices, kernel.groups / 1e3);
+            work.add(Cost::ProductMacs, macs);
+            work.add(Cost::ProductReads, reads);
+            work.add(Cost::ProductWrites, writes);
+            work.add(Cost::ProductMatrices, kernel.groups / 1e3);
         }
-        Kind::Attention => {
-            add(Cost::AttentionMacs, macs);
-            add(Cost::AttentionReads, reads);
-            add(Cost::AttentionWrites, writes);
-            add(Cost::AttentionScores, kernel.scores / 1e6);
-            add(Cost::AttentionMatrices, kernel.groups / 1e3);
-            add(Cost::AttentionRows, kernel.groups * kernel.rows / 1e6);
-            if kernel.is_masked {
-                add(Cost::AttentionMask, kernel.scores / 1e6);
-                let is_aligned = is_multiple(kernel.columns);
-                add(
-                    Cost::AttentionUnaligned,
-                    if is_aligned { 0.0 } else { kernel.scores / 1e6 },
-                );
-            }
-            let is_thin = kernel.depth < THIN_HEAD || !is_multiple(kernel.depth);
-            add(Cost::AttentionThin, if is_thin { macs } else { 0.0 });
-        }
-        Kind::Softmax => add(Cost::Softmax, moved),
-        Kind::Normalisation => {
-            add(Cost::Normalisation, moved);
-            add(Cost::NormalisationRows, kernel.rows / 1e3);
-            let is_aligned = is_multiple(kernel.columns);
-            add(
-                Cost::NormalisationUnaligned,
-                if is_aligned { 0.0 } else { reads },
-            );
-        }
+        Kind::Attention => work.attention(),
+        Kind::Softmax => work.add(Cost::Softmax, moved),
+        Kind::Normalisation => work.normalisation(),
         Kind::Activation => {
             let cost = match kernel.function {
                 Some(Function::Relu | Function::Relu6) => Cost::Relu,
@@ -234,40 +171,185 @@ pub fn amounts(kernel: &Kernel, batch: f64) -> Amounts {
                 Some(Function::Gated) => Cost::Gated,
                 _ => Cost::OtherActivation,
             };
-            add(cost, moved);
+            work.add(cost, moved);
         }
-        Kind::Addition => add(Cost::Addition, moved),
-        Kind::Elementwise => add(Cost::Elementwise, moved),
-        Kind::Scale => add(Cost::Scale, moved),
-        Kind::Affine => add(Cost::Affine, moved),
+        Kind::Addition => work.add(Cost::Addition, moved),
+        Kind::Elementwise => work.add(Cost::Elementwise, moved),
+        Kind::Scale => work.add(Cost::Scale, moved),
+        Kind::Affine => work.add(Cost::Affine, moved),
         Kind::Reduction => {
-            add(Cost::Reduction, reads);
-            add(Cost::ReductionRows, kernel.rows / 1e3);
+            work.add(Cost::Reduction, reads);
+            work.add(Cost::ReductionRows, kernel.rows / 1e3);
         }
         Kind::Pool => {
-            add(Cost::Pool, moved);
-            add(Cost::PoolWindow, writes * kernel.window);
+            work.add(Cost::Pool, moved);
+            work.add(Cost::PoolWindow, writes * kernel.window);
         }
-        Kind::Concatenation => add(Cost::Concatenation, moved),
-        Kind::Copy => add(Cost::Copy, moved),
+        Kind::Concatenation => work.add(Cost::Concatenation, moved),
+        Kind::Copy => work.add(Cost::Copy, moved),
         Kind::Resize => {
-            add(Cost::Resize, moved);
-            add(Cost::ResizePlanes, kernel.columns / 1e3);
+            work.add(Cost::Resize, moved);
+            work.add(Cost::ResizePlanes, kernel.columns / 1e3);
         }
-        Kind::Gather => add(Cost::Gather, moved),
+        Kind::Gather => work.add(Cost::Gather, moved),
         // At least the products of the matrices; the wait from one time step to the next is added to them.
         Kind::Recurrent => {
-            add(Cost::DenseMacs, macs);
-            add(Cost::RecurrentMacs, macs);
+            work.add(Cost::DenseMacs, macs);
+            work.add(Cost::RecurrentMacs, macs);
         }
-        Kind::Other => add(Cost::Other, moved),
+        Kind::Other => work.add(Cost::Other, moved),
     }
     if kernel.has_batch_norm() {
-        add(Cost::BatchNorm, writes);
+        work.add(Cost::BatchNorm, writes);
     }
-    add(Cost::Launches, 1.0 / batch);
-    add(Cost::WeightCasts, kernel.weights / 1e6 / batch);
-    amounts
+    work.add(Cost::Launches, 1.0 / batch);
+    work.add(Cost::WeightCasts, kernel.weights / 1e6 / batch);
+    work.amounts
+}
+
+/// What one kernel computes and moves, with its amounts so far.
+struct Work<'k> {
+    kernel: &'k Kernel,
+    /// 10⁹ multiply-accumulates.
+    macs: f64,
+    /// 10⁶ values.
+    reads: f64,
+    writes: f64,
+    /// Of one product.
+    depth: f64,
+    /// Multiply-accumulates of products that tensor cores take no operands of.
+    unaligned: f64,
+    amounts: Amounts,
+}
+
+impl<'k> Work<'k> {
+    fn new(kernel: &'k Kernel) -> Self {
+        let macs = kernel.macs / 1e9;
+        let depth = kernel.depth / kernel.window.max(1.0);
+        let is_unaligned = !is_multiple(kernel.columns) || !is_multiple(depth);
+        Self {
+            kernel,
+            macs,
+            reads: kernel.inputs / 1e6,
+            writes: kernel.outputs / 1e6,
+            depth,
+            unaligned: if is_unaligned { macs } else { 0.0 },
+            amounts: [0.0; N_COSTS],
+        }
+    }
+
+    fn add(&mut self, cost: Cost, amount: f64) {
+        self.amounts[cost as usize] += amount;
+    }
+
+    /// Costs of products, reads, writes, and of products that are not aligned, padded, or of small feature maps.
+    fn products(&mut self, [products, read, written, unaligned, padded, small]: [Cost; 6]) {
+        let Self { kernel, macs, .. } = *self;
+        self.add(products, macs);
+        self.add(read, self.reads);
+        self.add(written, self.writes);
+        self.add(unaligned, self.unaligned);
+        self.add(padded, macs * padding(kernel));
+        self.add(small, if kernel.side <= SMALL_MAP { macs } else { 0.0 });
+    }
+
+    fn grouped(&mut self) {
+        let Self {
+            kernel,
+            macs,
+            reads,
+            writes,
+            depth,
+            ..
+        } = *self;
+        let columns = kernel.columns / kernel.groups.max(1.0);
+        let is_unaligned = !is_multiple(columns) || !is_multiple(depth);
+        self.add(Cost::GroupedMacs, macs);
+        self.add(Cost::GroupedReads, reads);
+        self.add(Cost::GroupedWrites, writes);
+        self.add(
+            Cost::GroupedUnaligned,
+            if is_unaligned { macs } else { 0.0 },
+        );
+        self.add(
+            Cost::GroupedThin,
+            macs * ALIGNMENT / columns.min(depth).max(1.0),
+        );
+    }
+
+    fn depthwise(&mut self) {
+        let Self {
+            kernel,
+            macs,
+            reads,
+            writes,
+            ..
+        } = *self;
+        self.add(Cost::DepthwiseReads, reads);
+        self.add(Cost::DepthwiseWrites, writes);
+        // Kernels for channels last are others.
+        let is_wide = |window: f64| !kernel.is_permuted && kernel.window > window;
+        let [permuted, first] = if kernel.is_permuted {
+            [macs, 0.0]
+        } else {
+            [0.0, macs]
+        };
+        self.add(Cost::DepthwisePermuted, permuted);
+        self.add(Cost::DepthwiseMacs, first);
+        self.add(Cost::DepthwiseWide, if is_wide(9.0) { macs } else { 0.0 });
+        self.add(Cost::DepthwiseHuge, if is_wide(25.0) { macs } else { 0.0 });
+        self.add(
+            Cost::DepthwiseStrided,
+            if kernel.stride > 1.0 { reads } else { 0.0 },
+        );
+        let is_aligned = is_multiple(kernel.columns);
+        self.add(
+            Cost::DepthwiseUnaligned,
+            if is_aligned { 0.0 } else { reads },
+        );
+    }
+
+    fn attention(&mut self) {
+        let Self {
+            kernel,
+            macs,
+            reads,
+            writes,
+            ..
+        } = *self;
+        self.add(Cost::AttentionMacs, macs);
+        self.add(Cost::AttentionReads, reads);
+        self.add(Cost::AttentionWrites, writes);
+        self.add(Cost::AttentionScores, kernel.scores / 1e6);
+        self.add(Cost::AttentionMatrices, kernel.groups / 1e3);
+        self.add(Cost::AttentionRows, kernel.groups * kernel.rows / 1e6);
+        if kernel.is_masked {
+            self.add(Cost::AttentionMask, kernel.scores / 1e6);
+            let is_aligned = is_multiple(kernel.columns);
+            self.add(
+                Cost::AttentionUnaligned,
+                if is_aligned { 0.0 } else { kernel.scores / 1e6 },
+            );
+        }
+        let is_thin = kernel.depth < THIN_HEAD || !is_multiple(kernel.depth);
+        self.add(Cost::AttentionThin, if is_thin { macs } else { 0.0 });
+    }
+
+    fn normalisation(&mut self) {
+        let Self {
+            kernel,
+            reads,
+            writes,
+            ..
+        } = *self;
+        self.add(Cost::Normalisation, reads + writes);
+        self.add(Cost::NormalisationRows, kernel.rows / 1e3);
+        let is_aligned = is_multiple(kernel.columns);
+        self.add(
+            Cost::NormalisationUnaligned,
+            if is_aligned { 0.0 } else { reads },
+        );
+    }
 }
 
 fn is_multiple(length: f64) -> bool {

@@ -117,13 +117,7 @@ pub fn sweep(graph: &Graph, analysis: &Analysis, gpu: &Gpu, bundle: &Bundle) -> 
             })
         });
     let points: Vec<Point> = points.collect::<Option<_>>()?;
-    let best = points
-        .iter()
-        .map(|point| point.throughput)
-        .fold(0.0, f64::max);
-    let knee = points
-        .iter()
-        .find(|point| point.throughput >= KNEE_SHARE * best)?;
+    let knee = knee(&points)?;
     let fits = |&memory_gib: &u32| Fits {
         memory_gib,
         inference_batch: largest_batch(memory_gib, inference_bytes),
@@ -144,6 +138,18 @@ pub fn sweep(graph: &Graph, analysis: &Analysis, gpu: &Gpu, bundle: &Bundle) -> 
         sliced_gpus: SLICED.iter().map(|gpu| gpu.name).collect(),
         points,
     })
+}
+
+/// The smallest batch that is almost as fast for each input as any.
+fn knee(points: &[Point]) -> Option<&Point> {
+    let best = points
+        .iter()
+        .map(|point| point.throughput)
+        .fold(0.0, f64::max);
+
+    points
+        .iter()
+        .find(|point| point.throughput >= KNEE_SHARE * best)
 }
 
 fn slices(memory_bytes: f64) -> Vec<Option<&'static str>> {

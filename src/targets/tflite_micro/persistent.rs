@@ -195,18 +195,6 @@ fn signal_states(
     let value_bytes = u64::from(read.tensor_type.bits_per_value()?) / 8;
     // A ring buffer of 16-bit values, each of them twice, behind its structure.
     let ring = |capacity: u64| capacity.checked_mul(4)?.checked_add(40);
-    let each = |pieces: [u64; 3], outer: u64| {
-        let [pointers, other_pointers, state] = pieces;
-        let n = usize::try_from(outer).ok().filter(|&n| n <= MAX_STATES)?;
-        let lists = [pointers, other_pointers]
-            .into_iter()
-            .filter(|bytes| *bytes > 0);
-        Some(
-            lists
-                .chain(std::iter::repeat_n(state, n))
-                .collect::<Vec<u64>>(),
-        )
-    };
     let outer = |inner: u64| Some(read.element_count()? / inner.max(1));
     match name {
         // Real transforms by complex ones of half the length (kissfft): two structures, twiddles and a buffer.
@@ -223,7 +211,7 @@ fn signal_states(
             let frame = last(read)?;
             let n_frames = u64::try_from(*read.shape.iter().rev().nth(1)?).ok()?;
             let outer = outer(frame.checked_mul(n_frames)?)?;
-            each(
+            lists_and_states(
                 [outer.checked_mul(word)?, 0, frame.checked_mul(value_bytes)?],
                 outer,
             )
@@ -234,18 +222,31 @@ fn signal_states(
             let capacity = last(written)?.checked_next_multiple_of(step.max(1))?;
             let outer = outer(last(read)?)?;
             let list = outer.checked_mul(word)?;
-            each([list, list, ring(capacity)?], outer)
+            lists_and_states([list, list, ring(capacity)?], outer)
         }
         "SignalDelay" => {
             let outer = outer(last(read)?)?;
             let list = outer.checked_mul(word)?;
-            each([list, list, ring(last(read)?)?], outer)
+            lists_and_states([list, list, ring(last(read)?)?], outer)
         }
         "SignalStacker" => Some(vec![ring(last(written)?)?]),
         "SignalFilterBank" => Some(vec![last(written)?.checked_add(1)?.checked_mul(8)?]),
         "SignalFilterBankSpectralSubtraction" => Some(vec![last(written)?.checked_mul(4)?]),
         _ => Some(Vec::new()),
     }
+}
+
+/// Lists of pointers of these sizes, where they are not empty, and a state for each of `outer` signals.
+fn lists_and_states([pointers, other_pointers, state]: [u64; 3], outer: u64) -> Option<Vec<u64>> {
+    let n = usize::try_from(outer).ok().filter(|&n| n <= MAX_STATES)?;
+    let lists = [pointers, other_pointers]
+        .into_iter()
+        .filter(|bytes| *bytes > 0);
+    Some(
+        lists
+            .chain(std::iter::repeat_n(state, n))
+            .collect::<Vec<u64>>(),
+    )
 }
 
 /// Most states of one operator that are counted one by one.

@@ -116,6 +116,39 @@ pub fn run(args: &EvaluateProfilesArgs) -> Result<()> {
         "expected more than {N_ASKED} profiles, found {}",
         samples.len()
     );
+    let rows = rows_by_count(args, &samples)?;
+    let mut heads = vec![Head::number("networks"), Head::text("measured as")];
+    heads.extend(["median", "mean", "Spearman", "inside", "half width"].map(Head::number));
+    let differences = differences(&samples)?;
+    let text = format!(
+        "# Devices from profiles\n\n{} networks of {} families, profiled with ONNX Runtime on one thread of one machine. \
+         {} draws of measured networks; at most {N_ASKED} networks of other families are asked for. Errors are absolute, in \
+         percent; inside is the share of measurements within the interval, which promises 90 % from three networks on. \
+         Written by `litecast-trainer evaluate-profiles`.\n\n{}\n\
+         Root mean square of the logarithm of the ratio between a known processor and the one that is most similar to \
+         it, by class of kernels, after a common scale for each network, in float32 and int8:\n\n{}",
+        samples.len(),
+        FAMILIES
+            .iter()
+            .filter(|family| samples.iter().any(|one| family.contains(&&*one.name)))
+            .count(),
+        args.draws,
+        table(&heads, rows),
+        table(
+            &[Head::text("class"), Head::number("difference")],
+            differences
+        ),
+    );
+    fs::write(&args.out, &text).with_context(|| args.out.display().to_string())?;
+    print!("{text}");
+    Ok(())
+}
+
+/// Errors by number of measured networks, for each way to measure them.
+fn rows_by_count(
+    args: &EvaluateProfilesArgs,
+    samples: &[ProfiledNetwork],
+) -> Result<Vec<Vec<String>>> {
     let mut rows = Vec::new();
     for n in N_MEASURED {
         let mut ways: [Errors; 3] = Default::default();
@@ -151,31 +184,7 @@ pub fn run(args: &EvaluateProfilesArgs) -> Result<()> {
             }
         }
     }
-    let mut heads = vec![Head::number("networks"), Head::text("measured as")];
-    heads.extend(["median", "mean", "Spearman", "inside", "half width"].map(Head::number));
-    let differences = differences(&samples)?;
-    let text = format!(
-        "# Devices from profiles\n\n{} networks of {} families, profiled with ONNX Runtime on one thread of one machine. \
-         {} draws of measured networks; at most {N_ASKED} networks of other families are asked for. Errors are absolute, in \
-         percent; inside is the share of measurements within the interval, which promises 90 % from three networks on. \
-         Written by `litecast-trainer evaluate-profiles`.\n\n{}\n\
-         Root mean square of the logarithm of the ratio between a known processor and the one that is most similar to \
-         it, by class of kernels, after a common scale for each network, in float32 and int8:\n\n{}",
-        samples.len(),
-        FAMILIES
-            .iter()
-            .filter(|family| samples.iter().any(|one| family.contains(&&*one.name)))
-            .count(),
-        args.draws,
-        table(&heads, rows),
-        table(
-            &[Head::text("class"), Head::number("difference")],
-            differences
-        ),
-    );
-    fs::write(&args.out, &text).with_context(|| args.out.display().to_string())?;
-    print!("{text}");
-    Ok(())
+    Ok(rows)
 }
 
 fn make_profiles(args: &EvaluateProfilesArgs) -> Result<()> {

@@ -170,12 +170,7 @@ impl<F: Fn(usize, IfmOfm<usize>) -> InSram> Iterator for Stages<'_, F> {
 impl<F: Fn(usize, IfmOfm<usize>) -> InSram> Stages<'_, F> {
     /// A step as a stage, without what depends on the stage before it, except whether it follows that one.
     fn stage(&self, idx: usize) -> Option<CascadeStage> {
-        let Self {
-            program,
-            order,
-            flow,
-            ..
-        } = self;
+        let (program, order, flow) = (self.program, self.order, self.flow);
         let step = self.steps[idx].as_ref()?;
         let operation = &program.operations[order.operations[idx]];
         let mut activations = program.activations(operation);
@@ -190,14 +185,7 @@ impl<F: Fn(usize, IfmOfm<usize>) -> InSram> Stages<'_, F> {
             .unwrap_or(output)];
         let layer = step.execution.layer().map(|(layer, _)| layer);
         let [ifm_shape, ofm_shape] =
-            match operation.view_shapes().filter(|_| !self.uses_trained_rules) {
-                Some([ifm, ofm]) if layer.is_none() => {
-                    // The scalar before the first feature map has a shape of its own.
-                    let is_first = operation.inputs.first() == Some(&input);
-                    [if is_first { ifm } else { ofm }, ofm]
-                }
-                _ => [ifm.shape(), ofm.shape()],
-            };
+            self.stage_shapes(operation, input, [ifm, ofm], layer.is_none());
         let is_chained = order.is_passed_on(idx) || order.chain_start[idx] < idx;
         let is_alone = |before: &CascadeStage| {
             let mut between = before.step + 1..idx;
@@ -236,6 +224,24 @@ impl<F: Fn(usize, IfmOfm<usize>) -> InSram> Stages<'_, F> {
             before: OptionalIndex::NONE,
             alive_before_bytes: 0.0,
         })
+    }
+
+    /// The shapes in which an operation reads and writes its feature maps.
+    fn stage_shapes(
+        &self,
+        operation: &Operation,
+        input: usize,
+        [ifm, ofm]: [&FeatureMap; 2],
+        is_elementwise: bool,
+    ) -> [Hwc; 2] {
+        match operation.view_shapes().filter(|_| !self.uses_trained_rules) {
+            Some([ifm, ofm]) if is_elementwise => {
+                // The scalar before the first feature map has a shape of its own.
+                let is_first = operation.inputs.first() == Some(&input);
+                [if is_first { ifm } else { ofm }, ofm]
+            }
+            _ => [ifm.shape(), ofm.shape()],
+        }
     }
 }
 

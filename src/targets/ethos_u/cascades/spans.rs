@@ -153,12 +153,7 @@ impl Growth {
             weight_bytes,
         } = striped;
         let start = &stages[first].in_sram;
-        let mut held = CascadeMemory {
-            ifm_bytes: start.maps.ifm,
-            rolling_bytes: 0.0,
-            weight_bytes: weight_bytes[first],
-            beside: OtherMemory::new(&stages[first]),
-        };
+        let mut held = CascadeMemory::new(&stages[first], weight_bytes[first]);
         let mut best_bytes = start.alive_bytes;
         let mut best = None;
         // Rolling buffer between the two previous stages.
@@ -217,6 +212,16 @@ struct CascadeMemory {
 }
 
 impl CascadeMemory {
+    /// The memory of a cascade of one stage.
+    fn new(stage: &CascadeStage, weight_bytes: f64) -> Self {
+        Self {
+            ifm_bytes: stage.in_sram.maps.ifm,
+            rolling_bytes: 0.0,
+            weight_bytes,
+            beside: OtherMemory::new(stage),
+        }
+    }
+
     fn bytes(&self) -> f64 {
         self.ifm_bytes + self.rolling_bytes + self.weight_bytes + self.beside.max_bytes
     }

@@ -140,11 +140,7 @@ impl VelaIni {
         if bytes.len() > MAX_INI_BYTES {
             return Err(IniError::TooLarge(bytes.len()));
         }
-        let text = std::str::from_utf8(bytes).map_err(|error| {
-            let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
-            let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
-            at(line, "expected UTF-8")
-        })?;
+        let text = utf8(bytes)?;
         let mut ini = Self::default();
         // With their lines.
         let mut keys = BTreeMap::new();
@@ -171,9 +167,8 @@ impl VelaIni {
             }
             let content = stripped;
             if let Some(rest) = content.strip_prefix('[') {
-                let name = rest
-                    .strip_suffix(']')
-                    .ok_or_else(|| at(line, "expected `]` at the end"))?;
+                let no_bracket = || at(line, "expected `]` at the end");
+                let name = rest.strip_suffix(']').ok_or_else(no_bracket)?;
                 let position = ini.sections.len();
                 if let Some(before) = ini.position.insert(name.to_owned(), position) {
                     let before = ini.sections[before].line;
@@ -328,6 +323,14 @@ impl VelaIni {
             arena_cache_bytes,
         })
     }
+}
+
+fn utf8(bytes: &[u8]) -> Result<&str, IniError> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
+        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+        at(line, "expected UTF-8")
+    })
 }
 
 /// The memories of constants and arena, as one of the two readers sees them.

@@ -76,12 +76,7 @@ pub fn multiplier_cycles(
     let is_smallest = accelerator.product == Product::U55x32;
     let traversal = Traversal::new(accelerator, layer, block, micro, area);
     let is_wide = has_wide_accumulators(accelerator, layer);
-    let wait_cycles = match (is_smallest, is_wide) {
-        (true, true) => 7,
-        (true, false) => 3,
-        (false, true) if accelerator.macs_per_cycle <= 128.0 => 3,
-        (false, _) => 2,
-    };
+    let wait_cycles = wait_cycles(accelerator, is_smallest, is_wide);
     // With wide accumulators, the smallest accelerator waits in a single row or column as well.
     let is_line = n_micro[0] == 1 || n_micro[1] == 1;
     let n_idle = if is_smallest && is_wide && is_line && n_depths > 1 {
@@ -125,6 +120,16 @@ pub fn multiplier_cycles(
         ceil_div(layer.ifm[2], held_depth(layer, block))
     };
     of_kernel * n_ifm_blocks / accelerator.n_cores
+}
+
+/// Cycles that a step waits for the one whose sums it continues.
+fn wait_cycles(accelerator: &Accelerator, is_smallest: bool, is_wide: bool) -> i64 {
+    match (is_smallest, is_wide) {
+        (true, true) => 7,
+        (true, false) => 3,
+        (false, true) if accelerator.macs_per_cycle <= 128.0 => 3,
+        (false, _) => 2,
+    }
 }
 
 /// Steps that wait for the previous one. This happens only with a single micro block in height and width, because there

@@ -25,7 +25,6 @@ pub fn mat_mul<'a>(
     };
     let output = &program.maps[*operation.outputs.first()?];
     let rows = sum.ifm;
-    let [batches, ..] = rows;
     let several = in_several_blocks(accelerator, rows);
     let block = blocks::choose(
         accelerator,
@@ -39,27 +38,7 @@ pub fn mat_mul<'a>(
             ..sum
         },
     )?;
-    let shapes = elementwise::Shapes {
-        ofm: several,
-        ifm: several,
-        second: Some([batches, 1, rows[2]]),
-        element_bytes: 1,
-        order: UNCHANGED,
-        is_brick: false,
-    };
-    let products_block = elementwise::choose(accelerator, &shapes);
-    let product = Elementwise {
-        block: products_block,
-        read_block: products_block,
-        shapes: IfmOfm::both(rows),
-        element_bytes: IfmOfm {
-            ifm: 1,
-            ofm: INT32_BYTES,
-        },
-        is_brick: IfmOfm::both(false),
-        second: Some((rows, false)),
-        cycles_per_element: accelerator.output.product_to_wide(),
-    };
+    let product = wide_product(accelerator, rows, several);
     let execution = Execution::MatMul(Box::new(MatMul {
         product,
         sum: (sum, block),
@@ -81,6 +60,31 @@ pub fn mat_mul<'a>(
         second: Some(Box::new(Read::whole(program, second))),
         ..ScheduledOperation::new(execution, cycles, bytes)
     })
+}
+
+/// The elementwise products of two matrices, which are 32 bits wide.
+fn wide_product(accelerator: &Accelerator, rows: Hwc, several: Hwc) -> Elementwise {
+    let shapes = elementwise::Shapes {
+        ofm: several,
+        ifm: several,
+        second: Some([rows[0], 1, rows[2]]),
+        element_bytes: 1,
+        order: UNCHANGED,
+        is_brick: false,
+    };
+    let products_block = elementwise::choose(accelerator, &shapes);
+    Elementwise {
+        block: products_block,
+        read_block: products_block,
+        shapes: IfmOfm::both(rows),
+        element_bytes: IfmOfm {
+            ifm: 1,
+            ofm: INT32_BYTES,
+        },
+        is_brick: IfmOfm::both(false),
+        second: Some((rows, false)),
+        cycles_per_element: accelerator.output.product_to_wide(),
+    }
 }
 
 /// Divides rows so that a block contains only a part of them, and one block is computed while another one waits

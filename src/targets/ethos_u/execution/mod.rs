@@ -479,21 +479,7 @@ fn layer(
     operation: &Operation,
     has_table: bool,
 ) -> Option<Layer> {
-    let kind = match operation.action {
-        Action::Layer(kind) => kind,
-        Action::Copy => Kind::Copy,
-        // Ethos-U55 and U65 choose the block of a transposition as if it had no kernel.
-        Action::Transpose(_) if !accelerator.is_u85() && !accelerator.uses_trained_rules => {
-            Kind::ReduceSum
-        }
-        Action::Clamp
-        | Action::Reverse(_)
-        | Action::Transpose(_)
-        | Action::Requantise
-        | Action::Table => Kind::Pooling,
-        Action::MatMul { .. } => Kind::ReduceSum,
-        _ => return None,
-    };
+    let kind = layer_kind(accelerator, &operation.action)?;
     let (&input, &output) = (operation.inputs.first()?, operation.outputs.first()?);
     let input = flow.unpadded[input] as usize;
     let maps = &program.maps;
@@ -512,13 +498,7 @@ fn layer(
     } else {
         window.stride
     };
-    let is_sane = |sizes: &[i64], limit: i64| sizes.iter().all(|size| (1..=limit).contains(size));
-    let is_whole = is_sane(&ifm, MAX_DIMENSION)
-        && is_sane(&ofm, MAX_DIMENSION)
-        && is_sane(&kernel, MAX_KERNEL)
-        && kernel[0] * kernel[1] <= MAX_KERNEL_AREA
-        && is_sane(&stride, MAX_KERNEL)
-        && is_sane(&dilation, MAX_KERNEL);
+    let is_whole = has_sane_sizes([&ifm, &ofm], kernel, [stride, dilation]);
     let ends = IfmOfm {
         ifm: &maps[input],
         ofm: &maps[output],
@@ -549,6 +529,35 @@ fn layer(
         is_brick: ends.map(|map| !map.is_linear),
         element_bytes: ends.map(|map| map.element_bytes()),
     })
+}
+
+/// Whether no size overflows the cycles that are computed from it.
+fn has_sane_sizes(maps: [&[i64; 3]; 2], kernel: [i64; 2], steps: [[i64; 2]; 2]) -> bool {
+    let is_sane = |sizes: &[i64], limit: i64| sizes.iter().all(|size| (1..=limit).contains(size));
+    maps.iter().all(|map| is_sane(&map[..], MAX_DIMENSION))
+        && is_sane(&kernel, MAX_KERNEL)
+        && kernel[0] * kernel[1] <= MAX_KERNEL_AREA
+        && steps.iter().all(|step| is_sane(step, MAX_KERNEL))
+}
+
+/// The kind of the layer that an operation is planned as.
+fn layer_kind(accelerator: &Accelerator, action: &Action) -> Option<Kind> {
+    let kind = match *action {
+        Action::Layer(kind) => kind,
+        Action::Copy => Kind::Copy,
+        // Ethos-U55 and U65 choose the block of a transposition as if it had no kernel.
+        Action::Transpose(_) if !accelerator.is_u85() && !accelerator.uses_trained_rules => {
+            Kind::ReduceSum
+        }
+        Action::Clamp
+        | Action::Reverse(_)
+        | Action::Transpose(_)
+        | Action::Requantise
+        | Action::Table => Kind::Pooling,
+        Action::MatMul { .. } => Kind::ReduceSum,
+        _ => return None,
+    };
+    Some(kind)
 }
 
 /// A transposition on Ethos-U55 or U65, which only moves memory.

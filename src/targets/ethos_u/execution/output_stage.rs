@@ -54,19 +54,7 @@ pub fn output_stage<'a>(
     let is_resize = matches!(operation.action, Action::Resize(_));
     let read_bytes =
         |map: &FeatureMap, shape: Hwc| maps.read_bytes(accelerator, map, shape, is_resize);
-    let second = maps.second.map(|(map_idx, map, shape)| Read {
-        map_idx,
-        shape,
-        bytes: match maps.input.n_elements() == 1 {
-            // A command of Ethos-U85 holds one scalar: the other one is read.
-            true if accelerator.is_u85() && !accelerator.uses_trained_rules => {
-                maps.bytes_like_input(map, shape)
-            }
-            // Ethos-U55 and U65 do not count the second input beside a scalar of more than 8 bits.
-            true if maps.input.element_bytes > 1 => 0.0,
-            _ => read_bytes(map, shape),
-        },
-    });
+    let second = maps.second_read(accelerator, is_resize);
     let planned = accelerator.planned_feature_maps();
     let of_second = second.map(|read| {
         if program.maps[read.map_idx].is_constant {
@@ -84,6 +72,25 @@ pub fn output_stage<'a>(
         second: second.map(Box::new),
         ..ScheduledOperation::new(Execution::Elementwise(Rc::new(elementwise)), cycles, bytes)
     })
+}
+
+impl Maps<'_> {
+    /// What is read of the second input of a binary operation.
+    fn second_read(&self, accelerator: &Accelerator, is_resize: bool) -> Option<Read> {
+        self.second.map(|(map_idx, map, shape)| Read {
+            map_idx,
+            shape,
+            bytes: match self.input.n_elements() == 1 {
+                // A command of Ethos-U85 holds one scalar: the other one is read.
+                true if accelerator.is_u85() && !accelerator.uses_trained_rules => {
+                    self.bytes_like_input(map, shape)
+                }
+                // Ethos-U55 and U65 do not count the second input beside a scalar of more than 8 bits.
+                true if self.input.element_bytes > 1 => 0.0,
+                _ => self.read_bytes(accelerator, map, shape, is_resize),
+            },
+        })
+    }
 }
 
 /// The feature maps of an elementwise operation, with their shapes as the operation sees them.

@@ -378,8 +378,7 @@ pub fn transpose_conv(lowering: &mut Lowering) -> Option<()> {
     let kernel = [i64::from(kernel_h), i64::from(kernel_w)];
     let stride = [i64::from(stride_h).max(1), i64::from(stride_w).max(1)];
     let histogram = lowering.histogram(weights)?;
-    let upscale = stride[0].max(stride[1]);
-    let [[h, w, c], [to_h, to_w, units]] = if lowering.accelerator.uses_trained_rules {
+    let [ifm, ofm] = if lowering.accelerator.uses_trained_rules {
         [input, output].map(|map| lowering.shape(map))
     } else {
         [input, output].map(|map| lowering.shape_of_one(map))
@@ -396,40 +395,98 @@ pub fn transpose_conv(lowering: &mut Lowering) -> Option<()> {
         output
     };
     let operation = Operation {
-        view_shapes: (n_inputs > 1).then(|| Box::new([[h, w, c], [to_h, to_w, units]])),
+        view_shapes: (n_inputs > 1).then(|| Box::new([ifm, ofm])),
         ..lowering.operation(Action::Layer(Kind::Convolution), &[input], computed)
     };
-    let mut pieces = Vec::new();
-    if !lowering.accelerator.is_u85() {
-        if upscale > 2 {
-            return None;
-        }
+    let window = TransposedWindow {
+        kernel,
+        stride,
+        padding,
+        ifm,
+        ofm,
+    };
+    let n_others = (n_inputs - 1) as f64;
+    let pieces = if lowering.accelerator.is_u85() {
+        // Each convolution writes every other column.
+        lowering.program.maps[computed].is_linear |= stride[1] > 1;
+        let uses_trained_rules = lowering.accelerator.uses_trained_rules;
+        window.pieces(&operation, &histogram, n_others, uses_trained_rules)
+    } else {
+        window.upscaled(operation, histogram, n_others)?
+    };
+    for piece in pieces {
+        lowering.push(piece);
+    }
+    if is_apart {
+        lowering.push(Operation {
+            alias: Alias::InPlace,
+            ..lowering.operation(Action::Requantise, &[computed], output)
+        });
+    }
+    Some(())
+}
+
+/// The window of a transposed convolution, with the feature maps that one input of it reads and writes.
+struct TransposedWindow {
+    kernel: [i64; 2],
+    stride: [i64; 2],
+    padding: Padding,
+    ifm: Hwc,
+    ofm: Hwc,
+}
+
+impl TransposedWindow {
+    /// One convolution that writes zeros between the inputs, which Ethos-U55 and U65 run up to a stride of 2.
+    fn upscaled(
+        &self,
+        operation: Operation,
+        histogram: Arc<ByteHistogram>,
+        n_others: f64,
+    ) -> Option<Vec<Operation>> {
+        let upscale = self.stride[0].max(self.stride[1]);
         let one = Operation {
             window: Some(Box::new(Window {
-                kernel,
+                kernel: self.kernel,
                 upscale,
                 ..Window::POINT
             })),
             weights: Some(histogram),
             ..operation
         };
-        pieces = match n_inputs {
-            1 => vec![one],
-            _ => again(one, (n_inputs - 1) as f64),
+        let pieces = if n_others == 0.0 {
+            vec![one]
+        } else {
+            again(one, n_others)
         };
-    } else {
-        // Each convolution writes every other column.
-        lowering.program.maps[computed].is_linear |= stride[1] > 1;
+        (upscale <= 2).then_some(pieces)
+    }
+
+    /// A convolution for each residue of rows and columns by the stride, which Ethos-U85 runs.
+    fn pieces(
+        &self,
+        operation: &Operation,
+        histogram: &ByteHistogram,
+        n_others: f64,
+        uses_trained_rules: bool,
+    ) -> Vec<Operation> {
+        let Self {
+            kernel,
+            stride,
+            padding,
+            ifm: [h, w, c],
+            ofm: [to_h, to_w, units],
+        } = *self;
+        let mut pieces = Vec::new();
         let sides = [0, 1].map(|axis| {
             let (kernel, stride) = (kernel[axis], stride[axis]);
-            if lowering.accelerator.uses_trained_rules {
+            if uses_trained_rules {
                 Residue::all_of_trained(kernel, stride, [h, w][axis])
             } else {
                 Residue::all(kernel, stride, padding, [h, w][axis])
             }
         });
         let is_partly_unwritten = (0..2).any(|axis| stride[axis] > kernel[axis]);
-        if is_partly_unwritten && !lowering.accelerator.uses_trained_rules {
+        if is_partly_unwritten && !uses_trained_rules {
             // Biases everywhere, because some positions are written by none of the others.
             pieces.push(Operation {
                 weights: Some(zeros(units.saturating_mul(c))),
@@ -443,7 +500,7 @@ pub fn transpose_conv(lowering: &mut Lowering) -> Option<()> {
                 let share = (kernel[0] * kernel[1]) as f64 / n_positions;
                 let histogram = ByteHistogram {
                     n_bytes: (histogram.n_bytes as f64 * share) as usize,
-                    ..histogram.as_ref().clone()
+                    ..histogram.clone()
                 };
                 // Vela counts all rows and columns between the first and the last one as written.
                 let written = [(to_h - row.from).max(1), (to_w - column.from).max(1), units];
@@ -458,23 +515,15 @@ pub fn transpose_conv(lowering: &mut Lowering) -> Option<()> {
                 });
             }
         }
+
         let others = pieces.clone().into_iter().map(|piece| Operation {
-            repeats: (n_inputs - 1) as f64,
+            repeats: n_others,
             ..piece
         });
         let others = others.filter(|piece| piece.repeats > 0.0);
         pieces.extend(others.collect::<Vec<_>>());
+        pieces
     }
-    for piece in pieces {
-        lowering.push(piece);
-    }
-    if is_apart {
-        lowering.push(Operation {
-            alias: Alias::InPlace,
-            ..lowering.operation(Action::Requantise, &[computed], output)
-        });
-    }
-    Some(())
 }
 
 /// The positions of an output side that leave the same rest when divided by the stride of a TRANSPOSE_CONV.

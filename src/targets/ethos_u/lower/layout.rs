@@ -161,22 +161,26 @@ impl Tensors {
             self.see(second, ofm.filter(|_| is_like_output).unwrap_or(shape));
         }
         if let Some(&output) = output {
-            // A feature map that is written in pieces, or as a part of a concatenation, counts as a whole.
-            let whole = self.shape[if self.is_part[output] {
-                self.of_map[output]
-            } else {
-                output
-            }];
-            let is_whole = |view_shape: &Hwc| volume(*view_shape) == volume(whole);
-            let is_exchanged = operation.transposition().is_some();
-            let ofm = ofm.filter(|view_shape| is_whole(view_shape) && !is_exchanged);
-            self.see(output, ofm.unwrap_or(whole));
+            self.see_output(output, ofm, operation.transposition().is_some());
         }
         let is_wide_sum = operation.action == Action::Layer(Kind::ReduceSum)
             && first.is_some_and(|&first| maps[first].element_bytes() == INT32_BYTES);
         if let Some(&first) = first.filter(|_| is_wide_sum) {
             self.is_linear[self.of_map[first]] = true;
         }
+    }
+
+    /// Notes the shape in which an operation writes its output.
+    fn see_output(&mut self, output: usize, ofm: Option<Hwc>, is_exchanged: bool) {
+        // A feature map that is written in pieces, or as a part of a concatenation, counts as a whole.
+        let whole = self.shape[if self.is_part[output] {
+            self.of_map[output]
+        } else {
+            output
+        }];
+        let is_whole = |view_shape: &Hwc| volume(*view_shape) == volume(whole);
+        let ofm = ofm.filter(|view_shape| is_whole(view_shape) && !is_exchanged);
+        self.see(output, ofm.unwrap_or(whole));
     }
 }
 

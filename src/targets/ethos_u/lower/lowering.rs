@@ -67,22 +67,7 @@ impl<'a> Lowering<'a> {
         analysis: &'a Analysis,
         is_left: Vec<bool>,
     ) -> Self {
-        let mut readers = vec![Vec::new(); graph.subgraph.tensors.len()];
-        for edge in graph.edges.iter() {
-            readers[edge.tensor_idx].push(edge.dst);
-        }
-        // No operator writes the inputs of the network, so that no edge tells who reads them.
-        let mut is_input = vec![false; readers.len()];
-        for &input in &graph.subgraph.inputs {
-            is_input[input] = true;
-        }
-        for (node_idx, node) in graph.nodes.iter().enumerate() {
-            for &input in node.operator.inputs.iter().flatten() {
-                if is_input[input] && readers[input].last() != Some(&node_idx) {
-                    readers[input].push(node_idx);
-                }
-            }
-        }
+        let readers = readers(graph);
         // Most nodes stay one operation. Of a large graph, some more than that are added: the lists must not double.
         let n_nodes = graph.nodes.len();
         let n_added = n_nodes / 16;
@@ -412,6 +397,27 @@ impl<'a> Lowering<'a> {
         }
         self.push(Operation::new(self.node_idx, Action::Cpu, inputs, outputs));
     }
+}
+
+/// By tensor, the nodes that read it.
+fn readers(graph: &Graph) -> Vec<Vec<usize>> {
+    let mut readers = vec![Vec::new(); graph.subgraph.tensors.len()];
+    for edge in graph.edges.iter() {
+        readers[edge.tensor_idx].push(edge.dst);
+    }
+    // No operator writes the inputs of the network, so that no edge tells who reads them.
+    let mut is_input = vec![false; readers.len()];
+    for &input in &graph.subgraph.inputs {
+        is_input[input] = true;
+    }
+    for (node_idx, node) in graph.nodes.iter().enumerate() {
+        for &input in node.operator.inputs.iter().flatten() {
+            if is_input[input] && readers[input].last() != Some(&node_idx) {
+                readers[input].push(node_idx);
+            }
+        }
+    }
+    readers
 }
 
 /// The dilated windows by the nodes that they replace.

@@ -34,23 +34,10 @@ fn multiply(lowering: &mut Lowering, adj_x: bool, adj_y: bool) -> Option<()> {
     }
     // Both inputs may be one feature map, which then stays in its own order for the first.
     let is_square = first == second;
-    let matrices = |shape: &[i32]| -> Option<[i64; 3]> {
-        let [outer @ .., rows, columns] = shape else {
-            return None;
-        };
-        let sizes = [
-            n_elements(outer),
-            n_elements(&[*rows]),
-            n_elements(&[*columns]),
-        ];
-        sizes.iter().all(|&size| size > 0).then_some(sizes)
-    };
     let [mut n, mut rows, columns] = matrices(&lowering.tensor(output).shape)?;
     let [_, one, other] = matrices(&lowering.tensor(first).shape)?;
-    if !matches!(
-        lowering.operator().options,
-        BuiltinOptions::BatchMatMul { .. }
-    ) {
+    let options = &lowering.operator().options;
+    if !matches!(options, BuiltinOptions::BatchMatMul { .. }) {
         (n, rows) = (1, n.saturating_mul(rows));
     }
     let inner = if adj_x { one } else { other };
@@ -98,6 +85,19 @@ fn multiply(lowering: &mut Lowering, adj_x: bool, adj_y: bool) -> Option<()> {
         )
     });
     Some(())
+}
+
+/// Number, rows and columns of the matrices in a tensor; `None` if it has none.
+fn matrices(shape: &[i32]) -> Option<[i64; 3]> {
+    let [outer @ .., rows, columns] = shape else {
+        return None;
+    };
+    let sizes = [
+        n_elements(outer),
+        n_elements(&[*rows]),
+        n_elements(&[*columns]),
+    ];
+    sizes.iter().all(|&size| size > 0).then_some(sizes)
 }
 
 /// Whether both transpositions of the second matrix, which cancel each other, leave a copy: the operation before cannot

@@ -103,19 +103,25 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
     // The program lives as long as the plan is made, which needs the most memory.
     program.operations.shrink_to_fit();
     program.maps.shrink_to_fit();
-    copy_parts(&mut program, graph);
+    rearrange(accelerator, graph, &mut program);
+    program
+}
+
+/// Divides, joins and reorders the operations of all nodes as the compiler does.
+fn rearrange(accelerator: &Accelerator, graph: &Graph, program: &mut Program) {
+    copy_parts(program, graph);
     if !accelerator.uses_trained_rules {
-        remove_views(&mut program);
-        divide_activated(&mut program);
-        widen_parts(&mut program, graph);
-        divide_copies(&mut program, graph);
+        remove_views(program);
+        divide_activated(program);
+        widen_parts(program, graph);
+        divide_copies(program, graph);
     }
     // The output stage performs one activation.
     let activates_transposed = |element_bytes: i64| {
         !accelerator.uses_trained_rules && (accelerator.is_u85() || element_bytes == 1)
     };
     fuse(
-        &mut program,
+        program,
         activates_transposed,
         |before, operation, n_writers| {
             let is_in_pieces = n_writers > 1 || before.repeats > 1.0;
@@ -124,14 +130,13 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
         },
     );
     if !accelerator.uses_trained_rules {
-        divide_reshaped(&mut program);
+        divide_reshaped(program);
     }
     if accelerator.is_u85() && !accelerator.uses_trained_rules {
-        transpose::fuse_transposes(&mut program);
-        movement::fuse_reverses(&mut program);
+        transpose::fuse_transposes(program);
+        movement::fuse_reverses(program);
     }
-    lay_out(&mut program, accelerator.is_u85());
-    program
+    lay_out(program, accelerator.is_u85());
 }
 
 /// Whether an operator computes something from shapes and constants alone. Shapes of other operators are read from it,
@@ -302,59 +307,10 @@ fn mark_activation(lowering: &mut Lowering, first: usize) {
 /// Adds a node as one operation, or as the pieces into which its stride divides it.
 fn push_node(lowering: &mut Lowering) {
     let mut operation = lowering.whole_node();
-    if let Some(dilated) = lowering.dilated.get(&lowering.node_idx).cloned() {
-        operation.inputs[0] = dilated.input;
-        operation.outputs = dilated.output.into();
-        operation.view_shapes = Some(Box::new(
-            [dilated.input, dilated.output].map(|map| lowering.shape(map)),
-        ));
-        let window = operation
-            .window
-            .get_or_insert_with(|| Box::new(Window::POINT));
-        window.dilation = dilated.dilation;
-        **window = window.with_zeros_in_gaps();
-        lowering.program.differs_from_trained_rules = true;
-    }
-    let is_without_slope =
-        matches!(lowering.operator().options, BuiltinOptions::LeakyRelu { alpha } if alpha == 0.0);
-    if is_without_slope && !lowering.accelerator.uses_trained_rules {
-        operation.action = Action::Clamp;
-    }
-    if operation.action == Action::Clamp && lowering.is_scaled() {
-        operation.action = Action::Requantise;
-    }
-    let accelerator = lowering.accelerator;
-    if !accelerator.uses_trained_rules && lowering.operator().code.kind == OpKind::Div {
-        lowering.program.differs_from_trained_rules = true;
-        operation.action = Action::Binary(Arithmetic::Quotient);
-    }
-    if !accelerator.uses_trained_rules
-        && !accelerator.is_u85()
-        && changes_scale(lowering.graph, &operation)
-    {
-        // Ethos-U55 and U65 compute it without a table.
-        operation.action = Action::Requantise;
-    }
-    if operation.action == Action::Table && is_of_output_stage(lowering) {
-        operation.action = Action::Unary;
-    }
+    use_dilated_window(lowering, &mut operation);
+    choose_action(lowering, &mut operation);
     if operation.action == Action::Slice && !lowering.accelerator.uses_trained_rules {
-        // The other inputs determine where the tensor is split; for SPLIT, they come before it.
-        let maps = &lowering.program.maps;
-        let inputs = operation.inputs.iter().copied();
-        operation.inputs = inputs.filter(|&input| !maps[input].is_constant).collect();
-        operation.view_shapes = parts::strided_part(lowering).map(Box::new);
-        let takes_columns_apart =
-            |view_shapes: &[[i64; 3]; 2]| view_shapes[0][1] > view_shapes[1][1];
-        if operation
-            .view_shapes
-            .as_deref()
-            .is_some_and(takes_columns_apart)
-        {
-            for &input in &operation.inputs {
-                lowering.program.maps[input].is_linear = true;
-            }
-        }
+        read_part(lowering, &mut operation);
     }
     if operation.alias == Alias::InPlace && changes_type(lowering) {
         operation.alias = Alias::Separate;
@@ -363,7 +319,7 @@ fn push_node(lowering: &mut Lowering) {
     let n_inputs = lowering.n_inputs();
     lowering.program.differs_from_trained_rules |= n_inputs > 1;
     let pieces = convolution::in_pieces(
-        accelerator,
+        lowering.accelerator,
         &lowering.program,
         &operation,
         has_pad,
@@ -383,6 +339,69 @@ fn push_node(lowering: &mut Lowering) {
             alias: Alias::InPlace,
             ..lowering.operation(Action::Requantise, &[computed], output)
         });
+    }
+}
+
+/// Makes a slice read its part of the one feature map that it splits.
+fn read_part(lowering: &mut Lowering, operation: &mut Operation) {
+    // The other inputs determine where the tensor is split; for SPLIT, they come before it.
+    let maps = &lowering.program.maps;
+    let inputs = operation.inputs.iter().copied();
+    operation.inputs = inputs.filter(|&input| !maps[input].is_constant).collect();
+    operation.view_shapes = parts::strided_part(lowering).map(Box::new);
+    let takes_columns_apart = |view_shapes: &[[i64; 3]; 2]| view_shapes[0][1] > view_shapes[1][1];
+    if operation
+        .view_shapes
+        .as_deref()
+        .is_some_and(takes_columns_apart)
+    {
+        for &input in &operation.inputs {
+            lowering.program.maps[input].is_linear = true;
+        }
+    }
+}
+
+/// Replaces the action of an operator by the one that the compiler computes it with.
+fn choose_action(lowering: &mut Lowering, operation: &mut Operation) {
+    let is_without_slope =
+        matches!(lowering.operator().options, BuiltinOptions::LeakyRelu { alpha } if alpha == 0.0);
+    if is_without_slope && !lowering.accelerator.uses_trained_rules {
+        operation.action = Action::Clamp;
+    }
+    if operation.action == Action::Clamp && lowering.is_scaled() {
+        operation.action = Action::Requantise;
+    }
+    let accelerator = lowering.accelerator;
+    if !accelerator.uses_trained_rules && lowering.operator().code.kind == OpKind::Div {
+        lowering.program.differs_from_trained_rules = true;
+        operation.action = Action::Binary(Arithmetic::Quotient);
+    }
+    if !accelerator.uses_trained_rules
+        && !accelerator.is_u85()
+        && changes_scale(lowering.graph, operation)
+    {
+        // Ethos-U55 and U65 compute it without a table.
+        operation.action = Action::Requantise;
+    }
+    if operation.action == Action::Table && is_of_output_stage(lowering) {
+        operation.action = Action::Unary;
+    }
+}
+
+/// Where convolution and block operators around it are one dilated convolution, makes it that.
+fn use_dilated_window(lowering: &mut Lowering, operation: &mut Operation) {
+    if let Some(dilated) = lowering.dilated.get(&lowering.node_idx).cloned() {
+        operation.inputs[0] = dilated.input;
+        operation.outputs = dilated.output.into();
+        operation.view_shapes = Some(Box::new(
+            [dilated.input, dilated.output].map(|map| lowering.shape(map)),
+        ));
+        let window = operation
+            .window
+            .get_or_insert_with(|| Box::new(Window::POINT));
+        window.dilation = dilated.dilation;
+        **window = window.with_zeros_in_gaps();
+        lowering.program.differs_from_trained_rules = true;
     }
 }
 

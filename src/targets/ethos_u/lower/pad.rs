@@ -27,16 +27,7 @@ pub fn pad(lowering: &mut Lowering) -> Option<()> {
     let element_bytes = lowering.element_bytes(output);
     let mut parts = Vec::new();
     if is_deep {
-        // The input is copied three dimensions at a time.
-        let (piece, n_pieces) = pieces(&lowering.tensor(input).shape);
-        let part = lowering.map(lowering.shape(input), element_bytes);
-        lowering.program.maps[part].bytes = 0.0.into();
-        lowering.program.differs_from_trained_rules = true;
-        lowering.push(Operation {
-            view_shapes: Some(Box::new([piece; 2])),
-            repeats: n_pieces,
-            ..lowering.operation(Action::Copy, &[input], part)
-        });
+        let part = copied_in_pieces(lowering, input, element_bytes);
         parts.push(part);
     }
     for (axis, amounts) in sides.iter().enumerate() {
@@ -46,16 +37,13 @@ pub fn pad(lowering: &mut Lowering) -> Option<()> {
             }
             // Outer dimensions count as height.
             let (outer, inner) = (&tensor.shape[..axis], &tensor.shape[axis + 1..]);
+            let height = h / n_elements(&tensor.shape[axis..=axis]).max(1);
             let filled = match rank - axis {
                 _ if is_deep => [n_elements(outer), amount, n_elements(inner)],
                 1 => [h, w, amount],
                 2 => [h, amount, c],
                 3 => [amount, w, c],
-                _ => [
-                    amount.saturating_mul(h / n_elements(&tensor.shape[axis..=axis]).max(1)),
-                    w,
-                    c,
-                ],
+                _ => [amount.saturating_mul(height), w, c],
             };
             if amount > 0 {
                 let constant = lowering.constant(filled, element_bytes);
@@ -71,9 +59,7 @@ pub fn pad(lowering: &mut Lowering) -> Option<()> {
     }
     let &[before, _] = sides.last()?;
     let depth = lowering.shape(input)[2];
-    let begins_in_brick = [before, before.saturating_add(depth)]
-        .iter()
-        .any(|begin| begin % BRICK_CHANNELS != 0);
+    let begins_in_brick = begins_in_brick([before, before.saturating_add(depth)]);
     let is_in_brick = begins_in_brick && depth != c;
     // The producer of the input runs before the constants are copied.
     parts.extend((!is_deep).then_some(input));
@@ -82,6 +68,26 @@ pub fn pad(lowering: &mut Lowering) -> Option<()> {
         ..lowering.operation(Action::Concat { is_in_brick }, &parts, output)
     });
     Some(())
+}
+
+/// Whether some of these channels is not the first one of a brick.
+fn begins_in_brick(channels: [i64; 2]) -> bool {
+    channels.iter().any(|begin| begin % BRICK_CHANNELS != 0)
+}
+
+/// Copies a feature map of more than four dimensions three dimensions at a time, and returns the copy.
+fn copied_in_pieces(lowering: &mut Lowering, input: usize, element_bytes: i64) -> usize {
+    // The input is copied three dimensions at a time.
+    let (piece, n_pieces) = pieces(&lowering.tensor(input).shape);
+    let part = lowering.map(lowering.shape(input), element_bytes);
+    lowering.program.maps[part].bytes = 0.0.into();
+    lowering.program.differs_from_trained_rules = true;
+    lowering.push(Operation {
+        view_shapes: Some(Box::new([piece; 2])),
+        repeats: n_pieces,
+        ..lowering.operation(Action::Copy, &[input], part)
+    });
+    part
 }
 
 /// By the rules of the trained networks, whether all readers are convolutions that can pad height and width by

@@ -111,49 +111,82 @@ fn is_absorbed(graph: &Graph, pad: &Node, node: &Node) -> bool {
         return false;
     };
     let to = graph.tensor(to);
-    let zero = |tensor: &Tensor| {
-        let quantization = tensor.quantization.as_ref();
-        quantization.map(|one| (one.scale.first().copied(), one.zero_point.first().copied()))
-    };
     let rank = from.shape.len();
     let amounts = amounts(graph, amounts_idx, rank);
     let [unpadded, padded, read_sides] =
         [from, to, read].map(|tensor| height_and_width(&tensor.shape));
-    let is_same =
-        from.tensor_type == to.tensor_type && zero(from) == zero(to) && padded == read_sides;
+    let is_same = has_same_values(from, to) && padded == read_sides;
     if !is_same || amounts.len() != rank || !is_padded_by_zeros(graph, pad) {
         return false;
     }
     let amount = |from_end: usize| rank.checked_sub(from_end).map_or([0; 2], |at| amounts[at]);
     let filter = height_and_width(&filter.shape);
-    let sides = [
-        (amount(3), [stride_h, dilation_h]),
-        (amount(2), [stride_w, dilation_w]),
-    ];
-    let is_short =
-        |(axis, ([before, after], [stride, dilation])): (usize, ([i64; 2], [i32; 2]))| {
-            let (stride, dilation) = (i64::from(stride), i64::from(dilation));
-            let reach = (filter[axis] - 1).checked_mul(dilation)?.checked_add(1)?;
-            let missing = |size: i64| {
-                let n = size
-                    .checked_add(stride)?
-                    .checked_sub(1)?
-                    .checked_div(stride)?;
-                let covered = (n - 1).checked_mul(stride)?.checked_add(reach)?;
-                Some(covered.checked_sub(size)?.max(0))
-            };
-            // No position of the window reaches some of the rows behind the input.
-            let needed = missing(unpadded[axis])?.checked_sub(before)?;
-            let unused = after.checked_rem(stride)? - needed.checked_rem(stride)?;
-            let unused = unused + if unused < 0 { stride } else { 0 };
-            let has_own = padding == Padding::Same && missing(read_sides[axis])? > 0;
-            let is_known = before >= 0 && after >= 0;
-            Some(is_known && !has_own && before < reach && after.checked_sub(unused)? < reach)
+    let strides = [[stride_h, dilation_h], [stride_w, dilation_w]];
+    let is_short = |axis: usize| {
+        let [stride, dilation] = strides[axis];
+        let side = PaddedSide {
+            unpadded: unpadded[axis],
+            padded: read_sides[axis],
+            filter: filter[axis],
+            amounts: amount(3 - axis),
+            stride: stride.into(),
+            dilation: dilation.into(),
         };
+        side.is_short(padding)
+    };
     let is_inner = |axis: usize| (2..=3).contains(&(rank - axis));
     let mut others = amounts.iter().enumerate();
     others.all(|(axis, amount)| is_inner(axis) || *amount == [0; 2])
-        && (sides.into_iter().enumerate()).all(|side| is_short(side) == Some(true))
+        && (0..2).all(|axis| is_short(axis) == Some(true))
+}
+
+/// Whether equal bytes are equal numbers in both.
+fn has_same_values(a: &Tensor, b: &Tensor) -> bool {
+    let zero = |tensor: &Tensor| {
+        let quantization = tensor.quantization.as_ref();
+        quantization.map(|one| (one.scale.first().copied(), one.zero_point.first().copied()))
+    };
+    a.tensor_type == b.tensor_type && zero(a) == zero(b)
+}
+
+/// Height or width that a PAD enlarges before a window reads it.
+struct PaddedSide {
+    unpadded: i64,
+    padded: i64,
+    filter: i64,
+    /// Rows or columns before and behind.
+    amounts: [i64; 2],
+    stride: i64,
+    dilation: i64,
+}
+
+impl PaddedSide {
+    /// Whether every position of the window reads a part of the input; `None` if the sizes overflow.
+    fn is_short(&self, padding: Padding) -> Option<bool> {
+        let Self {
+            stride,
+            amounts: [before, after],
+            ..
+        } = *self;
+        let reach = (self.filter - 1)
+            .checked_mul(self.dilation)?
+            .checked_add(1)?;
+        let missing = |size: i64| {
+            let n = size
+                .checked_add(stride)?
+                .checked_sub(1)?
+                .checked_div(stride)?;
+            let covered = (n - 1).checked_mul(stride)?.checked_add(reach)?;
+            Some(covered.checked_sub(size)?.max(0))
+        };
+        // No position of the window reaches some of the rows behind the input.
+        let needed = missing(self.unpadded)?.checked_sub(before)?;
+        let unused = after.checked_rem(stride)? - needed.checked_rem(stride)?;
+        let unused = unused + if unused < 0 { stride } else { 0 };
+        let has_own = padding == Padding::Same && missing(self.padded)? > 0;
+        let is_known = before >= 0 && after >= 0;
+        Some(is_known && !has_own && before < reach && after.checked_sub(unused)? < reach)
+    }
 }
 
 /// By dimension, what is added before and behind it; as many as are known, and at most one more than `rank`.

@@ -22,22 +22,7 @@ const MAX_ROWS: i64 = 64;
 /// if the axes are unknown.
 pub fn mean(lowering: &mut Lowering) -> Option<()> {
     let (input, output, axes) = (lowering.input(0)?, lowering.output()?, lowering.input(1)?);
-    let shape = &lowering.tensor(input).shape;
-    let rank = shape.len();
-    if rank > 4 {
-        return None;
-    }
-    // Four dimensions, each with whether it is averaged.
-    let mut dims: Vec<(i64, bool)> = vec![(1, false); 4 - rank];
-    dims.extend(shape.iter().map(|&size| (i64::from(size).max(0), false)));
-    for axis in lowering.integers(axes) {
-        dims[4 - rank + dimension(axis, rank)?].1 = true;
-    }
-    if dims[3].1 && dims[3].0 > 1 {
-        // Channels become columns, and the depth is 1.
-        dims.remove(if dims[2].0 == 1 { 2 } else { 1 });
-        dims.push((1, false));
-    }
+    let dims = averaged_dimensions(lowering, input, axes)?;
     let [_, (mut height, is_high), (mut width, is_wide), (depth, _)] = dims[..] else {
         return None;
     };
@@ -82,6 +67,27 @@ pub fn mean(lowering: &mut Lowering) -> Option<()> {
         }
     }
     scale(lowering, so_far?, output)
+}
+
+/// Sizes of four dimensions, each with whether it is averaged; channels are averaged as columns.
+fn averaged_dimensions(lowering: &Lowering, input: usize, axes: usize) -> Option<Vec<(i64, bool)>> {
+    let shape = &lowering.tensor(input).shape;
+    let rank = shape.len();
+    if rank > 4 {
+        return None;
+    }
+    // Four dimensions, each with whether it is averaged.
+    let mut dims: Vec<(i64, bool)> = vec![(1, false); 4 - rank];
+    dims.extend(shape.iter().map(|&size| (i64::from(size).max(0), false)));
+    for axis in lowering.integers(axes) {
+        dims[4 - rank + dimension(axis, rank)?].1 = true;
+    }
+    if dims[3].1 && dims[3].0 > 1 {
+        // Channels become columns, and the depth is 1.
+        dims.remove(if dims[2].0 == 1 { 2 } else { 1 });
+        dims.push((1, false));
+    }
+    Some(dims)
 }
 
 fn scale(lowering: &mut Lowering, sum: usize, output: usize) -> Option<()> {

@@ -50,6 +50,24 @@ pub fn resize(lowering: &mut Lowering) -> Option<()> {
         lowering.push(operation);
         return Some(());
     }
+    enlarge_by_powers_of_two(
+        lowering,
+        [input, output],
+        is_bilinear,
+        align_corners,
+        is_between,
+    )
+}
+
+/// Enlarges a feature map by doubling it, which Ethos-U55 and U65 do up to a factor.
+fn enlarge_by_powers_of_two(
+    lowering: &mut Lowering,
+    [input, output]: [usize; 2],
+    is_bilinear: bool,
+    align_corners: bool,
+    is_between: bool,
+) -> Option<()> {
+    let ([h, w, c], [to_h, to_w, _]) = (lowering.shape(input), lowering.shape(output));
     let factor = |from: i64, to: i64| {
         if align_corners && from > 1 && to > 1 {
             (to - 1) / (from - 1)

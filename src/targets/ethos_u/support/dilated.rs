@@ -20,89 +20,115 @@ pub struct DilatedWindow {
 
 /// All of a graph, in topological order. Linear in nodes and edges.
 pub fn dilated_windows(graph: &Graph) -> Vec<DilatedWindow> {
-    let kind = |node_idx: usize| graph.nodes[node_idx].operator.code.kind;
-    if !(0..graph.nodes.len()).any(|node_idx| kind(node_idx) == OpKind::SpaceToBatchNd) {
+    let kinds = || graph.nodes.iter().map(|node| node.operator.code.kind);
+    if !kinds().any(|kind| kind == OpKind::SpaceToBatchNd) {
         return Vec::new();
     }
-    let n_tensors = graph.subgraph.tensors.len();
-    let mut readers: Vec<Vec<usize>> = vec![Vec::new(); n_tensors];
-    let mut writer = vec![None; n_tensors];
-    for edge in &graph.edges {
-        readers[edge.tensor_idx].push(edge.dst);
-        writer[edge.tensor_idx] = Some(edge.src);
+    let neighbours = Neighbours::new(graph);
+    let is_window = |kind: OpKind| matches!(kind, OpKind::Conv2d | OpKind::DepthwiseConv2d);
+    kinds()
+        .enumerate()
+        .filter(|(_, kind)| is_window(*kind))
+        .filter_map(|(node_idx, _)| neighbours.dilated_window(node_idx))
+        .collect()
+}
+
+/// Which nodes write and read the tensors of a graph.
+struct Neighbours<'g> {
+    graph: &'g Graph<'g>,
+    readers: Vec<Vec<usize>>,
+    writer: Vec<Option<usize>>,
+    is_output: Vec<bool>,
+}
+
+impl<'g> Neighbours<'g> {
+    fn new(graph: &'g Graph<'g>) -> Self {
+        let n_tensors = graph.subgraph.tensors.len();
+        let mut neighbours = Self {
+            graph,
+            readers: vec![Vec::new(); n_tensors],
+            writer: vec![None; n_tensors],
+            is_output: vec![false; n_tensors],
+        };
+        for edge in &graph.edges {
+            neighbours.readers[edge.tensor_idx].push(edge.dst);
+            neighbours.writer[edge.tensor_idx] = Some(edge.src);
+        }
+        for &output in &graph.subgraph.outputs {
+            neighbours.is_output[output] = true;
+        }
+        neighbours
     }
-    let is_window =
-        |&node_idx: &usize| matches!(kind(node_idx), OpKind::Conv2d | OpKind::DepthwiseConv2d);
-    let ends = |node_idx: usize| {
-        let operator = graph.nodes[node_idx].operator;
+
+    fn kind(&self, node_idx: usize) -> OpKind {
+        self.graph.nodes[node_idx].operator.code.kind
+    }
+
+    /// First input and first output of a node.
+    fn ends(&self, node_idx: usize) -> Option<(usize, usize)> {
+        let operator = self.graph.nodes[node_idx].operator;
         Some((
             operator.inputs.first().copied().flatten()?,
             *operator.outputs.first()?,
         ))
-    };
-    let mut is_output = vec![false; n_tensors];
-    for &output in &graph.subgraph.outputs {
-        is_output[output] = true;
     }
-    let only_reader = |tensor_idx: usize| match readers[tensor_idx][..] {
-        [reader] if !is_output[tensor_idx] => Some(reader),
-        _ => None,
-    };
-    let is_view = |node_idx: usize| {
+
+    fn only_reader(&self, tensor_idx: usize) -> Option<usize> {
+        match self.readers[tensor_idx][..] {
+            [reader] if !self.is_output[tensor_idx] => Some(reader),
+            _ => None,
+        }
+    }
+
+    /// Whether a node only adds or removes dimensions of size 1.
+    fn is_view(&self, node_idx: usize) -> bool {
         use OpKind::{ExpandDims, Reshape, Squeeze};
         let keeps_sizes = || {
-            let (read, written) = ends(node_idx)?;
+            let (read, written) = self.ends(node_idx)?;
             let [read, written] = [read, written].map(|tensor_idx| {
-                let shape = &graph.tensor(tensor_idx).shape;
+                let shape = &self.graph.tensor(tensor_idx).shape;
                 shape.iter().filter(|&&size| size != 1).collect::<Vec<_>>()
             });
             Some(read == written)
         };
-        matches!(kind(node_idx), ExpandDims | Reshape | Squeeze) && keeps_sizes() == Some(true)
-    };
-    let dilated_at = |window: usize| {
-        let (mut read, mut written) = ends(window)?;
+        matches!(self.kind(node_idx), ExpandDims | Reshape | Squeeze) && keeps_sizes() == Some(true)
+    }
+
+    /// The dilated window that a node and those around it are, if they are one.
+    fn dilated_window(&self, window: usize) -> Option<DilatedWindow> {
+        let (mut read, mut written) = self.ends(window)?;
         let mut around = Vec::new();
-        only_reader(read)?;
-        let mut before = writer[read]?;
-        if is_view(before) {
+        self.only_reader(read)?;
+        let mut before = self.writer[read]?;
+        if self.is_view(before) {
             around.push(before);
-            read = ends(before)?.0;
-            only_reader(read)?;
-            before = writer[read]?;
+            read = self.ends(before)?.0;
+            self.only_reader(read)?;
+            before = self.writer[read]?;
         }
-        let mut behind = only_reader(written)?;
-        if is_view(behind) {
+        let mut behind = self.only_reader(written)?;
+        if self.is_view(behind) {
             around.push(behind);
-            written = ends(behind)?.1;
-            behind = only_reader(written)?;
+            written = self.ends(behind)?.1;
+            behind = self.only_reader(written)?;
         }
-        if [before, behind].map(kind) != [OpKind::SpaceToBatchNd, OpKind::BatchToSpaceNd] {
+        let kinds = [before, behind].map(|node_idx| self.kind(node_idx));
+        if kinds != [OpKind::SpaceToBatchNd, OpKind::BatchToSpaceNd] {
             return None;
         }
         around.extend([before, behind]);
-        let blocks = graph.nodes[before]
-            .operator
-            .inputs
-            .get(1)
-            .copied()
-            .flatten()?;
-        let mut sides = integers(graph.constant(blocks)).map(i64::from);
+        let inputs = &self.graph.nodes[before].operator.inputs;
+        let blocks = inputs.get(1).copied().flatten()?;
+        let mut sides = integers(self.graph.constant(blocks)).map(i64::from);
         let height = sides.next()?;
         let dilation = [height, sides.next().unwrap_or(height)];
-        dilation
-            .iter()
-            .all(|&side| side > 0)
-            .then_some(DilatedWindow {
-                window,
-                around,
-                input: ends(before)?.0,
-                output: ends(behind)?.1,
-                dilation,
-            })
-    };
-    (0..graph.nodes.len())
-        .filter(is_window)
-        .filter_map(dilated_at)
-        .collect()
+        let is_positive = dilation.iter().all(|&side| side > 0);
+        is_positive.then_some(DilatedWindow {
+            window,
+            around,
+            input: self.ends(before)?.0,
+            output: self.ends(behind)?.1,
+            dilation,
+        })
+    }
 }

@@ -331,30 +331,11 @@ fn refused_resize(graph: &Graph, node: &Node, kind: OpKind, npu: Npu) -> Option<
         is_refused.then_some(UnsupportedReason::ResizeFactor {
             input: from,
             output: to,
-            max: match npu {
-                Npu::EthosU55U65 => Some(RESIZE_MAX_FACTOR),
-                Npu::EthosU85 => None,
-            },
+            max: Some(RESIZE_MAX_FACTOR),
         })
     };
     if npu == Npu::EthosU85 {
-        let is_half = half_pixel_centers || !is_bilinear && !align_corners;
-        let less = |input: i32| i32::from(align_corners && input > 1);
-        let sides = [(from.0, to.0), (from.1, to.1)]
-            .map(|(from, to)| (from - less(from), to.saturating_sub(less(from))));
-        if align_corners && is_half || sides.iter().any(|&(from, to)| from < 1 || to < 1) {
-            return refused(true);
-        }
-        let max = if is_half { 1024 } else { 2048 };
-        if sides.iter().any(|&(from, to)| to / from > max) {
-            return Some(UnsupportedReason::LargeResize {
-                input: from,
-                output: to,
-                max,
-            });
-        }
-        let is_power = |&(from, to): &(i32, i32)| to % from == 0 && (to / from).count_ones() == 1;
-        return refused(is_bilinear && from != (1, 1) && !sides.iter().all(is_power));
+        return refused_resize_on_u85([from, to], is_bilinear, align_corners, half_pixel_centers);
     }
     let is_between = half_pixel_centers && is_bilinear;
     if from == (1, 1) {
@@ -378,6 +359,39 @@ fn refused_resize(graph: &Graph, node: &Node, kind: OpKind, npu: Npu) -> Option<
         scale == 2.0 || !is_between && (scale == 4.0 || scale == f64::from(RESIZE_MAX_FACTOR))
     };
     refused(!is_square || !is_allowed(scale_h.max(scale_w)))
+}
+
+/// Ethos-U85 enlarges by any factor that its counters hold; bilinear by powers of two alone.
+fn refused_resize_on_u85(
+    [from, to]: [(i32, i32); 2],
+    is_bilinear: bool,
+    align_corners: bool,
+    half_pixel_centers: bool,
+) -> Option<UnsupportedReason> {
+    let refused = |is_refused: bool| {
+        is_refused.then_some(UnsupportedReason::ResizeFactor {
+            input: from,
+            output: to,
+            max: None,
+        })
+    };
+    let is_half = half_pixel_centers || !is_bilinear && !align_corners;
+    let less = |input: i32| i32::from(align_corners && input > 1);
+    let sides = [(from.0, to.0), (from.1, to.1)]
+        .map(|(from, to)| (from - less(from), to.saturating_sub(less(from))));
+    if align_corners && is_half || sides.iter().any(|&(from, to)| from < 1 || to < 1) {
+        return refused(true);
+    }
+    let max = if is_half { 1024 } else { 2048 };
+    if sides.iter().any(|&(from, to)| to / from > max) {
+        return Some(UnsupportedReason::LargeResize {
+            input: from,
+            output: to,
+            max,
+        });
+    }
+    let is_power = |&(from, to): &(i32, i32)| to % from == 0 && (to / from).count_ones() == 1;
+    refused(is_bilinear && from != (1, 1) && !sides.iter().all(is_power))
 }
 
 /// GATHER reads whole entries: it runs only along the first dimension behind its batch dimensions.

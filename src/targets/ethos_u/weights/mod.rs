@@ -62,12 +62,7 @@ pub fn encoded(
     histogram: &ByteHistogram,
 ) -> Encoded {
     let n_streams = accelerator.n_weight_streams;
-    let n_filled = match (accelerator.uses_trained_rules, accelerator.is_u85()) {
-        (true, _) => n_streams,
-        (false, true) => n_streams.min(ceil_div(layer.ofm[2], STREAM_CHANNELS)),
-        // A core of Ethos-U65 without channels has no stream.
-        (false, false) => n_streams.min(layer.ofm[2]),
-    };
+    let n_filled = n_filled_streams(accelerator, layer.ofm[2]);
     let brick = Brick::new(accelerator, layer, block, n_filled);
     // A file may store more bytes than the layer has weights.
     let n_weights = brick.n_weights().min(histogram.n_bytes as f64);
@@ -116,6 +111,17 @@ pub fn encoded(
     Encoded {
         bytes: stream.bytes + scale_bytes(accelerator, layer.ofm[2], block.micro[2]),
         ..stream
+    }
+}
+
+/// Weight streams that have weights, of a layer with this many output channels.
+fn n_filled_streams(accelerator: &Accelerator, n_channels: i64) -> i64 {
+    let n_streams = accelerator.n_weight_streams;
+    match (accelerator.uses_trained_rules, accelerator.is_u85()) {
+        (true, _) => n_streams,
+        (false, true) => n_streams.min(ceil_div(n_channels, STREAM_CHANNELS)),
+        // A core of Ethos-U65 without channels has no stream.
+        (false, false) => n_streams.min(n_channels),
     }
 }
 

@@ -130,25 +130,7 @@ impl<'m> Builder<'_, 'm> {
         };
         let difference = shared.last().copied().filter(|&last| is_difference(last));
         merged.extend(difference);
-        let is_of = |kinds: &'static [OpKind]| {
-            let mut codes = merged.iter().map(|&idx| self.drafts[idx].code);
-            codes.any(|code| kinds.contains(&code.kind))
-        };
-        let is_gelu = is_of(&[OpKind::Tanh]) && !is_of(&[OpKind::Exp, OpKind::Log]);
-        let function = if merged.len() >= MIN_GELU_BY_TANH && is_gelu {
-            Function::Gelu
-        } else {
-            Function::Gated
-        };
-        let mut kernel = if reduces {
-            self.vectors(Kind::Normalisation, node_idx, output)
-        } else {
-            Kernel {
-                function: Some(function),
-                ..Kernel::new(Kind::Activation, node_idx)
-            }
-        };
-        kernel.node_idx = node_idx;
+        let kernel = self.meeting_kernel(node_idx, output, &merged, reduces);
         let draft = self.draft(node_idx, node, kernel);
         let kept = shared.len() - usize::from(difference.is_some());
         let mut drafts = shared;
@@ -164,6 +146,39 @@ impl<'m> Builder<'_, 'm> {
         }
         drafts.push(draft);
         self.regions[output] = Some(Region { origin, drafts });
+    }
+
+    /// The kernel that these drafts are together.
+    fn meeting_kernel(
+        &mut self,
+        node_idx: usize,
+        output: usize,
+        merged: &[usize],
+        reduces: bool,
+    ) -> Kernel {
+        let kernel = if reduces {
+            self.vectors(Kind::Normalisation, node_idx, output)
+        } else {
+            Kernel {
+                function: Some(self.gate(merged)),
+                ..Kernel::new(Kind::Activation, node_idx)
+            }
+        };
+        Kernel { node_idx, ..kernel }
+    }
+
+    /// The activation that these drafts compute together.
+    fn gate(&self, merged: &[usize]) -> Function {
+        let is_of = |kinds: &'static [OpKind]| {
+            let mut codes = merged.iter().map(|&idx| self.drafts[idx].code);
+            codes.any(|code| kinds.contains(&code.kind))
+        };
+        let is_gelu = is_of(&[OpKind::Tanh]) && !is_of(&[OpKind::Exp, OpKind::Log]);
+        if merged.len() >= MIN_GELU_BY_TANH && is_gelu {
+            Function::Gelu
+        } else {
+            Function::Gated
+        }
     }
 
     /// Handles an operator on one tensor, possibly with constants.

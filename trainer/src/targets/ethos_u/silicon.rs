@@ -323,21 +323,7 @@ fn samples(
     let accelerators: Vec<Accelerator> = configurations.iter().map(Accelerator::new).collect();
     let mut samples = Vec::new();
     for (name, origin) in NETWORKS {
-        let mut latencies: Vec<f64> = (lines.iter())
-            .filter(|line| line.platform == "i.MX 93" && line.accelerator == "NPU")
-            .filter(|line| line.network == *name)
-            .map(|line| line.latency_ms)
-            .collect();
-        if latencies.is_empty() {
-            let more = more_lines.iter().filter(|line| line.board == "i.MX 93");
-            let of_network = more.filter(|line| line.source.ends_with(&format!("/{name}")));
-            latencies.extend(of_network.filter_map(|line| line.measured_ms.parse::<f64>().ok()));
-        }
-        ensure!(
-            !latencies.is_empty(),
-            "{name}: expected a measured latency, found none"
-        );
-        latencies.sort_by(f64::total_cmp);
+        let latencies = measured_latencies_ms(&lines, &more_lines, name)?;
         let bytes = bytes(origin, &args.files)?;
         let model = tflite::parse(&bytes)?;
         let graph = graph::build(&model, 0)?;
@@ -361,6 +347,26 @@ fn samples(
         });
     }
     Ok(samples)
+}
+
+/// Latencies of a network on the board's NPU, in ascending order.
+fn measured_latencies_ms(lines: &[Line], more_lines: &[BoardLine], name: &str) -> Result<Vec<f64>> {
+    let mut latencies: Vec<f64> = (lines.iter())
+        .filter(|line| line.platform == "i.MX 93" && line.accelerator == "NPU")
+        .filter(|line| line.network == name)
+        .map(|line| line.latency_ms)
+        .collect();
+    if latencies.is_empty() {
+        let more = more_lines.iter().filter(|line| line.board == "i.MX 93");
+        let of_network = more.filter(|line| line.source.ends_with(&format!("/{name}")));
+        latencies.extend(of_network.filter_map(|line| line.measured_ms.parse::<f64>().ok()));
+    }
+    ensure!(
+        !latencies.is_empty(),
+        "{name}: expected a measured latency, found none"
+    );
+    latencies.sort_by(f64::total_cmp);
+    Ok(latencies)
 }
 
 fn bytes(origin: &Origin, folders: &[PathBuf]) -> Result<Vec<u8>> {

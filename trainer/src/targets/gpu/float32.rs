@@ -99,21 +99,12 @@ fn kernel_run(target: &str, rows: &[single_kernels::MeasuredKernel], of_3090: &R
             scaled.push((log(&near_ms), 0.0));
         }
     }
-    show(
-        rows.len(),
-        "single operators of NeuSight",
-        "costs of the RTX 3090, scaled by data sheets",
-        &scaled,
-        None,
-    );
+    let split = "single operators of NeuSight";
+    let method = "costs of the RTX 3090, scaled by data sheets";
+    show(rows.len(), split, method, &scaled, None);
     let width = [fixed_width(&left_out), 0.0];
-    show(
-        rows.len(),
-        "single operators of NeuSight, left out",
-        "roofline",
-        &left_out,
-        Some(width),
-    );
+    let split = "single operators of NeuSight, left out";
+    show(rows.len(), split, "roofline", &left_out, Some(width));
     let errors = pair_errors(&left_out, width);
     Ok(Run {
         target: target.to_owned(),
@@ -208,10 +199,11 @@ fn nas_bench_run(
     source: &Run,
 ) -> Result<(Run, Pairs)> {
     let data_sheets = Factors::from_data_sheets(gpu(&source.target)?, gpu(target)?);
-    let measured: Vec<(&Amounts, f64)> = networks
+    let on_gpu = |row: &'_ nas_bench_201::MeasuredArchitecture| row.ms_by_gpu.get(name).copied();
+    let measured = networks
         .iter()
-        .filter_map(|row| Some((&row.amounts, *row.ms_by_gpu.get(name)?)))
-        .collect();
+        .filter_map(|row| Some((&row.amounts, on_gpu(row)?)));
+    let measured: Vec<(&Amounts, f64)> = measured.collect();
     let source_ms: Amounts = std::array::from_fn(|idx| source.costs_ms[idx]);
     let none = Correction::default();
     let n = measured.len();
@@ -231,24 +223,14 @@ fn nas_bench_run(
     );
     let costs = factors.scaled(&source_ms);
     let scaled = pairs_of(&measured, &costs, &none);
-    show(
-        n,
-        &split,
-        "roofline scaled to these networks",
-        &scaled,
-        None,
-    );
+    let method = "roofline scaled to these networks";
+    show(n, &split, method, &scaled, None);
 
     let (correction, left_out) = corrected(&measured, &costs);
     let split = "NAS-Bench-201 of HELP, left out";
     let width = Some(correction.half_width);
-    show(
-        left_out.len(),
-        split,
-        "scaled roofline and kriging",
-        &left_out,
-        width,
-    );
+    let method = "scaled roofline and kriging";
+    show(left_out.len(), split, method, &left_out, width);
 
     let errors = pair_errors(&left_out, correction.half_width);
     let run = Run {

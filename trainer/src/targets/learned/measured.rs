@@ -126,20 +126,7 @@ impl Reason {
 
 /// Reads the graphs of a folder and the rows of the table that are of them; `is_asked` decides by family.
 pub fn read(tables: &Path, graphs: &Path, is_asked: impl Fn(&str) -> bool) -> Result<Measured> {
-    let mut networks: BTreeMap<String, MeasuredNetwork> = BTreeMap::new();
-    let entries = fs::read_dir(graphs).with_context(|| {
-        format!(
-            "no {}: unzip qualcomm_onnx.zip, which is beside the table, into it",
-            graphs.display()
-        )
-    })?;
-    for entry in entries {
-        let path = entry?.path();
-        let network = MeasuredNetwork::read(&path).with_context(|| path.display().to_string())?;
-        if !OTHERS.contains(&network.name.as_str()) {
-            networks.insert(network.name.clone(), network);
-        }
-    }
+    let mut networks = read_networks(graphs)?;
     let path = tables.join(TABLE);
     let file = File::open(&path).with_context(|| path.display().to_string())?;
     let mut reader = csv::Reader::from_reader(GzDecoder::new(file));
@@ -151,12 +138,10 @@ pub fn read(tables: &Path, graphs: &Path, is_asked: impl Fn(&str) -> bool) -> Re
         let name = text("onnx_file").trim_end_matches(".onnx");
         let mut known = DEVICES.iter();
         let device = known.find(|(of_table, _)| *of_table == text("device"));
-        let runtime = ["tflite", "qnn_dlc", "onnx"]
-            .iter()
-            .position(|id| *id == text("runtime"));
-        let numbers = Numbers::ALL
-            .iter()
-            .position(|of| of.id() == text("precision"));
+        let mut runtimes = ["tflite", "qnn_dlc", "onnx"].iter();
+        let runtime = runtimes.position(|id| *id == text("runtime"));
+        let mut all_numbers = Numbers::ALL.iter();
+        let numbers = all_numbers.position(|numbers| numbers.id() == text("precision"));
         let (Some(network), Some((_, device)), Some(runtime), Some(numbers)) =
             (networks.get_mut(name), device, runtime, numbers)
         else {
@@ -167,25 +152,16 @@ pub fn read(tables: &Path, graphs: &Path, is_asked: impl Fn(&str) -> bool) -> Re
             continue;
         }
         let elsewhere = ["layers_gpu", "layers_cpu"].map(|name| text(name).parse().unwrap_or(0.0));
+        let refused = (elsewhere.iter().sum::<f64>() > 0.0).then_some(Reason::OffTheNpu);
         let by_rule = network.refusals[runtime * Numbers::ALL.len() + numbers];
-        let device = devices
-            .iter()
-            .position(|known| known == device)
-            .unwrap_or_else(|| {
-                devices.push(device);
-                devices.len() - 1
-            });
+        let device = device_idx(&mut devices, device);
         let row = Measurement {
             network: 0,
             device,
             runtime,
             numbers,
             ms: text("latency_ms").parse()?,
-            refused: if elsewhere.iter().sum::<f64>() > 0.0 {
-                Some(Reason::OffTheNpu)
-            } else {
-                by_rule.map(Reason::Rule)
-            },
+            refused: refused.or(by_rule.map(Reason::Rule)),
             weight: 0.0,
         };
         read.push((name.to_owned(), row));
@@ -204,19 +180,52 @@ pub fn read(tables: &Path, graphs: &Path, is_asked: impl Fn(&str) -> bool) -> Re
         "no row of {} is of a graph",
         path.display()
     );
-    let group = |row: &Measurement| (row.network, row.numbers, row.refused.is_some());
-    let mut counts: BTreeMap<_, f64> = BTreeMap::new();
-    for row in &rows {
-        *counts.entry(group(row)).or_default() += 1.0;
-    }
-    for row in &mut rows {
-        row.weight = 1.0 / counts[&group(row)];
-    }
+    weigh(&mut rows);
     Ok(Measured {
         networks: networks.into_values().collect(),
         devices,
         rows,
     })
+}
+
+/// The networks without weights in a folder, by name.
+fn read_networks(graphs: &Path) -> Result<BTreeMap<String, MeasuredNetwork>> {
+    let mut networks: BTreeMap<String, MeasuredNetwork> = BTreeMap::new();
+    let entries = fs::read_dir(graphs).with_context(|| {
+        format!(
+            "no {}: unzip qualcomm_onnx.zip, which is beside the table, into it",
+            graphs.display()
+        )
+    })?;
+    for entry in entries {
+        let path = entry?.path();
+        let network = MeasuredNetwork::read(&path).with_context(|| path.display().to_string())?;
+        if !OTHERS.contains(&network.name.as_str()) {
+            networks.insert(network.name.clone(), network);
+        }
+    }
+    Ok(networks)
+}
+
+/// Index of a device among those that were read, to which it is added.
+fn device_idx(devices: &mut Vec<&'static str>, device: &'static str) -> usize {
+    let known = devices.iter().position(|known| *known == device);
+    known.unwrap_or_else(|| {
+        devices.push(device);
+        devices.len() - 1
+    })
+}
+
+/// Rows of a network and its numbers are not independent: together they weigh 1.
+fn weigh(rows: &mut [Measurement]) {
+    let group = |row: &Measurement| (row.network, row.numbers, row.refused.is_some());
+    let mut counts: BTreeMap<_, f64> = BTreeMap::new();
+    for row in rows.iter() {
+        *counts.entry(group(row)).or_default() += 1.0;
+    }
+    for row in rows {
+        row.weight = 1.0 / counts[&group(row)];
+    }
 }
 
 impl Measured {

@@ -105,10 +105,6 @@ fn seed_table(
         .collect();
     let of_measured: Vec<MeasuredSample> =
         measured.iter().map(|&idx| samples[idx].clone()).collect();
-    let n_trained = match folds.split {
-        Split::Laboratory => samples.len() - measured.len(),
-        Split::Models | Split::Families => samples.len() - samples.len() / folds.n,
-    };
     let mut add = |method: &str, made_from: String, times: &[f64]| {
         // Another laboratory's conditions are unknown: one factor stands for them.
         let factor = match folds.split {
@@ -121,7 +117,7 @@ fn seed_table(
     let at_measured =
         |times: Vec<f64>| -> Vec<f64> { measured.iter().map(|&idx| times[idx]).collect() };
     let ours = left_out(samples, of_sample.clone(), variances);
-    let graphs = format!("{n_trained} graphs");
+    let graphs = format!("{} graphs", n_trained(folds, samples.len(), measured.len()));
     add(
         "log-linear regression",
         format!("{graphs}, 3 sums"),
@@ -137,47 +133,61 @@ fn seed_table(
     let shipped = times(|one| one.time_ms);
     add("roofline and kriging (ships)", made_from, &shipped);
     for method in &METHODS {
-        let of_method = trainings.iter().filter(|(other_method, split, seed, _)| {
-            other_method.id == method.id && *split == folds.split && *seed == folds.seed
-        });
-        let with_output = of_method.filter(|(.., trained)| {
-            let mut outputs = trained.estimates.iter().map(|(_, output, _)| output);
-            outputs.next().is_some()
-                && trained
-                    .estimates
-                    .iter()
-                    .any(|(_, other_output, _)| *other_output == output)
-        });
-        let trained: Vec<&Trained> = with_output.map(|(.., trained)| trained).collect();
-        let estimates: Estimates = trained
-            .iter()
-            .flat_map(|trained| &trained.estimates)
-            .filter(|(_, other_output, _)| *other_output == output)
-            .map(|(case, _, ms)| (*case, *ms))
-            .collect();
-        let times: Option<Vec<f64>> = cases
-            .iter()
-            .map(|case| estimates.get(case).copied())
-            .collect();
+        let (trained, times) = trained_times(trainings, method, folds, output, &cases);
         let Some(times) = times else {
             eprintln!("{}: not all folds are trained", method.id);
             continue;
         };
         add(method.words, made_from_words(&trained), &times);
         if method.id == AVERAGED {
-            let mean: Vec<f64> = times
-                .iter()
-                .zip(&shipped)
-                .map(|(a, b)| (a * b).sqrt())
-                .collect();
-            add(
-                "geometric mean of what ships and the network before",
-                "both".to_owned(),
-                &mean,
-            );
+            let both = times.iter().zip(&shipped);
+            let mean: Vec<f64> = both.map(|(a, b)| (a * b).sqrt()).collect();
+            let words = "geometric mean of what ships and the network before";
+            add(words, "both".to_owned(), &mean);
         }
     }
     Ok(rows)
+}
+
+/// What was trained by a method on these folds, and its milliseconds by case, if all folds are trained.
+fn trained_times<'t>(
+    trainings: &'t [(&'static Method, Split, u64, Trained)],
+    method: &Method,
+    folds: &Folds,
+    output: usize,
+    cases: &[usize],
+) -> (Vec<&'t Trained>, Option<Vec<f64>>) {
+    let of_method = trainings.iter().filter(|(other_method, split, seed, _)| {
+        other_method.id == method.id && *split == folds.split && *seed == folds.seed
+    });
+    let with_output = of_method.filter(|(.., trained)| {
+        let mut outputs = trained.estimates.iter().map(|(_, output, _)| output);
+        outputs.next().is_some()
+            && trained
+                .estimates
+                .iter()
+                .any(|(_, other_output, _)| *other_output == output)
+    });
+    let trained: Vec<&Trained> = with_output.map(|(.., trained)| trained).collect();
+    let estimates: Estimates = trained
+        .iter()
+        .flat_map(|trained| &trained.estimates)
+        .filter(|(_, other_output, _)| *other_output == output)
+        .map(|(case, _, ms)| (*case, *ms))
+        .collect();
+    let times: Option<Vec<f64>> = cases
+        .iter()
+        .map(|case| estimates.get(case).copied())
+        .collect();
+    (trained, times)
+}
+
+/// Graphs that a method is trained on while one fold is left out.
+fn n_trained(folds: &Folds, n_samples: usize, n_measured: usize) -> usize {
+    match folds.split {
+        Split::Laboratory => n_samples - n_measured,
+        Split::Models | Split::Families => n_samples - n_samples / folds.n,
+    }
 }
 
 /// Median of measured over estimated time.
