@@ -281,31 +281,42 @@ impl<'d> Reader<'d> {
                 is_opaque: false,
             })),
             kind => {
-                let mut attributes = Attributes::new(place, kind, entry.attributes);
-                for (name, position, values) in attributes.lists()? {
-                    if position > inputs.len() {
-                        return Err(ParseError::InvalidValue {
-                            place: place.to_string(),
-                            expected: "the inputs before an attribute that stands for one",
-                            found: format!("{} inputs and `{name}`", inputs.len()),
-                        });
-                    }
-                    let n = i32::try_from(values.len()).unwrap_or(i32::MAX);
-                    let pairs = name == "paddings" && n % 2 == 0;
-                    let shape = if pairs { vec![n / 2, 2] } else { vec![n] };
-                    let constant = builder.integers(
-                        &format!("{}/{name}/{operator_idx}", shown(&entry.kind)),
-                        shape,
-                        &values,
-                    );
-                    inputs.insert(position, Some(constant));
-                }
-                let options = attributes.options(inputs.len(), outputs.len())?;
-                attributes.finish()?;
-                options
+                let attributes = Attributes::new(place, kind, entry.attributes);
+                options_and_inputs(builder, attributes, place, &mut inputs, outputs.len())?
             }
         };
         builder.operator(code, inputs, outputs, options);
         Ok(())
     }
+}
+
+/// The options of an operator. Attributes that stand for inputs become constants among them.
+fn options_and_inputs(
+    builder: &mut Builder,
+    mut attributes: Attributes,
+    place: Place,
+    inputs: &mut Vec<Option<usize>>,
+    n_outputs: usize,
+) -> Result<BuiltinOptions, ParseError> {
+    for (name, position, values) in attributes.lists()? {
+        if position > inputs.len() {
+            return Err(ParseError::InvalidValue {
+                place: place.to_string(),
+                expected: "the inputs before an attribute that stands for one",
+                found: format!("{} inputs and `{name}`", inputs.len()),
+            });
+        }
+        let n = i32::try_from(values.len()).unwrap_or(i32::MAX);
+        let pairs = name == "paddings" && n % 2 == 0;
+        let shape = if pairs { vec![n / 2, 2] } else { vec![n] };
+        let constant = builder.integers(
+            &format!("{}/{name}/{}", shown(place.kind), place.operator_idx),
+            shape,
+            &values,
+        );
+        inputs.insert(position, Some(constant));
+    }
+    let options = attributes.options(inputs.len(), n_outputs)?;
+    attributes.finish()?;
+    Ok(options)
 }

@@ -155,29 +155,30 @@ impl<'f> Network<'f> {
 
     /// Adds a list of whole numbers.
     pub fn integers(&mut self, layer: &Layer, values: &[i64]) -> String {
-        let name = self.new_name(layer);
         let bytes: Vec<u8> = values
             .iter()
             .flat_map(|value| value.to_le_bytes())
             .collect();
         let n = i64::try_from(values.len()).unwrap_or(0);
-        let tensor = Message::tensor(&name, INT64, &[n], Some(&bytes));
+        self.constant(layer, INT64, &[n], &bytes)
+    }
+
+    fn constant(&mut self, layer: &Layer, data_type: i64, dims: &[i64], bytes: &[u8]) -> String {
+        let name = self.new_name(layer);
+        let tensor = Message::tensor(&name, data_type, dims, Some(bytes));
         self.graph.message(5, &tensor);
         name
     }
 
     /// Adds numbers: one without dimensions, or a list.
     pub fn floats(&mut self, layer: &Layer, values: &[f32]) -> String {
-        let name = self.new_name(layer);
         let bytes: Vec<u8> = values
             .iter()
             .flat_map(|value| value.to_le_bytes())
             .collect();
         let n = i64::try_from(values.len()).unwrap_or(0);
         let dims: &[i64] = if n == 1 { &[] } else { &[n] };
-        let tensor = Message::tensor(&name, FLOAT, dims, Some(&bytes));
-        self.graph.message(5, &tensor);
-        name
+        self.constant(layer, FLOAT, dims, &bytes)
     }
 
     /// Adds an input of the network.

@@ -132,15 +132,34 @@ fn layer(line: &str, layer_idx: usize) -> Result<Layer<'_>, ParseError> {
         }
     };
     let (inputs, outputs) = (blobs(n_inputs)?, blobs(n_outputs)?);
+    let parameters = parameters(words, || place(kind, name, layer_idx))?;
+    Ok(Layer {
+        kind,
+        name,
+        inputs,
+        outputs,
+        parameters,
+        layer_idx,
+    })
+}
+
+/// Id and numbers of each parameter.
+fn parameters<'l>(
+    words: impl Iterator<Item = &'l str>,
+    place: impl Fn() -> String,
+) -> Result<Vec<(i64, Vec<Number>)>, ParseError> {
     let mut parameters = Vec::new();
     for word in words {
         let parameter = word.split_once('=');
         let parameter = parameter.and_then(|(id, value)| Some((id.parse::<i64>().ok()?, value)));
-        let (id, value) =
-            parameter.ok_or_else(|| malformed("parameters as `number=value`", word))?;
+        let (id, value) = parameter.ok_or_else(|| ParseError::Malformed {
+            place: place(),
+            expected: "parameters as `number=value`",
+            found: format!("`{}`", shown(word)),
+        })?;
         if parameters.len() >= MAX_PARAMETERS {
             return Err(ParseError::LimitExceeded {
-                place: place(kind, name, layer_idx),
+                place: place(),
                 what: "parameters",
                 limit: MAX_PARAMETERS,
                 found: MAX_PARAMETERS.saturating_add(1),
@@ -157,14 +176,7 @@ fn layer(line: &str, layer_idx: usize) -> Result<Layer<'_>, ParseError> {
         };
         parameters.push((id, numbers.collect()));
     }
-    Ok(Layer {
-        kind,
-        name,
-        inputs,
-        outputs,
-        parameters,
-        layer_idx,
-    })
+    Ok(parameters)
 }
 
 fn number(text: &str) -> Option<Number> {

@@ -116,7 +116,16 @@ function nameOf(src: string): string {
 /** Registers both elements. Does nothing where there is no document, so that servers may call it. */
 export function defineElements(): void {
   if (typeof customElements === "undefined" || customElements.get("litecast-report")) return;
+  const ModelElement = modelElement();
+  reflectAttributes(ModelElement.prototype);
+  defineReport(ModelElement);
+  defineBadge(ModelElement);
+}
 
+type ModelElementClass = ReturnType<typeof modelElement>;
+
+/** What both elements have in common: a class that is made where there is a document alone. */
+function modelElement() {
   abstract class ModelElement extends HTMLElement {
     static observedAttributes = ATTRIBUTES;
     readonly root = this.attachShadow({ mode: "open" });
@@ -242,9 +251,13 @@ export function defineElements(): void {
     abstract content(report: Report): Node[];
   }
 
-  // Each attribute as a property, as elements of HTML have them, and as frameworks set them.
+  return ModelElement;
+}
+
+/** Each attribute as a property, as elements of HTML have them, and as frameworks set them. */
+function reflectAttributes(prototype: HTMLElement): void {
   for (const name of ATTRIBUTES) {
-    Object.defineProperty(ModelElement.prototype, name, {
+    Object.defineProperty(prototype, name, {
       configurable: true,
       enumerable: true,
       get(this: HTMLElement) {
@@ -256,7 +269,9 @@ export function defineElements(): void {
       },
     });
   }
+}
 
+function defineReport(ModelElement: ModelElementClass): void {
   customElements.define(
     "litecast-report",
     class extends ModelElement {
@@ -277,7 +292,9 @@ export function defineElements(): void {
       }
     },
   );
+}
 
+function defineBadge(ModelElement: ModelElementClass): void {
   customElements.define(
     "litecast-badge",
     class extends ModelElement {

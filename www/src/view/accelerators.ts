@@ -149,28 +149,7 @@ function ownForm(known: TargetChoices, estimator: Estimator, added: () => void):
   const picker = el("input", { type: "file", id: "own-ini", accept: ".ini,text/plain", hidden: true, onchange: () => void (picker.files?.[0] && readIni(picker.files[0])) });
   const add = (event: Event): void => {
     event.preventDefault();
-    const is_board = nameIn("board", hardware.value) !== null;
-    const typed = (input: HTMLInputElement, scale: number): number | undefined => (input.value === "" ? undefined : input.valueAsNumber * scale);
-    const [clock_mhz, arena_cache_bytes, off_chip_bytes_per_s] = [typed(clock, 1), typed(sram, 1024), typed(bandwidth, 1e9)];
-    const parts = [
-      hardware.selectedOptions[0].textContent ?? "",
-      clock_mhz ? `${clock_mhz} MHz` : "",
-      is_board ? "" : system.value,
-      is_board ? "" : mode.value,
-      is_board || optimise.value === "" ? "" : "optimised for size",
-      arena_cache_bytes ? `${format.text(format.bytes(arena_cache_bytes))} SRAM` : "",
-      off_chip_bytes_per_s ? `${off_chip_bytes_per_s / 1e9} GB/s` : "",
-      ini && !is_board ? ini.name : "",
-    ];
-    const place: TargetChoice = is_board
-      ? { board: nameIn("board", hardware.value) ?? "" }
-      : { target: hardware.value, system_config: system.value, memory_mode: mode.value, ...(optimise.value === "Size" ? { optimise: "Size" as const } : {}), ...(ini ? { vela_ini: ini.text } : {}) };
-    const rates = {
-      ...(clock_mhz ? { clock_mhz } : {}),
-      ...(arena_cache_bytes ? { arena_cache_bytes: Math.round(arena_cache_bytes) } : {}),
-      ...(off_chip_bytes_per_s ? { off_chip_bytes_per_s } : {}),
-    };
-    const choice = { ...place, ...rates, device: parts.filter(Boolean).join(", ") };
+    const choice = choiceOfForm({ hardware, system, mode, optimise, clock, sram, bandwidth }, ini);
     if (!keepAccelerators(addAccelerator(choice))) words.textContent = "This browser keeps nothing for this page.";
     added();
   };
@@ -190,6 +169,43 @@ function ownForm(known: TargetChoices, estimator: Estimator, added: () => void):
   );
   takeDropped(form, ".ini", (file) => void readIni(file));
   return form;
+}
+
+/** What is chosen in the form. */
+interface OwnFields {
+  hardware: HTMLSelectElement;
+  system: HTMLSelectElement;
+  mode: HTMLSelectElement;
+  optimise: HTMLSelectElement;
+  clock: HTMLInputElement;
+  sram: HTMLInputElement;
+  bandwidth: HTMLInputElement;
+}
+
+/** The accelerator or board of the form, with the words that lists have for it. */
+function choiceOfForm({ hardware, system, mode, optimise, clock, sram, bandwidth }: OwnFields, ini: { name: string; text: string } | null): TargetChoice & { device: string } {
+  const is_board = nameIn("board", hardware.value) !== null;
+  const typed = (input: HTMLInputElement, scale: number): number | undefined => (input.value === "" ? undefined : input.valueAsNumber * scale);
+  const [clock_mhz, arena_cache_bytes, off_chip_bytes_per_s] = [typed(clock, 1), typed(sram, 1024), typed(bandwidth, 1e9)];
+  const parts = [
+    hardware.selectedOptions[0].textContent ?? "",
+    clock_mhz ? `${clock_mhz} MHz` : "",
+    is_board ? "" : system.value,
+    is_board ? "" : mode.value,
+    is_board || optimise.value === "" ? "" : "optimised for size",
+    arena_cache_bytes ? `${format.text(format.bytes(arena_cache_bytes))} SRAM` : "",
+    off_chip_bytes_per_s ? `${off_chip_bytes_per_s / 1e9} GB/s` : "",
+    ini && !is_board ? ini.name : "",
+  ];
+  const place: TargetChoice = is_board
+    ? { board: nameIn("board", hardware.value) ?? "" }
+    : { target: hardware.value, system_config: system.value, memory_mode: mode.value, ...(optimise.value === "Size" ? { optimise: "Size" as const } : {}), ...(ini ? { vela_ini: ini.text } : {}) };
+  const rates = {
+    ...(clock_mhz ? { clock_mhz } : {}),
+    ...(arena_cache_bytes ? { arena_cache_bytes: Math.round(arena_cache_bytes) } : {}),
+    ...(off_chip_bytes_per_s ? { off_chip_bytes_per_s } : {}),
+  };
+  return { ...place, ...rates, device: parts.filter(Boolean).join(", ") };
 }
 
 function labelled(id: string, label: string, control: HTMLElement): HTMLElement {

@@ -34,15 +34,6 @@ export function adviceTool(report: Report, { file, scenario, change }: Opened, e
     changed();
     focus.chooseTarget(kept.at(-1)?.name ?? "");
   };
-  const item = (advice: Advice): HTMLElement =>
-    el(
-      "li",
-      { class: "advice", "data-advice": advice.kind },
-      el("p", {}, advice.words),
-      el("p", { class: "saving" }, `${advice.saving}.`),
-      el("button", { type: "button", onclick: () => act(advice) }, advice.show.label),
-    );
-
   const is_large = report.operators.length > MAX_OPERATORS || report.model.file_bytes > MAX_FILE_BYTES;
   if (is_large) note.textContent = "No advice for a network this large.";
 
@@ -64,7 +55,7 @@ export function adviceTool(report: Report, { file, scenario, change }: Opened, e
       const bytes = await readFile(file);
       for await (const advice of adviceOn({ report, file: { name: report.file, bytes }, scenario, target, latency_budget_ms: budget.latency_ms }, estimator, own)) {
         if (own.aborted) return;
-        list.append(item(advice));
+        list.append(adviceItem(advice, () => act(advice)));
         hint.textContent = String(list.children.length);
       }
       if (list.children.length === 0) hint.textContent = "none found";
@@ -79,4 +70,14 @@ export function adviceTool(report: Report, { file, scenario, change }: Opened, e
   signal.addEventListener("abort", () => round.abort());
   void compute();
   return { id: "advice", label: "Advice", hint, body: () => el("div", { class: "advice-body" }, list, note) };
+}
+
+function adviceItem(advice: Advice, act: () => void): HTMLElement {
+  return el(
+    "li",
+    { class: "advice", "data-advice": advice.kind },
+    el("p", {}, advice.words),
+    el("p", { class: "saving" }, `${advice.saving}.`),
+    el("button", { type: "button", onclick: act }, advice.show.label),
+  );
 }

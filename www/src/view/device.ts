@@ -76,35 +76,8 @@ export function devicePanel(report: Report, estimator: Estimator, changed: () =>
     el(
       "div",
       { class: "device-body" },
-      el(
-        "form",
-        { onsubmit: add as EventListener },
-        el("label", { for: "device-name" }, "Device"),
-        name,
-        names,
-        el("label", { for: "measured" }, "This file, measured:"),
-        measured,
-        el("span", { class: "unit" }, "ms"),
-        el("button", { type: "submit" }, "Keep"),
-        el("span", { class: "subtle" }, "in this browser alone; from benchmark_model, for example"),
-      ),
-      el(
-        "details",
-        { class: "device-csv" },
-        el("summary", {}, "Import and export"),
-        el("label", { for: "measurements-csv" }, "Lines of device, file, milliseconds (5.2, or 5,2 between semicolons or tabs); a CSV file can be dropped here:"),
-        pasted,
-        el(
-          "div",
-          { class: "buttons" },
-          el("button", { type: "button", onclick: () => void take(pasted.value) }, "Import text"),
-          el("button", { type: "button", onclick: () => picker.click() }, "Import CSV file…"),
-          saveButton("Export CSV", "measurements.csv", "text/csv", () =>
-            csv([["device", "file", "measured_ms"], ...devices().flatMap((device) => device.measurements.map(({ file, measured_ms }) => [device.name, file, measured_ms]))]),
-          ),
-          picker,
-        ),
-      ),
+      measuredForm([name, names, measured], add),
+      importForm(pasted, picker, (text) => void take(text)),
       list,
       outcome,
     ),
@@ -114,6 +87,41 @@ export function devicePanel(report: Report, estimator: Estimator, changed: () =>
     void takeFile(file);
   });
   return panel;
+}
+
+function measuredForm([name, names, measured]: readonly [HTMLElement, HTMLElement, HTMLElement], add: (event: Event) => void): HTMLElement {
+  return el(
+    "form",
+    { onsubmit: add as EventListener },
+    el("label", { for: "device-name" }, "Device"),
+    name,
+    names,
+    el("label", { for: "measured" }, "This file, measured:"),
+    measured,
+    el("span", { class: "unit" }, "ms"),
+    el("button", { type: "submit" }, "Keep"),
+    el("span", { class: "subtle" }, "in this browser alone; from benchmark_model, for example"),
+  );
+}
+
+function importForm(pasted: HTMLTextAreaElement, picker: HTMLInputElement, take: (text: string) => void): HTMLElement {
+  return el(
+    "details",
+    { class: "device-csv" },
+    el("summary", {}, "Import and export"),
+    el("label", { for: "measurements-csv" }, "Lines of device, file, milliseconds (5.2, or 5,2 between semicolons or tabs); a CSV file can be dropped here:"),
+    pasted,
+    el(
+      "div",
+      { class: "buttons" },
+      el("button", { type: "button", onclick: () => take(pasted.value) }, "Import text"),
+      el("button", { type: "button", onclick: () => picker.click() }, "Import CSV file…"),
+      saveButton("Export CSV", "measurements.csv", "text/csv", () =>
+        csv([["device", "file", "measured_ms"], ...devices().flatMap((device) => device.measurements.map(({ file, measured_ms }) => [device.name, file, measured_ms]))]),
+      ),
+      picker,
+    ),
+  );
 }
 
 async function deviceItem(device: Device, change: (kept: Device[]) => void, estimator: Estimator, estimates_ms: Record<string, number>, targets: Map<string, string>): Promise<HTMLElement> {

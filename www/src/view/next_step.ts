@@ -5,7 +5,7 @@ import { el } from "../dom.ts";
 import { type Estimator, readFile } from "../estimator.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
-import { type Plan, type Search, findPlan, isGood } from "../plans.ts";
+import { type Explore, type Plan, type Search, findPlan, isGood } from "../plans.ts";
 import { type Hardware, type Options, SMALLER_FACTORS, hardwareOf, waysOf } from "../plan_space.ts";
 import { type Asked, choiceOf } from "../requested_targets.ts";
 import { type Estimate, type Report, isEstimate } from "../report.ts";
@@ -72,24 +72,16 @@ export function nextStep(report: Report, { file, scenario, change }: Opened, est
     try {
       const bytes = { name: report.file, bytes: await readFile(file) };
       const choices = await estimator.choices(choice.vela_ini ?? null);
-      const space = {
-        ways: waysOf(optionsOf(report, scenario, choice.name)),
-        hardware: await hardwareOf(choice, choices, (other) => estimator.inForce(other).then(() => true, () => false)),
-        factors: SMALLER_FACTORS,
-      };
-      const find = (hardware: readonly Hardware[]): Promise<Search> =>
-        findPlan(
-          { report, scenario, budget, sram_bytes },
-          { ...space, hardware },
-          (next, among) => estimator.explore(bytes, next, { targets: [], more_targets: among.map((one) => one.choice), is_summary: true }, own).catch(() => null),
-          own,
-        );
-      const found = await find(space.hardware);
+      const all_hardware = await hardwareOf(choice, choices, (other) => estimator.inForce(other).then(() => true, () => false));
+      const ways = waysOf(optionsOf(report, scenario, choice.name));
+      const explore: Explore = (next, among) => estimator.explore(bytes, next, { targets: [], more_targets: among.map((one) => one.choice), is_summary: true }, own).catch(() => null);
+      const find = (hardware: readonly Hardware[]): Promise<Search> => findPlan({ report, scenario, budget, sram_bytes }, { ways, hardware, factors: SMALLER_FACTORS }, explore, own);
+      const found = await find(all_hardware);
       if (own.aborted) return;
       element.replaceChildren(...searchParts(found, report, choice.name, show));
       // Who cannot choose other silicon asks for what there is without.
       if (!found.plan || found.plan.hardware.distance === 0) return;
-      const stay = await find(space.hardware.filter(({ distance }) => distance === 0));
+      const stay = await find(all_hardware.filter(({ distance }) => distance === 0));
       if (!own.aborted) element.append(...stayParts(stay, report, choice.name, show));
     } catch (error) {
       if (!own.aborted) element.replaceChildren(el("p", { class: "doubt" }, `No next step: ${(error as Error).message}.`));

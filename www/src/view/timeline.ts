@@ -48,26 +48,8 @@ export function timeline(report: Report, selection: Selection, focus: Focus, sea
     chart.canvas.setAttribute("aria-valuenow", String(index ?? 0));
     chart.canvas.setAttribute("aria-valuetext", text);
   };
-  const select = (operator: number): void => selection.select(Math.min(report.operators.length - 1, Math.max(0, operator)), "timeline");
   const command = (wanted: Command): void => {
-    const { schedule, bars } = chart.tracks[0];
-    const now = selection.index;
-    const bar = bars.find(({ operators }) => operators.includes(now ?? -1));
-    if (wanted === "next") select(bar ? (bar.operators.at(-1) ?? 0) + 1 : 0);
-    else if (wanted === "previous") select((bar?.operators[0] ?? 0) - 1);
-    else if (wanted === "first") select(0);
-    else if (wanted === "last") select(report.operators.length - 1);
-    else if (wanted === "unselect") selection.select(null, "timeline");
-    else if (wanted === "fold") fold();
-    else if (wanted === "help") help.showModal();
-    else if (wanted === "focus") {
-      if (bar) chart.window.show(bar.from, bar.to);
-      chart.schedule();
-    } else {
-      const { stretches: all } = schedule;
-      const next = wanted === "next-stretch" ? all.find((stretch) => stretch.first > (now ?? -1)) : all.findLast((stretch) => stretch.last < (now ?? Infinity));
-      if (next) select(next.first);
-    }
+    moveSelection(wanted, { chart, selection, n_operators: report.operators.length, fold, help });
   };
   const chart = new Chart(
     "Operator along the timeline; ? lists its keys",
@@ -114,21 +96,8 @@ export function timeline(report: Report, selection: Selection, focus: Focus, sea
   focus.onChange(draw, signal);
   draw();
 
-  const name = report.file.replace(MODEL_ENDING, "");
   const press = (label: string, title: string, wanted: Command): HTMLElement => el("button", { type: "button", "aria-label": title, title, onclick: () => chart.move(wanted) || command(wanted) }, label);
-  const save = el(
-    "details",
-    { class: "timeline-take" },
-    el("summary", {}, "Save"),
-    el(
-      "div",
-      { class: "take-list panel" },
-      saveButton("SVG", `${name}.timeline.svg`, "image/svg+xml", () => chart.svg(`${report.file}: timeline`)),
-      saveButton("PNG", `${name}.timeline.png`, "image/png", async () => (await chart.png()) ?? ""),
-      saveButton("Trace", `${name}.trace.json`, "application/json", () => traceOf(report.file, chart.tracks.map(({ schedule }) => schedule))),
-      el("span", { class: "subtle" }, "The trace opens in Perfetto and speedscope."),
-    ),
-  );
+  const save = saveMenu(report.file, chart);
   closeWhenLeft(save, signal);
   const element = el(
     "section",
@@ -139,6 +108,54 @@ export function timeline(report: Report, selection: Selection, focus: Focus, sea
     help,
   );
   return { element, showRange: (from, to) => chart.mark({ range: [from, to] }), paint: () => chart.paint() };
+}
+
+interface Moved {
+  chart: Chart;
+  selection: Selection;
+  n_operators: number;
+  fold: () => void;
+  help: HTMLDialogElement;
+}
+
+/** Does what a key asks for beside moving the window. */
+function moveSelection(wanted: Command, { chart, selection, n_operators, fold, help }: Moved): void {
+  const select = (operator: number): void => selection.select(Math.min(n_operators - 1, Math.max(0, operator)), "timeline");
+  const { schedule, bars } = chart.tracks[0];
+  const now = selection.index;
+  const bar = bars.find(({ operators }) => operators.includes(now ?? -1));
+  if (wanted === "next") select(bar ? (bar.operators.at(-1) ?? 0) + 1 : 0);
+  else if (wanted === "previous") select((bar?.operators[0] ?? 0) - 1);
+  else if (wanted === "first") select(0);
+  else if (wanted === "last") select(n_operators - 1);
+  else if (wanted === "unselect") selection.select(null, "timeline");
+  else if (wanted === "fold") fold();
+  else if (wanted === "help") help.showModal();
+  else if (wanted === "focus") {
+    if (bar) chart.window.show(bar.from, bar.to);
+    chart.schedule();
+  } else {
+    const { stretches: all } = schedule;
+    const next = wanted === "next-stretch" ? all.find((stretch) => stretch.first > (now ?? -1)) : all.findLast((stretch) => stretch.last < (now ?? Infinity));
+    if (next) select(next.first);
+  }
+}
+
+function saveMenu(file: string, chart: Chart): HTMLElement {
+  const name = file.replace(MODEL_ENDING, "");
+  return el(
+    "details",
+    { class: "timeline-take" },
+    el("summary", {}, "Save"),
+    el(
+      "div",
+      { class: "take-list panel" },
+      saveButton("SVG", `${name}.timeline.svg`, "image/svg+xml", () => chart.svg(`${file}: timeline`)),
+      saveButton("PNG", `${name}.timeline.png`, "image/png", async () => (await chart.png()) ?? ""),
+      saveButton("Trace", `${name}.trace.json`, "application/json", () => traceOf(file, chart.tracks.map(({ schedule }) => schedule))),
+      el("span", { class: "subtle" }, "The trace opens in Perfetto and speedscope."),
+    ),
+  );
 }
 
 function allOf({ repeats }: Schedule): ReadonlySet<number> {

@@ -1,6 +1,8 @@
 //! Layers that compute each value from those at the same place, and normalisations.
 
-use super::*;
+use super::super::message::Attribute::{Float, Integer};
+use super::super::network::{Blob, Sides};
+use super::{Converter, broadcast, position};
 
 /// Operations of `UnaryOp` by number.
 const UNARY: &[&str] = &[

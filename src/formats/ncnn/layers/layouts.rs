@@ -1,6 +1,10 @@
 //! Layers that move, join, cut out, resize or sum up values.
 
-use super::*;
+use std::collections::HashSet;
+
+use super::super::message::Attribute::{Integer, Integers, Text};
+use super::super::network::{Blob, Sides, with_batch};
+use super::{ABSENT, Converter, position, product, scaled, with_batch_axis};
 
 /// Operations of `Reduction` by number.
 const REDUCTIONS: &[&str] = &[

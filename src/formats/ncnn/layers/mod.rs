@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 use self::sides::{hint, sides_by_readers, stated_sides};
 use super::error::ParseError;
 use super::limits::MAX_SEARCHED;
-use super::message::Attribute::{self, Float, Integer, Integers, Text};
+use super::message::Attribute::{self, Float, Integer};
 use super::network::{Blob, FLOAT, INT8, INT64, Network, Sides, with_batch};
 use super::text::Layer;
 use crate::formats::onnx::Dimensions;
@@ -78,36 +78,14 @@ pub(super) fn convert(layers: &[Layer], dimensions: &Dimensions) -> Result<Vec<u
             }
         }
         if layer.kind == "Input" {
-            for (output_idx, &output) in layer.outputs.iter().enumerate() {
-                let stated = hint(layer, output_idx).or_else(|| stated_sides(layer));
-                let needed = || sides_by_readers(output, layers, &readers, &mut searched_left);
-                let sides = stated.or_else(needed);
-                let Some(mut sides) = sides else { continue };
-                let is_index = readers.get(output).into_iter().flatten();
-                let mut is_index = is_index.filter_map(|&reader| layers.get(reader));
-                let is_index = is_index.any(|reader| reader.kind == "Embed");
-                for (axis, side) in sides.iter_mut().enumerate().filter(|(_, side)| **side <= 0) {
-                    // The batch is the first dimension of the input.
-                    let axis = axis.saturating_add(1);
-                    let name = format!("{output}.{axis}");
-                    let given = dimensions.named.iter().find(|(given, _)| *given == name);
-                    *side = given.map_or(0, |(_, size)| i64::from(*size));
-                }
-                network.input(output, if is_index { INT64 } else { FLOAT }, Some(sides));
-            }
-            let open = layer.outputs.iter().copied();
-            let open: Vec<&str> = open.filter(|&name| !network.has(name)).collect();
-            // Caches of keys and values, which are empty at first: attention takes what it computes alone.
-            let is_cache = |name: &&str| {
-                let reading = readers.get(name).into_iter().flatten();
-                let mut reading = reading.filter_map(|&reader| layers.get(reader));
-                reading.all(|reader| reader.kind == "SDPA")
-            };
-            if open.iter().all(is_cache) {
-                open.into_iter().for_each(|name| network.absent(name));
-            } else {
-                (open.into_iter()).for_each(|name| network.input(name, FLOAT, None));
-            }
+            inputs_of_network(
+                &mut network,
+                layer,
+                layers,
+                &readers,
+                dimensions,
+                &mut searched_left,
+            );
             continue;
         }
         let mut converter = Converter {
@@ -133,6 +111,47 @@ pub(super) fn convert(layers: &[Layer], dimensions: &Dimensions) -> Result<Vec<u
     let outputs = outputs.flat_map(|layer| &layer.outputs).copied();
     let outputs = outputs.filter(|name| !readers.contains_key(name));
     Ok(network.finish(outputs))
+}
+
+/// Defines what the network reads.
+fn inputs_of_network<'f>(
+    network: &mut Network<'f>,
+    layer: &Layer<'f>,
+    layers: &[Layer<'f>],
+    readers: &HashMap<&str, Vec<usize>>,
+    dimensions: &Dimensions,
+    searched_left: &mut usize,
+) {
+    for (output_idx, &output) in layer.outputs.iter().enumerate() {
+        let stated = hint(layer, output_idx).or_else(|| stated_sides(layer));
+        let needed = || sides_by_readers(output, layers, readers, searched_left);
+        let sides = stated.or_else(needed);
+        let Some(mut sides) = sides else { continue };
+        let is_index = readers.get(output).into_iter().flatten();
+        let mut is_index = is_index.filter_map(|&reader| layers.get(reader));
+        let is_index = is_index.any(|reader| reader.kind == "Embed");
+        for (axis, side) in sides.iter_mut().enumerate().filter(|(_, side)| **side <= 0) {
+            // The batch is the first dimension of the input.
+            let axis = axis.saturating_add(1);
+            let name = format!("{output}.{axis}");
+            let given = dimensions.named.iter().find(|(given, _)| *given == name);
+            *side = given.map_or(0, |(_, size)| i64::from(*size));
+        }
+        network.input(output, if is_index { INT64 } else { FLOAT }, Some(sides));
+    }
+    let open = layer.outputs.iter().copied();
+    let open: Vec<&str> = open.filter(|&name| !network.has(name)).collect();
+    // Caches of keys and values, which are empty at first: attention takes what it computes alone.
+    let is_cache = |name: &&str| {
+        let reading = readers.get(name).into_iter().flatten();
+        let mut reading = reading.filter_map(|&reader| layers.get(reader));
+        reading.all(|reader| reader.kind == "SDPA")
+    };
+    if open.iter().all(is_cache) {
+        open.into_iter().for_each(|name| network.absent(name));
+    } else {
+        (open.into_iter()).for_each(|name| network.input(name, FLOAT, None));
+    }
 }
 
 /// Whether a layer names several results of the network as one.

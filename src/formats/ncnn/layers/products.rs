@@ -1,6 +1,8 @@
 //! Products of matrices: dense layers, attention, recurrent layers.
 
-use super::*;
+use super::super::message::Attribute::{Integer, Integers, Text};
+use super::super::network::Blob;
+use super::Converter;
 
 impl Converter<'_, '_> {
     /// A product with all values, or with those of each row. `bias_id`: of the parameter that says whether it adds.

@@ -90,6 +90,12 @@ impl<'a> Converter<'a> {
         graph.loops.iter().map(of_loop).collect()
     }
 
+    /// Whether there is room for `n` iterations that take `each` bytes.
+    fn has_room(&self, n: usize, each: usize) -> bool {
+        let all = each.saturating_mul(n).saturating_add(RESERVED_BYTES);
+        self.limits.repeated_left.is_some_and(|left| all <= left)
+    }
+
     /// Converts a `Loop` or `Scan`: all iterations or, if they are too many or nobody knows how many, some and an
     /// operator that stands for the others.
     pub(super) fn repeat(
@@ -113,13 +119,9 @@ impl<'a> Converter<'a> {
             .get(loop_idx)
             .copied()
             .unwrap_or(0);
-        let fits = |n: usize, each: usize, left: Option<usize>| {
-            let all = each.saturating_mul(n).saturating_add(RESERVED_BYTES);
-            left.is_some_and(|left| all <= left)
-        };
         let n_all = iterations.n;
-        let has_all = n_all.filter(|&n| fits(n, each, self.limits.repeated_left));
-        if has_all.is_none() && !fits(1, each, self.limits.repeated_left) {
+        let has_all = n_all.filter(|&n| self.has_room(n, each));
+        if has_all.is_none() && !self.has_room(1, each) {
             self.unknown_operator(node, None);
             return Ok(());
         }
@@ -148,17 +150,16 @@ impl<'a> Converter<'a> {
                 2 => (n_left, spent),
                 _ => (1, spent),
             };
-            if has_all.is_none() || !fits(n_next, spent, self.limits.repeated_left) {
+            if has_all.is_none() || !self.has_room(n_next, spent) {
                 break;
             }
         }
         self.loops.running.pop();
         if !is_last {
-            self.loops.partly_counted.push(Counted {
-                op_type: node.text.op_type,
-                n,
-                n_all,
-            });
+            let op_type = node.text.op_type;
+            self.loops
+                .partly_counted
+                .push(Counted { op_type, n, n_all });
             self.append_others(node, &mut results);
         }
         self.define_results(node, results);
@@ -288,8 +289,20 @@ impl<'a> Converter<'a> {
             None
         };
         let is_last = next.flatten().and_then(|next| next.number()) == Some(0.0);
-        let n_states = iterations.states.len();
         let values: Vec<Option<Value>> = outputs.collect();
+        self.keep_results(values, iterations.states.len(), results);
+        self.forget(body);
+        self.limits.check(|| "an iteration of a loop".into())?;
+        Ok(!is_last)
+    }
+
+    /// Adds what one iteration gives: states for the next one, and a slice of each result.
+    fn keep_results(
+        &mut self,
+        values: Vec<Option<Value<'a>>>,
+        n_states: usize,
+        results: &mut Results<'a>,
+    ) {
         for (at, value) in values.into_iter().enumerate() {
             let value = value.unwrap_or_else(|| undetermined(Name::default()));
             self.limits.spend_value(&value);
@@ -301,9 +314,6 @@ impl<'a> Converter<'a> {
                 },
             }
         }
-        self.forget(body);
-        self.limits.check(|| "an iteration of a loop".into())?;
-        Ok(!is_last)
     }
 
     /// Removes the values of an iteration, so that the next one can define them again.

@@ -43,7 +43,7 @@ use super::Dimensions;
 use super::error::ParseError;
 use super::limits::*;
 use super::names::Name;
-use super::proto::{Bodies, Dimension, Graph, Node, Tensor, tensor_type};
+use super::proto::{Bodies, Dimension, Graph, Node, Tensor, ValueInfo, tensor_type};
 use crate::diagnostic::Diagnostic;
 use crate::formats::builder::Builder;
 use crate::formats::tflite::{BuiltinOptions, OpKind, TensorType};
@@ -242,14 +242,7 @@ impl<'a> Converter<'a> {
         let graph = self.graph;
         let mut inputs = Vec::new();
         let mut unknown: Vec<String> = Vec::new();
-        let first =
-            graph
-                .inputs
-                .iter()
-                .filter_map(|input| match input.shape.as_ref()?.first()? {
-                    Dimension::Named(name) => Some(*name),
-                    _ => None,
-                });
+        let first = graph.inputs.iter().filter_map(first_name);
         let first: HashSet<&str> = first.collect();
         for (position, input) in graph.inputs.iter().enumerate() {
             // Older files list their initializers as inputs too.
@@ -544,5 +537,13 @@ impl<'a> Converter<'a> {
             .first()
             .copied()
             .filter(|name| !name.is_empty())
+    }
+}
+
+/// The name of an input's first dimension, if it has one.
+fn first_name<'a>(input: &ValueInfo<'a>) -> Option<&'a str> {
+    match input.shape.as_ref()?.first()? {
+        Dimension::Named(name) => Some(*name),
+        _ => None,
     }
 }

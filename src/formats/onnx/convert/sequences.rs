@@ -20,22 +20,7 @@ impl<'a> Converter<'a> {
         match node.text.op_type {
             "SequenceEmpty" => self.define_sequence(output, Vec::new()),
             "SequenceConstruct" => {
-                (node.inputs.len() <= MAX_SEQUENCE).then_some(())?;
-                let mut values: Vec<Rc<Value>> = Vec::with_capacity(node.inputs.len());
-                for (at, name) in node.inputs.iter().enumerate() {
-                    let before = at.checked_sub(1).and_then(|at| node.inputs.get(at));
-                    // The same value once more.
-                    if let Some(value) = values.last().filter(|_| before == Some(name)).cloned() {
-                        values.push(value);
-                        continue;
-                    }
-                    let value = self.input(node, at)?;
-                    self.limits.spend_value(&value)?;
-                    values.push(Rc::new(value));
-                }
-                self.names
-                    .values
-                    .insert(output, sequence_value(output, Rc::new(values)));
+                self.construct_sequence(node, output)?;
             }
             "SplitToSequence" => {
                 let values = self.split_values(node, output)?;
@@ -87,6 +72,26 @@ impl<'a> Converter<'a> {
             }
             _ => return None,
         }
+        Some(())
+    }
+
+    fn construct_sequence(&mut self, node: &'a Node<'a>, output: Name<'a>) -> Option<()> {
+        (node.inputs.len() <= MAX_SEQUENCE).then_some(())?;
+        let mut values: Vec<Rc<Value>> = Vec::with_capacity(node.inputs.len());
+        for (at, name) in node.inputs.iter().enumerate() {
+            let before = at.checked_sub(1).and_then(|at| node.inputs.get(at));
+            // The same value once more.
+            if let Some(value) = values.last().filter(|_| before == Some(name)).cloned() {
+                values.push(value);
+                continue;
+            }
+            let value = self.input(node, at)?;
+            self.limits.spend_value(&value)?;
+            values.push(Rc::new(value));
+        }
+        self.names
+            .values
+            .insert(output, sequence_value(output, Rc::new(values)));
         Some(())
     }
 

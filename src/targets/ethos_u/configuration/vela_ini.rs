@@ -160,10 +160,7 @@ impl VelaIni {
             }
             let indent = content.len() - stripped.len();
             if indentation.is_some_and(|above| indent > above) {
-                return Err(at(
-                    line,
-                    "a line that begins with more blanks than the one above goes on with its value",
-                ));
+                return Err(at(line, CONTINUED));
             }
             let content = stripped;
             if let Some(rest) = content.strip_prefix('[') {
@@ -324,6 +321,9 @@ impl VelaIni {
         })
     }
 }
+
+const CONTINUED: &str =
+    "a line that begins with more blanks than the one above goes on with its value";
 
 fn utf8(bytes: &[u8]) -> Result<&str, IniError> {
     std::str::from_utf8(bytes).map_err(|error| {

@@ -375,18 +375,22 @@ pub fn transpose_conv(lowering: &mut Lowering) -> Option<()> {
     let &[_, kernel_h, kernel_w, _] = lowering.tensor(weights).shape.as_slice() else {
         return None;
     };
-    let kernel = [i64::from(kernel_h), i64::from(kernel_w)];
-    let stride = [i64::from(stride_h).max(1), i64::from(stride_w).max(1)];
+    let kernel = [kernel_h, kernel_w].map(i64::from);
+    let stride = [stride_h, stride_w].map(|stride| i64::from(stride).max(1));
     let histogram = lowering.histogram(weights)?;
-    let [ifm, ofm] = if lowering.accelerator.uses_trained_rules {
-        [input, output].map(|map| lowering.shape(map))
-    } else {
-        [input, output].map(|map| lowering.shape_of_one(map))
+    let uses_trained_rules = lowering.accelerator.uses_trained_rules;
+    let shape = |map: usize| {
+        if uses_trained_rules {
+            lowering.shape(map)
+        } else {
+            lowering.shape_of_one(map)
+        }
     };
+    let [ifm, ofm] = [input, output].map(shape);
     let n_inputs = lowering.n_inputs();
     // An activation of several operations is an operation of its own.
     let is_apart = lowering.has_activation()
-        && !lowering.accelerator.uses_trained_rules
+        && !uses_trained_rules
         && (n_inputs > 1 || lowering.accelerator.is_u85());
     let computed = if is_apart {
         let map = lowering.program.maps[output];
@@ -409,7 +413,6 @@ pub fn transpose_conv(lowering: &mut Lowering) -> Option<()> {
     let pieces = if lowering.accelerator.is_u85() {
         // Each convolution writes every other column.
         lowering.program.maps[computed].is_linear |= stride[1] > 1;
-        let uses_trained_rules = lowering.accelerator.uses_trained_rules;
         window.pieces(&operation, &histogram, n_others, uses_trained_rules)
     } else {
         window.upscaled(operation, histogram, n_others)?
@@ -498,8 +501,9 @@ impl TransposedWindow {
             for column in &sides[1] {
                 let kernel = [row.kernel, column.kernel];
                 let share = (kernel[0] * kernel[1]) as f64 / n_positions;
+                let n_bytes = (histogram.n_bytes as f64 * share) as usize;
                 let histogram = ByteHistogram {
-                    n_bytes: (histogram.n_bytes as f64 * share) as usize,
+                    n_bytes,
                     ..histogram.clone()
                 };
                 // Vela counts all rows and columns between the first and the last one as written.
@@ -515,7 +519,6 @@ impl TransposedWindow {
                 });
             }
         }
-
         let others = pieces.clone().into_iter().map(|piece| Operation {
             repeats: n_others,
             ..piece

@@ -113,8 +113,7 @@ fn is_absorbed(graph: &Graph, pad: &Node, node: &Node) -> bool {
     let to = graph.tensor(to);
     let rank = from.shape.len();
     let amounts = amounts(graph, amounts_idx, rank);
-    let [unpadded, padded, read_sides] =
-        [from, to, read].map(|tensor| height_and_width(&tensor.shape));
+    let [unpadded, padded, read_sides] = [from, to, read].map(|one| height_and_width(&one.shape));
     let is_same = has_same_values(from, to) && padded == read_sides;
     if !is_same || amounts.len() != rank || !is_padded_by_zeros(graph, pad) {
         return false;

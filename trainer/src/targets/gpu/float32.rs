@@ -200,13 +200,10 @@ fn nas_bench_run(
 ) -> Result<(Run, Pairs)> {
     let data_sheets = Factors::from_data_sheets(gpu(&source.target)?, gpu(target)?);
     let on_gpu = |row: &'_ nas_bench_201::MeasuredArchitecture| row.ms_by_gpu.get(name).copied();
-    let measured = networks
-        .iter()
-        .filter_map(|row| Some((&row.amounts, on_gpu(row)?)));
+    let measured = (networks.iter()).filter_map(|row| Some((&row.amounts, on_gpu(row)?)));
     let measured: Vec<(&Amounts, f64)> = measured.collect();
     let source_ms: Amounts = std::array::from_fn(|idx| source.costs_ms[idx]);
-    let none = Correction::default();
-    let n = measured.len();
+    let (none, n) = (Correction::default(), measured.len());
     let split = format!("NAS-Bench-201 of HELP, by kernels of {}", source.target);
     let show = |n, split: &str, method: &str, pairs: &Pairs, width| {
         print(target, n, split, method, pairs, width)

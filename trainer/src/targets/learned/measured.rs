@@ -175,11 +175,8 @@ pub fn read(tables: &Path, graphs: &Path, is_asked: impl Fn(&str) -> bool) -> Re
             ..*row
         })
         .collect();
-    ensure!(
-        !rows.is_empty(),
-        "no row of {} is of a graph",
-        path.display()
-    );
+    let place = path.display();
+    ensure!(!rows.is_empty(), "no row of {place} is of a graph");
     weigh(&mut rows);
     Ok(Measured {
         networks: networks.into_values().collect(),
