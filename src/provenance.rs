@@ -79,6 +79,43 @@ pub enum Reference {
 }
 
 impl Reference {
+    /// In the order of the definition.
+    pub const ALL: [Self; 5] = [
+        Self::Measured,
+        Self::MeasuredKindLeftOut,
+        Self::MeasuredParts,
+        Self::Runtime,
+        Self::Compiler,
+    ];
+
+    /// The one with this [`Self::id`].
+    pub fn by_id(id: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reference| reference.id() == id)
+    }
+
+    /// In a word or two, for tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Measured | Self::MeasuredKindLeftOut => "hardware",
+            Self::MeasuredParts => "hardware, by parts",
+            Self::Runtime => "the runtime",
+            Self::Compiler => "the compiler",
+        }
+    }
+
+    /// For sentences, behind `against`.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Measured => "measurements on hardware",
+            Self::MeasuredKindLeftOut => {
+                "networks measured on boards, each kind left out of the fit"
+            }
+            Self::MeasuredParts => "measurements of its parts, whose sum nobody measured",
+            Self::Runtime => "what the runtime counts of itself",
+            Self::Compiler => "what the compiler reports",
+        }
+    }
+
     /// As reports spell it.
     pub fn id(self) -> &'static str {
         match self {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::{env, fs};
 
+use litecast::provenance::Reference;
 use litecast::targets::{Description, Metric, Target, known, registry};
 use serde_json::{Value, json};
 
@@ -47,6 +48,13 @@ fn catalogue() -> String {
             line(metric.id(), &words)
         })
         .collect();
+    let references: String = Reference::ALL
+        .iter()
+        .map(|reference| {
+            let words = json!({ "name": reference.name(), "words": reference.words() });
+            line(reference.id(), &words)
+        })
+        .collect();
     format!(
         "/** What targets and metrics are, as the engine says: written by UPDATE_GOLDENS=1 cargo test --test catalogue. */\n\
          import type {{ Family, MetricWords, TargetDescription }} from \"../types/index.d.ts\";\n\n\
@@ -56,7 +64,9 @@ fn catalogue() -> String {
          /** Every target that the engine can have, GPUs too, by its id. */\n\
          export const TARGETS: Readonly<Record<string, Described>> = {{\n{targets}}};\n\n\
          /** In the order in which they are read. */\n\
-         export const METRICS: Readonly<Record<string, MetricWords>> = {{\n{metrics}}};\n"
+         export const METRICS: Readonly<Record<string, MetricWords>> = {{\n{metrics}}};\n\n\
+         /** What the errors of estimates were measured against, for tables and for sentences. */\n\
+         export const REFERENCES: Readonly<Record<string, {{ name: string; words: string }}>> = {{\n{references}}};\n"
     )
 }
 

@@ -1,6 +1,7 @@
 //! Names in words for ids of the report.
 
 use litecast::Metric;
+use litecast::provenance::Reference;
 
 use super::document::{Estimate, Provenance, TargetResult};
 
@@ -72,23 +73,19 @@ pub fn against(provenance: &Provenance) -> String {
         reference,
         ..
     } = provenance;
-    let words = match (kind.as_str(), reference.as_deref()) {
-        ("compiler rules" | "learned from compiler estimate", _) => {
-            let tool = match tool.as_str() {
-                "ethos-u-vela" => "Vela",
-                tool => tool,
-            };
-            return format!("{tool} {version}");
-        }
-        (_, Some("measured" | "measured-kind-left-out")) | ("learned from measured", None) => {
-            "hardware"
-        }
-        (_, Some("measured-parts")) => "hardware, by parts",
-        (_, Some("runtime")) => "the runtime",
-        (_, Some("compiler")) => "the compiler",
-        _ => "nothing",
+    if let "compiler rules" | "learned from compiler estimate" = kind.as_str() {
+        let tool = match tool.as_str() {
+            "ethos-u-vela" => "Vela",
+            tool => tool,
+        };
+        return format!("{tool} {version}");
+    }
+    let learned = (kind == "learned from measured").then_some(Reference::Measured);
+    let reference = match reference {
+        Some(id) => Reference::by_id(id),
+        None => learned,
     };
-    words.to_owned()
+    reference.map_or("nothing", Reference::name).to_owned()
 }
 
 /// Name of a metric with what of the device its number is of, where that is not all.

@@ -9,7 +9,7 @@ import { randomNumbers } from "./random.mjs";
 import { importSource } from "./sources.mjs";
 
 const { standingsOf } = await importSource("pareto.ts");
-const { parseColumn } = await importSource("own_column.ts");
+const { parseColumn } = await importSource("custom_column.ts");
 const { comparisonCsv } = await importSource("export/csv.ts");
 const shared = browserForTests();
 

@@ -1,7 +1,7 @@
 /** The target that a person looks at, and the measure that colours its operators; remembered in this browser. */
 import { type Measure, measuresOf } from "./costs.ts";
 import { type Report, isEstimate } from "./report.ts";
-import { lookAt } from "./wanted_targets.ts";
+import { lookAt } from "./extra_targets.ts";
 
 const TARGET_KEY = "litecast.target";
 const METRIC_KEY = "litecast.metric";

@@ -27,7 +27,7 @@ import { firstScenario } from "./threads.ts";
 import { warmUp } from "./warm_up.ts";
 import { ALL_GPUS } from "./view/target_choice.ts";
 import { described, groupOf, idIn, nameIn } from "./targets.ts";
-import { otherTargets } from "./wanted_targets.ts";
+import { otherTargets } from "./extra_targets.ts";
 import type { MoreTargets } from "./view/target_groups.ts";
 import { openSizes, sizesControl } from "./view/sizes.ts";
 import { exampleButtons, type TargetPicker, historyList, targetPicker, targetTables } from "./view/start_screen.ts";

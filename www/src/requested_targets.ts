@@ -3,7 +3,7 @@ import type { Estimator } from "./estimator.ts";
 import { accelerators } from "./accelerators.ts";
 import type { TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
 import { TARGETS } from "../package/src/catalogue.ts";
-import { otherTargets } from "./wanted_targets.ts";
+import { otherTargets } from "./extra_targets.ts";
 import { GROUPS, type Group, MICROCONTROLLER_BOARDS, NPU_BOARDS, boardOf, groupOf, headingOf, idIn } from "./targets.ts";
 
 /** Another format gets another key. */

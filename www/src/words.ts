@@ -1,5 +1,5 @@
 /** Ids of the report in words. */
-import { METRICS } from "../package/src/catalogue.ts";
+import { METRICS, REFERENCES } from "../package/src/catalogue.ts";
 import * as format from "./format.ts";
 import type { Estimate, Evidence, Provenance, Result } from "./report.ts";
 
@@ -45,13 +45,13 @@ export const NOTHING = "nothing";
 /** What the errors of estimates were measured against. */
 export function referenceWords({ kind, tool, version, reference }: Provenance): string {
   if (FROM_COMPILERS.has(kind)) return `${toolName({ tool, version })} compiler estimates, not silicon`;
-  return REFERENCES[reference ?? kind] ?? NOTHING;
+  return (reference === undefined ? BY_KIND[kind] : REFERENCES[reference])?.words ?? NOTHING;
 }
 
 /** The same in a word or two for tables, as the command names it. */
 export function referenceName({ kind, tool, version, reference }: Provenance): string {
   if (FROM_COMPILERS.has(kind)) return toolName({ tool, version });
-  return REFERENCE_NAMES[reference ?? kind] ?? NOTHING;
+  return (reference === undefined ? BY_KIND[kind] : REFERENCES[reference])?.name ?? NOTHING;
 }
 
 const FROM_COMPILERS = new Set([FROM_COMPILER, "compiler rules"]);
@@ -59,26 +59,11 @@ const FROM_COMPILERS = new Set([FROM_COMPILER, "compiler rules"]);
 /** Of results that a person's own measurements make. */
 export const CALIBRATED = "calibrated with your measurements";
 
-/** By the code in a report, or by how a number was made. */
-const REFERENCES: Record<string, string> = {
-  measured: "measurements on hardware",
-  "measured-kind-left-out": "networks measured on boards, each kind left out of the fit",
-  "measured-parts": "measurements of its parts, whose sum nobody measured",
-  runtime: "what the runtime counts of itself",
-  compiler: "what the compiler reports",
-  [CALIBRATED]: "your other measurements",
-  "learned from emulated": "instructions counted in an emulator, not time on the board",
-  "learned from measured": "measurements on hardware",
-};
-
-const REFERENCE_NAMES: Record<string, string> = {
-  measured: "hardware",
-  "measured-kind-left-out": "hardware",
-  "measured-parts": "hardware, by parts",
-  runtime: "the runtime",
-  compiler: "the compiler",
-  [CALIBRATED]: "your other measurements",
-  "learned from measured": "hardware",
+/** By how a number was made, where the report has no code for what it was compared with. */
+const BY_KIND: Record<string, { name: string; words: string } | undefined> = {
+  [CALIBRATED]: { name: "your other measurements", words: "your other measurements" },
+  "learned from emulated": { name: NOTHING, words: "instructions counted in an emulator, not time on the board" },
+  "learned from measured": REFERENCES["measured"],
 };
 
 /** How sure an estimate is, in few words, in the unit of `like`. */

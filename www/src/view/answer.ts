@@ -23,7 +23,7 @@ import { type Sorting, sortBy, sortHead, sortingAfter } from "../sorting.ts";
 import { targetChoice, threadsChoice } from "./target_choice.ts";
 import { type MoreTargets, groupPanel } from "./target_groups.ts";
 import { verdictItem, verdictPart } from "../verdict_part.ts";
-import { otherTargets } from "../wanted_targets.ts";
+import { otherTargets } from "../extra_targets.ts";
 import type { Opened } from "./what_if.ts";
 
 /** The table of targets that every report is of, beside those of the groups. */

@@ -1,10 +1,10 @@
 /** A column of one's own for a comparison: pasted, read from a table of files, or typed into its cells. */
 import { el } from "../dom.ts";
-import { MAX_COLUMN_CHARACTERS, type OwnColumn, parseColumn } from "../own_column.ts";
+import { MAX_COLUMN_CHARACTERS, type CustomColumn, parseColumn } from "../custom_column.ts";
 import { takeDropped } from "./file_drop.ts";
 
 /** `change` is called with the new column, or null for none. */
-export function columnForm(column: OwnColumn | null, files: readonly string[], change: (column: OwnColumn | null) => void): HTMLElement {
+export function columnForm(column: CustomColumn | null, files: readonly string[], change: (column: CustomColumn | null) => void): HTMLElement {
   const words = el("p", { class: "doubt", role: "status" });
   const text = el("textarea", { id: "column-text", "aria-label": "Lines of file and number", placeholder: `file,accuracy\n${files[0] ?? "model.tflite"},71.5`, spellcheck: "false" });
   const read = (given: string): void => {

@@ -8,7 +8,7 @@ import * as format from "../format.ts";
 import { type Report, type Result, type Unavailable, isEstimate } from "../report.ts";
 import { type MetricColumn, changeCell, columnMeaning, columnTitle, energyNote, estimateCell, metricColumns } from "./cells.ts";
 import { onAcceleratorWords } from "../hybrid.ts";
-import { type OwnColumn, keepColumn, readColumn, valueOf } from "../own_column.ts";
+import { type CustomColumn, keepColumn, readColumn, valueOf } from "../custom_column.ts";
 import { VERDICT_MARKS } from "../verdict.ts";
 import { budgetForm } from "./budget_form.ts";
 import { columnForm } from "./column_form.ts";
@@ -67,7 +67,7 @@ export class ComparisonView {
   /** Words that names of files must have; empty for all. */
   #filter = "";
   #only_meeting = false;
-  #column: OwnColumn | null = readColumn();
+  #column: CustomColumn | null = readColumn();
   /** Keys of rows that stay on top whatever is filtered. */
   readonly #pinned = new Set<string>();
   /** Key of the row that the others are compared with. */
@@ -198,7 +198,7 @@ export class ComparisonView {
     this.#draw();
   }
 
-  #setColumn(column: OwnColumn | null): void {
+  #setColumn(column: CustomColumn | null): void {
     keepColumn(column);
     const is_first = this.#column === null && column !== null;
     this.#column = column;
@@ -293,7 +293,7 @@ export class ComparisonView {
   }
 
   /** A number that can be typed over. */
-  #ownCell(column: OwnColumn, file: string): HTMLElement {
+  #ownCell(column: CustomColumn, file: string): HTMLElement {
     const input = el("input", {
       type: "number",
       step: "any",

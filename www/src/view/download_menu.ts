@@ -10,7 +10,7 @@ import { otherBuild } from "../messenger.ts";
 import { MODEL_ENDING } from "../model_files.ts";
 import type { Report } from "../report.ts";
 import { nameIn } from "../targets.ts";
-import { otherTargets } from "../wanted_targets.ts";
+import { otherTargets } from "../extra_targets.ts";
 import type { ReportView } from "./report.ts";
 import { closeWhenLeft } from "./pop_up.ts";
 import { save } from "./save_button.ts";

@@ -4,7 +4,7 @@ import { el } from "../dom.ts";
 import * as format from "../format.ts";
 import { MODEL_ENDING } from "../model_files.ts";
 import { type Estimate, type Result, isEstimate } from "../report.ts";
-import { type OwnColumn, valueOf } from "../own_column.ts";
+import { type CustomColumn, valueOf } from "../custom_column.ts";
 import { type Range, type Standing, standingsOf } from "../pareto.ts";
 import { label, node } from "../svg.ts";
 import { isExact, metricName } from "../words.ts";
@@ -44,7 +44,7 @@ interface Quantity {
 }
 
 /** Of which at least one file has a value. */
-function quantitiesOf(rows: readonly Estimated[], target: string, column: OwnColumn | null): Quantity[] {
+function quantitiesOf(rows: readonly Estimated[], target: string, column: CustomColumn | null): Quantity[] {
   const exact = (id: MeasureId, name: string, unit: string, value: Quantity["value"], is_more_better = false): Quantity => {
     const sign = is_more_better ? -1 : 1;
     const range = (row: Estimated): Range | null => {
@@ -85,7 +85,7 @@ const STANDING_CLASSES: Readonly<Record<Standing, string>> = { surely: "best", p
 const MAX_NAMED = 8;
 
 /** Drawn anew when the window becomes narrow or wide, until `signal`. */
-export function scatter(rows: Estimated[], target: string, axes: Axes, column: OwnColumn | null, choose: (axes: Axes) => void, open: (row: Estimated) => void, signal: AbortSignal): HTMLElement {
+export function scatter(rows: Estimated[], target: string, axes: Axes, column: CustomColumn | null, choose: (axes: Axes) => void, open: (row: Estimated) => void, signal: AbortSignal): HTMLElement {
   const quantities = quantitiesOf(rows, target, column);
   const across = quantities.find(({ id }) => id === axes.across) ?? quantities[0];
   const third = quantities.find(({ id }) => id === axes.third && id !== across?.id) ?? null;

@@ -11,7 +11,7 @@ import { chooseToKeepFiles, keepsFiles } from "../file_store.ts";
 import { type Comparison, type Opened, forget, forgetAll, forgetComparison } from "../store.ts";
 import { groupOf, hasThreads, headingOf } from "../targets.ts";
 import { type TargetOption, restOfCatalogue } from "../target_names.ts";
-import { keepOtherTargets, otherTargets, recentTargets } from "../wanted_targets.ts";
+import { keepOtherTargets, otherTargets, recentTargets } from "../extra_targets.ts";
 import { inMetricOrder, metricName, referenceWords } from "../words.ts";
 import { readThreads, writeThreads } from "../threads.ts";
 import { budgetForm } from "./budget_form.ts";

@@ -3,7 +3,7 @@ import { el } from "../dom.ts";
 import * as format from "../format.ts";
 import { type TargetOption, findTargets } from "../target_names.ts";
 import { nameIn } from "../targets.ts";
-import { MAX_WANTED } from "../wanted_targets.ts";
+import { MAX_WANTED } from "../extra_targets.ts";
 
 /** More are a word away. */
 const MAX_LISTED = 10;

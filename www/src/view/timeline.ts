@@ -12,7 +12,7 @@ import { Chart } from "../timeline/chart.ts";
 import { type Command, KEYS } from "../timeline/keys.ts";
 import type { Track } from "../timeline/painter.ts";
 import { type Schedule, barsOf, scheduleOf, timeText } from "../timeline/schedule.ts";
-import { otherTargets } from "../wanted_targets.ts";
+import { otherTargets } from "../extra_targets.ts";
 import { closeWhenLeft } from "./pop_up.ts";
 import { saveButton } from "./save_button.ts";
 
@@ -141,7 +141,7 @@ function moveSelection(wanted: Command, { chart, selection, n_operators, fold, h
   }
 }
 
-function saveMenu(file: string, chart: Chart): HTMLElement {
+function saveMenu(file: string, chart: Chart): HTMLDetailsElement {
   const name = file.replace(MODEL_ENDING, "");
   return el(
     "details",

@@ -3,7 +3,7 @@ import { MODEL_ENDING } from "./model_files.ts";
 import { numberOf, separatorOf, splitLine } from "./table_lines.ts";
 
 /** Numbers by the name of their file. */
-export interface OwnColumn {
+export interface CustomColumn {
   name: string;
   is_more_better: boolean;
   values: Readonly<Record<string, number>>;
@@ -17,11 +17,11 @@ const MAX_NAME = 60;
 const DEFAULT_NAME = "Accuracy";
 
 /** Null where there is none; whatever else is stored there counts as none. */
-export function readColumn(): OwnColumn | null {
+export function readColumn(): CustomColumn | null {
   try {
     const kept: unknown = JSON.parse(localStorage.getItem(KEY) ?? "null");
     if (typeof kept !== "object" || kept === null || !("values" in kept) || typeof kept.values !== "object" || kept.values === null) return null;
-    const { name, is_more_better } = kept as Partial<OwnColumn>;
+    const { name, is_more_better } = kept as Partial<CustomColumn>;
     const values = Object.entries(kept.values).filter((entry): entry is [string, number] => typeof entry[1] === "number" && Number.isFinite(entry[1]));
     return { name: typeof name === "string" ? name.slice(0, MAX_NAME) : DEFAULT_NAME, is_more_better: is_more_better !== false, values: Object.fromEntries(values.slice(0, MAX_VALUES)) };
   } catch {
@@ -30,7 +30,7 @@ export function readColumn(): OwnColumn | null {
 }
 
 /** Null forgets it. */
-export function keepColumn(column: OwnColumn | null): void {
+export function keepColumn(column: CustomColumn | null): void {
   try {
     if (column === null) localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, JSON.stringify(column));
@@ -40,7 +40,7 @@ export function keepColumn(column: OwnColumn | null): void {
 }
 
 /** Of a file as it is named, or as a table names it: without folder and ending. */
-export function valueOf({ values }: OwnColumn, file: string): number | null {
+export function valueOf({ values }: CustomColumn, file: string): number | null {
   return Object.hasOwn(values, file) ? values[file] : null;
 }
 
@@ -50,7 +50,7 @@ const stem = (name: string): string => name.split(/[/\\]/).at(-1)?.replace(MODEL
  * Lines `file,number` with commas, semicolons or tabs, under a head where there is one, or a number for each file in their
  * order. Files that no line names have no value; throws what was expected.
  */
-export function parseColumn(text: string, files: readonly string[]): OwnColumn {
+export function parseColumn(text: string, files: readonly string[]): CustomColumn {
   if (text.length > MAX_COLUMN_CHARACTERS) throw new Error(`expected at most ${MAX_COLUMN_CHARACTERS.toLocaleString("en")} characters, found ${text.length.toLocaleString("en")}`);
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "").slice(0, MAX_VALUES + 1);
   const separator = separatorOf(lines.join("\n"));
