@@ -99,3 +99,12 @@ export const METRICS: Readonly<Record<string, MetricWords>> = {
   "offchip_traffic": {"label":"Off-chip traffic","meaning":"Bytes that one inference moves to and from off-chip memory","unit":"bytes"},
   "sram_traffic": {"label":"SRAM traffic","meaning":"Bytes that one inference moves to and from on-chip memory","unit":"bytes"},
 };
+
+/** What the errors of estimates were measured against, for tables and for sentences. */
+export const REFERENCES: Readonly<Record<string, { name: string; words: string }>> = {
+  "measured": {"name":"hardware","words":"measurements on hardware"},
+  "measured-kind-left-out": {"name":"hardware","words":"networks measured on boards, each kind left out of the fit"},
+  "measured-parts": {"name":"hardware, by parts","words":"measurements of its parts, whose sum nobody measured"},
+  "runtime": {"name":"the runtime","words":"what the runtime counts of itself"},
+  "compiler": {"name":"the compiler","words":"what the compiler reports"},
+};

@@ -1,7 +1,7 @@
 /** Tables for spreadsheets: RFC 4180, values in the units that their columns name. */
 import { estimatedMeasures } from "../costs.ts";
 import { KIND_NAMES, kindOf } from "../kinds.ts";
-import { type OwnColumn, valueOf } from "../own_column.ts";
+import { type CustomColumn, valueOf } from "../custom_column.ts";
 import { type Report, isEstimate } from "../report.ts";
 import type { Summary } from "../comparison_rows.ts";
 import { referenceName } from "../words.ts";
@@ -25,7 +25,7 @@ function field(value: Field): string {
  * A row for each file, target and metric, and one for each file that has no report, as the command writes them. A column of
  * one's own is the last one.
  */
-export function comparisonCsv(summaries: readonly Summary[], failures: readonly { file: string; failure: string }[], column: OwnColumn | null): string {
+export function comparisonCsv(summaries: readonly Summary[], failures: readonly { file: string; failure: string }[], column: CustomColumn | null): string {
   const head = ["file", "batch", "precision", "operators", "macs", "file_bytes", "target", "device", "metric", "value", "lo", "hi", "unit", "expected_error_percent", "provenance", "tool", "version", "estimated_as", "evidence", "interval_percent", "error_against", "scope", "unavailable", "reason", "error"];
   const rows = summaries.flatMap(({ file, batch, model, results }) =>
     results.map((result): Field[] => {
