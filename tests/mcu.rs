@@ -101,6 +101,36 @@ fn reports_without_a_choice_show_no_microcontroller() {
     assert!(!report.results.iter().any(|result| is_micro(&result.target)));
 }
 
+/// What the intervals held of latencies with their family left out is no less, and no more, than chance allows for
+/// intervals of 90 %. Latencies of one network are wrong together, so that networks count.
+#[test]
+fn intervals_hold_what_they_promise() {
+    let targets = Constants::shipped().targets.iter();
+    let mut n = 0;
+    for target in targets.filter(|one| one.n_latencies >= 20 && one.core_conversion.is_none()) {
+        let n_networks = target.n_networks as i32;
+        let held = (target.coverage_percent / 100.0 * f64::from(n_networks)).round() as i32;
+        let chance = |counts: std::ops::RangeInclusive<i32>| -> f64 {
+            counts.map(|held| binomial(n_networks, held, 0.9)).sum()
+        };
+        let (few, many) = (chance(0..=held), chance(held..=n_networks));
+        println!(
+            "{}: {:.1} % of {} latencies, {n_networks} networks, times and over {:.2}; chance of so few {few:.3}, of so many \
+             {many:.3}",
+            target.target, target.coverage_percent, target.n_latencies, target.interval_factor
+        );
+        assert!(few > 0.005 && many > 0.005, "{}", target.target);
+        n += 1;
+    }
+    assert!(n >= 3, "{n} targets");
+}
+
+/// Chance of `held` of `n` where each has the chance `p`.
+fn binomial(n: i32, held: i32, p: f64) -> f64 {
+    let ways = |acc: f64, i: i32| acc * f64::from(n - i) / f64::from(i + 1);
+    (0..held).fold(1.0, ways) * p.powi(held) * (1.0 - p).powi(n - held)
+}
+
 /// Twice the clock, half the time; a clock that no microcontroller has is refused.
 #[test]
 fn latency_follows_the_clock() {
