@@ -226,13 +226,6 @@ impl OperatorCode {
             _ => self.kind.name(),
         }
     }
-
-    /// A TensorFlow operator that runs in the Flex delegate.
-    pub fn is_flex(&self) -> bool {
-        self.custom
-            .as_deref()
-            .is_some_and(|name| name.starts_with("Flex"))
-    }
 }
 
 impl From<OpKind> for OperatorCode {
