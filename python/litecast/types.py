@@ -313,6 +313,7 @@ class _Description(TypedDict):
 
 
 class Description(_Description, total=False):
+    max_threads: int
     """What a target is, apart from what it estimates."""
 
     #: Those that may stand behind an `@` of the id, from the oldest, where there is a choice.

@@ -277,9 +277,10 @@ pub fn fits(
 }
 
 fn never_measured(board: &Board) -> NoLatency {
+    let reason = cortex_m::never_measured(&board.core);
     NoLatency {
-        unavailable: format!("no board with a {} was measured", board.core),
-        reason: "core-never-measured",
+        unavailable: reason.to_string(),
+        reason: reason.code(),
     }
 }
 

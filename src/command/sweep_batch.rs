@@ -83,6 +83,10 @@ fn shown(sweep: &Sweep, gpu: &Gpu) -> String {
         "{}",
         dim(wrapped(&grade_in_words(sweep), width, "  "))
     );
+    if sweep.points.iter().any(|point| point.is_launch_bound) {
+        let host = "host: the time in which the host starts the kernels, assumed";
+        let _ = writeln!(text, "{}", dim(wrapped(host, width, "  ")));
+    }
     for doubt in &sweep.diagnostics {
         let is_warning = doubt.severity == Severity::Warning;
         let word = if is_warning { "warning" } else { "note" };
@@ -120,6 +124,9 @@ fn points_table(sweep: &Sweep) -> Table {
         .text("");
     for point in &sweep.points {
         let mut notes = Vec::new();
+        if point.is_launch_bound {
+            notes.push("host");
+        }
         if point.batch == sweep.knee_batch {
             notes.push("knee");
         }
@@ -159,7 +166,7 @@ fn grade_in_words(sweep: &Sweep) -> String {
     if let Some(error) = sweep.expected_error_percent {
         let _ = write!(
             grade,
-            ", off by {} in the mean with a network left out",
+            ", off by {} in the mean with a family of networks left out",
             percent(error)
         );
     }

@@ -162,11 +162,6 @@ impl Board {
             cache_bytes: memory.flash_cache_kib.unwrap_or(0) << 10,
         })
     }
-
-    /// Whether there are estimates for the board.
-    pub fn is_modelled(&self) -> bool {
-        self.ethos_u.is_some() || self.latency.is_some()
-    }
 }
 
 #[cfg(test)]

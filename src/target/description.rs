@@ -63,6 +63,9 @@ pub struct Description {
     pub advice: &'static [Advice],
     /// Channels that the multipliers compute or the memory stores together; `None` where no number is known.
     pub channel_step: Option<u32>,
+    /// Most threads that can be chosen; `None` where there is no choice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_threads: Option<u32>,
 }
 
 impl Description {
@@ -78,6 +81,7 @@ impl Description {
             options: &[],
             advice: &[],
             channel_step: None,
+            max_threads: None,
         }
     }
 }

@@ -7,6 +7,7 @@ use super::calibrated::{self, Device};
 use super::ethos_u::configuration::{
     BoardError, Configuration, Family, IniError, MemoryArea, Product, Strategy, VelaIni,
 };
+use super::gpu::specifications::{GPUS, Gpu};
 use super::host::Host;
 use super::on_board::MICRO;
 use super::suggestions::{self, Candidate};
@@ -301,7 +302,7 @@ impl Choice {
             "clock_mhz",
             "microcontrollers and Ethos-U accelerators",
         )?;
-        if gpu::specifications::Gpu::by_id(id).is_some() {
+        if Gpu::by_id(id).is_some() {
             let gpus = loaded.gpus.as_ref();
             let gpus = gpus.ok_or_else(|| not_loaded(id, "loadGpus"))?;
             return gpu::target(id, gpus).ok_or_else(|| unknown(id));
@@ -366,6 +367,8 @@ impl Choice {
             .and_then(|latency_of| cortex_m::Constants::shipped().target(&latency_of.target));
         if let Some(fitted) = fitted {
             check_release(id, fitted, release)?;
+        } else {
+            self.refuse(id, release.is_some(), "release", "ST Edge AI")?;
         }
         let Some(runtime) = &self.runtime else {
             return Ok(board.target_at(self.clock_mhz, release)?);
@@ -626,7 +629,11 @@ pub fn known_targets() -> Vec<String> {
 /// The end of an error about a name that no target and no board has, from what was typed for one: `; did you mean …?`,
 /// or empty where nothing is similar.
 pub fn did_you_mean(typed: &str, is_board: bool) -> String {
-    let targets = known().map(|target| {
+    // Those whose constants are not loaded are found as well.
+    let gpus = GPUS.iter();
+    let gpus = gpus.map(|gpu| Candidate::target(gpu.id, gpu.device, &[]));
+    let others = known().filter(|target| Gpu::by_id(target.id()).is_none());
+    let targets = others.map(|target| {
         let device = target.info(None).map(|info| info.device);
         let Description {
             short_label,
@@ -636,7 +643,11 @@ pub fn did_you_mean(typed: &str, is_board: bool) -> String {
         Candidate::target(target.id(), &device.unwrap_or(short_label), aliases)
     });
     let boards = boards::shipped().iter();
-    suggestions::did_you_mean(typed, is_board, targets.chain(boards.map(Candidate::board)))
+    suggestions::did_you_mean(
+        typed,
+        is_board,
+        targets.chain(gpus).chain(boards.map(Candidate::board)),
+    )
 }
 
 /// The available metrics of each of [`known_targets`] that needs no trained network.
@@ -647,8 +658,7 @@ pub fn known_infos() -> Vec<TargetInfo> {
 /// Every id that [`Choice::board`] may be, in the order of the table.
 pub fn known_boards() -> Vec<&'static str> {
     let boards = boards::shipped().iter();
-    let modelled = boards.filter(|board| board.is_modelled());
-    modelled.map(|board| board.id.as_str()).collect()
+    boards.map(|board| board.id.as_str()).collect()
 }
 
 #[cfg(test)]

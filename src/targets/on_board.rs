@@ -11,7 +11,8 @@ pub const MICRO: &str = "tflite-micro";
 const ST_EDGE_AI: &str = "st-edge-ai";
 
 impl Board {
-    /// The board's Ethos-U if it has one, otherwise its core, at the board's clock.
+    /// The board's Ethos-U if it has one, otherwise its core, at the board's clock. A core that nobody measured has counts of
+    /// memory and no latency.
     pub fn target(&'static self) -> Result<Box<dyn Target>, BoardError> {
         match &self.ethos_u {
             Some(_) => {
@@ -27,7 +28,7 @@ impl Board {
     /// The board's core, at `clock_mhz` if given, otherwise at the board's clock, and under a release of its runtime, if
     /// one is given that the runtime has.
     pub fn target_at(
-        &self,
+        &'static self,
         clock_mhz: Option<f64>,
         release: Option<&str>,
     ) -> Result<Box<dyn Target>, BoardError> {
@@ -40,14 +41,17 @@ impl Board {
             |latency_of: &LatencyOf| cortex_m::Constants::shipped().target(&latency_of.target);
         let measured = self.latency.as_ref().and_then(target);
         let micro = self.micro_latency.as_ref().and_then(target);
-        measured
-            .into_iter()
-            .chain(micro)
+        let of_measured = measured.into_iter().chain(micro);
+        of_measured
             .map(|target| if target.is_micro() { MICRO } else { ST_EDGE_AI })
+            .chain(self.latency.is_none().then_some(MICRO))
     }
 
     /// As [`Self::target_at`], under TensorFlow Lite Micro.
-    pub fn micro_target_at(&self, clock_mhz: Option<f64>) -> Result<Box<dyn Target>, BoardError> {
+    pub fn micro_target_at(
+        &'static self,
+        clock_mhz: Option<f64>,
+    ) -> Result<Box<dyn Target>, BoardError> {
         let latency_of = self.latency_under_micro();
         let is_micro = |latency_of: &&LatencyOf| {
             let target = cortex_m::Constants::shipped().target(&latency_of.target);
@@ -57,11 +61,14 @@ impl Board {
     }
 
     fn target_of(
-        &self,
+        &'static self,
         latency_of: Option<&LatencyOf>,
         clock_mhz: Option<f64>,
         release: Option<&str>,
     ) -> Result<Box<dyn Target>, BoardError> {
+        if self.latency.is_none() && self.memory.is_some() {
+            return Ok(Box::new(cortex_m::UnmeasuredBoard(self)));
+        }
         let clock_mhz = clock_mhz.or(self.clock_mhz);
         let target = latency_of.and_then(|latency_of| {
             let board = cortex_m::ChosenBoard {
@@ -93,6 +100,10 @@ mod tests {
             by_id("portenta-h7").unwrap().target().unwrap().id(),
             "cortex-m7-stm32h747"
         );
-        assert!(by_id("ek-ra8m1").unwrap().target().is_err());
+        // Nobody measured its core.
+        assert_eq!(
+            by_id("ek-ra8m1").unwrap().target().unwrap().id(),
+            "tflite-micro"
+        );
     }
 }

@@ -190,3 +190,80 @@ fn flash_of_weights_and_of_the_file_are_two_numbers() {
         "{words}"
     );
 }
+
+/// A core that nobody measured has no latency, and every other board has its own.
+#[test]
+fn an_unmeasured_board_has_its_memory_and_a_reason() {
+    let file = examples().remove(0);
+    let chosen = [
+        "predict", "--json", "--board", "ek-ra6m4", "--board", "ek-ra8m1",
+    ];
+    let report = json_lines(&litecast(&[&chosen[..], &[path(&file)]].concat())).remove(0);
+    let result = |target: &str, metric: &str| {
+        let results = report["results"].as_array().unwrap().iter();
+        let mut results = results.filter(|result| result["metric"] == metric);
+        results
+            .find(|result| result["target"] == target)
+            .unwrap()
+            .clone()
+    };
+    assert!(result("ek-ra6m4/cortex-m33-tflm", "latency")["value"].is_number());
+    let unmeasured = "ek-ra8m1/tflite-micro";
+    let latency = result(unmeasured, "latency");
+    assert_eq!(latency["reason"], "core-never-measured", "{latency}");
+    for metric in ["arena", "file_flash", "weights_flash"] {
+        let other = result("ek-ra6m4/cortex-m33-tflm", metric);
+        assert_eq!(
+            result(unmeasured, metric)["value"],
+            other["value"],
+            "{metric}"
+        );
+    }
+    let release = ["predict", "--board", "ek-ra8m1", "--release", "9"];
+    let refused = litecast(&[&release[..], &[path(&file)]].concat());
+    assert_eq!(refused.status.code(), Some(2), "{}", stdout(&refused));
+}
+
+/// Boards by their names in the table of measured boards: none of them is estimated as one that nobody measured.
+#[test]
+fn measured_boards_are_not_transferred() {
+    let names = [
+        ("B-U585I-IOT02A", "b-u585i-iot02a"),
+        ("NUCLEO-L4R5ZI", "nucleo-l4r5zi"),
+        ("NUCLEO-U385RG-Q", "nucleo-u385rg-q"),
+        ("STM32F769I-DISCO", "stm32f769i-disco"),
+        ("STM32H747I-DISCO", "stm32h747i-disco"),
+        ("Arduino Nano 33 BLE", "arduino-nano-33-ble"),
+        ("EK-RA6M4", "ek-ra6m4"),
+        ("MCX N947", "frdm-mcxn947"),
+        ("i.MX RT1050", "mimxrt1050-evkb"),
+        ("i.MX RT1170", "mimxrt1170-evk"),
+        ("ESP32 DevKit", "esp32-devkitc"),
+        ("STM32N6 Nucleo", "nucleo-n657x0-q"),
+        ("STM32N6570-DK", "stm32n6570-dk"),
+    ];
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let results = std::fs::read_to_string(root.join("trainer/results/mcu.md")).unwrap();
+    let (_, table) = results.split_once("## By board\n").unwrap();
+    let (table, _) = table.split_once("\n## ").unwrap();
+    let file = examples().remove(0);
+    let mut n_boards = 0;
+    for row in table.lines().filter(|row| row.starts_with("| ")).skip(2) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let (runtime, board) = (cells[1], cells[2]);
+        let id = names.iter().find(|(name, _)| *name == board);
+        let (_, id) = id.unwrap_or_else(|| panic!("{board} has no id here"));
+        let runtime = match runtime {
+            "st-edge-ai" | "neural-art" => "st-edge-ai",
+            _ => "tflite-micro",
+        };
+        let chosen = ["predict", "--json", "--board", id, "--runtime", runtime];
+        let report = json_lines(&litecast(&[&chosen[..], &[path(&file)]].concat())).remove(0);
+        let result = &report["results"][0];
+        let device = result["device"].as_str().unwrap();
+        println!("{board}, {runtime}: {device}");
+        assert!(!device.contains("transferred"), "{result}");
+        n_boards += 1;
+    }
+    assert!(n_boards >= 14, "{n_boards}");
+}

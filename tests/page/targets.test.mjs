@@ -79,7 +79,7 @@ test("a board that is chosen is estimated, remembered, and says what its numbers
     assert.equal(await page.inputValue("#target"), NANO, "the next file is of the same board");
     // A core that nobody measured: room alone.
     await page.selectOption("#target", RA8M1);
-    await page.waitForSelector('.answer .reason:has-text("nobody published measurements")');
+    await page.waitForSelector('.answer .reason:has-text("no board with a Cortex-M85 was measured")');
     assert.match(await page.textContent(".answer .fit"), /^Fits: RAM/);
     // The same core on a board that nobody measured.
     await page.selectOption("#target", "board:microbit-v2");

@@ -26,7 +26,7 @@ import { reportView } from "./view/report.ts";
 import { firstScenario } from "./threads.ts";
 import { warmUp } from "./warm_up.ts";
 import { ALL_GPUS } from "./view/target_choice.ts";
-import { described, groupOf, idIn, nameIn } from "./targets.ts";
+import { described, groupOf, nameIn } from "./targets.ts";
 import { otherTargets } from "./extra_targets.ts";
 import type { MoreTargets } from "./view/target_groups.ts";
 import { openSizes, sizesControl } from "./view/sizes.ts";
@@ -630,7 +630,6 @@ function moreTargets(report: Report, file: ModelFile | null, offered: Offered, a
     if (!has(target)) {
       const asked = await askedTarget(target, estimator);
       if (asked) await add([asked]);
-      else if (nameIn("board", target) !== null) report.results = [...report.results, unmeasured(report, target)];
     }
     focus.chooseTarget(target);
   };
@@ -645,18 +644,10 @@ function moreTargets(report: Report, file: ModelFile | null, offered: Offered, a
 function addMissing(report: Report): void {
   const missing = [focus.wanted, ...otherTargets()].filter((target) => !report.results.some((result) => result.target === target));
   const rows = missing.flatMap((target): Result[] => {
-    if (nameIn("board", target) !== null) return [unmeasured(report, target)];
     const description = described(target);
     return description ? [{ target, device: description.short_label, metric: "latency", unavailable: "its constants could not be loaded", reason: "not-estimated" }] : [];
   });
   if (rows.length > 0) report.results = [...report.results, ...rows];
-}
-
-/** A board that is modelled in no way. */
-function unmeasured({ fits }: Report, target: string): Result {
-  const board = fits?.boards.find(({ id }) => target === idIn("board", id));
-  const unavailable = `nobody published measurements of a model on ${board ? `a ${board.core} like this one` : "this processor"}`;
-  return { target, device: board?.name ?? target, metric: "latency", unavailable, reason: "never-measured" };
 }
 
 /** What depends on targets. */

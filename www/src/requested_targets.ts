@@ -39,7 +39,7 @@ export async function targetsOf(group: Group, estimator: Estimator): Promise<Ask
   return others.filter(({ id }) => groupOf(id) === group).map(({ id }) => ({ target: id, name: id }));
 }
 
-/** A target that not every report has; null for the others, and for a board whose processor nobody measured. */
+/** A target that not every report has; null for the others. */
 export async function askedTarget(target: string, estimator: Estimator): Promise<Asked | null> {
   const id = boardOf(target);
   if (id === null) {
@@ -50,11 +50,8 @@ export async function askedTarget(target: string, estimator: Estimator): Promise
     return other && (release === undefined || other.description.releases?.includes(release)) ? { target, name: target } : null;
   }
   const { boards, microcontrollers } = await estimator.choices(null);
-  const npu = boards.find((board) => board.id === id);
-  // The engine says whether the estimates are for the board or the compiler's.
-  if (npu) return { board: id, name: target };
-  const board = microcontrollers.find((board) => board.id === id && board.latency);
-  return board ? { board: id, name: target, device: board.name } : null;
+  // The engine says what the estimates are for: the board or the compiler, and the runtime with its release.
+  return [...boards, ...microcontrollers].some((board) => board.id === id) ? { board: id, name: target } : null;
 }
 
 function npuBoardName({ name, npu, npu_clock_mhz }: TargetChoices["boards"][number]): string {
@@ -88,7 +85,8 @@ export function offersOf(others: readonly TargetInfo[], { boards, microcontrolle
     ...others.flatMap(({ id, description: { short_label, runtime, releases = [] } }) => releases.map((release) => ({ family: headingOf(id).label, target: `${id}@${release}`, words: `${short_label}, ${runtime} ${release.replace("-time", " with -O time")}` }))),
     ...learnedOffers(),
     ...boards.map((board) => ({ family: NPU_BOARDS.label, target: idIn("npu-board", board.id), words: npuBoardName(board), names: board.host, sram_bytes: board.sram_bytes })),
-    ...microcontrollers.map(({ id, name, chip, core }) => ({ family: MICROCONTROLLER_BOARDS.label, target: idIn("board", id), words: `${name} (${core})`, names: chip })),
+    ...others.filter(({ id }) => groupOf(id) === "microcontrollers").map(({ id, description: { short_label, runtime, aliases } }) => ({ family: headingOf(id).label, target: id, words: `${short_label}, ${runtime}`, names: aliases.join(" ") })),
+    ...microcontrollers.filter(({ id }) => !boards.some((board) => board.id === id)).map(({ id, name, chip, core, npu }) => ({ family: MICROCONTROLLER_BOARDS.label, target: idIn("board", id), words: `${name} (${npu ?? core})`, names: chip })),
   ];
 }
 

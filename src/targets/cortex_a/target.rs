@@ -61,9 +61,14 @@ impl Target for CortexA {
     }
 
     fn description(&self) -> Description {
+        let max_threads = (self.board.only_threads.is_none()).then_some(self.board.n_cores);
         Description {
             aliases: aliases(&self.board.target),
-            options: &[TargetOption::Threads],
+            options: match max_threads {
+                Some(_) => &[TargetOption::Threads],
+                None => &[],
+            },
+            max_threads,
             ..Description::new(&FAMILY, self.board.device.clone(), "LiteRT with XNNPACK")
         }
     }

@@ -10,6 +10,7 @@ mod memory;
 mod operator_counts;
 mod support;
 mod target;
+mod unmeasured;
 
 pub use self::activation_ram::{ActivationRam, StDevice, StRelease, StTool, activation_ram_bytes};
 pub use self::constants::{
@@ -22,3 +23,4 @@ pub use self::operator_counts::{
 };
 pub use self::support::{MAX_CLOCK_MHZ, MIN_CLOCK_MHZ, Refusal, is_known};
 pub use self::target::{ChosenBoard, split_release, target, target_on, targets};
+pub use self::unmeasured::{UnmeasuredBoard, never_measured};

@@ -40,7 +40,7 @@ const STORED_BYTES_PER_CYCLE: f64 = 8.0;
 /// Minimum share of products that remain in a program without zero filters. A trained network does not have fewer.
 const MIN_LIVE_SHARE: f64 = 0.25;
 
-const FAMILY: Family = Family {
+pub(super) const FAMILY: Family = Family {
     id: "microcontrollers",
     label: "Microcontrollers",
     group: Some("Cortex-M and ESP32 boards"),
@@ -231,11 +231,7 @@ impl Target for Microcontroller {
             },
             MetricEstimate {
                 metric: Metric::WeightsFlash,
-                outcome: counted(
-                    Metric::WeightsFlash,
-                    weights_flash_bytes(network.analysis),
-                    "weights and biases, each once; code not included",
-                ),
+                outcome: weights_flash(analysis),
             },
         ];
         if let (Some(power), Ok(latency)) = (&self.fitted.energy, &latency_of_network) {
@@ -298,7 +294,7 @@ impl Microcontroller {
         if !self.fitted.is_micro() {
             return compiled(graph).or_else(|| st_refusal(graph).as_ref().map(reason));
         }
-        tflite_micro::obstacle(graph, &tflite_micro::refused(graph.model))
+        micro_refusal(graph)
     }
 
     fn activation_ram(&self, network: &Network) -> Outcome {
@@ -440,8 +436,21 @@ fn energy_outcome(power: &Energy, energy: InferenceEnergy) -> Outcome {
     }
 }
 
+/// Why TensorFlow Lite Micro does not run the file.
+pub(super) fn micro_refusal(graph: &Graph) -> Option<UnavailableReason> {
+    tflite_micro::obstacle(graph, &tflite_micro::refused(graph.model))
+}
+
+pub(super) fn weights_flash(analysis: &Analysis) -> Outcome {
+    counted(
+        Metric::WeightsFlash,
+        weights_flash_bytes(analysis),
+        "weights and biases, each once; code not included",
+    )
+}
+
 /// The file itself is counted; one that has yet to be written is estimated.
-fn file_flash(model: &Model) -> Outcome {
+pub(super) fn file_flash(model: &Model) -> Outcome {
     let file = tflite_micro::file_bytes(model);
     let words = "the whole file, which the interpreter reads in flash; code not included";
     if file.lo == file.hi {

@@ -34,9 +34,9 @@ pub struct Sweep {
     pub knee_batch: u32,
     /// By memory.
     pub fits: Vec<Fits>,
-    /// What the latencies rest on.
+    /// What the latencies rest on where the GPU and not its host sets the pace.
     pub evidence: Evidence,
-    /// Mean error of latencies whose network was left out of the fit; absent where none was measured.
+    /// Mean error of these latencies, each with its family of networks left out of the fit; absent where none was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_error_percent: Option<f64>,
     /// Doubts about the latencies of batch size 1.
@@ -52,6 +52,8 @@ pub struct Point {
     pub latency_ms: f64,
     pub latency_lo_ms: f64,
     pub latency_hi_ms: f64,
+    /// Whether the time is that of the host, which nobody measured, and not of the GPU.
+    pub is_launch_bound: bool,
     /// Inferences a second.
     pub throughput: f64,
     pub memory_bytes: f64,
@@ -107,6 +109,7 @@ pub fn sweep(graph: &Graph, analysis: &Analysis, gpu: &Gpu, bundle: &Bundle) -> 
                 latency_ms: latency.value_ms,
                 latency_lo_ms: latency.lo_ms,
                 latency_hi_ms: latency.hi_ms,
+                is_launch_bound: latency.is_launch_bound,
                 throughput: inputs / latency.value_ms * 1e3,
                 memory_bytes,
                 training_step_ms: step.map(|step| step.value_ms),

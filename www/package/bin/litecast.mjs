@@ -20,11 +20,28 @@ function read() {
   process.exit(2);
 }
 
-/** Each target with its estimates, what each rests on and is of, and then the doubts, each once. */
+/** What an error was measured against. */
+function against({ kind, reference, tool, version }) {
+  if (kind.includes("compiler")) return `${tool === "ethos-u-vela" ? "Vela" : tool} ${version}`.trim();
+  return reference?.startsWith("measured") || kind.includes("measurements") ? "hardware" : (reference ?? "nothing");
+}
+
+/** A mean error above this, in percent, is a doubt beside the number. */
+const DOUBTFUL_PERCENT = 25;
+
+/** The mean error of an estimate and what it was measured against; empty where nothing was compared. */
+function errorWords({ expected_error_percent: percent, provenance }) {
+  if (typeof percent !== "number") return "";
+  const number = `${Number(percent.toPrecision(2))} %`;
+  return percent > DOUBTFUL_PERCENT ? `, warning: off by ${number} in the mean against ${against(provenance)}` : `, \u00b1${number} against ${against(provenance)}`;
+}
+
+/** Each target with its estimates, what each rests on and is of, how far it was off, and then the doubts, each once. */
 function print(file, { results, diagnostics }) {
   console.log(shown(file));
   let headed = null;
-  for (const { target, device, metric, value, unit, lo, hi, unavailable, estimated_as, evidence, provenance } of results) {
+  for (const result of results) {
+    const { target, device, metric, value, unit, lo, hi, unavailable, estimated_as, evidence, provenance } = result;
     if (target !== headed) console.log(`  ${shown(device)}${estimated_as ? `, estimated as ${estimated_as}` : ""}`);
     headed = target;
     const name = metric.replaceAll("_", " ");
@@ -35,7 +52,7 @@ function print(file, { results, diagnostics }) {
     const number = (one) => (unit === "bytes" ? Math.round(one).toLocaleString("en") : Number(one.toPrecision(3)).toLocaleString("en", { maximumSignificantDigits: 3 }));
     const interval = typeof lo === "number" && typeof hi === "number" ? ` (${number(lo)} to ${number(hi)})` : "";
     const level = interval && provenance.interval_percent ? `, ${provenance.interval_percent} % interval` : "";
-    console.log(`    ${name}${provenance.scope ? ` of ${shown(provenance.scope)}` : ""}: ${number(value)} ${unit}${interval}, ${evidence}${level}`);
+    console.log(`    ${name}${provenance.scope ? ` of ${shown(provenance.scope)}` : ""}: ${number(value)} ${unit}${interval}, ${evidence}${level}${shown(errorWords(result))}`);
   }
   for (const words of new Set(diagnostics.map(({ severity, message }) => `${severity === "warning" ? "warning" : "note"}: ${message}`))) console.log(`  ${shown(words)}`);
 }
@@ -55,7 +72,9 @@ for (const file of files) {
     }
     print(file, report);
   } catch (error) {
-    console.error(`litecast: ${shown(file)}: ${shown(error.message)}`);
+    // The constants of GPUs, phones and boards of other makers are files of their own.
+    const words = error.message.includes("() loads them") ? `${error.message.split(";")[0]}: they are not part of the package; the native command has them` : error.message;
+    console.error(`litecast: ${shown(file)}: ${shown(words)}`);
     process.exitCode = 1;
   }
 }

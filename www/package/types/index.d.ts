@@ -267,9 +267,9 @@ export interface BatchSweep {
     /** With stochastic gradient descent and momentum. */
     sgd_batch: number;
   }[];
-  /** What the latencies rest on. */
+  /** What the latencies rest on where the GPU and not its host sets the pace. */
   evidence: Evidence;
-  /** Mean error of latencies whose network was left out of the fit; absent where none was measured. */
+  /** Mean error of these latencies, each with its family of networks left out of the fit; absent where none was measured. */
   expected_error_percent?: number;
   /** Doubts about the latencies of batch size 1. */
   diagnostics: Diagnostic[];
@@ -282,6 +282,8 @@ export interface BatchPoint {
   latency_ms: number;
   latency_lo_ms: number;
   latency_hi_ms: number;
+  /** Whether the time is that of the host, which nobody measured, and not of the GPU. */
+  is_launch_bound: boolean;
   /** Inferences a second. */
   throughput: number;
   memory_bytes: number;
@@ -432,6 +434,8 @@ export interface TargetDescription {
   advice: readonly ("resident-weights" | "larger-sram" | "smaller-accelerator")[];
   /** Channels that the multipliers compute or the memory stores together. */
   channel_step: number | null;
+  /** Most threads that can be chosen; absent where there is no choice. */
+  max_threads?: number;
 }
 
 /** A metric in words. */

@@ -7,7 +7,7 @@ import type { BatchPoint, BatchSweep, Report, TargetInfo } from "../report.ts";
 import { label, node } from "../svg.ts";
 import type { MoreTargets } from "./target_groups.ts";
 import type { Opened } from "./what_if.ts";
-import { sentence } from "../words.ts";
+import { evidenceMark, markedEvidence, sentence } from "../words.ts";
 
 const WIDTH = 640;
 const HEIGHT = 240;
@@ -49,6 +49,8 @@ export function batchSweepPanel(report: Report, { file, scenario }: Opened, esti
 function sweepParts(sweep: BatchSweep): HTMLElement[] {
   return [
     el("p", { class: "sweep-words" }, kneeWords(sweep)),
+    el("p", { class: "subtle" }, evidenceOfSweep(sweep)),
+    ...sweep.diagnostics.map(({ severity, message }) => el("p", { class: severity === "warning" ? "doubt" : "subtle" }, sentence(message))),
     el("div", { class: "sweep-figures" }, drawing(sweep), memoryTable(sweep)),
     el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Batches, scrollable" }, pointsTable(sweep)),
     el("p", { class: "subtle" }, "Memory is counted by rules, and slices by that count with a tenth to spare: nobody measured this network there. SGD is with momentum."),
@@ -59,7 +61,16 @@ function kneeWords({ points, knee_batch }: BatchSweep): string {
   const throughput = (batch: number): string => format.digits(points.find((point) => point.batch === batch)?.throughput ?? 0);
   const last = points[points.length - 1].batch;
   if (knee_batch === last) return `Throughput still grows at batch ${last.toLocaleString("en")}: ${throughput(last)} inferences a second.`;
-  return `From batch ${knee_batch} on, throughput is within 90 % of the best: ${throughput(knee_batch)} inferences a second there.`;
+  return `Batch ${knee_batch.toLocaleString("en")} is the smallest with at least 90 % of the best throughput: ${throughput(knee_batch)} inferences a second.`;
+}
+
+/** What the latencies rest on, and how far they were off. */
+function evidenceOfSweep(sweep: BatchSweep): string {
+  const { expected_error_percent: error, points } = sweep;
+  const far = error === undefined ? "" : `, off by ${format.percent(error)} in the mean with a family of networks left out`;
+  const n_host = points.filter(({ is_launch_bound }) => is_launch_bound).length;
+  const host = n_host === 0 ? "" : ` Of ${n_host} of the ${points.length} batches the time is that in which the host starts the kernels, which is assumed.`;
+  return `Latencies: ${markedEvidence(sweep)}${far}.${host}`;
 }
 
 /** Throughput by batch; the largest batches that fit memories as marks above. */
@@ -103,12 +114,12 @@ function pointsTable({ points, knee_batch, sliced_gpus }: BatchSweep): HTMLEleme
   const numeric = (text: string): HTMLElement => el("td", { class: "numeric" }, text);
   const ms = (value: number, like = value): string => format.text(format.measure(value, "ms", like));
   const row = (point: BatchPoint): HTMLElement => {
-    const { batch, latency_ms, latency_lo_ms, latency_hi_ms, throughput, memory_bytes, training_step_ms, training_memory_bytes, sgd_memory_bytes, fits, slices } = point;
+    const { batch, latency_ms, latency_lo_ms, latency_hi_ms, is_launch_bound, throughput, memory_bytes, training_step_ms, training_memory_bytes, sgd_memory_bytes, fits, slices } = point;
     return el(
       "tr",
       { class: batch === knee_batch ? "chosen" : null },
       el("th", { scope: "row", class: "numeric" }, String(batch)),
-      numeric(ms(latency_ms)),
+      el("td", { class: "numeric", title: is_launch_bound ? "The host's time, assumed" : null }, `${is_launch_bound ? `${evidenceMark({ evidence: "assumed" })} ` : ""}${ms(latency_ms)}`),
       el("td", { class: "numeric subtle" }, `${format.measure(latency_lo_ms, "ms", latency_ms)[0]} \u2013 ${format.measure(latency_hi_ms, "ms", latency_ms)[0]}`),
       numeric(format.digits(throughput)),
       el("td", { class: `numeric ${fits ? "" : "short"}` }, `${format.text(format.bytes(Math.round(memory_bytes)))}${fits ? "" : ", too large"}`),

@@ -58,7 +58,5 @@ export function fitLines(report: Report, target: string): HTMLElement[] {
     const why = reason === undefined ? `RAM ${roomWords(ram)}, flash ${roomWords(flash)}, under TensorFlow Lite Micro` : reason;
     return el("p", { class: `fit fit-${fits}` }, instead, el("strong", {}, words), `: ${why}.`);
   });
-  const transferred = is_board && boards.some(({ latency }) => latency?.is_transferred);
-  if (transferred) lines.push(el("p", { class: "doubt" }, "Nobody measured this board: its latency is that of boards with the same core, at its own clock, with a wider interval."));
   return [...arenaLines(report, target), ...lines];
 }

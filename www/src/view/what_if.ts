@@ -11,7 +11,7 @@ import type { Preview } from "../preview.ts";
 import { type Estimate, type InForce, type Report, type TargetChoice, isEstimate } from "../report.ts";
 import { AS_IT_IS, type Scenario, factorText, isChanged } from "../scenario.ts";
 import { THREADS } from "../threads.ts";
-import { hasThreads, nameIn } from "../targets.ts";
+import { described, hasThreads, nameIn } from "../targets.ts";
 import { doubtWords, inMetricOrder, metricName, sentence } from "../words.ts";
 
 /** What a report was made of, and how another one is asked for. */
@@ -39,7 +39,8 @@ interface Hardware {
 interface Slider {
   element: HTMLElement;
   /** Shows a value, or that there is none to choose here. */
-  set(value: number, is_enabled: boolean, reason: string): void;
+  /** Positions end at `max`. */
+  set(value: number, is_enabled: boolean, reason: string, max?: number): void;
 }
 
 /** Sliders for the network and the hardware, with the estimates that they make. */
@@ -97,7 +98,8 @@ export function whatIfPanel(report: Report, { file, scenario, change }: Opened, 
     sliders.resolution.set(wanted.resolution, takes_network && has_sides, "the input has no rows or columns");
     sliders.width.set(wanted.width, takes_network, "a device of your own follows from measured files");
     sliders.batch.set(wanted.batch, !is_npu && !is_device, "NPUs take one input at a time");
-    sliders.threads.set(wanted.threads, is_processor, "of processors");
+    const max_threads = described(target)?.max_threads;
+    sliders.threads.set(Math.min(wanted.threads, max_threads ?? Infinity), is_processor, "of processors that were measured on several numbers of them", max_threads);
     sliders.clock.set(hardware.clock_mhz ?? clock_mhz ?? 0, clock_mhz !== null, "of microcontrollers and Ethos-U accelerators");
     sliders.sram.set((hardware.arena_cache_bytes ?? arena_cache_bytes ?? 0) / 1024, is_npu, "of Ethos-U accelerators");
   }
@@ -248,9 +250,9 @@ function slider(id: string, label: string, values: readonly number[], words: (va
     input.setAttribute("aria-valuetext", words(value));
   };
   const element = el("div", { class: "slider" }, el("label", { for: id }, label), shown, input, note);
-  const set = (value: number, is_enabled: boolean, reason: string): void => {
+  const set = (value: number, is_enabled: boolean, reason: string, max = Infinity): void => {
     // The value that is shown is one of the positions, whatever it is.
-    positions = [...new Set([...values, value])].sort((a, b) => a - b);
+    positions = [...new Set([...values.filter((position) => position <= max), value])].sort((a, b) => a - b);
     input.max = String(positions.length - 1);
     input.value = String(positions.indexOf(value));
     input.disabled = !is_enabled;

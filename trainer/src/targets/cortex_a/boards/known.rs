@@ -101,7 +101,7 @@ pub const BOARDS: [KnownBoard; 5] = [
     },
     KnownBoard {
         target: MP1,
-        device: "ST STM32MP157 (Arm Cortex-A7)",
+        device: "ST STM32MP157 (Arm Cortex-A7, 2 threads)",
         counted_as: RPI4,
         n_cores: 2,
         // By both cores: its latencies are those of two threads.
