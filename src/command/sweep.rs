@@ -252,7 +252,7 @@ impl<'s> Swept<'s> {
 
 const NOTE: &str = "each in its default memories where no others are chosen; the latency is that of the whole network; \
                     cycles of an NPU do not depend on its clock, which memories keep pace with as Vela counts, and what \
-                    the CPU takes does not change with it; intervals are those against Vela, not against hardware; a limit is held against the upper end of the interval";
+                    the CPU takes does not change with it; intervals of what the NPU runs are those against Vela, not against hardware, and what the CPU takes widens them; a limit is held against the upper end of the interval";
 
 fn print(swept: &Swept, format: &FormatArgs) -> std::io::Result<()> {
     let (names, rows) = swept.table();

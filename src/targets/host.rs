@@ -1,6 +1,6 @@
 //! The processor beside an accelerator, which runs the operators that the accelerator leaves to it.
 
-use super::{cortex_a, cortex_m};
+use super::{cortex_a, cortex_m, tflite_micro};
 use crate::diagnostic::Diagnostic;
 use crate::graph::Node;
 use crate::target::{HostInfo, Network, UnavailableReason};
@@ -104,6 +104,10 @@ impl Host {
         if let Some(&idx) = nodes.iter().find(|&&idx| !self.runs(network, idx)) {
             return Err(self.no_cost_of(&network.graph.nodes[idx]));
         }
+        let refused = |&idx: &usize| self.refusal_of(network, idx);
+        if let Some(reason) = nodes.iter().find_map(refused) {
+            return Err(reason);
+        }
         let latency = self.sum(network, nodes);
         latency.ok_or(UnavailableReason::NeverMeasured)
     }
@@ -114,6 +118,24 @@ impl Host {
             Self::CortexA(_) => !cortex_a::kernel_counts_of(network)[node_idx].is_compiled,
             Self::CortexM { .. } => cortex_m::is_known(&network.graph.nodes[node_idx]),
         }
+    }
+
+    /// Why its runtime does not run a node; LiteRT runs all that it has a cost for.
+    fn refusal_of(&self, network: &Network, node_idx: usize) -> Option<UnavailableReason> {
+        let Self::CortexM { target, .. } = self else {
+            return None;
+        };
+        let node = &network.graph.nodes[node_idx];
+        let refusal = (target.is_micro()).then(|| tflite_micro::refusal_of(network.graph, node));
+        Some(UnavailableReason::OfTarget {
+            code: "host-refuses-operator",
+            words: format!(
+                "{}, operator {}, stays on the CPU, where TensorFlow Lite Micro does not run it: {}",
+                node.operator.code.name(),
+                node.operator_idx,
+                refusal.flatten()?
+            ),
+        })
     }
 
     fn no_cost_of(&self, node: &Node) -> UnavailableReason {

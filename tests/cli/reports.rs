@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
+use litecast_needs::shared;
 use serde_json::Value;
 
 use super::*;
@@ -479,5 +480,52 @@ fn reports_say_what_made_them() {
             }
             _ => {}
         }
+    }
+}
+
+/// An operator on the CPU takes what its runtime takes, or nothing is known of it.
+#[test]
+fn what_an_accelerator_leaves_is_neither_free_nor_run_by_whom_refuses_it() {
+    let result_of = |file: &str, target: &str, metric: &str| {
+        let file = shared(file)?;
+        let chosen = ["predict", "--json", "--target", target];
+        let report = json_lines(&litecast(&[&chosen[..], &[path(&file)]].concat())).remove(0);
+        let results = report["results"].as_array().unwrap().iter();
+        let mut results = results.filter(|result| result["metric"] == metric);
+        let result = results.next().unwrap().clone();
+        println!("{}, {target}: {result}", file.display());
+        Some((result, report))
+    };
+    // TensorFlow Lite Micro has no kernel for TILE.
+    let tile = "models/LiteRT__dynamic_shapes.tflite";
+    if let Some((latency, _)) = result_of(tile, "ethos-u55-256", "latency") {
+        assert_eq!(latency["reason"], "host-refuses-operator", "{latency}");
+    }
+    // No operator is on the NPU.
+    let strings = "models/LiteRT__string_input_model.tflite";
+    for target in ["ethos-u55-256", "ethos-u65-512", "ethos-u85-256"] {
+        if let Some((latency, _)) = result_of(strings, target, "latency") {
+            assert_eq!(latency["reason"], "unsupported-operators", "{latency}");
+        }
+    }
+    // The energy is that of the NPU.
+    let deconvolution = "cases/deconv_s3_int8.tflite";
+    if let Some((energy, report)) = result_of(deconvolution, "ethos-u55-256", "energy") {
+        let left = report["left_out"][0]["operators"].as_array().unwrap();
+        assert!(!left.is_empty());
+        let parts = energy["operators"].as_array().unwrap();
+        for operator in left {
+            let idx = operator["operator"].as_u64().unwrap() as usize;
+            assert_eq!(parts[idx], 0, "{operator}");
+        }
+        let sum: f64 = parts.iter().map(|part| part.as_f64().unwrap()).sum();
+        let value = energy["value"].as_f64().unwrap();
+        assert!((sum - value).abs() < 1e-9 * value, "{sum}, {value}");
+    }
+    // Latency times power.
+    let beyond = "models/mediapipe-0.10.14__hand_landmark_lite.tflite";
+    if let Some((energy, report)) = result_of(beyond, "cortex-a76-rpi5", "energy") {
+        assert_eq!(report["results"][0]["evidence"], "assumed");
+        assert_eq!(energy["evidence"], "assumed");
     }
 }

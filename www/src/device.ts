@@ -169,16 +169,18 @@ export async function readMeasurements(text: string, device: string): Promise<{ 
   const added: { device: string; measurement: Kept }[] = [];
   const refused: string[] = [];
   const lines = text.replace(/^\ufeff/, "").split(/\r\n?|\n/).map((line) => line.trim());
+  // Where other lines have decimal commas, a point may stand between thousands.
+  const has_commas = lines.some((line) => separatorOf(line) !== "," && /^\d+,\d+$/.test(splitLine(line, separatorOf(line)).at(-1) ?? ""));
   for (const [i, line] of lines.entries()) {
     if (line === "") continue;
     if (i >= MAX_KEPT) {
       refused.push(`line ${i + 1}: expected at most ${MAX_KEPT.toLocaleString("en")} lines, found ${lines.length.toLocaleString("en")}`);
       break;
     }
-    const read = readLine(line);
+    const read = readLine(line, has_commas);
     if ("problem" in read) {
       // A head has no number where the others have theirs.
-      if (i > 0 || /\d$/.test(line)) refused.push(`line ${i + 1}: ${read.problem}`);
+      if (i > 0 || /\d(\s*[µm]?s)?$/.test(line)) refused.push(`line ${i + 1}: ${read.problem}`);
       continue;
     }
     const { file, measured_ms } = read;
@@ -192,8 +194,11 @@ export async function readMeasurements(text: string, device: string): Promise<{ 
 
 type Line = { device: string; file: string; measured_ms: number } | { problem: string };
 
-/** One measurement. What could be read in two ways is refused: a wrong number looks like a right one. */
-export function readLine(line: string): Line {
+/**
+ * One measurement, of a table in which other numbers have decimal commas or not. What could be read in two ways is refused:
+ * a wrong number looks like a right one.
+ */
+export function readLine(line: string, has_commas = false): Line {
   const separator = separatorOf(line);
   const fields = splitLine(line, separator);
   const [whole, fraction] = fields.slice(-2);
@@ -203,6 +208,7 @@ export function readLine(line: string): Line {
   const number = fields.at(-1) ?? "";
   const measured_ms = numberOf(number);
   const file = fields.at(-2) ?? "";
+  if (has_commas && /^[1-9]\d{0,2}\.\d{3}$/.test(number)) return { problem: `"${number}" has a point of thousands or of decimals: write ${number.replace(".", "")} or ${number.replace(".", ",")}` };
   if (Number.isNaN(measured_ms) && /^\d{1,3},\d{3}$/.test(number)) return { problem: `"${number}" has a comma of thousands or of decimals: write ${number.replace(",", "")} or ${number.replace(",", ".")}` };
   if (!(measured_ms > 0) || !Number.isFinite(measured_ms) || file === "" || fields.length > 3) {
     return { problem: `expected file and milliseconds, found "${line.slice(0, 60)}"` };

@@ -28,17 +28,27 @@ export function isFound(option: TargetOption, typed: string): boolean {
 }
 
 /** Behind all others that are found: releases of a runtime, by their `@`. */
-const RANK_OF_RELEASES = 3;
+const RANK_OF_RELEASES = 5;
 
-/** The options that are found, those first that are called so, then those whose name begins so. */
+/** In small letters, with one space for whatever stands between words. */
+function spaced(text: string): string {
+  return ` ${text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ").trim()} `;
+}
+
+/**
+ * The options that are found: first those that are called so, then those in whose name it stands as words, those that are
+ * also called so, such as by their chip, and those whose name begins so.
+ */
 export function findTargets<Option extends TargetOption>(options: readonly Option[], typed: string): Option[] {
   const wanted = squashed(typed);
   if (wanted === "") return [];
   const rank = (option: Option): number => {
     if (option.target.includes("@")) return RANK_OF_RELEASES;
+    if ([option.target, option.words].map(squashed).includes(wanted)) return 0;
+    if (spaced(option.words).includes(spaced(typed))) return 1;
     const names = [option.words, ...otherNames(option)].map(squashed);
-    if (names.includes(wanted)) return 0;
-    return names.some((name) => name.startsWith(wanted)) ? 1 : 2;
+    if (names.includes(wanted)) return 2;
+    return names.some((name) => name.startsWith(wanted)) ? 3 : 4;
   };
   const found = options.filter((option) => isFound(option, typed)).map((option) => ({ option, rank: rank(option) }));
   return found.toSorted((a, b) => a.rank - b.rank).map(({ option }) => option);

@@ -10,7 +10,7 @@ use super::{
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::graph::{Graph, Node};
 use crate::learned::manifest::Manifest;
-use crate::provenance::{Provenance, ProvenanceKind, Reference};
+use crate::provenance::{Evidence, Provenance, ProvenanceKind, Reference};
 use crate::target::{
     Description, Family, MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome,
     PeakRates, Target, TargetEstimate, TargetInfo, TargetOption, UnavailableReason,
@@ -267,24 +267,29 @@ fn never_counted(
     })
 }
 
-/// A latency times the power that a board was measured at.
+/// A latency times the power that a board was measured at. A product is no surer than its factors.
 fn energy_of(latency: &Outcome, energy: &Energy) -> Outcome {
     let watts = energy.watts.value;
+    let of_power = Provenance::own(ProvenanceKind::Modelled, energy.in_words());
     match latency {
         Outcome::Estimate {
             value,
             lo,
             hi,
             operators,
+            provenance,
             ..
         } => Outcome::Estimate {
             value: watts * value,
             lo: lo.map(|lo| watts * widened(*value, lo, energy.interval_factor)),
             hi: hi.map(|hi| watts * widened(*value, hi, energy.interval_factor)),
             unit: Metric::Energy.unit(),
-            provenance: Provenance::own(ProvenanceKind::Modelled, energy.in_words())
-                .against(Reference::Measured)
-                .with_scope(format!("{}, not the board", energy.rail)),
+            provenance: if provenance.evidence() == Evidence::Measured {
+                of_power.against(Reference::Measured)
+            } else {
+                of_power
+            }
+            .with_scope(format!("{}, not the board", energy.rail)),
             expected_error_percent: None,
             operators: operators
                 .as_ref()

@@ -240,7 +240,7 @@ impl Target for Microcontroller {
                 MetricEstimate {
                     metric: Metric::Energy,
                     outcome: match energy(&self.fitted, latency) {
-                        Ok(energy) => energy_outcome(power, energy),
+                        Ok(energy) => energy_outcome(power, energy, self.is_assumed()),
                         Err(refusal) => unavailable(&refusal),
                     },
                 },
@@ -414,13 +414,15 @@ fn modelled(configuration: String) -> Provenance {
     Provenance::own(ProvenanceKind::Modelled, configuration).against(Reference::Measured)
 }
 
-fn energy_outcome(power: &Energy, energy: InferenceEnergy) -> Outcome {
+/// A product is no surer than its factors, power and latency.
+fn energy_outcome(power: &Energy, energy: InferenceEnergy, is_latency_assumed: bool) -> Outcome {
+    let is_assumed = power.is_assumed() || is_latency_assumed;
     Outcome::Estimate {
         value: energy.value_mj,
         lo: Some(energy.lo_mj),
         hi: Some(energy.hi_mj),
         unit: Metric::Energy.unit(),
-        provenance: if power.is_assumed() {
+        provenance: if is_assumed {
             Provenance::own(ProvenanceKind::Modelled, power.in_words())
         } else {
             modelled(power.in_words())
@@ -430,7 +432,7 @@ fn energy_outcome(power: &Energy, energy: InferenceEnergy) -> Outcome {
             power.board,
             power.stated_volts()
         )),
-        expected_error_percent: (!power.is_assumed())
+        expected_error_percent: (!is_assumed)
             .then_some(power.error.mean_percent.min(MAX_ERROR_PERCENT)),
         operators: Some(energy.operators_mj),
     }

@@ -219,7 +219,7 @@ impl Target for EthosU {
             None => self.estimates(network, !unsupported.is_empty()),
         };
         let mut metrics = Vec::from(metrics);
-        metrics.extend(self.energy(&metrics, network.analysis));
+        metrics.extend(self.energy(&metrics, network.analysis, &unsupported));
         let with_host = WithHost {
             network,
             left: &unsupported,
@@ -599,7 +599,13 @@ impl EthosU {
         }
     }
 
-    fn energy(&self, metrics: &[MetricEstimate], analysis: &Analysis) -> Option<MetricEstimate> {
+    /// Of what the NPU runs: `left` is for the CPU, whose energy nobody knows.
+    fn energy(
+        &self,
+        metrics: &[MetricEstimate],
+        analysis: &Analysis,
+        left: &[UnsupportedOperator],
+    ) -> Option<MetricEstimate> {
         let coefficients = coefficients(self.configuration.product.family());
         let errors_of = |metric: Metric| {
             let mut metrics = metrics.iter();
@@ -610,7 +616,15 @@ impl EthosU {
             errors_of(Metric::OffchipTraffic)?,
         );
         let outcome = match (Traffic::new(sram), Traffic::new(offchip)) {
-            (Some(sram), Some(offchip)) => energy_outcome(&coefficients, &sram, &offchip, analysis),
+            (Some(sram), Some(offchip)) => {
+                let mut macs: Vec<f64> = (analysis.costs.iter())
+                    .map(|cost| cost.macs as f64)
+                    .collect();
+                for operator in left {
+                    macs[operator.node_idx] = 0.0;
+                }
+                energy_outcome(&coefficients, &sram, &offchip, &macs)
+            }
             _ => sram.clone(),
         };
         Some(MetricEstimate {
@@ -682,9 +696,8 @@ fn energy_outcome(
     coefficients: &Coefficients,
     sram: &Traffic,
     offchip: &Traffic,
-    analysis: &Analysis,
+    macs: &[f64],
 ) -> Outcome {
-    let macs: Vec<f64> = analysis.costs.iter().map(|cost| cost.macs as f64).collect();
     let all_macs = macs.iter().sum();
     let parts = sram.operators.zip(offchip.operators);
     let operators = parts.map(|(sram, offchip)| {
@@ -743,6 +756,9 @@ fn is_mostly_cpu(graph: &Graph, analysis: &Analysis, unsupported: &[UnsupportedO
         .map(|cost| cost.macs)
         .fold(0, u64::saturating_add);
     if all_macs == 0 {
+        if unsupported.len() == graph.nodes.len() {
+            return true;
+        }
         // What keeps its values where they are is no work that an NPU could take.
         let moves = |node: &&graph::Node| !VIEWS.contains(&node.operator.code.kind);
         let n_left = unsupported.iter().map(|one| &graph.nodes[one.node_idx]);

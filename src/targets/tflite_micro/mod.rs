@@ -16,7 +16,7 @@ pub use persistent::{Pointers, persistent_bytes};
 pub use scratch::{Kernels, scratch};
 #[cfg(test)]
 pub use support::kernel_types;
-pub use support::{Refusal, Refused, ethos_u_of_file, refused, resolver_calls};
+pub use support::{Refusal, Refused, ethos_u_of_file, refusal_of, refused, resolver_calls};
 
 use crate::learned::manifest::Manifest;
 use crate::provenance::{Provenance, ProvenanceKind, Reference};

@@ -14,6 +14,7 @@ use crate::formats::tflite::{
     Activation, BuiltinOptions, Model, OpKind, Operator, Quantization, Tensor, TensorType,
     dimension, integers,
 };
+use crate::graph::{Graph, Node};
 use crate::target::{ETHOS_U, compiled_for, ethos_u_of};
 
 /// Operators of one name that no kernel runs, for one reason.
@@ -187,6 +188,16 @@ impl fmt::Display for Refusal {
             Self::OutputQuantization => f.write_str("the quantisation of the output"),
         }
     }
+}
+
+/// Why no kernel runs a node of the graph, in words; `None` where one does.
+pub fn refusal_of(graph: &Graph, node: &Node) -> Option<String> {
+    let operands = Operands {
+        model: graph.model,
+        operator: node.operator,
+        tensors: &graph.subgraph.tensors,
+    };
+    Some(operands.refusal()?.to_string())
 }
 
 /// The operators of all subgraphs that no kernel runs, by the first of each name and reason. Linear.

@@ -317,7 +317,9 @@ function defineBadge(ModelElement: ModelElementClass): void {
         const result = report.results.find((one) => one.metric === metric);
         this.title = result ? `${result.value !== undefined ? metricNameOf(result) : metricName(metric)} on ${result.device}: ${result.value !== undefined ? `${doubtWords(result)}, ${evidenceWords(result)}` : result.unavailable}` : `no ${metric} on ${targetOf(this)}`;
         const precision = result?.estimated_as ? ` as ${result.estimated_as}` : "";
-        return [document.createTextNode(result?.value !== undefined ? `${evidenceMark(result)} ${valueText(result)}${precision} on ${shortName(result.target)}` : `no estimate on ${shortName(targetOf(this))}`)];
+        const scope = result?.value !== undefined && result.provenance.scope ? ` (${result.provenance.scope})` : "";
+        const doubt = result?.value !== undefined ? headlineDoubt(result) : null;
+        return [document.createTextNode(result?.value !== undefined ? `${evidenceMark(result)} ${valueText(result)}${scope}${precision} on ${shortName(result.target)}${doubt ? `, ${doubt}` : ""}` : `no estimate on ${shortName(targetOf(this))}`)];
       }
     },
   );

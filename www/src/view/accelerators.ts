@@ -76,12 +76,13 @@ function sweepTable({ limits, points, smallest }: Sweep): HTMLElement[] {
     ? `The smallest that meets ${asked}: ${best.device}, from ${Math.ceil(best.needed_mhz ?? 0)} MHz.`
     : `None meets ${asked} at ${limits.clock_mhz} MHz or less.`;
   const on_cpu = points.some(({ npu_latency_ms }) => npu_latency_ms) ? ["Of it on the CPU"] : [];
-  const head = ["Accelerator", "Latency", ...on_cpu, "at", "Interval against Vela", "SRAM peak", `For ${limits.latency_ms} ms`].map((name, i) => el("th", { scope: "col", class: i === 0 ? null : "numeric" }, name));
+  const head = ["Accelerator", "Latency", ...on_cpu, "at", on_cpu.length > 0 ? "Interval, with the CPU" : "Interval against Vela", "SRAM peak", `For ${limits.latency_ms} ms`].map((name, i) => el("th", { scope: "col", class: i === 0 ? null : "numeric" }, name));
   const rows = points.map((point) => sweepRow(point, limits, point === best, on_cpu.length > 0));
   return [
     el("p", { class: "sweep-words" }, words),
     el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Accelerators, scrollable" }, el("table", { class: "sweep-table" }, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows))),
     el("p", { class: "subtle" }, "Each in its default memories, as Vela counts: cycles of an NPU do not depend on its clock, which memories keep pace with, and what the CPU takes does not change with it. A limit is held against the upper end of the interval."),
+    ...(on_cpu.length > 0 ? [el("p", { class: "subtle" }, "Where operators stay on the CPU, the interval holds what that takes as well, which was compared with little or nothing: the report of the accelerator says with what.")] : []),
   ];
 }
 

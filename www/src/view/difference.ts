@@ -87,7 +87,9 @@ function totals(left: Report, right: Report, focus: Focus): HTMLElement {
   const rows = metrics.map(({ metric }) => {
     const [a, b] = [before.get(metric), after.get(metric)];
     const like = Math.max(a?.value ?? 0, b?.value ?? 0);
-    return totalRow(metricName(metric), text(a, like), text(b, like), changeCell(b, a));
+    // A network that the NPU runs whole has no part.
+    const words = (side: ReadonlyMap<string, Estimate>): string => (metric === "npu_latency" && !side.has(metric) && side.has("latency") ? "all of it" : text(side.get(metric), like));
+    return totalRow(metricName(metric), words(before), words(after), changeCell(b, a));
   });
   const fact = (name: string, a: number | null, b: number | null, words: (value: number, like: number) => string): HTMLElement => {
     const like = Math.max(a ?? 0, b ?? 0);

@@ -60,7 +60,10 @@ export function nextStep(report: Report, { file, scenario, change }: Opened, est
     round.abort();
     round = new AbortController();
     const is_possible = file !== null && target !== "" && nameIn("device", target) === null && report.operators.length <= MAX_OPERATORS && report.model.file_bytes <= MAX_FILE_BYTES;
-    element.hidden = !is_possible || isGood(verdictOn(report, target, budget, sram_bytes));
+    const verdict = verdictOn(report, target, budget, sram_bytes);
+    // No change of a network that is estimated brings what the target has no estimate of.
+    const is_open = verdict.kind === "unknown" && report.results.some((result) => result.target === target && isEstimate(result));
+    element.hidden = !is_possible || is_open || isGood(verdict);
     if (element.hidden) return;
     element.replaceChildren(el("p", { class: "subtle" }, "Looking for the change that meets it…"));
     void look(choiceOf(target), budget, sram_bytes, round.signal);
