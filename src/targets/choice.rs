@@ -248,6 +248,11 @@ impl Choice {
 
     /// Clock and SRAM of the chosen hardware.
     pub fn in_force(&self) -> Result<InForce, ChoiceError> {
+        match self.target() {
+            // It has a name, and nothing in force.
+            Ok(_) | Err(ChoiceError::NotLoaded { .. }) => {}
+            Err(error) => return Err(error),
+        }
         let board = self.board.as_deref().and_then(boards::by_id);
         let product = self.target.as_deref().and_then(Product::by_name);
         let configuration = match (product, board) {

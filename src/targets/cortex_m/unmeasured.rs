@@ -15,9 +15,10 @@ pub struct UnmeasuredBoard(pub &'static Board);
 
 /// The reason why a board with this core has no latency.
 pub fn never_measured(core: &str) -> UnavailableReason {
+    let article = if core.starts_with('X') { "an" } else { "a" };
     UnavailableReason::OfTarget {
         code: "core-never-measured",
-        words: format!("no board with a {core} was measured"),
+        words: format!("no board with {article} {core} was measured"),
     }
 }
 

@@ -12,8 +12,8 @@ import { TARGETS } from "./catalogue.ts";
 import { LitecastError, wrongArgument } from "./errors.ts";
 import { load } from "./worker.ts";
 
-const ATTRIBUTES = ["src", "target", "batch", "metric", "budget"] as const;
-const DEFAULTS: Record<(typeof ATTRIBUTES)[number], string> = { src: "", target: "ethos-u55-256", batch: "1", metric: "latency", budget: "" };
+const ATTRIBUTES = ["src", "target", "board", "batch", "metric", "budget"] as const;
+const DEFAULTS: Record<(typeof ATTRIBUTES)[number], string> = { src: "", target: "ethos-u55-256", board: "", batch: "1", metric: "latency", budget: "" };
 /** What the last version called the latency of the whole network. */
 const WHOLE_LATENCIES = new Set(["board_latency", "end_to_end_latency"]);
 const SVG = "http://www.w3.org/2000/svg";
@@ -97,7 +97,7 @@ class Requested {
     this.#request.abort();
   }
 
-  async report(target: string, batch: number): Promise<Report> {
+  async report(target: string | { board: string }, batch: number): Promise<Report> {
     const [bytes, litecast] = await Promise.all([this.bytes, estimator()]);
     return litecast.estimate(bytes, { name: nameOf(this.src), targets: [target], batch });
   }
@@ -202,7 +202,7 @@ function modelElement() {
     async #update(): Promise<void> {
       const src = this.getAttribute("src");
       if (src === null) return;
-      const [target, batch] = [targetOf(this), Number(this.getAttribute("batch") ?? 1)];
+      const [target, batch] = [choiceOf(this), Number(this.getAttribute("batch") ?? 1)];
       const asked = JSON.stringify([src, target, batch]);
       if (asked === this.#asked) return;
       this.#asked = asked;
@@ -315,17 +315,23 @@ function defineBadge(ModelElement: ModelElementClass): void {
         const named = this.getAttribute("metric") ?? DEFAULTS.metric;
         const metric = WHOLE_LATENCIES.has(named) ? DEFAULTS.metric : named;
         const result = report.results.find((one) => one.metric === metric);
-        this.title = result ? `${result.value !== undefined ? metricNameOf(result) : metricName(metric)} on ${result.device}: ${result.value !== undefined ? `${doubtWords(result)}, ${evidenceWords(result)}` : result.unavailable}` : `no ${metric} on ${targetOf(this)}`;
+        this.title = result ? `${result.value !== undefined ? metricNameOf(result) : metricName(metric)} on ${result.device}: ${result.value !== undefined ? `${doubtWords(result)}, ${evidenceWords(result)}` : result.unavailable}` : `no ${metric} on ${askedWords(this)}`;
         const precision = result?.estimated_as ? ` as ${result.estimated_as}` : "";
         const scope = result?.value !== undefined && result.provenance.scope ? ` (${result.provenance.scope})` : "";
         const doubt = result?.value !== undefined ? headlineDoubt(result) : null;
-        return [document.createTextNode(result?.value !== undefined ? `${evidenceMark(result)} ${valueText(result)}${scope}${precision} on ${shortName(result.target)}${doubt ? `, ${doubt}` : ""}` : `no estimate on ${shortName(targetOf(this))}`)];
+        return [document.createTextNode(result?.value !== undefined ? `${evidenceMark(result)} ${valueText(result)}${scope}${precision} on ${this.getAttribute("board") ? result.device : shortName(result.target)}${doubt ? `, ${doubt}` : ""}` : `no estimate on ${askedWords(this)}`)];
       }
     },
   );
 }
 
-const targetOf = (element: HTMLElement): string => element.getAttribute("target") ?? DEFAULTS.target;
+/** A board, where one is named, and else a target. */
+const choiceOf = (element: HTMLElement): string | { board: string } => {
+  const board = element.getAttribute("board");
+  return board ? { board } : (element.getAttribute("target") ?? DEFAULTS.target);
+};
+
+const askedWords = (element: HTMLElement): string => element.getAttribute("board") || shortName(element.getAttribute("target") ?? DEFAULTS.target);
 
 /** The engine's short label, with a release that the id names; a board or a target of one's own is its id. */
 function shortName(target: string): string {

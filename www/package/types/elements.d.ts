@@ -6,7 +6,7 @@
  *   latency, also as a table;
  * - `<litecast-badge src="model.tflite" target="ethos-u55-256" metric="latency">`: one number, "2.1 ms on Ethos-U55-256".
  *
- * `batch` is an attribute of both. A `budget` has at most one latency (`us`, `ms`, `s`), memory (`KiB`, `MiB`, `kB`, `MB`),
+ * `batch` is an attribute of both, and `board="imx93"` names a board instead of a target. A `budget` has at most one latency (`us`, `ms`, `s`), memory (`KiB`, `MiB`, `kB`, `MB`),
  * energy (`uJ`, `mJ`, `J`) and rate of inferences (`/s`). Each attribute is a property of the same name as well, a string. The property `report`
  * holds the report that is shown, or null, and shows one that is set.
  * An element dispatches `litecast-report` with the report as `detail`, or `litecast-error` with a `LitecastError`. The
