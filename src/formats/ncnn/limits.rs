@@ -1,5 +1,7 @@
 //! The limits of the reader of ncnn's files, each with its reason.
 
+use crate::formats::limits::max_operators;
+
 /// The largest published networks take 100 kB. The limit bounds the memory for a file, as of a graph in JSON.
 pub const MAX_FILE_BYTES: usize = 16 << 20;
 
@@ -15,5 +17,14 @@ pub const MAX_PARAMETERS: usize = 64;
 /// Numbers of one parameter that lists them: shapes and sizes of parts. ncnn's longest, of hints, has four for each blob.
 pub const MAX_NUMBERS: usize = 4 * MAX_LAYER_BLOBS;
 
+/// Numbers of a list of axes. A blob has four sides.
+pub const MAX_AXES: usize = 16;
+
 /// Layers that are visited, for all inputs together, to find what reads an input whose size the file leaves open.
 pub const MAX_SEARCHED: usize = 20_000;
+
+/// Maximum number of nodes, weights and results that a text of this many bytes may become. Each takes up to half a kilobyte
+/// while it is read as one of an ONNX file; an attention layer, which is the largest, becomes some sixty.
+pub fn max_parts(file_bytes: usize) -> usize {
+    max_operators(file_bytes).saturating_mul(3)
+}

@@ -25,7 +25,7 @@ mod text;
 
 pub use error::ParseError;
 
-use self::limits::MAX_FILE_BYTES;
+use self::limits::{MAX_FILE_BYTES, max_parts};
 use super::onnx::{self, Dimensions};
 use super::shown;
 use super::tflite::{Format, Model, OperatorCode};
@@ -64,7 +64,7 @@ pub fn parse(file: &[u8], dimensions: &Dimensions) -> Result<Model<'static>, Par
         found: "other bytes".into(),
     })?;
     let layers = text::layers(text)?;
-    let converted = layers::convert(&layers, dimensions)?;
+    let converted = layers::convert(&layers, dimensions, max_parts(file_bytes))?;
     let mut model = onnx::parse(&converted, dimensions)?;
     (model.format, model.file_bytes, model.version) = (Format::Ncnn, file_bytes, 1);
     let operators = model

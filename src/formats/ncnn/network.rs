@@ -61,8 +61,15 @@ pub(super) struct Network<'f> {
     blobs: HashMap<&'f str, Blob>,
     /// Blobs whose sides the file tells alone.
     hinted: HashSet<&'f str>,
+    /// Values of blobs with long names.
+    shortened: HashMap<&'f str, String>,
     n_names: usize,
+    /// Nodes, weights and results of layers that were written.
+    n_parts: usize,
 }
+
+/// A blob of a longer name has a value of another one, because each of its readers writes that.
+const MAX_VALUE_NAME_BYTES: usize = 256;
 
 impl<'f> Network<'f> {
     /// A name that no blob has: names of blobs have no space.
@@ -71,11 +78,44 @@ impl<'f> Network<'f> {
         format!("{} {}", shown(layer.name), self.n_names)
     }
 
+    /// The value that a blob of this name has when a node writes it.
+    fn value_name(&mut self, name: &'f str) -> String {
+        if name.len() <= MAX_VALUE_NAME_BYTES {
+            return name.into();
+        }
+        self.n_names = self.n_names.saturating_add(1);
+        let short = || format!("{} {}", shown(name), self.n_names);
+        self.shortened.entry(name).or_insert_with(short).clone()
+    }
+
     fn flush(&mut self) {
         if let Some(Pending { mut node, result }) = self.pending.take() {
             node.bytes(2, result.as_bytes());
-            self.graph.message(1, &node);
+            self.add_node(&node);
         }
+    }
+
+    fn add_node(&mut self, node: &Message) {
+        self.n_parts = self.n_parts.saturating_add(1);
+        self.graph.message(1, node);
+    }
+
+    fn add_weights(&mut self, tensor: &Message) {
+        self.n_parts = self.n_parts.saturating_add(1);
+        self.graph.message(5, tensor);
+    }
+
+    /// Fails where the layers so far became more nodes and weights than that.
+    pub fn check_size(&self, layer: &Layer, limit: usize) -> Result<(), ParseError> {
+        if self.n_parts <= limit {
+            return Ok(());
+        }
+        Err(ParseError::LimitExceeded {
+            place: layer.place(),
+            what: "operations, weights and results of all layers so far",
+            limit,
+            found: self.n_parts,
+        })
     }
 
     /// Adds a node of one result. Returns the result's name.
@@ -111,7 +151,7 @@ impl<'f> Network<'f> {
         results
             .iter()
             .for_each(|result| node.bytes(2, result.as_bytes()));
-        self.graph.message(1, &node);
+        self.add_node(&node);
         results
     }
 
@@ -128,28 +168,34 @@ impl<'f> Network<'f> {
     }
 
     /// Adds a layer that has no counterpart, under its own name.
-    pub fn unknown(&mut self, layer: &Layer<'f>, inputs: &[Blob], sides: Vec<Option<Sides>>) {
+    pub fn unknown(
+        &mut self,
+        layer: &Layer<'f>,
+        inputs: &[Blob],
+        outputs: impl Iterator<Item = (&'f str, Option<Sides>)>,
+    ) {
         self.flush();
         let values: Vec<&str> = inputs.iter().map(|blob| &*blob.value).collect();
         let mut node = Self::message(layer.kind, &values, &[]);
         node.bytes(7, DOMAIN.as_bytes());
-        for (&output, sides) in layer.outputs.iter().zip(sides) {
-            node.bytes(2, output.as_bytes());
+        for (output, sides) in outputs {
+            let name = self.value_name(output);
+            node.bytes(2, name.as_bytes());
             if let Some(sides) = &sides {
-                let value = Message::value(output, FLOAT, Some(&with_batch(sides)));
+                let value = Message::value(&name, FLOAT, Some(&with_batch(sides)));
                 self.graph.message(13, &value);
                 self.hinted.insert(output);
             }
-            self.blobs.insert(output, Blob::new(output.into(), sides));
+            self.blobs.insert(output, Blob::new(name, sides));
         }
-        self.graph.message(1, &node);
+        self.add_node(&node);
     }
 
     /// Adds weights of this type, whose values are in another file. Returns their name.
     pub fn weights(&mut self, layer: &Layer, data_type: i64, dims: &[i64]) -> String {
         let name = self.new_name(layer);
         let tensor = Message::tensor(&name, data_type, dims, None);
-        self.graph.message(5, &tensor);
+        self.add_weights(&tensor);
         name
     }
 
@@ -166,7 +212,7 @@ impl<'f> Network<'f> {
     fn constant(&mut self, layer: &Layer, data_type: i64, dims: &[i64], bytes: &[u8]) -> String {
         let name = self.new_name(layer);
         let tensor = Message::tensor(&name, data_type, dims, Some(bytes));
-        self.graph.message(5, &tensor);
+        self.add_weights(&tensor);
         name
     }
 
@@ -184,9 +230,10 @@ impl<'f> Network<'f> {
     /// Adds an input of the network.
     pub fn input(&mut self, name: &'f str, data_type: i64, sides: Option<Sides>) {
         let shape = sides.as_deref().map(with_batch);
-        let value = Message::value(name, data_type, shape.as_deref());
+        let value_name = self.value_name(name);
+        let value = Message::value(&value_name, data_type, shape.as_deref());
         self.graph.message(11, &value);
-        self.blobs.insert(name, Blob::new(name.into(), sides));
+        self.blobs.insert(name, Blob::new(value_name, sides));
     }
 
     /// A blob that nothing gives a value.
@@ -202,7 +249,7 @@ impl<'f> Network<'f> {
     pub fn zero_int8(&mut self, layer: &Layer) -> String {
         let name = self.new_name(layer);
         let tensor = Message::tensor(&name, INT8, &[], Some(&[0]));
-        self.graph.message(5, &tensor);
+        self.add_weights(&tensor);
         name
     }
 
@@ -226,13 +273,16 @@ impl<'f> Network<'f> {
 
     /// Says that a layer's output is this value.
     pub fn define(&mut self, output: &'f str, mut blob: Blob) {
-        if let Some(pending) = &mut self.pending
+        if let Some(pending) = &self.pending
             && pending.result == blob.value
         {
-            pending.result = output.into();
-            blob.value = output.into();
+            blob.value = self.value_name(output);
+            if let Some(pending) = &mut self.pending {
+                pending.result.clone_from(&blob.value);
+            }
             self.flush();
         }
+        self.n_parts = self.n_parts.saturating_add(1);
         self.blobs.insert(output, blob);
     }
 
@@ -243,15 +293,17 @@ impl<'f> Network<'f> {
         self.flush();
         for name in outputs {
             let blob = self.blobs.remove(name);
-            let (value, sides) = blob.map_or((name.into(), None), |blob| (blob.value, blob.sides));
-            if value != name {
+            let result = self.value_name(name);
+            let (value, sides) =
+                blob.map_or_else(|| (result.clone(), None), |it| (it.value, it.sides));
+            if value != result {
                 let mut node = Self::message("Identity", &[&value], &[]);
-                node.bytes(2, name.as_bytes());
-                self.graph.message(1, &node);
+                node.bytes(2, result.as_bytes());
+                self.add_node(&node);
             }
             let sides = sides.filter(|_| self.hinted.contains(name));
             let shape = sides.as_deref().map(with_batch);
-            let value = Message::value(name, FLOAT, shape.as_deref());
+            let value = Message::value(&result, FLOAT, shape.as_deref());
             self.graph.message(12, &value);
         }
         let (mut model, mut opset) = (Message::default(), Message::default());

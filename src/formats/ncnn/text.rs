@@ -1,5 +1,7 @@
 //! The text of a network → its layers. `docs/guide/ncnn.md` says what a line has.
 
+use std::str::SplitWhitespace;
+
 use super::error::ParseError;
 use super::limits::*;
 use crate::formats::shown;
@@ -9,9 +11,12 @@ use crate::formats::shown;
 pub(super) struct Layer<'f> {
     pub kind: &'f str,
     pub name: &'f str,
-    pub inputs: Vec<&'f str>,
-    pub outputs: Vec<&'f str>,
-    parameters: Vec<(i64, Vec<Number>)>,
+    pub n_inputs: usize,
+    pub n_outputs: usize,
+    /// The names of both.
+    blobs: SplitWhitespace<'f>,
+    /// With their values as text: numbers take ten times the bytes, and most are never asked for.
+    parameters: Box<[(i64, &'f str)]>,
     /// Position among all layers.
     pub layer_idx: usize,
 }
@@ -27,21 +32,32 @@ pub(super) struct Number {
 /// Added to the number of a parameter whose value is a list, with the sign turned.
 const LISTS: i64 = 23_300;
 
-impl Layer<'_> {
+impl<'f> Layer<'f> {
+    pub fn inputs(&self) -> impl Iterator<Item = &'f str> {
+        self.blobs.clone().take(self.n_inputs)
+    }
+
+    pub fn outputs(&self) -> impl Iterator<Item = &'f str> {
+        let blobs = self.blobs.clone().skip(self.n_inputs);
+        blobs.take(self.n_outputs)
+    }
+
     /// Where the layer is, for messages.
     pub fn place(&self) -> String {
         place(self.kind, self.name, self.layer_idx)
     }
 
-    /// The numbers of a parameter.
-    pub fn list(&self, id: i64) -> Option<&[Number]> {
-        let mut parameters = self.parameters.iter();
-        let parameter = parameters.find(|(other, _)| *other == id);
-        parameter.map(|(_, numbers)| &**numbers)
+    /// The numbers of a parameter. Lists begin with their length. A text, which newer files may have, is no number.
+    pub fn list(&self, id: i64) -> Option<impl Iterator<Item = Number> + use<'f>> {
+        let is_it = |&&(other, _): &&(i64, &str)| other == id || other == list_id(id);
+        let &(stated, value) = self.parameters.iter().find(is_it)?;
+        let is_list = stated <= LISTS.saturating_neg();
+        let numbers = value.split(',').skip(usize::from(is_list));
+        Some(numbers.take(MAX_NUMBERS).map_while(number))
     }
 
     fn number(&self, id: i64) -> Option<Number> {
-        self.list(id)?.first().copied()
+        self.list(id)?.next()
     }
 
     /// A whole number, or what it is without the parameter.
@@ -55,10 +71,23 @@ impl Layer<'_> {
         self.number(id).map_or(default, |number| number.value)
     }
 
+    /// The whole numbers of a list that has one for each side or axis; `None` for an empty one. No blob has as many sides
+    /// as are read.
+    pub fn sides(&self, id: i64) -> Option<Vec<i64>> {
+        let numbers = self.list(id)?.take(MAX_AXES);
+        let sides: Vec<i64> = numbers.map(|number| number.whole).collect::<Option<_>>()?;
+        (!sides.is_empty()).then_some(sides)
+    }
+
     /// The whole numbers of a list.
     pub fn wholes(&self, id: i64) -> Option<Vec<i64>> {
-        self.list(id)?.iter().map(|number| number.whole).collect()
+        self.list(id)?.map(|number| number.whole).collect()
     }
+}
+
+/// The id under which the text has a parameter whose value is a list.
+fn list_id(id: i64) -> i64 {
+    id.saturating_add(LISTS).saturating_neg()
 }
 
 fn place(kind: &str, name: &str, layer_idx: usize) -> String {
@@ -105,6 +134,7 @@ fn layer(line: &str, layer_idx: usize) -> Result<Layer<'_>, ParseError> {
     let mut next = || words.next().unwrap_or_default();
     let (kind, name) = (next(), next());
     let counts = [next(), next()].map(|count| count.parse::<usize>().ok());
+    let blobs = words.clone();
     let malformed = |expected, found: &str| ParseError::Malformed {
         place: place(kind, name, layer_idx),
         expected,
@@ -123,36 +153,34 @@ fn layer(line: &str, layer_idx: usize) -> Result<Layer<'_>, ParseError> {
             });
         }
     }
-    let mut blobs = |n: usize| {
-        let blobs: Vec<&str> = words.by_ref().take(n).collect();
-        if blobs.len() == n {
-            Ok(blobs)
-        } else {
-            Err(malformed("as many blobs as the line says", line))
+    let n_blobs = n_inputs.saturating_add(n_outputs);
+    for _ in 0..n_blobs {
+        if words.next().is_none() {
+            return Err(malformed("as many blobs as the line says", line));
         }
-    };
-    let (inputs, outputs) = (blobs(n_inputs)?, blobs(n_outputs)?);
+    }
     let parameters = parameters(words, || place(kind, name, layer_idx))?;
     Ok(Layer {
         kind,
         name,
-        inputs,
-        outputs,
+        n_inputs,
+        n_outputs,
+        blobs,
         parameters,
         layer_idx,
     })
 }
 
-/// Id and numbers of each parameter.
+/// Id and text of each parameter.
 fn parameters<'l>(
     words: impl Iterator<Item = &'l str>,
     place: impl Fn() -> String,
-) -> Result<Vec<(i64, Vec<Number>)>, ParseError> {
+) -> Result<Box<[(i64, &'l str)]>, ParseError> {
     let mut parameters = Vec::new();
     for word in words {
         let parameter = word.split_once('=');
         let parameter = parameter.and_then(|(id, value)| Some((id.parse::<i64>().ok()?, value)));
-        let (id, value) = parameter.ok_or_else(|| ParseError::Malformed {
+        let parameter = parameter.ok_or_else(|| ParseError::Malformed {
             place: place(),
             expected: "parameters as `number=value`",
             found: format!("`{}`", shown(word)),
@@ -165,18 +193,9 @@ fn parameters<'l>(
                 found: MAX_PARAMETERS.saturating_add(1),
             });
         }
-        let is_list = id <= LISTS.saturating_neg();
-        // Lists begin with their length. A text, which newer files may have, is no number.
-        let numbers = value.split(',').skip(usize::from(is_list));
-        let numbers = numbers.take(MAX_NUMBERS).map_while(number);
-        let id = if is_list {
-            id.saturating_add(LISTS).saturating_neg()
-        } else {
-            id
-        };
-        parameters.push((id, numbers.collect()));
+        parameters.push(parameter);
     }
-    Ok(parameters)
+    Ok(parameters.into())
 }
 
 fn number(text: &str) -> Option<Number> {

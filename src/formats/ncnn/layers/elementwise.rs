@@ -37,7 +37,7 @@ impl Converter<'_, '_> {
     /// With the activation that the layer has.
     pub(super) fn activated(&mut self, blob: Blob) -> Option<Blob> {
         let layer = self.layer;
-        let number = |at: usize| Some(layer.list(10)?.get(at)?.value);
+        let number = |at: usize| Some(layer.list(10)?.nth(at)?.value);
         let x = &*blob.value;
         let value = match layer.whole(9, 0) {
             0 => return Some(blob),

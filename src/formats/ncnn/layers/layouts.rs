@@ -65,7 +65,7 @@ impl Converter<'_, '_> {
         let sides = x.sides.as_ref()?;
         let at = position(axis, sides.len())?;
         let stated = layer.wholes(0).unwrap_or_default();
-        let n = layer.outputs.len();
+        let n = layer.n_outputs;
         let whole = x.side(at);
         let mut left = whole;
         let mut parts = Vec::with_capacity(n);
@@ -98,11 +98,11 @@ impl Converter<'_, '_> {
         (n_inputs == 1).then_some(())?;
         let sides = x.sides.as_ref()?;
         let rank = sides.len();
-        let (starts, ends, axes) = match layer.wholes(9).filter(|starts| !starts.is_empty()) {
+        let (starts, ends, axes) = match layer.sides(9) {
             Some(starts) => {
-                let ends = layer.wholes(10)?;
+                let ends = layer.sides(10)?;
                 let all = || (0..rank).map(i64::try_from).collect::<Result<Vec<_>, _>>();
-                let axes = layer.wholes(11).filter(|axes| !axes.is_empty());
+                let axes = layer.sides(11);
                 (starts, ends, axes.or_else(|| all().ok())?)
             }
             None => {
@@ -151,7 +151,7 @@ impl Converter<'_, '_> {
     pub(super) fn with_other_rank(&mut self, x: &Blob) -> Option<Blob> {
         let layer = self.layer;
         let is_more = layer.kind == "ExpandDims";
-        let axes = layer.wholes(3).filter(|axes| !axes.is_empty())?;
+        let axes = layer.sides(3)?;
         let mut sides = x.sides.clone()?;
         let mut places = Vec::new();
         for axis in axes {
@@ -315,7 +315,7 @@ impl Converter<'_, '_> {
         let op_type = REDUCTIONS.get(usize::try_from(layer.whole(0, 0)).ok()?)?;
         let keeps = layer.whole(4, 0) != 0;
         let sides = x.sides.as_ref()?;
-        let named = layer.wholes(3).filter(|axes| !axes.is_empty());
+        let named = layer.sides(3);
         let all = layer.whole(1, 1) != 0 || named.is_none();
         let axes: Vec<i64> = match named.filter(|_| !all) {
             Some(named) => named.into_iter().map(with_batch_axis).collect(),
@@ -399,7 +399,7 @@ impl Converter<'_, '_> {
     pub(super) fn tiled(&mut self, x: &Blob) -> Option<Blob> {
         let layer = self.layer;
         let sides = x.sides.as_ref()?;
-        let repeats = match layer.wholes(2).filter(|repeats| !repeats.is_empty()) {
+        let repeats = match layer.sides(2) {
             Some(repeats) => repeats,
             None => {
                 let mut repeats = vec![1; sides.len()];

@@ -9,7 +9,7 @@ mod windows;
 
 use std::collections::{HashMap, HashSet};
 
-use self::sides::{hint, sides_by_readers, stated_sides};
+use self::sides::{hints, sides_by_readers, stated_sides};
 use super::error::ParseError;
 use super::limits::MAX_SEARCHED;
 use super::message::Attribute::{self, Float, Integer};
@@ -52,23 +52,28 @@ const ELEMENTWISE: &[(&str, &str)] = &[
     ("TanH", "Tanh"),
 ];
 
-/// The `ModelProto` of the layers. Linear in their text.
-pub(super) fn convert(layers: &[Layer], dimensions: &Dimensions) -> Result<Vec<u8>, ParseError> {
+/// The `ModelProto` of the layers, of at most `max_parts` nodes, weights and results. Linear in their text.
+pub(super) fn convert(
+    layers: &[Layer],
+    dimensions: &Dimensions,
+    max_parts: usize,
+) -> Result<Vec<u8>, ParseError> {
     let mut network = Network::default();
     let mut readers: HashMap<&str, Vec<usize>> = HashMap::new();
     for (layer_idx, layer) in layers.iter().enumerate() {
         // One that gathers the results computes nothing, and these stay results.
-        let read: &[&str] = if gathers(layer) { &[] } else { &layer.inputs };
-        for &name in read {
+        let read = if gathers(layer) { 0 } else { usize::MAX };
+        for name in layer.inputs().take(read) {
             readers.entry(name).or_default().push(layer_idx);
         }
     }
     let mut searched_left = MAX_SEARCHED;
     for layer in layers {
-        let blobs = layer.inputs.iter().map(|name| network.blob(layer, name));
+        let blobs = layer.inputs().map(|name| network.blob(layer, name));
         let inputs: Vec<Blob> = blobs.collect::<Result<_, _>>()?;
+        let outputs: Vec<&str> = layer.outputs().collect();
         let mut names = HashSet::new();
-        for &output in &layer.outputs {
+        for &output in &outputs {
             network.check_new(layer, output)?;
             if !names.insert(output) {
                 return Err(ParseError::DuplicateBlob {
@@ -93,22 +98,20 @@ pub(super) fn convert(layers: &[Layer], dimensions: &Dimensions) -> Result<Vec<u
             layer,
         };
         let known = converter.layer(&inputs);
-        let hinted = (0..layer.outputs.len()).map(|output_idx| hint(layer, output_idx));
-        match known.filter(|known| known.len() >= layer.outputs.len()) {
+        let hinted = hints(layer).chain(std::iter::repeat(None));
+        match known.filter(|known| known.len() >= outputs.len()) {
             Some(known) => {
-                for ((&output, mut blob), hinted) in layer.outputs.iter().zip(known).zip(hinted) {
+                for ((&output, mut blob), hinted) in outputs.iter().zip(known).zip(hinted) {
                     blob.sides = blob.sides.or(hinted);
                     network.define(output, blob);
                 }
             }
-            None => {
-                let sides = hinted.collect();
-                network.unknown(layer, &inputs, sides);
-            }
+            None => network.unknown(layer, &inputs, outputs.into_iter().zip(hinted)),
         }
+        network.check_size(layer, max_parts)?;
     }
     let outputs = layers.iter().filter(|layer| !gathers(layer));
-    let outputs = outputs.flat_map(|layer| &layer.outputs).copied();
+    let outputs = outputs.flat_map(Layer::outputs);
     let outputs = outputs.filter(|name| !readers.contains_key(name));
     Ok(network.finish(outputs))
 }
@@ -118,12 +121,13 @@ fn inputs_of_network<'f>(
     network: &mut Network<'f>,
     layer: &Layer<'f>,
     layers: &[Layer<'f>],
-    readers: &HashMap<&str, Vec<usize>>,
+    readers: &HashMap<&'f str, Vec<usize>>,
     dimensions: &Dimensions,
     searched_left: &mut usize,
 ) {
-    for (output_idx, &output) in layer.outputs.iter().enumerate() {
-        let stated = hint(layer, output_idx).or_else(|| stated_sides(layer));
+    let mut hints = hints(layer);
+    for output in layer.outputs() {
+        let stated = hints.next().flatten().or_else(|| stated_sides(layer));
         let needed = || sides_by_readers(output, layers, readers, searched_left);
         let sides = stated.or_else(needed);
         let Some(mut sides) = sides else { continue };
@@ -139,8 +143,10 @@ fn inputs_of_network<'f>(
         }
         network.input(output, if is_index { INT64 } else { FLOAT }, Some(sides));
     }
-    let open = layer.outputs.iter().copied();
-    let open: Vec<&str> = open.filter(|&name| !network.has(name)).collect();
+    let open: Vec<&str> = layer
+        .outputs()
+        .filter(|&name| !network.has(name))
+        .collect();
     // Caches of keys and values, which are empty at first: attention takes what it computes alone.
     let is_cache = |name: &&str| {
         let reading = readers.get(name).into_iter().flatten();
@@ -156,7 +162,7 @@ fn inputs_of_network<'f>(
 
 /// Whether a layer names several results of the network as one.
 fn gathers(layer: &Layer) -> bool {
-    layer.kind == "Noop" && layer.inputs.len() > 1
+    layer.kind == "Noop" && layer.n_inputs > 1
 }
 
 /// Converts one layer. Handlers return `None` where it has no counterpart, or where sides are needed that are not known.
@@ -194,7 +200,7 @@ impl Converter<'_, '_> {
         }
         let x = inputs.first()?;
         if UNCHANGED.contains(&layer.kind) {
-            return Some(vec![x.clone(); layer.outputs.len()]);
+            return Some(vec![x.clone(); layer.n_outputs]);
         }
         let same = ELEMENTWISE.iter().find(|(kind, _)| *kind == layer.kind);
         if let Some((_, op_type)) = same {

@@ -209,7 +209,7 @@ impl Converter<'_, '_> {
     pub(super) fn recurrent(&mut self, x: &Blob) -> Option<Blob> {
         let layer = self.layer;
         // States that come in or go out are other blobs.
-        (layer.inputs.len() == 1 && layer.outputs.len() == 1).then_some(())?;
+        (layer.n_inputs == 1 && layer.n_outputs == 1).then_some(())?;
         let n_cells = layer.whole(0, 0);
         let gates = match layer.kind {
             "LSTM" => 4,

@@ -5,16 +5,18 @@ use std::collections::HashMap;
 use super::super::network::Sides;
 use super::super::text::Layer;
 
-/// The sides of an output that the file tells beside the layer's own parameters.
-pub(super) fn hint(layer: &Layer, output_idx: usize) -> Option<Sides> {
-    let numbers = layer.wholes(30)?;
-    let (hints, _) = numbers.as_chunks::<4>();
-    let [rank, w, h, c] = *hints.get(output_idx)?;
-    Some(match rank {
-        1 => vec![w],
-        2 => vec![h, w],
-        3 => vec![c, h, w],
-        _ => return None,
+/// The sides of each output that the file tells beside the layer's own parameters.
+pub(super) fn hints(layer: &Layer) -> impl Iterator<Item = Option<Sides>> + use<> {
+    let mut numbers = layer.wholes(30).unwrap_or_default().into_iter();
+    std::iter::from_fn(move || {
+        let mut next = || numbers.next();
+        let (rank, w, h, c) = (next()?, next()?, next()?, next()?);
+        Some(match rank {
+            1 => Some(vec![w]),
+            2 => Some(vec![h, w]),
+            3 => Some(vec![c, h, w]),
+            _ => None,
+        })
     })
 }
 
@@ -26,10 +28,10 @@ pub(super) fn stated_sides(layer: &Layer) -> Option<Sides> {
 }
 
 /// The sides that an input needs for the first layer that reads it and tells, with 0 for those that this leaves open.
-pub(super) fn sides_by_readers(
-    name: &str,
-    layers: &[Layer],
-    readers: &HashMap<&str, Vec<usize>>,
+pub(super) fn sides_by_readers<'f>(
+    name: &'f str,
+    layers: &[Layer<'f>],
+    readers: &HashMap<&'f str, Vec<usize>>,
     searched_left: &mut usize,
 ) -> Option<Sides> {
     let mut pending = vec![name];
@@ -37,12 +39,12 @@ pub(super) fn sides_by_readers(
         for &reader in readers.get(name)? {
             *searched_left = searched_left.checked_sub(1)?;
             let layer = layers.get(reader)?;
-            let place = layer.inputs.iter().position(|input| *input == name)?;
+            let place = layer.inputs().position(|input| input == name)?;
             if let Some(sides) = needed_sides(layer, place) {
                 return Some(sides);
             }
             if layer.kind == "Split" || ["BinaryOp", "Padding"].contains(&layer.kind) {
-                pending.extend(&layer.outputs);
+                pending.extend(layer.outputs());
             }
         }
     }

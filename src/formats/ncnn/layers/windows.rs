@@ -78,7 +78,7 @@ impl Converter<'_, '_> {
         let layer = self.layer;
         let window = self.window(n);
         let (n_out, kernel) = (window.n_out, &window.kernel);
-        if layer.whole(19, 0) != 0 || layer.inputs.len() != 1 {
+        if layer.whole(19, 0) != 0 || layer.n_inputs != 1 {
             // Weights that are computed.
             return None;
         }
@@ -128,7 +128,7 @@ impl Converter<'_, '_> {
         let n_out_by_group = n_out.checked_div(window.n_groups)?;
         let n_by_input = product(&[n_out_by_group, product(kernel)?])?;
         let n_in = window.n_weights.checked_div(n_by_input)?;
-        (n_in > 0 && layer.whole(20, 0) == 0 && layer.inputs.len() == 1).then_some(())?;
+        (n_in > 0 && layer.whole(20, 0) == 0 && layer.n_inputs == 1).then_some(())?;
         let further = self.by_side([0, 19, 18], n, 0);
         let weights = self.weights(&[&[n_in, n_out_by_group], &**kernel].concat());
         let attributes = [
