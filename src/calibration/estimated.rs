@@ -2,7 +2,6 @@
 
 use serde::Deserialize;
 
-use crate::fields;
 use crate::targets::calibrated::{Class, operator_class};
 
 /// A network with its estimates, from the JSON of its report.
@@ -58,7 +57,7 @@ impl EstimatedNetwork {
     /// # Errors
     /// In words, for other text.
     pub fn parse(report: &[u8]) -> Result<Self, String> {
-        let network: Self = fields::from_json(report).map_err(|error| error.to_string())?;
+        let network: Self = serde_json::from_slice(report).map_err(|error| error.to_string())?;
         let n_tensors = network.tensors.len();
         let mut operators = network.operators.iter();
         let is_known = operators.all(|operator| {

@@ -58,15 +58,15 @@ const ENDS: [&str; 5] = [
     "/MatMulScaleFusion/",
 ];
 
+/// Runtimes and exporters add one or two.
+const MAX_ENDS: usize = 4;
+
 /// A name as it is, and without the ends that runtimes and exporters add.
-fn names(name: &str) -> Vec<&str> {
-    let mut names = vec![name];
-    let mut rest = name;
-    while let Some(shorter) = ENDS.iter().find_map(|end| rest.strip_suffix(end)) {
-        names.push(shorter);
-        rest = shorter;
-    }
-    names
+fn names(name: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(name), |&rest| {
+        ENDS.iter().find_map(|end| rest.strip_suffix(end))
+    })
+    .take(1 + MAX_ENDS)
 }
 
 /// Sizes above 1, sorted: layouts differ.
@@ -133,8 +133,7 @@ fn by_position_or_name(
             .and_then(|at| by_position.get(&at))
             .copied();
         let at = at.filter(|&idx| plain(&network.operators[idx].name) == plain(&measured.kind));
-        let names = names(&measured.name);
-        at.or_else(|| names.iter().find_map(|name| *by_name.get(name)?))
+        at.or_else(|| names(&measured.name).find_map(|name| *by_name.get(name)?))
     };
     measured.iter().map(of_measured).collect()
 }
@@ -255,6 +254,18 @@ fn join_fused(
     groups: &mut [(Group, Vec<usize>)],
     group_of: &mut [Option<usize>],
 ) {
+    let classes: Vec<Vec<Class>> = groups
+        .iter()
+        .map(|(_, measured)| {
+            let kinds = measured.iter().map(|&idx| &*profile.operators[idx].kind);
+            let mut classes: Vec<Class> = kinds
+                .map(|kind| as_called(operator_class(kind, None)))
+                .collect();
+            classes.sort_unstable();
+            classes.dedup();
+            classes
+        })
+        .collect();
     let mut writer: HashMap<usize, usize> = HashMap::new();
     let mut readers: HashMap<usize, Vec<usize>> = HashMap::new();
     for (idx, operator) in network.operators.iter().enumerate() {
@@ -268,11 +279,7 @@ fn join_fused(
             return;
         };
         let class = network.class(&network.operators[idx]);
-        let mut kinds = groups[group]
-            .1
-            .iter()
-            .map(|&idx| operator_class(&profile.operators[idx].kind, None));
-        if is_heavy(class) && !kinds.any(|kind| as_called(kind) == as_called(class)) {
+        if is_heavy(class) && !classes[group].contains(&as_called(class)) {
             return;
         }
         groups[group].0.operators.push(idx);

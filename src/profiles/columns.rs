@@ -192,7 +192,9 @@ fn head(line: &str, line_no: usize, clock_mhz: Option<f64>) -> Result<Option<Tab
         }
         let written = cells(line, separator);
         // A number is no head.
-        if written.len() < 2 || written.iter().any(|cell| number(cell).is_some()) {
+        if !(2..=MAX_CELLS).contains(&written.len())
+            || written.iter().any(|cell| number(cell).is_some())
+        {
             continue;
         }
         let names: Vec<String> = written.iter().map(|cell| plain(cell)).collect();
@@ -273,12 +275,18 @@ fn plain(cell: &str) -> String {
     letters.flat_map(char::to_lowercase).collect()
 }
 
-/// Cells of a line, without quotes and the space around them. Columns that spaces align are two or more apart.
+/// A line of more cells is none of a table.
+const MAX_CELLS: usize = 1024;
+
+/// The first cells of a line, without quotes and the space around them. Columns that spaces align are two or more apart.
 fn cells(line: &str, separator: char) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut is_quoted = false;
     let mut n_spaces = 0;
     for c in line.trim_matches('|').chars() {
+        if cells.len() > MAX_CELLS {
+            break;
+        }
         let is_space = separator == ' ' && c == ' ';
         if c == '"' {
             is_quoted = !is_quoted;
@@ -296,8 +304,10 @@ fn cells(line: &str, separator: char) -> Vec<String> {
             n_spaces = 0;
         }
     }
-    cells
-        .iter_mut()
-        .for_each(|cell| *cell = cell.trim().to_owned());
+    for cell in &mut cells {
+        cell.truncate(cell.trim_end().len());
+        let n_before = cell.len() - cell.trim_start().len();
+        cell.drain(..n_before);
+    }
     cells
 }

@@ -1,75 +1,150 @@
 //! ONNX Runtime's profile: a JSON list of events, of which those of the category `Node` are runs of operators.
 
-use std::collections::{BTreeMap, HashMap};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
 
-use serde::Deserialize;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::error::ProfileError;
+use super::error::{MAX_ROWS, ProfileError};
 use super::profile::{MeasuredInference, MeasuredOperator, Profile};
-use crate::fields;
 
-#[derive(Deserialize)]
-struct Event {
-    #[serde(default)]
-    cat: String,
-    #[serde(default)]
-    name: String,
+#[derive(serde::Deserialize)]
+struct Event<'t> {
+    #[serde(borrow, default)]
+    cat: Cow<'t, str>,
+    #[serde(borrow, default)]
+    name: Cow<'t, str>,
     /// In microseconds.
     #[serde(default)]
     dur: f64,
-    #[serde(default)]
-    args: Args,
+    #[serde(borrow, default)]
+    args: Args<'t>,
 }
 
-#[derive(Default, Deserialize)]
-struct Args {
+#[derive(Default, serde::Deserialize)]
+struct Args<'t> {
+    #[serde(borrow, default)]
+    op_name: Cow<'t, str>,
+    #[serde(borrow, default)]
+    node_index: Cow<'t, str>,
     #[serde(default)]
-    op_name: String,
-    #[serde(default)]
-    node_index: String,
-    /// By element type, the sizes of each output.
-    #[serde(default)]
-    output_type_shape: Vec<BTreeMap<String, Vec<f64>>>,
+    output_type_shape: FirstShape,
+}
+
+/// The sizes of the first output, from a list that has those of each by its element type.
+#[derive(Default)]
+struct FirstShape(Vec<u32>);
+
+/// Sizes of one output that are kept.
+const MAX_RANK: usize = 32;
+
+impl<'de> Deserialize<'de> for FirstShape {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Self::default())
+    }
+}
+
+/// Lists and objects in each other: the first value of each, and of the innermost list the numbers.
+impl<'de> Visitor<'de> for FirstShape {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a list of shapes by element type")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut entries: A) -> Result<Self, A::Error> {
+        while let Some(Self(sizes)) = entries.next_element()? {
+            if self.0.len() < MAX_RANK {
+                self.0.extend(sizes);
+            }
+        }
+        Ok(self)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self, A::Error> {
+        let first = entries.next_entry::<IgnoredAny, Self>()?;
+        while entries.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(first.map_or(self, |(_, shape)| shape))
+    }
+
+    fn visit_u64<E>(self, size: u64) -> Result<Self, E> {
+        Ok(Self(vec![u32::try_from(size).unwrap_or(u32::MAX)]))
+    }
+
+    fn visit_f64<E>(self, size: f64) -> Result<Self, E> {
+        Ok(Self(vec![size as u32]))
+    }
 }
 
 /// Ends of the names of events that are parts of a node's run.
 const PARTS: [&str; 2] = ["_fence_before", "_fence_after"];
 
-/// The median run of each operator, and of the whole network: the first runs are slower.
-pub fn read(text: &str) -> Result<Profile, ProfileError> {
-    let events: Vec<Event> = fields::from_json(text.as_bytes())
-        .map_err(|error| ProfileError::Json(error.to_string()))?;
-    let mut places: HashMap<(String, String), usize> = HashMap::new();
-    let mut operators: Vec<(MeasuredOperator, Vec<f64>)> = Vec::new();
-    let mut runs_us = Vec::new();
-    for event in events {
+/// What is kept of the events, one after the other: a profile has many of each operator.
+#[derive(Default)]
+struct Runs {
+    places: HashMap<(String, String), usize>,
+    operators: Vec<(MeasuredOperator, Vec<f64>)>,
+    /// Of the whole network.
+    runs_us: Vec<f64>,
+}
+
+impl Runs {
+    fn add(&mut self, event: Event) {
         if event.name == "model_run" {
-            runs_us.push(event.dur);
+            self.runs_us.push(event.dur);
         }
         if event.cat != "Node" || PARTS.iter().any(|part| event.name.ends_with(part)) {
-            continue;
+            return;
         }
         let name = event.name.trim_end_matches("_kernel_time").to_owned();
-        let next = operators.len();
-        let place = *places
-            .entry((event.args.node_index, name.clone()))
-            .or_insert(next);
-        if place == next {
-            let first = event.args.output_type_shape.first();
-            let sizes = first.and_then(|output| output.values().next());
-            let sizes = sizes.map_or(&[][..], Vec::as_slice).iter();
-            operators.push((
-                MeasuredOperator {
-                    name,
-                    kind: event.args.op_name,
-                    output_shape: sizes.map(|&size| size as u32).collect(),
+        let next = self.operators.len();
+        let key = (event.args.node_index.into_owned(), name);
+        let place = match self.places.get(&key) {
+            Some(&place) => place,
+            // One more than what is allowed tells that there are too many.
+            None if next > MAX_ROWS => return,
+            None => {
+                let operator = MeasuredOperator {
+                    name: key.1.clone(),
+                    kind: event.args.op_name.into_owned(),
+                    output_shape: event.args.output_type_shape.0,
                     ..MeasuredOperator::default()
-                },
-                Vec::new(),
-            ));
-        }
-        operators[place].1.push(event.dur);
+                };
+                self.operators.push((operator, Vec::new()));
+                self.places.insert(key, next);
+                next
+            }
+        };
+        self.operators[place].1.push(event.dur);
     }
+}
+
+impl<'de> Visitor<'de> for Runs {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a list of events")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut events: A) -> Result<Self, A::Error> {
+        while let Some(event) = events.next_element()? {
+            self.add(event);
+        }
+        Ok(self)
+    }
+}
+
+/// The median run of each operator, and of the whole network: the first runs are slower.
+pub fn read(text: &str) -> Result<Profile, ProfileError> {
+    let mut json = serde_json::Deserializer::from_str(text);
+    let runs = json.deserialize_seq(Runs::default());
+    let runs = runs.and_then(|runs| json.end().map(|()| runs));
+    let Runs {
+        operators,
+        mut runs_us,
+        ..
+    } = runs.map_err(|error| ProfileError::Json(error.to_string()))?;
     let n_runs = runs_us.len().max(1) as f64;
     let operators = operators.into_iter().map(|(operator, mut runs_us)| {
         // The body of a loop runs several times in one inference.

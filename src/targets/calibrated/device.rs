@@ -6,16 +6,28 @@ use serde::{Deserialize, Serialize};
 
 use super::classes::{Class, N_CLASSES};
 use super::fit::{Expected, Fit, Measured, spread};
-use crate::fields;
+use crate::formats::shown;
 
 /// Raised when a field changes its meaning or goes away.
 pub const DEVICE_VERSION: u32 = 1;
 
 /// Larger than the document of a hundred networks with their operators.
-pub const MAX_DEVICE_BYTES: usize = 16 << 20;
+pub const MAX_DEVICE_BYTES: usize = 8 << 20;
 
 /// Networks of one device.
 const MAX_NETWORKS: usize = 1000;
+
+/// Measurements of all fits without a network, or without several where there are many, together.
+const MAX_REFITTED: usize = 100_000;
+
+/// Accepted durations in ms: those of profiles, and sums of as many as a profile has.
+const DURATIONS_MS: std::ops::RangeInclusive<f64> = 1e-7..=1e15;
+
+/// Calls of kernels in one inference.
+const MAX_CALLS: usize = 1 << 24;
+
+/// Logarithms beyond this are of no latency.
+const MAX_LOGARITHM: f64 = 100.0;
 
 /// A measured device, as it is stored and exchanged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -120,20 +132,24 @@ impl Device {
         let of_networks: Vec<Vec<Measured>> =
             networks.iter().map(MeasuredNetwork::measured).collect();
         let all: Vec<Measured> = of_networks.iter().flatten().copied().collect();
-        let left_out = |(idx, network): (usize, &MeasuredNetwork)| {
-            let others = of_networks
-                .iter()
-                .enumerate()
-                .filter(|(other, _)| *other != idx);
+        // Each network alone, or several together where that would be too much work.
+        let n_folds = (MAX_REFITTED / all.len().max(1)).clamp(2, networks.len().max(2));
+        let of_fold = |fold: usize| {
+            let others = of_networks.iter().enumerate();
+            let others = others.filter(|(idx, _)| idx % n_folds != fold);
             let others: Vec<Measured> =
                 others.flat_map(|(_, measured)| measured).copied().collect();
-            let (estimate_ms, _) = Fit::new(&others).estimate(&network.expected())?;
+            Fit::new(&others)
+        };
+        let fits: Vec<Fit> = match networks.len() {
+            1 => Vec::new(),
+            _ => (0..n_folds).map(of_fold).collect(),
+        };
+        let left_out = |(idx, network): (usize, &MeasuredNetwork)| {
+            let (estimate_ms, _) = fits.get(idx % n_folds)?.estimate(&network.expected())?;
             Some((network.measured_ms / estimate_ms).ln())
         };
-        let left_out = match networks.len() {
-            1 => Vec::new(),
-            _ => networks.iter().enumerate().filter_map(left_out).collect(),
-        };
+        let left_out = networks.iter().enumerate().filter_map(left_out).collect();
         let mut device = Self {
             litecast_device: DEVICE_VERSION,
             litecast_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -182,18 +198,25 @@ impl Device {
             return Err(DeviceError::TooLarge(json.len()));
         }
         let malformed = |words: String| DeviceError::Malformed(words);
-        let device: Self = fields::from_json(json).map_err(|error| malformed(error.to_string()))?;
+        let device: Self =
+            serde_json::from_slice(json).map_err(|error| malformed(error.to_string()))?;
         if device.litecast_device > DEVICE_VERSION {
             return Err(DeviceError::Newer(device.litecast_device));
         }
         let is_whole = device.fit.is_whole()
             && device.left_out.len() <= device.networks.len()
-            && device.left_out.iter().all(|error| error.is_finite())
+            && (device.left_out.iter()).all(|error| error.abs() < MAX_LOGARITHM)
             && !device.networks.is_empty();
         if !is_whole {
             return Err(malformed(
                 "expected a fit with finite numbers, found another".to_owned(),
             ));
+        }
+        if let Some(network) = (device.networks.iter()).find(|network| !network.is_possible()) {
+            return Err(malformed(format!(
+                "{}: expected durations from 1e-7 to 1e15 ms, found others",
+                shown(&network.model)
+            )));
         }
         Ok(device)
     }
@@ -277,6 +300,20 @@ fn by_class(base_ms: &[(Class, f64)]) -> [f64; N_CLASSES] {
 }
 
 impl MeasuredNetwork {
+    /// Whether its numbers are those of a measurement.
+    fn is_possible(&self) -> bool {
+        let observations = self.observations.iter();
+        let base_ms = observations.clone().flat_map(|one| &one.base_ms);
+        let mut base_ms = base_ms.chain(&self.base_ms);
+        let mut measured_ms = observations.map(|one| one.measured_ms);
+        let is_base_ms = |ms: f64| (0.0..=*DURATIONS_MS.end()).contains(&ms);
+        DURATIONS_MS.contains(&self.measured_ms)
+            && is_base_ms(self.unmatched_ms)
+            && self.n_calls <= MAX_CALLS
+            && base_ms.all(|(_, ms)| is_base_ms(*ms))
+            && measured_ms.all(|ms| DURATIONS_MS.contains(&ms))
+    }
+
     fn expected(&self) -> Expected {
         Expected {
             base_ms: by_class(&self.base_ms),
@@ -294,6 +331,7 @@ impl MeasuredNetwork {
                 .map(|(class, _)| *class)
                 .collect();
             classes.sort_unstable();
+            classes.dedup();
             let (expected, measured_ms) = sums.entry(classes).or_default();
             let base_ms = by_class(&observation.base_ms);
             expected

@@ -173,7 +173,7 @@ impl Fit {
         let numbers = self.parameters.iter().chain(&self.covariance);
         self.parameters.len() == N_PARAMETERS
             && self.covariance.len() == N_PARAMETERS * N_PARAMETERS
-            && numbers.into_iter().all(|number| number.abs() < 1e3)
+            && numbers.into_iter().all(|number| number.abs() < 100.0)
     }
 
     fn parameters(&self) -> Parameters {
