@@ -12,6 +12,8 @@ use litecast::report::{Failure, REPORT_VERSION, migrate};
 use litecast::targets::registry;
 use serde::Deserialize;
 
+use super::bounded_json;
+
 #[derive(Clone, Debug, Deserialize)]
 pub struct Document {
     pub file: String,
@@ -199,7 +201,7 @@ impl Document {
             // A report of this version never becomes a tree of values, which takes several times its memory.
             REPORT_VERSION => serde_json::from_str(json),
             _ => {
-                let mut report = serde_json::from_str(json).map_err(not_a_report)?;
+                let mut report = bounded_json::parse(json).map_err(not_a_report)?;
                 migrate(&mut report)?;
                 serde_json::from_value(report)
             }

@@ -2,6 +2,7 @@
 
 mod args;
 mod boards;
+mod bounded_json;
 mod budget;
 mod calibrate;
 mod check;

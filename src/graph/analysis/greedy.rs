@@ -19,12 +19,11 @@ pub struct Request {
     pub fixed_offset_bytes: Option<u64>,
 }
 
-/// Offset of each request, in bytes; `None` where an end does not fit 64 bits. Up to `MAX_COMPARED` requests are each
-/// compared with all others. Of more, each takes the logarithm of their number, times one more than there are gaps below
-/// its place that are too small for it.
+/// Offset of each request, in bytes; `None` where an end does not fit 64 bits, or after `MAX_GAPS`. Up to `MAX_COMPARED`
+/// requests are each compared with all others. Of more, each takes the logarithm of their number, times one more than
+/// there are gaps below its place that are too small for it.
 pub fn place(requests: &[Request]) -> Option<Vec<u64>> {
-    let is_empty = |request: &Request| request.size_bytes == 0;
-    if requests.len() <= MAX_COMPARED || requests.iter().any(is_empty) {
+    if requests.len() <= MAX_COMPARED {
         place_in(&mut Placed::new(), requests)
     } else {
         place_in(&mut Occupied::new(requests), requests)
@@ -34,13 +33,20 @@ pub fn place(requests: &[Request]) -> Option<Vec<u64>> {
 /// A tree is faster from some hundred requests on.
 const MAX_COMPARED: usize = 128;
 
+/// Gaps that are looked at for all requests together: a plan of the arena in a file may leave as many as it has buffers,
+/// each too small for all others.
+const MAX_GAPS: usize = 1 << 19;
+
 fn place_in(arena: &mut impl Arena, requests: &[Request]) -> Option<Vec<u64>> {
     let mut offsets = vec![0; requests.len()];
     for request_idx in placing_order(requests) {
         let request = &requests[request_idx];
         let offset_bytes = match request.fixed_offset_bytes {
             Some(fixed) => fixed,
-            None => arena.lowest_gap(request),
+            // At the start there is always room for nothing, which is in no other buffer's way: they are larger, and
+            // come before.
+            None if request.size_bytes == 0 => continue,
+            None => arena.lowest_gap(request)?,
         };
         offsets[request_idx] = offset_bytes;
         let end_bytes = offset_bytes.checked_add(request.size_bytes)?;
@@ -60,7 +66,7 @@ fn placing_order(requests: &[Request]) -> Vec<usize> {
 
 /// The buffers that have their places.
 trait Arena {
-    fn lowest_gap(&self, request: &Request) -> u64;
+    fn lowest_gap(&mut self, request: &Request) -> Option<u64>;
     fn insert(&mut self, request: &Request, offset_bytes: u64, end_bytes: u64);
 }
 
@@ -68,21 +74,21 @@ trait Arena {
 type Placed = Vec<(u64, u64, i64, i64)>;
 
 impl Arena for Placed {
-    fn lowest_gap(&self, request: &Request) -> u64 {
+    fn lowest_gap(&mut self, request: &Request) -> Option<u64> {
         let mut candidate = 0;
-        for &(offset_bytes, end_bytes, first_step, last_step) in self {
+        for &mut (offset_bytes, end_bytes, first_step, last_step) in self {
             work::count(1);
             if first_step > request.last_step || request.first_step > last_step {
                 continue;
             }
-            // A neighbour that starts before the candidate leaves no gap, not even for zero bytes.
+            // A neighbour that starts before the candidate leaves no gap.
             let gap = offset_bytes.checked_sub(candidate);
             if gap.is_some_and(|gap| gap >= request.size_bytes) {
                 break;
             }
             candidate = candidate.max(end_bytes);
         }
-        candidate
+        Some(candidate)
     }
 
     fn insert(&mut self, request: &Request, offset_bytes: u64, end_bytes: u64) {
@@ -130,6 +136,7 @@ struct Occupied {
     /// By node, of which 1 is the root: bytes in use during all of its steps, and in some step below it.
     whole: Vec<Union>,
     below: Vec<Union>,
+    gaps_left: usize,
 }
 
 impl Occupied {
@@ -146,6 +153,7 @@ impl Occupied {
             n_leaves,
             whole: vec![Union::default(); 2 * n_leaves],
             below: vec![Union::default(); 2 * n_leaves],
+            gaps_left: MAX_GAPS,
         }
     }
 
@@ -181,7 +189,7 @@ fn above(nodes: &[usize], n: u32) -> Vec<usize> {
 }
 
 impl Arena for Occupied {
-    fn lowest_gap(&self, request: &Request) -> u64 {
+    fn lowest_gap(&mut self, request: &Request) -> Option<u64> {
         let nodes = self.nodes(request);
         let above = above(&nodes, 0);
         let whole = above.iter().map(|&node| &self.whole[node]);
@@ -193,6 +201,7 @@ impl Arena for Occupied {
         let mut candidate = 0;
         loop {
             work::count(unions.len());
+            self.gaps_left = self.gaps_left.checked_sub(1)?;
             let (mut end, mut next) = (candidate, u64::MAX);
             for union in &unions {
                 let (end_bytes, start) = union.occupied_from(candidate);
@@ -202,7 +211,7 @@ impl Arena for Occupied {
             candidate = match (end > candidate, next - candidate < request.size_bytes) {
                 (true, _) => end,
                 (false, true) if next < u64::MAX => next,
-                _ => return candidate,
+                _ => return Some(candidate),
             };
         }
     }
@@ -282,6 +291,38 @@ mod tests {
             let offsets = place_in(&mut occupied, &requests).unwrap();
             assert_eq!(offsets, expected, "{requests:?}");
         });
+    }
+
+    #[test]
+    fn empty_buffers_are_placed_alike_in_a_list_and_in_a_tree() {
+        for_each(
+            500,
+            (requests(), 0..60_usize, 0..8_usize),
+            |(mut requests, first, step)| {
+                let some = requests.iter_mut().skip(first).step_by(1 + step);
+                some.for_each(|request| request.size_bytes = 0);
+                let listed = place_in(&mut Placed::new(), &requests);
+                let mut occupied = Occupied::new(&requests);
+                assert_eq!(place_in(&mut occupied, &requests), listed, "{requests:?}");
+            },
+        );
+    }
+
+    /// A plan with as many gaps as buffers, each too small.
+    #[test]
+    fn gaps_without_end_end_the_plan() {
+        let request = |idx: u64, is_fixed: bool| Request {
+            size_bytes: if is_fixed { 16 } else { 32 },
+            first_step: 0,
+            last_step: 1,
+            fixed_offset_bytes: is_fixed.then_some(32 * idx),
+        };
+        let plan = |n: u64| {
+            let requests: Vec<Request> = (0..2 * n).map(|idx| request(idx, idx < n)).collect();
+            place(&requests)
+        };
+        assert_eq!(plan(200).unwrap()[399], 199 * 32 + 16);
+        assert_eq!(plan(5_000), None);
     }
 
     #[test]
