@@ -5,26 +5,92 @@
 use litecast::formats::tflite::schema::{BuiltinOperator as Op, BuiltinOptions as Table};
 
 use crate::attacks_json;
+use crate::case::{Amounts, Case};
 use crate::file::{File, Quantization, Sparsity, Subgraph, Tensor};
-use crate::hostile_onnx::{self, Amounts};
+use crate::hostile_texts::{configurations, devices, profiles, reports};
 use crate::kinds::{Arrangement, KINDS, MAP, network};
 use crate::options::{Options, Value};
 use crate::random::Random;
 use crate::shapes::Network;
+use crate::{hostile_graph, hostile_ncnn, hostile_onnx, hostile_tflite};
 
-/// A structure in one of the formats, as the bytes of a file.
-pub fn any_format(random: &mut Random) -> Vec<u8> {
-    match random.below(4) {
-        0 => onnx(random),
-        1 => attacks_json::graph(random),
-        _ => tflite(random).write(),
+/// What is attacked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    Tflite,
+    Onnx,
+    /// Graphs as JSON.
+    Graph,
+    Ncnn,
+    /// What benchmark tools print.
+    Profile,
+    /// Measured devices.
+    Device,
+    /// `vela.ini`.
+    Configuration,
+    /// Stored reports.
+    Report,
+}
+
+impl Format {
+    pub const ALL: [Self; 8] = [
+        Self::Tflite,
+        Self::Onnx,
+        Self::Graph,
+        Self::Ncnn,
+        Self::Profile,
+        Self::Device,
+        Self::Configuration,
+        Self::Report,
+    ];
+
+    /// The format of the files of a call: two of three are networks of TFLite or ONNX.
+    pub fn of_call(call: u64) -> Self {
+        match call % 18 {
+            0..7 => Self::Tflite,
+            7..12 => Self::Onnx,
+            at => Self::ALL[at as usize - 10],
+        }
+    }
+
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Tflite => "tflite",
+            Self::Onnx => "onnx",
+            Self::Graph | Self::Device | Self::Report => "json",
+            Self::Ncnn => "param",
+            Self::Profile => "csv",
+            Self::Configuration => "ini",
+        }
+    }
+
+    /// Kinds of short files that ask for much.
+    pub fn cases(self) -> &'static [Case] {
+        match self {
+            Self::Tflite => hostile_tflite::CASES,
+            Self::Onnx => hostile_onnx::CASES,
+            Self::Graph => hostile_graph::CASES,
+            Self::Ncnn => hostile_ncnn::CASES,
+            Self::Profile => profiles::CASES,
+            Self::Device => devices::CASES,
+            Self::Configuration => configurations::CASES,
+            Self::Report => reports::CASES,
+        }
+    }
+
+    /// A structure in this format, as the bytes of a file.
+    pub fn attack(self, random: &mut Random) -> Vec<u8> {
+        match self {
+            Self::Tflite if !random.one_in(4) => tflite(random).write(),
+            Self::Graph if !random.one_in(2) => attacks_json::graph(random),
+            _ => sized(self.cases(), random),
+        }
     }
 }
 
-/// One of the short ONNX files that ask for much work, of any size up to that which tests use.
-fn onnx(random: &mut Random) -> Vec<u8> {
-    let idx = random.below(hostile_onnx::CASES.len());
-    let case = &hostile_onnx::CASES[idx];
+/// One of the short files that ask for much work, of any size up to that which tests use.
+fn sized(cases: &[Case], random: &mut Random) -> Vec<u8> {
+    let case = &cases[random.below(cases.len())];
     (case.file)(Amounts {
         n: random.amount().min(case.size),
         repeats: random.amount(),

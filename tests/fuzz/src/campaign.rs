@@ -13,7 +13,7 @@ use litecast::learned::predictor::Predictor;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::attacks;
+use crate::attacks::{self, Format};
 use crate::check::{Cost, Target, max_bytes};
 use crate::mutate::{corrupt, mutate};
 use crate::protobuf::{self, Message};
@@ -59,7 +59,10 @@ impl Mutants {
             Target::Graph => self.graph(&mut random),
             Target::Ncnn => texts::mutate_ncnn(&mut random),
             Target::Onnx => self.onnx(&mut random),
-            Target::Attacks => attacks::any_format(&mut random),
+            Target::Attacks => Format::of_call(call).attack(&mut random),
+            Target::Profiles => Format::Profile.attack(&mut random),
+            Target::Devices => Format::Device.attack(&mut random),
+            Target::Reports => Format::Report.attack(&mut random),
             // GPUs run what PyTorch exports.
             Target::Gpus if call % 2 == 1 => self.onnx(&mut random),
             _ => self.tflite(&mut random),
@@ -123,6 +126,8 @@ pub struct Tally {
     pub slowest_s: f64,
     /// Of one call: the files themselves are not in it.
     pub largest_bytes: usize,
+    /// Executions of each format, where the target has several.
+    pub by_format: BTreeMap<String, u64>,
     /// Findings by the first line of what was said.
     pub by_message: BTreeMap<String, u64>,
 }
@@ -159,6 +164,14 @@ impl Tally {
         let detail = match self.calls % FULL {
             0 => Detail::Full,
             _ => Detail::Summary,
+        };
+        let target = match target {
+            Target::Attacks => {
+                let format = Format::of_call(self.calls);
+                *self.by_format.entry(format!("{format:?}")).or_default() += BATCH;
+                Target::of_format(format)
+            }
+            target => target,
         };
         self.calls += 1;
         match attempt(|| target.run_many(&files, predictor, detail)) {

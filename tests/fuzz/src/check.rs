@@ -5,7 +5,9 @@ use std::num::NonZeroU32;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use litecast::calibration::{Calibration, Measurement};
+use litecast::calibration::{
+    Calibration, Device, EstimatedNetwork, Measured, Measurement, calibrate,
+};
 use litecast::changes::Changes;
 use litecast::estimate::{
     Detail, EstimateError, ModelFile, Request, estimate, estimate_in, sweep_batch,
@@ -14,12 +16,14 @@ use litecast::formats::tflite;
 use litecast::graph;
 use litecast::graph::shapes::batch_size::set_batch;
 use litecast::learned::predictor::Predictor;
-use litecast::report::Report;
+use litecast::profiles::{self, Profile};
+use litecast::report::{Report, migrate};
 use litecast::sweep::{self, Estimated, Limits, Sweep};
 use litecast::targets::ethos_u::configuration::{Configuration, Product, VelaIni};
 use litecast::targets::gpu::specifications::GPUS;
 use litecast::targets::{self, Outcome, ethos_u, gpu, registry};
 
+use crate::attacks::Format;
 use crate::clock::Clock;
 use crate::file::File;
 use crate::memory::{Taken, measure};
@@ -94,15 +98,22 @@ pub enum Target {
     Ncnn,
     /// A `vela.ini`.
     Configuration,
-    /// The whole path of files of every format whose structure somebody thought of, without the network.
+    /// Files of every format whose structure somebody thought of: the whole path of networks, without the trained one, and
+    /// what each other format is for.
     Attacks,
+    /// What benchmark tools print, and a device that is made of it.
+    Profiles,
+    /// Measured devices, on which a network is estimated, and to which a measurement is added.
+    Devices,
+    /// Stored reports.
+    Reports,
 }
 
 static GPU_TARGETS: LazyLock<Vec<Box<dyn targets::Target>>> =
     LazyLock::new(|| gpu::targets(gpu::Bundle::shipped()));
 
 impl Target {
-    pub const ALL: [(&'static str, Self); 12] = [
+    pub const ALL: [(&'static str, Self); 15] = [
         ("reader", Self::Reader),
         ("facts", Self::Facts),
         ("estimate", Self::Estimate),
@@ -115,7 +126,21 @@ impl Target {
         ("ncnn", Self::Ncnn),
         ("configuration", Self::Configuration),
         ("attacks", Self::Attacks),
+        ("profiles", Self::Profiles),
+        ("devices", Self::Devices),
+        ("reports", Self::Reports),
     ];
+
+    /// What runs files of a format that somebody made on purpose.
+    pub fn of_format(format: Format) -> Self {
+        match format {
+            Format::Tflite | Format::Onnx | Format::Graph | Format::Ncnn => Self::Attacks,
+            Format::Profile => Self::Profiles,
+            Format::Device => Self::Devices,
+            Format::Configuration => Self::Configuration,
+            Format::Report => Self::Reports,
+        }
+    }
 
     /// Runs it on `bytes`.
     ///
@@ -133,6 +158,9 @@ impl Target {
                 Self::Batch => batch(bytes),
                 Self::Measurements => measurements(bytes),
                 Self::Configuration => configuration(bytes),
+                Self::Profiles => profile(bytes),
+                Self::Devices => device(bytes),
+                Self::Reports => stored_report(bytes),
                 Self::Facts | Self::Estimate | Self::Gpus | Self::Smallest | Self::Attacks => false,
             })
         })
@@ -465,6 +493,99 @@ fn configuration(bytes: &[u8]) -> bool {
         }
     }
     is_read
+}
+
+/// A network of 2,000 operators, as `calibrate` has it.
+static MEASURED_NETWORK: LazyLock<EstimatedNetwork> = LazyLock::new(|| {
+    let file = Shape::Skips.file(2_000).write();
+    let report = estimate(ModelFile::new("net.tflite", &file), None).expect("it is estimated");
+    let json = serde_json::to_vec(&report).expect("a report is JSON");
+    EstimatedNetwork::parse(&json).expect("it has operators")
+});
+
+/// The base of the stored device.
+const BASE: &str = "cortex-a72-rpi4";
+
+/// The device that one profile makes of the network, or of what is known of it.
+fn is_calibrated(profile: &Profile, known: Option<&Device>) -> bool {
+    let measured = Measured {
+        network: &MEASURED_NETWORK,
+        profile,
+        profile_name: "profile.csv",
+    };
+    match calibrate("device", 1, &[measured], Some(BASE), known) {
+        Ok(device) => {
+            let json = device.to_json();
+            assert_eq!(Device::parse(json.as_bytes()).as_ref(), Ok(&device));
+            true
+        }
+        Err(error) => {
+            assert_message(&error.to_string(), error.kind());
+            false
+        }
+    }
+}
+
+fn profile(bytes: &[u8]) -> bool {
+    match profiles::read(bytes, Some(100.0)) {
+        Ok(profile) => {
+            let operators = profile.operators.iter().map(|one| one.duration_ms);
+            let mut all = operators.chain(profile.inferences.iter().map(|one| one.duration_ms));
+            assert!(all.all(|ms| (0.0..=1e9).contains(&ms)));
+            is_calibrated(&profile, None)
+        }
+        Err(error) => {
+            assert_message(&error.to_string(), error.kind());
+            false
+        }
+    }
+}
+
+fn device(bytes: &[u8]) -> bool {
+    static NETWORK: LazyLock<Vec<u8>> = LazyLock::new(|| Shape::Skips.file(3).write());
+    static PROFILE: LazyLock<Profile> =
+        LazyLock::new(|| profiles::read(b"name,ms\nnet.tflite,5\n", None).expect("it is a table"));
+    LazyLock::force(&MEASURED_NETWORK);
+    let device = match Device::parse(bytes) {
+        Ok(device) => device,
+        Err(error) => {
+            assert_message(&error.to_string(), "device");
+            return false;
+        }
+    };
+    is_calibrated(&PROFILE, Some(&device));
+    let choice = targets::choice::Choice {
+        measured_device: Some(String::from_utf8_lossy(bytes).into_owned()),
+        ..targets::choice::Choice::default()
+    };
+    match choice.target() {
+        Ok(target) => {
+            let file = ModelFile::new("file", &NETWORK);
+            let reports = estimate_in(&[file], None, &[target], Detail::Full);
+            reports.iter().flatten().all(assert_result)
+        }
+        Err(error) => {
+            assert_message(&error.to_string(), "device");
+            false
+        }
+    }
+}
+
+fn stored_report(bytes: &[u8]) -> bool {
+    let Ok(mut report) = serde_json::from_slice::<serde_json::Value>(bytes) else {
+        return false;
+    };
+    match migrate(&mut report) {
+        Ok(()) => {
+            let migrated = report.clone();
+            assert!(migrate(&mut report).is_ok() && report == migrated);
+            true
+        }
+        Err(error) => {
+            assert_message(&error.to_string(), &error.kind);
+            false
+        }
+    }
 }
 
 /// The bytes of a file, and what running the whole path on them took.

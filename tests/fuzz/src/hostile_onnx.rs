@@ -1,47 +1,11 @@
 //! Valid ONNX files in which a few bytes ask for much work: each makes one of the things large that a reader may
 //! repeat, copy or look up for every iteration, call or operand.
 
+use crate::case::{Amounts, cases};
 use crate::protobuf::{Message, Value, integer, message, text};
-
-/// A kind of file, and the size that it has in tests.
-pub struct Case {
-    pub name: &'static str,
-    pub size: usize,
-    pub file: fn(Amounts) -> Vec<u8>,
-}
-
-impl Case {
-    /// The file of the largest amounts.
-    pub fn largest(&self) -> Vec<u8> {
-        (self.file)(Amounts {
-            n: self.size,
-            repeats: MAX_REPEATS,
-        })
-    }
-}
 
 /// Tensors of one sequence.
 const MAX_SEQUENCE: usize = 1_000;
-
-/// The most iterations and shared operands.
-pub const MAX_REPEATS: usize = 4_000;
-
-/// How large the part of a file is that is repeated, and how often it is.
-#[derive(Clone, Copy)]
-pub struct Amounts {
-    pub n: usize,
-    pub repeats: usize,
-}
-
-macro_rules! cases {
-    ($($name:ident $size:literal,)*) => {
-        pub const CASES: &[Case] = &[$(Case {
-            name: stringify!($name),
-            size: $size,
-            file: $name,
-        },)*];
-    };
-}
 
 cases! {
     states 2_000,

@@ -2,11 +2,12 @@
 //! what every stage promises. Ends with 1 where a promise was broken, with the file beside it.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
 use litecast::learned::predictor::Predictor;
+use litecast_fuzz::attacks::Format;
 use litecast_fuzz::campaign::{BATCH, Mutants, Tally, keep_panics};
 use litecast_fuzz::check::Target;
 use litecast_fuzz::file::File;
@@ -24,13 +25,15 @@ const MAX_SHAPED: u64 = 100_000;
 const STATE_SECONDS: f64 = 10.0;
 
 const USAGE: &str = "usage: litecast-fuzz \
-    [--target reader|facts|estimate|batch|measurements|gpus|smallest|onnx|graph|ncnn|configuration|attacks|mutants|shapes|cases] \
+    [--target reader|facts|estimate|batch|measurements|gpus|smallest|onnx|graph|ncnn|configuration|attacks|profiles|devices|reports|\
+        mutants|shapes|cases|files] \
     [--executions N] [--seconds N] [--seed N] [--seeds FOLDER]... [--findings FOLDER] [--state FILE] [--first CALL] \
     [--file FILE]...
 Counts are kept in FILE, from which a run with the same target and seed goes on; executions count from the first run.
 `mutants` writes length-prefixed files to standard output, from those of one call on, for other programs to run, and
 `shapes` networks of so many operators as N executions, in each shape of graph, with their names before them; so does \
-`cases` with valid files that were made on purpose. Files that are named run alone, and what each takes is printed.";
+`cases` with valid files that were made on purpose; `files` writes the largest of every format into the folder of the \
+findings. Files that are named run alone, and what each takes is printed.";
 
 struct Args {
     target: String,
@@ -93,6 +96,9 @@ fn main() -> ExitCode {
                 .map(|case| (case.name.to_owned(), (case.file)())),
         );
     }
+    if args.target == "files" {
+        return write_largest(&args.findings);
+    }
     let mutants = Mutants::new(args.seed, &args.seeds);
     let [tiny, small, large] = mutants.seeds.count();
     eprintln!("{tiny} tiny seeds, {small} small, {large} large");
@@ -120,6 +126,9 @@ fn main() -> ExitCode {
         tally.slowest_s,
         tally.largest_bytes as f64 / 1e6,
     );
+    for (format, n) in &tally.by_format {
+        println!("{n:10} {format}");
+    }
     for (message, n) in &tally.by_message {
         println!("{n:8} {message}");
     }
@@ -183,6 +192,31 @@ fn keep(args: &Args, tally: &Tally) {
         && let Err(error) = tally.write(path)
     {
         eprintln!("{}: {error}", path.display());
+    }
+}
+
+/// The largest file of each kind that was made on purpose, in a folder.
+fn write_largest(folder: &Path) -> ExitCode {
+    let write = || -> std::io::Result<()> {
+        std::fs::create_dir_all(folder)?;
+        for format in Format::ALL {
+            for case in format.cases() {
+                let name = format!("{format:?}-{}.{}", case.name, format.extension());
+                std::fs::write(folder.join(name), case.largest())?;
+            }
+        }
+        for case in CASES {
+            let name = case.name.replace([' ', ','], "-");
+            std::fs::write(folder.join(format!("{name}.tflite")), (case.file)().write())?;
+        }
+        Ok(())
+    };
+    match write() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{}: {error}", folder.display());
+            ExitCode::FAILURE
+        }
     }
 }
 

@@ -3,7 +3,8 @@
 //! sources, and allocations beside them. `make growth` counts every edge of control flow instead, of pairs of kinds too.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::process::{Child, Command, Stdio};
 
 use litecast::changes::Changes;
 use litecast::estimate::{Detail, ModelFile, Request, estimate_changed, estimate_on, sweep_batch};
@@ -12,7 +13,7 @@ use litecast::targets::gpu::specifications::GPUS;
 use litecast::targets::{Target, cortex_m, ethos_u, gpu, registered};
 use litecast::work::{self, Work};
 use litecast_fuzz::growth::exponent;
-use litecast_fuzz::kinds::{Arrangement, KINDS, network};
+use litecast_fuzz::kinds::{Arrangement, KINDS, Kind, network};
 use litecast_fuzz::memory::{Counting, measure};
 
 #[global_allocator]
@@ -26,7 +27,8 @@ const SIZES: [usize; 4] = [16, 32, 64, 128];
 const MAX_EXPONENT: f64 = 1.15;
 const MAX_EXPONENT_OF_A_PLACE: f64 = 1.5;
 
-/// Where more than a proportion is bounded by a constant that the networks here do not reach.
+/// Where more than a proportion is bounded by a constant that the networks here do not reach, and which
+/// `buffers_of_larger_networks` looks at.
 const BOUNDED: [(&str, &str); 1] = [(
     "src/graph/analysis/greedy.rs",
     "up to 128 buffers are each compared with all others, and more are looked up in a tree",
@@ -86,12 +88,54 @@ fn run(file: &ModelFile, targets: &[Box<dyn Target>]) {
     }
 }
 
+/// In the environment of a process of this test: which of how many parts of the kinds it looks at, as `1/2`.
+const PART: &str = "LITECAST_GROWTH_PART";
+
+/// Allocations are counted of a whole process, so each core has a process of its own.
 #[test]
 fn work_grows_no_faster_than_the_network() {
+    if let Ok(part) = std::env::var(PART) {
+        let numbers = part
+            .split('/')
+            .map(|number| number.parse().expect("two numbers"));
+        let numbers: Vec<usize> = numbers.collect();
+        return assert_growth(numbers[0], numbers[1]);
+    }
+    let n_parts = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let others: Vec<Child> = (1..n_parts)
+        .map(|part| {
+            Command::new(std::env::current_exe().expect("the test has a path"))
+                .args([
+                    "--exact",
+                    "work_grows_no_faster_than_the_network",
+                    "--nocapture",
+                ])
+                .env(PART, format!("{part}/{n_parts}"))
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .expect("the test runs twice")
+        })
+        .collect();
+    assert_growth(0, n_parts);
+    for other in others {
+        let output = other.wait_with_output().expect("the other part ends");
+        let [words, errors] =
+            [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+        println!("{words}");
+        assert!(
+            output.status.success() && words.contains("networks of"),
+            "{errors}"
+        );
+    }
+}
+
+/// Every `n_parts`-th kind from `part` on.
+fn assert_growth(part: usize, n_parts: usize) {
     let targets = targets();
     let mut worst: BTreeMap<String, (f64, String)> = BTreeMap::new();
     let mut by_exponent: Vec<(f64, String)> = Vec::new();
-    for kind in KINDS {
+    for kind in KINDS.iter().skip(part).step_by(n_parts) {
         for arrangement in Arrangement::ALL {
             let name = format!("{arrangement:?} of {}", kind.name());
             let counted: [(Work, u64); 4] = SIZES.map(|size| {
@@ -136,4 +180,34 @@ fn work_grows_no_faster_than_the_network() {
     }
     assert!(worst.is_empty(), "{} places grow faster", worst.len());
     assert!(by_exponent[0].0 <= MAX_EXPONENT, "{:?}", by_exponent[0]);
+}
+
+/// From 128 buffers on, each is looked up in a tree, whose height is the logarithm of their number.
+#[test]
+fn buffers_of_larger_networks_are_placed_in_proportion() {
+    const SIZES: [usize; 4] = [160, 320, 640, 1280];
+    let targets: Vec<Box<dyn Target>> = Vec::new();
+    let is_planned = |kind: &&Kind| ["RELU", "CONCATENATION", "MEAN"].contains(&kind.name());
+    let kinds: Vec<&Kind> = KINDS.iter().filter(is_planned).collect();
+    assert_eq!(kinds.len(), 3);
+    for kind in kinds {
+        for arrangement in Arrangement::ALL {
+            let counts = SIZES.map(|size| {
+                let bytes = network(&[*kind], arrangement, size).write();
+                let file = ModelFile::new("file.tflite", &bytes);
+                let (reports, work) = work::counted(|| estimate_on(&[file], None, &targets));
+                assert!(reports.is_ok_and(|reports| reports.iter().all(Result::is_ok)));
+                let of_plan = work
+                    .iter()
+                    .filter(|(place, _)| place.file() == BOUNDED[0].0);
+                of_plan.map(|(_, n)| n).sum()
+            });
+            let exponent = exponent(counts);
+            println!(
+                "n^{exponent:.2}, {counts:?}: {arrangement:?} of {}",
+                kind.name()
+            );
+            assert!(counts[3] > 0 && exponent <= MAX_EXPONENT_OF_A_PLACE);
+        }
+    }
 }
