@@ -46,7 +46,7 @@ READER ?= parse
 # What libFuzzer needs of the compiler, without the nightly options of cargo-fuzz.
 GUIDED := -Cpasses=sancov-module $(foreach flag,level=4 inline-8bit-counters pc-table trace-compares,-Cllvm-args=-sanitizer-coverage-$(flag)) --cfg fuzzing
 GUIDED_TARGET := $(or $(CARGO_TARGET_DIR),target)/guided
-fuzz-guided: ## Fuzz one reader by coverage for FUZZ_SECONDS (READER=parse, onnx, graph, configuration or report)
+fuzz-guided: ## Fuzz one reader by coverage for FUZZ_SECONDS (READER=parse, onnx, ncnn, graph, profile, configuration or report)
 	RUSTFLAGS="$(GUIDED)" cargo build --release --manifest-path tests/fuzz/libfuzzer/Cargo.toml \
 	    --target x86_64-unknown-linux-gnu --target-dir $(GUIDED_TARGET) --bin $(READER)
 	@mkdir -p $(GUIDED_TARGET)/corpus/$(READER)

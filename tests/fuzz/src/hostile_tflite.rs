@@ -37,7 +37,7 @@ cases! {
 }
 
 /// Kinds of operators in the schema.
-const N_KINDS: usize = 210;
+pub const N_KINDS: usize = 210;
 
 const MAP: [i32; 4] = [1, 8, 8, 16];
 

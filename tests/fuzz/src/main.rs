@@ -9,9 +9,11 @@ use std::time::Instant;
 use litecast::learned::predictor::Predictor;
 use litecast_fuzz::attacks::Format;
 use litecast_fuzz::campaign::{BATCH, Mutants, Tally, keep_panics};
+use litecast_fuzz::case::Amounts;
 use litecast_fuzz::check::Target;
 use litecast_fuzz::file::File;
 use litecast_fuzz::hostile::CASES;
+use litecast_fuzz::hostile_tflite::N_KINDS;
 use litecast_fuzz::memory::Counting;
 use litecast_fuzz::shapes::Shape;
 
@@ -26,14 +28,14 @@ const STATE_SECONDS: f64 = 10.0;
 
 const USAGE: &str = "usage: litecast-fuzz \
     [--target reader|facts|estimate|batch|measurements|gpus|smallest|onnx|graph|ncnn|configuration|attacks|profiles|devices|reports|\
-        mutants|shapes|cases|files] \
+        mutants|shapes|cases|files|kinds] \
     [--executions N] [--seconds N] [--seed N] [--seeds FOLDER]... [--findings FOLDER] [--state FILE] [--first CALL] \
     [--file FILE]...
 Counts are kept in FILE, from which a run with the same target and seed goes on; executions count from the first run.
 `mutants` writes length-prefixed files to standard output, from those of one call on, for other programs to run, and
 `shapes` networks of so many operators as N executions, in each shape of graph, with their names before them; so does \
 `cases` with valid files that were made on purpose; `files` writes the largest of every format into the folder of the \
-findings. Files that are named run alone, and what each takes is printed.";
+findings; `kinds` prints what thousands of operators of each kind take that share a constant of a megabyte. Files that are named run alone, and what each takes is printed.";
 
 struct Args {
     target: String,
@@ -95,6 +97,9 @@ fn main() -> ExitCode {
                 .iter()
                 .map(|case| (case.name.to_owned(), (case.file)())),
         );
+    }
+    if args.target == "kinds" {
+        return run_kinds();
     }
     if args.target == "files" {
         return write_largest(&args.findings);
@@ -193,6 +198,25 @@ fn keep(args: &Args, tally: &Tally) {
     {
         eprintln!("{}: {error}", path.display());
     }
+}
+
+/// Every kind of operator, of which 5,000 share one large constant, on all targets.
+fn run_kinds() -> ExitCode {
+    let cases = Format::Tflite.cases().iter();
+    let shared: Vec<_> = cases.filter(|case| case.name.starts_with("shared_")).collect();
+    let mut slowest_s = 0.0_f64;
+    for kind in 0..N_KINDS {
+        for case in &shared {
+            let amounts = Amounts { n: case.size, repeats: kind };
+            let cost = Target::Attacks.run(&(case.file)(amounts), None);
+            let time_s = cost.time.as_secs_f64();
+            if time_s > slowest_s {
+                slowest_s = time_s;
+                println!("{} of kind {kind}: {time_s:.3} s, {:.1} MB", case.name, cost.taken.peak_bytes as f64 / 1e6);
+            }
+        }
+    }
+    ExitCode::SUCCESS
 }
 
 /// The largest file of each kind that was made on purpose, in a folder.
