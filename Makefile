@@ -1,7 +1,7 @@
 # Two commands do it all: `make serve` and `make test`. Each installs what it misses first.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help serve site test test-long fuzz fuzz-guided growth bench-page cli package-examples bench-package bundle measure evaluation families sizes networks specialised processors table6 ablations ablations-of trainer-native baselines card hub wasm page hostile-page small-files size venv qemu node wasm-toolchain wasm-tools deny release-rehearsal bench bench-search debian fresh-check clean
+.PHONY: help serve site test test-long fuzz attacks fuzz-guided growth bench-page cli package-examples bench-package bundle measure evaluation families sizes networks specialised processors table6 ablations ablations-of trainer-native baselines card hub wasm page hostile-page small-files size venv qemu node wasm-toolchain wasm-tools deny release-rehearsal bench bench-search debian fresh-check clean
 
 PORT ?= 8000
 
@@ -41,6 +41,13 @@ fuzz: ## Run every fuzzer for FUZZ_SECONDS=3600 each, and the built module under
 	done
 	@test -f pkg/litecast_bg.wasm || { echo "skipped: no module in pkg/ (make wasm)"; exit 0; }; \
 	    node tests/fuzz/run-wasm.mjs $(FUZZER) $$((100 * $(FUZZ_SECONDS))) "" --seed $(FUZZ_SEED) $(FUZZ_SEEDS)
+
+ATTACKS := target/attacks
+attacks: ## Run structures made on purpose for FUZZ_SECONDS=3600, in all formats; a seed goes on where it ended
+	cargo build --release -p litecast -p litecast-fuzz --bin litecast-fuzz $(FUZZ_CHECKS)
+	@mkdir -p $(ATTACKS)
+	@$(FUZZER) --target attacks --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) --findings $(ATTACKS)/findings \
+	    --state $(ATTACKS)/$(FUZZ_SEED).json
 
 READER ?= parse
 # What libFuzzer needs of the compiler, without the nightly options of cargo-fuzz.

@@ -52,6 +52,9 @@ fn without_contents(error: &toml::de::Error, text: &str) -> String {
     format!("line {line}: {}", words.join(" "))
 }
 
+/// Each estimates its files once more.
+const MAX_CHECKS: usize = 256;
+
 /// `litecast.toml`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -211,6 +214,12 @@ fn sections_from_config(args: &CheckArgs) -> Result<Vec<Section>, Box<dyn Error>
             format!("{place}: check {}: {error}", idx + 1).into()
         })
     };
+    let n_checks = config.check.len();
+    if n_checks > MAX_CHECKS {
+        let words =
+            format!("{place}: expected at most {MAX_CHECKS} of [[check]], found {n_checks}");
+        return Err(words.into());
+    }
     config.check.into_iter().enumerate().map(section).collect()
 }
 

@@ -205,6 +205,9 @@ pub struct OperatorCode {
     pub version: i32,
 }
 
+/// Characters of the name of a custom operator. Names of PyTorch's, the longest that are common, have some sixty.
+const MAX_CUSTOM_NAME_CHARS: usize = 256;
+
 impl OperatorCode {
     /// The operator with this name in the schema, or else a custom one of that name.
     pub fn from_name(name: &str) -> Self {
@@ -212,9 +215,18 @@ impl OperatorCode {
             Some(kind) if kind != OpKind::Custom => kind.into(),
             _ => Self {
                 kind: OpKind::Custom,
-                custom: Some(name.into()),
+                custom: Some(Self::custom_name(name)),
                 version: 1,
             },
+        }
+    }
+
+    /// The name of a custom operator as reports have it, once for each target that does not run it: the first part of a
+    /// long one.
+    pub(super) fn custom_name(name: &str) -> Arc<str> {
+        match name.char_indices().nth(MAX_CUSTOM_NAME_CHARS) {
+            None => name.into(),
+            Some((end, _)) => format!("{}…", name.get(..end).unwrap_or_default()).into(),
         }
     }
 

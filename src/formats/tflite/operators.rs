@@ -1,7 +1,5 @@
 //! `OperatorCode` and `Operator`: which kernels run, on which tensors.
 
-use std::sync::Arc;
-
 use super::error::{ParseError, shown};
 use super::model::{Operator, OperatorCode};
 use super::op_kind::OpKind;
@@ -33,7 +31,9 @@ fn read_code(
         .max(i32::from(code.deprecated_builtin_code()));
     let kind = OpKind::from_number(number);
     let custom = match kind {
-        OpKind::Custom => Some(Arc::from(context.copy_str(code.custom_code())?)),
+        OpKind::Custom => Some(OperatorCode::custom_name(
+            &context.copy_str(code.custom_code())?,
+        )),
         _ => None,
     };
     if custom.as_deref() == Some("") {

@@ -7,14 +7,14 @@ pub mod profiles {
 
     cases! {
         one_line_of_many_cells 4_000_000,
-        lines_of_many_cells 40_000,
+        lines_of_many_cells 4_000,
         heads_of_many_columns 100_000,
         quoted_cells 1_000_000,
         spaces 4_000_000,
         empty_events 2_000_000,
         short_events 400_000,
         events_of_many_names 300_000,
-        runs_of_one_node 400_000,
+        runs_of_one_node 100_000,
         shapes_of_many_types 400_000,
         shapes_of_many_sizes 2_000_000,
         nested_arguments 100_000,
@@ -31,7 +31,7 @@ pub mod profiles {
         long_numbers 1_000_000,
         many_heads 100_000,
         delegates 100_000,
-        lines_without_numbers 400_000,
+        lines_without_numbers 100_000,
         windows_ends 1_000_000,
     }
 
@@ -373,7 +373,7 @@ pub mod configurations {
 
     cases! {
         sections 100_000,
-        pairs_of_sections 400,
+        pairs_of_sections 8,
         chain_of_inheritance 40_000,
         circle_of_inheritance 40_000,
         tree_of_inheritance 40_000,
@@ -480,17 +480,17 @@ pub mod reports {
     use crate::case::{Amounts, cases};
 
     cases! {
-        results 40_000,
-        results_of_one_target 20_000,
-        operators 100_000,
-        tensors 100_000,
-        diagnostics 100_000,
-        boards 200_000,
-        left_out 100_000,
-        parts 1_000_000,
-        names 1_000_000,
-        empty_objects 1_000_000,
-        fields 300_000,
+        results 2_000,
+        results_of_one_target 2_000,
+        operators 5_000,
+        tensors 5_000,
+        diagnostics 5_000,
+        boards 10_000,
+        left_out 5_000,
+        parts 100_000,
+        names 200_000,
+        empty_objects 100_000,
+        fields 10_000,
         deep 100_000,
         odd_kinds 8,
         versions 8,

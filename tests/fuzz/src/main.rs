@@ -203,16 +203,25 @@ fn keep(args: &Args, tally: &Tally) {
 /// Every kind of operator, of which 5,000 share one large constant, on all targets.
 fn run_kinds() -> ExitCode {
     let cases = Format::Tflite.cases().iter();
-    let shared: Vec<_> = cases.filter(|case| case.name.starts_with("shared_")).collect();
+    let shared: Vec<_> = cases
+        .filter(|case| case.name.starts_with("shared_"))
+        .collect();
     let mut slowest_s = 0.0_f64;
     for kind in 0..N_KINDS {
         for case in &shared {
-            let amounts = Amounts { n: case.size, repeats: kind };
+            let amounts = Amounts {
+                n: case.size,
+                repeats: kind,
+            };
             let cost = Target::Attacks.run(&(case.file)(amounts), None);
             let time_s = cost.time.as_secs_f64();
             if time_s > slowest_s {
                 slowest_s = time_s;
-                println!("{} of kind {kind}: {time_s:.3} s, {:.1} MB", case.name, cost.taken.peak_bytes as f64 / 1e6);
+                println!(
+                    "{} of kind {kind}: {time_s:.3} s, {:.1} MB",
+                    case.name,
+                    cost.taken.peak_bytes as f64 / 1e6
+                );
             }
         }
     }

@@ -143,10 +143,7 @@ fn inputs_of_network<'f>(
         }
         network.input(output, if is_index { INT64 } else { FLOAT }, Some(sides));
     }
-    let open: Vec<&str> = layer
-        .outputs()
-        .filter(|&name| !network.has(name))
-        .collect();
+    let open: Vec<&str> = layer.outputs().filter(|&name| !network.has(name)).collect();
     // Caches of keys and values, which are empty at first: attention takes what it computes alone.
     let is_cache = |name: &&str| {
         let reading = readers.get(name).into_iter().flatten();
