@@ -93,7 +93,7 @@ impl<'de> Visitor<'de> for &Budget {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut fields = Map::new();
         while let Some(name) = entries.next_key::<String>()? {
-            if fields.len() % 6 == 0 {
+            if fields.len().is_multiple_of(6) {
                 self.spend::<A::Error>(OBJECT_BYTES)?;
             }
             fields.insert(name, entries.next_value_seed(self)?);
