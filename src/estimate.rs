@@ -3,11 +3,11 @@
 use std::num::NonZeroU32;
 
 use crate::boards;
-use crate::changes::Changes;
 use crate::evaluation::{Evaluation, Facts, Results, evaluate, forget_parts, other_subgraphs};
 use crate::formats::tflite::MAIN_SUBGRAPH;
 use crate::graph::{self, analysis, as_int8};
 use crate::learned::predictor::{Predictor, PredictorError};
+use crate::model_variants::Changes;
 use crate::provenance::INTERVAL_PERCENT;
 use crate::report::{self, LeftOperator, REPORT_VERSION, Report, ReportDiagnostic};
 use crate::target::Target;

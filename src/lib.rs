@@ -47,7 +47,7 @@
 //! ```
 //! # #[cfg(feature = "bundle")]
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! use litecast::changes::Changes;
+//! use litecast::model_variants::Changes;
 //! use litecast::estimate::{estimate_on, sweep_batch};
 //! use litecast::gpu::{Bundle, Gpu};
 //! use litecast::{Choice, ModelFile};
@@ -89,7 +89,6 @@
 
 pub mod boards;
 pub mod calibration;
-pub mod changes;
 pub mod diagnostic;
 pub mod estimate;
 mod evaluation;
@@ -100,6 +99,7 @@ pub mod formats;
 pub mod graph;
 #[doc(hidden)]
 pub mod learned;
+pub mod model_variants;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod profiles;
 pub mod provenance;

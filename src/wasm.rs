@@ -14,12 +14,12 @@ use wasm_bindgen::prelude::*;
 
 use crate::boards::{Application, Listing, Need};
 use crate::calibration::{Calibration, CalibrationError, Measurement};
-use crate::changes::Changes;
 use crate::estimate::{
     Detail, EstimateAs, EstimateError, ModelFile, Request, estimate_changed, estimate_in, left_out,
     sweep_batch,
 };
 use crate::learned::predictor::{Predictor, PredictorError};
+use crate::model_variants::Changes;
 use crate::report::{Report, Summary};
 use crate::sweep::{self, Limits, Sweep};
 use crate::target::fitted::Bundle;

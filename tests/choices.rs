@@ -3,8 +3,8 @@
 
 use std::num::NonZeroU32;
 
-use litecast::changes::Changes;
 use litecast::estimate::{Detail, ModelFile, Request, estimate_changed};
+use litecast::model_variants::Changes;
 use litecast::targets::choice::{Choice, known_targets};
 
 /// Also for a network beyond what was measured, and for several inputs at a time.

@@ -355,7 +355,7 @@ const ENGINE: Rooms = Rooms(&[
     &["work", "diagnostic", "provenance", "fields", "constructors"],
     &["formats", "profiles"],
     &["graph"],
-    &["changes", "learned"],
+    &["model_variants", "learned"],
     &["target"],
     &[
         "targets/tflite_micro",
@@ -369,6 +369,7 @@ const ENGINE: Rooms = Rooms(&[
     &["targets/host"],
     &["targets/ethos_u", "targets/edge_tpu"],
     &["targets"],
+    &["targets/choice"],
     &["boards"],
     &["report"],
     &["evaluation"],

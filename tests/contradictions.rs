@@ -4,13 +4,13 @@
 
 use std::num::NonZeroU32;
 
-use litecast::changes::Changes;
 use litecast::formats::onnx::Dimensions;
 use litecast::formats::{self, tflite::Model};
 use litecast::graph::analysis::contradictions::contradictions;
 use litecast::graph::build;
 use litecast::graph::shapes::batch_size::set_batch;
 use litecast::graph::shapes::inference;
+use litecast::model_variants::Changes;
 use litecast_needs::shared;
 
 /// As it is, for three inputs at a time, or at half the resolution and width; none where it cannot be.

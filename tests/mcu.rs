@@ -5,11 +5,11 @@
 use std::path::PathBuf;
 
 use litecast::boards::{Application, BoardLatency, Room, Verdict};
-use litecast::changes::Changes;
 use litecast::estimate::{EstimateAs, ModelFile, Request, estimate, estimate_on, left_out};
 use litecast::formats::tflite;
 use litecast::graph::analysis::analyze;
 use litecast::graph::{self, Graph};
+use litecast::model_variants::Changes;
 use litecast::targets::choice::Choice;
 use litecast::targets::cortex_m::{
     Constants, Refusal, StDevice, StRelease, StTool, activation_ram_bytes, latency,

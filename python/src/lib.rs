@@ -7,12 +7,12 @@ use std::num::NonZeroU32;
 
 use litecast::boards::{Application, Listing};
 use litecast::calibration::{Addition, Calibration, CalibrationError, Measurement};
-use litecast::changes::Changes;
 use litecast::estimate::{
     self, Detail, EstimateAs, EstimateError, ModelFile, Request, estimate_changed, estimate_in,
 };
 use litecast::formats::tflite::limits;
 use litecast::learned::manifest::Manifest;
+use litecast::model_variants::Changes;
 use litecast::report::{Failure, Report, Summary};
 use litecast::targets::choice::Choice;
 use litecast::targets::ethos_u::configuration::Accelerators;

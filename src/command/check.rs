@@ -14,7 +14,7 @@ use serde::Deserialize;
 use super::args::{CheckArgs, ReadArgs, Tell};
 use super::budget::{ARENA_TARGET, Against, Limits, Status, Verdict};
 use super::choice::{NpuArgs, Optimise, TargetArgs};
-use super::inputs::{self, Below};
+use super::inputs::{self, ConfigurationFolder};
 use super::table::Table;
 use super::terminal::{green, heading, plain, red, wrapped, yellow};
 use super::worker_request::{self, Request};
@@ -29,7 +29,7 @@ struct Section {
     against: Against,
     read: ReadArgs,
     /// Where its files have to be; absent for files of the command line, and where `--outside` allows any.
-    below: Option<Below>,
+    below: Option<ConfigurationFolder>,
 }
 
 /// A parser's message, with the line instead of its text: the file may be any that a symbolic link leads to, and its
@@ -186,7 +186,7 @@ fn sections_from_config(args: &CheckArgs) -> Result<Vec<Section>, Box<dyn Error>
         if args.outside {
             Ok(None)
         } else {
-            Below::new(path).map(Some)
+            ConfigurationFolder::new(path).map(Some)
         }
     };
     let section = |(idx, mut written): (usize, Written)| {
@@ -257,7 +257,7 @@ impl Written {
         args: &CheckArgs,
         [files, devices]: [Vec<PathBuf>; 2],
         vela_ini: Option<PathBuf>,
-        below: Option<Below>,
+        below: Option<ConfigurationFolder>,
     ) -> Section {
         Section {
             files,

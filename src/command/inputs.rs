@@ -107,11 +107,11 @@ fn is_file(path: &Path) -> bool {
 }
 
 /// The folder of a configuration, below which its files are.
-pub struct Below {
+pub struct ConfigurationFolder {
     folder: PathBuf,
 }
 
-impl Below {
+impl ConfigurationFolder {
     /// Of a configuration at this path.
     pub fn new(configuration: &Path) -> io::Result<Self> {
         let folder = configuration.parent().unwrap_or(Path::new(""));

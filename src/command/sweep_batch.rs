@@ -6,9 +6,9 @@ use std::fmt::Write;
 use std::fs;
 use std::process::ExitCode;
 
-use litecast::changes::Changes;
 use litecast::diagnostic::Severity;
 use litecast::estimate::{self, ModelFile};
+use litecast::model_variants::Changes;
 use litecast::provenance::Evidence;
 use litecast::targets::choice::{did_you_mean, known_targets};
 use litecast::targets::gpu::bundle::Bundle;

@@ -70,7 +70,7 @@ fn styled(style: Style, text: impl Display) -> String {
 
 /// Whether a character is not visible but controls the display of text: colours of a terminal, or the direction and the
 /// lines of the text after it.
-fn steers(character: char) -> bool {
+fn is_control(character: char) -> bool {
     character.is_control()
         || matches!(
             character,
@@ -81,7 +81,7 @@ fn steers(character: char) -> bool {
 /// JSON in which terminal control characters of names are written as escapes, which every reader decodes to the same
 /// text. Those below a space are already escaped.
 pub fn plain_json(mut json: String) -> String {
-    let is_spelt = |character: char| character != '\n' && steers(character);
+    let is_spelt = |character: char| character != '\n' && is_control(character);
     if json.contains(is_spelt) {
         let spelt = |character: char| {
             if is_spelt(character) {
@@ -103,7 +103,7 @@ pub fn print_json(json: String) -> io::Result<()> {
 /// A name from a file, without terminal control characters.
 pub fn plain(text: &str) -> String {
     let shown = |character: char| {
-        if steers(character) {
+        if is_control(character) {
             char::REPLACEMENT_CHARACTER
         } else {
             character

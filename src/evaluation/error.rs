@@ -1,11 +1,11 @@
 //! Why a file has no report.
 
-use crate::changes::ChangeError;
 use crate::formats::{ReadError, UnmatchedDimensions, ncnn, onnx};
 use crate::graph::CycleError;
 use crate::graph::shapes::batch_size::BatchError;
 use crate::graph::shapes::inference::InputSizeError;
 use crate::learned::predictor::PredictorError;
+use crate::model_variants::ChangeError;
 use crate::report::Failure;
 
 /// Why a file has no report.

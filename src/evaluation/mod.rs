@@ -18,11 +18,11 @@ pub(crate) use results::{Results, forget_parts, other_subgraphs};
 
 use answers::{Answers, Group};
 
-use crate::changes::Changes;
 use crate::formats::tflite::{Format, Model};
 use crate::graph::as_int8;
 use crate::graph::quantise::unpacks_constants;
 use crate::learned::predictor::Predictor;
+use crate::model_variants::Changes;
 use crate::target::Target;
 
 /// A network with the results of all targets.

@@ -6,12 +6,12 @@ use serde::Deserialize;
 
 use super::error::EstimateError;
 use crate::boards::Application;
-use crate::changes::Changes;
 use crate::formats;
 use crate::formats::onnx::Dimensions;
 use crate::formats::tflite::{Format, MAIN_SUBGRAPH, Model, Tensor};
 use crate::graph::as_int8;
 use crate::graph::shapes::{batch_size, inference};
+use crate::model_variants::Changes;
 use crate::report;
 
 /// In which precision a network of floats is estimated, whatever the format of its file.

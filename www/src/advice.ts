@@ -65,7 +65,7 @@ function saved(before: Estimate | undefined, after: Estimate | undefined, noun: 
   if (!before || !after || !(before.value - after.value > MIN_SAVED_PART * before.value)) return null;
   const amount = format.text(format.measure(before.value - after.value, before.unit));
   const is_open = (after.hi ?? after.value) >= (before.lo ?? before.value);
-  return `Saves ${amount} of ${noun} (${format.change(after.value / before.value)})${is_open ? "; within the error of the estimates" : ""}`;
+  return `Saves ${amount} of ${noun} (${format.relativeChange(after.value / before.value)})${is_open ? "; within the error of the estimates" : ""}`;
 }
 
 const float: Rule = async function* (advised, estimator, signal) {
@@ -169,7 +169,7 @@ const order: Rule = async function* (advised, estimator, signal) {
   if (!found || found.model.activation_bytes === null) return;
   const less = report.model.activation_bytes - found.model.activation_bytes;
   if (less <= MIN_SAVED_PART * report.model.activation_bytes) return;
-  const saving = `Saves ${format.text(format.bytes(less))} of activations (${format.change(found.model.activation_bytes / report.model.activation_bytes)}), exact`;
+  const saving = `Saves ${format.text(format.bytes(less))} of activations (${format.relativeChange(found.model.activation_bytes / report.model.activation_bytes)}), exact`;
   yield { kind: "order", words: "Write the operators in another order: fewer feature maps are then alive at once.", saving, show: { label: "Show that order", scenario: next } };
 };
 

@@ -99,7 +99,7 @@ export function shape(dimensions: readonly number[]): string {
 }
 
 /** Signed, for example `+12 %`; what rounds to nothing has no sign. */
-export function change(ratio: number): string {
+export function relativeChange(ratio: number): string {
   const percents = 100 * (ratio - 1);
   if (Number.isNaN(percents)) return "0\u202f%";
   if (!Number.isFinite(percents)) return "from 0";

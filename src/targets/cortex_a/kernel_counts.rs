@@ -106,7 +106,7 @@ type Known = HashMap<Arc<str>, Terms, RandomState>;
 pub fn kernel_counts(graph: &Graph, analysis: &Analysis) -> Vec<KernelCounts> {
     let nodes = graph.nodes.iter().zip(&analysis.costs).enumerate();
     let mut known = Known::default();
-    let counts = |(node_idx, (node, cost))| counts_of(graph, node_idx, node, cost, &mut known);
+    let counts = |(node_idx, (node, cost))| node_counts(graph, node_idx, node, cost, &mut known);
     nodes.map(counts).collect()
 }
 
@@ -125,7 +125,7 @@ pub fn inference_counts<W: Borrow<KernelCounts>>(operators: &[W]) -> KernelCount
     }
 }
 
-fn counts_of(
+fn node_counts(
     graph: &Graph,
     node_idx: usize,
     node: &Node,

@@ -147,11 +147,11 @@ fn latency(network: &Network, mapping: &Mapping) -> (Outcome, Vec<Diagnostic>) {
         let words = (host.device(), host.in_words());
         configuration += &format!("; the rest on the host, {}: {}", words.0, words.1);
         let ms = [on_host.value_ms, value];
-        diagnostics.push(partition(graph, mapping, &left, &host, ms));
+        diagnostics.push(partition_diagnostic(graph, mapping, &left, &host, ms));
     }
     if total.streamed_bytes > 0 {
         let ms_per_megabyte = constants.coefficients.ms_per_link_megabyte;
-        diagnostics.push(streaming(&total, ms_per_megabyte, value));
+        diagnostics.push(streaming_diagnostic(&total, ms_per_megabyte, value));
     }
     let is_whole = left.is_empty();
     let reference = if is_whole {
@@ -172,7 +172,7 @@ fn latency(network: &Network, mapping: &Mapping) -> (Outcome, Vec<Diagnostic>) {
 }
 
 /// A diagnostic with the bytes that do not fit on the chip and the time that their transfer takes.
-fn streaming(total: &OperatorLoad, ms_per_megabyte: f64, all_ms: f64) -> Diagnostic {
+fn streaming_diagnostic(total: &OperatorLoad, ms_per_megabyte: f64, all_ms: f64) -> Diagnostic {
     let mebibytes = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     let streamed_ms = total.streamed_bytes as f64 / 1e6 * ms_per_megabyte;
     Diagnostic {
@@ -189,7 +189,7 @@ fn streaming(total: &OperatorLoad, ms_per_megabyte: f64, all_ms: f64) -> Diagnos
 }
 
 /// A diagnostic that says which part the Edge TPU runs, why it ends there, and how long the rest takes.
-fn partition(
+fn partition_diagnostic(
     graph: &Graph,
     mapping: &Mapping,
     left: &[usize],

@@ -519,7 +519,7 @@ impl EthosU {
 
     /// The latency of the NPU's part with `n_starts` starts, whose time is known on no board but the measured ones, and
     /// what it is made of.
-    fn with_starts(&self, [value, lo, hi]: [f64; 3], n_starts: usize) -> ([f64; 3], String) {
+    fn add_start_times(&self, [value, lo, hi]: [f64; 3], n_starts: usize) -> ([f64; 3], String) {
         let measured = Silicon::shipped().boards.iter();
         let most_ms = measured
             .map(|board| board.start_range_ms[1])
@@ -559,7 +559,7 @@ impl EthosU {
                 board.latency_ms(by_rules[0], with.n_starts),
                 board.in_words(),
             ),
-            None => self.with_starts(by_rules, with.n_starts),
+            None => self.add_start_times(by_rules, with.n_starts),
         };
         if let Some(host) = self.host.filter(|_| !left.is_empty()) {
             let operators = match left.len() {

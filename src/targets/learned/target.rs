@@ -44,7 +44,7 @@ pub struct Parsed<'i> {
 }
 
 /// The device that an id names, itself or by what people type for it; `None` for others.
-pub fn parsed(id: &str) -> Option<Parsed<'_>> {
+pub fn parse_id(id: &str) -> Option<Parsed<'_>> {
     let (name, way) = match id.split_once('@') {
         Some((name, way)) => (name, Some(way)),
         None => (id, None),

@@ -12,8 +12,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
-use litecast::changes::Changes;
 use litecast::estimate::{Detail, ModelFile, Request, estimate_changed, estimate_on, sweep_batch};
+use litecast::model_variants::Changes;
 use litecast::targets::ethos_u::configuration::{Configuration, Product, Strategy};
 use litecast::targets::gpu::specifications::GPUS;
 use litecast::targets::{Target, cortex_m, ethos_u, gpu, registry};

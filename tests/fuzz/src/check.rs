@@ -8,7 +8,6 @@ use std::time::Duration;
 use litecast::calibration::{
     Calibration, Device, EstimatedNetwork, Measured, Measurement, calibrate,
 };
-use litecast::changes::Changes;
 use litecast::estimate::{
     Detail, EstimateError, ModelFile, Request, estimate, estimate_in, sweep_batch,
 };
@@ -16,6 +15,7 @@ use litecast::formats::tflite;
 use litecast::graph;
 use litecast::graph::shapes::batch_size::set_batch;
 use litecast::learned::predictor::Predictor;
+use litecast::model_variants::Changes;
 use litecast::profiles::{self, Profile};
 use litecast::report::{Report, migrate};
 use litecast::sweep::{self, Estimated, Limits, Sweep};

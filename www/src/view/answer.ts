@@ -166,7 +166,7 @@ function doubtLine(estimate: Estimate): string {
 /** What was measured here, beside the estimate. */
 function measuredWords(measured: number, { value, unit, lo, hi }: Estimate): string {
   const is_inside = lo !== undefined && hi !== undefined && lo <= measured && measured <= hi;
-  return `${MEASURED_MARK} ${format.text(format.measure(measured, unit))} measured by you; the estimate is ${format.change(value / measured)} off${lo === undefined ? "" : is_inside ? ", inside its interval" : ", outside its interval"}`;
+  return `${MEASURED_MARK} ${format.text(format.measure(measured, unit))} measured by you; the estimate is ${format.relativeChange(value / measured)} off${lo === undefined ? "" : is_inside ? ", inside its interval" : ", outside its interval"}`;
 }
 
 /** The interval on a line from zero: a narrow one looks narrow. */

@@ -70,7 +70,7 @@ export function changeCell(result: Result | undefined, baseline: Result | undefi
   const overlap = (result.lo ?? result.value) <= (baseline.hi ?? baseline.value) && (result.hi ?? result.value) >= (baseline.lo ?? baseline.value);
   const is_promised = [result, baseline].every((estimate) => isExact(estimate) || estimate.lo !== undefined);
   const is_open = result.value !== baseline.value && (overlap || !is_promised);
-  const words = format.change(result.value / baseline.value);
+  const words = format.relativeChange(result.value / baseline.value);
   const title = `${words} against the baseline's ${metricName(result.metric).toLowerCase()}${is_open ? (is_promised ? "; the intervals overlap, so either may be smaller" : "; without intervals either may be smaller") : ""}`;
   const direction = result.value < baseline.value ? "less" : result.value > baseline.value ? "more" : "same";
   return el("span", { class: `difference ${is_open ? "open" : direction}`, title }, is_open ? `${is_promised ? OVERLAP_MARK : NO_INTERVAL_MARK}\u202f${words}` : words);

@@ -93,7 +93,7 @@ function totals(left: Report, right: Report, focus: Focus): HTMLElement {
   });
   const fact = (name: string, a: number | null, b: number | null, words: (value: number, like: number) => string): HTMLElement => {
     const like = Math.max(a ?? 0, b ?? 0);
-    const change = a && b !== null ? el("span", { class: `difference ${b < a ? "less" : b > a ? "more" : "same"}` }, format.change(b / a)) : null;
+    const change = a && b !== null ? el("span", { class: `difference ${b < a ? "less" : b > a ? "more" : "same"}` }, format.relativeChange(b / a)) : null;
     return totalRow(name, a === null ? "not known" : words(a, like), b === null ? "not known" : words(b, like), change);
   };
   const bytes = (value: number, like: number): string => format.text(format.bytes(value, like));

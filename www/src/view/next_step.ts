@@ -123,7 +123,7 @@ function differenceWords({ removed_macs, report: after, hardware }: Plan, report
     const [before, now] = [estimateOf(report, target, metric), estimateOf(after, hardware.choice.name, metric)];
     // Energies of different parts of a device cannot be compared.
     if (!before || !now || !(before.value > 0) || before.value === now.value || before.provenance.scope !== now.provenance.scope) return [];
-    return [`${metricName(metric)} ${format.change(now.value / before.value)} (from ${format.text(format.measure(before.value, before.unit))})`];
+    return [`${metricName(metric)} ${format.relativeChange(now.value / before.value)} (from ${format.text(format.measure(before.value, before.unit))})`];
   });
   const { macs } = report.model;
   const removed = removed_macs > 0 && macs > 0 ? `Removes ${format.percent((100 * removed_macs) / macs)} of the multiply-accumulates, which costs accuracy.` : "Removes no multiply-accumulates.";

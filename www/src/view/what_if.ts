@@ -288,7 +288,7 @@ function tile(estimate: Estimate, before: Estimate | undefined): HTMLElement {
       "dd",
       {},
       quantity(format.measure(value, unit)),
-      before && before.value > 0 ? el("span", { class: `difference ${direction(value, before.value)}` }, `${format.change(value / before.value)} from ${format.text(format.measure(before.value, unit))}`) : null,
+      before && before.value > 0 ? el("span", { class: `difference ${direction(value, before.value)}` }, `${format.relativeChange(value / before.value)} from ${format.text(format.measure(before.value, unit))}`) : null,
       el("span", { class: "doubt-words" }, doubtWords(estimate)),
       found ? el("span", { class: "verdict" }, found.words) : null,
     ),
@@ -297,7 +297,7 @@ function tile(estimate: Estimate, before: Estimate | undefined): HTMLElement {
 
 function fact(name: string, before: number, after: number, unit = ""): HTMLElement {
   const text = unit === "bytes" ? format.bytes(after) : format.count(after);
-  return el("div", { class: "metric" }, el("dt", {}, name), el("dd", {}, quantity(text), before > 0 ? el("span", { class: `difference ${direction(after, before)}` }, format.change(after / before)) : null));
+  return el("div", { class: "metric" }, el("dt", {}, name), el("dd", {}, quantity(text), before > 0 ? el("span", { class: `difference ${direction(after, before)}` }, format.relativeChange(after / before)) : null));
 }
 
 /** Changes below this part are shown as none. */

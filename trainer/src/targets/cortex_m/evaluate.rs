@@ -8,13 +8,13 @@ use litecast::targets::cortex_m::{CoreErrors, Errors};
 use rayon::prelude::*;
 
 use super::columns::{MACS_ALONE, PRODUCTS, THREE_SUMS};
-use super::fit::{Factors, Fit, Model, Row, nearest};
+use super::fit::{CountedRow, Factors, Fit, Model, nearest};
 use super::measured::Measurement;
 use crate::metrics::{conformal_quantile, factor_of_groups};
 
 /// A measured latency with estimates by fits without it.
 pub struct LeftOut<'r> {
-    pub row: &'r Row,
+    pub row: &'r CountedRow,
     /// Estimate with the network left out on all boards.
     pub network_ms: f64,
     /// Estimate with the network's family left out on all boards.
@@ -58,7 +58,7 @@ struct Estimates {
 }
 
 impl Estimates {
-    fn new(model: &Model, rows: &[&Row]) -> Result<Self> {
+    fn new(model: &Model, rows: &[&CountedRow]) -> Result<Self> {
         Ok(Self {
             network_ms: all(without(model, rows, |a, b| a.network == b.network)?)?,
             family_ms: all(without(model, rows, |a, b| a.family == b.family)?)?,
@@ -88,11 +88,11 @@ struct Choice {
 }
 
 impl Choice {
-    fn new(model: &Model, rows: &[&Row]) -> Result<Self> {
+    fn new(model: &Model, rows: &[&CountedRow]) -> Result<Self> {
         let products = products(model);
         let mut is_simple = Vec::with_capacity(rows.len());
         for row in rows {
-            let others: Vec<&Row> = rows
+            let others: Vec<&CountedRow> = rows
                 .iter()
                 .copied()
                 .filter(|other| other.measured.network != row.measured.network)
@@ -117,7 +117,7 @@ impl Choice {
 
 /// Whether the mean error of `model` on latencies of a core and of its nearest core, with each network left out, is
 /// below that of `other`.
-fn is_better(model: &Model, other: &Model, rows: &[&Row], core: &str) -> Result<bool> {
+fn is_better(model: &Model, other: &Model, rows: &[&CountedRow], core: &str) -> Result<bool> {
     let cores = [Some(core), nearest(core)];
     let mean_error = |model: &Model| -> Result<f64> {
         let estimates = all(without(model, rows, |a, b| a.network == b.network)?)?;
@@ -147,7 +147,7 @@ const MIN_FAMILIES: usize = 6;
 
 impl<'r> Evaluation<'r> {
     /// Evaluates a model by one fit for each network, family and board of `rows`.
-    pub fn new(model: &Model, rows: Vec<&'r Row>) -> Result<Self> {
+    pub fn new(model: &Model, rows: Vec<&'r CountedRow>) -> Result<Self> {
         let simpler = |columns| Model {
             columns,
             known: &[],
@@ -189,7 +189,7 @@ impl<'r> Evaluation<'r> {
         })
     }
 
-    pub fn of_core(&self, core: &str) -> Vec<&LeftOut<'r>> {
+    pub fn core_errors(&self, core: &str) -> Vec<&LeftOut<'r>> {
         let left_out = self.left_out.iter();
         left_out
             .filter(|left| left.row.measured.core == core)
@@ -201,7 +201,7 @@ impl<'r> Evaluation<'r> {
     pub fn interval(&self, core: &str) -> Interval {
         let rows: Vec<&LeftOut> = match self.factors {
             Factors::CoreAndRelease | Factors::Board => self.left_out.iter().collect(),
-            Factors::None => self.of_core(core),
+            Factors::None => self.core_errors(core),
         };
         let without = |family: &str| -> Vec<&LeftOut> {
             let others = rows.iter().copied();
@@ -314,18 +314,18 @@ fn interval_factor(factors: Vec<f64>) -> f64 {
 /// Estimates of each row by a fit without the rows that `is_left_out` selects for it; `None` if no row remains.
 fn without(
     model: &Model,
-    rows: &[&Row],
+    rows: &[&CountedRow],
     is_left_out: impl Fn(&Measurement, &Measurement) -> bool + Sync,
 ) -> Result<Vec<Option<f64>>> {
-    let left_out = |row: &&Row| -> Vec<bool> {
-        let is_out = |other: &&Row| is_left_out(&row.measured, &other.measured);
+    let left_out = |row: &&CountedRow| -> Vec<bool> {
+        let is_out = |other: &&CountedRow| is_left_out(&row.measured, &other.measured);
         rows.iter().map(is_out).collect()
     };
     let sets: Vec<Vec<bool>> = rows.iter().map(left_out).collect();
     let distinct: BTreeSet<&Vec<bool>> = sets.iter().collect();
     let fit = |out: &Vec<bool>| -> Result<Option<Fit>> {
         let others = rows.iter().zip(out).filter(|(_, is_out)| !**is_out);
-        let others: Vec<&Row> = others.map(|(row, _)| *row).collect();
+        let others: Vec<&CountedRow> = others.map(|(row, _)| *row).collect();
         (!others.is_empty()).then(|| model.fit(&others)).transpose()
     };
     let fits = distinct

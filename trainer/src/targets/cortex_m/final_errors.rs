@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::columns::THREE_SUMS;
 use super::evaluate::{Evaluation, LeftOut, errors, family_mean_percent, products, rounded};
-use super::fit::{Factors, Model, Row};
+use super::fit::{CountedRow, Factors, Model};
 use super::nested;
 use crate::checkpoint::commit;
 use crate::json;
@@ -26,7 +26,7 @@ const MIN_FAMILIES: usize = 3;
 /// Latencies of final families from which they decide whether a runtime is offered.
 const MIN_LATENCIES: usize = 30;
 
-fn is_final(row: &Row) -> bool {
+fn is_final(row: &CountedRow) -> bool {
     is_drawn(SEED, &row.measured.family)
 }
 
@@ -84,14 +84,15 @@ impl FinalErrors {
 }
 
 /// Evaluates the final families with fits to all others, and writes the results.
-pub fn evaluate(models: &[&Model], rows: &[Row], path: &Path) -> Result<()> {
+pub fn evaluate(models: &[&Model], rows: &[CountedRow], path: &Path) -> Result<()> {
     let mut runtimes = Vec::new();
     let mut choices = String::new();
     for model in models {
         let of_model = rows
             .iter()
             .filter(|row| row.measured.runtime == model.runtime);
-        let (last, open): (Vec<&Row>, Vec<&Row>) = of_model.partition(|row| is_final(row));
+        let (last, open): (Vec<&CountedRow>, Vec<&CountedRow>) =
+            of_model.partition(|row| is_final(row));
         if model.factors == Factors::CoreAndRelease {
             choices += &nested::compare(model, &open)?;
         }
@@ -110,7 +111,7 @@ pub fn evaluate(models: &[&Model], rows: &[Row], path: &Path) -> Result<()> {
     fs::write(path.with_extension("md"), text).with_context(|| path.display().to_string())
 }
 
-fn of_runtime(model: &Model, last: &[&Row], open: Vec<&Row>) -> Result<FinalRuntime> {
+fn of_runtime(model: &Model, last: &[&CountedRow], open: Vec<&CountedRow>) -> Result<FinalRuntime> {
     let three_sums = Model {
         columns: THREE_SUMS,
         known: &[],

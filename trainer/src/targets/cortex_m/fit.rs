@@ -16,7 +16,7 @@ use crate::targets::cortex_a::fit::least_deviations;
 
 /// A measured latency with its counts.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct CountedRow {
     pub measured: Measurement,
     /// The counts of each operator that was timed.
     pub operators: Vec<OperatorCounts>,
@@ -24,7 +24,7 @@ pub struct Row {
     totals: BTreeMap<Term, f64>,
 }
 
-impl Row {
+impl CountedRow {
     pub fn new(measured: Measurement, operators: Vec<OperatorCounts>) -> Self {
         let mut totals = BTreeMap::new();
         for (term, count) in operators.iter().flat_map(|counts| &counts.terms) {
@@ -156,7 +156,7 @@ pub struct Fit {
 
 impl Model {
     /// Fits to `rows`, which must all be of this runtime.
-    pub fn fit(&self, rows: &[&Row]) -> Result<Fit> {
+    pub fn fit(&self, rows: &[&CountedRow]) -> Result<Fit> {
         ensure!(!rows.is_empty(), "expected latencies, found none");
         if !self.priors.is_empty() {
             return Ok(self.fit_with_priors(rows));
@@ -181,7 +181,7 @@ impl Model {
     }
 
     /// Costs and factors in one fit, each drawn to what is known of it.
-    fn fit_with_priors(&self, rows: &[&Row]) -> Fit {
+    fn fit_with_priors(&self, rows: &[&CountedRow]) -> Fit {
         let all_factors = rows.iter().flat_map(|row| self.factors_of(&row.measured));
         let all_factors: BTreeSet<Factor> = all_factors.collect();
         let (fixed, factors): (Vec<Factor>, Vec<Factor>) = all_factors
@@ -198,7 +198,7 @@ impl Model {
             None => (0.0, RELEASE_SPREAD),
         }));
         // A network that a board ran under several releases, or with several sets of weights, counts once.
-        let key = |row: &Row| (row.measured.board.clone(), row.measured.network.clone());
+        let key = |row: &CountedRow| (row.measured.board.clone(), row.measured.network.clone());
         let mut n_of_network: BTreeMap<_, f64> = BTreeMap::new();
         for row in rows {
             *n_of_network.entry(key(row)).or_default() += 1.0;
@@ -262,7 +262,12 @@ impl Model {
         }
     }
 
-    fn costs(&self, fit: &Fit, rows: &[&Row], weights: &[f64]) -> Result<BTreeMap<Term, f64>> {
+    fn costs(
+        &self,
+        fit: &Fit,
+        rows: &[&CountedRow],
+        weights: &[f64],
+    ) -> Result<BTreeMap<Term, f64>> {
         let mut relative = Vec::with_capacity(rows.len());
         let mut share_weights = Vec::with_capacity(rows.len());
         for (row, weight) in rows.iter().zip(weights) {
@@ -290,11 +295,11 @@ impl Model {
     }
 
     /// Estimated cycles, on a core, board and release that need not have been fitted.
-    pub fn cycles(&self, fit: &Fit, row: &Row) -> f64 {
+    pub fn cycles(&self, fit: &Fit, row: &CountedRow) -> f64 {
         fit.counted_cycles(row) * self.factor(fit, &row.measured)
     }
 
-    pub fn estimate_ms(&self, fit: &Fit, row: &Row) -> f64 {
+    pub fn estimate_ms(&self, fit: &Fit, row: &CountedRow) -> f64 {
         self.cycles(fit, row) / (1e3 * row.measured.clock_mhz)
     }
 
@@ -318,7 +323,7 @@ fn expected(factor: &Factor) -> Option<f64> {
 }
 
 impl Fit {
-    pub fn counted_cycles(&self, row: &Row) -> f64 {
+    pub fn counted_cycles(&self, row: &CountedRow) -> f64 {
         let costs = self.costs.iter();
         costs.map(|(term, cost)| cost * row.count(*term)).sum()
     }
@@ -383,7 +388,7 @@ impl Fit {
     fn refit(
         &mut self,
         model: &Model,
-        rows: &[&Row],
+        rows: &[&CountedRow],
         of_rows: &[Vec<Factor>],
         weights: &[f64],
     ) -> f64 {
@@ -451,7 +456,7 @@ impl Fit {
     }
 }
 
-fn combined(row: &Row, column: Column) -> f64 {
+fn combined(row: &CountedRow, column: Column) -> f64 {
     column
         .iter()
         .map(|(term, times)| times * row.count(*term))
@@ -459,8 +464,8 @@ fn combined(row: &Row, column: Column) -> f64 {
 }
 
 /// A network that a board ran under several releases, or with several sets of weights, has less weight each time.
-fn weights(rows: &[&Row]) -> Vec<f64> {
-    let key = |row: &Row| {
+fn weights(rows: &[&CountedRow]) -> Vec<f64> {
+    let key = |row: &CountedRow| {
         let measured = &row.measured;
         (
             measured.board.clone(),
@@ -472,7 +477,7 @@ fn weights(rows: &[&Row]) -> Vec<f64> {
     for row in rows {
         *n.entry(key(row)).or_default() += 1.0;
     }
-    let weight = |row: &&Row| {
+    let weight = |row: &&CountedRow| {
         let of_kind = match row.measured.operator {
             Some(_) => OPERATOR_WEIGHT,
             None => 1.0,
@@ -522,7 +527,7 @@ mod tests {
         },
     ];
 
-    fn row(core: &'static str, version: &str, counts: [f64; 3], cycles: f64) -> Row {
+    fn row(core: &'static str, version: &str, counts: [f64; 3], cycles: f64) -> CountedRow {
         let terms = [
             Term::ConvolutionProducts,
             Term::DenseProducts,
@@ -546,7 +551,7 @@ mod tests {
             operator: OpKind::Conv2d,
             terms: terms.into_iter().zip(counts).collect(),
         }];
-        Row::new(measured, operators)
+        CountedRow::new(measured, operators)
     }
 
     /// Rows that are made from costs, cores and releases: the fit recovers these.
@@ -575,7 +580,7 @@ mod tests {
         }
     }
 
-    fn costs_and_factors_are_found(rows: &[Row], priors: &'static [Prior], tolerance: f64) {
+    fn costs_and_factors_are_found(rows: &[CountedRow], priors: &'static [Prior], tolerance: f64) {
         let model = Model {
             runtime: "st-edge-ai",
             columns: COLUMNS,

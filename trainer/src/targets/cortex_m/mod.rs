@@ -29,7 +29,7 @@ use self::columns::{
 };
 use self::evaluate::{Evaluation, LeftOut, rounded};
 use self::final_errors::FinalErrors;
-use self::fit::{Factors, Fit, Model, Row};
+use self::fit::{CountedRow, Factors, Fit, Model};
 use self::measured::{Comparison, Folders, Measurement, STM32_M7_CACHE_BYTES};
 use self::report::Found;
 pub use self::st_memory::{EvaluateStMemoryArgs, run as evaluate_st_memory};
@@ -85,11 +85,11 @@ pub fn json(constants: &Constants) -> Result<String> {
     json::lines(constants, 3)
 }
 
-fn rows(measurements: Vec<Measurement>) -> Result<Vec<Row>> {
+fn rows(measurements: Vec<Measurement>) -> Result<Vec<CountedRow>> {
     measurements.into_iter().map(row).collect()
 }
 
-fn row(measured: Measurement) -> Result<Row> {
+fn row(measured: Measurement) -> Result<CountedRow> {
     let path = &measured.file;
     let read = || format!("could not read {}", path.display());
     let bytes = fs::read(path).with_context(read)?;
@@ -99,7 +99,7 @@ fn row(measured: Measurement) -> Result<Row> {
     if let Some(operator) = &measured.operator {
         operators.retain(|counts| counts.operator.name() == operator);
     }
-    Ok(Row::new(measured, operators))
+    Ok(CountedRow::new(measured, operators))
 }
 
 /// Runtimes, with the name and the reference processor of each.
@@ -457,7 +457,7 @@ impl Offer {
     }
 }
 
-fn operator_names(rows: &[&Row]) -> BTreeSet<String> {
+fn operator_names(rows: &[&CountedRow]) -> BTreeSet<String> {
     rows.iter()
         .flat_map(|row| &row.operators)
         .map(|counts| counts.operator.name().to_owned())
@@ -465,12 +465,16 @@ fn operator_names(rows: &[&Row]) -> BTreeSet<String> {
 }
 
 /// Fits each runtime and evaluates each target.
-pub fn find<'r>(folders: &Folders, rows: &'r [Row], stated: &FinalErrors) -> Result<Found<'r>> {
+pub fn find<'r>(
+    folders: &Folders,
+    rows: &'r [CountedRow],
+    stated: &FinalErrors,
+) -> Result<Found<'r>> {
     let mut runtimes = Vec::new();
     let mut evaluations = Vec::new();
     let mut fits: BTreeMap<String, Fit> = BTreeMap::new();
     for (model, name, reference) in MODELS {
-        let rows_of_target: Vec<&Row> = rows
+        let rows_of_target: Vec<&CountedRow> = rows
             .iter()
             .filter(|row| row.measured.runtime == model.runtime)
             .collect();
@@ -642,7 +646,7 @@ fn target(
             .factor_of(boards)
             .with_context(|| format!("no latency of {boards:?}"))?,
     };
-    let of_core = evaluation.of_core(core);
+    let of_core = evaluation.core_errors(core);
     ensure_worth_offering(offer, &of_core, stated)?;
     let family_mean_percent = evaluate::family_mean_percent(&of_core, |left| left.family_ms);
     let final_percent = stated.mean_percent(offer.runtime);

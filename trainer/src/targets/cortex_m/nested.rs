@@ -11,7 +11,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use super::fit::{Model, Row};
+use super::fit::{CountedRow, Model};
 use crate::markdown::{Head, table};
 use crate::metrics::factor_of_groups;
 
@@ -29,7 +29,7 @@ const RULES: [(&str, Option<usize>); 3] = [
 type Families<'r> = BTreeSet<&'r str>;
 
 /// A table with what the intervals of each rule hold.
-pub fn compare(model: &Model, rows: &[&Row]) -> Result<String> {
+pub fn compare(model: &Model, rows: &[&CountedRow]) -> Result<String> {
     let mut lines = Vec::new();
     for n_parts in N_PARTS {
         for (words, rule) in RULES {
@@ -37,7 +37,7 @@ pub fn compare(model: &Model, rows: &[&Row]) -> Result<String> {
             let mut factors = Vec::new();
             for seed in 0..N_DIVISIONS {
                 for part in parts(rows, Some(n_parts), seed) {
-                    let (inner, outer): (Vec<&Row>, Vec<&Row>) = rows
+                    let (inner, outer): (Vec<&CountedRow>, Vec<&CountedRow>) = rows
                         .iter()
                         .partition(|row| !part.contains(row.measured.family.as_str()));
                     let errors = left_out(model, &inner, &parts(&inner, rule, seed))?;
@@ -70,7 +70,7 @@ pub fn compare(model: &Model, rows: &[&Row]) -> Result<String> {
 }
 
 /// The families of `rows` in parts at random, or each by itself.
-fn parts<'r>(rows: &[&'r Row], n_parts: Option<usize>, seed: u64) -> Vec<Families<'r>> {
+fn parts<'r>(rows: &[&'r CountedRow], n_parts: Option<usize>, seed: u64) -> Vec<Families<'r>> {
     let families: Families = rows
         .iter()
         .map(|row| row.measured.family.as_str())
@@ -92,13 +92,14 @@ fn parts<'r>(rows: &[&'r Row], n_parts: Option<usize>, seed: u64) -> Vec<Familie
 /// Logarithmic errors of all rows, each by a fit without its part, with their families.
 fn left_out<'r>(
     model: &Model,
-    rows: &[&'r Row],
+    rows: &[&'r CountedRow],
     parts: &[Families],
 ) -> Result<Vec<(f64, &'r str)>> {
     let mut errors = Vec::new();
     for part in parts {
-        let is_inside = |row: &&&Row| part.contains(row.measured.family.as_str());
-        let (inside, others): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(is_inside);
+        let is_inside = |row: &&&CountedRow| part.contains(row.measured.family.as_str());
+        let (inside, others): (Vec<&CountedRow>, Vec<&CountedRow>) =
+            rows.iter().partition(is_inside);
         errors.extend(log_errors(model, &others, &inside)?);
     }
     Ok(errors)
@@ -107,11 +108,11 @@ fn left_out<'r>(
 /// Logarithmic errors of `asked` by a fit to `fitted`.
 fn log_errors<'r>(
     model: &Model,
-    fitted: &[&Row],
-    asked: &[&'r Row],
+    fitted: &[&CountedRow],
+    asked: &[&'r CountedRow],
 ) -> Result<Vec<(f64, &'r str)>> {
     let fit = model.fit(fitted)?;
-    let error = |row: &&'r Row| {
+    let error = |row: &&'r CountedRow| {
         let ratio = model.estimate_ms(&fit, row) / row.measured.latency_ms;
         (ratio.ln(), row.measured.family.as_str())
     };

@@ -115,7 +115,7 @@ impl Found {
         Ok(())
     }
 
-    fn add(&mut self, row: &Row, folder: &Path) -> Result<()> {
+    fn add(&mut self, row: &MemoryRow, folder: &Path) -> Result<()> {
         if !row.format.eq_ignore_ascii_case("int8") {
             self.n_not_int8 += 1;
             return Ok(());
@@ -162,7 +162,7 @@ fn kib(bytes: u64) -> f64 {
 
 /// One row of a table of memory in a README.
 #[derive(Debug, PartialEq)]
-struct Row {
+struct MemoryRow {
     release: String,
     /// Board or series of devices; empty if the table has neither.
     board: String,
@@ -174,7 +174,7 @@ struct Row {
     code_kib: Option<f64>,
 }
 
-impl Row {
+impl MemoryRow {
     /// The row's release, or the newest release if the rules of the row's are unknown.
     fn tool(&self) -> StTool {
         StTool {
@@ -189,7 +189,7 @@ impl Row {
 }
 
 /// Rows of all tables that have columns for activation RAM, weights and format, if both figures are numbers.
-fn memory_rows(text: &str) -> Vec<Row> {
+fn memory_rows(text: &str) -> Vec<MemoryRow> {
     let mut rows = Vec::new();
     let mut heads: Option<Heads> = None;
     for line in text.lines() {
@@ -235,11 +235,11 @@ impl Heads {
         }
     }
 
-    fn row(&self, cells: &[&str]) -> Option<Row> {
+    fn row(&self, cells: &[&str]) -> Option<MemoryRow> {
         let cell = |column: Option<usize>| cells.get(column?).copied();
         let link = cells.first()?.split_once("](").map(|(_, after)| after);
         let link = link.and_then(|after| Some(after.split_once(')')?.0.to_owned()));
-        Some(Row {
+        Some(MemoryRow {
             release: major_and_minor(cell(self.release)?),
             board: cell(self.board).unwrap_or_default().to_owned(),
             format: cell(self.format)?.to_owned(),
@@ -377,15 +377,16 @@ mod tests {
 |---|---|---|---|
 | [a net](./there/a_int8.tflite) | Int8 | 1 ms | 10.0.0 |
 ";
-        let row = |link: Option<&str>, [release, board]: [&str; 2], kib: [f64; 2], code_kib| Row {
-            release: release.to_owned(),
-            board: board.to_owned(),
-            format: "Int8".to_owned(),
-            link: link.map(str::to_owned),
-            activations_kib: kib[0],
-            weights_kib: kib[1],
-            code_kib,
-        };
+        let row =
+            |link: Option<&str>, [release, board]: [&str; 2], kib: [f64; 2], code_kib| MemoryRow {
+                release: release.to_owned(),
+                board: board.to_owned(),
+                format: "Int8".to_owned(),
+                link: link.map(str::to_owned),
+                activations_kib: kib[0],
+                weights_kib: kib[1],
+                code_kib,
+            };
         let rows = memory_rows(text);
         assert_eq!(
             rows,
