@@ -167,7 +167,7 @@ function errorTable(targets: TargetInfo[], name: string): HTMLElement {
 /** In narrow windows rows are lists, whose parts say what they are. */
 function errorCell(target: TargetInfo, metric: string): HTMLElement {
   const found = target.metrics.find((candidate) => candidate.metric === metric);
-  if (!found) return el("td", { class: "numeric no-estimate" }, el("span", { class: "subtle" }, "not known"));
+  if (!found) return el("td", { class: "numeric no-estimate" }, el("span", { class: "subtle" }, "not estimated"));
   const error = found.expected_error_percent;
-  return el("td", { class: "numeric", "data-name": metricName(metric) }, typeof error === "number" ? format.percent(error) : "not measured");
+  return el("td", { class: "numeric", "data-name": metricName(metric) }, typeof error === "number" ? format.percent(error) : "error not known");
 }
