@@ -12,7 +12,7 @@ use crate::formats::shown;
 pub const DEVICE_VERSION: u32 = 1;
 
 /// Larger than the document of a hundred networks with their operators.
-pub const MAX_DEVICE_BYTES: usize = 8 << 20;
+pub const MAX_DEVICE_BYTES: usize = 4 << 20;
 
 /// Networks of one device.
 const MAX_NETWORKS: usize = 1000;
