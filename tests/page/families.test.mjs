@@ -42,7 +42,8 @@ test("what the page names stands apart, and its names come back", () => {
   assert.equal(headingOf("constructor").label, "Other targets");
   assert.ok(hasHost("npu-board:imx93") && hasHost("own:1") && hasHost("ethos-u85-2048") && !hasHost("edgetpu-coral-dev-board"));
   assert.ok(isAccelerator("edgetpu-coral-dev-board") && !isAccelerator("cortex-a76-rpi5"));
-  assert.ok(hasThreads("cortex-a7-stm32mp157") && !hasThreads("cortex-m7-tflm"));
+  assert.ok(hasThreads("cortex-a76-rpi5") && !hasThreads("cortex-m7-tflm"));
+  assert.ok(!hasThreads("cortex-a7-stm32mp157"), "measured on two threads only");
 });
 
 test("metrics have the engine's order and words", () => {
