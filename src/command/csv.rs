@@ -189,7 +189,14 @@ fn facts(document: &Document) -> Vec<String> {
 fn operators(document: &Document) -> Vec<Vec<String>> {
     let by_target = document.by_operator();
     let by_target: Vec<_> = by_target
-        .map(|(result, parts, whole)| (result, parts, whole, document.left_out(&result.target)))
+        .map(|(result, parts, whole)| {
+            (
+                result,
+                parts,
+                whole,
+                document.left_to_processor(&result.target),
+            )
+        })
         .collect();
     let mut rows = Vec::new();
     for operator in &document.operators {

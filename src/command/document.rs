@@ -312,7 +312,7 @@ impl Document {
     }
 
     /// The operators that a target leaves to a processor, by index, and why.
-    pub fn left_out(&self, target: &str) -> HashMap<usize, &str> {
+    pub fn left_to_processor(&self, target: &str) -> HashMap<usize, &str> {
         let of_target = |left: &&LeftOut| left.targets.iter().any(|id| id == target);
         let left_out = self.left_out.iter().filter(of_target);
         let operators = left_out.flat_map(|left| &left.operators);

@@ -170,7 +170,7 @@ pub fn operators(document: &Document, width: usize) -> String {
     }
     let left_out: Vec<HashMap<usize, &str>> = latencies
         .iter()
-        .map(|(result, ..)| document.left_out(&result.target))
+        .map(|(result, ..)| document.left_to_processor(&result.target))
         .collect();
     for operator in &document.operators {
         let alive = operator

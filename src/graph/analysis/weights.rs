@@ -41,7 +41,7 @@ impl Stored {
     }
 
     /// The same key for all tensors whose histograms have the same counts, including those with different zero points.
-    pub fn with_any_zero_point(self) -> Self {
+    pub fn ignoring_zero_point(self) -> Self {
         Self {
             zero_point: 0,
             ..self

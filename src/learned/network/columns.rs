@@ -103,17 +103,17 @@ impl TypedOp for TopK {
 /// Gathers, in each column of a matrix of floats, the values at the given row indices: `[n_rows, width]`, `[n, width]`
 /// → `[n, width]`.
 #[derive(Clone, Debug, Hash, PartialEq, Eq)]
-pub(super) struct GatherInColumns;
+pub(super) struct GatherElementsInColumns;
 
-impl Op for GatherInColumns {
+impl Op for GatherElementsInColumns {
     fn name(&self) -> StaticName {
-        "GatherInColumns".into()
+        "GatherElementsInColumns".into()
     }
 
     op_as_typed_op!();
 }
 
-impl EvalOp for GatherInColumns {
+impl EvalOp for GatherElementsInColumns {
     op_out_of_plan!();
 
     fn eval(&self, _: &EvalContext, inputs: TVec<TValue>) -> TractResult<TVec<TValue>> {
@@ -146,7 +146,7 @@ impl EvalOp for GatherInColumns {
     }
 }
 
-impl TypedOp for GatherInColumns {
+impl TypedOp for GatherElementsInColumns {
     as_op!();
 
     fn output_facts(&self, inputs: &[&TypedFact]) -> TractResult<TVec<TypedFact>> {
@@ -187,7 +187,7 @@ mod tests {
                 let inputs = [floats.clone(), actual[1].clone()];
                 let theirs = GatherElements { axis: 0 };
                 assert_eq!(
-                    outputs(&GatherInColumns, &inputs),
+                    outputs(&GatherElementsInColumns, &inputs),
                     outputs(&theirs, &inputs)
                 );
             }

@@ -14,7 +14,7 @@ use tract_onnx::tract_core::ops::einsum::EinSum;
 use tract_onnx::tract_core::ops::nn::{Reduce, Reducer, sigmoid};
 use tract_onnx::tract_core::ops::{identity::Identity, math};
 
-use super::columns::{GatherInColumns, TopK};
+use super::columns::{GatherElementsInColumns, TopK};
 use super::scatter_rows::{Reduction, ScatterRows};
 use super::tensors;
 
@@ -260,7 +260,7 @@ fn wire_gather_elements(wiring: &mut Wiring) -> Outlets {
         axis == 0 && matrix.rank() == 2 && matrix.datum_type == DatumType::F32,
         "expected columns of a matrix of floats, found axis {axis} of {matrix:?}"
     );
-    wiring.add(GatherInColumns, &[table, places])
+    wiring.add(GatherElementsInColumns, &[table, places])
 }
 
 /// A matrix product over the last two axes; the axes before them are batch axes of both operands.

@@ -116,7 +116,7 @@ pub fn sweep(graph: &Graph, analysis: &Analysis, gpu: &Gpu, bundle: &Bundle) -> 
                 training_memory_bytes: adam_bytes(inputs),
                 sgd_memory_bytes: sgd_bytes(inputs),
                 fits: memory_bytes <= gpu.board.memory_bytes,
-                slices: slices(memory_bytes),
+                slices: smallest_slices(memory_bytes),
             })
         });
     let points: Vec<Point> = points.collect::<Option<_>>()?;
@@ -155,7 +155,7 @@ fn knee(points: &[Point]) -> Option<&Point> {
         .find(|point| point.throughput >= KNEE_SHARE * best)
 }
 
-fn slices(memory_bytes: f64) -> Vec<Option<&'static str>> {
+fn smallest_slices(memory_bytes: f64) -> Vec<Option<&'static str>> {
     let smallest = |gpu: &SlicedGpu| Some(gpu.smallest(memory_bytes)?.name);
     SLICED.iter().map(smallest).collect()
 }

@@ -4,7 +4,7 @@
 
 use super::Choices;
 use super::blocks::InvertedResidual;
-use super::layers::{Layers, Nonlinearity as N, width};
+use super::layers::{Layers, Nonlinearity, Nonlinearity as N, width};
 use crate::writer::{Network, NetworkBuilder, TensorIdx};
 
 const SIDES: [i32; 5] = [96, 128, 160, 192, 256];
@@ -121,7 +121,7 @@ pub fn yolo(choices: &mut Choices, builder: NetworkBuilder) -> Network {
 }
 
 /// One half of the channels runs through residual bottlenecks, the other half past them.
-fn cross_stage(x: TensorIdx, depth: usize, n: N, layers: &mut Layers) -> TensorIdx {
+fn cross_stage(x: TensorIdx, depth: usize, n: Nonlinearity, layers: &mut Layers) -> TensorIdx {
     let channels = layers.channels(x);
     let past = layers.pointwise(x, channels / 2, n);
     let mut y = layers.pointwise(x, channels / 2, n);
@@ -135,7 +135,7 @@ fn cross_stage(x: TensorIdx, depth: usize, n: N, layers: &mut Layers) -> TensorI
 }
 
 /// Spatial pyramid pooling, the fast form: one pool three times over.
-fn pooled_context(x: TensorIdx, n: N, layers: &mut Layers) -> TensorIdx {
+fn pooled_context(x: TensorIdx, n: Nonlinearity, layers: &mut Layers) -> TensorIdx {
     let channels = layers.channels(x);
     let mut pools = vec![layers.pointwise(x, channels / 2, n)];
     for idx in 0..3 {

@@ -98,13 +98,13 @@ impl<'a> Layers<'a> {
         filters: i32,
         kernel: i32,
         stride: i32,
-        n: N,
+        n: Nonlinearity,
     ) -> TensorIdx {
         let (x, window) = self.strided(x, kernel, stride);
         self.conv_with_window(x, filters, window, n)
     }
 
-    pub fn pointwise(&mut self, x: TensorIdx, filters: i32, n: N) -> TensorIdx {
+    pub fn pointwise(&mut self, x: TensorIdx, filters: i32, n: Nonlinearity) -> TensorIdx {
         self.conv_with_window(x, filters, Window::point(), n)
     }
 
@@ -113,19 +113,25 @@ impl<'a> Layers<'a> {
         x: TensorIdx,
         filters: i32,
         window: Window,
-        n: N,
+        n: Nonlinearity,
     ) -> TensorIdx {
         let name = self.name("conv");
         let y = self.builder.conv2d(&name, x, filters, window, n.fused());
         self.unfused(y, n)
     }
 
-    pub fn dilated_conv(&mut self, x: TensorIdx, filters: i32, dilation: i32, n: N) -> TensorIdx {
+    pub fn dilated_conv(
+        &mut self,
+        x: TensorIdx,
+        filters: i32,
+        dilation: i32,
+        n: Nonlinearity,
+    ) -> TensorIdx {
         let window = Window::square(3, 1, Padding::Same).dilated(dilation);
         self.conv_with_window(x, filters, window, n)
     }
 
-    pub fn dilated_depthwise(&mut self, x: TensorIdx, dilation: i32, n: N) -> TensorIdx {
+    pub fn dilated_depthwise(&mut self, x: TensorIdx, dilation: i32, n: Nonlinearity) -> TensorIdx {
         let window = Window::square(3, 1, Padding::Same).dilated(dilation);
         self.depthwise_window(x, window, n)
     }
@@ -137,7 +143,7 @@ impl<'a> Layers<'a> {
         filters: i32,
         stride: i32,
         groups: i32,
-        n: N,
+        n: Nonlinearity,
     ) -> TensorIdx {
         let (x, window) = self.strided(x, 3, stride);
         let name = self.name("grouped_conv");
@@ -152,12 +158,18 @@ impl<'a> Layers<'a> {
         self.conv_with_window(x, features, window, N::None)
     }
 
-    pub fn depthwise(&mut self, x: TensorIdx, kernel: i32, stride: i32, n: N) -> TensorIdx {
+    pub fn depthwise(
+        &mut self,
+        x: TensorIdx,
+        kernel: i32,
+        stride: i32,
+        n: Nonlinearity,
+    ) -> TensorIdx {
         let (x, window) = self.strided(x, kernel, stride);
         self.depthwise_window(x, window, n)
     }
 
-    pub fn depthwise_window(&mut self, x: TensorIdx, window: Window, n: N) -> TensorIdx {
+    pub fn depthwise_window(&mut self, x: TensorIdx, window: Window, n: Nonlinearity) -> TensorIdx {
         let name = self.name("depthwise");
         let y = self.builder.depthwise_conv2d(&name, x, window, n.fused());
         self.unfused(y, n)
@@ -170,19 +182,19 @@ impl<'a> Layers<'a> {
         filters: i32,
         kernel: i32,
         stride: i32,
-        n: N,
+        n: Nonlinearity,
     ) -> TensorIdx {
         let y = self.depthwise(x, kernel, stride, n);
         self.pointwise(y, filters, n)
     }
 
-    pub fn dense(&mut self, x: TensorIdx, units: i32, n: N) -> TensorIdx {
+    pub fn dense(&mut self, x: TensorIdx, units: i32, n: Nonlinearity) -> TensorIdx {
         let name = self.name("dense");
         let y = self.builder.fully_connected(&name, x, units, n.fused());
         self.unfused(y, n)
     }
 
-    fn unfused(&mut self, x: TensorIdx, n: N) -> TensorIdx {
+    fn unfused(&mut self, x: TensorIdx, n: Nonlinearity) -> TensorIdx {
         match n {
             N::None | N::Relu | N::Relu6 => x,
             _ => self.nonlinear(x, n),
@@ -190,7 +202,7 @@ impl<'a> Layers<'a> {
     }
 
     /// The activation as separate operators.
-    pub fn nonlinear(&mut self, x: TensorIdx, n: N) -> TensorIdx {
+    pub fn nonlinear(&mut self, x: TensorIdx, n: Nonlinearity) -> TensorIdx {
         let name = self.name("activation");
         let builder = &mut self.builder;
         match n {

@@ -3,7 +3,7 @@
 //! kernels take the place of attention.
 
 use super::Choices;
-use super::layers::{Layers, Nonlinearity as N};
+use super::layers::{Layers, Nonlinearity, Nonlinearity as N};
 use super::transformer::layer_norm;
 use crate::writer::{Network, NetworkBuilder, TensorIdx};
 
@@ -41,7 +41,7 @@ fn norm(x: TensorIdx, layers: &mut Layers) -> TensorIdx {
     layer_norm(&name, x, &mut layers.builder)
 }
 
-fn perceptron(x: TensorIdx, hidden: i32, n: N, layers: &mut Layers) -> TensorIdx {
+fn perceptron(x: TensorIdx, hidden: i32, n: Nonlinearity, layers: &mut Layers) -> TensorIdx {
     let units = layers.channels(x);
     let y = layers.dense(x, hidden, n);
     layers.dense(y, units, N::None)

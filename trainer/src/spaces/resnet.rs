@@ -2,7 +2,7 @@
 //! convolutions, with a 1×1 convolution in the shortcut where the shape changes.
 
 use super::Choices;
-use super::layers::{Layers, Nonlinearity as N, width};
+use super::layers::{Layers, Nonlinearity, Nonlinearity as N, width};
 use crate::writer::{Network, NetworkBuilder, TensorIdx};
 
 const SIDES: [i32; 6] = [32, 64, 96, 128, 160, 224];
@@ -16,7 +16,7 @@ struct Block {
     groups: i32,
     /// Groups as one CONV_2D, rather than as SPLIT, one CONV_2D each and CONCATENATION.
     grouped_operator: bool,
-    nonlinearity: N,
+    nonlinearity: Nonlinearity,
 }
 
 pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {

@@ -3,7 +3,7 @@
 use litecast::formats::tflite::Padding;
 
 use super::Choices;
-use super::layers::{Layers, Nonlinearity as N};
+use super::layers::{Layers, Nonlinearity, Nonlinearity as N};
 use crate::writer::{Network, NetworkBuilder, TensorIdx, Window};
 
 const SIDES: [i32; 4] = [64, 96, 128, 160];
@@ -61,7 +61,13 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     layers.finish(&[output])
 }
 
-fn pair(x: TensorIdx, channels: i32, separable: bool, n: N, layers: &mut Layers) -> TensorIdx {
+fn pair(
+    x: TensorIdx,
+    channels: i32,
+    separable: bool,
+    n: Nonlinearity,
+    layers: &mut Layers,
+) -> TensorIdx {
     (0..2).fold(x, |x, _| {
         if separable {
             layers.separable(x, channels, 3, 1, n)
@@ -75,7 +81,7 @@ fn enlarge(
     x: TensorIdx,
     channels: i32,
     enlargement: Enlargement,
-    n: N,
+    n: Nonlinearity,
     layers: &mut Layers,
 ) -> TensorIdx {
     if let Enlargement::Learned(kernel) = enlargement {

@@ -142,7 +142,7 @@ impl NetworkBuilder {
         };
         let overlap = window.stride[0] * window.stride[1];
         let fan_in = (kernel_height * kernel_width * channels / overlap).max(1);
-        let layer = self.planned_layer(input, fan_in, filters, 0, Activation::None);
+        let layer = self.layer_quantization(input, fan_in, filters, 0, Activation::None);
         let weights = vec![filters, kernel_height, kernel_width, channels];
         let [weights, bias] = self.layer_constants(name, weights, &layer);
         let inputs = [target, weights, input, bias];

@@ -59,7 +59,7 @@ impl NetworkBuilder {
         let [height, width] = window.kernel;
         let fan_in = height * width * channels;
         let shape = window.output_shape(self.shape(input), filters);
-        let layer = self.planned_layer(input, fan_in, filters, 0, activation);
+        let layer = self.layer_quantization(input, fan_in, filters, 0, activation);
         let weights = vec![filters, height, width, channels];
         self.layer(name, input, kind, weights, shape, layer)
     }
@@ -94,7 +94,7 @@ impl NetworkBuilder {
             multiplier,
             activation,
         };
-        let layer = self.planned_layer(input, height * width, channels, 3, activation);
+        let layer = self.layer_quantization(input, height * width, channels, 3, activation);
         let weights = vec![1, height, width, channels];
         self.layer(name, input, kind, weights, shape, layer)
     }
@@ -114,7 +114,7 @@ impl NetworkBuilder {
             keep_num_dims: shape.len() > 2,
             activation,
         };
-        let layer = self.planned_layer(input, channels, units, 0, activation);
+        let layer = self.layer_quantization(input, channels, units, 0, activation);
         self.layer(name, input, kind, vec![units, channels], shape, layer)
     }
 
@@ -125,7 +125,7 @@ impl NetworkBuilder {
         kind: OperatorKind,
         weights_shape: Vec<i32>,
         output_shape: Vec<i32>,
-        layer: PlannedLayer,
+        layer: LayerQuantization,
     ) -> TensorIdx {
         let [weights, bias] = self.layer_constants(name, weights_shape, &layer);
         let inputs = [input, weights, bias];
@@ -134,14 +134,14 @@ impl NetworkBuilder {
 
     /// Scales that keep the layer's output in range. `fan_in` is the number of products that are summed for one output
     /// value; `axis` is the weights' dimension of output channels.
-    pub(super) fn planned_layer(
+    pub(super) fn layer_quantization(
         &mut self,
         input: TensorIdx,
         fan_in: i32,
         channels: i32,
         axis: usize,
         activation: Activation,
-    ) -> PlannedLayer {
+    ) -> LayerQuantization {
         let drawn = self.layer_distribution();
         let before = self.spread(input);
         let (output, sigma_steps) = Spread::after_layer(activation, &mut self.random);
@@ -149,7 +149,7 @@ impl NetworkBuilder {
             before.rms_steps * drawn.root_mean_square() * f64::from(fan_in).sqrt();
         let weight_scale = sigma_steps / accumulator_rms * output.scale / before.scale;
         let scales = channel_scales(weight_scale, channels as usize, &mut self.random);
-        PlannedLayer {
+        LayerQuantization {
             drawn,
             scales,
             axis,
@@ -164,7 +164,7 @@ impl NetworkBuilder {
         &mut self,
         name: &str,
         weights_shape: Vec<i32>,
-        layer: &PlannedLayer,
+        layer: &LayerQuantization,
     ) -> [TensorIdx; 2] {
         let scales = layer.scales.iter();
         let bias_scales = scales
@@ -194,7 +194,7 @@ fn per_channel(scales: Vec<f32>, axis: usize) -> Quantization {
 }
 
 /// The quantisation of a layer with weights.
-pub(super) struct PlannedLayer {
+pub(super) struct LayerQuantization {
     drawn: LayerDistribution,
     /// Scales of the weights by output channel.
     scales: Vec<f32>,

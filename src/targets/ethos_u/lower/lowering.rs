@@ -154,7 +154,7 @@ impl<'a> Lowering<'a> {
     pub fn histogram(&mut self, tensor_idx: usize) -> Option<Arc<ByteHistogram>> {
         let tensor = self.tensor(tensor_idx);
         let buffer = self.graph.buffer(tensor_idx);
-        let stored = Stored::new(buffer, tensor).with_any_zero_point();
+        let stored = Stored::new(buffer, tensor).ignoring_zero_point();
         let known = match self.histograms.get(&stored) {
             Some(known) => known.clone(),
             None => {

@@ -217,12 +217,12 @@ fn faster_format(
 
 /// Encoded bytes of a constant without headers, with `padding` times as many zeros added, no two of them
 /// adjacent.
-pub fn coded_bytes(histogram: &ByteHistogram, padding: f64) -> f64 {
+pub fn coded_bytes(histogram: &ByteHistogram, zeros_per_weight: f64) -> f64 {
     let n_weights = histogram.n_bytes as f64;
     Values::cached(
         histogram,
         n_weights,
-        n_weights * padding,
+        n_weights * zeros_per_weight,
         &NO_ZERO_RUNS,
         false,
         NO_ZERO_RUNS[0],

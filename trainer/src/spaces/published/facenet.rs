@@ -1,7 +1,7 @@
 //! FaceNet's Inception-ResNet V1 (Szegedy et al. 2016) with 512 features, as DeepFace has it.
 
 use super::inception_v4::{line, pool, valid};
-use crate::spaces::layers::{Layers, Nonlinearity as N};
+use crate::spaces::layers::{Layers, Nonlinearity, Nonlinearity as N};
 use crate::writer::TensorIdx;
 
 /// Features of a face.
@@ -48,7 +48,7 @@ fn block_of_lines(
     x: TensorIdx,
     channels: i32,
     length: i32,
-    n: N,
+    n: Nonlinearity,
 ) -> TensorIdx {
     let point = layers.pointwise(x, channels, N::Relu);
     let both = layers.pointwise(x, channels, N::Relu);
@@ -58,7 +58,12 @@ fn block_of_lines(
 }
 
 /// Adds what the branches make of `x` to it. Their scale is folded into the weights.
-fn residual(layers: &mut Layers, x: TensorIdx, branches: &[TensorIdx], n: N) -> TensorIdx {
+fn residual(
+    layers: &mut Layers,
+    x: TensorIdx,
+    branches: &[TensorIdx],
+    n: Nonlinearity,
+) -> TensorIdx {
     let joined = layers.concat(branches);
     let channels = layers.channels(x);
     let y = layers.pointwise(joined, channels, N::None);
