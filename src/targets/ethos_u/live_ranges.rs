@@ -29,6 +29,7 @@ fn needed(program: &Program, order: &Order) -> Vec<Steps> {
             mark(map_idx, last);
         }
     }
+    mark_time_steps(program, order, &mut mark);
     if let Some(last_step) = order.operations.len().checked_sub(1) {
         for (map_idx, map) in program.maps.iter().enumerate() {
             if map.is_input || map.is_variable {
@@ -46,6 +47,26 @@ fn needed(program: &Program, order: &Order) -> Vec<Steps> {
         }
     }
     needed
+}
+
+/// Calls `mark` for each map that many time steps read and the last operation of a time step: only the last time step of
+/// all can do without the map before it ends.
+fn mark_time_steps(program: &Program, order: &Order, mark: &mut impl FnMut(usize, usize)) {
+    let mut last = None;
+    for (step, &idx) in order.operations.iter().enumerate().rev() {
+        let operation = &program.operations[idx];
+        let is_own = |&map_idx: &usize| program.maps[map_idx].is_of_time_step;
+        if operation.repeats == 1.0 || !operation.outputs.iter().any(is_own) {
+            continue;
+        }
+        let (_, last_step) = *last.insert(
+            last.filter(|&(node_idx, _)| node_idx == operation.node_idx)
+                .unwrap_or((operation.node_idx, step)),
+        );
+        for &input in operation.inputs.iter().filter(|input| !is_own(input)) {
+            mark(input, last_step);
+        }
+    }
 }
 
 /// Memory of one feature map, or of several that share it.

@@ -38,7 +38,7 @@ impl Order {
         let mut n_writers = vec![0.0; program.maps.len()];
         for operation in &program.operations {
             for &output in &operation.outputs {
-                n_writers[output] += operation.repeats;
+                n_writers[output] += program.maps[output].n_pieces(operation.repeats);
             }
         }
         let is_whole = |map_idx: usize| n_writers[map_idx] <= 1.0 || uses_trained_rules;

@@ -55,6 +55,8 @@ pub struct FeatureMap {
     pub is_off_chip: bool,
     /// Whether it is a copy in SRAM of an input of the graph that is off chip.
     pub is_staged: bool,
+    /// Whether it stands for as many maps as its writer has runs, because each run is a time step with maps of its own.
+    pub is_of_time_step: bool,
     /// Whether its layout is NHWC instead of NHCWB16. Callers cannot read NHCWB16, and it does not allow views of
     /// another shape or concatenations with parts that start inside a brick.
     pub is_linear: bool,
@@ -111,6 +113,11 @@ impl FeatureMap {
     /// Whether only the operations that read it depend on its memory and layout.
     pub fn is_internal(&self) -> bool {
         !self.is_apart() && !self.is_variable && !self.is_constant
+    }
+
+    /// In how many pieces operations that run `n_runs` times write or read it.
+    pub fn n_pieces(&self, n_runs: f64) -> f64 {
+        if self.is_of_time_step { 1.0 } else { n_runs }
     }
 
     pub fn n_elements(&self) -> i64 {
@@ -280,7 +287,7 @@ pub struct Operation {
     pub window: Option<Box<Window>>,
     pub weights: Option<Arc<ByteHistogram>>,
     pub sharing: WeightSharing,
-    /// How many times it runs, each time for a part of its output.
+    /// How many times it runs: each time for a part of its output, or in a time step of its own.
     pub repeats: f64,
     /// A TRANSPOSE behind it that the same command performs, as Ethos-U85 can: its output has the shape `written`.
     pub fused_transpose: Option<Box<Transposition>>,

@@ -170,8 +170,15 @@ impl Planner<'_> {
             .map(|alive_bytes| (limit_bytes - alive_bytes).max(0.0))
             .collect();
         let buffers = buffers(self.accelerator, steps, cascades, &room_bytes);
-        let weight_buffer_bytes =
-            weight_buffer_bytes(steps, &buffers, self.accelerator.uses_trained_rules);
+        let fetches_for_itself = |step: usize| {
+            let operation = &self.program.operations[memory.order.operations[step]];
+            let has_own_weights = operation.sharing == WeightSharing::None;
+            let mut outputs = operation.outputs.iter();
+            let is_in_pieces =
+                outputs.any(|&output| self.program.maps[output].n_pieces(operation.repeats) > 1.0);
+            is_in_pieces && has_own_weights && !self.accelerator.uses_trained_rules
+        };
+        let weight_buffer_bytes = weight_buffer_bytes(steps, &buffers, fetches_for_itself);
         WeightMemory {
             buffer_bytes: with_cascades(&weight_buffer_bytes, cascades, &buffers),
             buffers,
@@ -287,20 +294,18 @@ impl SramContents {
     }
 }
 
-/// By step, SRAM for its weights and for those of the next operation that are prefetched meanwhile.
+/// By step, SRAM for its weights and for those of the next operation that are prefetched meanwhile. `fetches_for_itself`
+/// tells of a step whether its operation runs in pieces that have weights of their own: each piece fetches those of the
+/// next one.
 fn weight_buffer_bytes(
     steps: &[Option<ScheduledOperation>],
     buffers: &Buffers,
-    uses_trained_rules: bool,
+    fetches_for_itself: impl Fn(usize) -> bool,
 ) -> Vec<f64> {
     let mut fetched_for_next: f64 = 0.0;
     let mut bytes = vec![0.0; steps.len()];
     for idx in (0..steps.len()).rev().filter(|&idx| steps[idx].is_some()) {
-        // Each repetition with weights of its own fetches those of the next one.
-        let is_repeated = steps[idx].as_ref().is_some_and(|step| {
-            step.pieces > 1.0 && step.sharing == WeightSharing::None && !uses_trained_rules
-        });
-        if is_repeated && buffers[idx].is_prefetched {
+        if buffers[idx].is_prefetched && fetches_for_itself(idx) {
             fetched_for_next = fetched_for_next.max(buffers[idx].parts[0]);
         }
         bytes[idx] = buffers[idx].bytes_beside(fetched_for_next);

@@ -40,7 +40,7 @@ pub struct ScheduledOperation<'a> {
     pub is_chained: bool,
     /// Whether the last operation chained to it writes NHWC.
     pub chain_writes_linear: bool,
-    /// How many times it runs, each time for a part of its output.
+    /// How many times it runs: each time for a part of its output, or in a time step of its own.
     pub pieces: f64,
     /// Whether its input may be kept in SRAM instead of its weights: only if another operation produces it.
     pub can_move_input: bool,
@@ -104,12 +104,12 @@ impl<'a> ScheduledOperation<'a> {
 }
 
 impl ScheduledOperation<'_> {
-    /// Elements that are read of the first input, and elements that are written.
+    /// Elements that one run reads of the first input, and elements that it writes.
     pub fn accesses(&self, program: &Program) -> IfmOfm<f64> {
         let elements = |bytes: f64, map_idx: OptionalIndex| {
             let map = map_idx.get().map(|map_idx| &program.maps[map_idx]);
             let element_bytes = map.map_or(1, |map| map.element_bytes().max(1));
-            bytes * self.pieces / element_bytes as f64
+            bytes / element_bytes as f64
         };
         IfmOfm {
             ifm: elements(self.bytes.ifm, self.maps.ifm),

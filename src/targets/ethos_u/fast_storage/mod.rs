@@ -69,17 +69,17 @@ fn accesses(
             ifm: read,
             ofm: written,
         } = scheduled.accesses(program);
-        let inputs = program.activations(operation);
-        let mut inputs = inputs.map(|map_idx| live_ranges.range_of(map_idx));
+        let n_runs = |map_idx: usize| program.maps[map_idx].n_pieces(scheduled.pieces);
+        let mut inputs = program.activations(operation);
         if let Some(first) = inputs.next() {
-            accesses[first] += read;
+            accesses[live_ranges.range_of(first)] += read * n_runs(first);
         }
         // On Ethos-U85, the writes of an operation with others in its group do not count: either an activation is fused
         // into it, or a chained operation consumes its output.
         let is_first_of_group =
             counts_as_group && (scheduled.is_chained || order.activated(program, step).is_some());
         for &output in operation.outputs.iter().filter(|_| !is_first_of_group) {
-            accesses[live_ranges.range_of(output)] += written;
+            accesses[live_ranges.range_of(output)] += written * n_runs(output);
         }
         if counts_as_group {
             for (map_idx, elements) in chained_accesses(program, order, step) {
@@ -89,6 +89,8 @@ fn accesses(
         let Some(second) = inputs.next().filter(|_| operation.is_binary()) else {
             continue;
         };
+        let read = read * n_runs(second);
+        let second = live_ranges.range_of(second);
         let second_bytes = if accelerator.uses_trained_rules {
             1
         } else {

@@ -527,7 +527,9 @@ fn fuse(
     for (idx, operation) in program.operations.iter().enumerate() {
         let is_activation = matches!(operation.action, Action::Table | Action::Clamp);
         let input = operation.inputs.first().copied();
-        let input = input.filter(|&map_idx| is_activation && n_readers[map_idx] == 1);
+        let is_seen_by_one =
+            |&map_idx: &usize| n_readers[map_idx] == 1 && !program.maps[map_idx].is_variable;
+        let input = input.filter(is_seen_by_one).filter(|_| is_activation);
         // In a hostile file a later operation may write it too.
         let before = input
             .and_then(|map_idx| writers[map_idx])

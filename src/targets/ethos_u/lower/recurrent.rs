@@ -37,7 +37,8 @@ pub fn lstm(lowering: &mut Lowering) -> Option<()> {
     else {
         return None;
     };
-    let is_clipped = cell_clip > 0.0 || lowering.accelerator.uses_trained_rules;
+    let uses_trained_rules = lowering.accelerator.uses_trained_rules;
+    let is_clipped = cell_clip > 0.0 || uses_trained_rules;
     let input = lowering.input(0)?;
     let shape = &lowering.tensor(input).shape;
     let &[outer, inner, features] = shape.as_slice() else {
@@ -59,12 +60,22 @@ pub fn lstm(lowering: &mut Lowering) -> Option<()> {
     if n_steps < 1.0 || rows < 1 || n_sequences < 1.0 {
         return None;
     }
+    if !uses_trained_rules {
+        for state in [lowering.input(OUTPUT_STATE)?, lowering.input(CELL_STATE)?] {
+            let n_bytes = lowering.tensor(state).byte_len();
+            let map = &mut lowering.program.maps[state];
+            if let Some(n_bytes) = n_bytes.filter(|_| map.is_variable) {
+                map.bytes = (n_bytes as f64).into();
+                map.is_input = true;
+            }
+        }
+    }
     TimeStep {
         lowering,
         rows,
         features,
         repeats: n_sequences,
-        is_first: true,
+        copies_states: !time_major || uses_trained_rules,
         is_clipped,
     }
     .push()?;
@@ -74,7 +85,7 @@ pub fn lstm(lowering: &mut Lowering) -> Option<()> {
             rows,
             features,
             repeats: n_sequences * (n_steps - 1.0),
-            is_first: false,
+            copies_states: false,
             is_clipped,
         }
         .push()?;
@@ -87,7 +98,8 @@ struct TimeStep<'a, 'b> {
     rows: i64,
     features: i64,
     repeats: f64,
-    is_first: bool,
+    /// Whether it begins with a copy of the states of its sequence.
+    copies_states: bool,
     /// Whether the file limits the cell state.
     is_clipped: bool,
 }
@@ -110,16 +122,20 @@ impl TimeStep<'_, '_> {
             alias: Alias::View,
             ..slice
         });
-        if self.is_first {
-            for (state, element_bytes) in [(output_state, INT8_BYTES), (cell_state, INT16_BYTES)] {
-                let state_map = self
-                    .lowering
-                    .linear_map([1, self.rows, units], element_bytes);
-                self.copy(state, state_map);
+        let states = [(output_state, INT8_BYTES), (cell_state, INT16_BYTES)];
+        let uses_trained_rules = self.lowering.accelerator.uses_trained_rules;
+        if self.copies_states && uses_trained_rules {
+            for (state, element_bytes) in states {
+                let shape = [1, self.rows, units];
+                let copied = self.lowering.linear_map(shape, element_bytes);
+                self.copy(state, copied);
             }
         }
-        let state = self.state(units, INT8_BYTES);
-        let cell = self.state(units, INT16_BYTES);
+        let [state, cell] = states.map(|(_, element_bytes)| self.state(units, element_bytes));
+        if self.copies_states && !uses_trained_rules {
+            self.copy(output_state, state);
+            self.copy(cell_state, cell);
+        }
         let mut gates = [0; GATES.len()];
         for (idx, gate) in gates.iter_mut().enumerate() {
             *gate = self.gate(idx, [feature, state], units)?;
@@ -136,7 +152,7 @@ impl TimeStep<'_, '_> {
         } else {
             next
         };
-        let activated = self.lowering.map([1, self.rows, units], INT16_BYTES);
+        let activated = self.map(units);
         self.activate(clipped, activated);
         let result = self.state(units, INT8_BYTES);
         self.push_binary(Arithmetic::Product, [activated, output_gate], result);
@@ -149,6 +165,15 @@ impl TimeStep<'_, '_> {
         Some(())
     }
 
+    /// A feature map of this time step alone.
+    fn map(&mut self, units: i64) -> usize {
+        let shape = [1, self.rows, units];
+        let map_idx = self.lowering.map(shape, INT16_BYTES);
+        self.lowering.program.maps[map_idx].is_of_time_step =
+            !self.lowering.accelerator.uses_trained_rules;
+        map_idx
+    }
+
     fn state(&mut self, units: i64, element_bytes: i64) -> usize {
         self.lowering
             .state_map([1, self.rows, units], element_bytes)
@@ -159,7 +184,7 @@ impl TimeStep<'_, '_> {
         let mut sums = [0; 2];
         for ((sum, weights), input) in sums.iter_mut().zip(weights).zip(inputs) {
             let weights = self.lowering.input(weights)?;
-            *sum = self.lowering.map([1, self.rows, units], INT16_BYTES);
+            *sum = self.map(units);
             self.lowering.fully_connected(input, weights, *sum);
             let last = self.lowering.program.operations.last_mut()?;
             last.repeats = self.repeats;
@@ -168,7 +193,7 @@ impl TimeStep<'_, '_> {
             }
         }
         let sum = self.binary(Arithmetic::Sum, sums, units);
-        let gate = self.lowering.map([1, self.rows, units], INT16_BYTES);
+        let gate = self.map(units);
         self.push_operation(Operation {
             alias: Alias::Fused,
             ..self.lowering.operation(Action::Table, &[sum], gate)
@@ -176,13 +201,18 @@ impl TimeStep<'_, '_> {
         if GATES[idx] == Activation::Tanh {
             return Some(gate);
         }
-        let limited = self.lowering.map([1, self.rows, units], INT16_BYTES);
+        // The limits are applied in place.
+        let limited = if self.lowering.accelerator.uses_trained_rules {
+            self.map(units)
+        } else {
+            gate
+        };
         self.copy(gate, limited);
         Some(limited)
     }
 
     fn binary(&mut self, arithmetic: Arithmetic, inputs: [usize; 2], units: i64) -> usize {
-        let output = self.lowering.map([1, self.rows, units], INT16_BYTES);
+        let output = self.map(units);
         self.push_binary(arithmetic, inputs, output);
         output
     }

@@ -106,8 +106,13 @@ impl NetworkFile {
 
     /// Weights whose 32-bit words are multiples of a large odd number.
     pub fn weights(&mut self, shape: &[i32]) -> usize {
+        self.weights_from(0, shape)
+    }
+
+    /// The same from another multiple on.
+    fn weights_from(&mut self, first: i32, shape: &[i32]) -> usize {
         let n_words = shape.iter().product::<i32>() / 4;
-        let words: Vec<i32> = (0..n_words)
+        let words: Vec<i32> = (first..first + n_words)
             .map(|word| word.wrapping_mul(0x9E37_79B1_u32 as i32))
             .collect();
         let weights = self.constant(&words);
@@ -840,4 +845,65 @@ fn an_input_that_others_read_is_copied_before_its_reshape() {
         (Product::U65x512, [3389.0, 4480.0, 4480.0]),
         (Product::U85x256, [2839.0, 384.0, 17408.0]),
     ]);
+}
+
+/// An LSTM that limits its cell state to this range, or not at all.
+fn lstm(cell_clip: f32) -> NetworkFile {
+    const STEPS: i32 = 4;
+    const FEATURES: i32 = 28;
+    const UNITS: i32 = 64;
+    let mut network = NetworkFile::new(&[1, STEPS, FEATURES]);
+    let mut inputs = vec![Some(0)];
+    let mut first = 0;
+    for width in [FEATURES, UNITS] {
+        for _ in 0..4 {
+            inputs.push(Some(network.weights_from(first, &[UNITS, width])));
+            first += UNITS * width / 4;
+        }
+    }
+    inputs.extend([None; 3]);
+    inputs.extend([0; 4].map(|_| Some(network.constant(&[0; UNITS as usize]))));
+    inputs.extend([None; 2]);
+    for tensor_type in [TensorType::Int8, TensorType::Int16] {
+        network.tensors.push(Tensor {
+            is_variable: true,
+            ..tensor(tensor_type, &[1, UNITS])
+        });
+        inputs.push(Some(network.tensors.len() - 1));
+    }
+    inputs.extend([None; 4]);
+    let options = BuiltinOptions::UnidirectionalSequenceLstm {
+        time_major: false,
+        diagonal_recurrent_tensors: false,
+        cell_clip,
+        proj_clip: 0.0,
+        activation: Activation::Tanh,
+    };
+    let shape = [1, STEPS, UNITS];
+    network.call_with(OpKind::UnidirectionalSequenceLstm, &[], &shape, options);
+    network.operators[0].inputs = inputs;
+    network
+}
+
+/// Every time step chains operations, fetches weights and takes memory as the first one does. Gates are limited in
+/// place, states stay in memory, and what writes a state performs no activation.
+#[test]
+fn time_steps_have_feature_maps_of_their_own() {
+    let tolerances = [0.003, 0.005, 0.001];
+    lstm(10.0).check_totals(
+        &[
+            (Product::U55x256, [142_688.0, 1200.0, 130_816.0]),
+            (Product::U65x512, [60399.0, 5696.0, 144_384.0]),
+            (Product::U85x256, [93907.0, 3984.0, 161_984.0]),
+        ],
+        tolerances,
+    );
+    lstm(0.0).check_totals(
+        &[
+            (Product::U55x256, [141_008.0, 1200.0, 130_816.0]),
+            (Product::U65x512, [56343.0, 5696.0, 142_848.0]),
+            (Product::U85x256, [93843.0, 3984.0, 159_424.0]),
+        ],
+        tolerances,
+    );
 }
