@@ -313,6 +313,11 @@ export async function visitViews(page, visit) {
   await visit("start with history");
 }
 
+/** Until there is so much in a store of the page's database. `waitForFunction` does not wait for promises. */
+export function waitKept(page, store, n) {
+  return until(() => page.evaluate(isKept, [store, n]), `${n} in the store ${store}`);
+}
+
 /** Whether there is so much in a store of the page's database. */
 export function isKept([store, n]) {
   return new Promise((resolve) => {

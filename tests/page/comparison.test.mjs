@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { dropFiles, dropModels, isKept, waitBothDrawn, waitCompared } from "./browser.mjs";
+import { dropFiles, dropModels, waitBothDrawn, waitCompared, waitKept } from "./browser.mjs";
 import { browserForTests } from "./fixture.mjs";
 import { mixedModel, residualModel } from "./model.mjs";
 
@@ -141,7 +141,7 @@ test("latency is drawn against memory or MACs, and comparisons stand in the hist
     await page.selectOption("#scatter-axis", "macs");
     assert.notEqual(await places(), by_memory);
     assert.equal(await page.evaluate(() => document.activeElement.id), "scatter-axis", "the focus stays");
-    await page.waitForFunction(isKept, ["opened", 3]);
+    await waitKept(page, "opened", 3);
     await page.reload();
     await waitCompared(page, 3);
     await page.click("#home");

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { test } from "node:test";
-import { dropBytes, dropModels, isKept, openPage, readEstimates, waitDrawn } from "./browser.mjs";
+import { dropBytes, dropModels, isKept, openPage, readEstimates, waitDrawn, waitKept } from "./browser.mjs";
 import { browserForTests } from "./fixture.mjs";
 import { mixedModel, residualModel } from "./model.mjs";
 
@@ -100,7 +100,7 @@ test("everything that the page keeps goes out and comes in as one file", async (
   await waitDrawn(first.page, "one.tflite");
   const estimates = await readEstimates(first.page);
   await dropModels(first.page, [8, 40].map((n) => residualModel(n)));
-  await first.page.waitForFunction(isKept, ["reports", 3]);
+  await waitKept(first.page, "reports", 3);
   await first.page.click("#home");
   await first.page.waitForSelector(".history-list");
   const download = first.page.waitForEvent("download");

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { dropBytes, dropFiles, isKept, waitCompared, waitDrawn } from "./browser.mjs";
+import { dropBytes, dropFiles, waitCompared, waitDrawn, waitKept } from "./browser.mjs";
 import { browserForTests } from "./fixture.mjs";
 import { residualModel } from "./model.mjs";
 
@@ -55,7 +55,7 @@ test("files are kept only where a person wants that, and then a report can be ch
     await page.keyboard.press("Space");
     await dropBytes(page, "again.tflite", residualModel(16));
     await waitDrawn(page, "again.tflite");
-    await page.waitForFunction(isKept, ["files", 1]); // once the report is on the screen
+    await waitKept(page, "files", 1); // once the report is on the screen
     await page.reload();
     await waitDrawn(page, "again.tflite");
     assert.equal(await page.isDisabled(".batch input"), false);
@@ -97,7 +97,7 @@ test("a report that the last version kept is shown as one of this version", () =
     assert.equal(report.schema_version, 1);
     await dropBytes(page, "new.tflite", residualModel(8)); // makes the stores
     await waitDrawn(page, "new.tflite");
-    await page.waitForFunction(isKept, ["opened", 1]);
+    await waitKept(page, "opened", 1);
     await page.evaluate(
       (report) =>
         new Promise((resolve) => {

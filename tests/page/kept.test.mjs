@@ -1,7 +1,7 @@
 /** What a browser kept is checked when it is read back: another build wrote it, or somebody changed it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { dropBytes, isKept, until, waitCompared, waitDrawn } from "./browser.mjs";
+import { dropBytes, until, waitCompared, waitDrawn, waitKept } from "./browser.mjs";
 import { browserForTests } from "./fixture.mjs";
 import { residualModel } from "./model.mjs";
 import { randomNumbers } from "./random.mjs";
@@ -58,7 +58,7 @@ async function outcome(page, file) {
 async function openAndKeep(page, name = "kept.tflite") {
   await dropBytes(page, name, residualModel(12));
   await waitDrawn(page, name);
-  await page.waitForFunction(isKept, ["reports", 1]);
+  await waitKept(page, "reports", 1);
 }
 
 /** Each is no report any more. */
@@ -162,7 +162,7 @@ test("comparisons and files that were changed are refused or left out", () =>
     await page.click("#home");
     await page.evaluate(() => localStorage.setItem("litecast.keep-files", "yes"));
     await openAndKeep(page);
-    await page.waitForFunction(isKept, ["files", 1]);
+    await waitKept(page, "files", 1);
     await changeKept(page, "files", "return 'no file';");
     await page.reload();
     await waitDrawn(page, "kept.tflite");
@@ -173,7 +173,7 @@ test("comparisons and files that were changed are refused or left out", () =>
       document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, bubbles: true, cancelable: true }));
     });
     await waitCompared(page, 2);
-    await page.waitForFunction(isKept, ["comparisons", 1]);
+    await waitKept(page, "comparisons", 1);
     await changeKept(page, "comparisons", "value.rows = [null, 7]; return value;");
     await page.reload();
     assert.equal(await outcome(page, ""), "damaged");

@@ -8,7 +8,7 @@ import { createServer } from "node:http";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { test } from "node:test";
-import { countColours, dropBytes, dropFiles, isKept, openPage, readEstimates, REPORT_LIMIT_MS, SHARED_MODELS, sourceOf, until, waitDrawn, waitRedrawn } from "./browser.mjs";
+import { countColours, dropBytes, dropFiles, openPage, readEstimates, REPORT_LIMIT_MS, SHARED_MODELS, sourceOf, until, waitDrawn, waitKept, waitRedrawn } from "./browser.mjs";
 import { browserForTests, EDGE_TPU, NPUS, PROCESSORS } from "./fixture.mjs";
 import { residualModel } from "./model.mjs";
 import { dropHanging, estimators, withStrangeFiles } from "./strange.mjs";
@@ -196,7 +196,7 @@ test("measured files calibrate every report to devices of one's own", () =>
       await page.press("#measured", "Enter");
       await page.waitForSelector(`[data-device="Board"]:has-text("${name}")`);
     }
-    await page.waitForFunction(isKept, ["opened", 3]);
+    await waitKept(page, "opened", 3);
     await page.goto(shared.chromium.url);
     await page.waitForSelector("body[data-ready]");
     const estimate = await open("d.tflite", 32);

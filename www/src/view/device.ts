@@ -58,12 +58,16 @@ export function devicePanel(report: Report, estimator: Estimator, changed: () =>
     }
   };
 
+  /** Draws that were begun. */
+  let n_draws = 0;
   async function draw(): Promise<void> {
+    const draw_idx = ++n_draws;
     const kept = devices();
     names.replaceChildren(...kept.map((device) => el("option", { value: device.name })));
     measured.value = String(kept.find((device) => device.name === name.value)?.measurements.find(({ file }) => file === nameOf(report))?.measured_ms ?? "");
     const parts = await Promise.all(kept.map((device) => deviceItem(device, (words) => change(words, ""), estimator, estimates_ms, targets)));
-    await keepingFocus(list, () => list.replaceChildren(...parts));
+    // Fits are made in several workers: an older one that ends later is of devices as they were.
+    if (draw_idx === n_draws) await keepingFocus(list, () => list.replaceChildren(...parts));
   }
 
   const picker = el("input", { type: "file", accept: ".csv,text/csv,text/plain", hidden: true, onchange: () => void (picker.files?.[0] && takeFile(picker.files[0])) });
