@@ -23,15 +23,18 @@ export function batchSweepPanel(report: Report, { file, scenario }: Opened, esti
   const note = el("p", { class: "subtle" }, "Loading the constants of GPUs, 0.2 MB…");
   const panel = el("div", { class: "batch-sweep" }, note);
   let read: Promise<FileBytes> | null = null;
+  /** The last one that was chosen: an answer for another comes too late. */
+  let chosen = "";
   const show = async (gpu: string): Promise<void> => {
+    chosen = gpu;
     try {
       read ??= readFile(file).then((bytes) => ({ name: report.file, bytes }));
       const swept = await estimator.sweepBatch(await read, scenario, gpu);
-      if (signal.aborted) return;
+      if (signal.aborted || chosen !== gpu) return;
       if (swept) outcome.replaceChildren(...sweepParts(swept));
       else outcome.replaceChildren(el("p", { class: "reason" }, "No estimate: no network that was measured on this GPU spends time on what this one is made of."));
     } catch (error) {
-      if (!signal.aborted) outcome.replaceChildren(el("p", { class: "doubt" }, sentence((error as Error).message)));
+      if (!signal.aborted && chosen === gpu) outcome.replaceChildren(el("p", { class: "doubt" }, sentence((error as Error).message)));
     }
   };
   const start = (gpus: TargetInfo[]): void => {
