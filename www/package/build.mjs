@@ -84,6 +84,8 @@ async function writeScripts() {
       thread: source("thread.web.ts"),
       "thread.node": source("thread.node.ts"),
       "files.node": source("files.node.ts"),
+      // What the command says of an estimate is what the page says.
+      words: path.join(here, "../src/words.ts"),
     },
     outdir: out,
     splitting: true,

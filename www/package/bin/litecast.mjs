@@ -3,6 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { load } from "../index.node.js";
+import { headlineDoubt, referenceName } from "../words.js";
 
 const USAGE = "usage: litecast FILE... [--target ID]... [--json]";
 
@@ -20,20 +21,12 @@ function read() {
   process.exit(2);
 }
 
-/** What an error was measured against. */
-function against({ kind, reference, tool, version }) {
-  if (kind.includes("compiler")) return `${tool === "ethos-u-vela" ? "Vela" : tool} ${version}`.trim();
-  return reference?.startsWith("measured") || kind.includes("measurements") ? "hardware" : (reference ?? "nothing");
-}
-
-/** A mean error above this, in percent, is a doubt beside the number. */
-const DOUBTFUL_PERCENT = 25;
-
-/** The mean error of an estimate and what it was measured against; empty where nothing was compared. */
-function errorWords({ expected_error_percent: percent, provenance }) {
+/** The mean error of an estimate and what it was measured against, a doubt where it is large; empty where nothing was compared. */
+function errorWords(estimate) {
+  const { expected_error_percent: percent, provenance } = estimate;
   if (typeof percent !== "number") return "";
-  const number = `${Number(percent.toPrecision(2))} %`;
-  return percent > DOUBTFUL_PERCENT ? `, warning: off by ${number} in the mean against ${against(provenance)}` : `, \u00b1${number} against ${against(provenance)}`;
+  const doubt = headlineDoubt(estimate);
+  return doubt ? `, warning: ${doubt}` : `, \u00b1${Number(percent.toPrecision(2))} % against ${referenceName(provenance)}`;
 }
 
 /** Each target with its estimates, what each rests on and is of, how far it was off, and then the doubts, each once. */
