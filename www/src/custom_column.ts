@@ -63,10 +63,10 @@ export function parseColumn(text: string, files: readonly string[]): CustomColum
   const values: Record<string, number> = {};
   rows.forEach((row, i) => {
     const value = valueIn(row[is_list ? 0 : 1] ?? "");
-    const found = `line ${i + 1 + (head ? 1 : 0)}: found \`${row.join(separator).slice(0, 80)}\``;
+    const line_words = `line ${i + 1 + (head ? 1 : 0)}: found \`${row.join(separator).slice(0, 80)}\``;
     // With commas between fields, a decimal comma makes two fields of one number.
-    if (row.length > n_fields) throw new Error(`${found}, expected ${n_fields} fields: put semicolons between fields where numbers have commas`);
-    if (!Number.isFinite(value)) throw new Error(`${found}, expected for example \`model.tflite,71.5\``);
+    if (row.length > n_fields) throw new Error(`${line_words}, expected ${n_fields} fields: put semicolons between fields where numbers have commas`);
+    if (!Number.isFinite(value)) throw new Error(`${line_words}, expected for example \`model.tflite,71.5\``);
     const named = is_list ? files.slice(i, i + 1) : files.filter((file) => file === row[0] || stem(file) === stem(row[0]));
     for (const file of named) values[file] = value;
   });

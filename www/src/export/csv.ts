@@ -36,9 +36,9 @@ export function comparisonCsv(summaries: readonly Summary[], failures: readonly 
       return [...facts, value, lo, hi, unit, expected_error_percent, provenance.kind, provenance.tool, provenance.version, estimated_as, evidence, provenance.interval_percent, against, provenance.scope, null, null, null];
     }),
   );
-  const own = (file: string): Field[] => (column ? [valueOf(column, file)] : []);
+  const columnCells = (file: string): Field[] => (column ? [valueOf(column, file)] : []);
   const failed = failures.map(({ file, failure }): Field[] => [file, ...new Array<null>(head.length - 2).fill(null), failure]);
-  const all = [...rows, ...failed].map((row) => [...row, ...own(String(row[0]))]);
+  const all = [...rows, ...failed].map((row) => [...row, ...columnCells(String(row[0]))]);
   return csv([[...head, ...(column ? [column.name] : [])], ...all]);
 }
 

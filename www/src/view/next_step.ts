@@ -79,11 +79,11 @@ export function nextStep(report: Report, { file, scenario, change }: Opened, est
       const ways = waysOf(optionsOf(report, scenario, choice.name));
       const explore: Explore = (next, among) => estimator.explore(bytes, next, { targets: [], more_targets: among.map((one) => one.choice), is_summary: true }, own).catch(() => null);
       const find = (hardware: readonly Hardware[]): Promise<Search> => findPlan({ report, scenario, budget, sram_bytes }, { ways, hardware, factors: SMALLER_FACTORS }, explore, own);
-      const found = await find(all_hardware);
+      const search = await find(all_hardware);
       if (own.aborted) return;
-      element.replaceChildren(...searchParts(found, report, choice.name, show));
+      element.replaceChildren(...searchParts(search, report, choice.name, show));
       // Who cannot choose other silicon asks for what there is without.
-      if (!found.plan || found.plan.hardware.distance === 0) return;
+      if (!search.plan || search.plan.hardware.distance === 0) return;
       const stay = await find(all_hardware.filter(({ distance }) => distance === 0));
       if (!own.aborted) element.append(...stayParts(stay, report, choice.name, show));
     } catch (error) {
