@@ -323,6 +323,7 @@ export function isKept([store, n]) {
   return new Promise((resolve) => {
     const opening = indexedDB.open("litecast");
     opening.onerror = () => resolve(false);
+    opening.onupgradeneeded = () => opening.transaction.abort(); // the page has not made it yet
     opening.onsuccess = () => {
       const { result: database } = opening;
       const count = database.transaction(store).objectStore(store).count();

@@ -6,6 +6,7 @@ import { browserForTests } from "./fixture.mjs";
 import { residualModel } from "./model.mjs";
 import { randomNumbers } from "./random.mjs";
 import { importSource } from "./sources.mjs";
+import { dropHanging, estimators, withStrangeFiles } from "./strange.mjs";
 
 const { nameIn } = await importSource("targets.ts");
 const { withPage } = browserForTests();
@@ -60,6 +61,20 @@ async function openAndKeep(page, name = "kept.tflite") {
   await waitDrawn(page, name);
   await waitKept(page, "reports", 1);
 }
+
+test("a report is kept although its worker was ended before it had kept it", () =>
+  withPage(async (page) => {
+    await dropBytes(page, "unkept.tflite", residualModel(12));
+    await waitDrawn(page, "unkept.tflite");
+    await page.waitForTimeout(200); // its worker waits for the database by now
+    let n_ended = 0;
+    for (const worker of estimators(page)) worker.once("close", () => (n_ended += 1));
+    await dropHanging(page);
+    await page.keyboard.press("Escape");
+    await until(() => n_ended > 0, "the worker with the file that hung is ended");
+    await waitKept(page, "opened", 1);
+    assert.deepEqual((await readKept(page, "reports")).map(({ file }) => file), ["unkept.tflite"]);
+  }, { prepare: withStrangeFiles }));
 
 /** Each is no report any more. */
 const DAMAGES = {

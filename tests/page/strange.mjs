@@ -3,8 +3,8 @@ import { dropBytes } from "./browser.mjs";
 import { residualModel } from "./model.mjs";
 
 /**
- * Runs before the real worker's code: files of these names keep it busy for ever, trap after half a second, or leave it
- * with a gigabyte of memory.
+ * Runs before the real worker's code: files of these names keep it busy for ever, trap after half a second, leave it
+ * with a gigabyte of memory, or have it wait for the browser's database for ever.
  */
 const WORKER_PRELUDE = `
 let file = "";
@@ -16,6 +16,8 @@ addEventListener("message", ({ data }) => {
     while (performance.now() < until);
   }
 });
+const open = indexedDB.open.bind(indexedDB);
+indexedDB.open = (...named) => (file === "unkept.tflite" ? new EventTarget() : open(...named));
 const reply = postMessage.bind(globalThis);
 globalThis.postMessage = (message, transfer) => {
   if (file === "trap.tflite" && message.value?.report) return reply({ id: message.id, error: { kind: "internal", message: "unreachable" } });

@@ -5,9 +5,10 @@ import { readHost } from "./host.ts";
 import { MAX_FILE_BYTES } from "./limits.ts";
 import { KnownError, Messenger, unreadable } from "./messenger.ts";
 import type { ModelFile } from "./model_files.ts";
-import type { Assets, CalibrateCall, ChoicesCall, EstimateCall, Estimated, FileToRead, FitsCall, HashedCall, InForceCall, KeptCall, LayoutCall, LayoutValue, LoadCall, ReadAheadCall, StartCall, Started, SweepBatchCall, SweepCall, WarmUpCall } from "./protocol.ts";
+import type { Assets, CalibrateCall, ChoicesCall, EstimateCall, Estimated, FileToRead, FitsCall, InForceCall, KeptCall, LayoutCall, LayoutValue, LoadCall, ReadAheadCall, StartCall, Started, SweepBatchCall, SweepCall, WarmUpCall } from "./protocol.ts";
 import type { Application, BatchSweep, Calibrated, Fits, InForce, Limits, Measurement, Report, Sweep, TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
 import type { Scenario } from "./scenario.ts";
+import { keepReport } from "./store.ts";
 import type { LoadedGroup } from "./targets.ts";
 
 /** A file of 100,000 operators takes some seconds; what takes longer than this was made to. */
@@ -203,6 +204,8 @@ class EstimateWorker {
   is_abandoned = false;
   /** Its memory has grown: it ends once its reports are kept. */
   #is_spent = false;
+  /** Of the last report. */
+  #kept: Promise<void> = Promise.resolve();
   readonly #loaded = new Map<LoadedGroup, Promise<TargetInfo[]>>();
 
   constructor(assets: Promise<Assets>) {
@@ -218,7 +221,7 @@ class EstimateWorker {
     const answer = this.#messenger.request<Estimated>(call, call.model instanceof ArrayBuffer ? [call.model] : []);
     const ended = answer.then(
       ({ report, memory_bytes }) => {
-        if (call.key !== null) void this.#hash(report);
+        if (call.key !== null) this.#kept = this.#keep(call.key, report);
         if (memory_bytes > MAX_KEPT_MEMORY_BYTES) this.#retire();
       },
       (error: unknown) => (error instanceof KnownError && error.kind === "internal" ? this.close() : undefined), // after a trap memory can be in any state
@@ -248,16 +251,20 @@ class EstimateWorker {
     this.#messenger.close();
   }
 
-  /** The report is shown before its file is hashed, which nobody waits for. */
-  async #hash(report: Report): Promise<void> {
-    const hash = await this.#messenger.request<string | null>({ kind: "hashed" } satisfies HashedCall, []).catch(() => null);
-    if (hash !== null) report.sha256 = hash;
+  /** The worker keeps and hashes a report after it is shown. Where it is ended before that, the page keeps it, without a hash. */
+  async #keep(key: string, report: Report): Promise<void> {
+    try {
+      const hash = await this.#messenger.request<string | null>({ kind: "kept", key } satisfies KeptCall, []);
+      if (hash !== null) report.sha256 = hash;
+    } catch {
+      await keepReport(key, report);
+    }
   }
 
   /** Closed once its reports are kept. */
   #retire(): void {
     this.#is_spent = true;
-    void this.#messenger.request<null>({ kind: "kept" } satisfies KeptCall, []).finally(() => this.close()).catch(() => undefined);
+    void this.#kept.finally(() => this.close());
   }
 
   #abandoned(signal: AbortSignal, ended: Promise<unknown>): Promise<never> {

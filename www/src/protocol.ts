@@ -64,14 +64,10 @@ export interface WarmUpCall {
   bytes: ArrayBuffer;
 }
 
-/** Asks for the SHA-256 of the file of the last report that is kept, which takes as long as the estimate: null where the report has it. */
-export interface HashedCall {
-  kind: "hashed";
-}
-
-/** Answered once the reports before it are kept in the browser's database. */
+/** Answered once the report of this key is kept in the browser's database: with the SHA-256 of its file, or null where the report has it. */
 export interface KeptCall {
   kind: "kept";
+  key: string;
 }
 
 /** Soon an estimate may be asked of this file. */
@@ -156,7 +152,7 @@ export interface SweepBatchCall {
 }
 
 /** Every call of the estimator's worker. */
-export type EstimatorCall = StartCall | WarmUpCall | ReadAheadCall | EstimateCall | HashedCall | KeptCall | CalibrateCall | ChoicesCall | InForceCall | LoadCall | FitsCall | SweepCall | SweepBatchCall;
+export type EstimatorCall = StartCall | WarmUpCall | ReadAheadCall | EstimateCall | KeptCall | CalibrateCall | ChoicesCall | InForceCall | LoadCall | FitsCall | SweepCall | SweepBatchCall;
 
 /** What they answer. */
 export type EstimatorValue = Started | Report | Estimated | Calibrated | TargetChoices | InForce | TargetInfo[] | Fits | Sweep | BatchSweep | string | null;

@@ -16,10 +16,8 @@ let has_predictor = false;
 let is_used = false;
 /** The last file that was read before its estimate was asked for. */
 let ahead: { number: number; bytes: ArrayBuffer } | null = null;
-/** Of the file of the last report that is kept: null where the module has computed it. */
-let hashed: Promise<string> | null = null;
-/** The last report, in the browser's database. */
-let kept: Promise<void> = Promise.resolve();
+/** Reports on their way into the browser's database, by key, each with the SHA-256 of its file: null where the module has computed it. */
+const kept = new Map<string, Promise<string | null>>();
 
 /** The page shows a report sooner than this, and needs the processor for it: the file is hashed, and the database written, afterwards. */
 const FINISH_AFTER_MS = 30;
@@ -65,32 +63,35 @@ function estimate(call: EstimateCall): Estimated {
   // Other reports are parts of one that is kept.
   const is_hashed_here = key !== null && isSecureContext;
   const report = reportOf(call, new Uint8Array(bytes), is_hashed_here ? NOT_YET : undefined);
-  if (is_hashed_here) {
-    report.sha256 = null;
-    hashed = hash(report, bytes);
-  }
+  if (is_hashed_here) report.sha256 = null;
   if (scenarioWords(scenario).length > 0) report.what_if = scenario;
-  if (key !== null) kept = keep(key, report);
+  if (key !== null) kept.set(key, keep(key, report, is_hashed_here ? bytes : null));
   return { report, memory_bytes: litecast.memory_bytes };
 }
 
 /** In the place of a hash that the browser computes, so that the module computes none. */
 const NOT_YET = "0".repeat(64);
 
-async function keep(key: string, report: Report): Promise<void> {
-  await (hashed ?? shown());
+/** Also hashes `bytes`, unless they are null. */
+async function keep(key: string, report: Report, bytes: ArrayBuffer | null): Promise<string | null> {
+  await new Promise((resolve) => setTimeout(resolve, FINISH_AFTER_MS));
+  const hash = bytes && (await sha256(bytes));
+  if (hash !== null) report.sha256 = hash;
   await keepReport(key, report);
-}
-
-function shown(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, FINISH_AFTER_MS));
+  return hash;
 }
 
 /** By the browser, which has instructions for it that WebAssembly lacks. */
-async function hash(report: Report, bytes: ArrayBuffer): Promise<string> {
-  await shown();
+async function sha256(bytes: ArrayBuffer): Promise<string> {
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  return (report.sha256 = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join(""));
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Forgets the answer, which is asked for once. */
+async function whenKept(key: string): Promise<string | null> {
+  const hash = await kept.get(key);
+  kept.delete(key);
+  return hash ?? null;
 }
 
 /** A target that the module does not know, such as one that another build kept, costs no other target its estimates. */
@@ -159,8 +160,7 @@ function answer(call: EstimatorCall): Promise<Started | string | null> | Estimat
   if (call.kind === "warm-up") return warmUp(call);
   if (call.kind === "read-ahead") return readAhead(call);
   if (call.kind === "estimate") return estimate(call);
-  if (call.kind === "hashed") return hashed;
-  if (call.kind === "kept") return kept.then(() => null);
+  if (call.kind === "kept") return whenKept(call.key);
   if (call.kind === "choices") return choices(call.vela_ini);
   if (call.kind === "in-force") return litecast.inForce(call.choice);
   if (call.kind === "load") return call.group === "gpus" ? litecast.loadGpus(new Uint8Array(call.constants)) : litecast.loadAccelerators(new Uint8Array(call.constants));
@@ -170,4 +170,4 @@ function answer(call: EstimatorCall): Promise<Started | string | null> | Estimat
   return litecast.calibrated(litecast.calibrate(call.measurements), call.estimates_ms);
 }
 
-answerRequests<EstimatorCall, EstimatorValue>(answer, () => []);
+answerRequests<EstimatorCall, EstimatorValue>(answer, () => [], ({ kind }) => kind === "kept");

@@ -5,11 +5,12 @@ declare const self: DedicatedWorkerGlobalScope;
 
 /**
  * Answers requests one at a time, each in a task of its own, so that an abort that arrives while one
- * is being answered still reaches those that wait behind it.
+ * is being answered still reaches those that wait behind it. Those that `isAside` do not hold up others.
  */
 export function answerRequests<Call, Value>(
   answer: (call: Call, progress: (done: number) => void) => Promise<Value> | Value,
   transfer: (value: Value) => Transferable[],
+  isAside: (call: Call) => boolean = () => false,
 ): void {
   const queue: Request<Call>[] = [];
   let busy = false;
@@ -17,7 +18,8 @@ export function answerRequests<Call, Value>(
 
   next.port1.onmessage = async () => {
     const request = queue.shift();
-    if (request) await reply(request);
+    const replied = request && reply(request);
+    if (request && !isAside(request.call)) await replied;
     busy = queue.length > 0;
     if (busy) next.port2.postMessage(null);
   };
