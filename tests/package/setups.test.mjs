@@ -257,7 +257,7 @@ setup("an element asks for its model once, whatever is set and wherever it is mo
       const read = () => [element.shadowRoot.querySelector(".verdict").dataset.verdict, element.shadowRoot.querySelector(".verdict").textContent];
       return ["", "1 ns, 1 us", "1 us", "100 s, 30/s"].map((budget) => ((element.budget = budget), read()));
     });
-    assert.deepEqual(verdicts.map(([kind]) => kind), ["stated", "unknown", "fails", "meets"], verdicts.join("\n"));
+    assert.deepEqual(verdicts.map(([kind]) => kind), ["stated", "none", "fails", "meets"], verdicts.join("\n"));
     assert.match(verdicts[1][1], /expected for example `10 ms, 256 KiB, 2 mJ, 30\/s`, found `1 ns`/);
     assert.match(verdicts[2][1], /^✕ Does not meet 1\u202fµs on Ethos-U55-128: /);
     assert.match(verdicts[3][1], /busy for [\d.]+\u202f% of the time\.$/);

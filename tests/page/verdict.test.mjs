@@ -6,7 +6,8 @@ import { dropBytes, openBrowser, openPage, waitDrawn } from "./browser.mjs";
 import { mixedModel, residualModel } from "./model.mjs";
 import { importSource } from "./sources.mjs";
 
-const { verdictOn } = await importSource("verdict.ts");
+const { VERDICT_MARKS, judgeableBudget, verdictOn } = await importSource("verdict.ts");
+const { markedEvidence } = await importSource("words.ts");
 const { NO_BUDGET, parseBudget } = await importSource("budget.ts");
 
 let chromium;
@@ -37,14 +38,14 @@ test("without a budget the sentence states the number and what decides it", () =
   const left = { ...report(LATENCY), left_out: [{ targets: [NPU], operators: [{ operator: 1, code: "x", reason: "y" }] }] };
   assert.equal(verdict(left), "stated: 109 ms (100 – 120) on Ethos-U55-256, of which 44.0 ms on the CPU; 60 % of it goes to 2 CONV_2D.");
   assert.equal(verdict(report(result("arena", "bytes", 65536))), "stated: 64.0 KiB of tensor arena on Ethos-U55-256; most activations are alive at RESIZE_BILINEAR (#1).");
-  assert.equal(verdict(report({ target: NPU, device: "x", metric: "latency", unavailable: "it has several inputs", reason: "several-inputs" })), "unknown: No estimate on Ethos-U55-256: it has several inputs.");
+  assert.equal(verdict(report({ target: NPU, device: "x", metric: "latency", unavailable: "it has several inputs", reason: "several-inputs" })), "none: No estimate on Ethos-U55-256: it has several inputs.");
 });
 
 test("a part of the network stands for no whole", () => {
   const part = result("npu_latency", "ms", 3, 2, 4);
   const none = { target: NPU, device: "x", metric: "latency", unavailable: "custom has no cost on the CPU", reason: "host-cost" };
-  assert.equal(verdict(report(none, part)), "unknown: 3.00 ms of NPU part, by its compiler on Ethos-U55-256. No latency of all of it: custom has no cost on the CPU.");
-  assert.match(verdict(report(none, part), { latency_ms: 10 }), /^unknown: .*Whether it meets the latency is not known/);
+  assert.equal(verdict(report(none, part)), "none: 3.00 ms of NPU part, by its compiler on Ethos-U55-256. No latency of all of it: custom has no cost on the CPU.");
+  assert.match(verdict(report(none, part), { latency_ms: 10 }), /^open: Whether it meets the latency is not known: Ethos-U55-256 has no such estimate\. 3.00 ms of NPU part/);
 });
 
 test("how sure a limit is met depends on the interval, not on the number alone", () => {
@@ -68,9 +69,21 @@ test("several limits: the worst comes first, and what has no estimate is no succ
   );
   assert.equal(
     verdict(report(LATENCY), { latency_ms: 200, energy_mj: 1 }),
-    "doubtful: Meets 200 ms on Ethos-U55-256: 109 ms. Whether it meets the energy is not known: there is no such estimate.",
+    "doubtful: Meets 200 ms on Ethos-U55-256: 109 ms. Whether it meets the energy is not known: Ethos-U55-256 has no such estimate.",
   );
-  assert.match(verdict(report(LATENCY), { memory_kib: 1 }), /^unknown: 109 ms .*Whether it meets the memory is not known/);
+  assert.match(verdict(report(LATENCY), { memory_kib: 1 }), /^open: Whether it meets the memory is not known: Ethos-U55-256 has no such estimate\. 109 ms /);
+});
+
+test("only a verdict on a budget has a mark, and an estimate without a grade has none", () => {
+  assert.deepEqual(VERDICT_MARKS, { meets: "✓", doubtful: "?", fails: "✕", open: "?", stated: "", none: "" });
+  assert.equal(markedEvidence({}), "Not said what it rests on");
+});
+
+test("a next step is looked for within what the target estimates", () => {
+  const budget = { ...NO_BUDGET, latency_ms: 10, memory_kib: 1, energy_mj: 1, rate_hz: 2 };
+  assert.deepEqual(judgeableBudget(report(LATENCY), NPU, budget), { ...budget, memory_kib: null, energy_mj: null });
+  const none = { target: NPU, device: "x", metric: "latency", unavailable: "it has several inputs", reason: "several-inputs" };
+  assert.deepEqual(judgeableBudget(report(none), NPU, budget), budget, "other hardware may have all of it");
 });
 
 test("a rate becomes average power and a share of the time", () => {

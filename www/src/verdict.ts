@@ -6,15 +6,18 @@ import { type Estimate, type Report, type Unavailable, isEstimate } from "./repo
 import { boardOf, described } from "./targets.ts";
 import { isExact, metricName } from "./words.ts";
 
-/** A stated verdict judges nothing, because no budget is set. */
+/**
+ * A `stated` verdict judges nothing, because no budget is set. An `open` one cannot judge what a budget asks for, because it
+ * is not estimated. With `none`, there is no latency of the whole network, or nothing at all.
+ */
 export interface Verdict {
-  kind: "meets" | "doubtful" | "fails" | "stated" | "unknown";
+  kind: "meets" | "doubtful" | "fails" | "stated" | "open" | "none";
   /** Each with its full stop, the decisive one first. */
   sentences: string[];
 }
 
-/** Before the sentences, for eyes alone: they say the same. */
-export const VERDICT_MARKS: Readonly<Record<Verdict["kind"], string>> = { meets: "✓", doubtful: "?", fails: "✕", stated: "", unknown: "–" };
+/** Before the sentences, for eyes alone: they say the same. Only a verdict on a budget has one. */
+export const VERDICT_MARKS: Readonly<Record<Verdict["kind"], string>> = { meets: "✓", doubtful: "?", fails: "✕", open: "?", stated: "", none: "" };
 
 /** How sure it is on which side of a limit a number lies. */
 type Standing = "fails" | "probably fails" | "doubtful" | "probably meets" | "meets";
@@ -50,12 +53,13 @@ export function verdictOn(report: Report, target: string, budget: Budget, sram_b
   const estimates = new Map(results.filter(isEstimate).map((estimate) => [estimate.metric as string, estimate]));
   if (estimates.size === 0) {
     const reason = results.find((result) => !isEstimate(result))?.unavailable ?? "this report has no estimate of it";
-    return { kind: "unknown", sentences: [`No estimate on ${device}: ${reason}.`] };
+    return { kind: "none", sentences: [`No estimate on ${device}: ${reason}.`] };
   }
-  const { judged, open } = judgedBy(report, target, budget, estimates);
+  const judged = judgedBy(report, target, budget, estimates);
+  const open = openWords(notEstimated(report, budget, estimates), device);
   const memory = memoryOf(report, target, estimates, sram_bytes);
   const standings = (Object.keys(STANDINGS) as Standing[]).filter((standing) => judged.some((one) => one.standing === standing));
-  const worst = memory.is_short ? "fails" : standings.length > 0 ? STANDINGS[standings[0]].kind : open.length > 0 ? "unknown" : "stated";
+  const worst = memory.is_short ? "fails" : standings.length > 0 ? STANDINGS[standings[0]].kind : open.length > 0 ? "open" : "stated";
   // What nobody could judge may be what fails.
   const kind = worst === "meets" && open.length > 0 ? "doubtful" : worst;
   const lines = standings.map((standing, i) => {
@@ -65,7 +69,8 @@ export function verdictOn(report: Report, target: string, budget: Budget, sram_b
   const stated = lines.length > 0 ? [] : [statement(report, target, estimates, device)];
   const unknown = results.find((result): result is Unavailable => result.metric === "latency" && !isEstimate(result));
   const no_latency = unknown ? [`No latency of all of it: ${unknown.unavailable}.`] : [];
-  return { kind: unknown && kind === "stated" ? "unknown" : kind, sentences: [...lines, ...stated, ...no_latency, ...open, ...memory.sentences, ...atRate(report, budget, estimates)] };
+  const numbers = kind === "open" ? [...open, ...stated, ...no_latency] : [...lines, ...stated, ...no_latency, ...open];
+  return { kind: unknown && kind === "stated" ? "none" : kind, sentences: [...numbers, ...memory.sentences, ...atRate(report, budget, estimates)] };
 }
 
 function nameOf({ results }: Report, target: string): string {
@@ -89,9 +94,8 @@ function list(words: readonly string[]): string {
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
 }
 
-function judgedBy(report: Report, target: string, budget: Budget, estimates: ReadonlyMap<string, Estimate>): { judged: Judged[]; open: string[] } {
+function judgedBy(report: Report, target: string, budget: Budget, estimates: ReadonlyMap<string, Estimate>): Judged[] {
   const judged: Judged[] = [];
-  const open: string[] = [];
   for (const estimate of estimates.values()) {
     const limit = limitOf(estimate.metric, budget);
     if (limit === null) continue;
@@ -105,11 +109,26 @@ function judgedBy(report: Report, target: string, budget: Budget, estimates: Rea
     const rate = rateOf(report, estimates);
     if (rate) judged.push({ standing: rateStanding(rate, budget.rate_hz), limit: limitText(budget.rate_hz, "inferences a second"), found: `up to ${format.digits(rate.value)} a second` });
   }
+  return judged;
+}
+
+/** The fields of a budget that are set and that no estimate stands against. */
+function notEstimated(report: Report, budget: Budget, estimates: ReadonlyMap<string, Estimate>): (keyof Budget)[] {
   const has = { latency_ms: estimates.has("latency"), memory_kib: [...estimates.keys()].some((metric) => limitOf(metric, { ...budget, latency_ms: null, energy_mj: null }) !== null), energy_mj: estimates.has("energy"), rate_hz: rateOf(report, estimates) !== null };
-  const names = { latency_ms: "latency", memory_kib: "memory", energy_mj: "energy", rate_hz: "rate" };
-  const missing = (Object.keys(names) as (keyof Budget)[]).filter((name) => budget[name] !== null && !has[name]).map((name) => names[name]);
-  if (missing.length > 0) open.push(`Whether it meets the ${list(missing)} is not known: there is no such estimate.`);
-  return { judged, open };
+  return (Object.keys(BUDGET_NOUNS) as (keyof Budget)[]).filter((name) => budget[name] !== null && !has[name]);
+}
+
+const BUDGET_NOUNS: Readonly<Record<keyof Budget, string>> = { latency_ms: "latency", memory_kib: "memory", energy_mj: "energy", rate_hz: "rate" };
+
+function openWords(fields: readonly (keyof Budget)[], device: string): string[] {
+  return fields.length === 0 ? [] : [`Whether it meets the ${list(fields.map((name) => BUDGET_NOUNS[name]))} is not known: ${device} has no such estimate.`];
+}
+
+/** A budget without what the target, if it has estimates, has none of: no change of a network brings it. */
+export function judgeableBudget(report: Report, target: string, budget: Budget): Budget {
+  const estimates = new Map(report.results.filter(isEstimate).filter((estimate) => estimate.target === target).map((estimate) => [estimate.metric as string, estimate]));
+  if (estimates.size === 0) return budget;
+  return { ...budget, ...Object.fromEntries(notEstimated(report, budget, estimates).map((name) => [name, null])) };
 }
 
 /** Of a number that must not be above `limit`. */

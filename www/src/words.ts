@@ -109,14 +109,14 @@ const EVIDENCE: Record<string, string> = {
 /** A mark for each grade: the fuller, the surer. Bars have a texture for each. */
 const EVIDENCE_MARKS: Record<string, string> = { counted: "■", measured: "●", compiler: "◐", assumed: "○" };
 
-/** The mark of what an estimate rests on. */
+/** The mark of what an estimate rests on; empty where its report is older than the grades. */
 export function evidenceMark({ evidence }: { evidence?: Evidence | undefined }): string {
-  return EVIDENCE_MARKS[evidence ?? ""] ?? "–";
+  return EVIDENCE_MARKS[evidence ?? ""] ?? "";
 }
 
 /** The mark with its words. */
 export function markedEvidence(estimate: { evidence?: Evidence | undefined }): string {
-  return `${evidenceMark(estimate)} ${evidenceWords(estimate)}`;
+  return `${evidenceMark(estimate)} ${evidenceWords(estimate)}`.trimStart();
 }
 
 /** The mark of a time that a person measured: a tick, which no estimate has. */

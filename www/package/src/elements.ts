@@ -319,7 +319,7 @@ function defineBadge(ModelElement: ModelElementClass): void {
         const precision = result?.estimated_as ? ` as ${result.estimated_as}` : "";
         const scope = result?.value !== undefined && result.provenance.scope ? ` (${result.provenance.scope})` : "";
         const doubt = result?.value !== undefined ? headlineDoubt(result) : null;
-        return [document.createTextNode(result?.value !== undefined ? `${evidenceMark(result)} ${valueText(result)}${scope}${precision} on ${this.getAttribute("board") ? result.device : shortName(result.target)}${doubt ? `, ${doubt}` : ""}` : `no estimate on ${askedWords(this)}`)];
+        return [document.createTextNode(result?.value !== undefined ? `${`${evidenceMark(result)} ${valueText(result)}`.trimStart()}${scope}${precision} on ${this.getAttribute("board") ? result.device : shortName(result.target)}${doubt ? `, ${doubt}` : ""}` : `no estimate on ${askedWords(this)}`)];
       }
     },
   );
@@ -357,7 +357,7 @@ function verdictWithin(report: Report, text: string): Verdict {
   try {
     budget = parseBudget(text);
   } catch (error) {
-    return { kind: "unknown", sentences: [(error as Error).message] };
+    return { kind: "none", sentences: [(error as Error).message] };
   }
   return verdictOn(report, report.results[0]?.target ?? "", budget);
 }

@@ -27,7 +27,7 @@ export function modelFacts(report: Report, selection: Selection): HTMLElement {
       term("Parameters", quantity(format.count(model.parameters))),
       term("Weights", quantity(format.bytes(model.weight_bytes)), el("span", { class: "subtle" }, weightWords(report))),
       term("Tensor arena", model.arena_bytes === null ? noArena(report) : quantity(format.bytes(model.arena_bytes))),
-      term("– activations", model.activation_bytes === null ? "not known" : quantity(format.bytes(model.activation_bytes))),
+      term("of which activations", model.activation_bytes === null ? "not known" : quantity(format.bytes(model.activation_bytes))),
       peakTerm(report, selection),
       term("Precision", model.precision === "none" ? "none: no operator multiplies" : model.precision),
       term("Tensors", model.n_tensors.toLocaleString("en")),

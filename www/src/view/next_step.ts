@@ -10,7 +10,7 @@ import { type Hardware, type Options, SMALLER_FACTORS, hardwareOf, waysOf } from
 import { type Asked, choiceOf } from "../requested_targets.ts";
 import { type Estimate, type Report, isEstimate } from "../report.ts";
 import { hasThreads, nameIn } from "../targets.ts";
-import { verdictOn } from "../verdict.ts";
+import { judgeableBudget, verdictOn } from "../verdict.ts";
 import { metricName } from "../words.ts";
 import type { MoreTargets } from "./target_groups.ts";
 import type { Opened } from "./what_if.ts";
@@ -60,13 +60,13 @@ export function nextStep(report: Report, { file, scenario, change }: Opened, est
     round.abort();
     round = new AbortController();
     const is_possible = file !== null && target !== "" && nameIn("device", target) === null && report.operators.length <= MAX_OPERATORS && report.model.file_bytes <= MAX_FILE_BYTES;
-    const verdict = verdictOn(report, target, budget, sram_bytes);
-    // No change of a network that is estimated brings what the target has no estimate of.
-    const is_open = verdict.kind === "unknown" && report.results.some((result) => result.target === target && isEstimate(result));
-    element.hidden = !is_possible || is_open || isGood(verdict);
+    const judgeable = judgeableBudget(report, target, budget);
+    const verdict = verdictOn(report, target, judgeable, sram_bytes);
+    const has_part = verdict.kind === "none" && report.results.some((result) => result.target === target && isEstimate(result));
+    element.hidden = !is_possible || has_part || isGood(verdict);
     if (element.hidden) return;
     element.replaceChildren(el("p", { class: "subtle" }, "Looking for the change that meets it…"));
-    void look(choiceOf(target), budget, sram_bytes, round.signal);
+    void look(choiceOf(target), judgeable, sram_bytes, round.signal);
   };
 
   const look = async (choice: Asked, budget: Budget, sram_bytes: number | null, own: AbortSignal): Promise<void> => {
