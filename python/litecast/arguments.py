@@ -1,9 +1,10 @@
 """Arguments as programs give them → what the extension takes, or an error that says what was expected and found."""
 
 import json
+import math
 import operator
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -13,10 +14,14 @@ from litecast.errors import LitecastError
 
 _MAX_COUNT = 2**32 - 1
 _MAX_BYTES = 2**64 - 1
+_MAX_CHANNELS = 2**31 - 1
 
 _GRAPH_FORMAT = "litecast-graph"
 
 _KIB = 1024
+
+#: Checks a value, whose place it names in errors.
+Reader = Callable[[Any, str], Any]
 
 
 @dataclass(frozen=True)
@@ -173,6 +178,131 @@ def number(value: Any, place: str) -> float:
     raise wrong_argument(f"{place}: expected a number, found {_in_words(value)}")
 
 
+def _finite(value: Any, place: str) -> float:
+    found = number(value, place)
+    if math.isfinite(found):
+        return found
+    raise wrong_argument(f"{place}: expected a finite number, found {found}")
+
+
+def _natural(value: Any, place: str) -> int:
+    return _whole(value, place, 0, _MAX_COUNT)
+
+
+def _n_channels(value: Any, place: str) -> int:
+    return _whole(value, place, 1, _MAX_CHANNELS)
+
+
+def _switch(value: Any, place: str) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise wrong_argument(f"{place}: expected True or False, found {_in_words(value)}")
+
+
+def _one_of(*known: str) -> Reader:
+    expected = " or ".join(json.dumps(word) for word in known)
+
+    def read(value: Any, place: str) -> str:
+        if value in known:
+            return str(value)
+        raise wrong_argument(f"{place}: expected {expected}, found {_in_words(value)}")
+
+    return read
+
+
+def _channels(value: Any, place: str) -> dict[str, Any]:
+    return _all_of(mapping(value, place), {"from": _n_channels, "to": _n_channels}, place)
+
+
+def _device(value: Any, place: str) -> str:
+    """A measured device, as a dict or as the text of its file."""
+    return as_json(value, place) if isinstance(value, Mapping) else text(value, place)
+
+
+#: What each field of a choice has to be.
+_CHOICE: dict[str, Reader] = {
+    "target": text,
+    "board": text,
+    "runtime": text,
+    "release": text,
+    "system_config": text,
+    "memory_mode": text,
+    "arena_cache_bytes": _natural,
+    "optimise": _one_of("Performance", "Size"),
+    "vela_ini": text,
+    "clock_mhz": _finite,
+    "off_chip_bytes_per_s": _finite,
+    "host": text,
+    "measured_device": _device,
+    "name": text,
+    "device": text,
+}
+
+_CHANGES: dict[str, Reader] = {
+    "resolution": _finite,
+    "width": _finite,
+    "channels": _channels,
+    "int8": _switch,
+    "low_memory_order": _switch,
+}
+
+_CALIBRATION: dict[str, Reader] = {
+    "target": text,
+    "center": _finite,
+    "intercept": _finite,
+    "slope": _finite,
+    "n_measurements": _natural,
+    "left_out_percent": _finite,
+    "left_out_worst_factor": _finite,
+}
+
+
+def _known(given: Mapping[str, Any], readers: Mapping[str, Reader], place: str) -> dict[str, Any]:
+    """The fields that are there, checked. A name that nothing reads is a typing error."""
+    strange = next((name for name in given if name not in readers), None)
+    if strange is not None:
+        raise wrong_argument(f"{place}: unknown option {_in_words(strange)}, expected one of {', '.join(readers)}")
+    return {name: readers[name](value, f"{place}.{name}") for name, value in given.items() if value is not None}
+
+
+def _all_of(given: Mapping[str, Any], readers: Mapping[str, Reader], place: str) -> dict[str, Any]:
+    """As :func:`_known`, of which none may be missing."""
+    checked = {name: read(given.get(name), f"{place}.{name}") for name, read in readers.items()}
+    return checked | _known(given, readers, place)
+
+
+@reading("changes")
+def changes(given: Any) -> str:
+    """The changes of a network, as JSON."""
+    return as_json(_known(mapping(given, "changes"), _CHANGES, "changes"), "changes")
+
+
+@reading("calibration")
+def calibration(given: Any) -> str:
+    """What :meth:`LiteCast.calibrate` returned, as JSON."""
+    kept = mapping(given, "calibration")
+    # A program may keep words of its own beside them.
+    return as_json(_all_of({name: kept.get(name) for name in _CALIBRATION}, _CALIBRATION, "calibration"), "calibration")
+
+
+def report(value: Any, place: str) -> Mapping[str, Any]:
+    """A report of this package, by the parts that every one has."""
+    given = mapping(value, place)
+    results = given.get("results")
+    if isinstance(results, list) and isinstance(given.get("model"), Mapping):
+        if all(isinstance(result, Mapping) and {"target", "metric"} <= result.keys() for result in results):
+            return given
+    raise wrong_argument(f"{place}: expected a report of estimate() or analyze()")
+
+
+def full_report(value: Any, place: str) -> str:
+    """A report with its operators, as JSON."""
+    given = report(value, place)
+    if isinstance(given.get("operators"), list) and isinstance(given.get("tensors"), list):
+        return as_json(given, place)
+    raise wrong_argument(f'{place}: expected a report with its operators, found one of detail="summary"')
+
+
 @reading("targets")
 def choices(targets: Any) -> str:
     """A list of ids or dicts, as JSON."""
@@ -181,11 +311,10 @@ def choices(targets: Any) -> str:
         if isinstance(target, str):
             chosen.append({"target": target})
         else:
-            given = mapping(target, f"targets[{idx}]")
-            choice = {name: value for name, value in given.items() if value is not None}
-            if isinstance(choice.get("measured_device"), Mapping):
-                choice["measured_device"] = as_json(choice["measured_device"], f"targets[{idx}].measured_device")
-            chosen.append(choice)
+            place = f"targets[{idx}]"
+            if not isinstance(target, Mapping):
+                raise wrong_argument(f"{place}: expected the id of a target or a dict, found {_in_words(target)}")
+            chosen.append(_known(target, _CHOICE, place))
     if not chosen:
         raise wrong_argument("targets: expected at least one target, found a list of 0")
     return as_json(chosen, "targets")
@@ -244,6 +373,15 @@ def _read(path: str | bytes, name: str) -> bytes:
         raise LitecastError("file-not-found", str(error), name) from error
     except (OSError, ValueError) as error:
         raise LitecastError("file-unreadable", str(error), name) from error
+
+
+def printed(value: Any, place: str) -> bytes:
+    """What a tool printed, as text or as bytes."""
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value)
+    raise wrong_argument(f"{place}: expected text or bytes, found {_in_words(value)}")
 
 
 def count(value: Any, place: str) -> int:

@@ -19,9 +19,7 @@ _FACTS = {
 def compare_reports(before: Report, after: Report) -> Comparison:
     """Of reports of this version or an older one."""
     for report, place in ((before, "before"), (after, "after")):
-        given = arguments.mapping(report, place)
-        if not isinstance(given.get("results"), list) or not isinstance(given.get("model"), dict):
-            raise arguments.wrong_argument(f"{place}: expected a report of estimate() or analyze()")
+        arguments.report(report, place)
     before, after = stored.current(before, "before"), stored.current(after, "after")
     facts = [
         {"fact": fact, "unit": unit, **_change(before["model"][fact], after["model"][fact])}

@@ -162,7 +162,7 @@ class LiteCast:
         options = Options.of(name, batch, threads, dimensions, app_ram_kib, app_flash_kib, detail, precision)
         self._need_predictor()
         file = options.file(model, "model")
-        document = arguments.as_json(arguments.mapping(changes, "changes"), "changes")
+        document = arguments.changes(changes)
         chosen = self._choose(targets)
         return _parsed(self._engine.estimate_changed(file, document, chosen, options.is_summary), file.name)
 
@@ -181,7 +181,7 @@ class LiteCast:
         """
         options = Options.of(None, batch, 1, dimensions, 0, 0, "full", "auto")
         file = options.file(model, "model")
-        document = arguments.as_json({} if changes is None else arguments.mapping(changes, "changes"), "changes")
+        document = arguments.changes({} if changes is None else changes)
         chosen = self._chosen(arguments.choices(targets))
         return _parsed(_native.left_out(file, document, chosen), file.name)
 
@@ -230,11 +230,10 @@ class LiteCast:
         Micro's profiler, Vela, ExecuTorch, ncnn, MNN or ST Edge AI, or a table with a head. ``device`` is what was
         measured before. ``targets=[{"measured_device": device}]`` estimates on the result, a plain dict.
         """
-        with arguments.reading("profile"):
-            printed = profile.encode() if isinstance(profile, str) else bytes(memoryview(profile))
+        printed = arguments.printed(profile, "profile")
         n_threads = arguments.count(threads, "threads")
         known = None if device is None else arguments.as_json(arguments.mapping(device, "device"), "device")
-        of_model = arguments.as_json(arguments.mapping(report, "report"), "report")
+        of_model = arguments.full_report(report, "report")
         base = None if like is None else arguments.text(like, "like")
         names = arguments.text(name, "name"), arguments.text(profile_name, "profile_name")
         clock = None if clock_mhz is None else arguments.number(clock_mhz, "clock_mhz")
@@ -242,7 +241,7 @@ class LiteCast:
 
     def calibrated(self, calibration: Calibration, network: Report | Mapping[str, float]) -> Calibrated:
         """The latency on a calibrated device, of a report or of estimated latencies in ms by target id."""
-        kept = arguments.as_json(arguments.mapping(calibration, "calibration"), "calibration")
+        kept = arguments.calibration(calibration)
         estimates = arguments.as_json(_latencies(network, "network"), "network")
         return json.loads(_native.apply_calibration(kept, estimates))
 
@@ -325,7 +324,7 @@ def _latencies(network: Any, place: str) -> dict[str, float]:
 def _read_latencies(network: Any, place: str) -> dict[str, float]:
     given = arguments.mapping(network, place)
     if isinstance(given.get("results"), list):
-        results = stored.current(given, place)["results"]
+        results = stored.current(arguments.report(given, place), place)["results"]
         latencies = (result for result in results if result["metric"] == "latency" and "value" in result)
         return {result["target"]: result["value"] for result in latencies}
     return {arguments.text(target, place): arguments.number(ms, f"{place}.{target}") for target, ms in given.items()}

@@ -293,6 +293,49 @@ class Errors(Case):
         self.assertEqual(self.kind(estimator.estimate, {**GRAPH, "version": 2}), "unsupported-version")
         self.assertEqual(self.kind(estimator.compare, {}, {}), "wrong-argument")
 
+    def test_a_wrong_field_is_named_as_python_writes_it(self):
+        fields = {name: 1 for name in ("center", "intercept", "slope", "n_measurements", "left_out_percent")}
+        kept = {"target": "ethos-u55-128", **fields, "left_out_worst_factor": 1}
+        report = estimator.estimate(KWS, targets=["ethos-u55-128"])
+
+        def on(choice):
+            return lambda: estimator.estimate(KWS, targets=["ethos-u55-128", choice])
+
+        def changed(changes):
+            return lambda: estimator.estimate_changed(KWS, changes, targets=["ethos-u55-128"])
+
+        wrong = [
+            (on({"target": "cortex-m7-stm32h747", "release": 8}), "targets[1].release: expected a string, found 8"),
+            (on({"target": 3}), "targets[1].target: expected a string, found 3"),
+            (on({"taget": "x"}), "targets[1]: unknown option 'taget', expected one of target, board, runtime,"),
+            (on({"target": "ethos-u55-128", "optimise": "Speed"}), "targets[1].optimise: expected \"Performance\" or"),
+            (on({"target": "ethos-u55-128", "arena_cache_bytes": 2.5}), "targets[1].arena_cache_bytes: expected a whole"),
+            (on({"target": "ethos-u55-128", "clock_mhz": float("inf")}), "targets[1].clock_mhz: expected a finite number"),
+            (on({"target": "ethos-u55-128", "vela_ini": b""}), "targets[1].vela_ini: expected a string, found an object"),
+            (on(3), "targets[1]: expected the id of a target or a dict, found 3"),
+            (changed({"width": "half"}), "changes.width: expected a number, found 'half'"),
+            (changed({"int8": 1}), "changes.int8: expected True or False, found 1"),
+            (changed({"channels": {"from": 32}}), "changes.channels.to: expected a whole number"),
+            (changed({"wdth": 1}), "changes: unknown option 'wdth', expected one of resolution, width,"),
+            (lambda: estimator.left_out(KWS, ["ethos-u55-128"], {"int8": "yes"}), "changes.int8: expected True or False"),
+            (lambda: estimator.calibrated({**kept, "slope": "1"}, report), "calibration.slope: expected a number"),
+            (lambda: estimator.calibrated({"target": "x"}, report), "calibration.center: expected a number, found None"),
+            (lambda: estimator.calibrate([{"measured_ms": 1, "report": {"results": [3]}}]), "measurements[0]: expected a"),
+            (lambda: estimator.measure_device("d", {}, "x"), "report: expected a report of estimate() or analyze()"),
+            (lambda: estimator.measure_device("d", report, 3), "profile: expected text or bytes, found 3"),
+            (lambda: estimator.compare(report, {"results": [{}], "model": {}}), "after: expected a report of"),
+        ]
+        for call, words in wrong:
+            with self.assertRaises(LitecastError, msg=words) as caught:
+                call()
+            self.assertEqual(caught.exception.kind, "wrong-argument", words)
+            self.assertTrue(caught.exception.message.startswith(words), caught.exception.message)
+        summary = estimator.estimate(KWS, targets=["ethos-u55-128"], detail="summary")
+        with self.assertRaisesRegex(LitecastError, "a report with its operators, found one of detail=.summary"):
+            estimator.measure_device("d", summary, "x")
+        # Beside the fields, a program may keep words of its own.
+        self.assertGreater(estimator.calibrated({**kept, "name": "bench"}, report)["latency_ms"], 0)
+
     def test_an_error_can_be_sent_to_another_process(self):
         error = LitecastError("batch", "words")
         copy = pickle.loads(pickle.dumps(error))
