@@ -146,7 +146,9 @@ test("targets are chosen with their configurations, as the command does", () => 
   refused([{ target: "ethos-u55-128", board: "imx93" }], "wrong-argument", /either/);
   refused([{ target: "ethos-u55-128", mode: "Sram_Only" }], "wrong-argument", /unknown option `mode`/);
   refused([{ target: "ethos-u55-128", memory_mode: "None" }], "configuration", /None/);
-  refused([{ target: "ethos-u55-128", optimise: "Speed" }], "wrong-argument", /Speed/);
+  refused([{ target: "ethos-u55-128", optimise: "Speed" }], "wrong-argument", /^targets\[0\]\.optimise: expected "Performance" or "Size", found "Speed"$/);
+  refused([{ target: "ethos-u55-128", clock_mhz: Infinity }], "wrong-argument", /^targets\[0\]\.clock_mhz: expected a finite number, found Infinity$/);
+  refused([{ target: "cortex-m7-stm32h747", release: 8 }], "wrong-argument", /^targets\[0\]\.release: expected a string, found 8$/);
   refused([{ target: "cortex-m4-tflm", optimise: "Size" }], "wrong-argument", /optimise/);
   refused([{ target: "cortex-m4-tflm", clock_mhz: Number.NaN }], "wrong-argument", /clock/);
 });
@@ -461,7 +463,9 @@ test("a calibration survives JSON, and finds a factor", () => {
   console.log(`${latency_ms} ms on a device 2.5 times as slow, expected ${expected}`);
   assert.ok(Math.abs(latency_ms - expected) < 0.02 * expected && lo_ms <= latency_ms && latency_ms <= hi_ms);
   assert.throws(() => litecast.calibrate(measurements.slice(1)), failsAs("too-few-measurements", /at least 3/));
-  assert.throws(() => litecast.calibrated({ target: "x" }, network), failsAs("wrong-argument", /./));
+  assert.throws(() => litecast.calibrated({ target: "x" }, network), failsAs("wrong-argument", /^calibration\.center: expected a number, found undefined$/));
+  assert.throws(() => litecast.calibrated({ ...calibration, slope: "1" }, network), failsAs("wrong-argument", /^calibration\.slope: expected a number, found "1"$/));
+  assert.deepEqual(litecast.calibrated({ ...calibration, name: "bench" }, network), litecast.calibrated(calibration, network));
   assert.throws(() => litecast.calibrate([{ measured_ms: "2" }, {}, {}]), failsAs("wrong-argument", /measurements\[0\]\.measured_ms/));
 });
 
@@ -491,7 +495,10 @@ test("what fits is the same for an application in the report and beside its need
   const shorter = alone.boards.map((board, i) => [board.ram, beside.boards[i].ram]).filter(([a, b]) => a?.room === "on-chip" && b?.room === "on-chip");
   assert.ok(shorter.length > 5 && shorter.every(([a, b]) => a.left_bytes - b.left_bytes === application.ram_bytes));
   assert.throws(() => litecast.estimate(example, { application: { ram_bytes: -1 } }), failsAs("wrong-argument", /application\.ram_bytes: expected a whole number/));
-  assert.throws(() => litecast.fits({}, application), failsAs("wrong-argument", /file_bytes/));
+  assert.throws(() => litecast.fits({}, application), failsAs("wrong-argument", /^need\.file_bytes: expected a whole number of 0 or more, found undefined$/));
+  assert.throws(() => litecast.fits({ ...alone.need, kernels: [3] }, application), failsAs("wrong-argument", /^need\.kernels\[0\]: expected a string, found 3$/));
+  assert.throws(() => litecast.fits({ ...alone.need, code_bytes: 3 }, application), failsAs("wrong-argument", /^need\.code_bytes: expected an object, found 3$/));
+  assert.throws(() => litecast.fits({ ...alone.need, arena_bytes: -1 }, application), failsAs("wrong-argument", /^need\.arena_bytes: expected a whole number of 0 or more/));
 });
 
 test("phones and NPU boards are targets once their constants are loaded", async () => {

@@ -1,5 +1,5 @@
 /** Arguments as programs give them → what the module takes, or an error that says what was expected and found. */
-import type { Application, BytesSource, Changes, EstimateOptions, Graph, Limits, ModelFile, TargetChoice } from "../types/index.d.ts";
+import type { Application, BytesSource, Calibration, Changes, EstimateOptions, Fits, Graph, Limits, ModelFile, TargetChoice } from "../types/index.d.ts";
 import { inWords, LitecastError, tooLarge, wrongArgument } from "./errors.ts";
 
 const MAX_COUNT = 2 ** 32 - 1;
@@ -139,9 +139,10 @@ export function count(value: unknown, name: string, least: 0 | 1 = 1): number {
   throw wrongArgument(`${name}: expected a whole number from ${least} to ${MAX_COUNT}, found ${inWords(value)}`);
 }
 
+/** A number that is neither infinite nor none. */
 function number(value: unknown, name: string): number {
-  if (typeof value === "number") return value;
-  throw wrongArgument(`${name}: expected a number, found ${inWords(value)}`);
+  if (typeof value === "number" && Number.isFinite(value)) return value;
+  throw wrongArgument(`${name}: expected a ${typeof value === "number" ? "finite " : ""}number, found ${inWords(value)}`);
 }
 
 /** A string of at most `max_length` characters; throws `wrong-argument` for others. */
@@ -205,6 +206,15 @@ export function prepareApplication(application: unknown, place: string): Applica
 }
 
 const bytes = (value: unknown, place: string): number => count(value, place, 0);
+
+function strategy(value: unknown, place: string): unknown {
+  if (value === "Performance" || value === "Size") return value;
+  throw wrongArgument(`${place}: expected "Performance" or "Size", found ${inWords(value)}`);
+}
+
+/** Checks a value, whose place it names in errors. */
+type Reader = (value: unknown, place: string) => unknown;
+
 /** What each option has to be. */
 const CHOICE = {
   target: text,
@@ -213,7 +223,7 @@ const CHOICE = {
   release: text,
   system_config: text,
   memory_mode: text,
-  optimise: text,
+  optimise: strategy,
   vela_ini: iniText,
   host: text,
   name: text,
@@ -221,7 +231,7 @@ const CHOICE = {
   clock_mhz: number,
   off_chip_bytes_per_s: number,
   arena_cache_bytes: bytes,
-} as const satisfies Record<keyof TargetChoice, (value: unknown, place: string) => unknown>;
+} as const satisfies Record<keyof TargetChoice, Reader>;
 
 /** Checked choices of targets; an id stands for the target as it is. */
 export function prepareTargets(targets: unknown): TargetChoice[] {
@@ -241,6 +251,57 @@ export function prepareTarget(target: unknown, place: string): TargetChoice {
   const choice: Record<string, unknown> = {};
   for (const [name, prepare] of Object.entries(CHOICE)) if (given[name] !== undefined) choice[name] = prepare(given[name], `${place}.${name}`);
   return choice as unknown as TargetChoice;
+}
+
+/** The fields of an object that `readers` know, each checked. */
+function fieldsOf(value: unknown, readers: Readonly<Record<string, Reader>>, place: string): Record<string, unknown> {
+  const given = plainObject(value, place);
+  return Object.fromEntries(Object.entries(readers).map(([name, read]) => [name, read(given[name], `${place}.${name}`)]));
+}
+
+const orNone = (read: Reader): Reader => (value, place) => (value === undefined || value === null ? null : read(value, place));
+const eachOf = (read: Reader): Reader => (value, place) => (value === undefined ? [] : Array.from(listOf(value, place), (item, idx) => read(item, `${place}[${idx}]`)));
+
+/** Bytes may be more than a count. */
+function whole(value: unknown, place: string): number {
+  if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
+  throw wrongArgument(`${place}: expected a whole number of 0 or more, found ${inWords(value)}`);
+}
+
+const CALIBRATION = {
+  target: text,
+  center: number,
+  intercept: number,
+  slope: number,
+  n_measurements: bytes,
+  left_out_percent: number,
+  left_out_worst_factor: number,
+} as const satisfies Record<keyof Calibration, Reader>;
+
+/** What calibrate() returned. A program may keep fields of its own beside it. */
+export function prepareCalibration(calibration: unknown): unknown {
+  return fieldsOf(calibration, CALIBRATION, "calibration");
+}
+
+type Need = NonNullable<Fits["need"]>;
+const REFUSED = { name: text, code: text, reason: text, n_operators: bytes, subgraph: bytes, operator: bytes } as const satisfies Record<keyof Need["refused"][number], Reader>;
+const CODE_BYTES = { value: whole, lo: whole, hi: whole } as const satisfies Record<keyof Need["code_bytes"], Reader>;
+const NEED = {
+  arena_bytes: orNone(whole),
+  max_arena_bytes: orNone(whole),
+  stack_bytes: (value, place) => (value === undefined ? 0 : whole(value, place)),
+  file_bytes: whole,
+  max_file_bytes: orNone(whole),
+  code_bytes: (value, place) => fieldsOf(value, CODE_BYTES, place),
+  kernels: eachOf(text),
+  refused: eachOf((value, place) => fieldsOf(value, REFUSED, place)),
+  obstacle: orNone(text),
+  accelerator: orNone(text),
+} as const satisfies Record<keyof Need, Reader>;
+
+/** `fits.need` of a report. */
+export function prepareNeed(need: unknown): unknown {
+  return fieldsOf(need, NEED, "need");
 }
 
 const LIMITS = ["latency_ms", "sram_bytes", "clock_mhz"] as const satisfies (keyof Limits)[];

@@ -1,7 +1,7 @@
 /** The estimator, as a program has it after `load()`. */
 import type * as api from "../types/index.d.ts";
 import { FAMILIES, TARGETS } from "./catalogue.ts";
-import { bytesOf, iniText, listOf, modelBytes, plainObject, prepareApplication, prepareChanges, prepareFiles, prepareLimits, prepareTargets, type Prepared, type PreparedFile, prepareOptions, sizeError, text } from "./arguments.ts";
+import { bytesOf, iniText, listOf, modelBytes, plainObject, prepareApplication, prepareCalibration, prepareChanges, prepareFiles, prepareLimits, prepareNeed, prepareTargets, type Prepared, type PreparedFile, prepareOptions, sizeError, text } from "./arguments.ts";
 import { compareReports } from "./compare.ts";
 import { fromModule, inWords, LitecastError, wrongArgument } from "./errors.ts";
 import { migrated } from "./migrate.ts";
@@ -118,8 +118,8 @@ export class LiteCast implements api.LiteCast {
   }
 
   calibrated(calibration: api.Calibration, network: api.Report | Record<string, number>): api.Calibrated {
-    plainObject(calibration, "calibration");
-    return this.#call(() => this.#module.applyCalibration(calibration, latencies(network, "network")));
+    const kept = prepareCalibration(calibration);
+    return this.#call(() => this.#module.applyCalibration(kept, latencies(network, "network")));
   }
 
   targets(): api.TargetInfo[] {
@@ -141,7 +141,7 @@ export class LiteCast implements api.LiteCast {
 
   fits(need: api.Fits["need"], application: api.Application): api.Fits {
     const prepared = prepareApplication(application, "application");
-    return this.#call(() => this.#module.fitsOfNeed(plainObject(need, "need"), prepared));
+    return this.#call(() => this.#module.fitsOfNeed(prepareNeed(need), prepared));
   }
 
   loadGpus(constants: api.BytesSource): api.TargetInfo[] {
