@@ -362,7 +362,7 @@ const ENGINE: Rooms = Rooms(&[
         "targets/cortex_a",
         "targets/gpu",
         "targets/learned",
-        "targets/calibrated",
+        "targets/measured_device",
         "targets/example",
     ],
     &["targets/cortex_m"],

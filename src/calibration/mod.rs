@@ -5,21 +5,21 @@
 //! [`Calibration`] is a line through whole latencies alone, which a program measured itself.
 
 #[cfg(not(target_arch = "wasm32"))]
-mod estimated;
-mod line;
+mod calibrate;
 #[cfg(not(target_arch = "wasm32"))]
-mod matching;
+mod estimated_network;
+mod latency_line;
 #[cfg(not(target_arch = "wasm32"))]
-mod networks;
+mod operator_matching;
 
 #[cfg(not(target_arch = "wasm32"))]
-pub use crate::targets::calibrated::{
+pub use crate::targets::measured_device::{
     Class, DEVICE_VERSION, Device, DeviceError, MAX_DEVICE_BYTES,
 };
 #[cfg(not(target_arch = "wasm32"))]
-pub use estimated::EstimatedNetwork;
-pub use line::{
+pub use calibrate::{Addition, Measured, ProfileError, calibrate};
+#[cfg(not(target_arch = "wasm32"))]
+pub use estimated_network::EstimatedNetwork;
+pub use latency_line::{
     Calibrated, Calibration, CalibrationError, MAX_MEASUREMENTS, MIN_MEASUREMENTS, Measurement,
 };
-#[cfg(not(target_arch = "wasm32"))]
-pub use networks::{Addition, Measured, ProfileError, calibrate};

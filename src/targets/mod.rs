@@ -3,8 +3,6 @@
 //!
 //! `KINDS` lists the folders. The report, the command, the page, the packages and the trainer iterate over it.
 
-#[cfg(not(target_arch = "wasm32"))]
-pub mod calibrated;
 pub mod choice;
 pub mod cortex_a;
 pub mod cortex_m;
@@ -15,6 +13,8 @@ mod example;
 pub mod gpu;
 pub mod host;
 pub mod learned;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod measured_device;
 mod on_board;
 #[cfg(test)]
 mod operator_table;

@@ -17,10 +17,10 @@ pub use self::listing::{did_you_mean, known_boards, known_infos, known_targets};
 use self::microcontroller::check_release;
 use self::named::Named;
 pub use self::options::Choice;
-#[cfg(not(target_arch = "wasm32"))]
-use super::calibrated::{self, Device};
 use super::ethos_u::configuration::Product;
 use super::gpu::specifications::Gpu;
+#[cfg(not(target_arch = "wasm32"))]
+use super::measured_device::{self, Device};
 use super::on_board::MICRO;
 use super::{Loaded, cortex_m, ethos_u, gpu, known, learned};
 use crate::target::Target;
@@ -159,7 +159,7 @@ impl Choice {
             target: Some(device.base.clone()),
             ..Self::default()
         };
-        Ok(calibrated::target(device, base.target_among(loaded)?))
+        Ok(measured_device::target(device, base.target_among(loaded)?))
     }
 
     fn board_target(&self, id: &str) -> Result<Box<dyn Target>, ChoiceError> {

@@ -13,7 +13,7 @@ use litecast::calibration::{
 use litecast::estimate::{EstimateAs, estimate_on};
 use litecast::profiles::{self, Profile};
 use litecast::report::{OperatorFacts, Report};
-use litecast::targets::calibrated::{Class, operator_class};
+use litecast::targets::measured_device::{Class, operator_class};
 use litecast::targets::{Target, known};
 use litecast::{Choice, Metric, ModelFile, Outcome};
 use rand::SeedableRng;

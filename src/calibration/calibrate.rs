@@ -1,10 +1,10 @@
 //! Networks with their profiles → a [`Device`].
 
-use super::estimated::EstimatedNetwork;
-use super::matching::{Group, matching};
+use super::estimated_network::EstimatedNetwork;
+use super::operator_matching::{Group, matching};
 use crate::profiles::{self, Profile};
 use crate::report::Failure;
-use crate::targets::calibrated::{Class, Device, MeasuredNetwork, NetworkError, Observation};
+use crate::targets::measured_device::{Class, Device, MeasuredNetwork, NetworkError, Observation};
 
 /// A network, and a profile of it.
 #[derive(Clone, Debug)]

@@ -7,9 +7,9 @@
 
 use std::collections::HashMap;
 
-use super::estimated::EstimatedNetwork;
+use super::estimated_network::EstimatedNetwork;
 use crate::profiles::{MeasuredOperator, Profile};
-use crate::targets::calibrated::{Class, operator_class};
+use crate::targets::measured_device::{Class, operator_class};
 
 /// Operators of the model that the runtime ran as one, with their duration.
 #[derive(Clone, Debug, Default, PartialEq)]

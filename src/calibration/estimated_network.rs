@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::targets::calibrated::{Class, operator_class};
+use crate::targets::measured_device::{Class, operator_class};
 
 /// A network with its estimates, from the JSON of its report.
 #[derive(Clone, Debug, Deserialize)]

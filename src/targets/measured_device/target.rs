@@ -24,7 +24,7 @@ const DOUBTFUL_PERCENT: f64 = 25.0;
 /// Share of the latency from which on classes without a measurement are a warning.
 const MIN_UNCONSTRAINED_SHARE: f64 = 0.2;
 
-struct Calibrated {
+struct MeasuredTarget {
     id: String,
     device: Device,
     base: Box<dyn Target>,
@@ -32,14 +32,14 @@ struct Calibrated {
 
 /// The device, whose base is `base`.
 pub fn target(device: Device, base: Box<dyn Target>) -> Box<dyn Target> {
-    Box::new(Calibrated {
+    Box::new(MeasuredTarget {
         id: device.id(),
         device,
         base,
     })
 }
 
-impl Calibrated {
+impl MeasuredTarget {
     fn provenance(&self) -> Provenance {
         let n = self.device.networks.len();
         let mut tools: Vec<&str> = self
@@ -199,7 +199,7 @@ fn node_class(network: &Network, node: &crate::graph::Node) -> Class {
     operator_class(operator.code.name(), weights.map(|tensor| &*tensor.shape))
 }
 
-impl Target for Calibrated {
+impl Target for MeasuredTarget {
     fn id(&self) -> &str {
         &self.id
     }
