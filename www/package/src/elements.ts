@@ -116,142 +116,138 @@ function nameOf(src: string): string {
 /** Registers both elements. Does nothing where there is no document, so that servers may call it. */
 export function defineElements(): void {
   if (typeof customElements === "undefined" || customElements.get("litecast-report")) return;
-  const ModelElement = modelElement();
   reflectAttributes(ModelElement.prototype);
-  defineReport(ModelElement);
-  defineBadge(ModelElement);
+  customElements.define("litecast-report", ReportElement);
+  customElements.define("litecast-badge", BadgeElement);
 }
 
-type ModelElementClass = ReturnType<typeof modelElement>;
+/** Servers, which have no elements, import this module as well. */
+const ElementBase = globalThis.HTMLElement ?? (class {} as typeof HTMLElement);
 
-/** What both elements have in common: a class that is made where there is a document alone. */
-function modelElement() {
-  abstract class ModelElement extends HTMLElement {
-    static observedAttributes = ATTRIBUTES;
-    readonly root = this.attachShadow({ mode: "open" });
-    #requested: Requested | null = null;
-    /** Source, target and batch of what is shown or on its way. */
-    #asked = "";
-    #is_scheduled = false;
-    #report: Report | null = null;
+/** What both elements have in common. */
+abstract class ModelElement extends ElementBase {
+  static observedAttributes = ATTRIBUTES;
+  readonly root = this.attachShadow({ mode: "open" });
+  #requested: Requested | null = null;
+  /** Source, target and batch of what is shown or on its way. */
+  #asked = "";
+  #is_scheduled = false;
+  #report: Report | null = null;
 
-    constructor(style: string) {
-      super();
-      // Not a <style>, which content security policies forbid.
-      const sheet = new CSSStyleSheet();
-      sheet.replaceSync(style);
-      this.root.adoptedStyleSheets = [sheet];
-    }
-
-    /** The report that is shown; setting one shows it without a `src`. */
-    get report(): Report | null {
-      return this.#report;
-    }
-
-    set report(report: Report | null) {
-      this.#stop();
-      this.#show(report);
-    }
-
-    /** Whatever is on its way is not shown. */
-    #stop(): void {
-      this.#requested?.stop();
-      this.#requested = null;
-      this.#asked = "";
-    }
-
-    connectedCallback(): void {
-      for (const name of [...ATTRIBUTES, "report"]) this.#takeEarly(name);
-      this.#schedule();
-    }
-
-    /** A property that a program set before the element was defined hides the one of the element. */
-    #takeEarly(name: string): void {
-      if (!Object.hasOwn(this, name)) return;
-      const own = this as unknown as Record<string, unknown>;
-      const value = own[name];
-      delete own[name];
-      own[name] = value;
-    }
-
-    attributeChangedCallback(name: string, before: string | null, after: string | null): void {
-      if (!this.isConnected || before === after) return;
-      // The report has every metric.
-      if ((name === "metric" || name === "budget") && this.#report) this.#draw(this.#report);
-      else if (name === "src" && after === null) this.report = null;
-      else this.#schedule();
-    }
-
-    /** What is moved is connected again at once. */
-    disconnectedCallback(): void {
-      queueMicrotask(() => {
-        if (!this.isConnected && this.dataset["state"] === "loading") this.#stop();
-      });
-    }
-
-    /** Frameworks set attributes one after the other, and move elements: all of that is one request. */
-    #schedule(): void {
-      if (this.#is_scheduled) return;
-      this.#is_scheduled = true;
-      queueMicrotask(() => {
-        this.#is_scheduled = false;
-        if (this.isConnected) void this.#update();
-      });
-    }
-
-    async #update(): Promise<void> {
-      const src = this.getAttribute("src");
-      if (src === null) return;
-      const [target, batch] = [choiceOf(this), Number(this.getAttribute("batch") ?? 1)];
-      const asked = JSON.stringify([src, target, batch]);
-      if (asked === this.#asked) return;
-      this.#asked = asked;
-      if (this.#requested?.src !== src) {
-        this.#requested?.stop();
-        this.#requested = new Requested(src);
-      }
-      this.dataset["state"] = "loading";
-      this.root.replaceChildren(...this.waiting());
-      try {
-        const report = await this.#requested.report(target, batch);
-        if (asked === this.#asked) this.#show(report);
-      } catch (error) {
-        if (asked !== this.#asked) return;
-        this.#stop();
-        this.#fail(error as Error);
-      }
-    }
-
-    #fail(error: Error): void {
-      this.#report = null;
-      this.dataset["state"] = "error";
-      this.root.replaceChildren(...this.failed(error));
-      this.dispatchEvent(new CustomEvent("litecast-error", { detail: error, bubbles: true, composed: true }));
-    }
-
-    /** False where a program gave something else than a report. */
-    #draw(report: Report | null): boolean {
-      try {
-        this.root.replaceChildren(...(report ? this.content(report) : []));
-      } catch (error) {
-        this.#fail(wrongArgument(`report: expected a report of estimate(), found something else (${String(error)})`));
-        return false;
-      }
-      this.dataset["state"] = report ? "ready" : "empty";
-      return true;
-    }
-
-    #show(report: Report | null): void {
-      this.#report = report;
-      if (this.#draw(report) && report) this.dispatchEvent(new CustomEvent("litecast-report", { detail: report, bubbles: true, composed: true }));
-    }
-
-    abstract waiting(): Node[];
-    abstract failed(error: Error): Node[];
-    abstract content(report: Report): Node[];
+  constructor(style: string) {
+    super();
+    // Not a <style>, which content security policies forbid.
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(style);
+    this.root.adoptedStyleSheets = [sheet];
   }
 
-  return ModelElement;
+  /** The report that is shown; setting one shows it without a `src`. */
+  get report(): Report | null {
+    return this.#report;
+  }
+
+  set report(report: Report | null) {
+    this.#stop();
+    this.#show(report);
+  }
+
+  /** Whatever is on its way is not shown. */
+  #stop(): void {
+    this.#requested?.stop();
+    this.#requested = null;
+    this.#asked = "";
+  }
+
+  connectedCallback(): void {
+    for (const name of [...ATTRIBUTES, "report"]) this.#takeEarly(name);
+    this.#schedule();
+  }
+
+  /** A property that a program set before the element was defined hides the one of the element. */
+  #takeEarly(name: string): void {
+    if (!Object.hasOwn(this, name)) return;
+    const own = this as unknown as Record<string, unknown>;
+    const value = own[name];
+    delete own[name];
+    own[name] = value;
+  }
+
+  attributeChangedCallback(name: string, before: string | null, after: string | null): void {
+    if (!this.isConnected || before === after) return;
+    // The report has every metric.
+    if ((name === "metric" || name === "budget") && this.#report) this.#draw(this.#report);
+    else if (name === "src" && after === null) this.report = null;
+    else this.#schedule();
+  }
+
+  /** What is moved is connected again at once. */
+  disconnectedCallback(): void {
+    queueMicrotask(() => {
+      if (!this.isConnected && this.dataset["state"] === "loading") this.#stop();
+    });
+  }
+
+  /** Frameworks set attributes one after the other, and move elements: all of that is one request. */
+  #schedule(): void {
+    if (this.#is_scheduled) return;
+    this.#is_scheduled = true;
+    queueMicrotask(() => {
+      this.#is_scheduled = false;
+      if (this.isConnected) void this.#update();
+    });
+  }
+
+  async #update(): Promise<void> {
+    const src = this.getAttribute("src");
+    if (src === null) return;
+    const [target, batch] = [choiceOf(this), Number(this.getAttribute("batch") ?? 1)];
+    const asked = JSON.stringify([src, target, batch]);
+    if (asked === this.#asked) return;
+    this.#asked = asked;
+    if (this.#requested?.src !== src) {
+      this.#requested?.stop();
+      this.#requested = new Requested(src);
+    }
+    this.dataset["state"] = "loading";
+    this.root.replaceChildren(...this.waiting());
+    try {
+      const report = await this.#requested.report(target, batch);
+      if (asked === this.#asked) this.#show(report);
+    } catch (error) {
+      if (asked !== this.#asked) return;
+      this.#stop();
+      this.#fail(error as Error);
+    }
+  }
+
+  #fail(error: Error): void {
+    this.#report = null;
+    this.dataset["state"] = "error";
+    this.root.replaceChildren(...this.failed(error));
+    this.dispatchEvent(new CustomEvent("litecast-error", { detail: error, bubbles: true, composed: true }));
+  }
+
+  /** False where a program gave something else than a report. */
+  #draw(report: Report | null): boolean {
+    try {
+      this.root.replaceChildren(...(report ? this.content(report) : []));
+    } catch (error) {
+      this.#fail(wrongArgument(`report: expected a report of estimate(), found something else (${String(error)})`));
+      return false;
+    }
+    this.dataset["state"] = report ? "ready" : "empty";
+    return true;
+  }
+
+  #show(report: Report | null): void {
+    this.#report = report;
+    if (this.#draw(report) && report) this.dispatchEvent(new CustomEvent("litecast-report", { detail: report, bubbles: true, composed: true }));
+  }
+
+  abstract waiting(): Node[];
+  abstract failed(error: Error): Node[];
+  abstract content(report: Report): Node[];
 }
 
 /** Each attribute as a property, as elements of HTML have them, and as frameworks set them. */
@@ -271,58 +267,48 @@ function reflectAttributes(prototype: HTMLElement): void {
   }
 }
 
-function defineReport(ModelElement: ModelElementClass): void {
-  customElements.define(
-    "litecast-report",
-    class extends ModelElement {
-      constructor() {
-        super(STYLE);
-      }
+class ReportElement extends ModelElement {
+  constructor() {
+    super(STYLE);
+  }
 
-      waiting(): Node[] {
-        return [element("p", { class: "muted", role: "status" }, "Estimating …")];
-      }
+  waiting(): Node[] {
+    return [element("p", { class: "muted", role: "status" }, "Estimating …")];
+  }
 
-      failed(error: Error): Node[] {
-        return [element("p", { class: "error", role: "alert" }, error.message)];
-      }
+  failed(error: Error): Node[] {
+    return [element("p", { class: "error", role: "alert" }, error.message)];
+  }
 
-      content(report: Report): Node[] {
-        return reportContent(report, verdictWithin(report, this.getAttribute("budget") ?? ""));
-      }
-    },
-  );
+  content(report: Report): Node[] {
+    return reportContent(report, verdictWithin(report, this.getAttribute("budget") ?? ""));
+  }
 }
 
-function defineBadge(ModelElement: ModelElementClass): void {
-  customElements.define(
-    "litecast-badge",
-    class extends ModelElement {
-      constructor() {
-        super(BADGE_STYLE);
-      }
+class BadgeElement extends ModelElement {
+  constructor() {
+    super(BADGE_STYLE);
+  }
 
-      waiting(): Node[] {
-        return [document.createTextNode("…")];
-      }
+  waiting(): Node[] {
+    return [document.createTextNode("…")];
+  }
 
-      failed(error: Error): Node[] {
-        this.title = error.message;
-        return [document.createTextNode("no estimate")];
-      }
+  failed(error: Error): Node[] {
+    this.title = error.message;
+    return [document.createTextNode("no estimate")];
+  }
 
-      content(report: Report): Node[] {
-        const named = this.getAttribute("metric") ?? DEFAULTS.metric;
-        const metric = WHOLE_LATENCIES.has(named) ? DEFAULTS.metric : named;
-        const result = report.results.find((one) => one.metric === metric);
-        this.title = result ? `${result.value !== undefined ? metricNameOf(result) : metricName(metric)} on ${result.device}: ${result.value !== undefined ? `${doubtWords(result)}, ${evidenceWords(result)}` : result.unavailable}` : `no ${metric} on ${askedWords(this)}`;
-        const precision = result?.estimated_as ? ` as ${result.estimated_as}` : "";
-        const scope = result?.value !== undefined && result.provenance.scope ? ` (${result.provenance.scope})` : "";
-        const doubt = result?.value !== undefined ? headlineDoubt(result) : null;
-        return [document.createTextNode(result?.value !== undefined ? `${`${evidenceMark(result)} ${valueText(result)}`.trimStart()}${scope}${precision} on ${this.getAttribute("board") ? result.device : shortName(result.target)}${doubt ? `, ${doubt}` : ""}` : `no estimate on ${askedWords(this)}`)];
-      }
-    },
-  );
+  content(report: Report): Node[] {
+    const named = this.getAttribute("metric") ?? DEFAULTS.metric;
+    const metric = WHOLE_LATENCIES.has(named) ? DEFAULTS.metric : named;
+    const result = report.results.find((one) => one.metric === metric);
+    this.title = result ? `${result.value !== undefined ? metricNameOf(result) : metricName(metric)} on ${result.device}: ${result.value !== undefined ? `${doubtWords(result)}, ${evidenceWords(result)}` : result.unavailable}` : `no ${metric} on ${askedWords(this)}`;
+    const precision = result?.estimated_as ? ` as ${result.estimated_as}` : "";
+    const scope = result?.value !== undefined && result.provenance.scope ? ` (${result.provenance.scope})` : "";
+    const doubt = result?.value !== undefined ? headlineDoubt(result) : null;
+    return [document.createTextNode(result?.value !== undefined ? `${`${evidenceMark(result)} ${valueText(result)}`.trimStart()}${scope}${precision} on ${this.getAttribute("board") ? result.device : shortName(result.target)}${doubt ? `, ${doubt}` : ""}` : `no estimate on ${askedWords(this)}`)];
+  }
 }
 
 /** A board, where one is named, and else a target. */

@@ -51,6 +51,12 @@ export class Chart {
     this.schedule();
   }
 
+  /** Tells assistive technology which operator the words are of. */
+  setValue(operator: number, words: string): void {
+    this.canvas.setAttribute("aria-valuenow", String(operator));
+    this.canvas.setAttribute("aria-valuetext", words);
+  }
+
   mark(marks: Partial<Marks>): void {
     this.#marks = { ...this.#marks, ...marks };
     this.schedule();

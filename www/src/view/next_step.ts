@@ -9,6 +9,7 @@ import { type Explore, type Plan, type Search, findPlan, isGood } from "../plans
 import { type Hardware, type Options, SMALLER_FACTORS, hardwareOf, waysOf } from "../plan_space.ts";
 import { type Asked, choiceOf } from "../requested_targets.ts";
 import { type Estimate, type Report, isEstimate } from "../report.ts";
+import type { Scenario } from "../scenario.ts";
 import { hasThreads, nameIn } from "../targets.ts";
 import { judgeableBudget, verdictOn } from "../verdict.ts";
 import { metricName } from "../words.ts";
@@ -34,21 +35,7 @@ export function nextStep(report: Report, { file, scenario, change }: Opened, est
   let asked = "";
   let round = new AbortController();
   signal.addEventListener("abort", () => round.abort());
-
-  const show = ({ hardware, scenario: wanted }: Plan): void => {
-    const is_same_network = JSON.stringify(wanted) === JSON.stringify(scenario);
-    if (hardware.device !== null) {
-      const { name: _, ...choice } = hardware.choice;
-      const kept = addAccelerator({ ...choice, device: hardware.device });
-      keepAccelerators(kept);
-      if (is_same_network) changed();
-      focus.chooseTarget(kept.at(-1)?.name ?? "");
-    } else if (hardware.words !== null) {
-      if (is_same_network) more.choose(hardware.choice.name);
-      else focus.chooseTarget(hardware.choice.name);
-    }
-    if (!is_same_network) change(wanted);
-  };
+  const show = (plan: Plan): void => showPlan(plan, scenario, focus, more, { change, changed });
 
   const refresh = (): void => {
     const target = focus.targetIn(report);
@@ -59,11 +46,10 @@ export function nextStep(report: Report, { file, scenario, change }: Opened, est
     asked = subject;
     round.abort();
     round = new AbortController();
-    const is_possible = file !== null && target !== "" && nameIn("device", target) === null && report.operators.length <= MAX_OPERATORS && report.model.file_bytes <= MAX_FILE_BYTES;
     const judgeable = judgeableBudget(report, target, budget);
     const verdict = verdictOn(report, target, judgeable, sram_bytes);
     const has_part = verdict.kind === "none" && report.results.some((result) => result.target === target && isEstimate(result));
-    element.hidden = !is_possible || has_part || isGood(verdict);
+    element.hidden = file === null || !isSearchable(report, target) || has_part || isGood(verdict);
     if (element.hidden) return;
     element.replaceChildren(el("p", { class: "subtle" }, "Looking for the change that meets it…"));
     void look(choiceOf(target), judgeable, sram_bytes, round.signal);
@@ -93,7 +79,28 @@ export function nextStep(report: Report, { file, scenario, change }: Opened, est
   return { element, refresh };
 }
 
-function optionsOf({ tensors, operators }: Report, scenario: Options["scenario"], target: string): Options {
+/** Changes network and target to those of a plan: `change` makes another report, `changed` says that there is one more accelerator. */
+function showPlan({ hardware, scenario: wanted }: Plan, scenario: Scenario, focus: Focus, more: MoreTargets, { change, changed }: { change: (scenario: Scenario) => void; changed: () => void }): void {
+  const is_same_network = JSON.stringify(wanted) === JSON.stringify(scenario);
+  if (hardware.device !== null) {
+    const { name: _, ...choice } = hardware.choice;
+    const kept = addAccelerator({ ...choice, device: hardware.device });
+    keepAccelerators(kept);
+    if (is_same_network) changed();
+    focus.chooseTarget(kept.at(-1)?.name ?? "");
+  } else if (hardware.words !== null) {
+    if (is_same_network) more.choose(hardware.choice.name);
+    else focus.chooseTarget(hardware.choice.name);
+  }
+  if (!is_same_network) change(wanted);
+}
+
+/** A device of one's own is measured, not estimated, and large networks take too long. */
+function isSearchable({ operators, model }: Report, target: string): boolean {
+  return target !== "" && nameIn("device", target) === null && operators.length <= MAX_OPERATORS && model.file_bytes <= MAX_FILE_BYTES;
+}
+
+function optionsOf({ tensors, operators }: Report, scenario: Scenario, target: string): Options {
   return { scenario, is_float: operators.some(({ outputs }) => outputs.some((tensor) => tensors[tensor]?.type === "FLOAT32")), has_threads: hasThreads(target) };
 }
 

@@ -42,27 +42,15 @@ export function timeline(report: Report, selection: Selection, focus: Focus, sea
 
   const describe = (operator: number | null): void => {
     const { schedule } = chart.tracks[0];
-    const index = operator ?? schedule.peak_operator;
-    const text = index === null ? timeText(schedule, schedule.total) : `${operator === null ? "Peak: " : ""}${operatorWords(schedule, index, operator === null)}`;
-    words.textContent = text;
-    chart.canvas.setAttribute("aria-valuenow", String(index ?? 0));
-    chart.canvas.setAttribute("aria-valuetext", text);
+    words.textContent = selectionWords(schedule, operator);
+    chart.setValue(operator ?? schedule.peak_operator ?? 0, words.textContent);
   };
-  const command = (wanted: Command): void => {
-    moveSelection(wanted, { chart, selection, n_operators: report.operators.length, fold, help });
+  const command = (wanted: Command): void => moveSelection(wanted, { chart, selection, n_operators: report.operators.length, fold, help });
+  const hovered = (operator: number | null): void => {
+    chart.mark({ hovered: operator });
+    describe(operator ?? selection.index);
   };
-  const chart = new Chart(
-    "Operator along the timeline; ? lists its keys",
-    {
-      selected: (operator) => selection.select(operator, "timeline"),
-      hovered: (operator) => {
-        chart.mark({ hovered: operator });
-        describe(operator ?? selection.index);
-      },
-      commanded: command,
-    },
-    signal,
-  );
+  const chart = new Chart("Operator along the timeline; ? lists its keys", { selected: (operator) => selection.select(operator, "timeline"), hovered, commanded: command }, signal);
   const fold = (): void => {
     folded = folded.size > 0 ? new Set() : allOf(chart.tracks[0].schedule);
     draw();
@@ -70,25 +58,25 @@ export function timeline(report: Report, selection: Selection, focus: Focus, sea
   const fold_button = el("button", { type: "button", hidden: first.repeats.length === 0, onclick: fold });
   const beside = el("select", { id: "timeline-beside", "aria-label": "Under it, on the same scale", onchange: () => draw() });
 
-  const track = (schedule: Schedule, target: string, ghost: Schedule | null): Track => ({ schedule, bars: barsOf(schedule, folded), ghost, limit_bytes: limitOf(target) });
+  const track = (schedule: Schedule, ghost: Schedule | null, target: string): Track => ({ schedule, bars: barsOf(schedule, folded), ghost, limit_bytes: limitOf(target) });
   const draw = (): void => {
     const target = focus.targetIn(report);
     const now = scheduleOf(report, target);
     if (!now) return;
-    const changed = preview.report && scheduleOf(preview.report, target);
-    const ghost = changed && changed.unit === now.unit ? now : null;
     fillBeside(beside, report, target);
     const other = beside.value === "" ? null : scheduleOf(report, beside.value);
-    chart.show([track(ghost && changed ? changed : now, target, ghost), ...(other && other.unit === now.unit ? [track(other, beside.value, null)] : [])]);
+    const below = other && other.unit === now.unit ? [track(other, null, beside.value)] : [];
+    const changed = preview.report && scheduleOf(preview.report, target);
+    chart.show([track(...withGhost(now, changed), target), ...below]);
     fold_button.hidden = now.repeats.length === 0;
     fold_button.textContent = folded.size > 0 ? "Unfold blocks" : "Fold blocks";
     void keepingFocus(stretches, () => stretches.replaceChildren(...stretchList(now, selection)));
     describe(selection.index);
   };
+
   selection.onChange((index, source) => {
     chart.mark({ selected: index });
-    const { schedule } = chart.tracks[0];
-    if (index !== null && source !== "graph" && index < schedule.starts.length) chart.window.reveal(schedule.starts[index], schedule.ends[index]);
+    if (index !== null && source !== "graph") reveal(chart, index);
     describe(index);
   });
   search.onChange(() => chart.mark({ matches: search.matches }));
@@ -96,18 +84,26 @@ export function timeline(report: Report, selection: Selection, focus: Focus, sea
   focus.onChange(draw, signal);
   draw();
 
-  const press = (label: string, title: string, wanted: Command): HTMLElement => el("button", { type: "button", "aria-label": title, title, onclick: () => chart.move(wanted) || command(wanted) }, label);
   const save = saveMenu(report.file, chart);
   closeWhenLeft(save, signal);
-  const element = el(
-    "section",
-    { class: "timeline panel", "aria-label": "Timeline" },
-    el("header", {}, el("h2", {}, "Timeline"), words, el("span", { class: "timeline-tools" }, beside, fold_button, press("−", "Zoom out of the timeline", "zoom-out"), press("+", "Zoom into the timeline", "zoom-in"), press("All", "All of the timeline", "fit"), press("?", "Keys of the timeline", "help"), save)),
-    chart.canvas,
-    stretches,
-    help,
-  );
+  const tools = el("span", { class: "timeline-tools" }, beside, fold_button, ...commandButtons((wanted) => chart.move(wanted) || command(wanted)), save);
+  const element = el("section", { class: "timeline panel", "aria-label": "Timeline" }, el("header", {}, el("h2", {}, "Timeline"), words, tools), chart.canvas, stretches, help);
   return { element, showRange: (from, to) => chart.mark({ range: [from, to] }), paint: () => chart.paint() };
+}
+
+/** What is drawn, and what behind it: the changed network over the one of the report, where their units are the same. */
+function withGhost(now: Schedule, changed: Schedule | null): [Schedule, Schedule | null] {
+  return changed && changed.unit === now.unit ? [changed, now] : [now, null];
+}
+
+function reveal(chart: Chart, operator: number): void {
+  const { starts, ends } = chart.tracks[0].schedule;
+  if (operator < starts.length) chart.window.reveal(starts[operator], ends[operator]);
+}
+
+function commandButtons(run: (command: Command) => unknown): HTMLElement[] {
+  const button = (label: string, title: string, command: Command): HTMLElement => el("button", { type: "button", "aria-label": title, title, onclick: () => run(command) }, label);
+  return [button("−", "Zoom out of the timeline", "zoom-out"), button("+", "Zoom into the timeline", "zoom-in"), button("All", "All of the timeline", "fit"), button("?", "Keys of the timeline", "help")];
 }
 
 interface Moved {
@@ -170,6 +166,13 @@ function fillBeside(select: HTMLSelectElement, report: Report, target: string): 
   const sorted = [...new Set([...wanted, ...timed.keys()])];
   select.replaceChildren(el("option", { value: "" }, "Beside: nothing"), ...sorted.map((other) => el("option", { value: other, selected: other === chosen }, `Beside: ${timed.get(other)}`)));
   select.hidden = sorted.length === 0;
+}
+
+/** Of an operator, or of the peak where none is selected; of the whole where memory is not known. */
+function selectionWords(schedule: Schedule, operator: number | null): string {
+  if (operator !== null) return operatorWords(schedule, operator, false);
+  if (schedule.peak_operator === null) return timeText(schedule, schedule.total);
+  return `Peak: ${operatorWords(schedule, schedule.peak_operator, true)}`;
 }
 
 function operatorWords(schedule: Schedule, index: number, is_peak: boolean): string {
