@@ -532,6 +532,19 @@ impl EthosU {
         ([value, lo, hi + most_ms * n_starts as f64], words)
     }
 
+    /// Value, lower and upper end of what the accelerator takes with its starts, in ms, and where they are from.
+    fn npu_ms(&self, by_rules: [f64; 3], n_starts: usize) -> ([f64; 3], String) {
+        let silicon = Silicon::shipped();
+        match self.measured_board {
+            None if self.board.is_some() => (
+                silicon.elsewhere_ms(by_rules[0], n_starts),
+                silicon.elsewhere_in_words(),
+            ),
+            Some(board) => (board.latency_ms(by_rules[0], n_starts), board.in_words()),
+            None => self.add_start_times(by_rules, n_starts),
+        }
+    }
+
     /// From the latency of the NPU's part and the ends of its interval.
     fn latency_with_host(
         &self,
@@ -549,18 +562,7 @@ impl EthosU {
             Ok(on_host) => on_host,
             Err(reason) => return Outcome::unavailable(reason),
         };
-        let silicon = Silicon::shipped();
-        let ([npu_ms, npu_lo_ms, npu_hi_ms], mut words) = match self.measured_board {
-            None if self.board.is_some() => (
-                silicon.elsewhere_ms(by_rules[0], with.n_starts),
-                silicon.elsewhere_in_words(),
-            ),
-            Some(board) => (
-                board.latency_ms(by_rules[0], with.n_starts),
-                board.in_words(),
-            ),
-            None => self.add_start_times(by_rules, with.n_starts),
-        };
+        let ([npu_ms, npu_lo_ms, npu_hi_ms], mut words) = self.npu_ms(by_rules, with.n_starts);
         if let Some(host) = self.host.filter(|_| !left.is_empty()) {
             let operators = match left.len() {
                 1 => "1 operator takes".to_owned(),

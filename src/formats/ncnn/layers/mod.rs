@@ -59,14 +59,7 @@ pub(super) fn convert(
     max_parts: usize,
 ) -> Result<Vec<u8>, ParseError> {
     let mut network = Network::default();
-    let mut readers: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (layer_idx, layer) in layers.iter().enumerate() {
-        // One that gathers the results computes nothing, and these stay results.
-        let read = if gathers(layer) { 0 } else { usize::MAX };
-        for name in layer.inputs().take(read) {
-            readers.entry(name).or_default().push(layer_idx);
-        }
-    }
+    let readers = readers(layers);
     let mut searched_left = MAX_SEARCHED;
     for layer in layers {
         let blobs = layer.inputs().map(|name| network.blob(layer, name));
@@ -114,6 +107,18 @@ pub(super) fn convert(
     let outputs = outputs.flat_map(Layer::outputs);
     let outputs = outputs.filter(|name| !readers.contains_key(name));
     Ok(network.finish(outputs))
+}
+
+/// Layers that read each blob. One that gathers the results computes nothing, and these stay results.
+fn readers<'f>(layers: &[Layer<'f>]) -> HashMap<&'f str, Vec<usize>> {
+    let mut readers: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (layer_idx, layer) in layers.iter().enumerate() {
+        let n_read = if gathers(layer) { 0 } else { usize::MAX };
+        for name in layer.inputs().take(n_read) {
+            readers.entry(name).or_default().push(layer_idx);
+        }
+    }
+    readers
 }
 
 /// Defines what the network reads.

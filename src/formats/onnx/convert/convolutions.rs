@@ -20,6 +20,43 @@ pub(super) struct Side {
 }
 
 impl Side {
+    /// With as many windows as strides in the input, and half of what they miss before it.
+    fn padded_alike(mut self, is_rounded_down: bool) -> Option<Self> {
+        self.out = self.strides_in(self.size)?;
+        let missing = self.missing().max(0);
+        self.before = if is_rounded_down {
+            missing / 2
+        } else {
+            missing.saturating_sub(missing / 2)
+        };
+        Some(self)
+    }
+
+    /// With given paddings.
+    fn padded(mut self, before: i64, after: i64, rounds_up: bool) -> Option<Self> {
+        let padded = self.size.checked_add(before)?;
+        let free = padded.checked_add(after)?.checked_sub(self.extent)?;
+        (before >= 0 && free >= 0).then_some(())?;
+        self.before = before;
+        let n_steps = if rounds_up {
+            self.strides_in(free)?
+        } else {
+            free.div_euclid(self.stride)
+        };
+        self.out = n_steps.checked_add(1)?;
+        // No window starts in the padding behind.
+        if rounds_up && n_steps.checked_mul(self.stride)? >= padded {
+            self.out = n_steps;
+        }
+        Some(self)
+    }
+
+    /// Strides that cover so many values.
+    fn strides_in(&self, n: i64) -> Option<i64> {
+        let sum = n.checked_add(self.stride)?.checked_sub(1)?;
+        Some(sum.div_euclid(self.stride))
+    }
+
     /// Whether TFLite's `VALID` puts the windows at the same places.
     fn is_valid(&self) -> bool {
         let free = self.size.saturating_sub(self.extent);
@@ -71,7 +108,7 @@ pub(super) fn sides(node: &Node, sizes: &[i64], kernel: &[i64]) -> Option<Vec<Si
             .checked_sub(1)?
             .checked_mul(dilation)?
             .checked_add(1)?;
-        let mut side = Side {
+        let side = Side {
             size,
             extent,
             stride,
@@ -79,46 +116,14 @@ pub(super) fn sides(node: &Node, sizes: &[i64], kernel: &[i64]) -> Option<Vec<Si
             before: 0,
             out: 0,
         };
-        let up = |n: i64| Some(n.checked_add(stride)?.checked_sub(1)?.div_euclid(stride));
-        match auto_pad {
-            "SAME_UPPER" | "SAME_LOWER" => {
-                side.out = up(size)?;
-                let missing = side.missing().max(0);
-                side.before = if auto_pad == "SAME_UPPER" {
-                    missing / 2
-                } else {
-                    missing.saturating_sub(missing / 2)
-                };
-            }
+        let side = match auto_pad {
+            "SAME_UPPER" | "SAME_LOWER" => side.padded_alike(auto_pad == "SAME_UPPER")?,
+            "VALID" => side.padded(0, 0, rounds_up)?,
             _ => {
-                let explicit = |at: usize| {
-                    if auto_pad == "VALID" {
-                        Some(0)
-                    } else {
-                        pads.get(at).copied()
-                    }
-                };
-                let (before, after) = (explicit(at)?, explicit(at.checked_add(n)?)?);
-                let free = size
-                    .checked_add(before)?
-                    .checked_add(after)?
-                    .checked_sub(extent)?;
-                (before >= 0 && free >= 0).then_some(())?;
-                side.before = before;
-                side.out = if rounds_up {
-                    up(free)?
-                } else {
-                    free.div_euclid(stride)
-                }
-                .checked_add(1)?;
-                // No window starts in the padding behind.
-                if rounds_up
-                    && side.out.checked_sub(1)?.checked_mul(stride)? >= size.checked_add(before)?
-                {
-                    side.out = side.out.checked_sub(1)?;
-                }
+                let after = pads.get(at.checked_add(n)?)?;
+                side.padded(*pads.get(at)?, *after, rounds_up)?
             }
-        }
+        };
         (side.out >= 1).then_some(side)
     };
     (0..n).map(side).collect()
@@ -386,12 +391,7 @@ impl<'a> Converter<'a> {
         let out_shape = [n, h, w_side, units].map(narrow);
         let out_shape: Vec<i32> = out_shape.into_iter().collect::<Option<_>>()?;
         let out_shape = self.integers("output_shape", &out_shape);
-        let sides: Vec<i64> = [units]
-            .into_iter()
-            .chain(kernel.iter().copied())
-            .chain([depth])
-            .collect();
-        let filter = self.constant_tensor(&w, &sides)?;
+        let filter = self.transposed_filter(&w, kernel, [depth, units])?;
         let mut inputs = vec![Some(out_shape), Some(filter), Some(image.tensor_idx)];
         if let Some(bias) = self.input(node, 2) {
             inputs.push(Some(self.arranged(&bias, &identity(1))?));
@@ -403,39 +403,31 @@ impl<'a> Converter<'a> {
             activation: Activation::None,
         };
         let shape = vec![n, units, h, w_side];
+        let kind = OpKind::TransposeConv;
         let perm = channels_last(4);
+        let of_type = x.tensor_type;
         if computed == area {
-            return self.operator(
-                OpKind::TransposeConv,
-                inputs,
-                output,
-                x.tensor_type,
-                shape,
-                perm,
-                options,
-            );
+            return self.operator(kind, inputs, output, of_type, shape, perm, options);
         }
-        let uncut = self.intermediate(
-            OpKind::TransposeConv,
-            inputs,
-            &format!("{output}/whole"),
-            x.tensor_type,
-            &shape,
-            &perm,
-            options,
-        )?;
+        let name = format!("{output}/whole");
+        let uncut = self.intermediate(kind, inputs, &name, of_type, &shape, &perm, options)?;
         let inputs = self.bounds_of_area(begin, uncut, [n, area[0], area[1], units])?;
         let shape = vec![n, units, area[0], area[1]];
         let options = BuiltinOptions::Absent;
-        self.operator(
-            OpKind::Slice,
-            inputs,
-            output,
-            x.tensor_type,
-            shape,
-            perm,
-            options,
-        )
+        self.operator(OpKind::Slice, inputs, output, of_type, shape, perm, options)
+    }
+
+    /// The filter `[units, height, width, depth]`.
+    fn transposed_filter(
+        &mut self,
+        weights: &Value<'a>,
+        kernel: &[i64],
+        [depth, units]: [i64; 2],
+    ) -> Option<usize> {
+        let mut shape = vec![units];
+        shape.extend(kernel);
+        shape.push(depth);
+        self.constant_tensor(weights, &shape)
     }
 
     /// Inputs of the SLICE that cuts the paddings from a transposed convolution's result, to `size` `[n, h, w, c]`.

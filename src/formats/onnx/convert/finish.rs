@@ -10,6 +10,9 @@ use crate::formats::onnx::proto::Dimension;
 use crate::formats::shown;
 use crate::formats::tflite::{Format, Model};
 
+/// Severity, code and message of a diagnostic.
+type Doubt = (Severity, &'static str, String);
+
 impl<'a> Converter<'a> {
     pub(super) fn finish(
         mut self,
@@ -56,27 +59,41 @@ impl<'a> Converter<'a> {
     }
 
     pub(super) fn diagnostics(&self) -> Vec<Diagnostic> {
-        let diagnostic = |severity, code, message| Diagnostic {
-            severity,
-            code,
-            message,
-            operator_idx: None,
-        };
-        let mut diagnostics = Vec::new();
-        if self.graph.opset > LAST_KNOWN_OPSET {
+        let mut doubts: Vec<Doubt> = Vec::new();
+        doubts.extend(self.newer_opset());
+        doubts.extend(self.doubtful_shapes());
+        doubts.extend(self.uncounted_bodies());
+        doubts.extend(self.open_batch());
+        let diagnostics = doubts
+            .into_iter()
+            .map(|(severity, code, message)| Diagnostic {
+                severity,
+                code,
+                message,
+                operator_idx: None,
+            });
+        diagnostics.collect()
+    }
+
+    fn newer_opset(&self) -> Option<Doubt> {
+        let opset = self.graph.opset;
+        (opset > LAST_KNOWN_OPSET).then(|| {
             let message = format!(
-                "the file has opset {}, which is newer than this reader: its operators are read as those of opset {LAST_KNOWN_OPSET}",
-                self.graph.opset
+                "the file has opset {opset}, which is newer than this reader: its operators are read as those of opset {LAST_KNOWN_OPSET}"
             );
-            diagnostics.push(diagnostic(Severity::Warning, "newer-opset", message));
-        }
+            (Severity::Warning, "newer-opset", message)
+        })
+    }
+
+    fn doubtful_shapes(&self) -> Vec<Doubt> {
+        let mut doubts = Vec::new();
         if !self.shapeless.is_empty() {
             let message = format!(
                 "the file does not tell the shapes of {} results of nodes: {}",
                 self.shapeless.len(),
                 by_name(&self.shapeless)
             );
-            diagnostics.push(diagnostic(Severity::Warning, "unknown-shape", message));
+            doubts.push((Severity::Warning, "unknown-shape", message));
         }
         if !self.sized_by_values.is_empty() {
             let message = format!(
@@ -84,18 +101,22 @@ impl<'a> Converter<'a> {
                 self.sized_by_values.len(),
                 by_name(&self.sized_by_values)
             );
-            diagnostics.push(diagnostic(Severity::Info, "largest-size-counted", message));
+            doubts.push((Severity::Info, "largest-size-counted", message));
         }
-        diagnostics.extend(
-            self.declared_otherwise()
-                .map(|message| diagnostic(Severity::Warning, "declared-shapes", message)),
-        );
+        let declared = self.declared_otherwise();
+        doubts.extend(declared.map(|message| (Severity::Warning, "declared-shapes", message)));
+        doubts
+    }
+
+    /// Functions, branches and iterations that no operator stands for.
+    fn uncounted_bodies(&self) -> Vec<Doubt> {
+        let mut doubts = Vec::new();
         if self.graph.n_opaque_calls > 0 {
             let message = format!(
                 "{} nodes call functions of the file that are nested too deeply or are too long: these nodes cost nothing",
                 self.graph.n_opaque_calls
             );
-            diagnostics.push(diagnostic(Severity::Warning, "functions", message));
+            doubts.push((Severity::Warning, "functions", message));
         }
         if self.branches.n_assumed > 0 {
             let message = format!(
@@ -103,45 +124,36 @@ impl<'a> Converter<'a> {
                 self.branches.n_assumed,
                 self.graph.branches.len()
             );
-            diagnostics.push(diagnostic(
-                Severity::Info,
-                "costlier-branch-counted",
-                message,
-            ));
+            doubts.push((Severity::Info, "costlier-branch-counted", message));
         }
         if !self.loops.partly_counted.is_empty() {
-            let each = counts(&self.loops.partly_counted)
-                .into_iter()
-                .map(|(counted, n_loops)| {
-                    let n_all = counted
-                        .n_all
-                        .map_or("an unknown number".into(), |n| n.to_string());
-                    let name = shown(counted.op_type);
-                    format!("{} of {n_all} iterations of {name} ({n_loops})", counted.n)
-                });
+            let counts = counts(&self.loops.partly_counted).into_iter();
+            let each = counts.map(|(counted, n_loops)| {
+                let n_all = counted
+                    .n_all
+                    .map_or("an unknown number".into(), |n| n.to_string());
+                let name = shown(counted.op_type);
+                format!("{} of {n_all} iterations of {name} ({n_loops})", counted.n)
+            });
             let message = format!(
                 "not all iterations are counted of loops that have many, or a number that is known only at inference: {}",
                 some_of(each, ", ")
             );
-            diagnostics.push(diagnostic(
-                Severity::Warning,
-                "iteration-counted-once",
-                message,
-            ));
+            doubts.push((Severity::Warning, "iteration-counted-once", message));
         }
+        doubts
+    }
+
+    fn open_batch(&self) -> Option<Doubt> {
         let assumed = self.dimensions.assumed(&self.graph.inputs);
-        if !assumed.is_empty() {
-            diagnostics.push(diagnostic(
-                Severity::Info,
-                "dynamic-batch",
-                format!(
-                    "the first dimension is open ({}): counted as {}",
-                    assumed.join(", "),
-                    self.dimensions.batch
-                ),
-            ));
-        }
-        diagnostics
+        (!assumed.is_empty()).then(|| {
+            let message = format!(
+                "the first dimension is open ({}): counted as {}",
+                assumed.join(", "),
+                self.dimensions.batch
+            );
+            (Severity::Info, "dynamic-batch", message)
+        })
     }
 
     /// Values whose declared shape differs from the computed one. Runtimes use the computed shape.

@@ -25,41 +25,12 @@ impl<'a> Converter<'a> {
                 self.names.values.insert(output, value);
                 return Some(());
             }
-            "Shape" => {
-                let shape = self.shaped(node, 0)?.1;
-                let rank = i64::try_from(shape.len()).ok()?;
-                let place =
-                    |at: i64| if at < 0 { at.saturating_add(rank) } else { at }.clamp(0, rank);
-                let start = usize::try_from(place(node.integer("start").unwrap_or(0))).ok()?;
-                let end = usize::try_from(place(node.integer("end").unwrap_or(rank))).ok()?;
-                return self.known(
-                    output,
-                    TensorType::Int64,
-                    None,
-                    Integers(shape.get(start..end.max(start))?.to_vec()),
-                );
-            }
+            "Shape" => return self.shape_node(node, output),
             "Size" => {
                 let n = product(&self.shaped(node, 0)?.1)?;
                 return self.known(output, TensorType::Int64, Some(vec![]), Integers(vec![n]));
             }
-            "ConstantOfShape" => {
-                let shape = self.input(node, 0)?.integers()?;
-                let value = node.tensor("value");
-                let of_type =
-                    value.map_or(TensorType::Float32, |value| tensor_type(value.data_type));
-                let n = usize::try_from(product(&shape)?).ok()?;
-                let known = is_short(&shape).then(|| match value {
-                    None => Some(Floats(vec![0.0; n])),
-                    Some(value) => {
-                        let integer = value
-                            .integers(1)
-                            .and_then(|one| Some(Integers(vec![*one.first()?; n])));
-                        integer.or_else(|| Some(Floats(vec![*value.floats(1)?.first()?; n])))
-                    }
-                });
-                return self.constant(output, of_type, shape, known.flatten());
-            }
+            "ConstantOfShape" => return self.constant_of_shape(node, output),
             "CastLike" => {
                 let value = self.input(node, 0)?;
                 let to = self.input(node, 1)?.tensor_type;
@@ -94,6 +65,37 @@ impl<'a> Converter<'a> {
         }
         let (of_type, shape, known) = computed(node, &inputs)?;
         self.known(output, of_type, Some(shape), known)
+    }
+
+    fn shape_node(&mut self, node: &'a Node<'a>, output: Name<'a>) -> Option<()> {
+        let shape = self.shaped(node, 0)?.1;
+        let rank = i64::try_from(shape.len()).ok()?;
+        let place = |at: i64| if at < 0 { at.saturating_add(rank) } else { at }.clamp(0, rank);
+        let start = usize::try_from(place(node.integer("start").unwrap_or(0))).ok()?;
+        let end = usize::try_from(place(node.integer("end").unwrap_or(rank))).ok()?;
+        self.known(
+            output,
+            TensorType::Int64,
+            None,
+            Integers(shape.get(start..end.max(start))?.to_vec()),
+        )
+    }
+
+    fn constant_of_shape(&mut self, node: &'a Node<'a>, output: Name<'a>) -> Option<()> {
+        let shape = self.input(node, 0)?.integers()?;
+        let value = node.tensor("value");
+        let of_type = value.map_or(TensorType::Float32, |value| tensor_type(value.data_type));
+        let n = usize::try_from(product(&shape)?).ok()?;
+        let known = is_short(&shape).then(|| match value {
+            None => Some(Floats(vec![0.0; n])),
+            Some(value) => {
+                let integer = value
+                    .integers(1)
+                    .and_then(|one| Some(Integers(vec![*one.first()?; n])));
+                integer.or_else(|| Some(Floats(vec![*value.floats(1)?.first()?; n])))
+            }
+        });
+        self.constant(output, of_type, shape, known.flatten())
     }
 
     fn known(

@@ -287,20 +287,31 @@ impl<'a> Converter<'a> {
         if x.is_constant() {
             return Some(parts);
         }
+        self.split_operator(x, stored_axis(along, &perm?)?, sizes, &parts)?;
+        Some(parts)
+    }
+
+    /// The operator that writes `parts` of a computed value, along an axis of its tensor.
+    fn split_operator(
+        &mut self,
+        x: &Value<'a>,
+        axis: i32,
+        sizes: &[i64],
+        parts: &[Value<'a>],
+    ) -> Option<()> {
         let tensor = self.own(x)?;
-        let place = stored_axis(along, &perm?)?;
-        let along_tensor = self.network.builder.integers("axis", vec![], &[place]);
+        let axis = self.network.builder.integers("axis", vec![], &[axis]);
         let is_equal = sizes.iter().all(|size| Some(size) == sizes.first());
         let num_splits = i32::try_from(sizes.len()).ok()?;
         let (kind, inputs, options) = if is_equal {
             (
                 OpKind::Split,
-                vec![Some(along_tensor), Some(tensor)],
+                vec![Some(axis), Some(tensor)],
                 BuiltinOptions::Split { num_splits },
             )
         } else {
             let sizes = self.integers("size_splits", &narrow_all(sizes)?);
-            let inputs = vec![Some(tensor), Some(sizes), Some(along_tensor)];
+            let inputs = vec![Some(tensor), Some(sizes), Some(axis)];
             (
                 OpKind::SplitV,
                 inputs,
@@ -317,7 +328,7 @@ impl<'a> Converter<'a> {
                 .into_iter()
                 .map(|tensor_idx| (tensor_idx, operator_idx)),
         );
-        Some(parts)
+        Some(())
     }
 
     fn slice(

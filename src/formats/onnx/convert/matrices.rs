@@ -139,10 +139,21 @@ impl<'a> Converter<'a> {
         } else {
             b
         };
-        let (x, adj_x) = self.factor(&a)?;
-        let (y, adj_y) = self.factor(&b)?;
+        self.added_product([&a, &b], bias.as_ref(), vec![rows, units], output)
+    }
+
+    /// The product of two matrices, plus the bias if there is one.
+    fn added_product(
+        &mut self,
+        [a, b]: [&Value<'a>; 2],
+        bias: Option<&Value<'a>>,
+        shape: Vec<i64>,
+        output: Name<'a>,
+    ) -> Option<()> {
+        let (x, adj_x) = self.factor(a)?;
+        let (y, adj_y) = self.factor(b)?;
         let options = BuiltinOptions::BatchMatMul { adj_x, adj_y };
-        let (inputs, perm, shape) = (vec![Some(x), Some(y)], identity(2), vec![rows, units]);
+        let (inputs, perm) = (vec![Some(x), Some(y)], identity(2));
         let Some(bias) = bias else {
             return self.operator(
                 OpKind::BatchMatmul,
@@ -164,7 +175,7 @@ impl<'a> Converter<'a> {
             &perm,
             options,
         )?;
-        let bias = self.own(&bias)?;
+        let bias = self.own(bias)?;
         let options = BuiltinOptions::Add {
             activation: Activation::None,
         };

@@ -107,6 +107,49 @@ fn place(node: &Node, node_idx: usize) -> String {
     format!("node {node_idx} ({})", shown(node.text.op_type))
 }
 
+/// Nodes whose first input is an image.
+const ON_IMAGES: &[&str] = &[
+    "Conv",
+    "ConvTranspose",
+    "MaxPool",
+    "AveragePool",
+    "GlobalAveragePool",
+    "GlobalMaxPool",
+    "BatchNormalization",
+    "InstanceNormalization",
+    "Resize",
+    "Upsample",
+    "DepthToSpace",
+    "SpaceToDepth",
+    "QLinearConv",
+    "ConvInteger",
+    "LRN",
+];
+
+/// Nodes whose results are images if their inputs are.
+const KEEPING_IMAGES: &[&str] = &[
+    "Add",
+    "Sub",
+    "Mul",
+    "Div",
+    "Relu",
+    "Clip",
+    "Cast",
+    "Pad",
+    "Identity",
+    "QuantizeLinear",
+    "DequantizeLinear",
+    "DynamicQuantizeLinear",
+    "Sigmoid",
+    "LeakyRelu",
+    "PRelu",
+    "Concat",
+    "Slice",
+    "Split",
+    "Gather",
+    "Unsqueeze",
+];
+
 impl<'a> Converter<'a> {
     fn new(graph: &'a Graph<'a>, dimensions: &'a Dimensions<'a>, file_bytes: usize) -> Self {
         let max_operators = max_operators(file_bytes).min(MAX_OPERATORS);
@@ -303,45 +346,6 @@ impl<'a> Converter<'a> {
 
     /// Whether an input reaches an operator on images before anything that depends on its order.
     fn is_image(&mut self, input: Name<'a>, rank: usize) -> bool {
-        const ON_IMAGES: &[&str] = &[
-            "Conv",
-            "ConvTranspose",
-            "MaxPool",
-            "AveragePool",
-            "GlobalAveragePool",
-            "GlobalMaxPool",
-            "BatchNormalization",
-            "InstanceNormalization",
-            "Resize",
-            "Upsample",
-            "DepthToSpace",
-            "SpaceToDepth",
-            "QLinearConv",
-            "ConvInteger",
-            "LRN",
-        ];
-        const ELEMENTWISE: &[&str] = &[
-            "Add",
-            "Sub",
-            "Mul",
-            "Div",
-            "Relu",
-            "Clip",
-            "Cast",
-            "Pad",
-            "Identity",
-            "QuantizeLinear",
-            "DequantizeLinear",
-            "DynamicQuantizeLinear",
-            "Sigmoid",
-            "LeakyRelu",
-            "PRelu",
-            "Concat",
-            "Slice",
-            "Split",
-            "Gather",
-            "Unsqueeze",
-        ];
         if !(3..=5).contains(&rank) {
             return false;
         }
@@ -365,7 +369,7 @@ impl<'a> Converter<'a> {
                 if ON_IMAGES.contains(&node.text.op_type) {
                     return true;
                 }
-                if ELEMENTWISE.contains(&node.text.op_type) {
+                if KEEPING_IMAGES.contains(&node.text.op_type) {
                     pending.extend(results);
                 }
             }

@@ -14,84 +14,75 @@ impl<'a> Converter<'a> {
         let rank = shape.len();
         match node.text.op_type {
             "Softmax" | "LogSoftmax" => self.softmax(node, output, &x, shape),
-            "BatchNormalization" => {
-                let [scale, bias] = [self.input(node, 1)?, self.input(node, 2)?];
-                // A computed mean or variance would have to be joined with the scale first.
-                let is_constant = |at: usize| {
-                    self.input(node, at)
-                        .is_some_and(|value| value.is_constant())
-                };
-                (is_constant(3) && is_constant(4)).then_some(())?;
-                let is_folded = scale.is_constant() && bias.is_constant();
-                let folded = is_folded.then(|| self.take_in_channels(&x, Some(&bias), output));
-                match folded.flatten() {
-                    Some(()) => Some(()),
-                    None => self.scaled(&x, &shape, scale, bias, output),
-                }
-            }
+            "BatchNormalization" => self.batch_normalization(node, output, &x, &shape),
             "LayerNormalization" | "RMSNormalization" => {
                 let first = axis(node.integer("axis").unwrap_or(-1), rank)?;
-                let axes: Vec<usize> = (first..rank).collect();
                 let is_centred = node.text.op_type == "LayerNormalization";
-                self.normalized(
-                    &x,
-                    &axes,
-                    is_centred,
-                    [self.input(node, 1), self.input(node, 2)],
-                    first,
-                    output,
-                )
+                let affine = [self.input(node, 1), self.input(node, 2)];
+                let axes: Vec<usize> = (first..rank).collect();
+                self.normalized(&x, &axes, is_centred, affine, first, output)
             }
             "InstanceNormalization" => {
+                let affine = [self.input(node, 1), self.input(node, 2)];
                 let axes: Vec<usize> = (2..rank).collect();
-                self.normalized(
-                    &x,
-                    &axes,
-                    true,
-                    [self.input(node, 1), self.input(node, 2)],
-                    1,
-                    output,
-                )
+                self.normalized(&x, &axes, true, affine, 1, output)
             }
             "LpNormalization" if node.integer("p").unwrap_or(2) == 2 => {
                 let along = axis(node.integer("axis").unwrap_or(-1), rank)?;
-                let perm = self.with_last(&x, along)?;
-                let tensor = self.arranged(&x, &perm)?;
                 let options = BuiltinOptions::L2Norm {
                     activation: Activation::None,
                 };
-                self.operator(
-                    OpKind::L2Normalization,
-                    vec![Some(tensor)],
-                    output,
-                    x.tensor_type,
-                    shape,
-                    perm,
-                    options,
-                )
+                self.along_last(OpKind::L2Normalization, along, &x, shape, output, options)
             }
             "LRN" => {
-                let size = node.integer("size")?;
-                let perm = self.with_last(&x, 1)?;
-                let tensor = self.arranged(&x, &perm)?;
                 let options = BuiltinOptions::LocalResponseNormalization {
-                    radius: i32::try_from(size / 2).ok()?,
+                    radius: i32::try_from(node.integer("size")? / 2).ok()?,
                     bias: node.float("bias").unwrap_or(1.0),
                     alpha: node.float("alpha").unwrap_or(1e-4),
                     beta: node.float("beta").unwrap_or(0.75),
                 };
-                self.operator(
-                    OpKind::LocalResponseNormalization,
-                    vec![Some(tensor)],
-                    output,
-                    x.tensor_type,
-                    shape,
-                    perm,
-                    options,
-                )
+                let kind = OpKind::LocalResponseNormalization;
+                self.along_last(kind, 1, &x, shape, output, options)
             }
             _ => None,
         }
+    }
+
+    fn batch_normalization(
+        &mut self,
+        node: &'a Node<'a>,
+        output: Name<'a>,
+        x: &Value<'a>,
+        shape: &[i64],
+    ) -> Option<()> {
+        let [scale, bias] = [self.input(node, 1)?, self.input(node, 2)?];
+        // A computed mean or variance would have to be joined with the scale first.
+        let is_constant = |at: usize| {
+            self.input(node, at)
+                .is_some_and(|value| value.is_constant())
+        };
+        (is_constant(3) && is_constant(4)).then_some(())?;
+        let is_folded = scale.is_constant() && bias.is_constant();
+        let folded = is_folded.then(|| self.take_in_channels(x, Some(&bias), output));
+        match folded.flatten() {
+            Some(()) => Some(()),
+            None => self.scaled(x, shape, scale, bias, output),
+        }
+    }
+
+    /// An operator that normalises along the last axis, which is `along` of the node.
+    fn along_last(
+        &mut self,
+        kind: OpKind,
+        along: usize,
+        x: &Value<'a>,
+        shape: Vec<i64>,
+        output: Name<'a>,
+        options: BuiltinOptions,
+    ) -> Option<()> {
+        let perm = self.with_last(x, along)?;
+        let inputs = vec![Some(self.arranged(x, &perm)?)];
+        self.operator(kind, inputs, output, x.tensor_type, shape, perm, options)
     }
 
     /// The order of a value, or one with this dimension last.

@@ -43,48 +43,10 @@ impl<'a> Converter<'a> {
             })
             .collect();
         let macs = self.foreign_macs(node);
-        let mut outputs = Vec::with_capacity(node.outputs.len());
-        for (place, &output) in node.outputs.iter().enumerate() {
-            let (of_type, shape) = self.told(node, place, output);
-            if place == 0 && shape.is_some() && Self::is_sized_by_values(node) {
-                self.sized_by_values.push(node.text.op_type);
-            }
-            let rank = shape.as_ref().map_or(0, Vec::len);
-            let known = shape.and_then(|shape| {
-                Some((
-                    self.tensor(&output, of_type, &shape, &identity(rank))?,
-                    shape,
-                ))
-            });
-            let (tensor_idx, shape) = match known {
-                Some((tensor_idx, shape)) => (tensor_idx, Some(shape)),
-                None => {
-                    self.shapeless.push(node.text.op_type);
-                    let tensor_idx = self.network.builder.tensor(&output, of_type, Vec::new());
-                    if let Some(tensor) = self.network.builder.tensors.get_mut(tensor_idx) {
-                        tensor.has_rank = false;
-                    }
-                    (tensor_idx, None)
-                }
-            };
-            outputs.push(tensor_idx);
-            if output.is_empty() || self.names.values.contains_key(&output) {
-                continue;
-            }
-            let perm = identity(shape.as_ref().map_or(0, Vec::len));
-            match shape {
-                Some(shape) => self.define(output, of_type, shape, tensor_idx, perm),
-                None => {
-                    let value = Value {
-                        name: output,
-                        tensor_type: of_type,
-                        shape: None,
-                        place: Place::Tensor { tensor_idx, perm },
-                    };
-                    self.names.values.insert(output, value);
-                }
-            }
-        }
+        let outputs = node.outputs.iter().enumerate();
+        let outputs: Vec<usize> = outputs
+            .map(|(place, &output)| self.unknown_output(node, place, output))
+            .collect();
         let code = OperatorCode::from_name(&Self::foreign_name(node));
         let options = BuiltinOptions::Foreign(Box::new(Foreign {
             macs,
@@ -94,6 +56,49 @@ impl<'a> Converter<'a> {
         self.network
             .builder
             .operator(code, inputs, outputs, options);
+    }
+
+    /// The tensor of the result in that place, which becomes a value of the graph unless it is one already.
+    fn unknown_output(&mut self, node: &'a Node<'a>, place: usize, output: Name<'a>) -> usize {
+        let (of_type, shape) = self.told(node, place, output);
+        if place == 0 && shape.is_some() && Self::is_sized_by_values(node) {
+            self.sized_by_values.push(node.text.op_type);
+        }
+        let rank = shape.as_ref().map_or(0, Vec::len);
+        let known = shape.and_then(|shape| {
+            Some((
+                self.tensor(&output, of_type, &shape, &identity(rank))?,
+                shape,
+            ))
+        });
+        let (tensor_idx, shape) = match known {
+            Some((tensor_idx, shape)) => (tensor_idx, Some(shape)),
+            None => {
+                self.shapeless.push(node.text.op_type);
+                let tensor_idx = self.network.builder.tensor(&output, of_type, Vec::new());
+                if let Some(tensor) = self.network.builder.tensors.get_mut(tensor_idx) {
+                    tensor.has_rank = false;
+                }
+                (tensor_idx, None)
+            }
+        };
+        if output.is_empty() || self.names.values.contains_key(&output) {
+            return tensor_idx;
+        }
+        let perm = identity(shape.as_ref().map_or(0, Vec::len));
+        match shape {
+            Some(shape) => self.define(output, of_type, shape, tensor_idx, perm),
+            None => {
+                let value = Value {
+                    name: output,
+                    tensor_type: of_type,
+                    shape: None,
+                    place: Place::Tensor { tensor_idx, perm },
+                };
+                self.names.values.insert(output, value);
+            }
+        }
+        tensor_idx
     }
 
     /// The results of a node that reads constants alone are constants, where their shapes are told.

@@ -362,31 +362,11 @@ pub fn in_groups(lowering: &mut Lowering) -> Option<()> {
 /// Ethos-U55 and U65: a convolution over the input with zeros between its rows and columns. Ethos-U85: one convolution
 /// for each position inside the stride, with the part of the kernel that is not multiplied by zeros.
 pub fn transpose_conv(lowering: &mut Lowering) -> Option<()> {
-    let BuiltinOptions::TransposeConv {
-        padding,
-        stride_h,
-        stride_w,
-        ..
-    } = lowering.operator().options
-    else {
-        return None;
-    };
     let (weights, input, output) = (lowering.input(1)?, lowering.input(2)?, lowering.output()?);
-    let &[_, kernel_h, kernel_w, _] = lowering.tensor(weights).shape.as_slice() else {
-        return None;
-    };
-    let kernel = [kernel_h, kernel_w].map(i64::from);
-    let stride = [stride_h, stride_w].map(|stride| i64::from(stride).max(1));
+    let window = TransposedWindow::new(lowering, weights, [input, output])?;
+    let TransposedWindow { ifm, ofm, .. } = window;
     let histogram = lowering.histogram(weights)?;
     let uses_trained_rules = lowering.accelerator.uses_trained_rules;
-    let shape = |map: usize| {
-        if uses_trained_rules {
-            lowering.shape(map)
-        } else {
-            lowering.shape_of_one(map)
-        }
-    };
-    let [ifm, ofm] = [input, output].map(shape);
     let n_inputs = lowering.n_inputs();
     // An activation of several operations is an operation of its own.
     let is_apart = lowering.has_activation()
@@ -402,17 +382,10 @@ pub fn transpose_conv(lowering: &mut Lowering) -> Option<()> {
         view_shapes: (n_inputs > 1).then(|| Box::new([ifm, ofm])),
         ..lowering.operation(Action::Layer(Kind::Convolution), &[input], computed)
     };
-    let window = TransposedWindow {
-        kernel,
-        stride,
-        padding,
-        ifm,
-        ofm,
-    };
     let n_others = (n_inputs - 1) as f64;
     let pieces = if lowering.accelerator.is_u85() {
         // Each convolution writes every other column.
-        lowering.program.maps[computed].is_linear |= stride[1] > 1;
+        lowering.program.maps[computed].is_linear |= window.stride[1] > 1;
         window.pieces(&operation, &histogram, n_others, uses_trained_rules)
     } else {
         window.upscaled(operation, histogram, n_others)?
@@ -439,6 +412,35 @@ struct TransposedWindow {
 }
 
 impl TransposedWindow {
+    fn new(lowering: &Lowering, weights: usize, maps: [usize; 2]) -> Option<Self> {
+        let BuiltinOptions::TransposeConv {
+            padding,
+            stride_h,
+            stride_w,
+            ..
+        } = lowering.operator().options
+        else {
+            return None;
+        };
+        let &[_, kernel_h, kernel_w, _] = lowering.tensor(weights).shape.as_slice() else {
+            return None;
+        };
+        let [ifm, ofm] = maps.map(|map| {
+            if lowering.accelerator.uses_trained_rules {
+                lowering.shape(map)
+            } else {
+                lowering.shape_of_one(map)
+            }
+        });
+        Some(Self {
+            kernel: [kernel_h, kernel_w].map(i64::from),
+            stride: [stride_h, stride_w].map(|stride| i64::from(stride).max(1)),
+            padding,
+            ifm,
+            ofm,
+        })
+    }
+
     /// One convolution that writes zeros between the inputs, which Ethos-U55 and U65 run up to a stride of 2.
     fn upscaled(
         &self,
@@ -477,7 +479,7 @@ impl TransposedWindow {
             stride,
             padding,
             ifm: [h, w, c],
-            ofm: [to_h, to_w, units],
+            ofm: [.., units],
         } = *self;
         let mut pieces = Vec::new();
         let sides = [0, 1].map(|axis| {
@@ -496,27 +498,9 @@ impl TransposedWindow {
                 ..operation.clone()
             });
         }
-        let n_positions = kernel[0].saturating_mul(kernel[1]).max(1) as f64;
         for row in &sides[0] {
             for column in &sides[1] {
-                let kernel = [row.kernel, column.kernel];
-                let share = (kernel[0] * kernel[1]) as f64 / n_positions;
-                let n_bytes = (histogram.n_bytes as f64 * share) as usize;
-                let histogram = ByteHistogram {
-                    n_bytes,
-                    ..histogram.clone()
-                };
-                // Vela counts all rows and columns between the first and the last one as written.
-                let written = [(to_h - row.from).max(1), (to_w - column.from).max(1), units];
-                pieces.push(Operation {
-                    view_shapes: Some(Box::new([[row.read, column.read, c], written])),
-                    window: Some(Box::new(Window {
-                        kernel,
-                        ..Window::POINT
-                    })),
-                    weights: Some(Arc::new(histogram)),
-                    ..operation.clone()
-                });
+                pieces.push(self.piece(operation, histogram, row, column));
             }
         }
         let others = pieces.clone().into_iter().map(|piece| Operation {
@@ -526,6 +510,35 @@ impl TransposedWindow {
         let others = others.filter(|piece| piece.repeats > 0.0);
         pieces.extend(others.collect::<Vec<_>>());
         pieces
+    }
+
+    /// The convolution that writes the positions of one residue in rows and one in columns.
+    fn piece(
+        &self,
+        operation: &Operation,
+        histogram: &ByteHistogram,
+        row: &Residue,
+        column: &Residue,
+    ) -> Operation {
+        let kernel = [row.kernel, column.kernel];
+        let n_positions = self.kernel[0].saturating_mul(self.kernel[1]).max(1) as f64;
+        let share = (kernel[0] * kernel[1]) as f64 / n_positions;
+        let histogram = ByteHistogram {
+            n_bytes: (histogram.n_bytes as f64 * share) as usize,
+            ..histogram.clone()
+        };
+        let ([.., c], [to_h, to_w, units]) = (self.ifm, self.ofm);
+        // Vela counts all rows and columns between the first and the last one as written.
+        let written = [(to_h - row.from).max(1), (to_w - column.from).max(1), units];
+        Operation {
+            view_shapes: Some(Box::new([[row.read, column.read, c], written])),
+            window: Some(Box::new(Window {
+                kernel,
+                ..Window::POINT
+            })),
+            weights: Some(Arc::new(histogram)),
+            ..operation.clone()
+        }
     }
 }
 

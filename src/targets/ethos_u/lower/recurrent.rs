@@ -61,14 +61,7 @@ pub fn lstm(lowering: &mut Lowering) -> Option<()> {
         return None;
     }
     if !uses_trained_rules {
-        for state in [lowering.input(OUTPUT_STATE)?, lowering.input(CELL_STATE)?] {
-            let n_bytes = lowering.tensor(state).byte_len();
-            let map = &mut lowering.program.maps[state];
-            if let Some(n_bytes) = n_bytes.filter(|_| map.is_variable) {
-                map.bytes = (n_bytes as f64).into();
-                map.is_input = true;
-            }
-        }
+        place_states(lowering)?;
     }
     TimeStep {
         lowering,
@@ -89,6 +82,19 @@ pub fn lstm(lowering: &mut Lowering) -> Option<()> {
             is_clipped,
         }
         .push()?;
+    }
+    Some(())
+}
+
+/// Gives the states memory of their own from the first operation on.
+fn place_states(lowering: &mut Lowering) -> Option<()> {
+    for state in [lowering.input(OUTPUT_STATE)?, lowering.input(CELL_STATE)?] {
+        let n_bytes = lowering.tensor(state).byte_len();
+        let map = &mut lowering.program.maps[state];
+        if let Some(n_bytes) = n_bytes.filter(|_| map.is_variable) {
+            map.bytes = (n_bytes as f64).into();
+            map.is_input = true;
+        }
     }
     Some(())
 }
