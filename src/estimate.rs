@@ -3,7 +3,9 @@
 use std::num::NonZeroU32;
 
 use crate::boards;
-use crate::evaluation::{Evaluation, Facts, Results, evaluate, forget_parts, other_subgraphs};
+use crate::evaluation::{
+    Evaluation, Facts, Places, Results, evaluate, forget_parts, other_subgraphs,
+};
 use crate::formats::tflite::MAIN_SUBGRAPH;
 use crate::graph::{self, analysis, as_int8};
 use crate::learned::predictor::{Predictor, PredictorError};
@@ -116,10 +118,19 @@ pub fn left_out(
     let network_as_int8 = facts_as_int8
         .as_ref()
         .map(|facts| facts.network(&file.request, None));
+    let places = facts_as_int8.as_ref();
+    let places = places.map(|as_int8| Places::new(&as_int8.graph, &facts.graph));
     let of_target = |target: &dyn Target| {
-        let as_int8 = network_as_int8.as_ref();
+        let as_int8 = network_as_int8.as_ref().zip(places.as_ref());
         let as_int8 = as_int8.filter(|_| target.runs_integers_alone());
-        let unsupported = target.unsupported(as_int8.unwrap_or(&network));
+        let unsupported = match as_int8 {
+            Some((network, places)) => {
+                let mut unsupported = target.unsupported(network);
+                places.move_operators(&mut unsupported);
+                unsupported
+            }
+            None => target.unsupported(&network),
+        };
         unsupported.iter().map(LeftOperator::from).collect()
     };
     let targets = targets.iter();

@@ -1,5 +1,6 @@
 //! The answer of each target to a network: its estimate, checked and widened, on one thread or two.
 
+use super::places::Places;
 use super::{plausibility, widening};
 use crate::target::measured_range::{Beyond, MIN_REPORTED_FACTOR};
 use crate::target::{HostInfo, Metric, Network, Target, TargetEstimate, UnsupportedOperator};
@@ -146,19 +147,30 @@ impl<'t> Answers<'t> {
 
     /// Asks the targets of a group about a network.
     pub fn ask(&mut self, group: Group, network: &Network) {
-        self.set(group, network, false);
+        self.set(group, network, false, None);
     }
 
-    /// Asks those of its targets that run integers alone, and have no estimate, about the same network as int8.
-    pub fn ask_as_int8(&mut self, group: Group, as_int8: &Network) {
-        self.set(group, as_int8, true);
+    /// Asks those of its targets that run integers alone, and have no estimate, about the same network as int8, whose
+    /// operators are at `places` of the network if it has fewer.
+    pub fn ask_as_int8(&mut self, group: Group, as_int8: &Network, places: Option<&Places>) {
+        self.set(group, as_int8, true, places);
     }
 
-    fn set(&mut self, group: Group, network: &Network, is_converted: bool) {
+    fn set(
+        &mut self,
+        group: Group,
+        network: &Network,
+        is_converted: bool,
+        places: Option<&Places>,
+    ) {
         let asked = self.without_estimate(group);
         let asked = asked.filter(|(target, _)| !is_converted || target.runs_integers_alone());
         let (targets, without): (Vec<&dyn Target>, Vec<_>) = asked.unzip();
-        for (without, answer) in without.into_iter().zip(answers(network, &targets)) {
+        for (without, mut answer) in without.into_iter().zip(answers(network, &targets)) {
+            if let Some(places) = places {
+                places.move_estimate(&mut answer.estimate);
+                places.move_operators(&mut answer.unsupported);
+            }
             *without = Some(Answer {
                 is_converted: is_converted && answer.is_estimated,
                 ..answer

@@ -5,6 +5,7 @@
 mod answers;
 mod error;
 mod facts;
+mod places;
 pub mod plausibility;
 mod request;
 mod results;
@@ -17,10 +18,11 @@ pub(crate) use facts::{Facts, Kept};
 pub(crate) use results::{Results, forget_parts, other_subgraphs};
 
 use answers::{Answers, Group};
+pub(crate) use places::Places;
 
 use crate::formats::tflite::{Format, Model};
 use crate::graph::as_int8;
-use crate::graph::quantise::unpacks_constants;
+use crate::graph::quantise::unpacking;
 use crate::learned::predictor::Predictor;
 use crate::model_variants::Changes;
 use crate::target::Target;
@@ -58,14 +60,23 @@ pub(crate) fn evaluate<'f>(
         network.into_failure().map_or(Ok(()), Err)?;
         kept = facts.kept();
         if is_converted && answers.lack_int8(group) {
+            if unpacking(&model).contains(&true) {
+                // Other operators than those of the report, by whose places the answers are given.
+                let int8 = file.read_as_int8(changes)?;
+                let of_int8 = Facts::new(&int8)?;
+                let network = of_int8.network(request, predictor);
+                let facts = kept.with_model(&model);
+                let places = Places::new(&of_int8.graph, &facts.graph);
+                answers.ask_as_int8(group, &network, Some(&places));
+                network.into_failure().map_or(Ok(()), Err)?;
+                kept = facts.kept();
+                continue;
+            }
             // A large network is counted again afterwards, which takes less memory than to keep both.
             let analysis = kept.analysis.take().filter(|_| groups.len() == 1);
             let (mut floats, mut quantised) = (None, None);
             let int8 = match model.format {
                 Format::Tflite => quantised.insert(file.read_as_int8(changes)?),
-                Format::Onnx | Format::Ncnn | Format::GraphJson if unpacks_constants(&model) => {
-                    quantised.insert(file.read_as_int8(changes)?)
-                }
                 Format::Onnx | Format::Ncnn | Format::GraphJson => {
                     floats = Some(as_int8::convert(&mut model));
                     &model
@@ -73,7 +84,7 @@ pub(crate) fn evaluate<'f>(
             };
             let facts = kept.with_model(int8);
             let network = facts.network(request, predictor);
-            answers.ask_as_int8(group, &network);
+            answers.ask_as_int8(group, &network, None);
             network.into_failure().map_or(Ok(()), Err)?;
             kept = Kept {
                 analysis,

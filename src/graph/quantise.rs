@@ -4,7 +4,7 @@
 //! Scales of activations need data to run on and are left at 1: [`Model::is_converted`] says that they are assumed.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::analysis::weights::float16;
@@ -26,16 +26,17 @@ impl NotFloat {
     }
 }
 
-/// Changes the types of the main subgraph: floats become int8, biases become int32. What unpacks constants becomes a view
-/// of them, and what converts between floats and integers a requantisation, so that no operator comes or goes. Linear in
-/// tensors and weights.
+/// Changes the types of the main subgraph: floats become int8, biases become int32. What unpacks constants goes
+/// ([`unpacking`]), because a converter writes them as they are read, and what converts between floats and integers becomes
+/// a requantisation. Linear in tensors and weights.
 pub fn quantise(model: &mut Model) -> Result<(), NotFloat> {
     if !as_int8::is_float(model) {
         return Err(NotFloat);
     }
     model.is_converted = true;
+    let unpacking = unpacking(model);
     if let Some(subgraph) = model.subgraphs.get_mut(MAIN_SUBGRAPH) {
-        unpack_constants(subgraph, &model.buffers);
+        unpack_constants(subgraph, &unpacking);
     }
     let is_described = |buffer: &Buffer| matches!(buffer, Buffer::Described { .. });
     if model.buffers.iter().any(is_described) {
@@ -67,6 +68,7 @@ fn quantise_values(model: &mut Model) {
     }
     // Each buffer once, however many tensors share it.
     let mut known: HashMap<usize, (usize, f32)> = HashMap::new();
+    let mut widened: HashMap<usize, usize> = HashMap::new();
     for (tensor, is_bias) in subgraph.tensors.iter_mut().zip(is_bias) {
         let of_type = tensor.tensor_type;
         if !of_type.is_float() {
@@ -74,6 +76,20 @@ fn quantise_values(model: &mut Model) {
         }
         if is_bias && of_type == TensorType::Float32 {
             tensor.tensor_type = TensorType::Int32; // as wide as it was
+            continue;
+        }
+        if is_bias && of_type == TensorType::Float16 {
+            tensor.tensor_type = TensorType::Int32;
+            tensor.buffer_idx = *widened.entry(tensor.buffer_idx).or_insert_with_key(|&idx| {
+                let halves = buffers
+                    .get(idx)
+                    .map_or(&[][..], Buffer::bytes)
+                    .chunks_exact(2);
+                let words = halves.flat_map(|half| float16([half[0], half[1]]).to_le_bytes());
+                let words: Vec<u8> = words.collect();
+                buffers.push(Buffer::Stored(Cow::Owned(words)));
+                buffers.len() - 1
+            });
             continue;
         }
         tensor.tensor_type = TensorType::Int8;
@@ -103,22 +119,30 @@ fn unpacked(operator: &Operator, tensors: &[Tensor], buffers: &[Buffer]) -> Opti
     unpacks.then_some((packed, *operator.outputs.first()?))
 }
 
-/// Whether operators unpack constants, which are made views of them.
-pub fn unpacks_constants(model: &Model) -> bool {
+/// By operator of the main subgraph, whether it unpacks a constant for others, and goes when the network is quantised.
+pub fn unpacking(model: &Model) -> Vec<bool> {
     let Some(subgraph) = model.subgraphs.get(MAIN_SUBGRAPH) else {
-        return false;
+        return Vec::new();
     };
-    let mut operators = subgraph.operators.iter();
-    operators.any(|one| unpacked(one, &subgraph.tensors, &model.buffers).is_some())
+    let results: HashSet<usize> = subgraph.outputs.iter().copied().collect();
+    let goes = |operator: &Operator| {
+        unpacked(operator, &subgraph.tensors, &model.buffers)
+            .is_some_and(|(_, unpacked)| !results.contains(&unpacked))
+    };
+    subgraph.operators.iter().map(goes).collect()
 }
 
-/// The results of operators that unpack constants become those constants, and the operators views.
-fn unpack_constants(subgraph: &mut Subgraph, buffers: &[Buffer]) {
+/// The results of operators that unpack constants become those constants.
+fn unpack_constants(subgraph: &mut Subgraph, unpacking: &[bool]) {
     let Subgraph {
         tensors, operators, ..
     } = subgraph;
-    for operator in operators {
-        let Some((packed, unpacked)) = unpacked(operator, tensors, buffers) else {
+    let going = operators.iter().zip(unpacking).filter(|(_, goes)| **goes);
+    for (operator, _) in going {
+        let (Some(packed), Some(&unpacked)) = (
+            operator.inputs.first().copied().flatten(),
+            operator.outputs.first(),
+        ) else {
             continue;
         };
         let Tensor {
@@ -131,9 +155,9 @@ fn unpack_constants(subgraph: &mut Subgraph, buffers: &[Buffer]) {
         let unpacked = &mut tensors[unpacked];
         (unpacked.tensor_type, unpacked.buffer_idx) = (tensor_type, buffer_idx);
         unpacked.quantization = quantization;
-        operator.code = OpKind::Reshape.into();
-        operator.options = BuiltinOptions::Absent;
     }
+    let mut goes = unpacking.iter();
+    operators.retain(|_| goes.next() != Some(&true));
 }
 
 /// What converted between floats and integers converts between scales.
@@ -208,5 +232,59 @@ mod tests {
         assert_eq!(network.buffers[tensors[2].buffer_idx].n_bytes(), 4);
         let error = quantise(&mut network).unwrap_err();
         assert_eq!(error.kind(), "not-float");
+    }
+
+    /// Weights and a bias of float16, each behind a `DEQUANTIZE`, become what the same values of float32 become.
+    #[test]
+    fn unpacked_constants_are_read_as_they_are_stored() {
+        use TensorType::{Float16, Float32};
+        let values = [0.5f32, -2.0, 1.0];
+        let halves: [u16; 3] = [0x3800, 0xC000, 0x3C00];
+        let words: Vec<u8> = values
+            .iter()
+            .flat_map(|value| value.to_le_bytes())
+            .collect();
+        let packed: Vec<u8> = halves.iter().flat_map(|half| half.to_le_bytes()).collect();
+        let of = |types: &[(TensorType, &[i32])]| -> Vec<_> {
+            let tensors = types.iter();
+            tensors
+                .map(|(of_type, shape)| tensor(*of_type, shape))
+                .collect()
+        };
+        let layer = operator(OpKind::FullyConnected, &[0, 1, 2], &[3]);
+        let shapes: [&[i32]; 4] = [&[1, 3], &[1, 3], &[3], &[1, 1]];
+        let mut tensors = of(&shapes.map(|shape| (Float32, shape)));
+        (tensors[1].buffer_idx, tensors[2].buffer_idx) = (1, 1);
+        let mut plain = model(vec![subgraph(tensors.clone(), vec![layer.clone()])]);
+        plain.buffers = vec![Buffer::EMPTY, Buffer::from(words.as_slice())];
+
+        (tensors[1].buffer_idx, tensors[2].buffer_idx) = (0, 0);
+        tensors.extend(of(&[(Float16, &[1, 3]), (Float16, &[3])]));
+        (tensors[4].buffer_idx, tensors[5].buffer_idx) = (1, 1);
+        let unpack = |from, to| operator(OpKind::Dequantize, &[from], &[to]);
+        let operators = vec![unpack(4, 1), unpack(5, 2), layer];
+        let mut unpacked = model(vec![subgraph(tensors, operators)]);
+        unpacked.buffers = vec![Buffer::EMPTY, Buffer::from(packed.as_slice())];
+        assert_eq!(unpacking(&unpacked), [true, true, false]);
+        quantise(&mut plain).unwrap();
+        quantise(&mut unpacked).unwrap();
+        let said = |network: &Model| {
+            let Subgraph {
+                tensors, operators, ..
+            } = &network.subgraphs[0];
+            assert_eq!(operators.len(), 1);
+            let of_layer = operators[0]
+                .inputs
+                .iter()
+                .flatten()
+                .chain(&operators[0].outputs);
+            let of_tensor = |&idx: &usize| {
+                let tensor = &tensors[idx];
+                let contents = network.buffers[tensor.buffer_idx].bytes().to_vec();
+                (tensor.tensor_type, contents, tensor.quantization.clone())
+            };
+            of_layer.map(of_tensor).collect::<Vec<_>>()
+        };
+        assert_eq!(said(&unpacked), said(&plain));
     }
 }
