@@ -30,7 +30,7 @@ pub struct Provenance {
 }
 
 /// What a number rests on, from the surest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -46,7 +46,7 @@ pub enum Evidence {
 }
 
 /// Networks kept from the fit from which a level of 90 % can be told from others.
-const MIN_CHECKED_NETWORKS: usize = 10;
+pub(crate) const MIN_CHECKED_NETWORKS: usize = 10;
 /// Share of them that intervals of 90 % hold, at least, where they promise what they should.
 const MIN_COVERAGE_PERCENT: f64 = 85.0;
 

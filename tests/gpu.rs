@@ -5,10 +5,11 @@
 use std::num::NonZeroU32;
 use std::path::Path;
 
-use litecast::estimate::{ModelFile, Request, estimate_on};
+use litecast::estimate::{self, ModelFile, Request, estimate_on};
 use litecast::formats::graph_json;
 use litecast::graph::build;
-use litecast::provenance::ProvenanceKind;
+use litecast::model_variants::Changes;
+use litecast::provenance::{Evidence, ProvenanceKind};
 use litecast::report::Report;
 use litecast::targets::gpu::bundle::{Bundle, Mode};
 use litecast::targets::gpu::estimate::time;
@@ -738,9 +739,34 @@ fn scaled_constants_stay_near_their_source() {
             .iter()
             .find(|result| result.metric == Metric::Latency)
             .expect("a latency");
-        let Outcome::Estimate { provenance, .. } = &result.outcome else {
+        let Outcome::Estimate {
+            provenance,
+            expected_error_percent,
+            ..
+        } = &result.outcome
+        else {
             panic!("{name}: no estimate");
         };
         assert_eq!(provenance.kind, ProvenanceKind::Modelled);
+        assert_eq!(
+            (result.evidence, *expected_error_percent),
+            (Some(Evidence::Assumed), None)
+        );
+        assert!(
+            provenance.configuration.contains("on other GPUs"),
+            "{provenance:?}"
+        );
+        let (graph, bytes) = (
+            path.to_string_lossy(),
+            std::fs::read(&path).expect("a graph"),
+        );
+        let of = |gpu: &Gpu| {
+            let file = ModelFile::new(&graph, &bytes);
+            let swept = estimate::sweep_batch(file, &Changes::default(), gpu, Bundle::shipped());
+            let swept = swept.expect("a network").expect("a time");
+            (swept.evidence, swept.expected_error_percent.is_some())
+        };
+        assert_eq!(of(of_a100), (Evidence::Assumed, false));
+        assert_eq!(of(of_3090), (Evidence::Measured, true));
     }
 }

@@ -1,8 +1,9 @@
 //! Whether the cost of a graph can be counted from its file, independent of the target.
 
+use super::compiled::is_compiled;
 use super::outcome::UnavailableReason;
 use crate::formats::shown;
-use crate::formats::tflite::BuiltinOptions;
+use crate::formats::tflite::{BuiltinOptions, OpKind};
 use crate::graph::analysis::{Analysis, Cost};
 use crate::graph::{Graph, Node};
 
@@ -16,13 +17,19 @@ pub fn uncountable(graph: &Graph, analysis: &Analysis) -> Option<UnavailableReas
         .or_else(|| unknown_work(graph))
 }
 
-/// The reason if the file does not tell how much work operators do: trees, and what was compiled for an accelerator.
+/// The reason if the file does not tell how much work operators do: trees, what was compiled for an accelerator, and
+/// custom operators of a file that has no others.
 fn unknown_work(graph: &Graph) -> Option<UnavailableReason> {
+    let is_custom = |node: &Node| {
+        let code = &node.operator.code;
+        code.kind == OpKind::Custom && !is_compiled(code)
+    };
+    let are_all_custom = graph.nodes.iter().all(is_custom);
     let name = |node: &Node| match &node.operator.options {
         BuiltinOptions::Foreign(foreign) if foreign.is_opaque => {
             Some(shown(node.operator.code.name()))
         }
-        _ => None,
+        _ => are_all_custom.then(|| shown(node.operator.code.name())),
     };
     let names: Vec<String> = graph.nodes.iter().filter_map(name).collect();
     let first = names.first()?;

@@ -49,6 +49,10 @@ pub struct Run {
     pub correction: Correction,
     /// Errors on families of networks that nothing was fitted to.
     pub errors: Errors,
+    /// Whether these errors are those of the same method on other devices, because no network that tells them was measured
+    /// on this one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub are_errors_of_others: bool,
     /// Median error of a regression on three sums on the same networks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regression_percent: Option<f64>,
@@ -103,17 +107,26 @@ pub enum BundleError {
 }
 
 impl Run {
-    /// What its errors were measured against.
-    pub fn reference(&self) -> Reference {
+    /// What the error of an estimate was measured against; none where nothing tells it. `is_far`: no measured network is
+    /// made of the same kernels.
+    pub fn reference(&self, is_far: bool) -> Option<Reference> {
+        let is_transferred = self.scaled_by.is_some() && is_far;
         match self.n_networks {
-            0 => Reference::MeasuredParts,
-            _ => Reference::Measured,
+            0 => Some(Reference::MeasuredParts),
+            _ if self.are_errors_of_others || is_transferred => None,
+            _ => Some(Reference::Measured),
         }
+    }
+
+    /// Mean error on networks that were measured on this device and left out.
+    pub fn mean_error_percent(&self) -> Option<f64> {
+        (self.n_networks > 0 && !self.are_errors_of_others).then_some(self.errors.mean_percent)
     }
 
     /// The level of the interval, if the networks that were left out tell it.
     pub fn checked_percent(&self) -> Option<u32> {
         checked_percent(self.n_networks, self.errors.coverage_percent)
+            .filter(|_| !self.are_errors_of_others)
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::bundle::{Bundle, Mode};
-use super::estimate::time;
+use super::estimate::{is_far, time};
 use super::kernels::kernels;
 use super::memory::{GpuMemory, Optimiser};
 use super::mig::{SLICED, SlicedGpu};
@@ -127,12 +127,17 @@ pub fn sweep(graph: &Graph, analysis: &Analysis, gpu: &Gpu, bundle: &Bundle) -> 
         training_batch: largest_batch(memory_gib, adam_bytes),
         sgd_batch: largest_batch(memory_gib, sgd_bytes),
     };
-    let evidence = Provenance::own(ProvenanceKind::Modelled, String::new())
-        .against(run.reference())
-        .evidence();
+    // That of the largest batch, where the GPU sets the pace if it does anywhere.
+    let largest = time(run, &kernels, f64::from(MAX_BATCH))?;
+    let source = Provenance::own(ProvenanceKind::Modelled, String::new());
+    let evidence = match run.reference(is_far(&largest)) {
+        Some(reference) => source.against(reference),
+        None => source,
+    }
+    .evidence();
     Some(Sweep {
         evidence,
-        expected_error_percent: (run.n_networks > 0).then_some(run.errors.mean_percent),
+        expected_error_percent: run.mean_error_percent().filter(|_| !is_far(&largest)),
         diagnostics: doubts(run, &time(run, &kernels, 1.0)?, is_float),
         target: gpu.id,
         memory_bytes: gpu.board.memory_bytes,

@@ -17,7 +17,7 @@ use crate::provenance::{Provenance, ProvenanceKind, Reference};
 use crate::target::{
     Description, Family, MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome,
     PeakRates, Target, TargetEstimate, TargetInfo, TargetOption, UnavailableReason,
-    UnsupportedOperator, uncountable,
+    UnsupportedOperator, compiled, uncountable,
 };
 
 const FAMILY: Family = Family {
@@ -61,7 +61,7 @@ impl Target for GpuTarget {
         let inference = self.bundle.run(self.gpu.id, Mode::Inference)?;
         let training = self.bundle.run(self.gpu.id, Mode::Training);
         // Errors on single operators say little about networks.
-        let error = |run: &Run| (run.n_networks > 0).then_some(run.errors.mean_percent);
+        let error = Run::mean_error_percent;
         let info = |metric: Metric, expected_error_percent| MetricInfo {
             metric,
             unit: metric.unit(),
@@ -120,7 +120,9 @@ impl Target for GpuTarget {
     }
 
     fn estimate(&self, network: &Network) -> TargetEstimate {
-        let estimated = match uncountable(network.graph, network.analysis) {
+        let estimated = match uncountable(network.graph, network.analysis)
+            .or_else(|| compiled(network.graph))
+        {
             Some(reason) => Err(reason),
             None => self.estimate_batch(network),
         };
@@ -138,6 +140,10 @@ impl Target for GpuTarget {
 /// "PyTorch 2.4, AMP: measured on 1,200 networks of 120 families by the timm project".
 fn provenance(run: &Run) -> String {
     let scaled = match &run.scaled_by {
+        Some(words) if run.are_errors_of_others => format!(
+            "; {words}; on other GPUs, costs scaled so were off by {:.0} % in the mean",
+            run.errors.mean_percent
+        ),
         Some(words) => format!("; {words}"),
         None => String::new(),
     };
@@ -195,7 +201,7 @@ impl GpuTarget {
             with_sgd.total_bytes() / 1e9
         );
         metrics.push(self.memory(Metric::TrainingMemory, &training, batch, &use_));
-        metrics.extend(self.power(&latency, batch_size));
+        metrics.extend(self.power(&latency));
         let mut diagnostics = doubts(run, &latency, is_float(network.graph, network.analysis));
         diagnostics.extend(self.too_large(&memory, batch));
         diagnostics.push(slices(&memory));
@@ -224,18 +230,18 @@ impl GpuTarget {
         modelled(metric, ends, configuration).against(Reference::Measured)
     }
 
-    /// Energy of one input, and the share of time in which multiprocessors work.
-    fn power(&self, latency: &Time, batch: f64) -> Vec<MetricEstimate> {
+    /// Energy, and the share of time in which multiprocessors work.
+    fn power(&self, latency: &Time) -> Vec<MetricEstimate> {
         let busy = latency.busy_share;
         let [lo, value, hi] = self.gpu.board.watts(busy);
         let energies = [
-            value * latency.value_ms / batch,
-            lo * latency.lo_ms / batch,
-            hi * latency.hi_ms / batch,
+            value * latency.value_ms,
+            lo * latency.lo_ms,
+            hi * latency.hi_ms,
         ];
         let words = format!(
             "latency times {value:.0} W: {:.0} % of the board's {:.0} W while kernels run, {:.0} % while they \
-             do not; of one input",
+             do not",
             BUSY_POWER[1] * 100.0,
             self.gpu.board.board_watts,
             IDLE_POWER[1] * 100.0
@@ -332,13 +338,19 @@ fn measured(
             lo: Some(lo),
             hi: Some(hi),
             unit: metric.unit(),
-            provenance: if time.is_launch_bound {
-                source
-            } else {
-                source.against(run.reference())
+            provenance: match run
+                .reference(is_far(time))
+                .filter(|_| !time.is_launch_bound)
+            {
+                Some(reference) => source.against(reference),
+                None => source,
             },
             // The stated error applies only to networks that resemble the measured ones.
-            expected_error_percent: is_checked.then_some(run.errors.mean_percent),
+            expected_error_percent: if is_checked {
+                run.mean_error_percent()
+            } else {
+                None
+            },
             operators,
         },
     }

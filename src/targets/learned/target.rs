@@ -13,7 +13,8 @@ use crate::provenance::{Provenance, ProvenanceKind, Reference};
 use crate::target::fitted::{Bundle, Mode, Run};
 use crate::target::{
     Description, Family, MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome,
-    Target, TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, uncountable,
+    Target, TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, compiled,
+    uncountable,
 };
 
 const FAMILY: Family = Family {
@@ -139,7 +140,8 @@ impl Learned {
     }
 
     fn latency(&self, network: &Network) -> Result<(Numbers, &Run, Time), UnavailableReason> {
-        if let Some(reason) = uncountable(network.graph, network.analysis) {
+        let graph = network.graph;
+        if let Some(reason) = uncountable(graph, network.analysis).or_else(|| compiled(graph)) {
             return Err(reason);
         }
         let numbers = self.numbers(network)?;

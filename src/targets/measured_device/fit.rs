@@ -37,10 +37,6 @@ const NETWORK_DEVIATION: f64 = 0.1;
 /// Durations of single operators are printed in whole microseconds by some tools.
 const RESOLUTION_MS: f64 = 5e-4;
 
-/// Networks from which on the interval has a level that was checked on networks of other families:
-/// `litecast-trainer evaluate-profiles`.
-pub const MIN_CHECKED_NETWORKS: usize = 3;
-
 /// The prior of the standard deviation of networks around their estimates, and its weight in networks.
 const SPREAD_PRIOR: f64 = 0.2;
 const SPREAD_PRIOR_NETWORKS: f64 = 2.0;

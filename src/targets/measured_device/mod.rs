@@ -13,5 +13,4 @@ pub use device::{
     DEVICE_VERSION, Device, DeviceError, MAX_DEVICE_BYTES, MeasuredNetwork, NetworkError,
     Observation,
 };
-pub use fit::MIN_CHECKED_NETWORKS;
 pub use target::target;

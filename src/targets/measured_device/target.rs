@@ -2,10 +2,12 @@
 
 use super::classes::{Class, N_CLASSES, operator_class};
 use super::device::Device;
-use super::fit::{Expected, MIN_CHECKED_NETWORKS};
+use super::fit::Expected;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::learned::manifest::Manifest;
-use crate::provenance::{INTERVAL_PERCENT, Provenance, ProvenanceKind, Reference};
+use crate::provenance::{
+    INTERVAL_PERCENT, MIN_CHECKED_NETWORKS, Provenance, ProvenanceKind, Reference,
+};
 use crate::target::{
     Description, Family, HostInfo, MeasuredRange, Metric, MetricEstimate, MetricInfo, Network,
     Outcome, Target, TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator,
@@ -148,8 +150,8 @@ impl MeasuredTarget {
             doubts.push(warning(
                 "few-measurements",
                 format!(
-                    "{} is known from {n} measured network{plural}: its interval promises no level below \
-                     {MIN_CHECKED_NETWORKS}",
+                    "{} is known from {n} measured network{plural}: its interval promises no level, which \
+                     takes {MIN_CHECKED_NETWORKS} networks",
                     self.id
                 ),
             ));

@@ -57,6 +57,7 @@ impl Experiment {
             costs_ms: fit.costs.to_vec(),
             correction: fit.correction,
             errors,
+            are_errors_of_others: false,
             regression_percent: None,
             refused_percent: None,
             max_shares: Vec::new(),

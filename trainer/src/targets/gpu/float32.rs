@@ -127,6 +127,7 @@ fn kernel_run(target: &str, rows: &[single_kernels::MeasuredKernel], of_3090: &R
             ..Correction::default()
         },
         errors,
+        are_errors_of_others: false,
         regression_percent: None,
         refused_percent: None,
         max_shares: Vec::new(),

@@ -244,6 +244,7 @@ fn scaled_to_a100(
         costs_ms: costs_ms.to_vec(),
         correction,
         errors,
+        are_errors_of_others: true,
         scaled_by: Some(
             "costs of kernels are those of the RTX 3090, scaled by data sheets and these networks; other kinds of \
              networks were not measured"

@@ -171,6 +171,7 @@ fn run_of(
             p95_percent: digits(ours.p95_percent),
             coverage_percent: digits(ours.coverage_percent),
         },
+        are_errors_of_others: false,
         regression_percent: Some(digits(regression.median_percent)),
         refused_percent: Some(digits(
             100.0 - 100.0 * kept.len() as f64 / rows.len() as f64,
