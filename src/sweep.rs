@@ -3,7 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::report::{Report, TargetResult};
+use crate::diagnostic::Severity;
+use crate::provenance::Evidence;
+use crate::report::{Report, ReportDiagnostic, TargetResult};
 use crate::target::{Metric, Outcome};
 use crate::targets::ethos_u::configuration::{Configuration, Product};
 
@@ -19,6 +21,9 @@ pub struct Estimated {
     pub lo: Option<f64>,
     /// Upper end of its interval.
     pub hi: Option<f64>,
+    /// What it rests on, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
 }
 
 impl Estimated {
@@ -36,6 +41,7 @@ impl Estimated {
             value,
             lo: self.lo.map(|lo| both(lo, part.lo).clamp(0.0, value)),
             hi: self.hi.map(|hi| both(hi, part.hi).max(value)),
+            evidence: self.evidence,
         }
     }
 }
@@ -58,6 +64,7 @@ fn max_clock_mhz() -> f64 {
 
 /// An accelerator with estimates at its default clock.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Candidate {
     /// Id of the target.
     pub target: String,
@@ -123,7 +130,12 @@ pub fn candidates(report: &Report) -> Vec<Candidate> {
             let is_it =
                 |result: &&TargetResult| result.target == product.name() && result.metric == metric;
             match &report.results.iter().find(is_it)?.outcome {
-                &Outcome::Estimate { value, lo, hi, .. } => Some(Estimated { value, lo, hi }),
+                outcome @ &Outcome::Estimate { value, lo, hi, .. } => Some(Estimated {
+                    value,
+                    lo,
+                    hi,
+                    evidence: outcome.evidence(),
+                }),
                 Outcome::Unavailable { .. } => None,
             }
         };
@@ -134,6 +146,7 @@ pub fn candidates(report: &Report) -> Vec<Candidate> {
 
 /// An accelerator beside the limits.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Point {
     /// The accelerator with its estimates.
     #[serde(flatten)]
@@ -150,6 +163,7 @@ pub struct Point {
 
 /// Every accelerator, from the smallest.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Sweep {
     /// The requested limits.
     pub limits: Limits,
@@ -160,6 +174,9 @@ pub struct Sweep {
     pub points: Vec<Point>,
     /// Index of the first point that meets the limits.
     pub smallest: Option<usize>,
+    /// Doubts about the estimates, each with its targets.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<ReportDiagnostic>,
 }
 
 impl Sweep {
@@ -190,7 +207,17 @@ impl Sweep {
             limits,
             clocks_mhz,
             points,
+            doubts: Vec::new(),
         }
+    }
+
+    /// With the warnings of the report that the candidates are from.
+    pub fn with_doubts(mut self, report: Report) -> Self {
+        let warnings = report.diagnostics.into_iter();
+        self.doubts = warnings
+            .filter(|doubt| doubt.diagnostic.severity == Severity::Warning)
+            .collect();
+        self
     }
 }
 
@@ -208,12 +235,14 @@ mod tests {
                 value,
                 lo: None,
                 hi,
+                evidence: None,
             },
             npu_latency_ms: None,
             sram_bytes: Some(Estimated {
                 value: f64::from(macs_per_cycle) * 1000.0,
                 lo: None,
                 hi: None,
+                evidence: None,
             }),
         }
     }
@@ -263,6 +292,7 @@ mod tests {
             value,
             lo: None,
             hi: None,
+            evidence: None,
         };
         let candidate = |processor_ms: f64, npu_ms: f64| Candidate {
             npu_latency_ms: Some(part(npu_ms)),

@@ -134,7 +134,7 @@ impl Engine {
         if candidates.is_empty() {
             return Err(js_error("no-estimate", &why_none(&report)));
         }
-        to_js(&Sweep::new(candidates, limits, Vec::new()))
+        to_js(&Sweep::new(candidates, limits, Vec::new()).with_doubts(report))
     }
 
     /// Stores a list of [`Choice`]s. Returns a number that represents them in [`Engine::estimate_many`].

@@ -14,11 +14,11 @@ use serde::Serialize;
 use super::args::{FormatArgs, SweepArgs, Tell};
 use super::budget::Limit;
 use super::choice::TargetArgs;
-use super::document::{Document, Estimate};
+use super::document::{Diagnostic, Document, TargetResult};
 use super::table::Table;
 use super::terminal::{bold, dim, heading, wrapped};
 use super::worker_request::Request;
-use super::{csv, html, print, quantity, sweep_group, terminal, words};
+use super::{csv, html, predict, print, quantity, sweep_group, terminal, words};
 
 pub fn run(args: &SweepArgs) -> Result<ExitCode, Box<dyn Error>> {
     if let Some(group) = &args.group {
@@ -93,6 +93,12 @@ struct Swept<'s> {
     estimated_as: Option<String>,
     #[serde(flatten)]
     sweep: Sweep,
+    /// Doubts about the estimates, each with its targets.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    doubts: Vec<Diagnostic>,
+    /// The same as lines of the terminal.
+    #[serde(skip)]
+    warnings: String,
 }
 
 impl<'s> Swept<'s> {
@@ -102,19 +108,18 @@ impl<'s> Swept<'s> {
         npus: &[Npu],
         args: &SweepArgs,
     ) -> Result<Self, Failure> {
-        let estimated = |estimate: &Estimate| Estimated {
-            value: estimate.value,
-            lo: estimate.lo,
-            hi: estimate.hi,
+        let estimated = |result: &TargetResult| {
+            let estimate = result.estimate()?;
+            Some(Estimated {
+                value: estimate.value,
+                lo: estimate.lo,
+                hi: estimate.hi,
+                evidence: result.grade(),
+            })
         };
         let candidate = |npu: &Npu| {
             let name = npu.product.name();
-            let estimated = |metric: Metric| {
-                document
-                    .result(name, metric.id())?
-                    .estimate()
-                    .map(estimated)
-            };
+            let estimated = |metric: Metric| estimated(document.result(name, metric.id())?);
             Candidate::new(npu.product, npu.clock_mhz, estimated)
         };
         let candidates: Vec<Candidate> = npus.iter().filter_map(candidate).collect();
@@ -135,12 +140,16 @@ impl<'s> Swept<'s> {
             clock_mhz: args.max_clock,
         };
         let sweep = Sweep::new(candidates, limits, args.clocks.clone());
+        let doubts = document.diagnostics.iter();
+        let doubts = doubts.filter(|doubt| doubt.severity == "warning");
         let mut npus = npus.iter();
         let estimated_as = npus.find_map(|npu| document.estimated_as(npu.product.name()));
         Ok(Self {
             file,
             estimated_as: estimated_as.map(str::to_owned),
             sweep,
+            doubts: doubts.cloned().collect(),
+            warnings: predict::doubts(document, terminal::width()),
         })
     }
 
@@ -152,13 +161,20 @@ impl<'s> Swept<'s> {
             points,
             ..
         } = &self.sweep;
-        let names = ["accelerator", "clock", "latency", "interval", "SRAM peak"];
+        let names = [
+            "accelerator",
+            "clock",
+            "latency",
+            "interval",
+            "evidence",
+            "SRAM peak",
+        ];
         let mut names: Vec<String> = names.map(str::to_owned).into();
         if let Some(precision) = &self.estimated_as {
             names[0] += &format!(", as {precision}");
         }
         if self.is_partly_on_cpu() {
-            names.push("of it on the CPU".to_owned());
+            names.push("on the CPU".to_owned());
         }
         names.extend(clocks_mhz.iter().map(|mhz| format!("at {mhz} MHz")));
         if let Some(limit_ms) = limits.latency_ms {
@@ -188,6 +204,7 @@ impl<'s> Swept<'s> {
             format!("{} MHz", quantity::grouped(candidate.clock_mhz)),
             ms(latency),
             interval.unwrap_or_else(|| "none".to_owned()),
+            grade(latency).unwrap_or_else(|| "not said".to_owned()),
             sram.unwrap_or_else(|| words::UNKNOWN.to_owned()),
         ];
         if self.is_partly_on_cpu() {
@@ -264,15 +281,16 @@ fn print(swept: &Swept, format: &FormatArgs) -> std::io::Result<()> {
     }
     if format.html {
         let verdict = swept.verdict().unwrap_or_default();
-        return terminal::print_raw(&html::table(swept.file, &verdict, &names, &rows, NOTE));
+        let note = format!("{}; {NOTE}", words::EVIDENCE);
+        return terminal::print_raw(&html::table(swept.file, &verdict, &names, &rows, &note));
     }
     let width = terminal::width();
     let mut text = heading(swept.file, width) + "\n";
     let mut table = Table::default().text(&names[0]);
     for name in &names[1..] {
         table = match name.as_str() {
-            "interval" => table.optional_number(name),
-            "meets" => table.text(name),
+            "clock" | "interval" => table.optional_number(name),
+            "evidence" | "meets" => table.text(name),
             name => table.number(name),
         };
     }
@@ -281,8 +299,17 @@ fn print(swept: &Swept, format: &FormatArgs) -> std::io::Result<()> {
     if let Some(verdict) = swept.verdict() {
         let _ = writeln!(text, "\n{}", bold(wrapped(&verdict, width, "  ")));
     }
-    let _ = writeln!(text, "\n{}", dim(wrapped(NOTE, width, "  ")));
+    let _ = write!(text, "\n{}", swept.warnings);
+    for note in [words::EVIDENCE, NOTE] {
+        let _ = writeln!(text, "{}", dim(wrapped(note, width, "  ")));
+    }
     terminal::print(&text)
+}
+
+/// What an estimate rests on, as reports say it.
+fn grade(estimated: &Estimated) -> Option<String> {
+    let grade = serde_json::to_value(estimated.evidence?).ok()?;
+    grade.as_str().map(str::to_owned)
 }
 
 /// Numbers in one unit each: MHz, ms and bytes.
@@ -298,6 +325,7 @@ fn csv_of(swept: &Swept) -> String {
         "latency_ms",
         "latency_lo_ms",
         "latency_hi_ms",
+        "evidence",
         "npu_latency_ms",
         "sram_peak_bytes",
         "needed_mhz",
@@ -322,6 +350,7 @@ fn csv_of(swept: &Swept) -> String {
             latency.value.to_string(),
             number(latency.lo),
             number(latency.hi),
+            grade(latency).unwrap_or_default(),
             candidate
                 .npu_latency_ms
                 .unwrap_or(*latency)

@@ -161,12 +161,13 @@ fn grade_in_words(sweep: &Sweep) -> String {
     let mut grade = if sweep.evidence == Evidence::Measured {
         "latencies are fitted to measurements on this GPU".to_owned()
     } else {
-        "latencies are assumed: no network was measured on this GPU".to_owned()
+        "latencies are assumed: no network that was measured on this GPU tells their error"
+            .to_owned()
     };
     if let Some(error) = sweep.expected_error_percent {
         let _ = write!(
             grade,
-            ", off by {} in the mean with a family of networks left out",
+            ", off by {} in the mean on networks that nothing was fitted to",
             percent(error)
         );
     }

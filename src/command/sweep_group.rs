@@ -15,7 +15,7 @@ use super::document::{Document, Estimate};
 use super::table::Table;
 use super::terminal::{bold, dim, heading, wrapped};
 use super::worker_request::Request;
-use super::{csv, print, quantity, terminal, words};
+use super::{csv, predict, print, quantity, terminal, words};
 
 /// One target; what `--json` prints, a line for each.
 #[derive(Serialize)]
@@ -79,7 +79,8 @@ pub fn run(args: &SweepArgs, id: &str) -> Result<ExitCode, Box<dyn Error>> {
                 if limit_ms.is_some() && !rows.iter().any(|row| row.meets == Some(true)) {
                     code = ExitCode::FAILURE;
                 }
-                print(&file, &rows, limit_ms, args)
+                let doubts = predict::doubts(&document, terminal::width());
+                print(&file, &rows, &doubts, limit_ms, args)
             }
             Err(failure) => {
                 code = ExitCode::from(super::exit::TROUBLE);
@@ -116,6 +117,7 @@ fn row<'r>(
 fn print(
     file: &str,
     rows: &[GroupRow],
+    doubts: &str,
     limit_ms: Option<f64>,
     args: &SweepArgs,
 ) -> std::io::Result<()> {
@@ -134,12 +136,14 @@ fn print(
         .text("target")
         .text("device")
         .number("latency")
-        .number("interval");
+        .optional_number("interval")
+        .text("evidence");
     if limit_ms.is_some() {
         table = table.text("meets");
     }
+    let n_common = n_common_parts(rows);
     for row in rows {
-        table.row(cells(row));
+        table.row(cells(row, n_common));
     }
     text += &table.lines_of(width);
     if let Some(limit_ms) = limit_ms {
@@ -156,14 +160,36 @@ fn print(
             wrapped(&format!("no estimate: {reason}"), width, "  ")
         );
     }
+    let _ = write!(text, "\n{doubts}");
+    let _ = writeln!(text, "{}", dim(wrapped(words::EVIDENCE, width, "  ")));
     if limit_ms.is_some() {
-        let _ = writeln!(text, "\n{}", dim(wrapped(NOTE, width, "  ")));
+        let _ = writeln!(text, "{}", dim(wrapped(NOTE, width, "  ")));
     }
     terminal::print(&text)
 }
 
+/// Parts of a device's name: the hardware, then what runs on it.
+fn parts<'r>(row: &'r GroupRow) -> Vec<&'r str> {
+    row.device.split(", ").collect()
+}
+
+/// How many parts at the end of their names all devices have in common.
+fn n_common_parts(rows: &[GroupRow]) -> usize {
+    let Some(first) = rows.first().map(parts) else {
+        return 0;
+    };
+    let of_row = |row: &GroupRow| {
+        let others = parts(row);
+        let ends = others.iter().rev().zip(first.iter().rev());
+        let n_alike = ends.take_while(|(one, other)| one == other).count();
+        n_alike.min(others.len() - 1)
+    };
+    rows.iter().map(of_row).min().unwrap_or_default()
+}
+
 /// The cells of one target, with whether it meets the limit, if there is one.
-fn cells(row: &GroupRow) -> Vec<String> {
+fn cells(row: &GroupRow, n_common: usize) -> Vec<String> {
+    let device = parts(row);
     let latency = row
         .latency_ms
         .map(|ms| quantity::measure(ms, "ms").to_string());
@@ -174,10 +200,10 @@ fn cells(row: &GroupRow) -> Vec<String> {
             Some(precision) => format!("{} as {precision}", row.target),
             None => row.target.clone(),
         },
-        // What all devices of a group have in common stands behind the first comma.
-        row.device.split(',').next().unwrap_or_default().to_owned(),
+        device[..device.len() - n_common].join(", "),
         latency.unwrap_or_else(|| words::UNKNOWN.to_owned()),
         interval.unwrap_or_else(|| "none".to_owned()),
+        row.evidence.clone().unwrap_or_default(),
     ];
     cells.extend(
         row.meets

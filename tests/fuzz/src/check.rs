@@ -358,7 +358,7 @@ fn assert_smallest(file: &ModelFile, report: &Report) {
     for point in &swept.points {
         let needed_mhz = point.needed_mhz.unwrap_or_default();
         assert!(needed_mhz.is_finite() && needed_mhz >= 0.0, "{point:?}");
-        for &Estimated { value, lo, hi } in &point.latencies_ms {
+        for &Estimated { value, lo, hi, .. } in &point.latencies_ms {
             let ends = [lo.unwrap_or(value), value, hi.unwrap_or(value)];
             assert!(
                 ends.is_sorted() && ends[0] >= 0.0 && ends[2].is_finite(),

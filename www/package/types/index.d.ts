@@ -222,6 +222,8 @@ export interface Sweep {
   points: SweepPoint[];
   /** Index of the first of `points` that meets the limits; null where none does. */
   smallest: number | null;
+  /** Warnings about the estimates, each with its targets; absent where there are none. */
+  doubts?: Diagnostic[];
 }
 
 export interface SweepPoint {
@@ -247,6 +249,8 @@ export interface Interval {
   value: number;
   lo: number | null;
   hi: number | null;
+  /** What it rests on. */
+  evidence?: Evidence;
 }
 
 /** One network on one GPU by batch. */

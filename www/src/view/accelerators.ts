@@ -9,7 +9,7 @@ import type { Limits, Report, Sweep, SweepPoint, TargetChoice, TargetChoices } f
 import { takeDropped } from "./file_drop.ts";
 import type { Opened } from "./what_if.ts";
 import { idIn, nameIn } from "../targets.ts";
-import { sentence } from "../words.ts";
+import { markedEvidence, sentence } from "../words.ts";
 
 /** Taken where no budget is set. */
 const DEFAULT_LIMIT_MS = 10;
@@ -69,19 +69,20 @@ export function acceleratorPanel(report: Report, { file, scenario }: Opened, est
 }
 
 /** Every accelerator by size, with the clock that it needs, and in a sentence the smallest that meets the limits. */
-function sweepTable({ limits, points, smallest }: Sweep): HTMLElement[] {
+function sweepTable({ limits, points, smallest, doubts = [] }: Sweep): HTMLElement[] {
   const best = smallest === null ? undefined : points[smallest];
   const asked = [`${limits.latency_ms} ms`, limits.sram_bytes === null ? "" : format.text(format.bytes(limits.sram_bytes))].filter(Boolean).join(" and ");
   const words = best
     ? `The smallest that meets ${asked}: ${best.device}, from ${Math.ceil(best.needed_mhz ?? 0)} MHz.`
     : `None meets ${asked} at ${limits.clock_mhz} MHz or less.`;
   const on_cpu = points.some(({ npu_latency_ms }) => npu_latency_ms) ? ["Of it on the CPU"] : [];
-  const head = ["Accelerator", "Latency", ...on_cpu, "at", on_cpu.length > 0 ? "Interval, with the CPU" : "Interval against Vela", "SRAM peak", `For ${limits.latency_ms} ms`].map((name, i) => el("th", { scope: "col", class: i === 0 ? null : "numeric" }, name));
+  const head = ["Accelerator", "Latency", "Rests on", ...on_cpu, "at", on_cpu.length > 0 ? "Interval, with the CPU" : "Interval against Vela", "SRAM peak", `For ${limits.latency_ms} ms`].map((name, i) => el("th", { scope: "col", class: i === 0 || name === "Rests on" ? null : "numeric" }, name));
   const rows = points.map((point) => sweepRow(point, limits, point === best, on_cpu.length > 0));
   return [
     el("p", { class: "sweep-words" }, words),
     el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Accelerators, scrollable" }, el("table", { class: "sweep-table" }, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows))),
     el("p", { class: "subtle" }, "Each in its default memories, as Vela counts: cycles of an NPU do not depend on its clock, which memories keep pace with, and what the CPU takes does not change with it. A limit is held against the upper end of the interval."),
+    ...doubts.map(({ message }) => el("p", { class: "partial" }, sentence(points.reduce((words, { target, device }) => words.replaceAll(target, device), message)))),
     ...(on_cpu.length > 0 ? [el("p", { class: "subtle" }, "Where operators stay on the CPU, the interval holds what that takes as well, which was compared with little or nothing: the report of the accelerator says with what.")] : []),
   ];
 }
@@ -96,6 +97,7 @@ function sweepRow(point: SweepPoint, limits: Sweep["limits"], is_best: boolean, 
     { "data-npu": target, class: is_best ? "chosen" : null },
     el("th", { scope: "row" }, device),
     el("td", { class: "numeric" }, ms(value)),
+    el("td", { class: "subtle" }, markedEvidence(latency_ms)),
     has_cpu ? el("td", { class: "numeric" }, npu_latency_ms ? ms(value - npu_latency_ms.value) : "nothing") : null,
     el("td", { class: "numeric" }, `${clock_mhz}\u202fMHz`),
     el("td", { class: "numeric subtle" }, lo === null || hi === null ? "no interval" : `${ms(lo)} – ${ms(hi)}`),
@@ -108,17 +110,41 @@ function sweepRow(point: SweepPoint, limits: Sweep["limits"], is_best: boolean, 
 function ownForm(known: TargetChoices, estimator: Estimator, added: () => void): HTMLElement {
   let ini: { name: string; text: string } | null = null;
   const words = el("p", { class: "doubt", role: "status" });
+  const hardware = el(
+    "select",
+    { id: "own-hardware", onchange: () => setDefaults() },
+    el("optgroup", { label: "Accelerators" }, ...known.npus.map(({ id, device }) => el("option", { value: id }, device))),
+    el("optgroup", { label: "Boards" }, ...known.boards.map(({ id, name }) => el("option", { value: idIn("board", id) }, name))),
+  );
+  const system = el("select", { id: "own-system" });
+  const mode = el("select", { id: "own-mode" });
+  const optimise = el("select", { id: "own-optimise" }, el("option", { value: "" }, "Speed"), el("option", { value: "Size" }, "Small SRAM"));
+  const number = (id: string, placeholder: string): HTMLInputElement => el("input", { id, type: "number", min: 0, step: "any", placeholder });
+  const clock = number("own-clock", "default");
+  const sram = number("own-sram", "default");
+  const bandwidth = number("own-bandwidth", "default");
   const ini_name = el("span", { class: "subtle" });
-  const fields = ownFields(known);
+  const setSections = ({ system_configs, memory_modes }: TargetChoices): void => {
+    system.replaceChildren(...system_configs.map(({ name, clock_mhz }) => el("option", { value: name }, `${name} (${clock_mhz} MHz)`)));
+    mode.replaceChildren(...memory_modes.map((name) => el("option", { value: name }, name)));
+    setDefaults();
+  };
+  const setDefaults = (): void => {
+    const npu = known.npus.find(({ id }) => id === hardware.value);
+    for (const select of [system, mode, optimise]) select.disabled = npu === undefined;
+    if (!npu) return;
+    if ([...system.options].some(({ value }) => value === npu.system_config)) system.value = npu.system_config;
+    if ([...mode.options].some(({ value }) => value === npu.memory_mode)) mode.value = npu.memory_mode;
+  };
   const readIni = async (file: File): Promise<void> => {
     const text = await file.slice(0, MAX_INI_CHARACTERS + 1).text();
     try {
       if (text.length > MAX_INI_CHARACTERS) throw new Error(`${file.name}: expected at most ${MAX_INI_CHARACTERS} characters`);
-      const choices = await estimator.choices(text);
+      const found = await estimator.choices(text);
       ini = { name: file.name, text };
       ini_name.textContent = file.name;
       words.textContent = "";
-      setSections(fields, known, choices);
+      setSections(found);
     } catch (error) {
       words.textContent = `${file.name}: ${(error as Error).message}`;
     }
@@ -126,20 +152,21 @@ function ownForm(known: TargetChoices, estimator: Estimator, added: () => void):
   const picker = el("input", { type: "file", id: "own-ini", accept: ".ini,text/plain", hidden: true, onchange: () => void (picker.files?.[0] && readIni(picker.files[0])) });
   const add = (event: Event): void => {
     event.preventDefault();
-    const choice = choiceOfForm(fields, ini);
+    const choice = choiceOfForm({ hardware, system, mode, optimise, clock, sram, bandwidth }, ini);
     if (!keepAccelerators(addAccelerator(choice))) words.textContent = "This browser keeps nothing for this page.";
     added();
   };
+  setSections(known);
   const form = el(
     "form",
     { class: "own-form", onsubmit: add as EventListener },
-    labelled("own-hardware", "Accelerator or board", fields.hardware),
-    labelled("own-system", "System configuration", fields.system),
-    labelled("own-mode", "Memory mode", fields.mode),
-    labelled("own-optimise", "Vela optimises for", fields.optimise),
-    labelled("own-clock", "Clock, MHz", fields.clock),
-    labelled("own-sram", "SRAM, KiB", fields.sram),
-    labelled("own-bandwidth", "Off-chip, GB/s", fields.bandwidth),
+    labelled("own-hardware", "Accelerator or board", hardware),
+    labelled("own-system", "System configuration", system),
+    labelled("own-mode", "Memory mode", mode),
+    labelled("own-optimise", "Vela optimises for", optimise),
+    labelled("own-clock", "Clock, MHz", clock),
+    labelled("own-sram", "SRAM, KiB", sram),
+    labelled("own-bandwidth", "Off-chip, GB/s", bandwidth),
     el("div", { class: "buttons" }, el("button", { type: "submit" }, "Add"), el("button", { type: "button", onclick: () => picker.click() }, "Read a vela.ini…"), picker, ini_name),
     words,
   );
@@ -156,41 +183,6 @@ interface OwnFields {
   clock: HTMLInputElement;
   sram: HTMLInputElement;
   bandwidth: HTMLInputElement;
-}
-
-function ownFields(known: TargetChoices): OwnFields {
-  const hardware = el(
-    "select",
-    { id: "own-hardware", onchange: () => setDefaults(fields, known) },
-    el("optgroup", { label: "Accelerators" }, ...known.npus.map(({ id, device }) => el("option", { value: id }, device))),
-    el("optgroup", { label: "Boards" }, ...known.boards.map(({ id, name }) => el("option", { value: idIn("board", id) }, name))),
-  );
-  const system = el("select", { id: "own-system" });
-  const mode = el("select", { id: "own-mode" });
-  const optimise = el("select", { id: "own-optimise" }, el("option", { value: "" }, "Speed"), el("option", { value: "Size" }, "Small SRAM"));
-  const number = (id: string, placeholder: string): HTMLInputElement => el("input", { id, type: "number", min: 0, step: "any", placeholder });
-  const clock = number("own-clock", "default");
-  const sram = number("own-sram", "default");
-  const bandwidth = number("own-bandwidth", "default");
-  const fields = { hardware, system, mode, optimise, clock, sram, bandwidth };
-  setSections(fields, known, known);
-  return fields;
-}
-
-/** Offers the sections of a `vela.ini`. */
-function setSections(fields: OwnFields, known: TargetChoices, { system_configs, memory_modes }: TargetChoices): void {
-  fields.system.replaceChildren(...system_configs.map(({ name, clock_mhz }) => el("option", { value: name }, `${name} (${clock_mhz} MHz)`)));
-  fields.mode.replaceChildren(...memory_modes.map((name) => el("option", { value: name }, name)));
-  setDefaults(fields, known);
-}
-
-/** Chooses the sections that Vela takes for the accelerator, where the file has them. */
-function setDefaults({ hardware, system, mode, optimise }: OwnFields, { npus }: TargetChoices): void {
-  const npu = npus.find(({ id }) => id === hardware.value);
-  for (const select of [system, mode, optimise]) select.disabled = npu === undefined;
-  if (!npu) return;
-  if ([...system.options].some(({ value }) => value === npu.system_config)) system.value = npu.system_config;
-  if ([...mode.options].some(({ value }) => value === npu.memory_mode)) mode.value = npu.memory_mode;
 }
 
 /** The accelerator or board of the form, with the words that lists have for it. */
