@@ -170,16 +170,31 @@ impl From<&UnsupportedOperator> for LeftOperator {
 ///
 /// [`Detail::Summary`]: crate::estimate::Detail::Summary
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(extend("not" = {"anyOf": [{"required": ["operators"]}, {"required": ["tensors"]}, {"required": ["edges"]}, {"required": ["fits"]}, {"required": ["left_out"]}]}))
+)]
 pub struct Summary<'r> {
+    /// As of a report.
     schema_version: u32,
+    /// As of a report.
     litecast_version: &'static str,
+    /// As of a report.
     bundle: Option<&'r str>,
+    /// As of a report.
     interval_percent: u32,
+    /// As of a report.
     file: &'r str,
+    /// Absent: a search would compute it for each change.
     sha256: Option<&'r str>,
+    /// As of a report.
     batch: u32,
+    /// As of a report, with empty lists of subgraphs and signatures.
     model: &'r ModelFacts,
+    /// As of a report, without parts by operator.
     results: &'r [TargetResult],
+    /// As of a report.
     diagnostics: &'r [ReportDiagnostic],
 }
 

@@ -4,14 +4,16 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
-use super::{FailedReport, Report};
+use super::{FailedReport, Report, Summary};
 
-/// What `litecast predict --json` prints on a line: a report, or why a file has none.
+/// What `litecast predict --json` prints on a line: a report, or why a file has none. The packages return a summary where
+/// one is asked for.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "names the alternatives; nothing makes one")]
 enum ReportLine {
     Report(Box<Report>),
+    Summary(Box<Summary<'static>>),
     Failed(FailedReport),
 }
 

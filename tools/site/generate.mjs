@@ -176,7 +176,7 @@ function schemaPage() {
     return `## ${name}\n\n${cell(schema.description)}\n\n${texts.join("\n\n")}\n`;
   };
   const rest = Object.entries($defs).filter(([name]) => name !== "Report");
-  return `# The report's schema\n\nFrom the JSON Schema that \`litecast schema\` prints, and that the npm package has as \`litecast/report.schema.json\`. A line of\n\`litecast predict --json\` is a [Report](#report), or a [FailedReport](#failedreport) where the file has none.\n\n${[["Report", $defs.Report], ...rest].map(part).join("\n")}`;
+  return `# The report's schema\n\nFrom the JSON Schema that \`litecast schema\` prints, and that the npm package has as \`litecast/report.schema.json\`. A line of\n\`litecast predict --json\` is a [Report](#report), or a [FailedReport](#failedreport) where the file has none.\nThe packages return a [Summary](#summary) where one is asked for.\n\n${[["Report", $defs.Report], ...rest].map(part).join("\n")}`;
 }
 
 function manualPage() {
