@@ -153,6 +153,15 @@ impl Limits {
         for (metric, limit) in self.target_limits() {
             verdicts.extend(Verdict::for_metric(document, metric, limit, against));
         }
+        // No number is within a limit on a board that cannot hold the model.
+        for target in document.targets() {
+            verdicts.extend(document.shortages(target).into_iter().map(|short| {
+                let (limit, value) = (Limit(short.board_bytes), Some(short.needed_bytes));
+                let against = Against::Value;
+                let target = Some(target);
+                Verdict::new(target, short.memory, "bytes", limit, [value, None], against)
+            }));
+        }
         verdicts
     }
 }
@@ -304,6 +313,17 @@ impl Verdict {
     /// Whether the value is within the limit but its interval reaches beyond it.
     pub fn is_close(&self) -> bool {
         self.status == Status::Within && self.upper.is_some_and(|upper| upper > self.limit)
+    }
+
+    /// A number that was compared with the limit.
+    pub fn words_beside_limit(&self, value: f64) -> String {
+        quantity::measure_beside(value, &self.unit, self.limit).to_string()
+    }
+
+    /// The limit beside a number that was compared with it.
+    pub fn limit_words(&self, value: Option<f64>) -> String {
+        let value = value.unwrap_or(self.limit);
+        quantity::measure_beside(self.limit, &self.unit, value).to_string()
     }
 
     /// A number in the unit of this verdict.

@@ -452,7 +452,9 @@ fn cells(verdict: &Verdict) -> [String; 6] {
     };
     let estimates = verdict
         .compared()
-        .map_or(words::UNKNOWN.to_owned(), |value| verdict.words(value));
+        .map_or(words::UNKNOWN.to_owned(), |value| {
+            verdict.words_beside_limit(value)
+        });
     let estimates = match verdict.against {
         Against::Upper => format!("≤ {estimates}"),
         Against::Value => estimates,
@@ -466,7 +468,7 @@ fn cells(verdict: &Verdict) -> [String; 6] {
                 .map_or(String::new(), |precision| format!(" (as {precision})")),
         words::metric(&verdict.metric).to_owned(),
         estimates,
-        verdict.words(verdict.limit),
+        verdict.limit_words(verdict.compared()),
         margin(verdict),
     ]
 }
@@ -474,12 +476,12 @@ fn cells(verdict: &Verdict) -> [String; 6] {
 /// By how much a limit is exceeded, or how much of it is used.
 fn margin(verdict: &Verdict) -> String {
     match (verdict.status, verdict.over, verdict.compared()) {
-        (Status::Over, Some(over), _) if verdict.limit > 0.0 => format!(
-            "over by {} ({})",
-            verdict.words(over),
-            quantity::change(verdict.limit, verdict.limit + over)
-        ),
-        (Status::Over, Some(over), _) => format!("over by {}", verdict.words(over)),
+        (Status::Over, Some(over), _) => {
+            let change = quantity::change(verdict.limit, verdict.limit + over);
+            let change = Some(change).filter(|change| verdict.limit > 0.0 && change != "0 %");
+            let percent = change.map_or(String::new(), |change| format!(" ({change})"));
+            format!("over by {}{percent}", verdict.words(over))
+        }
         (Status::Within, _, Some(value)) if verdict.limit > 0.0 => {
             format!("{} used", quantity::percent(100.0 * value / verdict.limit))
         }
@@ -515,9 +517,10 @@ fn notes(verdicts: &[Verdict]) -> Vec<String> {
         }
         if let Some(upper) = verdict.upper.filter(|_| verdict.is_close()) {
             close.push(format!(
-                "{}: the interval reaches to {}, beyond the limit; --against upper compares that",
+                "{}: the interval reaches to {}, beyond the limit of {}; --against upper compares that",
                 place(verdict),
-                verdict.words(upper)
+                verdict.words_beside_limit(upper),
+                verdict.limit_words(Some(upper))
             ));
         }
     }

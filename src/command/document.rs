@@ -7,10 +7,11 @@ use std::collections::{HashMap, HashSet};
 
 use litecast::Metric;
 use litecast::boards::Need;
-use litecast::provenance::Reference;
+use litecast::provenance::{Evidence, Reference};
 use litecast::report::{Failure, REPORT_VERSION, migrate};
+use litecast::target::boards;
 use litecast::targets::registry;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::bounded_json;
 
@@ -59,8 +60,32 @@ pub struct Fits {
 
 #[derive(Clone, Debug, Deserialize)]
 pub struct OnBoard {
+    #[serde(default)]
+    id: String,
     /// `yes`, `close` or `no`.
     pub fits: String,
+    #[serde(default)]
+    ram: Option<Room>,
+    #[serde(default)]
+    flash: Option<Room>,
+}
+
+/// The memory that a part of a model is in.
+#[derive(Clone, Debug, Deserialize)]
+struct Room {
+    /// Absent where there is room.
+    #[serde(default)]
+    missing_bytes: Option<u64>,
+}
+
+/// A memory of a board that has too little room for a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shortage {
+    /// Id, as that of a metric.
+    pub memory: &'static str,
+    pub needed_bytes: f64,
+    /// Of the larger of the memories on and beside the chip.
+    pub board_bytes: f64,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -171,14 +196,15 @@ pub struct Tensor {
     pub shape: Vec<i32>,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Diagnostic {
     pub severity: String,
     pub code: String,
     pub message: String,
-    #[serde(default)]
-    pub targets: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub operator_idx: Option<usize>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<String>,
 }
 
 /// Cores of the largest board that is offered: a latency may be of as many threads.
@@ -297,6 +323,42 @@ impl Document {
             .as_deref()
     }
 
+    /// The memories of a chosen board that have too little room, under the runtime that its estimates are of.
+    pub fn shortages(&self, target: &str) -> Vec<Shortage> {
+        let board = target.split_once('/').and_then(|(id, _)| boards::by_id(id));
+        let Some((board, memory)) = board.and_then(|board| Some((board, board.memory?))) else {
+            return Vec::new();
+        };
+        let value = |metric: Metric| Some(self.result(target, metric.id())?.estimate()?.value);
+        let on_board = |kib: [u64; 2]| (kib[0].max(kib[1]) << 10) as f64;
+        let ram_bytes = on_board([memory.sram_kib, memory.external_ram_kib]);
+        let flash_bytes = on_board([memory.flash_kib, memory.external_flash_kib]);
+        let boards = self.fits.iter().flat_map(|fits| &fits.boards);
+        let mut under_micro = boards.filter(|on| on.id == board.id);
+        let missing = |room: &Option<Room>| room.as_ref().and_then(|room| room.missing_bytes);
+        let [ram, flash] = match (value(Metric::Arena), under_micro.next()) {
+            (Some(_), Some(on)) => [(&on.ram, ram_bytes), (&on.flash, flash_bytes)]
+                .map(|(room, has)| missing(room).map(|bytes| has + bytes as f64)),
+            _ => [
+                value(Metric::ActivationRam).or_else(|| value(Metric::SramPeak)),
+                value(Metric::WeightsFlash),
+            ],
+        };
+        [
+            ("board_ram", ram, ram_bytes),
+            ("board_flash", flash, flash_bytes),
+        ]
+        .into_iter()
+        .filter_map(|(memory, needed, board_bytes)| {
+            Some(Shortage {
+                memory,
+                needed_bytes: needed.filter(|needed| *needed > board_bytes)?,
+                board_bytes,
+            })
+        })
+        .collect()
+    }
+
     pub fn result(&self, target: &str, metric: &str) -> Option<&TargetResult> {
         let mut results = self.results.iter();
         results.find(|result| result.target == target && result.metric == metric)
@@ -383,6 +445,12 @@ impl Estimate {
 }
 
 impl TargetResult {
+    /// What the number rests on, where that is known.
+    pub fn grade(&self) -> Option<Evidence> {
+        let id = self.evidence.as_deref()?;
+        serde_json::from_value(id.into()).ok()
+    }
+
     pub fn estimate(&self) -> Option<&Estimate> {
         match &self.outcome {
             Outcome::Estimate(estimate) => Some(estimate),

@@ -185,6 +185,10 @@ fn outcome(result: &TargetResult) -> String {
 fn notes(document: &Document, are_warnings: bool) -> String {
     let mut items = String::new();
     let word = if are_warnings { "Warning: " } else { "" };
+    let shortages = sections::shortages(document).into_iter();
+    for line in shortages.filter(|_| are_warnings) {
+        let _ = writeln!(items, "<li>{word}{}</li>", escaped(&line));
+    }
     for (diagnostic, line) in sections::diagnostics(document) {
         if (diagnostic.severity == "warning") != are_warnings {
             continue;

@@ -33,6 +33,7 @@ pub fn run(args: &PredictArgs) -> Result<ExitCode, Box<dyn Error>> {
 fn report(document: &Document, with_details: bool, with_operators: bool, width: usize) -> String {
     let mut text = sections::heading(document, width);
     // Doubts stand at the headline, notes behind the numbers.
+    text += &shortages(document, width);
     text += &diagnostics(document, true, width);
     if with_details {
         text += &details(document, width)
@@ -79,8 +80,24 @@ struct Overview<'d> {
     doubts: Vec<(String, Vec<String>)>,
 }
 
-/// One line for each target that has an estimate.
-fn overview(document: &Document, width: usize) -> String {
+/// What speaks against the numbers of a report: its warnings, and the targets whose mean error is large.
+pub fn doubts(document: &Document, width: usize) -> String {
+    diagnostics(document, true, width) + &far_off(&gathered(document).doubts, width)
+}
+
+fn far_off(doubts: &[(String, Vec<String>)], width: usize) -> String {
+    let doubts = doubts.iter().map(|(against, far)| {
+        let line = format!(
+            "         off in the mean, against {against}: {}",
+            far.join(", ")
+        );
+        let line = wrapped(&line, width, "  ");
+        format!("{} {}\n", yellow("warning:"), line.trim_start())
+    });
+    doubts.collect()
+}
+
+fn gathered(document: &Document) -> Overview<'_> {
     let mut overview = Overview {
         table: Table::default()
             .text("target")
@@ -96,26 +113,23 @@ fn overview(document: &Document, width: usize) -> String {
     for target in document.targets() {
         overview.add(document, target);
     }
+    overview
+}
+
+/// One line for each target that has an estimate.
+fn overview(document: &Document, width: usize) -> String {
     let Overview {
         table,
         mut remarks,
         energies,
         doubts,
-    } = overview;
+    } = gathered(document);
     if table.is_empty() {
         return String::new();
     }
     let lines = table.lines_of(width);
     let is_unknown = lines.split_whitespace().any(|word| word == words::UNKNOWN);
-    let doubts = doubts.iter().map(|(against, far)| {
-        let line = format!(
-            "         off in the mean, against {against}: {}",
-            far.join(", ")
-        );
-        let line = wrapped(&line, width, "  ");
-        format!("{} {}\n", yellow("warning:"), line.trim_start())
-    });
-    let mut text = doubts.collect::<String>() + &lines;
+    let mut text = far_off(&doubts, width) + &lines;
     if is_unknown {
         let _ = writeln!(text, "{}", dim("? no estimate"));
     }
@@ -214,7 +228,11 @@ impl<'d> Overview<'d> {
             );
         }
         if let Some((result, energy)) = row.energy {
-            let scope = energy.provenance.scope.as_deref().unwrap_or("the device");
+            let scope = energy
+                .provenance
+                .scope
+                .as_deref()
+                .unwrap_or("what is not said");
             let grade = words::evidence(result, energy);
             group(
                 &mut self.energies,
@@ -343,6 +361,15 @@ fn unavailable(document: &Document, width: usize) -> String {
     text
 }
 
+fn shortages(document: &Document, width: usize) -> String {
+    let lines = sections::shortages(document).into_iter().map(|line| {
+        let line = wrapped(&format!("         {}", plain(&line)), width, "  ");
+        format!("{} {}\n", yellow("warning:"), line.trim_start())
+    });
+    lines.collect()
+}
+
+/// Warnings or notes, each on lines of its own.
 fn diagnostics(document: &Document, are_warnings: bool, width: usize) -> String {
     let mut text = String::new();
     for (diagnostic, line) in sections::diagnostics(document) {

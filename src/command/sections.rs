@@ -84,6 +84,29 @@ pub fn diagnostics(document: &Document) -> Vec<(&Diagnostic, String)> {
     lines.collect()
 }
 
+/// What chosen boards lack, a line for each.
+pub fn shortages(document: &Document) -> Vec<String> {
+    let line = |target: &str| {
+        let shortages = document.shortages(target);
+        let parts = shortages.iter().map(|short| {
+            let [needed, has] = [
+                (short.needed_bytes, short.board_bytes),
+                (short.board_bytes, short.needed_bytes),
+            ]
+            .map(|(bytes, other)| quantity::measure_beside(bytes, "bytes", other));
+            format!("{}, {needed} of {has}", words::metric(short.memory))
+        });
+        let parts: Vec<String> = parts.collect();
+        (!parts.is_empty()).then(|| {
+            format!(
+                "{target}: the board has too little memory: {}",
+                parts.join("; ")
+            )
+        })
+    };
+    document.targets().into_iter().filter_map(line).collect()
+}
+
 /// What to type where a message names a dimension that the file leaves open.
 fn option(diagnostic: &Diagnostic) -> String {
     let name = diagnostic.message.split('`').nth(1);

@@ -30,6 +30,8 @@ pub fn metric(id: &str) -> &str {
         "training_step" => "training step",
         "training_memory" => "training memory",
         "sm_utilization" => "SM utilization",
+        "board_ram" => "board RAM",
+        "board_flash" => "board flash",
         id => id,
     }
 }

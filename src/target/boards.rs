@@ -147,6 +147,10 @@ impl Board {
     /// The flash that a latency of `of` depends on; `None` where the board itself was measured.
     pub fn flash(&self, latency_of: &LatencyOf) -> Option<Flash> {
         let memory = self.memory.filter(|_| latency_of.is_transferred)?;
+        // What the chip has no room for is nowhere else.
+        if memory.external_flash_kib == 0 {
+            return None;
+        }
         let is_measured = |board: &&Board| {
             let latency = board.latency.as_ref();
             latency.is_some_and(|latency| {

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 use super::*;
 
@@ -353,9 +353,10 @@ fn reports_of_the_last_version_are_compared() {
         flash.find(is_file).unwrap()["before"].as_f64(),
         stored_file.as_f64()
     );
-    for (target, whole) in [
-        ("ethos-u55-128", "end_to_end_latency"),
-        ("ethos-u65-256", "board_latency"),
+    // The NPU of a board had the id of the NPU, which is the compiler's now.
+    for (target, stored_target, whole) in [
+        ("ethos-u55-128", "ethos-u55-128", "end_to_end_latency"),
+        ("imx93/ethos-u65-256", "ethos-u65-256", "board_latency"),
     ] {
         for (metric, stored_as) in [("latency", whole), ("npu_latency", "latency")] {
             let mut changes = with_values.iter();
@@ -363,7 +364,7 @@ fn reports_of_the_last_version_are_compared() {
             let actual = &changes.find(is_it).unwrap()["before"];
             assert_eq!(
                 actual,
-                &stored_value(target, stored_as),
+                &stored_value(stored_target, stored_as),
                 "{target} {metric}"
             );
         }
@@ -786,4 +787,217 @@ fn a_sweep_over_a_group_says_which_targets_are_fast_enough() {
         words.contains("expected one of") && words.contains("phones-and-boards"),
         "{words}"
     );
+}
+
+/// A number that differs from its limit looks different, however little it differs.
+#[test]
+fn a_number_beside_its_limit_is_told_apart() {
+    let file = examples().remove(0);
+    let facts = json_lines(&litecast(&["facts", "--json", path(&file)])).remove(0);
+    let arena = facts["model"]["arena_bytes"].as_u64().unwrap();
+    let check = |limit: u64| {
+        let limit = format!("--max-arena={limit}");
+        litecast(&["check", "--target=tflite-micro", &limit, path(&file)])
+    };
+    let row = |output: &Output| {
+        let text = stdout(output);
+        let row = text.lines().find(|line| line.contains("arena"));
+        row.unwrap().to_owned()
+    };
+    for (limit, status) in [(arena - 1, "OVER"), (arena, "ok"), (arena + 1, "ok")] {
+        let row = row(&check(limit));
+        let kib: Vec<&str> = row.split("KiB").map(str::trim).collect();
+        let [found, shown] = [0, 1].map(|idx| kib[idx].rsplit(' ').next().unwrap());
+        println!("{row}");
+        assert!(row.trim_start().starts_with(status), "{row}");
+        assert_eq!(found == shown, limit == arena, "{row}");
+    }
+    assert!(!row(&check(arena - 1)).contains("(0 %)"));
+}
+
+/// Each row says what its latency rests on, in every form, and doubts are below the table.
+#[test]
+fn a_sweep_has_a_grade_in_each_row_and_its_doubts() {
+    let Some(models) = litecast_needs::shared_models() else {
+        return;
+    };
+    let file = models
+        .into_iter()
+        .find(|model| path(model).ends_with("openmv__force_int_quant.tflite"));
+    let file = file.unwrap_or_else(|| examples().remove(0));
+    let swept = json_lines(&litecast(&["sweep", "--json", path(&file)])).remove(0);
+    let report = json_lines(&litecast(&[
+        "predict",
+        "--json",
+        "--group=ethos-u",
+        path(&file),
+    ]))
+    .remove(0);
+    let csv = stdout(&litecast(&["sweep", "--csv", path(&file)]));
+    let text = stdout(&litecast(&["sweep", path(&file)]));
+    let points = swept["points"].as_array().unwrap();
+    assert!(points.len() > 5);
+    for point in points {
+        let target = point["target"].as_str().unwrap();
+        let results = report["results"].as_array().unwrap();
+        let of_target = |metric: &str| {
+            let mut matching = results.iter().filter(|one| one["target"] == target);
+            matching.find(|one| one["metric"] == metric).unwrap()["evidence"].clone()
+        };
+        assert_eq!(point["latency_ms"]["evidence"], of_target("latency"));
+        assert_eq!(point["sram_bytes"]["evidence"], of_target("sram_peak"));
+        let grade = point["latency_ms"]["evidence"].as_str().unwrap();
+        for shown in [&csv, &text] {
+            let mut lines = shown.lines();
+            assert!(
+                lines.any(|line| line.contains(target) && line.contains(grade)),
+                "{target} {grade}: {shown}"
+            );
+        }
+    }
+    let warned = |document: &serde_json::Value, field: &str| {
+        let doubts = document[field].as_array().cloned().unwrap_or_default();
+        let warnings = doubts
+            .into_iter()
+            .filter(|one| one["severity"] == "warning");
+        warnings
+            .map(|one| one["message"].clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(warned(&swept, "doubts"), warned(&report, "diagnostics"));
+    let group = stdout(&litecast(&["sweep", "--group=gpus", path(&file)]));
+    println!("{text}{group}");
+    assert!(
+        group.contains("channels last") && group.contains("assumed"),
+        "{group}"
+    );
+}
+
+/// Constants behind a `DEQUANTIZE` are read as they are stored, and the answers keep the places of the file's operators.
+#[test]
+fn a_network_of_float16_becomes_int8_as_one_of_float32_does() {
+    let Some(models) = litecast_needs::shared_models() else {
+        return;
+    };
+    let mut models = models.iter();
+    let file = models.find(|model| path(model).contains("hand_landmark_lite"));
+    let file = path(file.expect("a network of float16"));
+    let [before, int8] = [vec![], vec!["--int8"]].map(|more| {
+        let arguments = [&["predict", "--json", "--target", NPU], &more[..], &[file]].concat();
+        json_lines(&litecast(&arguments)).remove(0)
+    });
+    let n_unpacked = |report: &serde_json::Value| {
+        let operators = report["operators"].as_array().unwrap().iter();
+        operators.filter(|one| one["name"] == "DEQUANTIZE").count()
+    };
+    assert_eq!((n_unpacked(&before), n_unpacked(&int8)), (102, 0));
+    assert_eq!(before["model"]["parameters"], int8["model"]["parameters"]);
+    let latency = |report: &serde_json::Value| {
+        let results = report["results"].as_array().unwrap();
+        results
+            .iter()
+            .find(|one| one["metric"] == "latency")
+            .unwrap()
+            .clone()
+    };
+    let [before_ms, int8_ms] = [&before, &int8].map(latency);
+    assert_eq!(before_ms["value"], int8_ms["value"]);
+    let parts = |latency: &serde_json::Value| {
+        let parts = latency["operators"].as_array().unwrap().iter();
+        parts.map(|part| part.as_f64().unwrap()).collect::<Vec<_>>()
+    };
+    let kept = before["operators"].as_array().unwrap().iter();
+    let kept: Vec<f64> = kept
+        .zip(parts(&before_ms))
+        .filter_map(|(operator, part)| {
+            let is_unpacked = operator["name"] == "DEQUANTIZE";
+            assert!(!is_unpacked || part == 0.0);
+            (!is_unpacked).then_some(part)
+        })
+        .collect();
+    assert_eq!(kept, parts(&int8_ms));
+}
+
+/// A board that cannot hold a network passes no check, and `predict` says so at the head.
+#[test]
+fn no_limit_is_met_on_a_board_that_cannot_hold_the_network() {
+    let Some(models) = litecast_needs::shared("models-mcu") else {
+        return;
+    };
+    let models = litecast_needs::tflite_files(&models);
+    let mut models = models.iter();
+    let large = models.find(|model| path(model).contains("mobilenet_v1_0.5_224_fft_int8"));
+    let large = path(large.unwrap()).to_owned();
+    let limits = ["--max-latency=1000s", "--json"];
+    let check = |board: &str, file: &str| {
+        let output = litecast(&[&["check", "--board", board], &limits[..], &[file]].concat());
+        (output.status.code(), json_lines(&output).remove(0))
+    };
+    for (board, runtime) in [
+        ("arduino-nano-33-ble", "Micro"),
+        ("nucleo-f401re", "ST Edge AI"),
+    ] {
+        let (code, checked) = check(board, &large);
+        let limits = checked["limits"].as_array().unwrap();
+        let rows = limits.iter().filter(|limit| limit["metric"] == "board_ram");
+        let rows: Vec<_> = rows.collect();
+        println!("{board} under {runtime}: {checked}");
+        assert_eq!((code, rows.len()), (Some(1), 1), "{checked}");
+        assert_eq!(rows[0]["status"], "over");
+        let text = stdout(&litecast(&["predict", "--board", board, &large]));
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            words.contains("the board has too little memory: board RAM,"),
+            "{text}"
+        );
+        assert!(!text.contains("lie in external flash"), "{text}");
+    }
+    let small = path(&examples()[0]).to_owned();
+    let (code, checked) = check("arduino-nano-33-ble", &small);
+    assert_eq!(
+        (code, checked["limits"].as_array().unwrap().len()),
+        (Some(0), 1)
+    );
+}
+
+/// What Vela compiled runs on its Ethos-U alone.
+#[test]
+fn a_compiled_file_has_no_number_where_its_accelerator_is_not() {
+    let Some(models) = litecast_needs::shared_models() else {
+        return;
+    };
+    let file = models
+        .iter()
+        .find(|model| path(model).ends_with("person_detect_vela.tflite"));
+    let file = path(file.unwrap());
+    let mut arguments = vec!["predict", "--json"];
+    let targets = [
+        "galaxy-s24",
+        "rtx-3090",
+        "cortex-m4-tflm",
+        "cortex-a76-rpi5",
+    ];
+    arguments.extend(targets.iter().flat_map(|target| ["--target", target]));
+    for board in ["arduino-nano-33-ble", "esp32-s3-devkitc", "nucleo-l4r5zi"] {
+        arguments.extend(["--board", board]);
+    }
+    arguments.push(file);
+    let report = json_lines(&litecast(&arguments)).remove(0);
+    let results = report["results"].as_array().unwrap();
+    assert!(results.len() > 10);
+    for result in results {
+        assert!(result["value"].is_null(), "{result}");
+        let why = result["unavailable"].as_str().unwrap();
+        assert!(
+            why.contains("compiled for an Ethos-U55-256, by Vela"),
+            "{why}"
+        );
+    }
+    let limited = [
+        "check",
+        "--board=arduino-nano-33-ble",
+        "--max-arena=100KiB",
+        file,
+    ];
+    assert_eq!(litecast(&limited).status.code(), Some(2));
 }

@@ -169,6 +169,12 @@ impl Choice {
         let board = board?;
         if board.ethos_u.is_some() {
             self.refuse(id, self.release.is_some(), "release", "ST Edge AI")?;
+            self.refuse(
+                id,
+                self.runtime.is_some(),
+                "runtime",
+                "boards without an Ethos-U",
+            )?;
             let configuration = self.adjusted(board.npu_configuration()?);
             let host = self.host_beside(configuration.product.family(), board.clock_mhz)?;
             return Ok(ethos_u::target_on(Some(board), configuration, host));

@@ -291,10 +291,10 @@ impl Microcontroller {
 
     /// Why the runtime does not run the file.
     fn refused(&self, graph: &Graph) -> Option<UnavailableReason> {
-        if !self.fitted.is_micro() {
-            return compiled(graph).or_else(|| st_refusal(graph).as_ref().map(reason));
-        }
-        micro_refusal(graph)
+        compiled(graph).or_else(|| match self.fitted.is_micro() {
+            true => micro_refusal(graph),
+            false => st_refusal(graph).as_ref().map(reason),
+        })
     }
 
     fn activation_ram(&self, network: &Network) -> Outcome {
@@ -380,7 +380,7 @@ impl Microcontroller {
         let mut metrics = vec![none(Metric::Latency), none(Metric::WeightsFlash)];
         if self.fitted.is_micro() {
             metrics.push(none(Metric::FileFlash));
-            metrics.push(tflite_micro::arena(network));
+            metrics.push(arena(network));
         } else {
             metrics.push(none(Metric::ActivationRam));
         }
@@ -439,6 +439,17 @@ fn energy_outcome(power: &Energy, energy: InferenceEnergy, is_latency_assumed: b
 }
 
 /// Why TensorFlow Lite Micro does not run the file.
+/// The arena of a network that the core runs: none of one that was compiled for an accelerator, which it does not have.
+pub(super) fn arena(network: &Network) -> MetricEstimate {
+    match compiled(network.graph) {
+        Some(reason) => MetricEstimate {
+            metric: Metric::Arena,
+            outcome: Outcome::unavailable(reason),
+        },
+        None => tflite_micro::arena(network),
+    }
+}
+
 pub(super) fn micro_refusal(graph: &Graph) -> Option<UnavailableReason> {
     tflite_micro::obstacle(graph, &tflite_micro::refused(graph.model))
 }

@@ -1,14 +1,13 @@
 //! A board whose core nobody measured: its memory is counted, and its latency has a reason instead of a number.
 
-use super::target::{FAMILY, file_flash, micro_refusal, weights_flash};
+use super::target::{FAMILY, arena, file_flash, micro_refusal, weights_flash};
 use crate::learned::manifest::Manifest;
 use crate::provenance::{Provenance, ProvenanceKind};
 use crate::target::boards::Board;
 use crate::target::{
     Description, Metric, MetricEstimate, MetricInfo, Network, Outcome, Target, TargetEstimate,
-    TargetInfo, UnavailableReason, UnsupportedOperator, uncountable,
+    TargetInfo, UnavailableReason, UnsupportedOperator, compiled, uncountable,
 };
-use crate::targets::tflite_micro;
 
 /// The board under TensorFlow Lite Micro, which runs on any core.
 pub struct UnmeasuredBoard(pub &'static Board);
@@ -65,7 +64,9 @@ impl Target for UnmeasuredBoard {
 
     fn estimate(&self, network: &Network) -> TargetEstimate {
         let (graph, analysis) = (network.graph, network.analysis);
-        let refusal = uncountable(graph, analysis).or_else(|| micro_refusal(graph));
+        let refusal = uncountable(graph, analysis)
+            .or_else(|| compiled(graph))
+            .or_else(|| micro_refusal(graph));
         let or_refused = |outcome: &dyn Fn() -> Outcome| match &refusal {
             Some(reason) => Outcome::unavailable(reason.clone()),
             None => outcome(),
@@ -82,9 +83,7 @@ impl Target for UnmeasuredBoard {
         let metrics = metrics.map(|(metric, outcome)| MetricEstimate { metric, outcome });
         TargetEstimate {
             device: self.device(),
-            metrics: (metrics.into_iter())
-                .chain([tflite_micro::arena(network)])
-                .collect(),
+            metrics: (metrics.into_iter()).chain([arena(network)]).collect(),
             diagnostics: Vec::new(),
         }
     }
