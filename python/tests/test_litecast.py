@@ -401,6 +401,14 @@ class Others(Case):
         read = [result["before"] for result in compared if result["metric"] == "latency"]
         self.assertIn(whole, read)
         self.assertIn(("cortex-m7-tflm", "file_flash", 1111), [(one["target"], one["metric"], one["before"]) for one in compared])
+        # The NPU of a board had the id of the NPU, which is the compiler's now.
+        board = next(result["value"] for result in known if result["metric"] == "board_latency")
+        latencies = {one["target"]: one["before"] for one in compared if one["metric"] == "latency"}
+        self.assertEqual((latencies["imx93/ethos-u65-256"], "ethos-u65-256" in latencies), (board, False))
+        # The arena was its part for activations.
+        arena = next(one for one in compared if one["target"] == "tflite-micro")
+        whole = stored["fits"]["need"]["arena_bytes"]
+        self.assertEqual((arena["before"], arena["evidence_before"]), (whole, "counted"))
         with self.assertRaises(LitecastError) as refused:
             estimator.compare(stored, {**stored, "schema_version": 3})
         self.assertEqual(refused.exception.kind, "wrong-report")

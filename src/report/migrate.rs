@@ -26,11 +26,15 @@ pub fn migrate(report: &mut Value) -> Result<(), Failure> {
     }
     if version == 1 {
         count_whole_arena(report);
+        name_boards(report);
+        say_whole_need(report);
     }
+    let batch = report.get("batch").and_then(Value::as_f64).unwrap_or(1.0);
     if let Some(results) = report.get_mut("results").and_then(Value::as_array_mut) {
         name_whole_latencies(results);
         if version == 1 {
             name_whole_files(results);
+            count_whole_batches(results, batch);
         }
         results.iter_mut().for_each(say_evidence);
     }
@@ -64,6 +68,71 @@ fn count_whole_arena(report: &mut Value) {
             }
             whole.is_number()
         });
+    }
+}
+
+/// In version 1, the NPU of a measured board had the id of the NPU, which is the compiler's now. One board was measured.
+fn name_boards(report: &mut Value) {
+    let is_board = |one: &Value| one["metric"] == "board_latency" && one["target"] == BOARD_NPU;
+    let results = report["results"].as_array();
+    if !results.is_some_and(|results| results.iter().any(is_board)) {
+        return;
+    }
+    for result in report["results"].as_array_mut().into_iter().flatten() {
+        if result["target"] == BOARD_NPU {
+            result["target"] = format!("{BOARD}/{BOARD_NPU}").into();
+            let device = result["device"].as_str().unwrap_or_default();
+            result["device"] = format!("{BOARD_NAME}: {device}").into();
+        }
+    }
+    for part in ["left_out", "diagnostics"] {
+        for entry in report
+            .get_mut(part)
+            .and_then(Value::as_array_mut)
+            .into_iter()
+            .flatten()
+        {
+            let targets = entry.get_mut("targets").and_then(Value::as_array_mut);
+            for target in targets
+                .into_iter()
+                .flatten()
+                .filter(|target| **target == BOARD_NPU)
+            {
+                *target = format!("{BOARD}/{BOARD_NPU}").into();
+            }
+        }
+    }
+}
+
+const BOARD: &str = "imx93";
+const BOARD_NAME: &str = "NXP i.MX 93";
+const BOARD_NPU: &str = "ethos-u65-256";
+
+/// Version 1 did not say which kernels a model needs, or the largest size of its arena.
+fn say_whole_need(report: &mut Value) {
+    let need = report.get_mut("fits").and_then(|fits| fits.get_mut("need"));
+    if let Some(need) = need.and_then(Value::as_object_mut) {
+        need.insert("max_arena_bytes".into(), Value::Null);
+        need.insert("stack_bytes".into(), 0.into());
+        need.insert("kernels".into(), Value::Array(Vec::new()));
+        need.insert("refused".into(), Value::Array(Vec::new()));
+    }
+}
+
+/// In version 1, the energy of a GPU, which has a throughput, was that of one input of the batch.
+fn count_whole_batches(results: &mut [Value], batch: f64) {
+    let has_rate = |one: &&Value| one["metric"] == "throughput";
+    let targets: Vec<Value> = (results.iter().filter(has_rate))
+        .map(|one| one["target"].clone())
+        .collect();
+    for result in results {
+        if batch > 1.0 && result["metric"] == "energy" && targets.contains(&result["target"]) {
+            for end in ["value", "lo", "hi"] {
+                if let Some(of_one) = result.get(end).and_then(Value::as_f64) {
+                    result[end] = (of_one * batch).into();
+                }
+            }
+        }
     }
 }
 

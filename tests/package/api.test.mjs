@@ -404,8 +404,13 @@ test("a report of the last version is compared as one of this version, one of th
   const stored_as = (target, metric) => stored.results.find((result) => result.target === target && result.metric === metric).value;
   const read_as = (target, metric) => results.find((result) => result.target === target && result.metric === metric).before;
   assert.equal(read_as("ethos-u55-128", "latency"), stored_as("ethos-u55-128", "end_to_end_latency"));
-  assert.equal(read_as("ethos-u65-256", "latency"), stored_as("ethos-u65-256", "board_latency"));
-  assert.equal(read_as("ethos-u65-256", "npu_latency"), stored_as("ethos-u65-256", "latency"));
+  // The NPU of a board had the id of the NPU, which is the compiler's now.
+  assert.equal(read_as("imx93/ethos-u65-256", "latency"), stored_as("ethos-u65-256", "board_latency"));
+  assert.equal(read_as("imx93/ethos-u65-256", "npu_latency"), stored_as("ethos-u65-256", "latency"));
+  assert.ok(results.every(({ target }) => target !== "ethos-u65-256"));
+  // The arena was its part for activations.
+  const arena = results.find(({ target }) => target === "tflite-micro");
+  assert.deepEqual([arena.before, arena.evidence_before], [stored.fits.need.arena_bytes, "counted"]);
   assert.equal(read_as("cortex-m7-tflm", "file_flash"), stored_as("cortex-m7-tflm", "weights_flash"));
   assert.throws(() => litecast.compare(stored, { ...stored, schema_version: 3 }), failsAs("wrong-argument", /after\.schema_version: expected 1 or 2, found 3/));
 });

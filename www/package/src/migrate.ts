@@ -9,6 +9,9 @@ interface Stored {
   schema_version?: number;
   results: Result[];
   model?: Partial<ModelFacts>;
+  batch?: number;
+  left_out?: { targets?: string[] }[];
+  diagnostics?: { targets?: string[] }[];
   fits?: (Pick<Fits, "need"> & Partial<Pick<Fits, "boards">>) | null;
 }
 
@@ -18,13 +21,35 @@ export function migrated<Of extends Stored>(report: Of): Of | null {
   if (version === REPORT_VERSION) return report;
   if (version !== 1) return null;
   const { model, results } = withWholeArena(report);
+  const is_board = results.some(({ metric, target }) => (metric as string) === "board_latency" && target === BOARD_NPU);
+  const named = is_board ? results.map(onBoard) : results;
   const { fits } = report;
   const boards = fits?.boards?.map(withEvidenceOfBoard);
   const parts = {
     ...(model ? { model } : {}),
     ...(fits ? { fits: { ...fits, need: { ...fits.need, max_arena_bytes: null, stack_bytes: 0, kernels: [], refused: [] }, ...(boards ? { boards } : {}) } } : {}),
   };
-  return { ...report, schema_version: REPORT_VERSION, ...parts, results: withWholeFiles(withWholeLatencies(results)).map(withEvidence) };
+  const lists = Object.fromEntries((["left_out", "diagnostics"] as const).flatMap((name) => (is_board && report[name] ? [[name, report[name].map(targetsOnBoard)]] : [])));
+  return { ...report, schema_version: REPORT_VERSION, ...parts, ...lists, results: withWholeBatches(withWholeFiles(withWholeLatencies(named)), report.batch ?? 1).map(withEvidence) };
+}
+
+/** In version 1, the NPU of a measured board had the id of the NPU, which is the compiler's now. One board was measured. */
+const BOARD_NPU = "ethos-u65-256";
+const BOARD_TARGET = `imx93/${BOARD_NPU}`;
+
+function onBoard(result: Result): Result {
+  return result.target === BOARD_NPU ? { ...result, target: BOARD_TARGET, device: `NXP i.MX 93: ${result.device}` } : result;
+}
+
+function targetsOnBoard<Entry extends { targets?: string[] }>(entry: Entry): Entry {
+  return entry.targets ? { ...entry, targets: entry.targets.map((target) => (target === BOARD_NPU ? BOARD_TARGET : target)) } : entry;
+}
+
+/** In version 1, the energy of a GPU, which has a throughput, was that of one input of the batch. */
+function withWholeBatches(results: readonly Result[], batch: number): Result[] {
+  const targets = new Set(results.filter(({ metric }) => metric === "throughput").map(({ target }) => target));
+  const whole = <End extends "value" | "lo" | "hi">(result: Result, end: End): object => (typeof result[end] === "number" ? { [end]: result[end] * batch } : {});
+  return results.map((result) => (batch > 1 && result.metric === "energy" && targets.has(result.target) ? { ...result, ...whole(result, "value"), ...whole(result, "lo"), ...whole(result, "hi") } : result));
 }
 
 /** In version 1, the arena was its part for activations, beside the whole in `fits`. */
@@ -37,13 +62,15 @@ function withWholeArena<Of extends Stored>({ model, fits, results }: Of): Pick<S
   return { ...(model ? { model: { ...model, activation_bytes: model.arena_bytes ?? null, arena_bytes: whole } } : {}), results: results.flatMap(of_micro) };
 }
 
+/** As `Provenance::evidence` of the crate. */
+const BY_REFERENCE: Record<string, Evidence> = { measured: "measured", "measured-kind-left-out": "measured", "measured-parts": "assumed", runtime: "counted", compiler: "compiler" };
 const BY_KIND: Record<string, Evidence> = { exact: "counted", "compiler rules": "compiler", "learned from compiler estimate": "compiler", "learned from measured": "measured", "learned from emulated": "assumed" };
 
 /** Version 1 did not say what a number rests on. Where its source does not tell, neither does this. */
 function withEvidence(result: Result): Result {
   if (result.value === undefined) return result;
   const { kind = "", reference } = (result.provenance ?? {}) as Partial<typeof result.provenance>;
-  const evidence = BY_KIND[kind] ?? (reference?.startsWith("measured") ? "measured" : undefined);
+  const evidence = BY_KIND[kind] ?? (reference === undefined ? undefined : BY_REFERENCE[reference]);
   return evidence ? { ...result, evidence } : result;
 }
 
