@@ -366,7 +366,7 @@ setup("custom elements show a report, a badge and a failure", null, async () => 
     assert.equal(changed.report, "cortex-a76-rpi5");
     assert.deepEqual(changed.target[0], "cortex-a76-rpi5");
     assert.match(changed.target[1], /(ms|µs) on Raspberry Pi 5 \(Arm Cortex-A76\)$/);
-    assert.match(changed.metric, /J \(the rail VDD_CORE without idle, not the board\) on /);
+    assert.match(changed.metric, /^\p{So} Energy \(the rail VDD_CORE without idle, not the board\) [\d.]+\u202f.?J on /u);
     assert.match(changed.mended[1], / on Ethos-U55-256$/);
     assert.equal(changed.wrong[0], "wrong-argument");
     assert.match(changed.wrong[1], /batch: expected a whole number/);

@@ -61,6 +61,19 @@ test("how sure a limit is met depends on the interval, not on the number alone",
   assert.equal(at(109, exact), "meets: Meets 109 ms on Ethos-U55-256: 109 ms.");
 });
 
+test("a number that differs from a limit looks different", () => {
+  const at = (value, lo, hi, latency_ms) => verdict(report(result("latency", "ms", value, lo, hi)), { latency_ms });
+  assert.equal(at(20.004, 19, 21, 20), "fails: Probably does not meet 20 ms on Ethos-U55-256: 20.004 ms (19.0 – 21.0).");
+  assert.equal(at(20.004, 20.002, 21, 20), "fails: Does not meet 20 ms on Ethos-U55-256: 20.004 ms.");
+  assert.equal(at(19.5, 19, 20.004, 20), "doubtful: May not meet 20 ms on Ethos-U55-256: 19.5 ms (19.0 – 20.004).");
+  assert.equal(at(19.998, 19, 21, 20), "doubtful: May not meet 20 ms on Ethos-U55-256: 19.998 ms (19.0 – 21.0).");
+  assert.equal(at(20.02, 20.02, 20.02, 20.04), "meets: Meets 20.04 ms on Ethos-U55-256: 20.02 ms.");
+  assert.equal(at(20, 20, 20, 20), "meets: Meets 20 ms on Ethos-U55-256: 20.0 ms.");
+  const sram = result("sram_peak", "bytes", 1024 ** 2 + 16, 1e6, 2e6);
+  assert.match(verdict(report(LATENCY, sram), {}, 1024 ** 2), /^fails: Needs 1\.00002 of 1\.00 MiB of SRAM on Ethos-U55-256\. /);
+  assert.match(verdict(report(LATENCY, sram), { memory_kib: 1024 }), /Probably does not meet 1 MiB on Ethos-U55-256: 1\.00002 MiB/);
+});
+
 test("several limits: the worst comes first, and what has no estimate is no success", () => {
   const sram = result("sram_peak", "bytes", 100 * 1024, 90 * 1024, 110 * 1024);
   assert.equal(
@@ -99,10 +112,10 @@ test("a rate becomes average power and a share of the time", () => {
 
 test("what needs more memory than there is fails without any budget", () => {
   const sram = result("sram_peak", "bytes", 1.21 * 1024 ** 2, 1e6, 2e6);
-  assert.equal(verdict(report(LATENCY, sram), {}, 1024 ** 2), "fails: 109 ms (100 – 120) on Ethos-U55-256; 60 % of it goes to 2 CONV_2D. Needs 1.21 of 1.00 MiB of SRAM.");
+  assert.equal(verdict(report(LATENCY, sram), {}, 1024 ** 2), "fails: Needs 1.21 of 1.00 MiB of SRAM on Ethos-U55-256. 109 ms (100 – 120) on Ethos-U55-256; 60 % of it goes to 2 CONV_2D.");
   assert.match(verdict(report(LATENCY, sram), {}, 4 * 1024 ** 2), /^stated: .* Needs 1.21 of 4.00 MiB of SRAM\.$/);
   const doubted = { ...report(LATENCY, sram), diagnostics: [{ severity: "warning", code: "exceeds-arena-cache", message: "…", targets: [NPU] }] };
-  assert.match(verdict(doubted, { latency_ms: 500 }), /^fails: Meets 500 ms .* Needs more SRAM than its compiler may use: 1.21 MiB\.$/);
+  assert.match(verdict(doubted, { latency_ms: 500 }), /^fails: Needs more SRAM than its compiler may use: 1.21 MiB on Ethos-U55-256\. Meets 500 ms /);
 });
 
 test("a budget is read as people write it, and what is none says what was expected", () => {

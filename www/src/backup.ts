@@ -100,3 +100,8 @@ function fileOf(entry: unknown): [string, File][] {
     return [];
   }
 }
+
+/** Deletes all that a backup would hold besides reports: devices, accelerators, what was chosen. */
+export function forgetSettings(): void {
+  for (const key of Object.keys(localStorage).filter((key) => SETTING.test(key))) localStorage.removeItem(key);
+}

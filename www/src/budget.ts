@@ -83,7 +83,7 @@ export function limitOf(metric: string, { latency_ms, memory_kib, energy_mj }: B
   return MEMORY_METRICS.has(metric) && memory_kib !== null ? memory_kib * 1024 : null;
 }
 
-/** Null where there is no budget for the metric. An estimate whose interval ends above the budget is at risk. */
+/** Null where there is no budget for the metric. An estimate whose interval ends above the budget is at risk, or that has none. */
 export function judge(estimate: Estimate, budget: Budget): Judgement | null {
   const { metric, value, hi, unit } = estimate;
   const limit = limitOf(metric, budget);
@@ -91,6 +91,7 @@ export function judge(estimate: Estimate, budget: Budget): Judgement | null {
   const words = (amount: number): string => format.text(format.measure(amount, unit));
   if (value > limit) return { kind: "over", words: `${words(value - limit)} above the budget` };
   if ((hi ?? value) > limit) return { kind: "at-risk", words: `may exceed the budget by ${words((hi ?? value) - limit)}` };
+  if (hi === undefined && estimate.evidence !== "counted") return { kind: "at-risk", words: "fits the budget, if its unknown error is small" };
   return { kind: "within", words: "fits the budget" };
 }
 

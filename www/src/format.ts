@@ -9,6 +9,8 @@ const DECIMAL = ["", "k", "M", "G", "T", "P"];
 /** Of every number, unless two that differ would look the same. */
 const N_DIGITS = 3;
 const MAX_DIGITS = 6;
+/** Beside a limit, where any difference decides. */
+const MAX_DIGITS_BESIDE = 12;
 
 /** Significant digits, never in powers of ten. */
 export function digits(value: number, n = N_DIGITS): string {
@@ -64,6 +66,30 @@ export function ends(lo: number, hi: number, unit: string, like: number): [low: 
     const [low, high] = [lo, hi].map((end) => measure(end, unit, like, n_digits)[0]);
     if (low !== high || lo === hi || n_digits === MAX_DIGITS) return [low, high];
   }
+}
+
+/** How many digits tell a value from a limit, in the unit of `like`. */
+function digitsBeside(value: number, unit: string, limit: number, like = value): number {
+  let n_digits = N_DIGITS;
+  while (value !== limit && n_digits < MAX_DIGITS_BESIDE && measure(value, unit, like, n_digits).join() === measure(limit, unit, like, n_digits).join()) n_digits++;
+  return n_digits;
+}
+
+/** A value beside another: with as many digits as tell them apart. */
+export function measureBeside(value: number, unit: string, limit: number): Quantity {
+  return measure(value, unit, value, digitsBeside(value, unit, limit));
+}
+
+/** Bytes in the unit of a whole, told apart from it, without the unit. */
+export function bytesBeside(value: number, whole: number): string {
+  return measure(value, "bytes", whole, digitsBeside(value, "bytes", whole, whole))[0];
+}
+
+/** Both ends of an interval beside a limit, each told apart from it, in the unit of `like`. */
+export function endsBeside(lo: number, hi: number, unit: string, like: number, limit: number): [low: string, high: string] {
+  const shown = ends(lo, hi, unit, like);
+  const [low, high] = [lo, hi].map((end) => digitsBeside(end, unit, limit, like));
+  return [low > N_DIGITS ? measure(lo, unit, like, low)[0] : shown[0], high > N_DIGITS ? measure(hi, unit, like, high)[0] : shown[1]];
 }
 
 /**

@@ -27,12 +27,18 @@ export function hybridOf(report: Report, target: string): Hybrid | null {
     n_operators: report.operators.length,
     n_changes: transitionCount(report, left),
     host,
-    whole: isEstimate(whole) ? { latency: whole, left_ms: leftMs(whole, left) } : whole,
+    whole: isEstimate(whole) ? { latency: whole, left_ms: leftMs(whole, left, results.filter(isEstimate).find(({ metric }) => metric === "npu_latency")) } : whole,
   };
 }
 
-function leftMs({ operators }: Estimate, left: readonly LeftOut[]): number | null {
-  return operators ? left.reduce((sum, { operator }) => sum + (operators[operator] ?? 0), 0) : null;
+/** Parts of operators that were rounded, as in a link, are still the rest beside the part of the accelerator. */
+const ROUNDING = 5e-3;
+
+function leftMs({ operators, value }: Estimate, left: readonly LeftOut[], npu: Estimate | undefined): number | null {
+  if (!operators) return null;
+  const left_ms = left.reduce((sum, { operator }) => sum + (operators[operator] ?? 0), 0);
+  const rest_ms = value - (npu?.value ?? Infinity);
+  return Math.abs(rest_ms - left_ms) < ROUNDING * value ? rest_ms : left_ms;
 }
 
 /** The operators that a target leaves to a processor, by index, with the reason; empty where it runs all. */

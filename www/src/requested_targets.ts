@@ -4,6 +4,7 @@ import { accelerators } from "./accelerators.ts";
 import type { TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
 import { TARGETS } from "../package/src/catalogue.ts";
 import { otherTargets } from "./extra_targets.ts";
+import { releaseWords } from "./words.ts";
 import { GROUPS, type Group, MICROCONTROLLER_BOARDS, NPU_BOARDS, boardOf, groupOf, headingOf, idIn } from "./targets.ts";
 
 /** Another format gets another key. */
@@ -74,7 +75,7 @@ function learnedOffers(): Offer[] {
   const learned = Object.entries(TARGETS).filter(([id]) => groupOf(id) === "phones-and-boards");
   return learned.flatMap(([id, { short_label, runtime, aliases, releases = [] }]) => [
     { family: headingOf(id).label, target: id, words: `${short_label}, ${runtime}`, names: aliases.join(" ") },
-    ...releases.slice(1).map((way) => ({ family: headingOf(id).label, target: `${id}@${way}`, words: `${short_label}, ${way}`, names: aliases.join(" ") })),
+    ...releases.slice(1).map((way) => ({ family: headingOf(id).label, target: `${id}@${way}`, words: `${short_label}, ${releaseWords(runtime, way)}`, names: aliases.join(" ") })),
   ]);
 }
 
@@ -82,7 +83,7 @@ function learnedOffers(): Offer[] {
 export function offersOf(others: readonly TargetInfo[], { boards, microcontrollers }: TargetChoices): Offer[] {
   return [
     ...others.filter(({ id }) => groupOf(id) === null).map(({ id, device }) => ({ family: headingOf(id).label, target: id, words: device })),
-    ...others.flatMap(({ id, description: { short_label, runtime, releases = [] } }) => releases.map((release) => ({ family: headingOf(id).label, target: `${id}@${release}`, words: `${short_label}, ${runtime} ${release.replace("-time", " with -O time")}` }))),
+    ...others.flatMap(({ id, description: { short_label, runtime, releases = [] } }) => releases.map((release) => ({ family: headingOf(id).label, target: `${id}@${release}`, words: `${short_label}, ${releaseWords(runtime, release)}` }))),
     ...learnedOffers(),
     ...boards.map((board) => ({ family: NPU_BOARDS.label, target: idIn("npu-board", board.id), words: npuBoardName(board), names: board.host, sram_bytes: board.sram_bytes })),
     ...others.filter(({ id }) => groupOf(id) === "microcontrollers").map(({ id, description: { short_label, runtime, aliases } }) => ({ family: headingOf(id).label, target: id, words: `${short_label}, ${runtime}`, names: aliases.join(" ") })),

@@ -69,8 +69,10 @@ export function verdictOn(report: Report, target: string, budget: Budget, sram_b
   const stated = lines.length > 0 ? [] : [statement(report, target, estimates, device)];
   const unknown = results.find((result): result is Unavailable => result.metric === "latency" && !isEstimate(result));
   const no_latency = unknown ? [`No latency of all of it: ${unknown.unavailable}.`] : [];
+  // What decides comes first.
+  const [lead, tail] = memory.is_short ? [memory.sentences.map((sentence) => sentence.replace(/\.$/, ` on ${device}.`)), []] : [[], memory.sentences];
   const numbers = kind === "open" ? [...open, ...stated, ...no_latency] : [...lines, ...stated, ...no_latency, ...open];
-  return { kind: unknown && kind === "stated" ? "none" : kind, sentences: [...numbers, ...memory.sentences, ...atRate(report, budget, estimates)] };
+  return { kind: unknown && kind === "stated" ? "none" : kind, sentences: [...lead, ...numbers, ...tail, ...atRate(report, budget, estimates)] };
 }
 
 function nameOf({ results }: Report, target: string): string {
@@ -83,9 +85,9 @@ function rangeText(lo: number, hi: number, unit: string, like: number): string {
   return format.ends(lo, hi, unit, like).join(" \u2013 ");
 }
 
-/** A limit as a person writes it: without zeros at its end. */
-function limitText(value: number, unit: string): string {
-  const [number, shown] = format.measure(value, unit);
+/** A limit as a person writes it, without zeros at its end, told apart from what is held against it. */
+function limitText(limit: number, unit: string, value = limit): string {
+  const [number, shown] = format.measureBeside(limit, unit, value);
   return format.text([number.includes(".") ? number.replace(/\.?0+$/, "") : number, shown]);
 }
 
@@ -101,9 +103,9 @@ function judgedBy(report: Report, target: string, budget: Budget, estimates: Rea
     if (limit === null) continue;
     const { value, lo, hi, unit, metric } = estimate;
     const standing = isExact(estimate) ? standingOf(value, value, value, limit) : standingOf(value, lo, hi, limit);
-    const range = lo !== undefined && hi !== undefined && standing !== "fails" && standing !== "meets" ? ` (${rangeText(lo, hi, unit, value)})` : "";
+    const range = lo !== undefined && hi !== undefined && standing !== "fails" && standing !== "meets" ? ` (${format.endsBeside(lo, hi, unit, value, limit).join(" \u2013 ")})` : "";
     const noun = metric === "latency" ? cpuWords(report, target) : ` of ${lower(metricName(metric))}`;
-    judged.push({ standing, limit: limitText(limit, unit), found: `${quantity(value, unit)}${range}${noun}` });
+    judged.push({ standing, limit: limitText(limit, unit, value), found: `${format.text(format.measureBeside(value, unit, limit))}${range}${noun}` });
   }
   if (budget.rate_hz !== null) {
     const rate = rateOf(report, estimates);
@@ -217,7 +219,7 @@ function memoryOf(report: Report, target: string, estimates: ReadonlyMap<string,
 /** Two sizes, in one unit where they are alike: `1.21 of 1.00 MiB`. */
 function ofWords(value: number, whole: number): string {
   const is_alike = value > whole / 10;
-  return `${is_alike ? format.measure(value, "bytes", whole)[0] : quantity(value, "bytes")} of ${format.text(format.bytes(whole))}`;
+  return `${is_alike ? format.bytesBeside(value, whole) : quantity(value, "bytes")} of ${format.text(format.bytes(whole))}`;
 }
 
 type Rate = Pick<Estimate, "value" | "lo" | "hi">;
@@ -239,9 +241,7 @@ function atRate(report: Report, { rate_hz }: Budget, estimates: ReadonlyMap<stri
   if (rate_hz === null || rate === null || rate.value < rate_hz) return [];
   const energy = estimates.get("energy");
   const scope = energy?.provenance.scope;
-  // With a throughput the energy is that of one input, otherwise that of the batch.
-  const n_inputs = estimates.has("throughput") ? 1 : report.batch;
-  const power = energy ? `${powerText((energy.value * rate_hz) / n_inputs)} on average${scope ? ` (${scope})` : ""}, ` : "";
+  const power = energy ? `${powerText((energy.value * rate_hz) / report.batch)} on average${scope ? ` (${scope})` : ""}, ` : "";
   return [`At ${limitText(rate_hz, "inferences a second")}: ${power}busy for ${format.percent((100 * rate_hz) / rate.value)} of the time.`];
 }
 

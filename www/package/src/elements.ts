@@ -4,7 +4,7 @@ import { digits, measure, percent, plural, shape, text } from "../../src/format.
 import { leftBy } from "../../src/hybrid.ts";
 import { KIND_NAMES, kindOf } from "../../src/kinds.ts";
 import { layOut } from "../../src/layout/layered.ts";
-import { doubtWords, evidenceLegend, evidenceMark, evidenceWords, headlineDoubt, inMetricOrder, markedEvidence, metricName, metricNameOf } from "../../src/words.ts";
+import { doubtWords, evidenceLegend, evidenceMark, evidenceWords, headlineDoubt, inMetricOrder, markedEvidence, metricName, metricNameOf, releaseWords } from "../../src/words.ts";
 import { VERDICT_MARKS, type Verdict, verdictOn } from "../../src/verdict.ts";
 import type { Estimate, Report, Result } from "../types/index.d.ts";
 import type { LiteCastWorker } from "../types/worker.d.ts";
@@ -305,9 +305,11 @@ class BadgeElement extends ModelElement {
     const result = report.results.find((one) => one.metric === metric);
     this.title = result ? `${result.value !== undefined ? metricNameOf(result) : metricName(metric)} on ${result.device}: ${result.value !== undefined ? `${doubtWords(result)}, ${evidenceWords(result)}` : result.unavailable}` : `no ${metric} on ${askedWords(this)}`;
     const precision = result?.estimated_as ? ` as ${result.estimated_as}` : "";
-    const scope = result?.value !== undefined && result.provenance.scope ? ` (${result.provenance.scope})` : "";
+    // A number by itself is a latency.
+    const name = result?.value !== undefined && metric !== "latency" ? `${metricNameOf(result)} ` : "";
+    const inputs = report.batch > 1 ? ` of ${report.batch.toLocaleString("en")} inputs` : "";
     const doubt = result?.value !== undefined ? headlineDoubt(result) : null;
-    return [document.createTextNode(result?.value !== undefined ? `${`${evidenceMark(result)} ${valueText(result)}`.trimStart()}${scope}${precision} on ${this.getAttribute("board") ? result.device : shortName(result.target)}${doubt ? `, ${doubt}` : ""}` : `no estimate on ${askedWords(this)}`)];
+    return [document.createTextNode(result?.value !== undefined ? `${`${evidenceMark(result)} ${name}${valueText(result)}`.trimStart()}${inputs}${precision} on ${this.getAttribute("board") ? result.device : shortName(result.target)}${doubt ? `, ${doubt}` : ""}` : `no estimate on ${askedWords(this)}`)];
   }
 }
 
@@ -322,8 +324,9 @@ const askedWords = (element: HTMLElement): string => element.getAttribute("board
 /** The engine's short label, with a release that the id names; a board or a target of one's own is its id. */
 function shortName(target: string): string {
   const [id = "", release] = target.split("@");
-  const label = TARGETS[id]?.short_label;
-  return label === undefined ? target : release === undefined ? label : `${label}, release ${release}`;
+  const described = TARGETS[id];
+  if (described === undefined) return target;
+  return release === undefined ? described.short_label : `${described.short_label}, ${releaseWords(described.runtime, release)}`;
 }
 
 const valueText = ({ value, unit }: Estimate): string => text(measure(value, unit));

@@ -110,41 +110,17 @@ function sweepRow(point: SweepPoint, limits: Sweep["limits"], is_best: boolean, 
 function ownForm(known: TargetChoices, estimator: Estimator, added: () => void): HTMLElement {
   let ini: { name: string; text: string } | null = null;
   const words = el("p", { class: "doubt", role: "status" });
-  const hardware = el(
-    "select",
-    { id: "own-hardware", onchange: () => setDefaults() },
-    el("optgroup", { label: "Accelerators" }, ...known.npus.map(({ id, device }) => el("option", { value: id }, device))),
-    el("optgroup", { label: "Boards" }, ...known.boards.map(({ id, name }) => el("option", { value: idIn("board", id) }, name))),
-  );
-  const system = el("select", { id: "own-system" });
-  const mode = el("select", { id: "own-mode" });
-  const optimise = el("select", { id: "own-optimise" }, el("option", { value: "" }, "Speed"), el("option", { value: "Size" }, "Small SRAM"));
-  const number = (id: string, placeholder: string): HTMLInputElement => el("input", { id, type: "number", min: 0, step: "any", placeholder });
-  const clock = number("own-clock", "default");
-  const sram = number("own-sram", "default");
-  const bandwidth = number("own-bandwidth", "default");
   const ini_name = el("span", { class: "subtle" });
-  const setSections = ({ system_configs, memory_modes }: TargetChoices): void => {
-    system.replaceChildren(...system_configs.map(({ name, clock_mhz }) => el("option", { value: name }, `${name} (${clock_mhz} MHz)`)));
-    mode.replaceChildren(...memory_modes.map((name) => el("option", { value: name }, name)));
-    setDefaults();
-  };
-  const setDefaults = (): void => {
-    const npu = known.npus.find(({ id }) => id === hardware.value);
-    for (const select of [system, mode, optimise]) select.disabled = npu === undefined;
-    if (!npu) return;
-    if ([...system.options].some(({ value }) => value === npu.system_config)) system.value = npu.system_config;
-    if ([...mode.options].some(({ value }) => value === npu.memory_mode)) mode.value = npu.memory_mode;
-  };
+  const fields = ownFields(known);
   const readIni = async (file: File): Promise<void> => {
     const text = await file.slice(0, MAX_INI_CHARACTERS + 1).text();
     try {
       if (text.length > MAX_INI_CHARACTERS) throw new Error(`${file.name}: expected at most ${MAX_INI_CHARACTERS} characters`);
-      const found = await estimator.choices(text);
+      const choices = await estimator.choices(text);
       ini = { name: file.name, text };
       ini_name.textContent = file.name;
       words.textContent = "";
-      setSections(found);
+      setSections(fields, known, choices);
     } catch (error) {
       words.textContent = `${file.name}: ${(error as Error).message}`;
     }
@@ -152,21 +128,20 @@ function ownForm(known: TargetChoices, estimator: Estimator, added: () => void):
   const picker = el("input", { type: "file", id: "own-ini", accept: ".ini,text/plain", hidden: true, onchange: () => void (picker.files?.[0] && readIni(picker.files[0])) });
   const add = (event: Event): void => {
     event.preventDefault();
-    const choice = choiceOfForm({ hardware, system, mode, optimise, clock, sram, bandwidth }, ini);
+    const choice = choiceOfForm(fields, ini);
     if (!keepAccelerators(addAccelerator(choice))) words.textContent = "This browser keeps nothing for this page.";
     added();
   };
-  setSections(known);
   const form = el(
     "form",
     { class: "own-form", onsubmit: add as EventListener },
-    labelled("own-hardware", "Accelerator or board", hardware),
-    labelled("own-system", "System configuration", system),
-    labelled("own-mode", "Memory mode", mode),
-    labelled("own-optimise", "Vela optimises for", optimise),
-    labelled("own-clock", "Clock, MHz", clock),
-    labelled("own-sram", "SRAM, KiB", sram),
-    labelled("own-bandwidth", "Off-chip, GB/s", bandwidth),
+    labelled("own-hardware", "Accelerator or board", fields.hardware),
+    labelled("own-system", "System configuration", fields.system),
+    labelled("own-mode", "Memory mode", fields.mode),
+    labelled("own-optimise", "Vela optimises for", fields.optimise),
+    labelled("own-clock", "Clock, MHz", fields.clock),
+    labelled("own-sram", "SRAM, KiB", fields.sram),
+    labelled("own-bandwidth", "Off-chip, GB/s", fields.bandwidth),
     el("div", { class: "buttons" }, el("button", { type: "submit" }, "Add"), el("button", { type: "button", onclick: () => picker.click() }, "Read a vela.ini…"), picker, ini_name),
     words,
   );
@@ -183,6 +158,41 @@ interface OwnFields {
   clock: HTMLInputElement;
   sram: HTMLInputElement;
   bandwidth: HTMLInputElement;
+}
+
+function ownFields(known: TargetChoices): OwnFields {
+  const hardware = el(
+    "select",
+    { id: "own-hardware", onchange: () => setDefaults(fields, known) },
+    el("optgroup", { label: "Accelerators" }, ...known.npus.map(({ id, device }) => el("option", { value: id }, device))),
+    el("optgroup", { label: "Boards" }, ...known.boards.map(({ id, name }) => el("option", { value: idIn("board", id) }, name))),
+  );
+  const system = el("select", { id: "own-system" });
+  const mode = el("select", { id: "own-mode" });
+  const optimise = el("select", { id: "own-optimise" }, el("option", { value: "" }, "Speed"), el("option", { value: "Size" }, "Small SRAM"));
+  const number = (id: string, placeholder: string): HTMLInputElement => el("input", { id, type: "number", min: 0, step: "any", placeholder });
+  const clock = number("own-clock", "default");
+  const sram = number("own-sram", "default");
+  const bandwidth = number("own-bandwidth", "default");
+  const fields = { hardware, system, mode, optimise, clock, sram, bandwidth };
+  setSections(fields, known, known);
+  return fields;
+}
+
+/** Offers the sections of a `vela.ini`. */
+function setSections(fields: OwnFields, known: TargetChoices, { system_configs, memory_modes }: TargetChoices): void {
+  fields.system.replaceChildren(...system_configs.map(({ name, clock_mhz }) => el("option", { value: name }, `${name} (${clock_mhz} MHz)`)));
+  fields.mode.replaceChildren(...memory_modes.map((name) => el("option", { value: name }, name)));
+  setDefaults(fields, known);
+}
+
+/** Chooses the sections that Vela takes for the accelerator, where the file has them. */
+function setDefaults({ hardware, system, mode, optimise }: OwnFields, { npus }: TargetChoices): void {
+  const npu = npus.find(({ id }) => id === hardware.value);
+  for (const select of [system, mode, optimise]) select.disabled = npu === undefined;
+  if (!npu) return;
+  if ([...system.options].some(({ value }) => value === npu.system_config)) system.value = npu.system_config;
+  if ([...mode.options].some(({ value }) => value === npu.memory_mode)) mode.value = npu.memory_mode;
 }
 
 /** The accelerator or board of the form, with the words that lists have for it. */

@@ -85,6 +85,7 @@ function answerParts(report: Report, opened: Opened, groups: Map<string, Result[
   const budget = readBudget();
   const parts = [
     el("div", { class: "answer-head" }, targetChoice(groups, target, more), threads(opened, target)),
+    ofOlderVersion(report),
     verdictPart(verdictOn(report, target, budget, sramOf(target, more))),
     step.element,
     otherVerdicts(report, target, budget, groups, focus, more),
@@ -100,6 +101,12 @@ function answerParts(report: Report, opened: Opened, groups: Map<string, Result[
     sources(estimates),
   ];
   return parts.filter((part) => part !== null);
+}
+
+/** A report that was kept has the numbers of the version that made it. */
+function ofOlderVersion({ litecast_version }: Report): HTMLElement | null {
+  if (litecast_version === LITECAST_VERSION) return null;
+  return el("p", { class: "partial older-version" }, `These are the estimates of LiteCast ${litecast_version}, and this is ${LITECAST_VERSION}: open the file again for those of today.`);
 }
 
 /** Of the targets that are wanted beside this one; a click looks at one of them. */

@@ -80,7 +80,9 @@ export function changeCell(result: Result | undefined, baseline: Result | undefi
 export function energyNote(results: readonly Result[]): HTMLElement | null {
   const by_scope = new Map<string, Set<string>>();
   for (const { metric, provenance, device } of results.filter(isEstimate)) {
-    if (metric === "energy") by_scope.set(provenance.scope ?? "all of the device", (by_scope.get(provenance.scope ?? "all of the device") ?? new Set()).add(device));
+    // Reports of the first version do not say it.
+    const scope = provenance.scope ?? "not said";
+    if (metric === "energy") by_scope.set(scope, (by_scope.get(scope) ?? new Set()).add(device));
   }
   if (by_scope.size === 0) return null;
   const lines = [...by_scope].map(([scope, devices]) => `${[...devices].join("; ")}: ${scope}`);

@@ -6,7 +6,7 @@ import type { Example } from "../examples.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import { type TargetInfo, isEstimate } from "../report.ts";
-import { nameOf } from "../device.ts";
+import { devices, nameOf } from "../device.ts";
 import { chooseToKeepFiles, keepsFiles } from "../file_store.ts";
 import { type Comparison, type Opened, forget, forgetAll, forgetComparison } from "../store.ts";
 import { groupOf, hasThreads, headingOf } from "../targets.ts";
@@ -20,6 +20,13 @@ import { threadsChoice } from "./target_choice.ts";
 
 /** More than this are one click away. */
 const N_LISTED = 8;
+
+/** The page begins anew without them. */
+async function forgetSettings(): Promise<void> {
+  const backup = await import("../backup.ts");
+  backup.forgetSettings();
+  location.reload();
+}
 
 /** A button for each example. */
 export function exampleButtons(examples: Example[], open: (example: Example) => void): HTMLElement[] {
@@ -60,8 +67,12 @@ export function historyList(opened: readonly Opened[], comparisons: readonly Com
   if (lines.length === 0) return [];
   const drop = (act: Promise<void>): void => void act.then(changed);
   const dropAll = (): void => {
-    const words = `Forget ${lines.length === 1 ? "the report" : `all ${lines.length.toLocaleString("en")} reports and comparisons`} that this browser keeps? This cannot be undone.`;
-    if (confirm(words)) drop(forgetAll());
+    const words = `Forget ${lines.length === 1 ? "the report" : `all ${lines.length.toLocaleString("en")} reports and comparisons`} that this browser keeps, and the files kept with them? This cannot be undone.`;
+    if (!confirm(words)) return;
+    const own = [format.plural(devices().length, "device"), format.plural(accelerators().length, "accelerator")].filter((part) => !part.startsWith("0 "));
+    // They hold names of files and measured times.
+    const all = own.length > 0 && confirm(`Forget ${own.join(" and ")} of your own and all settings, too? Without, they stay.`);
+    drop(forgetAll().then(() => (all ? forgetSettings() : undefined)));
   };
   const items = lines.map((line, i) =>
     el(

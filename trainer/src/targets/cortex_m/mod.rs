@@ -433,6 +433,23 @@ const OFFERS: &[Offer] = &[
 ];
 
 impl Offer {
+    /// The release, and the option that it was made with unless that is the default.
+    fn version_in_words(&self) -> String {
+        if self.is_made_for_time {
+            format!("{} with -O time", self.version)
+        } else {
+            self.version.into()
+        }
+    }
+
+    fn program(&self) -> Program {
+        Program {
+            drops_dead_channels: matches!(self.runtime, "st-edge-ai" | "neural-art"),
+            on_chip_bytes: self.on_chip_bytes,
+            cache_bytes: self.cache_bytes,
+        }
+    }
+
     /// A measurement with the factors of this target.
     fn measured(&self) -> Measurement {
         Measurement {
@@ -664,19 +681,11 @@ fn target(
         device: offer.device.into(),
         core: offer.core.into(),
         runtime: offer.runtime.into(),
-        version: if offer.is_made_for_time {
-            format!("{} with -O time", offer.version)
-        } else {
-            offer.version.into()
-        },
+        version: offer.version_in_words(),
         release: offer.release().map(|release| release.id.to_owned()),
         clock_mhz: offer.clock_mhz,
         has_other_clocks: offer.has_other_clocks,
-        program: Program {
-            drops_dead_channels: matches!(offer.runtime, "st-edge-ai" | "neural-art"),
-            on_chip_bytes: offer.on_chip_bytes,
-            cache_bytes: offer.cache_bytes,
-        },
+        program: offer.program(),
         cycles_factor: rounded(cycles_factor),
         n_latencies: of_core.len(),
         measured_range: measured_range

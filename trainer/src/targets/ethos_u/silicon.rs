@@ -171,9 +171,27 @@ pub fn run(args: &FitSiliconArgs) -> Result<()> {
         println!("\n{}\n{}", configuration.in_words(), text(&samples, &parts));
     }
     let parts: Vec<Parts> = samples.iter().map(|sample| sample.parts(0)).collect();
-    let [start_ms, factor] = fit(&parts);
-    let errors = left_out(&parts);
-    let log_errors: Vec<(f64, &str)> = (errors.iter().zip(&samples))
+    let measured = measured_board(&samples, &parts);
+    print_errors(&measured.errors(), samples.len());
+    let few = with_one_network(args, &measured)?;
+    let elsewhere = elsewhere(&measured, &few);
+    println!(
+        "{}: {:.2} times the rules; elsewhere {elsewhere:?}",
+        few.board, few.factor
+    );
+    let silicon = Silicon {
+        boards: vec![measured, few],
+        elsewhere,
+    };
+    let text = serde_json::to_string_pretty(&silicon)? + "\n";
+    fs::write(&args.out, text).with_context(|| format!("could not write {}", args.out.display()))
+}
+
+/// The fit of the board, with its errors on networks that it was not fitted to.
+fn measured_board(samples: &[BoardMeasurement], parts: &[Parts]) -> MeasuredBoard {
+    let [start_ms, factor] = fit(parts);
+    let errors = left_out(parts);
+    let log_errors: Vec<(f64, &str)> = (errors.iter().zip(samples))
         .filter(|(left, sample)| left.measured_ms - sample.on_host_ms >= SMALL_MS)
         .map(|(left, sample)| {
             (
@@ -191,10 +209,10 @@ pub fn run(args: &FitSiliconArgs) -> Result<()> {
         .map(|left| 100.0 * (left.estimate_ms / left.measured_ms - 1.0).abs())
         .collect();
     percents.sort_by(f64::total_cmp);
-    let measured = MeasuredBoard {
+    MeasuredBoard {
         board: BOARD.into(),
         start_ms: rounded(start_ms),
-        start_range_ms: start_range(&parts, factor).map(rounded),
+        start_range_ms: start_range(parts, factor).map(rounded),
         factor: rounded(factor),
         left_out: Some(LeftOut {
             mean_percent: rounded(percents.iter().sum::<f64>() / percents.len() as f64),
@@ -203,27 +221,14 @@ pub fn run(args: &FitSiliconArgs) -> Result<()> {
             interval_factor,
             n_inside,
         }),
-        networks: (samples.iter().zip(&parts))
+        networks: (samples.iter().zip(parts))
             .map(|(sample, parts)| MeasuredNetwork {
                 name: sample.name.into(),
                 ratio: rounded(parts.measured_ms / (parts.by_rules_ms + parts.on_host_ms)),
             })
             .collect(),
         source: SOURCE.into(),
-    };
-    print_errors(&measured.errors(), samples.len());
-    let few = with_one_network(args, &measured)?;
-    let elsewhere = elsewhere(&measured, &few);
-    println!(
-        "{}: {:.2} times the rules; elsewhere {elsewhere:?}",
-        few.board, few.factor
-    );
-    let silicon = Silicon {
-        boards: vec![measured, few],
-        elsewhere,
-    };
-    let text = serde_json::to_string_pretty(&silicon)? + "\n";
-    fs::write(&args.out, text).with_context(|| format!("could not write {}", args.out.display()))
+    }
 }
 
 /// A board on which one network of the table can be rebuilt, which is too few for constants of its own: with the starts of

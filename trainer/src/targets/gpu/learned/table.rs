@@ -82,71 +82,97 @@ impl MethodErrors {
     }
 }
 
-/// Method, its inputs in words, and its errors; nothing if no case is left out.
+/// Method, its inputs in words, and its errors.
+type Row = (String, String, Errors);
+
+/// Errors on the cases that are left out.
+struct LeftOutRows {
+    samples: Vec<MeasuredSample>,
+    split: Split,
+    rows: Vec<Row>,
+}
+
+impl LeftOutRows {
+    fn add(&mut self, method: &str, made_from: String, times_ms: &[f64]) {
+        // Another laboratory's conditions are unknown: one factor stands for them.
+        let factor = match self.split {
+            Split::Laboratory => median_ratio(&self.samples, times_ms),
+            Split::Models | Split::Families => 1.0,
+        };
+        let errors = summary(&self.samples, times_ms.iter().map(|ms| factor * ms));
+        self.rows.push((method.to_owned(), made_from, errors));
+    }
+}
+
+/// The rows of one seed; nothing if no case is left out.
 fn seed_table(
     problem: &Problem,
     trainings: &[(&'static Method, Split, u64, Trained)],
     output: usize,
     folds: &Folds,
     variances: [f64; 2],
-) -> Result<Vec<(String, String, Errors)>> {
-    let (samples, of_sample) = problem.used(output, folds);
+) -> Result<Vec<Row>> {
+    let (samples, fold_of_sample) = problem.used(output, folds);
     let samples = samples.as_slice();
-    let measured: Vec<usize> = (0..samples.len())
-        .filter(|&idx| of_sample[idx] != NEVER_LEFT_OUT)
+    let left_out_idxs: Vec<usize> = (0..samples.len())
+        .filter(|&idx| fold_of_sample[idx] != NEVER_LEFT_OUT)
         .collect();
-    let mut rows = Vec::new();
-    if measured.is_empty() {
-        return Ok(rows);
+    if left_out_idxs.is_empty() {
+        return Ok(Vec::new());
     }
-    let cases: Vec<usize> = (problem.samples[output].iter())
-        .filter(|(idx, _)| matches!(folds.of_case[*idx], Place::Fold(_)))
-        .map(|(idx, _)| *idx)
-        .collect();
-    let of_measured: Vec<MeasuredSample> =
-        measured.iter().map(|&idx| samples[idx].clone()).collect();
-    let mut add = |method: &str, made_from: String, times: &[f64]| {
-        // Another laboratory's conditions are unknown: one factor stands for them.
-        let factor = match folds.split {
-            Split::Laboratory => median_ratio(&of_measured, times),
-            Split::Models | Split::Families => 1.0,
-        };
-        let errors = summary(&of_measured, times.iter().map(|ms| factor * ms));
-        rows.push((method.to_owned(), made_from, errors));
+    let mut table = LeftOutRows {
+        samples: left_out_idxs
+            .iter()
+            .map(|&idx| samples[idx].clone())
+            .collect(),
+        split: folds.split,
+        rows: Vec::new(),
     };
-    let at_measured =
-        |times: Vec<f64>| -> Vec<f64> { measured.iter().map(|&idx| times[idx]).collect() };
-    let ours = left_out(samples, of_sample.clone(), variances);
-    let graphs = format!("{} graphs", n_trained(folds, samples.len(), measured.len()));
-    add(
+    let of_left_out =
+        |times: Vec<f64>| -> Vec<f64> { left_out_idxs.iter().map(|&idx| times[idx]).collect() };
+    let ours = left_out(samples, fold_of_sample.clone(), variances);
+    let n_graphs = n_trained(folds, samples.len(), left_out_idxs.len());
+    table.add(
         "log-linear regression",
-        format!("{graphs}, 3 sums"),
-        &at_measured(ours.regression_ms.clone()),
+        format!("{n_graphs} graphs, 3 sums"),
+        &of_left_out(ours.regression_ms.clone()),
     );
     let times = |time_of: fn(&super::super::evaluate::Estimate) -> f64| -> Vec<f64> {
-        at_measured(ours.estimates.iter().map(time_of).collect())
+        of_left_out(ours.estimates.iter().map(time_of).collect())
     };
-    let made_from = format!("{graphs}, {N_COSTS} sums");
-    add("roofline", made_from.clone(), &times(|one| one.roofline_ms));
-    let forest = at_measured(forest(samples, &of_sample, folds.n)?);
-    add("roofline and random forest", made_from.clone(), &forest);
+    let made_from = format!("{n_graphs} graphs, {N_COSTS} sums");
+    let roofline = times(|one| one.roofline_ms);
+    table.add("roofline", made_from.clone(), &roofline);
+    let forest = of_left_out(forest(samples, &fold_of_sample, folds.n)?);
+    table.add("roofline and random forest", made_from.clone(), &forest);
     let shipped = times(|one| one.time_ms);
-    add("roofline and kriging (ships)", made_from, &shipped);
+    table.add("roofline and kriging (ships)", made_from, &shipped);
+    let cases = left_out_cases(problem, output, folds);
     for method in &METHODS {
         let (trained, times) = trained_times(trainings, method, folds, output, &cases);
         let Some(times) = times else {
             eprintln!("{}: not all folds are trained", method.id);
             continue;
         };
-        add(method.words, made_from_words(&trained), &times);
+        table.add(method.words, made_from_words(&trained), &times);
         if method.id == AVERAGED {
-            let both = times.iter().zip(&shipped);
-            let mean: Vec<f64> = both.map(|(a, b)| (a * b).sqrt()).collect();
+            let mean = geometric_means(&times, &shipped);
             let words = "geometric mean of what ships and the network before";
-            add(words, "both".to_owned(), &mean);
+            table.add(words, "both".to_owned(), &mean);
         }
     }
-    Ok(rows)
+    Ok(table.rows)
+}
+
+fn left_out_cases(problem: &Problem, output: usize, folds: &Folds) -> Vec<usize> {
+    let idxs = problem.samples[output].iter().map(|(idx, _)| *idx);
+    idxs.filter(|&idx| matches!(folds.of_case[idx], Place::Fold(_)))
+        .collect()
+}
+
+fn geometric_means(left: &[f64], right: &[f64]) -> Vec<f64> {
+    let pairs = left.iter().zip(right);
+    pairs.map(|(a, b)| (a * b).sqrt()).collect()
 }
 
 /// What was trained by a method on these folds, and its milliseconds by case, if all folds are trained.
