@@ -21,6 +21,7 @@ test: ## Install what is missing, then check and test everything
 	@tools/test.sh
 
 test-long: wasm venv ## Check what `make test` leaves out because it compiles or searches for long: an hour and more
+	@RUSTDOCFLAGS="-D warnings" cargo doc --quiet --workspace --no-deps
 	@node --test tests/package/same_numbers.mjs
 	@$(MAKE) --no-print-directory release-rehearsal
 	@tools/test-python.sh --wheel

@@ -35,14 +35,23 @@ browser() {
     step 24 "page tests" npm run --silent test:page
 }
 
+# Compiles what the native tests run, and no crate of others a second time, as `cargo clippy` does: clippy's driver is the
+# compiler with more lints. A warning of what was compiled before is printed again.
+lint() {
+    local log=$logs/lint
+    cargo test --workspace --all-targets --no-run 2>&1 | tee "$log" && ! grep '^warning: ' "$log"
+}
+
 native() {
     step 10 "format" cargo fmt --all --check
-    step 11 "clippy" cargo clippy --quiet --workspace --all-targets -- -D warnings
+    export RUSTC_WORKSPACE_WRAPPER=clippy-driver
+    step 11 "clippy, and compiling" lint
     step 12 "third-party crates" tools/deny.sh
     step 13 "native tests" cargo test --workspace --no-fail-fast
     step 14 "the Action's situations" npm run --silent test:action
     step 15 "Python package" tools/test-python.sh
-    step 16 "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --quiet --workspace --no-deps
+    # That of the trainer, whose dependencies it compiles once more, belongs to `make test-long`.
+    step 16 "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --quiet --package litecast --no-deps
     step 17 "package" cargo package --quiet --package litecast --no-verify --allow-dirty
 }
 
