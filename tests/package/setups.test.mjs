@@ -305,6 +305,52 @@ setup("a badge and a report element show the latency of the whole network, where
   }
 });
 
+setup("an element shows of a report that is set what belongs to its target, of an earlier version too", null, async () => {
+  const page_text = `<!doctype html><meta charset="utf-8"><script type="importmap">{ "imports": { "litecast/elements": "./node_modules/litecast/elements.js", "litecast": "./node_modules/litecast/index.js" } }</script>
+    <litecast-report></litecast-report><litecast-badge></litecast-badge>
+    <script type="module">import { defineElements } from "litecast/elements"; import { load } from "litecast"; defineElements(); window.load = load;</script>`;
+  writeFileSync(path.join(folder, "set.html"), page_text);
+  const earlier = JSON.parse(readFileSync(path.join(root, "tests/stored_reports/version-1.json"), "utf8"));
+  const { url, close } = await serve(folder);
+  const page = await browser.newPage();
+  try {
+    await page.goto(`${url}set.html`);
+    await page.waitForFunction(() => window.load && customElements.get("litecast-badge"));
+    const shown = await page.evaluate(async (earlier) => {
+      const litecast = await load();
+      const report = litecast.estimate(new Uint8Array(await (await fetch("model.tflite")).arrayBuffer()));
+      const [card, badge] = document.querySelectorAll("litecast-report, litecast-badge");
+      const read = () => ({ badge: badge.shadowRoot.textContent, title: badge.title, verdict: card.shadowRoot.querySelector(".verdict").textContent, latencies: [...card.shadowRoot.querySelectorAll(".cards small:first-child")].filter(({ textContent }) => textContent === "Latency").length });
+      card.report = badge.report = report;
+      const named = {};
+      for (const target of ["ethos-u65-512", "cortex-a76-rpi5", "ethos-u55-32"]) {
+        card.target = badge.target = target;
+        named[target] = read();
+      }
+      card.report = badge.report = earlier;
+      card.target = badge.target = earlier.results[0].target;
+      const { schema_version } = card.report;
+      card.report = { ...earlier, schema_version: 99 };
+      const values = Object.fromEntries(report.results.filter(({ metric }) => metric === "latency").map(({ target, value }) => [target, value]));
+      return { named, values, schema_version, later: card.shadowRoot.textContent };
+    }, earlier);
+    console.log(JSON.stringify(shown));
+    for (const target of ["ethos-u65-512", "cortex-a76-rpi5"]) {
+      const { badge, latencies } = shown.named[target];
+      const [, number, unit] = /([\d.]+)\u202f(ms|µs)/u.exec(badge);
+      assert.ok(Math.abs(Number(number) / (unit === "ms" ? 1 : 1000) / shown.values[target] - 1) < 0.01, `${badge}: ${shown.values[target]} ms`);
+      assert.equal(latencies, 1, "of this target alone");
+    }
+    assert.match(shown.named["ethos-u55-32"].badge, /^no estimate on Ethos-U55-32$/);
+    assert.match(shown.named["ethos-u55-32"].verdict, /The report has nothing on Ethos-U55-32/);
+    assert.equal(shown.schema_version, 2);
+    assert.match(shown.later, /found schema_version 99/);
+  } finally {
+    await page.close();
+    close();
+  }
+});
+
 setup("custom elements show a report, a badge and a failure", null, async () => {
   const page_text = `<!doctype html><meta charset="utf-8"><script type="importmap">{ "imports": { "litecast/elements": "./node_modules/litecast/elements.js" } }</script>
     <meta http-equiv="Content-Security-Policy" content="default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'; style-src 'self'">

@@ -10,6 +10,7 @@ import type { Estimate, Report, Result } from "../types/index.d.ts";
 import type { LiteCastWorker } from "../types/worker.d.ts";
 import { TARGETS } from "./catalogue.ts";
 import { LitecastError, wrongArgument } from "./errors.ts";
+import { migrated } from "./migrate.ts";
 import { load } from "./worker.ts";
 
 const ATTRIBUTES = ["src", "target", "board", "batch", "metric", "budget"] as const;
@@ -149,7 +150,11 @@ abstract class ModelElement extends ElementBase {
 
   set report(report: Report | null) {
     this.#stop();
-    this.#show(report);
+    try {
+      this.#show(report && readReport(report));
+    } catch (error) {
+      this.#fail(error as Error);
+    }
   }
 
   /** Whatever is on its way is not shown. */
@@ -175,9 +180,9 @@ abstract class ModelElement extends ElementBase {
 
   attributeChangedCallback(name: string, before: string | null, after: string | null): void {
     if (!this.isConnected || before === after) return;
-    // The report has every metric.
-    if ((name === "metric" || name === "budget") && this.#report) this.#draw(this.#report);
-    else if (name === "src" && after === null) this.report = null;
+    if (name === "src" && after === null) this.report = null;
+    // A report has every metric, and one that was set perhaps other targets.
+    else if ((name === "metric" || name === "budget" || !this.hasAttribute("src")) && this.#report) this.#draw(this.#report);
     else this.#schedule();
   }
 
@@ -231,7 +236,7 @@ abstract class ModelElement extends ElementBase {
   /** False where a program gave something else than a report. */
   #draw(report: Report | null): boolean {
     try {
-      this.root.replaceChildren(...(report ? this.content(report) : []));
+      this.root.replaceChildren(...(report ? this.content({ ...report, results: chosenResults(this, report) }) : []));
     } catch (error) {
       this.#fail(wrongArgument(`report: expected a report of estimate(), found something else (${String(error)})`));
       return false;
@@ -247,6 +252,7 @@ abstract class ModelElement extends ElementBase {
 
   abstract waiting(): Node[];
   abstract failed(error: Error): Node[];
+  /** `report` has the results of one target, or none. */
   abstract content(report: Report): Node[];
 }
 
@@ -281,7 +287,8 @@ class ReportElement extends ModelElement {
   }
 
   content(report: Report): Node[] {
-    return reportContent(report, verdictWithin(report, this.getAttribute("budget") ?? ""));
+    const nothing: Verdict = { kind: "none", sentences: [`The report has nothing on ${askedWords(this)}.`] };
+    return reportContent(report, report.results.length > 0 ? verdictWithin(report, this.getAttribute("budget") ?? "") : nothing);
   }
 }
 
@@ -318,6 +325,29 @@ const choiceOf = (element: HTMLElement): string | { board: string } => {
   const board = element.getAttribute("board");
   return board ? { board } : (element.getAttribute("target") ?? DEFAULTS.target);
 };
+
+/** A report as this version has them; throws where it is none, or of a version that is not known. */
+function readReport(report: Report): Report {
+  let read: Report | null;
+  try {
+    read = migrated(report);
+  } catch (error) {
+    throw wrongArgument(`report: expected a report of estimate(), found something else (${String(error)})`);
+  }
+  if (read === null) throw wrongArgument(`report: expected a report of this version or an earlier one, found schema_version ${String(report.schema_version)}`);
+  return read;
+}
+
+/** Those of the target or board that the element names; of the report's first one where it names none, or asked for it itself. */
+function chosenResults(element: HTMLElement, { results }: Report): Result[] {
+  const [first] = results;
+  const asked = element.getAttribute("board") ?? element.getAttribute("target");
+  const is_estimated_here = element.hasAttribute("src") && results.every(({ target }) => target === first?.target);
+  if (asked === null || is_estimated_here) return results.filter(({ target }) => target === first?.target);
+  const names = new Set([asked, ...Object.keys(TARGETS).filter((id) => TARGETS[id]!.aliases.includes(asked))]);
+  // An NPU on a board is named after both.
+  return results.filter(({ target }) => names.has(target) || target.split("/")[0] === asked);
+}
 
 const askedWords = (element: HTMLElement): string => element.getAttribute("board") || shortName(element.getAttribute("target") ?? DEFAULTS.target);
 
