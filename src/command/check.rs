@@ -1,6 +1,6 @@
 //! `check`: models against limits, with an exit code for CI.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::error::Error;
 use std::fmt::Write;
 use std::fs;
@@ -115,6 +115,7 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Box<dyn Error>> {
         .iter()
         .map(|section| inputs::expand(&section.files));
     let files: Vec<Vec<PathBuf>> = files.collect::<Result<_, _>>()?;
+    check_repeats(&files)?;
     let are_dimensions_shared = files.iter().map(Vec::len).sum::<usize>() > 1;
     let mut matched = Vec::new();
     for (section, files) in sections.iter().zip(&files) {
@@ -156,6 +157,23 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Box<dyn Error>> {
         (false, 0) => ExitCode::from(super::exit::TROUBLE),
         (false, _) => ExitCode::FAILURE,
     })
+}
+
+/// Fails where a file is named more often than a configuration has checks, under whatever names.
+fn check_repeats(files: &[Vec<PathBuf>]) -> Result<(), String> {
+    let mut n_by_file: HashMap<PathBuf, usize> = HashMap::new();
+    for path in files.iter().flatten() {
+        let file = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+        let n = n_by_file.entry(file).or_default();
+        *n += 1;
+        if *n > MAX_CHECKS {
+            let path = path.display();
+            return Err(format!(
+                "{path}: expected at most {MAX_CHECKS} checks of one file, found more"
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn section_from_arguments(args: &CheckArgs) -> Result<Section, Box<dyn Error>> {

@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 use std::error::Error;
+use std::ffi::OsStr;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
 
 use walkdir::WalkDir;
@@ -18,6 +19,12 @@ const EXTENSIONS: [&str; 4] = ["tflite", "lite", "onnx", "param"];
 
 /// Depth of folders below one that is named: more than people make, and an end where links form a circle.
 const MAX_DEPTH: usize = 32;
+
+/// Longer than any path that Linux opens.
+const MAX_PATH_BYTES: usize = 4096;
+
+/// Further paths to folders that a pattern matched by another path, at each of its steps.
+const MAX_REPEATED_FOLDERS: usize = 64;
 
 /// The files that arguments stand for, each once, in the order of the arguments and by name in a folder.
 ///
@@ -45,6 +52,14 @@ pub fn is_stdin(file: &Path) -> bool {
 fn files_of(argument: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     if is_stdin(argument) {
         return Ok(vec![argument.to_owned()]);
+    }
+    let n_bytes = argument.as_os_str().len();
+    if n_bytes > MAX_PATH_BYTES {
+        let start: String = argument.to_string_lossy().chars().take(40).collect();
+        return Err(format!(
+            "{start}…: expected a path of at most {MAX_PATH_BYTES} bytes, found {n_bytes}"
+        )
+        .into());
     }
     if argument.is_dir() {
         let files = models_below(argument);
@@ -217,7 +232,7 @@ fn matches(pattern: &str) -> Result<Vec<PathBuf>, Box<dyn Error>> {
 /// walked.
 fn paths_of(pattern: &str) -> Result<Vec<PathBuf>, glob::PatternError> {
     let Some((above, _)) = pattern.split_once("**") else {
-        return Ok(glob::glob(pattern)?.filter_map(Result::ok).collect());
+        return paths_by_step(pattern);
     };
     // An error where `**` is a part of a name.
     glob::Pattern::new(pattern)?;
@@ -228,7 +243,7 @@ fn paths_of(pattern: &str) -> Result<Vec<PathBuf>, glob::PatternError> {
     let folders = if above.is_empty() {
         vec![PathBuf::new()]
     } else {
-        glob::glob(above)?.filter_map(Result::ok).collect()
+        paths_by_step(above)?
     };
     let options = glob::MatchOptions {
         require_literal_separator: true,
@@ -257,6 +272,53 @@ fn paths_of(pattern: &str) -> Result<Vec<PathBuf>, glob::PatternError> {
             }
         }
     }
+    Ok(paths)
+}
+
+/// Paths that match a pattern without `**`. Where links lead to folders that other paths lead to as well, two of them could
+/// double the paths with every step of the pattern; of these, a step keeps [`MAX_REPEATED_FOLDERS`].
+fn paths_by_step(pattern: &str) -> Result<Vec<PathBuf>, glob::PatternError> {
+    // An error at its place in the whole pattern.
+    glob::Pattern::new(pattern)?;
+    let parts: Vec<&OsStr> = Path::new(pattern)
+        .components()
+        .filter(|part| *part != Component::CurDir)
+        .map(Component::as_os_str)
+        .collect();
+    let is_folder = pattern.ends_with('/');
+    let mut paths = vec![PathBuf::new()];
+    for (idx, part) in parts.iter().enumerate() {
+        let text = part.to_string_lossy();
+        if !text.contains(['*', '?', '[']) {
+            paths.iter_mut().for_each(|path| path.push(part));
+            continue;
+        }
+        let is_last = idx + 1 == parts.len() && !is_folder;
+        let (mut real, mut repeated_left) = (HashSet::new(), MAX_REPEATED_FOLDERS);
+        let mut matched = Vec::new();
+        for path in &paths {
+            let above = glob::Pattern::escape(&path.to_string_lossy());
+            let step = Path::new(&above).join(part);
+            let found = glob::glob(&step.to_string_lossy())?.filter_map(Result::ok);
+            for path in found.filter(|path| is_last || path.is_dir()) {
+                let is_new =
+                    is_last || fs::canonicalize(&path).is_ok_and(|folder| real.insert(folder));
+                if !is_new && repeated_left == 0 {
+                    continue;
+                }
+                repeated_left -= usize::from(!is_new);
+                matched.push(path);
+            }
+        }
+        paths = matched;
+    }
+    paths.retain(|path| {
+        if is_folder {
+            path.is_dir()
+        } else {
+            path.symlink_metadata().is_ok()
+        }
+    });
     Ok(paths)
 }
 
@@ -322,5 +384,30 @@ mod tests {
         for pattern in ["**/*.tflite", "**", "*"] {
             assert_eq!(expanded(&[&at(pattern)]).unwrap(), [at("a.tflite")]);
         }
+        // 2^30 paths.
+        let steps = "*/".repeat(30);
+        for pattern in [format!("{steps}*.tflite"), format!("{steps}**/*.tflite")] {
+            let files = expanded(&[&at(&pattern)]).unwrap();
+            assert_eq!(files.len(), 1 + MAX_REPEATED_FOLDERS, "{pattern}");
+            assert!(files.iter().all(|file| file.ends_with("a.tflite")));
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn steps_of_a_pattern_follow_links_to_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in ["v1", "[v2]"] {
+            std::fs::create_dir_all(at(name).join("deep")).unwrap();
+            std::fs::write(at(name).join("deep/a.tflite"), "").unwrap();
+        }
+        std::os::unix::fs::symlink("[v2]", at("latest")).unwrap();
+        let all = ["[v2]", "latest", "v1"].map(|name| at(name).join("deep/a.tflite"));
+        for pattern in ["*/deep/*.tflite", "*/deep/a.tflite", "*/d*/a.*", "*/*/"] {
+            assert_eq!(expanded(&[&at(pattern)]).unwrap(), all, "{pattern}");
+        }
+        let long = expanded(&[&at(&"a".repeat(5000))]).unwrap_err();
+        assert!(long.contains("at most 4096 bytes"), "{long}");
     }
 }

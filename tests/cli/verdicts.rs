@@ -539,6 +539,24 @@ fn limits_that_are_no_text_are_refused_with_their_place() {
     }
 }
 
+/// Each check of a file is an estimate.
+#[test]
+fn one_file_under_many_names_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("a.tflite");
+    fs::create_dir(folder.path().join("d")).unwrap();
+    fs::copy(&examples()[0], &model).unwrap();
+    let files: Vec<String> = (0..257).map(|n| "d/../".repeat(n) + "a.tflite").collect();
+    let text = format!("[[check]]\nfiles = {files:?}\nmax = {{ macs = \"1M\" }}\n");
+    fs::write(folder.path().join("litecast.toml"), text).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_litecast"));
+    let output = command.arg("check").current_dir(&folder).output().unwrap();
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{words}");
+    assert!(words.contains("at most 256 checks of one file"), "{words}");
+    assert_eq!(stdout(&output), "");
+}
+
 #[test]
 fn a_check_reads_its_limits_from_a_file() {
     let folder = tempfile::tempdir().unwrap();
