@@ -50,7 +50,8 @@ fn as_called(class: Class) -> Class {
 }
 
 /// Ends of names that runtimes add.
-const ENDS: [&str; 5] = [
+const ENDS: [&str; 6] = [
+    "/WithoutBiases",
     "_nchwc",
     "_output_0",
     ":0",

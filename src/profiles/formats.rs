@@ -71,6 +71,15 @@ pub const FORMATS: &[Format] = &[
         whole: &[],
     },
     Format {
+        tool: "OpenVINO",
+        marks: &["layername", "execstatus"],
+        name: &["layername"],
+        kind: &["layertype"],
+        time: &[("realtimems", Some(1.0))],
+        passed_over: &["Total"],
+        whole: &[],
+    },
+    Format {
         tool: "ST Edge AI's validation",
         marks: &["cid", "type"],
         name: &["name", "desc"],

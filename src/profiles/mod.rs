@@ -5,6 +5,7 @@
 //! is not among them can be a plain table with a head.
 
 mod columns;
+mod commands;
 mod error;
 mod formats;
 mod number;
@@ -12,6 +13,7 @@ mod onnx_runtime;
 mod phrases;
 mod profile;
 
+pub use commands::command;
 pub use error::{MAX_PROFILE_BYTES, ProfileError};
 pub use profile::{MeasuredInference, MeasuredOperator, Profile};
 
@@ -33,7 +35,10 @@ pub fn read(bytes: &[u8], clock_mhz: Option<f64>) -> Result<Profile, ProfileErro
         at: error.valid_up_to(),
     })?;
     let text = text.trim_start_matches('\u{feff}').trim_start();
-    let mut profile = if text.starts_with(['[', '{']) && !text.starts_with("[ - ]") {
+    // Lines of a log begin with `[ INFO ]` and the like.
+    let is_list = |rest: &str| rest.trim_start().starts_with(['{', ']']);
+    let is_json = text.starts_with('{') || text.strip_prefix('[').is_some_and(is_list);
+    let mut profile = if is_json {
         onnx_runtime::read(text)?
     } else {
         read_lines(text, clock_mhz)?

@@ -12,6 +12,11 @@ pub fn read(line: &str, clock_mhz: Option<f64>, profile: &mut Profile) -> bool {
     if let Some((_, behind)) = line.split_once("Inference (avg):") {
         return read_benchmark_model(behind, profile);
     }
+    if let Some((_, behind)) = line.split_once("Median:")
+        && line.starts_with("[ INFO ]")
+    {
+        return read_benchmark_app(behind, profile);
+    }
     if let Some((tag, behind)) = line.split_once(" took ") {
         return read_micro_profiler(tag, behind, clock_mhz, profile);
     }
@@ -54,6 +59,19 @@ fn read_benchmark_model(behind: &str, profile: &mut Profile) -> bool {
     if profile.tool.is_empty() {
         profile.tool = "LiteRT's benchmark";
     }
+    profile.inferences.push(MeasuredInference {
+        name: String::new(),
+        duration_ms,
+    });
+    true
+}
+
+/// `[ INFO ]    Median:        17.61 us` (OpenVINO's benchmark_app).
+fn read_benchmark_app(behind: &str, profile: &mut Profile) -> bool {
+    let Some(duration_ms) = duration_ms(behind, 1.0) else {
+        return false;
+    };
+    profile.tool = "OpenVINO";
     profile.inferences.push(MeasuredInference {
         name: String::new(),
         duration_ms,
