@@ -100,7 +100,7 @@ pub mod graph;
 #[doc(hidden)]
 pub mod learned;
 pub mod model_variants;
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
 pub mod profiles;
 pub mod provenance;
 pub mod report;
@@ -132,3 +132,7 @@ mod constructors;
 #[cfg(all(target_arch = "wasm32", feature = "tract"))]
 #[doc(hidden)]
 pub mod wasm;
+/// What JavaScript calls in the module that makes devices from profiles.
+#[cfg(all(target_arch = "wasm32", feature = "profiles"))]
+#[doc(hidden)]
+pub mod wasm_profiles;

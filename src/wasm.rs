@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use wasm_bindgen::prelude::*;
 
 use crate::boards::{Application, Listing, Need};
-use crate::calibration::{Calibration, CalibrationError, Measurement};
+use crate::calibration::{Calibration, CalibrationError};
 use crate::estimate::{
     Detail, EstimateAs, EstimateError, ModelFile, Request, estimate_changed, estimate_in, left_out,
     sweep_batch,
@@ -324,21 +324,36 @@ pub fn fits_of_need(need: JsValue, application: JsValue) -> Result<JsValue, JsVa
     to_js(&crate::boards::fits_of_need(need, application))
 }
 
-/// Calibrates a device: a list of [`Measurement`]s → [`Calibration`] as a plain object.
+/// Calibrates a device. `estimates_ms` has those of `n_targets` for each of `measured_ms`, 0 where there is none. Returns the
+/// position of the target, and the numbers of the [`Calibration`].
 #[wasm_bindgen(js_name = fitCalibration)]
-pub fn fit_calibration(measurements: JsValue) -> Result<JsValue, JsValue> {
-    let measurements: Vec<Measurement> = from_js(measurements)?;
-    let fitted = Calibration::fit(&measurements).map_err(|error| calibration_error(&error))?;
-    to_js(&fitted)
+pub fn fit_calibration(
+    n_targets: usize,
+    estimates_ms: &[f64],
+    measured_ms: &[f64],
+) -> Result<Vec<f64>, JsValue> {
+    let estimate_ms = |idx: usize, target: usize| {
+        let estimate = estimates_ms.get(idx * n_targets + target);
+        estimate.copied().unwrap_or_default()
+    };
+    let fitted = Calibration::among(measured_ms, n_targets, &estimate_ms);
+    let (target, calibration) = fitted.map_err(|error| calibration_error(&error))?;
+    let mut numbers = calibration.numbers().to_vec();
+    numbers.push(target as f64);
+    Ok(numbers)
 }
 
-/// The latency of a network on a calibrated device, from its estimated latencies by target id, in ms.
+/// The latency of a network on a calibrated device, and both ends of its interval, from the numbers that
+/// [`fit_calibration`] returned and the estimate on their target.
 #[wasm_bindgen(js_name = applyCalibration)]
-pub fn apply_calibration(calibration: JsValue, estimates_ms: JsValue) -> Result<JsValue, JsValue> {
-    let calibration: Calibration = from_js(calibration)?;
-    let estimates_ms: BTreeMap<String, f64> = from_js(estimates_ms)?;
-    let applied = calibration.apply(&estimates_ms);
-    to_js(&applied.map_err(|error| calibration_error(&error))?)
+pub fn apply_calibration(
+    target: String,
+    numbers: &[f64],
+    estimate_ms: Option<f64>,
+) -> Result<Vec<f64>, JsValue> {
+    let numbers = numbers.first_chunk::<5>().copied().unwrap_or_default();
+    let ends = Calibration::from_numbers(target, numbers).ends(estimate_ms);
+    Ok(ends.map_err(|error| calibration_error(&error))?.to_vec())
 }
 
 /// Version of this crate.

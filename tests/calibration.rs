@@ -4,10 +4,11 @@
 use std::fs;
 use std::path::Path;
 
-use litecast::calibration::{Class, Device, EstimatedNetwork, Measured, calibrate};
+use litecast::calibration::{Class, Device, DeviceError, EstimatedNetwork, Measured, calibrate};
 use litecast::estimate::estimate_on;
 use litecast::profiles::{MeasuredOperator, Profile, ProfileError, read};
 use litecast::report::Report;
+use litecast::targets::measured_device::Estimable;
 use litecast::{Choice, Metric, ModelFile, Outcome, Target, estimate};
 
 const EXAMPLES: [&str; 3] = ["cnn-kws-s7-i43", "cnn-cifar10-s7-i9", "vit-cifar100-s7-i39"];
@@ -133,6 +134,145 @@ fn velas_own_table_is_read() {
             "{class:?}: {}",
             device.factor(class)
         );
+    }
+}
+
+/// Against the columns of the table itself: rows that ran, in the time of the wall; and the median of its log.
+#[test]
+fn openvinos_own_counters_are_read() {
+    let bytes = here("tests/profiles/openvino-2026.4.1_convolutions.csv");
+    let profile = read(&bytes, None).unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    let rows = text
+        .lines()
+        .skip(1)
+        .map(|line| line.split(';').collect::<Vec<_>>());
+    let expected: Vec<(String, String, f64)> = rows
+        .filter(|cells| cells.get(1) == Some(&"Status.EXECUTED") && cells[4] != "0.000")
+        .map(|cells| {
+            (
+                cells[2].to_owned(),
+                cells[0].to_owned(),
+                cells[4].parse().unwrap(),
+            )
+        })
+        .collect();
+    let actual = kinds_and_ms(&profile);
+    println!("{actual:?}");
+    assert_eq!(profile.tool, "OpenVINO");
+    assert_eq!(actual.len(), expected.len());
+    for (actual, (kind, name, ms)) in actual.iter().zip(&expected) {
+        assert_eq!((actual.0, actual.1), (kind.as_str(), name.as_str()));
+        assert!((actual.2 - ms).abs() < 1e-12);
+    }
+    let whole = read(
+        &here("tests/profiles/openvino-2026.4.1_convolutions.txt"),
+        None,
+    )
+    .unwrap();
+    assert_eq!(whole.inferences[0].duration_ms, 0.02243);
+
+    let network = network(&report("tests/web/convolutions.onnx"));
+    let measured = [Measured {
+        network: &network,
+        profile: &profile,
+        profile_name: "counters.csv",
+    }];
+    let device = calibrate("here", 1, &measured, None, None).unwrap();
+    let of_network = &device.networks[0];
+    let matched: usize = of_network
+        .observations
+        .iter()
+        .map(|one| one.operators.len())
+        .sum();
+    println!("{of_network:?}");
+    // PAD and activations are within the convolutions; changes of layout and type are none of the model.
+    assert!(matched >= 5, "{matched}");
+    assert!(
+        of_network
+            .unmatched
+            .iter()
+            .all(|words| words.starts_with("Subgraph") || words.starts_with("Reorder")),
+        "{:?}",
+        of_network.unmatched
+    );
+}
+
+/// The npm package makes the same device of the same profile, which its tests compare with this file.
+#[test]
+fn the_device_of_a_profile_is_as_it_was() {
+    let profile = read(
+        &here("tests/profiles/onnx-runtime-1.31.1_convolutions.json"),
+        None,
+    )
+    .unwrap();
+    let bytes = here("tests/web/convolutions.onnx");
+    let report = estimate(ModelFile::new("convolutions.onnx", &bytes), None).unwrap();
+    let network = network(&report);
+    let measured = [Measured {
+        network: &network,
+        profile: &profile,
+        profile_name: "profile.json",
+    }];
+    let device = calibrate("Board", 1, &measured, None, None).unwrap();
+    let golden = "tests/profiles/device-of-convolutions.json";
+    if std::env::var_os("UPDATE_GOLDENS").is_some() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(golden);
+        fs::write(path, device.to_json()).unwrap();
+    }
+    let expected = Device::parse(&here(golden)).unwrap();
+    assert_eq!((&device.base, device.networks.len()), (&expected.base, 1));
+    assert_eq!(device.networks[0].unmatched, expected.networks[0].unmatched);
+    for (actual, expected) in device.fit.parameters.iter().zip(&expected.fit.parameters) {
+        assert!(
+            (actual - expected).abs() < 1e-6,
+            "{actual}, expected {expected}"
+        );
+    }
+}
+
+/// What the browser's module reads of a document is what the command reads.
+#[test]
+fn the_flat_form_of_a_device_is_the_document() {
+    let device = Device::parse(&here("tests/profiles/device-1.json")).unwrap();
+    let expected = Estimable::from(&device);
+    let latencies = device.networks.iter().map(|network| network.measured_ms);
+    let numbers: Vec<f64> = [
+        f64::from(device.litecast_device),
+        device.networks.len() as f64,
+    ]
+    .into_iter()
+    .chain([
+        latencies.clone().fold(f64::MAX, f64::min),
+        latencies.fold(0.0, f64::max),
+    ])
+    .chain(device.fit.parameters.iter().copied())
+    .chain(device.fit.covariance.iter().copied())
+    .chain(device.left_out.iter().copied())
+    .collect();
+    let flat = |numbers: &[f64]| {
+        serde_json::json!([device.name, device.base, expected.tools, numbers]).to_string()
+    };
+    assert_eq!(Estimable::read(&flat(&numbers)).unwrap(), expected);
+    let mut newer = numbers.clone();
+    newer[0] = 2.0;
+    assert_eq!(Estimable::read(&flat(&newer)), Err(DeviceError::Newer(2)));
+    let mut n_refused = 0;
+    for (idx, _) in numbers.iter().enumerate() {
+        for wrong in [-1e300, 1e300] {
+            let mut numbers = numbers.clone();
+            numbers[idx] = wrong;
+            n_refused += usize::from(Estimable::read(&flat(&numbers)).is_err());
+        }
+        assert!(
+            idx >= numbers.len() - device.left_out.len()
+                || Estimable::read(&flat(&numbers[..idx])).is_err()
+        );
+    }
+    println!("{n_refused} of {} refused", 2 * numbers.len());
+    assert!(n_refused + 4 >= 2 * numbers.len(), "{n_refused}");
+    for text in ["", "[]", "{}", "[1,2,3,4]", "[\"\",\"\",\"\",[null]]"] {
+        assert!(Estimable::read(text).is_err(), "{text}");
     }
 }
 

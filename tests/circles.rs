@@ -374,7 +374,7 @@ const ENGINE: Rooms = Rooms(&[
     &["report"],
     &["evaluation"],
     &["estimate", "sweep", "calibration"],
-    &["wasm", "command"],
+    &["wasm", "wasm_profiles", "command"],
     &["."],
 ]);
 

@@ -99,7 +99,12 @@ fn only_the_border_names_javascript() {
         "serde_wasm_bindgen",
         "console_error_panic_hook",
     ];
-    check_only(&["src/wasm.rs"], "src", &["rs"], &words);
+    check_only(
+        &["src/wasm.rs", "src/wasm_profiles.rs"],
+        "src",
+        &["rs"],
+        &words,
+    );
 }
 
 #[test]

@@ -52,11 +52,18 @@ LINKED="${CARGO_TARGET_DIR:-target}/$WASM_TARGET/wasm/deps/litecast.wasm"
 [ -f "$LINKED.crates" ] || rm -f "$LINKED"
 cargo rustc --lib --crate-type cdylib --profile wasm --no-default-features --features tract --target "$WASM_TARGET" -- \
     -C linker="$ROOT/tools/link-wasm.mjs" -C llvm-args=-inline-threshold=170
+# What makes devices from profiles is a module of its own, which is loaded where somebody has one. In a folder of its own:
+# cargo gives both the same name.
+cargo rustc --lib --crate-type cdylib --profile wasm --no-default-features --features profiles --target "$WASM_TARGET" \
+    --target-dir "${CARGO_TARGET_DIR:-target}/devices"
 wait "$installing"
 rm -rf "$MODULE"
-wasm-bindgen --target web --omit-default-module-path --out-dir "$MODULE" "${CARGO_TARGET_DIR:-target}/$WASM_TARGET/wasm/litecast.wasm"
+bind() { wasm-bindgen --target web --omit-default-module-path --out-dir "$MODULE" "$@"; }
+bind "${CARGO_TARGET_DIR:-target}/$WASM_TARGET/wasm/litecast.wasm"
+bind --out-name devices "${CARGO_TARGET_DIR:-target}/devices/$WASM_TARGET/wasm/litecast.wasm"
 cp "$LINKED.crates" "$MODULE/"
 optimise "$MODULE/litecast_bg.wasm"
+optimise "$MODULE/devices_bg.wasm"
 [ "${1:-}" = --module ] && exit
 CRATE=$(crate) node www/package/build.mjs
 say "the module has $(stat -c %s "$MODULE/litecast_bg.wasm") bytes, the packed package $(npm pack --dry-run --json ./pkg 2>/dev/null | node -e 'console.log(JSON.parse(require("fs").readFileSync(0))[0].size)')"

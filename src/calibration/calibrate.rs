@@ -6,6 +6,17 @@ use crate::profiles::{self, Profile};
 use crate::report::Failure;
 use crate::targets::measured_device::{Class, Device, MeasuredNetwork, NetworkError, Observation};
 
+/// Ids of the families of targets whose operators may be those of a device that this tool measured.
+pub fn base_families(tool: &str) -> &'static [&'static str] {
+    match tool {
+        VELA => &["ethos-u"],
+        _ => &["processors", "microcontrollers"],
+    }
+}
+
+/// The tool whose durations are those of a compiler.
+const VELA: &str = "Vela";
+
 /// A network, and a profile of it.
 #[derive(Clone, Debug)]
 pub struct Measured<'n> {
@@ -121,7 +132,7 @@ pub fn calibrate(
     let Some(first) = matched.first() else {
         return Err(NetworkError::None.into());
     };
-    let is_compiled = first.tool == "Vela";
+    let is_compiled = first.tool == VELA;
     let candidates = first
         .network
         .candidates()

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::targets::measured_device::{Class, operator_class};
+use crate::targets::measured_device::{Class, N_CLASSES, Plan, operator_class};
 
 /// A network with its estimates, from the JSON of its report.
 #[derive(Clone, Debug, Deserialize)]
@@ -91,6 +91,18 @@ impl EstimatedNetwork {
             results.find(|result| result.metric == "latency" && result.target == target)?;
         let parts = latency.operators.as_deref()?;
         (parts.len() == self.operators.len()).then_some(parts)
+    }
+
+    /// What a device on this base expects of the network; `None` where the report has no latency by operator of it.
+    pub fn plan(&self, base: &str) -> Option<Plan> {
+        let parts = self.parts_ms(base)?;
+        let mut by_class = [(0.0, 0.0); N_CLASSES];
+        for (operator, part) in self.operators.iter().zip(parts) {
+            let (ms, n_calls) = &mut by_class[self.class(operator).idx()];
+            *ms += part;
+            *n_calls += f64::from(u8::from(*part > 0.0));
+        }
+        Some(Plan::new(&by_class))
     }
 
     pub(super) fn class(&self, operator: &Operator) -> Class {

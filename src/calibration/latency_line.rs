@@ -127,37 +127,68 @@ impl Calibration {
     /// The best of all targets that have a positive estimate of every measured network; linear in measurements and
     /// their estimates.
     pub fn fit(measurements: &[Measurement]) -> Result<Self, CalibrationError> {
-        if measurements.len() < MIN_MEASUREMENTS {
-            return Err(CalibrationError::TooFew(measurements.len()));
-        }
-        if measurements.len() > MAX_MEASUREMENTS {
-            return Err(CalibrationError::TooMany(measurements.len()));
-        }
-        let mut values = measurements.iter().map(|m| m.measured_ms).enumerate();
-        if let Some((index, value)) = values.find(|(_, ms)| !is_latency(*ms)) {
-            return Err(if value > 0.0 {
-                CalibrationError::OutOfRange { index, value }
-            } else {
-                CalibrationError::NotPositive { index, value }
-            });
-        }
-        let targets = measurements[0].estimates_ms.keys();
-        let fits = targets.filter_map(|target| {
-            let pairs: Option<Vec<[f64; 2]>> = measurements
-                .iter()
-                .map(|m| {
-                    let estimate = *m.estimates_ms.get(target)?;
-                    is_latency(estimate).then(|| [estimate.ln(), m.measured_ms.ln()])
-                })
-                .collect();
-            Some(Self::from_pairs(target, &pairs?))
-        });
-        let fits = fits.filter(|fit| fit.left_out_percent.is_finite());
-        fits.min_by(|a, b| a.left_out_percent.total_cmp(&b.left_out_percent))
-            .ok_or(CalibrationError::NoCommonTarget)
+        let first = measurements.first();
+        let targets: Vec<&str> = first
+            .iter()
+            .flat_map(|one| one.estimates_ms.keys().map(String::as_str))
+            .collect();
+        let measured_ms: Vec<f64> = measurements.iter().map(|one| one.measured_ms).collect();
+        let estimate_ms = |idx: usize, target: usize| {
+            let estimate = measurements[idx].estimates_ms.get(targets[target]);
+            estimate.copied().unwrap_or_default()
+        };
+        let mut best = Self::among(&measured_ms, targets.len(), &estimate_ms)?;
+        best.1.target = targets[best.0].to_owned();
+        Ok(best.1)
     }
 
-    fn from_pairs(target: &str, pairs: &[[f64; 2]]) -> Self {
+    /// As [`Self::fit`], of `n_targets` whose estimate of a measured network `estimate_ms` gives: 0 where there is none. With the
+    /// position of the target, whose id is left empty.
+    pub(crate) fn among(
+        measured_ms: &[f64],
+        n_targets: usize,
+        estimate_ms: &dyn Fn(usize, usize) -> f64,
+    ) -> Result<(usize, Self), CalibrationError> {
+        let n = measured_ms.len();
+        if n < MIN_MEASUREMENTS {
+            return Err(CalibrationError::TooFew(n));
+        }
+        if n > MAX_MEASUREMENTS {
+            return Err(CalibrationError::TooMany(n));
+        }
+        for (index, &value) in measured_ms.iter().enumerate() {
+            if !is_latency(value) {
+                return Err(if value > 0.0 {
+                    CalibrationError::OutOfRange { index, value }
+                } else {
+                    CalibrationError::NotPositive { index, value }
+                });
+            }
+        }
+        let mut best: Option<(usize, Self)> = None;
+        for target in 0..n_targets {
+            let mut pairs = Vec::with_capacity(n);
+            for (idx, measured) in measured_ms.iter().enumerate() {
+                let estimate = estimate_ms(idx, target);
+                if is_latency(estimate) {
+                    pairs.push([estimate.ln(), measured.ln()]);
+                }
+            }
+            if pairs.len() < n {
+                continue;
+            }
+            let fit = Self::from_pairs(&pairs);
+            let is_better = best
+                .as_ref()
+                .is_none_or(|(_, best)| fit.left_out_percent < best.left_out_percent);
+            if fit.left_out_percent.is_finite() && is_better {
+                best = Some((target, fit));
+            }
+        }
+        best.ok_or(CalibrationError::NoCommonTarget)
+    }
+
+    fn from_pairs(pairs: &[[f64; 2]]) -> Self {
         let sums = Sums::new(pairs);
         let line = sums.line();
         let left_out = |&[x, y]: &[f64; 2]| sums.without([x, y]).line().at(x) - y;
@@ -165,7 +196,7 @@ impl Calibration {
         let percent = |error: &f64| 100.0 * (error.exp() - 1.0).abs();
         let worst = errors.iter().map(|error| error.abs()).fold(0.0, f64::max);
         Self {
-            target: target.to_owned(),
+            target: String::new(),
             center: line.center,
             intercept: line.intercept,
             slope: line.slope,
@@ -190,15 +221,7 @@ impl Calibration {
         &self,
         estimates_ms: &BTreeMap<String, f64>,
     ) -> Result<Calibrated, CalibrationError> {
-        let estimate_ms = estimates_ms.get(&self.target).filter(|ms| is_latency(**ms));
-        let missing = || CalibrationError::NoEstimate {
-            target: self.target.clone(),
-        };
-        let latency_ms = self.latency_ms(*estimate_ms.ok_or_else(missing)?);
-        let (lo_ms, hi_ms) = self.around(latency_ms);
-        if ![lo_ms, latency_ms, hi_ms].into_iter().all(is_latency) {
-            return Err(CalibrationError::TooFar);
-        }
+        let [latency_ms, lo_ms, hi_ms] = self.ends(estimates_ms.get(&self.target).copied())?;
         Ok(Calibrated {
             latency_ms,
             lo_ms,
@@ -207,6 +230,54 @@ impl Calibration {
             n_measurements: self.n_measurements,
             left_out_percent: self.left_out_percent,
         })
+    }
+
+    /// The latency of a network with this estimate on [`Self::target`], and both ends of its interval.
+    pub(crate) fn ends(&self, estimate_ms: Option<f64>) -> Result<[f64; 3], CalibrationError> {
+        let missing = || CalibrationError::NoEstimate {
+            target: self.target.clone(),
+        };
+        let estimate_ms = estimate_ms.filter(|ms| is_latency(*ms));
+        let latency_ms = self.latency_ms(estimate_ms.ok_or_else(missing)?);
+        let (lo_ms, hi_ms) = self.around(latency_ms);
+        let ends = [latency_ms, lo_ms, hi_ms];
+        match ends.into_iter().all(is_latency) {
+            true => Ok(ends),
+            false => Err(CalibrationError::TooFar),
+        }
+    }
+
+    /// The numbers that it consists of: center, intercept, slope, mean and worst error.
+    #[cfg(all(target_arch = "wasm32", feature = "tract"))]
+    pub(crate) fn numbers(&self) -> [f64; 5] {
+        [
+            self.center,
+            self.intercept,
+            self.slope,
+            self.left_out_percent,
+            self.left_out_worst_factor,
+        ]
+    }
+
+    /// Of [`Self::numbers`].
+    #[cfg(all(target_arch = "wasm32", feature = "tract"))]
+    pub(crate) fn from_numbers(target: String, numbers: [f64; 5]) -> Self {
+        let [
+            center,
+            intercept,
+            slope,
+            left_out_percent,
+            left_out_worst_factor,
+        ] = numbers;
+        Self {
+            target,
+            center,
+            intercept,
+            slope,
+            n_measurements: 0,
+            left_out_percent,
+            left_out_worst_factor,
+        }
     }
 
     /// Lower and upper end of the interval around a latency of [`Self::latency_ms`]: as wide as the

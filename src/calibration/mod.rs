@@ -1,25 +1,33 @@
 //! Calibration of a device that is not a target, from measurements on it.
 //!
-//! `calibrate` makes a `Device` of what benchmark tools print, operators included: any number of networks from one on. The
-//! browser's module does not have it.
+//! `calibrate` makes a `Device` of what benchmark tools print, operators included: any number of networks from one on. In
+//! browsers it is a module of its own, which is loaded when somebody has a profile.
 //! [`Calibration`] is a line through whole latencies alone, which a program measured itself.
 
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
 mod calibrate;
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
 mod estimated_network;
+#[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
+mod facts;
 mod latency_line;
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
+mod next_measurement;
+#[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
 mod operator_matching;
 
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
 pub use crate::targets::measured_device::{
     Class, DEVICE_VERSION, Device, DeviceError, MAX_DEVICE_BYTES,
 };
-#[cfg(not(target_arch = "wasm32"))]
-pub use calibrate::{Addition, Measured, ProfileError, calibrate};
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
+pub use calibrate::{Addition, Measured, ProfileError, base_families, calibrate};
+#[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
 pub use estimated_network::EstimatedNetwork;
+#[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
+pub use facts::{DeviceFacts, KernelFacts};
 pub use latency_line::{
     Calibrated, Calibration, CalibrationError, MAX_MEASUREMENTS, MIN_MEASUREMENTS, Measurement,
 };
+#[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
+pub use next_measurement::{NextMeasurement, next_measurements};

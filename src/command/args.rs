@@ -272,6 +272,9 @@ pub struct CalibrateArgs {
     /// The target whose operators are scaled, instead of the one that explains the measurements best.
     #[arg(long, value_name = "ID")]
     pub like: Option<String>,
+    /// Of FILES, which are models alone, say which to measure next: the first narrows the intervals of all of them most.
+    #[arg(long, conflicts_with_all = ["like", "clock_mhz", "out"])]
+    pub next: bool,
     /// Clock that turns cycles and ticks into time, where the tool prints no other.
     #[arg(long = "clock", value_name = "MHZ", value_parser = clock)]
     pub clock_mhz: Option<f64>,

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use litecast::calibration::{
-    Class, Device, EstimatedNetwork, MAX_DEVICE_BYTES, Measured, calibrate,
+    Device, DeviceFacts, EstimatedNetwork, MAX_DEVICE_BYTES, Measured, base_families, calibrate,
+    next_measurements,
 };
 use litecast::profiles::{self, MAX_PROFILE_BYTES, Profile};
 use litecast::report::Failure;
@@ -19,11 +20,6 @@ use super::table::Table;
 use super::terminal::{dim, plain, wrapped, yellow};
 use super::worker_request::{self, Request};
 use super::{inputs, quantity, terminal, words};
-
-/// Families of targets whose operators may be those of a device.
-const FAMILIES: [&str; 2] = ["processors", "microcontrollers"];
-/// Those of the devices that Vela compiles for.
-const FAMILY_OF_VELA: &str = "ethos-u";
 
 /// Unmatched lines that are listed of each profile.
 const MAX_LISTED: usize = 5;
@@ -43,6 +39,15 @@ pub fn run(args: &CalibrateArgs) -> Result<ExitCode, Box<dyn Error>> {
         (None, None) => PathBuf::from(format!("{}.json", args.device)),
     };
     let known_device = known_device(&out)?;
+    if args.next {
+        let device = known_device.ok_or_else(|| {
+            format!(
+                "{}: expected a device with a measurement, found none",
+                out.display()
+            )
+        })?;
+        return say_next(args, &device);
+    }
     let stem = out
         .file_stem()
         .unwrap_or_default()
@@ -54,7 +59,15 @@ pub fn run(args: &CalibrateArgs) -> Result<ExitCode, Box<dyn Error>> {
         (None, None) => stem,
     };
     let (models, profile_files) = sorted(args)?;
-    let networks = estimated(args, &models, &profile_files)?;
+    // Devices of several tools are those of the first.
+    let tool = profile_files.first().map_or("", |file| file.profile.tool);
+    let families = base_families(tool);
+    let candidates = known().filter(|target| families.contains(&target.description().family.id));
+    let candidates: Vec<String> = match &args.like {
+        Some(like) => vec![like.clone()],
+        None => candidates.map(|target| target.id().to_owned()).collect(),
+    };
+    let networks = estimated(args, &models, &candidates)?;
     let mut measured = Vec::new();
     for file in &profile_files {
         for (idx, network) in networks.iter().enumerate() {
@@ -173,20 +186,10 @@ fn sorted(args: &CalibrateArgs) -> Result<(Vec<PathBuf>, Vec<ProfileFile>), Box<
 fn estimated(
     args: &CalibrateArgs,
     models: &[PathBuf],
-    profile_files: &[ProfileFile],
+    targets: &[String],
 ) -> Result<Vec<EstimatedNetwork>, Box<dyn Error>> {
-    let is_of_vela = profile_files.iter().any(|file| file.profile.tool == "Vela");
-    let is_candidate = |family: &str| match is_of_vela {
-        true => family == FAMILY_OF_VELA,
-        false => FAMILIES.contains(&family),
-    };
-    let candidates = known().filter(|target| is_candidate(target.description().family.id));
-    let targets = match &args.like {
-        Some(like) => vec![like.clone()],
-        None => candidates.map(|target| target.id().to_owned()).collect(),
-    };
     let targets = TargetArgs {
-        targets,
+        targets: targets.to_vec(),
         ..TargetArgs::default()
     };
     let request = Request {
@@ -219,6 +222,44 @@ fn estimated(
     }
 }
 
+/// Which of the models to measure next, with the command for the tool that measured last.
+fn say_next(args: &CalibrateArgs, device: &Device) -> Result<ExitCode, Box<dyn Error>> {
+    let networks = estimated(args, &args.files, std::slice::from_ref(&device.base))?;
+    let last = device.networks.last();
+    let has_operators = last.is_none_or(|network| !network.observations.is_empty());
+    let next = next_measurements(device, &networks, has_operators)?;
+    let width = terminal::width();
+    let mut table = Table::default()
+        .text("measure next")
+        .number("estimate")
+        .number("interval")
+        .number("all after it");
+    for one in &next {
+        table.row([
+            networks[one.network_idx].file.clone(),
+            milliseconds(one.estimate_ms),
+            format!("\u{d7} {:.2}", one.interval_factor),
+            format!("\u{d7} {:.2}", one.factor_of_all_after),
+        ]);
+    }
+    let mut text = terminal::bold(plain(&device.name));
+    text.push('\n');
+    let Some(first) = next.first() else {
+        text += "all of these models are measured\n";
+        terminal::print(&text)?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    text += &table.lines_of(width);
+    let tool = last.map_or("", |network| &network.tool);
+    let file = args.files.get(first.network_idx);
+    let file = file.map_or(String::new(), |path| path.display().to_string());
+    // Whole, so that it can be copied.
+    let command = profiles::command(tool, &file, device.threads, &device.base);
+    let _ = writeln!(text, "\n{}", plain(&command));
+    terminal::print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
 fn shown(device: &Device, profile_files: &[ProfileFile], out: &Path, width: usize) -> String {
     let n = device.networks.len();
     let mut text = terminal::bold(plain(&device.name));
@@ -237,12 +278,12 @@ fn shown(device: &Device, profile_files: &[ProfileFile], out: &Path, width: usiz
     );
     let _ = writeln!(text, "{}\n", wrapped(&line, width, ""));
     text += &networks_table(device).lines_of(width);
-    text += &format!("\n{}", factors_table(device).lines_of(width));
-    let [call_ms, inference_ms] = device.overheads_ms();
+    let facts = DeviceFacts::new(device);
+    text += &format!("\n{}", factors_table(&facts).lines_of(width));
     let line = format!(
         "each call of a kernel {}, each inference {} beside",
-        milliseconds(call_ms),
-        milliseconds(inference_ms)
+        milliseconds(facts.call_ms),
+        milliseconds(facts.inference_ms)
     );
     let _ = writeln!(text, "{}", dim(wrapped(&line, width, "  ")));
     text += &unmatched_warnings(device, width);
@@ -293,20 +334,19 @@ fn networks_table(device: &Device) -> Table {
     table
 }
 
-fn factors_table(device: &Device) -> Table {
+fn factors_table(facts: &DeviceFacts) -> Table {
     let mut factors = Table::default()
         .text("kernels")
         .number("factor")
         .text("told by");
-    let unconstrained: Vec<Class> = device.unconstrained().collect();
-    for class in Class::ALL {
-        let told_by = match unconstrained.contains(&class) {
-            true => "nothing: the common factor",
-            false => "measurements",
+    for one in &facts.kernels {
+        let told_by = match one.is_measured {
+            true => "measurements",
+            false => "nothing: the common factor",
         };
         factors.row([
-            class.words().to_owned(),
-            format!("{:.2}", device.factor(class)),
+            one.kernels.to_owned(),
+            format!("{:.2}", one.factor),
             told_by.to_owned(),
         ]);
     }

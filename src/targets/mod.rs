@@ -13,7 +13,6 @@ mod example;
 pub mod gpu;
 pub mod host;
 pub mod learned;
-#[cfg(not(target_arch = "wasm32"))]
 pub mod measured_device;
 mod on_board;
 #[cfg(test)]

@@ -48,6 +48,32 @@ fn a_device_from_profiles_is_used_like_any_target() {
         String::from_utf8_lossy(&made.stderr)
     );
     assert!(stdout(&made).contains("1 measured network"));
+    // Of the reader's models the one that tells most, with the command for the tool; what is measured is none of them.
+    let next = litecast(&[
+        "calibrate",
+        path(&device),
+        "--next",
+        models[0],
+        models[1],
+        models[2],
+    ]);
+    let said = stdout(&next);
+    println!("{said}");
+    assert!(
+        next.status.success(),
+        "{}",
+        String::from_utf8_lossy(&next.stderr)
+    );
+    let name = |idx: usize| models[idx].rsplit('/').next().unwrap();
+    assert!(said.contains(name(1)) && said.contains(name(2)) && !said.contains(name(0)));
+    assert!(
+        said.contains("benchmark_model --graph=") && said.contains("--enable_op_profiling=true")
+    );
+    let none = litecast(&["calibrate", path(&at("none.json")), "--next", models[0]]);
+    assert!(
+        String::from_utf8_lossy(&none.stderr)
+            .contains("expected a device with a measurement, found none")
+    );
     // Further measurements are added to the file.
     let more = litecast(&[
         "calibrate",

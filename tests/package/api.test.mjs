@@ -735,3 +735,51 @@ test("lists without end, and arrays of empty places, are refused before they are
   assert.throws(() => litecast.estimate(example, { name: "n".repeat(2 ** 20) }), failsAs("wrong-argument", /name: expected at most 65536 characters/));
   assert.throws(() => litecast.accelerators(" ".repeat(2 ** 21)), failsAs("wrong-argument", /vela_ini: expected at most 1048576 characters/));
 });
+
+test("a profile makes the device that the command makes, and estimates are on it", async () => {
+  const { load: loadDevices } = await entry("devices.node.js");
+  const devices = await loadDevices();
+  assert.equal(await loadDevices(), devices);
+  const model = read("tests/web/convolutions.onnx");
+  const profile = read("tests/profiles/onnx-runtime-1.31.1_convolutions.json");
+  const report = litecast.estimate(model, { name: "convolutions.onnx" });
+  const device = devices.measure("Board", report, profile, { profile_name: "profile.json" });
+  const expected = JSON.parse(read("tests/profiles/device-of-convolutions.json", "utf8"));
+  let worst = 0;
+  const compare = (ours, theirs, place) => {
+    if (typeof theirs === "number") {
+      const difference = Math.abs(ours - theirs) / Math.max(1e-9, Math.abs(theirs));
+      worst = Math.max(worst, Math.min(difference, Math.abs(ours - theirs)));
+      assert.ok(difference <= 1e-4 || Math.abs(ours - theirs) <= 1e-6, `${place}: ${ours}, expected ${theirs}`);
+    } else if (typeof theirs === "object") {
+      assert.deepEqual(Object.keys(ours), Object.keys(theirs), place);
+      for (const key of Object.keys(theirs)) compare(ours[key], theirs[key], `${place}.${key}`);
+    } else assert.equal(ours, theirs, place);
+  };
+  compare(device, expected, "device");
+  console.log(`largest difference ${worst.toExponential(1)}`);
+  assert.deepEqual(devices.read(JSON.stringify(device)), device);
+  const facts = devices.facts(device);
+  assert.equal(facts.left_out_percent, null);
+  assert.equal(facts.kernels.length, 9);
+  for (const measured_device of [device, JSON.stringify(device)]) {
+    const { results, diagnostics } = litecast.estimate(model, { targets: [{ measured_device }, { measured_device, name: "mine", device: "Mine" }] });
+    assert.deepEqual(results.map(({ target, device }) => [target, device]), [["board", "Board"], ["mine", "Mine"]]);
+    const [{ value, lo, hi, operators, provenance }] = results;
+    console.log(`${value} ms, measured ${device.networks[0].measured_ms} ms`);
+    assert.ok(lo < value && value < hi && Math.abs(value / device.networks[0].measured_ms - 1) < 0.2);
+    assert.ok(Math.abs(operators.reduce((sum, part) => sum + part, 0) / value - 1) < 1e-6);
+    assert.match(provenance.configuration, /^1 network measured with ONNX Runtime and the estimates for /);
+    assert.ok(diagnostics.some(({ code }) => code === "few-measurements"));
+  }
+  const again = devices.measure("Board", report, "model,latency\nconvolutions.onnx,12 ms\n", { device });
+  assert.deepEqual([again.networks.length, again.networks[0].measured_ms], [1, 12]);
+  assert.throws(() => devices.measure("Board", report, "hello"), failsAs("wrong-profile", /expected/));
+  assert.throws(() => devices.measure("Board", report, "name,cycles\nc1,7\n"), failsAs("no-clock", /clock/));
+  assert.throws(() => devices.measure("Board", report, profile, { clock: 7 }), failsAs("wrong-argument", /unknown option `clock`/));
+  assert.throws(() => devices.read("{}"), failsAs("wrong-device", /expected a device/));
+  assert.throws(() => litecast.estimate(model, { targets: [{ measured_device: { ...device, litecast_device: 9 } }] }), failsAs("wrong-device", /found 9: a newer litecast wrote it/));
+  assert.throws(() => litecast.estimate(model, { targets: [{ measured_device: { ...device, fit: { parameters: [1], covariance: [] } } }] }), failsAs("wrong-device", /expected a device/));
+  assert.throws(() => litecast.estimate(model, { targets: [{ measured_device: device, clock_mhz: 5 }] }), failsAs("wrong-argument", /clock_mhz/));
+  assert.throws(() => litecast.estimate(model, { targets: [{ measured_device: device, target: "cortex-a76-rpi5" }] }), failsAs("wrong-argument", /either a target or a board/));
+});

@@ -55,6 +55,7 @@ async function writeAssets() {
   await mkdir(path.join(out, "assets"), { recursive: true });
   const wasm = await readFile(path.join(module, "litecast_bg.wasm"));
   await write("assets/wasm.js", `export default "${await packed(wasm)}";\n`);
+  await write("assets/devices.js", `export default "${await packed(await readFile(path.join(module, "devices_bg.wasm")))}";\n`);
   const network = await readFile(path.join(root, "bundle/predictor.onnx"));
   const manifest = await readFile(path.join(root, "bundle/manifest.json"));
   const parts = { network: await packed(planes(network)), manifest: await packed(manifest), id: bundleId(network, manifest) };
@@ -65,7 +66,7 @@ async function writeAssets() {
 const COMMON = { absWorkingDir: root, bundle: true, format: "esm", target: "es2022", charset: "utf8", legalComments: "none", logLevel: "warning", lineLimit: 200 };
 
 /** What stays apart from the entries, which lie beside it. */
-const EXTERNAL = ["./assets/wasm.js", "./assets/predictor.js", "./assets/worker.js", "./assets/brotli.js", "node:*"];
+const EXTERNAL = ["./assets/wasm.js", "./assets/devices.js", "./assets/predictor.js", "./assets/worker.js", "./assets/brotli.js", "node:*"];
 
 async function writeScripts() {
   // A worker that a page makes of this text needs no file of its own.
@@ -79,6 +80,8 @@ async function writeScripts() {
       "index.node": source("index.node.ts"),
       inline: source("inline.ts"),
       elements: source("elements.ts"),
+      devices: source("devices.web.ts"),
+      "devices.node": source("devices.node.ts"),
       worker: source("worker.ts"),
       "worker.node": source("worker.node.ts"),
       thread: source("thread.web.ts"),
@@ -112,7 +115,7 @@ async function writeIds() {
 }
 
 async function writeTypes() {
-  for (const name of ["index", "worker", "elements", "report"]) await cp(path.join(here, "types", `${name}.d.ts`), path.join(out, `${name}.d.ts`));
+  for (const name of ["index", "worker", "elements", "devices", "report"]) await cp(path.join(here, "types", `${name}.d.ts`), path.join(out, `${name}.d.ts`));
   // Where resolution by `exports` is unknown, types lie beside the script.
   await write("inline.d.ts", 'export * from "./index.js";\n');
   await write("thread.d.ts", "/** A worker's script: it exports nothing. */\nexport {};\n");
@@ -148,6 +151,7 @@ function describe(crate) {
       "./inline": { ...types("inline"), default: "./inline.js" },
       "./worker": { ...types("worker"), node: "./worker.node.js", default: "./worker.js" },
       "./elements": { ...types("elements"), default: "./elements.js" },
+      "./devices": { ...types("devices"), node: "./devices.node.js", default: "./devices.js" },
       "./thread": { types: "./thread.d.ts", node: "./thread.node.js", default: "./thread.js" },
       "./report.schema.json": "./report.schema.json",
       "./package.json": "./package.json",

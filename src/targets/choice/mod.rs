@@ -19,8 +19,7 @@ use self::named::Named;
 pub use self::options::Choice;
 use super::ethos_u::configuration::Product;
 use super::gpu::specifications::Gpu;
-#[cfg(not(target_arch = "wasm32"))]
-use super::measured_device::{self, Device};
+use super::measured_device::{self, Estimable};
 use super::on_board::MICRO;
 use super::{Loaded, cortex_m, ethos_u, gpu, known, learned};
 use crate::target::Target;
@@ -44,16 +43,10 @@ impl Choice {
 
     /// As [`Self::target`], with constants that the caller provides.
     pub fn target_among(&self, loaded: &Loaded) -> Result<Box<dyn Target>, ChoiceError> {
-        #[cfg(not(target_arch = "wasm32"))]
-        if let Some(json) = &self.measured_device {
-            if self.target.is_some() || self.board.is_some() {
-                return Err(ChoiceError::NotOne);
-            }
-            return self.measured(json, loaded);
-        }
-        let target = match (&self.target, &self.board) {
-            (Some(id), None) => self.by_id(id, loaded)?,
-            (None, Some(id)) => self.board_target(id)?,
+        let target = match (&self.target, &self.board, &self.measured_device) {
+            (Some(id), None, None) => self.by_id(id, loaded)?,
+            (None, Some(id), None) => self.board_target(id)?,
+            (None, None, Some(json)) => self.measured(json, loaded)?,
             _ => return Err(ChoiceError::NotOne),
         };
         // What is estimated for a board is another number than the compiler's or another board's.
@@ -150,9 +143,20 @@ impl Choice {
     }
 
     /// On the base that the document names.
-    #[cfg(not(target_arch = "wasm32"))]
     fn measured(&self, json: &str, loaded: &Loaded) -> Result<Box<dyn Target>, ChoiceError> {
-        let device = Device::parse(json.as_bytes()).map_err(|error| ChoiceError::Device {
+        // It was measured in one configuration.
+        let id = "measured_device";
+        self.refuse_options_of_npus(id)?;
+        self.refuse_memories(id)?;
+        self.refuse(id, self.runtime.is_some(), "runtime", "boards")?;
+        self.refuse(id, self.release.is_some(), "release", "ST Edge AI")?;
+        self.refuse(
+            id,
+            self.clock_mhz.is_some(),
+            "clock_mhz",
+            "microcontrollers and Ethos-U accelerators",
+        )?;
+        let device = Estimable::parse(json).map_err(|error| ChoiceError::Device {
             words: error.to_string(),
         })?;
         let base = Self {

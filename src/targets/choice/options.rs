@@ -49,9 +49,7 @@ pub struct Choice {
     /// Processor that runs what an Ethos-U leaves to it, by its id among the hosts of [`Host::ids`](crate::targets::host::Host::ids).
     #[serde(default)]
     pub host: Option<String>,
-    /// The document of a measured device, in the place of `target`. Only natively: the browser's module has no room for
-    /// what reads it.
-    #[cfg(not(target_arch = "wasm32"))]
+    /// The document of a measured device, in the place of `target`.
     #[serde(default)]
     pub measured_device: Option<String>,
     /// Id that the report has for it, instead of its own: that of the target, behind `BOARD/` where a board is chosen.

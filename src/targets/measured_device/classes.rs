@@ -62,107 +62,44 @@ impl Class {
     }
 }
 
-/// Parts of the names of operators in lower case, letters and digits alone, and their classes; the first that a name
+/// Classes with parts of the names of operators in lower case, letters and digits alone; the first row with one that a name
 /// contains. Names are those of TFLite, ONNX, ncnn, MNN and ExecuTorch.
-const PARTS: &[(&str, Class)] = {
-    use Class::{
-        Convolution, Dense, Depthwise, Elementwise, Movement, Normalisation, Other, Reduction,
-    };
-    &[
-        ("depthwise", Depthwise),
-        ("convolutiondw", Depthwise),
-        ("convertlayout", Movement),
-        ("conv", Convolution),
-        ("dwconv", Depthwise),
-        ("fullyconnected", Dense),
-        ("matmul", Dense),
-        ("innerproduct", Dense),
-        ("gemm", Dense),
-        ("dense", Dense),
-        ("addmm", Dense),
-        ("linear", Dense),
-        ("lstm", Other),
-        ("rnn", Other),
-        ("gru", Other),
-        ("attention", Dense),
-        ("softmax", Normalisation),
-        ("norm", Normalisation),
-        ("unpool", Other),
-        ("pool", Reduction),
-        ("mean", Reduction),
-        ("reduce", Reduction),
-        ("argm", Reduction),
-        ("sum", Reduction),
-        ("quantize", Elementwise),
-        ("resize", Movement),
-        ("interp", Movement),
-        ("upsample", Movement),
-        ("pad", Movement),
-        ("concat", Movement),
-        ("cat", Movement),
-        ("reshape", Movement),
-        ("reorder", Movement),
-        ("transpose", Movement),
-        ("permute", Movement),
-        ("slice", Movement),
-        ("split", Movement),
-        ("gather", Movement),
-        ("squeeze", Movement),
-        ("flatten", Movement),
-        ("pack", Movement),
-        ("tile", Movement),
-        ("expand", Movement),
-        ("broadcast", Movement),
-        ("space", Movement),
-        ("copy", Movement),
-        ("crop", Movement),
-        ("shuffle", Movement),
-        ("embedding", Movement),
-        ("identity", Movement),
-        ("shape", Movement),
-        ("lu", Elementwise),
-        ("clip", Elementwise),
-        ("logistic", Elementwise),
-        ("sigmoid", Elementwise),
-        ("tanh", Elementwise),
-        ("swish", Elementwise),
-        ("add", Elementwise),
-        ("sub", Elementwise),
-        ("mul", Elementwise),
-        ("div", Elementwise),
-        ("eltwise", Elementwise),
-        ("binary", Elementwise),
-        ("unary", Elementwise),
-        ("minimum", Elementwise),
-        ("maximum", Elementwise),
-        ("min", Elementwise),
-        ("max", Elementwise),
-        ("pow", Elementwise),
-        ("sqrt", Elementwise),
-        ("square", Elementwise),
-        ("exp", Elementwise),
-        ("log", Elementwise),
-        ("erf", Elementwise),
-        ("abs", Elementwise),
-        ("neg", Elementwise),
-        ("cast", Elementwise),
-        ("where", Elementwise),
-        ("select", Elementwise),
-        ("equal", Elementwise),
-        ("greater", Elementwise),
-        ("less", Elementwise),
-    ]
-};
+const PARTS: &[(Class, &str)] = &[
+    (Class::Depthwise, "depthwise convolutiondw"),
+    (Class::Movement, "convertlayout"),
+    (Class::Convolution, "conv"),
+    (Class::Depthwise, "dwconv"),
+    (
+        Class::Dense,
+        "fullyconnected matmul innerproduct gemm dense addmm linear",
+    ),
+    (Class::Other, "lstm rnn gru"),
+    (Class::Dense, "attention"),
+    (Class::Normalisation, "softmax norm"),
+    (Class::Other, "unpool"),
+    (Class::Reduction, "pool mean reduce argm sum"),
+    (Class::Elementwise, "quantize"),
+    (
+        Class::Movement,
+        "resize interp upsample pad concat cat reshape reorder transpose permute slice split gather squeeze flatten pack \
+         tile expand broadcast space copy crop shuffle embedding identity shape",
+    ),
+    (
+        Class::Elementwise,
+        "lu clip logistic sigmoid tanh swish add sub mul div eltwise binary unary min max pow sqrt square exp log erf abs \
+         neg cast where select equal greater less",
+    ),
+];
 
 /// Class of an operator by its name in whatever tool; of convolutions also by the shape of their weights, where it is
 /// known: height and width of the kernel are its second and third size.
 pub fn operator_class(name: &str, weights_shape: Option<&[i32]>) -> Class {
     let letters = name.chars().filter(char::is_ascii_alphanumeric);
     let name: String = letters.map(|c| c.to_ascii_lowercase()).collect();
-    let mut parts = PARTS.iter();
-    let class = parts
-        .find(|(part, _)| name.contains(part))
-        .map_or(Class::Other, |(_, class)| *class);
+    let mut rows = PARTS.iter();
+    let class = rows
+        .find(|(_, parts)| parts.split(' ').any(|part| name.contains(part)))
+        .map_or(Class::Other, |(class, _)| *class);
     match (class, weights_shape) {
         (Class::Convolution, Some([_, 1, 1, _])) => Class::Pointwise,
         (class, _) => class,

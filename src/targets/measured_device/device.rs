@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::classes::{Class, N_CLASSES};
-use super::fit::{Expected, Fit, Measured, spread};
+use super::fit::{Expected, Fit, Measured, left_out_percent};
 use crate::formats::shown;
 
 /// Raised when a field changes its meaning or goes away.
@@ -28,6 +28,16 @@ const MAX_CALLS: usize = 1 << 24;
 
 /// Logarithms beyond this are of no latency.
 const MAX_LOGARITHM: f64 = 100.0;
+
+/// Whether a network may take so long.
+pub fn is_duration(ms: f64) -> bool {
+    DURATIONS_MS.contains(&ms)
+}
+
+/// Whether a ratio of latencies may have this logarithm.
+pub fn is_logarithm(value: f64) -> bool {
+    value.abs() < MAX_LOGARITHM
+}
 
 /// A measured device, as it is stored and exchanged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -205,7 +215,7 @@ impl Device {
         }
         let is_whole = device.fit.is_whole()
             && device.left_out.len() <= device.networks.len()
-            && (device.left_out.iter()).all(|error| error.abs() < MAX_LOGARITHM)
+            && (device.left_out.iter()).all(|error| is_logarithm(*error))
             && !device.networks.is_empty();
         if !is_whole {
             return Err(malformed(
@@ -228,35 +238,9 @@ impl Device {
         text
     }
 
-    /// Stable identifier of the device among targets: its name in kebab-case.
-    pub fn id(&self) -> String {
-        let letters = self.name.chars().map(|c| match c {
-            c if c.is_alphanumeric() => c.to_ascii_lowercase(),
-            _ => '-',
-        });
-        let name: String = letters.collect();
-        let words: Vec<&str> = name.split('-').filter(|word| !word.is_empty()).collect();
-        match words.join("-") {
-            id if id.is_empty() => "device".to_owned(),
-            id => id,
-        }
-    }
-
     /// Mean absolute error in percent of networks that were estimated from the others; `None` for one network.
     pub fn left_out_percent(&self) -> Option<f64> {
-        let n = self.left_out.len();
-        let percent = self
-            .left_out
-            .iter()
-            .map(|error| 100.0 * ((-error).exp() - 1.0).abs());
-        (n > 0).then(|| percent.sum::<f64>() / n as f64)
-    }
-
-    /// Milliseconds, and the logarithm of the interval's half width as a factor.
-    pub(crate) fn estimate(&self, expected: &Expected) -> Option<(f64, f64)> {
-        let (ms, variance) = self.fit.estimate(expected)?;
-        let (spread, quantile) = spread(&self.left_out);
-        Some((ms, quantile * (spread * spread + variance).sqrt()))
+        left_out_percent(&self.left_out)
     }
 
     /// How far measurements are from what the device explains; the smaller of two bases' explains them better. With

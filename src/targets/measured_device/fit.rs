@@ -227,6 +227,78 @@ impl Fit {
     }
 }
 
+/// A network that is not measured yet: what is expected of it, as a whole and by class.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    whole: Expected,
+    classes: Vec<Expected>,
+}
+
+impl Plan {
+    /// Of the milliseconds on the base and the calls of kernels of each class, in the order of [`Class::ALL`](super::Class::ALL).
+    pub fn new(by_class: &[(f64, f64)]) -> Self {
+        let mut whole = Expected {
+            n_inferences: 1.0,
+            ..Expected::default()
+        };
+        let mut classes = Vec::new();
+        for (idx, &(base_ms, n_calls)) in by_class.iter().enumerate().take(N_CLASSES) {
+            whole.base_ms[idx] = base_ms;
+            whole.n_calls += n_calls;
+            let mut of_class = Expected {
+                n_calls,
+                ..Expected::default()
+            };
+            of_class.base_ms[idx] = base_ms;
+            if n_calls > 0.0 {
+                classes.push(of_class);
+            }
+        }
+        Self { whole, classes }
+    }
+
+    pub fn whole(&self) -> &Expected {
+        &self.whole
+    }
+}
+
+impl Fit {
+    /// With the doubt that is left once the network has been measured, whatever the result. Parameters stay.
+    pub fn once_measured(&self, plan: &Plan, with_operators: bool) -> Self {
+        let mut after = self.clone();
+        let Some((whole_ms, _)) = self.estimate(&plan.whole) else {
+            return after;
+        };
+        after.update(&plan.whole, NETWORK_DEVIATION);
+        for of_class in plan.classes.iter().filter(|_| with_operators) {
+            if let Some((ms, _)) = self.estimate(of_class) {
+                let measured = Measured::operators(*of_class, ms, ms / whole_ms);
+                after.update(of_class, measured.deviation);
+            }
+        }
+        after
+    }
+
+    /// The covariance after one more measurement, by the formula for a matrix of rank one.
+    fn update(&mut self, expected: &Expected, deviation: f64) {
+        let Some((_, derivatives)) = expected.ln_ms(&self.parameters()) else {
+            return;
+        };
+        let gain: Vec<f64> = self
+            .covariance
+            .chunks(N_PARAMETERS)
+            .map(|row| row.iter().zip(&derivatives).map(|(a, b)| a * b).sum())
+            .collect();
+        let variance: f64 = gain.iter().zip(&derivatives).map(|(a, b)| a * b).sum();
+        let scale = 1.0 / (variance + deviation * deviation);
+        for (row, one) in self.covariance.chunks_mut(N_PARAMETERS).zip(&gain) {
+            for (value, other) in row.iter_mut().zip(&gain) {
+                *value -= one * other * scale;
+            }
+        }
+    }
+}
+
 /// Standard deviation of the logarithm of a network's latency around its estimate, from the errors of networks that were
 /// left out; and the factor of a 90 % interval on it, which is larger for few networks.
 pub fn spread(left_out: &[f64]) -> (f64, f64) {
@@ -240,6 +312,15 @@ pub fn spread(left_out: &[f64]) -> (f64, f64) {
         z + (z.powi(3) + z) / (4.0 * n)
             + (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / (96.0 * n * n),
     )
+}
+
+/// Mean absolute error in percent, from logarithms of measured latencies over estimated ones.
+pub fn left_out_percent(left_out: &[f64]) -> Option<f64> {
+    let mut sum = 0.0;
+    for error in left_out {
+        sum += 100.0 * ((-error).exp() - 1.0).abs();
+    }
+    (!left_out.is_empty()).then(|| sum / left_out.len() as f64)
 }
 
 fn cost_of(parameters: &Parameters, measured: &[Measured]) -> f64 {
@@ -366,6 +447,40 @@ mod tests {
         assert!((fit.factor(1) / 4.0).ln().abs() < 0.1);
         let (_, of_others) = fit.estimate(&expected(7, 10.0)).unwrap();
         assert!(of_others > 4.0 * variance, "{of_others} {variance}");
+    }
+
+    /// The doubt after a measurement is that of a fit with it, whose result was as expected.
+    #[test]
+    fn what_a_measurement_tells_is_known_before() {
+        let mut by_class = vec![(0.0, 0.0); N_CLASSES];
+        by_class[0] = (8.0, 4.0);
+        by_class[4] = (2.0, 6.0);
+        let plan = Plan::new(&by_class);
+        let mut first = expected(0, 10.0);
+        first.n_inferences = 1.0;
+        let known = [Measured::network(first, 12.0)];
+        let before = Fit::new(&known);
+        for with_operators in [false, true] {
+            let (whole_ms, _) = before.estimate(plan.whole()).unwrap();
+            let mut measured = known.to_vec();
+            measured.push(Measured::network(*plan.whole(), whole_ms));
+            for of_class in plan.classes.iter().filter(|_| with_operators) {
+                let (ms, _) = before.estimate(of_class).unwrap();
+                measured.push(Measured::operators(*of_class, ms, ms / whole_ms));
+            }
+            let expected = Fit::new(&measured);
+            let actual = before.once_measured(&plan, with_operators);
+            for (actual, expected) in actual.covariance.iter().zip(&expected.covariance) {
+                assert!(
+                    (actual - expected).abs() < 0.02,
+                    "{actual}, expected {expected}"
+                );
+            }
+            let [before, after] =
+                [&before, &actual].map(|fit| fit.estimate(plan.whole()).unwrap().1);
+            println!("{before} to {after}");
+            assert!(after < 0.5 * before);
+        }
     }
 
     /// Against the table of Student's t: 2.132 at 4 degrees, 1.812 at 10.

@@ -1,7 +1,7 @@
 //! A measured device as a target.
 
 use super::classes::{Class, N_CLASSES, operator_class};
-use super::device::Device;
+use super::estimable::Estimable;
 use super::fit::Expected;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::learned::manifest::Manifest;
@@ -9,8 +9,8 @@ use crate::provenance::{
     INTERVAL_PERCENT, MIN_CHECKED_NETWORKS, Provenance, ProvenanceKind, Reference,
 };
 use crate::target::{
-    Description, Family, HostInfo, MeasuredRange, Metric, MetricEstimate, MetricInfo, Network,
-    Outcome, Target, TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator,
+    Description, Family, HostInfo, MeasuredRange, Metric, MetricInfo, Network, Outcome, Target,
+    TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator,
 };
 
 const FAMILY: Family = Family {
@@ -28,12 +28,12 @@ const MIN_UNCONSTRAINED_SHARE: f64 = 0.2;
 
 struct MeasuredTarget {
     id: String,
-    device: Device,
+    device: Estimable,
     base: Box<dyn Target>,
 }
 
 /// The device, whose base is `base`.
-pub fn target(device: Device, base: Box<dyn Target>) -> Box<dyn Target> {
+pub fn target(device: Estimable, base: Box<dyn Target>) -> Box<dyn Target> {
     Box::new(MeasuredTarget {
         id: device.id(),
         device,
@@ -43,35 +43,34 @@ pub fn target(device: Device, base: Box<dyn Target>) -> Box<dyn Target> {
 
 impl MeasuredTarget {
     fn provenance(&self) -> Provenance {
-        let n = self.device.networks.len();
-        let mut tools: Vec<&str> = self
-            .device
-            .networks
-            .iter()
-            .map(|one| one.tool.as_str())
-            .collect();
-        tools.sort_unstable();
-        tools.dedup();
-        let plural = if n == 1 { "" } else { "s" };
         let configuration = format!(
-            "{n} network{plural} measured with {} and the estimates for {}",
-            tools.join(", "),
+            "{} measured with {} and the estimates for {}",
+            self.networks(),
+            self.device.tools,
             self.base.id()
         );
-        let provenance = Provenance::own(ProvenanceKind::Modelled, configuration);
-        if self.device.left_out.is_empty() {
-            return provenance;
+        let mut provenance = Provenance::own(ProvenanceKind::Modelled, configuration);
+        if !self.device.left_out.is_empty() {
+            provenance.reference = Some(Reference::Measured);
+            if self.device.n_networks >= MIN_CHECKED_NETWORKS {
+                provenance.interval_percent = Some(INTERVAL_PERCENT);
+            }
         }
         provenance
-            .against(Reference::Measured)
-            .checked((n >= MIN_CHECKED_NETWORKS).then_some(INTERVAL_PERCENT))
     }
 
-    fn latency(
+    /// How many were measured, in words.
+    fn networks(&self) -> String {
+        let n = self.device.n_networks;
+        format!("{n} network{}", if n == 1 { "" } else { "s" })
+    }
+
+    /// The latency on the base becomes that on the device.
+    fn scale(
         &self,
         outcome: Outcome,
         network: &Network,
-        doubts: &mut Vec<Diagnostic>,
+        diagnostics: &mut Vec<Diagnostic>,
     ) -> Outcome {
         let Outcome::Estimate {
             operators, unit, ..
@@ -79,7 +78,8 @@ impl MeasuredTarget {
         else {
             return outcome;
         };
-        let Some(parts) = operators.filter(|parts| parts.len() == network.graph.nodes.len()) else {
+        let nodes = &network.graph.nodes;
+        let Some(mut parts) = operators.filter(|parts| parts.len() == nodes.len()) else {
             return Outcome::unavailable(UnavailableReason::OfTarget {
                 code: "no-parts",
                 words: format!(
@@ -88,25 +88,32 @@ impl MeasuredTarget {
                 ),
             });
         };
-        let classes: Vec<Class> = network
-            .graph
-            .nodes
-            .iter()
-            .map(|node| node_class(network, node))
-            .collect();
         let mut expected = Expected {
             n_inferences: 1.0,
             ..Expected::default()
         };
-        for (class, part) in classes.iter().zip(&parts) {
-            expected.base_ms[class.idx()] += part;
+        for (node, part) in nodes.iter().zip(&parts) {
+            expected.base_ms[node_class(network, node).idx()] += part;
             expected.n_calls += f64::from(u8::from(*part > 0.0));
         }
         let Some((value, half_width)) = self.device.estimate(&expected) else {
             return Outcome::unavailable(UnavailableReason::NoOperators);
         };
-        doubts.extend(self.doubts(&expected, value));
-        let costs = self.operator_costs_ms(&classes, &parts, value);
+        self.add_doubts(&expected, value, diagnostics);
+        // What an inference takes itself is spread over its operators, so that they add up.
+        let [call_ms, _] = self.device.fit.overheads_ms();
+        let mut sum = 0.0;
+        for (node, part) in nodes.iter().zip(&mut parts) {
+            if *part > 0.0 {
+                let class = node_class(network, node);
+                *part = *part * self.device.fit.factor(class.idx()) + call_ms;
+                sum += *part;
+            }
+        }
+        let scale = if sum > 0.0 { value / sum } else { 0.0 };
+        for part in &mut parts {
+            *part *= scale;
+        }
         Outcome::Estimate {
             value,
             lo: Some(value * (-half_width).exp()),
@@ -114,83 +121,61 @@ impl MeasuredTarget {
             unit,
             provenance: self.provenance(),
             expected_error_percent: self.device.left_out_percent(),
-            operators: Some(costs),
+            operators: Some(parts),
         }
     }
 
-    /// Latencies by operator, which add up to `value`.
-    fn operator_costs_ms(&self, classes: &[Class], parts: &[f64], value: f64) -> Vec<f64> {
-        let [call_ms, _] = self.device.overheads_ms();
-        let costs = classes
-            .iter()
-            .zip(parts)
-            .map(|(class, part)| match *part > 0.0 {
-                true => part * self.device.factor(*class) + call_ms,
-                false => 0.0,
+    fn add_doubts(&self, expected: &Expected, value_ms: f64, diagnostics: &mut Vec<Diagnostic>) {
+        let id = &self.id;
+        let mut warn = |code, message| {
+            diagnostics.push(Diagnostic {
+                severity: Severity::Warning,
+                code,
+                message,
+                operator_idx: None,
             });
-        let mut costs: Vec<f64> = costs.collect();
-        // The time of the inference itself is spread over its operators, so that they add up.
-        let sum: f64 = costs.iter().sum();
-        let scale = if sum > 0.0 { value / sum } else { 0.0 };
-        costs.iter_mut().for_each(|cost| *cost *= scale);
-        costs
-    }
-
-    fn doubts(&self, expected: &Expected, value_ms: f64) -> Vec<Diagnostic> {
-        let warning = |code, message| Diagnostic {
-            severity: Severity::Warning,
-            code,
-            message,
-            operator_idx: None,
         };
-        let mut doubts = Vec::new();
-        let n = self.device.networks.len();
-        if n < MIN_CHECKED_NETWORKS {
-            let plural = if n == 1 { "" } else { "s" };
-            doubts.push(warning(
+        if self.device.n_networks < MIN_CHECKED_NETWORKS {
+            warn(
                 "few-measurements",
                 format!(
-                    "{} is known from {n} measured network{plural}: its interval promises no level, which \
-                     takes {MIN_CHECKED_NETWORKS} networks",
-                    self.id
+                    "{id} is known from measurements of {}: its interval promises no level, which takes \
+                     {MIN_CHECKED_NETWORKS} networks",
+                    self.networks()
                 ),
-            ));
+            );
         }
-        if let Some(percent) = self
-            .device
-            .left_out_percent()
-            .filter(|&percent| percent > DOUBTFUL_PERCENT)
-        {
-            doubts.push(warning(
+        let percent = self.device.left_out_percent().unwrap_or_default();
+        if percent > DOUBTFUL_PERCENT {
+            warn(
                 "doubtful-device",
                 format!(
-                    "{}: its measurements, each estimated from the others, are off by {percent:.0} % in the mean",
-                    self.id
+                    "{id}: its measurements, each estimated from the others, are off by {percent:.0} % in the mean"
                 ),
-            ));
+            );
         }
-        let unknown = self.device.unconstrained();
-        let unknown: Vec<Class> = unknown
-            .filter(|class| expected.base_ms[class.idx()] > 0.0)
-            .collect();
-        let unknown_ms: f64 = unknown
-            .iter()
-            .map(|class| expected.base_ms[class.idx()] * self.device.factor(*class))
-            .sum();
+        let mut unknown_ms = 0.0;
+        let mut words = String::new();
+        for class in Class::ALL {
+            let base_ms = expected.base_ms[class.idx()];
+            if base_ms > 0.0 && !self.device.tells(class) {
+                unknown_ms += base_ms * self.device.fit.factor(class.idx());
+                if !words.is_empty() {
+                    words += ", ";
+                }
+                words += class.words();
+            }
+        }
         if unknown_ms > MIN_UNCONSTRAINED_SHARE * value_ms {
-            let words: Vec<&str> = unknown.iter().map(|class| class.words()).collect();
-            doubts.push(warning(
+            let percent = 100.0 * unknown_ms / value_ms;
+            warn(
                 "unmeasured-operators",
                 format!(
-                    "{}: no measurement tells how fast {} are, which take {:.0} % of this network; their factor is the \
-                     common one",
-                    self.id,
-                    words.join(", "),
-                    100.0 * unknown_ms / value_ms
+                    "{id}: no measurement tells how fast {words} are, which take {percent:.0} % of this network; their \
+                     factor is the common one"
                 ),
-            ));
+            );
         }
-        doubts
     }
 }
 
@@ -207,14 +192,9 @@ impl Target for MeasuredTarget {
     }
 
     fn description(&self) -> Description {
-        let tool = self
-            .device
-            .networks
-            .first()
-            .map_or("", |network| &network.tool);
         Description {
             options: self.base.description().options,
-            ..Description::new(&FAMILY, self.device.name.clone(), tool)
+            ..Description::new(&FAMILY, self.device.name.clone(), &self.device.tools)
         }
     }
 
@@ -242,13 +222,8 @@ impl Target for MeasuredTarget {
     }
 
     fn measured_range(&self, network: &Network) -> Option<MeasuredRange> {
-        let measured = self
-            .device
-            .networks
-            .iter()
-            .map(|network| network.measured_ms);
         let batch = f64::from(network.batch.get());
-        MeasuredRange::from_latencies(measured).map(|range| range.scaled(batch))
+        Some(self.device.measured.scaled(batch))
     }
 
     fn takes_any_batch(&self) -> bool {
@@ -265,22 +240,20 @@ impl Target for MeasuredTarget {
 
     /// Latency alone: the measurements tell nothing of energy and memory.
     fn estimate(&self, network: &Network) -> TargetEstimate {
-        let base = self.base.estimate(network);
-        let latency = base
-            .metrics
-            .into_iter()
-            .find(|one| one.metric == Metric::Latency);
+        let mut estimate = self.base.estimate(network);
+        estimate.device.clone_from(&self.device.name);
+        estimate.diagnostics.clear();
         let mut diagnostics = Vec::new();
-        let outcome = latency.map(|one| self.latency(one.outcome, network, &mut diagnostics));
-        let metrics = outcome.map(|outcome| MetricEstimate {
-            metric: Metric::Latency,
-            outcome,
-        });
-        TargetEstimate {
-            device: self.device.name.clone(),
-            metrics: metrics.into_iter().collect(),
-            diagnostics,
+        estimate.metrics.retain(|one| one.metric == Metric::Latency);
+        for one in &mut estimate.metrics {
+            let of_base = std::mem::replace(
+                &mut one.outcome,
+                Outcome::unavailable(UnavailableReason::NoOperators),
+            );
+            one.outcome = self.scale(of_base, network, &mut diagnostics);
         }
+        estimate.diagnostics = diagnostics;
+        estimate
     }
 }
 

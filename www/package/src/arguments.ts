@@ -1,4 +1,5 @@
 /** Arguments as programs give them → what the module takes, or an error that says what was expected and found. */
+import type { Device } from "../types/devices.d.ts";
 import type { Application, BytesSource, Calibration, Changes, EstimateOptions, Fits, Graph, Limits, ModelFile, TargetChoice } from "../types/index.d.ts";
 import { inWords, LitecastError, tooLarge, wrongArgument } from "./errors.ts";
 
@@ -14,6 +15,9 @@ const MAX_ITEMS = 2 ** 20;
 const MAX_NAME_LENGTH = 2 ** 16;
 /** As the module's. */
 const MAX_INI_LENGTH = 2 ** 20;
+
+/** As the module's limit of bytes. */
+const MAX_DEVICE_LENGTH = 2 ** 22;
 
 /** A file as the module takes it. */
 export interface PreparedFile {
@@ -140,7 +144,7 @@ export function count(value: unknown, name: string, least: 0 | 1 = 1): number {
 }
 
 /** A number that is neither infinite nor none. */
-function number(value: unknown, name: string): number {
+export function number(value: unknown, name: string): number {
   if (typeof value === "number" && Number.isFinite(value)) return value;
   throw wrongArgument(`${name}: expected a ${typeof value === "number" ? "finite " : ""}number, found ${inWords(value)}`);
 }
@@ -155,6 +159,14 @@ export function text(value: unknown, name: string, max_length = MAX_NAME_LENGTH)
 /** The contents of a `vela.ini`. */
 export function iniText(value: unknown, name: string): string {
   return text(value, name, MAX_INI_LENGTH);
+}
+
+/** The document of a measured device, as it is or as text. */
+export function deviceText(value: unknown, place: string): string {
+  if (typeof value === "string") return text(value, place, MAX_DEVICE_LENGTH);
+  const device = plainObject(value, place);
+  if (jsonLength(device, MAX_DEVICE_LENGTH) > MAX_DEVICE_LENGTH) throw wrongArgument(`${place}: expected a device of at most ${MAX_DEVICE_LENGTH} characters as JSON, found more`);
+  return JSON.stringify(device);
 }
 
 /** Instances of a program's own classes too, but not what has its fields elsewhere, as a promise or a map. */
@@ -226,6 +238,7 @@ const CHOICE = {
   optimise: strategy,
   vela_ini: iniText,
   host: text,
+  measured_device: (value, place) => estimable(value, place),
   name: text,
   device: text,
   clock_mhz: number,
@@ -268,6 +281,35 @@ function whole(value: unknown, place: string): number {
   throw wrongArgument(`${place}: expected a whole number of 0 or more, found ${inWords(value)}`);
 }
 
+const NETWORK = { tool: text, measured_ms: number } as const satisfies Record<string, Reader>;
+const FIT = { parameters: eachOf(number), covariance: eachOf(number) } as const satisfies Record<string, Reader>;
+const DEVICE = {
+  litecast_device: bytes,
+  name: text,
+  base: text,
+  networks: eachOf((value, place) => fieldsOf(value, NETWORK, place)),
+  fit: (value, place) => fieldsOf(value, FIT, place),
+  left_out: eachOf(number),
+} as const satisfies Record<string, Reader>;
+
+/** What the module's `Estimable` reads: what estimates need of a device's document, in one list. */
+function estimable(value: unknown, place: string): string {
+  const document = typeof value === "string" ? parsedDevice(text(value, place, MAX_DEVICE_LENGTH), place) : value;
+  const { litecast_device, name, base, networks, fit, left_out } = fieldsOf(document, DEVICE, place) as Pick<Device, keyof typeof DEVICE>;
+  const latencies = networks.map(({ measured_ms }) => measured_ms);
+  const [shortest_ms, longest_ms] = latencies.reduce(([low, high], ms) => [Math.min(low, ms), Math.max(high, ms)], [Infinity, 0]);
+  const tools = [...new Set(networks.map(({ tool }) => tool))].sort().join(", ");
+  return JSON.stringify([name, base, tools, [litecast_device, networks.length, shortest_ms, longest_ms, ...fit.parameters, ...fit.covariance, ...left_out]]);
+}
+
+function parsedDevice(json: string, place: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch (error) {
+    throw wrongArgument(`${place}: expected the JSON of a device (${(error as Error).message})`);
+  }
+}
+
 const CALIBRATION = {
   target: text,
   center: number,
@@ -279,8 +321,8 @@ const CALIBRATION = {
 } as const satisfies Record<keyof Calibration, Reader>;
 
 /** What calibrate() returned. A program may keep fields of its own beside it. */
-export function prepareCalibration(calibration: unknown): unknown {
-  return fieldsOf(calibration, CALIBRATION, "calibration");
+export function prepareCalibration(calibration: unknown): Calibration {
+  return fieldsOf(calibration, CALIBRATION, "calibration") as unknown as Calibration;
 }
 
 type Need = NonNullable<Fits["need"]>;

@@ -3,6 +3,10 @@ declare module "*/assets/wasm.js" {
   const text: string;
   export default text;
 }
+declare module "*/assets/devices.js" {
+  const text: string;
+  export default text;
+}
 declare module "*/assets/worker.js" {
   const text: string;
   export default text;

@@ -114,12 +114,21 @@ export class LiteCast implements api.LiteCast {
       if (typeof given["measured_ms"] !== "number") throw wrongArgument(`${place}.measured_ms: expected a number, found ${inWords(given["measured_ms"])}`);
       return { estimates_ms: latencies(given["estimates_ms"] ?? given["report"], place), measured_ms: given["measured_ms"] };
     });
-    return this.#call(() => this.#module.fitCalibration(list));
+    const targets = Object.keys(list[0]?.estimates_ms ?? {});
+    const estimates_ms = list.flatMap(({ estimates_ms }) => targets.map((target) => (Object.hasOwn(estimates_ms, target) ? estimates_ms[target]! : 0)));
+    const measured_ms = list.map(({ measured_ms }) => measured_ms);
+    const numbers = this.#call(() => this.#module.fitCalibration(targets.length, new Float64Array(estimates_ms), new Float64Array(measured_ms)));
+    const [center, intercept, slope, left_out_percent, left_out_worst_factor, target] = numbers as unknown as [number, number, number, number, number, number];
+    return { target: targets[target]!, center, intercept, slope, n_measurements: list.length, left_out_percent, left_out_worst_factor };
   }
 
   calibrated(calibration: api.Calibration, network: api.Report | Record<string, number>): api.Calibrated {
-    const kept = prepareCalibration(calibration);
-    return this.#call(() => this.#module.applyCalibration(kept, latencies(network, "network")));
+    const { target, center, intercept, slope, n_measurements, left_out_percent, left_out_worst_factor } = prepareCalibration(calibration);
+    const estimates_ms = latencies(network, "network");
+    const estimate_ms = Object.hasOwn(estimates_ms, target) ? estimates_ms[target] : undefined;
+    const ends = this.#call(() => this.#module.applyCalibration(target, new Float64Array([center, intercept, slope, left_out_percent, left_out_worst_factor]), estimate_ms));
+    const [latency_ms, lo_ms, hi_ms] = ends as unknown as [number, number, number];
+    return { latency_ms, lo_ms, hi_ms, target, n_measurements, left_out_percent };
   }
 
   targets(): api.TargetInfo[] {

@@ -1,6 +1,7 @@
 /** `load()`, on any platform. */
 import type { FileSource, LoadOptions, PredictorSource } from "../types/index.d.ts";
 import { isBytes, plainObject, tag } from "./arguments.ts";
+import { fromBase64 } from "./base64.ts";
 import { fromModule, inWords, LitecastError, wrongArgument } from "./errors.ts";
 import { LiteCast, type PredictorFiles } from "./litecast.ts";
 import init, * as module from "./module.js";
@@ -130,20 +131,5 @@ export function interleaved(planes: Uint8Array): Uint8Array {
   const odd = planes.subarray(n_pairs + Number(has_last));
   for (let idx = 0; idx < n_pairs; idx++) pairs[idx] = planes[idx]! | (odd[idx]! << 8);
   if (has_last) bytes[2 * n_pairs] = planes[n_pairs]!;
-  return bytes;
-}
-
-interface Base64 {
-  fromBase64?(text: string): Uint8Array;
-}
-
-function fromBase64(text: string): Uint8Array {
-  const { fromBase64 } = Uint8Array as Base64;
-  if (fromBase64) return fromBase64.call(Uint8Array, text);
-  const { Buffer } = globalThis as { Buffer?: { from(text: string, encoding: "base64"): Uint8Array } };
-  if (Buffer) return Buffer.from(text, "base64");
-  const letters = atob(text);
-  const bytes = new Uint8Array(letters.length);
-  for (let idx = 0; idx < letters.length; idx++) bytes[idx] = letters.charCodeAt(idx);
   return bytes;
 }

@@ -304,11 +304,12 @@ export interface BatchPoint {
 }
 
 /** A target in a configuration of one's own, as the command's options of the same names. */
-export type TargetChoice = ChosenTarget | ChosenBoard;
+export type TargetChoice = ChosenTarget | ChosenBoard | ChosenDevice;
 
 export interface ChosenTarget {
   target: TargetId;
   board?: undefined;
+  measured_device?: undefined;
   runtime?: undefined;
   /** Release of ST Edge AI on an STM32: `7`, `8`, `9`, `10`, or `10-time` with its option `-O time`; `target` may name it as well, behind an `@`. */
   release?: string | undefined;
@@ -341,6 +342,7 @@ export interface ChosenBoard {
   /** Release of ST Edge AI, as of a {@link ChosenTarget}. */
   release?: string | undefined;
   target?: undefined;
+  measured_device?: undefined;
   system_config?: undefined;
   memory_mode?: undefined;
   optimise?: undefined;
@@ -351,6 +353,15 @@ export interface ChosenBoard {
   host?: string | undefined;
   name?: string | undefined;
   device?: string | undefined;
+}
+
+/**
+ * A device of one's own: what `measure` of `litecast/devices` or `litecast calibrate` made, or its text. It was measured in one
+ * configuration: other options than `name` and `device` are refused.
+ */
+export interface ChosenDevice extends Omit<ChosenTarget, "target" | "measured_device"> {
+  measured_device: object | string;
+  target?: undefined;
 }
 
 export interface ModelFile {

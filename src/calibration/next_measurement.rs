@@ -1,0 +1,59 @@
+//! Networks that could be measured on a device, from the one that narrows the intervals of all of them most.
+//!
+//! What a measurement tells does not depend on its result but on what the network consists of: the covariance of the
+//! factors after it follows from the one before.
+
+use super::calibrate::ProfileError;
+use super::estimated_network::EstimatedNetwork;
+use crate::targets::measured_device::{Device, Plan};
+
+/// A network that could be measured next.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NextMeasurement {
+    /// Position among the networks.
+    pub network_idx: usize,
+    /// Estimate of the device as it is known, in ms.
+    pub estimate_ms: f64,
+    /// Ratio between the upper end of the interval and the estimate, as the device is known.
+    pub interval_factor: f64,
+    /// The geometric mean of these factors over all networks, once this one has been measured.
+    pub factor_of_all_after: f64,
+}
+
+/// All networks that are not measured yet, the one that tells most of all of them first. `with_operators` tells whether their
+/// profiles have operators. Quadratic in networks.
+pub fn next_measurements(
+    device: &Device,
+    networks: &[EstimatedNetwork],
+    with_operators: bool,
+) -> Result<Vec<NextMeasurement>, ProfileError> {
+    let plans = networks.iter().map(|network| {
+        let plan = network.plan(&device.base);
+        plan.ok_or_else(|| ProfileError::NotOfBase {
+            base: device.base.clone(),
+            model: network.file.clone(),
+        })
+    });
+    let plans: Vec<Plan> = plans.collect::<Result<_, ProfileError>>()?;
+    let is_measured = |network: &EstimatedNetwork| {
+        let mut known = device.networks.iter();
+        known.any(|one| one.sha256 == network.sha256)
+    };
+    let open = (0..networks.len()).filter(|&idx| !is_measured(&networks[idx]));
+    let next = open.filter_map(|network_idx| {
+        let (estimate_ms, half_width) = device.interval(&plans[network_idx], None)?;
+        let candidate = Some((&plans[network_idx], with_operators));
+        let widths = plans.iter().map(|plan| device.interval(plan, candidate));
+        let widths: Vec<f64> = widths.flatten().map(|(_, half_width)| half_width).collect();
+        let mean = widths.iter().sum::<f64>() / widths.len().max(1) as f64;
+        Some(NextMeasurement {
+            network_idx,
+            estimate_ms,
+            interval_factor: half_width.exp(),
+            factor_of_all_after: mean.exp(),
+        })
+    });
+    let mut next: Vec<NextMeasurement> = next.collect();
+    next.sort_by(|a, b| a.factor_of_all_after.total_cmp(&b.factor_of_all_after));
+    Ok(next)
+}

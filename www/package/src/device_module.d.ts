@@ -1,0 +1,2 @@
+export * from "../../../target/module/devices.js";
+export { default } from "../../../target/module/devices.js";

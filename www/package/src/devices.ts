@@ -1,0 +1,62 @@
+/** Devices from what benchmark tools print: a module of its own, which only those who have a profile load. */
+import type * as api from "../types/devices.d.ts";
+import type { Report } from "../types/index.d.ts";
+import { bytesOf, count, deviceText, number, plainObject, text } from "./arguments.ts";
+import init, * as module from "./device_module.js";
+import { fromModule, inWords, LitecastError, wrongArgument } from "./errors.ts";
+
+const OPTIONS = ["profile_name", "threads", "clock_mhz", "like", "device"] as const satisfies (keyof api.MeasureOptions)[];
+
+/** What `load()` returns. */
+class Devices implements api.Devices {
+  measure(name: string, report: Report, profile: string | api.BytesSource, options: api.MeasureOptions = {}): api.Device {
+    const given = plainObject(options, "options");
+    const strange = Object.keys(given).find((option) => !(OPTIONS as readonly string[]).includes(option));
+    if (strange !== undefined) throw wrongArgument(`options: unknown option \`${strange}\`, expected one of ${OPTIONS.join(", ")}`);
+    const { profile_name = "profile", threads = 1, clock_mhz, like, device } = given;
+    const printed = typeof profile === "string" ? new TextEncoder().encode(profile) : bytesOf(profile, "profile");
+    const args = [text(name, "name"), count(threads, "threads"), JSON.stringify(plainObject(report, "report")), printed, text(profile_name, "profile_name")] as const;
+    const clock = clock_mhz === undefined ? undefined : number(clock_mhz, "clock_mhz");
+    const base = like === undefined ? undefined : text(like, "like");
+    const known = device === undefined ? undefined : deviceText(device, "device");
+    return parsed(() => module.addMeasurement(...args, clock, base, known));
+  }
+
+  baseFamilies(profile: string | api.BytesSource, clock_mhz?: number): string[] {
+    const printed = typeof profile === "string" ? new TextEncoder().encode(profile) : bytesOf(profile, "profile");
+    const clock = clock_mhz === undefined ? undefined : number(clock_mhz, "clock_mhz");
+    return called(() => module.baseFamilies(printed, clock));
+  }
+
+  read(json: string | api.BytesSource): api.Device {
+    const bytes = typeof json === "string" ? new TextEncoder().encode(json) : bytesOf(json, "json");
+    return parsed(() => module.readDevice(bytes));
+  }
+
+  facts(device: api.Device | string): api.DeviceFacts {
+    const bytes = new TextEncoder().encode(deviceText(device, "device"));
+    return parsed(() => module.factsOf(bytes));
+  }
+}
+
+function parsed<Value>(call: () => string): Value {
+  return JSON.parse(called(call)) as Value;
+}
+
+function called<Value>(call: () => Value): Value {
+  try {
+    return call();
+  } catch (error) {
+    throw fromModule(error);
+  }
+}
+
+/** Over a module that was compiled, or its bytes. */
+export async function start(wasm: WebAssembly.Module | Uint8Array): Promise<api.Devices> {
+  try {
+    await init({ module_or_path: wasm as WebAssembly.Module });
+  } catch (error) {
+    throw new LitecastError("wasm", `the module of devices could not be started (${error instanceof Error ? error.message : inWords(error)})`, error);
+  }
+  return new Devices();
+}

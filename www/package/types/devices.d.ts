@@ -1,0 +1,79 @@
+/** Devices of one's own, from what a benchmark tool printed. */
+import type { BytesSource, Report, TargetId } from "./index.js";
+
+export { LitecastError } from "./index.js";
+export type { BytesSource };
+
+/** Loads what reads profiles, once. */
+export function load(): Promise<Devices>;
+
+export interface Devices {
+  /**
+   * A device from a model's report, with operators, and what a benchmark tool printed of that model on it. The report has
+   * to be of a target that the device resembles; the default targets have processors. `targets: [{ measured_device }]` of
+   * an estimator estimates on the result, and `JSON.stringify` makes the file that `litecast --device` takes. Throws
+   * `other-model` where the profile is of another model.
+   */
+  measure(name: string, report: Report, profile: string | BytesSource, options?: MeasureOptions): Device;
+
+  /** Ids of the families of targets that a device may resemble which this tool measured, as in `targets()`. */
+  baseFamilies(profile: string | BytesSource, clock_mhz?: number): string[];
+
+  /** A device that was stored; throws `wrong-device` for other JSON. */
+  read(json: string | BytesSource): Device;
+
+  /** What follows from the measurements. */
+  facts(device: Device | string): DeviceFacts;
+}
+
+export interface DeviceFacts {
+  /** Mean absolute error of networks that were estimated from the others; null for one network. */
+  left_out_percent: number | null;
+  /** Of a call of a kernel, and of an inference beside its calls. */
+  call_ms: number;
+  inference_ms: number;
+  /** How fast kernels of each class are: a factor on the base's cost, which is the common one where nothing measured it. */
+  kernels: { kernels: string; factor: number; is_measured: boolean }[];
+}
+
+export interface MeasureOptions {
+  /** Name of the file that the tool wrote. */
+  profile_name?: string | undefined;
+  /** Threads of the measurement; without this 1. */
+  threads?: number | undefined;
+  /** Clock of a tool that prints cycles. */
+  clock_mhz?: number | undefined;
+  /** The target that the device resembles; without this the one that explains the measurements best. */
+  like?: TargetId | undefined;
+  /** What was measured before, to which this is added. */
+  device?: Device | string | undefined;
+}
+
+/** What was measured on a device, and what follows from it. */
+export interface Device {
+  litecast_device: number;
+  litecast_version: string;
+  name: string;
+  /** The target whose operators are scaled. */
+  base: TargetId;
+  threads: number;
+  networks: MeasuredNetwork[];
+  fit: { parameters: number[]; covariance: number[] };
+  /** For each network the logarithm of its latency over its estimate from the others; empty for one network. */
+  left_out: number[];
+}
+
+export interface MeasuredNetwork {
+  model: string;
+  sha256: string;
+  tool: string;
+  profile: string;
+  measured_ms: number;
+  /** Milliseconds on the base by class of kernels. */
+  base_ms: [string, number][];
+  n_calls: number;
+  observations: { operators: number[]; base_ms: [string, number][]; measured_ms: number }[];
+  /** Lines of the profile that are no operator of the model, and their duration. */
+  unmatched: string[];
+  unmatched_ms: number;
+}
