@@ -25,6 +25,7 @@ const COPIES = [
   ["www/style.css", "style.css", ""],
   ["www/icon.svg", "icon.svg", ""],
   ["target/module/litecast_bg.wasm", "litecast_bg.wasm", "make wasm"],
+  ["target/module/devices_bg.wasm", "devices_bg.wasm", "make wasm"],
   ["bundle/manifest.json", "assets/manifest.json", ""],
   ["bundle/gpu.json", "assets/gpu.json", "the trainer"],
   ["bundle/accelerators.json", "assets/accelerators.json", "the trainer"],
@@ -33,7 +34,7 @@ const COPIES = [
 ];
 
 /** Not for the page, or only for those who ask for it. */
-const ONLINE = ["vercel.json", "assets/gpu.json", "assets/accelerators.json"];
+const ONLINE = ["vercel.json", "devices_bg.wasm", "assets/gpu.json", "assets/accelerators.json"];
 
 /** The module and what was fitted: nothing else decides what a file is estimated at. */
 const ESTIMATED_WITH = ["target/module/litecast_bg.wasm", "bundle/predictor.onnx", "bundle/gpu.json", "bundle/accelerators.json"];

@@ -145,7 +145,10 @@ test("measurements are dropped on Your devices, a vela.ini on its form, and neit
     assert.ok(await page.isHidden("#overlay"));
     assert.equal(await page.getAttribute("body", "data-state"), "report");
     await dropBytes(page, "measured.csv", Buffer.from("device,file,ms\n"));
-    await page.waitForSelector('.failure-panel:has-text("Your devices")');
+    await page.waitForSelector('.device-outcome:has-text("measured.csv: ")');
+    await page.click("#home");
+    await dropBytes(page, "measured.csv", Buffer.from("device,file,ms\n"));
+    await page.waitForSelector('.failure-panel:has-text("on the report of their file")');
   }));
 
 test("threads, batch and width change the answer on a processor, and what was never seen is said", async () =>

@@ -96,7 +96,7 @@ test("tables of measurements that are no tables are refused in words", () =>
       "long.csv": [Buffer.from("d,f,1\n".repeat(1001)), /expected at most 1000 lines, found 1002/],
     };
     for (const [name, [bytes, words]] of Object.entries(tables)) {
-      await page.setInputFiles('.device input[type="file"]', { name, mimeType: "text/csv", buffer: bytes });
+      await page.setInputFiles('.device-csv input[type="file"]', { name, mimeType: "text/csv", buffer: bytes });
       await page.waitForFunction(([source, flags]) => new RegExp(source, flags).test(document.querySelector(".device-outcome").textContent), [words.source, words.flags]);
     }
   }));

@@ -10,6 +10,8 @@ export interface AssetUrls {
   wasm: string;
   predictor: string;
   manifest: string;
+  /** The module that makes devices from profiles, fetched when somebody has one. */
+  devices: string;
   /** Constants of groups of targets, fetched when one of them is asked for. */
   constants: Record<LoadedGroup, string>;
 }
@@ -47,7 +49,7 @@ export async function fetchBytes(url: string): Promise<ArrayBuffer> {
  * The compiled module at `url`. It streams where the server names the right media type, so that the browser can keep
  * the compiled code between visits; otherwise the first four bytes are checked before anything else.
  */
-async function fetchModule(url: string): Promise<WebAssembly.Module> {
+export async function fetchModule(url: string): Promise<WebAssembly.Module> {
   const response = await fetchAsset(url);
   const media_type = (response.headers.get("content-type") ?? "none").split(";")[0];
   if (media_type === "application/wasm") {

@@ -1,6 +1,7 @@
 /** What single operators cost: the measures that graph, table and details can show. */
 import * as format from "./format.ts";
 import { type Estimate, type Evidence, type Operator, type Report, type Result, isEstimate } from "./report.ts";
+import { type Overlay, overlaysOf } from "./measured_devices.ts";
 import { metricName } from "./words.ts";
 
 /** A cost with the part of each operator, as the graph and the tables show it. */
@@ -18,7 +19,7 @@ export interface Measure {
   /** Of all operators; of a peak it is the largest. */
   total: number;
   is_sum: boolean;
-  /** What its numbers rest on; facts of the file are counted. */
+  /** What its numbers rest on; facts of the file are counted, and what was measured of this very network rests on nothing else. */
   evidence?: Evidence | undefined;
   /** A value in whose unit the whole column is shown; computed when it is asked for. */
   readonly scale: number;
@@ -69,7 +70,7 @@ function quantityOf({ unit }: Measure, value: number, like: number): format.Quan
 
 /** What the estimates of one target say of each operator, then what the file itself says. */
 export function measuresOf(report: Report, target: string | null): Measure[] {
-  return [...estimatedMeasures(report).filter((measure) => measure.target === target), ...known(of_operators, report.operators, () => factMeasures(report))];
+  return [...estimatesAndProfiles(report).filter((measure) => measure.target === target), ...known(of_operators, report.operators, () => factMeasures(report))];
 }
 
 /** The estimates that have a part for each operator, in the order of the results. */
@@ -77,7 +78,35 @@ export function estimatedMeasures(report: { results: readonly Result[] }): Measu
   return report.results.filter(isEstimate).filter(hasParts).map((estimate) => known(of_estimate, estimate, () => estimated(estimate)));
 }
 
-/** Those of them that are latencies. */
+/** The same, and behind each device what its own profile says of these operators. */
+export function estimatesAndProfiles(report: Report): Measure[] {
+  const estimates = estimatedMeasures(report);
+  return [...estimates, ...overlaysOf(report).flatMap((overlay) => profiled(overlay, report, estimates))];
+}
+
+/** What was measured, and how far the estimate is from it; what ran as one with others counts at the first of them. */
+function profiled(overlay: Overlay, { operators }: Report, estimates: readonly Measure[]): Measure[] {
+  const estimate = estimates.find(({ target, metric }) => target === overlay.target && metric === "latency");
+  const key = estimate?.values ?? overlay;
+  return known(of_profile, key, () => {
+    const of_group = (value: (measured_ms: number, members: readonly number[]) => number): number[] =>
+      operators.map(({ index }) => {
+        const group = overlay.groups.get(index);
+        return group && group.operators[0] === index ? value(group.measured_ms, group.operators) : 0;
+      });
+    const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+    const part = (metric: string, name: string, title: string, values: number[], total: number): Measure =>
+      withScale({ target: overlay.target, metric, title: `${title} on ${overlay.device}`, name, values, unit: "ms", total, is_sum: true });
+    const measured = part("measured", "Measured", "Measured latency", of_group((ms) => ms), overlay.measured_ms);
+    if (!estimate) return [measured];
+    const off = of_group((ms, members) => Math.abs(sum(members.map((member) => estimate.values[member])) - ms));
+    return [measured, part("measured_difference", "Off by", "Estimate and measurement differ", off, sum(off))];
+  });
+}
+
+const of_profile = new WeakMap<object, Measure[]>();
+
+/** The estimates that are latencies. */
 export function latenciesOf(report: Report): Measure[] {
   return estimatedMeasures(report).filter(({ metric }) => metric === "latency");
 }

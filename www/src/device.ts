@@ -38,7 +38,7 @@ type Summary = Pick<Report, "file" | "batch" | "results" | "what_if">;
 
 /** Estimated latencies of all of the network by target, in ms. */
 export function estimatesOf({ results }: Pick<Report, "results">): Record<string, number> {
-  const latencies = results.filter(isEstimate).filter(({ metric, target }) => metric === "latency" && nameIn("device", target) === null);
+  const latencies = results.filter(isEstimate).filter(({ metric, target }) => metric === "latency" && nameIn("device", target) === null && nameIn("measured", target) === null);
   return Object.fromEntries(latencies.map(({ target, value }) => [target, value]));
 }
 

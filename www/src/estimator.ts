@@ -1,11 +1,11 @@
 /** Reports for files, made in workers that are replaced when they break, hang or grow. */
 import { readApplication } from "./application.ts";
-import { type AssetUrls, fetchBytes, loadAssets } from "./assets.ts";
+import { type AssetUrls, fetchBytes, fetchModule, loadAssets } from "./assets.ts";
 import { readHost } from "./host.ts";
 import { MAX_FILE_BYTES } from "./limits.ts";
 import { KnownError, Messenger, unreadable } from "./messenger.ts";
 import type { ModelFile } from "./model_files.ts";
-import type { Assets, CalibrateCall, ChoicesCall, EstimateCall, Estimated, FileToRead, FitsCall, InForceCall, KeptCall, LayoutCall, LayoutValue, LoadCall, ReadAheadCall, StartCall, Started, SweepBatchCall, SweepCall, WarmUpCall } from "./protocol.ts";
+import type { Assets, CalibrateCall, ChoicesCall, EstimateCall, Estimated, FileToRead, FitsCall, InForceCall, KeptCall, LayoutCall, LayoutValue, LoadCall, MeasureCall, MeasuredDevice, ReadAheadCall, ReadDeviceCall, StartCall, Started, SweepBatchCall, SweepCall, WarmUpCall } from "./protocol.ts";
 import type { Application, BatchSweep, Calibrated, Fits, InForce, Limits, Measurement, Report, Sweep, TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
 import type { Scenario } from "./scenario.ts";
 import { keepReport } from "./store.ts";
@@ -52,6 +52,8 @@ export class Estimator {
   #active: EstimateWorker;
   #spare: EstimateWorker | null = null;
   readonly #constants = new Map<LoadedGroup, Promise<ArrayBuffer>>();
+  /** What makes devices from profiles. */
+  #devices: Promise<WebAssembly.Module> | null = null;
   /** Without a `vela.ini`: they do not change. */
   #choices: Promise<TargetChoices> | null = null;
   readonly #numbers = new WeakMap<File, number>();
@@ -174,6 +176,27 @@ export class Estimator {
     return ask().catch((error: unknown) => (isClosed(error) ? ask() : Promise.reject(error)));
   }
 
+  /** A device with what a benchmark tool printed of this file on it. */
+  async measure(file: ModelFile, measurement: Omit<MeasureCall, "kind" | "module" | "file" | "model">): Promise<MeasuredDevice> {
+    const [module, model] = await Promise.all([this.#deviceModule(), readFile(file)]);
+    const call: MeasureCall = { kind: "measure", module, file: file.name, model, ...measurement };
+    return (await this.#startedWorker()).request(call);
+  }
+
+  /** A device that was exported. */
+  async readDevice(json: ArrayBuffer): Promise<MeasuredDevice> {
+    const call: ReadDeviceCall = { kind: "read-device", module: await this.#deviceModule(), json };
+    return (await this.#startedWorker()).request(call);
+  }
+
+  #deviceModule(): Promise<WebAssembly.Module> {
+    this.#devices ??= fetchModule(this.#urls.devices).catch((error: unknown) => {
+      this.#devices = null;
+      throw error;
+    });
+    return this.#devices;
+  }
+
   /** The active worker, unless it ends or is still busy with what nobody waits for. */
   #freeWorker(): EstimateWorker {
     if (!this.#active.is_abandoned && this.#active.alive) return this.#active;
@@ -236,7 +259,7 @@ class EstimateWorker {
     this.#messenger.request<null>({ kind: "read-ahead", model } satisfies ReadAheadCall, []).catch(() => undefined);
   }
 
-  request<Value>(call: WarmUpCall | CalibrateCall | ChoicesCall | FitsCall | InForceCall | InForceCall | SweepCall | SweepBatchCall): Promise<Value> {
+  request<Value>(call: WarmUpCall | CalibrateCall | ChoicesCall | FitsCall | InForceCall | MeasureCall | ReadDeviceCall | SweepCall | SweepBatchCall): Promise<Value> {
     return this.#messenger.request<Value>(call, []);
   }
 

@@ -61,7 +61,7 @@ function otherFormat(name: string, head: Uint8Array, n_bytes: number): string | 
   if (isSafetensors(head, n_bytes)) return found("a safetensors file", "It holds weights alone, without the operators; convert the model that uses them");
   if (head[0] === 0x80 && (head[1] ?? 9) <= 5 && ["pt", "pth", "pkl", "bin"].includes(extension)) return found("a Python pickle, as old versions of PyTorch save models", `${CONVERT}: ${FROM_PYTORCH}`);
   if (extension === "pb") return found("a TensorFlow graph or SavedModel in protocol buffers", `${CONVERT}: tf.lite.TFLiteConverter.from_saved_model, with the folder that holds saved_model.pb`);
-  if (extension === "csv") return found("a table", "Drop measurements on Your devices, below a report");
+  if (extension === "csv") return found("a table", "Drop measurements, and what benchmark tools print, on the report of their file");
   if (extension === "onnx" || extension === "mlmodel" || extension === "tosa") return null; // the reader knows best
   return null;
 }

@@ -1,7 +1,6 @@
 /** Wires the page: files in, views out, and a history that Back, Forward and reload go through. */
 import "./peer_connections.ts";
-import { accelerators } from "./accelerators.ts";
-import { type Asked, askedTarget, askedTargets, choiceOf, offersOf, rememberGroup, targetsOf } from "./requested_targets.ts";
+import { type Asked, askedTarget, askedTargets, choiceOf, offersOf, ownTargets, rememberGroup, targetsOf } from "./requested_targets.ts";
 import { learnEstimates, withDevices } from "./device.ts";
 import { el, keepingFocus, nextTask } from "./dom.ts";
 import { Estimator, LayoutClient, UNTOUCHED, readFile } from "./estimator.ts";
@@ -22,6 +21,7 @@ import type { Row, Summary } from "./comparison_rows.ts";
 import { ComparisonView } from "./view/comparison.ts";
 import { acceptFiles } from "./view/file_drop.ts";
 import { failurePanel } from "./view/failure.ts";
+import { PROFILE_NAME, isProfile } from "./view/measured_devices.ts";
 import { reportView } from "./view/report.ts";
 import { firstScenario } from "./threads.ts";
 import { warmUp } from "./warm_up.ts";
@@ -69,6 +69,7 @@ const estimator = new Estimator({
   wasm: asset("litecast_bg.wasm"),
   predictor: asset("assets/predictor.planes"),
   manifest: asset("assets/manifest.json"),
+  devices: asset("devices_bg.wasm"),
   constants: { gpus: asset("assets/gpu.json"), "phones-and-boards": asset("assets/accelerators.json") },
 });
 const layouts = new LayoutClient();
@@ -84,6 +85,8 @@ const scrolls = new Map<string, number>();
 let place: Place = { view: "start" };
 /** Null until the estimator has said what there is. */
 let picker: TargetPicker | null = null;
+/** Takes what a tool measured of the file whose report is shown; null where none is. */
+let takeProfile: ((profile: File) => void) | null = null;
 /** What is on its way; its words are shown once `timer` has run. */
 let busy: { words: string; timer: ReturnType<typeof setTimeout> } | null = null;
 
@@ -297,6 +300,7 @@ function sayDone(words = ""): void {
 }
 
 async function open(dropped: File[], scenario = firstScenario(focus.wanted)): Promise<void> {
+  if (dropped.length === 1 && PROFILE_NAME.test(dropped[0].name) && takeProfile && (await isProfile(dropped[0]))) return takeProfile(dropped[0]);
   const name = dropped.length === 1 ? dropped[0].name : format.plural(dropped.length, "file");
   const signal = begin(name);
   try {
@@ -524,6 +528,7 @@ function show(state: string, name: string, buttons: HTMLElement[], parts: HTMLEl
   // Before anything changes: it waits for a layout, and that of the new parts comes with their frame.
   scrollTo(0, 0);
   document.body.dataset["state"] = state;
+  takeProfile = null;
   delete document.body.dataset["drawn"];
   document.title = name ? `${name} · LiteCast` : "LiteCast";
   title.replaceChildren(name, ...(facts ? [el("span", { class: "subtle" }, facts)] : []));
@@ -555,7 +560,7 @@ async function showReport(key: string, report: Report, file: ModelFile | null, o
   };
   const scenario = scenarioOf(report);
   const change = (wanted: Scenario): void => void (file && openOne(file, wanted, begin(file.name)));
-  const parts = reportView(report, { file, scenario, change }, estimator, layouts, focus, moreTargets(report, file, offered, remeasured), () => void remeasured(), signal);
+  const parts = reportView(report, { file, scenario, change }, estimator, layouts, focus, moreTargets(report, file, offered, remeasured), (again = []) => void remeasured([], again), signal);
   const { file_bytes, precision, n_operators } = report.model;
   const facts = [format.text(format.bytes(file_bytes)), precision === "none" ? "" : precision, format.plural(n_operators, "operator")];
   facts.push(...scenarioWords(scenario), ...(sharedReport() !== null && file === null ? ["shared, without its file"] : []));
@@ -566,6 +571,7 @@ async function showReport(key: string, report: Report, file: ModelFile | null, o
   const sizes = sizesControl(openSizes(report, scenario.dimensions), file && ((wanted) => change(withSizes(wanted))));
   const buttons = [back, control.element, ...sizes, takeAwayMenu(report, focus, parts, signal)].filter((button) => button !== null);
   show("report", report.file, buttons, parts.elements, facts.filter(Boolean).join(" · "));
+  takeProfile = parts.takeProfile;
   if (!isBusyComparing()) {
     sayDone();
   }
@@ -671,8 +677,8 @@ function withoutTargets({ results, left_out = [], diagnostics }: Report, is_gone
  */
 async function withTargets(report: Report, file: ModelFile | null, asked: readonly Asked[], again: readonly Asked[], signal: AbortSignal): Promise<OfTargets> {
   const { file: name, batch, what_if } = report;
-  const own = accelerators();
-  const is_gone = (target: string): boolean => (nameIn("own", target) !== null && !own.some((accelerator) => accelerator.name === target)) || again.some((other) => other.name === target);
+  const own = ownTargets();
+  const is_gone = (target: string): boolean => ((nameIn("own", target) ?? nameIn("measured", target)) !== null && !own.some((accelerator) => accelerator.name === target)) || again.some((other) => other.name === target);
   const places = new Map([...new Set(report.results.map(({ target }) => target))].map((target, place) => [target, place]));
   const inPlace = (results: Result[]): Result[] => results.toSorted((a, b) => (places.get(a.target) ?? places.size) - (places.get(b.target) ?? places.size));
   const { results, left_out, diagnostics } = withoutTargets(report, is_gone);

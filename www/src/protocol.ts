@@ -1,4 +1,5 @@
 /** Messages between the page and its workers. */
+import type { Device, DeviceFacts } from "../package/types/devices.d.ts";
 import type { Layout, LayoutInput } from "./layout/types.ts";
 import type { Application, BatchSweep, Calibrated, Fits, InForce, Limits, Measurement, Report, Sweep, TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
 import type { Scenario } from "./scenario.ts";
@@ -102,6 +103,34 @@ export interface Estimated {
   memory_bytes: number;
 }
 
+/** A device from profiles, with what follows from its measurements. */
+export interface MeasuredDevice {
+  document: Device;
+  facts: DeviceFacts;
+}
+
+/** Makes a device of one's own from what a benchmark tool printed of a model on it. */
+export interface MeasureCall {
+  kind: "measure";
+  module: WebAssembly.Module;
+  file: string;
+  scenario: Scenario;
+  model: ArrayBuffer;
+  name: string;
+  profile: ArrayBuffer;
+  profile_name: string;
+  clock_mhz: number | null;
+  /** What was measured before. */
+  known: Device | null;
+}
+
+/** Reads a device of another browser, or of the command. */
+export interface ReadDeviceCall {
+  kind: "read-device";
+  module: WebAssembly.Module;
+  json: ArrayBuffer;
+}
+
 /** Fits a device of one's own to measurements, and applies it to estimates. */
 export interface CalibrateCall {
   kind: "calibrate";
@@ -152,10 +181,10 @@ export interface SweepBatchCall {
 }
 
 /** Every call of the estimator's worker. */
-export type EstimatorCall = StartCall | WarmUpCall | ReadAheadCall | EstimateCall | KeptCall | CalibrateCall | ChoicesCall | InForceCall | LoadCall | FitsCall | SweepCall | SweepBatchCall;
+export type EstimatorCall = StartCall | WarmUpCall | ReadAheadCall | EstimateCall | KeptCall | CalibrateCall | ChoicesCall | InForceCall | LoadCall | FitsCall | SweepCall | SweepBatchCall | MeasureCall | ReadDeviceCall;
 
 /** What they answer. */
-export type EstimatorValue = Started | Report | Estimated | Calibrated | TargetChoices | InForce | TargetInfo[] | Fits | Sweep | BatchSweep | string | null;
+export type EstimatorValue = Started | Report | Estimated | Calibrated | TargetChoices | InForce | TargetInfo[] | Fits | Sweep | BatchSweep | MeasuredDevice | string | null;
 
 /** The call of the layout's worker. */
 export type LayoutCall = LayoutInput;

@@ -3,6 +3,7 @@ import type { Estimator } from "./estimator.ts";
 import { accelerators } from "./accelerators.ts";
 import type { TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
 import { TARGETS } from "../package/src/catalogue.ts";
+import { measuredDevices, measuredTarget } from "./measured_devices.ts";
 import { otherTargets } from "./extra_targets.ts";
 import { releaseWords } from "./words.ts";
 import { GROUPS, type Group, MICROCONTROLLER_BOARDS, NPU_BOARDS, boardOf, groupOf, headingOf, idIn } from "./targets.ts";
@@ -91,9 +92,14 @@ export function offersOf(others: readonly TargetInfo[], { boards, microcontrolle
   ];
 }
 
+/** What a person made: accelerators with a clock or memories of their own, and devices from profiles. */
+export function ownTargets(): Asked[] {
+  return [...accelerators(), ...measuredDevices().map(measuredTarget)];
+}
+
 /** As the target of a report can be estimated again: one of the registry, a board, or an accelerator of one's own. */
 export function choiceOf(target: string): Asked {
-  const own = accelerators().find(({ name }) => name === target);
+  const own = ownTargets().find(({ name }) => name === target);
   if (own) return own;
   const board = boardOf(target);
   return { ...(board === null ? { target } : { board }), name: target };
@@ -102,7 +108,7 @@ export function choiceOf(target: string): Asked {
 /** What a report is of beyond the registry, where `chosen` is the target that was looked at last: that one, and those wanted beside it. */
 export async function askedTargets(chosen: string, estimator: Estimator): Promise<Asked[]> {
   const groups = await Promise.all(openGroups().map((group) => targetsOf(group, estimator).catch(() => [])));
-  const listed = [...accelerators(), ...groups.flat()];
+  const listed = [...ownTargets(), ...groups.flat()];
   const wanted = [...new Set([chosen, ...otherTargets()])].filter((target) => !listed.some(({ name }) => name === target));
   const others = await Promise.all(wanted.map((target) => askedTarget(target, estimator).catch(() => null)));
   return [...listed, ...others.filter((other) => other !== null)];

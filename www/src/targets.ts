@@ -3,7 +3,7 @@ import { FAMILIES, TARGETS } from "../package/src/catalogue.ts";
 import type { TargetDescription } from "../package/types/index.d.ts";
 
 /** Before the colon of an id that this page gives: a board by its microcontroller or its Ethos-U, or what a person made. */
-export type Space = "board" | "npu-board" | "own" | "device";
+export type Space = "board" | "npu-board" | "own" | "device" | "measured";
 
 /** A heading in lists of targets. */
 export interface Heading {
@@ -27,6 +27,7 @@ export const MICROCONTROLLER_BOARDS: Heading = { id: "boards", label: "Microcont
 const OTHERS: Heading = { id: "others", label: "Other targets" };
 const SPACES: Record<Space, Heading> = {
   device: { id: "devices", label: "Your devices" },
+  measured: { id: "devices", label: "Your devices" },
   own: { id: "own", label: "Your accelerators" },
   "npu-board": NPU_BOARDS,
   board: FAMILIES["microcontrollers"],

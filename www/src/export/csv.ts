@@ -1,5 +1,5 @@
 /** Tables for spreadsheets: RFC 4180, values in the units that their columns name. */
-import { estimatedMeasures } from "../costs.ts";
+import { estimatesAndProfiles } from "../costs.ts";
 import { KIND_NAMES, kindOf } from "../kinds.ts";
 import { type CustomColumn, valueOf } from "../custom_column.ts";
 import { type Report, isEstimate } from "../report.ts";
@@ -44,7 +44,7 @@ export function comparisonCsv(summaries: readonly Summary[], failures: readonly 
 
 /** A row for each operator, with its part of every estimate that has parts. */
 export function operatorsCsv(report: Report): string {
-  const measures = estimatedMeasures(report);
+  const measures = estimatesAndProfiles(report);
   const facts = ["index", "operator_idx", "operator", "kind", "output_tensor", "output_shape", "macs", "parameters", "weight_bytes", "input_bytes", "output_bytes", "live_bytes"];
   const head = [...facts, ...measures.map(({ target, metric, unit }) => `${target} ${metric} ${unit}`)];
   const rows = report.operators.map((operator): Field[] => {

@@ -1,5 +1,5 @@
 /** The operators of an exported report with what each costs on a target. */
-import { type Measure, columnText, columnUnit, estimatedMeasures } from "../costs.ts";
+import { type Measure, columnText, columnUnit, estimatesAndProfiles } from "../costs.ts";
 import { el } from "../dom.ts";
 import * as format from "../format.ts";
 import { leftBy } from "../hybrid.ts";
@@ -16,7 +16,7 @@ export interface OperatorColumn {
 /** Columns of the operators on a target. */
 export function operatorColumns(report: Report, target: string): OperatorColumn[] {
   const left = leftBy(report, target);
-  const measures = estimatedMeasures(report).filter((measure) => measure.target === target);
+  const measures = estimatesAndProfiles(report).filter((measure) => measure.target === target);
   const outputText = ({ outputs }: Operator): string => {
     const output = report.tensors[outputs[0] ?? -1];
     return output ? `${format.shape(output.shape)} ${output.type}` : "";

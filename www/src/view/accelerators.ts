@@ -145,7 +145,7 @@ function ownForm(known: TargetChoices, estimator: Estimator, added: () => void):
     el("div", { class: "buttons" }, el("button", { type: "submit" }, "Add"), el("button", { type: "button", onclick: () => picker.click() }, "Read a vela.ini…"), picker, ini_name),
     words,
   );
-  takeDropped(form, ".ini", (file) => void readIni(file));
+  takeDropped(form, /\.ini$/i, (file) => void readIni(file));
   return form;
 }
 

@@ -34,6 +34,6 @@ export function columnForm(column: CustomColumn | null, files: readonly string[]
     ),
     words,
   );
-  takeDropped(body, ".csv", (file) => void readFile(file));
+  takeDropped(body, /\.csv$/i, (file) => void readFile(file));
   return el("details", { class: "column-form", id: "column-form" }, el("summary", {}, column ? `Column: ${column.name}` : "Add a column"), body);
 }

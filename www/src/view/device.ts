@@ -1,12 +1,17 @@
-/** Devices of one's own: what was measured on each, and how well that fits. */
+/** Devices of one's own: what was measured on each, and how well that fits; profiles of tools are in `measured_devices.ts`. */
 import { type Device, MIN_MEASUREMENTS, addMeasurements, asMeasurement, currentOf, devices, estimatesOf, keepDevices, measurementOf, nameOf, readMeasurements } from "../device.ts";
 import { el, keepingFocus } from "../dom.ts";
 import type { Estimator } from "../estimator.ts";
 import { csv } from "../export/csv.ts";
 import * as format from "../format.ts";
 import type { Report } from "../report.ts";
+import { measuredDevices } from "../measured_devices.ts";
+import type { Asked } from "../requested_targets.ts";
+import { described } from "../targets.ts";
 import { takeDropped } from "./file_drop.ts";
+import { PROFILE_NAME, measuredDeviceItems, profileInput } from "./measured_devices.ts";
 import { saveButton } from "./save_button.ts";
+import type { Opened } from "./what_if.ts";
 
 /** A fit whose left-out measurements are off by more than this in the mean, in percent, is called doubtful. */
 const DOUBTFUL_PERCENT = 30;
@@ -14,15 +19,20 @@ const NAME_KEY = "litecast.device";
 /** Of a table of measurements: a thousand lines have a tenth of it. */
 const MAX_TABLE_BYTES = 1024 ** 2;
 
-/** `changed` is called after every change of what was measured. */
-export function devicePanel(report: Report, estimator: Estimator, changed: () => void): HTMLElement | null {
+/** The panel, which takes a profile as if it had been dropped there. */
+export interface DevicePanel extends HTMLDetailsElement {
+  takeProfile(file: File): void;
+}
+
+/** `changed` is called after every change of what was measured, with targets whose estimates are others. */
+export function devicePanel(report: Report, opened: Opened, estimator: Estimator, changed: (again?: readonly Asked[]) => void): DevicePanel | null {
   const estimates_ms = estimatesOf(report);
   if (Object.keys(estimates_ms).length === 0) return null;
   const targets = new Map(report.results.map(({ target, device }) => [target, device]));
   const list = el("div", { class: "device-list" });
   const outcome = el("p", { class: "device-outcome", role: "status" });
   const names = el("datalist", { id: "device-names" });
-  const name = el("input", { id: "device-name", list: "device-names", required: true, maxlength: 60, value: sessionStorage.getItem(NAME_KEY) ?? devices()[0]?.name ?? "My device" });
+  const name = el("input", { id: "device-name", list: "device-names", required: true, maxlength: 60, value: sessionStorage.getItem(NAME_KEY) ?? measuredDevices()[0]?.document.name ?? devices()[0]?.name ?? "My device" });
   const measured = el("input", { type: "number", min: "0", step: "any", id: "measured", placeholder: "12.5", required: true });
 
   const change = (kept: Device[], words: string): void => {
@@ -49,6 +59,26 @@ export function devicePanel(report: Report, estimator: Estimator, changed: () =>
     change(addMeasurements(devices(), added), `${words.filter(Boolean).join("; ")}.`);
   };
 
+  const profiles = profileInput(
+    opened,
+    estimator,
+    () => name.value.trim() || "My device",
+    (words) => (outcome.textContent = words),
+    (again) => {
+      sessionStorage.setItem(NAME_KEY, name.value);
+      void draw();
+      changed(again);
+    },
+  );
+
+  /** A table of measured files, which may name devices, is no profile of this file. */
+  const takeDroppedFile = async (file: File): Promise<void> => {
+    panel.open = true;
+    panel.scrollIntoView({ block: "nearest" });
+    const is_table = /\.csv$/i.test(file.name) && file.size <= MAX_TABLE_BYTES && isTableOfFiles(await readMeasurements(await file.text().catch(() => ""), ""));
+    await (is_table || file.size === 0 ? takeFile(file) : profiles.take(file, file.name));
+  };
+
   const takeFile = async (file: File): Promise<void> => {
     try {
       if (file.size > MAX_TABLE_BYTES) throw new Error(`expected a table of at most ${format.text(format.bytes(MAX_TABLE_BYTES))}, found ${format.text(format.bytes(file.size))}`);
@@ -63,9 +93,11 @@ export function devicePanel(report: Report, estimator: Estimator, changed: () =>
   async function draw(): Promise<void> {
     const draw_idx = ++n_draws;
     const kept = devices();
-    names.replaceChildren(...kept.map((device) => el("option", { value: device.name })));
+    names.replaceChildren(...[...measuredDevices().map(({ document }) => document), ...kept].map((device) => el("option", { value: device.name })));
     measured.value = String(kept.find((device) => device.name === name.value)?.measurements.find(({ file }) => file === nameOf(report))?.measured_ms ?? "");
-    const parts = await Promise.all(kept.map((device) => deviceItem(device, (words) => change(words, ""), estimator, estimates_ms, targets)));
+    const lines = await Promise.all(kept.map((device) => deviceItem(device, (words) => change(words, ""), estimator, estimates_ms, targets)));
+    const labelOf = (target: string): string => targets.get(target) ?? described(target)?.short_label ?? target;
+    const parts = [...measuredDeviceItems(labelOf, () => (void draw(), changed())), ...lines];
     // Fits are made in several workers: an older one that ends later is of devices as they were.
     if (draw_idx === n_draws) await keepingFocus(list, () => list.replaceChildren(...parts));
   }
@@ -75,22 +107,26 @@ export function devicePanel(report: Report, estimator: Estimator, changed: () =>
   void draw();
   const panel = el(
     "details",
-    { class: "device panel", open: devices().length > 0 },
+    { class: "device panel", open: devices().length + measuredDevices().length > 0 },
     el("summary", {}, "Your devices"),
     el(
       "div",
       { class: "device-body" },
       measuredForm([name, names, measured], add),
+      profiles.element,
       importForm(pasted, picker, (text) => void take(text)),
       list,
       outcome,
     ),
   );
-  takeDropped(panel, ".csv", (file) => {
-    panel.open = true;
-    void takeFile(file);
-  });
-  return panel;
+  takeDropped(panel, PROFILE_NAME, (file) => void takeDroppedFile(file));
+  return Object.assign(panel, { takeProfile: (file: File) => void takeDroppedFile(file) });
+}
+
+/** Whether every line was one of a file: with the ending of one, or opened here before. */
+function isTableOfFiles({ added, refused }: Awaited<ReturnType<typeof readMeasurements>>): boolean {
+  const is_file = ({ measurement }: (typeof added)[number]): boolean => measurement.estimates_ms !== null || /\.[a-z]\w*$/i.test(measurement.file);
+  return added.length > 0 && refused.length === 0 && added.every(is_file);
 }
 
 function measuredForm([name, names, measured]: readonly [HTMLElement, HTMLElement, HTMLElement], add: (event: Event) => void): HTMLElement {

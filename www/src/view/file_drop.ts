@@ -43,11 +43,11 @@ export function acceptFiles(overlay: HTMLElement, picker: HTMLInputElement, open
   });
 }
 
-/** A file with this ending, dropped on `place`, is no model. */
-export function takeDropped(place: HTMLElement, ending: string, take: (file: File) => void): void {
+/** A file of such a name, dropped on `place`, is no model. */
+export function takeDropped(place: HTMLElement, names: RegExp, take: (file: File) => void): void {
   place.addEventListener("drop", (event) => {
     const [file] = event.dataTransfer?.files ?? [];
-    if (!file?.name.toLowerCase().endsWith(ending)) return;
+    if (!file || !names.test(file.name)) return;
     event.preventDefault();
     take(file);
   });

@@ -1,5 +1,5 @@
 /** The side panel: the selected operator in full, or the model where none is selected. */
-import { type Measure, costText, estimatedMeasures, latenciesOf, shareText } from "../costs.ts";
+import { type Measure, costText, estimatesAndProfiles, latenciesOf, shareText } from "../costs.ts";
 import { el, keepingFocus, quantity, term } from "../dom.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
@@ -81,7 +81,7 @@ function operatorEstimates(report: Report, { index }: Operator, target: string):
   };
   const section = (title: string, rows: HTMLElement[]): HTMLElement[] =>
     rows.length === 0 ? [] : [el("section", {}, el("h3", {}, title), el("dl", { class: "terms" }, ...rows))];
-  const measures = estimatedMeasures(report);
+  const measures = estimatesAndProfiles(report);
   const here = measures.filter((measure) => measure.target === target);
   const elsewhere = latenciesOf(report).filter((measure) => measure.target !== target);
   return [

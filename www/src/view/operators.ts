@@ -1,9 +1,10 @@
 /** The operator table: the graph as text. Only the rows in view are elements, so that 10,000 cost no more than 50. */
-import { columnText, columnUnit, estimatedMeasures } from "../costs.ts";
+import { type Measure, columnText, columnUnit, estimatesAndProfiles } from "../costs.ts";
 import { el } from "../dom.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import { leftBy } from "../hybrid.ts";
+import { overlaysOf } from "../measured_devices.ts";
 import { kindOf } from "../kinds.ts";
 import type { Operator, Report } from "../report.ts";
 import type { Search } from "../search.ts";
@@ -40,6 +41,13 @@ export function operatorTable(report: Report, linked: Linked, signal: AbortSigna
 function columnsOf(report: Report, target: string): Column[] {
   const output = (operator: Operator): number => operator.outputs[0] ?? -1;
   const left = leftBy(report, target);
+  const overlay = overlaysOf(report).find((overlay) => overlay.target === target);
+  /** Of operators that the profile has no line of their own for. */
+  const of_profile = ({ metric, values }: Measure, index: number): string | null => {
+    if (!overlay || !metric.startsWith("measured") || values[index] > 0) return null;
+    const first = overlay.groups.get(index)?.operators[0];
+    return first === undefined ? "not listed" : first === index ? null : `with #${first}`;
+  };
   const words = (name: string, key: (operator: Operator) => string): Column => ({ name, unit: "", title: "", numeric: false, key, text: key });
   const quantity = (name: string, title: string, key: (operator: Operator) => number | null, unit: typeof format.bytes): Column => {
     const scale = format.columnScale(report.operators.map((operator) => key(operator) ?? 0));
@@ -49,7 +57,7 @@ function columnsOf(report: Report, target: string): Column[] {
     };
     return { name, unit: unit(scale, scale)[1], title, numeric: true, key, text };
   };
-  const estimates = estimatedMeasures(report)
+  const estimates = estimatesAndProfiles(report)
     .filter((measure) => measure.target === target)
     .map(
       (measure): Column => ({
@@ -59,7 +67,7 @@ function columnsOf(report: Report, target: string): Column[] {
         numeric: true,
         key: ({ index }) => measure.values[index],
         // An estimate of the accelerator alone has nothing of what it leaves out.
-        text: ({ index }) => (left.has(index) && measure.values[index] === 0 ? "on CPU" : columnText(measure, measure.values[index])),
+        text: ({ index }) => (left.has(index) && measure.values[index] === 0 ? "on CPU" : of_profile(measure, index) ?? columnText(measure, measure.values[index])),
       }),
     );
   return [

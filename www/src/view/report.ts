@@ -4,6 +4,7 @@ import type { Estimator, LayoutClient } from "../estimator.ts";
 import type { Focus } from "../focus.ts";
 import { Preview } from "../preview.ts";
 import type { Report } from "../report.ts";
+import type { Asked } from "../requested_targets.ts";
 import { scenarioWords } from "../scenario.ts";
 import { Search } from "../search.ts";
 import { Selection } from "../selection.ts";
@@ -29,12 +30,14 @@ export interface ReportView {
   elements: HTMLElement[];
   /** Adds what shows single operators; resolves when the graph is drawn. */
   unfold(): Promise<void>;
+  /** Takes what a tool measured of the file; null where nothing can be measured. */
+  takeProfile: ((profile: File) => void) | null;
   /** Null until it has been unfolded. */
   graph(): GraphView | null;
 }
 
 /** `changed` is called when a device of one's own was measured, or an accelerator added: the report then has other results. */
-export function reportView(report: Report, opened: Opened, estimator: Estimator, layouts: LayoutClient, focus: Focus, more: MoreTargets, changed: () => void, signal: AbortSignal): ReportView {
+export function reportView(report: Report, opened: Opened, estimator: Estimator, layouts: LayoutClient, focus: Focus, more: MoreTargets, changed: (again?: readonly Asked[]) => void, signal: AbortSignal): ReportView {
   const selection = new Selection();
   const bench = el("div", { class: "workbench" });
   const spine = el("div", { class: "timeline-place" });
@@ -42,6 +45,7 @@ export function reportView(report: Report, opened: Opened, estimator: Estimator,
   const linked: Linked = { selection, focus, search: new Search(report) };
   let graph: GraphView | null = null;
   const tools = el("div", { class: "workshop-place" });
+  const device = devicePanel(report, opened, estimator, changed);
   const elements = [
     printHead(report, focus, signal),
     decidePanel(report, opened, selection, focus, more, nextStep(report, opened, estimator, focus, more, changed, signal), signal),
@@ -49,7 +53,7 @@ export function reportView(report: Report, opened: Opened, estimator: Estimator,
     diagnosticList(report, selection, focus, signal),
     spine,
     bench,
-    devicePanel(report, estimator, changed),
+    device,
   ].filter((part) => part !== null);
   const unfold = async (): Promise<void> => {
     let drawn: TimelineView | null = null;
@@ -74,7 +78,7 @@ export function reportView(report: Report, opened: Opened, estimator: Estimator,
     if (signal.aborted) return;
     tools.append(toolbox(report, opened, estimator, focus, selection, preview, more, changed, signal));
   };
-  return { elements, unfold, graph: () => graph };
+  return { elements, unfold, takeProfile: device && ((profile) => device.takeProfile(profile)), graph: () => graph };
 }
 
 /** What a report can be changed by, and what that would save. */

@@ -1,12 +1,13 @@
 /** The first screen: examples, what was opened before, and the targets that there are estimates for. */
-import type { Offer } from "../requested_targets.ts";
 import { accelerators } from "../accelerators.ts";
+import { type Offer, ownTargets } from "../requested_targets.ts";
 import { el } from "../dom.ts";
 import type { Example } from "../examples.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import { type TargetInfo, isEstimate } from "../report.ts";
 import { devices, nameOf } from "../device.ts";
+import { measuredDevices } from "../measured_devices.ts";
 import { chooseToKeepFiles, keepsFiles } from "../file_store.ts";
 import { type Comparison, type Opened, forget, forgetAll, forgetComparison } from "../store.ts";
 import { groupOf, hasThreads, headingOf } from "../targets.ts";
@@ -69,7 +70,7 @@ export function historyList(opened: readonly Opened[], comparisons: readonly Com
   const dropAll = (): void => {
     const words = `Forget ${lines.length === 1 ? "the report" : `all ${lines.length.toLocaleString("en")} reports and comparisons`} that this browser keeps, and the files kept with them? This cannot be undone.`;
     if (!confirm(words)) return;
-    const own = [format.plural(devices().length, "device"), format.plural(accelerators().length, "accelerator")].filter((part) => !part.startsWith("0 "));
+    const own = [format.plural(devices().length + measuredDevices().length, "device"), format.plural(accelerators().length, "accelerator")].filter((part) => !part.startsWith("0 "));
     // They hold names of files and measured times.
     const all = own.length > 0 && confirm(`Forget ${own.join(" and ")} of your own and all settings, too? Without, they stay.`);
     drop(forgetAll().then(() => (all ? forgetSettings() : undefined)));
@@ -122,7 +123,7 @@ export interface TargetPicker {
 export function targetPicker(targets: TargetInfo[], others: TargetInfo[], offers: readonly Offer[], focus: Focus): TargetPicker {
   const option = ({ id, device }: TargetInfo): TargetOption => ({ family: headingOf(id).label, target: id, words: device });
   const options: TargetOption[] = [
-    ...accelerators().map(({ name, device }) => ({ family: headingOf(name).label, target: name, words: device })),
+    ...ownTargets().map(({ name, device = name }) => ({ family: headingOf(name).label, target: name, words: device })),
     ...targets.map(option),
     ...offers,
     ...others.filter(({ id }) => groupOf(id) !== null).map(option),

@@ -1,9 +1,11 @@
 /** The worker that holds the WebAssembly module: bytes of a file in, its report out. */
 import type { LiteCast } from "../../package/src/litecast.ts";
+import { TARGETS } from "../../package/src/catalogue.ts";
+import type { Devices } from "../../package/types/devices.d.ts";
 import { interleaved, start as startModule } from "../../package/src/load.ts";
 import type { EstimateOptions } from "../../package/types/index.d.ts";
-import { unreadable } from "../messenger.ts";
-import type { EstimateCall, Estimated, EstimatorCall, EstimatorValue, FileToRead, ReadAheadCall, StartCall, Started, SweepCall, WarmUpCall } from "../protocol.ts";
+import { otherBuild, unreadable } from "../messenger.ts";
+import type { EstimateCall, Estimated, EstimatorCall, EstimatorValue, FileToRead, MeasureCall, MeasuredDevice, ReadAheadCall, ReadDeviceCall, StartCall, Started, SweepCall, WarmUpCall } from "../protocol.ts";
 import type { Report, Result, Sweep, TargetChoice, TargetChoices } from "../report.ts";
 import { changesOf, isChanged, scenarioWords } from "../scenario.ts";
 import { hasHost } from "../targets.ts";
@@ -155,7 +157,31 @@ function sweep({ bytes, limits, scenario }: SweepCall): Sweep {
   return litecast.sweep(new Uint8Array(bytes), limits, changesOf(scenario), { batch, threads, dimensions });
 }
 
-function answer(call: EstimatorCall): Promise<Started | string | null> | EstimatorValue {
+/** The module that makes devices: most pages never load it. */
+async function deviceModule(module: WebAssembly.Module): Promise<Devices> {
+  const { start } = await import("../../package/src/devices.ts").catch(() => Promise.reject(otherBuild()));
+  return start(module);
+}
+
+/** The base of a device is chosen among all that it may resemble, or stays what it was. */
+async function measure({ module, file, scenario, model, name, profile, profile_name, clock_mhz, known }: MeasureCall): Promise<MeasuredDevice> {
+  const devices = await deviceModule(module);
+  const printed = new Uint8Array(profile);
+  const clock = clock_mhz === null ? {} : { clock_mhz };
+  const families = devices.baseFamilies(printed, clock.clock_mhz);
+  const targets = known ? [known.base] : Object.entries(TARGETS).flatMap(([id, { family }]) => (families.includes(family) ? [id] : []));
+  const report = reportOn({ kind: "estimate", file, scenario, targets, more_targets: [], host: null, application: { ram_bytes: 0, flash_bytes: 0 }, is_summary: false, model, key: null }, new Uint8Array(model), undefined);
+  const document = devices.measure(name, report, printed, { profile_name, threads: scenario.threads, ...clock, ...(known ? { device: known } : {}) });
+  return { document, facts: devices.facts(document) };
+}
+
+async function readDevice({ module, json }: ReadDeviceCall): Promise<MeasuredDevice> {
+  const devices = await deviceModule(module);
+  const document = devices.read(new Uint8Array(json));
+  return { document, facts: devices.facts(document) };
+}
+
+function answer(call: EstimatorCall): Promise<Started | MeasuredDevice | string | null> | EstimatorValue {
   if (call.kind === "start") return start(call);
   if (call.kind === "warm-up") return warmUp(call);
   if (call.kind === "read-ahead") return readAhead(call);
@@ -167,6 +193,8 @@ function answer(call: EstimatorCall): Promise<Started | string | null> | Estimat
   if (call.kind === "fits") return litecast.fits(call.need, call.application);
   if (call.kind === "sweep") return sweep(call);
   if (call.kind === "sweep-batch") return litecast.sweepBatch(new Uint8Array(call.bytes), call.target, changesOf(call.scenario), { dimensions: call.scenario.dimensions });
+  if (call.kind === "measure") return measure(call);
+  if (call.kind === "read-device") return readDevice(call);
   return litecast.calibrated(litecast.calibrate(call.measurements), call.estimates_ms);
 }
 

@@ -1,0 +1,123 @@
+/** Devices from profiles: what ONNX Runtime printed of a file makes a device, which every other report has among its targets. */
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { after, before, test } from "node:test";
+import { dropBytes, openBrowser, openPage, readEstimates, waitDrawn } from "./browser.mjs";
+import { residualModel } from "./model.mjs";
+
+const read = (file) => readFile(new URL(`../../${file}`, import.meta.url));
+const MODEL = "convolutions.onnx";
+const DEVICE = "measured:Board";
+
+let chromium;
+before(async () => {
+  chromium = await openBrowser();
+});
+after(() => chromium?.close());
+
+async function withDevice(use) {
+  const { page, problems, close } = await openPage(chromium);
+  try {
+    await dropBytes(page, MODEL, await read("tests/web/convolutions.onnx"));
+    await waitDrawn(page, MODEL);
+    await page.evaluate(() => (document.querySelector(".device").open = true));
+    await page.fill("#device-name", "Board");
+    await dropBytes(page, "profile.json", await read("tests/profiles/onnx-runtime-1.31.1_convolutions.json"));
+    await page.waitForSelector('[data-measured="Board"]');
+    await page.waitForSelector(`table.targets tr[data-target="${DEVICE}"]`);
+    await use(page);
+    assert.deepEqual(problems, [], "errors on the console");
+  } finally {
+    await close();
+  }
+}
+
+const latencyOf = async (page) => (await readEstimates(page))[DEVICE]?.metrics.latency?.value;
+
+test("a dropped profile makes a device that every report has", () =>
+  withDevice(async (page) => {
+    assert.match(await page.textContent('[data-measured="Board"]'), /1 measured network on the operators of .*convolutions\.onnx: [\d.]+\s/su);
+    assert.match(await page.textContent(".device-outcome"), /Board: 1 measured network\./);
+    await page.evaluate(() => performance.clearMeasures());
+    await dropBytes(page, "other.tflite", residualModel(16));
+    await waitDrawn(page, "other.tflite");
+    assert.match(await latencyOf(page), /\d/);
+    await page.selectOption("#target", DEVICE);
+    await page.waitForFunction(() => document.querySelector("#view").textContent.includes("promises no level, which takes 10 networks"));
+    // After a reload it is still there.
+    await page.reload();
+    await waitDrawn(page, "other.tflite");
+    assert.match(await latencyOf(page), /\d/);
+  }));
+
+test("from a dropped profile to the estimate of another file there is nothing to fill in", () =>
+  withDevice(async (page) => {
+    await page.click('[aria-label="Forget Board"]');
+    await page.waitForSelector('[data-measured="Board"]', { state: "detached" });
+    const profile = await read("tests/profiles/onnx-runtime-1.31.1_convolutions.json");
+    const begun = await page.evaluate(() => performance.now());
+    await dropBytes(page, "profile.json", profile);
+    await page.waitForSelector(`table.targets tr[data-target="${DEVICE}"]`);
+    const measured = await page.evaluate(() => performance.now());
+    await dropBytes(page, "other.tflite", residualModel(16));
+    await page.waitForFunction((target) => document.querySelector("#title")?.textContent.startsWith("other.tflite") && document.querySelector(`table.targets tr[data-target="${target}"]`), DEVICE);
+    const ended = await page.evaluate(() => performance.now());
+    console.log(`profile to device ${(measured - begun).toFixed(0)} ms, further to the estimate of another file ${(ended - measured).toFixed(0)} ms`);
+    assert.match(await latencyOf(page), /\d/);
+  }));
+
+test("what was measured lies beside the estimate, operator by operator", () =>
+  withDevice(async (page) => {
+    await page.selectOption("#target", DEVICE);
+    await page.click(".segments button:has-text('Table')");
+    const heads = await page.$$eval("table.operators thead th", (all) => all.map(({ textContent }) => textContent));
+    assert.ok(heads.some((head) => head.startsWith("Measured")) && heads.some((head) => head.startsWith("Off by")), heads.join());
+    const column = heads.findIndex((head) => head.startsWith("Measured"));
+    const cells = await page.$$eval("table.operators tbody tr[data-operator]", (rows, column) => rows.map((row) => row.children[column].textContent), column);
+    console.log(cells.join(", "));
+    assert.ok(cells.filter((cell) => /^[\d.,]+$/.test(cell)).length >= 3, cells.join());
+    await page.selectOption("#measure", "measured");
+    await page.click(".take summary");
+    const download = page.waitForEvent("download");
+    await page.click("text=Save node data");
+    const data = JSON.parse(await readFile(await (await download).path(), "utf8"));
+    const [{ results }] = Object.values(data);
+    const sum_ms = Object.values(results).reduce((sum, { value }) => sum + value, 0);
+    // Against the median of the runs of each node, without changes of layout.
+    const events = JSON.parse(await read("tests/profiles/onnx-runtime-1.31.1_convolutions.json")).filter(({ cat, name, args }) => cat === "Node" && name.endsWith("_kernel_time") && !/Reorder|Flatten/.test(args.op_name));
+    const by_name = new Map();
+    for (const event of events) by_name.set(event.name, [...(by_name.get(event.name) ?? []), event]);
+    const medians = [...by_name.values()].map((runs) => runs.map(({ dur }) => dur).sort((a, b) => a - b)).map((runs) => (runs[Math.floor((runs.length - 1) / 2)] + runs[Math.floor(runs.length / 2)]) / 2e3);
+    const expected_ms = medians.reduce((sum, ms) => sum + ms, 0);
+    console.log(`${sum_ms} ms, expected ${expected_ms} ms`);
+    assert.ok(Math.abs(sum_ms / expected_ms - 1) < 1e-6);
+  }));
+
+test("a device is exported, forgotten and imported, and what is none is refused in words", () =>
+  withDevice(async (page) => {
+    const expected = await latencyOf(page);
+    const download = page.waitForEvent("download");
+    await page.click("text=Export device");
+    const saved = await download;
+    assert.equal(saved.suggestedFilename(), "board.json");
+    const document = await readFile(await saved.path());
+    assert.equal(JSON.parse(document).litecast_device, 1);
+    await page.click('[aria-label="Forget Board"]');
+    await page.waitForSelector(`table.targets tr[data-target="${DEVICE}"]`, { state: "detached" });
+    await dropBytes(page, "board.json", document);
+    await page.waitForSelector(`table.targets tr[data-target="${DEVICE}"]`);
+    assert.equal(await latencyOf(page), expected);
+    const refused = {
+      "newer.json": [Buffer.from(`{"litecast_device":99,${document.toString().slice(document.indexOf(",") + 1)}`), /newer\.json: expected version 1 of the document, found 99/],
+      "broken.json": [Buffer.from('{"litecast_device":1}'), /broken\.json: expected a device/],
+      "other.csv": [Buffer.from("name,type,ms\nnothing,LSTM,5\nnowhere,LSTM,6\n"), /other\.csv: expected operators of convolutions\.onnx, found none of 2/],
+      "words.txt": [Buffer.from("hello"), /words\.txt: /],
+      "cycles.csv": [await read("tests/profiles/vela-5.2.0_cnn-kws-s7-i43_per-layer.csv"), /cycles\.csv: line 1: Vela counts cycles: expected their clock in MHz/],
+    };
+    for (const [name, [bytes, words]] of Object.entries(refused)) {
+      await dropBytes(page, name, bytes);
+      await page.waitForFunction(([source]) => new RegExp(source).test(document.querySelector(".device-outcome").textContent), [words.source]);
+    }
+    assert.ok(await page.isVisible("#profile-clock"));
+    assert.equal(await page.locator('[data-measured="Board"] li').count(), 1, "nothing was added");
+  }));
