@@ -168,6 +168,18 @@ class Types(unittest.TestCase):
             found = fields(getattr(types, name))
             self.assertEqual(found, set(SCHEMA[name]["properties"]), name)
 
+    def test_reports_and_summaries_are_valid(self):
+        try:
+            from jsonschema import Draft202012Validator
+        except ImportError:
+            self.skipTest("jsonschema is not installed")
+        validator = Draft202012Validator(json.loads((ROOT / "src/report/report.schema.json").read_text()))
+        for detail in ("full", "summary"):
+            document = estimator.estimate(KWS, detail=detail)
+            self.assertEqual([error.message[:200] for error in validator.iter_errors(document)], [], detail)
+            # A part of another type makes neither of it.
+            self.assertFalse(validator.is_valid({**document, "operators": 3}), detail)
+
     def test_results_have_no_other_fields(self):
         known = fields(types.TargetResult)
         for report in estimator.estimate_many(EXAMPLES):

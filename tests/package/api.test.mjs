@@ -169,6 +169,14 @@ test("a sweep has the estimates of reports, and the smallest by a naive search",
     const expected = (clock_mhz * (of("latency").hi ?? of("latency").value)) / latency_ms;
     assert.ok(Math.abs(needed_mhz - expected) < 1e-9 * expected, `${target}: ${needed_mhz}, ${expected}`);
   }
+  // Each row says what it rests on, and doubts come along.
+  const mixed = litecast.sweep(mixedModel(), { latency_ms });
+  const report = litecast.estimate(mixedModel(), { targets: mixed.points.map(({ target }) => target) });
+  for (const { target, latency_ms: latency, sram_bytes } of mixed.points) {
+    const of = (metric) => report.results.find((result) => result.target === target && result.metric === metric).evidence;
+    assert.deepEqual([latency.evidence, sram_bytes.evidence], [of("latency"), of("sram_peak")], target);
+  }
+  assert.ok(mixed.points.some((point) => point.latency_ms.evidence === "assumed") && mixed.doubts.some(({ code }) => code === "few-measurements"), JSON.stringify(mixed.doubts));
   const macs = points.map(({ macs_per_cycle }) => macs_per_cycle);
   assert.deepEqual(macs, macs.toSorted((a, b) => a - b));
   assert.equal(smallest, points.findIndex(({ needed_mhz }) => needed_mhz <= 1000));
@@ -782,4 +790,14 @@ test("a profile makes the device that the command makes, and estimates are on it
   assert.throws(() => litecast.estimate(model, { targets: [{ measured_device: { ...device, fit: { parameters: [1], covariance: [] } } }] }), failsAs("wrong-device", /expected a device/));
   assert.throws(() => litecast.estimate(model, { targets: [{ measured_device: device, clock_mhz: 5 }] }), failsAs("wrong-argument", /clock_mhz/));
   assert.throws(() => litecast.estimate(model, { targets: [{ measured_device: device, target: "cortex-a76-rpi5" }] }), failsAs("wrong-argument", /either a target or a board/));
+});
+
+test("a summary is what the published schema says of it", () => {
+  const { anyOf, $defs } = JSON.parse(read("src/report/report.schema.json"));
+  assert.ok(anyOf.some(({ $ref }) => $ref === "#/$defs/Summary"));
+  const { properties, required, not } = $defs.Summary;
+  const summary = JSON.parse(JSON.stringify(litecast.estimate(example, { detail: "summary" })));
+  assert.ok(Object.keys(summary).every((name) => Object.hasOwn(properties, name)), Object.keys(summary).join());
+  assert.ok(required.every((name) => Object.hasOwn(summary, name)), required.join());
+  assert.deepEqual(not.anyOf.flatMap((one) => one.required).filter((name) => name in summary), []);
 });
