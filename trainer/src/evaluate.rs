@@ -12,6 +12,7 @@ pub mod left_out;
 mod plot;
 pub mod profiles;
 pub mod table6;
+pub mod unseen_devices;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -79,6 +79,8 @@ enum Command {
     EvaluateDevices(evaluate::devices::EvaluateDevicesArgs),
     /// Profile networks with ONNX Runtime, and estimate others from a few of the profiles
     EvaluateProfiles(evaluate::profiles::EvaluateProfilesArgs),
+    /// Estimate networks on processors that nothing was fitted to, from a few of their latencies
+    EvaluateUnseenDevices(evaluate::unseen_devices::EvaluateUnseenDevicesArgs),
     /// Fit predictors without a neural network and measure them beside the shipped one
     Baselines(baselines::BaselinesArgs),
     /// Measure the time of a training step
@@ -120,6 +122,7 @@ fn main() -> Result<()> {
         Command::EvaluateStMemory(args) => cortex_m::evaluate_st_memory(&args),
         Command::EvaluateDevices(args) => evaluate::devices::run(&args),
         Command::EvaluateProfiles(args) => evaluate::profiles::run(&args),
+        Command::EvaluateUnseenDevices(args) => evaluate::unseen_devices::run(&args),
         Command::Baselines(args) => baselines::run(&args),
         Command::Bench(args) => bench::run(args),
         Command::BenchPredictor(args) => bench_predictor::run(&args),

@@ -98,7 +98,7 @@ struct ProfiledNetwork {
 
 /// Errors of one way to estimate.
 #[derive(Default)]
-struct Errors {
+pub(super) struct Errors {
     /// Absolute, in percent.
     percent: Vec<f64>,
     n_inside: usize,
@@ -165,10 +165,11 @@ fn rows_by_count(
                 .take(N_ASKED)
                 .copied()
                 .collect();
-            ways[0].add(&asked, &from_device(&measured, &asked, true)?);
-            ways[1].add(&asked, &from_device(&measured, &asked, false)?);
+            let measured_ms: Vec<f64> = asked.iter().map(|one| one.measured_ms).collect();
+            ways[0].add(&measured_ms, &from_device(&measured, &asked, true)?);
+            ways[1].add(&measured_ms, &from_device(&measured, &asked, false)?);
             if n >= calibration::MIN_MEASUREMENTS {
-                ways[2].add(&asked, &from_line(&measured, &asked)?);
+                ways[2].add(&measured_ms, &from_line(&measured, &asked)?);
             }
         }
         for (way, errors) in [
@@ -179,7 +180,7 @@ fn rows_by_count(
         .iter()
         .zip(&mut ways)
         {
-            if !errors.percent.is_empty() {
+            if !errors.is_empty() {
                 rows.push([vec![n.to_string(), (*way).to_owned()], errors.words()].concat());
             }
         }
@@ -200,7 +201,7 @@ fn make_profiles(args: &EvaluateProfilesArgs) -> Result<()> {
     Ok(())
 }
 
-fn processors() -> Vec<Box<dyn Target>> {
+pub(super) fn processors() -> Vec<Box<dyn Target>> {
     known()
         .filter(|target| target.description().family.id == "processors")
         .collect()
@@ -239,7 +240,7 @@ fn samples(args: &EvaluateProfilesArgs) -> Result<Vec<ProfiledNetwork>> {
     Ok(samples)
 }
 
-fn report_on(name: &str, bytes: &[u8], targets: &[Box<dyn Target>]) -> Result<Report> {
+pub(super) fn report_on(name: &str, bytes: &[u8], targets: &[Box<dyn Target>]) -> Result<Report> {
     let reports = estimate_on(&[ModelFile::new(name, bytes)], None, targets)?;
     let report = reports
         .into_iter()
@@ -248,7 +249,7 @@ fn report_on(name: &str, bytes: &[u8], targets: &[Box<dyn Target>]) -> Result<Re
     report.with_context(|| name.to_owned())
 }
 
-fn latencies_ms(report: &Report) -> BTreeMap<String, f64> {
+pub(super) fn latencies_ms(report: &Report) -> BTreeMap<String, f64> {
     let latencies = report
         .results
         .iter()
@@ -423,21 +424,24 @@ fn from_line(measured: &[&ProfiledNetwork], asked: &[&ProfiledNetwork]) -> Resul
 }
 
 impl Errors {
-    fn add(&mut self, asked: &[&ProfiledNetwork], estimates: &[[f64; 3]]) {
-        for (sample, [value, lo, hi]) in asked.iter().zip(estimates) {
-            self.percent
-                .push(100.0 * (value / sample.measured_ms - 1.0).abs());
-            self.n_inside += usize::from((*lo..=*hi).contains(&sample.measured_ms));
+    pub(super) fn add(&mut self, measured_ms: &[f64], estimates: &[[f64; 3]]) {
+        for (measured_ms, [value, lo, hi]) in measured_ms.iter().zip(estimates) {
+            self.percent.push(100.0 * (value / measured_ms - 1.0).abs());
+            self.n_inside += usize::from((*lo..=*hi).contains(measured_ms));
             self.half_widths.push((hi / value).ln());
         }
-        let pairs = asked.iter().zip(estimates);
+        let pairs = measured_ms.iter().zip(estimates);
         let pairs: Vec<(f64, f64)> = pairs
-            .map(|(sample, [value, ..])| (*value, sample.measured_ms))
+            .map(|(measured_ms, [value, ..])| (*value, *measured_ms))
             .collect();
         self.spearman.push(summarise_pairs(&pairs).spearman);
     }
 
-    fn words(&mut self) -> Vec<String> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.percent.is_empty()
+    }
+
+    pub(super) fn words(&mut self) -> Vec<String> {
         let n = self.percent.len() as f64;
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
         vec![
