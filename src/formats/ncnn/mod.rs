@@ -65,7 +65,7 @@ pub fn parse(file: &[u8], dimensions: &Dimensions) -> Result<Model<'static>, Par
     })?;
     let layers = text::layers(text)?;
     let converted = layers::convert(&layers, dimensions, max_parts(file_bytes))?;
-    let mut model = onnx::parse(&converted, dimensions)?;
+    let mut model = onnx::parse_converted(&converted, file_bytes, dimensions)?;
     (model.format, model.file_bytes, model.version) = (Format::Ncnn, file_bytes, 1);
     let operators = model
         .subgraphs

@@ -47,10 +47,12 @@ impl Blob {
     }
 }
 
-/// The last node, whose result may still become a blob.
+/// The last node, whose results may still become blobs, in their order.
 struct Pending {
     node: Message,
-    result: String,
+    results: Vec<String>,
+    /// How many of the results are blobs already.
+    n_defined: usize,
 }
 
 #[derive(Default)]
@@ -89,9 +91,11 @@ impl<'f> Network<'f> {
     }
 
     fn flush(&mut self) {
-        if let Some(Pending { mut node, result }) = self.pending.take() {
-            node.bytes(2, result.as_bytes());
-            self.add_node(&node);
+        if let Some(mut pending) = self.pending.take() {
+            for result in &pending.results {
+                pending.node.bytes(2, result.as_bytes());
+            }
+            self.add_node(&pending.node);
         }
     }
 
@@ -105,7 +109,7 @@ impl<'f> Network<'f> {
         self.graph.message(5, tensor);
     }
 
-    /// Fails where the layers so far became more nodes and weights than that.
+    /// Fails where the layers so far became more nodes, weights and results than that.
     pub fn check_size(&self, layer: &Layer, limit: usize) -> Result<(), ParseError> {
         if self.n_parts <= limit {
             return Ok(());
@@ -126,14 +130,8 @@ impl<'f> Network<'f> {
         inputs: &[&str],
         attributes: &[(&str, Attribute)],
     ) -> String {
-        self.flush();
-        let node = Self::message(op_type, inputs, attributes);
-        let result = self.new_name(layer);
-        self.pending = Some(Pending {
-            node,
-            result: result.clone(),
-        });
-        result
+        let results = self.nodes(layer, op_type, inputs, attributes, 1);
+        results.into_iter().next().unwrap_or_default()
     }
 
     /// Adds a node of several results. Returns their names.
@@ -146,12 +144,13 @@ impl<'f> Network<'f> {
         n_results: usize,
     ) -> Vec<String> {
         self.flush();
-        let mut node = Self::message(op_type, inputs, attributes);
+        let node = Self::message(op_type, inputs, attributes);
         let results: Vec<String> = (0..n_results).map(|_| self.new_name(layer)).collect();
-        results
-            .iter()
-            .for_each(|result| node.bytes(2, result.as_bytes()));
-        self.add_node(&node);
+        self.pending = Some(Pending {
+            node,
+            results: results.clone(),
+            n_defined: 0,
+        });
         results
     }
 
@@ -186,6 +185,7 @@ impl<'f> Network<'f> {
                 self.graph.message(13, &value);
                 self.hinted.insert(output);
             }
+            self.n_parts = self.n_parts.saturating_add(1);
             self.blobs.insert(output, Blob::new(name, sides));
         }
         self.add_node(&node);
@@ -233,6 +233,7 @@ impl<'f> Network<'f> {
         let value_name = self.value_name(name);
         let value = Message::value(&value_name, data_type, shape.as_deref());
         self.graph.message(11, &value);
+        self.n_parts = self.n_parts.saturating_add(1);
         self.blobs.insert(name, Blob::new(value_name, sides));
     }
 
@@ -273,25 +274,33 @@ impl<'f> Network<'f> {
 
     /// Says that a layer's output is this value.
     pub fn define(&mut self, output: &'f str, mut blob: Blob) {
-        if let Some(pending) = &self.pending
-            && pending.result == blob.value
-        {
-            blob.value = self.value_name(output);
-            if let Some(pending) = &mut self.pending {
-                pending.result.clone_from(&blob.value);
+        if let Some(mut pending) = self.pending.take() {
+            let result = pending.results.get_mut(pending.n_defined);
+            if let Some(result) = result.filter(|result| **result == blob.value) {
+                blob.value = self.value_name(output);
+                result.clone_from(&blob.value);
+                pending.n_defined = pending.n_defined.saturating_add(1);
             }
-            self.flush();
+            self.pending = Some(pending);
         }
         self.n_parts = self.n_parts.saturating_add(1);
         self.blobs.insert(output, blob);
     }
 
-    /// The `ModelProto`. `outputs`: blobs that no layer reads.
-    pub fn finish(mut self, outputs: impl Iterator<Item = &'f str>) -> Vec<u8> {
+    /// The `ModelProto`, of at most `max_parts` nodes, weights and results. `outputs`: blobs that no layer reads, with
+    /// the layers that write them.
+    pub fn finish<'l>(
+        mut self,
+        outputs: impl Iterator<Item = (&'l Layer<'f>, &'f str)>,
+        max_parts: usize,
+    ) -> Result<Vec<u8>, ParseError>
+    where
+        'f: 'l,
+    {
         /// Opset that has `Gelu` and `RMSNormalization`.
         const OPSET: i64 = 23;
         self.flush();
-        for name in outputs {
+        for (layer, name) in outputs {
             let blob = self.blobs.remove(name);
             let result = self.value_name(name);
             let (value, sides) =
@@ -301,6 +310,7 @@ impl<'f> Network<'f> {
                 node.bytes(2, result.as_bytes());
                 self.add_node(&node);
             }
+            self.check_size(layer, max_parts)?;
             let sides = sides.filter(|_| self.hinted.contains(name));
             let shape = sides.as_deref().map(with_batch);
             let value = Message::value(&result, FLOAT, shape.as_deref());
@@ -311,7 +321,7 @@ impl<'f> Network<'f> {
         model.integer(1, 8);
         model.message(7, &self.graph);
         model.message(8, &opset);
-        model.into_bytes()
+        Ok(model.into_bytes())
     }
 }
 

@@ -115,9 +115,33 @@ pub(super) fn layers(text: &str) -> Result<Vec<Layer<'_>>, ParseError> {
             found: n_layers,
         });
     }
+    let mut totals = [
+        ("blobs of all layers so far", max_blobs(text.len()), 0),
+        (
+            "parameters of all layers so far",
+            max_parameters(text.len()),
+            0,
+        ),
+    ];
     let layers = lines.take(n_layers).enumerate();
     let layers: Vec<Layer> = layers
-        .map(|(layer_idx, line)| layer(line, layer_idx))
+        .map(|(layer_idx, line)| {
+            let layer = layer(line, layer_idx)?;
+            let n_blobs = layer.n_inputs.saturating_add(layer.n_outputs);
+            let counts = [n_blobs, layer.parameters.len()];
+            for ((what, limit, total), n) in totals.iter_mut().zip(counts) {
+                *total = n.saturating_add(*total);
+                if *total > *limit {
+                    return Err(ParseError::LimitExceeded {
+                        place: layer.place(),
+                        what,
+                        limit: *limit,
+                        found: *total,
+                    });
+                }
+            }
+            Ok(layer)
+        })
         .collect::<Result<_, _>>()?;
     match layers.len() {
         found if found == n_layers => Ok(layers),

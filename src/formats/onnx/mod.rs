@@ -56,12 +56,20 @@ pub fn is_onnx(file: &[u8]) -> bool {
 /// [`ParseError`] if the file is not an ONNX file, is damaged, leaves sizes open that `dimensions` does not contain, or
 /// exceeds [`limits`]. Operators that TFLite does not have keep their names (`ONNX:Einsum`).
 pub fn parse(file: &[u8], dimensions: &Dimensions) -> Result<Model<'static>, ParseError> {
-    let file_bytes = file.len();
+    parse_converted(file, file.len(), dimensions)
+}
+
+/// [`parse`] for a file that another one of `file_bytes` became, to whose length time and memory are proportional.
+pub(super) fn parse_converted(
+    file: &[u8],
+    file_bytes: usize,
+    dimensions: &Dimensions,
+) -> Result<Model<'static>, ParseError> {
     if file_bytes > MAX_FILE_BYTES {
         return Err(ParseError::TooLarge { file_bytes });
     }
     let names = Names::new();
-    let mut graph = proto::read(file, &names).map_err(|failure| match failure {
+    let mut graph = proto::read(file, file_bytes, &names).map_err(|failure| match failure {
         Failure::Malformed(place) => ParseError::Malformed {
             place: place.into(),
             problem: "expected the fields of `onnx.proto`".into(),

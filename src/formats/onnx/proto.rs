@@ -141,8 +141,12 @@ pub(super) enum Dimension<'a> {
 /// `AttributeProto.AttributeType` of one whole number.
 const INT: i64 = 2;
 
-/// A `ModelProto`. `names` takes the names of values in functions.
-pub(super) fn read<'a>(file: &'a [u8], names: &'a Names) -> Result<Graph<'a>, Failure> {
+/// A `ModelProto`. Limits are proportional to `file_bytes`. `names` takes the names of values in functions.
+pub(super) fn read<'a>(
+    file: &'a [u8],
+    file_bytes: usize,
+    names: &'a Names,
+) -> Result<Graph<'a>, Failure> {
     let (mut graph, mut opset) = (None, 1);
     let mut functions = Functions::default();
     for field in Fields::new(file) {
@@ -163,10 +167,10 @@ pub(super) fn read<'a>(file: &'a [u8], names: &'a Names) -> Result<Graph<'a>, Fa
             opset,
             ..Graph::default()
         },
-        file_bytes: file.len(),
-        operands_left: max_operands(file.len()),
-        attributes_left: max_attributes(file.len()),
-        dimensions_left: max_dimensions(file.len()),
+        file_bytes,
+        operands_left: max_operands(file_bytes),
+        attributes_left: max_attributes(file_bytes),
+        dimensions_left: max_dimensions(file_bytes),
         n_initializers: 0,
         functions: &functions,
         call_bytes_left: MAX_CALL_BYTES,

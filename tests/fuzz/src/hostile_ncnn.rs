@@ -15,6 +15,12 @@ cases! {
     unread_lists 40,
     many_parameters 10_000,
     slices 100,
+    unread_slices 18,
+    unknown_results 480,
+    undefined_blobs 480,
+    wide_inputs 480,
+    short_parameters 49_000,
+    gates_of_long_names 24_000,
     crops 2_000,
     reductions 2_000,
     open_inputs 20_000,
@@ -212,6 +218,52 @@ fn slices(Amounts { n, repeats }: Amounts) -> Vec<u8> {
         text.layer("Slice", &["x"], &texts(&parts), &list(0, n_parts, "-233"));
     }
     text.write()
+}
+
+/// As many as are read before a limit ends them.
+fn unread_slices(Amounts { n, repeats }: Amounts) -> Vec<u8> {
+    wide(n, "Slice", true, repeats)
+}
+
+fn unknown_results(Amounts { n, repeats }: Amounts) -> Vec<u8> {
+    wide(n, "Own", true, repeats)
+}
+
+fn undefined_blobs(Amounts { n, repeats }: Amounts) -> Vec<u8> {
+    wide(n, "Concat", false, repeats)
+}
+
+fn wide_inputs(Amounts { n, repeats }: Amounts) -> Vec<u8> {
+    wide(n, "Input", true, repeats)
+}
+
+/// Layers of many blobs of short names, each of another one.
+fn wide(n: usize, kind: &str, is_written: bool, n_blobs: usize) -> Vec<u8> {
+    let n_blobs = n_blobs.min(4096);
+    let mut text = Text::new(&format!("0={}", 8 * n_blobs));
+    for at in 0..n {
+        let blobs = names(&format!("{at:x}."), n_blobs);
+        match (is_written, kind) {
+            (false, _) => text.layer(kind, &texts(&blobs), &[&format!("b{at}")], ""),
+            (true, "Input") => text.layer(kind, &[], &texts(&blobs), ""),
+            (true, _) => text.layer(kind, &["x"], &texts(&blobs), ""),
+        }
+    }
+    text.write()
+}
+
+/// Each becomes three nodes of four results, whose names come from the layer's.
+fn gates_of_long_names(Amounts { n, .. }: Amounts) -> Vec<u8> {
+    let name = "n".repeat(200);
+    let mut text = Text::new(MAP);
+    for at in 0..n {
+        text.lines.push(format!("GLU {name}{at} 1 1 x g{at} 0=0"));
+    }
+    text.write()
+}
+
+fn short_parameters(Amounts { n, .. }: Amounts) -> Vec<u8> {
+    fan(n, "a", &"0= ".repeat(64))
 }
 
 fn crops(Amounts { n, repeats }: Amounts) -> Vec<u8> {

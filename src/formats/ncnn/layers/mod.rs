@@ -84,6 +84,7 @@ pub(super) fn convert(
                 dimensions,
                 &mut searched_left,
             );
+            network.check_size(layer, max_parts)?;
             continue;
         }
         let mut converter = Converter {
@@ -104,9 +105,9 @@ pub(super) fn convert(
         network.check_size(layer, max_parts)?;
     }
     let outputs = layers.iter().filter(|layer| !gathers(layer));
-    let outputs = outputs.flat_map(Layer::outputs);
-    let outputs = outputs.filter(|name| !readers.contains_key(name));
-    Ok(network.finish(outputs))
+    let outputs = outputs.flat_map(|layer| layer.outputs().map(move |name| (layer, name)));
+    let outputs = outputs.filter(|(_, name)| !readers.contains_key(name));
+    network.finish(outputs, max_parts)
 }
 
 /// Layers that read each blob. One that gathers the results computes nothing, and these stay results.
