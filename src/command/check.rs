@@ -1,9 +1,10 @@
 //! `check`: models against limits, with an exit code for CI.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::error::Error;
 use std::fmt::Write;
 use std::fs;
+use std::hash::Hash;
 use std::io::{self, Read};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -98,8 +99,11 @@ struct Written {
 /// The file that is read without `--config`.
 pub const CONFIG: &str = "litecast.toml";
 
-/// Larger than anyone writes by hand.
-const MAX_CONFIG_BYTES: u64 = 1 << 20;
+/// Larger than anyone writes by hand. Nested keys take up to a hundred times their bytes while they are read.
+const MAX_CONFIG_BYTES: u64 = 1 << 19;
+
+/// Targets, boards, devices and groups of one check, each once: more than there are.
+const MAX_CHOICES: usize = 512;
 
 pub fn run(args: &CheckArgs) -> Result<ExitCode, Box<dyn Error>> {
     let sections = if args.files.is_empty() {
@@ -208,6 +212,14 @@ fn sections_from_config(args: &CheckArgs) -> Result<Vec<Section>, Box<dyn Error>
         }
     };
     let section = |(idx, mut written): (usize, Written)| {
+        let n_choices = written.drop_repeated();
+        if n_choices > MAX_CHOICES {
+            let words = format!(
+                "{place}: check {}: expected at most {MAX_CHOICES} targets, boards, devices and groups, found {n_choices}",
+                idx + 1
+            );
+            return Err(words.into());
+        }
         let below = below().map_err(|error| format!("{place}: {error}"))?;
         let files: Vec<PathBuf> = written.files.iter().map(|file| folder.join(file)).collect();
         let vela_ini = written.vela_ini.take().map(|ini| folder.join(ini));
@@ -269,6 +281,19 @@ fn config_text(path: &Path) -> Result<String, Box<dyn Error>> {
 }
 
 impl Written {
+    /// Leaves each choice of a target once. Returns how many there are.
+    fn drop_repeated(&mut self) -> usize {
+        fn keep_once<T: Clone + Eq + Hash>(choices: &mut Vec<T>) -> usize {
+            let mut known = HashSet::new();
+            choices.retain(|choice| known.insert(choice.clone()));
+            choices.len()
+        }
+        keep_once(&mut self.targets)
+            + keep_once(&mut self.boards)
+            + keep_once(&mut self.groups)
+            + keep_once(&mut self.devices)
+    }
+
     /// With paths below the folder of the file that names them.
     fn section(
         self,

@@ -521,7 +521,7 @@ fn limits_that_are_no_text_are_refused_with_their_place() {
         ),
         (
             &long,
-            "litecast.toml: expected at most 1048576 bytes, found 2097152",
+            "litecast.toml: expected at most 524288 bytes, found 2097152",
         ),
         (b"[[check]]\nfiles = [[[", "litecast.toml: line 2: "),
         (
@@ -537,6 +537,37 @@ fn limits_that_are_no_text_are_refused_with_their_place() {
         assert_eq!(output.status.code(), Some(2), "{words}");
         assert!(words.contains(expected) && words.len() < 1000, "{words}");
     }
+}
+
+/// Ids of processors may name any clock.
+#[test]
+fn targets_of_a_check_are_limited_and_count_once() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::copy(&examples()[0], folder.path().join("a.tflite")).unwrap();
+    let check = |targets: Vec<String>| {
+        let text = format!(
+            "[[check]]\nfiles = [\"a.tflite\"]\ntargets = {targets:?}\nmax = {{ latency = \"100 s\", file-size = 2000000 }}\n"
+        );
+        fs::write(folder.path().join("litecast.toml"), text).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_litecast"));
+        let arguments = ["check", "--json"];
+        command
+            .args(arguments)
+            .current_dir(&folder)
+            .output()
+            .unwrap()
+    };
+    let many = (0..513).map(|n| format!("{NPU}@{}", 100 + n)).collect();
+    let output = check(many);
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{words}");
+    assert!(
+        words.contains("check 1: expected at most 512 targets"),
+        "{words}"
+    );
+    let output = check(vec![NPU.to_owned(); 10_000]);
+    let line = json_lines(&output).remove(0);
+    assert_eq!(line["limits"].as_array().unwrap().len(), 2, "{line}");
 }
 
 /// Each check of a file is an estimate.
