@@ -212,6 +212,14 @@ pub fn is_model(file: &Path) -> bool {
 }
 
 fn matches(pattern: &str) -> Result<Vec<PathBuf>, Box<dyn Error>> {
+    let steps = pattern.split('/');
+    let n_open = steps.filter(|step| step.contains(['*', '?', '['])).count();
+    if n_open > MAX_DEPTH {
+        return Err(format!(
+            "{pattern}: expected a pattern with at most {MAX_DEPTH} of * ? [ between slashes, found {n_open}"
+        )
+        .into());
+    }
     let paths = paths_of(pattern).map_err(|error| format!("{pattern}: {error}"))?;
     let mut files = Vec::new();
     for path in paths {
@@ -407,6 +415,8 @@ mod tests {
         for pattern in ["*/deep/*.tflite", "*/deep/a.tflite", "*/d*/a.*", "*/*/"] {
             assert_eq!(expanded(&[&at(pattern)]).unwrap(), all, "{pattern}");
         }
+        let deep = expanded(&[&at(&"*/".repeat(33))]).unwrap_err();
+        assert!(deep.contains("at most 32 of"), "{deep}");
         let long = expanded(&[&at(&"a".repeat(5000))]).unwrap_err();
         assert!(long.contains("at most 4096 bytes"), "{long}");
     }
