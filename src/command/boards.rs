@@ -64,7 +64,7 @@ pub fn run(args: &BoardsArgs) -> Result<ExitCode, Box<dyn Error>> {
         let printed = if args.json {
             json.map(|json| json + "\n")
         } else {
-            json.and_then(|json| Ok(text(&name, &placed(&json)?, width)))
+            json.and_then(|json| Ok(text(&name, &parse_placed(&json)?, width)))
         };
         match printed {
             Ok(json) if args.json => terminal::print_json(json),
@@ -79,7 +79,7 @@ pub fn run(args: &BoardsArgs) -> Result<ExitCode, Box<dyn Error>> {
     Ok(code)
 }
 
-fn placed(json: &str) -> Result<Placed, Failure> {
+fn parse_placed(json: &str) -> Result<Placed, Failure> {
     serde_json::from_str(json).map_err(|error| Failure::new("serialization", error.to_string()))
 }
 
@@ -111,7 +111,7 @@ fn text(file: &str, placed: &Placed, width: usize) -> String {
         group(&mut reasons, on.reason.as_ref(), &on.name);
         table.row(board_cells(on, latency));
     }
-    let need = needed(&placed.need);
+    let need = need_in_words(&placed.need);
     let mut text = format!(
         "{}\n{}\n{}",
         heading(file, width),
@@ -127,7 +127,7 @@ fn text(file: &str, placed: &Placed, width: usize) -> String {
         let _ = writeln!(text, "{}", wrapped(&words, width, "  "));
     }
     for (reason, boards) in no_latencies {
-        let words = format!("? on {}: {reason}", named(&boards));
+        let words = format!("? on {}: {reason}", board_names(&boards));
         let _ = writeln!(text, "{}", wrapped(&words, width, "  "));
     }
     let kernels = &placed.need.kernels;
@@ -189,7 +189,7 @@ fn group<'p>(
 /// Boards that a line names at most.
 const MAX_NAMED_BOARDS: usize = 4;
 
-fn named(boards: &[&str]) -> String {
+fn board_names(boards: &[&str]) -> String {
     let first = &boards[..boards.len().min(MAX_NAMED_BOARDS)];
     match boards.len() - first.len() {
         0 => first.join(", "),
@@ -198,7 +198,7 @@ fn named(boards: &[&str]) -> String {
 }
 
 /// What the model needs, each with its range; of one that does not run, the file alone.
-fn needed(need: &Need) -> String {
+fn need_in_words(need: &Need) -> String {
     let bytes = |bytes: u64| quantity::bytes(bytes as f64);
     let file = match need.max_file_bytes {
         Some(max) => format!(

@@ -58,7 +58,7 @@ pub fn run(args: &CalibrateArgs) -> Result<ExitCode, Box<dyn Error>> {
         (None, Some(_)) => args.device.clone(),
         (None, None) => stem,
     };
-    let (models, profile_files) = sorted(args)?;
+    let (models, profile_files) = models_and_profiles(args)?;
     // Devices of several tools are those of the first.
     let tool = profile_files.first().map_or("", |file| file.profile.tool);
     let families = base_families(tool);
@@ -67,7 +67,7 @@ pub fn run(args: &CalibrateArgs) -> Result<ExitCode, Box<dyn Error>> {
         Some(like) => vec![like.clone()],
         None => candidates.map(|target| target.id().to_owned()).collect(),
     };
-    let networks = estimated(args, &models, &candidates)?;
+    let networks = estimated_models(args, &models, &candidates)?;
     let mut measured = Vec::new();
     for file in &profile_files {
         for (idx, network) in networks.iter().enumerate() {
@@ -145,7 +145,9 @@ fn known_device(path: &Path) -> Result<Option<Device>, Box<dyn Error>> {
 }
 
 /// Models have their extensions, or are graphs without weights: one object of JSON. Everything else is a profile.
-fn sorted(args: &CalibrateArgs) -> Result<(Vec<PathBuf>, Vec<ProfileFile>), Box<dyn Error>> {
+fn models_and_profiles(
+    args: &CalibrateArgs,
+) -> Result<(Vec<PathBuf>, Vec<ProfileFile>), Box<dyn Error>> {
     let mut models: Vec<PathBuf> = Vec::new();
     let mut profile_files = Vec::new();
     for path in &args.files {
@@ -183,7 +185,7 @@ fn sorted(args: &CalibrateArgs) -> Result<(Vec<PathBuf>, Vec<ProfileFile>), Box<
 }
 
 /// The models with their estimates on the targets that may be the base.
-fn estimated(
+fn estimated_models(
     args: &CalibrateArgs,
     models: &[PathBuf],
     targets: &[String],

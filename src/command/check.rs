@@ -135,7 +135,7 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Box<dyn Error>> {
             show(args, &file.to_string_lossy(), &verdicts)
         };
         if let Some(below) = &section.below {
-            let (kept, refused) = below.divided(files);
+            let (kept, refused) = below.readable_and_refused(files);
             for (file, words) in refused {
                 give(&file, Err(Failure::new("file-unreadable", words)))?;
             }
@@ -189,7 +189,7 @@ fn section_from_arguments(args: &CheckArgs) -> Result<Section, Box<dyn Error>> {
         read: args.read.clone(),
         below: None,
     };
-    section.checked("give one, for example --max-latency 10ms", "--target")
+    section.with_checked_limits("give one, for example --max-latency 10ms", "--target")
 }
 
 fn sections_from_config(args: &CheckArgs) -> Result<Vec<Section>, Box<dyn Error>> {
@@ -236,7 +236,7 @@ fn sections_from_config(args: &CheckArgs) -> Result<Vec<Section>, Box<dyn Error>
             return Err(format!("{place}: check {}: {words}", idx + 1).into());
         }
         let section = written.section(args, [files, devices], vela_ini, below);
-        let section = section.checked(
+        let section = section.with_checked_limits(
             "give one, for example max = { latency = \"10ms\" }",
             "targets",
         );
@@ -343,7 +343,11 @@ impl Section {
     ///
     /// # Errors
     /// No limits, or limits of targets without a target.
-    fn checked(mut self, how: &str, target_option: &str) -> Result<Self, Box<dyn Error>> {
+    fn with_checked_limits(
+        mut self,
+        how: &str,
+        target_option: &str,
+    ) -> Result<Self, Box<dyn Error>> {
         if self.limits.is_empty() {
             return Err(format!("expected at least one limit: {how}").into());
         }

@@ -181,7 +181,7 @@ fn side(
     args: &CompareArgs,
     matched: &mut Vec<Matched>,
 ) -> Result<Side, Box<dyn Error>> {
-    if let Some(reports) = saved(path)? {
+    if let Some(reports) = read_saved(path)? {
         return Ok(reports);
     }
     let files = match path.is_dir() {
@@ -224,7 +224,7 @@ fn name_below(file: &Path, folder: &Path) -> String {
 const MAX_REPORTS_BYTES: u64 = 1 << 30;
 
 /// Reports that `predict --json` printed; `None` for any other file, because a model may be JSON as well.
-fn saved(path: &Path) -> Result<Option<Side>, Box<dyn Error>> {
+fn read_saved(path: &Path) -> Result<Option<Side>, Box<dyn Error>> {
     let is_json = |extension: &OsStr| extension == "json" || extension == "jsonl";
     let place = path.display();
     let Some(metadata) = path
@@ -363,7 +363,7 @@ impl Pair {
     }
 
     /// Why there is nothing to compare, in words.
-    fn one_sided(&self) -> Option<String> {
+    fn reason_without_comparison(&self) -> Option<String> {
         let words = |side: &Option<Outcome>, absent: &str| match side {
             None => Some(absent.to_owned()),
             Some(Err(failure)) => Some(failure.to_string()),
@@ -427,7 +427,7 @@ impl Pair {
 
     fn text(&self, with_all: bool, width: usize) -> String {
         let mut text = format!("{}\n", heading(&self.name, width));
-        if let Some(words) = self.one_sided() {
+        if let Some(words) = self.reason_without_comparison() {
             let _ = writeln!(text, "{}", wrapped(&plain(&words), width, "  "));
         }
         let (shown, n_same, reasons) = self.shown(with_all);
@@ -470,7 +470,7 @@ impl Pair {
 
     fn markdown(&self, with_all: bool) -> String {
         let mut text = format!("\n#### {}\n\n", markdown_text(&self.name));
-        if let Some(words) = self.one_sided() {
+        if let Some(words) = self.reason_without_comparison() {
             let _ = writeln!(text, "{}\n", markdown_text(&words));
         }
         let (shown, n_same, reasons) = self.shown(with_all);

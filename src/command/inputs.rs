@@ -176,7 +176,10 @@ impl ConfigurationFolder {
     }
 
     /// Those of `files` that are read, and the others with the reasons.
-    pub fn divided(&self, files: Vec<PathBuf>) -> (Vec<PathBuf>, Vec<(PathBuf, String)>) {
+    pub fn readable_and_refused(
+        &self,
+        files: Vec<PathBuf>,
+    ) -> (Vec<PathBuf>, Vec<(PathBuf, String)>) {
         let mut kept = Vec::new();
         let mut refused = Vec::new();
         for file in files {

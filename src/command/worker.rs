@@ -38,7 +38,7 @@ pub fn run(args: &WorkerArgs) -> Result<ExitCode, Box<dyn Error>> {
         if let Ok(report) = &report
             && args.shared_dimensions
         {
-            Message::Matched(matched(report, &args.read)).write(&mut to)?;
+            Message::Matched(matched_dimensions(report, &args.read)).write(&mut to)?;
         }
         match report.and_then(|report| told(args.tell, file, report)) {
             Ok(told) => write_json(&told, &mut to)?,
@@ -49,7 +49,7 @@ pub fn run(args: &WorkerArgs) -> Result<ExitCode, Box<dyn Error>> {
 }
 
 /// Names of the sizes in `options` that the file leaves open.
-fn matched(report: &Report, options: &ReadArgs) -> Vec<String> {
+fn matched_dimensions(report: &Report, options: &ReadArgs) -> Vec<String> {
     let names = options.dimensions.iter().map(|(name, _)| name);
     let is_matched = |name: &&String| !report.unmatched_dimensions.contains(name);
     names.filter(is_matched).cloned().collect()

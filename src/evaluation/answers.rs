@@ -58,7 +58,7 @@ fn answers(network: &Network, targets: &[&dyn Target]) -> Vec<Answer> {
     // Only targets that plan ask the trained network, whose failure is looked for in `network`. Targets share large
     // results, which are freed after the last target.
     let answers_apart = |targets: Vec<&dyn Target>| -> Vec<Answer> {
-        let network = network.apart();
+        let network = network.without_shared();
         let answer = |target: &&dyn Target| Answer::new(*target, &network);
         targets.iter().map(answer).collect()
     };

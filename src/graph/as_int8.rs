@@ -19,7 +19,7 @@ pub fn biases(operator: &Operator) -> impl Iterator<Item = usize> {
 const KEEPS_SCALE: [OpKind; 3] = [OpKind::Pad, OpKind::Padv2, OpKind::MirrorPad];
 
 /// For each tensor the index of the one whose scale it has.
-fn scaled_as(subgraph: &Subgraph) -> Vec<usize> {
+fn scale_sources(subgraph: &Subgraph) -> Vec<usize> {
     let mut scaled_as: Vec<usize> = (0..subgraph.tensors.len()).collect();
     for operator in &subgraph.operators {
         let read = operator.inputs.iter().flatten();
@@ -107,7 +107,7 @@ pub fn convert(model: &mut Model) -> Floats {
         }
     }
     let mut known = vec![None; N_QUANTIZATIONS];
-    let scaled_as = scaled_as(subgraph);
+    let scaled_as = scale_sources(subgraph);
     for (tensor_idx, (tensor, of_type)) in subgraph.tensors.iter_mut().zip(types).enumerate() {
         let scale_idx = scaled_as[tensor_idx];
         if of_type != tensor.tensor_type {

@@ -256,13 +256,13 @@ fn topological_order(n_operators: usize, dependencies: &[Edge]) -> Result<Vec<us
     }
     match waits_for.iter().position(|&n| n > 0) {
         None => Ok(order),
-        Some(stuck) => Err(on_cycle(stuck, &waits_for, dependencies)),
+        Some(stuck) => Err(node_on_cycle(stuck, &waits_for, dependencies)),
     }
 }
 
 /// Each operator that could not run waits for another one that could not run, so following these dependencies backwards
 /// ends on a cycle.
-fn on_cycle(stuck: usize, waits_for: &[usize], dependencies: &[Edge]) -> usize {
+fn node_on_cycle(stuck: usize, waits_for: &[usize], dependencies: &[Edge]) -> usize {
     let mut source = vec![None; waits_for.len()];
     for dependency in dependencies
         .iter()

@@ -20,7 +20,7 @@ const BEAM_WIDTH: usize = 24;
 /// was found. `model` is unchanged if there is none, or if operators keep values between inferences, because the order
 /// could change these values.
 pub fn reorder(model: &mut Model) -> Result<bool, CycleError> {
-    let Some(order) = lower_order(model)? else {
+    let Some(order) = order_of_lower_peak(model)? else {
         return Ok(false);
     };
     let operators = &mut model.subgraphs[MAIN_SUBGRAPH].operators;
@@ -33,7 +33,7 @@ pub fn reorder(model: &mut Model) -> Result<bool, CycleError> {
 }
 
 /// Operator indices in the new order; `None` if no order with a lower peak was found.
-fn lower_order(model: &Model) -> Result<Option<Vec<usize>>, CycleError> {
+fn order_of_lower_peak(model: &Model) -> Result<Option<Vec<usize>>, CycleError> {
     let graph = build(model, MAIN_SUBGRAPH)?;
     let n = graph.nodes.len();
     let subgraph = graph.subgraph;

@@ -147,7 +147,7 @@ impl Predictor {
         let mut estimates = Vec::with_capacity(graphs.len());
         let mut pending = graphs;
         while !pending.is_empty() {
-            let (of_a_run, rest) = pending.split_at(n_of_a_run(pending));
+            let (of_a_run, rest) = pending.split_at(n_graphs_in_run(pending));
             estimates.extend(self.run(of_a_run)?);
             pending = rest;
         }
@@ -217,7 +217,7 @@ fn read_manifest(json: &str) -> Result<Manifest, PredictorError> {
 const MAX_NODES: usize = 640;
 
 /// Number of graphs at the start of `graphs` that share a run: as many as fit, and at least one.
-fn n_of_a_run(graphs: &[&Features]) -> usize {
+fn n_graphs_in_run(graphs: &[&Features]) -> usize {
     let mut n_nodes = 0;
     let fits = |graph: &&&Features| {
         n_nodes += graph.n_nodes();

@@ -75,7 +75,7 @@ impl<'n> Network<'n> {
 
     /// The same network, for targets that run apart from the others: it shares nothing with them, so that what they
     /// share is freed with it.
-    pub fn apart(&self) -> Self {
+    pub fn without_shared(&self) -> Self {
         Self {
             shared: Shared::default(),
             ..*self

@@ -18,7 +18,7 @@ pub(super) fn sort(graph: &mut Graph) {
 /// Sorts the nodes in `range` that are `depth` bodies deep, each with the nodes of its own bodies before it.
 fn sort_body(graph: &mut Graph, range: Range<usize>, depth: usize) {
     let units = units(&graph.nodes, range.clone(), depth);
-    if let Some(order) = sorted(&graph.nodes, &units) {
+    if let Some(order) = order_of_units(&graph.nodes, &units) {
         let sources = order.iter().filter_map(|&unit| units.get(unit).cloned());
         let sources: Vec<Range<usize>> = sources.collect();
         move_loops(graph, &sources, range.start);
@@ -63,7 +63,7 @@ fn units(nodes: &[Node], range: Range<usize>, depth: usize) -> Vec<Range<usize>>
 }
 
 /// The order of units, the earliest possible one first; `None` if they are in order or in a circle.
-fn sorted(nodes: &[Node], units: &[Range<usize>]) -> Option<Vec<usize>> {
+fn order_of_units(nodes: &[Node], units: &[Range<usize>]) -> Option<Vec<usize>> {
     let mut writers: HashMap<Name, usize> = HashMap::new();
     for (unit_idx, unit) in units.iter().enumerate() {
         let node = nodes.get(unit.end.checked_sub(1)?)?;

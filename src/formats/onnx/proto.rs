@@ -531,7 +531,7 @@ fn value_info(message: &[u8]) -> Read<(&str, ValueInfo<'_>)> {
             (2, Field::Bytes(of_type)) => {
                 for field in Fields::new(of_type) {
                     if let (1, Field::Bytes(tensor_type)) = field? {
-                        typed(tensor_type, &mut value)?;
+                        read_tensor_type(tensor_type, &mut value)?;
                     }
                 }
             }
@@ -542,7 +542,7 @@ fn value_info(message: &[u8]) -> Read<(&str, ValueInfo<'_>)> {
 }
 
 /// `TypeProto.Tensor` of a value.
-fn typed<'a>(message: &'a [u8], value: &mut ValueInfo<'a>) -> Read<()> {
+fn read_tensor_type<'a>(message: &'a [u8], value: &mut ValueInfo<'a>) -> Read<()> {
     (value.data_type, value.shape, value.n_dimensions) = (0, None, 0);
     for field in Fields::new(message) {
         match field? {

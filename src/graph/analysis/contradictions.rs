@@ -27,7 +27,7 @@ pub fn contradictions(graph: &Graph) -> Vec<Contradiction> {
     let mut of_node = |(node_idx, node): (usize, &Node)| {
         let tensors = &graph.subgraph.tensors;
         let why = contradiction(graph.model, tensors, node.operator)
-            .or_else(|| in_called(graph.model, node.operator, &mut visited))?;
+            .or_else(|| contradiction_in_called(graph.model, node.operator, &mut visited))?;
         Some(Contradiction { node_idx, why })
     };
     let nodes = graph.nodes.iter().enumerate();
@@ -36,7 +36,7 @@ pub fn contradictions(graph: &Graph) -> Vec<Contradiction> {
 
 /// The first contradiction in the subgraphs that an operator runs, directly or indirectly, and that were not visited
 /// before.
-fn in_called(
+fn contradiction_in_called(
     model: &Model,
     operator: &Operator,
     visited: &mut BTreeSet<usize>,

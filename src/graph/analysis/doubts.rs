@@ -43,7 +43,7 @@ fn uncounted_operators(
             *names.entry(name).or_default() += operators.len();
         }
     }
-    let only = only_uncounted(graph, counted);
+    let only = only_uncounted_operator(graph, counted);
     let doubt = |(reason, names): (&Uncountable, &BTreeMap<&str, usize>)| Diagnostic {
         operator_idx: only,
         ..diagnostic(
@@ -56,7 +56,10 @@ fn uncounted_operators(
 }
 
 /// The uncounted operator, if there is only one and it is in the graph itself.
-fn only_uncounted(graph: &Graph, counted: &BTreeMap<usize, SubgraphCounts>) -> Option<usize> {
+fn only_uncounted_operator(
+    graph: &Graph,
+    counted: &BTreeMap<usize, SubgraphCounts>,
+) -> Option<usize> {
     let mut all = counted.iter().flat_map(|(subgraph_idx, counts)| {
         counts
             .uncounted

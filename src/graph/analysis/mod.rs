@@ -95,7 +95,7 @@ pub fn analyze(graph: &Graph) -> Analysis {
 /// Adds weight statistics, computed once for each constant.
 struct Sampler<'g, 'm> {
     graph: &'g Graph<'m>,
-    known: HashMap<weights::Stored, Option<Arc<WeightStats>>>,
+    known: HashMap<weights::WeightStatsKey, Option<Arc<WeightStats>>>,
     samples_left: usize,
 }
 
@@ -115,7 +115,7 @@ impl Sampler<'_, '_> {
 
     fn stats(&mut self, tensor_idx: usize) -> Option<Arc<WeightStats>> {
         let buffer = self.graph.buffer(tensor_idx);
-        let stored = weights::Stored::new(buffer, self.graph.tensor(tensor_idx));
+        let stored = weights::WeightStatsKey::new(buffer, self.graph.tensor(tensor_idx));
         if let Some(known) = self.known.get(&stored) {
             return known.as_ref().map(|stats| stats.resized(buffer.n_bytes()));
         }

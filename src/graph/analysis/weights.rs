@@ -13,7 +13,7 @@ pub const MAX_SAMPLES_PER_TENSOR: usize = 1 << 16;
 /// The key of [`weight_stats`]: all that they depend on except the size. Tensors that share a buffer, or a
 /// distribution, share their statistics, which are computed once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Stored {
+pub struct WeightStatsKey {
     values: StoredValues,
     tensor_type: TensorType,
     zero_point: i64,
@@ -26,7 +26,7 @@ enum StoredValues {
     Distribution(usize),
 }
 
-impl Stored {
+impl WeightStatsKey {
     pub fn new(buffer: &Buffer, tensor: &Tensor) -> Self {
         Self {
             values: match buffer {

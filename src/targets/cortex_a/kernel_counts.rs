@@ -335,7 +335,7 @@ fn values(shape: &[i32]) -> f64 {
 }
 
 /// `count` rounded up to a multiple of `unit`.
-fn whole(count: f64, unit: f64) -> f64 {
+fn round_up_to(count: f64, unit: f64) -> f64 {
     (count / unit).ceil() * unit
 }
 
@@ -349,15 +349,15 @@ fn convolution(shapes: &Shapes, window: &Window) -> Vec<(&'static str, f64)> {
     let groups = f64::from(window.groups).max(1.0);
     let (in_c, out_c) = (shapes.in_c / groups, shapes.out_c / groups);
     let pixels = shapes.pixels;
-    let pixels_4 = whole(pixels, 4.0);
+    let pixels_4 = round_up_to(pixels, 4.0);
     let products = [
-        pixels * groups * whole(out_c, 8.0) * taps * in_c,
-        pixels_4 * groups * whole(out_c, 16.0) * taps * whole(in_c, 4.0),
-        pixels_4 * groups * whole(out_c, 8.0) * taps * whole(in_c, 8.0),
+        pixels * groups * round_up_to(out_c, 8.0) * taps * in_c,
+        pixels_4 * groups * round_up_to(out_c, 16.0) * taps * round_up_to(in_c, 4.0),
+        pixels_4 * groups * round_up_to(out_c, 8.0) * taps * round_up_to(in_c, 8.0),
     ];
     let rest = [
         pixels * taps * groups,
-        pixels * groups * whole(out_c, 8.0),
+        pixels * groups * round_up_to(out_c, 8.0),
         pixels_4 / 4.0 * groups * (out_c / 16.0).ceil() * taps,
         (pixels / 6.0).ceil() * groups * (out_c / 8.0).ceil() * taps,
     ];
@@ -397,7 +397,7 @@ fn depthwise(shapes: &Shapes, window: &Window) -> Vec<(&'static str, f64)> {
     let held = match taps {
         _ if taps <= 9.0 => 9.0,
         _ if taps <= 25.0 => 25.0,
-        _ => whole(taps, 5.0),
+        _ => round_up_to(taps, 5.0),
     };
     let held_or_few = match taps {
         _ if taps <= 3.0 => 3.0,
@@ -418,14 +418,14 @@ fn depthwise(shapes: &Shapes, window: &Window) -> Vec<(&'static str, f64)> {
         ]
     };
     let products = [
-        pixels * whole(c, 8.0) * held,
-        pixels * whole(c, 4.0) * held_or_few,
-        pixels * whole(c, 16.0) * held,
+        pixels * round_up_to(c, 8.0) * held,
+        pixels * round_up_to(c, 4.0) * held_or_few,
+        pixels * round_up_to(c, 16.0) * held,
     ];
     let mut terms: Vec<_> = names.into_iter().zip(products).collect();
     terms.extend([
-        ("outputs, by 8 channels", pixels * whole(c, 8.0)),
-        ("outputs, by 16 channels", pixels * whole(c, 16.0)),
+        ("outputs, by 8 channels", pixels * round_up_to(c, 8.0)),
+        ("outputs, by 16 channels", pixels * round_up_to(c, 16.0)),
         ("pixels", pixels),
         ("pointers", pixels * taps),
     ]);
@@ -435,22 +435,25 @@ fn depthwise(shapes: &Shapes, window: &Window) -> Vec<(&'static str, f64)> {
 fn dense(shapes: &Shapes) -> Vec<(&'static str, f64)> {
     let (rows, in_c, out_c) = (shapes.pixels, shapes.in_c, shapes.out_c);
     vec![
-        ("products, by 8 channels", rows * whole(out_c, 8.0) * in_c),
+        (
+            "products, by 8 channels",
+            rows * round_up_to(out_c, 8.0) * in_c,
+        ),
         (
             "products, by 16 channels, 4 deep",
-            rows * whole(out_c, 16.0) * whole(in_c, 4.0),
+            rows * round_up_to(out_c, 16.0) * round_up_to(in_c, 4.0),
         ),
         (
             "products, by 8 channels, 8 deep",
-            rows * whole(out_c, 8.0) * whole(in_c, 8.0),
+            rows * round_up_to(out_c, 8.0) * round_up_to(in_c, 8.0),
         ),
         (
             "products, by 4 rows, 16 channels, 4 deep",
-            whole(rows, 4.0) * whole(out_c, 16.0) * whole(in_c, 4.0),
+            round_up_to(rows, 4.0) * round_up_to(out_c, 16.0) * round_up_to(in_c, 4.0),
         ),
         (
             "products, by 6 rows, 8 channels",
-            whole(rows, 6.0) * whole(out_c, 8.0) * in_c,
+            round_up_to(rows, 6.0) * round_up_to(out_c, 8.0) * in_c,
         ),
         ("tiles of 16 channels", rows * (out_c / 16.0).ceil()),
         ("inputs", shapes.in_values),
@@ -460,7 +463,7 @@ fn dense(shapes: &Shapes) -> Vec<(&'static str, f64)> {
 
 /// The part of a window's side that can reach the input from any position. Values beyond it are padding at every
 /// position.
-fn reaching(filter: i32, size: i32) -> i32 {
+fn reaching_filter(filter: i32, size: i32) -> i32 {
     filter.min(size.max(1).saturating_mul(2).saturating_sub(1))
 }
 
@@ -468,8 +471,8 @@ fn reaching(filter: i32, size: i32) -> i32 {
 fn pool(shapes: &Shapes, window: &Window) -> Vec<(&'static str, f64)> {
     let [rows, columns] = shapes.sides;
     let taps = taps(&Window {
-        filter_h: reaching(window.filter_h, rows),
-        filter_w: reaching(window.filter_w, columns),
+        filter_h: reaching_filter(window.filter_h, rows),
+        filter_w: reaching_filter(window.filter_w, columns),
         ..*window
     });
     let held = 9.0 + 8.0 * ((taps - 9.0) / 8.0).ceil().max(0.0);
@@ -477,11 +480,11 @@ fn pool(shapes: &Shapes, window: &Window) -> Vec<(&'static str, f64)> {
     vec![
         (
             "taps of passes, by 4 channels",
-            pixels * whole(shapes.out_c, 4.0) * held,
+            pixels * round_up_to(shapes.out_c, 4.0) * held,
         ),
         (
             "taps, by 8 channels",
-            pixels * whole(shapes.out_c, 8.0) * taps,
+            pixels * round_up_to(shapes.out_c, 8.0) * taps,
         ),
         ("pointers", pixels * taps),
         ("pixels", pixels),
@@ -497,7 +500,7 @@ fn other(shapes: &Shapes, cost: &Cost) -> Vec<(&'static str, f64)> {
         ("outputs", shapes.out_values),
         (
             "outputs, by 16 channels",
-            shapes.pixels * whole(shapes.out_c, 16.0),
+            shapes.pixels * round_up_to(shapes.out_c, 16.0),
         ),
         ("input rows", shapes.in_values / shapes.in_c.max(1.0)),
         ("output rows", shapes.pixels),

@@ -4,7 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::constants::{Constants, Runtime, Target};
 use super::operator_counts::{Kind, OperatorCounts, Program, kind, operator_counts};
-use super::support::{MAX_CLOCK_MHZ, MIN_CLOCK_MHZ, Refusal, check, multiplies, other_numbers};
+use super::support::{
+    MAX_CLOCK_MHZ, MIN_CLOCK_MHZ, Refusal, check, multiplies, other_operand_types,
+};
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
 
@@ -93,7 +95,7 @@ pub fn latency_of_nodes(
     let all = operator_counts(graph, analysis, &target.program);
     let is_other = |idx: usize| {
         let node = graph.nodes.get(idx);
-        node.is_some_and(|node| multiplies(node) && other_numbers(graph, node).is_some())
+        node.is_some_and(|node| multiplies(node) && other_operand_types(graph, node).is_some())
     };
     let counted = nodes.iter().filter_map(|&idx| {
         let counts = all.get(idx)?;

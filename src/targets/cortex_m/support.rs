@@ -142,7 +142,7 @@ pub fn check(graph: &Graph, analysis: &Analysis) -> Result<(), Refusal> {
     }
     let mut numbers: Vec<String> = multiplying
         .iter()
-        .filter_map(|node| other_numbers(graph, node))
+        .filter_map(|node| other_operand_types(graph, node))
         .collect();
     if multiplying.is_empty() {
         numbers = without_int8(graph);
@@ -184,7 +184,7 @@ fn without_int8(graph: &Graph) -> Vec<String> {
 }
 
 /// The operand types of an operator, if they are not int8 by int8.
-pub(super) fn other_numbers(graph: &Graph, node: &Node) -> Option<String> {
+pub(super) fn other_operand_types(graph: &Graph, node: &Node) -> Option<String> {
     let type_of = |t: Option<&usize>| t.map(|&t| graph.tensor(t).tensor_type);
     let input = |position: usize| node.operator.inputs.get(position).and_then(Option::as_ref);
     let weights = type_of(input(1)).unwrap_or(TensorType::Int8);

@@ -216,9 +216,9 @@ impl Target for Microcontroller {
 
     fn estimate(&self, network: &Network) -> TargetEstimate {
         let (graph, analysis) = (network.graph, network.analysis);
-        let reason = uncountable(graph, analysis).or_else(|| self.refused(graph));
+        let reason = uncountable(graph, analysis).or_else(|| self.refusal(graph));
         if let Some(reason) = reason {
-            return self.nothing(network, &reason);
+            return self.unavailable_estimate(network, &reason);
         }
         let latency_of_network = self.latency(graph, analysis);
         let mut metrics = vec![
@@ -290,7 +290,7 @@ impl Microcontroller {
     }
 
     /// Why the runtime does not run the file.
-    fn refused(&self, graph: &Graph) -> Option<UnavailableReason> {
+    fn refusal(&self, graph: &Graph) -> Option<UnavailableReason> {
         compiled(graph).or_else(|| match self.fitted.is_micro() {
             true => micro_refusal(graph),
             false => st_refusal(graph).as_ref().map(reason),
@@ -372,7 +372,11 @@ impl Microcontroller {
     }
 
     /// The result for a file whose work cannot be counted. The arena has reasons of its own.
-    fn nothing(&self, network: &Network, reason: &UnavailableReason) -> TargetEstimate {
+    fn unavailable_estimate(
+        &self,
+        network: &Network,
+        reason: &UnavailableReason,
+    ) -> TargetEstimate {
         let none = |metric| MetricEstimate {
             metric,
             outcome: Outcome::unavailable(reason.clone()),
@@ -455,7 +459,7 @@ pub(super) fn micro_refusal(graph: &Graph) -> Option<UnavailableReason> {
 }
 
 pub(super) fn weights_flash(analysis: &Analysis) -> Outcome {
-    counted(
+    byte_estimate(
         Metric::WeightsFlash,
         weights_flash_bytes(analysis),
         "weights and biases, each once; code not included",
@@ -467,7 +471,7 @@ pub(super) fn file_flash(model: &Model) -> Outcome {
     let file = tflite_micro::file_bytes(model);
     let words = "the whole file, which the interpreter reads in flash; code not included";
     if file.lo == file.hi {
-        return counted(Metric::FileFlash, file.value, words);
+        return byte_estimate(Metric::FileFlash, file.value, words);
     }
     Outcome::Estimate {
         value: file.value as f64,
@@ -483,7 +487,7 @@ pub(super) fn file_flash(model: &Model) -> Outcome {
     }
 }
 
-fn counted(metric: Metric, bytes: u64, configuration: &str) -> Outcome {
+fn byte_estimate(metric: Metric, bytes: u64, configuration: &str) -> Outcome {
     Outcome::Estimate {
         value: bytes as f64,
         lo: None,

@@ -29,8 +29,9 @@ pub struct Mapping {
 /// # Errors
 /// Why there is no estimate: no operator is mapped.
 pub fn mapping(graph: &Graph) -> Result<Mapping, UnavailableReason> {
-    let left: Vec<Option<UnsupportedReason>> =
-        (graph.nodes.iter()).map(|node| left(graph, node)).collect();
+    let left: Vec<Option<UnsupportedReason>> = (graph.nodes.iter())
+        .map(|node| reason_left_to_cpu(graph, node))
+        .collect();
     let mut is_mapped = vec![false; graph.nodes.len()];
     // Tensors that an operator on the CPU writes after the mapped part.
     let mut is_behind = vec![false; graph.subgraph.tensors.len()];
@@ -121,14 +122,14 @@ pub fn words_of(kind: OpKind) -> &'static str {
 /// The operators that the Edge TPU's compiler leaves to the CPU, in topological order.
 pub fn unsupported(graph: &Graph) -> Vec<UnsupportedOperator> {
     let check = |(node_idx, node)| {
-        let reason = left(graph, node)?;
+        let reason = reason_left_to_cpu(graph, node)?;
         Some(UnsupportedOperator { node_idx, reason })
     };
     graph.nodes.iter().enumerate().filter_map(check).collect()
 }
 
 /// Why an operator is left to the CPU.
-fn left(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
+fn reason_left_to_cpu(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
     // Nothing runs where the result is known.
     let outputs = &node.operator.outputs;
     if !outputs.is_empty() && outputs.iter().all(|&t| graph.is_constant(t)) {

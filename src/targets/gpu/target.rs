@@ -181,11 +181,11 @@ impl GpuTarget {
             GpuMemory::training(&kernels, parameters, batch_size, optimiser, precision)
         };
         let training = trained_with(Optimiser::Adam);
-        let mut metrics = timed(network, &kernels, run, &latency, batch_size);
+        let mut metrics = latency_and_throughput(network, &kernels, run, &latency, batch_size);
         if let Some((run, step)) = &step {
             let operators = Some(by_node(network, &kernels, step));
             let interval = [step.value_ms, step.lo_ms, step.hi_ms];
-            metrics.push(measured(
+            metrics.push(measured_estimate(
                 Metric::TrainingStep,
                 interval,
                 run,
@@ -227,7 +227,7 @@ impl GpuTarget {
         let [lo, hi] = memory::RANGE.map(|factor| bytes * factor);
         let ends = [bytes.round(), lo.round(), hi.round()];
         // The rules were compared with what PyTorch reserved on the H100.
-        modelled(metric, ends, configuration).against(Reference::Measured)
+        modelled_estimate(metric, ends, configuration).against(Reference::Measured)
     }
 
     /// Energy, and the share of time in which multiprocessors work.
@@ -249,9 +249,9 @@ impl GpuTarget {
         let utilization = [busy * 100.0, busy * MIN_BUSY * 100.0, 100.0];
         let share = "share of the latency in which a kernel runs, by the roofline".to_owned();
         vec![
-            modelled(Metric::Energy, energies, words)
+            modelled_estimate(Metric::Energy, energies, words)
                 .with_scope("the GPU's board, without its computer"),
-            modelled(Metric::SmUtilization, utilization, share),
+            modelled_estimate(Metric::SmUtilization, utilization, share),
         ]
     }
 
@@ -284,7 +284,7 @@ fn batch_of(network: &Network) -> u32 {
 }
 
 /// Latency of the batch and throughput.
-fn timed(
+fn latency_and_throughput(
     network: &Network,
     kernels: &[Kernel],
     run: &Run,
@@ -300,8 +300,8 @@ fn timed(
         per_second(latency.lo_ms),
     ];
     vec![
-        measured(Metric::Latency, interval, run, batch, latency, operators),
-        measured(Metric::Throughput, throughput, run, batch, latency, None),
+        measured_estimate(Metric::Latency, interval, run, batch, latency, operators),
+        measured_estimate(Metric::Throughput, throughput, run, batch, latency, None),
     ]
 }
 
@@ -314,7 +314,7 @@ fn by_node(network: &Network, kernels: &[Kernel], time: &Time) -> Vec<f64> {
     parts
 }
 
-fn measured(
+fn measured_estimate(
     metric: Metric,
     [value, lo, hi]: [f64; 3],
     run: &Run,
@@ -356,7 +356,11 @@ fn measured(
     }
 }
 
-fn modelled(metric: Metric, [value, lo, hi]: [f64; 3], configuration: String) -> MetricEstimate {
+fn modelled_estimate(
+    metric: Metric,
+    [value, lo, hi]: [f64; 3],
+    configuration: String,
+) -> MetricEstimate {
     MetricEstimate {
         metric,
         outcome: Outcome::Estimate {

@@ -3,7 +3,7 @@
 //! `litecast-trainer fit-accelerators` prints how much longer the measurements with each of them are.
 
 use super::devices::{Numbers, Runtime};
-use super::work::multiplying;
+use super::work::multiplying_group;
 use crate::formats::tflite::{BuiltinOptions, OpKind};
 use crate::graph::analysis::Analysis;
 use crate::graph::{Graph, Node};
@@ -89,7 +89,7 @@ pub fn refusal(
 
 /// Work that no term is of.
 fn is_unknown(graph: &Graph, analysis: &Analysis, idx: usize, node: &Node) -> bool {
-    analysis.costs[idx].macs > 0 && multiplying(graph, node).is_none()
+    analysis.costs[idx].macs > 0 && multiplying_group(graph, node).is_none()
 }
 
 fn node_refusal(

@@ -93,7 +93,7 @@ const FUSED: Work = Work {
 
 impl Work {
     /// Position of the group among those that move values; `None` where the work is part of another operator.
-    fn moving(&self) -> Option<usize> {
+    fn moving_idx(&self) -> Option<usize> {
         match self.group {
             Group::Fused => None,
             group => Some((group as usize + 1).saturating_sub(N_MULTIPLYING)),
@@ -102,7 +102,9 @@ impl Work {
 
     /// Adds its amounts.
     pub fn add_to(&self, amounts: &mut Amounts) {
-        let Some(moving) = self.moving() else { return };
+        let Some(moving) = self.moving_idx() else {
+            return;
+        };
         if let Some(macs) = amounts[..N_MULTIPLYING].get_mut(self.group as usize) {
             *macs += self.macs;
         }
@@ -138,7 +140,7 @@ pub fn works(graph: &Graph, analysis: &Analysis) -> Vec<Work> {
             let parameters = analysis.costs[idx..=last].iter();
             let parameters: u64 = parameters.map(|cost| cost.parameters).sum();
             let outputs = &graph.nodes[last].operator.outputs;
-            measured(
+            measured_work(
                 graph,
                 node,
                 group,
@@ -151,7 +153,7 @@ pub fn works(graph: &Graph, analysis: &Analysis) -> Vec<Work> {
     nodes.map(work).collect()
 }
 
-fn measured(
+fn measured_work(
     graph: &Graph,
     node: &Node,
     group: Group,
@@ -182,7 +184,7 @@ fn measured(
     Work {
         group,
         macs: if is_multiplied {
-            padded(graph, node, group, macs as f64) / MILLION
+            padded_macs(graph, node, group, macs as f64) / MILLION
         } else {
             0.0
         },
@@ -229,7 +231,7 @@ fn growth(size: f64, block: f64) -> f64 {
 }
 
 /// Multiply-accumulates with all sides rounded up to blocks.
-fn padded(graph: &Graph, node: &Node, group: Group, macs: f64) -> f64 {
+fn padded_macs(graph: &Graph, node: &Node, group: Group, macs: f64) -> f64 {
     let shape = |tensor_idx: usize| graph.tensor(tensor_idx).shape.as_slice();
     let out = (node.operator.outputs.first()).map_or(&[][..], |&output| shape(output));
     let first = activations(graph, node).next().map_or(&[1][..], shape);
@@ -294,9 +296,9 @@ fn groups(graph: &Graph, analysis: &Analysis) -> Vec<(Group, usize)> {
         let group = if is_clip || pads[idx] {
             Group::Fused
         } else {
-            multiplying(graph, node)
+            multiplying_group(graph, node)
                 .filter(|_| analysis.costs[idx].macs > 0)
-                .unwrap_or_else(|| moving(code))
+                .unwrap_or_else(|| moving_group(code))
         };
         groups.push((group, idx));
     }
@@ -304,7 +306,7 @@ fn groups(graph: &Graph, analysis: &Analysis) -> Vec<(Group, usize)> {
 }
 
 /// The group of an operator that multiplies, if it is one.
-pub fn multiplying(graph: &Graph, node: &Node) -> Option<Group> {
+pub fn multiplying_group(graph: &Graph, node: &Node) -> Option<Group> {
     let group = node.operator.code.kind.row().accelerator;
     if group as usize >= N_MULTIPLYING {
         return None;
@@ -327,7 +329,7 @@ pub fn multiplying(graph: &Graph, node: &Node) -> Option<Group> {
 }
 
 /// The group of an operator that has nothing to multiply.
-fn moving(code: &OperatorCode) -> Group {
+fn moving_group(code: &OperatorCode) -> Group {
     let group = match &code.custom {
         Some(custom) => {
             let mut known = CUSTOM.iter();

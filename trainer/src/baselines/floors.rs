@@ -34,7 +34,7 @@ pub fn largest_live_set(features: &Features) -> f64 {
 
 /// The plan of `litecast::targets::ethos_u` for the target of an output: all cycles for a latency, and the peak of the
 /// SRAM in use for a peak.
-pub fn planned(features: &Features, output: &LabelKey) -> f64 {
+pub fn planned_value(features: &Features, output: &LabelKey) -> f64 {
     let metric = Metric::by_id(&output.metric).expect("outputs are made of METRICS");
     let column = metric.planned_column(&output.target);
     let name = column.map(|column| COLUMNS[column].name);
@@ -71,7 +71,7 @@ pub fn proportional(
     output: usize,
     amount: impl Fn(&Features) -> f64,
 ) -> Result<Scaled> {
-    let training = labelled(&problem.training, output);
+    let training = with_labels(&problem.training, output);
     let pairs: Vec<(f64, f64)> = training
         .map(|(graph, label)| (amount(graph.features), label))
         .collect();
@@ -102,7 +102,7 @@ pub fn best_factor(pairs: &[(f64, f64)]) -> Option<f64> {
 
 /// Estimates of the test graphs as a non-negative sum of their [`totals`].
 pub fn linear(problem: &Problem, output: usize) -> Linear {
-    let training = labelled(&problem.training, output);
+    let training = with_labels(&problem.training, output);
     let relative = training.map(|(graph, label)| totals(graph.features).map(|x| x / label));
     let coefficients = least_squares::non_negative(&relative.collect::<Vec<_>>());
     let estimate =
@@ -121,7 +121,7 @@ pub struct Linear {
     pub estimates: Vec<f32>,
 }
 
-fn labelled<'g>(
+fn with_labels<'g>(
     graphs: &'g [Graph<'g>],
     output: usize,
 ) -> impl Iterator<Item = (&'g Graph<'g>, f64)> {

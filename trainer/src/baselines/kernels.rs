@@ -43,7 +43,7 @@ impl FusionRules {
             })
             .collect();
         let mut rules = Self {
-            joins_writer: most(labelled.iter().flat_map(|(neighbours, costs)| {
+            joins_writer: fused_in_most(labelled.iter().flat_map(|(neighbours, costs)| {
                 let links = neighbours.main_links();
                 links
                     .map(|(writer, reader)| (neighbours.pair(writer, reader), costs[reader] == 0.0))
@@ -52,7 +52,7 @@ impl FusionRules {
         };
         // An activation without cost before a convolution belongs to the operator before it, not to the convolution:
         // only operators that are not fused into their writer can be fused into their reader.
-        rules.joins_reader = most(labelled.iter().flat_map(|(neighbours, costs)| {
+        rules.joins_reader = fused_in_most(labelled.iter().flat_map(|(neighbours, costs)| {
             let lone = rules.lone_links(neighbours);
             lone.map(|(writer, reader)| (neighbours.pair(writer, reader), costs[writer] == 0.0))
         }));
@@ -114,7 +114,7 @@ impl FusionRules {
 }
 
 /// The pairs that are `true` in more than half of their occurrences.
-fn most(pairs: impl Iterator<Item = (Pair, bool)>) -> BTreeSet<Pair> {
+fn fused_in_most(pairs: impl Iterator<Item = (Pair, bool)>) -> BTreeSet<Pair> {
     let mut counts: BTreeMap<Pair, [usize; 2]> = BTreeMap::new();
     for (pair, is_fused) in pairs {
         counts.entry(pair).or_default()[usize::from(is_fused)] += 1;

@@ -177,7 +177,7 @@ fn plan(problem: &Problem, output: usize, key: &LabelKey) -> Result<Option<Estim
     if metric.planned_column(&key.target).is_none() {
         return Ok(None);
     }
-    let planned = |features: &Features| floors::planned(features, key);
+    let planned = |features: &Features| floors::planned_value(features, key);
     let scaled = floors::proportional(problem, output, planned)?;
     Ok(Some(Estimates {
         values: scaled.estimates,

@@ -89,7 +89,7 @@ pub fn run(args: &BaselinesArgs) -> Result<()> {
     let measured = measure(&problem, &data, args.trees, settings.seed)?;
     let mut text = report::heading(&data, &measured, &network, args.trees)
         + &report::overview(&measured, &network, &data)
-        + &report::fitted(&measured);
+        + &report::fitted_parameters_table(&measured);
     if args.leave_one_out {
         let trees = args.leave_one_out_trees;
         let families = if args.families.is_empty() {

@@ -39,7 +39,7 @@ pub fn heading(
 }
 
 /// Outputs that at least one method estimates.
-fn answered(measured: &[Measured], data: &Data) -> Vec<LabelKey> {
+fn estimated_outputs(measured: &[Measured], data: &Data) -> Vec<LabelKey> {
     let is_answered = |key: &&LabelKey| {
         measured
             .iter()
@@ -78,7 +78,7 @@ fn methods<'m>(
 /// A row for each method and a column for each output, for all spaces, for the spaces of networks and for PerfSAGE's
 /// four.
 pub fn overview(measured: &[Measured], network: &[OutputError], data: &Data) -> String {
-    let outputs = answered(measured, data);
+    let outputs = estimated_outputs(measured, data);
     let mut heads = vec![Head::text("method")];
     let name = |key: &LabelKey| Head::number(format!("{} {}", key.target, key.metric));
     heads.extend(outputs.iter().map(name));
@@ -108,7 +108,7 @@ pub fn overview(measured: &[Measured], network: &[OutputError], data: &Data) -> 
 }
 
 /// The fitted parameters of each method.
-pub fn fitted(measured: &[Measured]) -> String {
+pub fn fitted_parameters_table(measured: &[Measured]) -> String {
     let heads = ["method", "output", "fitted"].map(Head::text);
     let rows = measured.iter().flat_map(|m| {
         let row = |(output, fitted): &(String, String)| {
@@ -130,7 +130,11 @@ pub fn left_out(spaces: &[LeftOut], data: &Data, n_trees: usize) -> String {
                 .filter(move |key| method.answers(&key.metric));
             outputs.map(move |key| (method, key))
         })
-        .filter(|&column| spaces.iter().any(|space| on_space(space, column).is_some()))
+        .filter(|&column| {
+            spaces
+                .iter()
+                .any(|space| errors_on_space(space, column).is_some())
+        })
         .collect();
     let mut heads = vec![Head::text("left out"), Head::number("graphs")];
     heads.extend(columns.iter().map(|(method, key)| {
@@ -141,7 +145,7 @@ pub fn left_out(spaces: &[LeftOut], data: &Data, n_trees: usize) -> String {
         .map(|space| {
             columns
                 .iter()
-                .map(|&column| on_space(space, column))
+                .map(|&column| errors_on_space(space, column))
                 .collect()
         })
         .collect();
@@ -177,7 +181,7 @@ fn mean_and_median(errors: Option<[f64; 2]>) -> String {
     })
 }
 
-fn on_space<'s>(
+fn errors_on_space<'s>(
     space: &'s LeftOut,
     (method, key): (Method, &LabelKey),
 ) -> Option<&'s ErrorSummary> {

@@ -70,7 +70,7 @@ pub fn run(args: &BuildArgs) -> Result<()> {
     let labels = args.labels.as_deref().map(Labels::read).transpose()?;
     let labels = labels.unwrap_or_default();
     let (kept, mut runs) = match &args.onto {
-        Some(folder) => kept(folder, args)?,
+        Some(folder) => kept_labels(folder, args)?,
         None => Default::default(),
     };
     for run in labels.runs {
@@ -87,7 +87,7 @@ pub fn run(args: &BuildArgs) -> Result<()> {
 }
 
 /// The graphs of the tables in `folder` that still have labels, and the provenance of these labels.
-fn kept(folder: &Path, args: &BuildArgs) -> Result<(Vec<GraphLabels>, Vec<Run>)> {
+fn kept_labels(folder: &Path, args: &BuildArgs) -> Result<(Vec<GraphLabels>, Vec<Run>)> {
     let (mut graphs, provenance) = remake::read_labels(folder)?;
     let is_gone = |run: &Run| args.without_tool.contains(&run.tool.name);
     let (gone, runs): (Vec<_>, Vec<_>) = provenance.runs.into_iter().partition(is_gone);

@@ -48,13 +48,13 @@ pub fn run(args: &CheckArgs) -> Result<()> {
     let vela = Vela {
         python: args.python.clone(),
     };
-    let mut n_different = again(args, &graphs, &vela, differences_of_vela)?;
+    let mut n_different = label_again(args, &graphs, &vela, differences_of_vela)?;
     let emulator: &Path = &args.emulator;
     if emulator.is_dir() {
         let litert = LitertQemu {
             emulator: args.emulator.clone(),
         };
-        n_different += again(args, &graphs, &litert, differences_of_counts)?;
+        n_different += label_again(args, &graphs, &litert, differences_of_counts)?;
     } else {
         println!(
             "no {}: Cortex-A labels are not checked; make it with `make qemu`",
@@ -71,7 +71,7 @@ pub fn run(args: &CheckArgs) -> Result<()> {
 /// Differences between a stored label and a new one in words, and the relative difference of counts.
 type Differences = fn(&TargetLabels, &TargetLabels) -> (Vec<String>, f64);
 
-fn again(
+fn label_again(
     args: &CheckArgs,
     graphs: &[GraphLabels],
     tool: &dyn LabellingTool,

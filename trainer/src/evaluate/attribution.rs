@@ -43,7 +43,7 @@ pub fn attribution(model: &Network, part: &Part, data: &Data) -> Vec<Attribution
             for (output, shares) in shares.iter_mut().enumerate() {
                 let estimated = estimates.iter().map(|row| row[output]).collect();
                 let labels = example.operator_labels.iter().skip(output);
-                shares.extend(found(
+                shares.extend(share_found(
                     labels.step_by(n_outputs).copied().collect(),
                     estimated,
                 ));
@@ -63,7 +63,7 @@ pub fn attribution(model: &Network, part: &Part, data: &Data) -> Vec<Attribution
 }
 
 /// Share of the costliest operators by `labels` that are among the costliest by `estimates`.
-fn found(labels: Vec<f32>, estimates: Vec<f32>) -> Option<f64> {
+fn share_found(labels: Vec<f32>, estimates: Vec<f32>) -> Option<f64> {
     if labels.len() <= N_COSTLIEST || labels.iter().any(|label| label.is_nan()) {
         return None;
     }
@@ -116,10 +116,10 @@ mod tests {
     #[test]
     fn counts_the_costliest() {
         let labels: Vec<f32> = (0..20).map(|i| i as f32).collect();
-        assert_eq!(found(labels.clone(), labels.clone()), Some(1.0));
+        assert_eq!(share_found(labels.clone(), labels.clone()), Some(1.0));
         // The costliest ten are 10 to 19; the estimates' costliest ten are 5 to 14.
         let estimates = (0..20).map(|i| ((i + 5) % 20) as f32).collect();
-        assert_eq!(found(labels.clone(), estimates), Some(0.5));
-        assert_eq!(found(vec![f32::NAN; 20], labels), None);
+        assert_eq!(share_found(labels.clone(), estimates), Some(0.5));
+        assert_eq!(share_found(vec![f32::NAN; 20], labels), None);
     }
 }

@@ -212,7 +212,7 @@ fn correction(both: &[Both]) -> Option<Correction> {
     factors.dedup();
     let saved = |min_factor: f64| {
         let used: Vec<&Both> = both.iter().filter(|one| one.factor >= min_factor).collect();
-        Some((saved(&used, both)?, min_factor))
+        Some((saved_error(&used, both)?, min_factor))
     };
     let helpful: Vec<(f64, f64)> = factors.into_iter().filter_map(saved).collect();
     let most = helpful.iter().map(|one| one.0).reduce(f64::max)?;
@@ -228,7 +228,7 @@ fn correction(both: &[Both]) -> Option<Correction> {
 
 /// Reduction of the mean error, summed over kinds of graphs, if the network corrects `used` of `all` graphs; `None` if
 /// a kind gains less than [`MIN_SAVED`].
-fn saved(used: &[&Both], all: &[Both]) -> Option<f64> {
+fn saved_error(used: &[&Both], all: &[Both]) -> Option<f64> {
     let mut saved = 0.0;
     for kind in [Kind::Network, Kind::RandomOperators, Kind::File] {
         let of_kind: Vec<&&Both> = used.iter().filter(|one| one.rules.kind == kind).collect();

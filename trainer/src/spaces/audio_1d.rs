@@ -97,7 +97,7 @@ pub fn streaming(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let mut outputs = Vec::new();
     for _ in 0..layers.choices.between(2, 6) {
         let kernel = layers.choices.pick(&[3, 5, 7, 9]);
-        let (window, state) = remembered(x, kernel, &mut layers);
+        let (window, state) = with_past_frames(x, kernel, &mut layers);
         outputs.push(state);
         let filters = layers.choices.pick(&CHANNELS);
         x = if layers.choices.coin() {
@@ -115,7 +115,7 @@ pub fn streaming(choices: &mut Choices, builder: NetworkBuilder) -> Network {
 }
 
 /// The past `kernel − 1` frames and the new ones; and the newest `kernel − 1` of them.
-fn remembered(x: TensorIdx, kernel: i32, layers: &mut Layers) -> (TensorIdx, TensorIdx) {
+fn with_past_frames(x: TensorIdx, kernel: i32, layers: &mut Layers) -> (TensorIdx, TensorIdx) {
     let channels = layers.channels(x);
     let [_, new_frames] = layers.size(x);
     let past = kernel - 1;

@@ -256,9 +256,9 @@ impl Converter<'_, '_> {
             "PReLU" => one(self.by_channel("PRelu", x, layer.whole(0, 0))),
             "ReLU" if layer.float(0, 0.0) != 0.0 => {
                 let slope = [("alpha", Float(layer.float(0, 0.0)))];
-                self.same("LeakyRelu", x, &slope)
+                self.like_input("LeakyRelu", x, &slope)
             }
-            "ReLU" => self.same("Relu", x, &[]),
+            "ReLU" => self.like_input("Relu", x, &[]),
             "Swish" => {
                 let gate = self.node("Sigmoid", &[&x.value], &[]);
                 let value = self.node("Mul", &[&x.value, &gate], &[]);
@@ -272,9 +272,9 @@ impl Converter<'_, '_> {
             "GLU" => one(self.gated(x)),
             "Power" => one(self.power(x)),
             "UnaryOp" => one(self.unary(x)),
-            "Softmax" => self.same("Softmax", x, &[("axis", Integer(self.axis(0)))]),
+            "Softmax" => self.like_input("Softmax", x, &[("axis", Integer(self.axis(0)))]),
             "LRN" if layer.whole(0, 0) == 0 => {
-                self.same("LRN", x, &[("size", Integer(layer.whole(1, 5)))])
+                self.like_input("LRN", x, &[("size", Integer(layer.whole(1, 5)))])
             }
             "BatchNorm" => {
                 let n = [layer.whole(0, 0)];
@@ -322,7 +322,7 @@ impl Converter<'_, '_> {
         }
     }
 
-    fn same(
+    fn like_input(
         &mut self,
         op_type: &str,
         x: &Blob,

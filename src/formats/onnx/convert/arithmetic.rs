@@ -109,7 +109,7 @@ impl<'a> Converter<'a> {
     }
 
     /// The tensor of a value as it lies.
-    pub(super) fn own(&mut self, value: &Value<'a>) -> Option<usize> {
+    pub(super) fn stored_tensor(&mut self, value: &Value<'a>) -> Option<usize> {
         let perm = value.perm()?;
         self.arranged(value, &perm)
     }
@@ -122,7 +122,7 @@ impl<'a> Converter<'a> {
         options: BuiltinOptions,
     ) -> Option<()> {
         let (shape, perm) = (value.shape.clone()?, value.perm()?);
-        let tensor = self.own(value)?;
+        let tensor = self.stored_tensor(value)?;
         self.operator(
             kind,
             vec![Some(tensor)],
@@ -150,7 +150,7 @@ impl<'a> Converter<'a> {
             in_data_type: value.tensor_type,
             out_data_type: to,
         };
-        let tensor = self.own(&value)?;
+        let tensor = self.stored_tensor(&value)?;
         self.operator(
             OpKind::Cast,
             vec![Some(tensor)],
@@ -232,7 +232,7 @@ impl<'a> Converter<'a> {
     ) -> Option<()> {
         let (shape, perm) = (value.shape.clone()?, value.perm()?);
         let bound = self.scalar("bound", value.tensor_type);
-        let mut tensor = self.own(value)?;
+        let mut tensor = self.stored_tensor(value)?;
         if has_min && has_max {
             let inputs = vec![Some(tensor), Some(bound)];
             tensor = self.intermediate(

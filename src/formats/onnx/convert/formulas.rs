@@ -78,7 +78,7 @@ impl<'a> Converter<'a> {
         };
         let value = self.input(node, 0)?;
         let (shape, perm, of_type) = (value.shape.clone()?, value.perm()?, value.tensor_type);
-        let x = self.own(&value)?;
+        let x = self.stored_tensor(&value)?;
         let (&last, before) = formula.split_last()?;
         let mut tensor = x;
         for &step in before {

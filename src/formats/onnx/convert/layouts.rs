@@ -64,7 +64,7 @@ impl<'a> Converter<'a> {
         shape: Vec<i64>,
     ) -> Option<()> {
         let axis = axis(self.input(node, 1)?.number().and_then(whole)?, shape.len())?;
-        let (perm, tensor) = (x.perm()?, self.own(x)?);
+        let (perm, tensor) = (x.perm()?, self.stored_tensor(x)?);
         let along = self.integers("axis", &[stored_axis(axis, &perm)?]);
         let options = BuiltinOptions::Cumsum {
             exclusive: node.integer("exclusive") == Some(1),
@@ -157,7 +157,7 @@ impl<'a> Converter<'a> {
             return self.alias(output, x, to, identity(2));
         }
         let (tensor, perm) = match value::reshaped(shape, &perm, &to) {
-            Some(perm) => (self.own(x)?, perm),
+            Some(perm) => (self.stored_tensor(x)?, perm),
             None => (
                 self.arranged(x, &identity(shape.len()))?,
                 identity(to.len()),
@@ -299,7 +299,7 @@ impl<'a> Converter<'a> {
         sizes: &[i64],
         parts: &[Value<'a>],
     ) -> Option<()> {
-        let tensor = self.own(x)?;
+        let tensor = self.stored_tensor(x)?;
         let axis = self.network.builder.integers("axis", vec![], &[axis]);
         let is_equal = sizes.iter().all(|size| Some(size) == sizes.first());
         let num_splits = i32::try_from(sizes.len()).ok()?;
@@ -395,7 +395,7 @@ impl<'a> Converter<'a> {
         perm: &[usize],
         cuts: &[[i64; 3]],
     ) -> Option<Vec<Option<usize>>> {
-        let tensor = self.own(x)?;
+        let tensor = self.stored_tensor(x)?;
         let list = |column: usize| {
             let values = perm
                 .iter()
@@ -584,7 +584,7 @@ impl<'a> Converter<'a> {
         let paddings: Vec<[i32; 2]> = perm.iter().map(pair).collect::<Option<_>>()?;
         let tensor = match cropped {
             Some(cropped) => cropped,
-            None => self.own(x)?,
+            None => self.stored_tensor(x)?,
         };
         let paddings = self.pairs("paddings", &paddings);
         self.operator(

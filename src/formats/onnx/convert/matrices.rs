@@ -175,7 +175,7 @@ impl<'a> Converter<'a> {
             &perm,
             options,
         )?;
-        let bias = self.own(bias)?;
+        let bias = self.stored_tensor(bias)?;
         let options = BuiltinOptions::Add {
             activation: Activation::None,
         };

@@ -140,7 +140,7 @@ impl<'a> Converter<'a> {
         bias: Value<'a>,
         output: Name<'a>,
     ) -> Option<()> {
-        let (perm, tensor, of_type) = (x.perm()?, self.own(x)?, x.tensor_type);
+        let (perm, tensor, of_type) = (x.perm()?, self.stored_tensor(x)?, x.tensor_type);
         let scale = self.per_channel(&scale, 1, shape.len(), &perm)?;
         let bias = self.per_channel(&bias, 1, shape.len(), &perm)?;
         let options = BuiltinOptions::Mul {
@@ -220,7 +220,7 @@ impl<'a> Converter<'a> {
         };
         let scale = self.broadcast_factor(scale, first, &form)?;
         let bias = self.broadcast_factor(bias, first, &form)?;
-        let tensor = self.own(x)?;
+        let tensor = self.stored_tensor(x)?;
         let name = |what: &str| format!("{output}/{what}");
         let (centred, squares) = if is_centred {
             let (mean, _) = self.mean(tensor, axes, &name("mean"), &form)?;

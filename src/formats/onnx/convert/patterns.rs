@@ -146,7 +146,7 @@ impl<'a> Search<'_, 'a> {
     }
 
     /// The other operand of a node with two, one of which is `name`.
-    fn other(&self, node: &Node<'a>, name: Name<'a>) -> Option<Name<'a>> {
+    fn other_operand(&self, node: &Node<'a>, name: Name<'a>) -> Option<Name<'a>> {
         match node.inputs[..] {
             [one, other] if one == name => Some(other),
             [other, one] if one == name => Some(other),
@@ -196,7 +196,7 @@ impl<'a> Search<'_, 'a> {
                 break;
             };
             let node = self.node(reader)?;
-            let Some(other) = self.other(node, name) else {
+            let Some(other) = self.other_operand(node, name) else {
                 break;
             };
             match node.text.op_type {

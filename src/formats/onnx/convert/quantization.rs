@@ -79,7 +79,7 @@ impl<'a> Converter<'a> {
             };
             return self.alias(output, &packed, shape, value.perm()?);
         }
-        let (perm, tensor) = (value.perm()?, self.own(&value)?);
+        let (perm, tensor) = (value.perm()?, self.stored_tensor(&value)?);
         self.operator(
             OpKind::Quantize,
             vec![Some(tensor)],
@@ -121,7 +121,7 @@ impl<'a> Converter<'a> {
             tensor.quantization = Some(quantization);
         }
         if self.names.outputs.contains(&output) {
-            let tensor = self.own(&value)?;
+            let tensor = self.stored_tensor(&value)?;
             return self.operator(
                 OpKind::Dequantize,
                 vec![Some(tensor)],

@@ -63,7 +63,7 @@ impl<'a> Converter<'a> {
     ) -> Option<()> {
         let along = axis(node.integer("axis").unwrap_or(0), shape.len())?;
         let mut perm = x.perm()?;
-        let tensor = self.own(x)?;
+        let tensor = self.stored_tensor(x)?;
         let place = self
             .network
             .builder
@@ -140,7 +140,7 @@ impl<'a> Converter<'a> {
     ) -> Option<()> {
         let (shape, perm) = (x.shape.clone()?, x.perm()?);
         let of_type = x.tensor_type;
-        let mut tensor = self.own(x)?;
+        let mut tensor = self.stored_tensor(x)?;
         if let Some(before) = reduction.before {
             let inputs = match before {
                 OpKind::Mul => vec![Some(tensor), Some(tensor)],

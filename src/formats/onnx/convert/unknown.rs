@@ -60,7 +60,7 @@ impl<'a> Converter<'a> {
 
     /// The tensor of the result in that place, which becomes a value of the graph unless it is one already.
     fn unknown_output(&mut self, node: &'a Node<'a>, place: usize, output: Name<'a>) -> usize {
-        let (of_type, shape) = self.told(node, place, output);
+        let (of_type, shape) = self.type_and_shape(node, place, output);
         if place == 0 && shape.is_some() && Self::is_sized_by_values(node) {
             self.sized_by_values.push(node.text.op_type);
         }
@@ -110,7 +110,7 @@ impl<'a> Converter<'a> {
         inputs.all(|input| input.is_constant()).then_some(())?;
         let told: Vec<(Name<'a>, TensorType, Vec<i64>)> = (node.outputs.iter().enumerate())
             .map(|(place, &output)| {
-                let (of_type, shape) = self.told(node, place, output);
+                let (of_type, shape) = self.type_and_shape(node, place, output);
                 Some((output, of_type, shape?))
             })
             .collect::<Option<_>>()?;
@@ -152,7 +152,7 @@ impl<'a> Converter<'a> {
     }
 
     /// Type and shape of an output: as the operator makes them, or as the file describes them.
-    fn told(
+    fn type_and_shape(
         &self,
         node: &Node<'a>,
         place: usize,

@@ -24,13 +24,13 @@ impl<'a> Converter<'a> {
             return known.clone();
         }
         let counts = self
-            .counted(source, n_slices)
+            .float_counts(source, n_slices)
             .unwrap_or_else(|| self.network.default_counts.clone());
         self.network.counts.insert(key, counts.clone());
         counts
     }
 
-    fn counted(&mut self, source: &Tensor<'a>, n_slices: usize) -> Option<Arc<[u64; 256]>> {
+    fn float_counts(&mut self, source: &Tensor<'a>, n_slices: usize) -> Option<Arc<[u64; 256]>> {
         let bytes = source.float_bytes();
         if source.is_external || bytes.is_empty() {
             return None;

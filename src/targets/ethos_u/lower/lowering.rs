@@ -8,7 +8,7 @@ use super::merged_transpose::Transpose;
 use super::node::{maps, operation, rows_as_area, shape};
 use super::padded_windows::Pads;
 use crate::formats::tflite::{self, Activation, BuiltinOptions, OpKind, Operator, Tensor};
-use crate::graph::analysis::weights::{Stored, n_samples, weight_stats, zero_byte};
+use crate::graph::analysis::weights::{WeightStatsKey, n_samples, weight_stats, zero_byte};
 use crate::graph::analysis::{Analysis, ByteHistogram, MAX_SAMPLES};
 use crate::graph::scan::ScanBudget;
 use crate::graph::{Graph, Node};
@@ -52,7 +52,7 @@ pub struct Lowering<'a> {
     /// By tensor, the nodes that read it.
     readers: Vec<Vec<usize>>,
     /// Cached histograms of constants, each with the first zero point that occurred.
-    histograms: HashMap<Stored, Option<Arc<ByteHistogram>>>,
+    histograms: HashMap<WeightStatsKey, Option<Arc<ByteHistogram>>>,
     /// Number of weight units that may still be sampled.
     samples_left: usize,
     /// For constants of which every value counts.
@@ -154,7 +154,7 @@ impl<'a> Lowering<'a> {
     pub fn histogram(&mut self, tensor_idx: usize) -> Option<Arc<ByteHistogram>> {
         let tensor = self.tensor(tensor_idx);
         let buffer = self.graph.buffer(tensor_idx);
-        let stored = Stored::new(buffer, tensor).ignoring_zero_point();
+        let stored = WeightStatsKey::new(buffer, tensor).ignoring_zero_point();
         let known = match self.histograms.get(&stored) {
             Some(known) => known.clone(),
             None => {

@@ -182,7 +182,7 @@ impl<'g, 'm> Builder<'g, 'm> {
             GpuWork::Gather => self.other(node_idx, node, Kind::Gather),
             GpuWork::Other | GpuWork::Pool => self.other(node_idx, node, Kind::Other),
         }
-        self.folded(node_idx, node, output);
+        self.add_folded_scales(node_idx, node, output);
         self.fused_activation(node_idx, node, output);
     }
 

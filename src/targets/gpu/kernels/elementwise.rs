@@ -61,7 +61,7 @@ impl<'m> Builder<'_, 'm> {
         match *sources {
             [one] => self.single_source(node_idx, node, output, one),
             [one, other] if self.origin(one) == self.origin(other) => {
-                self.meeting(node_idx, node, output, [one, other]);
+                self.add_meeting(node_idx, node, output, [one, other]);
             }
             _ => {
                 let sizes = || self.activations(node).map(|t| self.elements(t));
@@ -88,7 +88,7 @@ impl<'m> Builder<'_, 'm> {
     }
 
     /// Handles a node where all paths from one tensor meet: the kernels between the two become part of this kernel.
-    pub(super) fn meeting(
+    pub(super) fn add_meeting(
         &mut self,
         node_idx: usize,
         node: &Node<'m>,
@@ -299,7 +299,7 @@ impl<'m> Builder<'_, 'm> {
 
     /// Adds the kernel for a scale, or a scale with a shift, that a converter folded into the weights: a framework runs
     /// it as a separate kernel.
-    pub(super) fn folded(&mut self, node_idx: usize, node: &Node<'m>, output: usize) {
+    pub(super) fn add_folded_scales(&mut self, node_idx: usize, node: &Node<'m>, output: usize) {
         for step in &node.operator.folded {
             let last = self.writers[output].map(|writer| &mut self.drafts[writer].kernel);
             match last {

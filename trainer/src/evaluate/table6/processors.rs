@@ -27,7 +27,7 @@ pub fn markdown(results: &Path) -> Result<String> {
          constant power times the latency, whose relative error it shares. No tool without an Edge TPU gives \
          labels of one; the error on published latencies stands in [processors](../../docs/method/processors.md).\n\n{}\n\
          The paper's, on its own samples, measured on Cortex-A57 and an Edge TPU:\n\n{}",
-        measured(&rows),
+        measured_rows(&rows),
         papers()
     ))
 }
@@ -52,7 +52,7 @@ fn read(folder: &Path) -> Result<Vec<CsvRow>> {
 }
 
 /// A row for each method and space, with all its seeds.
-fn measured(rows: &[CsvRow]) -> String {
+fn measured_rows(rows: &[CsvRow]) -> String {
     let rows = || {
         rows.iter()
             .filter(|row| row.metric == "latency" && row.n > 0)

@@ -60,8 +60,8 @@ struct Estimates {
 impl Estimates {
     fn new(model: &Model, rows: &[&CountedRow]) -> Result<Self> {
         Ok(Self {
-            network_ms: all(without(model, rows, |a, b| a.network == b.network)?)?,
-            family_ms: all(without(model, rows, |a, b| a.family == b.family)?)?,
+            network_ms: require_all(without(model, rows, |a, b| a.network == b.network)?)?,
+            family_ms: require_all(without(model, rows, |a, b| a.family == b.family)?)?,
             board_ms: without(model, rows, |a, b| {
                 a.board == b.board || a.network == b.network
             })?,
@@ -120,7 +120,7 @@ impl Choice {
 fn is_better(model: &Model, other: &Model, rows: &[&CountedRow], core: &str) -> Result<bool> {
     let cores = [Some(core), nearest(core)];
     let mean_error = |model: &Model| -> Result<f64> {
-        let estimates = all(without(model, rows, |a, b| a.network == b.network)?)?;
+        let estimates = require_all(without(model, rows, |a, b| a.network == b.network)?)?;
         let of_core = rows.iter().zip(estimates).filter(|(row, _)| {
             row.measured.operator.is_none() && cores.contains(&Some(row.measured.core))
         });
@@ -156,8 +156,9 @@ impl<'r> Evaluation<'r> {
         };
         let (macs_alone, three_sums) = (simpler(MACS_ALONE), simpler(THREE_SUMS));
         let all_counts = Estimates::new(model, &rows)?;
-        let macs_alone_ms = all(without(&macs_alone, &rows, |a, b| a.network == b.network)?)?;
-        let three_sums_ms = all(without(&three_sums, &rows, |a, b| a.family == b.family)?)?;
+        let macs_alone_ms =
+            require_all(without(&macs_alone, &rows, |a, b| a.network == b.network)?)?;
+        let three_sums_ms = require_all(without(&three_sums, &rows, |a, b| a.family == b.family)?)?;
         let choice = match model.factors {
             Factors::Board => Some(Choice::new(model, &rows)?),
             Factors::CoreAndRelease | Factors::None => None,
@@ -339,7 +340,7 @@ fn without(
     Ok(estimates.collect())
 }
 
-fn all(estimates: Vec<Option<f64>>) -> Result<Vec<f64>> {
+fn require_all(estimates: Vec<Option<f64>>) -> Result<Vec<f64>> {
     let estimates: Option<Vec<f64>> = estimates.into_iter().collect();
     estimates.context("expected several networks and families of each runtime, found one")
 }

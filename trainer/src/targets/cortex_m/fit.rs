@@ -42,7 +42,10 @@ impl CountedRow {
     }
 
     pub fn macs(&self) -> f64 {
-        MACS_ALONE.iter().map(|column| combined(self, column)).sum()
+        MACS_ALONE
+            .iter()
+            .map(|column| combined_count(self, column))
+            .sum()
     }
 }
 
@@ -168,7 +171,7 @@ impl Model {
         let mut fit = Fit::default();
         for factor in of_rows.iter().flatten() {
             fit.factors
-                .insert(factor.clone(), expected(factor).unwrap_or(0.0));
+                .insert(factor.clone(), prior_of_factor(factor).unwrap_or(0.0));
         }
         let weights = weights(rows);
         for _ in 0..MAX_TURNS {
@@ -193,7 +196,7 @@ impl Model {
             .iter()
             .map(|prior| (prior.cycles.ln(), prior.spread))
             .collect();
-        priors.extend(factors.iter().map(|factor| match expected(factor) {
+        priors.extend(factors.iter().map(|factor| match prior_of_factor(factor) {
             Some(log) => (log, CORE_SPREAD),
             None => (0.0, RELEASE_SPREAD),
         }));
@@ -209,7 +212,7 @@ impl Model {
                 counts: self
                     .columns
                     .iter()
-                    .map(|column| combined(row, column))
+                    .map(|column| combined_count(row, column))
                     .collect(),
                 log_cycles: row.measured.cycles().ln(),
                 factors: of_row
@@ -279,7 +282,7 @@ impl Model {
                 .sum();
             let left = (cycles - known).max(MIN_SHARE * cycles);
             let columns = self.columns.iter().enumerate();
-            let counts = columns.map(|(idx, column)| (idx, combined(row, column) / left));
+            let counts = columns.map(|(idx, column)| (idx, combined_count(row, column) / left));
             relative.push(counts.filter(|(_, count)| *count > 0.0).collect());
             share_weights.push(weight * left / cycles);
         }
@@ -314,7 +317,7 @@ impl Model {
 const MIN_SHARE: f64 = 0.05;
 
 /// The prior of a factor's logarithm.
-fn expected(factor: &Factor) -> Option<f64> {
+fn prior_of_factor(factor: &Factor) -> Option<f64> {
     let Factor::Core(core) = factor else {
         return None;
     };
@@ -343,7 +346,7 @@ impl Fit {
 
     /// The prior of an unmeasured core, corrected by the residual of the nearest measured core.
     fn log_of_unmeasured(&self, core: &'static str) -> f64 {
-        let expected_of = |core| expected(&Factor::Core(core)).unwrap_or(0.0);
+        let expected_of = |core| prior_of_factor(&Factor::Core(core)).unwrap_or(0.0);
         let near = second_of(NEAREST_PIPELINE, core).copied();
         let near = near.and_then(|near| Some((near, self.factors.get(&Factor::Core(near))?)));
         expected_of(core) + near.map_or(0.0, |(near, log)| log - expected_of(near))
@@ -432,7 +435,7 @@ impl Fit {
                 of_board.map(|((counted, _), weight)| (counted - self.factors[factor], *weight));
             return weighted_median(left.collect());
         }
-        let (mut sum, mut total) = match expected(factor) {
+        let (mut sum, mut total) = match prior_of_factor(factor) {
             Some(log) => (
                 CORE_MARK_WEIGHT * (log - self.factors[factor]),
                 CORE_MARK_WEIGHT,
@@ -456,7 +459,7 @@ impl Fit {
     }
 }
 
-fn combined(row: &CountedRow, column: Column) -> f64 {
+fn combined_count(row: &CountedRow, column: Column) -> f64 {
     column
         .iter()
         .map(|(term, times)| times * row.count(*term))

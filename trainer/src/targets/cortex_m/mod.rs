@@ -526,7 +526,7 @@ pub fn find<'r>(
     let evaluated = OFFERS.iter().filter_map(|offer| {
         let mut evaluations = evaluations.iter();
         let evaluation = evaluations.find(|evaluation| evaluation.runtime == offer.runtime)?;
-        Some(offered(offer, evaluation, &fits, folders, stated))
+        Some(offered_target(offer, evaluation, &fits, folders, stated))
     });
     let targets = evaluated.collect::<Result<_>>()?;
     Ok(Found {
@@ -564,7 +564,7 @@ fn ensure_worth_offering(offer: &Offer, left_out: &[&LeftOut], stated: &FinalErr
 }
 
 /// The target of an offer. If its core was not measured, the constants of a measured core are converted.
-fn offered(
+fn offered_target(
     offer: &Offer,
     evaluation: &Evaluation,
     fits: &BTreeMap<String, Fit>,
@@ -593,7 +593,7 @@ fn offered(
             runtime,
             cycles_factor: rounded(fitted.cycles_factor * conversion.factor),
             measured_range: fitted.measured_range.scaled(conversion.factor),
-            interval_factor: rounded(both(fitted.interval_factor, conversion.spread())),
+            interval_factor: rounded(combined_factor(fitted.interval_factor, conversion.spread())),
             transferred_interval_factor: None,
             core_conversion: Some(conversion),
             ..fitted
@@ -602,7 +602,7 @@ fn offered(
 }
 
 /// The factor of two independent errors.
-fn both(factor: f64, other: f64) -> f64 {
+fn combined_factor(factor: f64, other: f64) -> f64 {
     factor.ln().hypot(other.ln()).exp()
 }
 

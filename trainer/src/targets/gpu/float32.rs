@@ -174,7 +174,7 @@ fn pairs_of(measured: &Measured, costs: &Amounts, correction: &Correction) -> Pa
 }
 
 /// A correction by one network in [`CORRECTING_EVERY`], and its errors on the others.
-fn corrected(measured: &Measured, costs: &Amounts) -> (Correction, Pairs) {
+fn fit_correction(measured: &Measured, costs: &Amounts) -> (Correction, Pairs) {
     let correcting: Vec<_> = measured.iter().step_by(CORRECTING_EVERY).copied().collect();
     let positions: Vec<Position> = correcting
         .iter()
@@ -224,7 +224,7 @@ fn nas_bench_run(
     let method = "roofline scaled to these networks";
     show(n, &split, method, &scaled, None);
 
-    let (correction, left_out) = corrected(&measured, &costs);
+    let (correction, left_out) = fit_correction(&measured, &costs);
     let split = "NAS-Bench-201 of HELP, left out";
     let width = Some(correction.half_width);
     let method = "scaled roofline and kriging";

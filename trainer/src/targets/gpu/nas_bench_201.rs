@@ -124,8 +124,8 @@ fn cell(
                 // A product with 0 reads and writes the whole map.
                 "none" => graph.operator("ROLL", json!([x]), &shape, json!({})),
                 "avg_pool_3x3" => pool(graph, &x, 3, 1, &shape),
-                "nor_conv_1x1" => activated(graph, &x, channels, channels, 1, 1, side),
-                "nor_conv_3x3" => activated(graph, &x, channels, channels, 3, 1, side),
+                "nor_conv_1x1" => relu_conv_norm(graph, &x, channels, channels, 1, 1, side),
+                "nor_conv_3x3" => relu_conv_norm(graph, &x, channels, channels, 3, 1, side),
                 other => anyhow::bail!("expected an operation of NAS-Bench-201, found `{other}`"),
             };
             sum = Some(match sum {
@@ -139,7 +139,7 @@ fn cell(
 }
 
 /// ReLU, convolution, batch norm.
-fn activated(
+fn relu_conv_norm(
     graph: &mut Document,
     x: &str,
     channels: i64,
@@ -161,8 +161,8 @@ fn pool(graph: &mut Document, x: &str, window: i64, stride: i64, shape: &[i64]) 
 /// The residual block between stages.
 fn reduction(graph: &mut Document, x: &str, channels: i64, out: i64, side: i64) -> String {
     let next = side / 2;
-    let first = activated(graph, x, channels, out, 3, 2, side);
-    let second = activated(graph, &first, out, out, 3, 1, next);
+    let first = relu_conv_norm(graph, x, channels, out, 3, 2, side);
+    let second = relu_conv_norm(graph, &first, out, out, 3, 1, next);
     let pooled = pool(graph, x, 2, 2, &[1, next, next, channels]);
     let weights = graph.constant(&[out, 1, 1, channels]);
     let shape = [1, next, next, out];

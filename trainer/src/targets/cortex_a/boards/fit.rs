@@ -317,7 +317,7 @@ fn speedups(samples: &[&BoardSample]) -> Vec<f64> {
     };
     let known: Vec<(u32, f64)> = (2..=most).filter_map(|n| Some((n, pairs(n)?))).collect();
     let Some(&(last_n, last)) = known.last() else {
-        return assumed(most);
+        return assumed_speedups(most);
     };
     let serial = (f64::from(last_n) / last - 1.0) / (f64::from(last_n) - 1.0);
     let amdahl = |n: u32| 1.0 / (serial + (1.0 - serial) / f64::from(n));
@@ -330,7 +330,7 @@ fn speedups(samples: &[&BoardSample]) -> Vec<f64> {
 
 /// Speed-ups if no network was measured on one thread and on several: the latency on one thread is then unknown, and
 /// latencies are those of the measured number of threads.
-fn assumed(most: u32) -> Vec<f64> {
+fn assumed_speedups(most: u32) -> Vec<f64> {
     vec![1.0; most as usize]
 }
 
