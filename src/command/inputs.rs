@@ -145,7 +145,7 @@ impl ConfigurationFolder {
     pub fn refusal(&self, path: &Path) -> Option<String> {
         let real = fs::canonicalize(path).ok()?;
         // Opening a pipe may never end.
-        if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
             return Some("expected a file, found a pipe or device".to_owned());
         }
         (!real.starts_with(&self.folder)).then(|| {

@@ -118,7 +118,7 @@ fn option(diagnostic: &Diagnostic) -> String {
 
 /// ` [ethos-u55-256, ethos-u65-256]`; empty where all targets are concerned, the file is, or the words name them.
 fn concerned(group: &[&Diagnostic], n_targets: usize) -> String {
-    let targets: BTreeSet<&str> = (group.iter().flat_map(|of| &of.targets))
+    let targets: BTreeSet<&str> = (group.iter().flat_map(|diagnostic| &diagnostic.targets))
         .map(String::as_str)
         .collect();
     let is_named = |target: &&str| group[0].message.contains(*target);

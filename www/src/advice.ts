@@ -72,11 +72,11 @@ const float: Rule = async function* (advised, estimator, signal) {
   const { report, scenario, target } = advised;
   if (!report.operators.some(({ outputs }) => outputs.some((tensor) => report.tensors[tensor]?.type === "FLOAT32"))) return;
   const next = { ...scenario, int8: true };
-  const found = await explored(advised, estimator, next, signal);
-  const of = ({ results }: Report): Estimate | undefined => estimateOf({ results }, target);
-  const after = found && of(found);
+  const explored_report = await explored(advised, estimator, next, signal);
+  const estimateIn = ({ results }: Report): Estimate | undefined => estimateOf({ results }, target);
+  const after = explored_report && estimateIn(explored_report);
   if (!after) return;
-  const now = of(report);
+  const now = estimateIn(report);
   // What is estimated as int8 already saves nothing by it, but has to be made so.
   const before = now?.estimated_as ? undefined : now;
   const device = after.device;
@@ -105,8 +105,8 @@ const channels: Rule = async function* (advised, estimator, signal) {
   for (const from of countsJustAbove(report, before, step)) {
     const to = from - (from % step);
     const next = { ...scenario, channels: { from, to } };
-    const found = await explored(advised, estimator, next, signal);
-    const saving = found && saved(before, estimateOf(found, target), "latency");
+    const explored_report = await explored(advised, estimator, next, signal);
+    const saving = explored_report && saved(before, estimateOf(explored_report, target), "latency");
     if (saving) yield { kind: "channels", words: `Give layers of ${from} channels ${to}: ${from} is just above a multiple of ${step}, which this accelerator computes together.`, saving, show: { label: `Show it with ${to} channels`, scenario: next } };
   }
 };
@@ -130,9 +130,9 @@ const memory: Rule = async function* (advised, estimator, signal) {
     if (!streams(report, target)) return;
     for (const factor of NARROWER) {
       const next = { ...scenario, width: scenario.width * factor };
-      const found = await explored(advised, estimator, next, signal);
-      if (!found || streams(found, target)) continue;
-      const saving = saved(before, estimateOf(found, target), "latency");
+      const explored_report = await explored(advised, estimator, next, signal);
+      if (!explored_report || streams(explored_report, target)) continue;
+      const saving = saved(before, estimateOf(explored_report, target), "latency");
       const words = `The weights (${format.text(format.bytes(report.model.weight_bytes))}) do not fit the Edge TPU's 8 MiB beside the activations: some are streamed for each inference. At ${factor}× the width they fit.`;
       if (saving) yield { kind: "memory", words, saving, show: { label: "Show the narrower network", scenario: next } };
       return;
@@ -146,8 +146,8 @@ const memory: Rule = async function* (advised, estimator, signal) {
   if (!npu || !sram_bytes) return;
   // Both by the same rules: the estimate in the default memories may be a trained network's.
   const [small, large] = [sram_bytes, 2 * sram_bytes].map((bytes): TargetChoice => ({ ...choice, arena_cache_bytes: bytes }));
-  const found = [await explored(advised, estimator, scenario, signal, small), await explored(advised, estimator, scenario, signal, large)];
-  const [now, then] = found.map((report) => report && estimateOf(report, target));
+  const explored_reports = [await explored(advised, estimator, scenario, signal, small), await explored(advised, estimator, scenario, signal, large)];
+  const [now, then] = explored_reports.map((report) => report && estimateOf(report, target));
   const saving = saved(now ?? undefined, then ?? undefined, "latency");
   const sizes = [sram_bytes, 2 * sram_bytes].map((bytes) => format.text(format.bytes(bytes)));
   if (saving) {
@@ -165,11 +165,11 @@ const order: Rule = async function* (advised, estimator, signal) {
   const { report, scenario } = advised;
   if (scenario.low_memory_order || report.model.activation_bytes === null) return;
   const next = { ...scenario, low_memory_order: true };
-  const found = await explored(advised, estimator, next, signal);
-  if (!found || found.model.activation_bytes === null) return;
-  const less = report.model.activation_bytes - found.model.activation_bytes;
+  const explored_report = await explored(advised, estimator, next, signal);
+  if (!explored_report || explored_report.model.activation_bytes === null) return;
+  const less = report.model.activation_bytes - explored_report.model.activation_bytes;
   if (less <= MIN_SAVED_PART * report.model.activation_bytes) return;
-  const saving = `Saves ${format.text(format.bytes(less))} of activations (${format.relativeChange(found.model.activation_bytes / report.model.activation_bytes)}), exact`;
+  const saving = `Saves ${format.text(format.bytes(less))} of activations (${format.relativeChange(explored_report.model.activation_bytes / report.model.activation_bytes)}), exact`;
   yield { kind: "order", words: "Write the operators in another order: fewer feature maps are then alive at once.", saving, show: { label: "Show that order", scenario: next } };
 };
 
@@ -179,10 +179,10 @@ const size: Rule = async function* (advised, estimator, signal) {
   const before = estimateOf(report, target);
   for (const [axis, words] of [["resolution", "a lower input resolution"], ["width", "narrower layers"]] as const) {
     const next = { ...scenario, [axis]: scenario[axis] * SMALLER };
-    const found = await explored(advised, estimator, next, signal);
-    const saving = found && saved(before, estimateOf(found, target), "latency");
-    if (!saving || found.model.macs >= report.model.macs) continue;
-    const removed = format.percent(100 * (1 - found.model.macs / report.model.macs));
+    const explored_report = await explored(advised, estimator, next, signal);
+    const saving = explored_report && saved(before, estimateOf(explored_report, target), "latency");
+    if (!saving || explored_report.model.macs >= report.model.macs) continue;
+    const removed = format.percent(100 * (1 - explored_report.model.macs / report.model.macs));
     yield { kind: "size", words: `Train it with ${words}: ${SMALLER}× removes ${removed} of the multiply-accumulates, which costs accuracy.`, saving, show: { label: `Show it at ${SMALLER}×`, scenario: next } };
   }
 };
@@ -190,8 +190,8 @@ const size: Rule = async function* (advised, estimator, signal) {
 const smaller: Rule = async function* ({ file, scenario, target, latency_budget_ms }, estimator) {
   const id = choiceOf(target).target ?? target;
   if (latency_budget_ms === null || !described(id)?.advice.includes("smaller-accelerator")) return;
-  const found = await estimator.sweep(file, scenario, { latency_ms: latency_budget_ms }).catch(() => null);
-  const points = found?.points ?? [];
+  const sweep = await estimator.sweep(file, scenario, { latency_ms: latency_budget_ms }).catch(() => null);
+  const points = sweep?.points ?? [];
   const now = points.find((point) => point.target === id);
   const best = now && points.find(({ macs_per_cycle, needed_mhz, clock_mhz }) => macs_per_cycle < now.macs_per_cycle && needed_mhz !== null && needed_mhz <= clock_mhz);
   if (!now || !best) return;

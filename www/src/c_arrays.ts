@@ -150,10 +150,10 @@ export class CArrayReader {
   }
 
   #skipTo(end: number, mode: Mode, source: Uint8Array, at: number): number {
-    const found = source.indexOf(end, at);
-    if (found < 0) return source.length;
+    const end_at = source.indexOf(end, at);
+    if (end_at < 0) return source.length;
     this.#mode = mode;
-    return found + 1;
+    return end_at + 1;
   }
 
   #takeLetters(source: Uint8Array, at: number): number {

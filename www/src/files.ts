@@ -54,14 +54,14 @@ const FROM_PYTORCH = "torch.onnx.export writes ONNX, litert-torch TensorFlow Lit
 /** What a file is that has no bytes of a TFLite file; null where nothing tells. */
 function otherFormat(name: string, head: Uint8Array, n_bytes: number): string | null {
   const extension = name.slice(name.lastIndexOf(".") + 1).toLowerCase();
-  const found = (what: string, advice: string): string => `expected a TensorFlow Lite or ONNX file, found ${what}. ${advice}`;
-  if (asciiAt(head, 0, 8) === "\x89HDF\r\n\x1a\n") return found("an HDF5 file, as Keras saves weights and models", `${CONVERT}: tf.lite.TFLiteConverter.from_keras_model`);
-  if (asciiAt(head, 0, 4) === "GGUF") return found("a GGUF file of llama.cpp", "It holds weights without a graph that TensorFlow Lite could run");
-  if (asciiAt(head, 4, 4) === "ET12" || extension === "pte") return found("an ExecuTorch program", `Export the same model to another format: ${FROM_PYTORCH}`);
-  if (isSafetensors(head, n_bytes)) return found("a safetensors file", "It holds weights alone, without the operators; convert the model that uses them");
-  if (head[0] === 0x80 && (head[1] ?? 9) <= 5 && ["pt", "pth", "pkl", "bin"].includes(extension)) return found("a Python pickle, as old versions of PyTorch save models", `${CONVERT}: ${FROM_PYTORCH}`);
-  if (extension === "pb") return found("a TensorFlow graph or SavedModel in protocol buffers", `${CONVERT}: tf.lite.TFLiteConverter.from_saved_model, with the folder that holds saved_model.pb`);
-  if (extension === "csv") return found("a table", "Drop measurements, and what benchmark tools print, on the report of their file");
+  const foundWords = (what: string, advice: string): string => `expected a TensorFlow Lite or ONNX file, found ${what}. ${advice}`;
+  if (asciiAt(head, 0, 8) === "\x89HDF\r\n\x1a\n") return foundWords("an HDF5 file, as Keras saves weights and models", `${CONVERT}: tf.lite.TFLiteConverter.from_keras_model`);
+  if (asciiAt(head, 0, 4) === "GGUF") return foundWords("a GGUF file of llama.cpp", "It holds weights without a graph that TensorFlow Lite could run");
+  if (asciiAt(head, 4, 4) === "ET12" || extension === "pte") return foundWords("an ExecuTorch program", `Export the same model to another format: ${FROM_PYTORCH}`);
+  if (isSafetensors(head, n_bytes)) return foundWords("a safetensors file", "It holds weights alone, without the operators; convert the model that uses them");
+  if (head[0] === 0x80 && (head[1] ?? 9) <= 5 && ["pt", "pth", "pkl", "bin"].includes(extension)) return foundWords("a Python pickle, as old versions of PyTorch save models", `${CONVERT}: ${FROM_PYTORCH}`);
+  if (extension === "pb") return foundWords("a TensorFlow graph or SavedModel in protocol buffers", `${CONVERT}: tf.lite.TFLiteConverter.from_saved_model, with the folder that holds saved_model.pb`);
+  if (extension === "csv") return foundWords("a table", "Drop measurements, and what benchmark tools print, on the report of their file");
   if (extension === "onnx" || extension === "mlmodel" || extension === "tosa") return null; // the reader knows best
   return null;
 }

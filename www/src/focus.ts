@@ -27,8 +27,8 @@ export class Focus {
   /** The chosen measure of the chosen target, else its latency, else the first that there is. */
   measureIn(report: Report): Measure | null {
     const measures = measuresOf(report, this.targetIn(report));
-    const of = (metric: string): Measure | undefined => measures.find((measure) => measure.metric === metric);
-    return of(this.#metric ?? "") ?? of("latency") ?? measures[0] ?? null;
+    const measureOf = (metric: string): Measure | undefined => measures.find((measure) => measure.metric === metric);
+    return measureOf(this.#metric ?? "") ?? measureOf("latency") ?? measures[0] ?? null;
   }
 
   chooseTarget(target: string): void {

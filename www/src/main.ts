@@ -677,18 +677,18 @@ function withoutTargets({ results, left_out = [], diagnostics }: Report, is_gone
  */
 async function withTargets(report: Report, file: ModelFile | null, asked: readonly Asked[], again: readonly Asked[], signal: AbortSignal): Promise<OfTargets> {
   const { file: name, batch, what_if } = report;
-  const own = ownTargets();
-  const is_gone = (target: string): boolean => ((nameIn("own", target) ?? nameIn("measured", target)) !== null && !own.some((accelerator) => accelerator.name === target)) || again.some((other) => other.name === target);
+  const own_targets = ownTargets();
+  const is_gone = (target: string): boolean => ((nameIn("own", target) ?? nameIn("measured", target)) !== null && !own_targets.some((accelerator) => accelerator.name === target)) || again.some((other) => other.name === target);
   const places = new Map([...new Set(report.results.map(({ target }) => target))].map((target, place) => [target, place]));
   const inPlace = (results: Result[]): Result[] => results.toSorted((a, b) => (places.get(a.target) ?? places.size) - (places.get(b.target) ?? places.size));
   const { results, left_out, diagnostics } = withoutTargets(report, is_gone);
-  const added = [...own, ...asked, ...again].filter((wanted, i, all) => !results.some(({ target }) => target === wanted.name) && all.findIndex((other) => other.name === wanted.name) === i);
+  const added = [...own_targets, ...asked, ...again].filter((wanted, i, all) => !results.some(({ target }) => target === wanted.name) && all.findIndex((other) => other.name === wanted.name) === i);
   if (!file || added.length === 0) return { results, left_out, diagnostics };
   try {
     const bytes = await readFile(file);
-    const found = await estimator.explore({ name, bytes }, { ...AS_IT_IS, batch, ...what_if }, { targets: [], more_targets: added, is_summary: false }, signal);
-    const is_new = found.diagnostics.filter(({ targets }) => targets !== undefined);
-    return { results: inPlace([...results, ...found.results]), left_out: [...left_out, ...(found.left_out ?? [])], diagnostics: [...diagnostics, ...is_new] };
+    const explored_report = await estimator.explore({ name, bytes }, { ...AS_IT_IS, batch, ...what_if }, { targets: [], more_targets: added, is_summary: false }, signal);
+    const is_new = explored_report.diagnostics.filter(({ targets }) => targets !== undefined);
+    return { results: inPlace([...results, ...explored_report.results]), left_out: [...left_out, ...(explored_report.left_out ?? [])], diagnostics: [...diagnostics, ...is_new] };
   } catch (error) {
     const unavailable = (error as Error).message;
     const refused = added.map(({ name: target, device = target }): Result => ({ target, device, metric: "latency", unavailable, reason: "not-estimated" }));

@@ -73,13 +73,13 @@ function increasing(pairs: Pair[]): Pair[] {
 
 /** Operators that stand alone between two matches are matched by name. */
 function withinGaps(left: Report, right: Report, matches: Match[]): Match[] {
-  const found: Match[] = [];
+  const gap_matches: Match[] = [];
   let gap: Match[] = [];
   const close = (): void => {
     const [lefts, rights] = [gap.flatMap(({ left }) => (left === null ? [] : [left])), gap.flatMap(({ right }) => (right === null ? [] : [right]))];
     const is_between = lefts.length > 0 && rights.length > 0;
     const between = (): Match[] => matchBetween(left, right, lefts[0], lefts[lefts.length - 1] + 1, rights[0], rights[rights.length - 1] + 1, (_, { name }) => name);
-    for (const match of is_between ? between() : gap) found.push(match);
+    for (const match of is_between ? between() : gap) gap_matches.push(match);
     gap = [];
   };
   for (const match of matches) {
@@ -88,10 +88,10 @@ function withinGaps(left: Report, right: Report, matches: Match[]): Match[] {
       continue;
     }
     close();
-    found.push(match);
+    gap_matches.push(match);
   }
   close();
-  return found;
+  return gap_matches;
 }
 
 function matchBetween(left: Report, right: Report, from_i: number, to_i: number, from_j: number, to_j: number, key: (report: Report, operator: Operator) => string): Match[] {

@@ -22,8 +22,8 @@ export class Search {
   /** Operators in which every word stands: in their name, kind, shapes or tensors. */
   find(query: string): void {
     const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = words.length === 0 ? null : this.#texts().flatMap((text, index) => (words.every((word) => text.includes(word)) ? [index] : []));
-    this.#matches = found && new Set(found);
+    const match_idxs = words.length === 0 ? null : this.#texts().flatMap((text, index) => (words.every((word) => text.includes(word)) ? [index] : []));
+    this.#matches = match_idxs && new Set(match_idxs);
     for (const listener of this.#listeners) listener();
   }
 

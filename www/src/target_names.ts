@@ -50,8 +50,8 @@ export function findTargets<Option extends TargetOption>(options: readonly Optio
     if (names.includes(wanted)) return 2;
     return names.some((name) => name.startsWith(wanted)) ? 3 : 4;
   };
-  const found = options.filter((option) => isFound(option, typed)).map((option) => ({ option, rank: rank(option) }));
-  return found.toSorted((a, b) => a.rank - b.rank).map(({ option }) => option);
+  const ranked = options.filter((option) => isFound(option, typed)).map((option) => ({ option, rank: rank(option) }));
+  return ranked.toSorted((a, b) => a.rank - b.rank).map(({ option }) => option);
 }
 
 /** What `options` lack of the catalogue: GPUs, whose constants are loaded once one of them is estimated, among them. */

@@ -282,7 +282,7 @@ fn groups(graph: &Graph, analysis: &Analysis) -> Vec<(Group, usize)> {
         let idx = groups.len();
         let of_norm = NORMALISATION.iter().enumerate();
         let n_of_norm = of_norm
-            .take_while(|(n, of)| kind(idx + n) == Some(**of))
+            .take_while(|(n, norm_kind)| kind(idx + n) == Some(**norm_kind))
             .count();
         if n_of_norm >= MIN_NORMALISATION_OPERATORS {
             groups.push((Group::Norm, idx + n_of_norm - 1));

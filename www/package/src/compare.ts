@@ -19,8 +19,8 @@ export function compareReports(old_report: Report, new_report: Report): Comparis
   const before = checkedReport(old_report, "before");
   const after = checkedReport(new_report, "after");
   const facts = FACTS.map(([fact, unit]) => ({ fact, unit, ...change(before.model[fact], after.model[fact]) }));
-  const of = (report: Report): Map<string, Result> => new Map(report.results.map((result) => [`${result.target} ${result.metric}`, result]));
-  const [old, now] = [of(before), of(after)];
+  const resultsByKey = (report: Report): Map<string, Result> => new Map(report.results.map((result) => [`${result.target} ${result.metric}`, result]));
+  const [old, now] = [resultsByKey(before), resultsByKey(after)];
   const results = [...new Set([...old.keys(), ...now.keys()])].map((key) => {
     const [a, b] = [old.get(key), now.get(key)];
     const { target, metric, device } = (a ?? b)!;

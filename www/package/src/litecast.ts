@@ -299,6 +299,6 @@ function latencies(network: unknown, place: string): Record<string, number> {
   }
   const listed = given["results"].filter((result): result is api.Result => typeof result === "object" && result !== null);
   const { results = [] } = migrated({ ...(given as Partial<api.Report>), results: listed }) ?? {};
-  const found = results.flatMap((result): [string, number][] => (result.metric === "latency" && result.value !== undefined ? [[result.target, result.value]] : []));
-  return Object.fromEntries(found);
+  const latencies = results.flatMap((result): [string, number][] => (result.metric === "latency" && result.value !== undefined ? [[result.target, result.value]] : []));
+  return Object.fromEntries(latencies);
 }

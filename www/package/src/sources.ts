@@ -62,11 +62,11 @@ function check(bytes: Uint8Array, place: string, { option, words, magic }: Expec
   if (magic.every((byte, idx) => start[idx] === byte)) return;
   const hex = (list: Iterable<number>): string => Array.from(list, (byte) => byte.toString(16).padStart(2, "0")).join(" ");
   const is_page = bytes[firstLetter(bytes)] === 0x3c;
-  const found = is_page ? `a page of HTML or XML (${hex(bytes.subarray(0, 4))})` : hex(bytes.subarray(0, 4)) || "nothing";
+  const description = is_page ? `a page of HTML or XML (${hex(bytes.subarray(0, 4))})` : hex(bytes.subarray(0, 4)) || "nothing";
   const fix = is_page
     ? `; the server has no such file and answers with a page: serve the file there, or leave out \`${option}\` to use the copy inside the package`
     : "";
-  throw new LitecastError("asset", `${place}: expected ${words} (${hex(magic)}), found ${found}${fix}`);
+  throw new LitecastError("asset", `${place}: expected ${words} (${hex(magic)}), found ${description}${fix}`);
 }
 
 /** After white space and a byte order mark. */

@@ -65,11 +65,11 @@ export function draftScene(report: Report, folds: readonly Fold[], textWidth: (t
     for (const operator of fold.operators) box_of[operator] = box;
   }
   const readers = readersOf(report);
-  const seen = new Set<string>();
+  const drawn_tensors = new Set<string>();
   const connect = (src: number, dst: number, tensor: number): void => {
     const key = `${src} ${dst} ${tensor}`;
-    if (src === dst || seen.has(key)) return;
-    seen.add(key);
+    if (src === dst || drawn_tensors.has(key)) return;
+    drawn_tensors.add(key);
     edges.push(src, dst, tensor);
   };
   for (const [tensor, box] of inputs) for (const reader of readers.get(tensor) ?? []) connect(box, box_of[reader], tensor);
@@ -101,8 +101,8 @@ export function placeScene(report: Report, draft: Draft, layout: Layout): Scene 
 }
 
 function borderBox(report: Report, tensor: number, kind: "input" | "output"): Omit<Box, "width"> {
-  const found = report.tensors[tensor];
-  const detail = found ? `${found.type} ${shapeText(report, tensor)}` : "";
+  const stored_tensor = report.tensors[tensor];
+  const detail = stored_tensor ? `${stored_tensor.type} ${shapeText(report, tensor)}` : "";
   return { label: kind, detail, kind, operator: null, operators: [], is_block: false };
 }
 
@@ -134,8 +134,8 @@ function readersOf(report: Report): Map<number, number[]> {
 
 /** As it was counted: what the file leaves open has the size that the estimates are for. */
 export function shapeText(report: Report, tensor: number): string {
-  const found = report.tensors[tensor];
-  return found ? format.shape(found.shape) : "";
+  const stored_tensor = report.tensors[tensor];
+  return stored_tensor ? format.shape(stored_tensor.shape) : "";
 }
 
 function detailOf(report: Report, operator: Operator): string {

@@ -27,15 +27,15 @@ export function acceleratorPanel(report: Report, { file, scenario }: Opened, est
     if (sram_kib.valueAsNumber > 0) limits.sram_bytes = sram_kib.valueAsNumber * 1024;
     try {
       const begun = performance.now();
-      const found = await estimator.sweep({ name: report.file, bytes: await readFile(file) }, scenario, limits);
+      const sweep_points = await estimator.sweep({ name: report.file, bytes: await readFile(file) }, scenario, limits);
       performance.measure("litecast:sweep", { start: begun, end: performance.now() });
-      if (!signal.aborted) outcome.replaceChildren(...sweepTable(found));
+      if (!signal.aborted) outcome.replaceChildren(...sweepTable(sweep_points));
     } catch (error) {
       if (!signal.aborted) outcome.replaceChildren(el("p", { class: "doubt" }, sentence(`no estimate: ${(error as Error).message}`)));
     }
   };
   const list = el("ul", { class: "plain own-accelerators" });
-  const own = el("div", {});
+  const form_place = el("div", {});
   const refresh = (): void => void keepingFocus(list, () =>
     list.replaceChildren(
       ...accelerators().map((kept) =>
@@ -51,7 +51,7 @@ export function acceleratorPanel(report: Report, { file, scenario }: Opened, est
   );
   refresh();
   void estimator.choices(null).then(
-    (choices) => own.replaceChildren(ownForm(choices, estimator, () => (refresh(), changed()))),
+    (choices) => form_place.replaceChildren(ownForm(choices, estimator, () => (refresh(), changed()))),
     () => undefined,
   );
   return el(
@@ -63,7 +63,7 @@ export function acceleratorPanel(report: Report, { file, scenario }: Opened, est
     outcome,
     el("h2", {}, "Accelerators of your own"),
     el("p", { class: "subtle" }, "Any Ethos-U or board, at a clock and with memories that you choose. Each is a target of every report, kept in this browser."),
-    own,
+    form_place,
     list,
   );
 }

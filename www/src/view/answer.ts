@@ -130,12 +130,12 @@ function threads({ file, scenario, change }: Opened, target: string): HTMLElemen
 /** `part` is what its number is of, where that is not all of the network. */
 function metricTile(report: Report, estimate: Estimate, budget: Budget, part: string | null): HTMLElement {
   const { metric } = estimate;
-  const found = judge(estimate, budget);
+  const judgement = judge(estimate, budget);
   const doubt = headlineDoubt(estimate);
   const measured = metric === "latency" ? measuredOn(report, estimate.target) : null;
   return el(
     "div",
-    { class: `metric${found ? ` ${found.kind}` : ""}`, "data-metric": metric, title: metricMeaning(metric) },
+    { class: `metric${judgement ? ` ${judgement.kind}` : ""}`, "data-metric": metric, title: metricMeaning(metric) },
     el("dt", {}, metricNameOf(estimate), part ? el("span", { class: "part-words" }, `: ${part}`) : null),
     el(
       "dd",
@@ -147,7 +147,7 @@ function metricTile(report: Report, estimate: Estimate, budget: Budget, part: st
       measured === null ? null : el("span", { class: "measured-words" }, measuredWords(measured, estimate)),
       el("span", { class: "evidence" }, markedEvidence(estimate)),
       doubt ? el("span", { class: "doubt" }, doubt) : null,
-      found ? el("span", { class: "verdict" }, found.words) : null,
+      judgement ? el("span", { class: "verdict" }, judgement.words) : null,
     ),
   );
 }

@@ -65,13 +65,13 @@ const NOTE =
 
 /** Latencies, and why there are none, do not depend on the application. */
 async function withApplication({ need, boards }: Fits, application: Application, estimator: Estimator): Promise<Fits> {
-  const found = await estimator.fits(need, application);
+  const fits_of_need = await estimator.fits(need, application);
   const before = new Map(boards.map((board) => [board.id, board]));
   const withLatency = (board: OnBoard): OnBoard => {
     const { latency = null, no_latency } = before.get(board.id) ?? {};
     return { ...board, latency, ...(no_latency ? { no_latency } : {}) };
   };
-  return { ...found, boards: found.boards.map(withLatency) };
+  return { ...fits_of_need, boards: fits_of_need.boards.map(withLatency) };
 }
 
 /** What the boards need, or why none of them runs the model. */

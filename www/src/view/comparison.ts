@@ -111,8 +111,8 @@ export class ComparisonView {
     const held = heldControl(this.element);
     this.#drawControls(results, known);
     this.#drawSizes();
-    const seen = new Set(groups.map(({ target }) => target));
-    this.#body.replaceChildren(this.#table(groups, known), el("p", { class: "subtle evidence-legend" }, `What numbers rest on: ${evidenceLegend()}`), ...[energyNote(results.filter(({ target }) => seen.has(target)))].filter((note) => note !== null));
+    const grouped_targets = new Set(groups.map(({ target }) => target));
+    this.#body.replaceChildren(this.#table(groups, known), el("p", { class: "subtle evidence-legend" }, `What numbers rest on: ${evidenceLegend()}`), ...[energyNote(results.filter(({ target }) => grouped_targets.has(target)))].filter((note) => note !== null));
     const is_drawn = known.length > 1 && (known.length <= MAX_DRAWN_MEANWHILE || !this.#rows.some((row) => "waiting" in row));
     this.#figure.replaceChildren(...(is_drawn ? [scatter(known.filter((row) => this.#isShown(row)), this.#focus.targetIn({ results }), this.#axes, this.#column, (axes) => this.#chooseAxes(axes), (row) => this.#open(row), this.#redrawn.signal)] : []));
     if (held) this.element.querySelector<HTMLElement>(held)?.focus();
@@ -123,12 +123,12 @@ export class ComparisonView {
     const chosen = this.#focus.targetIn({ results });
     const devices = new Map(results.map(({ target, device }) => [target, device || target]));
     const targets = this.#shows_all ? [...devices.keys()] : chosen ? [chosen] : [];
-    const of = (target: string): TargetColumns => ({
+    const columnsOf = (target: string): TargetColumns => ({
       target,
       device: devices.get(target) ?? target,
       columns: metricColumns(results.filter((result) => result.target === target)),
     });
-    return targets.map(of).filter(({ columns }) => columns.length > 0 || !this.#shows_all);
+    return targets.map(columnsOf).filter(({ columns }) => columns.length > 0 || !this.#shows_all);
   }
 
   #drawControls(results: Result[], known: Estimated[]): void {
@@ -370,10 +370,10 @@ function targetCells(summary: Summary, { target, columns }: TargetColumns, basel
     const change = baseline && changeCell(result, resultOf(baseline.summary, { target, metric: column.metric }));
     const cell = estimateCell(result, column, part === null ? null : el("span", { class: "part-words", title: "The rest runs on a processor, whose time is in the latency alone." }, part), change);
     if (i === 0) cell.classList.add("first");
-    const found = result && isEstimate(result) ? judge(result, readBudget()) : null;
-    if (found) {
-      cell.classList.add(found.kind);
-      cell.append(el("span", { class: "verdict" }, `${BUDGET_MARKS[found.kind]} ${found.words}`));
+    const judgement = result && isEstimate(result) ? judge(result, readBudget()) : null;
+    if (judgement) {
+      cell.classList.add(judgement.kind);
+      cell.append(el("span", { class: "verdict" }, `${BUDGET_MARKS[judgement.kind]} ${judgement.words}`));
     }
     return cell;
   });

@@ -80,8 +80,8 @@ function measuresIn(left: Report, right: Report, focus: Focus): Measures | null 
 /** Each metric of the chosen target, and what is exact of the files. */
 function totals(left: Report, right: Report, focus: Focus): HTMLElement {
   const target = focus.targetIn(left);
-  const of = ({ results }: Report): Map<string, Estimate> => new Map(results.filter(isEstimate).filter((result) => result.target === target).map((result) => [result.metric, result]));
-  const [before, after] = [of(left), of(right)];
+  const estimatesOf = ({ results }: Report): Map<string, Estimate> => new Map(results.filter(isEstimate).filter((result) => result.target === target).map((result) => [result.metric, result]));
+  const [before, after] = [estimatesOf(left), estimatesOf(right)];
   const metrics = inMetricOrder([...new Set([...before.keys(), ...after.keys()])].map((metric) => ({ metric })));
   const text = (estimate: Estimate | undefined, like: number): string => (estimate ? format.text(format.measure(estimate.value, estimate.unit, like)) : "no estimate");
   const rows = metrics.map(({ metric }) => {
@@ -204,9 +204,9 @@ function graphs(left: Report, right: Report, matches: readonly Match[], focus: F
   const tell = (): void => {
     const measures = measuresIn(left, right, focus);
     const [i, j] = [selections.left.index, selections.right.index];
-    const of = ({ operators }: Report, index: number | null, measure: Measure | undefined): string =>
+    const sideText = ({ operators }: Report, index: number | null, measure: Measure | undefined): string =>
       index === null ? "not there" : `${operators[index].name} #${index}${measure ? `, ${costText(measure, measure.values[index])}` : ""}`;
-    if (i !== null || j !== null) words.textContent = `${of(left, i, measures?.left)} → ${of(right, j, measures?.right)}`;
+    if (i !== null || j !== null) words.textContent = `${sideText(left, i, measures?.left)} → ${sideText(right, j, measures?.right)}`;
   };
   selections.left.onChange(tell);
   selections.right.onChange(tell);

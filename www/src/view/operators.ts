@@ -166,15 +166,15 @@ class OperatorTable {
     const { operators } = this.#report;
     const { matches } = this.#search;
     const is_left_alone = this.#showsLeftAlone;
-    const found = operators.filter(({ index }) => (matches === null || matches.has(index)) && (!is_left_alone || this.#left.has(index)));
-    this.#shown = sortBy(found, this.#sorting, this.#columns[this.#sorting.column].key);
+    const shown_rows = operators.filter(({ index }) => (matches === null || matches.has(index)) && (!is_left_alone || this.#left.has(index)));
+    this.#shown = sortBy(shown_rows, this.#sorting, this.#columns[this.#sorting.column].key);
     this.#head.replaceChildren(
       ...this.#columns.map(({ name, unit, title, numeric }, i) =>
         sortHead(name, unit, i, this.#sorting, { role: "columnheader", class: numeric ? "numeric" : "words", title }, (column) => this.#sortBy(column)),
       ),
     );
     const total = format.plural(operators.length, "operator");
-    this.#count.textContent = found.length === operators.length ? total : `${found.length.toLocaleString("en")} of ${total}`;
+    this.#count.textContent = shown_rows.length === operators.length ? total : `${shown_rows.length.toLocaleString("en")} of ${total}`;
     this.#only_left.textContent = is_left_alone ? "Show all operators" : `Show those on the CPU (${this.#left.size.toLocaleString("en")})`;
     this.#table.setAttribute("aria-rowcount", String(this.#shown.length + 1));
     this.#scroller.scrollTop = 0;

@@ -48,8 +48,8 @@ function quantitiesOf(rows: readonly Estimated[], target: string, column: Custom
   const exact = (id: MeasureId, name: string, unit: string, value: Quantity["value"], is_more_better = false): Quantity => {
     const sign = is_more_better ? -1 : 1;
     const range = (row: Estimated): Range | null => {
-      const found = value(row);
-      return found === null ? null : { lo: sign * found, hi: sign * found };
+      const row_value = value(row);
+      return row_value === null ? null : { lo: sign * row_value, hi: sign * row_value };
     };
     return { id, name, unit, is_more_better, value, range };
   };
@@ -97,8 +97,8 @@ export function scatter(rows: Estimated[], target: string, axes: Axes, column: C
   });
   if (points.length < 2) return el("div");
   const device = points[0].y.device || target;
-  const found = standingsOf(points.map(({ row, y }) => [rangeOf(y), across.range(row), third?.range(row)].filter((range): range is Range => range !== null && range !== undefined)));
-  const standings = new Map(points.map((point, i) => [point, found[i]]));
+  const point_standings = standingsOf(points.map(({ row, y }) => [rangeOf(y), across.range(row), third?.range(row)].filter((range): range is Range => range !== null && range !== undefined)));
+  const standings = new Map(points.map((point, i) => [point, point_standings[i]]));
   const option = ({ id, name }: Quantity, chosen: Quantity | null): HTMLElement => el("option", { value: id, selected: id === chosen?.id }, name);
   const select = el("select", { id: "scatter-axis", "aria-label": "Latency against", onchange: () => choose({ ...axes, across: select.value as MeasureId }) }, ...quantities.map((quantity) => option(quantity, across)));
   const also = el("select", { id: "scatter-third", "aria-label": "And against", onchange: () => choose({ ...axes, third: (also.value || null) as MeasureId | null }) }, el("option", { value: "" }, "nothing else"), ...quantities.filter((quantity) => quantity !== across).map((quantity) => option(quantity, third)));

@@ -22,20 +22,20 @@ export interface MoreTargets {
 
 /** Open where the report has results of the group; `table` draws them. */
 export function groupPanel(group: Group, results: readonly Result[], table: (results: readonly Result[]) => HTMLElement, { is_possible, show }: MoreTargets): HTMLElement | null {
-  const own = results.filter(({ target }) => groupOf(target) === group);
-  if (own.length === 0 && !is_possible) return null;
+  const group_results = results.filter(({ target }) => groupOf(target) === group);
+  if (group_results.length === 0 && !is_possible) return null;
   const note = el("p", { class: "subtle group-note", role: "status" });
   const toggle = async (event: Event): Promise<void> => {
     event.preventDefault();
-    note.textContent = own.length === 0 ? "Estimating…" : "";
+    note.textContent = group_results.length === 0 ? "Estimating…" : "";
     details.open = true;
     try {
-      await show(group, own.length === 0);
+      await show(group, group_results.length === 0);
     } catch (error) {
       note.textContent = (error as Error).message;
     }
   };
-  const summary = el("summary", { onclick: ((event: Event) => void toggle(event)) as EventListener }, el("strong", {}, GROUP_WORDS[group].label), el("span", { class: "subtle" }, ` ${GROUP_WORDS[group].group}${own.length === 0 ? LOADED[group] ?? "" : ""}`));
-  const details = el("details", { class: "target-group", "data-group": group, open: own.length > 0 }, summary, own.length > 0 ? table(own) : null, note);
+  const summary = el("summary", { onclick: ((event: Event) => void toggle(event)) as EventListener }, el("strong", {}, GROUP_WORDS[group].label), el("span", { class: "subtle" }, ` ${GROUP_WORDS[group].group}${group_results.length === 0 ? LOADED[group] ?? "" : ""}`));
+  const details = el("details", { class: "target-group", "data-group": group, open: group_results.length > 0 }, summary, group_results.length > 0 ? table(group_results) : null, note);
   return details;
 }

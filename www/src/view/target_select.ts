@@ -17,7 +17,7 @@ const TYPING_MS = 1000;
 export function targetSelect(id: string, label: string, chosen: string, choose: (target: string) => void): TargetSelect {
   const options: TargetOption[] = [];
   const select = el("select", { id, onchange: () => choose(select.value) });
-  const found = el("span", { class: "sr-only", role: "status" });
+  const status = el("span", { class: "sr-only", role: "status" });
   const find = el("input", { id: `${id}-find`, type: "search", placeholder: "Find: STM32H7", "aria-label": `Find in ${label.toLowerCase()}`, "aria-controls": id, autocomplete: "off", oninput: () => filter() });
   const matching = (): TargetOption[] => options.filter((option) => isFound(option, find.value));
   const draw = (shown: readonly TargetOption[]): void => {
@@ -35,7 +35,7 @@ export function targetSelect(id: string, label: string, chosen: string, choose: 
     const held = options.filter(({ target }) => target === chosen);
     // The chosen one stays on the list: a list without it would show another.
     draw(find.value.trim() === "" ? options : [...held.filter((option) => !matches.includes(option)), ...matches]);
-    found.textContent = find.value.trim() === "" ? "" : `${format.plural(matches.length, "target")} found`;
+    status.textContent = find.value.trim() === "" ? "" : `${format.plural(matches.length, "target")} found`;
     find.toggleAttribute("data-none", matches.length === 0);
   };
   find.addEventListener("keydown", (event) => {
@@ -67,6 +67,6 @@ export function targetSelect(id: string, label: string, chosen: string, choose: 
     options.push(...added);
     filter();
   };
-  const element = el("span", { class: "target-select" }, el("label", { class: "target-choice" }, el("span", {}, label), select), find, found);
+  const element = el("span", { class: "target-select" }, el("label", { class: "target-choice" }, el("span", {}, label), select), find, status);
   return { element, select, add };
 }

@@ -79,9 +79,9 @@ function searchField(search: Search, selection: Selection): HTMLElement {
   const step = (event: KeyboardEvent): void => {
     if (event.key !== "Enter" || !search.matches || search.matches.size === 0) return;
     event.preventDefault();
-    const found = [...search.matches];
+    const matches = [...search.matches];
     const now = selection.index ?? (event.shiftKey ? Infinity : -1);
-    const next = event.shiftKey ? (found.findLast((index) => index < now) ?? found.at(-1)) : (found.find((index) => index > now) ?? found[0]);
+    const next = event.shiftKey ? (matches.findLast((index) => index < now) ?? matches.at(-1)) : (matches.find((index) => index > now) ?? matches[0]);
     selection.select(next ?? null, "search");
   };
   const input = el("input", { type: "search", placeholder: "Search name, kind, shape, tensor", "aria-label": "Search operators", oninput: find, onkeydown: step as EventListener });

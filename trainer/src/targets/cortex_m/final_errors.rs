@@ -68,10 +68,10 @@ impl FinalErrors {
     /// Mean errors on the final families of a runtime, and those of the regression; `None` if there are too few.
     pub fn beside_regression(&self, runtime: &str) -> Option<[f64; 2]> {
         let mut runtimes = self.runtimes.iter();
-        let found = runtimes.find(|errors| errors.runtime == runtime)?;
-        (found.errors.n >= MIN_LATENCIES).then_some([
-            found.errors.mean_percent,
-            found.errors_of_regression.mean_percent,
+        let runtime = runtimes.find(|errors| errors.runtime == runtime)?;
+        (runtime.errors.n >= MIN_LATENCIES).then_some([
+            runtime.errors.mean_percent,
+            runtime.errors_of_regression.mean_percent,
         ])
     }
 

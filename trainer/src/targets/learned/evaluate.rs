@@ -54,7 +54,7 @@ pub fn left_out<'m>(
 pub fn nested(measured: &Measured) -> Vec<LeftOut<'_>> {
     let folds = measured.folds(N_FOLDS, |_| true);
     let of_fold = |fold: usize| {
-        let is_fitted = |family: &str| folds.get(family).is_some_and(|of| *of != fold);
+        let is_fitted = |family: &str| folds.get(family).is_some_and(|own_fold| *own_fold != fold);
         let widths = widths(&left_out(measured, N_INNER_FOLDS, is_fitted));
         let estimated = estimated(
             measured,

@@ -90,7 +90,8 @@ fn bundle(all: &Measured, open: &Measured, left: &[LeftOut], widths: &Widths) ->
     let physics = Physics::fit(all, |_| true);
     let mut runs = Vec::new();
     for device in DEVICES {
-        let places = [all, open].map(|of| of.devices.iter().position(|id| *id == device.id));
+        let places =
+            [all, open].map(|measured| measured.devices.iter().position(|id| *id == device.id));
         let [Some(of_all), Some(of_open)] = places else {
             continue;
         };
