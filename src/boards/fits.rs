@@ -10,7 +10,7 @@ use crate::graph::analysis::Analysis;
 use crate::graph::analysis::unplannable::Unplannable;
 use crate::provenance::Evidence;
 use crate::target::ETHOS_U;
-use crate::target::boards::{self, Board, BoardMemory, LatencyOf};
+use crate::target::boards::{self, Board, BoardMemory, LatencySource};
 use crate::targets::cortex_m::{self, Constants, Latency, Refusal};
 use crate::targets::tflite_micro::{
     Bytes, Kernels, Pointers, Refused, allocation_obstacle, arena_bytes, code_flash_bytes,
@@ -366,7 +366,7 @@ fn on_board(
 
 fn latency_on(
     board: &'static Board,
-    latency_of: &'static LatencyOf,
+    latency_of: &'static LatencySource,
     latencies: &HashMap<&'static str, Result<Latency, Refusal>>,
 ) -> Result<BoardLatency, NoLatency> {
     let target =

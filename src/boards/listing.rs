@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::target::boards::{self, Board, BoardMemory, LatencyOf};
+use crate::target::boards::{self, Board, BoardMemory, LatencySource};
 
 /// Boards with a microcontroller, and those with an NPU that a choice may name.
 #[derive(Clone, Debug, Serialize)]
@@ -23,7 +23,7 @@ struct Microcontroller {
     #[serde(skip_serializing_if = "Option::is_none")]
     npu: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    latency: Option<&'static LatencyOf>,
+    latency: Option<&'static LatencySource>,
     source: &'static str,
 }
 

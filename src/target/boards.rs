@@ -32,9 +32,9 @@ pub struct Board {
     #[serde(default)]
     pub accelerators: Vec<String>,
     /// The target that estimates its latency; absent if no board with its core was measured under a supported runtime.
-    pub latency: Option<LatencyOf>,
+    pub latency: Option<LatencySource>,
     /// The target under TensorFlow Lite Micro, where that of [`Self::latency`] is of another runtime.
-    pub micro_latency: Option<LatencyOf>,
+    pub micro_latency: Option<LatencySource>,
     /// The documents that publish the figures.
     pub source: String,
     /// The source that memory, core and clock were compared with; absent if they were not compared.
@@ -107,7 +107,7 @@ impl Flash {
 /// The target that estimates a board's latency, at the board's clock.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct LatencyOf {
+pub struct LatencySource {
     /// Id of the target.
     pub target: String,
     /// Whether the target's constants come from other boards with the same core.
@@ -140,12 +140,12 @@ impl Board {
     }
 
     /// The target under TensorFlow Lite Micro.
-    pub fn latency_under_micro(&self) -> Option<&LatencyOf> {
+    pub fn latency_under_micro(&self) -> Option<&LatencySource> {
         self.micro_latency.as_ref().or(self.latency.as_ref())
     }
 
     /// The flash that a latency of `of` depends on; `None` where the board itself was measured.
-    pub fn flash(&self, latency_of: &LatencyOf) -> Option<Flash> {
+    pub fn flash(&self, latency_of: &LatencySource) -> Option<Flash> {
         let memory = self.memory.filter(|_| latency_of.is_transferred)?;
         // What the chip has no room for is nowhere else.
         if memory.external_flash_kib == 0 {

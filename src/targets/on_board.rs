@@ -3,7 +3,7 @@
 use super::ethos_u::configuration::BoardError;
 use super::{cortex_m, ethos_u};
 use crate::target::Target;
-use crate::target::boards::{Board, LatencyOf};
+use crate::target::boards::{Board, LatencySource};
 
 /// Id of TensorFlow Lite Micro among the runtimes of a board.
 pub const MICRO: &str = "tflite-micro";
@@ -38,7 +38,7 @@ impl Board {
     /// Ids of the runtimes on the board's core that there are estimates for.
     pub fn runtimes(&self) -> impl Iterator<Item = &'static str> {
         let target =
-            |latency_of: &LatencyOf| cortex_m::Constants::shipped().target(&latency_of.target);
+            |latency_of: &LatencySource| cortex_m::Constants::shipped().target(&latency_of.target);
         let measured = self.latency.as_ref().and_then(target);
         let micro = self.micro_latency.as_ref().and_then(target);
         let of_measured = measured.into_iter().chain(micro);
@@ -53,7 +53,7 @@ impl Board {
         clock_mhz: Option<f64>,
     ) -> Result<Box<dyn Target>, BoardError> {
         let latency_of = self.latency_under_micro();
-        let is_micro = |latency_of: &&LatencyOf| {
+        let is_micro = |latency_of: &&LatencySource| {
             let target = cortex_m::Constants::shipped().target(&latency_of.target);
             target.is_some_and(|target| target.is_micro())
         };
@@ -62,7 +62,7 @@ impl Board {
 
     fn target_of(
         &'static self,
-        latency_of: Option<&LatencyOf>,
+        latency_of: Option<&LatencySource>,
         clock_mhz: Option<f64>,
         release: Option<&str>,
     ) -> Result<Box<dyn Target>, BoardError> {

@@ -6,10 +6,10 @@ use crate::formats::tflite::OpKind;
 use crate::graph::Graph;
 use crate::learned::features::PlannedOperator;
 
-/// A property of a planned graph; larger is less certain. [`Signals`] has one number for each.
+/// A property of a planned graph; larger is less certain. [`ErrorIndicators`] has one number for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Signal {
+pub enum ErrorIndicator {
     /// The inverse of the number of operators that take time: with few operators, single differences do not cancel out.
     FewOperators,
     /// Minus the logarithm of the planned cycles.
@@ -32,9 +32,9 @@ pub enum Signal {
     Correction,
 }
 
-/// Numbers by [`Signal`].
+/// Numbers by [`ErrorIndicator`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
-pub struct Signals([f64; Signal::ALL.len()]);
+pub struct ErrorIndicators([f64; ErrorIndicator::ALL.len()]);
 
 /// Operators that occur in many networks.
 const USUAL: [OpKind; 22] = [
@@ -65,7 +65,7 @@ const USUAL: [OpKind; 22] = [
 /// Channels that bricks hold.
 const BRICK_CHANNELS: i32 = 16;
 
-impl Signal {
+impl ErrorIndicator {
     pub const ALL: [Self; 10] = [
         Self::FewOperators,
         Self::FewCycles,
@@ -80,7 +80,7 @@ impl Signal {
     ];
 }
 
-impl Signals {
+impl ErrorIndicators {
     /// The signals of a graph with its plan by node. Linear in nodes.
     pub fn new(graph: &Graph, planned: &[PlannedOperator], is_partly_on_cpu: bool) -> Self {
         let cycles: f64 = planned.iter().map(|one| one.cycles).sum();
@@ -88,10 +88,10 @@ impl Signals {
         let pairs = || graph.nodes.iter().zip(planned);
         let is_unusual = |kind: OpKind| !USUAL.contains(&kind);
         let mut signals = Self::default();
-        let mut set = |signal: Signal, value: f64| signals.0[signal as usize] = value;
+        let mut set = |signal: ErrorIndicator, value: f64| signals.0[signal as usize] = value;
         let n_busy = planned.iter().filter(|one| one.cycles > 0.0).count();
-        set(Signal::FewOperators, 1.0 / n_busy.max(1) as f64);
-        set(Signal::FewCycles, -cycles.max(1.0).ln());
+        set(ErrorIndicator::FewOperators, 1.0 / n_busy.max(1) as f64);
+        set(ErrorIndicator::FewCycles, -cycles.max(1.0).ln());
         let mut unusual = [0.0, 0.0];
         let mut uneven = 0.0;
         for (node, one) in pairs() {
@@ -103,34 +103,37 @@ impl Signals {
             let is_uneven = channels.is_some_and(|channels| channels % BRICK_CHANNELS != 0);
             uneven += f64::from(u8::from(is_uneven)) * one.cycles;
         }
-        set(Signal::UnusualCycles, share(unusual[0]));
+        set(ErrorIndicator::UnusualCycles, share(unusual[0]));
         set(
-            Signal::UnusualOperators,
+            ErrorIndicator::UnusualOperators,
             unusual[1] / planned.len().max(1) as f64,
         );
-        set(Signal::UnevenChannels, share(uneven));
+        set(ErrorIndicator::UnevenChannels, share(uneven));
         let off_chip: f64 = planned.iter().map(|one| one.off_chip_bytes).sum();
-        set(Signal::OffChipBytesPerCycle, off_chip / cycles.max(1.0));
+        set(
+            ErrorIndicator::OffChipBytesPerCycle,
+            off_chip / cycles.max(1.0),
+        );
         let peak = planned
             .iter()
             .max_by(|one, other| one.sram_bytes.total_cmp(&other.sram_bytes));
         set(
-            Signal::WeightsAtPeak,
+            ErrorIndicator::WeightsAtPeak,
             peak.map_or(0.0, |one| one.weight_buffer_bytes / one.sram_bytes.max(1.0)),
         );
         let longest = planned.iter().map(|one| one.cycles).fold(0.0, f64::max);
-        set(Signal::LongestOperator, share(longest));
-        set(Signal::OnCpu, f64::from(u8::from(is_partly_on_cpu)));
+        set(ErrorIndicator::LongestOperator, share(longest));
+        set(ErrorIndicator::OnCpu, f64::from(u8::from(is_partly_on_cpu)));
         signals
     }
 
     /// The same signals, given the ratio of the trained network's estimate to the rules' estimate.
     pub fn corrected_by(mut self, factor: f64) -> Self {
-        self.0[Signal::Correction as usize] = factor.ln().abs();
+        self.0[ErrorIndicator::Correction as usize] = factor.ln().abs();
         self
     }
 
-    pub fn get(&self, signal: Signal) -> f64 {
+    pub fn get(&self, signal: ErrorIndicator) -> f64 {
         self.0[signal as usize]
     }
 }

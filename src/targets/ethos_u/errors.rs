@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use super::configuration::{Configuration, Family, Product};
-use super::error_indicators::{Signal, Signals};
+use super::error_indicators::{ErrorIndicator, ErrorIndicators};
 use crate::fields;
 use crate::target::Metric;
 
@@ -70,7 +70,7 @@ pub struct Correction {
 #[serde(untagged, try_from = "WidthFields")]
 pub enum Width {
     Split {
-        signal: Signal,
+        signal: ErrorIndicator,
         at_least: f64,
         /// The width if the signal is below the threshold, and the width otherwise, which is never narrower.
         below: Box<Width>,
@@ -88,7 +88,7 @@ pub enum Width {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WidthFields {
-    signal: Option<Signal>,
+    signal: Option<ErrorIndicator>,
     at_least: Option<f64>,
     below: Option<Box<Width>>,
     above: Option<Box<Width>>,
@@ -128,7 +128,7 @@ impl TryFrom<WidthFields> for Width {
 }
 
 impl Width {
-    pub fn factor(&self, signals: &Signals) -> f64 {
+    pub fn factor(&self, signals: &ErrorIndicators) -> f64 {
         match self {
             Self::Factor { factor, .. } => *factor,
             Self::Split {
@@ -182,14 +182,14 @@ impl MetricErrors {
     }
 
     /// Whether a trained network corrects the estimate of a graph with these signals.
-    pub fn uses_network(&self, signals: &Signals) -> bool {
+    pub fn uses_network(&self, signals: &ErrorIndicators) -> bool {
         let correction = self.corrected.as_ref();
         correction.is_some_and(|one| self.rules.factor(signals) >= one.min_interval_factor)
     }
 
     /// The shown estimate. It follows from the rules' estimate and from the network's, if the trained network knows
     /// every operator.
-    pub fn show(&self, rules: f64, network: Option<f64>, signals: &Signals) -> Shown {
+    pub fn show(&self, rules: f64, network: Option<f64>, signals: &ErrorIndicators) -> Shown {
         let bound = self.rules.factor(signals);
         let uncorrected = Shown {
             factor: Some(bound),

@@ -15,7 +15,7 @@ pub fn aligned(bytes: f64) -> f64 {
 
 /// By map, the first and last step that needs it. Callers write inputs before the first step and read outputs
 /// after the last one.
-fn needed(program: &Program, order: &Order) -> Vec<Steps> {
+fn steps_of_maps(program: &Program, order: &Order) -> Vec<Steps> {
     let mut needed = vec![Steps::NONE; program.maps.len()];
     let mut mark = |map_idx: usize, step: usize| {
         let (first, last) = needed[map_idx].get().unwrap_or((step, step));
@@ -206,7 +206,7 @@ impl LiveRanges {
 
     /// One range for each map, before any are merged.
     fn apart(program: &Program, order: &Order, has_dedicated_sram: bool) -> Self {
-        let needed = needed(program, order);
+        let needed = steps_of_maps(program, order);
         let range = |(map, steps): (&FeatureMap, Steps)| LiveRange {
             bytes: map.bytes.get().unwrap_or(0.0),
             bytes_padded: map.bytes.get().unwrap_or(0.0) * map.padding(),

@@ -141,7 +141,7 @@ fn with_staged_inputs(task: &mut Cow<Task>) -> (Order, Flow) {
         program,
         ..
     } = task.as_ref();
-    let (order, flow) = ordered(accelerator, program);
+    let (order, flow) = order_and_flow(accelerator, program);
     let of_staged = staged_input_convolutions(accelerator, program, &order, &flow);
     if of_staged.is_empty() {
         return (order, flow);
@@ -153,11 +153,11 @@ fn with_staged_inputs(task: &mut Cow<Task>) -> (Order, Flow) {
         ..
     } = task.to_mut();
     stage_inputs(program, &of_staged);
-    ordered(accelerator, program)
+    order_and_flow(accelerator, program)
 }
 
 /// The order of execution, with chains on accelerators that have them, and the producers and consumers of feature maps.
-fn ordered(accelerator: &Accelerator, program: &Program) -> (Order, Flow) {
+fn order_and_flow(accelerator: &Accelerator, program: &Program) -> (Order, Flow) {
     let order = if accelerator.is_u85() {
         Order::new(program).with_chains(program, accelerator.uses_trained_rules)
     } else {

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use super::accelerator::Accelerator;
 use super::configuration::{Configuration, Family, Product, Strategy};
 use super::energy::{Coefficients, coefficients};
-use super::error_indicators::Signals;
+use super::error_indicators::ErrorIndicators;
 use super::errors::{Errors, MetricErrors, Shown};
 use super::features::features;
 use super::silicon::{MeasuredBoard, Silicon};
@@ -340,7 +340,7 @@ impl EthosU {
     ) -> ([MetricEstimate; 4], Vec<Diagnostic>, usize) {
         let accelerator = Accelerator::new(&self.configuration);
         let totals = Totals::new(&accelerator, network.graph, network.analysis);
-        let signals = Signals::new(network.graph, &totals.operators, is_partly_on_cpu);
+        let signals = ErrorIndicators::new(network.graph, &totals.operators, is_partly_on_cpu);
         let uses_network = |metric: &Metric| {
             (self.errors(*metric)).is_some_and(|errors| errors.uses_network(&signals))
         };
@@ -386,7 +386,7 @@ impl EthosU {
         &self,
         metric: Metric,
         totals: &Totals,
-        signals: &Signals,
+        signals: &ErrorIndicators,
         learned: Option<&Learned>,
         is_network_loaded: bool,
     ) -> Outcome {

@@ -121,28 +121,33 @@ pub fn yolo(choices: &mut Choices, builder: NetworkBuilder) -> Network {
 }
 
 /// One half of the channels runs through residual bottlenecks, the other half past them.
-fn cross_stage(x: TensorIdx, depth: usize, n: Nonlinearity, layers: &mut Layers) -> TensorIdx {
+fn cross_stage(
+    x: TensorIdx,
+    depth: usize,
+    nonlinearity: Nonlinearity,
+    layers: &mut Layers,
+) -> TensorIdx {
     let channels = layers.channels(x);
-    let past = layers.pointwise(x, channels / 2, n);
-    let mut y = layers.pointwise(x, channels / 2, n);
+    let past = layers.pointwise(x, channels / 2, nonlinearity);
+    let mut y = layers.pointwise(x, channels / 2, nonlinearity);
     for _ in 0..depth {
-        let z = layers.pointwise(y, channels / 2, n);
-        let z = layers.conv(z, channels / 2, 3, 1, n);
+        let z = layers.pointwise(y, channels / 2, nonlinearity);
+        let z = layers.conv(z, channels / 2, 3, 1, nonlinearity);
         y = layers.add(y, z);
     }
     let joined = layers.concat(&[y, past]);
-    layers.pointwise(joined, channels, n)
+    layers.pointwise(joined, channels, nonlinearity)
 }
 
 /// Spatial pyramid pooling, the fast form: one pool three times over.
-fn pooled_context(x: TensorIdx, n: Nonlinearity, layers: &mut Layers) -> TensorIdx {
+fn pooled_context(x: TensorIdx, nonlinearity: Nonlinearity, layers: &mut Layers) -> TensorIdx {
     let channels = layers.channels(x);
-    let mut pools = vec![layers.pointwise(x, channels / 2, n)];
+    let mut pools = vec![layers.pointwise(x, channels / 2, nonlinearity)];
     for idx in 0..3 {
         pools.push(layers.max_pool(pools[idx], 5, 1));
     }
     let joined = layers.concat(&pools);
-    layers.pointwise(joined, channels, n)
+    layers.pointwise(joined, channels, nonlinearity)
 }
 
 /// Box, objectness and classes of three anchors for each pixel.

@@ -98,14 +98,19 @@ impl<'a> Layers<'a> {
         filters: i32,
         kernel: i32,
         stride: i32,
-        n: Nonlinearity,
+        nonlinearity: Nonlinearity,
     ) -> TensorIdx {
         let (x, window) = self.strided(x, kernel, stride);
-        self.conv_with_window(x, filters, window, n)
+        self.conv_with_window(x, filters, window, nonlinearity)
     }
 
-    pub fn pointwise(&mut self, x: TensorIdx, filters: i32, n: Nonlinearity) -> TensorIdx {
-        self.conv_with_window(x, filters, Window::point(), n)
+    pub fn pointwise(
+        &mut self,
+        x: TensorIdx,
+        filters: i32,
+        nonlinearity: Nonlinearity,
+    ) -> TensorIdx {
+        self.conv_with_window(x, filters, Window::point(), nonlinearity)
     }
 
     pub fn conv_with_window(
@@ -113,11 +118,13 @@ impl<'a> Layers<'a> {
         x: TensorIdx,
         filters: i32,
         window: Window,
-        n: Nonlinearity,
+        nonlinearity: Nonlinearity,
     ) -> TensorIdx {
         let name = self.name("conv");
-        let y = self.builder.conv2d(&name, x, filters, window, n.fused());
-        self.unfused(y, n)
+        let y = self
+            .builder
+            .conv2d(&name, x, filters, window, nonlinearity.fused());
+        self.unfused(y, nonlinearity)
     }
 
     pub fn dilated_conv(
@@ -125,15 +132,20 @@ impl<'a> Layers<'a> {
         x: TensorIdx,
         filters: i32,
         dilation: i32,
-        n: Nonlinearity,
+        nonlinearity: Nonlinearity,
     ) -> TensorIdx {
         let window = Window::square(3, 1, Padding::Same).dilated(dilation);
-        self.conv_with_window(x, filters, window, n)
+        self.conv_with_window(x, filters, window, nonlinearity)
     }
 
-    pub fn dilated_depthwise(&mut self, x: TensorIdx, dilation: i32, n: Nonlinearity) -> TensorIdx {
+    pub fn dilated_depthwise(
+        &mut self,
+        x: TensorIdx,
+        dilation: i32,
+        nonlinearity: Nonlinearity,
+    ) -> TensorIdx {
         let window = Window::square(3, 1, Padding::Same).dilated(dilation);
-        self.depthwise_window(x, window, n)
+        self.depthwise_window(x, window, nonlinearity)
     }
 
     /// A grouped convolution as one operator.
@@ -143,13 +155,13 @@ impl<'a> Layers<'a> {
         filters: i32,
         stride: i32,
         groups: i32,
-        n: Nonlinearity,
+        nonlinearity: Nonlinearity,
     ) -> TensorIdx {
         let (x, window) = self.strided(x, 3, stride);
         let name = self.name("grouped_conv");
         let builder = &mut self.builder;
-        let y = builder.grouped_conv2d(&name, x, filters, groups, window, n.fused());
-        self.unfused(y, n)
+        let y = builder.grouped_conv2d(&name, x, filters, groups, window, nonlinearity.fused());
+        self.unfused(y, nonlinearity)
     }
 
     /// Each square of `side` pixels becomes one position with `features` features.
@@ -163,16 +175,23 @@ impl<'a> Layers<'a> {
         x: TensorIdx,
         kernel: i32,
         stride: i32,
-        n: Nonlinearity,
+        nonlinearity: Nonlinearity,
     ) -> TensorIdx {
         let (x, window) = self.strided(x, kernel, stride);
-        self.depthwise_window(x, window, n)
+        self.depthwise_window(x, window, nonlinearity)
     }
 
-    pub fn depthwise_window(&mut self, x: TensorIdx, window: Window, n: Nonlinearity) -> TensorIdx {
+    pub fn depthwise_window(
+        &mut self,
+        x: TensorIdx,
+        window: Window,
+        nonlinearity: Nonlinearity,
+    ) -> TensorIdx {
         let name = self.name("depthwise");
-        let y = self.builder.depthwise_conv2d(&name, x, window, n.fused());
-        self.unfused(y, n)
+        let y = self
+            .builder
+            .depthwise_conv2d(&name, x, window, nonlinearity.fused());
+        self.unfused(y, nonlinearity)
     }
 
     /// A depthwise and a 1×1 convolution.
@@ -182,30 +201,32 @@ impl<'a> Layers<'a> {
         filters: i32,
         kernel: i32,
         stride: i32,
-        n: Nonlinearity,
+        nonlinearity: Nonlinearity,
     ) -> TensorIdx {
-        let y = self.depthwise(x, kernel, stride, n);
-        self.pointwise(y, filters, n)
+        let y = self.depthwise(x, kernel, stride, nonlinearity);
+        self.pointwise(y, filters, nonlinearity)
     }
 
-    pub fn dense(&mut self, x: TensorIdx, units: i32, n: Nonlinearity) -> TensorIdx {
+    pub fn dense(&mut self, x: TensorIdx, units: i32, nonlinearity: Nonlinearity) -> TensorIdx {
         let name = self.name("dense");
-        let y = self.builder.fully_connected(&name, x, units, n.fused());
-        self.unfused(y, n)
+        let y = self
+            .builder
+            .fully_connected(&name, x, units, nonlinearity.fused());
+        self.unfused(y, nonlinearity)
     }
 
-    fn unfused(&mut self, x: TensorIdx, n: Nonlinearity) -> TensorIdx {
-        match n {
+    fn unfused(&mut self, x: TensorIdx, nonlinearity: Nonlinearity) -> TensorIdx {
+        match nonlinearity {
             N::None | N::Relu | N::Relu6 => x,
-            _ => self.nonlinear(x, n),
+            _ => self.nonlinear(x, nonlinearity),
         }
     }
 
     /// The activation as separate operators.
-    pub fn nonlinear(&mut self, x: TensorIdx, n: Nonlinearity) -> TensorIdx {
+    pub fn nonlinear(&mut self, x: TensorIdx, nonlinearity: Nonlinearity) -> TensorIdx {
         let name = self.name("activation");
         let builder = &mut self.builder;
-        match n {
+        match nonlinearity {
             N::None => x,
             N::Relu => builder.relu(&name, x),
             N::Relu6 => builder.relu6(&name, x),

@@ -41,9 +41,14 @@ fn norm(x: TensorIdx, layers: &mut Layers) -> TensorIdx {
     layer_norm(&name, x, &mut layers.builder)
 }
 
-fn perceptron(x: TensorIdx, hidden: i32, n: Nonlinearity, layers: &mut Layers) -> TensorIdx {
+fn perceptron(
+    x: TensorIdx,
+    hidden: i32,
+    nonlinearity: Nonlinearity,
+    layers: &mut Layers,
+) -> TensorIdx {
     let units = layers.channels(x);
-    let y = layers.dense(x, hidden, n);
+    let y = layers.dense(x, hidden, nonlinearity);
     layers.dense(y, units, N::None)
 }
 

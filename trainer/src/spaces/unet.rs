@@ -65,14 +65,14 @@ fn pair(
     x: TensorIdx,
     channels: i32,
     separable: bool,
-    n: Nonlinearity,
+    nonlinearity: Nonlinearity,
     layers: &mut Layers,
 ) -> TensorIdx {
     (0..2).fold(x, |x, _| {
         if separable {
-            layers.separable(x, channels, 3, 1, n)
+            layers.separable(x, channels, 3, 1, nonlinearity)
         } else {
-            layers.conv(x, channels, 3, 1, n)
+            layers.conv(x, channels, 3, 1, nonlinearity)
         }
     })
 }
@@ -81,7 +81,7 @@ fn enlarge(
     x: TensorIdx,
     channels: i32,
     enlargement: Enlargement,
-    n: Nonlinearity,
+    nonlinearity: Nonlinearity,
     layers: &mut Layers,
 ) -> TensorIdx {
     if let Enlargement::Learned(kernel) = enlargement {
@@ -90,5 +90,5 @@ fn enlarge(
         return layers.builder.transpose_conv(&name, x, channels, window);
     }
     let up = layers.upsample(x, 2, enlargement == Enlargement::Bilinear);
-    layers.conv(up, channels, 3, 1, n)
+    layers.conv(up, channels, 3, 1, nonlinearity)
 }

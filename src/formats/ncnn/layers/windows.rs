@@ -43,7 +43,7 @@ impl Window {
 
 impl Converter<'_, '_> {
     /// The window of a convolution or deconvolution.
-    fn window(&self, n: usize) -> Window {
+    fn window(&self, n_sides: usize) -> Window {
         let layer = self.layer;
         Window {
             n_out: layer.whole(0, 0),
@@ -53,10 +53,10 @@ impl Converter<'_, '_> {
             } else {
                 1
             },
-            kernel: self.by_side([21, 11, 1], n, 0),
-            strides: self.by_side([23, 13, 3], n, 1),
-            dilations: self.by_side([22, 12, 2], n, 1),
-            pads: self.paddings([24, 14, 4], [17, 16, 15], n),
+            kernel: self.by_side([21, 11, 1], n_sides, 0),
+            strides: self.by_side([23, 13, 3], n_sides, 1),
+            dilations: self.by_side([22, 12, 2], n_sides, 1),
+            pads: self.paddings([24, 14, 4], [17, 16, 15], n_sides),
         }
     }
 

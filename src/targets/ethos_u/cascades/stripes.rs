@@ -51,7 +51,7 @@ pub fn cascades<'a>(
             before: (stages[0].before.get())
                 .and_then(|before| steps[before].as_ref())
                 .map(|step| Buffer::default().slack(step, sram.limit_bytes)),
-            stages: inside(&stages, &span, sram, accelerator.has_dedicated_sram),
+            stages: stages_of_cascade(&stages, &span, sram, accelerator.has_dedicated_sram),
         };
         let highest = stripes.highest(steps, lowest, &mut tries_left);
         let Striping {
@@ -86,7 +86,7 @@ pub fn cascades<'a>(
 }
 
 /// The stages of a cascade, each with the contents of SRAM besides the whole cascade.
-fn inside(
+fn stages_of_cascade(
     stages: &[CascadeStage],
     span: &Span,
     sram: Sram,

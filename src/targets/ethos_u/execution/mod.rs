@@ -162,7 +162,7 @@ impl<'a> Command<'a, '_> {
         let last = chained.last().map_or(*operation, |last| *last);
         Some(ScheduledOperation {
             bytes: self.counted_bytes(&step),
-            others: others(program, operation, chained, &self.written_within()),
+            others: inputs_of_chained(program, operation, chained, &self.written_within()),
             maps: IfmOfm {
                 ifm: operation.inputs.first().copied().into(),
                 // It has the elements that are written; a table may make them larger.
@@ -409,7 +409,7 @@ pub(super) fn table_bytes(program: &Program, operation: &Operation) -> f64 {
 }
 
 /// The inputs that chained operations read from memory.
-fn others(
+fn inputs_of_chained(
     program: &Program,
     operation: &Operation,
     chained: &[&Operation],

@@ -48,7 +48,7 @@ pub fn in_sram(
     let mut is_in_sram: Vec<bool> = (0..n_maps)
         .map(|map_idx| is_kept[live_ranges.range_of(map_idx)])
         .collect();
-    same_memory(program, order, operations, &mut is_in_sram);
+    inputs_in_same_memory(program, order, operations, &mut is_in_sram);
     is_in_sram
 }
 
@@ -169,7 +169,7 @@ fn candidates(
 
 /// Moves an input of an elementwise operation, or of a chain with one, off chip if another input is there and only
 /// elementwise operations read it.
-fn same_memory(
+fn inputs_in_same_memory(
     program: &Program,
     order: &Order,
     steps: &[Option<ScheduledOperation>],

@@ -25,7 +25,7 @@ const MAX_BEFORE: usize = 64;
 /// The operations that replace a window: the first one, and a second one that repeats it. A stride above [`MAX_STRIDE`]
 /// takes one for each position of the output, and several inputs one for each input. `None` if the window stays one
 /// operation. `has_pad` tells whether the window performs a PAD.
-pub fn in_pieces(
+pub fn divided_window(
     accelerator: &Accelerator,
     program: &Program,
     operation: &Operation,
@@ -42,7 +42,7 @@ pub fn in_pieces(
             Some(Positions::OfOutput(one, n_positions)) => (one, n_positions),
             _ => (operation.clone(), 1.0),
         };
-        return Some(again(one, n_positions * n_inputs - 1.0));
+        return Some(with_repeats(one, n_positions * n_inputs - 1.0));
     };
     // The first run has nothing before it.
     let first = Operation {
@@ -66,7 +66,7 @@ enum Positions {
 }
 
 /// An operation, and another one that repeats it with the same weights.
-fn again(operation: Operation, n_others: f64) -> Vec<Operation> {
+fn with_repeats(operation: Operation, n_others: f64) -> Vec<Operation> {
     let sharing = |shared: WeightSharing| {
         if operation.weights.is_some() && n_others > 0.0 {
             shared
@@ -139,11 +139,11 @@ fn is_padded(program: &Program, input: usize, [ifm, ofm]: [Hwc; 2], window: Wind
     let writer = before.find(|operation| operation.outputs.contains(&input));
     let has_pad =
         writer.is_some_and(|writer| writer.action == Action::Pad && writer.alias == Alias::Fused);
-    has_pad || (0..2).any(|axis| needed(window, ofm, axis) > ifm[axis])
+    has_pad || (0..2).any(|axis| input_size_read(window, ofm, axis) > ifm[axis])
 }
 
 /// Rows or columns that a window reads, its padding included.
-fn needed(window: Window, ofm: Hwc, axis: usize) -> i64 {
+fn input_size_read(window: Window, ofm: Hwc, axis: usize) -> i64 {
     let dilated = window.kernel[axis]
         .saturating_sub(1)
         .saturating_mul(window.dilation[axis]);
@@ -216,7 +216,7 @@ fn by_kernel_position(
 /// Average pooling that Ethos-U85 divides into one operation for each position of the window: 32-bit sums, a
 /// multiplication and a shift, both by a number for each row and column that is padded (`DecomposeAvgPool`). `None` if
 /// it is not divided so.
-pub fn average(lowering: &mut Lowering) -> Option<()> {
+pub fn divided_average_pool(lowering: &mut Lowering) -> Option<()> {
     let (accelerator, output) = (lowering.accelerator, lowering.output()?);
     let whole = lowering.whole_node();
     let &input = whole.inputs.first()?;
@@ -243,7 +243,7 @@ pub fn average(lowering: &mut Lowering) -> Option<()> {
         lowering.push(piece);
     }
     let [by_row, by_column] = [0, 1].map(|axis| {
-        if needed(window, ofm, axis) > ifm[axis] {
+        if input_size_read(window, ofm, axis) > ifm[axis] {
             ofm[axis]
         } else {
             1
@@ -259,7 +259,7 @@ pub fn average(lowering: &mut Lowering) -> Option<()> {
 /// A depthwise convolution with several outputs for each input channel, where the hardware supports one: the results of
 /// the convolutions for the first, second and further outputs are transposed (`DecomposeDepthwiseConv2D`). `None` if
 /// there is one output for each channel.
-pub fn multiplied(lowering: &mut Lowering) -> Option<()> {
+pub fn depthwise_with_multiplier(lowering: &mut Lowering) -> Option<()> {
     let (operation, output) = (lowering.whole_node(), lowering.output()?);
     let &input = operation.inputs.first()?;
     let ([_, _, depth], [height, width, units]) = (lowering.shape(input), lowering.shape(output));
@@ -340,7 +340,7 @@ pub fn in_groups(lowering: &mut Lowering) -> Option<()> {
         };
         let pieces = match n_inputs {
             1 => vec![group],
-            _ => again(group, (n_inputs - 1) as f64),
+            _ => with_repeats(group, (n_inputs - 1) as f64),
         };
         for piece in pieces {
             lowering.push(Operation {
@@ -461,7 +461,7 @@ impl TransposedWindow {
         let pieces = if n_others == 0.0 {
             vec![one]
         } else {
-            again(one, n_others)
+            with_repeats(one, n_others)
         };
         (upscale <= 2).then_some(pieces)
     }

@@ -110,7 +110,7 @@ impl Tensors {
 
     /// Records the shape in which an operation sees a map. NHCWB16 requires that all operations see the same width and
     /// depth.
-    fn see(&mut self, map_idx: usize, shape: Hwc) {
+    fn note_shape(&mut self, map_idx: usize, shape: Hwc) {
         let tensor = self.of_map[map_idx];
         let [_, width, depth] = shape;
         let agreed = self.width_and_depth[tensor].get_or_insert([width, depth]);
@@ -141,7 +141,7 @@ impl Tensors {
             // A slice is read in its own shape.
             if operation.action == Action::Slice {
                 for &map_idx in first.into_iter().chain(&operation.outputs) {
-                    self.see(map_idx, self.shape[map_idx]);
+                    self.note_shape(map_idx, self.shape[map_idx]);
                 }
             }
             return;
@@ -153,15 +153,15 @@ impl Tensors {
             .view_shapes()
             .map_or([None; 2], |shapes| shapes.map(Some));
         if let Some(&first) = first {
-            self.see(first, ifm.unwrap_or(self.shape[first]));
+            self.note_shape(first, ifm.unwrap_or(self.shape[first]));
         }
         if let Some(&second) = operation.inputs.get(1) {
             let shape = maps[second].shape();
             let is_like_output = output.is_some_and(|&output| maps[output].shape() == shape);
-            self.see(second, ofm.filter(|_| is_like_output).unwrap_or(shape));
+            self.note_shape(second, ofm.filter(|_| is_like_output).unwrap_or(shape));
         }
         if let Some(&output) = output {
-            self.see_output(output, ofm, operation.transposition().is_some());
+            self.note_output_shape(output, ofm, operation.transposition().is_some());
         }
         let is_wide_sum = operation.action == Action::Layer(Kind::ReduceSum)
             && first.is_some_and(|&first| maps[first].element_bytes() == INT32_BYTES);
@@ -171,7 +171,7 @@ impl Tensors {
     }
 
     /// Notes the shape in which an operation writes its output.
-    fn see_output(&mut self, output: usize, ofm: Option<Hwc>, is_exchanged: bool) {
+    fn note_output_shape(&mut self, output: usize, ofm: Option<Hwc>, is_exchanged: bool) {
         // A feature map that is written in pieces, or as a part of a concatenation, counts as a whole.
         let whole = self.shape[if self.is_part[output] {
             self.of_map[output]
@@ -180,7 +180,7 @@ impl Tensors {
         }];
         let is_whole = |view_shape: &Hwc| volume(*view_shape) == volume(whole);
         let ofm = ofm.filter(|view_shape| is_whole(view_shape) && !is_exchanged);
-        self.see(output, ofm.unwrap_or(whole));
+        self.note_shape(output, ofm.unwrap_or(whole));
     }
 }
 

@@ -17,7 +17,7 @@ pub fn batch_matmul(lowering: &mut Lowering) -> Option<()> {
 }
 
 /// A FULLY_CONNECTED whose weights are a feature map: the product of all rows with its rows. `None` for constant weights.
-pub fn by_map(lowering: &mut Lowering) -> Option<()> {
+pub fn product_with_map(lowering: &mut Lowering) -> Option<()> {
     let weights = lowering.input(1)?;
     if lowering.graph.is_constant(weights) || lowering.tensor(weights).shape.len() != 2 {
         return None;

@@ -318,7 +318,7 @@ fn push_node(lowering: &mut Lowering) {
     let has_pad = lowering.unpadded().is_some();
     let n_inputs = lowering.n_inputs();
     lowering.program.differs_from_trained_rules |= n_inputs > 1;
-    let pieces = convolution::in_pieces(
+    let pieces = convolution::divided_window(
         lowering.accelerator,
         &lowering.program,
         &operation,
@@ -461,9 +461,9 @@ fn replace(lowering: &mut Lowering) -> Option<()> {
             | OpKind::LessEqual => return movement::compare(lowering),
             OpKind::Gather => return movement::gather(lowering),
             OpKind::ScatterNd => return movement::scatter(lowering),
-            OpKind::FullyConnected => return matmul::by_map(lowering),
+            OpKind::FullyConnected => return matmul::product_with_map(lowering),
             OpKind::MirrorPad => return movement::mirror_pad(lowering),
-            OpKind::DepthwiseConv2d => return convolution::multiplied(lowering),
+            OpKind::DepthwiseConv2d => return convolution::depthwise_with_multiplier(lowering),
             OpKind::Neg => return movement::negate(lowering),
             OpKind::Pack => return movement::pack(lowering),
             OpKind::ReverseV2 => return movement::reverse(lowering),
@@ -477,7 +477,7 @@ fn replace(lowering: &mut Lowering) -> Option<()> {
         OpKind::Add | OpKind::Sub => expansions::broadcast(lowering, Arithmetic::Sum),
         OpKind::Mul => expansions::broadcast(lowering, Arithmetic::Product),
         OpKind::ArgMax => reduce::arg_max(lowering),
-        OpKind::AveragePool2d => convolution::average(lowering),
+        OpKind::AveragePool2d => convolution::divided_average_pool(lowering),
         OpKind::AssignVariable => movement::assign_variable(lowering),
         OpKind::BatchMatmul => matmul::batch_matmul(lowering),
         OpKind::Maximum | OpKind::Minimum => expansions::broadcast(lowering, Arithmetic::Other),
@@ -487,7 +487,7 @@ fn replace(lowering: &mut Lowering) -> Option<()> {
         OpKind::Prelu => expansions::prelu(lowering),
         OpKind::ReadVariable => movement::read_variable(lowering),
         OpKind::ReduceAll | OpKind::ReduceAny | OpKind::ReduceMax | OpKind::ReduceMin => {
-            reduce::largest(lowering)
+            reduce::maximum(lowering)
         }
         OpKind::ResizeBilinear | OpKind::ResizeNearestNeighbor => resize::resize(lowering),
         OpKind::Softmax => softmax::softmax(lowering),

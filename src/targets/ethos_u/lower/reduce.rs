@@ -101,7 +101,7 @@ fn scale(lowering: &mut Lowering, sum: usize, output: usize) -> Option<()> {
 }
 
 /// The maximum along axes by pooling, one axis after the other: REDUCE_MAX and REDUCE_MIN cost the same.
-pub fn largest(lowering: &mut Lowering) -> Option<()> {
+pub fn maximum(lowering: &mut Lowering) -> Option<()> {
     let (mut from, axes, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
     let mut shape = lowering.tensor(from).shape.clone();
     let axes = lowering.integers(axes).into_iter();
@@ -113,7 +113,7 @@ pub fn largest(lowering: &mut Lowering) -> Option<()> {
         .iter()
         .map(|&axis| {
             let whole = node_shape(&shape);
-            let view_shapes = around_dimension(&shape, axis)?;
+            let view_shapes = sizes_around_dimension(&shape, axis)?;
             let is_height = axis + 3 == shape.len() && shape[..axis].iter().all(|&size| size == 1);
             shape[axis] = 1;
             Some(if is_height && pools_height {
@@ -292,13 +292,13 @@ fn pooled_at_once(lowering: &Lowering, maps: [usize; 2], view_shapes: [[i64; 3];
 }
 
 /// Shapes of input and output for the reduction of one axis: outer dimensions are rows, inner ones channels.
-fn around(lowering: &Lowering, input: usize, axis: i32) -> Option<[[i64; 3]; 2]> {
+fn sizes_around_axis(lowering: &Lowering, input: usize, axis: i32) -> Option<[[i64; 3]; 2]> {
     let shape = &lowering.tensor(input).shape;
-    around_dimension(shape, dimension(axis, shape.len())?)
+    sizes_around_dimension(shape, dimension(axis, shape.len())?)
 }
 
 /// The same for a shape and one of its dimensions.
-fn around_dimension(shape: &[i32], axis: usize) -> Option<[[i64; 3]; 2]> {
+fn sizes_around_dimension(shape: &[i32], axis: usize) -> Option<[[i64; 3]; 2]> {
     let (rows, depth) = (n_elements(&shape[..axis]), n_elements(&shape[axis + 1..]));
     let n = i64::from(shape[axis]);
     (1..=MAX_KERNEL)
@@ -313,7 +313,7 @@ pub fn arg_max(lowering: &mut Lowering) -> Option<()> {
     let [axis] = lowering.integers(axis)[..] else {
         return None;
     };
-    let view_shapes = around(lowering, input, axis)?;
+    let view_shapes = sizes_around_axis(lowering, input, axis)?;
     if lowering.accelerator.is_u85() {
         pool(lowering, [input, output], view_shapes);
         return Some(());

@@ -26,7 +26,7 @@ pub fn softmax(lowering: &mut Lowering) -> Option<()> {
     let shape = lowering.shape(input);
     let [h, w, _] = shape;
     let by_row = [h, w, 1];
-    let largest = largest(lowering, input);
+    let largest = row_maximum(lowering, input);
     let exponents = lowering.map(shape, INT32_BYTES);
     let difference = lowering.map(shape, 1);
     lowering.binary(Arithmetic::Sum, [input, largest], difference);
@@ -44,16 +44,16 @@ pub fn softmax(lowering: &mut Lowering) -> Option<()> {
     lowering.push(of_sum);
     let shift = lowering.map(by_row, INT32_BYTES);
     lowering.binary(Arithmetic::Sum, [number, headroom], shift);
-    let one = sums(lowering, [headroom, number], by_row);
+    let one = row_sums(lowering, [headroom, number], by_row);
     let half = binary(lowering, Arithmetic::Other, [sum, one], by_row);
     let rescaled = products(lowering, [half, number], by_row);
-    let mut reciprocal = sums(lowering, [rescaled, number], by_row);
+    let mut reciprocal = row_sums(lowering, [rescaled, number], by_row);
     for _ in 0..N_STEPS {
         let product = products(lowering, [reciprocal, half], by_row);
-        let error = sums(lowering, [number, product], by_row);
+        let error = row_sums(lowering, [number, product], by_row);
         let product = products(lowering, [reciprocal, error], by_row);
         let change = products(lowering, [product, number], by_row);
-        reciprocal = sums(lowering, [reciprocal, change], by_row);
+        reciprocal = row_sums(lowering, [reciprocal, change], by_row);
     }
     let scaled = products(lowering, [exponents, reciprocal], shape);
     let scaled = beside_rows(lowering, scaled);
@@ -67,8 +67,8 @@ fn softmax_of_16_bits(lowering: &mut Lowering, input: usize, output: usize) -> O
     let [h, w, _] = shape;
     let by_row = [h, w, 1];
     let number = lowering.constant([1, 1, 1], INT32_BYTES);
-    let largest = largest_in_place(lowering, input);
-    let difference = sums(lowering, [input, largest], shape);
+    let largest = row_maximum_in_place(lowering, input);
+    let difference = row_sums(lowering, [input, largest], shape);
     let scaled = products(lowering, [difference, number], shape);
     let index = lowering.map(shape, INT16_BYTES);
     lowering.binary(Arithmetic::Sum, [scaled, number], index);
@@ -78,9 +78,9 @@ fn softmax_of_16_bits(lowering: &mut Lowering, input: usize, output: usize) -> O
     let headroom = lowering.map(by_row, INT32_BYTES);
     let of_sum = lowering.operation(Action::Unary, &[sum], headroom);
     lowering.push(of_sum);
-    let shift = sums(lowering, [number, headroom], by_row);
+    let shift = row_sums(lowering, [number, headroom], by_row);
     let one = binary(lowering, Arithmetic::Other, [number, shift], by_row);
-    let fraction = sums(lowering, [sum, one], by_row);
+    let fraction = row_sums(lowering, [sum, one], by_row);
     let fraction = binary(lowering, Arithmetic::Other, [fraction, headroom], by_row);
     let fraction = binary(lowering, Arithmetic::Other, [fraction, number], by_row);
     let index = lowering.map(by_row, INT16_BYTES);
@@ -100,7 +100,7 @@ fn beside_rows(lowering: &mut Lowering, map: usize) -> usize {
     }
     let shape = lowering.shape(map);
     let zeros = lowering.constant(shape, INT32_BYTES);
-    sums(lowering, [zeros, map], shape)
+    row_sums(lowering, [zeros, map], shape)
 }
 
 /// What a table of 16 bits has for each element.
@@ -114,7 +114,7 @@ fn looked_up(lowering: &mut Lowering, index: usize, shape: Hwc) -> usize {
 }
 
 /// The maximum of each row.
-fn largest(lowering: &mut Lowering, input: usize) -> usize {
+fn row_maximum(lowering: &mut Lowering, input: usize) -> usize {
     let [h, w, c] = lowering.shape(input);
     let (order, [rows, columns]) = if w > 1 {
         ([2, 0, 1], [h, w])
@@ -135,11 +135,11 @@ fn largest(lowering: &mut Lowering, input: usize) -> usize {
         lowering.window(Kind::MaxPooling, [transposed, largest], view_shapes, [c, 1]);
         return largest;
     }
-    largest_in_place(lowering, input)
+    row_maximum_in_place(lowering, input)
 }
 
 /// The maximum of each row, whose elements are read as columns.
-fn largest_in_place(lowering: &mut Lowering, input: usize) -> usize {
+fn row_maximum_in_place(lowering: &mut Lowering, input: usize) -> usize {
     let [h, w, c] = lowering.shape(input);
     let largest = lowering.map([h, w, 1], lowering.element_bytes(input));
     let view_shapes = [[h * w, c, 1], [h * w, 1, 1]];
@@ -157,7 +157,7 @@ fn binary(
     lowering.binary(arithmetic, inputs, output)
 }
 
-fn sums(lowering: &mut Lowering, inputs: [usize; 2], shape: Hwc) -> usize {
+fn row_sums(lowering: &mut Lowering, inputs: [usize; 2], shape: Hwc) -> usize {
     binary(lowering, Arithmetic::Sum, inputs, shape)
 }
 

@@ -48,13 +48,13 @@ fn block_of_lines(
     x: TensorIdx,
     channels: i32,
     length: i32,
-    n: Nonlinearity,
+    nonlinearity: Nonlinearity,
 ) -> TensorIdx {
     let point = layers.pointwise(x, channels, N::Relu);
     let both = layers.pointwise(x, channels, N::Relu);
     let both = line(layers, both, channels, [1, length]);
     let both = line(layers, both, channels, [length, 1]);
-    residual(layers, x, &[point, both], n)
+    residual(layers, x, &[point, both], nonlinearity)
 }
 
 /// Adds what the branches make of `x` to it. Their scale is folded into the weights.
@@ -62,12 +62,12 @@ fn residual(
     layers: &mut Layers,
     x: TensorIdx,
     branches: &[TensorIdx],
-    n: Nonlinearity,
+    nonlinearity: Nonlinearity,
 ) -> TensorIdx {
     let joined = layers.concat(branches);
     let channels = layers.channels(x);
     let y = layers.pointwise(joined, channels, N::None);
-    match n {
+    match nonlinearity {
         N::Relu => layers.add_relu(x, y),
         _ => layers.add(x, y),
     }

@@ -1,10 +1,10 @@
-//! Interval widths as a function of a graph's properties: a small tree of [`Signal`]s, with a width in each leaf that
+//! Interval widths as a function of a graph's properties: a small tree of [`ErrorIndicator`]s, with a width in each leaf that
 //! is set by split conformal prediction (Vovk et al. 2005; Lei et al. 2018).
 //!
 //! One half of the graphs chooses the splits. The other half sets the widths of the leaves, so that the splits were not
 //! fitted to it.
 
-use litecast::targets::ethos_u::error_indicators::{Signal, Signals};
+use litecast::targets::ethos_u::error_indicators::{ErrorIndicator, ErrorIndicators};
 use litecast::targets::ethos_u::errors::Width;
 
 use super::cases::Kind;
@@ -34,7 +34,7 @@ const N_THRESHOLDS: usize = 12;
 #[derive(Clone, Copy, Debug)]
 pub struct Deviation {
     /// What tells how far rules may be off.
-    pub signals: Signals,
+    pub signals: ErrorIndicators,
     /// Whether the network was drawn or is a real file.
     pub kind: Kind,
     /// Absolute difference of the logarithms.
@@ -66,7 +66,7 @@ fn round(width: &mut Width) {
 /// The splits of a tree, without widths.
 enum Shape {
     Leaf,
-    Split(Signal, f64, Box<Shape>, Box<Shape>),
+    Split(ErrorIndicator, f64, Box<Shape>, Box<Shape>),
 }
 
 fn grow(deviations: &[&Deviation], depth: usize) -> Shape {
@@ -77,7 +77,7 @@ fn grow(deviations: &[&Deviation], depth: usize) -> Shape {
         loss(deviations).0 - MIN_GAIN * deviations.len() as f64,
         None,
     );
-    for signal in Signal::ALL {
+    for signal in ErrorIndicator::ALL {
         for at_least in thresholds(deviations, signal) {
             let (above, below) = parts(deviations, signal, at_least);
             if above.len().min(below.len()) < MIN_LEAF {
@@ -98,7 +98,7 @@ fn grow(deviations: &[&Deviation], depth: usize) -> Shape {
     Shape::Split(signal, at_least, below, above)
 }
 
-fn thresholds(deviations: &[&Deviation], signal: Signal) -> Vec<f64> {
+fn thresholds(deviations: &[&Deviation], signal: ErrorIndicator) -> Vec<f64> {
     let mut values: Vec<f64> = deviations.iter().map(|d| d.signals.get(signal)).collect();
     values.sort_by(f64::total_cmp);
     let at = |step: usize| values[step * (values.len() - 1) / N_THRESHOLDS];
@@ -120,7 +120,7 @@ fn rounded_down(value: f64) -> f64 {
 
 type Parts<'d> = (Vec<&'d Deviation>, Vec<&'d Deviation>);
 
-fn parts<'d>(deviations: &[&'d Deviation], signal: Signal, at_least: f64) -> Parts<'d> {
+fn parts<'d>(deviations: &[&'d Deviation], signal: ErrorIndicator, at_least: f64) -> Parts<'d> {
     let is_above = |d: &&Deviation| d.signals.get(signal) >= at_least;
     deviations.iter().copied().partition(is_above)
 }
@@ -200,7 +200,7 @@ mod tests {
             let scale = if is_corrected { 10.0 } else { 1.0 };
             let factor = if is_corrected { 1.2 } else { 1.0 };
             Deviation {
-                signals: Signals::default().corrected_by(factor),
+                signals: ErrorIndicators::default().corrected_by(factor),
                 kind: Kind::Network,
                 log_error: scale * normal.sample(rng).abs(),
             }
@@ -215,7 +215,8 @@ mod tests {
         let fresh = deviations(20_000, &mut rng);
         let mut widths = Vec::new();
         for is_corrected in [false, true] {
-            let here = |d: &&Deviation| (d.signals.get(Signal::Correction) > 0.0) == is_corrected;
+            let here =
+                |d: &&Deviation| (d.signals.get(ErrorIndicator::Correction) > 0.0) == is_corrected;
             let group: Vec<&Deviation> = fresh.iter().filter(here).collect();
             let is_inside = |d: &&&Deviation| d.log_error <= width.factor(&d.signals).ln();
             let inside = group.iter().filter(is_inside).count();

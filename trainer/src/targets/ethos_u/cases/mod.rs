@@ -11,7 +11,7 @@ use litecast::learned::out_of_distribution::Learned;
 use litecast::learned::predictor::Predictor;
 use litecast::targets::ethos_u::accelerator::Accelerator;
 use litecast::targets::ethos_u::configuration::Configuration;
-use litecast::targets::ethos_u::error_indicators::Signals;
+use litecast::targets::ethos_u::error_indicators::ErrorIndicators;
 use litecast::targets::ethos_u::totals::Totals;
 use litecast::targets::ethos_u::{features, target};
 use litecast::targets::{Metric, Network};
@@ -68,7 +68,7 @@ pub struct Case {
     /// graph.
     pub network: Option<Values>,
     /// What tells how far rules may be off.
-    pub signals: Signals,
+    pub signals: ErrorIndicators,
 }
 
 /// The compiler's values in one configuration, by its index.
@@ -119,7 +119,7 @@ fn graph_cases(
                 .then(|| corrected.into_iter().collect::<Option<Vec<f64>>>())
                 .flatten()
                 .and_then(|values| values.try_into().ok()),
-            signals: Signals::new(&graph, &totals.operators, is_partly_on_cpu),
+            signals: ErrorIndicators::new(&graph, &totals.operators, is_partly_on_cpu),
         });
     }
     Ok(cases)
