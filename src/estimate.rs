@@ -1,22 +1,17 @@
 //! The whole path, for one file or many: bytes → [`Report`].
 
-use std::num::NonZeroU32;
-
 use crate::boards;
 use crate::evaluation::{
     Evaluation, Facts, Places, Results, evaluate, forget_parts, other_subgraphs,
 };
-use crate::formats::tflite::MAIN_SUBGRAPH;
-use crate::graph::{self, analysis, as_int8};
+use crate::graph::as_int8;
 use crate::learned::predictor::{Predictor, PredictorError};
 use crate::model_variants::Changes;
 use crate::provenance::INTERVAL_PERCENT;
 use crate::report::{self, LeftOperator, REPORT_VERSION, Report, ReportDiagnostic};
 use crate::target::Target;
-use crate::targets::gpu::specifications::Gpu;
-use crate::targets::gpu::sweep::{Sweep, sweep};
+use crate::targets::registry;
 use crate::targets::tflite_micro::arena_or_reason;
-use crate::targets::{gpu, registry};
 
 pub use crate::evaluation::{EstimateAs, EstimateError, ModelFile, Request};
 
@@ -135,26 +130,6 @@ pub fn left_out(
     };
     let targets = targets.iter();
     Ok(targets.map(|target| of_target(&**target)).collect())
-}
-
-/// Time and memory by batch size on a GPU, after `changes` were applied to the file's network; `None` if no measured
-/// network spends time in the kernels of this one.
-pub fn sweep_batch(
-    file: ModelFile,
-    changes: &Changes,
-    gpu: &Gpu,
-    bundle: &gpu::Bundle,
-) -> Result<Option<Sweep>, EstimateError> {
-    let one_input = ModelFile {
-        request: Request {
-            batch: NonZeroU32::MIN,
-            ..file.request
-        },
-        ..file
-    };
-    let model = one_input.read_changed_as_it_is(changes)?;
-    let graph = graph::build(&model, MAIN_SUBGRAPH)?;
-    Ok(sweep(&graph, &analysis::analyze(&graph), gpu, bundle))
 }
 
 /// The report without tensors.

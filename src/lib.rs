@@ -42,13 +42,14 @@
 //! latencies of a device from a few measurements on it.
 //!
 //! [`estimate_on`](estimate::estimate_on) estimates on targets of one's own choice, and
-//! [`sweep_batch`](estimate::sweep_batch) by batch on a GPU:
+//! [`sweep_batch`](batch_sweep::sweep_batch) by batch on a GPU:
 //!
 //! ```
 //! # #[cfg(feature = "bundle")]
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use litecast::model_variants::Changes;
-//! use litecast::estimate::{estimate_on, sweep_batch};
+//! use litecast::batch_sweep::sweep_batch;
+//! use litecast::estimate::estimate_on;
 //! use litecast::gpu::{Bundle, Gpu};
 //! use litecast::{Choice, ModelFile};
 //!
@@ -87,6 +88,7 @@
 // them, and finds none.
 #![cfg(not(all(test, target_arch = "wasm32")))]
 
+pub mod batch_sweep;
 pub mod boards;
 pub mod calibration;
 pub mod diagnostic;

@@ -12,11 +12,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use wasm_bindgen::prelude::*;
 
+use crate::batch_sweep::sweep_batch;
 use crate::boards::{Application, Listing, Need};
 use crate::calibration::{Calibration, CalibrationError};
 use crate::estimate::{
     Detail, EstimateAs, EstimateError, ModelFile, Request, estimate_changed, estimate_in, left_out,
-    sweep_batch,
 };
 use crate::learned::predictor::{Predictor, PredictorError};
 use crate::model_variants::Changes;

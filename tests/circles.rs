@@ -373,7 +373,7 @@ const ENGINE: Rooms = Rooms(&[
     &["boards"],
     &["report"],
     &["evaluation"],
-    &["estimate", "sweep", "calibration"],
+    &["estimate", "sweep", "batch_sweep", "calibration"],
     &["wasm", "wasm_profiles", "command"],
     &["."],
 ]);

@@ -5,7 +5,8 @@
 use std::num::NonZeroU32;
 use std::path::Path;
 
-use litecast::estimate::{self, ModelFile, Request, estimate_on};
+use litecast::batch_sweep::sweep_batch;
+use litecast::estimate::{ModelFile, Request, estimate_on};
 use litecast::formats::graph_json;
 use litecast::graph::build;
 use litecast::model_variants::Changes;
@@ -762,7 +763,7 @@ fn scaled_constants_stay_near_their_source() {
         );
         let of = |gpu: &Gpu| {
             let file = ModelFile::new(&graph, &bytes);
-            let swept = estimate::sweep_batch(file, &Changes::default(), gpu, Bundle::shipped());
+            let swept = sweep_batch(file, &Changes::default(), gpu, Bundle::shipped());
             let swept = swept.expect("a network").expect("a time");
             (swept.evidence, swept.expected_error_percent.is_some())
         };

@@ -226,7 +226,7 @@ fn estimated_models(
 
 /// Which of the models to measure next, with the command for the tool that measured last.
 fn say_next(args: &CalibrateArgs, device: &Device) -> Result<ExitCode, Box<dyn Error>> {
-    let networks = estimated(args, &args.files, std::slice::from_ref(&device.base))?;
+    let networks = estimated_models(args, &args.files, std::slice::from_ref(&device.base))?;
     let last = device.networks.last();
     let has_operators = last.is_none_or(|network| !network.observations.is_empty());
     let next = next_measurements(device, &networks, has_operators)?;

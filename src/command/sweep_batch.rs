@@ -6,8 +6,9 @@ use std::fmt::Write;
 use std::fs;
 use std::process::ExitCode;
 
+use litecast::batch_sweep;
 use litecast::diagnostic::Severity;
-use litecast::estimate::{self, ModelFile};
+use litecast::estimate::ModelFile;
 use litecast::model_variants::Changes;
 use litecast::provenance::Evidence;
 use litecast::targets::choice::{did_you_mean, known_targets};
@@ -57,7 +58,7 @@ pub fn run(args: &SweepBatchArgs) -> Result<ExitCode, Box<dyn Error>> {
     let contents = fs::read(&args.file).map_err(|error| format!("{place}: {error}"))?;
     let name = args.file.to_string_lossy();
     let file = ModelFile::new(&name, &contents);
-    let swept = estimate::sweep_batch(file, &Changes::default(), gpu, bundle);
+    let swept = batch_sweep::sweep_batch(file, &Changes::default(), gpu, bundle);
     let swept = swept.map_err(|error| format!("{place}: {error}"))?;
     let swept = swept.ok_or_else(|| format!("{place}: no time is known on {}", args.target))?;
     if args.json {

@@ -12,7 +12,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
-use litecast::estimate::{Detail, ModelFile, Request, estimate_changed, estimate_on, sweep_batch};
+use litecast::batch_sweep::sweep_batch;
+use litecast::estimate::{Detail, ModelFile, Request, estimate_changed, estimate_on};
 use litecast::model_variants::Changes;
 use litecast::targets::ethos_u::configuration::{Configuration, Product, Strategy};
 use litecast::targets::gpu::specifications::GPUS;

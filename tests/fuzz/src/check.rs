@@ -5,12 +5,11 @@ use std::num::NonZeroU32;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use litecast::batch_sweep::sweep_batch;
 use litecast::calibration::{
     Calibration, Device, EstimatedNetwork, Measured, Measurement, calibrate,
 };
-use litecast::estimate::{
-    Detail, EstimateError, ModelFile, Request, estimate, estimate_in, sweep_batch,
-};
+use litecast::estimate::{Detail, EstimateError, ModelFile, Request, estimate, estimate_in};
 use litecast::formats::tflite;
 use litecast::graph;
 use litecast::graph::shapes::batch_size::set_batch;

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::process::{Child, Command, Stdio};
 
-use litecast::estimate::{Detail, ModelFile, Request, estimate_changed, estimate_on, sweep_batch};
+use litecast::batch_sweep::sweep_batch;
+use litecast::estimate::{Detail, ModelFile, Request, estimate_changed, estimate_on};
 use litecast::model_variants::Changes;
 use litecast::targets::ethos_u::configuration::{Configuration, Product, Strategy};
 use litecast::targets::gpu::specifications::GPUS;
