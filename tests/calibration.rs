@@ -449,6 +449,31 @@ fn what_is_no_duration_is_told() {
         open.unread,
         ["line 2: expected a duration, found `conv1,\"1,234\"`"]
     );
+    // Decimal commas: between commas they are two cells, and beside them a point may stand between thousands.
+    for (text, durations_ms, n_unread) in [
+        ("model,ms\na.tflite,5,2\nb.tflite,3\n", &[3.0][..], 1),
+        ("model,ms,note\na.tflite,5,2\nb.tflite,3,\n", &[5.0, 3.0], 0),
+        (
+            "model;ms\na;5,2\nb;1.234\nc;12.500\nd;0.5\n",
+            &[5.2, 0.5],
+            2,
+        ),
+        ("model;ms\na;5.2\nb;1.234\n", &[5.2, 1.234], 0),
+        ("a.tflite;5,2\nb.tflite;1.234\n", &[5.2], 1),
+        (
+            "name;kind;ms\na;CONV_2D;5,2\nb;ADD;1.234\nc;MUL;2\n",
+            &[5.2, 2.0],
+            1,
+        ),
+    ] {
+        let profile = read(text.as_bytes(), None).unwrap();
+        println!("{text}{:?}", profile.unread);
+        let inferences = profile.inferences.iter().map(|one| one.duration_ms);
+        let operators = profile.operators.iter().map(|one| one.duration_ms);
+        let actual: Vec<f64> = inferences.chain(operators).collect();
+        assert_eq!(actual, durations_ms, "{text}");
+        assert_eq!(profile.unread.len(), n_unread, "{text}");
+    }
     for (text, kind) in [
         (&b""[..], "wrong-profile"),
         (b"hello", "wrong-profile"),
@@ -629,7 +654,7 @@ fn profiles_of_networks_tell_the_latency_of_another() {
         assert!((sum / value - 1.0).abs() < 1e-9);
         assert_eq!(
             provenance.interval_percent, None,
-            "two networks check no level"
+            "no level was held on other devices"
         );
         assert!(
             report

@@ -92,7 +92,12 @@ pub fn run(args: &CalibrateArgs) -> Result<ExitCode, Box<dyn Error>> {
     if let Some(without) = (networks.iter())
         .find(|network| !measured.iter().any(|one| one.network.file == network.file))
     {
-        return Err(format!("{}: expected a measurement of it, found none", without.file).into());
+        let mut unread = profile_files.iter().flat_map(|file| &file.profile.unread);
+        let line = unread
+            .next()
+            .map_or_else(String::new, |line| format!("; {line}"));
+        let file = &without.file;
+        return Err(format!("{file}: expected a measurement of it, found none{line}").into());
     }
     let device = calibrate(
         &name,

@@ -2,7 +2,7 @@
 
 use super::error::ProfileError;
 use super::formats::{FORMATS, Format};
-use super::number::{duration_ms, number, unit_ms};
+use super::number::{duration_ms, has_decimal_comma, has_open_point, number, unit_ms};
 use super::profile::{MeasuredInference, MeasuredOperator, Profile};
 
 /// Columns whose rows are whole networks.
@@ -20,6 +20,16 @@ struct Table {
     time: usize,
     unit_ms: f64,
     is_of_models: bool,
+    n_columns: usize,
+}
+
+/// A row whose duration has another value if points stand between thousands.
+struct OpenRow {
+    line_no: usize,
+    line: String,
+    /// Place of what it measured, which is one of both.
+    operator_idx: Option<usize>,
+    inference_idx: Option<usize>,
 }
 
 /// Reads lines one after another.
@@ -32,6 +42,9 @@ pub struct Reader {
     is_summary: bool,
     /// Operators that a delegate ran as one, and whether their own rows came later.
     has_delegated: bool,
+    /// Whether a row of a person's table has a decimal comma.
+    has_decimal_comma: bool,
+    open_rows: Vec<OpenRow>,
 }
 
 impl Reader {
@@ -72,10 +85,27 @@ impl Reader {
         if self.is_initialisation || self.is_summary {
             return Ok(true);
         }
-        let Some(table) = &self.table else {
-            return Ok(self.headless(line, profile));
+        let (n_operators, n_inferences) = (profile.operators.len(), profile.inferences.len());
+        let duration = match &self.table {
+            Some(table) => table.row(line, profile),
+            None => headless(line, profile),
         };
-        Ok(table.row(line, profile))
+        let Some(duration) = duration else {
+            return Ok(false);
+        };
+        if self.table.as_ref().is_none_or(Table::is_plain) {
+            self.has_decimal_comma |= has_decimal_comma(&duration);
+            if has_open_point(&duration) {
+                self.open_rows.push(OpenRow {
+                    line_no,
+                    line: line.to_owned(),
+                    operator_idx: (profile.operators.len() > n_operators).then_some(n_operators),
+                    inference_idx: (profile.inferences.len() > n_inferences)
+                        .then_some(n_inferences),
+                });
+            }
+        }
+        Ok(true)
     }
 
     /// What stands between the tables of one text.
@@ -99,42 +129,52 @@ impl Reader {
         true
     }
 
-    /// `file, 12.5` without a head.
-    fn headless(&self, line: &str, profile: &mut Profile) -> bool {
-        let separator = SEPARATORS[..3].iter().find(|&&c| line.contains(c));
-        let Some(&separator) = separator else {
-            return false;
-        };
-        let cells = cells(line, separator);
-        let (Some(time), Some(name)) = (
-            cells.last(),
-            cells.len().checked_sub(2).and_then(|idx| cells.get(idx)),
-        ) else {
-            return false;
-        };
-        let Some(duration_ms) =
-            duration_ms(time, 1.0).filter(|_| cells.len() <= 3 && number(name).is_none())
-        else {
-            return false;
-        };
-        if profile.tool.is_empty() {
-            profile.tool = "a table";
+    /// Where the rows of a delegate's own operators came, the row of the delegate is their sum. `unread` is told of rows
+    /// whose point is beside decimal commas: they count as not read.
+    pub fn close(self, profile: &mut Profile, mut unread: impl FnMut(&mut Profile, usize, &str)) {
+        for row in self.open_rows.iter().filter(|_| self.has_decimal_comma) {
+            // No duration is accepted that is no number.
+            let operator = row
+                .operator_idx
+                .and_then(|idx| profile.operators.get_mut(idx));
+            let operator_ms = operator.map(|operator| &mut operator.duration_ms);
+            let inference = row
+                .inference_idx
+                .and_then(|idx| profile.inferences.get_mut(idx));
+            let inference_ms = inference.map(|inference| &mut inference.duration_ms);
+            for duration_ms in operator_ms.into_iter().chain(inference_ms) {
+                *duration_ms = f64::NAN;
+            }
+            unread(profile, row.line_no, &row.line);
         }
-        profile.inferences.push(MeasuredInference {
-            name: name.clone(),
-            duration_ms,
-        });
-        true
-    }
-
-    /// Where the rows of a delegate's own operators came, the row of the delegate is their sum.
-    pub fn close(self, profile: &mut Profile) {
         if self.has_delegated {
             let is_delegate =
                 |operator: &MeasuredOperator| operator.kind.to_lowercase().contains("delegate");
             profile.operators.retain(|operator| !is_delegate(operator));
         }
     }
+}
+
+/// `file, 12.5` without a head: the duration as it is written.
+fn headless(line: &str, profile: &mut Profile) -> Option<String> {
+    let separator = *SEPARATORS[..3].iter().find(|&&c| line.contains(c))?;
+    let mut cells = cells(line, separator);
+    if cells.len() > 3 {
+        return None;
+    }
+    let time = cells.pop()?;
+    let name = cells.pop()?;
+    if number(&name).is_some() {
+        return None;
+    }
+    let duration_ms = duration_ms(&time, 1.0)?;
+    if profile.tool.is_empty() {
+        profile.tool = "a table";
+    }
+    profile
+        .inferences
+        .push(MeasuredInference { name, duration_ms });
+    Some(time)
 }
 
 /// Places of the columns that are read, and the milliseconds of the duration's unit; `None` for cycles.
@@ -217,6 +257,7 @@ fn head(line: &str, line_no: usize, clock_mhz: Option<f64>) -> Result<Option<Tab
                 time: columns.time,
                 unit_ms: unit_ms.ok_or_else(no_clock)?,
                 is_of_models: is_plain && columns.name.is_some_and(is_model),
+                n_columns: names.len(),
             }));
         }
     }
@@ -224,15 +265,27 @@ fn head(line: &str, line_no: usize, clock_mhz: Option<f64>) -> Result<Option<Tab
 }
 
 impl Table {
-    fn row(&self, line: &str, profile: &mut Profile) -> bool {
+    /// Whether a person wrote it.
+    fn is_plain(&self) -> bool {
+        self.format.tool.is_empty()
+    }
+
+    /// The duration as it is written; empty where a row is not to be read.
+    fn row(&self, line: &str, profile: &mut Profile) -> Option<String> {
         let cells = cells(line, self.separator);
+        // A decimal comma between commas makes two cells of a number.
+        if self.is_plain()
+            && self.separator != ' '
+            && (cells.iter().skip(self.n_columns)).any(|cell| !cell.is_empty())
+        {
+            return None;
+        }
         let cell = |idx: Option<usize>| {
             idx.and_then(|idx| cells.get(idx))
                 .map_or("", String::as_str)
         };
-        let Some(duration_ms) = duration_ms(cell(Some(self.time)), self.unit_ms) else {
-            return false;
-        };
+        let time = cell(Some(self.time)).to_owned();
+        let duration_ms = duration_ms(&time, self.unit_ms)?;
         let (name, kind) = (cell(self.name), cell(self.kind));
         let is_of = |names: &[&str]| {
             names
@@ -240,7 +293,7 @@ impl Table {
                 .any(|other| name.starts_with(other) || kind.starts_with(other))
         };
         if is_of(self.format.passed_over) {
-            return true;
+            return Some(String::new());
         }
         if self.is_of_models || is_of(self.format.whole) {
             profile.inferences.push(MeasuredInference {
@@ -251,7 +304,7 @@ impl Table {
                 },
                 duration_ms,
             });
-            return true;
+            return Some(time);
         }
         // LiteRT prints `[name of the output]:position`.
         let (name, operator_idx) = match name.rsplit_once("]:") {
@@ -265,7 +318,7 @@ impl Table {
             operator_idx,
             duration_ms,
         });
-        true
+        Some(time)
     }
 }
 

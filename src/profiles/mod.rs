@@ -69,14 +69,26 @@ fn read_lines(text: &str, clock_mhz: Option<f64>) -> Result<Profile, ProfileErro
         }
         let is_read = phrases::read(line, clock_mhz, &mut profile)
             || table.read(line_idx + 1, line, clock_mhz, &mut profile)?;
-        if !is_read && table.is_open() && profile.unread.len() < MAX_UNREAD {
-            let start: String = line.trim().chars().take(60).collect();
-            profile.unread.push(format!(
-                "line {}: expected a duration, found `{start}`",
-                line_idx + 1
-            ));
+        if !is_read && table.is_open() {
+            add_unread(&mut profile, line_idx + 1, line, "a duration");
         }
     }
-    table.close(&mut profile);
+    table.close(&mut profile, |profile, line_no, line| {
+        add_unread(
+            profile,
+            line_no,
+            line,
+            "a decimal comma, as other rows have",
+        );
+    });
     Ok(profile)
+}
+
+fn add_unread(profile: &mut Profile, line_no: usize, line: &str, expected: &str) {
+    if profile.unread.len() < MAX_UNREAD {
+        let start: String = line.trim().chars().take(60).collect();
+        profile.unread.push(format!(
+            "line {line_no}: expected {expected}, found `{start}`"
+        ));
+    }
 }

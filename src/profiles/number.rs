@@ -47,6 +47,33 @@ pub fn number(text: &str) -> Option<f64> {
         .filter(|value: &f64| value.is_finite())
 }
 
+/// Without a unit behind it.
+fn digits(duration: &str) -> &str {
+    duration.trim_end_matches(|c: char| c.is_alphabetic() || c.is_whitespace())
+}
+
+/// Whether the number of a duration has a decimal comma, and no comma of thousands.
+pub fn has_decimal_comma(duration: &str) -> bool {
+    let digits = digits(duration);
+    digits.matches(',').count() == 1
+        && digits.rfind(',') > digits.rfind('.')
+        && number(digits).is_some()
+}
+
+/// Whether the point in the number of a duration stands between thousands where others have a decimal comma: `1.234`.
+pub fn has_open_point(duration: &str) -> bool {
+    digits(duration)
+        .split_once('.')
+        .is_some_and(|(whole, fraction)| {
+            let are_digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+            are_digits(whole)
+                && are_digits(fraction)
+                && fraction.len() == 3
+                && (1..=3).contains(&whole.len())
+                && !whole.starts_with('0')
+        })
+}
+
 /// Milliseconds of each unit of time.
 const UNITS_MS: [(&str, f64); 9] = [
     ("ns", 1e-6),
@@ -105,6 +132,26 @@ mod tests {
             ("1e999", None),
         ] {
             assert_eq!(number(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn commas_tell_what_points_are() {
+        for (text, has_comma, is_open) in [
+            ("5,2", true, false),
+            ("5,2 ms", true, false),
+            ("0,125", true, false),
+            ("1.234,5", true, false),
+            ("1,234.5", false, false),
+            ("1,234", false, false),
+            ("1.234", false, true),
+            ("12.500ms", false, true),
+            ("0.500", false, false),
+            ("1234.500", false, false),
+            ("5.2", false, false),
+        ] {
+            assert_eq!(has_decimal_comma(text), has_comma, "{text}");
+            assert_eq!(has_open_point(text), is_open, "{text}");
         }
     }
 

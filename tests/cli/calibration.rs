@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{examples, json_lines, litecast, path, stdout};
+use super::{examples, in_columns, json_lines, litecast, path, stdout};
 
 /// A profile of a device that takes twice as long as a Raspberry Pi 4, and that latency.
 fn profile_of(model: &str) -> (String, f64) {
@@ -49,14 +49,18 @@ fn a_device_from_profiles_is_used_like_any_target() {
     );
     assert!(stdout(&made).contains("1 measured network"));
     // Of the reader's models the one that tells most, with the command for the tool; what is measured is none of them.
-    let next = litecast(&[
-        "calibrate",
-        path(&device),
-        "--next",
-        models[0],
-        models[1],
-        models[2],
-    ]);
+    // Wide, because a name that is broken into lines is not found.
+    let next = in_columns(
+        400,
+        &[
+            "calibrate",
+            path(&device),
+            "--next",
+            models[0],
+            models[1],
+            models[2],
+        ],
+    );
     let said = stdout(&next);
     println!("{said}");
     assert!(

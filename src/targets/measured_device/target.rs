@@ -5,9 +5,7 @@ use super::estimable::Estimable;
 use super::fit::Expected;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::learned::manifest::Manifest;
-use crate::provenance::{
-    INTERVAL_PERCENT, MIN_CHECKED_NETWORKS, Provenance, ProvenanceKind, Reference,
-};
+use crate::provenance::{MIN_CHECKED_NETWORKS, Provenance, ProvenanceKind, Reference};
 use crate::target::{
     Description, Family, HostInfo, MeasuredRange, Metric, MetricInfo, Network, Outcome, Target,
     TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator,
@@ -50,11 +48,9 @@ impl MeasuredTarget {
             self.base.id()
         );
         let mut provenance = Provenance::own(ProvenanceKind::Modelled, configuration);
+        // No level: on processors that nothing was fitted to, intervals of ten networks held 80 % of others.
         if !self.device.left_out.is_empty() {
             provenance.reference = Some(Reference::Measured);
-            if self.device.n_networks >= MIN_CHECKED_NETWORKS {
-                provenance.interval_percent = Some(INTERVAL_PERCENT);
-            }
         }
         provenance
     }
@@ -139,8 +135,7 @@ impl MeasuredTarget {
             warn(
                 "few-measurements",
                 format!(
-                    "{id} is known from measurements of {}: its interval promises no level, which takes \
-                     {MIN_CHECKED_NETWORKS} networks",
+                    "{id} is known from measurements of {}, and its interval promises no level",
                     self.networks()
                 ),
             );

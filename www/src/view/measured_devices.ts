@@ -12,8 +12,6 @@ import type { Opened } from "./what_if.ts";
 
 /** A device whose networks are off by more than this when they are left out, in percent: as the engine's. */
 const DOUBTFUL_PERCENT = 25;
-/** As the engine's: with fewer networks an interval promises no level. */
-const MIN_CHECKED_NETWORKS = 10;
 /** As the engine's of a profile. */
 const MAX_PROFILE_BYTES = 64 * 1024 ** 2;
 /** Lines without an operator that are listed. */
@@ -146,9 +144,8 @@ function sureness({ document, facts }: MeasuredDevice, labelOf: (target: string)
   const base = `${format.plural(n, "measured network")} on the operators of ${labelOf(document.base)}`;
   if (facts.left_out_percent === null) return el("p", { class: "subtle" }, `${base}. A second one tells how far estimates are off.`);
   const error = `each, estimated from the others, is off by ${format.percent(facts.left_out_percent)} in the mean`;
-  const level = n < MIN_CHECKED_NETWORKS ? ` The interval promises no level, which takes ${MIN_CHECKED_NETWORKS} networks.` : "";
   const is_doubtful = facts.left_out_percent > DOUBTFUL_PERCENT;
-  return el("p", { class: is_doubtful ? "fit doubt" : "fit subtle" }, `${is_doubtful ? "Doubtful: " : ""}${base}; ${error}.${level}`);
+  return el("p", { class: is_doubtful ? "fit doubt" : "fit subtle" }, `${is_doubtful ? "Doubtful: " : ""}${base}; ${error}. The interval promises no level.`);
 }
 
 function networkWords({ model, measured_ms }: Device["networks"][number], left_out: number | undefined): string {
