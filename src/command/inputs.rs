@@ -310,8 +310,8 @@ fn paths_by_step(pattern: &str) -> Result<Vec<PathBuf>, glob::PatternError> {
         for path in &paths {
             let above = glob::Pattern::escape(&path.to_string_lossy());
             let step = Path::new(&above).join(part);
-            let found = glob::glob(&step.to_string_lossy())?.filter_map(Result::ok);
-            for path in found.filter(|path| is_last || path.is_dir()) {
+            let candidates = glob::glob(&step.to_string_lossy())?.filter_map(Result::ok);
+            for path in candidates.filter(|path| is_last || path.is_dir()) {
                 let is_new =
                     is_last || fs::canonicalize(&path).is_ok_and(|folder| real.insert(folder));
                 if !is_new && repeated_left == 0 {

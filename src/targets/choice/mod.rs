@@ -116,13 +116,7 @@ impl Choice {
         if let Some(target) = self.microcontroller(id)? {
             return Ok(target);
         }
-        self.refuse(id, self.release.is_some(), "release", "ST Edge AI")?;
-        self.refuse(
-            id,
-            self.clock_mhz.is_some(),
-            "clock_mhz",
-            "microcontrollers and Ethos-U accelerators",
-        )?;
+        self.refuse_release_and_clock(id)?;
         if Gpu::by_id(id).is_some() {
             let gpus = loaded.gpus.as_ref();
             let gpus = gpus.ok_or_else(|| not_loaded(id, "loadGpus"))?;
@@ -142,6 +136,16 @@ impl Choice {
         target.ok_or_else(|| unknown(id))
     }
 
+    fn refuse_release_and_clock(&self, id: &str) -> Result<(), ChoiceError> {
+        self.refuse(id, self.release.is_some(), "release", "ST Edge AI")?;
+        self.refuse(
+            id,
+            self.clock_mhz.is_some(),
+            "clock_mhz",
+            "microcontrollers and Ethos-U accelerators",
+        )
+    }
+
     /// On the base that the document names.
     fn measured(&self, json: &str, loaded: &Loaded) -> Result<Box<dyn Target>, ChoiceError> {
         // It was measured in one configuration.
@@ -149,13 +153,7 @@ impl Choice {
         self.refuse_options_of_npus(id)?;
         self.refuse_memories(id)?;
         self.refuse(id, self.runtime.is_some(), "runtime", "boards")?;
-        self.refuse(id, self.release.is_some(), "release", "ST Edge AI")?;
-        self.refuse(
-            id,
-            self.clock_mhz.is_some(),
-            "clock_mhz",
-            "microcontrollers and Ethos-U accelerators",
-        )?;
+        self.refuse_release_and_clock(id)?;
         let device = Estimable::parse(json).map_err(|error| ChoiceError::Device {
             words: error.to_string(),
         })?;
