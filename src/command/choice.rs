@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use litecast::calibration::MAX_DEVICE_BYTES;
+use litecast::formats::shown;
 use litecast::targets::choice::{Choice, ChoiceError};
 use litecast::targets::ethos_u::configuration::vela_ini::MAX_INI_BYTES;
 use litecast::targets::ethos_u::configuration::{Product, Strategy, VelaIni};
@@ -148,7 +149,7 @@ impl Optimise {
 /// A target that takes the options of [`NpuArgs`].
 const EXAMPLE: &str = "ethos-u55-128";
 
-type Chosen = Vec<Box<dyn Target>>;
+pub type Chosen = Vec<Box<dyn Target>>;
 
 /// Every target of a family.
 pub fn group(id: &str) -> Result<Chosen, Box<dyn Error>> {
@@ -162,7 +163,7 @@ pub fn group(id: &str) -> Result<Chosen, Box<dyn Error>> {
         .map(|target| target.description().family.id)
         .collect();
     ids.dedup();
-    Err(format!("--group {id}: expected one of {}", ids.join(", ")).into())
+    Err(format!("--group {}: expected one of {}", shown(id), ids.join(", ")).into())
 }
 
 impl TargetArgs {
@@ -241,6 +242,9 @@ impl TargetArgs {
 
     /// Refuses options of targets where none is chosen.
     fn refuse_options_without_targets(&self) -> Result<(), Box<dyn Error>> {
+        if self.runtime.is_some() && self.boards.is_empty() {
+            return Err("--runtime: expected --board, for example stm32h747i-disco".into());
+        }
         if let Some(option) = self.npu.given().filter(|_| self.targets.is_empty()) {
             let example = format!("expected --target with an Ethos-U, for example {EXAMPLE}");
             return Err(format!("{option}: {example}").into());

@@ -7,6 +7,7 @@ use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
 
+use litecast::formats::shown;
 use walkdir::WalkDir;
 
 use super::terminal;
@@ -53,14 +54,7 @@ fn files_of(argument: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     if is_stdin(argument) {
         return Ok(vec![argument.to_owned()]);
     }
-    let n_bytes = argument.as_os_str().len();
-    if n_bytes > MAX_PATH_BYTES {
-        let start: String = argument.to_string_lossy().chars().take(40).collect();
-        return Err(format!(
-            "{start}…: expected a path of at most {MAX_PATH_BYTES} bytes, found {n_bytes}"
-        )
-        .into());
-    }
+    check_length(argument)?;
     if argument.is_dir() {
         let files = models_below(argument);
         if files.is_empty() {
@@ -82,6 +76,18 @@ fn files_of(argument: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
         }
         _ => Ok(vec![argument.to_owned()]),
     }
+}
+
+/// Fails where a path is longer than any that can be opened, with its beginning.
+pub fn check_length(path: &Path) -> Result<(), String> {
+    let n_bytes = path.as_os_str().len();
+    if n_bytes <= MAX_PATH_BYTES {
+        return Ok(());
+    }
+    let start = shown(&path.to_string_lossy());
+    Err(format!(
+        "{start}: expected a path of at most {MAX_PATH_BYTES} bytes, found {n_bytes}"
+    ))
 }
 
 /// Models in a folder and all its folders, by name.

@@ -2,10 +2,11 @@
 
 use super::limits::{MAX_BANDWIDTH, MAX_CLOCK_MHZ, MIN_BANDWIDTH, MIN_CLOCK_MHZ};
 use super::listing::did_you_mean;
+use crate::formats::shown;
 use crate::targets::ethos_u::configuration::{BoardError, IniError};
 use crate::targets::host::Host;
 
-/// Why a choice names nothing that can be estimated on.
+/// Why a choice names nothing that can be estimated on. Of what was asked for, messages show the beginning.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChoiceError {
@@ -13,13 +14,21 @@ pub enum ChoiceError {
     #[error("expected either a target or a board")]
     NotOne,
     /// No target has this id.
-    #[error("target {found}: no target has this id{}", did_you_mean(found, false))]
+    #[error(
+        "target {}: no target has this id{}",
+        shown(found),
+        did_you_mean(found, false)
+    )]
     UnknownTarget {
         /// As it was asked for.
         found: String,
     },
     /// No board has this id.
-    #[error("board {found}: no board has this id{}", did_you_mean(found, true))]
+    #[error(
+        "board {}: no board has this id{}",
+        shown(found),
+        did_you_mean(found, true)
+    )]
     UnknownBoard {
         /// As it was asked for.
         found: String,
@@ -33,7 +42,7 @@ pub enum ChoiceError {
         by: &'static str,
     },
     /// There are no estimates for the board under this runtime.
-    #[error("board {board}, runtime {found}: expected one of {}", expected.join(", "))]
+    #[error("board {board}, runtime {}: expected one of {}", shown(found), expected.join(", "))]
     UnknownRuntime {
         /// Id of the board.
         board: String,
@@ -43,7 +52,12 @@ pub enum ChoiceError {
         expected: Vec<&'static str>,
     },
     /// The runtime has no such release, or none that can be chosen.
-    #[error("{target}, release {found}: expected {}", releases_in_words(expected))]
+    #[error(
+        "{}, release {}: expected {}",
+        shown(target),
+        shown(found),
+        releases_in_words(expected)
+    )]
     UnknownRelease {
         /// Id of the target or board.
         target: String,
@@ -53,13 +67,13 @@ pub enum ChoiceError {
         expected: Vec<&'static str>,
     },
     /// No processor that can stand beside an accelerator has this id.
-    #[error("host {found}: expected one of {}", Host::ids().collect::<Vec<_>>().join(", "))]
+    #[error("host {}: expected one of {}", shown(found), Host::ids().collect::<Vec<_>>().join(", "))]
     UnknownHost {
         /// As it was asked for.
         found: String,
     },
     /// The option does not apply to this kind of target.
-    #[error("target {target}: `{option}` is an option of {of}")]
+    #[error("target {}: `{option}` is an option of {of}", shown(target))]
     OptionOfOthers {
         /// Id of the target, or of the board.
         target: String,
@@ -70,7 +84,8 @@ pub enum ChoiceError {
     },
     /// The clock is outside of the accepted range.
     #[error(
-        "target {target}: expected a clock of {MIN_CLOCK_MHZ} to {MAX_CLOCK_MHZ} MHz, found {found}"
+        "target {}: expected a clock of {MIN_CLOCK_MHZ} to {MAX_CLOCK_MHZ} MHz, found {found}",
+        shown(target)
     )]
     Clock {
         /// Id of the target.
@@ -80,7 +95,8 @@ pub enum ChoiceError {
     },
     /// The bandwidth is outside of the accepted range.
     #[error(
-        "target {target}: expected {MIN_BANDWIDTH} to {MAX_BANDWIDTH} bytes a second, found {found}"
+        "target {}: expected {MIN_BANDWIDTH} to {MAX_BANDWIDTH} bytes a second, found {found}",
+        shown(target)
     )]
     Bandwidth {
         /// Id of the target.
