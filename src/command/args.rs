@@ -67,7 +67,7 @@ pub enum Command {
     Man,
     /// Estimate files in a separate process, for the other commands.
     #[command(hide = true)]
-    Worker(WorkerArgs),
+    Worker,
 }
 
 /// `NAME=SIZE`.
@@ -353,9 +353,10 @@ pub enum Tell {
     Boards,
 }
 
-#[derive(clap::Args)]
+/// A request to a worker.
+#[derive(clap::Parser)]
+#[command(no_binary_name = true)]
 pub struct WorkerArgs {
-    pub files: Vec<PathBuf>,
     #[command(flatten)]
     pub targets: TargetArgs,
     #[command(flatten)]

@@ -121,38 +121,51 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Box<dyn Error>> {
     let files: Vec<Vec<PathBuf>> = files.collect::<Result<_, _>>()?;
     check_repeats(&files)?;
     let are_dimensions_shared = files.iter().map(Vec::len).sum::<usize>() > 1;
-    let mut matched = Vec::new();
-    for (section, files) in sections.iter().zip(&files) {
-        let request = Request {
+    let mut read = Vec::new();
+    let mut refused = Vec::new();
+    for (section, files) in sections.iter().zip(files) {
+        let below = section.below.as_ref();
+        let kept = below.map(|below| below.readable_and_refused(files.clone()));
+        let (kept, other) = kept.unwrap_or((files, Vec::new()));
+        read.push(kept);
+        refused.push(other);
+    }
+    let requests: Vec<Request> = sections
+        .iter()
+        .map(|section| Request {
             are_dimensions_shared,
             targets: &section.targets,
             read: &section.read,
             tell: Tell::Report,
-        };
-        let mut files = files.clone();
-        let mut give = |file: &Path, verdicts: Result<Vec<Verdict>, Failure>| {
-            tally.count(file, &verdicts);
-            show(args, &file.to_string_lossy(), &verdicts)
-        };
-        if let Some(below) = &section.below {
-            let (kept, refused) = below.readable_and_refused(files);
-            for (file, words) in refused {
-                give(&file, Err(Failure::new("file-unreadable", words)))?;
-            }
-            files = kept;
+        })
+        .collect();
+    let files_by_request: Vec<_> = (requests.iter())
+        .zip(read.iter().map(Vec::as_slice))
+        .collect();
+    let mut give = |file: &Path, verdicts: Result<Vec<Verdict>, Failure>| {
+        tally.count(file, &verdicts);
+        show(args, &file.to_string_lossy(), &verdicts)
+    };
+    // Those of a section stand before its other files.
+    let mut refused = refused.into_iter().enumerate().peekable();
+    let matched = worker_request::each_json(&files_by_request, |idx, file, json| {
+        while let Some((_, files)) = refused.next_if(|(of, _)| *of <= idx) {
+            give_refused(files, &mut give)?;
         }
-        matched.push(request.each(&files, |file, document| {
-            let verdicts = document.map(|document| {
-                let mut verdicts = section.limits.check(&document, section.against);
-                verdicts
-                    .iter_mut()
-                    .for_each(|verdict| verdict.ask(&document));
-                verdicts
-            });
-            give(file, verdicts)
-        })?);
+        let section = &sections[idx];
+        let verdicts = worker_request::parsed(json).map(|document| {
+            let mut verdicts = section.limits.check(&document, section.against);
+            verdicts
+                .iter_mut()
+                .for_each(|verdict| verdict.ask(&document));
+            verdicts
+        });
+        give(file, verdicts)
+    })?;
+    for (_, files) in refused {
+        give_refused(files, &mut give)?;
     }
-    worker_request::check_dimensions(&args.read, &matched)?;
+    worker_request::check_dimensions(&args.read, &[matched])?;
     if !args.csv && !args.json {
         terminal::print(&tally.words(args.markdown))?;
     }
@@ -161,6 +174,16 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Box<dyn Error>> {
         (false, 0) => ExitCode::from(super::exit::TROUBLE),
         (false, _) => ExitCode::FAILURE,
     })
+}
+
+/// Says why files of a configuration are not read.
+fn give_refused(
+    files: Vec<(PathBuf, String)>,
+    give: &mut impl FnMut(&Path, Result<Vec<Verdict>, Failure>) -> io::Result<()>,
+) -> io::Result<()> {
+    files
+        .into_iter()
+        .try_for_each(|(file, words)| give(&file, Err(Failure::new("file-unreadable", words))))
 }
 
 /// Fails where a file is named more often than a configuration has checks, under whatever names.
@@ -229,6 +252,10 @@ fn sections_from_config(args: &CheckArgs) -> Result<Vec<Section>, Box<dyn Error>
             .map(|file| folder.join(file))
             .collect();
         let read: Vec<&PathBuf> = vela_ini.iter().chain(&devices).collect();
+        for path in &read {
+            inputs::check_length(path)
+                .map_err(|words| format!("{place}: check {}: {words}", idx + 1))?;
+        }
         let refused = below
             .as_ref()
             .and_then(|below| below.first_refused(&files, &read));

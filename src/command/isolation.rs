@@ -1,14 +1,15 @@
 //! Estimates files in a separate process, so that a file that exhausts the memory or takes too long does not cost other
 //! files their report.
 //!
-//! The command starts itself as a worker, which estimates one file after the other and writes a [`Message`] for each to
-//! its standard output. If a worker ends early after other files, its current file is tried again in a process of its
-//! own. A file that takes too long is given up at once: it costs its time limit, and not several.
+//! The command starts itself as a worker, which reads its [`Work`] from its standard input, estimates one file after the
+//! other and writes a [`Message`] for each to its standard output. If a worker ends early after other files, its current
+//! file is tried again in a process of its own. A file that takes too long is given up at once: it costs its time limit,
+//! and not several.
 
 use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -43,6 +44,14 @@ mod tag {
     /// Text of a report.
     pub const TEXT: u8 = 3;
     pub const MATCHED: u8 = 4;
+    /// An option of a request.
+    pub const OPTION: u8 = 5;
+    /// Ends a request, whose options came before it.
+    pub const REQUEST: u8 = 6;
+    /// A file of a request, whose number is in the first four bytes.
+    pub const FILE: u8 = 7;
+    /// Ends the work.
+    pub const START: u8 = 8;
 }
 
 /// Of a report at a time: neither process holds the text of a large one twice.
@@ -54,6 +63,85 @@ fn write_part(to: &mut impl Write, tag: u8, bytes: &[u8]) -> io::Result<()> {
     to.write_all(&[tag])?;
     to.write_all(&length.to_le_bytes())?;
     to.write_all(bytes)
+}
+
+fn read_part(from: &mut impl Read) -> io::Result<(u8, Vec<u8>)> {
+    let mut head = [0; 5];
+    from.read_exact(&mut head)?;
+    let [tag, length @ ..] = head;
+    let mut part = vec![0; u32::from_le_bytes(length) as usize];
+    from.read_exact(&mut part)?;
+    Ok((tag, part))
+}
+
+/// A file that is estimated for one of several requests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    pub request_idx: usize,
+    pub file: PathBuf,
+}
+
+/// What a worker does. It goes through a pipe, because a system limits how long arguments are, each and together.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// The options of each request.
+    pub requests: Vec<Vec<String>>,
+    pub tasks: Vec<Task>,
+}
+
+impl Work {
+    /// As [`Self::read`] reads it.
+    fn write(requests: &[Vec<String>], tasks: &[Task], to: &mut impl Write) -> io::Result<()> {
+        let mut to = BufWriter::new(to);
+        for options in requests {
+            for option in options {
+                write_part(&mut to, tag::OPTION, option.as_bytes())?;
+            }
+            write_part(&mut to, tag::REQUEST, &[])?;
+        }
+        for Task { request_idx, file } in tasks {
+            let number = u32::try_from(*request_idx).map_err(io::Error::other)?;
+            let path = file.as_os_str().as_encoded_bytes();
+            write_part(&mut to, tag::FILE, &[&number.to_le_bytes(), path].concat())?;
+        }
+        write_part(&mut to, tag::START, &[])?;
+        to.flush()
+    }
+
+    /// # Errors
+    /// Of `from`, and where it is no work.
+    pub fn read(from: &mut impl Read) -> io::Result<Self> {
+        let mut work = Self::default();
+        let mut options = Vec::new();
+        loop {
+            let (tag, part) = read_part(from)?;
+            match tag {
+                tag::OPTION => options.push(String::from_utf8(part).map_err(io::Error::other)?),
+                tag::REQUEST => work.requests.push(std::mem::take(&mut options)),
+                tag::FILE => {
+                    let (number, path) =
+                        part.split_first_chunk().ok_or(io::ErrorKind::InvalidData)?;
+                    work.tasks.push(Task {
+                        request_idx: u32::from_le_bytes(*number) as usize,
+                        file: path_from(path.to_vec()),
+                    });
+                }
+                tag::START => return Ok(work),
+                _ => return Err(io::ErrorKind::InvalidData.into()),
+            }
+        }
+    }
+}
+
+#[cfg(unix)]
+fn path_from(bytes: Vec<u8>) -> PathBuf {
+    let path: std::ffi::OsString = std::os::unix::ffi::OsStringExt::from_vec(bytes);
+    path.into()
+}
+
+#[cfg(not(unix))]
+fn path_from(bytes: Vec<u8>) -> PathBuf {
+    String::from_utf8_lossy(&bytes).into_owned().into()
 }
 
 /// Writes text of a report, as many parts as there are calls. Each is text, because nothing divides what the serializer
@@ -115,11 +203,7 @@ impl Message {
     fn read(from: &mut impl Read) -> Option<Self> {
         let mut text = Text::new();
         loop {
-            let mut head = [0; 5];
-            from.read_exact(&mut head).ok()?;
-            let [tag, length @ ..] = head;
-            let mut part = vec![0; u32::from_le_bytes(length) as usize];
-            from.read_exact(&mut part).ok()?;
+            let (tag, part) = read_part(from).ok()?;
             let part = String::from_utf8(part).ok()?;
             match tag {
                 tag::TEXT => text.push(part),
@@ -135,29 +219,28 @@ impl Message {
 /// Time limit until a worker begins with its first file. It first loads the network.
 const START_LIMIT: Duration = Duration::from_secs(60);
 
-/// Runs workers until each of `files` has a result, and hands those out in order. `arguments` are the worker's own. Returns
-/// what the files matched of the sizes that were given.
+/// Runs workers until each of the tasks has a result, and hands those out in order. Returns what the files matched of the
+/// sizes that were given.
 ///
 /// # Errors
 /// A process that does not start, and what `hand_out` fails with.
 pub fn run(
-    files: &[PathBuf],
-    arguments: &[String],
+    work: &Work,
     time_limit: Duration,
-    hand_out: impl FnMut(&Path, Result<Text, Failure>) -> io::Result<()>,
+    hand_out: impl FnMut(&Task, Result<Text, Failure>) -> io::Result<()>,
 ) -> io::Result<Matched> {
     let mut queue = Queue {
         matched: Matched::default(),
-        pending: files,
+        pending: &work.tasks,
         hand_out,
     };
     while let Some(first) = queue.pending.first() {
-        let mut worker = Worker::start(queue.pending, arguments)?;
-        let end = queue.take_results(&worker, time_limit)?;
+        let mut worker = Worker::start(&work.requests, queue.pending)?;
+        let end = queue.take_results(&mut worker, time_limit)?;
         let status = worker.end()?;
         // The standard input can be read only once.
         let is_again =
-            |file: &PathBuf| end.is_none() && !std::ptr::eq(file, first) && !is_stdin(file);
+            |task: &Task| end.is_none() && !std::ptr::eq(task, first) && !is_stdin(&task.file);
         if queue.pending.first().is_some_and(is_again) {
             continue;
         }
@@ -179,19 +262,19 @@ pub struct Matched {
     pub names: BTreeSet<String>,
 }
 
-/// The files that have no result yet.
-struct Queue<'f, H> {
-    pending: &'f [PathBuf],
+/// The tasks that have no result yet.
+struct Queue<'t, H> {
+    pending: &'t [Task],
     matched: Matched,
-    /// Receives each file with its result.
+    /// Receives each task with its result.
     hand_out: H,
 }
 
-impl<H: FnMut(&Path, Result<Text, Failure>) -> io::Result<()>> Queue<'_, H> {
+impl<H: FnMut(&Task, Result<Text, Failure>) -> io::Result<()>> Queue<'_, H> {
     /// Hands out results of a worker until it ends or takes too long. Returns the failure if it took too long.
     fn take_results(
         &mut self,
-        worker: &Worker,
+        worker: &mut Worker,
         time_limit: Duration,
     ) -> io::Result<Option<Failure>> {
         // Without an end where the limit is beyond what a clock holds.
@@ -200,6 +283,9 @@ impl<H: FnMut(&Path, Result<Text, Failure>) -> io::Result<()>> Queue<'_, H> {
             let result = match worker.next(deadline) {
                 Ok(Message::Begin) => {
                     deadline = Instant::now().checked_add(time_limit);
+                    if (self.pending.first()).is_some_and(|task| is_stdin(&task.file)) {
+                        worker.pass_on_input();
+                    }
                     continue;
                 }
                 Ok(Message::Matched(names)) => {
@@ -221,11 +307,11 @@ impl<H: FnMut(&Path, Result<Text, Failure>) -> io::Result<()>> Queue<'_, H> {
         }
     }
 
-    /// Hands out the result of the first pending file, if there is one.
+    /// Hands out the result of the first pending task, if there is one.
     fn finish(&mut self, result: Result<Text, Failure>) -> io::Result<()> {
-        if let Some((file, rest)) = self.pending.split_first() {
+        if let Some((task, rest)) = self.pending.split_first() {
             self.matched.n_reports += usize::from(result.is_ok());
-            (self.hand_out)(file, result)?;
+            (self.hand_out)(task, result)?;
             self.pending = rest;
         }
         Ok(())
@@ -238,19 +324,24 @@ const ALLOCATOR: [(&str, &str); 2] = [("MIMALLOC_PURGE_DELAY", "0"), ("MIMALLOC_
 
 struct Worker {
     process: Child,
+    /// Absent once the standard input of this process goes there.
+    input: Option<ChildStdin>,
     messages: Receiver<Message>,
 }
 
 impl Worker {
-    fn start(files: &[PathBuf], arguments: &[String]) -> io::Result<Self> {
+    fn start(requests: &[Vec<String>], tasks: &[Task]) -> io::Result<Self> {
         let mut process = Command::new(std::env::current_exe()?)
-            .args(arguments)
-            .arg("--")
-            .args(files)
+            .arg("worker")
             .envs(ALLOCATOR)
-            .stdin(Stdio::inherit())
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
+        let mut input = process.stdin.take();
+        if let Some(input) = &mut input {
+            // It reads all of it before it writes anything. Of one that has ended, the status says why.
+            let _ = Work::write(requests, tasks, input);
+        }
         let (sender, messages) = channel();
         if let Some(mut output) = process.stdout.take() {
             // Ends with the worker.
@@ -262,7 +353,19 @@ impl Worker {
                 }
             });
         }
-        Ok(Self { process, messages })
+        Ok(Self {
+            process,
+            input,
+            messages,
+        })
+    }
+
+    /// The worker reads a model from the standard input of this process, behind its work.
+    fn pass_on_input(&mut self) {
+        if let Some(mut to) = self.input.take() {
+            // Ends with its source or with the worker.
+            std::thread::spawn(move || io::copy(&mut io::stdin().lock(), &mut to));
+        }
     }
 
     fn next(&self, deadline: Option<Instant>) -> Result<Message, RecvTimeoutError> {
@@ -296,6 +399,25 @@ impl Drop for Worker {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn work_is_read_as_it_was_written() {
+        let work = Work {
+            requests: vec![vec!["--target=ä\0".into(), "".into()], vec![]],
+            tasks: [(1, "a\n"), (0, "-")]
+                .map(|(request_idx, file)| Task {
+                    request_idx,
+                    file: file.into(),
+                })
+                .into(),
+        };
+        let mut bytes = Vec::new();
+        Work::write(&work.requests, &work.tasks, &mut bytes).unwrap();
+        assert_eq!(Work::read(&mut bytes.as_slice()).unwrap(), work);
+        for length in 0..bytes.len() {
+            assert!(Work::read(&mut &bytes[..length]).is_err());
+        }
+    }
 
     #[test]
     fn messages_are_read_as_they_were_written() {

@@ -55,7 +55,7 @@ pub fn run() -> ExitCode {
             .map_err(Into::into),
         Command::Completions { shell } => completions(shell),
         Command::Man => man_page(),
-        Command::Worker(args) => worker::run(&args),
+        Command::Worker => worker::run(),
     };
     outcome.unwrap_or_else(|error| {
         // Whoever reads the output has seen enough: `litecast predict FILE | head`.

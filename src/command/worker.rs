@@ -7,6 +7,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::process::ExitCode;
 
+use clap::Parser;
 use litecast::boards::Fits;
 use litecast::estimate::{EstimateError, ModelFile, Request, estimate_on};
 use litecast::formats::tflite::ParseError;
@@ -17,24 +18,38 @@ use litecast::targets::{Target, registry};
 use serde::Serialize;
 
 use super::args::{ReadArgs, Tell, WorkerArgs};
+use super::choice::Chosen;
 use super::inputs::is_stdin;
-use super::isolation::{Message, write_json};
+use super::isolation::{Message, Task, Work, write_json};
 use super::words::dimension_option;
 
 /// Estimates one file after the other, and sends the results to the parent process.
-pub fn run(args: &WorkerArgs) -> Result<ExitCode, Box<dyn Error>> {
-    let chosen = args.targets.chosen()?;
-    let (predictor, targets) = match args.tell {
-        Tell::Facts | Tell::Boards => (None, &[][..]),
-        Tell::Report => (
-            Some(Predictor::shipped()?),
-            chosen.as_deref().unwrap_or(registry()),
-        ),
-    };
+pub fn run() -> Result<ExitCode, Box<dyn Error>> {
+    let work = Work::read(&mut io::stdin().lock())?;
+    let mut predictor = None;
+    // Tasks of one request stand together.
+    let mut request: Option<(usize, WorkerArgs, Option<Chosen>)> = None;
     let mut to = io::stdout().lock();
-    for file in &args.files {
+    for Task { request_idx, file } in &work.tasks {
+        let (_, args, chosen) = match request.take() {
+            Some(known) if known.0 == *request_idx => request.insert(known),
+            _ => {
+                let options = work.requests.get(*request_idx);
+                let args = WorkerArgs::try_parse_from(options.into_iter().flatten())?;
+                let chosen = args.targets.chosen()?;
+                request.insert((*request_idx, args, chosen))
+            }
+        };
+        let targets = match args.tell {
+            Tell::Facts | Tell::Boards => &[][..],
+            Tell::Report => chosen.as_deref().unwrap_or(registry()),
+        };
+        if args.tell == Tell::Report && predictor.is_none() {
+            predictor = Some(Predictor::shipped()?);
+        }
         Message::Begin.write(&mut to)?;
-        let report = report(file, args, predictor.as_ref(), targets)?;
+        let predictor = predictor.as_ref().filter(|_| args.tell == Tell::Report);
+        let report = report(file, args, predictor, targets)?;
         if let Ok(report) = &report
             && args.shared_dimensions
         {

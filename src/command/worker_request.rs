@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::args::{ReadArgs, Tell};
 use super::choice::TargetArgs;
 use super::document::Document;
-use super::isolation::{self, Matched, Text};
+use super::isolation::{self, Matched, Task, Text, Work};
 use litecast::report::Failure;
 
 /// The request to a worker.
@@ -26,7 +26,6 @@ pub struct Request<'r> {
 impl Request<'_> {
     fn arguments(&self) -> Vec<String> {
         let mut arguments = vec![
-            "worker".to_owned(),
             format!("--batch={}", self.read.batch),
             format!("--threads={}", self.read.threads),
             format!("--app-ram={}", self.read.application.ram_kib),
@@ -56,21 +55,7 @@ impl Request<'_> {
         files: &[PathBuf],
         mut hand_out: impl FnMut(&Path, Result<Text, Failure>) -> io::Result<()>,
     ) -> Result<Matched, Box<dyn Error>> {
-        self.targets.chosen()?;
-        let time_limit = Duration::from_secs(self.read.time_limit);
-        let progress = progress(files.len());
-        let done = isolation::run(files, &self.arguments(), time_limit, |file, result| {
-            let handed_out = progress.suspend(|| hand_out(file, result));
-            progress.inc(1);
-            handed_out
-        });
-        progress.finish_and_clear();
-        let matched = done?;
-        Ok(if self.are_dimensions_shared {
-            matched
-        } else {
-            Matched::default()
-        })
+        each_json(&[(self, files)], |_, file, json| hand_out(file, json))
     }
 
     /// As [`Self::each_json`], read.
@@ -79,10 +64,50 @@ impl Request<'_> {
         files: &[PathBuf],
         mut hand_out: impl FnMut(&Path, Result<Document, Failure>) -> io::Result<()>,
     ) -> Result<Matched, Box<dyn Error>> {
-        self.each_json(files, |file, json| {
-            hand_out(file, json.and_then(|json| Document::parse(&json.concat())))
-        })
+        self.each_json(files, |file, json| hand_out(file, parsed(json)))
     }
+}
+
+/// As [`Request::each_json`] for several requests, each with its files, in the order of the requests. One worker estimates
+/// all of them. The first argument of `hand_out` is the index of the request.
+///
+/// # Errors
+/// As [`Request::each_json`]. Targets that there are not leave nothing estimated.
+pub fn each_json(
+    requests: &[(&Request, &[PathBuf])],
+    mut hand_out: impl FnMut(usize, &Path, Result<Text, Failure>) -> io::Result<()>,
+) -> Result<Matched, Box<dyn Error>> {
+    let mut work = Work::default();
+    for (request_idx, (request, files)) in requests.iter().enumerate() {
+        request.targets.chosen()?;
+        work.requests.push(request.arguments());
+        let task = |file: &PathBuf| Task {
+            request_idx,
+            file: file.clone(),
+        };
+        work.tasks.extend(files.iter().map(task));
+    }
+    let time_limits = requests.iter().map(|(request, _)| request.read.time_limit);
+    let time_limit = Duration::from_secs(time_limits.max().unwrap_or_default());
+    let progress = progress(work.tasks.len());
+    let done = isolation::run(&work, time_limit, |task, result| {
+        let handed_out = progress.suspend(|| hand_out(task.request_idx, &task.file, result));
+        progress.inc(1);
+        handed_out
+    });
+    progress.finish_and_clear();
+    let matched = done?;
+    let are_dimensions_shared = requests.iter().any(|(one, _)| one.are_dimensions_shared);
+    Ok(if are_dimensions_shared {
+        matched
+    } else {
+        Matched::default()
+    })
+}
+
+/// The result of a file, read.
+pub fn parsed(json: Result<Text, Failure>) -> Result<Document, Failure> {
+    json.and_then(|json| Document::parse(&json.concat()))
 }
 
 /// # Errors

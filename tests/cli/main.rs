@@ -4,6 +4,7 @@
 mod boards;
 mod browser;
 mod calibration;
+mod configurations;
 mod formats;
 mod isolation;
 mod names;
