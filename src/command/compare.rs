@@ -223,6 +223,9 @@ fn name_below(file: &Path, folder: &Path) -> String {
 /// Larger than the reports of thousands of models.
 const MAX_REPORTS_BYTES: u64 = 1 << 30;
 
+/// Reports of one file, each of which may be a comparison without numbers of a kilobyte.
+const MAX_REPORTS: usize = 1 << 14;
+
 /// Reports that `predict --json` printed; `None` for any other file, because a model may be JSON as well.
 fn read_saved(path: &Path) -> Result<Option<Side>, Box<dyn Error>> {
     let is_json = |extension: &OsStr| extension == "json" || extension == "jsonl";
@@ -244,6 +247,11 @@ fn read_saved(path: &Path) -> Result<Option<Side>, Box<dyn Error>> {
     let text = fs::read_to_string(path).map_err(|error| format!("{place}: {error}"))?;
     let mut reports = Side::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        if reports.len() == MAX_REPORTS {
+            return Err(
+                format!("{place}: expected at most {MAX_REPORTS} reports, found more").into(),
+            );
+        }
         // The line of a file that failed has an error in the place of a report.
         if let Ok(FailedReport { file, error, .. }) = serde_json::from_str(line) {
             reports.push((file, Some(Err(error))));

@@ -14,21 +14,29 @@ use litecast::targets::registry;
 use serde::{Deserialize, Serialize};
 
 use super::bounded_json;
+use super::bounded_list::{self, list, list_or_null};
 
 #[derive(Clone, Debug, Deserialize)]
 pub struct Document {
     pub file: String,
     pub batch: u32,
     pub model: Model,
+    #[serde(deserialize_with = "list")]
     pub results: Vec<TargetResult>,
+    #[serde(deserialize_with = "list")]
     pub operators: Vec<Operator>,
+    #[serde(deserialize_with = "list")]
     pub tensors: Vec<Tensor>,
     #[serde(default)]
     pub fits: Option<Fits>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "list")]
     left_out: Vec<LeftOut>,
+    #[serde(deserialize_with = "list")]
     pub diagnostics: Vec<Diagnostic>,
 }
+
+/// Results and diagnostics of a report: twice as many as those of all targets, each of which is looked up in all others.
+const MAX_RESULTS: usize = 8192;
 
 /// What tells how to read the rest of a report.
 #[derive(Deserialize)]
@@ -39,7 +47,9 @@ struct Version {
 /// Operators that some targets do not run.
 #[derive(Clone, Debug, Deserialize)]
 struct LeftOut {
+    #[serde(deserialize_with = "list")]
     targets: Vec<String>,
+    #[serde(deserialize_with = "list")]
     operators: Vec<LeftOperator>,
 }
 
@@ -55,6 +65,7 @@ struct LeftOperator {
 pub struct Fits {
     #[serde(default)]
     pub need: Option<Need>,
+    #[serde(deserialize_with = "list")]
     pub boards: Vec<OnBoard>,
 }
 
@@ -96,6 +107,7 @@ pub struct Model {
     pub description: String,
     pub n_subgraphs: u64,
     pub n_tensors: u64,
+    #[serde(deserialize_with = "list")]
     pub signatures: Vec<String>,
     pub precision: String,
     pub n_operators: u64,
@@ -106,35 +118,82 @@ pub struct Model {
     #[serde(default)]
     pub activation_bytes: Option<u64>,
     pub peak_operator: Option<usize>,
+    #[serde(deserialize_with = "list")]
     pub inputs: Vec<usize>,
+    #[serde(deserialize_with = "list")]
     pub outputs: Vec<usize>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "WrittenResult")]
 pub struct TargetResult {
     pub target: String,
     pub device: String,
     pub metric: String,
-    #[serde(default)]
     pub evidence: Option<String>,
-    #[serde(default)]
     pub estimated_as: Option<String>,
-    #[serde(flatten)]
     pub outcome: Outcome,
 }
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
-pub enum Outcome {
-    Estimate(Box<Estimate>),
-    Unavailable {
-        unavailable: String,
-        #[serde(default)]
-        reason: String,
-    },
+/// A result as it is written: fields of one of two kinds beside those of both. Serde's own way to tell them apart keeps a
+/// tree of all values of the result.
+#[derive(Deserialize)]
+struct WrittenResult {
+    target: String,
+    device: String,
+    metric: String,
+    evidence: Option<String>,
+    estimated_as: Option<String>,
+    value: Option<f64>,
+    unit: Option<String>,
+    lo: Option<f64>,
+    hi: Option<f64>,
+    provenance: Option<Provenance>,
+    expected_error_percent: Option<f64>,
+    #[serde(default, deserialize_with = "list_or_null")]
+    operators: Option<Vec<f64>>,
+    unavailable: Option<String>,
+    reason: Option<String>,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+impl TryFrom<WrittenResult> for TargetResult {
+    type Error = &'static str;
+
+    fn try_from(written: WrittenResult) -> Result<Self, Self::Error> {
+        let outcome = match (written.value, written.unit, written.provenance) {
+            (Some(value), Some(unit), Some(provenance)) => Outcome::Estimate(Box::new(Estimate {
+                value,
+                unit,
+                lo: written.lo,
+                hi: written.hi,
+                provenance,
+                expected_error_percent: written.expected_error_percent,
+                operators: written.operators,
+            })),
+            _ => Outcome::Unavailable {
+                unavailable: (written.unavailable)
+                    .ok_or("expected a result with an estimate or the reason why there is none")?,
+                reason: written.reason.unwrap_or_default(),
+            },
+        };
+        Ok(Self {
+            target: written.target,
+            device: written.device,
+            metric: written.metric,
+            evidence: written.evidence,
+            estimated_as: written.estimated_as,
+            outcome,
+        })
+    }
+}
+
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    Estimate(Box<Estimate>),
+    Unavailable { unavailable: String, reason: String },
+}
+
+#[derive(Clone, Debug)]
 pub struct Estimate {
     pub value: f64,
     pub unit: String,
@@ -179,6 +238,7 @@ pub struct Operator {
     pub index: usize,
     pub operator_idx: usize,
     pub name: String,
+    #[serde(deserialize_with = "list")]
     pub outputs: Vec<usize>,
     pub macs: u64,
     pub parameters: u64,
@@ -193,6 +253,7 @@ pub struct Tensor {
     pub name: String,
     #[serde(rename = "type")]
     pub tensor_type: String,
+    #[serde(deserialize_with = "list")]
     pub shape: Vec<i32>,
 }
 
@@ -203,7 +264,11 @@ pub struct Diagnostic {
     pub message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operator_idx: Option<usize>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "list",
+        skip_serializing_if = "Vec::is_empty"
+    )]
     pub targets: Vec<String>,
 }
 
@@ -220,8 +285,16 @@ impl Document {
     /// `wrong-report` for other text and other versions, `impossible-report` for numbers that no estimate has.
     pub fn parse(json: &str) -> Result<Self, Failure> {
         let wrong = |words: String| Failure::new("wrong-report", words);
-        let not_a_report =
-            |error: serde_json::Error| wrong(format!("expected a report of litecast: {error}"));
+        let beyond = |words: String| Failure::new("limit-exceeded", words);
+        let not_a_report = |error: serde_json::Error| {
+            let words = format!("expected a report of litecast: {error}");
+            if bounded_list::is_exhausted() {
+                beyond(words)
+            } else {
+                wrong(words)
+            }
+        };
+        bounded_list::begin(json.len());
         let version: Version = serde_json::from_str(json).map_err(not_a_report)?;
         let document: Self = match version.schema_version {
             // A report of this version never becomes a tree of values, which takes several times its memory.
@@ -233,6 +306,15 @@ impl Document {
             }
         }
         .map_err(not_a_report)?;
+        for (what, n) in [
+            ("results", document.results.len()),
+            ("diagnostics", document.diagnostics.len()),
+        ] {
+            if n > MAX_RESULTS {
+                let words = format!("expected at most {MAX_RESULTS} {what}, found {n}");
+                return Err(beyond(words));
+            }
+        }
         match document.impossible() {
             None => Ok(document),
             Some(words) => Err(Failure::new("impossible-report", words)),

@@ -3,6 +3,7 @@
 mod args;
 mod boards;
 mod bounded_json;
+mod bounded_list;
 mod budget;
 mod calibrate;
 mod check;

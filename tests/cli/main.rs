@@ -2,9 +2,10 @@
 #![cfg(not(target_arch = "wasm32"))]
 
 mod boards;
+mod bounds;
 mod browser;
 mod calibration;
-mod configurations;
+
 mod formats;
 mod isolation;
 mod names;

@@ -1,4 +1,4 @@
-//! `litecast.toml`: what it names, in which order, and how much of it is shown.
+//! `litecast.toml` and stored reports: what they name, in which order, how many, and how much of it is shown.
 
 use std::fs;
 use std::process::Command;
@@ -92,4 +92,55 @@ fn checks_of_one_file_come_in_their_order() {
         assert_eq!(limit, 1000.0 * (1 + idx) as f64, "{idx}");
         assert_eq!(lines[2]["file"], "damaged.tflite");
     }
+}
+
+/// A stored report may have been changed by anybody: lists without end in a short text, and results and warnings that are
+/// each held against all others.
+#[test]
+fn stored_reports_of_many_entries_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = json_lines(&litecast(&["predict", "--json", path(&examples()[0])])).remove(0);
+    let kept = folder.path().join("kept.json");
+    let refusal = |change: &dyn Fn(&mut Value)| {
+        let mut report = report.clone();
+        change(&mut report);
+        fs::write(&kept, report.to_string()).unwrap();
+        let output = litecast(&["compare", path(&kept), path(&kept)]);
+        assert_eq!(output.status.code(), Some(2));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let words = refusal(&|report| {
+        let result = report["results"][0].clone();
+        let results = (0..8193).map(|idx| {
+            let mut result = result.clone();
+            result["target"] = format!("t{idx}").into();
+            result
+        });
+        report["results"] = results.collect();
+    });
+    assert!(
+        words.contains("at most 8192 results, found 8193"),
+        "{words}"
+    );
+    let words = refusal(&|report| {
+        let warning = serde_json::json!({"severity": "warning", "code": "c", "message": "m"});
+        report["diagnostics"] = vec![warning; 8193].into();
+    });
+    assert!(
+        words.contains("at most 8192 diagnostics, found 8193"),
+        "{words}"
+    );
+    let words = refusal(&|report| report["model"]["signatures"] = vec![""; 2_000_000].into());
+    assert!(words.contains("longer lists"), "{words}");
+    let failed = format!(
+        "{}\n",
+        serde_json::json!({"schema_version": 2, "file": "a", "error": {"kind": "k", "message": "m"}})
+    );
+    fs::write(&kept, failed.repeat((1 << 14) + 1)).unwrap();
+    let output = litecast(&["compare", path(&kept), path(&kept)]);
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        words.contains("at most 16384 reports, found more"),
+        "{words}"
+    );
 }
