@@ -102,6 +102,9 @@ pub const CONFIG: &str = "litecast.toml";
 /// Larger than anyone writes by hand. Nested keys take up to a hundred times their bytes while they are read.
 const MAX_CONFIG_BYTES: u64 = 1 << 19;
 
+/// Bytes of devices and of a `vela.ini` in all checks together, of the latter for each target: they are read each time.
+const MAX_REREAD_BYTES: u64 = 32 << 20;
+
 /// Targets, boards, devices and groups of one check, each once: more than there are.
 const MAX_CHOICES: usize = 512;
 
@@ -234,6 +237,7 @@ fn sections_from_config(args: &CheckArgs) -> Result<Vec<Section>, Box<dyn Error>
             ConfigurationFolder::new(path).map(Some)
         }
     };
+    let mut reread_bytes = 0_u64;
     let section = |(idx, mut written): (usize, Written)| {
         let n_choices = written.drop_repeated();
         if n_choices > MAX_CHOICES {
@@ -261,6 +265,18 @@ fn sections_from_config(args: &CheckArgs) -> Result<Vec<Section>, Box<dyn Error>
             .and_then(|below| below.first_refused(&files, &read));
         if let Some(words) = refused {
             return Err(format!("{place}: check {}: {words}", idx + 1).into());
+        }
+        let bytes_of = |path: &PathBuf| fs::metadata(path).map_or(0, |metadata| metadata.len());
+        let of_ini = vela_ini.as_ref().map_or(0, bytes_of);
+        reread_bytes += devices.iter().map(bytes_of).sum::<u64>();
+        reread_bytes += of_ini.saturating_mul(written.targets.len() as u64);
+        if reread_bytes > MAX_REREAD_BYTES {
+            let words = format!(
+                "{place}: check {}: expected at most {MAX_REREAD_BYTES} bytes of devices and vela-ini in all checks, \
+                 of vela-ini for each target, found {reread_bytes}",
+                idx + 1
+            );
+            return Err(words.into());
         }
         let section = written.section(args, [files, devices], vela_ini, below);
         let section = section.with_checked_limits(

@@ -144,3 +144,34 @@ fn stored_reports_of_many_entries_are_refused() {
         "{words}"
     );
 }
+
+/// A device is read for each check, and a `vela.ini` for each target of each check.
+#[test]
+fn what_checks_read_again_and_again_is_limited() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::copy(&examples()[0], at("a.tflite")).unwrap();
+    let device = include_str!("../profiles/device-1.json");
+    fs::write(at("device.json"), device.to_owned() + &" ".repeat(1 << 20)).unwrap();
+    fs::write(at("vela.ini"), ";\n".repeat(1 << 18)).unwrap();
+    let check = |keys: &str, n: usize| {
+        let head = "[[check]]\nfiles = ['a.tflite']\nmax = { latency = '100 s' }\n";
+        fs::write(at("litecast.toml"), format!("{head}{keys}\n").repeat(n)).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_litecast"));
+        let output = command.arg("check").current_dir(&folder).output().unwrap();
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert_eq!(check("devices = ['device.json']", 3), "");
+    let words = check("devices = ['device.json']", 40);
+    assert!(
+        words.contains("at most 33554432 bytes of devices"),
+        "{words}"
+    );
+    assert!(words.contains("check 32: "), "{words}");
+    let targets: Vec<String> = (0..70).map(|idx| format!("{NPU}@{}", 100 + idx)).collect();
+    let words = check(&format!("vela-ini = 'vela.ini'\ntargets = {targets:?}"), 1);
+    assert!(
+        words.contains("at most 33554432 bytes of devices"),
+        "{words}"
+    );
+}
