@@ -272,41 +272,27 @@ fn options_are_for_the_targets_that_take_them() {
     assert!(errors.contains("`clock_mhz` is an option of"), "{errors}");
 }
 
-/// By the compiler's rules, whose interval holds what the trained network corrects them to.
+const DEFAULTS: [&str; 3] = ["ethos-u55-256", "ethos-u65-512", "ethos-u85-256"];
+
+/// The same with a network that is loaded, which no Ethos-U asks.
 #[test]
-fn default_accelerators_are_estimated_without_the_trained_network() {
+fn no_accelerator_needs_the_trained_network() {
     let bytes = fs::read(FILE).unwrap();
     let file = ModelFile::new(FILE, &bytes);
     let predictor = Predictor::shipped().unwrap();
-    let [by_rules, corrected] =
-        [None, Some(&predictor)].map(|predictor| estimate(file, predictor).unwrap());
-    let mut n_compared = 0;
-    for (rules, shown) in by_rules.results.iter().zip(&corrected.results) {
-        assert_eq!((&rules.target, rules.metric), (&shown.target, shown.metric));
-        let (
-            Outcome::Estimate {
-                value: rules_value,
-                lo: Some(lo),
-                hi: Some(hi),
-                provenance,
-                ..
-            },
-            Outcome::Estimate { value, .. },
-        ) = (&rules.outcome, &shown.outcome)
-        else {
-            continue;
-        };
-        let id = format!("{} {}", rules.target, rules.metric);
-        assert_eq!(provenance.evidence(), shown.evidence.unwrap(), "{id}");
-        if rules_value != value {
-            println!("{id}: {value} with the network, {rules_value} without");
-        }
-        assert!(
-            (lo * 0.999..=hi * 1.001).contains(value),
-            "{id}: {value}, {lo} to {hi}"
-        );
-        n_compared += usize::from(rules.target != "tflite-micro");
-    }
-    assert!(n_compared >= 12, "{n_compared} results with an interval");
-    assert_eq!(by_rules.results.len(), corrected.results.len());
+    let [without, with] =
+        [None, Some(&predictor)].map(|predictor| estimate(file, predictor).unwrap().results);
+    let n_intervals = without.iter().filter(|one| {
+        let has_interval = matches!(one.outcome, Outcome::Estimate { lo: Some(_), .. });
+        has_interval && DEFAULTS.contains(&one.target.as_str())
+    });
+    assert_eq!(
+        n_intervals.count(),
+        12,
+        "four metrics on three accelerators"
+    );
+    assert_eq!(
+        serde_json::to_value(&without).unwrap(),
+        serde_json::to_value(&with).unwrap()
+    );
 }

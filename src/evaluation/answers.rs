@@ -55,7 +55,7 @@ const MAX_PARALLEL_OPERATORS: usize = 1 << 16;
 
 fn answers(network: &Network, targets: &[&dyn Target]) -> Vec<Answer> {
     let answer = |target: &&dyn Target| Answer::new(*target, network);
-    // Only targets that plan ask the trained network, whose failure is looked for in `network`. Targets share large
+    // Only targets that plan may ask a trained network, whose failure is looked for in `network`. Targets share large
     // results, which are freed after the last target.
     let answers_apart = |targets: Vec<&dyn Target>| -> Vec<Answer> {
         let network = network.without_shared();

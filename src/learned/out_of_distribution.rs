@@ -82,9 +82,7 @@ fn never_trained(graph: &Graph, manifest: &Manifest) -> Option<Diagnostic> {
     Some(Diagnostic {
         severity: Severity::Info,
         code: "operator-never-trained",
-        message: format!(
-            "the trained network never saw {names}: Ethos-U estimates are those of the compiler's rules alone"
-        ),
+        message: format!("the trained network never saw {names} and makes no estimate"),
         operator_idx: Some(first.operator_idx),
     })
 }
@@ -108,10 +106,7 @@ fn outside_range(features: &Features, manifest: &Manifest) -> Option<Diagnostic>
     (!outside.is_empty()).then(|| Diagnostic {
         severity: Severity::Warning,
         code: "outside-training-range",
-        message: format!(
-            "outside what the trained network saw: {listed}; Ethos-U estimates are those of the compiler's \
-             rules alone"
-        ),
+        message: format!("outside what the trained network saw, which makes no estimate: {listed}"),
         operator_idx: None,
     })
 }
@@ -127,8 +122,8 @@ fn far_from_training(distance: f32, manifest: &Manifest) -> Option<Diagnostic> {
         severity: Severity::Warning,
         code: "unlike-training",
         message: format!(
-            "{:.1} times as far from the networks of training as any held-out one: Ethos-U estimates are those \
-             of the compiler's rules alone",
+            "{:.1} times as far from the networks of training as any held-out one: the trained network makes no \
+             estimate",
             distance / calibrated
         ),
         operator_idx: None,

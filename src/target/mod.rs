@@ -87,7 +87,7 @@ impl<'n> Network<'n> {
         self.shared.cache.get_or_init(compute)
     }
 
-    /// The trained network's estimates. It runs when the first target needs it; `None` if it is not loaded or fails.
+    /// A loaded network's estimates. It runs when the first target needs it; `None` if it is not loaded or fails.
     pub fn learned(&self, features: impl FnOnce() -> Features) -> Option<&Learned<'n>> {
         let predictor = self.predictor?;
         let learned =

@@ -87,7 +87,8 @@ function model() {
   const card = `# LiteCast's predictor
 
 A graph neural network that estimates ${new Set(outputs.map(({ metric }) => metric)).size} metrics of a network on ${new Set(outputs.map(({ target }) => target)).size} NPUs, from the features of its operators. LiteCast
-${version} runs it beside its reproduction of the compiler's rules, and shows it only where it was more accurate.
+${version} can run it (\`Predictor\` of the crate), but no report shows it: its reproduction of the compiler's rules is as accurate on
+every kind of graph (\`docs/method/evaluation.md\`).
 
 ## Use
 

@@ -144,7 +144,6 @@ const memory: Rule = async function* (advised, estimator, signal) {
   const npu = npus.find(({ id }) => id === choice.target);
   const sram_bytes = choice.arena_cache_bytes ?? npu?.arena_cache_bytes;
   if (!npu || !sram_bytes) return;
-  // Both by the same rules: the estimate in the default memories may be a trained network's.
   const [small, large] = [sram_bytes, 2 * sram_bytes].map((bytes): TargetChoice => ({ ...choice, arena_cache_bytes: bytes }));
   const explored_reports = [await explored(advised, estimator, scenario, signal, small), await explored(advised, estimator, scenario, signal, large)];
   const [now, then] = explored_reports.map((report) => report && estimateOf(report, target));

@@ -42,7 +42,8 @@ pub struct Column {
     pub(super) value: fn(&NodeContext) -> f32,
 }
 
-/// Raise when a column's value changes while its name and meaning stay.
+/// Raise when a column gets another definition while its name and meaning stay. A plan that comes nearer to the compiler's is
+/// no other definition; the hash of the featurizer in a manifest tells with which one a network was trained.
 pub(super) const REVISION: u32 = 1;
 
 const fn column(

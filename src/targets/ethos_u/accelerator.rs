@@ -571,9 +571,6 @@ pub struct Accelerator {
     /// SRAM that the compiler may fill.
     pub sram_limit_bytes: i64,
     pub strategy: Strategy,
-    /// Whether plans use only the rules that the features of the shipped network were made with, without rules that
-    /// were found after its training: see [`ACCELERATORS`].
-    pub uses_trained_rules: bool,
     /// SRAM for copies of the graph's inputs.
     pub staged_input_bytes: i64,
 }
@@ -626,7 +623,6 @@ impl Accelerator {
             has_dedicated_sram: placement == Placement::Dedicated,
             sram_limit_bytes: limit_bytes.min(MAX_LIMIT_BYTES),
             strategy: configuration.strategy,
-            uses_trained_rules: false,
             // The compiler stores this size in 32 bits, in which the largest sizes overflow to 0.
             staged_input_bytes: i64::from(limit_bytes as i32),
         }
@@ -722,11 +718,10 @@ fn channel_cycles_per_byte(
     })
 }
 
-/// The accelerators with labels, whose plans are features of the trained network. They keep the rules that the network
-/// was trained with until the next one is trained.
+/// The product of each family that every report is of, in its default configuration.
+pub const DEFAULT_PRODUCTS: [Product; 3] = [Product::U55x256, Product::U65x512, Product::U85x256];
+
+/// The accelerators of [`DEFAULT_PRODUCTS`], whose plans are features of networks.
 pub static ACCELERATORS: LazyLock<[Accelerator; 3]> = LazyLock::new(|| {
-    [Product::U55x256, Product::U65x512, Product::U85x256].map(|product| Accelerator {
-        uses_trained_rules: true,
-        ..Accelerator::new(&Configuration::new(product))
-    })
+    DEFAULT_PRODUCTS.map(|product| Accelerator::new(&Configuration::new(product)))
 });

@@ -68,7 +68,7 @@ impl Cost {
                 sum.add_streamed(accelerator, &stream)
             }
         }
-        if step.table_bytes > 0.0 && !accelerator.uses_trained_rules {
+        if step.table_bytes > 0.0 {
             sum.cycles += (accelerator.table_cycles(step.table_bytes) - slack_cycles).max(0.0);
             sum.off_chip_bytes += step.table_bytes;
         }
@@ -98,7 +98,7 @@ impl WeightStream {
         };
         let (layer, block) = divided.as_ref();
         let n_reads = block.weight_reads(layer) as f64;
-        let is_buffered = buffer.bytes() > 0.0 && !accelerator.uses_trained_rules;
+        let is_buffered = buffer.bytes() > 0.0;
         let (bytes, once) = if is_buffered {
             (buffer.stream_bytes, buffer.scale_bytes)
         } else {
@@ -148,7 +148,7 @@ impl Sum {
         } else {
             own_bytes
         };
-        self.wait_for_buffer(accelerator, buffer, stream, fetched_bytes);
+        self.wait_for_buffer(accelerator, buffer, stream);
         self.sram_bytes += fetched_bytes + stream.bytes * stream.n_reads;
         self.off_chip_bytes += own_bytes;
         self.recounted = Recounted {
@@ -162,25 +162,19 @@ impl Sum {
         accelerator: &Accelerator,
         buffer: &Buffer,
         stream: &WeightStream,
-        fetched_bytes: f64,
     ) {
-        // The wait does not include the scales, which have a channel of their own.
-        let of_scales = if accelerator.uses_trained_rules {
-            0.0
-        } else {
-            stream.scale_bytes
-        };
         // The compiler counts the wait for a buffer that is already there as if it were fetched again.
-        let waited_bytes = match (accelerator.uses_trained_rules, buffer.is_prefetched) {
-            (true, _) => fetched_bytes,
-            (false, true) => stream.bytes - buffer.first_bytes,
-            (false, false) => stream.bytes,
+        let waited_bytes = if buffer.is_prefetched {
+            stream.bytes - buffer.first_bytes
+        } else {
+            stream.bytes
         };
-        let waited_bytes = (waited_bytes - of_scales / stream.n_reads).max(0.0);
+        // The wait does not include the scales, which have a channel of their own.
+        let waited_bytes = (waited_bytes - stream.scale_bytes / stream.n_reads).max(0.0);
         let traffic = &mut self.traffic;
         traffic.add(&accelerator.off_chip, Channel::Copy, waited_bytes);
         traffic.add(&accelerator.sram, Channel::Write, waited_bytes);
-        let read_bytes = (stream.bytes * stream.n_reads - of_scales).max(0.0);
+        let read_bytes = (stream.bytes * stream.n_reads - stream.scale_bytes).max(0.0);
         traffic.add(&accelerator.sram, Channel::Weights, read_bytes);
     }
 
@@ -354,7 +348,7 @@ impl Run {
         Self {
             cycles: mat_mul_cycles(accelerator, parts, &places.maps, second),
             between_bytes: 2.0 * step.bytes.ifm,
-            second_bytes: self.second_bytes * read_inflation(accelerator, &second, sum, block),
+            second_bytes: self.second_bytes * read_inflation(&second, sum, block),
             ..self.inflated(accelerator, &places.maps, sum, block)
         }
     }
@@ -391,7 +385,7 @@ impl Run {
             };
             traffic.add(memory, read_by, self.second_bytes);
         }
-        add_others(&mut traffic, accelerator, step, places);
+        add_others(&mut traffic, step, places);
         let between = &accelerator.planned_feature_maps();
         traffic.add(between, Channel::Write, self.between_bytes / 2.0);
         traffic.add(between, Channel::Input, self.between_bytes / 2.0);
@@ -405,7 +399,7 @@ impl Run {
         layer: &Layer,
         block: &Block,
     ) -> Self {
-        self.read_bytes *= read_inflation(accelerator, from, layer, block);
+        self.read_bytes *= read_inflation(from, layer, block);
         self.written_bytes *= write_inflation(accelerator, to, layer, block);
         self
     }
@@ -421,7 +415,6 @@ impl Run {
         let second = places.second.map(|(memory, _)| memory);
         self.cycles = elementwise.cycles(accelerator, &places.maps, second);
         self.read_bytes *= elementwise.read_inflation(
-            accelerator,
             from,
             elementwise.shapes.ifm,
             elementwise.element_bytes.ifm,
@@ -430,7 +423,6 @@ impl Run {
         self.written_bytes *= elementwise.write_inflation(accelerator, to);
         if let Some((second, (memory, map))) = step.second.as_ref().zip(places.second) {
             self.second_bytes *= elementwise.read_inflation(
-                accelerator,
                 &memory,
                 second.shape,
                 map.element_bytes(),
@@ -442,18 +434,12 @@ impl Run {
 }
 
 /// Adds what operations chained to `step` read.
-fn add_others(
-    traffic: &mut Traffic,
-    accelerator: &Accelerator,
-    step: &ScheduledOperation,
-    places: &Placement,
-) {
+fn add_others(traffic: &mut Traffic, step: &ScheduledOperation, places: &Placement) {
     // Bursts have the size of the block in which the first operation reads its IFM.
     let block = match &step.execution {
         Execution::Elementwise(elementwise) => Some(elementwise.read_block),
         execution => execution.layer().map(|(_, block)| block.ifm),
     };
-    let block = block.filter(|_| !accelerator.uses_trained_rules);
     let others = step.others.iter().flat_map(|others| others.iter());
     for (read, place) in others.zip(&places.others) {
         let (Some(read), Some((memory, map))) = (read, place) else {
@@ -466,7 +452,7 @@ fn add_others(
                 element_bytes: map.element_bytes(),
                 is_brick: !map.is_linear,
             };
-            inflation(memory, blocks.read_burst(accelerator))
+            inflation(memory, blocks.read_burst())
         });
         traffic.add(memory, Channel::Stream, read.bytes * inflation);
     }

@@ -28,8 +28,6 @@ pub enum ErrorIndicator {
     LongestOperator,
     /// 1 if operators stay on the CPU.
     OnCpu,
-    /// Difference of the logarithms of the rules' estimate and of the trained network's.
-    Correction,
 }
 
 /// Numbers by [`ErrorIndicator`].
@@ -66,7 +64,7 @@ const USUAL: [OpKind; 22] = [
 const BRICK_CHANNELS: i32 = 16;
 
 impl ErrorIndicator {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 9] = [
         Self::FewOperators,
         Self::FewCycles,
         Self::UnusualCycles,
@@ -76,7 +74,6 @@ impl ErrorIndicator {
         Self::WeightsAtPeak,
         Self::LongestOperator,
         Self::OnCpu,
-        Self::Correction,
     ];
 }
 
@@ -125,12 +122,6 @@ impl ErrorIndicators {
         set(ErrorIndicator::LongestOperator, share(longest));
         set(ErrorIndicator::OnCpu, f64::from(u8::from(is_partly_on_cpu)));
         signals
-    }
-
-    /// The same signals, given the ratio of the trained network's estimate to the rules' estimate.
-    pub fn corrected_by(mut self, factor: f64) -> Self {
-        self.0[ErrorIndicator::Correction as usize] = factor.ln().abs();
-        self
     }
 
     pub fn get(&self, signal: ErrorIndicator) -> f64 {

@@ -1,8 +1,4 @@
-//! The estimate that is shown in each configuration, and its measured error against the compiler.
-//!
-//! The compiler's rules make every estimate. If they had large errors on similar graphs, a network that was trained for
-//! the configuration and knows every operator corrects them. The correction is limited to the interval of the rules, so
-//! that the estimate for an out-of-distribution graph cannot become worse than that.
+//! The measured error of the compiler's rules in each configuration, against the compiler itself.
 
 use std::sync::LazyLock;
 
@@ -44,24 +40,11 @@ pub struct MetricErrors {
     pub metric: String,
     /// Number of networks that were not used for the widths.
     pub n: usize,
-    /// Mean error of the shown estimate on these networks.
+    /// Mean error of the estimate on these networks.
     pub mean_percent: f64,
     pub median_percent: f64,
     pub p95_percent: f64,
-    /// Width of the interval around the rules' estimate.
-    pub rules: Width,
-    /// The condition under which a trained network corrects the rules; absent if none does.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub corrected: Option<Correction>,
-}
-
-/// The condition under which a trained network corrects the rules, and the errors of the corrected estimates.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct Correction {
-    /// The correction applies if the factor of the rules' interval ([`MetricErrors::rules`]) is at least this.
-    pub min_interval_factor: f64,
-    /// Width of the interval around the corrected estimate.
+    /// Width of the interval around the estimate.
     pub width: Width,
 }
 
@@ -155,63 +138,10 @@ impl Width {
     }
 }
 
-/// The shown estimate of a graph.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shown {
-    pub value: f64,
-    /// The interval is the value divided by and multiplied with this; absent if the error is unknown.
-    pub factor: Option<f64>,
-    /// Whether a trained network corrected the value.
-    pub is_corrected: bool,
-}
-
-impl Shown {
-    pub fn without_interval(value: f64) -> Self {
-        Self {
-            value,
-            factor: None,
-            is_corrected: false,
-        }
-    }
-}
-
 impl MetricErrors {
     /// Mean error over networks; `None` if none were measured.
     pub fn expected_percent(&self) -> Option<f64> {
         (self.n > 0).then_some(self.mean_percent)
-    }
-
-    /// Whether a trained network corrects the estimate of a graph with these signals.
-    pub fn uses_network(&self, signals: &ErrorIndicators) -> bool {
-        let correction = self.corrected.as_ref();
-        correction.is_some_and(|one| self.rules.factor(signals) >= one.min_interval_factor)
-    }
-
-    /// The shown estimate. It follows from the rules' estimate and from the network's, if the trained network knows
-    /// every operator.
-    pub fn show(&self, rules: f64, network: Option<f64>, signals: &ErrorIndicators) -> Shown {
-        let bound = self.rules.factor(signals);
-        let uncorrected = Shown {
-            factor: Some(bound),
-            ..Shown::without_interval(rules)
-        };
-        let correction = self
-            .corrected
-            .as_ref()
-            .filter(|one| bound >= one.min_interval_factor);
-        let (Some(corrected), Some(network)) = (correction, network) else {
-            return uncorrected;
-        };
-        let correction = network / rules;
-        if !(correction.is_finite() && correction > 0.0) {
-            return uncorrected;
-        }
-        let (least, most) = (rules / bound, rules * bound);
-        Shown {
-            value: network.clamp(least, most),
-            factor: Some(corrected.width.factor(&signals.corrected_by(correction))),
-            is_corrected: true,
-        }
     }
 }
 
@@ -248,7 +178,7 @@ impl Errors {
             let metrics = errors.metrics.iter();
             metrics.filter(|one| one.metric == metric.id())
         });
-        of_metric.max_by(|one, other| one.rules.widest().total_cmp(&other.rules.widest()))
+        of_metric.max_by(|one, other| one.width.widest().total_cmp(&other.width.widest()))
     }
 }
 

@@ -1,4 +1,4 @@
-//! [`Graph`] and [`Analysis`] → [`Features`] of the network that corrects the compiler's rules.
+//! [`Graph`] and [`Analysis`] → [`Features`] of networks that read the compiler's plan.
 
 use super::accelerator::ACCELERATORS;
 use super::geometry::brick_padding;

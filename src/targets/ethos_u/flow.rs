@@ -8,8 +8,6 @@ use super::program::{Action, Alias, Program};
 pub struct Flow {
     /// By step, the step that computes its first input.
     pub source: Vec<OptionalIndex>,
-    /// By step, the first step that reads its output.
-    pub reader: Vec<OptionalIndex>,
     /// By step, the number of readers of its output; a caller counts as one.
     pub n_readers: Vec<u32>,
     /// By step, whether nothing is between it and its source except padding and activations that other operations
@@ -56,8 +54,6 @@ impl Flow {
             };
             for &input in &operation.inputs {
                 if let Some((step, _)) = writer[input].filter(|_| !is_view_of_input) {
-                    let first = flow.reader[step].get().unwrap_or(idx);
-                    flow.reader[step] = first.into();
                     flow.n_readers[step] += 1;
                 }
             }
@@ -88,7 +84,6 @@ impl Flow {
     fn unconnected(n_steps: usize, n_maps: usize) -> Self {
         Self {
             source: vec![OptionalIndex::NONE; n_steps],
-            reader: vec![OptionalIndex::NONE; n_steps],
             n_readers: vec![0; n_steps],
             is_direct: vec![true; n_steps],
             is_computed: vec![false; n_steps],

@@ -1,7 +1,7 @@
 //! What Arm's compiler Vela 5.2.0 plans for a graph on an Ethos-U, without compiling it.
 //!
 //! `docs/method/ethos-u.md` describes every rule that is reproduced here, names the function of Vela that it comes from,
-//! and has the full glossary. A trained network corrects for what the rules leave out.
+//! and has the full glossary.
 //!
 //! In the order of the data: [`support`] says which operators fall back to the CPU; [`lower`] replaces operators by
 //! a [`program`] of operations on feature maps; [`staging`] adds copies of inputs; [`order`] and [`flow`] say when

@@ -32,7 +32,7 @@ impl Order {
     }
 
     /// The same order with elementwise operations chained to the operations before them, as on Ethos-U85.
-    pub fn with_chains(mut self, program: &Program, uses_trained_rules: bool) -> Self {
+    pub fn with_chains(mut self, program: &Program) -> Self {
         let n_readers = program.n_readers();
         // By map, how many commands write it: a chain begins with one that does so alone.
         let mut n_writers = vec![0.0; program.maps.len()];
@@ -41,7 +41,7 @@ impl Order {
                 n_writers[output] += program.maps[output].n_pieces(operation.repeats);
             }
         }
-        let is_whole = |map_idx: usize| n_writers[map_idx] <= 1.0 || uses_trained_rules;
+        let is_whole = |map_idx: usize| n_writers[map_idx] <= 1.0;
         let mut chain: Option<Chain> = None;
         for step in 0..self.operations.len() {
             let operation = &program.operations[self.operations[step]];

@@ -57,7 +57,6 @@ impl Plan {
         plan_cache::get_or_plan(task, |task| {
             let Program {
                 hit_limit: lowering_hit_limit,
-                differs_from_trained_rules,
                 ..
             } = task.program;
             let ((operators, n_starts), hit_limit) = within_budget(|| plan_of(task));
@@ -65,7 +64,6 @@ impl Plan {
                 operators,
                 n_starts,
                 hit_limit: lowering_hit_limit || hit_limit,
-                differs_from_trained_rules,
             }
         })
     }
@@ -86,12 +84,8 @@ fn plan_of(mut task: Cow<Task>) -> (Vec<PlannedOperator>, usize) {
     let mut schedule = Schedule::new(accelerator, program, order, flow, steps);
     let constant_bytes = match accelerator.off_chip.area {
         MemoryArea::Sram => {
-            let bytes = constant_bytes(accelerator, program, *n_tensors, n_tables, &schedule.steps);
-            if accelerator.uses_trained_rules {
-                bytes
-            } else {
-                bytes + table_correction(accelerator, program)
-            }
+            let bytes = constant_bytes(program, *n_tensors, n_tables, &schedule.steps);
+            bytes + table_correction(accelerator, program)
         }
         _ => 0.0,
     };
@@ -103,7 +97,7 @@ fn plan_of(mut task: Cow<Task>) -> (Vec<PlannedOperator>, usize) {
         &schedule.steps,
         &schedule.weights.buffer_bytes,
     );
-    if accelerator.has_dedicated_sram && !accelerator.uses_trained_rules {
+    if accelerator.has_dedicated_sram {
         schedule.live_ranges = LiveRanges::from_placement(program, &schedule.order, &is_in_sram);
     }
     let n_steps = schedule.order.operations.len();
@@ -159,7 +153,7 @@ fn with_staged_inputs(task: &mut Cow<Task>) -> (Order, Flow) {
 /// The order of execution, with chains on accelerators that have them, and the producers and consumers of feature maps.
 fn order_and_flow(accelerator: &Accelerator, program: &Program) -> (Order, Flow) {
     let order = if accelerator.is_u85() {
-        Order::new(program).with_chains(program, accelerator.uses_trained_rules)
+        Order::new(program).with_chains(program)
     } else {
         Order::new(program)
     };
@@ -223,9 +217,7 @@ fn add_costs(
         };
         if step.is_of_cpu() {
             // Nothing is fetched while the CPU runs.
-            if !accelerator.uses_trained_rules {
-                slack_cycles = 0.0;
-            }
+            slack_cycles = 0.0;
             continue;
         }
         let buffer = &schedule.weights.buffers[idx];
@@ -244,7 +236,6 @@ fn add_costs(
 
 /// Bytes of all constants: encoded weights, lookup tables of activations, and other constants.
 fn constant_bytes(
-    accelerator: &Accelerator,
     program: &Program,
     n_graph_tensors: usize,
     n_tables: usize,
@@ -268,11 +259,7 @@ fn constant_bytes(
     for operation in &program.operations {
         // The other inputs of what moves memory are shapes, which the command contains.
         let n_read = match operation.action {
-            Action::View | Action::Slice | Action::Copy | Action::Transpose(_)
-                if !accelerator.uses_trained_rules =>
-            {
-                1
-            }
+            Action::View | Action::Slice | Action::Copy | Action::Transpose(_) => 1,
             _ => operation.inputs.len(),
         };
         let read = operation.inputs.iter().take(n_read);

@@ -33,9 +33,6 @@ pub struct Program {
     /// Whether a limit was reached: operators or parts were left unchanged because they would become too many
     /// operations, or because the graph has more weights than may be sampled.
     pub hit_limit: bool,
-    /// Whether the features of the trained networks count fewer operations, so that the estimates of these networks are
-    /// for a different program.
-    pub differs_from_trained_rules: bool,
 }
 
 /// A feature map or a constant.

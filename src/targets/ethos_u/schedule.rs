@@ -176,7 +176,7 @@ impl Planner<'_> {
             let mut outputs = operation.outputs.iter();
             let is_in_pieces =
                 outputs.any(|&output| self.program.maps[output].n_pieces(operation.repeats) > 1.0);
-            is_in_pieces && has_own_weights && !self.accelerator.uses_trained_rules
+            is_in_pieces && has_own_weights
         };
         let weight_buffer_bytes = weight_buffer_bytes(steps, &buffers, fetches_for_itself);
         WeightMemory {
@@ -286,7 +286,6 @@ impl SramContents {
             order: &self.order,
             flow,
             steps,
-            uses_trained_rules: planner.accelerator.uses_trained_rules,
             in_sram,
             next_step: 0,
             latest: None,

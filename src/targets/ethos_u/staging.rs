@@ -41,7 +41,7 @@ pub fn staged_input_convolutions(
         let map = &program.maps[input];
         let is_of_cpu = || {
             let writer = writers[input].map(|writer| program.operations[writer].action);
-            writer == Some(Action::Cpu) && !accelerator.uses_trained_rules
+            writer == Some(Action::Cpu)
         };
         let is_own = (map.is_input && !map.is_variable || is_of_cpu()) && n_readers[input] == 1;
         let bytes = map.n_elements() as f64 * map.element_bytes() as f64;
@@ -107,11 +107,7 @@ fn pays(accelerator: &Accelerator, step: &ScheduledOperation) -> bool {
     let ((layer, block), weight_bytes) = (**divided, *weight_bytes);
     let unbuffered = Unbuffered::new(accelerator, step);
     let read_bytes = step.bytes.ifm;
-    let element_bytes = if accelerator.uses_trained_rules {
-        1
-    } else {
-        layer.element_bytes.ifm
-    };
+    let element_bytes = layer.element_bytes.ifm;
     let ifm_bytes = layer.ifm.iter().product::<i64>() * element_bytes;
     if unbuffered.is_computing_longest() || read_bytes <= ifm_bytes as f64 {
         return false;

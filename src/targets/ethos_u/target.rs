@@ -1,15 +1,13 @@
-//! The Ethos-U targets: estimates by Vela's rules, corrected by a trained network for the configurations that it was
-//! trained on, and the energy that follows from them.
+//! The Ethos-U targets: estimates by Vela's rules, and the energy that follows from them.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-use super::accelerator::Accelerator;
+use super::accelerator::{Accelerator, DEFAULT_PRODUCTS};
 use super::configuration::{Configuration, Family, Product, Strategy};
 use super::energy::{Coefficients, coefficients};
 use super::error_indicators::ErrorIndicators;
-use super::errors::{Errors, MetricErrors, Shown};
-use super::features::features;
+use super::errors::{Errors, MetricErrors};
 use super::silicon::{MeasuredBoard, Silicon};
 use super::support::{Npu, largest_recurrent_batch, left_to_cpu};
 use super::totals::{Totals, initial_latency_ms};
@@ -18,8 +16,7 @@ use crate::formats::tflite::OpKind;
 use crate::graph::analysis::Analysis;
 use crate::graph::{self, Graph};
 use crate::learned::features::PlannedOperator;
-use crate::learned::manifest::{Manifest, Output};
-use crate::learned::out_of_distribution::Learned;
+use crate::learned::manifest::Manifest;
 use crate::provenance::{Provenance, ProvenanceKind, Reference, checked_percent};
 use crate::target::boards::Board;
 use crate::target::{
@@ -47,8 +44,6 @@ const BRICK_CHANNELS: u32 = 16;
 struct EthosU {
     configuration: Configuration,
     npu: Npu,
-    /// Whether the shipped network was trained on it. Others are estimated by Vela's rules alone.
-    is_trained: bool,
     /// The board that the estimates are for, where one was chosen.
     board: Option<&'static Board>,
     /// The same board, if networks were measured on it in this configuration.
@@ -59,12 +54,9 @@ struct EthosU {
     errors: OnceLock<[Option<&'static MetricErrors>; RULE_METRICS.len()]>,
 }
 
-/// Products whose default configurations the shipped network was trained on.
-const TRAINED: [Product; 3] = [Product::U55x256, Product::U65x512, Product::U85x256];
-
-/// The configurations that the shipped network was trained on.
+/// The targets of every report: one for each family.
 pub fn targets() -> Vec<Box<dyn Target>> {
-    TRAINED
+    DEFAULT_PRODUCTS
         .map(|product| target(Configuration::new(product)))
         .into()
 }
@@ -119,7 +111,6 @@ pub fn target_on(
             Family::U55 | Family::U65 => Npu::EthosU55U65,
             Family::U85 => Npu::EthosU85,
         },
-        is_trained: TRAINED.contains(&product) && configuration == Configuration::new(product),
         measured_board: board.and_then(|board| MeasuredBoard::find(board, &configuration)),
         board,
         errors: OnceLock::new(),
@@ -147,20 +138,18 @@ impl Target for EthosU {
         }
     }
 
-    fn info(&self, manifest: Option<&Manifest>) -> Option<TargetInfo> {
-        let manifest = manifest.filter(|_| self.is_trained);
-        let output = manifest.and_then(|manifest| self.outputs(manifest).into_iter().next());
-        let Some((_, first, _)) = output else {
-            return Some(self.info_by_rules());
+    fn info(&self, _: Option<&Manifest>) -> Option<TargetInfo> {
+        let metric = |metric: Metric| MetricInfo {
+            metric,
+            unit: metric.unit(),
+            expected_error_percent: (self.errors(metric)).and_then(MetricErrors::expected_percent),
         };
-        let source = &first.provenance;
         Some(TargetInfo {
-            learned_from: format!(
-                "{} {}, {}",
-                source.tool, source.version, source.configuration
-            ),
-            provenance: source.clone(),
-            ..self.info_by_rules()
+            id: self.id().into(),
+            device: self.device(),
+            metrics: RULE_METRICS.map(metric).into(),
+            learned_from: format!("{RULES}, {}", self.configuration.in_words()),
+            provenance: self.rules(),
         })
     }
 
@@ -239,11 +228,6 @@ impl Target for EthosU {
     }
 }
 
-/// The trained network's estimates, of all accelerators at once.
-fn learned<'n, 'm>(network: &'n Network<'m>) -> Option<&'n Learned<'m>> {
-    network.learned(|| features(network.graph, network.analysis))
-}
-
 /// The reason why a network in which the NPU leaves these operators to the CPU has no estimate; `None` if it has one.
 fn refusal(network: &Network, unsupported: &[UnsupportedOperator]) -> Option<UnavailableReason> {
     let Network {
@@ -294,31 +278,6 @@ fn unavailable(metric: Metric, reason: &UnavailableReason) -> MetricEstimate {
 }
 
 impl EthosU {
-    /// The trained network's outputs for this target, each with its column.
-    fn outputs<'m>(&self, manifest: &'m Manifest) -> Vec<(usize, &'m Output, Metric)> {
-        let outputs = manifest.outputs.iter().enumerate();
-        outputs
-            .filter(|(_, output)| output.target == self.id())
-            .filter_map(|(idx, output)| Some((idx, output, Metric::from_id(&output.metric)?)))
-            .collect()
-    }
-
-    /// The metrics that are estimated without a trained network.
-    fn info_by_rules(&self) -> TargetInfo {
-        let metric = |metric: Metric| MetricInfo {
-            metric,
-            unit: metric.unit(),
-            expected_error_percent: (self.errors(metric)).and_then(MetricErrors::expected_percent),
-        };
-        TargetInfo {
-            id: self.id().into(),
-            device: self.device(),
-            metrics: RULE_METRICS.map(metric).into(),
-            learned_from: format!("{RULES}, {}", self.configuration.in_words()),
-            provenance: self.rules(),
-        }
-    }
-
     fn rules(&self) -> Provenance {
         Provenance {
             kind: ProvenanceKind::CompilerRules,
@@ -331,8 +290,7 @@ impl EthosU {
         }
     }
 
-    /// Estimates by the compiler's rules, corrected by the trained network where the rules have a wide interval and the
-    /// network knows such graphs; diagnostics; and how often the NPU is started.
+    /// Estimates by the compiler's rules, diagnostics, and how often the NPU is started.
     fn estimates(
         &self,
         network: &Network,
@@ -341,36 +299,18 @@ impl EthosU {
         let accelerator = Accelerator::new(&self.configuration);
         let totals = Totals::new(&accelerator, network.graph, network.analysis);
         let signals = ErrorIndicators::new(network.graph, &totals.operators, is_partly_on_cpu);
-        let uses_network = |metric: &Metric| {
-            (self.errors(*metric)).is_some_and(|errors| errors.uses_network(&signals))
-        };
-        let is_asked = self.is_trained
-            && !totals.differs_from_trained_rules
-            && RULE_METRICS.iter().any(uses_network);
-        let learned = is_asked.then(|| learned(network)).flatten();
-        let mut diagnostics = Vec::new();
-        if let Some(learned) = learned {
-            diagnostics.extend(learned.likeness.never_trained.clone());
-            diagnostics.extend(learned.likeness.diagnostics.clone());
-        }
-        if !self.is_trained {
-            diagnostics.extend(self.exceeded(&totals));
-        }
-        diagnostics.extend(totals.hit_limit.then(cut));
         let initial_ms = initial_latency_ms(&accelerator, network.graph);
-        diagnostics.extend((initial_ms > 0.0).then(|| runs_once(initial_ms)));
-        diagnostics.extend(self.never_measured());
-        let learned = learned.filter(|learned| learned.likeness.is_like_training);
+        let diagnostics = [
+            self.exceeded(&totals),
+            totals.hit_limit.then(cut),
+            (initial_ms > 0.0).then(|| runs_once(initial_ms)),
+            self.never_measured(),
+        ];
         let estimates = RULE_METRICS.map(|metric| MetricEstimate {
             metric,
-            outcome: self.outcome(
-                metric,
-                &totals,
-                &signals,
-                learned,
-                network.predictor.is_some(),
-            ),
+            outcome: self.outcome(metric, &totals, &signals),
         });
+        let diagnostics = diagnostics.into_iter().flatten().collect();
         (estimates, diagnostics, totals.n_starts)
     }
 
@@ -382,53 +322,22 @@ impl EthosU {
         of_metrics[idx]
     }
 
-    fn outcome(
-        &self,
-        metric: Metric,
-        totals: &Totals,
-        signals: &ErrorIndicators,
-        learned: Option<&Learned>,
-        is_network_loaded: bool,
-    ) -> Outcome {
+    fn outcome(&self, metric: Metric, totals: &Totals, signals: &ErrorIndicators) -> Outcome {
         let errors = self.errors(metric);
-        let corrected = learned.and_then(|learned| Corrected::new(learned, self.id(), metric));
-        let rules = totals.metric(metric);
-        let shown = match errors {
-            Some(errors) => errors.show(rules, corrected.as_ref().map(|c| c.value), signals),
-            None => Shown::without_interval(rules),
-        };
-        let by_rules = || {
-            let scale = if rules > 0.0 {
-                shown.value / rules
-            } else {
-                1.0
-            };
-            let parts = totals.operators.iter();
-            let clock_hz = self.configuration.system.clock_hz;
-            parts
-                .map(|one| scale * part_of(one, metric, clock_hz))
-                .collect()
-        };
-        let (provenance, operators) = match corrected.filter(|_| shown.is_corrected) {
-            Some(corrected) if corrected.value == shown.value => {
-                (corrected.output.provenance.clone(), corrected.operators)
-            }
-            Some(corrected) => (corrected.output.provenance.clone(), Some(by_rules())),
-            None => (self.rules(), Some(by_rules())),
-        };
+        let value = totals.metric(metric);
+        let factor = errors.map(|errors| errors.width.factor(signals));
+        let clock_hz = self.configuration.system.clock_hz;
+        let parts = totals.operators.iter();
         Outcome::Estimate {
-            value: shown.value,
-            lo: shown.factor.map(|factor| shown.value / factor),
-            hi: shown.factor.map(|factor| shown.value * factor),
+            value,
+            lo: factor.map(|factor| value / factor),
+            hi: factor.map(|factor| value * factor),
             unit: metric.unit(),
             // Widths hold nine in ten of networks that they were not made from.
-            provenance: provenance
+            provenance: (self.rules())
                 .checked(errors.and_then(|errors| checked_percent(errors.n, 90.0))),
-            // The mean over networks, some of which the trained network corrects.
-            expected_error_percent: errors
-                .filter(|errors| errors.corrected.is_none() || is_network_loaded)
-                .and_then(MetricErrors::expected_percent),
-            operators,
+            expected_error_percent: errors.and_then(MetricErrors::expected_percent),
+            operators: Some(parts.map(|one| part_of(one, metric, clock_hz)).collect()),
         }
     }
 
@@ -663,25 +572,6 @@ struct WithHost<'w, 'n> {
     network: &'w Network<'n>,
     left: &'w [UnsupportedOperator],
     n_starts: usize,
-}
-
-/// The trained network's estimate of one metric.
-struct Corrected<'m> {
-    value: f64,
-    output: &'m Output,
-    operators: Option<Vec<f64>>,
-}
-
-impl<'m> Corrected<'m> {
-    fn new(learned: &Learned<'m>, target: &str, metric: Metric) -> Option<Self> {
-        let manifest = learned.manifest;
-        let idx = manifest.output_idx(target, metric.id())?;
-        Some(Self {
-            value: f64::from(*learned.estimates.graph.get(idx)?),
-            output: &manifest.outputs[idx],
-            operators: learned.estimates.operators_of(idx),
-        })
-    }
 }
 
 fn part_of(one: &PlannedOperator, metric: Metric, clock_hz: f64) -> f64 {

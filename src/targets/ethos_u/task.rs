@@ -24,6 +24,4 @@ pub struct Plan {
     /// Whether a limit left operators or parts unchanged, see [`Program::hit_limit`], or restricted the search to a few
     /// block sizes, see [`within_budget`](super::blocks::within_budget).
     pub hit_limit: bool,
-    /// As in [`Program::differs_from_trained_rules`].
-    pub differs_from_trained_rules: bool,
 }

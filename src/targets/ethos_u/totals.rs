@@ -29,8 +29,6 @@ pub struct Totals {
     pub n_starts: usize,
     /// As of [`Plan`].
     pub hit_limit: bool,
-    /// As of [`Plan`].
-    pub differs_from_trained_rules: bool,
 }
 
 /// How many times a node's operations run, at least 1: shapes are planned up to the limits of the registers, and the
@@ -130,7 +128,6 @@ impl Totals {
             mut operators,
             n_starts,
             hit_limit,
-            differs_from_trained_rules,
         } = Plan::new(accelerator, graph, analysis);
         for (planned, node) in operators.iter_mut().zip(graph.nodes.iter()) {
             let n_parts = n_parts(graph, node);
@@ -151,7 +148,6 @@ impl Totals {
             operators,
             n_starts,
             hit_limit,
-            differs_from_trained_rules,
         }
     }
 

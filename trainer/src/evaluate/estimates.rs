@@ -1,5 +1,5 @@
-//! `litecast-trainer evaluate-estimates`: compares the compiler's rules, the trained network and the shown estimate
-//! with Vela in every configuration of an Ethos-U, and sets the intervals.
+//! `litecast-trainer evaluate-estimates`: compares the compiler's rules with Vela in every configuration of an Ethos-U,
+//! and sets the intervals.
 //!
 //! There are three sources of graphs. One half of the held-out graphs of the dataset sets widths, and errors are
 //! measured on the other half. The other two sources are sampled networks and files that `litecast-trainer
@@ -11,23 +11,22 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use litecast::targets::ethos_u::configuration::Configuration;
-use litecast::targets::ethos_u::errors::{
-    ConfigurationErrors, Correction, Errors, MetricErrors, Shown, Width,
-};
+use litecast::targets::ethos_u::errors::{ConfigurationErrors, Errors, MetricErrors};
 
-use super::files::load_bundle;
+use super::files::load_manifest;
 use crate::json;
 use crate::labels::{self, LabelArgs};
 use crate::markdown::{Head, table};
+use crate::settings::network_settings;
 use crate::targets::ethos_u::cases::{
     Case, Kind, METRICS, configurations, defaults, held_out_cases, labelled_cases, vela_target,
 };
 use crate::targets::ethos_u::widths::{Deviation, fit};
 
-/// Measures rules, network and what is shown, and sets the intervals.
+/// Measures the rules and sets the intervals.
 #[derive(Clone, Debug, clap::Args)]
 pub struct EvaluateEstimatesArgs {
-    /// The dataset that the shipped network was trained on.
+    /// A dataset with labels of the default configurations.
     #[arg(long, default_value = "trainer/data")]
     pub dataset: PathBuf,
     /// Held-out graphs of each design space at most.
@@ -36,13 +35,13 @@ pub struct EvaluateEstimatesArgs {
     /// Folders of labels of `litecast-trainer label-configurations`.
     #[arg(long)]
     pub labels: Vec<PathBuf>,
-    /// Folder of the bundle: `predictor.onnx` and `manifest.json`.
+    /// Folder of the bundle, whose manifest says which graphs its network was not trained on.
     #[arg(long, default_value = "bundle")]
     pub bundle: PathBuf,
     /// Tables, as Markdown.
     #[arg(long, default_value = "trainer/results/estimates.md")]
     pub out: PathBuf,
-    /// Errors and widths that the engine ships.
+    /// Errors and widths that the engine ships. Configurations without labels keep those that are there.
     #[arg(long, default_value = "src/targets/ethos_u/errors.json")]
     pub errors: PathBuf,
 }
@@ -55,11 +54,11 @@ pub fn label(args: &LabelArgs) -> Result<()> {
 
 /// Runs the subcommand. Fails if a file that it needs cannot be read, or a result cannot be written.
 pub fn run(args: &EvaluateEstimatesArgs) -> Result<()> {
-    let predictor = load_bundle(&args.bundle)?;
+    let settings = network_settings(&load_manifest(&args.bundle)?)?;
     let all = configurations()?;
-    let mut cases = held_out_cases(&args.dataset, args.count, &all, &predictor)?;
+    let mut cases = held_out_cases(&args.dataset, args.count, &all, &settings)?;
     for folder in &args.labels {
-        cases.extend(labelled_cases(folder, &all, &predictor)?);
+        cases.extend(labelled_cases(folder, &all)?);
     }
     let rows: Vec<EstimateRow> = (0..all.len())
         .flat_map(|idx| (0..METRICS.len()).flat_map(move |metric| [(idx, metric)]))
@@ -68,16 +67,36 @@ pub fn run(args: &EvaluateEstimatesArgs) -> Result<()> {
     let text = markdown(&rows, &all);
     println!("{text}");
     fs::write(&args.out, text).with_context(|| args.out.display().to_string())?;
-    let of_configuration = |(idx, configuration): (usize, &Configuration)| ConfigurationErrors {
-        accelerator: configuration.product.name().into(),
-        configuration: configuration.in_words(),
-        metrics: (0..METRICS.len())
-            .filter_map(|metric| errors_of(&cases, &all, idx, metric, |_| true))
-            .collect(),
+    let before: Errors = match fs::read(&args.errors) {
+        Ok(bytes) => serde_json::from_slice(&bytes)?,
+        Err(_) => Errors::default(),
+    };
+    let mut n_kept = 0;
+    let mut of_configuration = |(idx, configuration): (usize, &Configuration)| {
+        let (accelerator, words) = (configuration.product.name(), configuration.in_words());
+        let mut known = before.configurations.iter();
+        let known = known.find(|one| one.accelerator == accelerator && one.configuration == words);
+        let is_measured = cases.iter().any(|case| case.configuration == idx);
+        if let Some(known) = known.filter(|_| !is_measured) {
+            n_kept += 1;
+            return known.clone();
+        }
+        let metrics =
+            (0..METRICS.len()).filter_map(|at| errors_of(&cases, &all, idx, at, |_| true));
+        ConfigurationErrors {
+            metrics: metrics.collect(),
+            accelerator: accelerator.into(),
+            configuration: words,
+        }
+    };
+    let configurations = all.iter().enumerate().map(&mut of_configuration).collect();
+    let kept = match n_kept {
+        0 => String::new(),
+        n => format!("; {n} configurations as before: {}", before.measured_on),
     };
     let errors = Errors {
-        measured_on: format!("ethos-u-vela 5.2.0: {}", in_words(&cases)),
-        configurations: all.iter().enumerate().map(of_configuration).collect(),
+        measured_on: format!("ethos-u-vela 5.2.0: {}{kept}", in_words(&cases)),
+        configurations,
     };
     fs::write(&args.errors, json(&errors)?).with_context(|| args.errors.display().to_string())
 }
@@ -135,7 +154,7 @@ fn errors_of(
         .collect();
     let of_rules: Vec<Deviation> = calibrating
         .iter()
-        .map(|case| deviation(case, case.rules[metric], 1.0, metric))
+        .map(|case| deviation(case, metric))
         .collect();
     let mut errors = MetricErrors {
         metric: METRICS[metric].id().into(),
@@ -143,13 +162,8 @@ fn errors_of(
         mean_percent: 0.0,
         median_percent: 0.0,
         p95_percent: 0.0,
-        rules: fit(&of_rules)?,
-        corrected: None,
+        width: fit(&of_rules)?,
     };
-    let both: Vec<Both> = (calibrating.iter())
-        .filter_map(|case| Both::new(case, metric, &errors.rules))
-        .collect();
-    errors.corrected = (idx == stands_in).then(|| correction(&both)).flatten();
     let reports = |case: &&Case| {
         if idx == stands_in {
             case.origin.kind == Kind::Network && !case.origin.calibrates
@@ -161,7 +175,7 @@ fn errors_of(
     let reported: Vec<f64> = here
         .filter(reports)
         .filter(|case| has_error(case, metric))
-        .map(|case| percent(shown(&errors, case, metric).value, case.label[metric]))
+        .map(|case| percent(case.rules[metric], case.label[metric]))
         .collect();
     let summary = Summary::new(reported);
     errors.n = summary.n;
@@ -173,87 +187,12 @@ fn errors_of(
     Some(errors)
 }
 
-/// Errors of one graph by the rules, and by the rules with the network's correction.
-struct Both {
-    /// Factor of the rules' interval.
-    factor: f64,
-    rules: Deviation,
-    corrected: Deviation,
-}
-
-impl Both {
-    fn new(case: &Case, metric: usize, width: &Width) -> Option<Self> {
-        let network = case.network?[metric];
-        let rules = case.rules[metric];
-        let factor = width.factor(&case.signals);
-        let value = network.clamp(rules / factor, rules * factor);
-        Some(Self {
-            factor,
-            rules: deviation(case, rules, 1.0, metric),
-            corrected: deviation(case, value, network / rules, metric),
-        })
-    }
-}
-
-/// The network must reduce the rules' mean error by at least this share in every kind of graphs that it corrects. A
-/// smaller reduction is not worth its time, and may not hold for other graphs.
-const MIN_SAVED: f64 = 0.1;
-
-/// Share of the largest possible reduction with which a higher threshold is preferred: the network takes several times
-/// as long as the rules, so it should run for few graphs.
-const ENOUGH_SAVED: f64 = 0.9;
-
-/// Chooses the interval factor of the rules from which the network corrects them. With this threshold the mean error of
-/// every kind of graphs becomes smaller, and the sum over kinds nearly as small as with any threshold. `None` if the
-/// network does not help.
-fn correction(both: &[Both]) -> Option<Correction> {
-    let mut factors: Vec<f64> = both.iter().map(|one| one.factor).collect();
-    factors.sort_by(f64::total_cmp);
-    factors.dedup();
-    let saved = |min_factor: f64| {
-        let used: Vec<&Both> = both.iter().filter(|one| one.factor >= min_factor).collect();
-        Some((saved_error(&used, both)?, min_factor))
-    };
-    let helpful: Vec<(f64, f64)> = factors.into_iter().filter_map(saved).collect();
-    let most = helpful.iter().map(|one| one.0).reduce(f64::max)?;
-    let enough = |one: &&(f64, f64)| one.0 >= ENOUGH_SAVED * most;
-    let &(_, min_interval_factor) = helpful.iter().rfind(enough)?;
-    let used = both.iter().filter(|one| one.factor >= min_interval_factor);
-    let corrected: Vec<Deviation> = used.map(|one| one.corrected).collect();
-    Some(Correction {
-        min_interval_factor,
-        width: fit(&corrected)?,
-    })
-}
-
-/// Reduction of the mean error, summed over kinds of graphs, if the network corrects `used` of `all` graphs; `None` if
-/// a kind gains less than [`MIN_SAVED`].
-fn saved_error(used: &[&Both], all: &[Both]) -> Option<f64> {
-    let mut saved = 0.0;
-    for kind in [Kind::Network, Kind::RandomOperators, Kind::File] {
-        let of_kind: Vec<&&Both> = used.iter().filter(|one| one.rules.kind == kind).collect();
-        let rules: f64 = of_kind.iter().map(|one| one.rules.log_error).sum();
-        let corrected: f64 = of_kind.iter().map(|one| one.corrected.log_error).sum();
-        if corrected > (1.0 - MIN_SAVED) * rules {
-            return None;
-        }
-        let n = all.iter().filter(|one| one.rules.kind == kind).count();
-        saved += (rules - corrected) / n.max(1) as f64;
-    }
-    (saved > 0.0).then_some(saved)
-}
-
-fn deviation(case: &Case, value: f64, correction: f64, metric: usize) -> Deviation {
+fn deviation(case: &Case, metric: usize) -> Deviation {
     Deviation {
-        signals: case.signals.corrected_by(correction),
+        signals: case.signals,
         kind: case.origin.kind,
-        log_error: (value / case.label[metric]).ln().abs(),
+        log_error: (case.rules[metric] / case.label[metric]).ln().abs(),
     }
-}
-
-fn shown(errors: &MetricErrors, case: &Case, metric: usize) -> Shown {
-    let network = case.network.map(|values| values[metric]);
-    errors.show(case.rules[metric], network, &case.signals)
 }
 
 /// Rounds to four decimals.
@@ -310,8 +249,6 @@ struct EstimateRow {
     metric: usize,
     group: String,
     rules: Summary,
-    network: Summary,
-    shown: Summary,
     inside_percent: f64,
     /// Median over graphs of the interval's half width.
     half_width_percent: f64,
@@ -321,8 +258,6 @@ struct EstimateRow {
 struct Measured {
     group: String,
     rules: f64,
-    network: Option<f64>,
-    shown: f64,
     is_inside: bool,
     half_width_percent: f64,
 }
@@ -330,17 +265,14 @@ struct Measured {
 impl Measured {
     fn new(group: &str, errors: &MetricErrors, case: &Case, metric: usize) -> Self {
         let label = case.label[metric];
-        let shown = shown(errors, case, metric);
-        let factor = shown.factor.unwrap_or(1.0);
+        let value = case.rules[metric];
+        let factor = errors.width.factor(&case.signals);
         // The ends of intervals in bytes are rounded outwards to whole bytes.
         let slack = if metric == 0 { 0.0 } else { 1.0 };
         Self {
             group: group.to_owned(),
-            rules: percent(case.rules[metric], label),
-            network: case.network.map(|values| percent(values[metric], label)),
-            shown: percent(shown.value, label),
-            is_inside: shown.value / factor - slack <= label
-                && label <= shown.value * factor + slack,
+            rules: percent(value, label),
+            is_inside: value / factor - slack <= label && label <= value * factor + slack,
             half_width_percent: 100.0 * (factor - 1.0),
         }
     }
@@ -401,19 +333,16 @@ fn rows(cases: &[Case], all: &[Configuration], idx: usize, metric: usize) -> Vec
 /// The cases of one group in numbers.
 fn group_row(group: &str, measured: &[Measured], idx: usize, metric: usize) -> EstimateRow {
     let of_group: Vec<&Measured> = measured.iter().filter(|m| m.group == group).collect();
-    let column = |value: fn(&Measured) -> Option<f64>| {
-        Summary::new(of_group.iter().filter_map(|m| value(m)).collect())
-    };
+    let column =
+        |value: fn(&Measured) -> f64| Summary::new(of_group.iter().map(|m| value(m)).collect());
     let n_inside = of_group.iter().filter(|m| m.is_inside).count();
     EstimateRow {
         configuration: idx,
         metric,
         group: group.to_owned(),
-        rules: column(|m| Some(m.rules)),
-        network: column(|m| m.network),
-        shown: column(|m| Some(m.shown)),
+        rules: column(|m| m.rules),
         inside_percent: 100.0 * n_inside as f64 / of_group.len().max(1) as f64,
-        half_width_percent: column(|m| Some(m.half_width_percent)).median,
+        half_width_percent: column(|m| m.half_width_percent).median,
     }
 }
 
@@ -423,17 +352,7 @@ fn markdown(rows: &[EstimateRow], all: &[Configuration]) -> String {
         Head::text("metric"),
         Head::text("graphs"),
     ];
-    heads.extend(
-        [
-            "n",
-            "rules",
-            "trained network",
-            "shown",
-            "inside",
-            "half width",
-        ]
-        .map(Head::number),
-    );
+    heads.extend(["n", "error", "inside", "half width"].map(Head::number));
     let cells = |row: &&EstimateRow| {
         let configuration = &all[row.configuration];
         vec![
@@ -444,10 +363,8 @@ fn markdown(rows: &[EstimateRow], all: &[Configuration]) -> String {
             ),
             METRICS[row.metric].id().to_owned(),
             row.group.clone(),
-            row.shown.n.to_string(),
+            row.rules.n.to_string(),
             row.rules.cell(),
-            row.network.cell(),
-            row.shown.cell(),
             format!("{:.1} %", row.inside_percent),
             format!("{:.2} %", row.half_width_percent),
         ]
@@ -457,10 +374,8 @@ fn markdown(rows: &[EstimateRow], all: &[Configuration]) -> String {
     let families = rows.iter().filter(is_family);
     format!(
         "# Estimates beside Vela, by configuration\n\nRelative errors as mean / median / 90th / 95th percentile, \
-         none of them cut off: of the compiler's rules alone, of the trained network alone where it knows the \
-         graph, and of what is shown. *Inside*: labels in the shown 90 % interval; *half width*: its median \
-         over the graphs. One half of the held-out graphs set the widths, the other half is reported. Where a \
-         family is left out, none of its graphs set a width; the network was trained with all design spaces. \
+         none of them cut off. *Inside*: labels in the 90 % interval; *half width*: its median over the graphs. One half of the held-out graphs set the widths, the other half is reported. Where a \
+         family is left out, none of its graphs set a width. \
          Graphs that are not estimated, that Vela refuses, or that have a label of 0 are left out.\n\n{}\n\
          ## Held-out networks by design space\n\n{}",
         table(&heads, groups.map(|row| cells(&row))),

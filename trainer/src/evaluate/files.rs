@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use litecast::estimate::{ModelFile, estimate};
+use litecast::learned::manifest::Manifest;
 use litecast::learned::predictor::Predictor;
 use litecast::targets;
 
@@ -34,6 +35,13 @@ pub struct EvaluateFilesArgs {
     /// File that the Markdown is written to.
     #[arg(long, default_value = "trainer/results/files.md")]
     pub out: PathBuf,
+}
+
+/// The manifest of a folder with `manifest.json`.
+pub fn load_manifest(folder: &Path) -> Result<Manifest> {
+    let path = folder.join("manifest.json");
+    let json = fs::read(&path).with_context(|| path.display().to_string())?;
+    Ok(serde_json::from_slice(&json)?)
 }
 
 /// The predictor of a folder with `predictor.onnx` and `manifest.json`.

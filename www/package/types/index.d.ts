@@ -71,7 +71,7 @@ export interface LiteCast {
   estimateMany(models: Iterable<BytesSource | Graph | ModelFile>, options: EstimateOptions & { detail: "summary" }): (Summary | LitecastError)[];
   estimateMany(models: Iterable<BytesSource | Graph | ModelFile>, options?: EstimateOptions): (Report | LitecastError)[];
 
-  /** As `estimate`, without what a trained network says: exact facts, and what rules and models make of them. */
+  /** As `estimate`, without a predictor, which no target asks at present. */
   analyze(model: BytesSource | Graph, options: EstimateOptions & { detail: "summary" }): Summary;
   analyze(model: BytesSource | Graph, options?: EstimateOptions): Report;
 
@@ -162,8 +162,7 @@ export interface EstimateOptions {
   /** Memory that an application on a microcontroller keeps for itself, for `fits` of the report. */
   application?: Partial<Application> | undefined;
   /**
-   * Estimate on these alone. Fewer targets take less time, and targets that need no trained network (all but the
-   * default configurations of `ethos-u55-256`, `ethos-u65-512` and `ethos-u85-256`) much less.
+   * Estimate on these alone. Fewer targets take less time.
    */
   targets?: readonly (TargetId | TargetChoice)[] | undefined;
   /**

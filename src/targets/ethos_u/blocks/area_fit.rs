@@ -33,11 +33,7 @@ pub fn choose(
 ) -> Option<(Hwc, Hwc)> {
     let [input_bytes, accumulator_bytes] = memory_bytes;
     let [granule, max_block] = units_and_limits(accelerator, micro, layer);
-    let element_bytes = if accelerator.uses_trained_rules {
-        1
-    } else {
-        layer.element_bytes.ifm.max(1)
-    };
+    let element_bytes = layer.element_bytes.ifm.max(1);
     let held_depth = (layer.kind == Kind::ReduceSum).then_some(match layer.element_bytes.ifm {
         INT32_BYTES => SUM_DEPTH / 2,
         _ => SUM_DEPTH,
@@ -144,7 +140,7 @@ impl AreaFit<'_> {
     /// The block of the IFM that an output block needs.
     fn input(&self, ofm: Hwc) -> Hwc {
         let unit = self.input_unit(ofm[2]);
-        let [height, width] = input_area(self.accelerator, self.layer, [ofm[0], ofm[1]], unit);
+        let [height, width] = input_area(self.layer, [ofm[0], ofm[1]], unit);
         [
             height,
             width,
@@ -281,11 +277,7 @@ impl AreaFit<'_> {
     /// if it exceeds the width). With all axes free and none left to cut, the depth is halved.
     fn cut(&self, block: Hwc, n_free_axes: usize) -> Option<Hwc> {
         let [height, width, depth] = block;
-        let unit = if self.accelerator.uses_trained_rules {
-            self.input_unit(depth)[2]
-        } else {
-            self.granule[2]
-        };
+        let unit = self.granule[2];
         let [depth_is_free, height_is_free, width_is_free] =
             std::array::from_fn(|axis| axis < n_free_axes);
         let may_cut_height = height != self.ofm[0] || height_is_free;

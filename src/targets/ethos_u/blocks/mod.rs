@@ -29,7 +29,7 @@ const MAX_SEARCHED: usize = 2048;
 thread_local! {
     /// The key contains the product and whether the rules are those of the training, because the choice depends on
     /// nothing else of an accelerator.
-    static CACHE: RefCell<BlockCache<(Product, bool, Layer), Option<Block>>> = RefCell::default();
+    static CACHE: RefCell<BlockCache<(Product, Layer), Option<Block>>> = RefCell::default();
 }
 
 /// Makes a plan in which the blocks of up to `MAX_SEARCHED` different layers are searched. Returns whether the plan has
@@ -63,7 +63,7 @@ impl Block {
 /// The block configuration of an operation; `None` if no block fits. A layer that was seen before on this thread
 /// takes one look-up.
 pub fn choose(accelerator: &Accelerator, layer: &Layer) -> Option<Block> {
-    let key = (accelerator.product, accelerator.uses_trained_rules, *layer);
+    let key = (accelerator.product, *layer);
     let searched = CACHE
         .with_borrow_mut(|cache| cache.get_or(key, || choose_anew(accelerator, layer, Sizes::All)));
     searched.unwrap_or_else(|| choose_anew(accelerator, layer, Sizes::Doubled))
@@ -81,7 +81,7 @@ fn choose_anew(accelerator: &Accelerator, layer: &Layer, sizes: Sizes) -> Option
                 ..
             },
             kind,
-        ) if is_fitted_by_area(accelerator, kind) => {
+        ) if is_fitted_by_area(kind) => {
             area_fit::choose(accelerator, layer, micro, [input_bytes, accumulator_bytes])
         }
         // Two blocks at a time, so that one is read while the other is computed; one if two do not fit.
@@ -101,12 +101,11 @@ fn choose_anew(accelerator: &Accelerator, layer: &Layer, sizes: Sizes) -> Option
 }
 
 /// Whether Ethos-U85 gives an operation the largest area that fits.
-fn is_fitted_by_area(accelerator: &Accelerator, kind: Kind) -> bool {
-    match kind {
-        Kind::Depthwise | Kind::Pooling | Kind::MaxPooling => true,
-        Kind::ReduceSum => !accelerator.uses_trained_rules,
-        _ => false,
-    }
+fn is_fitted_by_area(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Depthwise | Kind::Pooling | Kind::MaxPooling | Kind::ReduceSum
+    )
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ pub fn has_wide_accumulators(accelerator: &Accelerator, layer: &Layer) -> bool {
         Kind::ReduceSum => !accelerator.is_u85(),
         kind => !kind.is_pooling(),
     };
-    !accelerator.uses_trained_rules && layer.element_bytes.ifm == INT16_BYTES && sums
+    layer.element_bytes.ifm == INT16_BYTES && sums
 }
 
 pub fn accumulator_bytes(accelerator: &Accelerator, layer: &Layer) -> i64 {
@@ -50,7 +50,7 @@ pub fn is_part_kernel(accelerator: &Accelerator, layer: &Layer) -> bool {
     let depth = layer.ifm[2];
     let k = layer.kernel[0] * layer.kernel[1];
     let share = |value: i64, to: i64| value as f64 / round_up(value, to) as f64;
-    let is_wide = layer.element_bytes.ifm == INT16_BYTES && !accelerator.uses_trained_rules;
+    let is_wide = layer.element_bytes.ifm == INT16_BYTES;
     match (layer.kind, accelerator.is_u85()) {
         (Kind::Convolution | Kind::VectorProduct, true) => {
             let (at_once, least, whole) = if layer.is_sparse {
@@ -88,7 +88,6 @@ pub fn micro_block(accelerator: &Accelerator, layer: &Layer) -> Hwc {
 fn has_elementwise_micro_blocks(accelerator: &Accelerator, layer: &Layer) -> bool {
     let sums_channels = matches!(layer.kind, Kind::Convolution | Kind::VectorProduct);
     accelerator.is_u85()
-        && !accelerator.uses_trained_rules
         && accelerator.product.macs_per_cycle() <= 256
         && layer.element_bytes.ifm == INT16_BYTES
         && sums_channels
@@ -116,14 +115,10 @@ pub fn least_padded(candidates: &[Hwc], shape: Hwc) -> Hwc {
 }
 
 /// Height and width of the IFM that an output block needs, in whole allocation units.
-pub fn input_area(accelerator: &Accelerator, layer: &Layer, ofm: [i64; 2], unit: Hwc) -> [i64; 2] {
+pub fn input_area(layer: &Layer, ofm: [i64; 2], unit: Hwc) -> [i64; 2] {
     std::array::from_fn(|axis| {
         let kernel = layer.dilated_kernel(axis).min(SUB_KERNEL);
-        let rounding = if accelerator.uses_trained_rules {
-            0
-        } else {
-            layer.rounding()
-        };
+        let rounding = layer.rounding();
         let extent = (ofm[axis] - 1) * layer.stride[axis] + kernel + rounding;
         round_up(ceil_div(extent, layer.upscale), unit[axis])
     })
@@ -205,7 +200,7 @@ fn fits(
 
 /// Input channels that a block holds, for an operation that sums over them.
 fn input_depth(accelerator: &Accelerator, layer: &Layer, micro: Hwc, is_part_kernel: bool) -> i64 {
-    let is_wide = layer.element_bytes.ifm == INT16_BYTES && !accelerator.uses_trained_rules;
+    let is_wide = layer.element_bytes.ifm == INT16_BYTES;
     match (accelerator.is_u85(), is_part_kernel) {
         (true, true) => 16,
         (true, false) if layer.is_sparse && !is_wide => 128,
@@ -285,7 +280,7 @@ pub fn search(
         for height in sizes.sides(step[0], end[0]) {
             for width in sizes.sides(step[1], end[1]) {
                 let ofm = [height, width, depth];
-                let [ifm_height, ifm_width] = input_area(accelerator, layer, [height, width], unit);
+                let [ifm_height, ifm_width] = input_area(layer, [height, width], unit);
                 let ifm = [ifm_height, ifm_width, ifm_depth];
                 let fitted = if layer.is_row() && micro[0] == 2 && !accelerator.is_u85() {
                     [height.min(layer.ofm[0]), width, depth]
@@ -295,7 +290,7 @@ pub fn search(
                 if !fits(accelerator, layer, fitted, ifm, unit, copies) {
                     break;
                 }
-                let is_held_whole = accelerator.is_u85() || accelerator.uses_trained_rules;
+                let is_held_whole = accelerator.is_u85();
                 let depth = if is_held_whole {
                     round_up(ifm_depth, unit[2])
                 } else {

@@ -130,7 +130,6 @@ pub struct Stages<'s, F> {
     pub order: &'s Order,
     pub flow: &'s Flow,
     pub steps: &'s [Option<ScheduledOperation<'s>>],
-    pub uses_trained_rules: bool,
     /// The contents of SRAM at a step whose operation has this IFM and OFM.
     pub in_sram: F,
     /// The first step that has not been looked at.
@@ -180,9 +179,7 @@ impl<F: Fn(usize, IfmOfm<usize>) -> InSram> Stages<'_, F> {
         let (ifm, ofm) = (&maps[input], &maps[output]);
         // For a part of a concatenation, the whole concatenation is in memory.
         let joined = flow.joined[order.activated(program, idx).unwrap_or(output)].get();
-        let stored = &maps[joined
-            .filter(|_| !self.uses_trained_rules)
-            .unwrap_or(output)];
+        let stored = &maps[joined.unwrap_or(output)];
         let layer = step.execution.layer().map(|(layer, _)| layer);
         let [ifm_shape, ofm_shape] =
             self.stage_shapes(operation, input, [ifm, ofm], layer.is_none());
@@ -207,11 +204,7 @@ impl<F: Fn(usize, IfmOfm<usize>) -> InSram> Stages<'_, F> {
             kernel_rows: layer.map_or(1, |layer| stage_size(layer.dilated_kernel(0))),
             stride_rows: layer.map_or(1, |layer| stage_size(layer.stride[0])),
             upscale: layer.map_or(1, |layer| stage_size(layer.upscale)),
-            rounding_rows: if self.uses_trained_rules {
-                0
-            } else {
-                layer.map_or(0, |layer| stage_size(layer.rounding()))
-            },
+            rounding_rows: layer.map_or(0, |layer| stage_size(layer.rounding())),
             ifm_bytes: aligned(ifm.stored_bytes()),
             ofm_bytes: aligned(stored.stored_bytes()),
             ifm2_bytes: (activations.next())
@@ -234,7 +227,7 @@ impl<F: Fn(usize, IfmOfm<usize>) -> InSram> Stages<'_, F> {
         [ifm, ofm]: [&FeatureMap; 2],
         is_elementwise: bool,
     ) -> [Hwc; 2] {
-        match operation.view_shapes().filter(|_| !self.uses_trained_rules) {
+        match operation.view_shapes() {
             Some([ifm, ofm]) if is_elementwise => {
                 // The scalar before the first feature map has a shape of its own.
                 let is_first = operation.inputs.first() == Some(&input);

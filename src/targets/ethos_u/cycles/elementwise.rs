@@ -65,8 +65,7 @@ impl Elementwise {
                 memory,
                 memory.read_latency_cycles,
                 bytes(self.read_block, shape, input_bytes),
-                self.blocks(shape, input_bytes, is_brick)
-                    .read_burst(accelerator),
+                self.blocks(shape, input_bytes, is_brick).read_burst(),
             )
         };
         let first = read(from, self.shapes.ifm, self.is_brick.ifm);
@@ -98,7 +97,6 @@ impl Elementwise {
     /// Bytes that `memory` moves per byte of an input.
     pub fn read_inflation(
         &self,
-        accelerator: &Accelerator,
         memory: &MemoryPort,
         shape: Hwc,
         element_bytes: i64,
@@ -106,8 +104,7 @@ impl Elementwise {
     ) -> f64 {
         inflation(
             memory,
-            self.blocks(shape, element_bytes, is_brick)
-                .read_burst(accelerator),
+            self.blocks(shape, element_bytes, is_brick).read_burst(),
         )
     }
 

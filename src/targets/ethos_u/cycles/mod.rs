@@ -100,13 +100,13 @@ impl BlockCycles {
                 from,
                 from.read_latency_cycles,
                 volume(capped(block.ifm, layer.ifm)) * layer.element_bytes.ifm,
-                Blocks::ifm_blocks(accelerator, layer, block).read_burst(accelerator),
+                Blocks::ifm_blocks(layer, block).read_burst(),
             ),
             write: block_transfer(
                 to,
                 to.write_latency_cycles,
                 volume(ofm) * layer.element_bytes.ofm,
-                Blocks::ofm_blocks(accelerator, layer, block).write_burst(accelerator),
+                Blocks::ofm_blocks(layer, block).write_burst(accelerator),
             ),
         }
     }

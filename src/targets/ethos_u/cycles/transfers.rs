@@ -35,28 +35,20 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    pub fn ifm_blocks(accelerator: &Accelerator, layer: &Layer, block: &Block) -> Self {
+    pub fn ifm_blocks(layer: &Layer, block: &Block) -> Self {
         let (element_bytes, is_brick) = (layer.element_bytes.ifm, layer.is_brick.ifm);
         Self {
-            stride_bytes: if accelerator.uses_trained_rules {
-                layer.ifm[2]
-            } else {
-                stride_bytes(layer.ifm, element_bytes, is_brick)
-            },
+            stride_bytes: stride_bytes(layer.ifm, element_bytes, is_brick),
             block: block.ifm,
             element_bytes,
             is_brick,
         }
     }
 
-    pub fn ofm_blocks(accelerator: &Accelerator, layer: &Layer, block: &Block) -> Self {
+    pub fn ofm_blocks(layer: &Layer, block: &Block) -> Self {
         let (element_bytes, is_brick) = (layer.element_bytes.ofm, layer.is_brick.ofm);
         Self {
-            stride_bytes: if accelerator.uses_trained_rules {
-                layer.ofm[2]
-            } else {
-                stride_bytes(layer.ofm, element_bytes, is_brick)
-            },
+            stride_bytes: stride_bytes(layer.ofm, element_bytes, is_brick),
             block: block.ofm,
             element_bytes,
             is_brick,
@@ -64,11 +56,11 @@ impl Blocks {
     }
 
     /// Contiguous bytes of a read.
-    pub fn read_burst(&self, accelerator: &Accelerator) -> i64 {
+    pub fn read_burst(&self) -> i64 {
         let [_, width, depth] = self.block;
         let is_contiguous = self.stride_bytes == depth;
         let n_elements = match self.is_brick {
-            true if is_contiguous && !accelerator.uses_trained_rules => width * depth,
+            true if is_contiguous => width * depth,
             true => BRICK_CHANNELS * width,
             false if is_contiguous => width * depth,
             false => depth,
@@ -82,7 +74,7 @@ impl Blocks {
         let most = BRICK_CHANNELS * accelerator.n_cores;
         let is_contiguous = self.stride_bytes == depth;
         let n_elements = match self.is_brick {
-            true if is_contiguous && !accelerator.uses_trained_rules => width * depth,
+            true if is_contiguous => width * depth,
             true => width * most,
             false if is_contiguous && depth <= BRICK_CHANNELS => width * depth,
             false => depth.min(most).min(MAX_WRITE_BYTES / self.element_bytes),
@@ -107,13 +99,8 @@ pub fn inflation(memory: &MemoryPort, burst: i64) -> f64 {
 }
 
 /// Bytes that `memory` moves per byte of the IFM.
-pub fn read_inflation(
-    accelerator: &Accelerator,
-    memory: &MemoryPort,
-    layer: &Layer,
-    block: &Block,
-) -> f64 {
-    let burst = Blocks::ifm_blocks(accelerator, layer, block).read_burst(accelerator);
+pub fn read_inflation(memory: &MemoryPort, layer: &Layer, block: &Block) -> f64 {
+    let burst = Blocks::ifm_blocks(layer, block).read_burst();
     inflation(memory, burst)
 }
 
@@ -124,7 +111,7 @@ pub fn write_inflation(
     layer: &Layer,
     block: &Block,
 ) -> f64 {
-    let burst = Blocks::ofm_blocks(accelerator, layer, block).write_burst(accelerator);
+    let burst = Blocks::ofm_blocks(layer, block).write_burst(accelerator);
     inflation(memory, burst)
 }
 

@@ -147,7 +147,7 @@ impl<'a> Command<'a, '_> {
         let activated = self
             .order
             .activated(program, self.idx)
-            .filter(|_| chosen.is_none() && chained.is_empty() && !accelerator.uses_trained_rules);
+            .filter(|_| chosen.is_none() && chained.is_empty());
         let step = match chosen {
             Some((layer, block)) => self.on_multipliers(layer, block),
             None => output_stage(
@@ -189,16 +189,11 @@ impl<'a> Command<'a, '_> {
             chained,
             ..
         } = self;
-        let Some(&last) = chained.last().and_then(|last| last.outputs.first()) else {
+        if chained.last().is_none_or(|last| last.outputs.is_empty()) {
             return layer;
-        };
+        }
         let alone = accelerator.output.pass();
         layer.n_chained_passes = chained_passes(accelerator, program, operation, chained, alone);
-        if accelerator.uses_trained_rules {
-            let last = &program.maps[last];
-            layer.element_bytes.ofm = last.element_bytes();
-            layer.is_brick.ofm = !last.is_linear;
-        }
         layer
     }
 
@@ -238,10 +233,7 @@ impl<'a> Command<'a, '_> {
             let histogram = self.weights(layer);
             histogram.is_some_and(|one| one.is_sparse && is_of_weights(one))
         };
-        self.accelerator.is_u85()
-            && !self.accelerator.uses_trained_rules
-            && sums_channels
-            && (layer.ifm[2] <= 2 || is_sparse())
+        self.accelerator.is_u85() && sums_channels && (layer.ifm[2] <= 2 || is_sparse())
     }
 
     fn weights(&self, layer: &Layer) -> Option<&'a ByteHistogram> {
@@ -280,9 +272,8 @@ impl<'a> Command<'a, '_> {
             }
             _ => scheduled_layer(accelerator, exchanged, block, weights),
         };
-        let reads_constant = (operation.inputs.first())
-            .is_some_and(|&input| program.maps[input].is_constant)
-            && !accelerator.uses_trained_rules;
+        let reads_constant =
+            (operation.inputs.first()).is_some_and(|&input| program.maps[input].is_constant);
         let step = if reads_constant {
             let feature_maps = IfmOfm {
                 ifm: accelerator.off_chip,
@@ -338,9 +329,7 @@ impl<'a> Command<'a, '_> {
             within.contains(input) || operations.any(|one| one.outputs.contains(input))
         };
         let reads_memory = !last.inputs.iter().all(is_of_chain);
-        let is_hidden = reads_memory
-            && !self.accelerator.uses_trained_rules
-            && self.order.activated(self.program, self.idx).is_none();
+        let is_hidden = reads_memory && self.order.activated(self.program, self.idx).is_none();
         Some(if is_hidden {
             0.0
         } else {
@@ -350,7 +339,7 @@ impl<'a> Command<'a, '_> {
 
     /// Bytes of the whole concatenation of which an activation on Ethos-U85 writes a part; they count as its output.
     fn concatenation_bytes(&self) -> Option<f64> {
-        if !self.accelerator.is_u85() || self.accelerator.uses_trained_rules {
+        if !self.accelerator.is_u85() {
             return None;
         }
         let activated = self.order.activated(self.program, self.idx)?;
@@ -362,9 +351,9 @@ impl<'a> Command<'a, '_> {
         self.flow.has_table[self.idx]
     }
 
-    /// The maps that the command writes. The trained networks take those of activations for maps in memory.
+    /// The maps that the command writes.
     fn written_within(&self) -> Vec<usize> {
-        if self.accelerator.uses_trained_rules || self.chained.is_empty() {
+        if self.chained.is_empty() {
             Vec::new()
         } else {
             self.order.written_within(self.program, self.idx)
@@ -372,19 +361,11 @@ impl<'a> Command<'a, '_> {
     }
 
     fn can_move_input(&self) -> bool {
-        if self.accelerator.uses_trained_rules {
-            self.flow.source[self.idx].get().is_some()
-        } else {
-            self.flow.is_computed[self.idx]
-        }
+        self.flow.is_computed[self.idx]
     }
 
     fn reader(&self) -> OptionalIndex {
-        if self.accelerator.uses_trained_rules {
-            self.flow.reader[self.idx]
-        } else {
-            self.flow.reader_of_whole[self.idx]
-        }
+        self.flow.reader_of_whole[self.idx]
     }
 }
 
@@ -493,11 +474,7 @@ fn layer(
         upscale,
         ..
     } = window;
-    let stride = if kind.is_pooling() || !accelerator.uses_trained_rules {
-        window.stride_towards(ofm)
-    } else {
-        window.stride
-    };
+    let stride = window.stride_towards(ofm);
     let is_whole = has_sane_sizes([&ifm, &ofm], kernel, [stride, dilation]);
     let ends = IfmOfm {
         ifm: &maps[input],
@@ -513,19 +490,12 @@ fn layer(
         upscale,
         n_chained_passes: 0,
         order: match operation.transposition() {
-            Some(Transposition { order, .. })
-                if accelerator.is_u85() && !accelerator.uses_trained_rules =>
-            {
-                order.map(usize::from)
-            }
+            Some(Transposition { order, .. }) if accelerator.is_u85() => order.map(usize::from),
             _ => UNCHANGED,
         },
         reversed: operation.reversed(),
         has_table,
-        is_sparse: accelerator.is_u85()
-            && accelerator.uses_trained_rules
-            && kind == Kind::Convolution
-            && ifm[2] <= 2,
+        is_sparse: false,
         is_brick: ends.map(|map| !map.is_linear),
         element_bytes: ends.map(|map| map.element_bytes()),
     })
@@ -546,9 +516,7 @@ fn layer_kind(accelerator: &Accelerator, action: &Action) -> Option<Kind> {
         Action::Layer(kind) => kind,
         Action::Copy => Kind::Copy,
         // Ethos-U55 and U65 choose the block of a transposition as if it had no kernel.
-        Action::Transpose(_) if !accelerator.is_u85() && !accelerator.uses_trained_rules => {
-            Kind::ReduceSum
-        }
+        Action::Transpose(_) if !accelerator.is_u85() => Kind::ReduceSum,
         Action::Clamp
         | Action::Reverse(_)
         | Action::Transpose(_)
@@ -567,12 +535,6 @@ fn scheduled_move<'a>(
     layer: Layer,
     block: Block,
 ) -> ScheduledOperation<'a> {
-    if accelerator.uses_trained_rules {
-        return ScheduledOperation {
-            execution: Execution::Transpose(Rc::new((layer, block))),
-            ..scheduled_layer(accelerator, layer, block, None)
-        };
-    }
     let written = Layer {
         ofm: transposition.written(),
         ..layer
@@ -583,7 +545,7 @@ fn scheduled_move<'a>(
     };
     let memory = accelerator.planned_feature_maps();
     let moved = IfmOfm {
-        ifm: bytes.ifm * read_inflation(accelerator, &memory, &written, &block),
+        ifm: bytes.ifm * read_inflation(&memory, &written, &block),
         ofm: bytes.ofm * write_inflation(accelerator, &memory, &written, &block),
     };
     let cycles = transpose_cycles(&IfmOfm::both(memory), moved);

@@ -2,14 +2,12 @@
 
 use std::rc::Rc;
 
-use crate::targets::ethos_u::accelerator::{Accelerator, QUOTIENT_CYCLES};
+use crate::targets::ethos_u::accelerator::Accelerator;
 use crate::targets::ethos_u::blocks::elementwise;
 use crate::targets::ethos_u::cycles::Elementwise;
 use crate::targets::ethos_u::geometry::{Hwc, IfmOfm};
 use crate::targets::ethos_u::layer::UNCHANGED;
-use crate::targets::ethos_u::program::{
-    Action, Arithmetic, FeatureMap, INT32_BYTES, Operation, Program,
-};
+use crate::targets::ethos_u::program::{Action, FeatureMap, Operation, Program};
 use crate::targets::ethos_u::scheduled_operation::{Execution, Read, ScheduledOperation};
 
 /// A scheduled elementwise operation; `None` if it has no output. `activated` is what it writes through an activation.
@@ -34,9 +32,7 @@ pub fn output_stage<'a>(
     let alone = maps.cycles_per_element(accelerator, operation, has_table);
     let passes = chained_passes(accelerator, program, operation, chained, alone) as f64;
     let [block, read_block] = match operation.action {
-        Action::Resize(scale) if !accelerator.uses_trained_rules => {
-            elementwise::resize_blocks(accelerator, &maps.shapes(), scale)
-        }
+        Action::Resize(scale) => elementwise::resize_blocks(accelerator, &maps.shapes(), scale),
         _ => [elementwise::choose(accelerator, &maps.shapes()); 2],
     };
     let elementwise = Elementwise {
@@ -82,9 +78,7 @@ impl Maps<'_> {
             shape,
             bytes: match self.input.n_elements() == 1 {
                 // A command of Ethos-U85 holds one scalar: the other one is read.
-                true if accelerator.is_u85() && !accelerator.uses_trained_rules => {
-                    self.bytes_like_input(map, shape)
-                }
+                true if accelerator.is_u85() => self.bytes_like_input(map, shape),
                 // Ethos-U55 and U65 do not count the second input beside a scalar of more than 8 bits.
                 true if self.input.element_bytes > 1 => 0.0,
                 _ => self.read_bytes(accelerator, map, shape, is_resize),
@@ -192,7 +186,7 @@ impl<'p> Maps<'p> {
         match map.n_elements() == 1 {
             true if map.element_bytes == 1 || is_u85 => 0.0,
             true => like_input(shape),
-            false if is_u85 && !accelerator.uses_trained_rules => like_input(shape),
+            false if is_u85 => like_input(shape),
             false if is_u85 || is_resize => map.seen_bytes(shape),
             false => like_input(self.ofm),
         }
@@ -221,9 +215,6 @@ pub fn chained_passes(
         return 0;
     };
     let output = &accelerator.output;
-    if accelerator.uses_trained_rules {
-        return trained_passes(accelerator, program, operation, chained);
-    }
     let cycles = |operation: &Operation, is_passed_on: bool| {
         let bytes = [&operation.inputs, &operation.outputs].map(|maps| {
             maps.first()
@@ -238,28 +229,4 @@ pub fn chained_passes(
     let passed_on = std::iter::once(operation).chain(inner.iter().copied());
     let together = passed_on.map(|one| cycles(one, true)).sum::<f64>() + cycles(last, false);
     ((together - alone) / output.pass()) as i64
-}
-
-/// The same as the trained networks know it: two passes for 32 bits, and the time of a division.
-fn trained_passes(
-    accelerator: &Accelerator,
-    program: &Program,
-    operation: &Operation,
-    chained: &[&Operation],
-) -> i64 {
-    let is_wide = |map: Option<&usize>| {
-        map.is_some_and(|&map_idx| program.maps[map_idx].element_bytes() >= INT32_BYTES)
-    };
-    let passes = |operation: &&Operation| {
-        if operation.action == Action::Binary(Arithmetic::Quotient) {
-            return (QUOTIENT_CYCLES / accelerator.output.pass()) as i64;
-        }
-        let wide = is_wide(operation.outputs.first()) || is_wide(operation.inputs.first());
-        1 + i64::from(wide)
-    };
-    let [reads_wide, writes_wide] =
-        [&operation.inputs, &operation.outputs].map(|maps| is_wide(maps.first()));
-    // With two 32-bit inputs it is part of the operation's own pass.
-    let passes_wide = (reads_wide || writes_wide) && !(operation.is_binary() && reads_wide);
-    i64::from(passes_wide) + chained.iter().map(passes).sum::<i64>()
 }

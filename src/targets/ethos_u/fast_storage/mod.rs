@@ -60,7 +60,7 @@ fn accesses(
     order: &Order,
     operations: &[Option<ScheduledOperation>],
 ) -> Vec<f64> {
-    let counts_as_group = accelerator.is_u85() && !accelerator.uses_trained_rules;
+    let counts_as_group = accelerator.is_u85();
     let mut accesses = vec![0.0; program.maps.len()];
     for (step, (&idx, scheduled)) in order.operations.iter().zip(operations).enumerate() {
         let Some(scheduled) = scheduled else { continue };
@@ -91,12 +91,8 @@ fn accesses(
         };
         let read = read * n_runs(second);
         let second = live_ranges.range_of(second);
-        let second_bytes = if accelerator.uses_trained_rules {
-            1
-        } else {
-            (scheduled.second.as_ref())
-                .map_or(1, |second| program.maps[second.map_idx].element_bytes())
-        };
+        let second_bytes = (scheduled.second.as_ref())
+            .map_or(1, |second| program.maps[second.map_idx].element_bytes());
         accesses[second] += (scheduled.second.as_ref())
             .map_or(read, |second| second.bytes / second_bytes.max(1) as f64);
         // Both inputs of an elementwise operation must be in the same memory, and inside a cascade the other input is a

@@ -94,25 +94,23 @@ fn for_each_position(
     operation: &Operation,
     has_pad: bool,
 ) -> Option<Positions> {
-    let is_trained = accelerator.uses_trained_rules;
     let kind = match operation.action {
-        Action::Layer(kind @ (Kind::Convolution | Kind::Depthwise)) => kind,
-        Action::Layer(kind @ (Kind::MaxPooling | Kind::Pooling)) if !is_trained => kind,
+        Action::Layer(
+            kind @ (Kind::Convolution | Kind::Depthwise | Kind::MaxPooling | Kind::Pooling),
+        ) => kind,
         _ => return None,
     };
     let mut window = operation.window();
     let (&input, &output) = (operation.inputs.first()?, operation.outputs.first()?);
     let shapes = [input, output].map(|map_idx| program.maps[map_idx].shape());
     let [ifm, ofm] = operation.view_shapes().unwrap_or(shapes);
-    if !is_trained {
-        window.stride = window.stride_towards(ofm);
-    }
+    window.stride = window.stride_towards(ofm);
     if window.stride.iter().all(|&stride| stride <= MAX_STRIDE) {
         return None;
     }
     let is_padded = has_pad || is_padded(program, input, [ifm, ofm], window);
     let keeps_accumulators = is_padded || kind == Kind::Depthwise;
-    if accelerator.is_u85() && !is_trained && keeps_accumulators {
+    if accelerator.is_u85() && keeps_accumulators {
         return by_kernel_position(accelerator, program, operation).map(Positions::OfKernel);
     }
     let reach = |axis: usize| {
@@ -227,7 +225,6 @@ pub fn divided_average_pool(lowering: &mut Lowering) -> Option<()> {
     };
     let is_large = window.stride.iter().any(|&stride| stride > MAX_STRIDE);
     if !accelerator.is_u85()
-        || accelerator.uses_trained_rules
         || !is_large
         || lowering.n_inputs() > 1
         || !is_padded(&lowering.program, input, [ifm, ofm], window)
@@ -320,7 +317,7 @@ pub fn in_groups(lowering: &mut Lowering) -> Option<()> {
         })
     });
     // If several operations replace the operator, its activation becomes an operation of its own.
-    let has_activation = lowering.has_activation() && !lowering.accelerator.uses_trained_rules;
+    let has_activation = lowering.has_activation();
     let joined = if has_activation {
         lowering.map(
             [to_h, to_w, units * n_groups],
@@ -366,12 +363,9 @@ pub fn transpose_conv(lowering: &mut Lowering) -> Option<()> {
     let window = TransposedWindow::new(lowering, weights, [input, output])?;
     let TransposedWindow { ifm, ofm, .. } = window;
     let histogram = lowering.histogram(weights)?;
-    let uses_trained_rules = lowering.accelerator.uses_trained_rules;
     let n_inputs = lowering.n_inputs();
     // An activation of several operations is an operation of its own.
-    let is_apart = lowering.has_activation()
-        && !uses_trained_rules
-        && (n_inputs > 1 || lowering.accelerator.is_u85());
+    let is_apart = lowering.has_activation() && (n_inputs > 1 || lowering.accelerator.is_u85());
     let computed = if is_apart {
         let map = lowering.program.maps[output];
         lowering.map(map.shape(), map.element_bytes())
@@ -386,7 +380,7 @@ pub fn transpose_conv(lowering: &mut Lowering) -> Option<()> {
     let pieces = if lowering.accelerator.is_u85() {
         // Each convolution writes every other column.
         lowering.program.maps[computed].is_linear |= window.stride[1] > 1;
-        window.pieces(&operation, &histogram, n_others, uses_trained_rules)
+        window.pieces(&operation, &histogram, n_others)
     } else {
         window.upscaled(operation, histogram, n_others)?
     };
@@ -425,13 +419,7 @@ impl TransposedWindow {
         let &[_, kernel_h, kernel_w, _] = lowering.tensor(weights).shape.as_slice() else {
             return None;
         };
-        let [ifm, ofm] = maps.map(|map| {
-            if lowering.accelerator.uses_trained_rules {
-                lowering.shape(map)
-            } else {
-                lowering.shape_of_one(map)
-            }
-        });
+        let [ifm, ofm] = maps.map(|map| lowering.shape_of_one(map));
         Some(Self {
             kernel: [kernel_h, kernel_w].map(i64::from),
             stride: [stride_h, stride_w].map(|stride| i64::from(stride).max(1)),
@@ -472,7 +460,6 @@ impl TransposedWindow {
         operation: &Operation,
         histogram: &ByteHistogram,
         n_others: f64,
-        uses_trained_rules: bool,
     ) -> Vec<Operation> {
         let Self {
             kernel,
@@ -484,14 +471,10 @@ impl TransposedWindow {
         let mut pieces = Vec::new();
         let sides = [0, 1].map(|axis| {
             let (kernel, stride) = (kernel[axis], stride[axis]);
-            if uses_trained_rules {
-                Residue::all_of_trained(kernel, stride, [h, w][axis])
-            } else {
-                Residue::all(kernel, stride, padding, [h, w][axis])
-            }
+            Residue::all(kernel, stride, padding, [h, w][axis])
         });
         let is_partly_unwritten = (0..2).any(|axis| stride[axis] > kernel[axis]);
-        if is_partly_unwritten && !uses_trained_rules {
+        if is_partly_unwritten {
             // Biases everywhere, because some positions are written by none of the others.
             pieces.push(Operation {
                 weights: Some(zeros(units.saturating_mul(c))),
@@ -579,16 +562,6 @@ impl Residue {
         };
         let n = kernel.saturating_add(added.max(0)).min(stride);
         (0..n.min(MAX_PARTS)).filter_map(residue).collect()
-    }
-
-    /// By the rules of the trained networks.
-    fn all_of_trained(kernel: i64, stride: i64, size: i64) -> Vec<Self> {
-        let residue = |from: i64| Self {
-            from,
-            kernel: ((kernel - from + stride - 1) / stride).max(1),
-            read: size,
-        };
-        (0..stride.min(MAX_PARTS)).map(residue).collect()
     }
 }
 

@@ -9,10 +9,6 @@ use crate::targets::ethos_u::program::{Action, Alias, Arithmetic, INT32_BYTES, O
 pub fn squared_difference(lowering: &mut Lowering) -> Option<()> {
     let inputs = [lowering.input(0)?, lowering.input(1)?];
     let output = lowering.output()?;
-    let is_wide = lowering.element_bytes(output) != 1;
-    if is_wide && lowering.accelerator.uses_trained_rules {
-        return None;
-    }
     let number = lowering.constant([1, 1, 1], INT32_BYTES);
     let [one, other] = inputs.map(|input| {
         let shape = lowering.shape(input);
@@ -45,16 +41,14 @@ pub fn squared_difference(lowering: &mut Lowering) -> Option<()> {
 pub fn prelu(lowering: &mut Lowering) -> Option<()> {
     let (input, slopes, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
     let slope = slopes_of(lowering, slopes);
-    if slope.is_none()
-        && (lowering.accelerator.uses_trained_rules || lowering.graph.is_constant(slopes))
-    {
+    if slope.is_none() && lowering.graph.is_constant(slopes) {
         return None;
     }
     let shape = lowering.shape(output);
     let element_bytes = lowering.element_bytes(output);
     if let Some(slope) = slope.as_ref().filter(|slope| slope.is_one) {
         // Without a slope it is a RELU.
-        let action = match slope.max == 0.0 && !lowering.accelerator.uses_trained_rules {
+        let action = match slope.max == 0.0 {
             true if lowering.is_scaled() => Action::Requantise,
             true => Action::Clamp,
             false => Action::Table,

@@ -43,11 +43,11 @@ pub struct Lowering<'a> {
     pub node_idx: usize,
     /// By tensor, the copies that its readers read instead.
     pub copies: BTreeMap<usize, Copies>,
-    /// The PADs that windows perform; `None` by the rules of the trained networks.
-    pub pads: Option<Pads>,
+    /// The PADs that windows perform.
+    pub pads: Pads,
     /// By output, the TRANSPOSEs that the only reader of this output does too.
     pub merged_transposes: HashMap<usize, Transpose>,
-    /// By node, the dilated window that it is a part of; empty by the rules of the trained networks.
+    /// By node, the dilated window that it is a part of.
     pub dilated: HashMap<usize, Rc<DilatedWindow>>,
     /// By tensor, the nodes that read it.
     readers: Vec<Vec<usize>>,
@@ -76,14 +76,8 @@ impl<'a> Lowering<'a> {
         let has_state = has_state(graph);
         // Variables that stay with the CPU do not count, unlike states in the memory of feature maps.
         let has_state_map = || graph.subgraph.tensors.iter().any(|one| one.is_variable);
-        let is_first_writer_first = if accelerator.uses_trained_rules {
-            has_state
-        } else {
-            has_state && accelerator.is_u85() || has_state_map()
-        };
-        let is_left_to_cpu = is_left.clone();
-        let pads = (!accelerator.uses_trained_rules)
-            .then(|| Pads::new(graph, &is_left, |tensor_idx| readers[tensor_idx].len()));
+        let is_first_writer_first = has_state && accelerator.is_u85() || has_state_map();
+        let pads = Pads::new(graph, &is_left, |tensor_idx| readers[tensor_idx].len());
         Self {
             accelerator,
             graph,
@@ -97,14 +91,11 @@ impl<'a> Lowering<'a> {
                 is_first_writer_first,
                 ..Program::default()
             },
-            is_left,
             node_idx: 0,
             copies: BTreeMap::new(),
             merged_transposes: HashMap::new(),
-            dilated: match accelerator.uses_trained_rules {
-                true => HashMap::new(),
-                false => parts_of_dilated(graph, &is_left_to_cpu),
-            },
+            dilated: parts_of_dilated(graph, &is_left),
+            is_left,
             readers,
             histograms: HashMap::new(),
             samples_left: MAX_SAMPLES,
@@ -238,7 +229,7 @@ impl<'a> Lowering<'a> {
             let quantization = tensor.and_then(|tensor| tensor.quantization.as_ref());
             quantization.and_then(|quantization| quantization.scale.first().copied())
         });
-        !self.accelerator.uses_trained_rules && scales[0] != scales[1]
+        scales[0] != scales[1]
     }
 
     pub fn element_bytes(&self, map: usize) -> i64 {
@@ -317,7 +308,7 @@ impl<'a> Lowering<'a> {
             let is_largest = others
                 .copied()
                 .all(|other| n_bytes(other) < n_bytes(weights));
-            !self.accelerator.uses_trained_rules && operation.weights.is_some() && !is_largest
+            operation.weights.is_some() && !is_largest
         });
         if let Some(histogram) = weights.and_then(|weights| self.histogram(weights)) {
             operation.weights = Some(histogram);
@@ -340,15 +331,11 @@ impl<'a> Lowering<'a> {
         operation
     }
 
-    /// The number of inputs that a window or pooling processes one after another; 1 by the rules of the trained networks.
+    /// The number of inputs that a window or pooling processes one after another.
     pub fn n_inputs(&self) -> i64 {
         let n_inputs = inputs_at_a_time(self.graph, self.node());
         let is_one = self.dilated.contains_key(&self.node_idx) || self.rows_of_points().is_some();
-        if self.accelerator.uses_trained_rules || is_one {
-            1
-        } else {
-            n_inputs.max(1).into()
-        }
+        if is_one { 1 } else { n_inputs.max(1).into() }
     }
 
     /// The positions of all inputs together, for a convolution of single positions: it is a product of their channels,
@@ -372,7 +359,7 @@ impl<'a> Lowering<'a> {
             return None;
         };
         let is_whole = i64::from(depth) == self.shape(self.input(0)?)[2];
-        let is_row = is_batch && is_whole && !self.accelerator.uses_trained_rules;
+        let is_row = is_batch && is_whole;
         is_row.then_some(rows.clamp(1, MAX_DIMENSION))
     }
 
@@ -384,7 +371,7 @@ impl<'a> Lowering<'a> {
 
     /// What the PAD before the node reads, if the node is a window that pads by itself.
     pub fn unpadded(&self) -> Option<usize> {
-        (self.pads.as_ref()?).absorbed(self.graph, self.node())
+        self.pads.absorbed(self.graph, self.node())
     }
 
     /// Adds the node as an operation of the CPU, which reads and writes the memory of feature maps.

@@ -1,7 +1,7 @@
 //! BATCH_MATMUL.
 
 use super::lowering::{Lowering, n_elements};
-use super::transpose::{Pass, is_exchanged_before, is_matrix_of_map};
+use super::transpose::{Pass, is_exchanged_before};
 use crate::formats::tflite::BuiltinOptions;
 use crate::targets::ethos_u::geometry::Hwc;
 use crate::targets::ethos_u::layer::{Kind, UNCHANGED};
@@ -22,14 +22,13 @@ pub fn product_with_map(lowering: &mut Lowering) -> Option<()> {
     if lowering.graph.is_constant(weights) || lowering.tensor(weights).shape.len() != 2 {
         return None;
     }
-    lowering.program.differs_from_trained_rules = true;
     multiply(lowering, false, true)
 }
 
 fn multiply(lowering: &mut Lowering, adj_x: bool, adj_y: bool) -> Option<()> {
     let (first, second, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
     let is_wide = lowering.element_bytes(output) != 1;
-    if is_wide && (lowering.accelerator.uses_trained_rules || !lowering.accelerator.is_u85()) {
+    if is_wide && !lowering.accelerator.is_u85() {
         return None;
     }
     // Both inputs may be one feature map, which then stays in its own order for the first.
@@ -41,10 +40,9 @@ fn multiply(lowering: &mut Lowering, adj_x: bool, adj_y: bool) -> Option<()> {
         (n, rows) = (1, n.saturating_mul(rows));
     }
     let inner = if adj_x { one } else { other };
-    let is_trained_rule = lowering.accelerator.uses_trained_rules;
     // A vector has the same order in memory either way, which the compiler knows of transpositions in the file, but not
     // of its own.
-    let is_vector = |one: i64, other: i64| one.min(other) == 1 && !is_trained_rule;
+    let is_vector = |one: i64, other: i64| one.min(other) == 1;
     let first = match adj_x {
         true if is_vector(inner, rows) => viewed(lowering, first, [n, rows, inner]),
         true => transposed(lowering, first, [n, inner, rows]),
@@ -54,8 +52,6 @@ fn multiply(lowering: &mut Lowering, adj_x: bool, adj_y: bool) -> Option<()> {
     let is_kept = adj_y && !is_vector(inner, columns);
     let is_done = is_kept || is_exchanged_before(lowering, second);
     let stays = is_kept && stays_in_place(lowering, second, is_square);
-    let is_trained = lowering.accelerator.uses_trained_rules || is_matrix_of_map(lowering, second);
-    lowering.program.differs_from_trained_rules |= stays || !is_trained;
     let second = match is_done {
         true if stays => moved(lowering, second, [n, columns, inner], UNCHANGED),
         true => second,
@@ -105,12 +101,11 @@ fn matrices(shape: &[i32]) -> Option<[i64; 3]> {
 fn stays_in_place(lowering: &Lowering, second: usize, is_square: bool) -> bool {
     let is_shared = is_square || lowering.readers(second).len() != 1;
     let map = &lowering.program.maps[second];
-    !lowering.accelerator.uses_trained_rules && (map.is_input || map.is_output || is_shared)
+    map.is_input || map.is_output || is_shared
 }
 
 fn viewed(lowering: &mut Lowering, input: usize, shape: Hwc) -> usize {
     let output = lowering.map(shape, lowering.element_bytes(input));
-    lowering.program.differs_from_trained_rules = true;
     lowering.push(Operation {
         alias: Alias::View,
         ..lowering.operation(Action::View, &[input], output)
@@ -124,13 +119,8 @@ fn transposed(lowering: &mut Lowering, input: usize, shape: Hwc) -> usize {
 
 fn moved(lowering: &mut Lowering, input: usize, shape: Hwc, order: [usize; 3]) -> usize {
     let pass = Pass::new(shape, order);
-    let is_trained = lowering.accelerator.uses_trained_rules;
-    let element_bytes = if is_trained {
-        1
-    } else {
-        lowering.element_bytes(input)
-    };
-    let output = if lowering.accelerator.is_u85() && !is_trained {
+    let element_bytes = lowering.element_bytes(input);
+    let output = if lowering.accelerator.is_u85() {
         lowering.map(pass.written, element_bytes)
     } else {
         lowering.linear_map(pass.written, element_bytes)

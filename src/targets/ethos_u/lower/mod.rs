@@ -75,7 +75,7 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
     let mut is_of_shape = vec![false; graph.subgraph.tensors.len()];
     for node_idx in 0..graph.nodes.len() {
         lowering.node_idx = node_idx;
-        if !accelerator.uses_trained_rules && is_known(&lowering, &is_of_shape) {
+        if is_known(&lowering, &is_of_shape) {
             let outputs = lowering.operator().outputs.iter();
             outputs.for_each(|&output| is_of_shape[output] = true);
             continue;
@@ -110,29 +110,22 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
 /// Divides, joins and reorders the operations of all nodes as the compiler does.
 fn rearrange(accelerator: &Accelerator, graph: &Graph, program: &mut Program) {
     copy_parts(program, graph);
-    if !accelerator.uses_trained_rules {
-        remove_views(program);
-        divide_activated(program);
-        widen_parts(program, graph);
-        divide_copies(program, graph);
-    }
+    remove_views(program);
+    divide_activated(program);
+    widen_parts(program, graph);
+    divide_copies(program, graph);
     // The output stage performs one activation.
-    let activates_transposed = |element_bytes: i64| {
-        !accelerator.uses_trained_rules && (accelerator.is_u85() || element_bytes == 1)
-    };
+    let activates_transposed = |element_bytes: i64| accelerator.is_u85() || element_bytes == 1;
     fuse(
         program,
         activates_transposed,
         |before, operation, n_writers| {
             let is_in_pieces = n_writers > 1 || before.repeats > 1.0;
-            let is_apart = before.has_activation || is_in_pieces || changes_scale(graph, operation);
-            is_apart && !accelerator.uses_trained_rules
+            before.has_activation || is_in_pieces || changes_scale(graph, operation)
         },
     );
-    if !accelerator.uses_trained_rules {
-        divide_reshaped(program);
-    }
-    if accelerator.is_u85() && !accelerator.uses_trained_rules {
+    divide_reshaped(program);
+    if accelerator.is_u85() {
         transpose::fuse_transposes(program);
         movement::fuse_reverses(program);
     }
@@ -309,7 +302,7 @@ fn push_node(lowering: &mut Lowering) {
     let mut operation = lowering.whole_node();
     use_dilated_window(lowering, &mut operation);
     choose_action(lowering, &mut operation);
-    if operation.action == Action::Slice && !lowering.accelerator.uses_trained_rules {
+    if operation.action == Action::Slice {
         read_part(lowering, &mut operation);
     }
     if operation.alias == Alias::InPlace && changes_type(lowering) {
@@ -317,7 +310,6 @@ fn push_node(lowering: &mut Lowering) {
     }
     let has_pad = lowering.unpadded().is_some();
     let n_inputs = lowering.n_inputs();
-    lowering.program.differs_from_trained_rules |= n_inputs > 1;
     let pieces = convolution::divided_window(
         lowering.accelerator,
         &lowering.program,
@@ -365,21 +357,17 @@ fn read_part(lowering: &mut Lowering, operation: &mut Operation) {
 fn choose_action(lowering: &mut Lowering, operation: &mut Operation) {
     let is_without_slope =
         matches!(lowering.operator().options, BuiltinOptions::LeakyRelu { alpha } if alpha == 0.0);
-    if is_without_slope && !lowering.accelerator.uses_trained_rules {
+    if is_without_slope {
         operation.action = Action::Clamp;
     }
     if operation.action == Action::Clamp && lowering.is_scaled() {
         operation.action = Action::Requantise;
     }
     let accelerator = lowering.accelerator;
-    if !accelerator.uses_trained_rules && lowering.operator().code.kind == OpKind::Div {
-        lowering.program.differs_from_trained_rules = true;
+    if lowering.operator().code.kind == OpKind::Div {
         operation.action = Action::Binary(Arithmetic::Quotient);
     }
-    if !accelerator.uses_trained_rules
-        && !accelerator.is_u85()
-        && changes_scale(lowering.graph, operation)
-    {
+    if !accelerator.is_u85() && changes_scale(lowering.graph, operation) {
         // Ethos-U55 and U65 compute it without a table.
         operation.action = Action::Requantise;
     }
@@ -401,16 +389,13 @@ fn use_dilated_window(lowering: &mut Lowering, operation: &mut Operation) {
             .get_or_insert_with(|| Box::new(Window::POINT));
         window.dilation = dilated.dilation;
         **window = window.with_zeros_in_gaps();
-        lowering.program.differs_from_trained_rules = true;
     }
 }
 
 /// Whether the output stage computes the operator without a table, as a LEAKY_RELU of 16 bits.
 fn is_of_output_stage(lowering: &Lowering) -> bool {
     let is_wide = |input: usize| lowering.tensor(input).tensor_type == TensorType::Int16;
-    lowering.operator().code.kind == OpKind::LeakyRelu
-        && lowering.input(0).is_some_and(is_wide)
-        && !lowering.accelerator.uses_trained_rules
+    lowering.operator().code.kind == OpKind::LeakyRelu && lowering.input(0).is_some_and(is_wide)
 }
 
 /// The output of a window operation, and the output of its fused activation if the activation is a separate operation
@@ -422,10 +407,7 @@ fn output_of_own_activation(
 ) -> Option<(usize, usize)> {
     let output = lowering.output()?;
     let map = lowering.program.maps[output];
-    let is_apart = lowering.has_activation()
-        && !lowering.accelerator.uses_trained_rules
-        && has_window(operation)
-        && is_in_pieces;
+    let is_apart = lowering.has_activation() && has_window(operation) && is_in_pieces;
     is_apart.then(|| (lowering.map(map.shape(), map.element_bytes()), output))
 }
 
@@ -442,38 +424,30 @@ fn changes_type(lowering: &Lowering) -> bool {
         let tensor = map_idx.map(|map_idx| lowering.tensor(map_idx));
         tensor.map(|tensor| tensor.tensor_type)
     });
-    !lowering.accelerator.uses_trained_rules && types[0] != types[1]
+    types[0] != types[1]
 }
 
 /// Adds the operations that replace an operator; `None` if it stays one operation.
 fn replace(lowering: &mut Lowering) -> Option<()> {
-    let kind = lowering.operator().code.kind;
-    if !lowering.accelerator.uses_trained_rules {
-        match kind {
-            OpKind::ExpandDims | OpKind::Reshape | OpKind::Squeeze => {
-                return movement::reshape(lowering);
-            }
-            OpKind::Equal
-            | OpKind::NotEqual
-            | OpKind::Greater
-            | OpKind::GreaterEqual
-            | OpKind::Less
-            | OpKind::LessEqual => return movement::compare(lowering),
-            OpKind::Gather => return movement::gather(lowering),
-            OpKind::ScatterNd => return movement::scatter(lowering),
-            OpKind::FullyConnected => return matmul::product_with_map(lowering),
-            OpKind::MirrorPad => return movement::mirror_pad(lowering),
-            OpKind::DepthwiseConv2d => return convolution::depthwise_with_multiplier(lowering),
-            OpKind::Neg => return movement::negate(lowering),
-            OpKind::Pack => return movement::pack(lowering),
-            OpKind::ReverseV2 => return movement::reverse(lowering),
-            OpKind::Select | OpKind::SelectV2 => return movement::select(lowering),
-            OpKind::Sum => return reduce::sum(lowering),
-            OpKind::Tile => return movement::tile(lowering),
-            _ => {}
-        }
-    }
-    match kind {
+    match lowering.operator().code.kind {
+        OpKind::ExpandDims | OpKind::Reshape | OpKind::Squeeze => movement::reshape(lowering),
+        OpKind::Equal
+        | OpKind::NotEqual
+        | OpKind::Greater
+        | OpKind::GreaterEqual
+        | OpKind::Less
+        | OpKind::LessEqual => movement::compare(lowering),
+        OpKind::Gather => movement::gather(lowering),
+        OpKind::ScatterNd => movement::scatter(lowering),
+        OpKind::FullyConnected => matmul::product_with_map(lowering),
+        OpKind::MirrorPad => movement::mirror_pad(lowering),
+        OpKind::DepthwiseConv2d => convolution::depthwise_with_multiplier(lowering),
+        OpKind::Neg => movement::negate(lowering),
+        OpKind::Pack => movement::pack(lowering),
+        OpKind::ReverseV2 => movement::reverse(lowering),
+        OpKind::Select | OpKind::SelectV2 => movement::select(lowering),
+        OpKind::Sum => reduce::sum(lowering),
+        OpKind::Tile => movement::tile(lowering),
         OpKind::Add | OpKind::Sub => expansions::broadcast(lowering, Arithmetic::Sum),
         OpKind::Mul => expansions::broadcast(lowering, Arithmetic::Product),
         OpKind::ArgMax => reduce::arg_max(lowering),

@@ -99,7 +99,6 @@ pub fn mirror_pad(lowering: &mut Lowering) -> Option<()> {
         .collect();
     // Ethos-U55 and U65 reverse by strides.
     lowering.program.maps[output].is_linear |= !lowering.accelerator.is_u85();
-    lowering.program.differs_from_trained_rules = true;
     join(lowering, &parts, output, false);
     Some(())
 }
@@ -190,7 +189,6 @@ pub fn gather(lowering: &mut Lowering) -> Option<()> {
 /// Writes all entries of the output one by one, on Ethos-U85.
 pub fn scatter(lowering: &mut Lowering) -> Option<()> {
     let (updates, output) = (lowering.input(1)?, lowering.output()?);
-    lowering.program.differs_from_trained_rules = true;
     lowering.push(lowering.operation(Action::Gather, &[updates], output));
     Some(())
 }
@@ -321,17 +319,15 @@ pub fn compare(lowering: &mut Lowering) -> Option<()> {
 /// a view is sufficient.
 pub fn reshape(lowering: &mut Lowering) -> Option<()> {
     let (input, output) = (lowering.input(0)?, lowering.output()?);
-    if lowering
-        .pads
-        .as_ref()
-        .is_some_and(|pads| pads.is_absent(output))
-    {
+    if lowering.pads.is_absent(output) {
         return Some(());
     }
     let [from, to] = [input, output].map(|map_idx| lowering.program.maps[map_idx]);
     let is_fixed = from.is_input || from.is_output || from.is_constant || from.is_variable;
-    let is_read_by_cpu = !lowering.accelerator.uses_trained_rules
-        && (lowering.readers(output).iter()).any(|&reader| lowering.is_left[reader]);
+    let is_read_by_cpu = lowering
+        .readers(output)
+        .iter()
+        .any(|&reader| lowering.is_left[reader]);
     let is_bound = (is_fixed || from.is_off_chip)
         && (to.is_output || to.is_variable || to.is_off_chip || is_read_by_cpu);
     let before = lowering.copies.get(&input);
@@ -421,7 +417,6 @@ pub fn fuse_reverses(program: &mut Program) {
                 writer.alias = Alias::Separate;
             }
             program.operations[idx].alias = Alias::Fused;
-            program.differs_from_trained_rules = true;
         }
     }
 }

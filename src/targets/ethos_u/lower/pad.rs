@@ -3,7 +3,6 @@
 use super::lowering::{Lowering, n_elements};
 use super::movement::pieces;
 use super::padded_windows::amounts;
-use crate::formats::tflite::{BuiltinOptions, Padding};
 use crate::targets::ethos_u::geometry::BRICK_CHANNELS;
 use crate::targets::ethos_u::program::{Action, Alias, Operation, OptionalBytes};
 
@@ -14,13 +13,11 @@ pub fn pad(lowering: &mut Lowering) -> Option<()> {
     let tensor = lowering.tensor(output);
     let rank = tensor.shape.len();
     let sides = amounts(lowering.graph, sides, rank);
-    match &lowering.pads {
-        Some(pads) if pads.is_absent(output) => return Some(()),
-        None if is_padding_of_windows(lowering, output) => return None,
-        _ => {}
+    if lowering.pads.is_absent(output) {
+        return Some(());
     }
-    let is_deep = rank > 4 && !lowering.accelerator.uses_trained_rules;
-    if rank > 4 && !is_deep || sides.len() != rank {
+    let is_deep = rank > 4;
+    if sides.len() != rank {
         return None;
     }
     let [h, w, c] = lowering.shape(output);
@@ -81,35 +78,10 @@ fn copied_in_pieces(lowering: &mut Lowering, input: usize, element_bytes: i64) -
     let (piece, n_pieces) = pieces(&lowering.tensor(input).shape);
     let part = lowering.map(lowering.shape(input), element_bytes);
     lowering.program.maps[part].bytes = 0.0.into();
-    lowering.program.differs_from_trained_rules = true;
     lowering.push(Operation {
         view_shapes: Some(Box::new([piece; 2])),
         repeats: n_pieces,
         ..lowering.operation(Action::Copy, &[input], part)
     });
     part
-}
-
-/// By the rules of the trained networks, whether all readers are convolutions that can pad height and width by
-/// themselves. Pooling cannot, nor can a convolution that has padding of its own.
-fn is_padding_of_windows(lowering: &Lowering, output: usize) -> bool {
-    let has_window = |options: &BuiltinOptions| {
-        matches!(
-            options,
-            BuiltinOptions::Conv2D {
-                padding: Padding::Valid,
-                ..
-            } | BuiltinOptions::DepthwiseConv2D {
-                padding: Padding::Valid,
-                ..
-            }
-        )
-    };
-    let readers = lowering.readers(output);
-    let (Some(input), false) = (lowering.input(0), lowering.program.maps[output].is_output) else {
-        return false;
-    };
-    lowering.shape(input)[2] == lowering.shape(output)[2]
-        && !readers.is_empty()
-        && (readers.iter()).all(|&at| has_window(&lowering.graph.nodes[at].operator.options))
 }

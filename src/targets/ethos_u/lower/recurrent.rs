@@ -37,8 +37,7 @@ pub fn lstm(lowering: &mut Lowering) -> Option<()> {
     else {
         return None;
     };
-    let uses_trained_rules = lowering.accelerator.uses_trained_rules;
-    let is_clipped = cell_clip > 0.0 || uses_trained_rules;
+    let is_clipped = cell_clip > 0.0;
     let input = lowering.input(0)?;
     let shape = &lowering.tensor(input).shape;
     let &[outer, inner, features] = shape.as_slice() else {
@@ -60,15 +59,13 @@ pub fn lstm(lowering: &mut Lowering) -> Option<()> {
     if n_steps < 1.0 || rows < 1 || n_sequences < 1.0 {
         return None;
     }
-    if !uses_trained_rules {
-        place_states(lowering)?;
-    }
+    place_states(lowering)?;
     TimeStep {
         lowering,
         rows,
         features,
         repeats: n_sequences,
-        copies_states: !time_major || uses_trained_rules,
+        copies_states: !time_major,
         is_clipped,
     }
     .push()?;
@@ -129,16 +126,8 @@ impl TimeStep<'_, '_> {
             ..slice
         });
         let states = [(output_state, INT8_BYTES), (cell_state, INT16_BYTES)];
-        let uses_trained_rules = self.lowering.accelerator.uses_trained_rules;
-        if self.copies_states && uses_trained_rules {
-            for (state, element_bytes) in states {
-                let shape = [1, self.rows, units];
-                let copied = self.lowering.linear_map(shape, element_bytes);
-                self.copy(state, copied);
-            }
-        }
         let [state, cell] = states.map(|(_, element_bytes)| self.state(units, element_bytes));
-        if self.copies_states && !uses_trained_rules {
+        if self.copies_states {
             self.copy(output_state, state);
             self.copy(cell_state, cell);
         }
@@ -175,8 +164,7 @@ impl TimeStep<'_, '_> {
     fn map(&mut self, units: i64) -> usize {
         let shape = [1, self.rows, units];
         let map_idx = self.lowering.map(shape, INT16_BYTES);
-        self.lowering.program.maps[map_idx].is_of_time_step =
-            !self.lowering.accelerator.uses_trained_rules;
+        self.lowering.program.maps[map_idx].is_of_time_step = true;
         map_idx
     }
 
@@ -208,13 +196,8 @@ impl TimeStep<'_, '_> {
             return Some(gate);
         }
         // The limits are applied in place.
-        let limited = if self.lowering.accelerator.uses_trained_rules {
-            self.map(units)
-        } else {
-            gate
-        };
-        self.copy(gate, limited);
-        Some(limited)
+        self.copy(gate, gate);
+        Some(gate)
     }
 
     fn binary(&mut self, arithmetic: Arithmetic, inputs: [usize; 2], units: i64) -> usize {
@@ -240,7 +223,7 @@ impl TimeStep<'_, '_> {
     /// A separate hyperbolic tangent: Ethos-U85 looks it up in a table, the others support it as an operation.
     fn activate(&mut self, input: usize, output: usize) {
         let accelerator = self.lowering.accelerator;
-        if accelerator.uses_trained_rules || !accelerator.is_u85() {
+        if !accelerator.is_u85() {
             return self.copy(input, output);
         }
         let view_shape = self.lowering.shape(output);

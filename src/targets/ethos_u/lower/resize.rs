@@ -36,7 +36,7 @@ pub fn resize(lowering: &mut Lowering) -> Option<()> {
         return Some(());
     }
     let is_between = is_bilinear && half_pixel_centers;
-    if [h, w] == [to_h, to_w] && !is_between && !lowering.accelerator.uses_trained_rules {
+    if [h, w] == [to_h, to_w] && !is_between {
         lowering.push(Operation {
             alias: Alias::InPlace,
             ..lowering.operation(Action::Copy, &[input], output)
@@ -147,11 +147,7 @@ fn between_pixels(lowering: &mut Lowering, [input, output]: [usize; 2]) -> Optio
         });
     }
     // The weights of all but the first one are fetched while the one before it runs.
-    let repeats = if lowering.accelerator.uses_trained_rules {
-        &[4.0][..]
-    } else {
-        &[1.0, 3.0]
-    };
+    let repeats = &[1.0, 3.0];
     for &repeats in repeats {
         lowering.push(Operation {
             view_shapes: Some(Box::new([[h + 1, w + 1, c], [to_h - 1, to_w - 1, c]])),

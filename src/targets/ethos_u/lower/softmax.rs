@@ -18,9 +18,7 @@ pub fn softmax(lowering: &mut Lowering) -> Option<()> {
     let (input, output) = (lowering.input(0)?, lowering.output()?);
     match lowering.element_bytes(input) {
         1 => {}
-        INT16_BYTES if !lowering.accelerator.uses_trained_rules => {
-            return softmax_of_16_bits(lowering, input, output);
-        }
+        INT16_BYTES => return softmax_of_16_bits(lowering, input, output),
         _ => return None,
     }
     let shape = lowering.shape(input);

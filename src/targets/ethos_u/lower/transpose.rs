@@ -18,11 +18,7 @@ impl Lowering<'_> {
             written,
             order,
         } = pass;
-        let (written, repeats) = if self.accelerator.uses_trained_rules {
-            (written, 1.0)
-        } else {
-            (within_limits(written), n_parts(read))
-        };
+        let (written, repeats) = (within_limits(written), n_parts(read));
         let operation = Operation {
             view_shapes: Some(Box::new([read; 2])),
             repeats,
@@ -339,7 +335,7 @@ fn is_rearranged(lowering: &Lowering, reader: usize, tensor_idx: usize) -> bool 
         });
         Some(is_view && moves_one)
     };
-    !lowering.accelerator.uses_trained_rules && moved() == Some(true)
+    moved() == Some(true)
 }
 
 /// The permutation of the TRANSPOSE at a node, with that of a BATCH_MATMUL that alone reads it. `None` for other
@@ -394,9 +390,7 @@ fn is_merged(lowering: &Lowering, [before, behind]: [usize; 2]) -> bool {
     let (Some(before), Some(_)) = (on_npu(before), on_npu(behind)) else {
         return false;
     };
-    !lowering.accelerator.uses_trained_rules
-        && lowering.readers(before.output) == [behind]
-        && !lowering.program.maps[before.output].is_output
+    lowering.readers(before.output) == [behind] && !lowering.program.maps[before.output].is_output
 }
 
 /// The TRANSPOSE at the current node with those before it that it does too.
@@ -410,9 +404,8 @@ fn merged(lowering: &mut Lowering) -> Option<Transpose> {
 
 /// Whether a BATCH_MATMUL sees a tensor in its own shape, which has four dimensions there. Transpositions of different
 /// shapes do not become one.
-pub fn is_matrix_of_map(lowering: &Lowering, tensor_idx: usize) -> bool {
-    let is_map = matches!(lowering.tensor(tensor_idx).shape[..], [1, _, _, _]);
-    is_map || lowering.accelerator.uses_trained_rules
+fn is_matrix_of_map(lowering: &Lowering, tensor_idx: usize) -> bool {
+    matches!(lowering.tensor(tensor_idx).shape[..], [1, _, _, _])
 }
 
 /// Whether the only reader of a tensor is a BATCH_MATMUL that multiplies by its columns.
@@ -443,7 +436,6 @@ pub fn transpose(lowering: &mut Lowering) -> Option<()> {
     if let &[reader] = lowering.readers(output)
         && is_merged(lowering, [lowering.node_idx, reader])
     {
-        lowering.program.differs_from_trained_rules = true;
         lowering.merged_transposes.insert(output, transpose);
         return Some(());
     }
@@ -452,14 +444,12 @@ pub fn transpose(lowering: &mut Lowering) -> Option<()> {
         lowering.program.maps[output].shape.swap(1, 2);
     }
     // The compiler does not look whether two transpositions that it merges change the order in memory.
-    let remains = is_merged && !lowering.accelerator.uses_trained_rules;
     let separate = exchange.separate.as_ref();
-    let separate = separate.filter(|one| remains && !one.order.is_sorted());
+    let separate = separate.filter(|one| is_merged && !one.order.is_sorted());
     let remaining = separate.map_or(Vec::new(), |one| one.passes(lowering.accelerator.is_u85()));
     if exchange.is_nothing() && remaining.is_empty() {
-        let is_own = !lowering.accelerator.uses_trained_rules && lowering.input(0) == Some(input);
+        let is_own = lowering.input(0) == Some(input);
         if is_own && super::movement::reshape(lowering).is_some() {
-            lowering.program.differs_from_trained_rules = true;
             return Some(());
         }
         lowering.push(Operation {
@@ -469,16 +459,12 @@ pub fn transpose(lowering: &mut Lowering) -> Option<()> {
         return Some(());
     }
     let can_rotate = lowering.accelerator.is_u85();
-    let trained_passes = exchange.passes(can_rotate);
     let reader = lowering.readers(output).first().copied();
     let is_short = reader.is_some_and(|reader| is_rearranged(lowering, reader, output));
     let passes = match exchange.separate {
-        Some(permutation) if !lowering.accelerator.uses_trained_rules && !is_short => {
-            permutation.passes(can_rotate)
-        }
-        _ => trained_passes.clone(),
+        Some(permutation) if !is_short => permutation.passes(can_rotate),
+        _ => exchange.passes(can_rotate),
     };
-    lowering.program.differs_from_trained_rules |= passes != trained_passes;
     lowering.transpose_passes([input, output], &passes);
     Some(())
 }
@@ -500,7 +486,6 @@ pub fn fuse_transposes(program: &mut Program) {
         });
         if let Some(fused) = fused {
             fused.apply(program);
-            program.differs_from_trained_rules = true;
             is_fused[idx] = true;
         }
     }
@@ -510,7 +495,7 @@ pub fn fuse_transposes(program: &mut Program) {
 
 /// By operation, whether it is chained to another one before it.
 fn behind_others(program: &Program) -> Vec<bool> {
-    let order = Order::new(program).with_chains(program, false);
+    let order = Order::new(program).with_chains(program);
     let mut is_behind = vec![false; program.operations.len()];
     for (step, &idx) in order.operations.iter().enumerate() {
         is_behind[idx] = order.chain_start[step] != step;

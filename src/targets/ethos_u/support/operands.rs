@@ -22,7 +22,7 @@ pub const WEIGHTED: &[OpKind] = &[
 ];
 
 /// Why `npu` leaves an operator to the CPU whose types and shapes it runs: a constant that is computed, or what an operand
-/// holds. Contents beyond the budget count as small and different, as those of trained networks are.
+/// holds. Contents beyond the budget count as small and different, as those of networks from training are.
 pub fn refused_operand(
     graph: &Graph,
     node: &Node,

@@ -434,7 +434,7 @@ fn branches_run_depth_first_from_the_last_input() {
     assert_eq!(order.operations, [0, 3, 1, 2, 4]);
     assert_eq!(order.chain_start, [0, 1, 2, 3, 4]);
     // On Ethos-U85 the sum takes its place in the convolution before it.
-    let order = order.with_chains(&program, false);
+    let order = order.with_chains(&program);
     assert_eq!(order.chain_start, [0, 1, 2, 3, 3]);
     assert!(order.is_passed_on(3) && !order.is_passed_on(2));
 }
@@ -475,7 +475,7 @@ fn feature_maps_are_alive_while_they_are_needed() {
         2.0 * large,
     ];
     assert_eq!(alive(&order, true), inside);
-    let chained = order.with_chains(&program, false);
+    let chained = order.with_chains(&program);
     let inside = [
         small,
         small + large,

@@ -109,7 +109,7 @@ impl Weights<'_> {
 
     /// Minimum number of output channels of a slice after the first: Ethos-U85 computes whole micro blocks.
     fn granule(&self) -> i64 {
-        let is_micro = self.accelerator.is_u85() && !self.accelerator.uses_trained_rules;
+        let is_micro = self.accelerator.is_u85();
         if is_micro {
             self.block.micro[2].max(BRICK_CHANNELS)
         } else {
@@ -129,12 +129,8 @@ impl Weights<'_> {
     /// How many times the stripes read all weights, as the compiler counts when it compares an operation with and
     /// without a buffer.
     fn n_reads_of_stripes(&self) -> f64 {
-        if self.accelerator.uses_trained_rules {
-            self.n_reads()
-        } else {
-            let layer = striped(&self.layer, self.stripe);
-            self.block.weight_reads(&layer) as f64 * self.n_stripes()
-        }
+        let layer = striped(&self.layer, self.stripe);
+        self.block.weight_reads(&layer) as f64 * self.n_stripes()
     }
 
     /// Cycles of all reads of `bytes` of weights.
@@ -145,7 +141,7 @@ impl Weights<'_> {
     /// Cycles of one slice of the operation, with its weights and scales in SRAM.
     fn slice_cycles(&self, layer: &Layer, part: Part) -> f64 {
         let mut feature_maps = IfmOfm::both(self.accelerator.planned_feature_maps());
-        if self.is_inside_cascade() && !self.accelerator.uses_trained_rules {
+        if self.is_inside_cascade() {
             feature_maps.ifm = self.accelerator.sram;
         }
         let conditions = Conditions {
@@ -376,9 +372,7 @@ impl Choice<'_> {
         // Vela compares an operation with the one before it, and only the first one with the next.
         let is_shared = match self.weights.sharing {
             WeightSharing::None => false,
-            WeightSharing::First => {
-                self.before.is_none() || self.weights.accelerator.uses_trained_rules
-            }
+            WeightSharing::First => self.before.is_none(),
             WeightSharing::Again => true,
         };
         if is_shared && can_be_whole {
@@ -515,11 +509,7 @@ impl Choice<'_> {
         let Some(input) = self.input_cycles(slicing, buffer.bytes(), run.max(reads)) else {
             return false;
         };
-        let reads_off_chip = if self.weights.accelerator.uses_trained_rules {
-            self.times.reads_off_chip
-        } else {
-            self.unbuffered.weights
-        };
+        let reads_off_chip = self.unbuffered.weights;
         let without = self.unbuffered.computing.max(reads_off_chip).max(input);
         let mut with = run.max(reads).max(input);
         if self.is_compute_bound() {

@@ -52,7 +52,7 @@ impl Brick {
     pub fn new(accelerator: &Accelerator, layer: &Layer, block: &Block, n_streams: i64) -> Self {
         let is_u85 = accelerator.is_u85();
         let is_depthwise = layer.kind == Kind::Depthwise;
-        let is_wide = layer.element_bytes.ifm == INT16_BYTES && !accelerator.uses_trained_rules;
+        let is_wide = layer.element_bytes.ifm == INT16_BYTES;
         let (kernel_step, ifm_step) = match (is_depthwise, block.is_part_kernel, is_u85) {
             (true, _, true) => (10, 1),
             (true, _, false) => (4, 1),

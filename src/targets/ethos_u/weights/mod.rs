@@ -67,32 +67,19 @@ pub fn encoded(
     // A file may store more bytes than the layer has weights.
     let n_weights = brick.n_weights().min(histogram.n_bytes as f64);
     let padding = brick.n_values() - n_weights;
-    let leaves_rare = !accelerator.uses_trained_rules;
-    let last_runs = if leaves_rare {
-        brick.last_runs()
-    } else {
-        NO_ZERO_RUNS[0]
-    };
     let values = Values::cached(
         histogram,
         n_weights,
         padding,
         &brick.zero_runs(),
-        leaves_rare,
-        last_runs,
+        true,
+        brick.last_runs(),
     );
     let n_cores = n_filled as f64;
     let n_slices = (brick.n_values() / n_cores / SLICE_VALUES).ceil();
     let front_bits = n_slices * SLICE_BITS + values.header_bits + END_BITS;
     let stream_bits = values.bits / n_cores + front_bits;
     let stream_bytes = round_up((stream_bits / 8.0).ceil() as i64, ALIGNMENT_BYTES) as f64;
-    if accelerator.uses_trained_rules {
-        let scale_bytes = round_up(SCALE_BYTES * layer.ofm[2], ALIGNMENT_BYTES) as f64;
-        return Encoded {
-            bytes: stream_bytes * n_cores + scale_bytes,
-            cycles: 0.0,
-        };
-    }
     let n_values = brick.n_values() / n_cores * n_streams as f64;
     let empty_bytes = if accelerator.is_u85() {
         empty_stream_bytes(n_values / n_streams as f64)
@@ -117,12 +104,12 @@ pub fn encoded(
 /// Weight streams that have weights, of a layer with this many output channels.
 fn n_filled_streams(accelerator: &Accelerator, n_channels: i64) -> i64 {
     let n_streams = accelerator.n_weight_streams;
-    match (accelerator.uses_trained_rules, accelerator.is_u85()) {
-        (true, _) => n_streams,
-        (false, true) => n_streams.min(ceil_div(n_channels, STREAM_CHANNELS)),
-        // A core of Ethos-U65 without channels has no stream.
-        (false, false) => n_streams.min(n_channels),
-    }
+    // A core of Ethos-U65 without channels has no stream.
+    n_streams.min(if accelerator.is_u85() {
+        ceil_div(n_channels, STREAM_CHANNELS)
+    } else {
+        n_channels
+    })
 }
 
 /// Whether the streams of a layer's weights for two blocks are the same.
@@ -162,31 +149,17 @@ fn faster_format(
     coded_bytes: f64,
     values: &Values,
 ) -> Encoded {
-    let is_exact = !accelerator.uses_trained_rules;
     let ([from, to], [fewest, most]) = (ZERO_SHARES, DECODED_PER_CYCLE);
     let share = (values.n_zeros / n_values).clamp(from, to);
-    let share = match is_exact {
-        // A share of 0.9 of 32 bits is a little lower.
-        true => f64::from(share as f32),
-        false => share,
-    };
+    // A share of 0.9 of 32 bits is a little lower.
+    let share = f64::from(share as f32);
     let per_stream = (fewest + (share - from) * (most - fewest) / (to - from)).floor();
     let per_cycle = per_stream * accelerator.n_weight_streams as f64;
     // Bytes arrive after the latency of their memory.
     let transfer = |bytes: f64, cycles_per_byte: f64| {
-        if is_exact {
-            (bytes * cycles_per_byte).floor() + accelerator.weights_off_chip.latency_cycles
-        } else {
-            bytes * cycles_per_byte
-        }
+        (bytes * cycles_per_byte).floor() + accelerator.weights_off_chip.latency_cycles
     };
-    let decoding = |per_cycle: f64| {
-        if is_exact {
-            (n_values / per_cycle).floor()
-        } else {
-            n_values / per_cycle
-        }
-    };
+    let decoding = |per_cycle: f64| (n_values / per_cycle).floor();
     let slow_cycles = [
         decoding(per_cycle),
         transfer(coded_bytes, accelerator.weights_off_chip.cycles_per_byte),

@@ -192,20 +192,26 @@ mod tests {
 
     use super::*;
 
-    /// Errors that are ten times as large if there is a correction.
+    /// Errors of graphs, which are ten times as large where an operator stays on the CPU.
     fn deviations(n: usize, rng: &mut ChaCha8Rng) -> Vec<Deviation> {
         let normal = Normal::new(0.0f64, 0.01).unwrap();
         let mut deviation = || {
-            let is_corrected = rng.random_range(0.0..1.0f64) < 0.3;
-            let scale = if is_corrected { 10.0 } else { 1.0 };
-            let factor = if is_corrected { 1.2 } else { 1.0 };
+            let is_wide = rng.random_range(0.0..1.0f64) < 0.3;
+            let scale = if is_wide { 10.0 } else { 1.0 };
             Deviation {
-                signals: ErrorIndicators::default().corrected_by(factor),
+                signals: signals(is_wide),
                 kind: Kind::Network,
                 log_error: scale * normal.sample(rng).abs(),
             }
         };
         (0..n).map(|_| deviation()).collect()
+    }
+
+    /// Those of a graph, all zero but this one.
+    fn signals(is_partly_on_cpu: bool) -> ErrorIndicators {
+        let mut values = [0.0; ErrorIndicator::ALL.len()];
+        values[ErrorIndicator::OnCpu as usize] = f64::from(u8::from(is_partly_on_cpu));
+        serde_json::from_value(serde_json::json!(values)).unwrap()
     }
 
     #[test]
@@ -214,14 +220,13 @@ mod tests {
         let width = fit(&deviations(2000, &mut rng)).unwrap();
         let fresh = deviations(20_000, &mut rng);
         let mut widths = Vec::new();
-        for is_corrected in [false, true] {
-            let here =
-                |d: &&Deviation| (d.signals.get(ErrorIndicator::Correction) > 0.0) == is_corrected;
+        for is_wide in [false, true] {
+            let here = |d: &&Deviation| (d.signals.get(ErrorIndicator::OnCpu) > 0.0) == is_wide;
             let group: Vec<&Deviation> = fresh.iter().filter(here).collect();
             let is_inside = |d: &&&Deviation| d.log_error <= width.factor(&d.signals).ln();
             let inside = group.iter().filter(is_inside).count();
             let percent = 100.0 * inside as f64 / group.len() as f64;
-            println!("corrected {is_corrected}: {percent:.1} % inside");
+            println!("wide {is_wide}: {percent:.1} % inside");
             assert!((87.0..93.0).contains(&percent));
             widths.push(width.factor(&group[0].signals).ln());
         }

@@ -8,7 +8,7 @@ use super::super::setup::Setup;
 use crate::labels::target::Target;
 use crate::labels::vela::default_targets;
 
-/// The configurations that the shipped network was trained on.
+/// The configurations that the dataset has labels of.
 pub fn defaults() -> Vec<Configuration> {
     let targets = default_targets();
     let products = targets

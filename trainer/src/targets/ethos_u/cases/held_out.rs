@@ -1,11 +1,10 @@
-//! Graphs of the dataset that were used neither to train the shipped network nor to stop its training.
+//! Graphs of the dataset that were used neither to train the exported network nor to stop its training.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use indicatif::ProgressBar;
-use litecast::learned::predictor::Predictor;
 use litecast::targets::ethos_u::configuration::Configuration;
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
@@ -14,7 +13,7 @@ use super::{Case, Kind, Label, METRICS, Origin, Values, graph_cases};
 use crate::dataset::{self, Dataset, LabelledGraph};
 use crate::labels::bytes_of;
 use crate::labels::record::{self, precision_and_batch};
-use crate::settings::network_settings;
+use crate::settings::Settings;
 use crate::spaces::has_networks;
 use crate::split::{Side, side};
 
@@ -27,14 +26,13 @@ pub fn held_out_cases(
     folder: &Path,
     most: usize,
     configurations: &[Configuration],
-    predictor: &Predictor,
+    settings: &Settings,
 ) -> Result<Vec<Case>> {
-    let settings = network_settings(predictor.manifest()?)?;
     let dataset = dataset::load_labels(folder)?;
     let mut by_space: BTreeMap<&str, Vec<(&LabelledGraph, Vec<Label>)>> = BTreeMap::new();
     for graph in &dataset.graphs {
         let labels = labels_of(&dataset, graph, configurations);
-        let is_held_out = side(&graph.structure_hash, &graph.space, &settings) == Side::Test;
+        let is_held_out = side(&graph.structure_hash, &graph.space, settings) == Side::Test;
         if is_held_out && !labels.is_empty() && origin(&graph.graph_id).is_some() {
             by_space
                 .entry(&graph.space)
@@ -67,13 +65,7 @@ pub fn held_out_cases(
                 family: graph.space.clone(),
                 calibrates: calibrates(&graph.structure_hash),
             };
-            cases.extend(graph_cases(
-                bytes,
-                &origin,
-                labels,
-                configurations,
-                predictor,
-            )?);
+            cases.extend(graph_cases(bytes, &origin, labels, configurations)?);
         }
         bar.inc(chunk.len() as u64);
     }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Result;
-use litecast::learned::predictor::Predictor;
 use litecast::targets::ethos_u::configuration::Configuration;
 
 use super::{Case, Kind, Label, Origin, Values, graph_cases, vela_target};
@@ -15,11 +14,7 @@ use crate::labels::vela::VelaLabel;
 use crate::spaces::has_networks;
 
 /// Cases of every graph in a folder of labels that has operators on the NPU and an estimate.
-pub fn labelled_cases(
-    folder: &Path,
-    configurations: &[Configuration],
-    predictor: &Predictor,
-) -> Result<Vec<Case>> {
+pub fn labelled_cases(folder: &Path, configurations: &[Configuration]) -> Result<Vec<Case>> {
     let labels = Labels::read(folder)?;
     let mut by_graph: BTreeMap<&str, Vec<&Labelled>> = BTreeMap::new();
     for labelled in &labels.labelled {
@@ -40,13 +35,7 @@ pub fn labelled_cases(
         };
         let bytes = bytes_of(&first.origin)?;
         let origin = origin_of(&first.origin);
-        cases.extend(graph_cases(
-            &bytes,
-            &origin,
-            &labels,
-            configurations,
-            predictor,
-        )?);
+        cases.extend(graph_cases(&bytes, &origin, &labels, configurations)?);
     }
     Ok(cases)
 }

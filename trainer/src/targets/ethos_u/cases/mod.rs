@@ -7,13 +7,11 @@ mod labelled;
 use anyhow::Result;
 use litecast::formats::tflite;
 use litecast::graph::{self, analysis};
-use litecast::learned::out_of_distribution::Learned;
-use litecast::learned::predictor::Predictor;
 use litecast::targets::ethos_u::accelerator::Accelerator;
 use litecast::targets::ethos_u::configuration::Configuration;
 use litecast::targets::ethos_u::error_indicators::ErrorIndicators;
+use litecast::targets::ethos_u::target;
 use litecast::targets::ethos_u::totals::Totals;
-use litecast::targets::ethos_u::{features, target};
 use litecast::targets::{Metric, Network};
 
 pub use configurations::{configurations, defaults, vela_target};
@@ -64,9 +62,6 @@ pub struct Case {
     pub label: Values,
     /// Figures of the rules.
     pub rules: Values,
-    /// Estimates of the trained network; absent if it was not trained for the configuration, or does not support the
-    /// graph.
-    pub network: Option<Values>,
     /// What tells how far rules may be off.
     pub signals: ErrorIndicators,
 }
@@ -80,20 +75,13 @@ fn graph_cases(
     origin: &Origin,
     labels: &[Label],
     configurations: &[Configuration],
-    predictor: &Predictor,
 ) -> Result<Vec<Case>> {
     let Ok(model) = tflite::parse(bytes) else {
         return Ok(Vec::new());
     };
     let graph = graph::build(&model, 0)?;
     let analysis = analysis::analyze(&graph);
-    let features = features(&graph, &analysis);
-    let manifest = predictor.manifest()?;
-    let learned = Learned::new(predictor, &graph, &features)?;
-    let network = Network {
-        predictor: Some(predictor),
-        ..Network::new(&graph, &analysis)
-    };
+    let network = Network::new(&graph, &analysis);
     let mut cases = Vec::new();
     for &(configuration_idx, label) in labels {
         let configuration = &configurations[configuration_idx];
@@ -104,21 +92,11 @@ fn graph_cases(
         }
         let totals = Totals::new(&Accelerator::new(configuration), &graph, &analysis);
         let is_partly_on_cpu = !target.unsupported(&network).is_empty();
-        let of_network = |metric: Metric| {
-            let idx = manifest.output_idx(target.id(), metric.id())?;
-            Some(f64::from(*learned.estimates.graph.get(idx)?))
-        };
-        let is_corrected = defaults().contains(configuration) && learned.likeness.is_like_training;
-        let corrected = METRICS.map(of_network);
         cases.push(Case {
             origin: origin.clone(),
             configuration: configuration_idx,
             label,
             rules: METRICS.map(|metric| totals.metric(metric)),
-            network: is_corrected
-                .then(|| corrected.into_iter().collect::<Option<Vec<f64>>>())
-                .flatten()
-                .and_then(|values| values.try_into().ok()),
             signals: ErrorIndicators::new(&graph, &totals.operators, is_partly_on_cpu),
         });
     }
