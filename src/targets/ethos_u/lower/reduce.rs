@@ -108,7 +108,7 @@ pub fn maximum(lowering: &mut Lowering) -> Option<()> {
     let axes: Option<BTreeSet<usize>> = axes.map(|axis| dimension(axis, shape.len())).collect();
     let axes = axes?;
     // Ethos-U85 pools along height as well as along width.
-    let pools_height = lowering.accelerator.is_u85() && !lowering.accelerator.uses_trained_rules;
+    let pools_height = lowering.accelerator.is_u85();
     let passes: Option<Vec<Reduction>> = axes
         .iter()
         .map(|&axis| {
@@ -132,11 +132,7 @@ pub fn maximum(lowering: &mut Lowering) -> Option<()> {
         })
         .collect();
     let mut passes = passes?;
-    if let (Some(last), Some(&axis), false) = (
-        passes.last_mut(),
-        axes.last(),
-        lowering.accelerator.uses_trained_rules,
-    ) {
+    if let (Some(last), Some(&axis)) = (passes.last_mut(), axes.last()) {
         // The compiler finds the axis in the shape that the file gives the output, which may lack it.
         let written = &lowering.tensor(output).shape;
         let n_added = |rank: usize| 4_usize.saturating_sub(rank);
@@ -150,11 +146,7 @@ pub fn maximum(lowering: &mut Lowering) -> Option<()> {
     let (last, before) = passes.split_last()?;
     for pass in before {
         let element_bytes = lowering.element_bytes(output);
-        let to = if lowering.accelerator.uses_trained_rules {
-            lowering.map(pass.view_shapes[1], element_bytes)
-        } else {
-            lowering.map(pass.shapes[1], element_bytes)
-        };
+        let to = lowering.map(pass.shapes[1], element_bytes);
         pool_largest(lowering, [from, to], pass);
         from = to;
     }
@@ -182,7 +174,7 @@ fn pool_largest(lowering: &mut Lowering, [input, output]: [usize; 2], pass: &Red
     if kernel[0] > 1 {
         return lowering.window(Kind::MaxPooling, [input, output], view_shapes, kernel);
     }
-    if !is_least || lowering.accelerator.is_u85() || lowering.accelerator.uses_trained_rules {
+    if !is_least || lowering.accelerator.is_u85() {
         return pool(lowering, [input, output], view_shapes);
     }
     let element_bytes = lowering.element_bytes(output);
@@ -208,7 +200,6 @@ pub fn sum(lowering: &mut Lowering) -> Option<()> {
     let shape = &lowering.tensor(input).shape;
     let axis = dimension(axis, shape.len())?;
     let n = i64::from(shape[axis]);
-    lowering.program.differs_from_trained_rules = true;
     let [height, width, _] = lowering.shape(input);
     let (read, [height, width]) = if axis + 1 < shape.len() {
         let (rows, depth) = (n_elements(&shape[..axis]), n_elements(&shape[axis + 1..]));
@@ -272,13 +263,17 @@ fn pool(lowering: &mut Lowering, [input, output]: [usize; 2], view_shapes: [[i64
     }
 }
 
+/// Elements of a map whose block is searched for: with padding and cycles for each of them, counts do not overflow.
+const MAX_SEARCHED: i64 = 1 << 40;
+
 /// Maximum rows and channels of one operation. If registers cannot count all rows, Ethos-U55 and Ethos-U65 compute one
 /// block after the other, with the block size of the whole with a kernel of one position.
 fn pooled_at_once(lowering: &Lowering, maps: [usize; 2], view_shapes: [[i64; 3]; 2]) -> [i64; 2] {
     let accelerator = lowering.accelerator;
     let [ifm, ofm] = view_shapes;
     let whole = [MAX_DIMENSION, i64::MAX];
-    if ofm[0] <= MAX_DIMENSION || accelerator.is_u85() || accelerator.uses_trained_rules {
+    let n_elements = ifm.iter().fold(1i64, |n, &size| n.saturating_mul(size));
+    if ofm[0] <= MAX_DIMENSION || accelerator.is_u85() || n_elements > MAX_SEARCHED {
         return whole;
     }
     let [ifm_bytes, ofm_bytes] = maps.map(|map| lowering.program.maps[map].element_bytes());
