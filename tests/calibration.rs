@@ -684,6 +684,14 @@ fn a_profile_of_another_model_is_refused() {
     let error = calibrate("x", 1, &[measured(&table)], None, None).unwrap_err();
     println!("{error}");
     assert_eq!(error.kind(), "other-model");
+    // Names are shown in part.
+    let long = read(
+        format!("model,ms\n{},3\n", "x".repeat(1 << 20)).as_bytes(),
+        None,
+    )
+    .unwrap();
+    let error = calibrate("x", 1, &[measured(&long)], None, None).unwrap_err();
+    assert!(error.to_string().len() < 400);
     // Most operators of the transformer are none of the convolutional network, and are listed.
     let (of_vit, _) = synthetic(&vit, "cortex-a76-rpi5");
     match calibrate("x", 1, &[measured(&of_vit)], None, None) {

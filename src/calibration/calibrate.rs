@@ -2,6 +2,7 @@
 
 use super::estimated_network::EstimatedNetwork;
 use super::operator_matching::{Group, matching};
+use crate::formats::shown;
 use crate::profiles::{self, Profile};
 use crate::report::Failure;
 use crate::targets::measured_device::{Class, Device, MeasuredNetwork, NetworkError, Observation};
@@ -228,8 +229,8 @@ impl<'n> Matched<'n> {
                     .inferences
                     .iter()
                     .take(5)
-                    .map(|inference| inference.name.as_str());
-                let found: Vec<&str> = names.collect();
+                    .map(|inference| shown(&inference.name));
+                let found: Vec<String> = names.collect();
                 let (profile, model) = of_model();
                 return Err(ProfileError::OtherModel {
                     profile,
