@@ -26,6 +26,7 @@ test-long: wasm venv ## Check what `make test` leaves out because it compiles or
 	@$(MAKE) --no-print-directory release-rehearsal
 	@tools/test-python.sh --wheel
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=$(LONG_FUZZ_SECONDS)
+	@$(FUZZER) --target kinds
 	@$(MAKE) --no-print-directory growth
 
 LONG_FUZZ_SECONDS ?= 300
@@ -64,9 +65,11 @@ fuzz-guided: ## Fuzz one reader by coverage for FUZZ_SECONDS (READER=parse, onnx
 # A build of its own, in which the compiler counts each edge of control flow, as users have it otherwise.
 COUNTED := RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/tests/fuzz/count-edges.sh cargo bench --profile dev \
     --target-dir $(or $(CARGO_TARGET_DIR),target)/edges --config profile.dev.package.litecast.debug-assertions=false
+# A part of the pairs: PAIRS="from=500 seconds=2400".
+PAIRS ?=
 growth: ## Measure how time, memory and counted work grow with a network, by shape of graph and pairs of kinds: hours
 	cargo bench -p litecast-fuzz --bench growth
-	$(COUNTED) -p litecast-fuzz --no-default-features --bench work -- pairs
+	$(COUNTED) -p litecast-fuzz --no-default-features --bench work -- pairs $(PAIRS)
 	@test -f pkg/litecast_bg.wasm || { echo "skipped: no module in pkg/ (make wasm)"; exit 0; }; \
 	    cargo build --release -p litecast -p litecast-fuzz --bin litecast-fuzz && \
 	    node tests/fuzz/growth-wasm.mjs $(FUZZER)

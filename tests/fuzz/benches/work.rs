@@ -4,13 +4,16 @@
 //! (LLVM's SanitizerCoverage), so that no loop is forgotten. For each edge, the counts of three sizes are compared: an
 //! edge that runs more than in proportion is printed with its place in the sources.
 //!
-//! `make growth`, or of its command `-- pairs` for all pairs of kinds, and names of kinds for these alone.
+//! `make growth`, or of its command `-- pairs` for all pairs of kinds, and names of kinds for these alone. Pairs come in an
+//! order in which a part of them has all kinds; `from=500` goes on behind the first 500 sets, and `seconds=2400` ends with
+//! what was compared until then.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use litecast::batch_sweep::sweep_batch;
 use litecast::estimate::{Detail, ModelFile, Request, estimate_changed, estimate_on};
@@ -21,8 +24,10 @@ use litecast::targets::{Target, cortex_m, ethos_u, gpu, registry};
 use litecast_fuzz::growth::exponent;
 use litecast_fuzz::kinds::{Arrangement, KINDS, Kind, network};
 
-/// Steps of the three networks that are compared.
-const SIZES: [usize; 4] = [24, 48, 96, 192];
+/// Steps of the networks that are compared: the largest where the others look like growth, because a further size makes
+/// no exponent larger.
+const SIZES: [usize; 3] = [24, 48, 96];
+const LARGEST: usize = 192;
 
 /// The largest exponent of counted work that is allowed.
 const MAX_EXPONENT: f64 = 1.15;
@@ -222,11 +227,117 @@ struct Growth {
     network: String,
 }
 
+/// What grows faster, of all networks that were compared.
+#[derive(Default)]
+struct Found {
+    by_edge: BTreeMap<usize, Growth>,
+    worst: BTreeMap<&'static str, Growth>,
+    n_networks: usize,
+    n_of_largest: usize,
+}
+
+/// Edges counted on the way of a family; none where it panics.
+fn counts_of_family(family: &Family, bytes: &[u8], network: &str) -> Option<Vec<u64>> {
+    let file = ModelFile::new("file.tflite", bytes);
+    let mut counts = Vec::new();
+    let run = catch_unwind(AssertUnwindSafe(|| {
+        counts = counts_of(|| match family.name {
+            "registry" => {
+                let reports = estimate_on(&[file], None, registry());
+                let report = reports.expect("no network runs").remove(0);
+                report.expect("the network is estimated");
+            }
+            _ => (family.run)(&file),
+        });
+    }));
+    if run.is_err() {
+        println!("panics: {network}");
+    }
+    run.ok().map(|()| counts)
+}
+
+/// The exponent of all edges together, and edges that grow faster than they may, with their exponents and counts.
+fn growing(by_size: &[Vec<u64>]) -> (f64, Vec<(usize, f64, u64)>) {
+    let totals: Vec<u64> = by_size.iter().map(|counts| counts.iter().sum()).collect();
+    let [.., before, last] = by_size else {
+        return (0.0, Vec::new());
+    };
+    // Before the largest size, an edge counts half as often.
+    let min_count = MIN_COUNT >> (SIZES.len() + 1 - by_size.len());
+    let edges = (1..last.len()).filter_map(|edge| {
+        if last[edge].saturating_sub(before[edge]) < min_count {
+            return None;
+        }
+        let of_sizes: Vec<u64> = by_size.iter().map(|counts| counts[edge]).collect();
+        let exponent = exponent(&of_sizes);
+        (exponent > MAX_EXPONENT + 0.2).then_some((edge, exponent, last[edge]))
+    });
+    (exponent(&totals), edges.collect())
+}
+
+impl Found {
+    /// Each family on networks of these kinds in one arrangement.
+    fn compare(&mut self, set: &[Kind], arrangement: Arrangement, families: &[Family]) {
+        let file = |size| network(set, arrangement, size).write();
+        let files = SIZES.map(file);
+        let mut largest = None;
+        self.n_networks += 1;
+        for family in families {
+            let names: Vec<&str> = set.iter().map(Kind::name).collect();
+            let names = names.join(" and ");
+            let network = format!("{arrangement:?} of {names} ({})", family.name);
+            let counted: Option<Vec<Vec<u64>>> = (files.iter())
+                .map(|bytes| counts_of_family(family, bytes, &network))
+                .collect();
+            let Some(mut by_size) = counted else {
+                continue;
+            };
+            let (mut total, mut edges) = growing(&by_size);
+            if total > MAX_EXPONENT || !edges.is_empty() {
+                self.n_of_largest += 1;
+                let bytes = largest.get_or_insert_with(|| file(LARGEST));
+                by_size.extend(counts_of_family(family, bytes, &network));
+                (total, edges) = growing(&by_size);
+            }
+            let n_edges = by_size.last().map_or(0, |counts| counts.iter().sum());
+            if total > MAX_EXPONENT {
+                println!("n^{total:.2} {network} ({n_edges} edges)");
+            }
+            let growth = |exponent, count| Growth {
+                exponent,
+                count,
+                network: network.clone(),
+            };
+            let known = (self.worst.entry(family.name)).or_insert_with(|| growth(total, n_edges));
+            if known.exponent < total {
+                *known = growth(total, n_edges);
+            }
+            for (edge, exponent, count) in edges {
+                let known = (self.by_edge.entry(edge)).or_insert_with(|| growth(exponent, count));
+                if known.count < count {
+                    *known = growth(exponent, count);
+                }
+            }
+        }
+    }
+}
+
+/// Pairs in an order in which each part has all kinds: by how far apart the two stand in the list.
+fn pairs(kinds: &[Kind]) -> Vec<Vec<Kind>> {
+    let apart = 1..kinds.len();
+    let pairs = apart.flat_map(|distance| kinds.iter().zip(&kinds[distance..]));
+    pairs.map(|(&one, &other)| vec![one, other]).collect()
+}
+
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args()
         .skip(1)
         .filter(|word| word != "--bench")
         .collect();
+    let number = |name: &str| {
+        let value = words.iter().find_map(|word| word.strip_prefix(name));
+        value.map(|value| value.parse::<usize>().expect("a whole number"))
+    };
     let is_named = |kind: &&Kind| words.iter().any(|word| word == kind.name());
     let named: Vec<Kind> = KINDS.iter().filter(is_named).copied().collect();
     let kinds = if named.is_empty() {
@@ -234,11 +345,8 @@ fn main() -> ExitCode {
     } else {
         named
     };
-    let wants_pairs = words.iter().any(|word| word == "pairs");
-    let sets: Vec<Vec<Kind>> = if wants_pairs {
-        (kinds.iter().enumerate())
-            .flat_map(|(idx, &one)| kinds[idx + 1..].iter().map(move |&other| vec![one, other]))
-            .collect()
+    let sets = if words.iter().any(|word| word == "pairs") {
+        pairs(&kinds)
     } else {
         kinds.iter().map(|&kind| vec![kind]).collect()
     };
@@ -253,88 +361,35 @@ fn main() -> ExitCode {
         unsafe { N_EDGES }
     );
     let families = families();
-    let mut by_edge: BTreeMap<usize, Growth> = BTreeMap::new();
-    let mut worst: BTreeMap<&str, Growth> = BTreeMap::new();
-    let mut n_networks = 0;
-    for set in &sets {
-        for arrangement in Arrangement::ALL {
-            let files = SIZES.map(|size| network(set, arrangement, size).write());
-            n_networks += 1;
-            for family in &families {
-                let names: Vec<&str> = set.iter().map(Kind::name).collect();
-                let network = format!(
-                    "{arrangement:?} of {} ({})",
-                    names.join(" and "),
-                    family.name
-                );
-                let counts = files.each_ref().map(|bytes| {
-                    let file = ModelFile::new("file.tflite", bytes);
-                    let mut counts = Vec::new();
-                    let run = catch_unwind(AssertUnwindSafe(|| {
-                        counts = counts_of(|| match family.name {
-                            "registry" => {
-                                let reports = estimate_on(&[file], None, registry());
-                                let report = reports.expect("no network runs").remove(0);
-                                report.expect("the network is estimated");
-                            }
-                            _ => (family.run)(&file),
-                        });
-                    }));
-                    if run.is_err() {
-                        println!("panics: {network}");
-                    }
-                    counts
-                });
-                let [a, b, c, d] = &counts;
-                if counts.iter().any(Vec::is_empty) {
-                    continue;
-                }
-                let totals = counts.each_ref().map(|counts| counts.iter().sum());
-                let total = Growth {
-                    exponent: exponent(totals),
-                    count: totals[3],
-                    network: network.clone(),
-                };
-                if total.exponent > MAX_EXPONENT {
-                    println!(
-                        "n^{:.2} {} ({} edges)",
-                        total.exponent, total.network, total.count
-                    );
-                }
-                let known = worst.entry(family.name).or_insert_with(|| total.clone());
-                if known.exponent < total.exponent {
-                    *known = total;
-                }
-                for edge in 1..a.len() {
-                    let of_sizes = [a[edge], b[edge], c[edge], d[edge]];
-                    if of_sizes[3].saturating_sub(of_sizes[2]) < MIN_COUNT {
-                        continue;
-                    }
-                    let exponent = exponent(of_sizes);
-                    if exponent > MAX_EXPONENT + 0.2 {
-                        let growth = Growth {
-                            exponent,
-                            count: of_sizes[3],
-                            network: network.clone(),
-                        };
-                        let known = by_edge.entry(edge).or_insert_with(|| growth.clone());
-                        if known.count < growth.count {
-                            *known = growth;
-                        }
-                    }
-                }
-            }
+    let mut found = Found::default();
+    let first = number("from=").unwrap_or(0);
+    let end = Duration::from_secs(number("seconds=").unwrap_or(usize::MAX) as u64);
+    let (start, mut next) = (Instant::now(), first);
+    for set in sets.iter().skip(first) {
+        if start.elapsed() > end {
+            break;
         }
+        for arrangement in Arrangement::ALL {
+            found.compare(set, arrangement, &families);
+        }
+        next += 1;
     }
-    println!("{n_networks} networks of {SIZES:?} steps");
-    for (family, growth) in &worst {
+    println!(
+        "sets {first} to {next} of {}: {} networks of {SIZES:?} steps on {} families, {} of them of {LARGEST} too",
+        sets.len(),
+        found.n_networks,
+        families.len(),
+        found.n_of_largest
+    );
+    for (family, growth) in &found.worst {
         println!(
             "{family}: at most n^{:.2}, {} ({} edges)",
             growth.exponent, growth.network, growth.count
         );
     }
-    print_places(&by_edge);
-    if by_edge.is_empty() && worst.values().all(|growth| growth.exponent <= MAX_EXPONENT) {
+    print_places(&found.by_edge);
+    let is_bounded = |growth: &Growth| growth.exponent <= MAX_EXPONENT;
+    if found.by_edge.is_empty() && found.worst.values().all(is_bounded) {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE

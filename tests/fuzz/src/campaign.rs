@@ -241,7 +241,8 @@ fn attempt(run: impl FnOnce() -> Cost) -> Result<Cost, String> {
     panic::catch_unwind(AssertUnwindSafe(run)).map_err(|_| PANIC.take())
 }
 
-fn broken(cost: &Cost, file_bytes: usize) -> Option<String> {
+/// What a run of a file broke of what is promised for it, in words.
+pub fn broken(cost: &Cost, file_bytes: usize) -> Option<String> {
     if cost.time > MAX_TIME {
         return Some("took longer than a second".into());
     }

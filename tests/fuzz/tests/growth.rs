@@ -20,8 +20,10 @@ use litecast_fuzz::memory::{Counting, measure};
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Steps of the networks that are compared.
-const SIZES: [usize; 4] = [16, 32, 64, 128];
+/// Steps of the networks that are compared: the largest where the others look like growth, because a further size makes
+/// no exponent larger.
+const SIZES: [usize; 3] = [16, 32, 64];
+const LARGEST: usize = 128;
 
 /// The largest exponent of all work; and of the work of one place in the sources, of which sorting is some, and of
 /// allocations, of which some are kept from one network to the next.
@@ -131,36 +133,80 @@ fn work_grows_no_faster_than_the_network() {
     }
 }
 
+/// What was counted of a network, size after size.
+#[derive(Default)]
+struct Counted {
+    by_place: Vec<Work>,
+    n_allocations: Vec<u64>,
+}
+
+impl Counted {
+    fn add(
+        &mut self,
+        kind: Kind,
+        arrangement: Arrangement,
+        size: usize,
+        targets: &[Box<dyn Target>],
+    ) {
+        let bytes = network(&[kind], arrangement, size).write();
+        let file = ModelFile::new("file.tflite", &bytes);
+        let (((), mut work), taken) = measure(|| work::counted(|| run(&file, targets)));
+        work.retain(|place, _| BOUNDED.iter().all(|(file, _)| place.file() != *file));
+        self.by_place.push(work);
+        self.n_allocations.push(taken.n_allocations as u64);
+    }
+
+    fn exponent(&self) -> f64 {
+        let totals = self.by_place.iter().map(|work| work.values().sum());
+        exponent(&totals.collect::<Vec<u64>>())
+    }
+
+    /// Places that grow faster than they may, with their counts.
+    fn growing(&self) -> impl Iterator<Item = (String, f64, Vec<u64>)> {
+        let last = self.by_place.last().into_iter().flat_map(BTreeMap::keys);
+        last.filter_map(|place| {
+            let of_size = |work: &Work| work.get(place).copied().unwrap_or(0);
+            let counts: Vec<u64> = self.by_place.iter().map(of_size).collect();
+            let exponent = exponent(&counts);
+            (exponent > MAX_EXPONENT_OF_A_PLACE).then(|| (place.to_string(), exponent, counts))
+        })
+    }
+
+    fn looks_like_growth(&self) -> bool {
+        self.exponent() > MAX_EXPONENT
+            || exponent(&self.n_allocations) > MAX_EXPONENT_OF_A_PLACE
+            || self.growing().next().is_some()
+    }
+}
+
 /// Every `n_parts`-th kind from `part` on.
 fn assert_growth(part: usize, n_parts: usize) {
     let targets = targets();
     let mut worst: BTreeMap<String, (f64, String)> = BTreeMap::new();
     let mut by_exponent: Vec<(f64, String)> = Vec::new();
+    let mut n_of_largest = 0;
     for kind in KINDS.iter().skip(part).step_by(n_parts) {
         for arrangement in Arrangement::ALL {
             let name = format!("{arrangement:?} of {}", kind.name());
-            let counted: [(Work, u64); 4] = SIZES.map(|size| {
-                let bytes = network(&[*kind], arrangement, size).write();
-                let file = ModelFile::new("file.tflite", &bytes);
-                let (((), mut work), taken) = measure(|| work::counted(|| run(&file, &targets)));
-                work.retain(|place, _| BOUNDED.iter().all(|(file, _)| place.file() != *file));
-                (work, taken.n_allocations as u64)
-            });
-            let totals = counted.each_ref().map(|(work, _)| work.values().sum());
-            by_exponent.push((exponent(totals), name.clone()));
-            let n_allocations = counted.each_ref().map(|&(_, n)| n);
-            let of_allocations = exponent(n_allocations);
+            let mut counted = Counted::default();
+            for size in SIZES {
+                counted.add(*kind, arrangement, size, &targets);
+            }
+            if counted.looks_like_growth() {
+                n_of_largest += 1;
+                counted.add(*kind, arrangement, LARGEST, &targets);
+            }
+            by_exponent.push((counted.exponent(), name.clone()));
+            let n_allocations = &counted.n_allocations;
             assert!(
-                of_allocations <= MAX_EXPONENT_OF_A_PLACE,
+                exponent(n_allocations) <= MAX_EXPONENT_OF_A_PLACE,
                 "{n_allocations:?} allocations of {name}"
             );
-            for (place, &n) in &counted[3].0 {
-                let of_size = |idx: usize| counted[idx].0.get(place).copied().unwrap_or(0);
-                let counts = [of_size(0), of_size(1), of_size(2), n];
-                let exponent = exponent(counts);
-                if n >= MIN_COUNT && exponent > MAX_EXPONENT_OF_A_PLACE {
+            for (place, exponent, counts) in counted.growing() {
+                let n = counts.last().copied().unwrap_or_default();
+                if n >= MIN_COUNT {
                     let words = format!("n^{exponent:.2}, {counts:?}: {name}");
-                    let known = worst.entry(place.to_string()).or_default();
+                    let known = worst.entry(place).or_default();
                     if known.0 < exponent {
                         *known = (exponent, words);
                     }
@@ -172,7 +218,10 @@ fn assert_growth(part: usize, n_parts: usize) {
     for (place, why) in BOUNDED {
         println!("not looked at: {place}: {why}");
     }
-    println!("{} networks of {SIZES:?} steps", by_exponent.len());
+    println!(
+        "{} networks of {SIZES:?} steps, {n_of_largest} of them of {LARGEST} too",
+        by_exponent.len()
+    );
     for (exponent, name) in by_exponent.iter().take(5) {
         println!("n^{exponent:.2}: {name}");
     }
@@ -203,7 +252,7 @@ fn buffers_of_larger_networks_are_placed_in_proportion() {
                     .filter(|(place, _)| place.file() == BOUNDED[0].0);
                 of_plan.map(|(_, n)| n).sum()
             });
-            let exponent = exponent(counts);
+            let exponent = exponent(&counts);
             println!(
                 "n^{exponent:.2}, {counts:?}: {arrangement:?} of {}",
                 kind.name()
