@@ -212,11 +212,13 @@ async function announceTargets(): Promise<void> {
   const say = (words: string): void => byId("ready").replaceChildren(words);
   try {
     const { targets, others, predictor_failure } = await estimator.started;
-    byId("known-targets").replaceChildren(...targetTables(targets, others));
-    void offerTargets(targets, others);
     say(predictor_failure ? `No learned estimates: ${sentence(predictor_failure.message)}` : "");
     performance.mark("litecast:ready");
     document.body.dataset["ready"] = predictor_failure ? "facts-only" : "yes";
+    void offerTargets(targets, others);
+    // A thousand elements, for those who ask: a file that waits for the estimator does not wait for them.
+    await nextTask();
+    byId("known-targets").replaceChildren(...targetTables(targets, others));
     await warmUp(WARM_UP_FILES.map(asset), estimator, drawUnseen, () => place.view !== "start").catch(() => undefined);
   } catch (error) {
     say(`The estimator could not be started. ${sentence((error as Error).message)}`);
