@@ -53,9 +53,9 @@ export async function fetchModule(url: string): Promise<WebAssembly.Module> {
   const response = await fetchAsset(url);
   const media_type = (response.headers.get("content-type") ?? "none").split(";")[0];
   if (media_type === "application/wasm") {
-    const copy = response.clone();
     return WebAssembly.compileStreaming(response).catch(async (error: unknown) => {
-      checkMagic(url, media_type, new Uint8Array(await copy.arrayBuffer()));
+      // Asked for once more: a copy of the response would be kept for every page whose module compiles.
+      checkMagic(url, media_type, new Uint8Array(await fetchBytes(url)));
       throw new KnownError("asset", `${url}: ${String(error)}`);
     });
   }
