@@ -1,6 +1,7 @@
 /**
  * Serves www/dist: `node www/serve.mjs [--port 8000]`. What was compressed ahead is sent compressed; what is asked for
- * with a version is kept by the browser for ever, everything else is revalidated.
+ * with a version, or has the hash of its contents in its name, is kept by the browser for ever, everything else is
+ * revalidated.
  */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -52,6 +53,8 @@ async function find(file, accepted) {
   return bytes && { bytes, encoding: null };
 }
 
+const isVersioned = ({ searchParams, pathname }) => searchParams.has("v") || pathname.startsWith("/chunks/");
+
 async function answer(folder, request, response) {
   const url = request.url ?? "/";
   const file = resolve(folder, url);
@@ -63,7 +66,7 @@ async function answer(folder, request, response) {
   const headers = {
     ...HEADERS,
     etag,
-    "cache-control": new URL(url, "http://localhost").searchParams.has("v") ? CACHE_VERSIONED : CACHE_OTHER,
+    "cache-control": isVersioned(new URL(url, "http://localhost")) ? CACHE_VERSIONED : CACHE_OTHER,
     "content-type": MEDIA_TYPES[path.extname(file)] ?? "application/octet-stream",
     vary: "accept-encoding",
     ...(encoding && { "content-encoding": encoding }),
