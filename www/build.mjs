@@ -80,8 +80,9 @@ async function writeWarmUps() {
   await Promise.all(Object.entries(WARM_UPS).map(([name, make]) => write(`assets/${name}`, make())));
 }
 
+/** The chunks that the page cannot run without. */
 async function bundle(define) {
-  await build({
+  const { metafile } = await build({
     absWorkingDir: root,
     entryPoints: {
       main: "www/src/main.ts",
@@ -99,8 +100,19 @@ async function bundle(define) {
     sourcemap: true,
     legalComments: "eof",
     define,
+    metafile: true,
     logLevel: "warning",
   });
+  const chunks = new Set();
+  const add = (output) => {
+    for (const { path: chunk, kind } of metafile.outputs[output].imports) {
+      if (kind !== "import-statement" || chunks.has(chunk)) continue;
+      chunks.add(chunk);
+      add(chunk);
+    }
+  };
+  add("www/dist/main.js");
+  return [...chunks].map((chunk) => path.relative("www/dist", chunk)).sort();
 }
 
 /** Goes into pages that people save: one script, which needs nothing beside it. */
@@ -110,9 +122,11 @@ async function bundleViewer(define) {
 
 const write = (name, text) => writeFile(path.join(dist, name), text);
 
-async function writePage(version) {
+/** `chunks` are asked for beside the script that imports them, and not after it. */
+async function writePage(version, chunks) {
   const page = await readFile(path.join(www, "index.html"), "utf8");
-  await write("index.html", page.replaceAll("{{version}}", version).replace("{{policy}}", POLICY));
+  const preloads = chunks.map((chunk) => `<link rel="modulepreload" href="${chunk}">`).join("\n    ");
+  await write("index.html", page.replaceAll("{{version}}", version).replace("{{policy}}", POLICY).replace("{{preloads}}", preloads));
   const manifest = {
     name: "LiteCast",
     short_name: "LiteCast",
@@ -175,8 +189,8 @@ const [bundle_id] = await Promise.all([packPredictor(), copyExamples(), writeWar
 const [, litecast_version] = /^version = "([^"]+)"/m.exec(await readFile(path.join(root, "Cargo.toml"), "utf8"));
 const defined = { BUNDLE_ID: bundle_id, LITECAST_VERSION: litecast_version, ESTIMATES_ID: estimates_id, VERSION: version, WARM_UP_FILES: Object.keys(WARM_UPS).map((name) => `assets/${name}`) };
 const defines = Object.fromEntries(Object.entries(defined).map(([name, value]) => [name, JSON.stringify(value)]));
-await Promise.all([bundle(defines), bundleViewer(defines)]);
-await writePage(version);
+const [chunks] = await Promise.all([bundle(defines), bundleViewer(defines)]);
+await writePage(version, chunks);
 await writeServiceWorker(version);
 await compressAll();
 console.log(`built ${path.relative(process.cwd(), dist)}`);
