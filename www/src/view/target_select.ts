@@ -20,15 +20,20 @@ export function targetSelect(id: string, label: string, chosen: string, choose: 
   const status = el("span", { class: "sr-only", role: "status" });
   const find = el("input", { id: `${id}-find`, type: "search", placeholder: "Find: STM32H7", "aria-label": `Find in ${label.toLowerCase()}`, "aria-controls": id, autocomplete: "off", oninput: () => filter() });
   const matching = (): TargetOption[] => options.filter((option) => isFound(option, find.value));
-  const draw = (shown: readonly TargetOption[]): void => {
-    const value = select.value || chosen;
-    const families = new Map<string, HTMLElement>();
+  const families = new Map<string, HTMLElement>();
+  const append = (shown: readonly TargetOption[], value: string): void => {
     for (const { family, target, words } of shown) {
       const group = families.get(family) ?? el("optgroup", { label: family });
+      if (!families.has(family)) select.append(group);
       families.set(family, group);
       group.append(el("option", { value: target, selected: target === value }, words));
     }
-    select.replaceChildren(...families.values());
+  };
+  const draw = (shown: readonly TargetOption[]): void => {
+    const value = select.value || chosen;
+    families.clear();
+    select.replaceChildren();
+    append(shown, value);
   };
   const filter = (): void => {
     const matches = matching();
@@ -65,7 +70,8 @@ export function targetSelect(id: string, label: string, chosen: string, choose: 
   let waiting: ReturnType<typeof setTimeout> | undefined;
   const add = (added: readonly TargetOption[]): void => {
     options.push(...added);
-    filter();
+    if (find.value.trim() === "") append(added, select.value || chosen);
+    else filter();
   };
   const element = el("span", { class: "target-select" }, el("label", { class: "target-choice" }, el("span", {}, label), select), find, status);
   return { element, select, add };
