@@ -106,6 +106,9 @@ test("what is served compressed is what was built, under the page's policy", asy
     assert.equal(plain.headers["content-encoding"], undefined);
     assert.ok(plain.body.equals(built));
   }
+  // Its name has the hash of its contents, in place of a version.
+  const [, chunk] = /<link rel="modulepreload" href="(chunks\/[^"]+)">/.exec(await readFile(`${DIST}index.html`, "utf8"));
+  assert.match((await request(`${chromium.url}${chunk}`, "br")).headers["cache-control"], /immutable/);
   assert.equal((await request(`${chromium.url}../package.json`, "identity")).status, 404);
   for (const name of ["_headers", ".htaccess", "vercel.json"]) {
     const text = await readFile(`${DIST}${name}`, "utf8");
