@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use serde::Serialize;
 
 use super::args::{CompareArgs, Tell};
+use super::choice::TargetArgs;
 use super::document::{Document, Estimate, TargetResult};
 use super::isolation::Matched;
 use super::table::Table;
@@ -133,8 +134,14 @@ struct Shown {
 pub fn run(args: &CompareArgs) -> Result<ExitCode, Box<dyn Error>> {
     let mut pairs: BTreeMap<String, Pair> = BTreeMap::new();
     let mut matched = Vec::new();
-    let mut before = side(&args.before, args, &mut matched)?;
-    let mut after = side(&args.after, args, &mut matched)?;
+    for path in [&args.before, &args.after] {
+        fs::metadata(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    let saved = [read_saved(&args.before)?, read_saved(&args.after)?];
+    let targets = targets_of_files(args, &saved)?;
+    let [before, after] = saved;
+    let mut before = side(before, &args.before, args, &targets, &mut matched)?;
+    let mut after = side(after, &args.after, args, &targets, &mut matched)?;
     worker_request::check_dimensions(&args.read, &matched)?;
     let are_folders = args.before.is_dir() && args.after.is_dir();
     if let ([(_, before_document)], [(_, after_document)]) = (&mut before[..], &mut after[..])
@@ -175,13 +182,42 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Box<dyn Error>> {
     show(args, &pairs.into_values().collect::<Vec<_>>())
 }
 
-/// Reports of one side, each with its name in the folder.
+/// The chosen targets, or else those of the reports that files are compared with.
+fn targets_of_files(
+    args: &CompareArgs,
+    saved: &[Option<Side>; 2],
+) -> Result<TargetArgs, Box<dyn Error>> {
+    let mut targets = args.targets.clone();
+    let has_files = saved.iter().any(Option::is_none);
+    if !has_files || targets.chosen()?.is_some() {
+        return Ok(targets);
+    }
+    let reports = saved.iter().flatten().flatten();
+    let documents = reports.filter_map(|(_, outcome)| outcome.as_ref()?.as_ref().ok());
+    for id in documents.flat_map(Document::targets) {
+        let (ids, id) = match id.split_once('/') {
+            Some((board, _)) => (&mut targets.boards, board),
+            None => (&mut targets.targets, id),
+        };
+        if !ids.iter().any(|known| known == id) {
+            ids.push(id.to_owned());
+        }
+    }
+    targets.chosen().map_err(|error| {
+        format!("{error}; it is a target of the report: choose targets with --target")
+    })?;
+    Ok(targets)
+}
+
+/// Reports of one side, each with its name in the folder: those that were saved, or else new ones of the files.
 fn side(
+    saved: Option<Side>,
     path: &Path,
     args: &CompareArgs,
+    targets: &TargetArgs,
     matched: &mut Vec<Matched>,
 ) -> Result<Side, Box<dyn Error>> {
-    if let Some(reports) = read_saved(path)? {
+    if let Some(reports) = saved {
         return Ok(reports);
     }
     let files = match path.is_dir() {
@@ -192,7 +228,7 @@ fn side(
     let names: Vec<String> = files.iter().map(|file| name_below(file, path)).collect();
     let request = Request {
         are_dimensions_shared: true,
-        targets: &args.targets,
+        targets,
         read: &args.read,
         tell: Tell::Report,
     };
@@ -520,20 +556,22 @@ impl Doubt {
 
     /// The meaning of each mark that stands in the table.
     fn notes(shown: &[Shown]) -> Vec<String> {
-        [
-            (
-                Self::Overlap,
-                "the intervals before and after overlap: which of the two is smaller is not sure",
-            ),
-            (
-                Self::NoInterval,
-                "assumed, without an interval: a small change may be none",
-            ),
-        ]
-        .into_iter()
-        .filter(|(doubt, _)| shown.iter().any(|shown| shown.doubt == Some(*doubt)))
-        .map(|(doubt, words)| format!("{} {words}", doubt.mark()))
-        .collect()
+        let meaning = |doubt| match doubt {
+            Self::Overlap => {
+                "the intervals before and after overlap: which of the two is smaller is not sure"
+            }
+            Self::NoInterval => "assumed, without an interval: a small change may be none",
+        };
+        let is_there = |doubt| shown.iter().any(|shown| shown.doubt == Some(doubt));
+        let doubts = [Self::Overlap, Self::NoInterval].into_iter();
+        let notes = doubts.filter(|doubt| is_there(*doubt));
+        let mut notes: Vec<String> = notes
+            .map(|doubt| format!("{} {}", doubt.mark(), meaning(doubt)))
+            .collect();
+        if shown.iter().any(Shown::has_unknown) {
+            notes.push(format!("{} no estimate on this side", words::UNKNOWN));
+        }
+        notes
     }
 }
 
@@ -582,7 +620,7 @@ impl ResultChange {
     fn doubt(&self) -> Option<Doubt> {
         let is_assumed = |evidence: &Option<String>| evidence.as_deref() == Some("assumed");
         match self.is_within_intervals {
-            _ if self.change.is_same() => None,
+            _ if self.change.is_same() || self.change.difference.is_none() => None,
             Some(true) => Some(Doubt::Overlap),
             Some(false) => None,
             None => (is_assumed(&self.evidence_before) || is_assumed(&self.evidence_after))
@@ -698,6 +736,13 @@ impl Shown {
                 }
             }),
         }
+    }
+
+    fn has_unknown(&self) -> bool {
+        let sides = [self.change.before, self.change.after].into_iter();
+        sides
+            .zip(self.without)
+            .any(|(value, without)| value.is_none() && without == words::UNKNOWN)
     }
 
     fn cells(&self) -> [String; 5] {
