@@ -54,6 +54,11 @@ pub struct Limits {
     #[arg(long = "max-weights-flash", value_name = "BYTES", value_parser = parsed::<Bytes>)]
     #[serde(deserialize_with = "read::<Bytes, _>")]
     pub weights_flash: Option<Limit>,
+    /// Whether `weights_flash` limits the whole file under TensorFlow Lite Micro, too: a `litecast.toml` of version 0.1
+    /// meant that.
+    #[arg(skip)]
+    #[serde(skip)]
+    pub weights_include_file: bool,
     /// Maximum flash of the whole file under TensorFlow Lite Micro.
     #[arg(long = "max-file-flash", value_name = "BYTES", value_parser = parsed::<Bytes>)]
     #[serde(deserialize_with = "read::<Bytes, _>")]
@@ -114,7 +119,12 @@ impl Limits {
     }
 
     pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+        let weights_include_file = self.weights_include_file;
+        *self
+            == Self {
+                weights_include_file,
+                ..Self::default()
+            }
     }
 
     /// A verdict for each limit, and each target that estimates its metric.
@@ -149,6 +159,12 @@ impl Limits {
                 of_arena.retain(|verdict| !is_own(verdict));
             }
             verdicts.extend(of_arena);
+        }
+        let of_file = self.weights_flash.filter(|_| self.weights_include_file);
+        if let (None, Some(limit)) = (self.file_flash, of_file)
+            && (document.results.iter()).any(|result| result.metric == "file_flash")
+        {
+            verdicts.extend(Verdict::for_metric(document, "file_flash", limit, against));
         }
         for (metric, limit) in self.target_limits() {
             verdicts.extend(Verdict::for_metric(document, metric, limit, against));

@@ -366,7 +366,10 @@ impl Written {
                 gpu: false,
                 groups: self.groups,
             },
-            limits: self.max,
+            limits: Limits {
+                weights_include_file: true,
+                ..self.max
+            },
             against: args.against.or(self.against).unwrap_or_default(),
             read: ReadArgs {
                 batch: self.batch.unwrap_or(args.read.batch),
