@@ -138,13 +138,20 @@ pub struct OnBoard {
     pub clock_mhz: Option<f64>,
     /// The neural accelerator in words, where the chip has one.
     pub npu: Option<&'static str>,
+    /// The larger of its RAM on the chip and beside it.
+    pub ram_bytes: u64,
+    /// The largest part of the RAM on the chip without a gap in its addresses, which an arena needs; absent where it
+    /// is not known whether the RAM is in one piece.
+    pub contiguous_ram_bytes: Option<u64>,
+    /// The larger of its flash on the chip and beside it.
+    pub flash_bytes: u64,
     /// Whether the board runs the model, with room for it, its runtime and the application.
     pub fits: Verdict,
     /// Why it does not run the model, whatever its memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", ts(optional))]
     pub reason: Option<String>,
-    /// RAM for the arena and the application's data; absent where the board does not run the model.
+    /// RAM for the arena, in one piece, and the application's data; absent where the board does not run the model.
     pub ram: Option<Room>,
     /// Flash for the file, the runtime and the application's code; absent where the board does not run the model.
     pub flash: Option<Room>,
@@ -200,7 +207,7 @@ pub enum Room {
     },
     /// No memory has room for it.
     Short {
-        /// Bytes that are missing in the larger of the two memories.
+        /// Bytes that are missing in the larger of the two memories, or in the largest piece of it for an arena.
         missing_bytes: u64,
     },
 }
@@ -326,9 +333,23 @@ fn on_board(
     application: &Application,
 ) -> OnBoard {
     let reason = need.reason(board);
-    let ram = |arena_bytes: u64| {
-        let needed = arena_bytes.saturating_add(application.ram_bytes);
-        Room::new(needed, memory.sram_kib, memory.external_ram_kib)
+    let ram = |arena_bytes: u64, stack_bytes: u64| {
+        let others = stack_bytes.saturating_add(application.ram_bytes);
+        let needed = arena_bytes.saturating_add(others);
+        // The arena is one array; stack and application may be in another piece.
+        let piece_kib = memory.contiguous_ram_kib.unwrap_or(memory.sram_kib);
+        let [whole, piece] = [(needed, memory.sram_kib), (arena_bytes, piece_kib)]
+            .map(|(bytes, kib)| Room::new(bytes, kib, memory.external_ram_kib));
+        match (&whole, &piece) {
+            (
+                Room::Short { missing_bytes },
+                Room::Short {
+                    missing_bytes: more,
+                },
+            ) if more > missing_bytes => piece,
+            (Room::OnChip { .. }, Room::External { .. } | Room::Short { .. }) => piece,
+            _ => whole,
+        }
     };
     let flash = |file_bytes: u64, code_bytes: u64| {
         let needed =
@@ -337,10 +358,10 @@ fn on_board(
     };
     let code = &need.code_bytes;
     let arena_bytes = need.arena_bytes.filter(|_| reason.is_none());
-    let rooms = arena_bytes.map(|bytes| (ram(bytes), flash(need.file_bytes, code.value)));
+    let rooms = arena_bytes.map(|bytes| (ram(bytes, 0), flash(need.file_bytes, code.value)));
     let max_arena_bytes = need.max_arena_bytes.or(need.arena_bytes).unwrap_or(0);
     let largest = [
-        ram(max_arena_bytes.saturating_add(need.stack_bytes)),
+        ram(max_arena_bytes, need.stack_bytes),
         flash(need.max_file_bytes.unwrap_or(need.file_bytes), code.hi),
     ];
     let has_room = |(ram, flash): &(Room, Room)| !ram.is_short() && !flash.is_short();
@@ -351,6 +372,9 @@ fn on_board(
         core: &board.core,
         clock_mhz: board.clock_mhz,
         npu: board.npu.as_deref(),
+        ram_bytes: memory.sram_kib.max(memory.external_ram_kib) << 10,
+        contiguous_ram_bytes: memory.contiguous_ram_kib.map(|kib| kib << 10),
+        flash_bytes: memory.flash_kib.max(memory.external_flash_kib) << 10,
         fits: match rooms.as_ref().is_some_and(has_room) {
             false => Verdict::No,
             true if largest.iter().any(Room::is_short) => Verdict::Close,
@@ -450,8 +474,35 @@ mod tests {
             Verdict::Yes,
             "external flash holds the most that the code may take"
         );
-        let u5 = on("nucleo-f746zg", &nothing);
-        assert_eq!(u5.fits, Verdict::Close, "{u5:?}");
+        let f7 = on("nucleo-f746zg", &nothing);
+        assert_eq!(f7.fits, Verdict::Close, "{f7:?}");
+        let l4 = on("nucleo-l476rg", &nothing).ram;
+        assert_eq!(
+            l4,
+            Some(Room::Short {
+                missing_bytes: (300 - 128) << 10
+            })
+        );
+        let of_one_piece = |arena_kib: u64| {
+            let need = Need {
+                arena_bytes: Some(arena_kib << 10),
+                ..need.clone()
+            };
+            let board = by_id("nucleo-l476rg").unwrap();
+            on_board(board, board.memory.as_ref().unwrap(), &need, &nothing).ram
+        };
+        assert_eq!(
+            of_one_piece(96),
+            Some(Room::OnChip {
+                left_bytes: 32 << 10
+            })
+        );
+        assert_eq!(
+            of_one_piece(100),
+            Some(Room::Short {
+                missing_bytes: 4 << 10
+            })
+        );
         let disco = on(
             "stm32f746g-disco",
             &Application {

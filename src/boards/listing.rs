@@ -25,6 +25,8 @@ struct Microcontroller {
     #[serde(skip_serializing_if = "Option::is_none")]
     latency: Option<&'static LatencySource>,
     source: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    contiguous_ram_source: Option<&'static str>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -55,16 +57,23 @@ impl Listing {
 
 impl Microcontroller {
     fn from_board(board: &'static Board) -> Option<Self> {
+        let memory = board.memory?;
         Some(Self {
             id: &board.id,
             name: &board.name,
             chip: &board.chip,
             core: &board.core,
             clock_mhz: board.clock_mhz?,
-            memory: board.memory?,
+            memory,
             npu: board.npu.as_deref(),
             latency: board.latency.as_ref(),
             source: &board.source,
+            contiguous_ram_source: (board.contiguous_ram_source.as_ref())
+                .or(board
+                    .checked_with
+                    .as_ref()
+                    .filter(|_| memory.contiguous_ram_kib.is_some()))
+                .map(String::as_str),
         })
     }
 }

@@ -27,6 +27,8 @@ struct OnBoard {
     name: String,
     core: String,
     clock_mhz: Option<f64>,
+    ram_bytes: u64,
+    contiguous_ram_bytes: Option<u64>,
     fits: Verdict,
     ram: Option<Room>,
     flash: Option<Room>,
@@ -126,6 +128,9 @@ fn text(file: &str, placed: &Placed, width: usize) -> String {
         );
         let _ = writeln!(text, "{}", wrapped(&words, width, "  "));
     }
+    for line in pieces_in_words(placed) {
+        let _ = writeln!(text, "{}", wrapped(&line, width, "  "));
+    }
     for (reason, boards) in no_latencies {
         let words = format!("? on {}: {reason}", board_names(&boards));
         let _ = writeln!(text, "{}", wrapped(&words, width, "  "));
@@ -139,6 +144,36 @@ fn text(file: &str, placed: &Placed, width: usize) -> String {
                 * assumed, from other boards with the same core; (ext) in memory beside the chip";
     let _ = writeln!(text, "{}\n", dim(wrapped(note, width, "  ")));
     text
+}
+
+/// The boards that lack a large enough piece of RAM alone, and those of which nobody states one.
+fn pieces_in_words(placed: &Placed) -> Vec<String> {
+    let arena_bytes = placed.need.arena_bytes.unwrap_or(0);
+    let bytes = |bytes: u64| quantity::bytes(bytes as f64);
+    let in_pieces = |on: &&OnBoard| {
+        let is_short = matches!(on.ram, Some(Room::Short { .. }));
+        is_short && arena_bytes <= on.ram_bytes && on.contiguous_ram_bytes < Some(arena_bytes)
+    };
+    let is_unknown = |on: &&OnBoard| {
+        matches!(on.ram, Some(Room::OnChip { .. })) && on.contiguous_ram_bytes.is_none()
+    };
+    let boards = placed.boards.iter();
+    let short = boards.clone().filter(in_pieces).map(|on| {
+        let piece = bytes(on.contiguous_ram_bytes.unwrap_or(0));
+        format!("{} ({piece} of {})", on.name, bytes(on.ram_bytes))
+    });
+    let unknown = boards.filter(is_unknown).map(|on| on.name.clone());
+    let line = |words: &str, names: Vec<String>| {
+        (!names.is_empty()).then(|| format!("{words}: {}", names.join(", ")))
+    };
+    let lines = [
+        line(
+            "no: the arena needs RAM in one piece, the largest is short on",
+            short.collect(),
+        ),
+        line("? whether the RAM is in one piece on", unknown.collect()),
+    ];
+    lines.into_iter().flatten().collect()
 }
 
 fn board_cells(on: &OnBoard, latency: String) -> [String; 7] {

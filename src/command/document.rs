@@ -95,7 +95,7 @@ pub struct Shortage {
     /// Id, as that of a metric.
     pub memory: &'static str,
     pub needed_bytes: f64,
-    /// Of the larger of the memories on and beside the chip.
+    /// Of the larger of the memories on and beside the chip, or of its largest piece for an arena.
     pub board_bytes: f64,
 }
 
@@ -414,31 +414,46 @@ impl Document {
         let value = |metric: Metric| Some(self.result(target, metric.id())?.estimate()?.value);
         let on_board = |kib: [u64; 2]| (kib[0].max(kib[1]) << 10) as f64;
         let ram_bytes = on_board([memory.sram_kib, memory.external_ram_kib]);
+        let piece_kib = memory.contiguous_ram_kib.unwrap_or(memory.sram_kib);
+        let piece_bytes = on_board([piece_kib, memory.external_ram_kib]);
         let flash_bytes = on_board([memory.flash_kib, memory.external_flash_kib]);
         let boards = self.fits.iter().flat_map(|fits| &fits.boards);
         let mut under_micro = boards.filter(|on| on.id == board.id);
         let missing = |room: &Option<Room>| room.as_ref().and_then(|room| room.missing_bytes);
         let [ram, flash] = match (value(Metric::Arena), under_micro.next()) {
-            (Some(_), Some(on)) => [(&on.ram, ram_bytes), (&on.flash, flash_bytes)]
-                .map(|(room, has)| missing(room).map(|bytes| has + bytes as f64)),
-            _ => [
-                value(Metric::ActivationRam).or_else(|| value(Metric::SramPeak)),
-                value(Metric::WeightsFlash),
-            ],
+            (Some(arena_bytes), Some(on)) => {
+                let is_piece = piece_bytes < ram_bytes
+                    && missing(&on.ram)
+                        .is_some_and(|bytes| piece_bytes + bytes as f64 == arena_bytes);
+                let ram = if is_piece {
+                    ("board_ram_piece", piece_bytes)
+                } else {
+                    ("board_ram", ram_bytes)
+                };
+                [(ram, &on.ram), (("board_flash", flash_bytes), &on.flash)].map(
+                    |((memory, has), room)| {
+                        (memory, missing(room).map(|bytes| has + bytes as f64), has)
+                    },
+                )
+            }
+            _ => {
+                let ram = value(Metric::ActivationRam).or_else(|| value(Metric::SramPeak));
+                [
+                    ("board_ram", ram, ram_bytes),
+                    ("board_flash", value(Metric::WeightsFlash), flash_bytes),
+                ]
+            }
         };
-        [
-            ("board_ram", ram, ram_bytes),
-            ("board_flash", flash, flash_bytes),
-        ]
-        .into_iter()
-        .filter_map(|(memory, needed, board_bytes)| {
-            Some(Shortage {
-                memory,
-                needed_bytes: needed.filter(|needed| *needed > board_bytes)?,
-                board_bytes,
+        [ram, flash]
+            .into_iter()
+            .filter_map(|(memory, needed, board_bytes)| {
+                Some(Shortage {
+                    memory,
+                    needed_bytes: needed.filter(|needed| *needed > board_bytes)?,
+                    board_bytes,
+                })
             })
-        })
-        .collect()
+            .collect()
     }
 
     pub fn result(&self, target: &str, metric: &str) -> Option<&TargetResult> {

@@ -31,6 +31,7 @@ pub fn metric(id: &str) -> &str {
         "training_memory" => "training memory",
         "sm_utilization" => "SM utilization",
         "board_ram" => "board RAM",
+        "board_ram_piece" => "board RAM in one piece",
         "board_flash" => "board flash",
         id => id,
     }

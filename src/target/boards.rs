@@ -37,6 +37,8 @@ pub struct Board {
     pub micro_latency: Option<LatencySource>,
     /// The documents that publish the figures.
     pub source: String,
+    /// The memory map that [`BoardMemory::contiguous_ram_kib`] is from, where it is not [`Self::checked_with`].
+    pub contiguous_ram_source: Option<String>,
     /// The source that memory, core and clock were compared with; absent if they were not compared.
     pub checked_with: Option<String>,
 }
@@ -47,6 +49,10 @@ pub struct Board {
 pub struct BoardMemory {
     /// All RAM on the chip, tightly coupled memory included.
     pub sram_kib: u64,
+    /// The largest part of it that has addresses without a gap and that programs may use for data; absent where no
+    /// source states it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contiguous_ram_kib: Option<u64>,
     /// Tightly coupled memory.
     pub tcm_kib: u64,
     /// Flash on the chip; 0 if programs are in external flash.
@@ -188,6 +194,14 @@ mod tests {
                     "{id}"
                 );
                 assert!(memory.flash_kib + memory.external_flash_kib > 0, "{id}");
+                let contiguous_kib = memory.contiguous_ram_kib;
+                assert!(
+                    contiguous_kib.is_none_or(|kib| 0 < kib && kib <= memory.sram_kib),
+                    "{id}"
+                );
+                let source = board.contiguous_ram_source.as_ref();
+                let has_source = source.or(board.checked_with.as_ref()).is_some();
+                assert!(contiguous_kib.is_none() || has_source, "{id}");
             }
             let clock_mhz = board.clock_mhz.unwrap_or(1.0);
             assert!((1.0..=2000.0).contains(&clock_mhz), "{id}");

@@ -267,3 +267,63 @@ fn measured_boards_are_not_transferred() {
     }
     assert!(n_boards >= 14, "{n_boards}");
 }
+
+/// An arena is one array. The sizes are those of ST's reference manuals: AXI SRAM of an STM32H743 (RM0433) and of an
+/// STM32H723 with what its instruction TCM can share (RM0468), SRAM1 of an STM32L476 (RM0351).
+#[test]
+fn an_arena_needs_ram_in_one_piece() {
+    let Some(large) = shared("models-mcu/62cabd436aa6__mobilenet_v1_0.5_224_fft_int8.tflite")
+    else {
+        return;
+    };
+    let Some(small) = shared("models/tiny__vww_96_int8.tflite") else {
+        return;
+    };
+    for (file, id, piece_kib, verdict) in [
+        (&large, "nucleo-h743zi", 512, "no"),
+        (&large, "nucleo-h723zg", 320, "no"),
+        (&large, "nucleo-h7a3zi-q", 1024, "yes"),
+        (&small, "nucleo-l476rg", 96, "no"),
+        (&small, "nucleo-h743zi", 512, "yes"),
+        (&large, "portenta-h7", 512, "yes"),
+    ] {
+        let fits = on_boards(&[path(file)]);
+        let arena_bytes = fits["need"]["arena_bytes"].as_u64().unwrap();
+        let on = boards(&fits).iter().find(|on| on["id"] == id).unwrap();
+        println!("{id}: arena {arena_bytes}, {on}");
+        assert_eq!(on["contiguous_ram_bytes"], piece_kib << 10);
+        assert_eq!(on["fits"], verdict);
+        match on["ram"]["room"].as_str().unwrap() {
+            "short" => {
+                let missing_bytes = on["ram"]["missing_bytes"].as_u64().unwrap();
+                let largest = piece_kib << 10;
+                assert_eq!(missing_bytes, arena_bytes - largest);
+            }
+            "external" => assert!(arena_bytes > piece_kib << 10),
+            _ => assert!(arena_bytes <= piece_kib << 10),
+        }
+    }
+    let text = stdout(&litecast(&["boards", path(&large)]));
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let named = "ST NUCLEO-H743ZI2 (512 KiB of 1.03 MiB)";
+    assert!(
+        words.contains("the arena needs RAM in one piece") && words.contains(named),
+        "{text}"
+    );
+    let limited = [
+        "check",
+        "--json",
+        "--board=nucleo-h743zi",
+        "--runtime=tflite-micro",
+    ];
+    let limit = ["--max-arena=2MiB", path(&large)];
+    let output = litecast(&[&limited[..], &limit].concat());
+    let checked = json_lines(&output).remove(0);
+    let limits = checked["limits"].as_array().unwrap();
+    let piece = limits
+        .iter()
+        .find(|limit| limit["metric"] == "board_ram_piece");
+    println!("{checked}");
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(piece.unwrap()["limit"].as_f64(), Some(524_288.0));
+}

@@ -1050,3 +1050,70 @@ fn a_compiled_file_has_no_number_where_its_accelerator_is_not() {
     ];
     assert_eq!(litecast(&limited).status.code(), Some(2));
 }
+
+/// A kept report is compared on its own targets, and a side that is missing is no removal.
+#[test]
+fn a_file_is_compared_on_the_targets_of_a_report() {
+    let files = examples();
+    let [one, two] = [path(&files[0]), path(&files[1])];
+    let chosen = ["--target", "ethos-u55-128", "--board", "imx93"];
+    let folder = tempfile::tempdir().unwrap();
+    let kept = folder.path().join("kept.json");
+    let report = litecast(&[&["predict", "--json", one], &chosen[..]].concat());
+    fs::write(&kept, report.stdout).unwrap();
+    let compared = |args: &[&str]| {
+        json_lines(&litecast(&[&["compare", "--json"], args].concat())).remove(0)["results"].clone()
+    };
+    for sides in [[path(&kept), two], [two, path(&kept)]] {
+        let results = compared(&sides);
+        let results = results.as_array().unwrap();
+        let targets: Vec<_> = results.iter().map(|one| one["target"].as_str()).collect();
+        println!("{targets:?}");
+        assert!(targets.contains(&Some("ethos-u55-128")));
+        assert!(targets.contains(&Some("imx93/ethos-u65-256")));
+        assert!(!targets.contains(&Some(NPU)), "{targets:?}");
+        let latencies = results.iter().filter(|one| one["metric"] == "latency");
+        for latency in latencies {
+            assert!(latency["change_percent"].is_number(), "{latency}");
+        }
+    }
+    assert_eq!(
+        compared(&[path(&kept), two]),
+        compared(&[&[one, two], &chosen[..]].concat())
+    );
+    // Chosen targets are those of both sides, and the table tells what "?" is.
+    let text = stdout(&litecast(&["compare", path(&kept), two, "--target", NPU]));
+    assert!(text.contains("? no estimate on this side"), "{text}");
+    assert!(!text.contains('†'), "{text}");
+    let missing = litecast(&["compare", "www/examples", "no-such-folder"]);
+    assert_eq!(
+        (missing.status.code(), stdout(&missing)),
+        (Some(2), String::new())
+    );
+}
+
+/// `weights-flash` of a `litecast.toml` of version 0.1 was the whole file under TensorFlow Lite Micro.
+#[test]
+fn weights_flash_of_a_configuration_limits_the_file_as_before() {
+    let Some(file) = litecast_needs::shared("models/tiny__vww_96_int8.tflite") else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let toml = folder.path().join("litecast.toml");
+    fs::copy(&file, folder.path().join("vww.tflite")).unwrap();
+    let code = |targets: &str, max: &str| {
+        let text = format!("[[check]]\nfiles = [\"vww.tflite\"]\n{targets}\nmax = {{ {max} }}\n");
+        fs::write(&toml, text).unwrap();
+        let output = litecast(&["check", "--config", path(&toml)]);
+        println!("{max}: {}", stdout(&output));
+        output.status.code()
+    };
+    // The file has 325 KiB, its weights have 214 KiB.
+    let nano = "boards = [\"arduino-nano-33-ble\"]";
+    assert_eq!(code(nano, "weights-flash = \"300KiB\""), Some(1));
+    let both = "weights-flash = \"300KiB\", file-flash = \"400KiB\"";
+    assert_eq!(code(nano, both), Some(0));
+    // ST Edge AI has no such file.
+    let st = "targets = [\"cortex-m7-stm32h747\"]";
+    assert_eq!(code(st, "weights-flash = \"300KiB\""), Some(0));
+}

@@ -206,7 +206,15 @@ function memoryOf(report: Report, target: string, estimates: ReadonlyMap<string,
     is_short = true;
     sentences.push(`${TOO_LARGE[code]}${needed ? `: ${quantity(needed.value, needed.unit)}` : ""}.`);
   }
-  if (board && board.reason === undefined && sram === undefined) {
+  const is_of_micro = !report.results.some((result) => result.target === target && result.metric === "activation_ram");
+  if (board && !is_of_micro) {
+    const needs = [["RAM", estimates.get("activation_ram"), board.ram_bytes], ["flash", estimates.get("weights_flash"), board.flash_bytes]] as const;
+    const short = needs.flatMap(([name, need, bytes]) => (need && need.value > bytes ? [`${quantity(need.value - bytes, "bytes")} of ${name}`] : []));
+    if (short.length > 0) {
+      is_short = true;
+      sentences.push(`Lacks ${list(short)}.`);
+    }
+  } else if (board && board.reason === undefined && sram === undefined) {
     const short = ([["RAM", board.ram], ["flash", board.flash]] as const).flatMap(([name, room]) => (room?.room === "short" ? [`${quantity(room.missing_bytes, "bytes")} of ${name}`] : []));
     if (short.length > 0) {
       is_short ||= board.fits === "no";

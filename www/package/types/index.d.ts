@@ -494,6 +494,8 @@ export interface MicrocontrollerBoard {
   core: string;
   clock_mhz: number;
   sram_kib: number;
+  /** The largest part of it without a gap in its addresses, which an arena needs; absent where no source states it. */
+  contiguous_ram_kib?: number;
   tcm_kib: number;
   flash_kib: number;
   external_ram_kib: number;
@@ -506,6 +508,8 @@ export interface MicrocontrollerBoard {
   /** The target that estimates latencies with its core, where one was measured. */
   latency?: { target: TargetId; is_transferred: boolean };
   source: string;
+  /** The memory map that `contiguous_ram_kib` is from. */
+  contiguous_ram_source?: string;
 }
 
 export interface NpuBoard {

@@ -348,11 +348,20 @@ export type OnBoard = {
   clock_mhz: number | null;
   /** The neural accelerator in words, where the chip has one. */
   npu: string | null;
+  /** The larger of its RAM on the chip and beside it. */
+  ram_bytes: number;
+  /**
+   * The largest part of the RAM on the chip without a gap in its addresses, which an arena needs; absent where it
+   * is not known whether the RAM is in one piece.
+   */
+  contiguous_ram_bytes: number | null;
+  /** The larger of its flash on the chip and beside it. */
+  flash_bytes: number;
   /** Whether the board runs the model, with room for it, its runtime and the application. */
   fits: FitVerdict;
   /** Why it does not run the model, whatever its memory. */
   reason?: string;
-  /** RAM for the arena and the application's data; absent where the board does not run the model. */
+  /** RAM for the arena, in one piece, and the application's data; absent where the board does not run the model. */
   ram: Room | null;
   /** Flash for the file, the runtime and the application's code; absent where the board does not run the model. */
   flash: Room | null;
@@ -376,7 +385,7 @@ export type Room = {
   left_bytes: number;
 } | {
   "room": "short";
-  /** Bytes that are missing in the larger of the two memories. */
+  /** Bytes that are missing in the larger of the two memories, or in the largest piece of it for an arena. */
   missing_bytes: number;
 };
 

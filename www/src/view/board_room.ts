@@ -21,6 +21,12 @@ export function roomWords(room: Room | null): string {
   return `${format.text(format.bytes(room.left_bytes))} left${room.room === "external" ? " outside the chip" : ""}`;
 }
 
+/** How large the piece of RAM on the chip is that an arena may take, where that is not all RAM; nothing of reports that do not say. */
+export function pieceWords({ ram_bytes, contiguous_ram_bytes }: OnBoard): string {
+  if (contiguous_ram_bytes === undefined || contiguous_ram_bytes === ram_bytes) return "";
+  return contiguous_ram_bytes === null ? "not known whether in one piece" : `${format.text(format.bytes(contiguous_ram_bytes))} in one piece`;
+}
+
 /** What the arena holds: what the planner lays out, and what the interpreter keeps. Empty for other targets. */
 function arenaLines({ model }: Report, target: string): HTMLElement[] {
   const { arena_bytes, activation_bytes } = model;
@@ -43,7 +49,8 @@ export function arenaLimit(report: Report, target: string): number | null {
   const [board, ...others] = boardsOf(report, target);
   const { arena_bytes } = report.model;
   if (!board?.ram || others.length > 0 || arena_bytes === null || board.ram.room === "external") return null;
-  return board.ram.room === "short" ? arena_bytes - board.ram.missing_bytes : arena_bytes + board.ram.left_bytes;
+  const bytes = board.ram.room === "short" ? arena_bytes - board.ram.missing_bytes : arena_bytes + board.ram.left_bytes;
+  return Math.min(bytes, board.contiguous_ram_bytes ?? Infinity);
 }
 
 /** A line for each board of the target: room, and what its latency rests on. */
@@ -54,8 +61,9 @@ export function fitLines(report: Report, target: string): HTMLElement[] {
   const instead = report.results.some((result) => result.target === target && result.metric === "activation_ram") ? "With TensorFlow Lite Micro instead: " : "";
   const lines = boards.map((board) => {
     const { name, fits, ram, flash, reason } = board;
+    const piece = pieceWords(board);
     const words = is_board || boards.length === 1 ? verdict(board) : `${verdict(board)} on ${name}`;
-    const why = reason === undefined ? `RAM ${roomWords(ram)}, flash ${roomWords(flash)}, under TensorFlow Lite Micro` : reason;
+    const why = reason === undefined ? `RAM ${roomWords(ram)}${piece === "" ? "" : ` (${piece})`}, flash ${roomWords(flash)}, under TensorFlow Lite Micro` : reason;
     return el("p", { class: `fit fit-${fits}` }, instead, el("strong", {}, words), `: ${why}.`);
   });
   return [...arenaLines(report, target), ...lines];

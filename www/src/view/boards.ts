@@ -7,7 +7,7 @@ import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import type { Application, Fits, OnBoard, Report, Room } from "../report.ts";
 import { UNKNOWN } from "./cells.ts";
-import { roomWords, verdict } from "./board_room.ts";
+import { pieceWords, roomWords, verdict } from "./board_room.ts";
 import { type SortKey, type Sorting, sortBy, sortHead, sortingAfter } from "../sorting.ts";
 import type { MoreTargets } from "./target_groups.ts";
 import type { Tool } from "./workshop.ts";
@@ -61,7 +61,7 @@ function boardsPanel(report: Report, first: Fits, estimator: Estimator, focus: F
 }
 
 const NOTE =
-  "By the arena of TensorFlow Lite Micro with CMSIS-NN, and memory on and beside the chip. “May fit” where the largest sizes of arena, file and code, or a stack beside the arena, need more than is left. A latency with * is that of other boards with the same core. Latencies are those of TensorFlow Lite Micro.";
+  "By the arena of TensorFlow Lite Micro with CMSIS-NN, which needs RAM in one piece, and memory on and beside the chip. “May fit” where the largest sizes of arena, file and code, or a stack beside the arena, need more than is left. A latency with * is that of other boards with the same core. Latencies are those of TensorFlow Lite Micro.";
 
 /** Latencies, and why there are none, do not depend on the application. */
 async function withApplication({ need, boards }: Fits, application: Application, estimator: Estimator): Promise<Fits> {
@@ -145,7 +145,7 @@ function boardsTable(boards: readonly OnBoard[], chosen: string, sorting: Sortin
     { name: "Chip", is_wide: true, key: ({ chip }) => chip, cell: ({ chip }) => plain(chip) },
     { name: "Core", is_wide: true, key: ({ core }) => core, cell: ({ core, clock_mhz }) => plain(clock_mhz === null ? core : `${core}, ${clock_mhz}\u202fMHz`) },
     { name: "Fits", key: ({ fits }) => ORDER.indexOf(fits), cell: (board) => el("td", { class: `fit-${board.fits}`, title: board.reason ?? null }, verdict(board)) },
-    { name: "RAM", key: ({ ram }) => room(ram), cell: ({ ram }) => el("td", { class: `numeric ${ram?.room ?? ""}` }, roomWords(ram)) },
+    { name: "RAM", key: ({ ram }) => room(ram), cell: (board) => el("td", { class: `numeric ${board.ram?.room ?? ""}` }, roomWords(board.ram), board.ram === null ? null : el("span", { class: "evidence" }, pieceWords(board))) },
     { name: "Flash", key: ({ flash }) => room(flash), cell: ({ flash }) => el("td", { class: `numeric ${flash?.room ?? ""}` }, roomWords(flash)) },
     { name: "Latency", key: ({ fits, latency }) => (fits === "no" ? null : latency?.value_ms ?? null), cell: latencyCell },
   ];
