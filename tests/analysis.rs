@@ -384,6 +384,42 @@ fn support_and_arena_match_tflite_micro_for_every_operator_and_type() {
     assert!(wrong.is_empty(), "{} differ: {wrong:#?}", wrong.len());
 }
 
+/// A file of every operator with one operand more or fewer, and with scales and zero points that its kernel may not take.
+/// Where an operator is run on anything, a refusal is no wrong answer.
+#[test]
+fn no_changed_operand_that_tflite_micro_refuses_fits() {
+    const MIN_CASES: usize = 500;
+    let Some(python) = python("sys") else { return };
+    let folder = tempfile_folder("litecast-changed");
+    let arguments = [ORACLE, "changed", folder.to_str().unwrap()];
+    let written = run_script(Command::new(python).args(arguments));
+    let models = tflite_files(&folder);
+    let Some(answers) = written.and_then(|_| oracle("runs", &models)) else {
+        return;
+    };
+    let (mut wrong, mut n_refused, mut n_alike) = (Vec::new(), 0, 0);
+    for (path, micro) in models.iter().zip(&answers) {
+        let file = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let bytes = std::fs::read(path).unwrap();
+        let model = tflite::parse(&bytes).ok();
+        let graph = model.as_ref().and_then(|model| graph::build(model, 0).ok());
+        let runs = graph.is_some_and(|graph| arena_or_reason(&graph, &analyze(&graph)).is_ok());
+        match (micro["refused"].as_str(), runs) {
+            (Some(why), true) => wrong.push(format!("{file}: {why}")),
+            (None, false) => n_refused += 1,
+            _ => n_alike += 1,
+        }
+    }
+    println!(
+        "{} cases, {n_alike} alike, {n_refused} that the interpreter runs are refused",
+        models.len()
+    );
+    std::fs::remove_dir_all(folder).unwrap();
+    assert!(models.len() >= MIN_CASES);
+    assert!(wrong.is_empty(), "{} fit: {wrong:#?}", wrong.len());
+    assert!(n_refused * 20 < models.len(), "{n_refused} refused");
+}
+
 /// Whether the interpreter compares the types of all operands. A file without operators is invoked without effect.
 fn checks_types(graph: &Graph) -> bool {
     use tflite::OpKind::*;

@@ -6,6 +6,7 @@
     analysis_oracle.py graphs DIR N     writes N random graphs for `arena`
     analysis_oracle.py operators DIR    writes a graph of each kind of operator for `arena`
     analysis_oracle.py kernels DIR      writes a graph of each operator, type and option that decides on a kernel
+    analysis_oracle.py changed DIR      writes such graphs with an operand, a scale or a zero point more or less
     analysis_oracle.py pairs  DIR       writes files of floats, each with an int8 file of the same operator behind it
     analysis_oracle.py runs   FILE...   as `arena`, and whether TensorFlow Lite Micro's interpreter invokes the file
 """
@@ -21,7 +22,7 @@ import sys
 import tempfile
 
 # Which package each command needs; status 3 says that it is not installed.
-PACKAGES = {"naive": "ai_edge_litert", "graphs": "flatbuffers", "operators": "flatbuffers", "kernels": "flatbuffers", "pairs": "flatbuffers", "runs": "tflite_micro", "arena": "tflite_micro", "vela": "ethosu.vela"}
+PACKAGES = {"naive": "ai_edge_litert", "graphs": "flatbuffers", "operators": "flatbuffers", "kernels": "flatbuffers", "changed": "flatbuffers", "pairs": "flatbuffers", "runs": "tflite_micro", "arena": "tflite_micro", "vela": "ethosu.vela"}
 NOT_INSTALLED = 3
 
 try:
@@ -327,6 +328,10 @@ def main(command, *arguments):
         from operator_support import support_graphs
 
         return write_graphs(arguments[0], support_graphs())
+    if command == "changed":
+        from operator_support import changed_graphs
+
+        return write_graphs(arguments[0], changed_graphs())
     if command == "pairs":
         from operator_support import pair_graphs
 

@@ -1,6 +1,7 @@
 """Files of one operator each, for `analysis_oracle.py support`: every operator of TensorFlow Lite Micro's resolver and
 some outside of it, in the types and options that decide whether a kernel runs it."""
 
+import copy
 import itertools
 import math
 import struct
@@ -435,6 +436,60 @@ def support_graphs():
     empty = Case()
     empty.subgraph.inputs = empty.subgraph.outputs = [empty.add("i", [1, 8])]
     yield "no_operators", empty.model
+
+
+# Of the operands that most kernels run.
+TYPES_OF_KERNELS = {schema.TensorType.FLOAT32, schema.TensorType.INT8, schema.TensorType.INT16, schema.TensorType.INT32, schema.TensorType.BOOL}
+
+
+def changed_graphs():
+    """Name and model of cases with one operand more or fewer, or with another quantisation of one operand: two of each
+    operator and type, those whose operands differ least in type."""
+    cases = {}
+    for name, model in support_graphs():
+        graph = model.subgraphs[0]
+        if len(graph.operators) != 1 or name.startswith(("customs", "signals", "contradictions")):
+            continue
+        operator = graph.operators[0]
+        types = [graph.tensors[i].type for i in [*operator.inputs, *operator.outputs] if i >= 0]
+        if TYPES_OF_KERNELS.isdisjoint(types[:1]):
+            continue
+        cases.setdefault((name.split("_", 2)[2], types[0]), []).append((len(set(types)), name, model))
+    for alike in cases.values():
+        for _, name, model in sorted(alike, key=lambda case: case[0])[:2]:
+            for words, change in changes_of(model):
+                changed = copy.deepcopy(model)
+                change(changed.subgraphs[0], changed.subgraphs[0].operators[0])
+                yield name + "_" + words, changed
+
+
+def changes_of(model):
+    """Words and a function that changes a subgraph and its operator."""
+    graph = model.subgraphs[0]
+    operator = graph.operators[0]
+
+    def add_output(graph, operator):
+        graph.tensors.append(copy.deepcopy(graph.tensors[operator.outputs[0]]))
+        operator.outputs = [*operator.outputs, len(graph.tensors) - 1]
+
+    yield "fewer", lambda _, operator: setattr(operator, "inputs", list(operator.inputs)[:-1])
+    yield "more", lambda _, operator: setattr(operator, "inputs", [*operator.inputs, operator.inputs[-1]])
+    yield "outputs", add_output
+    for tensor in {*operator.inputs, *operator.outputs} - {-1}:
+        is_wide = graph.tensors[tensor].type == schema.TensorType.INT16
+        if not is_wide and graph.tensors[tensor].type != schema.TensorType.INT8:
+            continue
+        if graph.tensors[tensor].quantization is None or not len(graph.tensors[tensor].quantization.scale or []):
+            continue
+        yield "bare%d" % tensor, lambda graph, _, tensor=tensor: setattr(graph.tensors[tensor], "quantization", None)
+        for words, scale in ("nan", math.nan), ("below", -0.1):
+            yield "%s%d" % (words, tensor), lambda graph, _, tensor=tensor, scale=scale: rescale(graph.tensors[tensor], scale)
+        if is_wide:
+            yield "zero%d" % tensor, lambda graph, _, tensor=tensor: setattr(graph.tensors[tensor].quantization, "zeroPoint", [5])
+
+
+def rescale(tensor, scale):
+    tensor.quantization.scale = [scale] * len(tensor.quantization.scale)
 
 
 def key_of(model):

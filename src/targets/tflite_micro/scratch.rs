@@ -49,7 +49,7 @@ fn output<'g>(graph: &Graph<'g>, node: &Node) -> Option<&'g Tensor> {
 
 /// Buffers that `Prepare` of each reference kernel requests. Empty if the operands are invalid.
 fn reference(graph: &Graph, node: &Node) -> Vec<u64> {
-    let scratch = kernel_of(&node.operator.code).map(|kernel| kernel.6);
+    let scratch = kernel_of(&node.operator.code).map(|kernel| kernel.7);
     let sizes = match scratch.unwrap_or(Requested::Nothing) {
         Requested::Nothing => None,
         Requested::Sums => reduction(graph, node),

@@ -99,5 +99,5 @@ pub fn kernel_bytes(code: &OperatorCode, pointers: Pointers) -> u64 {
 }
 
 fn sizes(code: &OperatorCode) -> Sizes {
-    kernel_of(code).map_or(UNRECORDED, |kernel| kernel.5)
+    kernel_of(code).map_or(UNRECORDED, |kernel| kernel.6)
 }

@@ -9,7 +9,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::kernels::{ANY, kernel_of};
+use super::kernels::{ANY, Counts, MORE, kernel_of};
 use crate::formats::tflite::{
     Activation, BuiltinOptions, Model, OpKind, Operator, Quantization, Tensor, TensorType,
     dimension, integers,
@@ -87,6 +87,12 @@ pub enum Refusal {
         min: usize,
         max: usize,
     },
+    /// Outputs, and the highest number that the kernel takes.
+    OutputCount { found: usize, max: usize },
+    /// An axis that the input does not have.
+    Axis(i32),
+    /// An input has another shape or another number of values than the kernel takes.
+    InputShape { input: usize },
     /// The interpreter takes a result without values for one whose shape is open.
     EmptyOutput { output: usize },
     /// The product of `beta` and the input's scale is below what the kernel's fixed-point arithmetic represents.
@@ -123,8 +129,10 @@ impl Refusal {
             Self::OptionalInput { .. } | Self::AbsentInput { .. } | Self::InputCount { .. } => {
                 "inputs"
             }
+            Self::OutputCount { .. } => "outputs",
+            Self::InputShape { .. } => "input-shape",
             Self::EmptyOutput { .. } => "empty-output",
-            Self::OutOfRange { .. } => "out-of-range",
+            Self::OutOfRange { .. } | Self::Axis(_) => "out-of-range",
             Self::CentersAndCorners => "sampling",
             Self::FusedActivation(_) => "fused-activation",
             Self::SliceMasks { .. } => "slice-masks",
@@ -159,7 +167,13 @@ impl fmt::Display for Refusal {
             Self::OptionalInput { input } => write!(f, "input {input} is given"),
             Self::AbsentInput { input } => write!(f, "input {input} is left out"),
             Self::InputCount { found: 1, min, .. } => write!(f, "1 input, at least {min} run"),
+            Self::InputCount { found, min, .. } if found < min => {
+                write!(f, "{found} inputs, at least {min} run")
+            }
             Self::InputCount { found, max, .. } => write!(f, "{found} inputs, at most {max} run"),
+            Self::OutputCount { found, max } => write!(f, "{found} outputs, at most {max} run"),
+            Self::Axis(axis) => write!(f, "input 0 has no axis {axis}"),
+            Self::InputShape { input } => write!(f, "the shape of input {input}"),
             Self::EmptyOutput { output } => write!(f, "output {output} has no values"),
             Self::SoftmaxScale => f.write_str("beta times the scale of input 0 is below 2^-26"),
             Self::OutOfRange { input, found } => {
@@ -319,7 +333,8 @@ impl Operands<'_> {
     }
 
     fn refusal(&self) -> Option<Refusal> {
-        let Some((_, _, types, constants, max_dimensions, ..)) = kernel_of(&self.operator.code)
+        let Some((_, _, types, counts, constants, max_dimensions, ..)) =
+            kernel_of(&self.operator.code)
         else {
             let accelerator = compiled_for(self.model, self.operator, self.tensors);
             return Some(
@@ -329,6 +344,7 @@ impl Operands<'_> {
             );
         };
         self.type_refusal(types)
+            .or_else(|| self.count_refusal(counts))
             .or_else(|| self.absent_input())
             .or_else(|| {
                 let computed = |&&input: &&usize| {
@@ -385,6 +401,25 @@ impl Operands<'_> {
         (!is_taken).then_some(Refusal::OutputType { found: tensor_type })
     }
 
+    fn count_refusal(&self, [min, max, max_outputs]: &Counts) -> Option<Refusal> {
+        let limit = |count: u8| if count == MORE { ANY } else { count.into() };
+        let [min, max, max_outputs] = [*min, *max, *max_outputs].map(limit);
+        let [found, n_outputs] = [self.operator.inputs.len(), self.operator.outputs.len()];
+        let min = match self.operator.options {
+            BuiltinOptions::Pack { values_count, .. } => {
+                usize::try_from(values_count).unwrap_or(min)
+            }
+            _ => min,
+        };
+        if found < min || found > max {
+            return Some(Refusal::InputCount { found, min, max });
+        }
+        (n_outputs > max_outputs).then_some(Refusal::OutputCount {
+            found: n_outputs,
+            max: max_outputs,
+        })
+    }
+
     /// An input without a tensor, where the kernel does not ask whether there is one.
     fn absent_input(&self) -> Option<Refusal> {
         let is_optional = |input: usize| match self.operator.code.kind {
@@ -427,19 +462,11 @@ impl Operands<'_> {
     }
 
     fn option_refusal(&self) -> Option<Refusal> {
-        let n_inputs = self.operator.inputs.len();
         let is_given = |input: &usize| self.input(*input).is_some();
         match (self.operator.code.kind, &self.operator.options) {
             (OpKind::UnidirectionalSequenceLstm, _) => {
                 let input = LSTM_OPTIONS.into_iter().find(is_given)?;
                 Some(Refusal::OptionalInput { input })
-            }
-            (OpKind::Concatenation, _) if n_inputs > MAX_CONCATENATED => {
-                Some(Refusal::InputCount {
-                    found: n_inputs,
-                    min: 1,
-                    max: MAX_CONCATENATED,
-                })
             }
             (
                 OpKind::ResizeBilinear,
@@ -448,11 +475,38 @@ impl Operands<'_> {
                     half_pixel_centers: true,
                 },
             ) => Some(Refusal::CentersAndCorners),
-            (OpKind::AddN, _) if n_inputs < MIN_ADDED => Some(Refusal::InputCount {
-                found: n_inputs,
-                min: MIN_ADDED,
-                max: ANY,
-            }),
+            (OpKind::Pad | OpKind::Padv2, _) => {
+                let n_values = |input: usize| self.input(input)?.element_count();
+                let rank = self.input(0)?.shape.len() as u64;
+                if n_values(1) != Some(2 * rank) {
+                    return Some(Refusal::InputShape { input: 1 });
+                }
+                (n_values(2).is_some_and(|n| n != 1)).then_some(Refusal::InputShape { input: 2 })
+            }
+            (OpKind::ResizeBilinear | OpKind::ResizeNearestNeighbor, _) => {
+                let n_sizes = self.input(1)?.element_count();
+                (n_sizes != Some(2)).then_some(Refusal::InputShape { input: 1 })
+            }
+            (
+                OpKind::Gather | OpKind::Unpack,
+                BuiltinOptions::Gather { axis, .. } | BuiltinOptions::Unpack { axis, .. },
+            ) => {
+                let rank = self.input(0)?.shape.len();
+                (dimension(*axis, rank).is_none()).then_some(Refusal::Axis(*axis))
+            }
+            (OpKind::Cumsum | OpKind::LogSoftmax | OpKind::AddN, _) => {
+                let shape = &self.output()?.shape;
+                let is_other = |&input: &usize| {
+                    let tensor = self.input(input);
+                    tensor.is_some_and(|one| one.shape != *shape)
+                };
+                let n_shaped = match self.operator.code.kind {
+                    OpKind::AddN => self.operator.inputs.len(),
+                    _ => 1,
+                };
+                let input = (0..n_shaped).find(is_other)?;
+                Some(Refusal::InputShape { input })
+            }
             (
                 _,
                 BuiltinOptions::Concatenation { activation, .. }
@@ -501,7 +555,7 @@ impl Operands<'_> {
 
     /// Where a kernel's arithmetic needs a certain scale or zero point.
     fn quantization_refusal(&self) -> Option<Refusal> {
-        use TensorType::{Float32, Int8, Int16};
+        use TensorType::{Float32, Int8, Int16, Int32};
         // The file that is written of it has scales that its kernels take.
         if self.model.is_converted {
             return None;
@@ -511,13 +565,21 @@ impl Operands<'_> {
         let read = self.input(0)?;
         let written = self.output()?;
         let (scale, zero_point) = scale_of(written);
+        let kind = self.operator.code.kind;
+        if let Some(refusal) = self.scale_refusal(kind) {
+            return Some(refusal);
+        }
+        let is_scaled_from_int16 = (32_768.0 * scale - 1.0).abs() < 0.001;
         match (self.operator.code.kind, written.tensor_type) {
             (OpKind::Quantize, _) => {
                 let n_scales = written.quantization.as_ref().map(|one| one.scale.len());
                 (n_scales != Some(1)).then_some(output)
             }
             (OpKind::Logistic, Int8) => (zero_point != -128).then_some(output),
-            (OpKind::Logistic | OpKind::Tanh, Int16) => (zero_point != 0).then_some(output),
+            (OpKind::Logistic | OpKind::Tanh, Int16) => (!is_scaled_from_int16).then_some(output),
+            (OpKind::Softmax, Int16) if read.tensor_type == Int16 => {
+                (zero_point != 0 || !is_scaled_from_int16).then_some(output)
+            }
             (OpKind::Softmax, Int8 | Int16) if self.is_softmax_below_fixed_point(read) => {
                 Some(Refusal::SoftmaxScale)
             }
@@ -545,7 +607,28 @@ impl Operands<'_> {
             (OpKind::ReduceMax | OpKind::ReduceMin, Int8) => {
                 (scale_of(read) != scale_of(written)).then_some(output)
             }
-            (OpKind::Padv2, Int8) => (scale_of(read) != scale_of(written)).then_some(output),
+            (OpKind::Padv2, Int8) => {
+                let filled_with = scale_of(self.input(2)?);
+                (filled_with != scale_of(written)).then_some(output)
+            }
+            (OpKind::AddN, Int8) => {
+                let other = |&idx: &usize| {
+                    self.input(idx)
+                        .is_some_and(|one| scale_of(one) != scale_of(read))
+                };
+                (0..self.operator.inputs.len()).find(other).map(input)
+            }
+            (OpKind::Svdf, Int8) => {
+                let [weights, bias, state] = [2, 3, 4].map(|idx| self.input(idx));
+                let bias = bias.filter(|bias| bias.tensor_type == Int32)?;
+                let sums_scale = scale_of(weights?).0 * scale_of(state?).0;
+                let is_near = (scale_of(bias).0 - sums_scale).abs() <= 1e-5;
+                (!is_near).then_some(input(3))
+            }
+            (OpKind::Rsqrt | OpKind::Abs, Int8 | Int16) => {
+                let is_read = read.tensor_type == Int16 || stated(read).is_some();
+                (!is_read || stated(written).is_none()).then_some(output)
+            }
             (OpKind::Conv2d | OpKind::DepthwiseConv2d | OpKind::TransposeConv, Int8 | Int16) => {
                 self.filter_refusal()
             }
@@ -564,6 +647,51 @@ impl Operands<'_> {
             }
             _ => None,
         }
+    }
+
+    /// An operand of 8 or 16 bits whose scale or zero point the kernel cannot compute with, whatever the others have.
+    fn scale_refusal(&self, kind: OpKind) -> Option<Refusal> {
+        use OpKind::*;
+        let n_inputs = self.operator.inputs.len();
+        let inputs = (0..n_inputs).filter_map(|idx| Some((Some(idx), self.input(idx)?)));
+        let operands = inputs.chain(self.output().map(|output| (None, output)));
+        let read_type = self.input(0)?.tensor_type;
+        let is_wrong = |(idx, one): &(Option<usize>, &Tensor)| {
+            let is_wide = one.tensor_type == TensorType::Int16;
+            if !is_wide && one.tensor_type != TensorType::Int8 {
+                return false;
+            }
+            let (scale, zero_point) = scale_of(one);
+            let is_positive = scale.is_finite() && scale > 0.0;
+            let is_below_zero = scale.is_nan() || scale < 0.0;
+            let is_input = idx.is_some();
+            // Scales that become a multiplier have to be above 0, those that are multiplied first not below.
+            let is_low = match kind {
+                Add | Sub | AddN | Cumsum | LogSoftmax => !is_positive,
+                Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual => {
+                    !is_wide && !is_positive
+                }
+                SquaredDifference => is_input && !is_positive,
+                BatchMatmul | FullyConnected => is_input && is_below_zero,
+                UnidirectionalSequenceLstm => {
+                    is_input && *idx < Some(LSTM_CELL_STATE) && is_below_zero
+                }
+                Conv2d | DepthwiseConv2d => *idx == Some(0) && stated(one).is_none(),
+                Softmax => is_input && !is_wide && !is_positive,
+                _ => false,
+            };
+            let is_symmetric = match kind {
+                Abs | BatchMatmul | Concatenation | Logistic | Mul | Relu | SquaredDifference
+                | Tanh => is_wide,
+                Softmax => is_wide && is_input,
+                _ => false,
+            };
+            is_low || is_symmetric && read_type == TensorType::Int16 && zero_point != 0
+        };
+        let (idx, _) = { operands }.find(is_wrong)?;
+        Some(idx.map_or(Refusal::OutputQuantization, |input| {
+            Refusal::InputQuantization { input }
+        }))
     }
 
     /// Of int8 inputs alone: the kernel's multiplier in units of 2^-26 must be above 1.
@@ -592,7 +720,7 @@ impl Operands<'_> {
         let filter = self.input(1)?;
         let channels = *self.output()?.shape.last()?;
         let kind = self.operator.code.kind;
-        let is_wrong = match filter.quantization.as_deref() {
+        let is_wrong = match stated(filter) {
             None => kind != OpKind::FullyConnected,
             Some(Quantization {
                 scale,
@@ -614,20 +742,17 @@ impl Operands<'_> {
 
 /// Inputs of an LSTM for peepholes, projection and layer normalisation.
 const LSTM_OPTIONS: [usize; 9] = [9, 10, 11, 16, 17, 20, 21, 22, 23];
-/// Inputs of ADD_N.
-const MIN_ADDED: usize = 2;
-/// Inputs of a concatenation (`kMaxInputNum`).
-const MAX_CONCATENATED: usize = 10;
+/// The input of an LSTM behind those whose scales the kernel multiplies.
+const LSTM_CELL_STATE: usize = 19;
 
 /// The first scale and zero point; 0 where there is none.
 fn scale_of(tensor: &Tensor) -> (f32, i64) {
-    let first = |quantization: &Quantization| {
-        let zero_point = quantization.zero_point.first().copied();
-        Some((*quantization.scale.first()?, zero_point.unwrap_or(0)))
-    };
-    tensor
-        .quantization
-        .as_deref()
-        .and_then(first)
-        .unwrap_or((0.0, 0))
+    let first = |stated: &Quantization| Some((*stated.scale.first()?, *stated.zero_point.first()?));
+    stated(tensor).and_then(first).unwrap_or((0.0, 0))
+}
+
+/// The interpreter takes a tensor without scales or without zero points for one that is not quantised.
+fn stated(tensor: &Tensor) -> Option<&Quantization> {
+    let quantization = tensor.quantization.as_deref();
+    quantization.filter(|stated| !stated.scale.is_empty() && !stated.zero_point.is_empty())
 }
