@@ -115,6 +115,8 @@ test("a report that the last version kept is shown as one of this version", () =
       report,
     );
     await page.click("#home");
+    const lines = await page.$$eval(".history-list li", (items) => items.map(({ textContent }) => textContent.includes("by another build of LiteCast")));
+    assert.deepEqual(lines, [false, true]);
     await page.click(`.history-list button:text-is("${report.file}")`);
     await waitDrawn(page, report.file);
     // The latency of that version was the NPU's part where another metric was that of the whole network.

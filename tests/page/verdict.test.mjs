@@ -104,7 +104,7 @@ test("a rate becomes average power and a share of the time", () => {
   // 2 mJ five times a second are 10 mW; 109 ms five times a second are 545 ms of each second.
   assert.equal(
     verdict(report(LATENCY, energy), { rate_hz: 5 }),
-    "meets: Meets 5 inferences a second on Ethos-U55-256: up to 9.17 a second. At 5 inferences a second: 10.0 mW on average (the rail VDD_CORE), busy for 55 % of the time.",
+    "meets: Meets 5 inferences a second on Ethos-U55-256: up to 9.17 a second. At 5 inferences a second: 10.0 mW on average for the inferences alone (the rail VDD_CORE), busy for 55 % of the time.",
   );
   assert.equal(verdict(report(LATENCY, energy), { rate_hz: 30 }), "fails: Does not meet 30 inferences a second on Ethos-U55-256: up to 9.17 a second.");
   assert.match(verdict({ ...report(LATENCY), batch: 4 }, { rate_hz: 30 }), /^meets: Meets 30 inferences a second .*busy for 82 %/);
@@ -142,7 +142,7 @@ test("the page opens with the verdict, follows the budget, and takes it along", 
     await page.fill("#budget-rate", "2");
     await page.press("#budget-rate", "Enter");
     const words = await page.textContent(".report-verdict");
-    assert.match(words, /✓Meets 1,000\u202fs and 2\u202finferences a second .* At 2\u202finferences a second: [\d.]+\u202f\S+W on average \(MACs and SRAM, without flash, leakage and CPU\), busy for/);
+    assert.match(words, /✓Meets 1,000\u202fs and 2\u202finferences a second .* At 2\u202finferences a second: [\d.]+\u202f\S+W on average for the inferences alone \(MACs and SRAM, without flash, leakage and CPU\), busy for/);
     // First of all that is said of the target, and on paper as well.
     const tops = await page.$$eval(".report-verdict, .metrics", (all) => all.map((part) => part.getBoundingClientRect().top));
     assert.ok(tops[0] < tops[1]);

@@ -2,7 +2,7 @@
 import type { Report } from "./report.ts";
 
 /** What a comparison knows of a file. */
-export type Summary = Pick<Report, "file" | "batch" | "model" | "results" | "left_out">;
+export type Summary = Pick<Report, "file" | "batch" | "model" | "results" | "left_out" | "litecast_version">;
 
 /** One file of a comparison: estimated, failed, or not read yet. */
 export type Row = { file: string } & ({ key: string; summary: Summary } | { failure: string; dimensions?: readonly string[] } | { waiting: true });

@@ -409,9 +409,9 @@ function bareRow(row: Row): ComparisonRow {
   return "summary" in row ? { file: row.file, key: row.key } : row;
 }
 
-function summaryOf({ file, batch, model, results, left_out = [] }: Report): Summary {
+function summaryOf({ file, batch, model, results, left_out = [], litecast_version }: Report): Summary {
   const bare = results.map((result) => (isEstimate(result) ? { ...result, operators: [] } : result));
-  return { file, batch, model, results: bare, left_out };
+  return { file, batch, model, results: bare, left_out, litecast_version };
 }
 
 /** A new place in the history. */

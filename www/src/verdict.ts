@@ -209,7 +209,7 @@ function memoryOf(report: Report, target: string, estimates: ReadonlyMap<string,
   const is_of_micro = !report.results.some((result) => result.target === target && result.metric === "activation_ram");
   if (board && !is_of_micro) {
     const needs = [["RAM", estimates.get("activation_ram"), board.ram_bytes], ["flash", estimates.get("weights_flash"), board.flash_bytes]] as const;
-    const short = needs.flatMap(([name, need, bytes]) => (need && need.value > bytes ? [`${quantity(need.value - bytes, "bytes")} of ${name}`] : []));
+    const short = needs.flatMap(([name, need, bytes]) => (need && bytes !== null && need.value > bytes ? [`${quantity(need.value - bytes, "bytes")} of ${name}`] : []));
     if (short.length > 0) {
       is_short = true;
       sentences.push(`Lacks ${list(short)}.`);
@@ -249,7 +249,7 @@ function atRate(report: Report, { rate_hz }: Budget, estimates: ReadonlyMap<stri
   if (rate_hz === null || rate === null || rate.value < rate_hz) return [];
   const energy = estimates.get("energy");
   const scope = energy?.provenance.scope;
-  const power = energy ? `${powerText((energy.value * rate_hz) / report.batch)} on average${scope ? ` (${scope})` : ""}, ` : "";
+  const power = energy ? `${powerText((energy.value * rate_hz) / report.batch)} on average for the inferences alone${scope ? ` (${scope})` : ""}, ` : "";
   return [`At ${limitText(rate_hz, "inferences a second")}: ${power}busy for ${format.percent((100 * rate_hz) / rate.value)} of the time.`];
 }
 

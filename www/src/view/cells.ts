@@ -64,6 +64,9 @@ export function doubtClass(estimate: Estimate): string {
 const OVERLAP_MARK = "\u2248";
 const NO_INTERVAL_MARK = "\u2020";
 
+/** What the marks mean. */
+export const DIFFERENCE_LEGEND = `${OVERLAP_MARK} The intervals overlap: which of the two is smaller is not sure. ${NO_INTERVAL_MARK} A number without an interval: a small difference may be none.`;
+
 /** Against a baseline; intervals that overlap, or are not there, leave open which one is smaller. */
 export function changeCell(result: Result | undefined, baseline: Result | undefined): HTMLElement | null {
   if (!result || !baseline || !isEstimate(result) || !isEstimate(baseline) || baseline.value === 0) return null;

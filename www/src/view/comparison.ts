@@ -6,7 +6,7 @@ import { type Estimated, type Row, type Summary, missingSizes } from "../compari
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import { type Report, type Result, type Unavailable, isEstimate } from "../report.ts";
-import { type MetricColumn, changeCell, columnMeaning, columnTitle, energyNote, estimateCell, metricColumns } from "./cells.ts";
+import { DIFFERENCE_LEGEND, type MetricColumn, changeCell, columnMeaning, columnTitle, energyNote, estimateCell, metricColumns } from "./cells.ts";
 import { onAcceleratorWords } from "../hybrid.ts";
 import { type CustomColumn, keepColumn, readColumn, valueOf } from "../custom_column.ts";
 import { VERDICT_MARKS } from "../verdict.ts";
@@ -112,7 +112,8 @@ export class ComparisonView {
     this.#drawControls(results, known);
     this.#drawSizes();
     const grouped_targets = new Set(groups.map(({ target }) => target));
-    this.#body.replaceChildren(this.#table(groups, known), el("p", { class: "subtle evidence-legend" }, `What numbers rest on: ${evidenceLegend()}`), ...[energyNote(results.filter(({ target }) => grouped_targets.has(target)))].filter((note) => note !== null));
+    const table = this.#table(groups, known);
+    this.#body.replaceChildren(...olderVersions(known), table, ...markLegend(table), el("p", { class: "subtle evidence-legend" }, `What numbers rest on: ${evidenceLegend()}`), ...[energyNote(results.filter(({ target }) => grouped_targets.has(target)))].filter((note) => note !== null));
     const is_drawn = known.length > 1 && (known.length <= MAX_DRAWN_MEANWHILE || !this.#rows.some((row) => "waiting" in row));
     this.#figure.replaceChildren(...(is_drawn ? [scatter(known.filter((row) => this.#isShown(row)), this.#focus.targetIn({ results }), this.#axes, this.#column, (axes) => this.#chooseAxes(axes), (row) => this.#open(row), this.#redrawn.signal)] : []));
     if (held) this.element.querySelector<HTMLElement>(held)?.focus();
@@ -379,3 +380,15 @@ function targetCells(summary: Summary, { target, columns }: TargetColumns, basel
   });
 }
 
+/** Reports that were kept have the numbers of the version that made them. */
+function olderVersions(known: readonly Estimated[]): HTMLElement[] {
+  const older = known.filter(({ summary }) => summary.litecast_version !== LITECAST_VERSION);
+  if (older.length === 0) return [];
+  const versions = [...new Set(older.map(({ summary }) => summary.litecast_version))].join(", ");
+  return [el("p", { class: "partial older-version" }, `${older.length} of ${format.plural(known.length, "report")} ${older.length === 1 ? "has" : "have"} the estimates of LiteCast ${versions}, and this is ${LITECAST_VERSION}: open the files again for those of today.`)];
+}
+
+/** The meaning of the marks of differences, where a table has one. */
+function markLegend(table: HTMLElement): HTMLElement[] {
+  return table.querySelector(".difference.open") ? [el("p", { class: "subtle" }, DIFFERENCE_LEGEND)] : [];
+}

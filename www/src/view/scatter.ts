@@ -118,7 +118,7 @@ export function scatter(rows: Estimated[], target: string, axes: Axes, column: C
     { class: "scatter" },
     el("figcaption", {}, `Latency on ${device} against `, select, " and ", also, el("span", { class: "front-words", role: "status" }, `${named("surely")}${named("perhaps")}`)),
     place,
-    el("p", { class: "subtle" }, "● surely on the front: no other file can be better in all of them, whatever lies in the intervals. ◐ perhaps: intervals overlap, or are missing. ○ not: another file is surely better."),
+    el("p", { class: "subtle" }, "In this chart: ● surely on the front: no other file can be better in all of them, whatever lies in the intervals. ◐ perhaps: intervals overlap, or are missing. ○ not: another file is surely better."),
   );
 }
 

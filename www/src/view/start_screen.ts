@@ -54,7 +54,10 @@ interface Line {
 const N_NAMED = 3;
 
 function linesOf(opened: readonly Opened[], comparisons: readonly Comparison[], focus: Focus): Line[] {
-  const reports = opened.map(({ key, opened_ms, n_operators, summary }): Line => ({ key, view: "report", opened_ms, name: nameOf(summary), words: `${format.plural(n_operators, "operator")}, ${latencyWords(summary, focus)}` }));
+  const reports = opened.map(({ key, opened_ms, n_operators, summary, estimates_id }): Line => {
+    const build = estimates_id === ESTIMATES_ID ? "" : "by another build of LiteCast, ";
+    return { key, view: "report", opened_ms, name: nameOf(summary), words: `${format.plural(n_operators, "operator")}, ${latencyWords(summary, focus)}${build}` };
+  });
   const others = comparisons.map(({ key, opened_ms, rows }): Line => {
     const files = rows.slice(0, N_NAMED).map(({ file }) => file).join(", ");
     return { key, view: "comparison", opened_ms, name: `Comparison of ${format.plural(rows.length, "file")}`, words: `${files}${rows.length > N_NAMED ? ", …" : ""}, ` };
