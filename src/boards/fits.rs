@@ -138,13 +138,13 @@ pub struct OnBoard {
     pub clock_mhz: Option<f64>,
     /// The neural accelerator in words, where the chip has one.
     pub npu: Option<&'static str>,
-    /// The larger of its RAM on the chip and beside it.
-    pub ram_bytes: u64,
+    /// The larger of its RAM on the chip and beside it; null in reports of earlier builds.
+    pub ram_bytes: Option<u64>,
     /// The largest part of the RAM on the chip without a gap in its addresses, which an arena needs; absent where it
     /// is not known whether the RAM is in one piece.
     pub contiguous_ram_bytes: Option<u64>,
-    /// The larger of its flash on the chip and beside it.
-    pub flash_bytes: u64,
+    /// The larger of its flash on the chip and beside it; null in reports of earlier builds.
+    pub flash_bytes: Option<u64>,
     /// Whether the board runs the model, with room for it, its runtime and the application.
     pub fits: Verdict,
     /// Why it does not run the model, whatever its memory.
@@ -372,9 +372,9 @@ fn on_board(
         core: &board.core,
         clock_mhz: board.clock_mhz,
         npu: board.npu.as_deref(),
-        ram_bytes: memory.sram_kib.max(memory.external_ram_kib) << 10,
+        ram_bytes: Some(memory.sram_kib.max(memory.external_ram_kib) << 10),
         contiguous_ram_bytes: memory.contiguous_ram_kib.map(|kib| kib << 10),
-        flash_bytes: memory.flash_kib.max(memory.external_flash_kib) << 10,
+        flash_bytes: Some(memory.flash_kib.max(memory.external_flash_kib) << 10),
         fits: match rooms.as_ref().is_some_and(has_room) {
             false => Verdict::No,
             true if largest.iter().any(Room::is_short) => Verdict::Close,
