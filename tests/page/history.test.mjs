@@ -115,6 +115,7 @@ test("a report that the last version kept is shown as one of this version", () =
       report,
     );
     await page.click("#home");
+    await page.waitForSelector(`.history-list button:text-is("${report.file}")`);
     const lines = await page.$$eval(".history-list li", (items) => items.map(({ textContent }) => textContent.includes("by another build of LiteCast")));
     assert.deepEqual(lines, [false, true]);
     await page.click(`.history-list button:text-is("${report.file}")`);
