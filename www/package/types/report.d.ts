@@ -348,15 +348,15 @@ export type OnBoard = {
   clock_mhz: number | null;
   /** The neural accelerator in words, where the chip has one. */
   npu: string | null;
-  /** The larger of its RAM on the chip and beside it. */
-  ram_bytes: number;
+  /** The larger of its RAM on the chip and beside it; null in reports of earlier builds. */
+  ram_bytes: number | null;
   /**
    * The largest part of the RAM on the chip without a gap in its addresses, which an arena needs; absent where it
    * is not known whether the RAM is in one piece.
    */
   contiguous_ram_bytes: number | null;
-  /** The larger of its flash on the chip and beside it. */
-  flash_bytes: number;
+  /** The larger of its flash on the chip and beside it; null in reports of earlier builds. */
+  flash_bytes: number | null;
   /** Whether the board runs the model, with room for it, its runtime and the application. */
   fits: FitVerdict;
   /** Why it does not run the model, whatever its memory. */
