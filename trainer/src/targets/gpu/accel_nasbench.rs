@@ -62,19 +62,19 @@ pub fn on_rtx_3090(folder: &Path) -> Result<Vec<(KernelNetwork, f64)>> {
         .collect()
 }
 
-/// Networks with their times on the A100, converted to the conditions of `run`. The conversion factor is the ratio of
-/// times on the RTX 3090. The costs that a fit to these networks would give are not used: all networks have the same
-/// classifier, and convolutions of odd sizes occur only in squeeze-and-excite, so some costs would stand for other
+/// How much longer than on the RTX 3090 of `run` its networks took on this laboratory's, and networks with their times on
+/// the A100, divided by that factor. The costs that a fit to these networks would give are not used: all networks have the
+/// same classifier, and convolutions of odd sizes occur only in squeeze-and-excite, so some costs would stand for other
 /// properties that the networks share.
-pub fn on_a100<'m>(measurements: &'m Measurements, run: &Run) -> Vec<(&'m Amounts, f64)> {
+pub fn on_a100<'m>(measurements: &'m Measurements, run: &Run) -> (f64, Vec<(&'m Amounts, f64)>) {
     let measured_on = |device: usize| {
         let row = move |row: &'m MeasuredChoices| Some((row, row.ms[device]?));
         measurements.0.iter().filter_map(row).collect::<Vec<_>>()
     };
     let (laboratory, _) = other_laboratory(&measured_on(1), run);
     let a100 = measured_on(0).into_iter();
-    a100.map(|(row, ms)| (&row.amounts, ms / laboratory))
-        .collect()
+    let converted = a100.map(|(row, ms)| (&row.amounts, ms / laboratory));
+    (laboratory, converted.collect())
 }
 
 /// Prints errors of both GPUs.

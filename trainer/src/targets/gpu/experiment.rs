@@ -140,7 +140,7 @@ pub fn left_out<'e>(
 }
 
 /// The fold of each family, the same in every run.
-fn folds(experiments: &[Experiment]) -> impl Fn(&MeasuredSample) -> Option<usize> + use<> {
+pub fn folds(experiments: &[Experiment]) -> impl Fn(&MeasuredSample) -> Option<usize> + use<> {
     let samples = experiments
         .iter()
         .flat_map(|experiment| &experiment.samples);
@@ -154,7 +154,7 @@ fn folds(experiments: &[Experiment]) -> impl Fn(&MeasuredSample) -> Option<usize
     }
 }
 
-const N_FOLDS: usize = 5;
+pub const N_FOLDS: usize = 5;
 const FOLD_SEED: u64 = 0;
 
 /// Prints the errors of three methods on left-out families as rows of Markdown, and returns the widths of the intervals

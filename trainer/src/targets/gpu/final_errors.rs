@@ -68,7 +68,12 @@ impl FinalErrors {
 }
 
 /// Evaluates the final families with fits to all others, and writes the results.
-pub fn evaluate(experiments: &[Experiment], widths: &[HalfWidth], path: &Path) -> Result<()> {
+pub fn evaluate(
+    experiments: &[Experiment],
+    widths: &[HalfWidth],
+    of_a100: FinalRun,
+    path: &Path,
+) -> Result<()> {
     let left = left_out(experiments, 1, &|sample| {
         is_final(&sample.family).then_some(0)
     });
@@ -77,7 +82,7 @@ pub fn evaluate(experiments: &[Experiment], widths: &[HalfWidth], path: &Path) -
     let results = FinalErrors {
         commit: commit().context("expected a commit")?,
         rule: rule(),
-        runs: runs.collect(),
+        runs: runs.chain([of_a100]).collect(),
     };
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
@@ -90,14 +95,22 @@ pub fn evaluate(experiments: &[Experiment], widths: &[HalfWidth], path: &Path) -
 }
 
 fn final_run(experiment: &Experiment, left: &[LeftOut], width: &HalfWidth) -> FinalRun {
+    FinalRun {
+        mode: experiment.mode,
+        ..of_transfer(experiment.target, left, width)
+    }
+}
+
+/// The errors of a target that other GPUs' networks stand for.
+pub fn of_transfer(target: &str, left: &[LeftOut], width: &HalfWidth) -> FinalRun {
     let mut factors: Vec<f64> = left
         .iter()
         .map(|one| width.at(one.estimate.distance).exp())
         .collect();
     factors.sort_by(f64::total_cmp);
     FinalRun {
-        target: experiment.target.to_owned(),
-        mode: experiment.mode,
+        target: target.to_owned(),
+        mode: Mode::Inference,
         n_networks: left.len(),
         n_families: n_families(left.iter().map(|one| one.sample)),
         errors: errors(left, |_| *width),

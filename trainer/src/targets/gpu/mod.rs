@@ -34,14 +34,15 @@ use litecast::targets::gpu::costs::NAMES;
 
 use self::evaluate::MeasuredSample;
 pub use self::evaluate::half_width;
-use self::experiment::{Experiment, compare, fits, ranges};
+use self::experiment::{Experiment, N_FOLDS, compare, fits, folds, ranges};
 use self::final_errors::FinalErrors;
+use self::final_families::is_final;
 use self::graphs::Networks;
-use self::kriging::VARIANCES;
 pub use self::kriging::solve;
 use self::measured::{Measured, TABLES};
 use self::setting::{Property, Setting};
 use self::transfer::{Factors, Source, gpu};
+use self::widths::{HalfWidth, LeftOut};
 
 /// Fits the constants of GPUs to published measurements.
 #[derive(Clone, Debug, clap::Args)]
@@ -107,8 +108,12 @@ pub fn run(args: &FitGpuArgs) -> Result<()> {
     let experiments = experiments(args, &networks)?;
     let open: Vec<Experiment> = experiments.iter().map(Experiment::without_final).collect();
     let widths = compare(&open);
+    let width_of_a100 = widest(&transferred(&open, N_FOLDS, &folds(&open))?);
     if args.is_final {
-        final_errors::evaluate(&experiments, &widths, &args.final_errors)?;
+        let is_last = |sample: &MeasuredSample| is_final(&sample.family).then_some(0);
+        let of_a100 = transferred(&experiments, 1, &is_last)?.concat();
+        let of_a100 = final_errors::of_transfer(A100, &of_a100, &HalfWidth(width_of_a100));
+        final_errors::evaluate(&experiments, &widths, of_a100, &args.final_errors)?;
     }
     let stated = FinalErrors::read(&args.final_errors)?;
     let mut runs = Vec::new();
@@ -122,7 +127,14 @@ pub fn run(args: &FitGpuArgs) -> Result<()> {
     if args.other_laboratory {
         accel_nasbench::compare(&measurements, &runs)?;
     }
-    runs.push(scaled_to_a100(&experiments, &runs[0], &measurements)?);
+    let errors = stated.errors(A100, Mode::Inference)?;
+    runs.push(scaled_to_a100(
+        &experiments,
+        &runs[0],
+        &measurements,
+        width_of_a100,
+        errors,
+    )?);
     runs.extend(float32::runs(&args.measured, &runs[0])?);
     let bundle = Bundle {
         costs: NAMES.map(str::to_owned).to_vec(),
@@ -201,43 +213,60 @@ fn samples(rows: &[Measured], networks: &Networks, properties: &[Property]) -> V
         .collect()
 }
 
-/// GPUs other than the RTX 3090 on which many kinds of networks were measured by the same software.
-const CHECKED_BY_TRANSFER: [&str; 4] = ["rtx-4090", "rtx-5090", "rtx-pro-6000-max-q", h100::TARGET];
+const A100: &str = "a100-40gb";
 
-/// The A100's constants: the scaled constants of the RTX 3090. Prints the errors of constants that are scaled in the
-/// same way to the other GPUs; these are stated as the A100's errors, and its interval follows from them.
+/// The runs of GPUs with the software of the RTX 3090's first run, which is the first of them.
+fn alike(experiments: &[Experiment]) -> Vec<&Experiment> {
+    let alike = experiments
+        .iter()
+        .filter(|one| one.setting.properties.is_empty());
+    alike.collect()
+}
+
+/// By GPU, estimates with constants that are scaled to it as they are to the A100, in folds that leave families out.
+fn transferred<'e>(
+    experiments: &'e [Experiment],
+    n_folds: usize,
+    fold_of: &dyn Fn(&MeasuredSample) -> Option<usize>,
+) -> Result<Vec<Vec<LeftOut<'e>>>> {
+    let alike = alike(experiments);
+    let from = gpu(alike.first().context("expected a run")?.target)?;
+    let mut by_gpu = Vec::new();
+    for target in alike.iter().skip(1) {
+        let mut others = alike.clone();
+        others.retain(|one| one.target != target.target);
+        let data_sheets = Factors::from_data_sheets(from, gpu(target.target)?);
+        let left = transfer::check(&others, target, data_sheets, n_folds, fold_of);
+        print_transfer(target.target, &left);
+        by_gpu.push(left);
+    }
+    Ok(by_gpu)
+}
+
+/// The A100's constants: scaled costs of the RTX 3090, by a fit that it shares with GPUs of the same software. The errors of
+/// constants that are scaled in the same way to those other GPUs are stated as the A100's, and its interval follows from
+/// them, and from how far the two laboratories are apart on the RTX 3090.
 fn scaled_to_a100(
     experiments: &[Experiment],
     of_3090: &Run,
     measurements: &accel_nasbench::Measurements,
+    half_width: [f64; 2],
+    errors: Errors,
 ) -> Result<Run> {
-    let source = &experiments.first().context("expected a run")?.samples;
-    let from = gpu(&of_3090.target)?;
-    let mut by_gpu = Vec::new();
-    for one in experiments {
-        if one.mode == Mode::Inference && CHECKED_BY_TRANSFER.contains(&one.target) {
-            let data_sheets = Factors::from_data_sheets(from, gpu(one.target)?);
-            let pairs = transfer::check(source, &one.samples, data_sheets, VARIANCES);
-            by_gpu.push((one.target, pairs));
-        }
-    }
-    for (target, pairs) in &by_gpu {
-        let others = by_gpu.iter().filter(|(other, _)| other != target);
-        let others = widest(others.map(|(_, pairs)| pairs.as_slice()));
-        print_transfer(target, pairs, &evaluate::pair_errors(pairs, others));
-    }
-    let pairs: Vec<(f64, f64)> = by_gpu.iter().flat_map(|(_, pairs)| pairs.clone()).collect();
-    let source = Source::new(&source.iter().collect::<Vec<_>>(), VARIANCES);
-    let measured = accel_nasbench::on_a100(measurements, of_3090);
-    let data_sheets = Factors::from_data_sheets(from, gpu("a100-40gb")?);
+    let source = Source::shared(&alike(experiments), &|_| true);
+    let (laboratory, measured) = accel_nasbench::on_a100(measurements, of_3090);
+    let data_sheets = Factors::from_data_sheets(gpu(&of_3090.target)?, gpu(A100)?);
     let factors = source.factors(data_sheets, &measured);
-    eprintln!("a100-40gb: {factors:.3?} of the RTX 3090's times, {data_sheets:.3?} by data sheets");
+    eprintln!(
+        "{A100}: {factors:.3?} of the RTX 3090's times, {data_sheets:.3?} by data sheets; on the RTX 3090, its laboratory \
+         measured {laboratory:.3} of the estimated times"
+    );
     let costs_ms = factors.scaled(&source.costs_ms);
     let mut correction = source.correction(&costs_ms);
-    correction.half_width = widest(by_gpu.iter().map(|(_, pairs)| pairs.as_slice()));
-    let errors = evaluate::pair_errors(&pairs, correction.half_width);
+    let [fixed, by_distance] = half_width;
+    correction.half_width = [fixed.hypot(laboratory.ln()), by_distance];
     Ok(Run {
-        target: "a100-40gb".to_owned(),
+        target: A100.to_owned(),
         laboratory: "Accel-NASBench".to_owned(),
         n_networks: measured.len(),
         n_families: 1,
@@ -256,26 +285,26 @@ fn scaled_to_a100(
 
 /// The half width of the GPU whose interval is the widest at its median distance, because an interval has to hold on each
 /// GPU by itself.
-fn widest<'p>(by_gpu: impl Iterator<Item = &'p [(f64, f64)]>) -> [f64; 2] {
-    let widths = by_gpu.map(|pairs| {
-        let mut distances: Vec<f64> = pairs.iter().map(|(_, distance)| *distance).collect();
+fn widest(by_gpu: &[Vec<LeftOut>]) -> [f64; 2] {
+    let widths = by_gpu.iter().map(|left| {
+        let mut distances: Vec<f64> = left.iter().map(|one| one.estimate.distance).collect();
         distances.sort_by(f64::total_cmp);
-        let [fixed, by_distance] = half_width(pairs);
-        (
-            fixed + by_distance * distances[distances.len() / 2],
-            [fixed, by_distance],
-        )
+        let width = HalfWidth::new(left);
+        let median = distances.get(distances.len() / 2).copied();
+        (width.at(median.unwrap_or(0.0)), width.0)
     });
     let widest = widths.max_by(|a, b| a.0.total_cmp(&b.0));
     widest.map_or([0.0; 2], |(_, width)| width)
 }
 
-fn print_transfer(target: &str, pairs: &[(f64, f64)], errors: &Errors) {
+fn print_transfer(target: &str, left: &[LeftOut]) {
+    let errors = widths::errors(left, |_| HalfWidth::new(left));
     println!(
         "| {target} inference from rtx-3090's | {} | factors from inverted bottlenecks, other families left out | scaled \
-         roofline and kriging | {:.2} | {:.2} | {:.1} | {:.1} % |",
-        pairs.len(),
+         roofline and kriging | {:.2} | {:.2} | {:.2} | {:.1} | {:.1} % |",
+        left.len(),
         errors.mean_percent,
+        errors.family_mean_percent,
         errors.median_percent,
         errors.p95_percent,
         errors.coverage_percent,

@@ -101,21 +101,30 @@ fn unit(name: &str) -> Unit {
     }
 }
 
+/// What limits the speed of a cost's amount.
+pub fn limit(name: &str) -> Limit {
+    match unit(name) {
+        Unit::Products(_) => Limit::TensorCores,
+        Unit::Slow(_) => Limit::Multiprocessors,
+        Unit::Values(..) => Limit::Memory,
+        Unit::Milliseconds(_, _, limit) => limit,
+    }
+}
+
 /// The prior of each cost on `board`, in the order of [`NAMES`].
 pub fn priors(board: &Board) -> Vec<Prior> {
     let product_ms = 1e12 / board.macs_per_s / REACHED[0];
     let value_ms = 1e6 * 2.0 * 1e3 / board.bytes_per_s / REACHED[1];
     let prior = |name: &&str| {
-        let (ms, spread, limit) = match unit(name) {
-            Unit::Products(factor) => (factor * product_ms, UNCERTAIN, Limit::TensorCores),
-            Unit::Slow(factor) => (factor * product_ms, UNCERTAIN, Limit::Multiprocessors),
-            Unit::Values(factor, spread) => (factor * value_ms, spread, Limit::Memory),
-            Unit::Milliseconds(ms, spread, limit) => (ms, spread, limit),
+        let (ms, spread) = match unit(name) {
+            Unit::Products(factor) | Unit::Slow(factor) => (factor * product_ms, UNCERTAIN),
+            Unit::Values(factor, spread) => (factor * value_ms, spread),
+            Unit::Milliseconds(ms, spread, _) => (ms, spread),
         };
         Prior {
             log_ms: ms.ln(),
             spread,
-            limit,
+            limit: limit(name),
         }
     };
     NAMES.iter().map(prior).collect()

@@ -1,21 +1,22 @@
-//! Constants for a GPU on which only one kind of networks was measured: costs of another GPU, with one factor for
-//! products and another for traffic.
+//! Constants for a GPU on which only one kind of networks was measured: costs of another GPU, with a factor for each
+//! limit of the boards.
 //!
-//! The factors start as the ratios of the data sheets and are fitted to the measurements. [`check`] measures the errors
-//! of such constants on GPUs with measurements of many kinds, with factors from networks of that one kind.
-
-use std::collections::BTreeSet;
+//! The costs are those of the fit that all GPUs with the same software share. The factors start as the ratios of the data
+//! sheets and are fitted to the measurements. [`check`] measures the errors of such constants on GPUs with measurements of
+//! many kinds, which then have no part in the shared fit but for networks of that one kind.
 
 use anyhow::{Context, Result};
 use litecast::targets::gpu::bundle::{Correction, Position, position};
 use litecast::targets::gpu::costs::{Amounts, NAMES};
 use litecast::targets::gpu::specifications::Gpu;
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
 
-use super::evaluate::{MeasuredSample, N_FOLDS};
-use super::{kriging, roofline};
+use super::evaluate::{Estimate, MeasuredSample, regression, regression_ms};
+use super::experiment::Experiment;
+use super::kriging::{self, VARIANCES};
+use super::priors::{Limit, limit};
+use super::roofline;
+use super::shared::{self, Observed, SPREADS};
+use super::widths::LeftOut;
 
 /// Families of timm that resemble Accel-NASBench's networks: inverted bottlenecks.
 const INVERTED_BOTTLENECKS: [&str; 5] = [
@@ -38,7 +39,6 @@ pub struct Source {
     amounts: Vec<Amounts>,
     /// Logarithms of measured time over the roofline's time.
     residuals: Vec<f64>,
-    variances: [f64; 2],
 }
 
 pub fn gpu(id: &str) -> Result<&'static Gpu> {
@@ -49,46 +49,87 @@ pub fn gpu(id: &str) -> Result<&'static Gpu> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Factors {
     pub products: f64,
+    /// Of what the multiprocessors' ordinary units compute.
+    pub units: f64,
     pub traffic: f64,
 }
 
 impl Factors {
-    /// The ratios of peak rates and bandwidths.
+    /// The ratios of peak rates, multiprocessors and bandwidths.
     pub fn from_data_sheets(from: &Gpu, to: &Gpu) -> Self {
+        let ratio = |limit: Limit| limit.ratio(&from.board, &to.board);
+        let bytes = [from, to].map(|gpu| gpu.precision.bytes_per_value());
+        let products = ratio(Limit::TensorCores);
         Self {
-            products: from.board.macs_per_s / to.board.macs_per_s,
-            traffic: from.board.bytes_per_s / to.board.bytes_per_s
-                * (to.precision.bytes_per_value() / from.precision.bytes_per_value()),
+            products,
+            // In float32 the ordinary units are those of all products.
+            units: if bytes[0] == bytes[1] {
+                ratio(Limit::Multiprocessors)
+            } else {
+                products
+            },
+            traffic: ratio(Limit::Memory) * bytes[1] / bytes[0],
         }
     }
 
-    /// The factor of a cost; launches depend on the host and stay the same.
-    fn factor(self, cost: &str) -> f64 {
-        match cost {
-            "launches" => 1.0,
-            _ if cost.ends_with("_macs") => self.products,
-            _ => self.traffic,
+    /// Ordinary units move with the products, by the clock that both have.
+    fn moved(self, products: f64, traffic: f64) -> Self {
+        Self {
+            products: self.products * products.exp(),
+            units: self.units * products.exp(),
+            traffic: self.traffic * traffic.exp(),
+        }
+    }
+
+    /// The factor of what waits for the host is 1.
+    fn factor(self, limit: Limit) -> f64 {
+        match limit {
+            Limit::TensorCores => self.products,
+            Limit::Multiprocessors => self.units,
+            Limit::Memory => self.traffic,
+            Limit::Waiting => 1.0,
         }
     }
 
     pub fn scaled(self, costs_ms: &Amounts) -> Amounts {
-        std::array::from_fn(|idx| costs_ms[idx] * self.factor(NAMES[idx]))
+        let limits = limits();
+        std::array::from_fn(|idx| costs_ms[idx] * self.factor(limits[idx]))
     }
 }
 
+/// What limits each cost.
+fn limits() -> [Limit; NAMES.len()] {
+    NAMES.map(limit)
+}
+
 impl Source {
-    pub fn new(samples: &[&MeasuredSample], variances: [f64; 2]) -> Self {
+    pub fn new(costs_ms: Amounts, samples: &[&MeasuredSample]) -> Self {
         let amounts: Vec<Amounts> = samples.iter().map(|sample| sample.amounts).collect();
-        let times: Vec<f64> = samples.iter().map(|sample| sample.time_ms).collect();
-        let costs_ms = roofline::fit(&amounts.iter().collect::<Vec<_>>(), &times);
-        let residual = |(row, time): (&Amounts, &f64)| (time / roofline::dot(row, &costs_ms)).ln();
-        let residuals = amounts.iter().zip(&times).map(residual).collect();
+        let residual = |sample: &&MeasuredSample| {
+            (sample.time_ms / roofline::dot(&sample.amounts, &costs_ms)).ln()
+        };
         Self {
             costs_ms,
             amounts,
-            residuals,
-            variances,
+            residuals: samples.iter().map(residual).collect(),
         }
+    }
+
+    /// The first of `experiments`, by a fit that it shares with the others, to the samples that `is_used` names.
+    pub fn shared(experiments: &[&Experiment], is_used: &dyn Fn(&MeasuredSample) -> bool) -> Self {
+        let observed: Vec<Observed> = experiments
+            .iter()
+            .map(|experiment| Observed {
+                setting: experiment.setting,
+                samples: experiment
+                    .samples
+                    .iter()
+                    .filter(|sample| is_used(sample))
+                    .collect(),
+            })
+            .collect();
+        let costs_ms = shared::fit(&observed, &SPREADS);
+        Self::new(costs_ms[0], &observed[0].samples)
     }
 
     /// The correction for scaled costs. Scaling changes the positions of networks; their residuals are those of this
@@ -99,7 +140,7 @@ impl Source {
             .iter()
             .map(|row| position(row, costs_ms))
             .collect();
-        kriging::fit(&positions, &self.residuals, self.variances)
+        kriging::fit(&positions, &self.residuals, VARIANCES)
     }
 
     /// Factors that minimise the errors of scaled costs on `measured`, once each network is corrected as on this GPU.
@@ -115,18 +156,16 @@ impl Source {
 
 /// Factors of `costs_ms` that minimise the errors on `measured`, starting from the ratios of the data sheets.
 pub fn factors(costs_ms: &Amounts, data_sheets: Factors, measured: &[(&Amounts, f64)]) -> Factors {
-    let parts: Vec<[f64; 4]> = measured
+    let limits = limits();
+    let parts: Vec<([f64; 4], f64)> = measured
         .iter()
         .map(|(amounts, time_ms)| {
-            let mut parts = [0.0, 0.0, 0.0, time_ms.ln()];
+            let mut parts = [0.0; 4];
             for (idx, amount) in amounts.iter().enumerate() {
-                let kind = match NAMES[idx] {
-                    "launches" => 2,
-                    name => usize::from(!name.ends_with("_macs")),
-                };
-                parts[kind] += amount * costs_ms[idx];
+                let place = Limit::ALL.iter().position(|limit| *limit == limits[idx]);
+                parts[place.unwrap_or(0)] += amount * costs_ms[idx];
             }
-            parts
+            (parts, time_ms.ln())
         })
         .collect();
     let moves = || {
@@ -135,12 +174,11 @@ pub fn factors(costs_ms: &Amounts, data_sheets: Factors, measured: &[(&Amounts, 
             .take_while(|m| *m <= MAX_MOVE)
     };
     let error = |products: f64, traffic: f64| {
-        let factors = [
-            data_sheets.products * products.exp(),
-            data_sheets.traffic * traffic.exp(),
-        ];
-        let errors = parts.iter().map(|[p, t, launches, log_ms]| {
-            ((p * factors[0] + t * factors[1] + launches).ln() - log_ms).abs()
+        let factors = data_sheets.moved(products, traffic);
+        let factors = Limit::ALL.map(|limit| factors.factor(limit));
+        let errors = parts.iter().map(|(parts, log_ms)| {
+            let ms: f64 = parts.iter().zip(factors).map(|(part, f)| part * f).sum();
+            (ms.ln() - log_ms).abs()
         });
         let mean = errors.sum::<f64>() / parts.len().max(1) as f64;
         mean + PRIOR_WEIGHT * (products * products + traffic * traffic)
@@ -149,53 +187,54 @@ pub fn factors(costs_ms: &Amounts, data_sheets: Factors, measured: &[(&Amounts, 
     let errors = pairs.map(|(products, traffic)| (error(products, traffic), products, traffic));
     let least = errors.min_by(|a, b| a.0.total_cmp(&b.0));
     let (_, products, traffic) = least.unwrap_or((0.0, 0.0, 0.0));
-    Factors {
-        products: data_sheets.products * products.exp(),
-        traffic: data_sheets.traffic * traffic.exp(),
-    }
+    data_sheets.moved(products, traffic)
 }
 
-/// Pairs of log(measured time / estimate) and distance for a GPU's networks of other kinds, with costs of `source` that
-/// are scaled by the GPU's networks of one kind. Each family is estimated without its measurements on both GPUs.
-pub fn check(
-    source: &[MeasuredSample],
-    target: &[MeasuredSample],
+/// A GPU's networks of other kinds, estimated with the costs of the first of `experiments`, none of which is of this GPU,
+/// scaled by the GPU's networks of one kind. `fold_of` gives the fold that leaves a network's family out on all GPUs, or
+/// `None` for networks that are not estimated.
+pub fn check<'e>(
+    experiments: &[&Experiment],
+    target: &'e Experiment,
     data_sheets: Factors,
-    variances: [f64; 2],
-) -> Vec<(f64, f64)> {
-    let families: BTreeSet<&str> = target.iter().map(|sample| sample.family.as_str()).collect();
-    let mut families: Vec<&str> = families.into_iter().collect();
-    families.shuffle(&mut ChaCha8Rng::seed_from_u64(0));
-    let fold = |sample: &MeasuredSample| {
-        let place = families.iter().position(|family| *family == sample.family);
-        place.unwrap_or(0) % N_FOLDS
-    };
+    n_folds: usize,
+    fold_of: &dyn Fn(&MeasuredSample) -> Option<usize>,
+) -> Vec<LeftOut<'e>> {
     let is_inverted_bottleneck =
         |sample: &MeasuredSample| INVERTED_BOTTLENECKS.contains(&sample.family.as_str());
-    let mut errors = Vec::new();
-    for left_out in 0..N_FOLDS {
-        let others: Vec<&MeasuredSample> = source
+    let mut left = Vec::new();
+    for fold in 0..n_folds {
+        let is_inside = |sample: &MeasuredSample| fold_of(sample) == Some(fold);
+        let source = Source::shared(experiments, &|sample| !is_inside(sample));
+        let alike: Vec<&MeasuredSample> = target
+            .samples
             .iter()
-            .filter(|sample| fold(sample) != left_out)
+            .filter(|sample| is_inverted_bottleneck(sample) && !is_inside(sample))
             .collect();
-        let source = Source::new(&others, variances);
-        let alike = target
-            .iter()
-            .filter(|sample| is_inverted_bottleneck(sample) && fold(sample) != left_out);
         let measured: Vec<(&Amounts, f64)> = alike
+            .iter()
             .map(|sample| (&sample.amounts, sample.time_ms))
             .collect();
         let factors = source.factors(data_sheets, &measured);
         let costs_ms = factors.scaled(&source.costs_ms);
         let correction = source.correction(&costs_ms);
-        for sample in target
-            .iter()
-            .filter(|sample| !is_inverted_bottleneck(sample) && fold(sample) == left_out)
-        {
+        let regression = regression(&alike);
+        let others = target.samples.iter();
+        let others = others.filter(|sample| !is_inverted_bottleneck(sample) && is_inside(sample));
+        left.extend(others.map(|sample| {
             let (log, distance) = correction.at(&position(&sample.amounts, &costs_ms));
-            let estimate_ms = roofline::dot(&sample.amounts, &costs_ms) * log.exp();
-            errors.push(((sample.time_ms / estimate_ms).ln(), distance));
-        }
+            let roofline_ms = roofline::dot(&sample.amounts, &costs_ms);
+            LeftOut {
+                sample,
+                estimate: Estimate {
+                    roofline_ms,
+                    time_ms: roofline_ms * log.exp(),
+                    distance,
+                },
+                regression_ms: regression_ms(sample, &regression),
+                fold,
+            }
+        }));
     }
-    errors
+    left
 }
