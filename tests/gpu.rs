@@ -771,3 +771,37 @@ fn scaled_constants_stay_near_their_source() {
         assert_eq!(of(of_3090), (Evidence::Measured, true));
     }
 }
+
+/// The error of a target is that of families that nothing was fitted to. Where all measured networks are of one family, those
+/// that were left out have relatives in the fit, and their error is no one else's.
+#[test]
+fn a_single_family_states_no_error() {
+    let shipped = include_str!("../bundle/gpu.json");
+    let bundle: Value = serde_json::from_str(shipped).expect("the constants are JSON");
+    let targets = gpu::shipped_targets();
+    let (mut n_stated, mut n_silent) = (0, 0);
+    for run in bundle["runs"].as_array().expect("a list of runs") {
+        let (target, n_families) = (&run["target"], &run["n_families"]);
+        let mode = run["mode"].as_str().expect("a mode");
+        let metric = match mode {
+            "inference" => "latency",
+            _ => "training_step",
+        };
+        let mut infos = targets.iter().filter_map(|target| target.info(None));
+        let info = infos.find(|info| *target == *info.id).expect("a target");
+        let metric = info.metrics.iter().find(|one| one.metric.id() == metric);
+        let stated = metric.and_then(|metric| metric.expected_error_percent);
+        println!("{target} {mode}: {n_families} families, {stated:?}");
+        match n_families.as_u64() {
+            Some(0 | 1) => {
+                assert_eq!(stated, None, "{target}");
+                n_silent += 1;
+            }
+            _ => {
+                assert_eq!(stated, run["errors"]["mean_percent"].as_f64(), "{target}");
+                n_stated += 1;
+            }
+        }
+    }
+    assert!(n_stated >= 10 && n_silent >= 10, "{n_stated}, {n_silent}");
+}

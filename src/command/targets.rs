@@ -57,10 +57,10 @@ fn overview(targets: &[TargetInfo], width: usize) -> String {
         let against = against.unwrap_or_default();
         table.row([target.id.clone(), target.device.clone(), error, against]);
     }
-    let note = "error: mean over networks held out of training or fit, of latency where that is estimated; ? where it was \
-                not measured. One against a \
-                compiler says nothing about hardware. All metrics: --details. Any Ethos-U in any memory mode and system \
-                configuration, and any microcontroller under another clock: predict --target";
+    let note = "error: mean over networks held out of training or fit, of latency where that is estimated; ? where none was \
+                measured, or only networks of one family were. One against a compiler says nothing about hardware. All \
+                metrics: --details. Any Ethos-U in any memory mode and system configuration, and any microcontroller \
+                under another clock: predict --target";
     let names = |names: &mut dyn Iterator<Item = &str>| names.collect::<Vec<_>>().join(", ");
     let ini = VelaIni::shipped();
     let runtimes = &cortex_m::Constants::shipped().runtimes;

@@ -118,9 +118,10 @@ impl Run {
         }
     }
 
-    /// Mean error on networks that were measured on this device and left out.
+    /// Mean error on networks that were measured on this device and left out. None where all are of one family: it would be
+    /// that of networks whose relatives were fitted, which says nothing of any other.
     pub fn mean_error_percent(&self) -> Option<f64> {
-        (self.n_networks > 0 && !self.are_errors_of_others).then_some(self.errors.mean_percent)
+        (self.n_families > 1 && !self.are_errors_of_others).then_some(self.errors.mean_percent)
     }
 
     /// The level of the interval, if the networks that were left out tell it.
