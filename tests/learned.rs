@@ -6,8 +6,9 @@ use litecast::formats::graph_json;
 use litecast::graph::{analysis::analyze, build};
 use litecast::report::Report;
 use litecast::targets::choice::{Choice, ChoiceError};
-use litecast::targets::learned::work::{Group, NAMES, ONCE, OPERATORS, VALUES, WEIGHTS, WINDOWS};
-use litecast::targets::learned::work::{summed, works};
+use litecast::targets::learned::work::{
+    BEYOND, ENDS, Group, NAMES, ONCE, OPERATORS, VALUES, WEIGHTS, WINDOWS, network_work,
+};
 use litecast::targets::{Outcome, Target, known};
 use serde_json::{Value, json};
 
@@ -79,19 +80,21 @@ fn amounts_are_those_by_hand() {
     let text = convolution("float32", pooling("MAX_POOL_2D", 2, 2), &[1, 8, 8, 16]);
     let model = graph_json::parse(text.as_bytes()).unwrap();
     let graph = build(&model, 0).unwrap();
-    let works = works(&graph, &analyze(&graph));
-    assert_eq!(works[0].group, Group::Window);
-    let amounts = summed(&works);
+    let work = network_work(&graph, &analyze(&graph));
+    assert_eq!(work.nodes[0].group, Group::Window);
+    let amounts = work.amounts(2.0);
     let at = |name: &str| NAMES.iter().position(|known| *known == name).unwrap();
     assert_eq!(
         [
             at("weights"),
             at("values-multiplied"),
             at("windows"),
+            at("values-beyond"),
+            at("values-ends"),
             at("n-multiplied"),
             at("once")
         ],
-        [WEIGHTS, VALUES, WINDOWS, OPERATORS, ONCE]
+        [WEIGHTS, VALUES, WINDOWS, BEYOND, ENDS, OPERATORS, ONCE]
     );
     for (name, expected) in [
         ("macs-window", 110_592.0 * 4.0 / 3.0 * 2.0 / 1e6),
@@ -102,6 +105,7 @@ fn amounts_are_those_by_hand() {
         ),
         ("values-pooling", (16.0 * 16.0 + 8.0 * 8.0) * 32.0 / 1e6),
         ("windows", 8.0 * 8.0 * 32.0 * 4.0 / 1e6),
+        ("values-ends", (32.0 * 32.0 + 8.0 * 8.0) * 32.0 / 1e6),
         ("n-multiplied", 1.0),
         ("n-pooling", 1.0),
         ("once", 1.0),
@@ -113,7 +117,7 @@ fn amounts_are_those_by_hand() {
         );
     }
     let n_others = amounts.iter().filter(|amount| **amount != 0.0).count();
-    assert_eq!(n_others, 8, "{amounts:?}");
+    assert_eq!(n_others, 9, "{amounts:?}");
 }
 
 /// What a compiler sees as one operator is one.
@@ -142,9 +146,97 @@ fn a_normalisation_in_parts_is_one() {
     let text = graph(["t0", "t9"], json!(tensors), json!(operators));
     let model = graph_json::parse(text.as_bytes()).unwrap();
     let graph = build(&model, 0).unwrap();
-    let works = works(&graph, &analyze(&graph));
-    assert_eq!(works[0].group, Group::Norm);
-    assert!(works[1..].iter().all(|work| work.group == Group::Fused));
+    let nodes = network_work(&graph, &analyze(&graph)).nodes;
+    assert_eq!(nodes[0].group, Group::Norm);
+    assert!(nodes[1..].iter().all(|work| work.group == Group::Fused));
+}
+
+/// By hand: 1,024 × 1,024 positions of 32 channels are read and written, 67.1 million values; the fast memory holds 8 million
+/// bytes.
+#[test]
+fn what_the_fast_memory_does_not_hold_depends_on_the_precision() {
+    let shape = [1, 1024, 1024, 32];
+    let tensors = json!([
+        tensor("x", &shape, "float32", false),
+        tensor("y", &shape, "float32", false)
+    ]);
+    let text = graph(
+        CONVOLUTION,
+        tensors,
+        json!([{"kind": "LOGISTIC", "inputs": ["x"], "outputs": ["y"]}]),
+    );
+    let model = graph_json::parse(text.as_bytes()).unwrap();
+    let graph = build(&model, 0).unwrap();
+    let work = network_work(&graph, &analyze(&graph));
+    for (bytes, expected) in [(1.0, 67.108_864 - 8.0), (2.0, 67.108_864 - 4.0)] {
+        let beyond = work.amounts(bytes)[BEYOND];
+        assert!(
+            (beyond - expected).abs() < 1e-9,
+            "{beyond}, expected {expected}"
+        );
+    }
+}
+
+/// Activations after convolutions, reshapes that keep the last axis, and channels that are put together in whole blocks take
+/// no time of their own; others do.
+#[test]
+fn what_moves_nothing_takes_no_time() {
+    let tensors = |read: &[u32], written: &[u32]| {
+        json!([
+            tensor("x", read, "float32", false),
+            tensor("one", &[1], "float32", true),
+            tensor("y", written, "float32", false),
+        ])
+    };
+    let join = json!({"kind": "CONCATENATION", "inputs": ["x", "x"], "outputs": ["y"], "attributes": {"axis": 3}});
+    let one =
+        |kind: &str, inputs: &[&str]| json!({"kind": kind, "inputs": inputs, "outputs": ["y"]});
+    for (operator, read, written, expected) in [
+        (
+            one("RELU6", &["x"]),
+            &[1, 8, 8, 32][..],
+            &[1, 8, 8, 32][..],
+            Group::Fused,
+        ),
+        (
+            one("LEAKY_RELU", &["x"]),
+            &[1, 8, 8, 32],
+            &[1, 8, 8, 32],
+            Group::Fused,
+        ),
+        (
+            one("MINIMUM", &["x", "one"]),
+            &[1, 8, 8, 32],
+            &[1, 8, 8, 32],
+            Group::Fused,
+        ),
+        (
+            one("MINIMUM", &["x", "x"]),
+            &[1, 8, 8, 32],
+            &[1, 8, 8, 32],
+            Group::Elementwise,
+        ),
+        (
+            one("RESHAPE", &["x"]),
+            &[1, 8, 8, 32],
+            &[1, 64, 32],
+            Group::Fused,
+        ),
+        (
+            one("RESHAPE", &["x"]),
+            &[1, 8, 8, 32],
+            &[1, 64, 4, 8],
+            Group::Reshape,
+        ),
+        (join.clone(), &[1, 8, 8, 32], &[1, 8, 8, 64], Group::Fused),
+        (join, &[1, 8, 8, 24], &[1, 8, 8, 48], Group::Layout),
+    ] {
+        let text = graph(CONVOLUTION, tensors(read, written), json!([operator]));
+        let model = graph_json::parse(text.as_bytes()).unwrap();
+        let graph = build(&model, 0).unwrap();
+        let work = network_work(&graph, &analyze(&graph));
+        assert_eq!(work.nodes[0].group, expected, "{operator} {read:?}");
+    }
 }
 
 #[test]

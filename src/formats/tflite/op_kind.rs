@@ -115,9 +115,9 @@ op_kinds! {
     Lstm                   = LSTM                   : LSTMOptions,         Recurrent,   Computes, Lstm,          Recurrent,    Unknown,      Recurrent,     Other,       "xwwwwwwwwvvvbbbbwbssvvvv";
     MaxPool2d              = MAX_POOL_2D            : Pool2DOptions,       Reduction,   Computes, Pool,          Nothing,      Pool,         Pool,          Pooling,     "";
     Mul                    = MUL                    : MulOptions,          Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Binary,        Elementwise, "";
-    Relu                   = RELU                   : NONE,                Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Elementwise, "";
-    ReluN1To1              = RELU_N1_TO_1           : NONE,                Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Elementwise, "";
-    Relu6                  = RELU6                  : NONE,                Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Elementwise, "";
+    Relu                   = RELU                   : NONE,                Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Fused,       "";
+    ReluN1To1              = RELU_N1_TO_1           : NONE,                Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Fused,       "";
+    Relu6                  = RELU6                  : NONE,                Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Fused,       "";
     Reshape                = RESHAPE                : ReshapeOptions,      Movement,    Views,    Reshape,       Nothing,      Free,         View,          Reshape,     "xc";
     ResizeBilinear         = RESIZE_BILINEAR        : ResizeBilinearOptions, Movement,    Computes, Resize,        Nothing,      Move,         Resize,        Resizing,    "xc";
     Rnn                    = RNN                    : RNNOptions,          Recurrent,   Computes, Rnn,           Recurrent,    Unknown,      Other,         Other,       "xwwbs";
@@ -150,7 +150,7 @@ op_kinds! {
     Delegate               = DELEGATE               : NONE,                Control,     Runs,     Unknown,       Unknown,      Unknown,      Other,         Other,       "";
     BidirectionalSequenceLstm = BIDIRECTIONAL_SEQUENCE_LSTM : BidirectionalSequenceLSTMOptions, Recurrent,   Computes, Unknown,       Recurrent,    Unknown,      Other,         Other,       "xwwwwwwwwvvvbbbbwbwwwwwwwwvvvbbbbwbssssxwwwwwwww";
     Cast                   = CAST                   : CastOptions,         Conversion,  Computes, Broadcast,     Nothing,      Move,         View,          Elementwise, "";
-    Prelu                  = PRELU                  : NONE,                Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Curve,       "xv";
+    Prelu                  = PRELU                  : NONE,                Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Fused,       "xv";
     Maximum                = MAXIMUM                : MaximumMinimumOptions, Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Binary,        Elementwise, "";
     ArgMax                 = ARG_MAX                : ArgMaxOptions,       Reduction,   Computes, Best,          Nothing,      Reduction,    Other,         Pooling,     "xc";
     Minimum                = MINIMUM                : MaximumMinimumOptions, Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Binary,        Elementwise, "";
@@ -194,7 +194,7 @@ op_kinds! {
     FloorMod               = FLOOR_MOD              : FloorModOptions,     Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Other,         Other,       "";
     Range                  = RANGE                  : RangeOptions,        Movement,    Moves,    Unknown,       Nothing,      Unknown,      Other,         Other,       "ccc";
     ResizeNearestNeighbor  = RESIZE_NEAREST_NEIGHBOR : ResizeNearestNeighborOptions, Movement,    Computes, Resize,        Nothing,      Move,         Resize,        Resizing,    "xc";
-    LeakyRelu              = LEAKY_RELU             : LeakyReluOptions,    Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Curve,       "";
+    LeakyRelu              = LEAKY_RELU             : LeakyReluOptions,    Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Fused,       "";
     SquaredDifference      = SQUARED_DIFFERENCE     : SquaredDifferenceOptions, Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Binary,        Elementwise, "";
     MirrorPad              = MIRROR_PAD             : MirrorPadOptions,    Movement,    Moves,    Pad,           Nothing,      Move,         Copy,          Layout,      "xc";
     Abs                    = ABS                    : AbsOptions,          Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Elementwise, "";
@@ -248,7 +248,7 @@ op_kinds! {
     Multinomial            = MULTINOMIAL            : RandomOptions,       Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "xc";
     Gelu                   = GELU                   : GeluOptions,         Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Curve,       "";
     DynamicUpdateSlice     = DYNAMIC_UPDATE_SLICE   : DynamicUpdateSliceOptions, Movement,    Views,    Update,        Nothing,      Move,         Other,         Other,       "xxc";
-    Relu0To1               = RELU_0_TO_1            : NONE,                Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Elementwise, "";
+    Relu0To1               = RELU_0_TO_1            : NONE,                Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Fused,       "";
     UnsortedSegmentProd    = UNSORTED_SEGMENT_PROD  : UnsortedSegmentProdOptions, Reduction,   Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "xcc";
     UnsortedSegmentMax     = UNSORTED_SEGMENT_MAX   : UnsortedSegmentMaxOptions, Reduction,   Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "xcc";
     UnsortedSegmentSum     = UNSORTED_SEGMENT_SUM   : UnsortedSegmentSumOptions, Reduction,   Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "xcc";

@@ -1,6 +1,6 @@
 //! Work and fitted costs → latency and its interval.
 
-use super::work::{Amounts, N_TERMS, ONCE, Work, summed};
+use super::work::{Amounts, ENDS, N_TERMS, NetworkWork, ONCE, Work};
 use crate::target::fitted::Run;
 
 /// Time of one inference.
@@ -29,24 +29,25 @@ fn least_ms(works: &[Work], activation_bytes: f64) -> f64 {
 }
 
 /// The time of a network with activations of so many bytes; `None` if it has no work.
-pub fn time(run: &Run, works: &[Work], activation_bytes: f64) -> Option<Time> {
-    let amounts = summed(works);
+pub fn time(run: &Run, work: &NetworkWork, activation_bytes: f64) -> Option<Time> {
+    let amounts = work.amounts(activation_bytes);
+    let nodes = &work.nodes;
     let fitted_ms: f64 = shares(&amounts, &run.costs_ms).iter().sum();
     if fitted_ms <= 0.0 || !fitted_ms.is_finite() {
         return None;
     }
-    let least_ms = least_ms(works, activation_bytes);
+    let least_ms = least_ms(nodes, activation_bytes);
     let value_ms = fitted_ms.max(least_ms);
     let unfamiliar = unfamiliar(&amounts, &run.costs_ms, &run.max_shares);
     let half_width = run.correction.half_width_at(unfamiliar);
     // What an inference takes beside its operators is spread over them, so that parts add up.
-    let of_operators = fitted_ms - run.costs_ms[ONCE];
-    let spread = if of_operators > 0.0 {
-        value_ms / of_operators
-    } else {
-        0.0
-    };
-    let operators_ms = works.iter().map(|work| work.cost(&run.costs_ms) * spread);
+    let beside = run.costs_ms[ONCE] + run.costs_ms[ENDS] * work.ends;
+    let of_operators = fitted_ms - beside;
+    let even_ms = value_ms / nodes.len() as f64;
+    let operators_ms = nodes.iter().map(|node| match node {
+        _ if of_operators <= fitted_ms * 1e-9 => even_ms,
+        node => node.cost(&run.costs_ms, activation_bytes) * value_ms / of_operators,
+    });
     Some(Time {
         value_ms,
         lo_ms: (value_ms * (-half_width).exp()).max(least_ms),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::devices::{DEVICES, Device, Numbers, WAYS, Way, run_id};
 use super::estimate::{FAR, Time, time};
 use super::refusals::{Refusal, refusal};
-use super::work::{Work, works};
+use super::work::network_work;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::graph::analysis::{Precision, precision};
 use crate::learned::manifest::Manifest;
@@ -109,9 +109,6 @@ fn run<'b>(device: &Device, way: Way, numbers: Numbers, bundle: &'b Bundle) -> O
     bundle.run(&run_id(device.id, way.runtime, numbers), Mode::Inference)
 }
 
-/// Work of the network's nodes, which all such targets share.
-struct Works(Vec<Work>);
-
 impl Learned {
     fn run(&self, numbers: Numbers) -> Option<&Run> {
         run(self.device, self.way, numbers, &self.bundle)
@@ -152,9 +149,9 @@ impl Learned {
         if let Some((node_idx, refusal)) = slow {
             return Err(refused(network, node_idx, refusal));
         }
-        let works = network.shared(|| Works(works(network.graph, network.analysis)));
-        let time = time(run, &works.0, numbers.activation_bytes())
-            .ok_or(UnavailableReason::NoOperators)?;
+        let work = network.shared(|| network_work(network.graph, network.analysis));
+        let time =
+            time(run, &work, numbers.activation_bytes()).ok_or(UnavailableReason::NoOperators)?;
         Ok((numbers, run, time))
     }
 

@@ -14,15 +14,20 @@ use crate::graph::{Graph, Node};
 const READ: f64 = 4.0;
 const WRITTEN: f64 = 32.0;
 const SIDE: f64 = 4.0;
+/// Rows of a matrix that has no image's sides.
+const ROWS: f64 = 32.0;
 /// Channels of an image are stored in blocks of this size.
 const STORED: f64 = 32.0;
+/// Millions of bytes that an operator reads and writes without leaving the fast memory.
+const FAST_MEGABYTES: f64 = 8.0;
 const MILLION: f64 = 1e6;
 
 const N_MULTIPLYING: usize = 7;
 /// Those that move values, multiplying operators counted as one.
 const N_MOVING: usize = Group::Fused as usize - N_MULTIPLYING + 1;
 
-/// The terms: multiplications by group; weights; values by group; windows of poolings; operators by group; one inference.
+/// The terms: multiplications by group; weights; values by group; windows of poolings; values that the fast
+/// memory does not hold; values that go into the network and come out; operators by group; one inference.
 pub const NAMES: [&str; N_TERMS] = [
     "macs-window",
     "macs-pointwise",
@@ -43,6 +48,8 @@ pub const NAMES: [&str; N_TERMS] = [
     "values-softmax",
     "values-other",
     "windows",
+    "values-beyond",
+    "values-ends",
     "n-multiplied",
     "n-elementwise",
     "n-curve",
@@ -55,13 +62,15 @@ pub const NAMES: [&str; N_TERMS] = [
     "n-other",
     "once",
 ];
-pub const N_TERMS: usize = 30;
+pub const N_TERMS: usize = 32;
 pub const WEIGHTS: usize = N_MULTIPLYING;
 /// The first term of values.
 pub const VALUES: usize = WEIGHTS + 1;
 pub const WINDOWS: usize = VALUES + N_MOVING;
+pub const BEYOND: usize = WINDOWS + 1;
+pub const ENDS: usize = BEYOND + 1;
 /// The first term of operators.
-pub const OPERATORS: usize = WINDOWS + 1;
+pub const OPERATORS: usize = ENDS + 1;
 pub const ONCE: usize = OPERATORS + N_MOVING;
 
 /// One amount for each of [`NAMES`].
@@ -100,8 +109,8 @@ impl Work {
         }
     }
 
-    /// Adds its amounts.
-    pub fn add_to(&self, amounts: &mut Amounts) {
+    /// Adds its amounts where an activation has so many bytes.
+    fn add_to(&self, amounts: &mut Amounts, activation_bytes: f64) {
         let Some(moving) = self.moving_idx() else {
             return;
         };
@@ -111,27 +120,51 @@ impl Work {
         amounts[WEIGHTS] += self.weights;
         amounts[VALUES + moving] += self.values;
         amounts[WINDOWS] += self.windows;
+        amounts[BEYOND] += (self.values - FAST_MEGABYTES / activation_bytes).max(0.0);
         amounts[OPERATORS + moving] += 1.0;
     }
 
     /// The sum of its amounts times what one of each costs.
-    pub fn cost(&self, costs: &[f64]) -> f64 {
+    pub fn cost(&self, costs: &[f64], activation_bytes: f64) -> f64 {
         let mut amounts = [0.0; N_TERMS];
-        self.add_to(&mut amounts);
+        self.add_to(&mut amounts, activation_bytes);
         amounts.iter().zip(costs).map(|(a, c)| a * c).sum()
     }
 }
 
-/// Amounts of a whole network.
-pub fn summed(works: &[Work]) -> Amounts {
-    let mut amounts = [0.0; N_TERMS];
-    works.iter().for_each(|work| work.add_to(&mut amounts));
-    amounts[ONCE] = 1.0;
-    amounts
+/// The work of a network.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NetworkWork {
+    /// By node.
+    pub nodes: Vec<Work>,
+    /// Values that go into the network and come out, which are converted there.
+    pub ends: f64,
 }
 
-/// The work of each node. What a compiler sees as one operator counts at the first of its nodes.
-pub fn works(graph: &Graph, analysis: &Analysis) -> Vec<Work> {
+impl NetworkWork {
+    /// Amounts of the whole network where an activation has so many bytes.
+    pub fn amounts(&self, activation_bytes: f64) -> Amounts {
+        let mut amounts = [0.0; N_TERMS];
+        for work in &self.nodes {
+            work.add_to(&mut amounts, activation_bytes);
+        }
+        amounts[ENDS] = self.ends;
+        amounts[ONCE] = 1.0;
+        amounts
+    }
+}
+
+/// The work of a network. What a compiler sees as one operator counts at the first of its nodes.
+pub fn network_work(graph: &Graph, analysis: &Analysis) -> NetworkWork {
+    let ends = (graph.subgraph.inputs.iter()).chain(&graph.subgraph.outputs);
+    let ends = ends.map(|&tensor_idx| values(&graph.tensor(tensor_idx).shape, false));
+    NetworkWork {
+        nodes: works(graph, analysis),
+        ends: ends.sum::<f64>() / MILLION,
+    }
+}
+
+fn works(graph: &Graph, analysis: &Analysis) -> Vec<Work> {
     let groups = groups(graph, analysis);
     let nodes = graph.nodes.iter().enumerate();
     let work = |(idx, node): (usize, &Node)| match groups[idx] {
@@ -243,7 +276,7 @@ fn padded_macs(graph: &Graph, node: &Node, group: Group, macs: f64) -> f64 {
     let space = if is_image {
         growth(size(out, 3), SIDE) * growth(size(out, 2), SIDE)
     } else {
-        growth(size(out, 2), SIDE)
+        growth(size(out, 2), ROWS)
     };
     macs * channels * space
 }
@@ -290,10 +323,7 @@ fn groups(graph: &Graph, analysis: &Analysis) -> Vec<(Group, usize)> {
             continue;
         }
         let code = &node.operator.code;
-        // The second half of a clip is part of the first.
-        let is_clip =
-            code.kind == OpKind::Minimum && idx > 0 && kind(idx - 1) == Some(OpKind::Maximum);
-        let group = if is_clip || pads[idx] {
+        let group = if pads[idx] || moves_nothing(graph, node) {
             Group::Fused
         } else {
             multiplying_group(graph, node)
@@ -303,6 +333,27 @@ fn groups(graph: &Graph, analysis: &Analysis) -> Vec<(Group, usize)> {
         groups.push((group, idx));
     }
     groups
+}
+
+/// Whether an operator takes no time of its own: a clip is part of what computes its input, and nothing moves where the last
+/// axis stays as it is, or where channels are put beside each other in whole blocks.
+fn moves_nothing(graph: &Graph, node: &Node) -> bool {
+    let operator = node.operator;
+    let output = operator.outputs.first();
+    let written = output.map_or(&[][..], |&output| graph.tensor(output).shape.as_slice());
+    let mut read =
+        activations(graph, node).map(|tensor_idx| graph.tensor(tensor_idx).shape.as_slice());
+    match (operator.code.kind, &operator.options) {
+        (OpKind::Maximum | OpKind::Minimum, _) => read.nth(1).is_none(),
+        (OpKind::Reshape, _) => read
+            .next()
+            .is_some_and(|read| read.last() == written.last()),
+        (OpKind::Concatenation, &BuiltinOptions::Concatenation { axis, .. }) => {
+            let is_of_channels = written.len() == 4 && matches!(axis, -1 | 3);
+            is_of_channels && read.all(|read| size(read, 1) % STORED == 0.0)
+        }
+        _ => false,
+    }
 }
 
 /// The group of an operator that multiplies, if it is one.

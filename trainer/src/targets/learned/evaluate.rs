@@ -93,13 +93,13 @@ pub fn estimated<'m>(
         let way = Way::from_row(row);
         let costs = physics.costs(way);
         let largest = shares.entry(way).or_insert([0.0; N_TERMS]);
-        widen(largest, &measured.networks[row.network].amounts, &costs);
+        widen(largest, measured.amounts(row), &costs);
     }
     let asked = measured.kept().filter(|row| is_asked(row));
     let estimate = |row: &'m Measurement| {
         let way = Way::from_row(row);
         let costs = physics.costs(way);
-        let amounts = &measured.networks[row.network].amounts;
+        let amounts = measured.amounts(row);
         let largest = shares.get(&way).copied().unwrap_or([0.0; N_TERMS]);
         LeftOut {
             row,

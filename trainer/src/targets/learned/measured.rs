@@ -11,7 +11,7 @@ use litecast::graph::shapes::inference;
 use litecast::graph::{self, analysis};
 use litecast::targets::learned::devices::{Numbers, Runtime};
 use litecast::targets::learned::refusals::{Refusal, refusal};
-use litecast::targets::learned::work::{Amounts, summed, works};
+use litecast::targets::learned::work::{Amounts, network_work};
 
 /// Table of Qualcomm AI Hub's measurements.
 const TABLE: &str = "qualcomm_ai_hub.csv.gz";
@@ -41,7 +41,8 @@ const DEVICES: &[(&str, &str)] = &[
 pub struct MeasuredNetwork {
     pub name: String,
     pub family: String,
-    pub amounts: Amounts,
+    /// By numbers.
+    amounts: [Amounts; Numbers::ALL.len()],
     /// Multiply-accumulates, values and weights, in millions.
     pub sizes: [f64; 3],
     /// By runtime and numbers.
@@ -61,8 +62,8 @@ impl MeasuredNetwork {
         inference::fill(&mut model);
         let graph = graph::build(&model, 0)?;
         let analysis = analysis::analyze(&graph);
-        let works = works(&graph, &analysis);
-        let values = works.iter().map(|work| work.values).sum();
+        let work = network_work(&graph, &analysis);
+        let values = work.nodes.iter().map(|work| work.values).sum();
         let totals = analysis.totals;
         let ways = Runtime::ALL
             .into_iter()
@@ -75,7 +76,7 @@ impl MeasuredNetwork {
                 .to_string_lossy()
                 .into(),
             family: String::new(),
-            amounts: summed(&works),
+            amounts: Numbers::ALL.map(|numbers| work.amounts(numbers.activation_bytes())),
             sizes: [
                 totals.macs as f64 / 1e6,
                 values,
@@ -228,6 +229,10 @@ fn weigh(rows: &mut [Measurement]) {
 impl Measured {
     pub fn family(&self, row: &Measurement) -> &str {
         &self.networks[row.network].family
+    }
+
+    pub fn amounts(&self, row: &Measurement) -> &Amounts {
+        &self.networks[row.network].amounts[row.numbers]
     }
 
     /// Rows that are fitted to and estimated.

@@ -79,9 +79,9 @@ pub fn run(args: &FitAcceleratorsArgs) -> Result<()> {
         .with_context(|| format!("could not write {}", args.out.display()))
 }
 
-/// Whether the fit is worth offering on a device.
-fn is_offered(left: &[LeftOut], device: usize) -> bool {
-    let [ours, regression] = errors(&device_errors(left, device));
+/// Whether the fit is worth offering where it left these out.
+fn is_offered(left: &[&LeftOut]) -> bool {
+    let [ours, regression] = errors(left);
     ours.median_percent <= MAX_SHARE_OF_REGRESSION * regression.median_percent
 }
 
@@ -95,12 +95,23 @@ fn bundle(all: &Measured, open: &Measured, left: &[LeftOut], widths: &Widths) ->
         let [Some(of_all), Some(of_open)] = places else {
             continue;
         };
-        if !is_offered(left, of_open) {
+        let of_device = device_errors(left, of_open);
+        if !is_offered(&of_device) {
             println!("{} is not offered", device.id);
             continue;
         }
-        for runtime in 0..Runtime::ALL.len() {
-            for numbers in 0..Numbers::ALL.len() {
+        for numbers in 0..Numbers::ALL.len() {
+            let of_numbers = of_device.iter().filter(|one| one.row.numbers == numbers);
+            let of_numbers: Vec<&LeftOut> = of_numbers.copied().collect();
+            if !is_offered(&of_numbers) {
+                println!(
+                    "{} is not offered on {}",
+                    Numbers::ALL[numbers].id(),
+                    device.id
+                );
+                continue;
+            }
+            for runtime in 0..Runtime::ALL.len() {
                 let is_of = |row: &Measurement, device| {
                     (row.device, row.runtime, row.numbers) == (device, runtime, numbers)
                 };
@@ -138,11 +149,7 @@ fn run_of(
     let costs = physics.costs(Way::from_row(first)).map(digits);
     let mut max_shares = [0.0; N_TERMS];
     for row in &kept {
-        widen(
-            &mut max_shares,
-            &measured.networks[row.network].amounts,
-            &costs,
-        );
+        widen(&mut max_shares, measured.amounts(row), &costs);
     }
     let [ours, regression] = errors(left);
     let runtime = Runtime::ALL[first.runtime];

@@ -28,7 +28,7 @@ const ATTENTION: [&str; 6] = [
     "n-norm",
 ];
 /// Standard deviation of a network's rows from the physics, which decides how much they outweigh what is expected.
-const ROWS: f64 = 0.3;
+const ROWS: f64 = 0.25;
 /// Errors count as squares below this and as distances above.
 const BEND: f64 = 0.25;
 const N_STEPS: usize = 700;
@@ -41,7 +41,8 @@ const KINDS: [f64; N_SCALES] = [-9.210_340, -3.912_023, -6.907_755];
 fn expected(term: usize) -> f64 {
     match NAMES[term] {
         "macs-depthwise" => 1.0,
-        "macs-volume" | "values-layout" | "values-softmax" | "values-norm" | "values-other" => 0.7,
+        "macs-volume" | "values-layout" | "values-softmax" | "values-norm" | "values-other"
+        | "values-beyond" | "values-ends" => 0.7,
         "windows" => -3.0,
         "once" => 4.6,
         _ => 0.0,
@@ -204,7 +205,7 @@ impl Physics {
             let costs = self.costs(way);
             let mut of_terms = [0.0; N_TERMS];
             for row in *rows {
-                let amounts = &measured.networks[row.network].amounts;
+                let amounts = measured.amounts(row);
                 let ms: f64 = amounts.iter().zip(costs).map(|(a, c)| a * c).sum();
                 let error = (ms / row.ms).ln();
                 let slope = error / (1.0 + (error / BEND).powi(2)).sqrt();

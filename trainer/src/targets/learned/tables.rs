@@ -106,7 +106,7 @@ pub fn refusals(measured: &Measured) -> String {
     let mut times: BTreeMap<(Reason, usize), Vec<f64>> = BTreeMap::new();
     for row in &measured.rows {
         if let Some(reason) = row.refused {
-            let amounts = &measured.networks[row.network].amounts;
+            let amounts = measured.amounts(row);
             let costs = physics.costs(Way::from_row(row));
             let ms: f64 = amounts.iter().zip(costs).map(|(a, c)| a * c).sum();
             times
