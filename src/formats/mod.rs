@@ -39,6 +39,14 @@ impl ReadError {
     }
 }
 
+/// Whether a file's first bytes are those of a supported format.
+pub fn is_model(file: &[u8]) -> bool {
+    tflite::is_tflite(file)
+        || onnx::is_onnx(file)
+        || ncnn::is_ncnn(file)
+        || graph_json::is_graph(file)
+}
+
 /// Reads a file of any supported format, which is recognised by its first bytes. `dimensions` are sizes that ONNX
 /// and ncnn files may leave open.
 ///
