@@ -239,6 +239,13 @@ class LiteCast:
         clock = None if clock_mhz is None else arguments.number(clock_mhz, "clock_mhz")
         return json.loads(_native.add_measurement(names[0], n_threads, of_model, printed, names[1], clock, base, known))
 
+    def probes(self) -> dict[str, bytes]:
+        """Small networks to measure on a device, by the names of their TFLite files, each in float32 and in int8.
+
+        Each spends most of its time in one class of kernels, so that few measurements tell all of them.
+        """
+        return {name: contents for name, _, contents in _native.probes()}
+
     def calibrated(self, calibration: Calibration, network: Report | Mapping[str, float]) -> Calibrated:
         """The latency on a calibrated device, of a report or of estimated latencies in ms by target id."""
         kept = arguments.calibration(calibration)

@@ -6,7 +6,7 @@
 use std::num::NonZeroU32;
 
 use litecast::boards::{Application, Listing};
-use litecast::calibration::{Addition, Calibration, CalibrationError, Measurement};
+use litecast::calibration::{Addition, Calibration, CalibrationError, Measurement, PROBES};
 use litecast::estimate::{
     self, Detail, EstimateAs, EstimateError, ModelFile, Request, estimate_changed, estimate_in,
 };
@@ -21,7 +21,7 @@ use litecast::{Predictor, PredictorError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyType;
+use pyo3::types::{PyBytes, PyType};
 
 /// The extension module `litecast._native`.
 #[pymodule]
@@ -29,7 +29,7 @@ mod _native {
     #[pymodule_export]
     use super::{
         Engine, Targets, accelerators, add_measurement, apply_calibration, boards, fit_calibration,
-        left_out, metrics, migrate,
+        left_out, metrics, migrate, probes,
     };
 
     /// Version of the engine.
@@ -254,6 +254,18 @@ fn accelerators(vela_ini: Option<&str>) -> PyResult<String> {
 #[pyfunction]
 fn boards() -> PyResult<String> {
     json(&Listing::shipped())
+}
+
+/// Small networks to measure on a device: name of the file, the kernels that take most of its time, and the TFLite file.
+#[pyfunction]
+fn probes(py: Python) -> Vec<(String, &'static str, Bound<'_, PyBytes>)> {
+    let mut files = Vec::new();
+    for probe in &PROBES {
+        for (name, bytes) in probe.files() {
+            files.push((name, probe.kernels, PyBytes::new(py, bytes)));
+        }
+    }
+    files
 }
 
 /// Every metric in the order in which reports are read: identifier, unit, name and meaning.

@@ -505,6 +505,16 @@ class Others(Case):
             estimator.measure_device("my-board", report, b"no profile")
         self.assertEqual(raised.exception.kind, "wrong-profile")
 
+    def test_networks_to_measure_are_those_of_the_command(self):
+        probes = estimator.probes()
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([COMMAND, "calibrate", "board", "--probes", folder], check=True, capture_output=True)
+            theirs = {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+        self.assertEqual(probes, theirs)
+        self.assertEqual(len(probes), 20)
+        for name, contents in probes.items():
+            self.assertGreater(estimator.analyze(contents)["model"]["macs"] + 1, 0, name)
+
     def test_targets_and_boards_are_listed(self):
         targets = estimator.targets()
         default = [target["id"] for target in targets if target["is_default"]]

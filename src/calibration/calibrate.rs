@@ -5,7 +5,9 @@ use super::operator_matching::{Group, matching};
 use crate::formats::shown;
 use crate::profiles::{self, Profile};
 use crate::report::Failure;
-use crate::targets::measured_device::{Class, Device, MeasuredNetwork, NetworkError, Observation};
+use crate::targets::measured_device::{
+    Class, Device, MeasuredNetwork, NetworkError, Observation, Prior,
+};
 
 /// Ids of the families of targets whose operators may be those of a device that this tool measured.
 pub fn base_families(tool: &str) -> &'static [&'static str] {
@@ -104,6 +106,24 @@ pub fn calibrate(
     base: Option<&str>,
     known: Option<&Device>,
 ) -> Result<Device, ProfileError> {
+    let first = measured.first().map(|one| one.profile.tool);
+    let of_runtime = first.and_then(Prior::base).filter(|base| {
+        let mut networks = measured.iter();
+        networks.all(|one| one.network.parts_ms(base).is_some())
+    });
+    let base = base.or(known.map(|device| &*device.base)).or(of_runtime);
+    calibrate_from(None, name, threads, measured, base, known)
+}
+
+/// The same from a prior that is not the one of the tools.
+pub fn calibrate_from(
+    prior: Option<&Prior>,
+    name: &str,
+    threads: u32,
+    measured: &[Measured],
+    base: Option<&str>,
+    known: Option<&Device>,
+) -> Result<Device, ProfileError> {
     let matched: Vec<Matched> = measured
         .iter()
         .map(Matched::new)
@@ -125,9 +145,12 @@ pub fn calibrate(
                 None => networks.push(network),
             }
         }
-        Ok(Device::fit(name, base, threads, networks)?)
+        Ok(match prior {
+            Some(prior) => Device::fit_from(prior, name, base, threads, networks)?,
+            None => Device::fit(name, base, threads, networks)?,
+        })
     };
-    if let Some(base) = base.or(known.map(|device| &*device.base)) {
+    if let Some(base) = base {
         return on(base);
     }
     let Some(first) = matched.first() else {

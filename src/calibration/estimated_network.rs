@@ -22,6 +22,15 @@ pub struct Operator {
     pub name: String,
     pub inputs: Vec<Option<usize>>,
     pub outputs: Vec<usize>,
+    #[serde(default)]
+    attributes: Option<Attributes>,
+}
+
+/// What tells classes of kernels apart.
+#[derive(Clone, Debug, Deserialize)]
+struct Attributes {
+    #[serde(default)]
+    stride_h: Option<i32>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -108,7 +117,12 @@ impl EstimatedNetwork {
     pub(super) fn class(&self, operator: &Operator) -> Class {
         let weights = operator.inputs.get(1).copied().flatten();
         let weights = weights.and_then(|idx| self.tensors.get(idx));
-        operator_class(&operator.name, weights.map(|tensor| &*tensor.shape))
+        let attributes = operator.attributes.as_ref();
+        operator_class(
+            &operator.name,
+            weights.map(|tensor| &*tensor.shape),
+            attributes.and_then(|attributes| attributes.stride_h),
+        )
     }
 
     /// Names of the tensors that an operator writes.

@@ -24,7 +24,7 @@ pub struct KernelFacts {
     pub kernels: &'static str,
     /// Factor on the cost of the base.
     pub factor: f64,
-    /// Whether measurements tell the factor, which is the common one otherwise.
+    /// Whether measurements tell the factor, which is the expected one otherwise.
     pub is_measured: bool,
 }
 

@@ -6,6 +6,8 @@
 
 #[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
 mod calibrate;
+#[cfg(feature = "schema")]
+mod device_schema;
 #[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
 mod estimated_network;
 #[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
@@ -15,13 +17,17 @@ mod latency_line;
 mod next_measurement;
 #[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
 mod operator_matching;
+#[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
+mod probes;
 
 #[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
 pub use crate::targets::measured_device::{
-    Class, DEVICE_VERSION, Device, DeviceError, MAX_DEVICE_BYTES,
+    ANY_RUNTIME, Class, DEVICE_VERSION, Device, DeviceError, MAX_DEVICE_BYTES, Prior,
 };
 #[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
-pub use calibrate::{Addition, Measured, ProfileError, base_families, calibrate};
+pub use calibrate::{Addition, Measured, ProfileError, base_families, calibrate, calibrate_from};
+#[cfg(feature = "schema")]
+pub use device_schema::derived_device_schema;
 #[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
 pub use estimated_network::EstimatedNetwork;
 #[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
@@ -31,3 +37,9 @@ pub use latency_line::{
 };
 #[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
 pub use next_measurement::{NextMeasurement, next_measurements};
+#[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
+pub use probes::{PROBES, Probe};
+
+/// The JSON Schema, draft 2020-12, of the document of a [`Device`]. The trainer's tests compare it with what the types say.
+#[cfg(not(target_arch = "wasm32"))]
+pub const DEVICE_SCHEMA: &str = include_str!("device.schema.json");

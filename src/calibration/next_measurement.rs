@@ -5,6 +5,7 @@
 
 use super::calibrate::ProfileError;
 use super::estimated_network::EstimatedNetwork;
+use super::probes::is_probe;
 use crate::targets::measured_device::{Device, Plan};
 
 /// A network that could be measured next.
@@ -16,12 +17,13 @@ pub struct NextMeasurement {
     pub estimate_ms: f64,
     /// Ratio between the upper end of the interval and the estimate, as the device is known.
     pub interval_factor: f64,
-    /// The geometric mean of these factors over all networks, once this one has been measured.
+    /// The geometric mean of these factors over the networks that are asked for, once this one has been measured.
     pub factor_of_all_after: f64,
 }
 
-/// All networks that are not measured yet, the one that tells most of all of them first. `with_operators` tells whether their
-/// profiles have operators. Quadratic in networks.
+/// All networks that are not measured yet, first the one that tells most of those that are asked for: all but the networks
+/// that are handed out to be measured, unless there are no others. `with_operators` tells whether their profiles have
+/// operators. Quadratic in networks.
 pub fn next_measurements(
     device: &Device,
     networks: &[EstimatedNetwork],
@@ -35,6 +37,10 @@ pub fn next_measurements(
         })
     });
     let plans: Vec<Plan> = plans.collect::<Result<_, ProfileError>>()?;
+    let own = networks.iter().zip(&plans);
+    let own = own.filter(|(network, _)| !is_probe(&network.sha256));
+    let own: Vec<Plan> = own.map(|(_, plan)| plan.clone()).collect();
+    let asked = if own.is_empty() { &plans } else { &own };
     let is_measured = |network: &EstimatedNetwork| {
         let mut known = device.networks.iter();
         known.any(|one| one.sha256 == network.sha256)
@@ -43,14 +49,11 @@ pub fn next_measurements(
     let next = open.filter_map(|network_idx| {
         let (estimate_ms, half_width) = device.interval(&plans[network_idx], None)?;
         let candidate = Some((&plans[network_idx], with_operators));
-        let widths = plans.iter().map(|plan| device.interval(plan, candidate));
-        let widths: Vec<f64> = widths.flatten().map(|(_, half_width)| half_width).collect();
-        let mean = widths.iter().sum::<f64>() / widths.len().max(1) as f64;
         Some(NextMeasurement {
             network_idx,
             estimate_ms,
             interval_factor: half_width.exp(),
-            factor_of_all_after: mean.exp(),
+            factor_of_all_after: device.mean_half_width(asked, candidate).exp(),
         })
     });
     let mut next: Vec<NextMeasurement> = next.collect();

@@ -37,14 +37,19 @@ const MAX_UNMATCHED: usize = 50;
 fn is_heavy(class: Class) -> bool {
     matches!(
         class,
-        Class::Convolution | Class::Pointwise | Class::Depthwise | Class::Dense | Class::Other
+        Class::Convolution
+            | Class::Winograd
+            | Class::Pointwise
+            | Class::Depthwise
+            | Class::Dense
+            | Class::Other
     )
 }
 
 /// Classes that tools call by one name.
 fn as_called(class: Class) -> Class {
     match class {
-        Class::Pointwise | Class::Depthwise => Class::Convolution,
+        Class::Winograd | Class::Pointwise | Class::Depthwise => Class::Convolution,
         class => class,
     }
 }
@@ -96,7 +101,7 @@ pub fn matching(network: &EstimatedNetwork, profile: &Profile) -> Matching {
     };
     let measured_by_shape = |measured: &MeasuredOperator| {
         let shape = measured.output_shape.iter().map(|&size| i64::from(size));
-        let class = as_called(operator_class(&measured.kind, None));
+        let class = as_called(operator_class(&measured.kind, None, None));
         (!measured.output_shape.is_empty()).then(|| (class, sizes(shape)))
     };
     by_place(network, profile, &mut matched, by_shape, measured_by_shape);
@@ -106,7 +111,7 @@ pub fn matching(network: &EstimatedNetwork, profile: &Profile) -> Matching {
     let by_class =
         |operator_idx: usize| Some(as_called(network.class(&network.operators[operator_idx])));
     let measured_by_class =
-        |measured: &MeasuredOperator| Some(as_called(operator_class(&measured.kind, None)));
+        |measured: &MeasuredOperator| Some(as_called(operator_class(&measured.kind, None, None)));
     by_place(network, profile, &mut matched, by_class, measured_by_class);
     groups(network, profile, matched)
 }
@@ -214,7 +219,7 @@ fn groups(network: &EstimatedNetwork, profile: &Profile, matched: Vec<Option<usi
     for (group, measured) in groups {
         // Vela calls a fully connected layer a convolution.
         let is_there = measured.iter().all(|&idx| {
-            let class = operator_class(&profile.operators[idx].kind, None);
+            let class = operator_class(&profile.operators[idx].kind, None, None);
             class == Class::Other || !is_heavy(class) || group.operators.iter().any(has_arithmetic)
         });
         if is_there {
@@ -260,7 +265,7 @@ fn join_fused(
         .map(|(_, measured)| {
             let kinds = measured.iter().map(|&idx| &*profile.operators[idx].kind);
             let mut classes: Vec<Class> = kinds
-                .map(|kind| as_called(operator_class(kind, None)))
+                .map(|kind| as_called(operator_class(kind, None, None)))
                 .collect();
             classes.sort_unstable();
             classes.dedup();

@@ -59,8 +59,8 @@ pub enum Command {
     Boards(BoardsArgs),
     /// List the targets with the source and the measured error of their estimates
     Targets(TargetsArgs),
-    /// Print the JSON Schema of the documents that `predict --json` prints
-    Schema,
+    /// Print the JSON Schema of the documents that `predict --json` prints, or of a device
+    Schema(SchemaArgs),
     /// Print a completion script for a shell
     Completions { shell: clap_complete::Shell },
     /// Print the manual page (`litecast man | man -l -`)
@@ -68,6 +68,13 @@ pub enum Command {
     /// Estimate files in a separate process, for the other commands.
     #[command(hide = true)]
     Worker,
+}
+
+#[derive(clap::Args)]
+pub struct SchemaArgs {
+    /// That of a device, as `calibrate` writes it.
+    #[arg(long)]
+    pub device: bool,
 }
 
 /// `NAME=SIZE`.
@@ -267,8 +274,11 @@ pub struct CalibrateArgs {
     #[arg(value_name = "DEVICE")]
     pub device: String,
     /// Models and what was measured of them.
-    #[arg(required = true, value_name = "FILES")]
+    #[arg(required_unless_present = "probes", value_name = "FILES")]
     pub files: Vec<PathBuf>,
+    /// Write ten small networks into this folder, one for each class of kernels, and print the command that measures each.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["files", "like", "clock_mhz", "out", "next", "json"])]
+    pub probes: Option<PathBuf>,
     /// The target whose operators are scaled, instead of the one that explains the measurements best.
     #[arg(long, value_name = "ID")]
     pub like: Option<String>,
@@ -296,6 +306,9 @@ pub struct SweepArgs {
     /// Compare the targets of this group instead, for example phones-and-boards.
     #[arg(long, value_name = "ID", conflicts_with_all = ["max_clock", "clocks", "vela_ini", "system_config", "memory_mode", "arena_cache_size", "optimise", "html"])]
     pub group: Option<String>,
+    /// Compare this device of your own, a file that `litecast calibrate` wrote, with the group or with others. Can be repeated.
+    #[arg(long = "device", value_name = "JSON", conflicts_with_all = ["max_clock", "clocks", "vela_ini", "system_config", "memory_mode", "arena_cache_size", "optimise", "html"])]
+    pub devices: Vec<PathBuf>,
     #[command(flatten)]
     pub limits: SweepLimits,
     /// Highest clock that an Ethos-U may run at to meet the latency.

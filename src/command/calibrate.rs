@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use litecast::calibration::{
-    Device, DeviceFacts, EstimatedNetwork, MAX_DEVICE_BYTES, Measured, base_families, calibrate,
-    next_measurements,
+    Device, DeviceFacts, EstimatedNetwork, MAX_DEVICE_BYTES, Measured, PROBES, base_families,
+    calibrate, next_measurements,
 };
+use litecast::formats::is_model;
 use litecast::profiles::{self, MAX_PROFILE_BYTES, Profile};
 use litecast::report::Failure;
 use litecast::targets::known;
@@ -23,6 +24,13 @@ use super::{inputs, quantity, terminal, words};
 
 /// Unmatched lines that are listed of each profile.
 const MAX_LISTED: usize = 5;
+
+/// Tools of runtimes that run integers alone, or mostly.
+const INTEGER_TOOLS: [&str; 3] = [
+    "Vela",
+    "TensorFlow Lite Micro's profiler",
+    "ST Edge AI's validation",
+];
 
 /// A file that a tool wrote.
 struct ProfileFile {
@@ -39,6 +47,9 @@ pub fn run(args: &CalibrateArgs) -> Result<ExitCode, Box<dyn Error>> {
         (None, None) => PathBuf::from(format!("{}.json", args.device)),
     };
     let known_device = known_device(&out)?;
+    if let Some(folder) = &args.probes {
+        return hand_out(args, folder, known_device.as_ref());
+    }
     if args.next {
         let device = known_device.ok_or_else(|| {
             format!(
@@ -149,7 +160,45 @@ fn known_device(path: &Path) -> Result<Option<Device>, Box<dyn Error>> {
     ))
 }
 
-/// Models have their extensions, or are graphs without weights: one object of JSON. Everything else is a profile.
+/// Writes the networks to measure, with the command for the tool that measured last.
+fn hand_out(
+    args: &CalibrateArgs,
+    folder: &Path,
+    device: Option<&Device>,
+) -> Result<ExitCode, Box<dyn Error>> {
+    let in_folder = |error: std::io::Error| format!("{}: {error}", folder.display());
+    fs::create_dir_all(folder).map_err(in_folder)?;
+    let last = device.and_then(|device| device.networks.last());
+    let tool = last.map_or("", |network| &network.tool);
+    let base = device.map_or("", |device| &device.base);
+    let threads = args.read.threads.get();
+    let is_of_integers = INTEGER_TOOLS.contains(&tool) || args.read.int8;
+    let mut text = String::new();
+    for probe in &PROBES {
+        for (idx, (name, bytes)) in probe.files().into_iter().enumerate() {
+            let path = folder.join(&name);
+            fs::write(&path, bytes).map_err(|error| format!("{}: {error}", path.display()))?;
+            if is_of_integers == (idx == 1) {
+                let command = profiles::command(tool, &path.display().to_string(), threads, base);
+                let _ = writeln!(text, "# {}: {}\n{}\n", name, probe.kernels, plain(&command));
+            }
+        }
+    }
+    let n = PROBES.len();
+    let line = format!(
+        "{n} networks in float32 and int8 are in {}; --int8 prints the commands of the latter. What a tool prints goes with \
+         its network: litecast calibrate {} {} PROFILE",
+        folder.display(),
+        args.device,
+        folder.join("small-network-float32.tflite").display()
+    );
+    let line = wrapped(&plain(&format!("# {line}")), terminal::width(), "# ");
+    let _ = writeln!(text, "{line}");
+    terminal::print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Models are those by extension or by contents. Everything else is a profile.
 fn models_and_profiles(
     args: &CalibrateArgs,
 ) -> Result<(Vec<PathBuf>, Vec<ProfileFile>), Box<dyn Error>> {
@@ -162,11 +211,7 @@ fn models_and_profiles(
             continue;
         }
         let bytes = inputs::contents(path, MAX_PROFILE_BYTES)?;
-        let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
-        let is_json = path
-            .extension()
-            .is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-        if is_json && first == Some(&b'{') {
+        if is_model(&bytes) {
             models.push(path.clone());
             continue;
         }
@@ -349,7 +394,7 @@ fn factors_table(facts: &DeviceFacts) -> Table {
     for one in &facts.kernels {
         let told_by = match one.is_measured {
             true => "measurements",
-            false => "nothing: the common factor",
+            false => "nothing: the expected factor",
         };
         factors.row([
             one.kernels.to_owned(),

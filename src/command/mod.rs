@@ -51,9 +51,13 @@ pub fn run() -> ExitCode {
         Command::Calibrate(args) => calibrate::run(&args),
         Command::Boards(args) => boards::run(&args),
         Command::Targets(args) => targets::run(&args),
-        Command::Schema => terminal::print_raw(litecast::report::SCHEMA)
-            .map(|()| ExitCode::SUCCESS)
-            .map_err(Into::into),
+        Command::Schema(args) => terminal::print_raw(if args.device {
+            litecast::calibration::DEVICE_SCHEMA
+        } else {
+            litecast::report::SCHEMA
+        })
+        .map(|()| ExitCode::SUCCESS)
+        .map_err(Into::into),
         Command::Completions { shell } => completions(shell),
         Command::Man => man_page(),
         Command::Worker => worker::run(),

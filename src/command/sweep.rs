@@ -21,8 +21,8 @@ use super::worker_request::Request;
 use super::{csv, html, predict, print, quantity, sweep_group, terminal, words};
 
 pub fn run(args: &SweepArgs) -> Result<ExitCode, Box<dyn Error>> {
-    if let Some(group) = &args.group {
-        return sweep_group::run(args, group);
+    if args.group.is_some() || !args.devices.is_empty() {
+        return sweep_group::run(args);
     }
     let options = args.npu.choice()?;
     let npus = Product::ALL.map(|product| Npu::new(product, &options));

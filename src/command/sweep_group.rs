@@ -1,4 +1,5 @@
-//! `sweep --group`: the targets of a group for one model, and which of them meet a limit on latency.
+//! `sweep --group` and `sweep --device`: the targets of a group and devices of one's own for one model, and which of them meet
+//! a limit on latency.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -10,8 +11,8 @@ use serde::Serialize;
 
 use super::args::{SweepArgs, Tell};
 use super::budget::Limit;
-use super::choice::{TargetArgs, group};
-use super::document::{Document, Estimate};
+use super::choice::TargetArgs;
+use super::document::{Document, Estimate, TargetResult};
 use super::table::Table;
 use super::terminal::{bold, dim, heading, wrapped};
 use super::worker_request::Request;
@@ -45,18 +46,16 @@ struct GroupRow<'r> {
 
 const NOTE: &str = "a limit is held against the upper end of the interval";
 
-pub fn run(args: &SweepArgs, id: &str) -> Result<ExitCode, Box<dyn Error>> {
+pub fn run(args: &SweepArgs) -> Result<ExitCode, Box<dyn Error>> {
     if args.limits.sram.is_some() {
         return Err(
-            "--max-sram: expected no --group, whose targets have no SRAM to compare".into(),
+            "--max-sram: expected no --group and no --device, whose targets have no SRAM to compare"
+                .into(),
         );
     }
-    let ids: Vec<String> = group(id)?
-        .iter()
-        .map(|target| target.id().to_owned())
-        .collect();
     let targets = TargetArgs {
-        groups: vec![id.to_owned()],
+        groups: args.group.iter().cloned().collect(),
+        devices: args.devices.clone(),
         ..TargetArgs::default()
     };
     let request = Request {
@@ -71,8 +70,10 @@ pub fn run(args: &SweepArgs, id: &str) -> Result<ExitCode, Box<dyn Error>> {
         let file = file.to_string_lossy();
         match document {
             Ok(document) => {
-                let row = |target: &String| row(&file, &document, target, limit_ms);
-                let mut rows: Vec<GroupRow> = ids.iter().filter_map(row).collect();
+                let latencies = document.results.iter();
+                let latencies = latencies.filter(|result| result.metric == Metric::Latency.id());
+                let row = |result: &TargetResult| row(&file, &document, result, limit_ms);
+                let mut rows: Vec<GroupRow> = latencies.map(row).collect();
                 let order = |row: &GroupRow| row.latency_ms.unwrap_or(f64::MAX);
                 rows.sort_by(|a, b| order(a).total_cmp(&order(b)));
                 // No target meets the limit. Scripts read this from the exit code.
@@ -94,24 +95,23 @@ pub fn run(args: &SweepArgs, id: &str) -> Result<ExitCode, Box<dyn Error>> {
 fn row<'r>(
     file: &'r str,
     document: &Document,
-    target: &str,
+    result: &TargetResult,
     limit_ms: Option<f64>,
-) -> Option<GroupRow<'r>> {
-    let result = document.result(target, Metric::Latency.id())?;
+) -> GroupRow<'r> {
     let estimate: Option<&Estimate> = result.estimate();
     let held = estimate.map(|estimate| estimate.hi.unwrap_or(estimate.value));
-    Some(GroupRow {
+    GroupRow {
         file,
-        target: target.to_owned(),
+        target: result.target.clone(),
         device: result.device.clone(),
         evidence: result.evidence.clone(),
-        estimated_as: document.estimated_as(target).map(str::to_owned),
+        estimated_as: document.estimated_as(&result.target).map(str::to_owned),
         latency_ms: estimate.map(|estimate| estimate.value),
         latency_lo_ms: estimate.and_then(|estimate| estimate.lo),
         latency_hi_ms: estimate.and_then(|estimate| estimate.hi),
         unavailable: result.unavailable().map(str::to_owned),
         meets: limit_ms.map(|limit_ms| held.is_some_and(|held| held <= limit_ms)),
-    })
+    }
 }
 
 fn print(

@@ -145,6 +145,25 @@ fn a_device_from_profiles_is_used_like_any_target() {
     ]);
     assert!(checked.status.success(), "{}", stdout(&checked));
 
+    // A sweep has the device beside the targets of a group, with the value of `predict`.
+    let swept = litecast(&[
+        "sweep",
+        "--json",
+        "--group",
+        "phones-and-boards",
+        "--device",
+        path(&device),
+        "--max-latency",
+        &limit,
+        models[0],
+    ]);
+    let rows = json_lines(&swept);
+    let row = rows.iter().find(|row| row["target"] == "my-board").unwrap();
+    assert_eq!(row["latency_ms"].as_f64(), Some(value), "{row}");
+    assert!(rows.len() > 8, "{} rows", rows.len());
+    let alone = litecast(&["sweep", "--json", "--device", path(&device), models[0]]);
+    assert_eq!(json_lines(&alone).len(), 1);
+
     fs::copy(models[0], at("model.tflite")).unwrap();
     let config = at("litecast.toml");
     let write = |device: &str, ms: f64| {
@@ -162,6 +181,76 @@ fn a_device_from_profiles_is_used_like_any_target() {
         !outside.status.success() && words.contains("expected a file"),
         "{words}"
     );
+}
+
+/// Of files with other names: a profile of JSON is no model, and a graph or a model is one by its contents.
+#[test]
+fn models_and_profiles_are_told_by_their_contents() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::copy("tests/web/convolutions.onnx", at("network.bin")).unwrap();
+    fs::copy(
+        "tests/profiles/onnx-runtime-1.31.1_convolutions.json",
+        at("profile.json"),
+    )
+    .unwrap();
+    let device = at("board.json");
+    let made = litecast(&[
+        "calibrate",
+        path(&device),
+        path(&at("network.bin")),
+        path(&at("profile.json")),
+    ]);
+    assert!(
+        made.status.success(),
+        "{}",
+        String::from_utf8_lossy(&made.stderr)
+    );
+    // One event of JSON is none of a graph, though it begins like one.
+    fs::write(at("event.json"), "{\"cat\": \"Node\", \"dur\": 5}").unwrap();
+    let refused = litecast(&[
+        "calibrate",
+        path(&at("other.json")),
+        path(&at("network.bin")),
+        path(&at("event.json")),
+    ]);
+    let words = String::from_utf8_lossy(&refused.stderr).into_owned();
+    println!("{words}");
+    assert!(words.contains("event.json: expected a profile"), "{words}");
+}
+
+/// What is handed out are models, whose classes the measurement of each tells, and own models are what the choice is for.
+#[test]
+fn networks_to_measure_are_handed_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let device = at("my-board.json");
+    let probes = at("probes");
+    let handed_out = litecast(&["calibrate", path(&device), "--probes", path(&probes)]);
+    let said = stdout(&handed_out);
+    println!("{said}");
+    assert_eq!(fs::read_dir(&probes).unwrap().count(), 20);
+    assert_eq!(said.matches("benchmark_model --graph=").count(), 10);
+    let file = |name: &str| probes.join(format!("{name}-float32.tflite"));
+    let model = path(&file("small-network")).to_owned();
+    fs::write(at("profile.csv"), profile_of(&model).0).unwrap();
+    let made = litecast(&["calibrate", path(&device), &model, path(&at("profile.csv"))]);
+    assert!(
+        made.status.success(),
+        "{}",
+        String::from_utf8_lossy(&made.stderr)
+    );
+    // A network of matrix products is surest once their speed is known.
+    let own = &examples()[2];
+    let candidates = ["convolutions-3x3", "matrix-products", "pooling"].map(file);
+    let mut args = vec!["calibrate", path(&device), "--next", path(own)];
+    args.extend(candidates.iter().map(|file| path(file)));
+    let next = in_columns(400, &args);
+    let said = stdout(&next);
+    println!("{said}");
+    let line = |name: &str| said.lines().position(|line| line.contains(name)).unwrap();
+    assert!(line("matrix-products") < line("convolutions-3x3"));
+    assert!(line("matrix-products") < line("pooling"));
 }
 
 #[test]

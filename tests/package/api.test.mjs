@@ -745,7 +745,7 @@ test("lists without end, and arrays of empty places, are refused before they are
 });
 
 test("a profile makes the device that the command makes, and estimates are on it", async () => {
-  const { load: loadDevices } = await entry("devices.node.js");
+  const { load: loadDevices, probes: probesOf } = await entry("devices.node.js");
   const devices = await loadDevices();
   assert.equal(await loadDevices(), devices);
   const model = read("tests/web/convolutions.onnx");
@@ -769,7 +769,7 @@ test("a profile makes the device that the command makes, and estimates are on it
   assert.deepEqual(devices.read(JSON.stringify(device)), device);
   const facts = devices.facts(device);
   assert.equal(facts.left_out_percent, null);
-  assert.equal(facts.kernels.length, 9);
+  assert.equal(facts.kernels.length, 10);
   for (const measured_device of [device, JSON.stringify(device)]) {
     const { results, diagnostics } = litecast.estimate(model, { targets: [{ measured_device }, { measured_device, name: "mine", device: "Mine" }] });
     assert.deepEqual(results.map(({ target, device }) => [target, device]), [["board", "Board"], ["mine", "Mine"]]);
@@ -782,6 +782,9 @@ test("a profile makes the device that the command makes, and estimates are on it
   }
   const again = devices.measure("Board", report, "model,latency\nconvolutions.onnx,12 ms\n", { device });
   assert.deepEqual([again.networks.length, again.networks[0].measured_ms], [1, 12]);
+  const probes = await probesOf();
+  assert.equal(probes.length, 20);
+  for (const { name, bytes } of probes) assert.deepEqual(Buffer.from(bytes), read(`src/calibration/probes/${name}`), name);
   assert.throws(() => devices.measure("Board", report, "hello"), failsAs("wrong-profile", /expected/));
   assert.throws(() => devices.measure("Board", report, "name,cycles\nc1,7\n"), failsAs("no-clock", /clock/));
   assert.throws(() => devices.measure("Board", report, profile, { clock: 7 }), failsAs("wrong-argument", /unknown option `clock`/));

@@ -3,6 +3,7 @@
 pub mod ablations;
 mod attribution;
 pub mod configurations;
+mod device_prior;
 pub mod devices;
 pub mod estimates;
 pub mod families;

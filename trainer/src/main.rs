@@ -26,6 +26,8 @@ enum Command {
     Sample(spaces::sample_command::SampleArgs),
     /// Print PerfSAGE's Table 2 beside the same figures of our samples, as Markdown
     Table2(spaces::table2::Table2Args),
+    /// Write the small networks that are handed out to be measured on a device
+    Probes(spaces::probes::ProbesArgs),
     /// Label sampled networks, or given files, with Arm's Vela or with LiteRT under QEMU
     Label(labels::LabelArgs),
     /// Label sampled networks, or given files, with Vela in every configuration of an Ethos-U
@@ -122,6 +124,7 @@ fn main() -> Result<()> {
         Command::EvaluateStMemory(args) => cortex_m::evaluate_st_memory(&args),
         Command::EvaluateDevices(args) => evaluate::devices::run(&args),
         Command::EvaluateProfiles(args) => evaluate::profiles::run(&args),
+        Command::Probes(args) => spaces::probes::run(&args),
         Command::EvaluateUnseenDevices(args) => evaluate::unseen_devices::run(&args),
         Command::Baselines(args) => baselines::run(&args),
         Command::Bench(args) => bench::run(args),

@@ -24,6 +24,13 @@ fn the_published_schema_is_what_the_types_say() {
 }
 
 #[test]
+fn the_published_schema_of_a_device_is_what_its_types_say() {
+    let schema = litecast::calibration::derived_device_schema();
+    let schema = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+    assert_published("src/calibration/device.schema.json", &schema);
+}
+
+#[test]
 fn the_types_of_the_package_are_those_of_the_crate() {
     let types = litecast::report::derived_types();
     assert_published("www/package/types/report.d.ts", &types);

@@ -4,8 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Result;
+use litecast::calibration::PROBES;
 use litecast_trainer::evaluate::estimates;
+use litecast_trainer::spaces::probes;
 use litecast_trainer::targets::{cortex_a, cortex_m};
+use litecast_trainer::writer::Precision;
 use serde::de::DeserializeOwned;
 
 /// `UPDATE_GOLDENS=1` writes the file anew, with the same values.
@@ -24,6 +27,24 @@ fn assert_form<T: DeserializeOwned>(file: &str, write: impl Fn(&T) -> Result<Str
         "{file}: expected the form that the trainer writes: run this test with UPDATE_GOLDENS=1"
     );
     println!("{file}: {} bytes", text.len());
+}
+
+#[test]
+fn networks_to_measure_are_what_the_trainer_writes() {
+    for probe in PROBES {
+        for (precision, shipped) in [
+            (Precision::Float32, probe.float32),
+            (Precision::Int8, probe.int8),
+        ] {
+            let written = probes::to_bytes(probe.name, precision).unwrap();
+            assert!(
+                written == shipped,
+                "{}: run `litecast-trainer probes`",
+                probe.name
+            );
+            println!("{} in {precision}: {} bytes", probe.name, shipped.len());
+        }
+    }
 }
 
 #[test]

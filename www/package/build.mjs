@@ -1,7 +1,7 @@
 /** Builds pkg/, the npm package `litecast`, from what wasm-bindgen wrote, the predictor and the sources beside this file. */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
@@ -56,6 +56,9 @@ async function writeAssets() {
   const wasm = await readFile(path.join(module, "litecast_bg.wasm"));
   await write("assets/wasm.js", `export default "${await packed(wasm)}";\n`);
   await write("assets/devices.js", `export default "${await packed(await readFile(path.join(module, "devices_bg.wasm")))}";\n`);
+  const probes = path.join(root, "src/calibration/probes");
+  const files = (await readdir(probes)).sort().map(async (name) => [name, await readFile(path.join(probes, name), "base64")]);
+  await write("assets/probes.js", `export default "${await packed(Buffer.from(JSON.stringify(Object.fromEntries(await Promise.all(files)))))}";\n`);
   const network = await readFile(path.join(root, "bundle/predictor.onnx"));
   const manifest = await readFile(path.join(root, "bundle/manifest.json"));
   const parts = { network: await packed(planes(network)), manifest: await packed(manifest), id: bundleId(network, manifest) };
@@ -66,7 +69,7 @@ async function writeAssets() {
 const COMMON = { absWorkingDir: root, bundle: true, format: "esm", target: "es2022", charset: "utf8", legalComments: "none", logLevel: "warning", lineLimit: 200 };
 
 /** What stays apart from the entries, which lie beside it. */
-const EXTERNAL = ["./assets/wasm.js", "./assets/devices.js", "./assets/predictor.js", "./assets/worker.js", "./assets/brotli.js", "node:*"];
+const EXTERNAL = ["./assets/wasm.js", "./assets/devices.js", "./assets/probes.js", "./assets/predictor.js", "./assets/worker.js", "./assets/brotli.js", "node:*"];
 
 async function writeScripts() {
   // A worker that a page makes of this text needs no file of its own.
@@ -154,9 +157,10 @@ function describe(crate) {
       "./devices": { ...types("devices"), node: "./devices.node.js", default: "./devices.js" },
       "./thread": { types: "./thread.d.ts", node: "./thread.node.js", default: "./thread.js" },
       "./report.schema.json": "./report.schema.json",
+      "./device.schema.json": "./device.schema.json",
       "./package.json": "./package.json",
     },
-    files: ["*.js", "*.d.ts", "assets", "bin", "NOTICE", "report.schema.json", "sbom.cdx.json"],
+    files: ["*.js", "*.d.ts", "assets", "bin", "NOTICE", "report.schema.json", "device.schema.json", "sbom.cdx.json"],
     bin: { litecast: "bin/litecast.mjs", "litecast-assets": "bin/assets.mjs" },
   };
 }
@@ -170,6 +174,7 @@ await cp(path.join(here, "bin"), path.join(out, "bin"), { recursive: true });
 await cp(path.join(here, "README.md"), path.join(out, "README.md"));
 for (const name of ["LICENSE", "NOTICE"]) await cp(path.join(root, name), path.join(out, name));
 await cp(path.join(root, "src/report/report.schema.json"), path.join(out, "report.schema.json"));
+await cp(path.join(root, "src/calibration/device.schema.json"), path.join(out, "device.schema.json"));
 await write("package.json", `${JSON.stringify(describe(JSON.parse(process.env.CRATE)), null, 2)}\n`);
 await write("sbom.cdx.json", `${JSON.stringify(await bill())}\n`);
 await writeIds();

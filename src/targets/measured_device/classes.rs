@@ -2,8 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::formats::tflite::BuiltinOptions;
+
 /// A class of kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// With a kernel of more than one position.
@@ -23,10 +26,12 @@ pub enum Class {
     Movement,
     /// Recurrent operators and all others.
     Other,
+    /// Convolutions to which runtimes may apply Winograd's algorithm: 3x3, of stride 1, on eight channels and more.
+    Winograd,
 }
 
 /// Number of classes.
-pub const N_CLASSES: usize = 9;
+pub const N_CLASSES: usize = 10;
 
 impl Class {
     pub const ALL: [Self; N_CLASSES] = [
@@ -39,6 +44,7 @@ impl Class {
         Self::Normalisation,
         Self::Movement,
         Self::Other,
+        Self::Winograd,
     ];
 
     /// Position in [`Self::ALL`].
@@ -58,6 +64,7 @@ impl Class {
             Self::Normalisation => "softmax and normalisations",
             Self::Movement => "movements of data",
             Self::Other => "other operators",
+            Self::Winograd => "3x3 convolutions of stride 1",
         }
     }
 }
@@ -91,9 +98,20 @@ const PARTS: &[(Class, &str)] = &[
     ),
 ];
 
-/// Class of an operator by its name in whatever tool; of convolutions also by the shape of their weights, where it is
-/// known: height and width of the kernel are its second and third size.
-pub fn operator_class(name: &str, weights_shape: Option<&[i32]>) -> Class {
+/// Vertical stride of a convolution.
+pub fn stride_h(options: &BuiltinOptions) -> Option<i32> {
+    match options {
+        BuiltinOptions::Conv2D { stride_h, .. } => Some(*stride_h),
+        _ => None,
+    }
+}
+
+/// Channels from which on runtimes have Winograd's algorithm.
+const MIN_WINOGRAD_CHANNELS: i32 = 8;
+
+/// Class of an operator by its name in whatever tool; of convolutions also by the shape of their weights (height and width of
+/// the kernel are its second and third size) and their vertical stride, where these are known.
+pub fn operator_class(name: &str, weights_shape: Option<&[i32]>, stride_h: Option<i32>) -> Class {
     let letters = name.chars().filter(char::is_ascii_alphanumeric);
     let name: String = letters.map(|c| c.to_ascii_lowercase()).collect();
     let mut rows = PARTS.iter();
@@ -102,6 +120,11 @@ pub fn operator_class(name: &str, weights_shape: Option<&[i32]>) -> Class {
         .map_or(Class::Other, |(class, _)| *class);
     match (class, weights_shape) {
         (Class::Convolution, Some([_, 1, 1, _])) => Class::Pointwise,
+        (Class::Convolution, Some([_, 3, 3, channels]))
+            if stride_h == Some(1) && *channels >= MIN_WINOGRAD_CHANNELS =>
+        {
+            Class::Winograd
+        }
         (class, _) => class,
     }
 }
@@ -128,15 +151,17 @@ mod tests {
             ("RELU6", Class::Elementwise),
             ("UNIDIRECTIONAL_SEQUENCE_LSTM", Class::Other),
         ] {
-            assert_eq!(operator_class(name, None), expected, "{name}");
+            assert_eq!(operator_class(name, None, None), expected, "{name}");
         }
-        assert_eq!(
-            operator_class("CONV_2D", Some(&[8, 1, 1, 4])),
-            Class::Pointwise
-        );
-        assert_eq!(
-            operator_class("CONV_2D", Some(&[8, 3, 1, 4])),
-            Class::Convolution
-        );
+        for (shape, stride, expected) in [
+            ([8, 1, 1, 4], 1, Class::Pointwise),
+            ([8, 3, 1, 4], 1, Class::Convolution),
+            ([8, 3, 3, 16], 1, Class::Winograd),
+            ([8, 3, 3, 16], 2, Class::Convolution),
+            ([8, 3, 3, 3], 1, Class::Convolution),
+        ] {
+            let class = operator_class("CONV_2D", Some(&shape), Some(stride));
+            assert_eq!(class, expected, "{shape:?}, stride {stride}");
+        }
     }
 }

@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::classes::{Class, N_CLASSES};
 use super::fit::{Expected, Fit, Measured, left_out_percent};
+use super::prior::Prior;
 use crate::formats::shown;
 
 /// Raised when a field changes its meaning or goes away.
-pub const DEVICE_VERSION: u32 = 1;
+pub const DEVICE_VERSION: u32 = 2;
 
 /// Larger than the document of a hundred networks with their operators.
 pub const MAX_DEVICE_BYTES: usize = 4 << 20;
@@ -41,6 +42,7 @@ pub fn is_logarithm(value: f64) -> bool {
 
 /// A measured device, as it is stored and exchanged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Device {
     /// [`DEVICE_VERSION`] of the program that wrote it.
     pub litecast_device: u32,
@@ -62,6 +64,7 @@ pub struct Device {
 
 /// What was measured of one network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MeasuredNetwork {
     /// Name of the model's file.
     pub model: String,
@@ -87,6 +90,7 @@ pub struct MeasuredNetwork {
 
 /// A duration of one operator of the model, or of several that the runtime ran as one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Observation {
     /// Positions in the report of the model.
     pub operators: Vec<usize>,
@@ -133,6 +137,18 @@ impl Device {
         threads: u32,
         networks: Vec<MeasuredNetwork>,
     ) -> Result<Self, NetworkError> {
+        let prior = Prior::new(&tools(&networks), base);
+        Self::fit_from(&prior, name, base, threads, networks)
+    }
+
+    /// The same from a prior that is not the one of the device's tools.
+    pub fn fit_from(
+        prior: &Prior,
+        name: &str,
+        base: &str,
+        threads: u32,
+        networks: Vec<MeasuredNetwork>,
+    ) -> Result<Self, NetworkError> {
         if networks.is_empty() {
             return Err(NetworkError::None);
         }
@@ -149,7 +165,7 @@ impl Device {
             let others = others.filter(|(idx, _)| idx % n_folds != fold);
             let others: Vec<Measured> =
                 others.flat_map(|(_, measured)| measured).copied().collect();
-            Fit::new(&others)
+            Fit::new(&others, prior)
         };
         let fits: Vec<Fit> = match networks.len() {
             1 => Vec::new(),
@@ -166,7 +182,7 @@ impl Device {
             name: name.to_owned(),
             base: base.to_owned(),
             threads,
-            fit: Fit::new(&all),
+            fit: Fit::new(&all, prior),
             left_out,
             networks,
         };
@@ -208,11 +224,13 @@ impl Device {
             return Err(DeviceError::TooLarge(json.len()));
         }
         let malformed = |words: String| DeviceError::Malformed(words);
-        let device: Self =
+        let mut device: Self =
             serde_json::from_slice(json).map_err(|error| malformed(error.to_string()))?;
         if device.litecast_device > DEVICE_VERSION {
             return Err(DeviceError::Newer(device.litecast_device));
         }
+        device.fit = device.fit.of_version(device.litecast_device.into());
+        device.litecast_device = DEVICE_VERSION;
         let is_whole = device.fit.is_whole()
             && device.left_out.len() <= device.networks.len()
             && (device.left_out.iter()).all(|error| is_logarithm(*error))
@@ -248,7 +266,7 @@ impl Device {
     pub fn misfit(&self) -> f64 {
         let of_networks = self.networks.iter().flat_map(MeasuredNetwork::measured);
         let measured: Vec<Measured> = of_networks.collect();
-        let of_operators = self.fit.misfit(&measured);
+        let of_operators = self.fit.misfit(&measured, &self.prior());
         let of_left_out: f64 = self
             .left_out
             .iter()
@@ -257,11 +275,16 @@ impl Device {
         of_operators + of_left_out
     }
 
-    /// Classes whose factor is that of the base, because no measurement tells it.
+    /// Classes whose factor no measurement tells.
     pub fn unconstrained(&self) -> impl Iterator<Item = Class> {
+        let prior = self.prior();
         Class::ALL
             .into_iter()
-            .filter(|class| !self.fit.is_constrained(class.idx()))
+            .filter(move |class| !self.fit.is_constrained(class.idx(), &prior))
+    }
+
+    fn prior(&self) -> Prior {
+        Prior::new(&tools(&self.networks), &self.base)
     }
 
     /// Factor on the cost of the base.
@@ -273,6 +296,14 @@ impl Device {
     pub fn overheads_ms(&self) -> [f64; 2] {
         self.fit.overheads_ms()
     }
+}
+
+/// The tools that measured, in words.
+pub(super) fn tools(networks: &[MeasuredNetwork]) -> String {
+    let mut tools: Vec<&str> = networks.iter().map(|one| one.tool.as_str()).collect();
+    tools.sort_unstable();
+    tools.dedup();
+    tools.join(", ")
 }
 
 fn by_class(base_ms: &[(Class, f64)]) -> [f64; N_CLASSES] {

@@ -1,10 +1,10 @@
 //! A device as estimates need it: without the operators of its networks.
 
-use serde::Deserialize;
-
 use super::classes::Class;
-use super::device::{DEVICE_VERSION, Device, DeviceError, is_duration, is_logarithm};
-use super::fit::{Expected, Fit, N_PARAMETERS, Plan, left_out_percent, spread};
+use super::device::{DEVICE_VERSION, Device, DeviceError, is_duration, is_logarithm, tools};
+use super::fit::{Expected, Fit, Plan, left_out_percent, spread};
+use super::flat::Flat;
+use super::prior::{N_PARAMETERS, Prior};
 use crate::fields;
 use crate::target::MeasuredRange;
 
@@ -24,25 +24,13 @@ pub struct Estimable {
     pub left_out: Vec<f64>,
 }
 
-/// The document in little code, as the browser's module reads it: name, base, tools, and in one list its version, the number
-/// of networks, the shortest and longest latency, parameters, covariance and errors of the networks that were left out.
-#[derive(Deserialize)]
-struct Flat(String, String, String, Vec<f64>);
-
 impl From<&Device> for Estimable {
     fn from(device: &Device) -> Self {
-        let mut tools: Vec<&str> = device
-            .networks
-            .iter()
-            .map(|one| one.tool.as_str())
-            .collect();
-        tools.sort_unstable();
-        tools.dedup();
         let latencies = device.networks.iter().map(|network| network.measured_ms);
         Self {
             name: device.name.clone(),
             base: device.base.clone(),
-            tools: tools.join(", "),
+            tools: tools(&device.networks),
             n_networks: device.networks.len(),
             measured: MeasuredRange {
                 shortest_ms: latencies.clone().fold(f64::MAX, f64::min),
@@ -69,8 +57,9 @@ impl Estimable {
         let Flat(name, base, tools, numbers) = fields::from_json(flat.as_bytes())
             .map_err(|error| DeviceError::Malformed(error.to_string()))?;
         let parts = numbers.split_first_chunk::<4>().and_then(|(head, rest)| {
-            let (parameters, rest) = rest.split_at_checked(N_PARAMETERS)?;
-            let (covariance, left_out) = rest.split_at_checked(N_PARAMETERS * N_PARAMETERS)?;
+            let n = N_PARAMETERS - usize::from(head[0] == 1.0);
+            let (parameters, rest) = rest.split_at_checked(n)?;
+            let (covariance, left_out) = rest.split_at_checked(n * n)?;
             Some((*head, parameters, covariance, left_out))
         });
         let (head, parameters, covariance, left_out) =
@@ -91,7 +80,8 @@ impl Estimable {
             fit: Fit {
                 parameters: parameters.to_vec(),
                 covariance: covariance.to_vec(),
-            },
+            }
+            .of_version(version),
             left_out: left_out.to_vec(),
         };
         let is_whole = device.fit.is_whole()
@@ -128,25 +118,45 @@ impl Estimable {
 
     /// Milliseconds, and the logarithm of the interval's half width as a factor.
     pub fn estimate(&self, expected: &Expected) -> Option<(f64, f64)> {
-        let (ms, variance) = self.fit.estimate(expected)?;
-        let (spread, quantile) = spread(&self.left_out);
-        Some((ms, quantile * (spread * spread + variance).sqrt()))
+        estimate(&self.fit, &self.left_out, expected)
     }
 
-    /// Whether measurements tell the factor of a class, which is the common one otherwise.
+    /// Whether measurements tell the factor of a class, which is the expected one otherwise.
     pub fn tells(&self, class: Class) -> bool {
-        self.fit.is_constrained(class.idx())
+        self.fit
+            .is_constrained(class.idx(), &Prior::new(&self.tools, &self.base))
     }
+}
+
+/// Milliseconds, and the logarithm of the interval's half width as a factor.
+fn estimate(fit: &Fit, left_out: &[f64], expected: &Expected) -> Option<(f64, f64)> {
+    let (ms, variance) = fit.estimate(expected)?;
+    let (spread, quantile) = spread(left_out);
+    Some((ms, quantile * (spread * spread + variance).sqrt()))
 }
 
 impl Device {
     /// Estimate of a network in ms, and the logarithm of its interval's half width as a factor; `measured` is another network that
     /// is taken for measured as expected, with its operators or as a whole.
     pub fn interval(&self, plan: &Plan, measured: Option<(&Plan, bool)>) -> Option<(f64, f64)> {
-        let mut device = Estimable::from(self);
-        if let Some((other, with_operators)) = measured {
-            device.fit = device.fit.once_measured(other, with_operators);
+        let after = self.once_measured(measured);
+        estimate(&after, &self.left_out, plan.whole())
+    }
+
+    /// Mean of the logarithms of the half widths of these networks, once one has been measured as expected.
+    pub fn mean_half_width(&self, plans: &[Plan], measured: Option<(&Plan, bool)>) -> f64 {
+        let after = self.once_measured(measured);
+        let widths = plans
+            .iter()
+            .filter_map(|plan| Some(estimate(&after, &self.left_out, plan.whole())?.1));
+        let (n, sum) = widths.fold((0.0, 0.0), |(n, sum), width| (n + 1.0, sum + width));
+        sum / f64::max(n, 1.0)
+    }
+
+    fn once_measured(&self, measured: Option<(&Plan, bool)>) -> Fit {
+        match measured {
+            Some((other, with_operators)) => self.fit.once_measured(other, with_operators),
+            None => self.fit.clone(),
         }
-        device.estimate(plan.whole())
     }
 }

@@ -13,7 +13,7 @@ use litecast::calibration::{
 use litecast::estimate::{EstimateAs, estimate_on};
 use litecast::profiles::{self, Profile};
 use litecast::report::{OperatorFacts, Report};
-use litecast::targets::measured_device::{Class, operator_class};
+use litecast::targets::measured_device::{Class, operator_class, stride_h};
 use litecast::targets::{Target, known};
 use litecast::{Choice, Metric, ModelFile, Outcome};
 use rand::SeedableRng;
@@ -322,7 +322,7 @@ fn parts_by_class(
     let classes = report
         .operators
         .iter()
-        .map(|one| operator_class(&one.name, weights_shape(one)));
+        .map(|one| operator_class(&one.name, weights_shape(one), stride_h(&one.attributes)));
     let classes: Vec<Class> = classes.collect();
     let latencies = report
         .results
@@ -439,6 +439,15 @@ impl Errors {
 
     pub(super) fn is_empty(&self) -> bool {
         self.percent.is_empty()
+    }
+
+    /// Share of estimates that are off by at most this, in words.
+    pub(super) fn share_within(&self, percent: f64) -> String {
+        let n = self.percent.iter().filter(|one| **one <= percent).count();
+        format!(
+            "{:.0} %",
+            100.0 * n as f64 / self.percent.len().max(1) as f64
+        )
     }
 
     pub(super) fn words(&mut self) -> Vec<String> {

@@ -1,5 +1,6 @@
-//! `litecast-trainer evaluate-unseen-devices`: processors of ncnn's table, none of which anything was fitted to; devices that
-//! are made of a few whole latencies estimate networks of other families.
+//! `litecast-trainer evaluate-unseen-devices`: processors of ncnn's table and phones that ran NAS-Bench-201, none of which
+//! anything was fitted to; devices that are made of a few whole latencies estimate other networks. Also writes what ncnn's
+//! processors have in common.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -8,27 +9,32 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use flate2::read::GzDecoder;
 use litecast::calibration::{
-    Calibration, Device, EstimatedNetwork, MIN_MEASUREMENTS, Measured, Measurement, calibrate,
-    next_measurements,
+    Calibration, Device, EstimatedNetwork, MIN_MEASUREMENTS, Measured, Measurement, Prior,
+    calibrate_from, next_measurements,
 };
 use litecast::profiles::{MeasuredInference, Profile};
+use litecast::targets::Target;
+use litecast::targets::measured_device::Fit;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
+use super::device_prior::{prior_of, whole_latencies};
 use super::profiles::{Errors, latencies_ms, processors, report_on};
 use crate::markdown::{Head, table};
+use crate::targets::cortex_a::boards::measurements::{Source, read_device};
+use crate::targets::cortex_a::boards::rebuild::{self, DEPLOYMENTS};
 
-/// Estimates networks on processors that nothing was fitted to, from a few of their latencies.
+/// Estimates networks on devices that nothing was fitted to, from a few of their latencies.
 #[derive(Clone, Debug, clap::Args)]
 pub struct EvaluateUnseenDevicesArgs {
-    /// Folder with the files of `../shared/data/accelerators/ncnn_param.zip`, in which the input of FastestDet, whose sizes the file
+    /// Folder with the files of `accelerators/ncnn_param.zip`, in which the input of FastestDet, whose sizes the file
     /// leaves open, has those of the table: ` 0=352 1=352 2=3` at the end of its line.
     #[arg(long)]
     pub graphs: PathBuf,
     /// Folder of the published measurements.
-    #[arg(long, default_value = "../shared/data/accelerators")]
+    #[arg(long, default_value = "../shared/data")]
     pub measurements: PathBuf,
     /// Draws for each device.
     #[arg(long, default_value_t = 3)]
@@ -36,6 +42,9 @@ pub struct EvaluateUnseenDevicesArgs {
     /// File that the Markdown is written to.
     #[arg(long, default_value = "trainer/results/unseen-devices.md")]
     pub out: PathBuf,
+    /// File that the prior of devices with ncnn is written to.
+    #[arg(long, default_value = "src/targets/measured_device/ncnn.json")]
+    pub prior: PathBuf,
 }
 
 /// Networks of float32 by family.
@@ -59,10 +68,28 @@ const FAMILIES: [&[&str]; 15] = [
 
 /// Families that are asked for; the others can be measured.
 const N_ASKED_FAMILIES: usize = 5;
-/// Numbers of measured networks.
-const N_MEASURED: [usize; 4] = [1, 3, 5, 10];
 /// A device with fewer networks is left out.
 const MIN_NETWORKS: usize = 18;
+/// Numbers of measured networks; ncnn's table has too few for more.
+const N_MEASURED: [usize; 5] = [0, 1, 3, 5, 10];
+/// The target that ncnn's processors are compared with.
+const BASE: &str = "cortex-a72-rpi4";
+
+/// Phones that ran NAS-Bench-201: name, source and task. The Raspberry Pis of the tables are targets, and not unseen.
+const PHONES: [(&str, Source, &str); 6] = [
+    ("Pixel phone", Source::HwNasBench360("pixel"), "cifar100"),
+    ("Pixel 2", Source::Help("pixel2"), "cifar10"),
+    ("Pixel 3", Source::Help("pixel3"), "cifar10"),
+    ("Galaxy A50", Source::Help("samsung_a50"), "cifar10"),
+    ("Galaxy S7", Source::Help("samsung_s7"), "cifar10"),
+    ("Essential PH-1", Source::Help("essential_ph_1"), "cifar10"),
+];
+const N_ASKED_CELLS: usize = 100;
+/// Cells that can be measured.
+const N_POOL: usize = 40;
+const N_MEASURED_CELLS: [usize; 6] = [0, 1, 3, 5, 10, 20];
+/// The target whose estimate counts for a phone without a measurement.
+const PHONE_BASE: &str = "cortex-a76-rpi5";
 
 struct Network {
     name: String,
@@ -74,71 +101,169 @@ struct Network {
 /// Milliseconds by network, of one run of the benchmark on one thread.
 type Latencies = BTreeMap<String, f64>;
 
-/// Ways to estimate, in the order of their rows.
-const WAYS: [&str; 3] = ["random", "chosen", "line through random ones"];
+/// Networks that are asked for, and networks that can be measured in the order of a draw.
+struct Draw<'n> {
+    device: &'n Latencies,
+    asked: Vec<&'n Network>,
+    pool: Vec<&'n Network>,
+}
 
-/// Runs the subcommand. Fails if a file is missing, or the result cannot be written.
+/// Measured latencies and what was estimated: value and both ends.
+struct Answers {
+    measured_ms: Vec<f64>,
+    estimates: Vec<[f64; 3]>,
+}
+
+/// A way to estimate, in the order of the rows.
+type Rows = BTreeMap<(usize, usize, &'static str), Errors>;
+
+/// Runs the subcommand. Fails if a file is missing, or a result cannot be written.
 pub fn run(args: &EvaluateUnseenDevicesArgs) -> Result<()> {
-    let networks = networks(&args.graphs)?;
-    let devices = devices(&args.measurements, &networks)?;
-    ensure!(!devices.is_empty(), "expected devices, found none");
-    let mut rows = Vec::new();
-    for n in N_MEASURED {
-        let draws: Vec<(&Latencies, u64)> = devices
-            .values()
-            .flat_map(|device| (0..args.seeds).map(move |seed| (device, seed)))
-            .collect();
-        let results: Vec<[Option<Answers>; 3]> = draws
-            .par_iter()
-            .map(|(device, seed)| draw(&networks, device, n, *seed))
-            .collect::<Result<_>>()?;
-        for (way, name) in WAYS.iter().enumerate() {
-            let mut errors = Errors::default();
-            for answers in results.iter().filter_map(|ways| ways[way].as_ref()) {
-                errors.add(&answers.measured_ms, &answers.estimates);
-            }
-            if !errors.is_empty() {
-                rows.push([vec![n.to_string(), (*name).to_owned()], errors.words()].concat());
-            }
-        }
-    }
-    let mut heads = vec![Head::number("networks"), Head::text("measured")];
-    heads.extend(["median", "mean", "Spearman", "inside", "half width"].map(Head::number));
+    let processors = processors();
+    let (of_ncnn, n_devices) = ncnn(args, &processors)?;
+    let of_phones = phones(args, &processors)?;
     let text = format!(
-        "# Devices that nothing was fitted to\n\n{} processors of ncnn's table on one thread, {} networks of {} families in \
-         float32 (ncnn uses 16-bit floats where a processor has them). {} seeds for each device: {N_ASKED_FAMILIES} \
-         families are asked for, and whole latencies of the others are measured, drawn at random or each chosen by what \
-         `litecast calibrate --next` says. Errors are absolute, in percent, over all devices, seeds and networks; Spearman \
-         is the mean over draws; inside is the share of measurements within the interval, before that is \
-         widened beyond the measured latencies. The estimates of no processor were fitted to ncnn. Written by `litecast-trainer \
-         evaluate-unseen-devices`.\n\n{}",
-        devices.len(),
-        networks.len(),
-        FAMILIES.len(),
+        "# Devices that nothing was fitted to\n\nErrors are absolute, in percent, over all devices, seeds and networks; within 10 % \
+         and 25 % are shares of networks; Spearman is the mean over draws; inside is the share of measurements within the \
+         interval, before that is widened beyond the measured latencies. {} seeds for each device. Written by \
+         `litecast-trainer evaluate-unseen-devices`.\n\n## ncnn\n\n{n_devices} processors of ncnn's table on one thread, {} networks \
+         of {} families in float32 (ncnn uses 16-bit floats where a processor has them). {N_ASKED_FAMILIES} families are asked \
+         for, and whole latencies of the others are measured, drawn at random or each chosen by what `litecast calibrate --next` \
+         says. The prior is that of the other processors: on all networks, or on those alone whose families are not asked for. \
+         `any runtime` is the prior without ncnn. The simplest method is the estimate of {BASE} times one factor.\n\n{}\n## \
+         NAS-Bench-201\n\n{} phones, {N_ASKED_CELLS} cells each that are asked for, in float32. Measured cells are others. \
+         Latencies of four phones were published in whole milliseconds. The prior is that of any runtime, and the simplest method \
+         the estimate of {PHONE_BASE} times one factor.\n\n{}",
         args.seeds,
-        table(&heads, rows),
+        FAMILIES.iter().map(|family| family.len()).sum::<usize>(),
+        FAMILIES.len(),
+        of_rows(of_ncnn),
+        PHONES.len(),
+        of_rows(of_phones),
     );
     fs::write(&args.out, &text).with_context(|| args.out.display().to_string())?;
     print!("{text}");
     Ok(())
 }
 
-fn networks(graphs: &Path) -> Result<Vec<Network>> {
-    let processors = processors();
+fn of_rows(rows: Rows) -> String {
+    let mut heads = vec![Head::number("networks"), Head::text("method")];
+    let numbers = [
+        "median",
+        "mean",
+        "within 10 %",
+        "within 25 %",
+        "Spearman",
+        "inside",
+        "half width",
+    ];
+    heads.extend(numbers.map(Head::number));
+    let rows = rows.into_iter().map(|((n, _, way), mut errors)| {
+        let mut words = errors.words();
+        let shares = [10.0, 25.0].map(|percent| errors.share_within(percent));
+        words.splice(2..2, shares);
+        [vec![n.to_string(), way.to_owned()], words].concat()
+    });
+    table(&heads, rows)
+}
+
+/// Adds what a way estimates to its rows.
+fn add(rows: &mut Rows, key: (usize, usize, &'static str), answers: &Answers) {
+    let errors = rows.entry(key).or_default();
+    errors.add(&answers.measured_ms, &answers.estimates);
+}
+
+fn ncnn(args: &EvaluateUnseenDevicesArgs, processors: &[Box<dyn Target>]) -> Result<(Rows, usize)> {
+    let networks = networks(&args.graphs, processors)?;
+    let devices = devices(&args.measurements.join("accelerators"), &networks)?;
+    ensure!(!devices.is_empty(), "expected devices, found none");
+    let all = prior_without(&networks, &devices, "", &[])?;
+    let numbers: Vec<f64> = all.means.into_iter().chain(all.deviations).collect();
+    let numbers: Vec<f64> = numbers
+        .iter()
+        .map(|one| (one * 1e4).round() / 1e4)
+        .collect();
+    let source = format!(
+        "{} processors, {} networks in float32",
+        devices.len(),
+        networks.len()
+    );
+    let json = serde_json::to_string(&("ncnn", BASE, source, numbers))? + "\n";
+    fs::write(&args.prior, json).with_context(|| args.prior.display().to_string())?;
+    let draws: Vec<(&String, u64)> = devices
+        .keys()
+        .flat_map(|device| (0..args.seeds).map(move |seed| (device, seed)))
+        .collect();
+    let answers = draws.par_iter().map(|(device, seed)| {
+        let mut random = ChaCha8Rng::seed_from_u64(1000 + seed);
+        let mut families: Vec<usize> = (0..FAMILIES.len()).collect();
+        families.shuffle(&mut random);
+        let (asked, others) = families.split_at(N_ASKED_FAMILIES);
+        let latencies = &devices[*device];
+        let of = |families: &[usize]| -> Vec<&Network> {
+            let all = networks
+                .iter()
+                .filter(|one| latencies.contains_key(&one.name));
+            all.filter(|one| families.contains(&one.family)).collect()
+        };
+        let mut draw = Draw {
+            device: latencies,
+            asked: of(asked),
+            pool: of(others),
+        };
+        draw.pool.shuffle(&mut random);
+        let mut answers = Vec::new();
+        for (priors, prior) in [
+            (
+                ["random", "chosen"],
+                Some(prior_without(&networks, &devices, device, &[])?),
+            ),
+            (
+                ["random, families unseen", "chosen, families unseen"],
+                Some(prior_without(&networks, &devices, device, asked)?),
+            ),
+            (["random, any runtime", "chosen, any runtime"], None),
+        ] {
+            answers.extend(draw.devices(prior.as_ref(), priors, &N_MEASURED)?);
+        }
+        answers.extend(draw.lines(BASE, &N_MEASURED)?);
+        Ok(answers)
+    });
+    let answers: Vec<Vec<_>> = answers.collect::<Result<_>>()?;
+    let mut rows = Rows::new();
+    for (key, one) in answers.iter().flatten() {
+        add(&mut rows, *key, one);
+    }
+    Ok((rows, devices.len()))
+}
+
+/// The prior of all devices without one, and without the networks of some families. Runs of one device on several kinds of
+/// cores count as one.
+fn prior_without(
+    networks: &[Network],
+    devices: &BTreeMap<String, Latencies>,
+    device: &str,
+    families: &[usize],
+) -> Result<Prior> {
+    let name = |key: &str| key.split('|').next().unwrap_or_default().to_owned();
+    let others = devices.iter().filter(|(key, _)| name(key) != name(device));
+    let measured = others.map(|(_, latencies)| {
+        let known = networks
+            .iter()
+            .filter(|one| !families.contains(&one.family));
+        let known = known.filter_map(|one| Some((&one.network, *latencies.get(&one.name)?)));
+        whole_latencies(BASE, known)
+    });
+    Ok(prior_of(&measured.collect::<Result<Vec<_>>>()?))
+}
+
+fn networks(graphs: &Path, processors: &[Box<dyn Target>]) -> Result<Vec<Network>> {
     let mut networks = Vec::new();
     for (family, names) in FAMILIES.iter().enumerate() {
         for name in *names {
             let path = graphs.join(format!("{name}.param"));
             let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
-            let report = report_on(name, &bytes, &processors)?;
-            let network = EstimatedNetwork::parse(&serde_json::to_vec(&report)?)
-                .map_err(anyhow::Error::msg)?;
-            networks.push(Network {
-                name: (*name).to_owned(),
-                family,
-                estimates_ms: latencies_ms(&report),
-                network,
-            });
+            networks.push(Network::new(name, family, &bytes, processors)?);
         }
     }
     Ok(networks)
@@ -175,107 +300,203 @@ fn devices(measurements: &Path, networks: &[Network]) -> Result<BTreeMap<String,
     Ok(devices)
 }
 
-/// Measured latencies and what was estimated: value and both ends.
-struct Answers {
-    measured_ms: Vec<f64>,
-    estimates: Vec<[f64; 3]>,
-}
-
-fn draw(
-    networks: &[Network],
-    device: &Latencies,
-    n: usize,
-    seed: u64,
-) -> Result<[Option<Answers>; 3]> {
-    let mut random = ChaCha8Rng::seed_from_u64(1000 + seed);
-    let mut families: Vec<usize> = (0..FAMILIES.len()).collect();
-    families.shuffle(&mut random);
-    let (asked, others) = families.split_at(N_ASKED_FAMILIES);
-    let of = |families: &[usize]| -> Vec<&Network> {
-        let all = networks.iter().filter(|one| device.contains_key(&one.name));
-        all.filter(|one| families.contains(&one.family)).collect()
-    };
-    let (asked, mut pool) = (of(asked), of(others));
-    pool.shuffle(&mut random);
-    if pool.len() < n || asked.is_empty() {
-        return Ok([None, None, None]);
-    }
-    let measured_ms: Vec<f64> = asked.iter().map(|one| device[&one.name]).collect();
-    let answers = |estimates| Answers {
-        measured_ms: measured_ms.clone(),
-        estimates,
-    };
-    let random = made_of(&pool[..n], device)?;
-    let chosen = chosen(&pool, device, n)?;
-    let line = (n >= MIN_MEASUREMENTS)
-        .then(|| line(&pool[..n], device, &asked))
-        .transpose()?;
-    Ok([
-        Some(answers(estimates(&random, &asked)?)),
-        Some(answers(estimates(&chosen, &asked)?)),
-        line.map(answers),
-    ])
-}
-
-/// The device of whole latencies.
-fn made_of(measured: &[&Network], device: &Latencies) -> Result<Device> {
-    let profiles: Vec<Profile> = measured
-        .iter()
-        .map(|one| Profile {
-            tool: "ncnn",
-            inferences: vec![MeasuredInference {
-                name: String::new(),
-                duration_ms: device[&one.name],
-            }],
-            ..Profile::default()
-        })
-        .collect();
-    let measured: Vec<Measured> = measured
-        .iter()
-        .zip(&profiles)
-        .map(|(one, profile)| Measured {
-            network: &one.network,
-            profile,
-            profile_name: "benchncnn.txt",
-        })
-        .collect();
-    Ok(calibrate("device", 1, &measured, None, None)?)
-}
-
-/// The first network is the first of the pool, each further one that which narrows the intervals of the pool most.
-fn chosen(pool: &[&Network], device: &Latencies, n: usize) -> Result<Device> {
-    let all: Vec<EstimatedNetwork> = pool.iter().map(|one| one.network.clone()).collect();
-    let mut measured = vec![pool[0]];
-    loop {
-        let made = made_of(&measured, device)?;
-        if measured.len() == n {
-            return Ok(made);
+fn phones(args: &EvaluateUnseenDevicesArgs, processors: &[Box<dyn Target>]) -> Result<Rows> {
+    let mut rows = Rows::new();
+    let mut known: BTreeMap<(String, &str), Network> = BTreeMap::new();
+    for (_, source, task) in PHONES {
+        let measured = read_device(&args.measurements, source)?;
+        let deployment = DEPLOYMENTS.iter().find(|one| one.task == task);
+        let deployment = deployment.context("every task is deployed")?;
+        let mut latencies = Latencies::new();
+        for graph in rebuild::draw(&measured, N_ASKED_CELLS + N_POOL, 1) {
+            let value = measured.get(&(graph.arch.clone(), task.to_owned()));
+            let value = value.context("a drawn graph was measured")?;
+            latencies.insert(graph.arch.clone(), value.latency_ms);
+            let key = (graph.arch.clone(), task);
+            if !known.contains_key(&key) {
+                let bytes = graph.to_tflite(deployment);
+                known.insert(key, Network::new(&graph.arch, 0, &bytes, processors)?);
+            }
         }
-        let next = next_measurements(&made, &all, false)?;
-        let first = next.first().context("the pool has more networks")?;
-        measured.push(pool[first.network_idx]);
+        for seed in 0..args.seeds {
+            let mut all: Vec<&Network> = latencies
+                .keys()
+                .map(|arch| &known[&(arch.clone(), task)])
+                .collect();
+            all.shuffle(&mut ChaCha8Rng::seed_from_u64(1000 + seed));
+            let (asked, pool) = all.split_at(N_ASKED_CELLS);
+            let draw = Draw {
+                device: &latencies,
+                asked: asked.to_vec(),
+                pool: pool.to_vec(),
+            };
+            let ways = ["random", "chosen"];
+            let mut answers = draw.devices(None, ways, &N_MEASURED_CELLS)?;
+            answers.extend(draw.lines(PHONE_BASE, &N_MEASURED_CELLS)?);
+            for (key, one) in &answers {
+                add(&mut rows, *key, one);
+            }
+        }
+    }
+    Ok(rows)
+}
+
+impl Network {
+    fn new(
+        name: &str,
+        family: usize,
+        bytes: &[u8],
+        processors: &[Box<dyn Target>],
+    ) -> Result<Self> {
+        let report = report_on(name, bytes, processors)?;
+        let network =
+            EstimatedNetwork::parse(&serde_json::to_vec(&report)?).map_err(anyhow::Error::msg)?;
+        Ok(Self {
+            name: name.to_owned(),
+            family,
+            estimates_ms: latencies_ms(&report),
+            network,
+        })
     }
 }
 
-fn estimates(device: &Device, asked: &[&Network]) -> Result<Vec<[f64; 3]>> {
-    let estimates = asked.iter().map(|one| {
-        let plan = one.network.plan(&device.base);
-        let interval = plan.and_then(|plan| device.interval(&plan, None));
-        let (ms, half_width) = interval.context("a device has a latency")?;
-        Ok([ms, ms * (-half_width).exp(), ms * half_width.exp()])
-    });
-    estimates.collect()
+/// Answers by the number of measured networks, the place of the row among those of that number, and the way.
+type Answered = Vec<((usize, usize, &'static str), Answers)>;
+
+impl Draw<'_> {
+    fn answers(&self, estimates: Vec<[f64; 3]>) -> Answers {
+        let asked = self.asked.iter();
+        Answers {
+            measured_ms: asked.map(|one| self.device[&one.name]).collect(),
+            estimates,
+        }
+    }
+
+    /// Devices of measured networks, drawn and chosen, from a prior or that of any runtime. Without a measurement the prior
+    /// alone tells.
+    fn devices(
+        &self,
+        prior: Option<&Prior>,
+        ways: [&'static str; 2],
+        n_measured: &[usize],
+    ) -> Result<Answered> {
+        let mut answered = Vec::new();
+        let mut chosen: Vec<&Network> = self.pool[..1].to_vec();
+        for &n in n_measured.iter().filter(|n| **n <= self.pool.len()) {
+            if n == 0 {
+                let Some(prior) = prior else { continue };
+                let fit = Fit::new(&[], prior);
+                let estimates = self.asked.iter().map(|one| {
+                    let plan = one.network.plan(BASE).context("a base has parts")?;
+                    let (ms, variance) = fit
+                        .estimate(plan.whole())
+                        .context("a network has operators")?;
+                    let half_width = 1.645 * variance.sqrt();
+                    Ok([ms, ms * (-half_width).exp(), ms * half_width.exp()])
+                });
+                let estimates = estimates.collect::<Result<_>>()?;
+                answered.push(((0, place(ways[0]), ways[0]), self.answers(estimates)));
+                continue;
+            }
+            let random = self.made_of(prior, &self.pool[..n])?;
+            let all: Vec<EstimatedNetwork> =
+                self.pool.iter().map(|one| one.network.clone()).collect();
+            while chosen.len() < n {
+                let made = self.made_of(prior, &chosen)?;
+                let next = next_measurements(&made, &all, false)?;
+                let first = next.first().context("the pool has more networks")?;
+                chosen.push(self.pool[first.network_idx]);
+            }
+            let chosen = self.made_of(prior, &chosen)?;
+            for (way, device) in ways.into_iter().zip([random, chosen]) {
+                answered.push(((n, place(way), way), self.answers(self.estimates(&device)?)));
+            }
+        }
+        Ok(answered)
+    }
+
+    /// The device of whole latencies.
+    fn made_of(&self, prior: Option<&Prior>, measured: &[&Network]) -> Result<Device> {
+        let profiles: Vec<Profile> = measured
+            .iter()
+            .map(|one| Profile {
+                tool: "a table",
+                inferences: vec![MeasuredInference {
+                    name: String::new(),
+                    duration_ms: self.device[&one.name],
+                }],
+                ..Profile::default()
+            })
+            .collect();
+        let measured: Vec<Measured> = measured
+            .iter()
+            .zip(&profiles)
+            .map(|(one, profile)| Measured {
+                network: &one.network,
+                profile,
+                profile_name: "latency.csv",
+            })
+            .collect();
+        let base = prior.map(|_| BASE);
+        Ok(calibrate_from(prior, "device", 1, &measured, base, None)?)
+    }
+
+    fn estimates(&self, device: &Device) -> Result<Vec<[f64; 3]>> {
+        let estimates = self.asked.iter().map(|one| {
+            let plan = one.network.plan(&device.base);
+            let interval = plan.and_then(|plan| device.interval(&plan, None));
+            let (ms, half_width) = interval.context("a device has a latency")?;
+            Ok([ms, ms * (-half_width).exp(), ms * half_width.exp()])
+        });
+        estimates.collect()
+    }
+
+    /// The line through random networks, and one factor on a target.
+    fn lines(&self, base: &str, n_measured: &[usize]) -> Result<Answered> {
+        let mut answered = Vec::new();
+        for &n in n_measured.iter().filter(|n| **n <= self.pool.len()) {
+            let measured = &self.pool[..n];
+            let logarithms = measured
+                .iter()
+                .map(|one| (self.device[&one.name] / one.estimates_ms[base]).ln());
+            let factor = (logarithms.sum::<f64>() / n.max(1) as f64).exp();
+            let of_factor = self
+                .asked
+                .iter()
+                .map(|one| [factor * one.estimates_ms[base]; 3]);
+            let way = "one factor";
+            answered.push(((n, place(way), way), self.answers(of_factor.collect())));
+            if n < MIN_MEASUREMENTS {
+                continue;
+            }
+            let measurements = measured.iter().map(|one| Measurement {
+                estimates_ms: one.estimates_ms.clone(),
+                measured_ms: self.device[&one.name],
+            });
+            let line = Calibration::fit(&measurements.collect::<Vec<_>>())?;
+            let estimates = self.asked.iter().map(|one| {
+                let calibrated = line.apply(&one.estimates_ms)?;
+                Ok([calibrated.latency_ms, calibrated.lo_ms, calibrated.hi_ms])
+            });
+            let estimates = estimates.collect::<Result<_>>()?;
+            let way = "line through random ones";
+            answered.push(((n, place(way), way), self.answers(estimates)));
+        }
+        Ok(answered)
+    }
 }
 
-fn line(measured: &[&Network], device: &Latencies, asked: &[&Network]) -> Result<Vec<[f64; 3]>> {
-    let measurements = measured.iter().map(|one| Measurement {
-        estimates_ms: one.estimates_ms.clone(),
-        measured_ms: device[&one.name],
-    });
-    let line = Calibration::fit(&measurements.collect::<Vec<_>>())?;
-    let estimates = asked.iter().map(|one| {
-        let calibrated = line.apply(&one.estimates_ms)?;
-        Ok([calibrated.latency_ms, calibrated.lo_ms, calibrated.hi_ms])
-    });
-    estimates.collect()
+/// Place of a way among the rows of a number of networks.
+fn place(way: &str) -> usize {
+    let order = [
+        "random",
+        "chosen",
+        "random, families unseen",
+        "chosen, families unseen",
+        "random, any runtime",
+        "chosen, any runtime",
+        "line through random ones",
+        "one factor",
+    ];
+    order.iter().position(|one| *one == way).unwrap_or_default()
 }

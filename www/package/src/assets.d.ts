@@ -7,6 +7,10 @@ declare module "*/assets/devices.js" {
   const text: string;
   export default text;
 }
+declare module "*/assets/probes.js" {
+  const text: string;
+  export default text;
+}
 declare module "*/assets/worker.js" {
   const text: string;
   export default text;

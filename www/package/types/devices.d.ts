@@ -7,6 +7,12 @@ export type { BytesSource };
 /** Loads what reads profiles, once. */
 export function load(): Promise<Devices>;
 
+/**
+ * Ten small networks to measure on a device, each in float32 and in int8: one for each class of kernels, and a classifier
+ * that has several.
+ */
+export function probes(): Promise<Probe[]>;
+
 export interface Devices {
   /**
    * A device from a model's report, with operators, and what a benchmark tool printed of that model on it. The report has
@@ -26,13 +32,19 @@ export interface Devices {
   facts(device: Device | string): DeviceFacts;
 }
 
+/** A TFLite file to measure. */
+export interface Probe {
+  name: string;
+  bytes: Uint8Array;
+}
+
 export interface DeviceFacts {
   /** Mean absolute error of networks that were estimated from the others; null for one network. */
   left_out_percent: number | null;
   /** Of a call of a kernel, and of an inference beside its calls. */
   call_ms: number;
   inference_ms: number;
-  /** How fast kernels of each class are: a factor on the base's cost, which is the common one where nothing measured it. */
+  /** How fast kernels of each class are: a factor on the base's cost, which is the expected one where nothing measured it. */
   kernels: { kernels: string; factor: number; is_measured: boolean }[];
 }
 
