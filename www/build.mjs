@@ -30,6 +30,8 @@ const COPIES = [
   ["bundle/gpu.json", "assets/gpu.json", "the trainer"],
   ["bundle/accelerators.json", "assets/accelerators.json", "the trainer"],
   ["src/report/report.schema.json", "report.schema.json", "the command"],
+  ["src/calibration/device.schema.json", "device.schema.json", "the command"],
+  ...(await readdir(path.join(root, "src/calibration/probes"))).map((name) => [`src/calibration/probes/${name}`, `probes/${name}`, "the trainer"]),
   ["node_modules/@zip.js/zip.js/LICENSE", "licenses/zip.js.txt", "make node"],
 ];
 
@@ -148,7 +150,7 @@ async function writePage(version, chunks) {
 async function writeServiceWorker(version) {
   const found = await readdir(dist, { recursive: true, withFileTypes: true });
   const files = found.filter((entry) => entry.isFile()).map((entry) => path.relative(dist, path.join(entry.parentPath, entry.name)));
-  const offline = files.filter((name) => /\.(js|css|wasm|planes|json|svg|webmanifest|tflite|onnx)$/.test(name) && !ONLINE.includes(name)).sort();
+  const offline = files.filter((name) => /\.(js|css|wasm|planes|json|svg|webmanifest|tflite|onnx)$/.test(name) && !ONLINE.includes(name) && !name.startsWith("probes/")).sort();
   const worker = await readFile(path.join(www, "service-worker.js"), "utf8");
   // Chunks have the hash of their contents in their names, and are asked for without a version.
   const urls = offline.map((name) => (name.startsWith("chunks/") ? name : `${name}${version}`));

@@ -1,6 +1,6 @@
 /** Devices from profiles: what ONNX Runtime printed of a file makes a device, which every other report has among its targets. */
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { readFile, readdir } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { dropBytes, openBrowser, openPage, readEstimates, waitDrawn } from "./browser.mjs";
 import { residualModel } from "./model.mjs";
@@ -93,6 +93,17 @@ test("what was measured lies beside the estimate, operator by operator", () =>
     assert.ok(Math.abs(sum_ms / expected_ms - 1) < 1e-6);
   }));
 
+test("networks to measure are handed out, and are those of the command", () =>
+  withDevice(async (page) => {
+    await page.click(".probes summary");
+    const links = await page.$$eval(".probes a", (all) => all.map(({ href, download }) => [href, download]));
+    const files = (await readdir(new URL("../../src/calibration/probes/", import.meta.url))).sort();
+    assert.deepEqual(links.map(([, name]) => name).sort(), files);
+    const [href, name] = links[0];
+    const bytes = await page.evaluate(async (href) => [...new Uint8Array(await (await fetch(href)).arrayBuffer())], href);
+    assert.deepEqual(Buffer.from(bytes), await read(`src/calibration/probes/${name}`));
+  }));
+
 test("a device is exported, forgotten and imported, and what is none is refused in words", () =>
   withDevice(async (page) => {
     const expected = await latencyOf(page);
@@ -101,14 +112,14 @@ test("a device is exported, forgotten and imported, and what is none is refused 
     const saved = await download;
     assert.equal(saved.suggestedFilename(), "board.json");
     const document = await readFile(await saved.path());
-    assert.equal(JSON.parse(document).litecast_device, 1);
+    assert.equal(JSON.parse(document).litecast_device, 2);
     await page.click('[aria-label="Forget Board"]');
     await page.waitForSelector(`table.targets tr[data-target="${DEVICE}"]`, { state: "detached" });
     await dropBytes(page, "board.json", document);
     await page.waitForSelector(`table.targets tr[data-target="${DEVICE}"]`);
     assert.equal(await latencyOf(page), expected);
     const refused = {
-      "newer.json": [Buffer.from(`{"litecast_device":99,${document.toString().slice(document.indexOf(",") + 1)}`), /newer\.json: expected version 1 of the document, found 99/],
+      "newer.json": [Buffer.from(`{"litecast_device":99,${document.toString().slice(document.indexOf(",") + 1)}`), /newer\.json: expected version 2 of the document, found 99/],
       "broken.json": [Buffer.from('{"litecast_device":1}'), /broken\.json: expected a device/],
       "other.csv": [Buffer.from("name,type,ms\nnothing,LSTM,5\nnowhere,LSTM,6\n"), /other\.csv: expected operators of convolutions\.onnx, found none of 2/],
       "words.txt": [Buffer.from("hello"), /words\.txt: /],

@@ -189,6 +189,11 @@ export class Estimator {
     return (await this.#startedWorker()).request(call);
   }
 
+  /** A profile is likely to come: what reads it is fetched and compiled ahead. */
+  expectProfile(): void {
+    void this.#deviceModule().catch(() => undefined);
+  }
+
   #deviceModule(): Promise<WebAssembly.Module> {
     this.#devices ??= fetchModule(this.#urls.devices).catch((error: unknown) => {
       this.#devices = null;

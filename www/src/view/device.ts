@@ -10,6 +10,7 @@ import type { Asked } from "../requested_targets.ts";
 import { described } from "../targets.ts";
 import { takeDropped } from "./file_drop.ts";
 import { PROFILE_NAME, measuredDeviceItems, profileInput } from "./measured_devices.ts";
+import { probeList } from "./probes.ts";
 import { saveButton } from "./save_button.ts";
 import type { Opened } from "./what_if.ts";
 
@@ -114,11 +115,13 @@ export function devicePanel(report: Report, opened: Opened, estimator: Estimator
       { class: "device-body" },
       measuredForm([name, names, measured], add),
       profiles.element,
+      probeList(),
       importForm(pasted, picker, (text) => void take(text)),
       list,
       outcome,
     ),
   );
+  panel.addEventListener("toggle", () => panel.open && estimator.expectProfile());
   takeDropped(panel, PROFILE_NAME, (file) => void takeDroppedFile(file));
   return Object.assign(panel, { takeProfile: (file: File) => void takeDroppedFile(file) });
 }

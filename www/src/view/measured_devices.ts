@@ -135,8 +135,8 @@ function item(device: MeasuredDevice, labelOf: (target: string) => string, chang
 }
 
 function unmeasuredWords(unmeasured: readonly string[], n_kernels: number): string {
-  if (unmeasured.length === n_kernels) return "The measurements do not tell kernels of different classes apart: all are near the common factor.";
-  return `No measurement tells how fast these are: ${unmeasured.join(", ")}. They are near the common factor.`;
+  if (unmeasured.length === n_kernels) return "The measurements do not tell kernels of different classes apart: each is as expected beside the others.";
+  return `No measurement tells how fast these are: ${unmeasured.join(", ")}. They are as expected beside the others.`;
 }
 
 function sureness({ document, facts }: MeasuredDevice, labelOf: (target: string) => string): HTMLElement {
@@ -161,7 +161,7 @@ function unmatchedWords({ model, unmatched, unmatched_ms, measured_ms }: Device[
 }
 
 function factorTable({ facts, document }: MeasuredDevice): HTMLElement {
-  const rows = facts.kernels.map(({ kernels, factor, is_measured }) => el("tr", {}, el("th", { scope: "row" }, kernels), el("td", { class: "numeric" }, `× ${format.digits(factor)}`), el("td", {}, is_measured ? "measured" : "common factor")));
+  const rows = facts.kernels.map(({ kernels, factor, is_measured }) => el("tr", {}, el("th", { scope: "row" }, kernels), el("td", { class: "numeric" }, `× ${format.digits(factor)}`), el("td", {}, is_measured ? "measurements" : "nothing")));
   const ms = (value: number): string => format.text(format.measure(value, "ms"));
   return el(
     "details",
