@@ -151,7 +151,7 @@ impl Learned {
         }
         let work = network.shared(|| network_work(network.graph, network.analysis));
         let time =
-            time(run, &work, numbers.activation_bytes()).ok_or(UnavailableReason::NoOperators)?;
+            time(run, work, numbers.activation_bytes()).ok_or(UnavailableReason::NoOperators)?;
         Ok((numbers, run, time))
     }
 
