@@ -882,54 +882,42 @@ print([validator.is_valid(one) for one in broken])";
     assert_eq!(said.trim(), "8 []\n[False, False, False]");
 }
 
-/// With ncnn, other devices are known, and three networks of floats have intervals of a level; two do not, nor does another tool.
+/// With ncnn, other devices are known: it has a base and a prior of its own, and claims no level all the same.
 #[test]
-fn a_level_is_claimed_where_it_was_checked() {
-    let reports = EXAMPLES.map(|name| report(&format!("www/examples/{name}.tflite")));
-    let networks = reports.each_ref().map(network);
-    // Far apart, so that what is asked for lies between them: no level reaches beyond.
-    let device_of = |tool: &'static str, n: usize| {
-        let profiles = [0.01, 5.0, 900.0].map(|duration_ms| Profile {
+fn a_device_with_ncnn_starts_from_others() {
+    let report = report(&format!("www/examples/{}.tflite", EXAMPLES[0]));
+    let network = network(&report);
+    let device_of = |tool: &'static str| {
+        let profile = Profile {
             tool,
             inferences: vec![MeasuredInference {
                 name: String::new(),
-                duration_ms,
+                duration_ms: 12.0,
             }],
             ..Profile::default()
-        });
-        let measured: Vec<Measured> = networks[..n]
-            .iter()
-            .zip(&profiles[3 - n..])
-            .map(|(network, profile)| Measured {
-                network,
-                profile,
-                profile_name: "table.csv",
-            })
-            .collect();
+        };
+        let measured = [Measured {
+            network: &network,
+            profile: &profile,
+            profile_name: "table.csv",
+        }];
         calibrate("Board", 1, &measured, None, None).unwrap()
     };
-    let level = |device: &Device, file: ModelFile| {
-        let choice = Choice {
-            measured_device: Some(device.to_json()),
-            ..Choice::default()
-        };
-        let reports = estimate_on(&[file], None, &[choice.target().unwrap()]).unwrap();
-        let Outcome::Estimate { provenance, .. } = &reports[0].as_ref().unwrap().results[0].outcome
-        else {
-            panic!("no estimate")
-        };
-        provenance.interval_percent
-    };
-    let floats = ModelFile::new("floats.tflite", PROBES[0].float32);
-    let integers = ModelFile::new("integers.tflite", PROBES[0].int8);
-    let ncnn = device_of("ncnn", 3);
+    let (ncnn, mnn) = (device_of("ncnn"), device_of("MNN"));
     assert_eq!(ncnn.base, "cortex-a72-rpi4");
-    assert_eq!(level(&ncnn, floats), Some(90));
-    assert_eq!(
-        level(&ncnn, integers),
-        None,
-        "no network of integers was checked"
-    );
-    assert_eq!(level(&device_of("ncnn", 2), floats), None);
-    assert_eq!(level(&device_of("MNN", 3), floats), None);
+    let ratio =
+        |device: &Device| device.factor(Class::Winograd) / device.factor(Class::Convolution);
+    println!("{} and {}", ratio(&ncnn), ratio(&mnn));
+    assert!(ratio(&ncnn) < 0.5 && (0.5..1.5).contains(&ratio(&mnn)));
+    let choice = Choice {
+        measured_device: Some(ncnn.to_json()),
+        ..Choice::default()
+    };
+    let file = ModelFile::new("floats.tflite", PROBES[0].float32);
+    let reports = estimate_on(&[file], None, &[choice.target().unwrap()]).unwrap();
+    let Outcome::Estimate { provenance, .. } = &reports[0].as_ref().unwrap().results[0].outcome
+    else {
+        panic!("no estimate")
+    };
+    assert_eq!(provenance.interval_percent, None);
 }

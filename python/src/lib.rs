@@ -258,7 +258,7 @@ fn boards() -> PyResult<String> {
 
 /// Small networks to measure on a device: name of the file, the kernels that take most of its time, and the TFLite file.
 #[pyfunction]
-fn probes(py: Python) -> Vec<(String, &'static str, Bound<'_, PyBytes>)> {
+fn probes(py: Python<'_>) -> Vec<(String, &'static str, Bound<'_, PyBytes>)> {
     let mut files = Vec::new();
     for probe in &PROBES {
         for (name, bytes) in probe.files() {
