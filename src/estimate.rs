@@ -11,7 +11,6 @@ use crate::provenance::INTERVAL_PERCENT;
 use crate::report::{self, LeftOperator, REPORT_VERSION, Report, ReportDiagnostic};
 use crate::target::Target;
 use crate::targets::registry;
-use crate::targets::tflite_micro::arena_or_reason;
 
 pub use crate::evaluation::{EstimateAs, EstimateError, ModelFile, Request};
 
@@ -163,7 +162,7 @@ fn document(
             let arena_bytes = fits.as_ref().and_then(|fits| fits.need.arena_bytes);
             (fits, arena_bytes)
         }
-        Detail::Summary => (None, arena_or_reason(graph, analysis).ok()),
+        Detail::Summary => (None, boards::arena_bytes(graph, analysis)),
     };
     Report {
         schema_version: REPORT_VERSION,

@@ -13,7 +13,7 @@ use crate::target::ETHOS_U;
 use crate::target::boards::{self, Board, BoardMemory, LatencySource};
 use crate::targets::cortex_m::{self, Constants, Latency, Refusal};
 use crate::targets::tflite_micro::{
-    Bytes, Kernels, Pointers, Refused, allocation_obstacle, arena_bytes, code_flash_bytes,
+    self, Bytes, Kernels, Pointers, Refused, allocation_obstacle, code_flash_bytes,
     ethos_u_of_file, file_bytes, max_arena_bytes, refused, resolver_calls,
 };
 
@@ -78,7 +78,11 @@ impl Need {
         let (arena_bytes, kernels) = match obstacle {
             Some(_) => (None, Vec::new()),
             None => (
-                Some(arena_bytes(graph, Kernels::CmsisNnDsp, Pointers::Bits32)?),
+                Some(tflite_micro::arena_bytes(
+                    graph,
+                    Kernels::CmsisNnDsp,
+                    Pointers::Bits32,
+                )?),
                 resolver_calls(graph.model),
             ),
         };
@@ -108,6 +112,11 @@ impl Need {
         (!board.runs_compiled(id))
             .then(|| format!("compiled for {words}, which the board does not have"))
     }
+}
+
+/// [`Need::arena_bytes`] alone; `None` also where its plan would take too long.
+pub fn arena_bytes(graph: &Graph, analysis: &Analysis) -> Option<u64> {
+    tflite_micro::arena_or_reason(graph, analysis).ok()
 }
 
 /// Whether a model fits on each microcontroller board of the table.

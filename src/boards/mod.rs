@@ -4,6 +4,9 @@ mod fits;
 mod listing;
 
 pub use fits::{
-    Application, BoardLatency, Fits, Need, NoLatency, OnBoard, Room, Verdict, fits, fits_of_need,
+    Application, BoardLatency, Fits, Need, NoLatency, OnBoard, Room, Verdict, arena_bytes, fits,
+    fits_of_need,
 };
 pub use listing::Listing;
+
+pub use crate::targets::tflite_micro::{Bytes, Refused};

@@ -9,10 +9,8 @@ use crate::formats::tflite::{MAIN_SUBGRAPH, Model, OpKind, Quantization, Tensor}
 use crate::graph::analysis::memory_plan::{live_bytes_of, peak_node_idx};
 use crate::graph::analysis::{Analysis, precision};
 use crate::graph::{Graph, Node};
-#[cfg(doc)]
-use crate::targets::tflite_micro;
 
-/// `live_bytes` as of [`live_bytes`], `arena_bytes` as of [`tflite_micro::arena_or_reason`].
+/// `live_bytes` as of [`live_bytes`], `arena_bytes` as of [`boards::arena_bytes`](crate::boards::arena_bytes).
 pub(crate) fn model_facts(
     model: &Model,
     graph: &Graph,

@@ -6,13 +6,14 @@ use super::{
     EdgeFacts, LeftOperator, LeftOut, ModelFacts, OperatorFacts, QuantizationFacts, Report,
     ReportDiagnostic, SubgraphFacts, TargetResult, TensorFacts,
 };
-use crate::boards::{Application, BoardLatency, Fits, Need, NoLatency, OnBoard, Room, Verdict};
+use crate::boards::{
+    Application, BoardLatency, Bytes, Fits, Need, NoLatency, OnBoard, Refused, Room, Verdict,
+};
 use crate::diagnostic::Severity;
 use crate::formats::tflite::Format;
 use crate::graph::analysis::Precision;
 use crate::provenance::{Evidence, Provenance, ProvenanceKind, Reference};
 use crate::target::HostInfo;
-use crate::targets::tflite_micro::{Bytes, Refused};
 
 /// The expected contents of `www/package/types/report.d.ts`.
 pub fn derived_types() -> String {

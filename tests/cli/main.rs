@@ -5,7 +5,7 @@ mod boards;
 mod bounds;
 mod browser;
 mod calibration;
-
+mod comparisons;
 mod formats;
 mod isolation;
 mod names;

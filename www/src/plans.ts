@@ -78,8 +78,35 @@ function loadOf(report: Report, target: string, { budget, sram_bytes }: Planned)
   return Math.max(0, ...parts);
 }
 
+/** What makes a network smaller by these factors, in words. */
+function smallerWords(by_resolution: number, by_width: number): string[] {
+  return [by_resolution < 1 ? `take ${factorText(by_resolution)} the input resolution` : "", by_width < 1 ? `give its layers ${factorText(by_width)} the width` : ""].filter(Boolean);
+}
+
+/** The plan of a changed network on one hardware; `report` has its estimates. */
+function planOn(hardware: Hardware, [changes, smaller]: readonly (readonly string[])[], scenario: Scenario, report: Report, planned: Planned): Plan {
+  const target = hardware.choice.name;
+  return {
+    changes: [...changes, ...(hardware.words === null ? [] : [hardware.words]), ...smaller],
+    scenario,
+    hardware,
+    report,
+    verdict: verdictOn(report, target, planned.budget, hardware.distance === 0 ? planned.sram_bytes : null),
+    removed_macs: planned.report.model.macs - report.model.macs,
+    load: loadOf(report, target, planned),
+  };
+}
+
+/** The ways that come nearest to the budget, the best single change among them, and the network as it is; few changes first. */
+function bestWays(ways: readonly Way[], load_of_way: ReadonlyMap<Way, number>): Way[] {
+  const ranked = ways.toSorted((a, b) => (load_of_way.get(a) ?? Infinity) - (load_of_way.get(b) ?? Infinity) || a.words.length - b.words.length);
+  const as_it_is = ways.filter(({ words }) => words.length === 0);
+  const single = ranked.filter(({ words }) => words.length === 1).slice(0, 1);
+  return [...new Set([...ranked.slice(0, MAX_WAYS), ...single, ...as_it_is])].sort((a, b) => a.words.length - b.words.length);
+}
+
 /** The networks of a search by their factors, each with what was found on it. */
-class Field {
+class PlanSearch {
   readonly #planned: Planned;
   readonly #space: PlanSpace;
   readonly #explore: Explore;
@@ -117,15 +144,12 @@ class Field {
 
   /** All ways with the network as it is; from then on only the best of them are tried. */
   async keepBestWays(): Promise<void> {
-    const of_way = new Map<Way, number>();
+    const load_of_way = new Map<Way, number>();
     for (const way of this.#space.ways) {
       const plans = await this.#plansOf(way, 0, 0);
-      of_way.set(way, Math.min(Infinity, ...plans.map(({ load }) => load)));
+      load_of_way.set(way, Math.min(Infinity, ...plans.map(({ load }) => load)));
     }
-    const ranked = this.#space.ways.toSorted((a, b) => (of_way.get(a) ?? Infinity) - (of_way.get(b) ?? Infinity) || a.words.length - b.words.length);
-    const as_it_is = this.#space.ways.filter(({ words }) => words.length === 0);
-    const single = ranked.filter(({ words }) => words.length === 1).slice(0, 1);
-    this.#ways = [...new Set([...ranked.slice(0, MAX_WAYS), ...single, ...as_it_is])].sort((a, b) => a.words.length - b.words.length);
+    this.#ways = bestWays(this.#space.ways, load_of_way);
     this.#known.set("0 0", Promise.resolve(this.best !== null));
   }
 
@@ -142,24 +166,15 @@ class Field {
   /** On all hardware that few enough changes allow; the best of them is remembered. */
   async #plansOf(way: Way, resolution: number, width: number): Promise<Plan[]> {
     const [by_resolution, by_width] = [this.#space.factors[resolution], this.#space.factors[width]];
-    const smaller = [by_resolution < 1 ? `take ${factorText(by_resolution)} the input resolution` : "", by_width < 1 ? `give its layers ${factorText(by_width)} the width` : ""].filter(Boolean);
-    const changes = [...way.words, ...smaller];
-    const hardware = this.#space.hardware.filter(({ words }) => changes.length + (words === null ? 0 : 1) <= MAX_CHANGES);
-    if (hardware.length === 0 || changes.length > MAX_CHANGES || this.is_over) return [];
+    const smaller = smallerWords(by_resolution, by_width);
+    const n_changes = way.words.length + smaller.length;
+    const hardware = this.#space.hardware.filter(({ words }) => n_changes + (words === null ? 0 : 1) <= MAX_CHANGES);
+    if (hardware.length === 0 || n_changes > MAX_CHANGES || this.is_over) return [];
     const scenario = { ...way.scenario, resolution: way.scenario.resolution * by_resolution, width: way.scenario.width * by_width };
     this.n_estimates++;
     const report = await this.#explore(scenario, hardware);
     if (!report || this.#signal.aborted) return [];
-    const { budget, sram_bytes, report: before } = this.#planned;
-    const plans = hardware.map((one): Plan => ({
-      changes: one.words === null ? changes : [...way.words, one.words, ...smaller],
-      scenario,
-      hardware: one,
-      report,
-      verdict: verdictOn(report, one.choice.name, budget, one.distance === 0 ? sram_bytes : null),
-      removed_macs: before.model.macs - report.model.macs,
-      load: loadOf(report, one.choice.name, this.#planned),
-    }));
+    const plans = hardware.map((one) => planOn(one, [way.words, smaller], scenario, report, this.#planned));
     for (const plan of plans.filter(({ changes }) => changes.length > 0)) {
       if (isGood(plan.verdict) && isBetter(plan, this.best)) this.best = plan;
       if (plan.load < (this.nearest?.load ?? Infinity)) this.nearest = plan;
@@ -177,23 +192,23 @@ type Axis = "resolution" | "width";
  * costs do not fall with every step.
  */
 export async function findPlan(planned: Planned, space: PlanSpace, explore: Explore, signal: AbortSignal): Promise<Search> {
-  const field = new Field(planned, space, explore, signal);
-  await field.keepBestWays();
-  if (field.best === null && !field.is_over) await shrink(field, space.factors, planned.report.model.macs);
-  return { plan: field.best, nearest: field.best === null ? field.nearest : null, n_estimates: field.n_estimates, is_complete: !field.is_over };
+  const search = new PlanSearch(planned, space, explore, signal);
+  await search.keepBestWays();
+  if (search.best === null && !search.is_over) await shrink(search, space.factors, planned.report.model.macs);
+  return { plan: search.best, nearest: search.best === null ? search.nearest : null, n_estimates: search.n_estimates, is_complete: !search.is_over };
 }
 
-async function shrink(field: Field, factors: readonly number[], macs: number): Promise<void> {
+async function shrink(search: PlanSearch, factors: readonly number[], macs: number): Promise<void> {
   const n = factors.length;
-  const at = (axis: Axis, place: number): Promise<boolean> => (axis === "width" ? field.meets(0, place) : field.meets(place, 0));
+  const at = (axis: Axis, place: number): Promise<boolean> => (axis === "width" ? search.meets(0, place) : search.meets(place, 0));
   for (const axis of ["width", "resolution"] as const) await firstThat((place) => at(axis, place), 1, n);
   // From the widest network of the smallest resolution to the narrowest of the largest.
   let width = 1;
-  for (let resolution = n - 1; resolution >= 1 && width < n && !field.is_over; ) {
-    if (await field.meets(resolution, width)) resolution--;
+  for (let resolution = n - 1; resolution >= 1 && width < n && !search.is_over; ) {
+    if (await search.meets(resolution, width)) resolution--;
     else width++;
   }
-  await lookBeyond(field, factors, macs);
+  await lookBeyond(search, factors, macs);
 }
 
 /** The first place of a sequence that is first false and then true, or `n`. */
@@ -208,17 +223,17 @@ async function firstThat(holds: (place: number) => Promise<boolean>, from: numbe
 }
 
 /** Networks with somewhat more multiply-accumulates than the best plan has, from the nearest. */
-async function lookBeyond(field: Field, factors: readonly number[], macs: number): Promise<void> {
+async function lookBeyond(search: PlanSearch, factors: readonly number[], macs: number): Promise<void> {
   const n = factors.length;
   const share = (resolution: number, width: number): number => factors[resolution] ** 2 * factors[width] ** WIDTH_EXPONENT;
-  for (let best = field.best; best !== null && !field.is_over; best = field.best) {
+  for (let best = search.best; best !== null && !search.is_over; best = search.best) {
     const kept = 1 - best.removed_macs / macs;
     const cells = Array.from({ length: n * n }, (_, i) => [Math.floor(i / n), i % n] as const)
-      .filter(([resolution, width]) => !field.isKnown(resolution, width) && share(resolution, width) > kept * SLACK)
+      .filter(([resolution, width]) => !search.isKnown(resolution, width) && share(resolution, width) > kept * SLACK)
       .sort(([r, w], [other_r, other_w]) => share(r, w) - share(other_r, other_w))
       .slice(0, MAX_BEYOND);
-    for (const [resolution, width] of cells) await field.meets(resolution, width);
-    if (field.best === best) return;
+    for (const [resolution, width] of cells) await search.meets(resolution, width);
+    if (search.best === best) return;
   }
 }
 

@@ -201,30 +201,24 @@ impl<'f> Network<'f> {
 
     /// Adds a list of whole numbers.
     pub fn integers(&mut self, layer: &Layer, values: &[i64]) -> String {
-        let bytes: Vec<u8> = values
-            .iter()
-            .flat_map(|value| value.to_le_bytes())
-            .collect();
-        let n = i64::try_from(values.len()).unwrap_or(0);
-        self.constant(layer, INT64, &[n], &bytes)
+        let dims = [i64::try_from(values.len()).unwrap_or(0)];
+        let bytes = values.iter().flat_map(|value| value.to_le_bytes());
+        self.constant(layer, INT64, &dims, bytes.collect())
     }
 
-    fn constant(&mut self, layer: &Layer, data_type: i64, dims: &[i64], bytes: &[u8]) -> String {
+    fn constant(&mut self, layer: &Layer, data_type: i64, dims: &[i64], bytes: Vec<u8>) -> String {
         let name = self.new_name(layer);
-        let tensor = Message::tensor(&name, data_type, dims, Some(bytes));
+        let tensor = Message::tensor(&name, data_type, dims, Some(&bytes));
         self.add_weights(&tensor);
         name
     }
 
     /// Adds numbers: one without dimensions, or a list.
     pub fn floats(&mut self, layer: &Layer, values: &[f32]) -> String {
-        let bytes: Vec<u8> = values
-            .iter()
-            .flat_map(|value| value.to_le_bytes())
-            .collect();
         let n = i64::try_from(values.len()).unwrap_or(0);
         let dims: &[i64] = if n == 1 { &[] } else { &[n] };
-        self.constant(layer, FLOAT, dims, &bytes)
+        let bytes = values.iter().flat_map(|value| value.to_le_bytes());
+        self.constant(layer, FLOAT, dims, bytes.collect())
     }
 
     /// Adds an input of the network.
@@ -248,10 +242,7 @@ impl<'f> Network<'f> {
 
     /// Adds a zero of 8 bits.
     pub fn zero_int8(&mut self, layer: &Layer) -> String {
-        let name = self.new_name(layer);
-        let tensor = Message::tensor(&name, INT8, &[], Some(&[0]));
-        self.add_weights(&tensor);
-        name
+        self.constant(layer, INT8, &[], vec![0])
     }
 
     pub fn blob(&self, layer: &Layer, name: &str) -> Result<Blob, ParseError> {

@@ -48,17 +48,11 @@ export function devicePanel(report: Report, opened: Opened, estimator: Estimator
     if (!(measured_ms > 0) || name.value.trim() === "") return;
     change(addMeasurements(devices(), [{ device: name.value.trim(), measurement: measurementOf(report, measured_ms) }]), `Kept for ${name.value.trim()}.`);
   };
-  const take = async (text: string): Promise<void> => {
-    const { added, refused } = await readMeasurements(text, name.value.trim() || "My device");
-    const unopened = added.filter(({ measurement }) => measurement.estimates_ms === null).length;
-    const words = [
-      `${format.plural(added.length, "measurement")} read`,
-      unopened > 0 ? `${unopened} of ${unopened === 1 ? "a file that was" : "files that were"} not opened here yet: drop ${unopened === 1 ? "that file" : "those files"}` : "",
-      ...refused.slice(0, 3),
-      refused.length > 3 ? `and ${format.plural(refused.length - 3, "more line")}` : "",
-    ];
-    change(addMeasurements(devices(), added), `${words.filter(Boolean).join("; ")}.`);
-  };
+  const tables = tableInput(
+    () => name.value.trim() || "My device",
+    (added, words) => change(addMeasurements(devices(), added), words),
+    (words) => (outcome.textContent = words),
+  );
 
   const profiles = profileInput(
     opened,
@@ -77,16 +71,7 @@ export function devicePanel(report: Report, opened: Opened, estimator: Estimator
     panel.open = true;
     panel.scrollIntoView({ block: "nearest" });
     const is_table = /\.csv$/i.test(file.name) && file.size <= MAX_TABLE_BYTES && isTableOfFiles(await readMeasurements(await file.text().catch(() => ""), ""));
-    await (is_table || file.size === 0 ? takeFile(file) : profiles.take(file, file.name));
-  };
-
-  const takeFile = async (file: File): Promise<void> => {
-    try {
-      if (file.size > MAX_TABLE_BYTES) throw new Error(`expected a table of at most ${format.text(format.bytes(MAX_TABLE_BYTES))}, found ${format.text(format.bytes(file.size))}`);
-      await take(await file.text());
-    } catch (error) {
-      outcome.textContent = `${file.name} could not be read: ${(error as Error).message}.`;
-    }
+    await (is_table || file.size === 0 ? tables.takeFile(file) : profiles.take(file, file.name));
   };
 
   /** Draws that were begun. */
@@ -103,8 +88,6 @@ export function devicePanel(report: Report, opened: Opened, estimator: Estimator
     if (draw_idx === n_draws) await keepingFocus(list, () => list.replaceChildren(...parts));
   }
 
-  const picker = el("input", { type: "file", accept: ".csv,text/csv,text/plain", hidden: true, onchange: () => void (picker.files?.[0] && takeFile(picker.files[0])) });
-  const pasted = el("textarea", { rows: 3, id: "measurements-csv", placeholder: "device, file.tflite, 12.5" });
   void draw();
   const panel = el(
     "details",
@@ -116,7 +99,7 @@ export function devicePanel(report: Report, opened: Opened, estimator: Estimator
       measuredForm([name, names, measured], add),
       profiles.element,
       probeList(),
-      importForm(pasted, picker, (text) => void take(text)),
+      importForm(tables),
       list,
       outcome,
     ),
@@ -126,8 +109,45 @@ export function devicePanel(report: Report, opened: Opened, estimator: Estimator
   return Object.assign(panel, { takeProfile: (file: File) => void takeDroppedFile(file) });
 }
 
+/** Tables of measured files, as text or as a file. */
+interface TableInput {
+  take(text: string): Promise<void>;
+  takeFile(file: File): Promise<void>;
+}
+
+/** Lines without a device are of `deviceName`; `keep` is called with what was read and words about it, `say` where a file could not be read. */
+function tableInput(deviceName: () => string, keep: (added: ReadTable["added"], words: string) => void, say: (words: string) => void): TableInput {
+  const take = async (text: string): Promise<void> => {
+    const table = await readMeasurements(text, deviceName());
+    keep(table.added, tableWords(table));
+  };
+  const takeFile = async (file: File): Promise<void> => {
+    try {
+      if (file.size > MAX_TABLE_BYTES) throw new Error(`expected a table of at most ${format.text(format.bytes(MAX_TABLE_BYTES))}, found ${format.text(format.bytes(file.size))}`);
+      await take(await file.text());
+    } catch (error) {
+      say(`${file.name} could not be read: ${(error as Error).message}.`);
+    }
+  };
+  return { take, takeFile };
+}
+
+type ReadTable = Awaited<ReturnType<typeof readMeasurements>>;
+
+/** What was read of a table, and what was refused. */
+function tableWords({ added, refused }: ReadTable): string {
+  const unopened = added.filter(({ measurement }) => measurement.estimates_ms === null).length;
+  const words = [
+    `${format.plural(added.length, "measurement")} read`,
+    unopened > 0 ? `${unopened} of ${unopened === 1 ? "a file that was" : "files that were"} not opened here yet: drop ${unopened === 1 ? "that file" : "those files"}` : "",
+    ...refused.slice(0, 3),
+    refused.length > 3 ? `and ${format.plural(refused.length - 3, "more line")}` : "",
+  ];
+  return `${words.filter(Boolean).join("; ")}.`;
+}
+
 /** Whether every line was one of a file: with the ending of one, or opened here before. */
-function isTableOfFiles({ added, refused }: Awaited<ReturnType<typeof readMeasurements>>): boolean {
+function isTableOfFiles({ added, refused }: ReadTable): boolean {
   const is_file = ({ measurement }: (typeof added)[number]): boolean => measurement.estimates_ms !== null || /\.[a-z]\w*$/i.test(measurement.file);
   return added.length > 0 && refused.length === 0 && added.every(is_file);
 }
@@ -147,7 +167,9 @@ function measuredForm([name, names, measured]: readonly [HTMLElement, HTMLElemen
   );
 }
 
-function importForm(pasted: HTMLTextAreaElement, picker: HTMLInputElement, take: (text: string) => void): HTMLElement {
+function importForm(tables: TableInput): HTMLElement {
+  const picker = el("input", { type: "file", accept: ".csv,text/csv,text/plain", hidden: true, onchange: () => void (picker.files?.[0] && tables.takeFile(picker.files[0])) });
+  const pasted = el("textarea", { rows: 3, id: "measurements-csv", placeholder: "device, file.tflite, 12.5" });
   return el(
     "details",
     { class: "device-csv" },
@@ -157,7 +179,7 @@ function importForm(pasted: HTMLTextAreaElement, picker: HTMLInputElement, take:
     el(
       "div",
       { class: "buttons" },
-      el("button", { type: "button", onclick: () => take(pasted.value) }, "Import text"),
+      el("button", { type: "button", onclick: () => void tables.take(pasted.value) }, "Import text"),
       el("button", { type: "button", onclick: () => picker.click() }, "Import CSV file…"),
       saveButton("Export CSV", "measurements.csv", "text/csv", () =>
         csv([["device", "file", "measured_ms"], ...devices().flatMap((device) => device.measurements.map(({ file, measured_ms }) => [device.name, file, measured_ms]))]),

@@ -125,37 +125,18 @@ impl<'a> Converter<'a> {
             self.unknown_operator(node, None);
             return Ok(());
         }
-        let mut results = Results {
-            states: iterations.states.clone(),
-            ..Results::default()
-        };
         if self.loops.running.is_empty() {
             self.loops.paid_bytes = self.network.builder.n_bytes();
         }
         self.loops.running.push(loop_idx);
-        let (mut n, mut is_last) = (0usize, has_all == Some(0));
-        while !is_last {
-            let before = self.limits.repeated_left;
-            self.limits.spend_bytes(each);
-            let step = has_all.is_some().then_some(n);
-            let goes_on = self.iterate(patterns, body, &iterations, step, &mut results)?;
-            n = n.saturating_add(1);
-            is_last = !goes_on || has_all == Some(n);
-            // The first iteration adds constants that others share, so that the second one tells what each takes.
-            let spent = before.zip(self.limits.repeated_left);
-            let spent = spent.map_or(0, |(before, left)| before.saturating_sub(left));
-            let n_left = has_all.map_or(0, |n_all| n_all.saturating_sub(n));
-            let (n_next, spent) = match n {
-                1 => (n_left, spent / 4),
-                2 => (n_left, spent),
-                _ => (1, spent),
-            };
-            if has_all.is_none() || !self.has_room(n_next, spent) {
-                break;
-            }
-        }
+        let mut results = Results {
+            states: iterations.states.clone(),
+            ..Results::default()
+        };
+        let (n, is_complete) =
+            self.iterate_all(patterns, body, &iterations, (has_all, each), &mut results)?;
         self.loops.running.pop();
-        if !is_last {
+        if !is_complete {
             let op_type = node.text.op_type;
             self.loops
                 .partly_counted
@@ -164,6 +145,40 @@ impl<'a> Converter<'a> {
         }
         self.define_results(node, results);
         Ok(())
+    }
+
+    /// Iterates `n_all` times, or once where the number is not known, as long as there is room: `iteration_bytes` is
+    /// spent for each iteration beside what it adds. Returns how many iterations there were, and whether they were all.
+    fn iterate_all(
+        &mut self,
+        patterns: &Patterns<'a>,
+        body: &'a LoopBody<'a>,
+        iterations: &Iterations<'a>,
+        (n_all, iteration_bytes): (Option<usize>, usize),
+        results: &mut Results<'a>,
+    ) -> Result<(usize, bool), ParseError> {
+        let (mut n, mut is_last) = (0usize, n_all == Some(0));
+        while !is_last {
+            let before = self.limits.repeated_left;
+            self.limits.spend_bytes(iteration_bytes);
+            let step = n_all.is_some().then_some(n);
+            let goes_on = self.iterate(patterns, body, iterations, step, results)?;
+            n = n.saturating_add(1);
+            is_last = !goes_on || n_all == Some(n);
+            // The first iteration adds constants that others share, so that the second one tells what each takes.
+            let spent = before.zip(self.limits.repeated_left);
+            let spent = spent.map_or(0, |(before, left)| before.saturating_sub(left));
+            let n_left = n_all.map_or(0, |n_all| n_all.saturating_sub(n));
+            let (n_next, spent) = match n {
+                1 => (n_left, spent / 4),
+                2 => (n_left, spent),
+                _ => (1, spent),
+            };
+            if n_all.is_none() || !self.has_room(n_next, spent) {
+                break;
+            }
+        }
+        Ok((n, is_last))
     }
 
     /// `None` if the operands do not fit the body.
