@@ -83,7 +83,7 @@ pub fn estimate_changed(
         kept,
         results,
     } = evaluate(&file, changes, predictor, targets)?;
-    let facts = kept.with_model(&model);
+    let facts = kept.attach(&model);
     let report = document(&facts, &file, predictor.map(Predictor::id), results, detail);
     drop(facts);
     Ok(Report {

@@ -55,7 +55,7 @@ struct Entries<'v> {
 
 impl<'v> Value<'v> {
     #[cold]
-    fn other_than(&self, expected: &'static str) -> Error {
+    fn unexpected_kind(&self, expected: &'static str) -> Error {
         let found = match self {
             Self::Absent => "nothing",
             Self::Null => "null",
@@ -73,7 +73,7 @@ impl<'v> Value<'v> {
     fn boolean(&self) -> Result<bool, Error> {
         match self {
             Self::Bool(value) => Ok(*value),
-            _ => Err(self.other_than("a boolean")),
+            _ => Err(self.unexpected_kind("a boolean")),
         }
     }
 
@@ -81,7 +81,7 @@ impl<'v> Value<'v> {
     fn unsigned(&self) -> Result<u64, Error> {
         match self {
             Self::Unsigned(value) => Ok(*value),
-            _ => Err(self.other_than("a whole number from 0")),
+            _ => Err(self.unexpected_kind("a whole number from 0")),
         }
     }
 
@@ -92,7 +92,7 @@ impl<'v> Value<'v> {
             Self::Unsigned(value) => i64::try_from(value).ok(),
             _ => None,
         }
-        .ok_or_else(|| self.other_than("a whole number"))
+        .ok_or_else(|| self.unexpected_kind("a whole number"))
     }
 
     #[inline(never)]
@@ -101,7 +101,7 @@ impl<'v> Value<'v> {
             Self::Float(value) => Ok(value),
             Self::Unsigned(value) => Ok(value as f64),
             Self::Signed(value) => Ok(value as f64),
-            _ => Err(self.other_than("a number")),
+            _ => Err(self.unexpected_kind("a number")),
         }
     }
 
@@ -109,7 +109,7 @@ impl<'v> Value<'v> {
     fn text(&self) -> Result<&str, Error> {
         match self {
             Self::Text(text) => Ok(text),
-            _ => Err(self.other_than("a text")),
+            _ => Err(self.unexpected_kind("a text")),
         }
     }
 
@@ -117,7 +117,7 @@ impl<'v> Value<'v> {
     fn list(&'v self) -> Result<Values<'v>, Error> {
         match self {
             Self::List(_) => Ok(self.values(&[])),
-            _ => Err(self.other_than("a list")),
+            _ => Err(self.unexpected_kind("a list")),
         }
     }
 
@@ -126,7 +126,7 @@ impl<'v> Value<'v> {
     fn fields(&'v self, names: &'static [&'static str]) -> Result<Values<'v>, Error> {
         match self {
             Self::Fields(_) | Self::List(_) => Ok(self.values(names)),
-            _ => Err(self.other_than("fields")),
+            _ => Err(self.unexpected_kind("fields")),
         }
     }
 
@@ -143,7 +143,7 @@ impl<'v> Value<'v> {
     fn entries(&'v self) -> Result<Entries<'v>, Error> {
         match self {
             Self::Fields(entries) => Ok(Entries { entries }),
-            _ => Err(self.other_than("fields")),
+            _ => Err(self.unexpected_kind("fields")),
         }
     }
 }
@@ -171,7 +171,7 @@ impl<'v> Values<'v> {
 
     /// With the place of an error before its words.
     #[cold]
-    fn at(&self, error: &Error) -> Error {
+    fn with_place(&self, error: &Error) -> Error {
         let idx = self.next.saturating_sub(1);
         match (self.value, self.names.get(idx)) {
             (Value::Fields(_), Some(name)) if self.is_absent => {
@@ -291,7 +291,7 @@ impl<'v> Deserializer<'v> for &'v Value<'v> {
     fn deserialize_seq<V: Visitor<'v>>(self, visitor: V) -> Result<V::Value, Error> {
         let mut values = self.list()?;
         let read = visitor.visit_seq(&mut values);
-        read.map_err(|error| values.at(&error))
+        read.map_err(|error| values.with_place(&error))
     }
 
     fn deserialize_tuple<V: Visitor<'v>>(self, _: usize, visitor: V) -> Result<V::Value, Error> {
@@ -319,7 +319,7 @@ impl<'v> Deserializer<'v> for &'v Value<'v> {
     ) -> Result<V::Value, Error> {
         let mut values = self.fields(names)?;
         let read = visitor.visit_seq(&mut values);
-        read.map_err(|error| values.at(&error))
+        read.map_err(|error| values.with_place(&error))
     }
 
     fn deserialize_enum<V: Visitor<'v>>(

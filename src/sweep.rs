@@ -28,12 +28,12 @@ pub struct Estimated {
 
 impl Estimated {
     /// The number that is compared with a limit: the upper end of the interval, or the estimate if it has no interval.
-    fn held(&self) -> f64 {
+    fn value_to_compare(&self) -> f64 {
         self.hi.unwrap_or(self.value)
     }
 
     /// This with `more` of a part times `factor`: each end with that of the part, or with its value where it has none.
-    fn with(self, part: Self, factor: f64) -> Self {
+    fn plus_scaled(self, part: Self, factor: f64) -> Self {
         let both = |end: f64, part_end: Option<f64>| end + factor * part_end.unwrap_or(part.value);
         let value = both(self.value, Some(part.value)).max(0.0);
         // Intervals that were widened apart from each other may cross.
@@ -87,13 +87,17 @@ impl Candidate {
     /// Latency at another clock of the accelerator: what the processor beside it takes stays.
     fn latency_at(&self, clock_mhz: f64) -> Estimated {
         let part = self.npu_latency_ms.unwrap_or(self.latency_ms);
-        self.latency_ms.with(part, self.clock_mhz / clock_mhz - 1.0)
+        self.latency_ms
+            .plus_scaled(part, self.clock_mhz / clock_mhz - 1.0)
     }
 
     /// Clock from which the latency is within a limit; `None` if that without the accelerator's part is not.
     fn needed_mhz(&self, limit_ms: f64) -> Option<f64> {
-        let part_ms = self.npu_latency_ms.unwrap_or(self.latency_ms).held();
-        let held_ms = self.latency_ms.held();
+        let part_ms = self
+            .npu_latency_ms
+            .unwrap_or(self.latency_ms)
+            .value_to_compare();
+        let held_ms = self.latency_ms.value_to_compare();
         let left_ms = limit_ms - (held_ms - part_ms);
         let needed_mhz = (left_ms > 0.0).then(|| self.clock_mhz * part_ms / left_ms);
         match held_ms <= limit_ms {
@@ -187,7 +191,7 @@ impl Sweep {
             let needed_mhz = (limits.latency_ms).map(|limit_ms| candidate.needed_mhz(limit_ms));
             let has_room = match (limits.sram_bytes, &candidate.sram_bytes) {
                 (None, _) => true,
-                (Some(limit), Some(bytes)) => bytes.held() <= limit,
+                (Some(limit), Some(bytes)) => bytes.value_to_compare() <= limit,
                 (Some(_), None) => false,
             };
             let at_clock = |clock_mhz: &f64| candidate.latency_at(*clock_mhz);

@@ -26,7 +26,7 @@ use crate::target::fitted::Bundle;
 use crate::targets::choice::{Choice, ChoiceError};
 use crate::targets::ethos_u::configuration::{Accelerators, Configuration, Product};
 use crate::targets::gpu::specifications::Gpu;
-use crate::targets::{self, Loaded, Outcome, Target, ethos_u, gpu, learned, registry};
+use crate::targets::{self, Loaded, Outcome, Target, ethos_u, gpu, learned_accelerators, registry};
 
 #[wasm_bindgen(start)]
 fn start() {
@@ -84,8 +84,12 @@ impl Engine {
     /// As [`Engine::load_gpus`] with the contents of `accelerators.json`, for phones and NPU boards.
     #[wasm_bindgen(js_name = loadAccelerators)]
     pub fn load_accelerators(&mut self, json: &[u8]) -> Result<JsValue, JsValue> {
-        let learned = constants(json, &learned::work::NAMES, "accelerator-constants")?;
-        let targets = learned::targets(&learned);
+        let learned = constants(
+            json,
+            &learned_accelerators::work::NAMES,
+            "accelerator-constants",
+        )?;
+        let targets = learned_accelerators::targets(&learned);
         self.loaded.learned = Some(learned);
         infos_of(&targets)
     }
@@ -132,7 +136,7 @@ impl Engine {
         let report = report.map_err(|error| estimate_error(&error))?;
         let candidates = sweep::candidates(&report);
         if candidates.is_empty() {
-            return Err(js_error("no-estimate", &why_none(&report)));
+            return Err(js_error("no-estimate", &missing_sweep_reason(&report)));
         }
         to_js(&Sweep::new(candidates, limits, Vec::new()).with_doubts(report))
     }
@@ -227,7 +231,7 @@ impl Engine {
 }
 
 /// The reason why there is no estimate.
-fn why_none(report: &Report) -> String {
+fn missing_sweep_reason(report: &Report) -> String {
     let mut reasons = report
         .results
         .iter()
@@ -336,9 +340,9 @@ pub fn fit_calibration(
         let estimate = estimates_ms.get(idx * n_targets + target);
         estimate.copied().unwrap_or_default()
     };
-    let fitted = Calibration::among(measured_ms, n_targets, &estimate_ms);
+    let fitted = Calibration::fit_nearest(measured_ms, n_targets, &estimate_ms);
     let (target, calibration) = fitted.map_err(|error| calibration_error(&error))?;
-    let mut numbers = calibration.numbers().to_vec();
+    let mut numbers = calibration.to_numbers().to_vec();
     numbers.push(target as f64);
     Ok(numbers)
 }
@@ -352,7 +356,7 @@ pub fn apply_calibration(
     estimate_ms: Option<f64>,
 ) -> Result<Vec<f64>, JsValue> {
     let numbers = numbers.first_chunk::<5>().copied().unwrap_or_default();
-    let ends = Calibration::from_numbers(target, numbers).ends(estimate_ms);
+    let ends = Calibration::from_numbers(target, numbers).latency_and_interval_ms(estimate_ms);
     Ok(ends.map_err(|error| calibration_error(&error))?.to_vec())
 }
 

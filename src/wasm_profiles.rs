@@ -3,11 +3,11 @@
 
 use wasm_bindgen::prelude::*;
 
-use crate::calibration::{Addition, Device, DeviceFacts, base_families};
+use crate::calibration::{Device, DeviceFacts, NewMeasurement, base_families};
 use crate::profiles;
 use crate::report::Failure;
 
-/// The document of the device with one more measurement; as [`Addition::device`].
+/// The document of the device with one more measurement; as [`NewMeasurement::device`].
 #[wasm_bindgen(js_name = addMeasurement)]
 #[allow(clippy::too_many_arguments)]
 pub fn add_measurement(
@@ -20,7 +20,7 @@ pub fn add_measurement(
     base: Option<String>,
     known: Option<String>,
 ) -> Result<String, JsValue> {
-    let addition = Addition {
+    let addition = NewMeasurement {
         name,
         threads,
         report,

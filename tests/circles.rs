@@ -361,7 +361,7 @@ const ENGINE: Rooms = Rooms(&[
         "targets/tflite_micro",
         "targets/cortex_a",
         "targets/gpu",
-        "targets/learned",
+        "targets/learned_accelerators",
         "targets/measured_device",
         "targets/example",
     ],
@@ -379,7 +379,13 @@ const ENGINE: Rooms = Rooms(&[
 ]);
 
 const TRAINER: Rooms = Rooms(&[
-    &["columns", "json", "least_squares", "markdown", "metrics"],
+    &[
+        "feature_columns",
+        "json",
+        "least_squares",
+        "markdown",
+        "metrics",
+    ],
     &["writer"],
     &["spaces"],
     &["labels"],
@@ -387,7 +393,7 @@ const TRAINER: Rooms = Rooms(&[
     &["settings"],
     &["split"],
     &["dataset"],
-    &["data"],
+    &["training_data"],
     &["errors", "curve", "error_table", "forest"],
     &["checkpoint"],
     &["train"],

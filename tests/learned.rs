@@ -6,7 +6,7 @@ use litecast::formats::graph_json;
 use litecast::graph::{analysis::analyze, build};
 use litecast::report::Report;
 use litecast::targets::choice::{Choice, ChoiceError};
-use litecast::targets::learned::work::{
+use litecast::targets::learned_accelerators::work::{
     BEYOND, ENDS, Group, NAMES, ONCE, OPERATORS, VALUES, WEIGHTS, WINDOWS, network_work,
 };
 use litecast::targets::{Outcome, Target, known};

@@ -5,7 +5,7 @@ use litecast::estimate::{ModelFile, estimate_on};
 use litecast::report::Report;
 use litecast::targets::gpu::bundle::Bundle;
 use litecast::targets::known;
-use litecast::targets::{Metric, Outcome, gpu, learned};
+use litecast::targets::{Metric, Outcome, gpu, learned_accelerators};
 use serde_json::{Value, json};
 
 /// Bytes that a GPU moves and multiply-accumulates that it does in a second, at most: the H100's data sheet; of all
@@ -75,7 +75,7 @@ fn is_gpu(target: &str) -> bool {
 }
 
 fn is_phone(target: &str) -> bool {
-    learned::shipped_targets()
+    learned_accelerators::shipped_targets()
         .iter()
         .any(|phone| phone.id() == target)
 }

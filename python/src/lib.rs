@@ -6,7 +6,7 @@
 use std::num::NonZeroU32;
 
 use litecast::boards::{Application, Listing};
-use litecast::calibration::{Addition, Calibration, CalibrationError, Measurement, PROBES};
+use litecast::calibration::{Calibration, CalibrationError, Measurement, NewMeasurement, PROBES};
 use litecast::estimate::{
     self, Detail, EstimateAs, EstimateError, ModelFile, Request, estimate_changed, estimate_in,
 };
@@ -299,7 +299,7 @@ fn apply_calibration(calibration: &str, estimates_ms: &str) -> PyResult<String> 
     json(&applied.map_err(|error| calibration_failed(&error))?)
 }
 
-/// The document of a device with one more measurement, as [`Addition`] takes it.
+/// The document of a device with one more measurement, as [`NewMeasurement`] takes it.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
 fn add_measurement(
@@ -312,7 +312,7 @@ fn add_measurement(
     base: Option<&str>,
     known: Option<&str>,
 ) -> PyResult<String> {
-    let addition = Addition {
+    let addition = NewMeasurement {
         name,
         threads,
         report,

@@ -86,7 +86,7 @@ impl ProfileError {
 }
 
 /// A measured network before its base is known.
-struct Matched<'n> {
+struct MatchedNetwork<'n> {
     network: &'n EstimatedNetwork,
     tool: &'static str,
     profile_name: &'n str,
@@ -124,9 +124,9 @@ pub fn calibrate_from(
     base: Option<&str>,
     known: Option<&Device>,
 ) -> Result<Device, ProfileError> {
-    let matched: Vec<Matched> = measured
+    let matched: Vec<MatchedNetwork> = measured
         .iter()
-        .map(Matched::new)
+        .map(MatchedNetwork::new)
         .collect::<Result<_, _>>()?;
     let on = |base: &str| -> Result<Device, ProfileError> {
         let mut networks: Vec<MeasuredNetwork> =
@@ -168,7 +168,7 @@ pub fn calibrate_from(
 
 /// A measurement to add to a device, as programs have it.
 #[derive(Clone, Copy, Debug)]
-pub struct Addition<'a> {
+pub struct NewMeasurement<'a> {
     /// The device in the user's words.
     pub name: &'a str,
     /// Threads of the measurement.
@@ -187,7 +187,7 @@ pub struct Addition<'a> {
     pub known: Option<&'a str>,
 }
 
-impl Addition<'_> {
+impl NewMeasurement<'_> {
     /// The document of the device with this measurement.
     ///
     /// # Errors
@@ -219,7 +219,7 @@ impl Addition<'_> {
     }
 }
 
-impl<'n> Matched<'n> {
+impl<'n> MatchedNetwork<'n> {
     fn new(measured: &Measured<'n>) -> Result<Self, ProfileError> {
         let Measured {
             network,

@@ -31,7 +31,7 @@ pub struct KernelFacts {
 impl DeviceFacts {
     /// Of a device.
     pub fn new(device: &Device) -> Self {
-        let unmeasured: Vec<Class> = device.unconstrained().collect();
+        let unmeasured: Vec<Class> = device.unconstrained_classes().collect();
         let [call_ms, inference_ms] = device.overheads_ms();
         let kernels = Class::ALL.into_iter().map(|class| KernelFacts {
             kernels: class.words(),

@@ -137,14 +137,14 @@ impl Calibration {
             let estimate = measurements[idx].estimates_ms.get(targets[target]);
             estimate.copied().unwrap_or_default()
         };
-        let mut best = Self::among(&measured_ms, targets.len(), &estimate_ms)?;
+        let mut best = Self::fit_nearest(&measured_ms, targets.len(), &estimate_ms)?;
         best.1.target = targets[best.0].to_owned();
         Ok(best.1)
     }
 
     /// As [`Self::fit`], of `n_targets` whose estimate of a measured network `estimate_ms` gives: 0 where there is none. With the
     /// position of the target, whose id is left empty.
-    pub(crate) fn among(
+    pub(crate) fn fit_nearest(
         measured_ms: &[f64],
         n_targets: usize,
         estimate_ms: &dyn Fn(usize, usize) -> f64,
@@ -221,7 +221,8 @@ impl Calibration {
         &self,
         estimates_ms: &BTreeMap<String, f64>,
     ) -> Result<Calibrated, CalibrationError> {
-        let [latency_ms, lo_ms, hi_ms] = self.ends(estimates_ms.get(&self.target).copied())?;
+        let [latency_ms, lo_ms, hi_ms] =
+            self.latency_and_interval_ms(estimates_ms.get(&self.target).copied())?;
         Ok(Calibrated {
             latency_ms,
             lo_ms,
@@ -233,7 +234,10 @@ impl Calibration {
     }
 
     /// The latency of a network with this estimate on [`Self::target`], and both ends of its interval.
-    pub(crate) fn ends(&self, estimate_ms: Option<f64>) -> Result<[f64; 3], CalibrationError> {
+    pub(crate) fn latency_and_interval_ms(
+        &self,
+        estimate_ms: Option<f64>,
+    ) -> Result<[f64; 3], CalibrationError> {
         let missing = || CalibrationError::NoEstimate {
             target: self.target.clone(),
         };
@@ -249,7 +253,7 @@ impl Calibration {
 
     /// The numbers that it consists of: center, intercept, slope, mean and worst error.
     #[cfg(all(target_arch = "wasm32", feature = "tract"))]
-    pub(crate) fn numbers(&self) -> [f64; 5] {
+    pub(crate) fn to_numbers(&self) -> [f64; 5] {
         [
             self.center,
             self.intercept,
@@ -259,7 +263,7 @@ impl Calibration {
         ]
     }
 
-    /// Of [`Self::numbers`].
+    /// Of [`Self::to_numbers`].
     #[cfg(all(target_arch = "wasm32", feature = "tract"))]
     pub(crate) fn from_numbers(target: String, numbers: [f64; 5]) -> Self {
         let [

@@ -25,7 +25,9 @@ pub use crate::targets::measured_device::{
     ANY_RUNTIME, Class, DEVICE_VERSION, Device, DeviceError, MAX_DEVICE_BYTES, Prior,
 };
 #[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
-pub use calibrate::{Addition, Measured, ProfileError, base_families, calibrate, calibrate_from};
+pub use calibrate::{
+    Measured, NewMeasurement, ProfileError, base_families, calibrate, calibrate_from,
+};
 #[cfg(feature = "schema")]
 pub use device_schema::derived_device_schema;
 #[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]

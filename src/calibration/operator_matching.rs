@@ -34,7 +34,7 @@ pub struct Matching {
 const MAX_UNMATCHED: usize = 50;
 
 /// Operators whose arithmetic takes most of a network's time: they are in no group whose measured kind is another.
-fn is_heavy(class: Class) -> bool {
+fn is_compute_heavy(class: Class) -> bool {
     matches!(
         class,
         Class::Convolution
@@ -47,7 +47,7 @@ fn is_heavy(class: Class) -> bool {
 }
 
 /// Classes that tools call by one name.
-fn as_called(class: Class) -> Class {
+fn class_by_tool_name(class: Class) -> Class {
     match class {
         Class::Winograd | Class::Pointwise | Class::Depthwise => Class::Convolution,
         class => class,
@@ -68,7 +68,7 @@ const ENDS: [&str; 6] = [
 const MAX_ENDS: usize = 4;
 
 /// A name as it is, and without the ends that runtimes and exporters add.
-fn names(name: &str) -> impl Iterator<Item = &str> {
+fn name_variants(name: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(name), |&rest| {
         ENDS.iter().find_map(|end| rest.strip_suffix(end))
     })
@@ -76,47 +76,59 @@ fn names(name: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Sizes above 1, sorted: layouts differ.
-fn sizes(shape: impl Iterator<Item = i64>) -> Vec<i64> {
+fn sorted_sizes(shape: impl Iterator<Item = i64>) -> Vec<i64> {
     let mut sizes: Vec<i64> = shape.filter(|&size| size > 1).collect();
     sizes.sort_unstable();
     sizes
 }
 
 /// Letters and digits of a kind, in lower case.
-fn plain(kind: &str) -> String {
+fn letters_and_digits(kind: &str) -> String {
     let letters = kind.chars().filter(char::is_ascii_alphanumeric);
     letters.map(|c| c.to_ascii_lowercase()).collect()
 }
 
 /// Matches a profile with the model that it is of. Linear in both but for sorting.
 pub fn matching(network: &EstimatedNetwork, profile: &Profile) -> Matching {
-    let mut matched: Vec<Option<usize>> = by_position_or_name(network, &profile.operators);
+    let mut matched: Vec<Option<usize>> = match_by_position_or_name(network, &profile.operators);
     let by_shape = |operator_idx: usize| {
         let operator = &network.operators[operator_idx];
         let shape = network
             .output_shape(operator)
             .iter()
             .map(|&size| i64::from(size));
-        Some((as_called(network.class(operator)), sizes(shape)))
+        Some((
+            class_by_tool_name(network.class(operator)),
+            sorted_sizes(shape),
+        ))
     };
     let measured_by_shape = |measured: &MeasuredOperator| {
         let shape = measured.output_shape.iter().map(|&size| i64::from(size));
-        let class = as_called(operator_class(&measured.kind, None, None));
-        (!measured.output_shape.is_empty()).then(|| (class, sizes(shape)))
+        let class = class_by_tool_name(operator_class(&measured.kind, None, None));
+        (!measured.output_shape.is_empty()).then(|| (class, sorted_sizes(shape)))
     };
-    by_place(network, profile, &mut matched, by_shape, measured_by_shape);
-    let by_kind = |operator_idx: usize| Some(plain(&network.operators[operator_idx].name));
-    let measured_by_kind = |measured: &MeasuredOperator| Some(plain(&measured.kind));
-    by_place(network, profile, &mut matched, by_kind, measured_by_kind);
-    let by_class =
-        |operator_idx: usize| Some(as_called(network.class(&network.operators[operator_idx])));
-    let measured_by_class =
-        |measured: &MeasuredOperator| Some(as_called(operator_class(&measured.kind, None, None)));
-    by_place(network, profile, &mut matched, by_class, measured_by_class);
+    match_in_order(network, profile, &mut matched, by_shape, measured_by_shape);
+    let by_kind =
+        |operator_idx: usize| Some(letters_and_digits(&network.operators[operator_idx].name));
+    let measured_by_kind = |measured: &MeasuredOperator| Some(letters_and_digits(&measured.kind));
+    match_in_order(network, profile, &mut matched, by_kind, measured_by_kind);
+    let by_class = |operator_idx: usize| {
+        Some(class_by_tool_name(
+            network.class(&network.operators[operator_idx]),
+        ))
+    };
+    let measured_by_class = |measured: &MeasuredOperator| {
+        Some(class_by_tool_name(operator_class(
+            &measured.kind,
+            None,
+            None,
+        )))
+    };
+    match_in_order(network, profile, &mut matched, by_class, measured_by_class);
     groups(network, profile, matched)
 }
 
-fn by_position_or_name(
+fn match_by_position_or_name(
     network: &EstimatedNetwork,
     measured: &[MeasuredOperator],
 ) -> Vec<Option<usize>> {
@@ -128,7 +140,7 @@ fn by_position_or_name(
     // None where several operators write what has this name.
     let mut by_name: HashMap<&str, Option<usize>> = HashMap::new();
     for (idx, operator) in operators {
-        for name in network.output_names(operator).flat_map(names) {
+        for name in network.output_names(operator).flat_map(name_variants) {
             let place = by_name.entry(name).or_insert(Some(idx));
             *place = place.filter(|&known| known == idx);
         }
@@ -138,14 +150,16 @@ fn by_position_or_name(
             .operator_idx
             .and_then(|at| by_position.get(&at))
             .copied();
-        let at = at.filter(|&idx| plain(&network.operators[idx].name) == plain(&measured.kind));
-        at.or_else(|| names(&measured.name).find_map(|name| *by_name.get(name)?))
+        let at = at.filter(|&idx| {
+            letters_and_digits(&network.operators[idx].name) == letters_and_digits(&measured.kind)
+        });
+        at.or_else(|| name_variants(&measured.name).find_map(|name| *by_name.get(name)?))
     };
     measured.iter().map(of_measured).collect()
 }
 
 /// Matches the rest of those with equal keys in their order, where there are as many on both sides.
-fn by_place<K: std::hash::Hash + Eq>(
+fn match_in_order<K: std::hash::Hash + Eq>(
     network: &EstimatedNetwork,
     profile: &Profile,
     matched: &mut [Option<usize>],
@@ -215,12 +229,14 @@ fn groups(network: &EstimatedNetwork, profile: &Profile, matched: Vec<Option<usi
     let mut unmatched: Vec<usize> = (0..matched.len())
         .filter(|&idx| matched[idx].is_none())
         .collect();
-    let has_arithmetic = |idx: &usize| is_heavy(network.class(&network.operators[*idx]));
+    let has_arithmetic = |idx: &usize| is_compute_heavy(network.class(&network.operators[*idx]));
     for (group, measured) in groups {
         // Vela calls a fully connected layer a convolution.
         let is_there = measured.iter().all(|&idx| {
             let class = operator_class(&profile.operators[idx].kind, None, None);
-            class == Class::Other || !is_heavy(class) || group.operators.iter().any(has_arithmetic)
+            class == Class::Other
+                || !is_compute_heavy(class)
+                || group.operators.iter().any(has_arithmetic)
         });
         if is_there {
             matching.groups.push(group);
@@ -265,7 +281,7 @@ fn join_fused(
         .map(|(_, measured)| {
             let kinds = measured.iter().map(|&idx| &*profile.operators[idx].kind);
             let mut classes: Vec<Class> = kinds
-                .map(|kind| as_called(operator_class(kind, None, None)))
+                .map(|kind| class_by_tool_name(operator_class(kind, None, None)))
                 .collect();
             classes.sort_unstable();
             classes.dedup();
@@ -285,7 +301,7 @@ fn join_fused(
             return;
         };
         let class = network.class(&network.operators[idx]);
-        if is_heavy(class) && !classes[group].contains(&as_called(class)) {
+        if is_compute_heavy(class) && !classes[group].contains(&class_by_tool_name(class)) {
             return;
         }
         groups[group].0.operators.push(idx);

@@ -356,7 +356,7 @@ pub struct TargetsArgs {
 
 /// What a worker tells of a file, as JSON.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Tell {
+pub enum WorkerOutput {
     /// Its report.
     #[default]
     Report,
@@ -376,7 +376,7 @@ pub struct WorkerArgs {
     pub read: ReadArgs,
     /// What to tell of each file.
     #[arg(long, value_enum, default_value_t)]
-    pub tell: Tell,
+    pub tell: WorkerOutput,
     /// Whether a size may be for other files than the one that is read.
     #[arg(long)]
     pub shared_dimensions: bool,

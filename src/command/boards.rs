@@ -8,7 +8,7 @@ use litecast::boards::{Need, Room, Verdict};
 use litecast::report::Failure;
 use serde::Deserialize;
 
-use super::args::{BoardsArgs, Tell};
+use super::args::{BoardsArgs, WorkerOutput};
 use super::choice::TargetArgs;
 use super::table::Table;
 use super::terminal::{dim, heading, wrapped};
@@ -17,7 +17,7 @@ use super::{inputs, print, quantity, terminal, words};
 
 /// The result of a worker.
 #[derive(Deserialize)]
-struct Placed {
+struct NeedAndBoards {
     need: Need,
     boards: Vec<OnBoard>,
 }
@@ -56,7 +56,7 @@ pub fn run(args: &BoardsArgs) -> Result<ExitCode, Box<dyn Error>> {
         are_dimensions_shared: files.len() > 1,
         targets: &TargetArgs::default(),
         read: &args.read,
-        tell: Tell::Boards,
+        tell: WorkerOutput::Boards,
     };
     let mut code = ExitCode::SUCCESS;
     let width = terminal::width();
@@ -66,7 +66,7 @@ pub fn run(args: &BoardsArgs) -> Result<ExitCode, Box<dyn Error>> {
         let printed = if args.json {
             json.map(|json| json + "\n")
         } else {
-            json.and_then(|json| Ok(text(&name, &parse_placed(&json)?, width)))
+            json.and_then(|json| Ok(text(&name, &parse_need_and_boards(&json)?, width)))
         };
         match printed {
             Ok(json) if args.json => terminal::print_json(json),
@@ -81,11 +81,11 @@ pub fn run(args: &BoardsArgs) -> Result<ExitCode, Box<dyn Error>> {
     Ok(code)
 }
 
-fn parse_placed(json: &str) -> Result<Placed, Failure> {
+fn parse_need_and_boards(json: &str) -> Result<NeedAndBoards, Failure> {
     serde_json::from_str(json).map_err(|error| Failure::new("serialization", error.to_string()))
 }
 
-fn text(file: &str, placed: &Placed, width: usize) -> String {
+fn text(file: &str, placed: &NeedAndBoards, width: usize) -> String {
     let mut table = Table::default()
         .text("board")
         .text("fits")
@@ -106,11 +106,11 @@ fn text(file: &str, placed: &Placed, width: usize) -> String {
             }
             (None, no_latency) => {
                 let reason = no_latency.as_ref().map(|one| &one.unavailable);
-                group(&mut no_latencies, reason, &on.name);
+                group_by_reason(&mut no_latencies, reason, &on.name);
                 words::UNKNOWN.to_owned()
             }
         };
-        group(&mut reasons, on.reason.as_ref(), &on.name);
+        group_by_reason(&mut reasons, on.reason.as_ref(), &on.name);
         table.row(board_cells(on, latency));
     }
     let need = need_in_words(&placed.need);
@@ -147,7 +147,7 @@ fn text(file: &str, placed: &Placed, width: usize) -> String {
 }
 
 /// The boards that lack a large enough piece of RAM alone, and those of which nobody states one.
-fn pieces_in_words(placed: &Placed) -> Vec<String> {
+fn pieces_in_words(placed: &NeedAndBoards) -> Vec<String> {
     let arena_bytes = placed.need.arena_bytes.unwrap_or(0);
     let bytes = |bytes: u64| quantity::bytes(bytes as f64);
     let in_pieces = |on: &&OnBoard| {
@@ -185,8 +185,8 @@ fn board_cells(on: &OnBoard, latency: String) -> [String; 7] {
     [
         on.name.clone(),
         verdict.to_owned(),
-        on.ram.as_ref().map(room).unwrap_or_default(),
-        on.flash.as_ref().map(room).unwrap_or_default(),
+        on.ram.as_ref().map(room_words).unwrap_or_default(),
+        on.flash.as_ref().map(room_words).unwrap_or_default(),
         latency,
         on.core.clone(),
         on.clock_mhz.map_or_else(
@@ -207,7 +207,7 @@ fn resolver_in_words(kernels: &[String]) -> String {
 }
 
 /// Puts a board behind the others with its reason.
-fn group<'p>(
+fn group_by_reason<'p>(
     groups: &mut Vec<(&'p String, Vec<&'p str>)>,
     reason: Option<&'p String>,
     board: &'p str,
@@ -259,7 +259,7 @@ fn need_in_words(need: &Need) -> String {
     )
 }
 
-fn room(room: &Room) -> String {
+fn room_words(room: &Room) -> String {
     let words = |bytes: &u64| quantity::bytes(*bytes as f64);
     match room {
         Room::OnChip { left_bytes } => words(left_bytes).to_string(),

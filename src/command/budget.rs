@@ -27,31 +27,31 @@ pub enum Against {
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Limits {
     /// Maximum latency of one inference, for example 10ms, 800us or 1.5s.
-    #[arg(long = "max-latency", value_name = "TIME", value_parser = parsed::<Time>)]
+    #[arg(long = "max-latency", value_name = "TIME", value_parser = parse_limit::<Time>)]
     #[serde(deserialize_with = "read::<Time, _>")]
     pub latency: Option<Limit>,
     /// Maximum energy of one inference, for example 2mJ or 300uJ.
-    #[arg(long = "max-energy", value_name = "ENERGY", value_parser = parsed::<Energy>)]
+    #[arg(long = "max-energy", value_name = "ENERGY", value_parser = parse_limit::<Energy>)]
     #[serde(deserialize_with = "read::<Energy, _>")]
     pub energy: Option<Limit>,
     /// Maximum SRAM peak, for example 256KiB, 1MiB, 300kB (of 1000 bytes) or 4096.
-    #[arg(long = "max-sram", value_name = "BYTES", value_parser = parsed::<Bytes>)]
+    #[arg(long = "max-sram", value_name = "BYTES", value_parser = parse_limit::<Bytes>)]
     #[serde(deserialize_with = "read::<Bytes, _>")]
     pub sram: Option<Limit>,
     /// Maximum arena that `AllocateTensors` of TensorFlow Lite Micro needs; needs no target.
-    #[arg(long = "max-arena", value_name = "BYTES", value_parser = parsed::<Bytes>)]
+    #[arg(long = "max-arena", value_name = "BYTES", value_parser = parse_limit::<Bytes>)]
     #[serde(deserialize_with = "read::<Bytes, _>")]
     pub arena: Option<Limit>,
     /// Maximum of the arena's part for activations; needs no target.
-    #[arg(long = "max-activations", value_name = "BYTES", value_parser = parsed::<Bytes>)]
+    #[arg(long = "max-activations", value_name = "BYTES", value_parser = parse_limit::<Bytes>)]
     #[serde(deserialize_with = "read::<Bytes, _>")]
     pub activations: Option<Limit>,
     /// Maximum activation RAM under ST Edge AI.
-    #[arg(long = "max-activation-ram", value_name = "BYTES", value_parser = parsed::<Bytes>)]
+    #[arg(long = "max-activation-ram", value_name = "BYTES", value_parser = parse_limit::<Bytes>)]
     #[serde(deserialize_with = "read::<Bytes, _>")]
     pub activation_ram: Option<Limit>,
     /// Maximum flash of the weights on a microcontroller.
-    #[arg(long = "max-weights-flash", value_name = "BYTES", value_parser = parsed::<Bytes>)]
+    #[arg(long = "max-weights-flash", value_name = "BYTES", value_parser = parse_limit::<Bytes>)]
     #[serde(deserialize_with = "read::<Bytes, _>")]
     pub weights_flash: Option<Limit>,
     /// Whether `weights_flash` limits the whole file under TensorFlow Lite Micro, too: a `litecast.toml` of version 0.1
@@ -60,23 +60,23 @@ pub struct Limits {
     #[serde(skip)]
     pub weights_include_file: bool,
     /// Maximum flash of the whole file under TensorFlow Lite Micro.
-    #[arg(long = "max-file-flash", value_name = "BYTES", value_parser = parsed::<Bytes>)]
+    #[arg(long = "max-file-flash", value_name = "BYTES", value_parser = parse_limit::<Bytes>)]
     #[serde(deserialize_with = "read::<Bytes, _>")]
     pub file_flash: Option<Limit>,
     /// Maximum bytes moved to and from off-chip memory.
-    #[arg(long = "max-offchip-traffic", value_name = "BYTES", value_parser = parsed::<Bytes>)]
+    #[arg(long = "max-offchip-traffic", value_name = "BYTES", value_parser = parse_limit::<Bytes>)]
     #[serde(deserialize_with = "read::<Bytes, _>")]
     pub offchip_traffic: Option<Limit>,
     /// Maximum size of the file; needs no target.
-    #[arg(long = "max-file-size", value_name = "BYTES", value_parser = parsed::<Bytes>)]
+    #[arg(long = "max-file-size", value_name = "BYTES", value_parser = parse_limit::<Bytes>)]
     #[serde(deserialize_with = "read::<Bytes, _>")]
     pub file_size: Option<Limit>,
     /// Maximum multiply-accumulates, for example 10M; needs no target.
-    #[arg(long = "max-macs", value_name = "COUNT", value_parser = parsed::<Count>)]
+    #[arg(long = "max-macs", value_name = "COUNT", value_parser = parse_limit::<Count>)]
     #[serde(deserialize_with = "read::<Count, _>")]
     pub macs: Option<Limit>,
     /// Maximum parameters, for example 250k; needs no target.
-    #[arg(long = "max-parameters", value_name = "COUNT", value_parser = parsed::<Count>)]
+    #[arg(long = "max-parameters", value_name = "COUNT", value_parser = parse_limit::<Count>)]
     #[serde(deserialize_with = "read::<Count, _>")]
     pub parameters: Option<Limit>,
 }
@@ -85,10 +85,10 @@ pub struct Limits {
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct SweepLimits {
     /// Maximum latency of one inference, for example 10ms, 800us or 1.5s.
-    #[arg(long = "max-latency", value_name = "TIME", value_parser = parsed::<Time>)]
+    #[arg(long = "max-latency", value_name = "TIME", value_parser = parse_limit::<Time>)]
     pub latency: Option<Limit>,
     /// Maximum SRAM peak, for example 256KiB, 1MiB, 300kB (of 1000 bytes) or 4096.
-    #[arg(long = "max-sram", value_name = "BYTES", value_parser = parsed::<Bytes>)]
+    #[arg(long = "max-sram", value_name = "BYTES", value_parser = parse_limit::<Bytes>)]
     pub sram: Option<Limit>,
 }
 
@@ -136,7 +136,7 @@ impl Limits {
             ("parameters", "", self.parameters, model.parameters),
         ];
         let facts = facts.into_iter().filter_map(|(name, unit, limit, value)| {
-            Some(Verdict::exact(name, unit, limit?, value as f64))
+            Some(Verdict::for_fact(name, unit, limit?, value as f64))
         });
         let mut verdicts: Vec<Verdict> = facts.collect();
         if let Some(limit) = self.activations {
@@ -218,7 +218,7 @@ pub enum Status {
 }
 
 impl Verdict {
-    fn exact(metric: &str, unit: &str, limit: Limit, value: f64) -> Self {
+    fn for_fact(metric: &str, unit: &str, limit: Limit, value: f64) -> Self {
         Self::new(
             None,
             metric,
@@ -269,7 +269,7 @@ impl Verdict {
     }
 
     /// Says what the estimate rests on, and what speaks against it.
-    pub fn ask(&mut self, document: &Document) {
+    pub fn add_evidence_and_doubts(&mut self, document: &Document) {
         let Some(target) = &self.target else {
             return;
         };
@@ -319,7 +319,7 @@ impl Verdict {
     }
 
     /// The compared number.
-    pub fn compared(&self) -> Option<f64> {
+    pub fn compared_value(&self) -> Option<f64> {
         match self.against {
             Against::Upper => self.upper,
             Against::Value => self.value,
@@ -351,8 +351,8 @@ impl Verdict {
     }
 }
 
-/// Units of a kind of number: their names, and what one is in the report's unit.
-trait Units {
+/// LimitUnits of a kind of number: their names, and what one is in the report's unit.
+trait LimitUnits {
     const UNITS: &'static [(&'static str, f64)];
     const EXAMPLE: &'static str;
 }
@@ -362,7 +362,7 @@ struct Energy;
 struct Bytes;
 struct Count;
 
-impl Units for Time {
+impl LimitUnits for Time {
     const UNITS: &'static [(&'static str, f64)] = &[
         ("s", 1e3),
         ("ms", 1.0),
@@ -374,7 +374,7 @@ impl Units for Time {
     const EXAMPLE: &'static str = "10ms, 800us or 1.5s";
 }
 
-impl Units for Energy {
+impl LimitUnits for Energy {
     const UNITS: &'static [(&'static str, f64)] = &[
         ("J", 1e3),
         ("mJ", 1.0),
@@ -386,7 +386,7 @@ impl Units for Energy {
     const EXAMPLE: &'static str = "2mJ or 300uJ";
 }
 
-impl Units for Bytes {
+impl LimitUnits for Bytes {
     const UNITS: &'static [(&'static str, f64)] = &[
         ("", 1.0),
         ("B", 1.0),
@@ -402,7 +402,7 @@ impl Units for Bytes {
     const EXAMPLE: &'static str = "256KiB, 1MiB or 4096";
 }
 
-impl Units for Count {
+impl LimitUnits for Count {
     const UNITS: &'static [(&'static str, f64)] = &[
         ("", 1.0),
         ("k", 1e3),
@@ -416,12 +416,12 @@ impl Units for Count {
 
 /// A text that is not a quantity of the expected kind.
 #[derive(Debug)]
-pub struct NoQuantity {
+pub struct QuantityError {
     expected: &'static str,
     found: String,
 }
 
-impl fmt::Display for NoQuantity {
+impl fmt::Display for QuantityError {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(
             f,
@@ -431,10 +431,10 @@ impl fmt::Display for NoQuantity {
     }
 }
 
-impl std::error::Error for NoQuantity {}
+impl std::error::Error for QuantityError {}
 
-fn parsed<U: Units>(text: &str) -> Result<Limit, NoQuantity> {
-    let wrong = || NoQuantity {
+fn parse_limit<U: LimitUnits>(text: &str) -> Result<Limit, QuantityError> {
+    let wrong = || QuantityError {
         expected: U::EXAMPLE,
         found: text.to_owned(),
     };
@@ -456,7 +456,7 @@ fn parsed<U: Units>(text: &str) -> Result<Limit, NoQuantity> {
 }
 
 /// A string, or a plain number where the kind of number takes one.
-fn read<'d, U: Units, D: Deserializer<'d>>(from: D) -> Result<Option<Limit>, D::Error> {
+fn read<'d, U: LimitUnits, D: Deserializer<'d>>(from: D) -> Result<Option<Limit>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
     enum Written {
@@ -467,7 +467,7 @@ fn read<'d, U: Units, D: Deserializer<'d>>(from: D) -> Result<Option<Limit>, D::
         Written::Text(text) => text,
         Written::Whole(number) => number.to_string(),
     };
-    parsed::<U>(&text)
+    parse_limit::<U>(&text)
         .map(Some)
         .map_err(serde::de::Error::custom)
 }
@@ -478,19 +478,19 @@ mod tests {
 
     #[test]
     fn limits_are_in_the_units_of_the_report() {
-        let ms = |text| parsed::<Time>(text).map(|limit| limit.0).ok();
+        let ms = |text| parse_limit::<Time>(text).map(|limit| limit.0).ok();
         assert_eq!(ms("10ms"), Some(10.0));
         assert_eq!(ms("1.5 s"), Some(1500.0));
         assert_eq!(ms("800us"), Some(0.8));
         assert_eq!(ms("10"), None, "seconds or milliseconds?");
-        let bytes = |text| parsed::<Bytes>(text).map(|limit| limit.0).ok();
+        let bytes = |text| parse_limit::<Bytes>(text).map(|limit| limit.0).ok();
         assert_eq!(bytes("256KiB"), Some(262_144.0));
         assert_eq!(bytes("256kB"), Some(256_000.0));
         assert_eq!(bytes("1_000"), Some(1000.0));
         assert_eq!(bytes("256k"), None, "1000 or 1024?");
         assert_eq!(bytes("-1"), None);
         assert_eq!(bytes(""), None);
-        let count = parsed::<Count>("2.5M").unwrap();
+        let count = parse_limit::<Count>("2.5M").unwrap();
         assert_eq!(count, Limit(2.5e6));
     }
 

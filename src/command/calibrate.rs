@@ -15,7 +15,7 @@ use litecast::profiles::{self, MAX_PROFILE_BYTES, Profile};
 use litecast::report::Failure;
 use litecast::targets::known;
 
-use super::args::{CalibrateArgs, Tell};
+use super::args::{CalibrateArgs, WorkerOutput};
 use super::choice::TargetArgs;
 use super::table::Table;
 use super::terminal::{dim, plain, wrapped, yellow};
@@ -248,7 +248,7 @@ fn estimated_models(
         are_dimensions_shared: models.len() > 1,
         targets: &targets,
         read: &args.read,
-        tell: Tell::Report,
+        tell: WorkerOutput::Report,
     };
     let mut networks = Vec::new();
     let mut failure: Option<String> = None;

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use serde::Deserialize;
 
-use super::args::{CheckArgs, ReadArgs, Tell};
+use super::args::{CheckArgs, ReadArgs, WorkerOutput};
 use super::budget::{ARENA_TARGET, Against, Limits, Status, Verdict};
 use super::choice::{NpuArgs, Optimise, TargetArgs};
 use super::inputs::{self, ConfigurationFolder};
@@ -60,13 +60,13 @@ const MAX_CHECKS: usize = 256;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Config {
-    check: Vec<Written>,
+    check: Vec<CheckTable>,
 }
 
 /// One `[[check]]`.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct Written {
+struct CheckTable {
     /// Relative to the file that names them.
     files: Vec<PathBuf>,
     #[serde(default)]
@@ -139,7 +139,7 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Box<dyn Error>> {
             are_dimensions_shared,
             targets: &section.targets,
             read: &section.read,
-            tell: Tell::Report,
+            tell: WorkerOutput::Report,
         })
         .collect();
     let files_by_request: Vec<_> = (requests.iter())
@@ -160,7 +160,7 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Box<dyn Error>> {
             let mut verdicts = section.limits.check(&document, section.against);
             verdicts
                 .iter_mut()
-                .for_each(|verdict| verdict.ask(&document));
+                .for_each(|verdict| verdict.add_evidence_and_doubts(&document));
             verdicts
         });
         give(file, verdicts)
@@ -238,7 +238,7 @@ fn sections_from_config(args: &CheckArgs) -> Result<Vec<Section>, Box<dyn Error>
         }
     };
     let mut reread_bytes = 0_u64;
-    let section = |(idx, mut written): (usize, Written)| {
+    let section = |(idx, mut written): (usize, CheckTable)| {
         let n_choices = written.drop_repeated();
         if n_choices > MAX_CHOICES {
             let words = format!(
@@ -278,7 +278,7 @@ fn sections_from_config(args: &CheckArgs) -> Result<Vec<Section>, Box<dyn Error>
             );
             return Err(words.into());
         }
-        let section = written.section(args, [files, devices], vela_ini, below);
+        let section = written.into_section(args, [files, devices], vela_ini, below);
         let section = section.with_checked_limits(
             "give one, for example max = { latency = \"10ms\" }",
             "targets",
@@ -323,7 +323,7 @@ fn config_text(path: &Path) -> Result<String, Box<dyn Error>> {
     })?)
 }
 
-impl Written {
+impl CheckTable {
     /// Leaves each choice of a target once. Returns how many there are.
     fn drop_repeated(&mut self) -> usize {
         fn keep_once<T: Clone + Eq + Hash>(choices: &mut Vec<T>) -> usize {
@@ -338,7 +338,7 @@ impl Written {
     }
 
     /// With paths below the folder of the file that names them.
-    fn section(
+    fn into_section(
         self,
         args: &CheckArgs,
         [files, devices]: [Vec<PathBuf>; 2],
@@ -544,7 +544,7 @@ fn cells(verdict: &Verdict) -> [String; 6] {
         Status::Unknown => "?",
     };
     let estimates = verdict
-        .compared()
+        .compared_value()
         .map_or(words::UNKNOWN.to_owned(), |value| {
             verdict.words_beside_limit(value)
         });
@@ -561,14 +561,14 @@ fn cells(verdict: &Verdict) -> [String; 6] {
                 .map_or(String::new(), |precision| format!(" (as {precision})")),
         words::metric(&verdict.metric).to_owned(),
         estimates,
-        verdict.limit_words(verdict.compared()),
+        verdict.limit_words(verdict.compared_value()),
         margin(verdict),
     ]
 }
 
 /// By how much a limit is exceeded, or how much of it is used.
 fn margin(verdict: &Verdict) -> String {
-    match (verdict.status, verdict.over, verdict.compared()) {
+    match (verdict.status, verdict.over, verdict.compared_value()) {
         (Status::Over, Some(over), _) => {
             let change = quantity::change(verdict.limit, verdict.limit + over);
             let change = Some(change).filter(|change| verdict.limit > 0.0 && change != "0 %");

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-use super::args::{CompareArgs, Tell};
+use super::args::{CompareArgs, WorkerOutput};
 use super::choice::TargetArgs;
 use super::document::{Document, Estimate, TargetResult};
 use super::isolation::Matched;
@@ -23,7 +23,7 @@ use litecast::report::{FailedReport, Failure};
 type Outcome = Result<Document, Failure>;
 
 /// Reports of one side, by name.
-type Side = Vec<(String, Option<Outcome>)>;
+type ReportsByName = Vec<(String, Option<Outcome>)>;
 
 /// Something exact of a file, where it is known.
 type Fact = fn(&Document) -> Option<u64>;
@@ -102,7 +102,7 @@ struct ResultChange {
 
 /// Why a change that a table shows may be none.
 #[derive(Clone, Copy, PartialEq)]
-enum Doubt {
+enum ChangeDoubt {
     /// The intervals of both sides have values in common.
     Overlap,
     /// A number that rests on an assumption and has no interval.
@@ -119,13 +119,13 @@ struct Change {
 }
 
 /// What a table shows of a number.
-struct Shown {
+struct ChangeRow {
     /// Empty for facts of the file itself.
     target: String,
     metric: String,
     unit: String,
     change: Change,
-    doubt: Option<Doubt>,
+    doubt: Option<ChangeDoubt>,
     /// What stands beside each number, ` as int8`, or in its place.
     beside: [String; 2],
     without: [&'static str; 2],
@@ -185,7 +185,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Box<dyn Error>> {
 /// The chosen targets, or else those of the reports that files are compared with.
 fn targets_of_files(
     args: &CompareArgs,
-    saved: &[Option<Side>; 2],
+    saved: &[Option<ReportsByName>; 2],
 ) -> Result<TargetArgs, Box<dyn Error>> {
     let mut targets = args.targets.clone();
     let has_files = saved.iter().any(Option::is_none);
@@ -211,12 +211,12 @@ fn targets_of_files(
 
 /// Reports of one side, each with its name in the folder: those that were saved, or else new ones of the files.
 fn side(
-    saved: Option<Side>,
+    saved: Option<ReportsByName>,
     path: &Path,
     args: &CompareArgs,
     targets: &TargetArgs,
     matched: &mut Vec<Matched>,
-) -> Result<Side, Box<dyn Error>> {
+) -> Result<ReportsByName, Box<dyn Error>> {
     if let Some(reports) = saved {
         return Ok(reports);
     }
@@ -230,7 +230,7 @@ fn side(
         are_dimensions_shared: true,
         targets,
         read: &args.read,
-        tell: Tell::Report,
+        tell: WorkerOutput::Report,
     };
     let mut documents = Vec::new();
     matched.push(request.each(&files, |_, document| {
@@ -263,7 +263,7 @@ const MAX_REPORTS_BYTES: u64 = 1 << 30;
 const MAX_REPORTS: usize = 1 << 14;
 
 /// Reports that `predict --json` printed; `None` for any other file, because a model may be JSON as well.
-fn read_saved(path: &Path) -> Result<Option<Side>, Box<dyn Error>> {
+fn read_saved(path: &Path) -> Result<Option<ReportsByName>, Box<dyn Error>> {
     let is_json = |extension: &OsStr| extension == "json" || extension == "jsonl";
     let place = path.display();
     let Some(metadata) = path
@@ -281,7 +281,7 @@ fn read_saved(path: &Path) -> Result<Option<Side>, Box<dyn Error>> {
         .into());
     }
     let text = fs::read_to_string(path).map_err(|error| format!("{place}: {error}"))?;
-    let mut reports = Side::new();
+    let mut reports = ReportsByName::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         if reports.len() == MAX_REPORTS {
             return Err(
@@ -454,14 +454,14 @@ impl Pair {
     }
 
     /// What is shown, how many numbers stayed the same, and why one side alone has no estimate.
-    fn shown(&self, with_all: bool) -> (Vec<Shown>, usize, Vec<String>) {
+    fn change_rows(&self, with_all: bool) -> (Vec<ChangeRow>, usize, Vec<String>) {
         let comparison = self.comparison();
-        let facts = comparison.facts.iter().map(Shown::from_fact);
+        let facts = comparison.facts.iter().map(ChangeRow::from_fact);
         let results = comparison.results.iter();
         // The fact has the same number.
         let results = results
             .filter(|result| result.metric != "arena")
-            .map(|result| Shown::from_result(result, &comparison.results));
+            .map(|result| ChangeRow::from_result(result, &comparison.results));
         let (shown, same): (Vec<_>, Vec<_>) = facts
             .chain(results)
             .filter(|shown| shown.change.has_value())
@@ -474,7 +474,7 @@ impl Pair {
         if let Some(words) = self.reason_without_comparison() {
             let _ = writeln!(text, "{}", wrapped(&plain(&words), width, "  "));
         }
-        let (shown, n_same, reasons) = self.shown(with_all);
+        let (shown, n_same, reasons) = self.change_rows(with_all);
         let mut table = Table::default()
             .text("target")
             .text("metric")
@@ -487,7 +487,7 @@ impl Pair {
                 let _ = writeln!(text, "{}", coloured(line));
             }
         }
-        for note in Doubt::notes(&shown) {
+        for note in ChangeDoubt::notes(&shown) {
             let _ = writeln!(text, "{}", dim(wrapped(&note, width, "  ")));
         }
         for reason in reasons {
@@ -517,7 +517,7 @@ impl Pair {
         if let Some(words) = self.reason_without_comparison() {
             let _ = writeln!(text, "{}\n", markdown_text(&words));
         }
-        let (shown, n_same, reasons) = self.shown(with_all);
+        let (shown, n_same, reasons) = self.change_rows(with_all);
         if !shown.is_empty() {
             text += "| Target | Metric | Before | After | Change |\n|---|---|---:|---:|---:|\n";
         }
@@ -525,7 +525,7 @@ impl Pair {
             let cells = shown.cells().map(|cell| markdown_text(&cell));
             let _ = writeln!(text, "| {} |", cells.join(" | "));
         }
-        for note in Doubt::notes(&shown) {
+        for note in ChangeDoubt::notes(&shown) {
             let _ = writeln!(text, "\n{note}");
         }
         for reason in reasons {
@@ -546,7 +546,7 @@ impl Pair {
     }
 }
 
-impl Doubt {
+impl ChangeDoubt {
     fn mark(self) -> char {
         match self {
             Self::Overlap => '≈',
@@ -555,7 +555,7 @@ impl Doubt {
     }
 
     /// The meaning of each mark that stands in the table.
-    fn notes(shown: &[Shown]) -> Vec<String> {
+    fn notes(shown: &[ChangeRow]) -> Vec<String> {
         let meaning = |doubt| match doubt {
             Self::Overlap => {
                 "the intervals before and after overlap: which of the two is smaller is not sure"
@@ -568,7 +568,7 @@ impl Doubt {
         let mut notes: Vec<String> = notes
             .map(|doubt| format!("{} {}", doubt.mark(), meaning(doubt)))
             .collect();
-        if shown.iter().any(Shown::has_unknown) {
+        if shown.iter().any(ChangeRow::has_unknown) {
             notes.push(format!("{} no estimate on this side", words::UNKNOWN));
         }
         notes
@@ -578,7 +578,7 @@ impl Doubt {
 /// A rise in red, a fall in green: every metric is a cost. What may be no change has no colour.
 fn coloured(line: &str) -> String {
     let is_change = line.ends_with('%')
-        && ![Doubt::Overlap, Doubt::NoInterval]
+        && ![ChangeDoubt::Overlap, ChangeDoubt::NoInterval]
             .iter()
             .any(|doubt| line.contains(doubt.mark()));
     let Some(at) = line.rfind(['+', '−']).filter(|_| is_change) else {
@@ -617,14 +617,14 @@ fn reasons(results: &[ResultChange]) -> Vec<String> {
 const SAME: f64 = 0.0005;
 
 impl ResultChange {
-    fn doubt(&self) -> Option<Doubt> {
+    fn doubt(&self) -> Option<ChangeDoubt> {
         let is_assumed = |evidence: &Option<String>| evidence.as_deref() == Some("assumed");
         match self.is_within_intervals {
             _ if self.change.is_same() || self.change.difference.is_none() => None,
-            Some(true) => Some(Doubt::Overlap),
+            Some(true) => Some(ChangeDoubt::Overlap),
             Some(false) => None,
             None => (is_assumed(&self.evidence_before) || is_assumed(&self.evidence_after))
-                .then_some(Doubt::NoInterval),
+                .then_some(ChangeDoubt::NoInterval),
         }
     }
 
@@ -691,7 +691,7 @@ impl Change {
     }
 }
 
-impl Shown {
+impl ChangeRow {
     fn from_fact(fact: &FactChange) -> Self {
         let unit = if fact.unit == "bytes" { fact.unit } else { "" };
         Self {
@@ -759,7 +759,7 @@ impl Shown {
         let change = change.map_or(String::new(), |(before, after)| {
             quantity::change(before, after)
         });
-        let mark = self.doubt.map(Doubt::mark).map(String::from);
+        let mark = self.doubt.map(ChangeDoubt::mark).map(String::from);
         let mark = mark.unwrap_or_default();
         [
             self.target.clone(),

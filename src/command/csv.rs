@@ -177,7 +177,7 @@ fn facts(document: &Document) -> Vec<String> {
         text(&model.signatures.join("; ")),
         // Why there is no arena.
         text(
-            (document.obstacle())
+            (document.micro_obstacle())
                 .filter(|_| model.arena_bytes.is_none())
                 .unwrap_or_default(),
         ),
@@ -260,7 +260,7 @@ fn outcome(result: &TargetResult) -> Vec<String> {
                 (provenance.interval_percent).map_or(String::new(), |percent| percent.to_string()),
                 estimate
                     .expected_error_percent
-                    .map_or(String::new(), |_| words::against(provenance)),
+                    .map_or(String::new(), |_| words::reference_words(provenance)),
                 text(provenance.scope.as_deref().unwrap_or_default()),
             ]);
         }

@@ -315,14 +315,14 @@ impl Document {
                 return Err(beyond(words));
             }
         }
-        match document.impossible() {
+        match document.impossible_number() {
             None => Ok(document),
             Some(words) => Err(Failure::new("impossible-report", words)),
         }
     }
 
     /// The first number that no estimate of the library can have, in words.
-    fn impossible(&self) -> Option<String> {
+    fn impossible_number(&self) -> Option<String> {
         let mut described = HashSet::new();
         for result in &self.results {
             let whose = format!("{} of {}", result.metric, result.target);
@@ -335,7 +335,7 @@ impl Document {
                 let other_unit = other_unit
                     .map(|unit| format!("expected a number of {unit}, found {}", estimate.unit));
                 other_unit
-                    .or_else(|| estimate.impossible(self.operators.len()))
+                    .or_else(|| estimate.impossible_number(self.operators.len()))
                     .or_else(|| self.beyond_peak(result, estimate))
             });
             if let Some(words) = impossible {
@@ -392,7 +392,7 @@ impl Document {
     }
 
     /// Why TensorFlow Lite Micro does not run the file.
-    pub fn obstacle(&self) -> Option<&str> {
+    pub fn micro_obstacle(&self) -> Option<&str> {
         self.fits.as_ref()?.need.as_ref()?.obstacle.as_deref()
     }
 
@@ -510,7 +510,7 @@ impl Document {
 
 impl Estimate {
     /// A number that no quantity can have, or parts that do not match the operators.
-    fn impossible(&self, n_operators: usize) -> Option<String> {
+    fn impossible_number(&self, n_operators: usize) -> Option<String> {
         let Self {
             value,
             lo,

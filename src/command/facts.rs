@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fmt::Write;
 use std::process::ExitCode;
 
-use super::args::{FactsArgs, Tell};
+use super::args::{FactsArgs, WorkerOutput};
 use super::choice::TargetArgs;
 use super::document::Document;
 use super::table::Table;
@@ -22,7 +22,7 @@ pub fn run(args: &FactsArgs) -> Result<ExitCode, Box<dyn Error>> {
         are_dimensions_shared: files.len() > 1,
         targets: &TargetArgs::default(),
         read: &args.read,
-        tell: Tell::Facts,
+        tell: WorkerOutput::Facts,
     };
     let width = terminal::width();
     let text = |document: &Document| facts(document, args.operators, width);
@@ -40,7 +40,7 @@ fn facts(document: &Document, with_operators: bool, width: usize) -> String {
     let bytes = |bytes: u64| quantity::bytes(bytes as f64).to_string();
     let arena = match (model.arena_bytes, model.activation_bytes) {
         (Some(arena), _) => bytes(arena),
-        (None, Some(_)) => (document.obstacle()).map_or_else(
+        (None, Some(_)) => (document.micro_obstacle()).map_or_else(
             || "not known".to_owned(),
             |reason| format!("none: {reason}"),
         ),

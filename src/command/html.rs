@@ -168,7 +168,7 @@ fn outcome(result: &TargetResult) -> String {
                     format!(
                         ". Mean error on held-out networks: {} against {}",
                         quantity::percent(error),
-                        escaped(&words::against(&estimate.provenance))
+                        escaped(&words::reference_words(&estimate.provenance))
                     )
                 });
             format!(

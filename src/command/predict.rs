@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt::Write;
 use std::process::ExitCode;
 
-use super::args::{PredictArgs, Tell};
+use super::args::{PredictArgs, WorkerOutput};
 use super::document::{Document, Estimate, TargetResult};
 use super::table::Table;
 use super::terminal::{bold, dim, plain, wrapped, yellow};
@@ -17,7 +17,7 @@ pub fn run(args: &PredictArgs) -> Result<ExitCode, Box<dyn Error>> {
         are_dimensions_shared: files.len() > 1,
         targets: &args.targets,
         read: &args.read,
-        tell: Tell::Report,
+        tell: WorkerOutput::Report,
     };
     let width = terminal::width();
     let text = |document: &Document| report(document, args.details, args.operators, width);
@@ -82,10 +82,10 @@ struct Overview<'d> {
 
 /// What speaks against the numbers of a report: its warnings, and the targets whose mean error is large.
 pub fn doubts(document: &Document, width: usize) -> String {
-    diagnostics(document, true, width) + &far_off(&gathered(document).doubts, width)
+    diagnostics(document, true, width) + &far_off_warning(&gather_overview(document).doubts, width)
 }
 
-fn far_off(doubts: &[(String, Vec<String>)], width: usize) -> String {
+fn far_off_warning(doubts: &[(String, Vec<String>)], width: usize) -> String {
     let doubts = doubts.iter().map(|(against, far)| {
         let line = format!(
             "         off in the mean, against {against}: {}",
@@ -97,7 +97,7 @@ fn far_off(doubts: &[(String, Vec<String>)], width: usize) -> String {
     doubts.collect()
 }
 
-fn gathered(document: &Document) -> Overview<'_> {
+fn gather_overview(document: &Document) -> Overview<'_> {
     let mut overview = Overview {
         table: Table::default()
             .text("target")
@@ -123,13 +123,13 @@ fn overview(document: &Document, width: usize) -> String {
         mut remarks,
         energies,
         doubts,
-    } = gathered(document);
+    } = gather_overview(document);
     if table.is_empty() {
         return String::new();
     }
     let lines = table.lines_of(width);
     let is_unknown = lines.split_whitespace().any(|word| word == words::UNKNOWN);
-    let mut text = far_off(&doubts, width) + &lines;
+    let mut text = far_off_warning(&doubts, width) + &lines;
     if is_unknown {
         let _ = writeln!(text, "{}", dim("? no estimate"));
     }
@@ -181,7 +181,7 @@ impl<'d> Overview<'d> {
             energy,
             is_microcontroller: estimate("weights_flash").is_some(),
         };
-        self.note(target, &row);
+        self.add_remarks(target, &row);
         let value = |estimate: Option<(&TargetResult, &Estimate)>| {
             estimate.map_or(words::UNKNOWN.to_owned(), |(_, estimate)| {
                 quantity::measure(estimate.value, &estimate.unit).to_string()
@@ -207,7 +207,7 @@ impl<'d> Overview<'d> {
     }
 
     /// What is said below the table.
-    fn note(&mut self, target: &'d str, row: &OverviewRow<'d>) {
+    fn add_remarks(&mut self, target: &'d str, row: &OverviewRow<'d>) {
         let (_, first) = row.first;
         // Board, runtime and release of a microcontroller, which its id does not tell, and whose estimate a board's is.
         if row.is_microcontroller || target.contains('/') {
@@ -241,13 +241,13 @@ impl<'d> Overview<'d> {
             );
         }
         if let (Some(_), Some(percent)) = (first.lo, first.provenance.interval_percent) {
-            let against = words::against(&first.provenance);
+            let against = words::reference_words(&first.provenance);
             let words = format!("interval held {percent} % of other networks, against {against}");
             group(&mut self.remarks, words, target);
         }
         let far = (first.expected_error_percent).filter(|&percent| percent > DOUBTFUL_PERCENT);
         if let Some(percent) = far {
-            let against = words::against(&first.provenance);
+            let against = words::reference_words(&first.provenance);
             let far = format!("{target} by {}", quantity::percent(percent));
             match self.doubts.iter_mut().find(|(known, _)| *known == against) {
                 Some((_, all)) => all.push(far),
@@ -315,14 +315,14 @@ fn error_in_words(result: &TargetResult, estimate: &Estimate) -> (String, String
     match estimate.expected_error_percent {
         Some(error) => (
             format!("±{}", quantity::percent(error)),
-            words::against(&estimate.provenance),
+            words::reference_words(&estimate.provenance),
         ),
         None if result.evidence.as_deref() == Some("counted") && estimate.lo.is_none() => {
             ("exact".to_owned(), "the file".to_owned())
         }
         None => (
             words::UNKNOWN.to_owned(),
-            words::against(&estimate.provenance),
+            words::reference_words(&estimate.provenance),
         ),
     }
 }

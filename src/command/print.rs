@@ -48,7 +48,7 @@ pub fn reports(
     }
     let matched = request.each(files, |file, document| {
         let file = file.to_string_lossy();
-        let printed = printed(&document, &file, format, rows, &text);
+        let printed = output_text(&document, &file, format, rows, &text);
         if let Err(failure) = &document {
             fail(&file, failure);
         }
@@ -66,7 +66,7 @@ pub fn reports(
 }
 
 /// One file in the chosen format.
-fn printed(
+fn output_text(
     document: &Result<Document, Failure>,
     file: &str,
     format: &FormatArgs,

@@ -78,8 +78,11 @@ pub fn diagnostics(document: &Document) -> Vec<(&Diagnostic, String)> {
     }
     let n_targets = document.targets().len();
     let lines = groups.iter().map(|group| {
-        let targets = concerned(group, n_targets);
-        (group[0], group_words(group) + &option(group[0]) + &targets)
+        let targets = concerned_targets(group, n_targets);
+        (
+            group[0],
+            group_words(group) + &dimension_option_words(group[0]) + &targets,
+        )
     });
     lines.collect()
 }
@@ -108,7 +111,7 @@ pub fn shortages(document: &Document) -> Vec<String> {
 }
 
 /// What to type where a message names a dimension that the file leaves open.
-fn option(diagnostic: &Diagnostic) -> String {
+fn dimension_option_words(diagnostic: &Diagnostic) -> String {
     let name = diagnostic.message.split('`').nth(1);
     match name.filter(|_| diagnostic.code == "dynamic-shape") {
         Some(name) => format!(" ({})", words::dimension_option(name)),
@@ -117,7 +120,7 @@ fn option(diagnostic: &Diagnostic) -> String {
 }
 
 /// ` [ethos-u55-256, ethos-u65-256]`; empty where all targets are concerned, the file is, or the words name them.
-fn concerned(group: &[&Diagnostic], n_targets: usize) -> String {
+fn concerned_targets(group: &[&Diagnostic], n_targets: usize) -> String {
     let targets: BTreeSet<&str> = (group.iter().flat_map(|diagnostic| &diagnostic.targets))
         .map(String::as_str)
         .collect();

@@ -11,7 +11,7 @@ use litecast::targets::choice::Choice;
 use litecast::targets::ethos_u::configuration::Product;
 use serde::Serialize;
 
-use super::args::{FormatArgs, SweepArgs, Tell};
+use super::args::{FormatArgs, SweepArgs, WorkerOutput};
 use super::budget::Limit;
 use super::choice::TargetArgs;
 use super::document::{Diagnostic, Document, TargetResult};
@@ -36,7 +36,7 @@ pub fn run(args: &SweepArgs) -> Result<ExitCode, Box<dyn Error>> {
         are_dimensions_shared: false,
         targets: &targets,
         read: &args.read,
-        tell: Tell::Report,
+        tell: WorkerOutput::Report,
     };
     let mut code = ExitCode::SUCCESS;
     if args.format.html {

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use litecast::Metric;
 use serde::Serialize;
 
-use super::args::{SweepArgs, Tell};
+use super::args::{SweepArgs, WorkerOutput};
 use super::budget::Limit;
 use super::choice::TargetArgs;
 use super::document::{Document, Estimate, TargetResult};
@@ -62,7 +62,7 @@ pub fn run(args: &SweepArgs) -> Result<ExitCode, Box<dyn Error>> {
         are_dimensions_shared: false,
         targets: &targets,
         read: &args.read,
-        tell: Tell::Report,
+        tell: WorkerOutput::Report,
     };
     let limit_ms = args.limits.latency.map(|Limit(ms)| ms);
     let mut code = ExitCode::SUCCESS;

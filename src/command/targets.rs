@@ -52,7 +52,7 @@ fn overview(targets: &[TargetInfo], width: usize) -> String {
         });
         let against = latency.and_then(|metric| {
             metric.expected_error_percent?;
-            Some(words::against(&target.provenance.clone().into()))
+            Some(words::reference_words(&target.provenance.clone().into()))
         });
         let against = against.unwrap_or_default();
         table.row([target.id.clone(), target.device.clone(), error, against]);
@@ -96,7 +96,7 @@ fn details(target: &TargetInfo, width: usize) -> String {
         });
         let name = words::metric(metric.metric.id()).to_owned();
         let against = metric.expected_error_percent.map_or(String::new(), |_| {
-            words::against(&target.provenance.clone().into())
+            words::reference_words(&target.provenance.clone().into())
         });
         table.row([name, metric.unit.to_owned(), error, against]);
     }

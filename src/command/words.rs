@@ -68,7 +68,7 @@ pub const EVIDENCE: &str =
     "evidence of the latency: counted, measured on hardware, a compiler's opinion, or assumed";
 
 /// What the errors of such numbers were measured against.
-pub fn against(provenance: &Provenance) -> String {
+pub fn reference_words(provenance: &Provenance) -> String {
     let Provenance {
         kind,
         tool,

@@ -17,7 +17,7 @@ use litecast::report::{Failure, Report};
 use litecast::targets::{Target, registry};
 use serde::Serialize;
 
-use super::args::{ReadArgs, Tell, WorkerArgs};
+use super::args::{ReadArgs, WorkerArgs, WorkerOutput};
 use super::choice::Chosen;
 use super::inputs::is_stdin;
 use super::isolation::{Message, Task, Work, write_json};
@@ -41,21 +41,23 @@ pub fn run() -> Result<ExitCode, Box<dyn Error>> {
             }
         };
         let targets = match args.tell {
-            Tell::Facts | Tell::Boards => &[][..],
-            Tell::Report => chosen.as_deref().unwrap_or(registry()),
+            WorkerOutput::Facts | WorkerOutput::Boards => &[][..],
+            WorkerOutput::Report => chosen.as_deref().unwrap_or(registry()),
         };
-        if args.tell == Tell::Report && predictor.is_none() {
+        if args.tell == WorkerOutput::Report && predictor.is_none() {
             predictor = Some(Predictor::shipped()?);
         }
         Message::Begin.write(&mut to)?;
-        let predictor = predictor.as_ref().filter(|_| args.tell == Tell::Report);
-        let report = report(file, args, predictor, targets)?;
+        let predictor = predictor
+            .as_ref()
+            .filter(|_| args.tell == WorkerOutput::Report);
+        let report = report_of_file(file, args, predictor, targets)?;
         if let Ok(report) = &report
             && args.shared_dimensions
         {
             Message::Matched(matched_dimensions(report, &args.read)).write(&mut to)?;
         }
-        match report.and_then(|report| told(args.tell, file, report)) {
+        match report.and_then(|report| worker_result(args.tell, file, report)) {
             Ok(told) => write_json(&told, &mut to)?,
             Err(failure) => Message::Failure(failure).write(&mut to)?,
         }
@@ -132,7 +134,7 @@ fn too_large(file_bytes: usize) -> Failure {
 /// The result for a file.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Told<'t> {
+enum WorkerResult<'t> {
     Report(Box<Report>),
     Boards {
         file: Cow<'t, str>,
@@ -141,10 +143,14 @@ enum Told<'t> {
     },
 }
 
-fn told(tell: Tell, file: &Path, report: Report) -> Result<Told<'_>, Failure> {
+fn worker_result(
+    tell: WorkerOutput,
+    file: &Path,
+    report: Report,
+) -> Result<WorkerResult<'_>, Failure> {
     match tell {
-        Tell::Report | Tell::Facts => Ok(Told::Report(Box::new(report))),
-        Tell::Boards => Ok(Told::Boards {
+        WorkerOutput::Report | WorkerOutput::Facts => Ok(WorkerResult::Report(Box::new(report))),
+        WorkerOutput::Boards => Ok(WorkerResult::Boards {
             file: file.to_string_lossy(),
             fits: report.fits.map(Box::new).ok_or_else(|| {
                 let words = "the file does not tell how much memory it needs";
@@ -156,7 +162,7 @@ fn told(tell: Tell, file: &Path, report: Report) -> Result<Told<'_>, Failure> {
 
 /// # Errors
 /// The trained network fails, which is not the fault of the file.
-fn report(
+fn report_of_file(
     file: &Path,
     args: &WorkerArgs,
     predictor: Option<&Predictor>,

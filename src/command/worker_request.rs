@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::args::{ReadArgs, Tell};
+use super::args::{ReadArgs, WorkerOutput};
 use super::choice::TargetArgs;
 use super::document::Document;
 use super::isolation::{self, Matched, Task, Text, Work};
@@ -18,7 +18,7 @@ use litecast::report::Failure;
 pub struct Request<'r> {
     pub targets: &'r TargetArgs,
     pub read: &'r ReadArgs,
-    pub tell: Tell,
+    pub tell: WorkerOutput,
     /// Whether the sizes of `--dim` are for several files, some of which may not have all of them.
     pub are_dimensions_shared: bool,
 }

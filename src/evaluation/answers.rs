@@ -140,7 +140,7 @@ impl<'t> Answers<'t> {
     }
 
     /// Whether a target of a group that runs integers alone has no estimate.
-    pub fn lack_int8(&mut self, group: Group) -> bool {
+    pub fn need_int8(&mut self, group: Group) -> bool {
         let mut without = self.without_estimate(group);
         without.any(|(target, _)| target.runs_integers_alone())
     }

@@ -24,8 +24,8 @@ impl<'m> Facts<'m> {
         })
     }
 
-    pub fn kept(self) -> Kept {
-        Kept {
+    pub fn detach(self) -> DetachedFacts {
+        DetachedFacts {
             topology: self.graph.into_topology(),
             analysis: Some(self.analysis),
         }
@@ -46,14 +46,14 @@ impl<'m> Facts<'m> {
 }
 
 /// Facts of a model that may change meanwhile.
-pub struct Kept {
+pub struct DetachedFacts {
     pub topology: Topology,
     /// Absent where the model has to be counted again.
     pub analysis: Option<Analysis>,
 }
 
-impl Kept {
-    pub fn with_model<'m>(self, model: &'m Model<'m>) -> Facts<'m> {
+impl DetachedFacts {
+    pub fn attach<'m>(self, model: &'m Model<'m>) -> Facts<'m> {
         let graph = self.topology.into_graph(model);
         Facts {
             analysis: (self.analysis).unwrap_or_else(|| analysis::analyze(&graph)),

@@ -14,7 +14,7 @@ pub mod widening;
 pub use error::EstimateError;
 pub use request::{EstimateAs, ModelFile, Request};
 
-pub(crate) use facts::{Facts, Kept};
+pub(crate) use facts::{DetachedFacts, Facts};
 pub(crate) use results::{Results, forget_parts, other_subgraphs};
 
 use answers::{Answers, Group};
@@ -30,7 +30,7 @@ use crate::target::Target;
 /// A network with the results of all targets.
 pub(crate) struct Evaluation<'f> {
     pub model: Model<'f>,
-    pub kept: Kept,
+    pub kept: DetachedFacts,
     pub results: Results,
 }
 
@@ -51,25 +51,25 @@ pub(crate) fn evaluate<'f>(
         && as_int8::is_float(&model)
         && !(model.format == Format::Tflite && as_int8::is_quantised(&model));
     let mut answers = Answers::none(targets);
-    let mut kept = Facts::new(&model)?.kept();
+    let mut kept = Facts::new(&model)?.detach();
     let groups = Group::for_size(kept.topology.n_nodes());
     for &group in groups {
-        let facts = kept.with_model(&model);
+        let facts = kept.attach(&model);
         let network = facts.network(request, predictor);
         answers.ask(group, &network);
         network.into_failure().map_or(Ok(()), Err)?;
-        kept = facts.kept();
-        if is_converted && answers.lack_int8(group) {
+        kept = facts.detach();
+        if is_converted && answers.need_int8(group) {
             if unpacking(&model).contains(&true) {
                 // Other operators than those of the report, by whose places the answers are given.
                 let int8 = file.read_as_int8(changes)?;
                 let of_int8 = Facts::new(&int8)?;
                 let network = of_int8.network(request, predictor);
-                let facts = kept.with_model(&model);
+                let facts = kept.attach(&model);
                 let places = Places::new(&of_int8.graph, &facts.graph);
                 answers.ask_as_int8(group, &network, Some(&places));
                 network.into_failure().map_or(Ok(()), Err)?;
-                kept = facts.kept();
+                kept = facts.detach();
                 continue;
             }
             // A large network is counted again afterwards, which takes less memory than to keep both.
@@ -82,22 +82,22 @@ pub(crate) fn evaluate<'f>(
                     &model
                 }
             };
-            let facts = kept.with_model(int8);
+            let facts = kept.attach(int8);
             let network = facts.network(request, predictor);
             answers.ask_as_int8(group, &network, None);
             network.into_failure().map_or(Ok(()), Err)?;
-            kept = Kept {
+            kept = DetachedFacts {
                 analysis,
-                ..facts.kept()
+                ..facts.detach()
             };
             if let Some(floats) = floats {
                 floats.restore(&mut model);
             }
         }
     }
-    let facts = kept.with_model(&model);
+    let facts = kept.attach(&model);
     let results = results::results(&facts.graph, answers);
-    let kept = facts.kept();
+    let kept = facts.detach();
     Ok(Evaluation {
         model,
         kept,

@@ -54,7 +54,7 @@ pub struct Results {
 }
 
 impl Results {
-    fn doubt(&mut self, target: &str, diagnostic: Diagnostic) {
+    fn add_doubt(&mut self, target: &str, diagnostic: Diagnostic) {
         let known = (self.doubts.iter_mut()).find(|doubt| doubt.diagnostic == diagnostic);
         match known {
             Some(doubt) => doubt.targets.push(target.to_owned()),
@@ -89,7 +89,7 @@ pub fn results(graph: &Graph, answers: Answers) -> Results {
             diagnostics,
         } = answer.estimate;
         for doubt in diagnostics {
-            results.doubt(target.id(), doubt);
+            results.add_doubt(target.id(), doubt);
         }
         results
             .results
@@ -112,7 +112,7 @@ pub fn results(graph: &Graph, answers: Answers) -> Results {
     results
 }
 
-fn owned(targets: &[&str]) -> Vec<String> {
+fn to_strings(targets: &[&str]) -> Vec<String> {
     targets.iter().map(|&target| target.to_owned()).collect()
 }
 
@@ -158,7 +158,7 @@ fn as_converted(targets: &[&str]) -> Option<ReportDiagnostic> {
             ),
             operator_idx: None,
         },
-        targets: owned(targets),
+        targets: to_strings(targets),
     })
 }
 
@@ -221,6 +221,6 @@ fn cpu_fallback(
             ),
             operator_idx: Some(first.operator_idx),
         },
-        targets: owned(targets),
+        targets: to_strings(targets),
     })
 }

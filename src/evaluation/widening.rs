@@ -46,7 +46,7 @@ fn widen_one(outcome: &mut Outcome, beyond: Beyond) {
     provenance.interval_percent = None;
     let moved = |end: f64| {
         if *value > 0.0 && end > 0.0 {
-            let moved = *value * beyond.grown(end / *value);
+            let moved = *value * beyond.grown_interval_factor(end / *value);
             moved.clamp(f64::MIN_POSITIVE, f64::MAX)
         } else {
             end

@@ -116,11 +116,11 @@ impl<'a> Builder<'a> {
     }
 
     /// Says that the file has no more than `n` values of a described constant.
-    pub fn limit_parameters(&mut self, tensor_idx: usize, n: u64) {
+    pub fn limit_parameters(&mut self, tensor_idx: usize, max_parameters: u64) {
         let tensor = self.tensors.get(tensor_idx);
         let buffer = tensor.and_then(|tensor| self.buffers.get_mut(tensor.buffer_idx));
         if let Some(Buffer::Described { n_parameters, .. }) = buffer {
-            *n_parameters = n.min(*n_parameters);
+            *n_parameters = max_parameters.min(*n_parameters);
         }
     }
 

@@ -63,7 +63,7 @@ pub fn counts(zero_share: f32, entropy_bits: f32) -> Arc<[u64; 256]> {
 }
 
 /// The same counts for weights whose zeros are stored as `zero_point`.
-pub fn moved(counts: &[u64; 256], zero_point: u8) -> Arc<[u64; 256]> {
+pub fn shifted_by_zero_point(counts: &[u64; 256], zero_point: u8) -> Arc<[u64; 256]> {
     let mut moved = *counts;
     moved.rotate_right(usize::from(zero_point));
     Arc::new(moved)

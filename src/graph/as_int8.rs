@@ -76,7 +76,7 @@ pub fn is_quantised(model: &Model) -> bool {
 
 /// What [`convert`] replaced in a model.
 #[derive(Debug, Default)]
-pub struct Floats {
+pub struct ReplacedFloats {
     /// By tensor.
     types: Vec<TensorType>,
     /// By tensor index, of those that had one.
@@ -88,8 +88,8 @@ pub struct Floats {
 }
 
 /// Quantises a model in place: a large network is held once. Linear in tensors and operators.
-pub fn convert(model: &mut Model) -> Floats {
-    let mut floats = Floats::default();
+pub fn convert(model: &mut Model) -> ReplacedFloats {
+    let mut floats = ReplacedFloats::default();
     let Some(subgraph) = model.subgraphs.get_mut(MAIN_SUBGRAPH) else {
         return floats;
     };
@@ -135,7 +135,7 @@ pub fn convert(model: &mut Model) -> Floats {
     floats
 }
 
-impl Floats {
+impl ReplacedFloats {
     /// Makes the model that [`convert`] changed what it was before.
     pub fn restore(self, model: &mut Model) {
         let Some(subgraph) = model.subgraphs.get_mut(MAIN_SUBGRAPH) else {

@@ -1,6 +1,7 @@
 //! The learned predictor: the feature table, graphs packed into a batch for one run of the network, the network itself,
 //! and the widths of its intervals.
 
+pub mod batch;
 pub mod features;
 pub mod intervals;
 pub mod manifest;
@@ -10,5 +11,4 @@ pub mod network;
 #[path = "no_network.rs"]
 pub mod network;
 pub mod out_of_distribution;
-pub mod packed;
 pub mod predictor;

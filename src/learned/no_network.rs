@@ -1,7 +1,7 @@
 //! Replaces the trained network without the feature `tract`. The types have no values, so a
 //! [`Predictor`](super::predictor::Predictor) cannot exist either, and no other code needs conditional compilation.
 
-use crate::learned::packed::Batch;
+use crate::learned::batch::Batch;
 
 /// There is none.
 pub enum PredictorNetwork {}

@@ -15,7 +15,7 @@ pub struct Learned<'p> {
     pub manifest: &'p Manifest,
     /// Empty if the graph is out of distribution, because the network then does not run.
     pub estimates: Estimates,
-    pub likeness: Likeness,
+    pub likeness: TrainingSimilarity,
 }
 
 impl<'p> Learned<'p> {
@@ -26,7 +26,7 @@ impl<'p> Learned<'p> {
         features: &Features,
     ) -> Result<Self, PredictorError> {
         let manifest = predictor.manifest()?;
-        let likeness = Likeness::new(manifest, graph, features);
+        let likeness = TrainingSimilarity::new(manifest, graph, features);
         Ok(Self {
             manifest,
             estimates: if likeness.is_like_training {
@@ -40,7 +40,7 @@ impl<'p> Learned<'p> {
 }
 
 /// Whether a graph resembles the training graphs.
-pub struct Likeness {
+pub struct TrainingSimilarity {
     /// Whether every operator kind of the graph occurred in training, every feature is within its range in training,
     /// and the nearest landmark is no farther away than for held-out graphs.
     pub is_like_training: bool,
@@ -50,7 +50,7 @@ pub struct Likeness {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-impl Likeness {
+impl TrainingSimilarity {
     /// Of `graph`, whose features are `features`. Linear in nodes and landmarks.
     pub fn new(manifest: &Manifest, graph: &Graph, features: &Features) -> Self {
         let distance = manifest.landmarks.distance(&summary(features));

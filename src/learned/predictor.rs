@@ -6,10 +6,10 @@ use std::sync::OnceLock;
 use sha2::{Digest, Sha256};
 
 use crate::fields;
+use crate::learned::batch::Batch;
 use crate::learned::features::Features;
 use crate::learned::manifest::{FORMAT_VERSION, Manifest};
 use crate::learned::network::{NetworkError, PredictorNetwork};
-use crate::learned::packed::Batch;
 
 /// Number of hash bytes that identify a bundle.
 #[cfg(feature = "tract")]

@@ -1,17 +1,17 @@
 //! What a benchmark tool printed → a [`Profile`]: milliseconds of single operators, and of whole inferences.
 //!
 //! [`read`] takes the text as the tool wrote it. Formats are rows of tables: `formats` has those with columns under a
-//! head, `phrases` those with one sentence for each number; ONNX Runtime's JSON is read by `onnx_runtime`. A format that
+//! head, `sentences` those with one sentence for each number; ONNX Runtime's JSON is read by `onnx_runtime`. A format that
 //! is not among them can be a plain table with a head.
 
-mod columns;
 mod commands;
 mod error;
 mod formats;
 mod number;
 mod onnx_runtime;
-mod phrases;
 mod profile;
+mod sentences;
+mod tables;
 
 pub use commands::command;
 pub use error::{MAX_PROFILE_BYTES, ProfileError};
@@ -62,12 +62,12 @@ pub fn read(bytes: &[u8], clock_mhz: Option<f64>) -> Result<Profile, ProfileErro
 
 fn read_lines(text: &str, clock_mhz: Option<f64>) -> Result<Profile, ProfileError> {
     let mut profile = Profile::default();
-    let mut table = columns::Reader::default();
+    let mut table = tables::Reader::default();
     for (line_idx, line) in text.lines().enumerate() {
         if profile.operators.len() > MAX_ROWS || profile.inferences.len() > MAX_ROWS {
             return Err(ProfileError::TooManyOperators);
         }
-        let is_read = phrases::read(line, clock_mhz, &mut profile)
+        let is_read = sentences::read(line, clock_mhz, &mut profile)
             || table.read(line_idx + 1, line, clock_mhz, &mut profile)?;
         if !is_read && table.is_open() {
             add_unread(&mut profile, line_idx + 1, line, "a duration");

@@ -77,7 +77,7 @@ impl Beyond {
     /// How far an interval's end lies from the estimate, as a factor, where it lies `inside` within what was measured:
     /// each factor of ten beyond adds as much as the interval has inside, but between [`MIN_GROWTH`] and [`MAX_GROWTH`].
     /// Nothing was measured there, so that no figure is fitted.
-    pub fn grown(&self, inside: f64) -> f64 {
+    pub fn grown_interval_factor(&self, inside: f64) -> f64 {
         let decades = self.factor.log10();
         let grown = inside * inside.clamp(1.0 / MAX_GROWTH, MAX_GROWTH).powf(decades);
         if inside < 1.0 {
@@ -127,7 +127,7 @@ mod tests {
             (shorter, 40.0, 120.0),
             (longer, 0.1, 0.1 / 9.0),
         ] {
-            let grown = beyond.grown(inside);
+            let grown = beyond.grown_interval_factor(inside);
             assert!((grown - expected).abs() < 1e-12, "{inside}: {grown}");
         }
     }

@@ -12,7 +12,7 @@ pub mod ethos_u;
 mod example;
 pub mod gpu;
 pub mod host;
-pub mod learned;
+pub mod learned_accelerators;
 pub mod measured_device;
 mod on_board;
 #[cfg(test)]
@@ -69,7 +69,7 @@ const KINDS: &[Kind] = &[
     },
     Kind {
         registered: Vec::new,
-        all: learned::shipped_targets,
+        all: learned_accelerators::shipped_targets,
     },
     #[cfg(test)]
     Kind {
@@ -102,7 +102,7 @@ impl Loaded {
     pub fn shipped() -> Self {
         Self {
             gpus: gpu::shipped().cloned(),
-            learned: learned::shipped().cloned(),
+            learned: learned_accelerators::shipped().cloned(),
         }
     }
 }

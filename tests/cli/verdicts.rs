@@ -352,7 +352,6 @@ fn a_check_reads_its_limits_from_a_file() {
 
 /// A configuration and what it names may be links that a change made to any file of the machine.
 #[cfg(unix)]
-
 #[test]
 fn a_configuration_reads_nothing_outside_of_its_folder_and_repeats_no_contents() {
     use std::os::unix::fs::symlink;

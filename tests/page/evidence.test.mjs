@@ -7,7 +7,7 @@ import { browserForTests } from "./fixture.mjs";
 import { mixedModel, residualModel } from "./model.mjs";
 import { importSource } from "./sources.mjs";
 
-const { termsOf } = await importSource("sums.ts");
+const { termsOf } = await importSource("cost_terms.ts");
 const { costColour } = await importSource("graph/ramp.ts");
 const shared = browserForTests();
 const { withPage } = shared;

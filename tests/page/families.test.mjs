@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { importSource } from "./sources.mjs";
 
-const { described, groupOf, hasHost, hasThreads, headingOf, idIn, isAccelerator, nameIn } = await importSource("targets.ts");
+const { describedTarget, groupOf, hasHost, hasThreads, headingOf, idInSpace, isAccelerator, nameInSpace } = await importSource("targets.ts");
 const { FAMILIES, METRICS, TARGETS } = await importSource("../package/src/catalogue.ts");
 const { inMetricOrder, metricMeaning, metricName } = await importSource("words.ts");
 
@@ -16,7 +16,7 @@ test("each phone, GPU and microcontroller is in its group, and no other target i
   assert.ok(gpus.size >= 20 && microcontrollers.size >= 10);
   const phones = new Set(read("bundle/accelerators.json").runs.map(({ target }) => target.split("@")[0]));
   assert.ok(phones.size >= 8);
-  for (const id of [...gpus, ...microcontrollers, ...phones]) assert.ok(described(id), `${id} is in the catalogue`);
+  for (const id of [...gpus, ...microcontrollers, ...phones]) assert.ok(describedTarget(id), `${id} is in the catalogue`);
   for (const id of Object.keys(TARGETS)) {
     const expected = gpus.has(id) ? "gpus" : microcontrollers.has(id) ? "microcontrollers" : phones.has(id) ? "phones-and-boards" : null;
     assert.equal(groupOf(id), expected, id);
@@ -32,12 +32,12 @@ test("what the page names stands apart, and its names come back", () => {
     ["npu-board", "Boards with an Ethos-U"],
     ["board", "Microcontrollers"],
   ]) {
-    const id = idIn(space, "a:b");
+    const id = idInSpace(space, "a:b");
     assert.equal(headingOf(id).label, label);
-    assert.equal(nameIn(space, id), "a:b");
-    assert.equal(nameIn(space, `x${id}`), null);
+    assert.equal(nameInSpace(space, id), "a:b");
+    assert.equal(nameInSpace(space, `x${id}`), null);
   }
-  assert.equal(nameIn("board", "npu-board:imx93"), null);
+  assert.equal(nameInSpace("board", "npu-board:imx93"), null);
   assert.equal(headingOf("cortex-a-of-another-version").label, "Other targets");
   assert.equal(headingOf("constructor").label, "Other targets");
   assert.ok(hasHost("npu-board:imx93") && hasHost("own:1") && hasHost("ethos-u85-2048") && !hasHost("edgetpu-coral-dev-board"));

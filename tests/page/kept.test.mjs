@@ -8,7 +8,7 @@ import { randomNumbers } from "./random.mjs";
 import { importSource } from "./sources.mjs";
 import { dropHanging, estimators, withStrangeFiles } from "./strange.mjs";
 
-const { nameIn } = await importSource("targets.ts");
+const { nameInSpace } = await importSource("targets.ts");
 const { withPage } = browserForTests();
 
 /** Changes what a store of the page's database has: `change` is the body of a function of `value`, which returns another. */
@@ -216,7 +216,7 @@ test("accelerators, devices and choices that were changed cost no file its repor
     await page.reload();
     await page.waitForSelector("body[data-ready]");
     await openAndKeep(page);
-    const results = (await readKept(page, "reports"))[0].results.filter(({ target }) => nameIn("own", target) !== null);
+    const results = (await readKept(page, "reports"))[0].results.filter(({ target }) => nameInSpace("own", target) !== null);
     assert.ok(results.some(({ target, value }) => target === "own:3" && value > 0), "the good one is estimated");
     for (const target of ["own:2", "own:4"]) assert.match(results.find((result) => result.target === target)?.unavailable ?? "", /expected|no target has this id/, target);
     assert.ok(!results.some(({ target }) => target === "own:1"), "what is no accelerator is left out");

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { importSource } from "./sources.mjs";
 
-const { readLine } = await importSource("device.ts");
+const { readLine } = await importSource("measured_latencies.ts");
 
 test("numbers are read with the comma or the point of their country", () => {
   const cases = [

@@ -12,7 +12,7 @@ import { SHARED_MODELS } from "./browser.mjs";
 import { randomNumbers } from "./random.mjs";
 import { importSource } from "./sources.mjs";
 
-const { findPlan, isBetter, isGood } = await importSource("plans.ts");
+const { findPlan, isBetterPlan, meetsBudget } = await importSource("plans.ts");
 const { AS_IT_IS } = await importSource("scenario.ts");
 const { NO_BUDGET } = await importSource("budget.ts");
 const { verdictOn } = await importSource("verdict.ts");
@@ -55,9 +55,9 @@ async function main() {
     if (limits.length === 0) continue;
     place++;
     planned.budget = { ...NO_BUDGET, latency_ms: limits[Math.floor(random() * limits.length)] };
-    const meeting = all.filter((plan) => isGood(verdictOn(plan.report, plan.hardware.choice.name, planned.budget)));
+    const meeting = all.filter((plan) => meetsBudget(verdictOn(plan.report, plan.hardware.choice.name, planned.budget)));
     if (meeting.length === 0) continue; // without an interval nothing is met for sure
-    const best = meeting.reduce((best, plan) => (isBetter(plan, best) ? plan : best), null);
+    const best = meeting.reduce((best, plan) => (isBetterPlan(plan, best) ? plan : best), null);
     const begun = performance.now();
     const { plan, n_estimates } = await findPlan(planned, space, explorer(bytes), new AbortController().signal);
     const ms = performance.now() - begun;

@@ -8,7 +8,7 @@ import { browserForTests } from "./fixture.mjs";
 import { residualModel } from "./model.mjs";
 import { importSource } from "./sources.mjs";
 
-const { findPlan, isBetter, isGood } = await importSource("plans.ts");
+const { findPlan, isBetterPlan, meetsBudget } = await importSource("plans.ts");
 const { AS_IT_IS } = await importSource("scenario.ts");
 const { NO_BUDGET } = await importSource("budget.ts");
 const { verdictOn } = await importSource("verdict.ts");
@@ -32,13 +32,13 @@ for (const [file, target, part] of CASES) {
     space.factors = space.factors.filter((_, i) => i % 3 === 0);
     const explore = explorer(bytes);
     const all = await allPlans(planned, space, explore);
-    const meeting = all.filter((plan) => isGood(verdictOn(plan.report, plan.hardware.choice.name, planned.budget)));
-    const best = meeting.reduce((best, plan) => (isBetter(plan, best) ? plan : best), null);
+    const meeting = all.filter((plan) => meetsBudget(verdictOn(plan.report, plan.hardware.choice.name, planned.budget)));
+    const best = meeting.reduce((best, plan) => (isBetterPlan(plan, best) ? plan : best), null);
     assert.ok(best, `of ${all.length} plans one meets it`);
     const { plan } = await findPlan(planned, space, explore, new AbortController().signal);
     assert.equal(plan?.removed_macs, best.removed_macs);
     assert.equal(plan.changes.length, best.changes.length);
-    assert.ok(isGood(verdictOn(plan.report, plan.hardware.choice.name, planned.budget)));
+    assert.ok(meetsBudget(verdictOn(plan.report, plan.hardware.choice.name, planned.budget)));
   });
 }
 

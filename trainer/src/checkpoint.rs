@@ -10,9 +10,9 @@ use burn::optim::ModuleOptimizer;
 use serde::{Deserialize, Serialize};
 
 use crate::curve::CurveRow;
-use crate::data::Data;
 use crate::gnn::network::Network;
 use crate::settings::Settings;
+use crate::training_data::Data;
 
 /// The state that a run needs to resume.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

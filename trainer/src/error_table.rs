@@ -8,8 +8,8 @@ use litecast::learned::manifest::OutputError;
 use litecast::provenance::{ErrorSummary, MAX_ERROR_PERCENT};
 use serde::{Deserialize, Serialize};
 
-use crate::data::Data;
 use crate::markdown::{Head, percent, table};
+use crate::training_data::Data;
 
 /// A table of mean errors, followed by a table of all figures.
 pub fn markdown(errors: &[OutputError], data: &Data) -> String {

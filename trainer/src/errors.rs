@@ -3,12 +3,12 @@
 use burn::tensor::Device;
 use litecast::learned::manifest::{ALL, NETWORKS, OutputError, PERFSAGE_SPACES};
 
-use crate::data::{Data, Part};
 use crate::gnn::batch::Batch;
 use crate::gnn::network::Network;
 use crate::gnn::prepare::Example;
 use crate::metrics::summarise;
 use crate::spaces::{Space, has_networks};
+use crate::training_data::{Data, Part};
 
 /// Graphs per forward pass.
 pub const BATCH: usize = 64;

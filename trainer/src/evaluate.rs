@@ -25,12 +25,12 @@ use litecast::learned::intervals::{Interval, Landmarks};
 use self::attribution::{attribution, attribution_table};
 use self::intervals::GraphErrors;
 use crate::checkpoint::{Checkpoint, Progress};
-use crate::data::{Data, Part};
 use crate::dataset::{self, Dataset};
 use crate::error_table::{self, Epochs, Fitted};
 use crate::errors::{errors, estimates};
 use crate::gnn::network::Network;
 use crate::train;
+use crate::training_data::{Data, Part};
 
 /// Measures a trained network on the held-out graphs.
 #[derive(Clone, Debug, clap::Args)]

@@ -12,7 +12,6 @@ use litecast::learned::manifest::{FORMAT_VERSION, MadeFrom, Manifest, Output, Tr
 use litecast::provenance::Provenance;
 use litecast::targets::ethos_u;
 
-use crate::data::Part;
 use crate::dataset::{self, Dataset, LabelKey, METRICS};
 use crate::errors::errors;
 use crate::evaluate::Trained;
@@ -21,6 +20,7 @@ use crate::gnn::prepare::Labels;
 use crate::labels::record::Run;
 use crate::labels::target::Target;
 use crate::onnx;
+use crate::training_data::Part;
 
 /// Writes `predictor.onnx`, `manifest.json` and `reference.json`.
 #[derive(Clone, Debug, clap::Args)]

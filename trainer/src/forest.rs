@@ -8,7 +8,7 @@ use smartcore::ensemble::random_forest_regressor::{
 };
 use smartcore::linalg::basic::matrix::DenseMatrix;
 
-use crate::columns::column;
+use crate::feature_columns::column;
 
 /// Maximum depth of a tree, as in nn-Meter's forests for convolutions on the CPU.
 const MAX_DEPTH: u16 = 70;

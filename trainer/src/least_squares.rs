@@ -62,7 +62,9 @@ fn loss<const N: usize>(rows: &[Equation<N>], ridge: &[f64; N], constants: &[f64
 }
 
 /// The `x` that minimises `Σ weight · (row · x − value)²`, by the normal equations.
-pub fn ordinary<const N: usize>(rows: impl Iterator<Item = ([f64; N], f64, f64)>) -> [f64; N] {
+pub fn weighted_least_squares<const N: usize>(
+    rows: impl Iterator<Item = ([f64; N], f64, f64)>,
+) -> [f64; N] {
     let mut left = [[0.0; N]; N];
     let mut right = [0.0; N];
     for (row, value, weight) in rows {

@@ -4,8 +4,8 @@
 pub mod spaces;
 pub mod writer;
 
-pub mod columns;
 pub mod dataset;
+pub mod feature_columns;
 pub mod labels;
 pub mod targets;
 
@@ -13,7 +13,6 @@ pub mod bench;
 pub mod bench_predictor;
 pub mod checkpoint;
 pub mod curve;
-pub mod data;
 pub mod error_table;
 pub mod errors;
 pub mod forest;
@@ -22,6 +21,7 @@ pub mod json;
 pub mod settings;
 pub mod split;
 pub mod train;
+pub mod training_data;
 
 pub mod baselines;
 pub mod evaluate;

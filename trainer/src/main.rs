@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use litecast_trainer::targets::cortex_a::{self, boards};
-use litecast_trainer::targets::{cortex_m, edge_tpu, ethos_u, gpu, learned};
+use litecast_trainer::targets::{cortex_m, edge_tpu, ethos_u, gpu, learned_accelerators};
 use litecast_trainer::{
     baselines, bench, bench_predictor, dataset, evaluate, export, labels, spaces, train,
 };
@@ -43,13 +43,13 @@ enum Command {
     /// Fit the costs of microcontrollers' kernels to measured boards
     FitMcu(cortex_m::FitMcuArgs),
     /// Fit what single operators execute to counted instructions of files of one operator each
-    FitCpuSingles(cortex_a::singles::FitCpuSinglesArgs),
+    FitCpuSingles(cortex_a::single_operators::FitCpuSinglesArgs),
     /// Fit the Edge TPU's few constants to published latencies
     FitEdgetpu(edge_tpu::FitEdgetpuArgs),
     /// Fit the costs of GPUs' kernels to published measurements
     FitGpu(gpu::FitGpuArgs),
     /// Fit the costs of accelerators without published rules to published measurements
-    FitAccelerators(learned::FitAcceleratorsArgs),
+    FitAccelerators(learned_accelerators::FitAcceleratorsArgs),
     /// Train graph networks on measured GPUs and compare them with what ships
     CompareGpu(gpu::learned::CompareGpuArgs),
     /// Fit what boards with an Ethos-U take beyond the compiler's estimate to measured latencies
@@ -105,10 +105,10 @@ fn main() -> Result<()> {
         Command::FitCpu(args) => boards::run(&args),
         Command::FitCpuOperators(args) => cortex_a::run(&args),
         Command::FitMcu(args) => cortex_m::run(&args),
-        Command::FitCpuSingles(args) => cortex_a::singles::run(&args),
+        Command::FitCpuSingles(args) => cortex_a::single_operators::run(&args),
         Command::FitEdgetpu(args) => edge_tpu::run(&args),
         Command::FitGpu(args) => gpu::run(&args),
-        Command::FitAccelerators(args) => learned::run(&args),
+        Command::FitAccelerators(args) => learned_accelerators::run(&args),
         Command::CompareGpu(args) => gpu::learned::run(&args),
         Command::FitSilicon(args) => ethos_u::silicon::run(&args),
         Command::Dataset(command) => dataset::run(&command),

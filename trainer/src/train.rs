@@ -13,7 +13,6 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::checkpoint::{Checkpoint, Progress};
 use crate::curve::{self, CurveRow};
-use crate::data::Data;
 use crate::dataset;
 use crate::errors::capped_mape_by_output;
 use crate::gnn::adam::Adam;
@@ -24,6 +23,7 @@ use crate::gnn::prepare::Example;
 use crate::gnn::shape::Shape;
 use crate::settings::Settings;
 use crate::split::epoch_order;
+use crate::training_data::Data;
 
 /// Trains a predictor on a labelled dataset.
 #[derive(Clone, Debug, clap::Args)]
@@ -86,7 +86,9 @@ pub fn train(
             let batch =
                 Batch::with_dropout(&examples, rate, &mut rng, data.scaling.n_columns(), device);
             let demand = match settings.gradients {
-                Gradients::Summed => gradients::summed(&model, &batch, &objective, &data.scaling),
+                Gradients::Summed => {
+                    gradients::gradient_of_loss(&model, &batch, &objective, &data.scaling)
+                }
                 Gradients::Pcgrad => {
                     gradients::pcgrad(&model, &batch, &objective, &tasks, &mut rng)
                 }

@@ -10,13 +10,13 @@ use litecast_trainer::baselines::forests::KernelForests;
 use litecast_trainer::baselines::kernels::Kernel;
 use litecast_trainer::baselines::problem::{Graph, Problem};
 use litecast_trainer::baselines::{Method, leave_one_out, network_errors};
-use litecast_trainer::columns::column;
-use litecast_trainer::data::Data;
 use litecast_trainer::dataset;
+use litecast_trainer::feature_columns::column;
 use litecast_trainer::forest::{Columns, Forest, Growth};
 use litecast_trainer::gnn::prepare::Example;
 use litecast_trainer::gnn::whole_graph::WholeGraph;
 use litecast_trainer::settings::{Settings, network_settings};
+use litecast_trainer::training_data::Data;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

@@ -14,17 +14,17 @@ use litecast::{
 };
 use litecast_trainer::spaces::published::{WEIGHT_SEED, network};
 use litecast_trainer::spaces::{Space, sample};
-use litecast_trainer::targets::edge_tpu::{Found, find, published::Device};
+use litecast_trainer::targets::edge_tpu::{EdgeTpuFit, fit_constants, published::Device};
 use litecast_trainer::writer::{Precision, to_tflite};
 
-fn fitted_by_trainer() -> Option<Found> {
+fn fitted_by_trainer() -> Option<EdgeTpuFit> {
     let published = litecast_needs::shared("data/edgetpu_published.csv")?;
-    Some(find(&published).unwrap())
+    Some(fit_constants(&published).unwrap())
 }
 
 #[test]
 fn the_shipped_constants_are_those_of_the_fit() {
-    let Some(Found { constants, samples }) = fitted_by_trainer() else {
+    let Some(EdgeTpuFit { constants, samples }) = fitted_by_trainer() else {
         return;
     };
     assert_eq!(&constants, Constants::shipped());

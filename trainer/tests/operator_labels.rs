@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use litecast_trainer::data::Data;
 use litecast_trainer::dataset;
 use litecast_trainer::gnn::prepare::Readout;
 use litecast_trainer::settings::Settings;
+use litecast_trainer::training_data::Data;
 
 /// Of single precision, over some hundred operators.
 const ROUNDING: f32 = 1e-4;

@@ -51,7 +51,10 @@ fn networks_to_measure_are_what_the_trainer_writes() {
 fn constants_have_the_form_that_the_trainer_writes() {
     assert_form("ethos_u/errors.json", estimates::json);
     assert_form("cortex_a/costs.json", cortex_a::json);
-    assert_form("cortex_a/single_operators.json", cortex_a::singles::json);
+    assert_form(
+        "cortex_a/single_operators.json",
+        cortex_a::single_operators::json,
+    );
     assert_form("cortex_a/constants.json", cortex_a::boards::json);
     assert_form("cortex_m/constants.json", cortex_m::json);
 }

@@ -1,7 +1,7 @@
 /** Accelerators of one's own: an Ethos-U or a board with a clock and memories that a person chose, kept in this browser. */
 import { prepareTarget } from "../package/src/arguments.ts";
 import type { TargetChoice } from "./report.ts";
-import { idIn, nameIn } from "./targets.ts";
+import { idInSpace, nameInSpace } from "./targets.ts";
 
 /** `name` is the target's id in reports. */
 export type Accelerator = TargetChoice & { name: string; device: string };
@@ -36,14 +36,14 @@ export function keepAccelerators(kept: readonly Accelerator[]): boolean {
 /** With a new id; what is as one that is kept already takes its place. */
 export function addAccelerator(choice: TargetChoice & { device: string }): Accelerator[] {
   const others = accelerators().filter(({ device }) => device !== choice.device);
-  const numbers = others.map(({ name }) => Number(nameIn("own", name)) || 0);
-  return [...others, { ...choice, name: idIn("own", Math.max(0, ...numbers) + 1) }].slice(-MAX_ACCELERATORS);
+  const numbers = others.map(({ name }) => Number(nameInSpace("own", name)) || 0);
+  return [...others, { ...choice, name: idInSpace("own", Math.max(0, ...numbers) + 1) }].slice(-MAX_ACCELERATORS);
 }
 
 function isAccelerator(value: unknown): value is Accelerator {
   try {
     const { name, device, target, board } = prepareTarget(value, "");
-    return name !== undefined && nameIn("own", name) !== null && device !== undefined && (target !== undefined || board !== undefined);
+    return name !== undefined && nameInSpace("own", name) !== null && device !== undefined && (target !== undefined || board !== undefined);
   } catch {
     return false;
   }

@@ -2,10 +2,10 @@
 import { choiceOf } from "./requested_targets.ts";
 import type { Estimator, FileBytes } from "./estimator.ts";
 import * as format from "./format.ts";
-import { hybridOf, leftWords } from "./hybrid.ts";
+import { hybridOf, leftWords } from "./processor_split.ts";
 import { type Estimate, type Operator, type Report, type Result, type TargetChoice, isEstimate } from "./report.ts";
 import type { Scenario } from "./scenario.ts";
-import { described } from "./targets.ts";
+import { describedTarget } from "./targets.ts";
 
 /** One change of the network or of the hardware, and what it saves. */
 export interface Advice {
@@ -99,7 +99,7 @@ const cpu: Rule = async function* ({ report, target }) {
 
 const channels: Rule = async function* (advised, estimator, signal) {
   const { report, scenario, target } = advised;
-  const step = described(choiceOf(target).target ?? target)?.channel_step;
+  const step = describedTarget(choiceOf(target).target ?? target)?.channel_step;
   const before = estimateOf(report, target);
   if (!step || !before || scenario.channels) return;
   for (const from of countsJustAbove(report, before, step)) {
@@ -126,7 +126,7 @@ const memory: Rule = async function* (advised, estimator, signal) {
   const { report, scenario, target } = advised;
   const before = estimateOf(report, target);
   if (!before) return;
-  if (described(target)?.advice.includes("resident-weights")) {
+  if (describedTarget(target)?.advice.includes("resident-weights")) {
     if (!streams(report, target)) return;
     for (const factor of NARROWER) {
       const next = { ...scenario, width: scenario.width * factor };
@@ -188,7 +188,7 @@ const size: Rule = async function* (advised, estimator, signal) {
 
 const smaller: Rule = async function* ({ file, scenario, target, latency_budget_ms }, estimator) {
   const id = choiceOf(target).target ?? target;
-  if (latency_budget_ms === null || !described(id)?.advice.includes("smaller-accelerator")) return;
+  if (latency_budget_ms === null || !describedTarget(id)?.advice.includes("smaller-accelerator")) return;
   const sweep = await estimator.sweep(file, scenario, { latency_ms: latency_budget_ms }).catch(() => null);
   const points = sweep?.points ?? [];
   const now = points.find((point) => point.target === id);

@@ -1,5 +1,5 @@
 /** What the estimator needs from the page's own origin, loaded once for all of its workers. */
-import { KnownError } from "./messenger.ts";
+import { KnownError } from "./worker_messenger.ts";
 import type { Assets } from "./protocol.ts";
 import type { LoadedGroup } from "./targets.ts";
 

@@ -1,5 +1,5 @@
 /** Everything that the page keeps in this browser as one file, and back. Loaded when a person asks for it. */
-import { KnownError } from "./messenger.ts";
+import { KnownError } from "./worker_messenger.ts";
 import type { Report } from "./report.ts";
 import { readReport, readSummary } from "./report_check.ts";
 import { type Comparison, type Opened, isComparison, isDate, transact } from "./store.ts";

@@ -84,7 +84,7 @@ export function limitOf(metric: string, { latency_ms, memory_kib, energy_mj }: B
 }
 
 /** Null where there is no budget for the metric. An estimate whose interval ends above the budget is at risk, or that has none. */
-export function judge(estimate: Estimate, budget: Budget): Judgement | null {
+export function judgeEstimate(estimate: Estimate, budget: Budget): Judgement | null {
   const { metric, value, hi, unit } = estimate;
   const limit = limitOf(metric, budget);
   if (limit === null) return null;

@@ -40,7 +40,7 @@ export function keepColumn(column: CustomColumn | null): void {
 }
 
 /** Of a file as it is named, or as a table names it: without folder and ending. */
-export function valueOf({ values }: CustomColumn, file: string): number | null {
+export function columnValueOf({ values }: CustomColumn, file: string): number | null {
   return Object.hasOwn(values, file) ? values[file] : null;
 }
 

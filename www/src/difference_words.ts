@@ -1,6 +1,6 @@
 /** Where a difference between two models comes from, in one sentence. */
 import { type Measure, costText } from "./costs.ts";
-import { leftBy } from "./hybrid.ts";
+import { operatorsLeftBy } from "./processor_split.ts";
 import type { Match } from "./operator_matching.ts";
 import type { Report } from "./report.ts";
 
@@ -41,7 +41,7 @@ function stateWords({ is_on_cpu, is_new, is_gone, n }: Group): string {
 
 function groupsOf(left: Report, right: Report, matches: readonly Match[], measures: { left: Measure; right: Measure }): Group[] {
   const target = measures.left.target ?? "";
-  const [on_cpu_before, on_cpu_after] = [leftBy(left, target), leftBy(right, target)];
+  const [on_cpu_before, on_cpu_after] = [operatorsLeftBy(left, target), operatorsLeftBy(right, target)];
   const groups = new Map<string, Group>();
   for (const { left: i, right: j } of matches) {
     const operator = j !== null ? right.operators[j] : left.operators[i ?? 0];

@@ -3,7 +3,7 @@ import { readApplication } from "./application.ts";
 import { type AssetUrls, fetchBytes, fetchModule, loadAssets } from "./assets.ts";
 import { readHost } from "./host.ts";
 import { MAX_FILE_BYTES } from "./limits.ts";
-import { KnownError, Messenger, unreadable } from "./messenger.ts";
+import { KnownError, Messenger, unreadableError } from "./worker_messenger.ts";
 import type { ModelFile } from "./model_files.ts";
 import type { Assets, CalibrateCall, ChoicesCall, EstimateCall, Estimated, FileToRead, FitsCall, InForceCall, KeptCall, LayoutCall, LayoutValue, LoadCall, MeasureCall, MeasuredDevice, ReadAheadCall, ReadDeviceCall, StartCall, Started, SweepBatchCall, SweepCall, WarmUpCall } from "./protocol.ts";
 import type { Application, BatchSweep, Calibrated, Fits, InForce, Limits, Measurement, Report, Sweep, TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
@@ -328,7 +328,7 @@ function checkSize(file: ModelFile): void {
 /** Bytes of a model; rejects with a `KnownError` if the file cannot be read. */
 export async function readFile(file: ModelFile): Promise<ArrayBuffer> {
   checkSize(file);
-  return file.arrayBuffer().catch((error: unknown) => Promise.reject(error instanceof KnownError ? error : unreadable(error)));
+  return file.arrayBuffer().catch((error: unknown) => Promise.reject(error instanceof KnownError ? error : unreadableError(error)));
 }
 
 /** Layouts of graphs; a new one stops the one before, which may be long. */

@@ -1,6 +1,6 @@
 /** Files beside their reports, in this browser's database: only where a person has said so. */
 import type { ModelFile } from "./model_files.ts";
-import { history, transact } from "./store.ts";
+import { reportHistory, transact } from "./store.ts";
 
 /** Of one file; larger ones are opened again. */
 const MAX_KEPT_FILE_BYTES = 64 * 1024 ** 2;
@@ -32,7 +32,7 @@ export async function keepFile(key: string, model: ModelFile): Promise<void> {
   const file = model instanceof File ? model : new File([await model.arrayBuffer()], model.name);
   await transact(["files"], "readwrite", ({ files }) => files.put(file, key));
   const kept = new Set(await transact<IDBValidKey[]>(["files"], "readonly", ({ files }) => files.getAllKeys()));
-  const surplus = (await history()).filter((opened) => kept.has(opened.key)).slice(MAX_KEPT_FILES);
+  const surplus = (await reportHistory()).filter((opened) => kept.has(opened.key)).slice(MAX_KEPT_FILES);
   await transact(["files"], "readwrite", ({ files }) => surplus.forEach((opened) => files.delete(opened.key)));
 }
 

@@ -2,9 +2,9 @@
  * What was dropped, as models: TFLite and ONNX files as they are, and what archives and C arrays hold. What is another format is
  * refused with its name and what to do.
  */
-import { Container } from "./container.ts";
+import { Container } from "./model_archive.ts";
 import { MAX_FILE_BYTES, MAX_MODELS } from "./limits.ts";
-import { KnownError } from "./messenger.ts";
+import { KnownError } from "./worker_messenger.ts";
 import type { Model } from "./model_files.ts";
 import type { Packing } from "./protocol.ts";
 

@@ -1,7 +1,7 @@
 /** The target that a person looks at, and the measure that colours its operators; remembered in this browser. */
 import { type Measure, measuresOf } from "./costs.ts";
 import { type Report, isEstimate } from "./report.ts";
-import { lookAt } from "./extra_targets.ts";
+import { rememberTarget } from "./remembered_targets.ts";
 
 const TARGET_KEY = "litecast.target";
 const METRIC_KEY = "litecast.metric";
@@ -32,7 +32,7 @@ export class Focus {
   }
 
   chooseTarget(target: string): void {
-    if (target !== this.#target) lookAt(target, this.#target);
+    if (target !== this.#target) rememberTarget(target, this.#target);
     this.#target = target;
     write(TARGET_KEY, target);
     this.#tell();

@@ -61,7 +61,7 @@ export function measure(value: number, unit: string, like = value, n_digits = N_
 }
 
 /** Both ends of an interval in the unit of `like`, with as many digits as tell them apart. */
-export function ends(lo: number, hi: number, unit: string, like: number): [low: string, high: string] {
+export function intervalEnds(lo: number, hi: number, unit: string, like: number): [low: string, high: string] {
   for (let n_digits = N_DIGITS; ; n_digits++) {
     const [low, high] = [lo, hi].map((end) => measure(end, unit, like, n_digits)[0]);
     if (low !== high || lo === hi || n_digits === MAX_DIGITS) return [low, high];
@@ -86,8 +86,8 @@ export function bytesBeside(value: number, whole: number): string {
 }
 
 /** Both ends of an interval beside a limit, each told apart from it, in the unit of `like`. */
-export function endsBeside(lo: number, hi: number, unit: string, like: number, limit: number): [low: string, high: string] {
-  const shown = ends(lo, hi, unit, like);
+export function intervalEndsBeside(lo: number, hi: number, unit: string, like: number, limit: number): [low: string, high: string] {
+  const shown = intervalEnds(lo, hi, unit, like);
   const [low, high] = [lo, hi].map((end) => digitsBeside(end, unit, limit, like));
   return [low > N_DIGITS ? measure(lo, unit, like, low)[0] : shown[0], high > N_DIGITS ? measure(hi, unit, like, high)[0] : shown[1]];
 }

@@ -1,7 +1,7 @@
 /** Wires the page: files in, views out, and a history that Back, Forward and reload go through. */
 import "./peer_connections.ts";
 import { type Asked, askedTarget, askedTargets, choiceOf, offersOf, ownTargets, rememberGroup, targetsOf } from "./requested_targets.ts";
-import { learnEstimates, withDevices } from "./device.ts";
+import { learnEstimates, withResultsOnDevices } from "./measured_latencies.ts";
 import { el, keepingFocus, nextTask } from "./dom.ts";
 import { Estimator, LayoutClient, UNTOUCHED, readFile } from "./estimator.ts";
 import { EXAMPLES, type Example, fetchExample } from "./examples.ts";
@@ -10,13 +10,13 @@ import { Focus } from "./focus.ts";
 import * as format from "./format.ts";
 import { writeHost } from "./host.ts";
 import { keepFile, keptFile } from "./file_store.ts";
-import { KnownError, otherBuild } from "./messenger.ts";
+import { KnownError, otherBuildError } from "./worker_messenger.ts";
 import type { Model, ModelFile } from "./model_files.ts";
 import { type Report, type Result, type TargetInfo, isEstimate } from "./report.ts";
-import { type Asked as AskedByMessage, answerMessages } from "./messages.ts";
+import { type Asked as AskedByMessage, answerMessages } from "./opener_messages.ts";
 import { AS_IT_IS, type Scenario, type Sizes, isChanged, readScenario, scenarioParameters, scenarioWords } from "./scenario.ts";
-import { type ComparisonRow, comparisonHistory, history as openedBefore, keepComparison, keptComparison, keptReport, newKey } from "./store.ts";
-import { type BatchControl, batchControl } from "./view/batch.ts";
+import { type ComparisonRow, comparisonHistory, reportHistory as openedBefore, keepComparison, keptComparison, keptReport, newKey } from "./store.ts";
+import { type BatchControl, batchControl } from "./view/batch_control.ts";
 import type { Row, Summary } from "./comparison_rows.ts";
 import { ComparisonView } from "./view/comparison.ts";
 import { acceptFiles } from "./view/file_drop.ts";
@@ -26,14 +26,14 @@ import { reportView } from "./view/report.ts";
 import { firstScenario } from "./threads.ts";
 import { warmUp } from "./warm_up.ts";
 import { ALL_GPUS } from "./view/target_choice.ts";
-import { described, groupOf, nameIn } from "./targets.ts";
-import { otherTargets } from "./extra_targets.ts";
+import { describedTarget, groupOf, nameInSpace } from "./targets.ts";
+import { otherTargets } from "./remembered_targets.ts";
 import type { MoreTargets } from "./view/target_groups.ts";
-import { openSizes, sizesControl } from "./view/sizes.ts";
+import { openDimensions, sizesControl } from "./view/open_dimensions.ts";
 import { exampleButtons, type TargetPicker, historyList, targetPicker, targetTables } from "./view/start_screen.ts";
 import { save } from "./view/save_button.ts";
-import { takeAwayMenu } from "./view/download_menu.ts";
-import { metricName, sentence } from "./words.ts";
+import { downloadMenu } from "./view/download_menu.ts";
+import { metricName, asSentence } from "./words.ts";
 
 /** What `history.state` says of a view. */
 type Place = { view: "start" } | { view: "report"; key: string } | { view: "comparison"; key: string } | { view: "failure" };
@@ -153,8 +153,8 @@ async function openAsked(asked: AskedByMessage): Promise<void> {
   }
 }
 
-const backups = (): Promise<typeof import("./backup.ts")> => import("./backup.ts").catch(() => Promise.reject(otherBuild()));
-const orSay = (done: Promise<void>): Promise<void> => done.catch((error: unknown) => say(sentence((error as Error).message)));
+const backups = (): Promise<typeof import("./backup.ts")> => import("./backup.ts").catch(() => Promise.reject(otherBuildError()));
+const orSay = (done: Promise<void>): Promise<void> => done.catch((error: unknown) => say(asSentence((error as Error).message)));
 
 function exportEverything(): Promise<void> {
   const name = `litecast-${new Date().toISOString().slice(0, 10)}.backup.json`;
@@ -186,7 +186,7 @@ async function openLink(value: string): Promise<void> {
   const signal = begin("the link");
   const target = new URLSearchParams(location.hash.slice(1)).get("target");
   try {
-    const { reportOfLink } = await import("./share.ts").catch(() => Promise.reject(otherBuild()));
+    const { reportOfLink } = await import("./share.ts").catch(() => Promise.reject(otherBuildError()));
     const report = await reportOfLink(value);
     const { fits } = report;
     // Rooms of boards follow from the need, which alone is in the link.
@@ -212,7 +212,7 @@ async function announceTargets(): Promise<void> {
   const say = (words: string): void => byId("ready").replaceChildren(words);
   try {
     const { targets, others, predictor_failure } = await estimator.started;
-    say(predictor_failure ? `No learned estimates: ${sentence(predictor_failure.message)}` : "");
+    say(predictor_failure ? `No learned estimates: ${asSentence(predictor_failure.message)}` : "");
     performance.mark("litecast:ready");
     document.body.dataset["ready"] = predictor_failure ? "facts-only" : "yes";
     void offerTargets(targets, others);
@@ -221,7 +221,7 @@ async function announceTargets(): Promise<void> {
     byId("known-targets").replaceChildren(...targetTables(targets, others));
     await warmUp(WARM_UP_FILES.map(asset), estimator, drawUnseen, () => place.view !== "start").catch(() => undefined);
   } catch (error) {
-    say(`The estimator could not be started. ${sentence((error as Error).message)}`);
+    say(`The estimator could not be started. ${asSentence((error as Error).message)}`);
     document.body.dataset["ready"] = "no";
   }
 }
@@ -330,7 +330,7 @@ async function openOne(file: ModelFile, scenario: Scenario, signal: AbortSignal,
     if (signal.aborted) return;
     sayDone();
     // The report of another batch stays where it is.
-    if (control) control.refuse(sentence((error as Error).message));
+    if (control) control.refuse(asSentence((error as Error).message));
     else showFailure(file.name, error, (sizes) => void openOne(file, { ...scenario, dimensions: { ...scenario.dimensions, ...sizes } }, begin(file.name)));
   }
 }
@@ -389,7 +389,7 @@ async function compareOne(file: ModelFile, scenario: Scenario, signal: AbortSign
     const report = await estimator.estimate(file, { ...scenario, dimensions }, await askedTargets(focus.wanted, estimator), key, signal);
     addMissing(report);
     hold(key, { report, file });
-    return { file: file.name, key, summary: summaryOf(await withDevices(report, estimator)) };
+    return { file: file.name, key, summary: summaryOf(await withResultsOnDevices(report, estimator)) };
   };
   const failed = (error: unknown): Row => {
     const missing = error instanceof KnownError ? error.dimensions : [];
@@ -504,7 +504,7 @@ async function keptRows(key: string): Promise<OpenComparison | null> {
       try {
         const report = "key" in row ? await keptReport(row.key) : null;
         if (!report || !("key" in row)) return { file: row.file, failure: "the page was left before it was estimated, or its report was forgotten" };
-        return { file: row.file, key: row.key, summary: summaryOf(await withDevices(report, estimator)) };
+        return { file: row.file, key: row.key, summary: summaryOf(await withResultsOnDevices(report, estimator)) };
       } catch (error) {
         return { file: row.file, failure: (error as Error).message };
       }
@@ -546,7 +546,7 @@ function show(state: string, name: string, buttons: HTMLElement[], parts: HTMLEl
 /** With what each operator costs. */
 async function fullReport(key: string): Promise<Report | null> {
   const report = reports.get(key)?.report ?? (await keptReport(key));
-  if (report) report.results = (await withDevices(report, estimator)).results;
+  if (report) report.results = (await withResultsOnDevices(report, estimator)).results;
   return report;
 }
 
@@ -557,7 +557,7 @@ function restoreScroll(key: string): void {
 async function showReport(key: string, report: Report, file: ModelFile | null, offered: Offered, signal: AbortSignal): Promise<void> {
   const remeasured = async (asked: readonly Asked[] = [], again: readonly Asked[] = []): Promise<void> => {
     Object.assign(report, await withTargets(report, file, asked, again, signal));
-    report.results = (await withDevices(report, estimator)).results;
+    report.results = (await withResultsOnDevices(report, estimator)).results;
     focus.refresh();
   };
   const scenario = scenarioOf(report);
@@ -570,8 +570,8 @@ async function showReport(key: string, report: Report, file: ModelFile | null, o
   const is_compared = [...comparisons].some(([, { rows }]) => rows.some((row) => "key" in row && row.key === key));
   const back = is_compared ? el("button", { type: "button", onclick: () => history.back() }, "← All files") : null;
   const withSizes = (sizes: Sizes): Scenario => ({ ...scenario, dimensions: { ...scenario.dimensions, ...sizes } });
-  const sizes = sizesControl(openSizes(report, scenario.dimensions), file && ((wanted) => change(withSizes(wanted))));
-  const buttons = [back, control.element, ...sizes, takeAwayMenu(report, focus, parts, signal)].filter((button) => button !== null);
+  const sizes = sizesControl(openDimensions(report, scenario.dimensions), file && ((wanted) => change(withSizes(wanted))));
+  const buttons = [back, control.element, ...sizes, downloadMenu(report, focus, parts, signal)].filter((button) => button !== null);
   show("report", report.file, buttons, parts.elements, facts.filter(Boolean).join(" · "));
   takeProfile = parts.takeProfile;
   if (!isBusyComparing()) {
@@ -612,7 +612,7 @@ function drawUnseen(report: Report): void {
   const more: MoreTargets = { ...NOTHING, is_possible: true, show: () => Promise.resolve(), choose: () => undefined, chooseHost: () => undefined };
   const signal = AbortSignal.abort();
   const parts = reportView(report, { file: null, scenario: AS_IT_IS, change: () => undefined }, estimator, layouts, focus, more, () => undefined, signal);
-  const place = el("div", { class: "view unseen" }, batchControl(report.batch, null).element, takeAwayMenu(report, focus, parts, signal), ...parts.elements);
+  const place = el("div", { class: "view unseen" }, batchControl(report.batch, null).element, downloadMenu(report, focus, parts, signal), ...parts.elements);
   answerWords(report);
   document.body.append(place);
   void place.offsetHeight;
@@ -652,7 +652,7 @@ function moreTargets(report: Report, file: ModelFile | null, offered: Offered, a
 function addMissing(report: Report): void {
   const missing = [focus.wanted, ...otherTargets()].filter((target) => !report.results.some((result) => result.target === target));
   const rows = missing.flatMap((target): Result[] => {
-    const description = described(target);
+    const description = describedTarget(target);
     return description ? [{ target, device: description.short_label, metric: "latency", unavailable: "its constants could not be loaded", reason: "not-estimated" }] : [];
   });
   if (rows.length > 0) report.results = [...report.results, ...rows];
@@ -680,7 +680,7 @@ function withoutTargets({ results, left_out = [], diagnostics }: Report, is_gone
 async function withTargets(report: Report, file: ModelFile | null, asked: readonly Asked[], again: readonly Asked[], signal: AbortSignal): Promise<OfTargets> {
   const { file: name, batch, what_if } = report;
   const own_targets = ownTargets();
-  const is_gone = (target: string): boolean => ((nameIn("own", target) ?? nameIn("measured", target)) !== null && !own_targets.some((accelerator) => accelerator.name === target)) || again.some((other) => other.name === target);
+  const is_gone = (target: string): boolean => ((nameInSpace("own", target) ?? nameInSpace("measured", target)) !== null && !own_targets.some((accelerator) => accelerator.name === target)) || again.some((other) => other.name === target);
   const places = new Map([...new Set(report.results.map(({ target }) => target))].map((target, place) => [target, place]));
   const inPlace = (results: Result[]): Result[] => results.toSorted((a, b) => (places.get(a.target) ?? places.size) - (places.get(b.target) ?? places.size));
   const { results, left_out, diagnostics } = withoutTargets(report, is_gone);

@@ -2,7 +2,7 @@
 import type { Device } from "../package/types/devices.d.ts";
 import type { MeasuredDevice } from "./protocol.ts";
 import type { Report, TargetChoice } from "./report.ts";
-import { idIn } from "./targets.ts";
+import { idInSpace } from "./targets.ts";
 
 /** Another format gets another key. */
 const KEY = "litecast.measured.1";
@@ -50,7 +50,7 @@ function keep(kept: readonly MeasuredDevice[]): boolean {
 /** As the engine estimates on it: without measured operators, which it does not need. */
 export function measuredTarget({ document }: MeasuredDevice): TargetChoice & { name: string } {
   const networks = document.networks.map(({ tool, measured_ms }) => ({ tool, measured_ms }));
-  return { measured_device: JSON.stringify({ ...document, networks }), name: idIn("measured", document.name), device: document.name };
+  return { measured_device: JSON.stringify({ ...document, networks }), name: idInSpace("measured", document.name), device: document.name };
 }
 
 /** What a device's profile says of the operators of a report. */
@@ -81,7 +81,7 @@ function overlayOf({ name }: Device, network: Device["networks"][number]): Overl
   if (known) return known;
   const groups = network.observations.flatMap((group) => group.operators.map((operator) => [operator, group] as const));
   const { measured_ms, unmatched, unmatched_ms } = network;
-  const overlay = { target: idIn("measured", name), device: name, groups: new Map(groups), measured_ms, unmatched, unmatched_ms };
+  const overlay = { target: idInSpace("measured", name), device: name, groups: new Map(groups), measured_ms, unmatched, unmatched_ms };
   overlays.set(network, overlay);
   return overlay;
 }

@@ -1,5 +1,5 @@
 /** Files that were chosen, as far as they could be opened. */
-import type { KnownError } from "./messenger.ts";
+import type { KnownError } from "./worker_messenger.ts";
 
 /** A model as it is read: a file, or what is unpacked anew each time, so that nothing holds it meanwhile. */
 export interface ModelFile {

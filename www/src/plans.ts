@@ -53,12 +53,12 @@ const MAX_MS = 20_000;
 const MAX_WAYS = 3;
 
 /** Whether a verdict asks for nothing more. */
-export function isGood({ kind }: Verdict): boolean {
+export function meetsBudget({ kind }: Verdict): boolean {
   return kind === "meets" || kind === "stated";
 }
 
 /** Whether `a` is better than `b`, where both meet the budget. */
-export function isBetter(a: Plan, b: Plan | null): boolean {
+export function isBetterPlan(a: Plan, b: Plan | null): boolean {
   if (b === null) return true;
   const keys = (plan: Plan): number[] => [plan.removed_macs, plan.changes.length, plan.hardware.device === null ? plan.hardware.distance : 0, plan.load];
   const [left, right] = [keys(a), keys(b)];
@@ -158,7 +158,7 @@ class PlanSearch {
     for (const way of this.#ways) {
       if (this.is_over) return false;
       const plans = await this.#plansOf(way, resolution, width);
-      is_met ||= plans.some(({ verdict }) => isGood(verdict));
+      is_met ||= plans.some(({ verdict }) => meetsBudget(verdict));
     }
     return is_met;
   }
@@ -176,7 +176,7 @@ class PlanSearch {
     if (!report || this.#signal.aborted) return [];
     const plans = hardware.map((one) => planOn(one, [way.words, smaller], scenario, report, this.#planned));
     for (const plan of plans.filter(({ changes }) => changes.length > 0)) {
-      if (isGood(plan.verdict) && isBetter(plan, this.best)) this.best = plan;
+      if (meetsBudget(plan.verdict) && isBetterPlan(plan, this.best)) this.best = plan;
       if (plan.load < (this.nearest?.load ?? Infinity)) this.nearest = plan;
     }
     return plans;

@@ -4,9 +4,9 @@ import { accelerators } from "./accelerators.ts";
 import type { TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
 import { TARGETS } from "../package/src/catalogue.ts";
 import { measuredDevices, measuredTarget } from "./measured_devices.ts";
-import { otherTargets } from "./extra_targets.ts";
+import { otherTargets } from "./remembered_targets.ts";
 import { releaseWords } from "./words.ts";
-import { GROUPS, type Group, MICROCONTROLLER_BOARDS, NPU_BOARDS, boardOf, groupOf, headingOf, idIn } from "./targets.ts";
+import { GROUPS, type Group, MICROCONTROLLER_BOARDS, NPU_BOARDS, boardOf, groupOf, headingOf, idInSpace } from "./targets.ts";
 
 /** Another format gets another key. */
 const KEY = "litecast.groups.1";
@@ -86,9 +86,9 @@ export function offersOf(others: readonly TargetInfo[], { boards, microcontrolle
     ...others.filter(({ id }) => groupOf(id) === null).map(({ id, device }) => ({ family: headingOf(id).label, target: id, words: device })),
     ...others.flatMap(({ id, description: { short_label, runtime, releases = [] } }) => releases.map((release) => ({ family: headingOf(id).label, target: `${id}@${release}`, words: `${short_label}, ${releaseWords(runtime, release)}` }))),
     ...learnedOffers(),
-    ...boards.map((board) => ({ family: NPU_BOARDS.label, target: idIn("npu-board", board.id), words: npuBoardName(board), names: board.host, sram_bytes: board.sram_bytes })),
+    ...boards.map((board) => ({ family: NPU_BOARDS.label, target: idInSpace("npu-board", board.id), words: npuBoardName(board), names: board.host, sram_bytes: board.sram_bytes })),
     ...others.filter(({ id }) => groupOf(id) === "microcontrollers").map(({ id, description: { short_label, runtime, aliases } }) => ({ family: headingOf(id).label, target: id, words: `${short_label}, ${runtime}`, names: aliases.join(" ") })),
-    ...microcontrollers.filter(({ id }) => !boards.some((board) => board.id === id)).map(({ id, name, chip, core, npu }) => ({ family: MICROCONTROLLER_BOARDS.label, target: idIn("board", id), words: `${name} (${npu ?? core})`, names: chip })),
+    ...microcontrollers.filter(({ id }) => !boards.some((board) => board.id === id)).map(({ id, name, chip, core, npu }) => ({ family: MICROCONTROLLER_BOARDS.label, target: idInSpace("board", id), words: `${name} (${npu ?? core})`, names: chip })),
   ];
 }
 

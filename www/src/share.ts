@@ -2,7 +2,7 @@
  * A report as the fragment of an address, which browsers send to nobody: numbers in columns, deflated, without weights, and
  * without names unless a person wants them. Loaded when a link is made or opened.
  */
-import { KnownError } from "./messenger.ts";
+import { KnownError } from "./worker_messenger.ts";
 import type { Edge, Operator, Report, Result, Tensor } from "./report.ts";
 import { readReport } from "./report_check.ts";
 

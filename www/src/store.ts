@@ -2,7 +2,7 @@
  * What the page remembers in this browser: reports and comparisons, and files where a person wants that. Every function
  * answers as if nothing were kept where the browser keeps nothing, for example in a private window.
  */
-import { KnownError, otherBuild } from "./messenger.ts";
+import { KnownError, otherBuildError } from "./worker_messenger.ts";
 import type { Report } from "./report.ts";
 
 const NAME = "litecast";
@@ -122,11 +122,11 @@ async function forgetOldest(): Promise<void> {
     operators += Number(n_operators) || 0;
     return i > 0 && (i >= MAX_KEPT_REPORTS || operators > MAX_KEPT_OPERATORS);
   });
-  for (const { key } of surplus) await forget(key);
+  for (const { key } of surplus) await forgetReport(key);
 }
 
 /** Checks what is read back: code that only this needs. */
-const checks = (): Promise<typeof import("./report_check.ts")> => import("./report_check.ts").catch(() => Promise.reject(otherBuild()));
+const checks = (): Promise<typeof import("./report_check.ts")> => import("./report_check.ts").catch(() => Promise.reject(otherBuildError()));
 
 /** Null where there is none; an error of the kind `damaged` where what is kept is no report. */
 export async function keptReport(key: string): Promise<Report | null> {
@@ -147,7 +147,7 @@ async function allOpened(): Promise<Opened[]> {
 }
 
 /** What was opened, the last one first, as far as it can be read. */
-export async function history(): Promise<Opened[]> {
+export async function reportHistory(): Promise<Opened[]> {
   const all = await allOpened();
   if (all.length === 0) return [];
   const { readSummary } = await checks().catch(() => ({ readSummary: () => null }));
@@ -209,7 +209,7 @@ export async function keptComparison(key: string): Promise<Comparison | null> {
 }
 
 /** Deletes a report and its file. */
-export async function forget(key: string): Promise<void> {
+export async function forgetReport(key: string): Promise<void> {
   await transact(["opened", "reports", "files"], "readwrite", (stores) => {
     stores.opened.delete(key);
     stores.reports.delete(key);

@@ -1,6 +1,6 @@
 /** Finding a target by whatever people call it: its id, its maker's name, a chip, a board, a core or an alias. */
 import { TARGETS } from "../package/src/catalogue.ts";
-import { described, headingOf } from "./targets.ts";
+import { describedTarget, headingOf } from "./targets.ts";
 
 /** A target that can be chosen. */
 export interface TargetOption {
@@ -17,12 +17,12 @@ function squashed(text: string): string {
 
 /** What a target is called besides its words. */
 function otherNames({ target, names = "" }: TargetOption): string[] {
-  const description = described(target);
+  const description = describedTarget(target);
   return [target, names, ...(description ? [description.short_label, ...description.aliases] : [])];
 }
 
 /** Whether every word of what was typed stands in a name. */
-export function isFound(option: TargetOption, typed: string): boolean {
+export function matchesTyped(option: TargetOption, typed: string): boolean {
   const text = squashed([option.words, ...otherNames(option)].join(" "));
   return typed.split(/\s+/).every((word) => text.includes(squashed(word)));
 }
@@ -50,7 +50,7 @@ export function findTargets<Option extends TargetOption>(options: readonly Optio
     if (names.includes(wanted)) return 2;
     return names.some((name) => name.startsWith(wanted)) ? 3 : 4;
   };
-  const ranked = options.filter((option) => isFound(option, typed)).map((option) => ({ option, rank: rank(option) }));
+  const ranked = options.filter((option) => matchesTyped(option, typed)).map((option) => ({ option, rank: rank(option) }));
   return ranked.toSorted((a, b) => a.rank - b.rank).map(({ option }) => option);
 }
 

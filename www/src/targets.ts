@@ -34,29 +34,29 @@ const SPACES: Record<Space, Heading> = {
 };
 
 /** The id of a target that this page names. */
-export function idIn(space: Space, name: string | number): string {
+export function idInSpace(space: Space, name: string | number): string {
   return `${space}:${name}`;
 }
 
 /** The name that {@link idIn} was given; null for targets of the engine and of other spaces. */
-export function nameIn(space: Space, target: string): string | null {
+export function nameInSpace(space: Space, target: string): string | null {
   const colon = target.indexOf(":");
   return colon >= 0 && target.slice(0, colon) === space ? target.slice(colon + 1) : null;
 }
 
 /** The id of the board that a target is; null for others. */
 export function boardOf(target: string): string | null {
-  return nameIn("board", target) ?? nameIn("npu-board", target);
+  return nameInSpace("board", target) ?? nameInSpace("npu-board", target);
 }
 
 function spaceOf(target: string): Space | null {
-  return (Object.keys(SPACES) as Space[]).find((space) => nameIn(space, target) !== null) ?? null;
+  return (Object.keys(SPACES) as Space[]).find((space) => nameInSpace(space, target) !== null) ?? null;
 }
 
 type Described = Omit<TargetDescription, "family"> & { family: string };
 
 /** As the engine describes a target, under any of its releases; null for what the page names, and for targets of other versions. */
-export function described(target: string): Described | null {
+export function describedTarget(target: string): Described | null {
   const [id] = target.split("@");
   return Object.hasOwn(TARGETS, id) ? TARGETS[id] : null;
 }
@@ -65,7 +65,7 @@ export function described(target: string): Described | null {
 export function headingOf(target: string): Heading {
   const space = spaceOf(target);
   if (space !== null) return SPACES[space];
-  const description = described(target);
+  const description = describedTarget(target);
   return description ? FAMILIES[description.family] : OTHERS;
 }
 
@@ -80,17 +80,17 @@ export const GROUP_WORDS = Object.fromEntries(GROUPS.map((group) => [group, FAMI
 
 /** Whether threads of a target can be chosen. */
 export function hasThreads(target: string): boolean {
-  return described(target)?.options.includes("threads") === true;
+  return describedTarget(target)?.options.includes("threads") === true;
 }
 
 /** Whether a target leaves operators to a processor beside it, which can be chosen. */
 export function hasHost(target: string): boolean {
   const space = spaceOf(target);
-  return space === "own" || space === "npu-board" || described(target)?.options.includes("host") === true;
+  return space === "own" || space === "npu-board" || describedTarget(target)?.options.includes("host") === true;
 }
 
 /** Whether a target runs a network beside a processor that could run it as well. */
 export function isAccelerator(target: string): boolean {
-  const description = described(target);
+  const description = describedTarget(target);
   return hasHost(target) || (description !== null && FAMILIES[description.family].is_accelerator);
 }

@@ -1,9 +1,9 @@
 /** What a report says in one sentence: whether the model stays within a budget and the memory of its board, or what it costs. */
 import { type Budget, limitOf } from "./budget.ts";
 import * as format from "./format.ts";
-import { hybridOf } from "./hybrid.ts";
+import { hybridOf } from "./processor_split.ts";
 import { type Estimate, type Report, type Unavailable, isEstimate } from "./report.ts";
-import { boardOf, described } from "./targets.ts";
+import { boardOf, describedTarget } from "./targets.ts";
 import { isExact, metricName } from "./words.ts";
 
 /**
@@ -76,13 +76,13 @@ export function verdictOn(report: Report, target: string, budget: Budget, sram_b
 }
 
 function nameOf({ results }: Report, target: string): string {
-  return described(target)?.short_label ?? results.find((result) => result.target === target)?.device ?? target;
+  return describedTarget(target)?.short_label ?? results.find((result) => result.target === target)?.device ?? target;
 }
 
 const quantity = (value: number, unit: string): string => format.text(format.measure(value, unit));
 
 function rangeText(lo: number, hi: number, unit: string, like: number): string {
-  return format.ends(lo, hi, unit, like).join(" \u2013 ");
+  return format.intervalEnds(lo, hi, unit, like).join(" \u2013 ");
 }
 
 /** A limit as a person writes it, without zeros at its end, told apart from what is held against it. */
@@ -103,7 +103,7 @@ function judgedBy(report: Report, target: string, budget: Budget, estimates: Rea
     if (limit === null) continue;
     const { value, lo, hi, unit, metric } = estimate;
     const standing = isExact(estimate) ? standingOf(value, value, value, limit) : standingOf(value, lo, hi, limit);
-    const range = lo !== undefined && hi !== undefined && standing !== "fails" && standing !== "meets" ? ` (${format.endsBeside(lo, hi, unit, value, limit).join(" \u2013 ")})` : "";
+    const range = lo !== undefined && hi !== undefined && standing !== "fails" && standing !== "meets" ? ` (${format.intervalEndsBeside(lo, hi, unit, value, limit).join(" \u2013 ")})` : "";
     const noun = metric === "latency" ? cpuWords(report, target) : ` of ${lower(metricName(metric))}`;
     judged.push({ standing, limit: limitText(limit, unit, value), found: `${format.text(format.measureBeside(value, unit, limit))}${range}${noun}` });
   }

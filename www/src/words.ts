@@ -71,7 +71,7 @@ export function doubtWords(estimate: Estimate, like = estimate.value): string {
   const { lo, hi, unit, expected_error_percent } = estimate;
   if (isExact(estimate)) return "exact";
   if (lo !== undefined && hi !== undefined) {
-    const [low, high] = format.ends(lo, hi, unit, like);
+    const [low, high] = format.intervalEnds(lo, hi, unit, like);
     return `${low} \u2013 ${high}`;
   }
   if (typeof expected_error_percent === "number") return `±\u202f${format.percent(expected_error_percent)}`;
@@ -183,7 +183,7 @@ export function releaseWords(runtime: string, release: string): string {
 }
 
 /** Messages of the report are lower case without full stop. */
-export function sentence(message: string): string {
+export function asSentence(message: string): string {
   const end = /[.!?…]$/.test(message) ? "" : ".";
   // Addresses and names in a file keep their letters.
   if (/^(https?:|[a-z]+_[a-z_]+\b)/.test(message)) return message + end;

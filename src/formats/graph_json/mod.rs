@@ -198,7 +198,7 @@ impl<'d> Reader<'d> {
                 };
                 Ok(new.insert(match zero {
                     0 => counts,
-                    zero => distribution::moved(&counts, zero),
+                    zero => distribution::shifted_by_zero_point(&counts, zero),
                 }))
             }
         }

@@ -232,11 +232,11 @@ impl<'f> Network<'f> {
     }
 
     /// A blob that nothing gives a value.
-    pub fn absent(&mut self, name: &'f str) {
+    pub fn define_absent(&mut self, name: &'f str) {
         self.blobs.insert(name, Blob::new(String::new(), None));
     }
 
-    pub fn has(&self, name: &str) -> bool {
+    pub fn has_blob(&self, name: &str) -> bool {
         self.blobs.contains_key(name)
     }
 

@@ -44,29 +44,29 @@ fn replace_node(node: &mut Node) {
     if name == "QLinearConcat" {
         // Scale and zero point of the result, then each operand with its own.
         node.inputs = node.inputs.iter().skip(2).step_by(3).copied().collect();
-        be(node, "Concat");
+        become_standard(node, "Concat");
         return;
     }
     let Some(&(_, counterpart, positions)) = SAME.iter().find(|(contrib, ..)| *contrib == name)
     else {
         return;
     };
-    if !is_counterpart(node) {
+    if !is_replaceable(node) {
         return;
     }
     let at = |&position: &usize| node.inputs.get(position).copied();
     node.inputs = positions.iter().map_while(at).collect();
-    be(node, counterpart);
+    become_standard(node, counterpart);
 }
 
-fn be(node: &mut Node, op_type: &'static str) {
+fn become_standard(node: &mut Node, op_type: &'static str) {
     node.text.op_type = op_type;
     node.text.domain = "";
 }
 
 /// Whether attributes leave the meaning of the counterpart: channels first, no transposition, and an activation, if any,
 /// that TFLite fuses as well.
-fn is_counterpart(node: &Node) -> bool {
+fn is_replaceable(node: &Node) -> bool {
     let is_0 = |name: &str| node.integer(name).unwrap_or(0) == 0;
     let is_fused = matches!(
         node.text("activation"),

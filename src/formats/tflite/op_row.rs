@@ -201,7 +201,7 @@ pub enum GpuWork {
 }
 
 /// Kinds of operators that accelerators run in different ways. The first seven multiply. The rules are
-/// `targets/learned/work.rs`.
+/// `targets/learned_accelerators/work.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AcceleratorWork {
     Window,

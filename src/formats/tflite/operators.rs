@@ -97,7 +97,7 @@ fn read_one(
     let intermediates = context.copy_operands(operator.intermediates(), &place)?;
     Ok(Operator {
         inputs: tensor_idxs(&inputs, "input tensor index", &place, n_tensors)?,
-        outputs: present(
+        outputs: present_outputs(
             context,
             tensor_idxs(&outputs, "output tensor index", &place, n_tensors)?,
             &place,
@@ -145,7 +145,7 @@ fn tensor_idxs(
 }
 
 /// Outputs without the absent ones, which TFLite allows and no writer is known to use.
-fn present(
+fn present_outputs(
     context: &mut ReadBudget,
     outputs: Vec<Option<usize>>,
     place: &impl std::fmt::Display,
@@ -171,5 +171,5 @@ pub(super) fn read_subgraph_ends(
 ) -> Result<Vec<usize>, ParseError> {
     let place = format!("subgraph {subgraph_idx} `{}`", shown(name));
     let ends = tensor_idxs(stored, what, &place, n_tensors)?;
-    Ok(present(context, ends, &place))
+    Ok(present_outputs(context, ends, &place))
 }

@@ -142,7 +142,7 @@ impl ReadBudget {
     }
 
     /// `quantization`, shared with the tensors that have the same: large networks have a hundred thousand of them.
-    pub fn shared(&mut self, quantization: Quantization) -> Arc<Quantization> {
+    pub fn share_quantization(&mut self, quantization: Quantization) -> Arc<Quantization> {
         let mut hasher = FixedState::default().build_hasher();
         bits(&quantization).for_each(|bits| bits.hash(&mut hasher));
         match self.quantizations.get(&hasher.finish()) {

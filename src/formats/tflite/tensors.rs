@@ -174,17 +174,17 @@ fn read_quantization(
     }
     let zero_point = context.copy(quantization.zero_point())?;
     let quantization = Quantization {
-        zero_point: as_many(context, zero_point, scale.len(), place)?,
+        zero_point: zero_points_for_scales(context, zero_point, scale.len(), place)?,
         scale,
         quantized_dimension: quantization.quantized_dimension(),
     };
     check_channels(context, &quantization, shape, place);
-    Ok(Some(context.shared(quantization)))
+    Ok(Some(context.share_quantization(quantization)))
 }
 
 /// One zero point for each scale. TFLite rejects any other number of them; this reader repeats the last one, or uses 0
 /// if there is none, because sizes do not depend on zero points.
-fn as_many(
+fn zero_points_for_scales(
     context: &mut ReadBudget,
     mut zero_point: Vec<i64>,
     n_scales: usize,

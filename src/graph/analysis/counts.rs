@@ -140,7 +140,8 @@ impl<'m> Counter<'m> {
             if operator.code.kind == OpKind::Custom {
                 parameters.retain(|&idx| of_customs.insert(subgraph.tensors[idx].buffer_idx));
             }
-            let mut cost = own_cost(self.model, subgraph, operator, &constants, &parameters);
+            let mut cost =
+                cost_without_callees(self.model, subgraph, operator, &constants, &parameters);
             let n_macs = match Calls::from_options(&operator.options) {
                 Calls::Nothing => macs(operator, &subgraph.tensors),
                 calls => self.add_callees(&calls, &mut cost),
@@ -179,7 +180,7 @@ impl<'m> Counter<'m> {
     }
 }
 
-fn own_cost(
+fn cost_without_callees(
     model: &Model,
     subgraph: &Subgraph,
     operator: &Operator,

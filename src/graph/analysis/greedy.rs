@@ -24,9 +24,9 @@ pub struct Request {
 /// there are gaps below its place that are too small for it.
 pub fn place(requests: &[Request]) -> Option<Vec<u64>> {
     if requests.len() <= MAX_COMPARED {
-        place_in(&mut Placed::new(), requests)
+        place_in(&mut PlacedBuffers::new(), requests)
     } else {
-        place_in(&mut Occupied::new(requests), requests)
+        place_in(&mut OccupancyTree::new(requests), requests)
     }
 }
 
@@ -71,9 +71,9 @@ trait Arena {
 }
 
 /// Offset, end, first and last step of each, in the order of their offsets.
-type Placed = Vec<(u64, u64, i64, i64)>;
+type PlacedBuffers = Vec<(u64, u64, i64, i64)>;
 
-impl Arena for Placed {
+impl Arena for PlacedBuffers {
     fn lowest_gap(&mut self, request: &Request) -> Option<u64> {
         let mut candidate = 0;
         for &mut (offset_bytes, end_bytes, first_step, last_step) in self {
@@ -105,9 +105,9 @@ impl Arena for Placed {
 
 /// First byte and end of occupied bytes, in order and without those that overlap or touch.
 #[derive(Clone, Default)]
-struct Union(Vec<(u64, u64)>);
+struct OccupiedRanges(Vec<(u64, u64)>);
 
-impl Union {
+impl OccupiedRanges {
     fn insert(&mut self, start: u64, end: u64) {
         let first = self.0.partition_point(|&(_, other_end)| other_end < start);
         let behind = self.0.partition_point(|&(other, _)| other <= end);
@@ -129,17 +129,17 @@ impl Union {
 
 /// Which bytes are occupied in which steps. A buffer is kept at the nodes of a binary tree that together are its
 /// lifetime, and is summed up at the nodes above them.
-struct Occupied {
+struct OccupancyTree {
     /// All first and last steps, in order: the leaves.
     steps: Vec<i64>,
     n_leaves: usize,
     /// By node, of which 1 is the root: bytes in use during all of its steps, and in some step below it.
-    whole: Vec<Union>,
-    below: Vec<Union>,
+    whole: Vec<OccupiedRanges>,
+    below: Vec<OccupiedRanges>,
     gaps_left: usize,
 }
 
-impl Occupied {
+impl OccupancyTree {
     fn new(requests: &[Request]) -> Self {
         let ends = requests
             .iter()
@@ -151,8 +151,8 @@ impl Occupied {
         Self {
             steps,
             n_leaves,
-            whole: vec![Union::default(); 2 * n_leaves],
-            below: vec![Union::default(); 2 * n_leaves],
+            whole: vec![OccupiedRanges::default(); 2 * n_leaves],
+            below: vec![OccupiedRanges::default(); 2 * n_leaves],
             gaps_left: MAX_GAPS,
         }
     }
@@ -188,13 +188,13 @@ fn above(nodes: &[usize], n: u32) -> Vec<usize> {
     above
 }
 
-impl Arena for Occupied {
+impl Arena for OccupancyTree {
     fn lowest_gap(&mut self, request: &Request) -> Option<u64> {
         let nodes = self.nodes(request);
         let above = above(&nodes, 0);
         let whole = above.iter().map(|&node| &self.whole[node]);
         let below = nodes.iter().map(|&node| &self.below[node]);
-        let unions: Vec<&Union> = whole
+        let unions: Vec<&OccupiedRanges> = whole
             .chain(below)
             .filter(|union| !union.0.is_empty())
             .collect();
@@ -287,7 +287,7 @@ mod tests {
         for_each(500, requests(), |requests| {
             let expected = place_naively(&requests);
             assert_eq!(place(&requests).unwrap(), expected, "{requests:?}");
-            let mut occupied = Occupied::new(&requests);
+            let mut occupied = OccupancyTree::new(&requests);
             let offsets = place_in(&mut occupied, &requests).unwrap();
             assert_eq!(offsets, expected, "{requests:?}");
         });
@@ -301,8 +301,8 @@ mod tests {
             |(mut requests, first, step)| {
                 let some = requests.iter_mut().skip(first).step_by(1 + step);
                 some.for_each(|request| request.size_bytes = 0);
-                let listed = place_in(&mut Placed::new(), &requests);
-                let mut occupied = Occupied::new(&requests);
+                let listed = place_in(&mut PlacedBuffers::new(), &requests);
+                let mut occupied = OccupancyTree::new(&requests);
                 assert_eq!(place_in(&mut occupied, &requests), listed, "{requests:?}");
             },
         );

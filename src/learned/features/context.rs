@@ -140,13 +140,13 @@ pub(super) struct NodeContext {
 impl NodeContext {
     /// The values that follow from the node itself. The caller fills in its counts, degrees, running sums, neighbours
     /// and padded live bytes.
-    pub fn new(graph: &Graph, analysis: &Analysis, ends: &Ends, node_idx: usize) -> Self {
+    pub fn new(graph: &Graph, analysis: &Analysis, ends: &ModelEnds, node_idx: usize) -> Self {
         let operator = graph.nodes[node_idx].operator;
         let cost = &analysis.costs[node_idx];
         let activations = || activations(graph, operator);
         let [input, output] = shapes(graph, operator);
         let first_out = operator.outputs.first().map(|&t| graph.tensor(t));
-        let (fused_relu, fused_other) = fused(&operator.options);
+        let (fused_relu, fused_other) = relu_and_relu6(&operator.options);
         let spread = cost.weights.as_deref().map(WeightStats::spread);
         let plan = analysis.memory_plan.as_ref();
         Self {
@@ -196,12 +196,12 @@ fn shapes(graph: &Graph, operator: &Operator) -> [Shape4; 2] {
 }
 
 /// By tensor, whether callers write or read it.
-pub(super) struct Ends {
+pub(super) struct ModelEnds {
     is_input: Vec<bool>,
     is_output: Vec<bool>,
 }
 
-impl Ends {
+impl ModelEnds {
     pub fn new(subgraph: &Subgraph) -> Self {
         let among = |ends: &[usize]| {
             let mut is_end = vec![false; subgraph.tensors.len()];
@@ -215,7 +215,7 @@ impl Ends {
     }
 }
 
-fn fused(options: &BuiltinOptions) -> (f32, f32) {
+fn relu_and_relu6(options: &BuiltinOptions) -> (f32, f32) {
     use BuiltinOptions::*;
     let (Conv2D { activation, .. }
     | DepthwiseConv2D { activation, .. }

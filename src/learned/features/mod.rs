@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
-use context::{Ends, MacsAndBytes, NodeContext};
+use context::{MacsAndBytes, ModelEnds, NodeContext};
 
 /// The input of a predictor for one graph.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -60,7 +60,7 @@ pub fn extract(graph: &Graph, analysis: &Analysis, compiler: &CompilerPlan) -> F
     let n_predecessors = degrees(&edge_dst, n_nodes);
     let n_successors = degrees(&edge_src, n_nodes);
     let mut nodes = Vec::with_capacity(n_nodes * N_COLUMNS);
-    let ends = Ends::new(graph.subgraph);
+    let ends = ModelEnds::new(graph.subgraph);
     let counts: Vec<MacsAndBytes> = (compiler.coded_weight_bytes.iter().enumerate())
         .map(|(node_idx, &coded_bytes)| MacsAndBytes::new(graph, analysis, coded_bytes, node_idx))
         .collect();

@@ -14,8 +14,8 @@ use tract_onnx::pb::type_proto::Value as TypeOfValue;
 use tract_onnx::pb::{ModelProto, ValueInfoProto};
 use tract_onnx::tract_core::internal::*;
 
+use crate::learned::batch::Batch;
 use crate::learned::manifest::N_NODES;
-use crate::learned::packed::Batch;
 
 /// A network. It is optimised when it runs for the first time, because many files never need it.
 pub struct PredictorNetwork {

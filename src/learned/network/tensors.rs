@@ -57,13 +57,13 @@ pub(super) fn to_f32(tensor: &Tensor) -> TractResult<Tensor> {
     let floats: Vec<f32> = halves
         .as_slice::<f16>()?
         .iter()
-        .map(|&half| widened(half))
+        .map(|&half| f16_to_f32(half))
         .collect();
     Tensor::from_shape(tensor.shape(), &floats)
 }
 
 /// As [`f16::to_f32`], in a form that compilers vectorise.
-fn widened(half: f16) -> f32 {
+fn f16_to_f32(half: f16) -> f32 {
     /// Exponents of f32 are biased by 127, those of f16 by 15.
     const REBIAS: f32 = f32::from_bits((127 + 127 - 15) << 23);
     /// From this value on the result would be at least 2^16, which f16 can represent only as infinity or NaN.
@@ -87,7 +87,7 @@ mod tests {
     fn every_half_is_widened_as_the_crate_half_does() {
         for bits in 0..=u16::MAX {
             let half = f16::from_bits(bits);
-            let (actual, expected) = (widened(half), half.to_f32());
+            let (actual, expected) = (f16_to_f32(half), half.to_f32());
             let is_same =
                 actual.to_bits() == expected.to_bits() || (actual.is_nan() && expected.is_nan());
             assert!(is_same, "{bits:04x}: {actual}, expected {expected}");

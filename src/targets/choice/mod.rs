@@ -21,7 +21,7 @@ use super::ethos_u::configuration::Product;
 use super::gpu::specifications::Gpu;
 use super::measured_device::{self, Estimable};
 use super::on_board::MICRO;
-use super::{Loaded, cortex_m, ethos_u, gpu, known, learned};
+use super::{Loaded, cortex_m, ethos_u, gpu, known, learned_accelerators};
 use crate::target::Target;
 use crate::target::boards;
 
@@ -46,7 +46,7 @@ impl Choice {
         let target = match (&self.target, &self.board, &self.measured_device) {
             (Some(id), None, None) => self.by_id(id, loaded)?,
             (None, Some(id), None) => self.board_target(id)?,
-            (None, None, Some(json)) => self.measured(json, loaded)?,
+            (None, None, Some(json)) => self.measured_target(json, loaded)?,
             _ => return Err(ChoiceError::NotOne),
         };
         // What is estimated for a board is another number than the compiler's or another board's.
@@ -74,7 +74,7 @@ impl Choice {
         let configuration = match (product, board) {
             (Some(product), _) => Some(self.npu_configuration(product)?),
             (None, Some(board)) if board.ethos_u.is_some() => {
-                Some(self.adjusted(board.npu_configuration()?))
+                Some(self.with_chosen_rates(board.npu_configuration()?))
             }
             _ => None,
         };
@@ -122,7 +122,7 @@ impl Choice {
             let gpus = gpus.ok_or_else(|| not_loaded(id, "loadGpus"))?;
             return gpu::target(id, gpus).ok_or_else(|| unknown(id));
         }
-        if let Some(parsed) = learned::parse_id(id) {
+        if let Some(parsed) = learned_accelerators::parse_id(id) {
             let constants = loaded.learned.as_ref();
             let constants = constants.ok_or_else(|| not_loaded(id, "loadAccelerators"))?;
             let target = parsed.target(constants).ok_or_else(|| unknown(id))?;
@@ -147,7 +147,7 @@ impl Choice {
     }
 
     /// On the base that the document names.
-    fn measured(&self, json: &str, loaded: &Loaded) -> Result<Box<dyn Target>, ChoiceError> {
+    fn measured_target(&self, json: &str, loaded: &Loaded) -> Result<Box<dyn Target>, ChoiceError> {
         // It was measured in one configuration.
         let id = "measured_device";
         self.refuse_options_of_npus(id)?;
@@ -177,7 +177,7 @@ impl Choice {
                 "runtime",
                 "boards without an Ethos-U",
             )?;
-            let configuration = self.adjusted(board.npu_configuration()?);
+            let configuration = self.with_chosen_rates(board.npu_configuration()?);
             let host = self.host_beside(configuration.product.family(), board.clock_mhz)?;
             return Ok(ethos_u::target_on(Some(board), configuration, host));
         }

@@ -11,7 +11,7 @@ impl Choice {
     pub fn npu_configuration(&self, product: Product) -> Result<Configuration, ChoiceError> {
         let id = product.name();
         self.check_rates(id)?;
-        Ok(self.adjusted(self.configuration(product, id)?))
+        Ok(self.with_chosen_rates(self.configuration(product, id)?))
     }
 
     fn configuration(&self, product: Product, id: &str) -> Result<Configuration, ChoiceError> {
@@ -35,7 +35,7 @@ impl Choice {
     }
 
     /// The configuration with the chosen clock and memories.
-    pub(super) fn adjusted(&self, mut configuration: Configuration) -> Configuration {
+    pub(super) fn with_chosen_rates(&self, mut configuration: Configuration) -> Configuration {
         let system = &mut configuration.system;
         if let Some(clock_mhz) = self.clock_mhz {
             system.clock_hz = clock_mhz * 1e6;

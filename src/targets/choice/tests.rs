@@ -55,7 +55,7 @@ fn configurations_are_velas() {
 fn clocks_and_memories_are_those_that_were_typed() {
     let json = r#"{"clock_mhz": 250, "off_chip_bytes_per_s": 1e9, "arena_cache_bytes": 4096}"#;
     let choice: Choice = serde_json::from_str(json).unwrap();
-    let actual = choice.adjusted(Configuration::new(Product::U55x128));
+    let actual = choice.with_chosen_rates(Configuration::new(Product::U55x128));
     assert_eq!(actual.system.clock_hz, 250e6);
     assert_eq!(actual.arena_cache_bytes(), 4096);
     let per_cycle = actual.system.bytes_per_cycle(MemoryArea::OffChipFlash);

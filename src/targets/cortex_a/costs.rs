@@ -87,13 +87,13 @@ impl TargetCosts {
 
     /// [`Self::instructions`] of each operator. Names are looked up only once for each kernel and list of terms.
     pub fn instructions_of<W: Borrow<KernelCounts>>(&self, operators: &[W]) -> Vec<Option<f64>> {
-        let mut known: HashMap<&str, Coefficients, RandomState> = HashMap::default();
+        let mut known: HashMap<&str, TermCosts, RandomState> = HashMap::default();
         let mut instructions = Vec::with_capacity(operators.len());
         for counts in operators.iter().map(Borrow::borrow) {
             let coefficients = known.entry(&counts.kernel);
-            let coefficients = coefficients.or_insert_with(|| Coefficients::new(self, counts));
-            if !coefficients.are_of(counts) {
-                *coefficients = Coefficients::new(self, counts);
+            let coefficients = coefficients.or_insert_with(|| TermCosts::new(self, counts));
+            if !coefficients.match_terms_of(counts) {
+                *coefficients = TermCosts::new(self, counts);
             }
             instructions.push(coefficients.instructions(counts));
         }
@@ -147,12 +147,12 @@ impl TargetCosts {
 }
 
 /// The costs of one kernel, in the order of a list of terms.
-struct Coefficients {
+struct TermCosts {
     /// Names of terms, each with its cost if it has one; absent if the kernel was not counted.
     of_terms: Option<Vec<(&'static str, Option<f64>)>>,
 }
 
-impl Coefficients {
+impl TermCosts {
     fn new(costs: &TargetCosts, counts: &KernelCounts) -> Self {
         let kernel = costs.kernels.get(&*counts.kernel);
         let of_kernel = |kernel: &KernelCosts| {
@@ -165,7 +165,7 @@ impl Coefficients {
     }
 
     /// Whether the counts of an operator with this kernel have the same list of terms.
-    fn are_of(&self, counts: &KernelCounts) -> bool {
+    fn match_terms_of(&self, counts: &KernelCounts) -> bool {
         let Some(known) = &self.of_terms else {
             return true;
         };

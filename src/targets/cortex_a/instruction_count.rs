@@ -10,7 +10,7 @@ pub enum Source {
     /// Counts of files with this operator alone.
     SingleOperators,
     /// The operator was never counted; its instructions are bounded by bytes and arithmetic.
-    Bound,
+    GeneralCost,
     /// The operator is compiled for an accelerator and does not run on a processor.
     Compiled,
 }

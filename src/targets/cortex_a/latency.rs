@@ -78,7 +78,7 @@ fn instruction_count(
     counted(
         bound.instructions(counts),
         bound.interval_factor.max(of_networks),
-        Source::Bound,
+        Source::GeneralCost,
     )
 }
 
@@ -104,7 +104,7 @@ pub fn latency_of<W: Borrow<KernelCounts>>(
     counted: &[InstructionCount],
     n_threads: u32,
 ) -> Option<Latency> {
-    let mut sum = Sum::default();
+    let mut sum = LatencySum::default();
     let mut operators_ms = Vec::with_capacity(operators.len());
     let mut interval_percent = checked_percent(usize::MAX, 100.0).filter(|_| n_threads == 1);
     // Errors for float32 and for int8 operators.
@@ -129,7 +129,7 @@ pub fn latency_of<W: Borrow<KernelCounts>>(
     }
     let sources: Vec<Source> = counted.iter().map(|counted| counted.source).collect();
     let [lo_ms, hi_ms] = sum.interval();
-    let is_counted = !sources.contains(&Source::Bound);
+    let is_counted = !sources.contains(&Source::GeneralCost);
     Some(Latency {
         value_ms: sum.ms,
         lo_ms,
@@ -172,10 +172,10 @@ impl<'b> BoardError<'b> {
     }
 }
 
-/// Sum of the operators' parts of a latency. Errors of counts add up, because operators of the same kind have similar
+/// LatencySum of the operators' parts of a latency. Errors of counts add up, because operators of the same kind have similar
 /// errors; the errors of the counts and of the board are independent of each other.
 #[derive(Default)]
-struct Sum {
+struct LatencySum {
     ms: f64,
     by_count: [f64; 2],
     by_board: [f64; 2],
@@ -183,7 +183,7 @@ struct Sum {
     is_error_known: Option<bool>,
 }
 
-impl Sum {
+impl LatencySum {
     fn add(&mut self, ms: f64, count_factor: f64, board_factor: f64, percent: Option<f64>) {
         self.ms += ms;
         self.by_count[0] += ms / count_factor;
@@ -221,7 +221,7 @@ mod tests {
     /// By hand: 3 ms whose count is off by a factor of 2, 1 ms whose count is exact, a board off by 1.5.
     #[test]
     fn an_operator_widens_the_interval_by_its_share() {
-        let mut sum = Sum::default();
+        let mut sum = LatencySum::default();
         sum.add(3.0, 2.0, 1.5, Some(10.0));
         sum.add(1.0, 1.0, 1.5, Some(20.0));
         let both = (7.0f64 / 4.0).ln().hypot(1.5f64.ln());
@@ -269,7 +269,7 @@ mod tests {
                     let place = match counted.source {
                         Source::Networks => 0,
                         Source::SingleOperators => 1,
-                        Source::Bound => 2,
+                        Source::GeneralCost => 2,
                         Source::Compiled => panic!("{name} is no operator of a compiler"),
                     };
                     row[place] += 1;
@@ -319,6 +319,6 @@ mod tests {
 
     #[test]
     fn nothing_takes_no_time() {
-        assert_eq!(Sum::default().interval(), [0.0, 0.0]);
+        assert_eq!(LatencySum::default().interval(), [0.0, 0.0]);
     }
 }

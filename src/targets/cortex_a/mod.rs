@@ -23,7 +23,7 @@ pub use self::instruction_count::{InstructionCount, Source};
 pub use self::kernel_counts::{Class, KernelCounts, Terms, inference_counts, kernel_counts};
 pub use self::latency::{Latency, instruction_counts, latency, latency_of};
 pub use self::shared_counts::{instruction_counts_of, kernel_counts_of};
-pub use self::single_operators::{Bound, SingleKernel, SingleOperators, SingleTarget};
+pub use self::single_operators::{GeneralCost, SingleKernel, SingleOperators, SingleTarget};
 pub use self::target::targets;
 
 /// Whether the latency of a target is modelled from instructions.

@@ -27,7 +27,7 @@ pub struct SingleOperators {
 pub struct SingleTarget {
     pub target: String,
     pub kernels: BTreeMap<String, SingleKernel>,
-    pub bound: Bound,
+    pub bound: GeneralCost,
 }
 
 /// Instructions of the operators of one kind and element type: per operator, per value and per multiply-accumulate.
@@ -48,7 +48,7 @@ pub struct SingleKernel {
 
 /// The general cost of operators that were never counted, in the same form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Bound {
+pub struct GeneralCost {
     pub per_operator: f64,
     pub per_value: f64,
     pub per_mac: f64,
@@ -94,7 +94,7 @@ impl SingleKernel {
     }
 }
 
-impl Bound {
+impl GeneralCost {
     /// Instructions by the general cost; weights that the operator reads count as values.
     pub fn instructions(&self, counts: &KernelCounts) -> f64 {
         let values = counts.values.max(counts.bytes / 4.0);

@@ -250,7 +250,7 @@ fn never_counted(
 ) -> Option<Diagnostic> {
     let all = sources.iter().zip(operators).zip(graph.nodes.iter());
     let unknown: BTreeSet<(&str, usize)> = all
-        .filter(|((source, _), _)| **source == Source::Bound)
+        .filter(|((source, _), _)| **source == Source::GeneralCost)
         .map(|((_, counts), node)| (&*counts.kernel, node.operator_idx))
         .collect();
     let &(_, operator_idx) = unknown.first()?;

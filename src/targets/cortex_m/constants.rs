@@ -228,7 +228,7 @@ impl Target {
 
     /// The same target under another release of its runtime. Where that was measured on this core, errors are those of
     /// these latencies.
-    pub fn under(&self, release: &Release) -> Self {
+    pub fn with_release(&self, release: &Release) -> Self {
         let chosen = self.release.as_ref();
         let chosen = chosen.and_then(|id| self.releases().iter().find(|release| release.id == *id));
         let own_factor = chosen.map_or(1.0, |release| release.cycles_factor);
@@ -432,7 +432,7 @@ mod tests {
             n_targets += 1;
             let cycles = |id: &str| {
                 let release = target.releases().iter().find(|release| release.id == id);
-                let under = target.under(release.expect(id));
+                let under = target.with_release(release.expect(id));
                 assert_eq!(under.release.as_deref(), Some(id));
                 assert_eq!(
                     under.program.drops_dead_channels,

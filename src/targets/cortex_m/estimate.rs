@@ -101,7 +101,7 @@ pub fn latency_of_nodes(
         let counts = all.get(idx)?;
         Some((counts, is_unmeasured(runtime, counts) || is_other(idx)))
     });
-    Some(sum(counted, runtime, target, clock_mhz))
+    Some(latency_sum(counted, runtime, target, clock_mhz))
 }
 
 /// Latency from the counts of operators.
@@ -115,7 +115,7 @@ fn latency_of(
     let counted = operators
         .iter()
         .map(|counts| (counts, is_unmeasured(runtime, counts)));
-    let latency = sum(counted, runtime, target, clock_mhz);
+    let latency = latency_sum(counted, runtime, target, clock_mhz);
     if latency.value_ms > 0.0 {
         Ok(latency)
     } else {
@@ -130,7 +130,7 @@ fn is_unmeasured(runtime: &Runtime, counts: &OperatorCounts) -> bool {
 }
 
 /// The sum over operators, each with whether it was never measured.
-fn sum<'c>(
+fn latency_sum<'c>(
     operators: impl Iterator<Item = (&'c OperatorCounts, bool)>,
     runtime: &Runtime,
     target: &Target,

@@ -5,7 +5,7 @@
 mod activation_ram;
 mod constants;
 mod estimate;
-mod live;
+mod live_channels;
 mod memory;
 mod operator_counts;
 mod support;

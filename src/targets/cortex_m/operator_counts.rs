@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::live::LiveChannels;
+use super::live_channels::LiveChannels;
 use crate::formats::tflite::OpKind;
 pub use crate::formats::tflite::op_row::CoreWork as Kind;
 use crate::graph::analysis::window::Window;

@@ -79,7 +79,7 @@ impl Microcontroller {
             None => Cow::Borrowed(fitted),
             Some(release) => {
                 let mut releases = fitted.releases().iter();
-                Cow::Owned(fitted.under(releases.find(|known| known.id == release)?))
+                Cow::Owned(fitted.with_release(releases.find(|known| known.id == release)?))
             }
         };
         Some(Self {

@@ -7,15 +7,15 @@
 //! every inference, as do the network's inputs and outputs.
 
 mod constants;
-mod mapped;
+mod mapping;
 mod target;
 
 use std::collections::BTreeMap;
 
 pub use constants::{Coefficients, Constants, LeaveOneOut, array_ms, link_megabytes};
 #[cfg(test)]
-pub use mapped::words_of;
-pub use mapped::{Mapping, mapping, unsupported};
+pub use mapping::words_of;
+pub use mapping::{Mapping, mapping, unsupported};
 pub use target::targets;
 
 use crate::formats::tflite::OpKind;
@@ -72,7 +72,7 @@ pub fn loads_if_all_mapped(graph: &Graph, analysis: &Analysis) -> Vec<OperatorLo
 /// The load of each node; zero for nodes that are not mapped. The tensors that those read and write are transferred
 /// over the link.
 pub fn operator_loads(graph: &Graph, analysis: &Analysis, is_mapped: &[bool]) -> Vec<OperatorLoad> {
-    let mut cache = Cache::beside(analysis.memory_plan.as_ref());
+    let mut cache = ParameterCache::beside_activations(analysis.memory_plan.as_ref());
     let n_tensors = graph.subgraph.tensors.len();
     // By tensor: inputs that have not been transferred over the link yet, and outputs that callers read.
     let [mut is_unread, mut is_output] = [vec![false; n_tensors], vec![false; n_tensors]];
@@ -106,7 +106,7 @@ pub fn operator_loads(graph: &Graph, analysis: &Analysis, is_mapped: &[bool]) ->
         let arriving = inputs.filter(|&&t| std::mem::take(&mut is_unread[t]));
         let outputs = node.operator.outputs.iter();
         let leaving = outputs.filter(|&&t| is_output[t]);
-        let streamed = cache.streamed(graph, matrix.weights, parameter_bytes);
+        let streamed = cache.streamed_bytes(graph, matrix.weights, parameter_bytes);
         loads.push(OperatorLoad {
             operators: u64::from(!RENAMING.contains(&node.operator.code.kind)),
             array_cycles: matrix.cycles(),
@@ -129,18 +129,18 @@ fn bytes(graph: &Graph, tensor_idx: usize) -> u64 {
 }
 
 /// Parameters on the chip. Those of an operator are cached completely or not at all; shared parameters are cached once.
-struct Cache {
+struct ParameterCache {
     size_bytes: u64,
     used_bytes: u64,
     /// Whether the weights in a buffer are on the chip.
     is_cached: BTreeMap<usize, bool>,
 }
 
-impl Cache {
+impl ParameterCache {
     /// The memory that activations leave for parameters. Logs of the compiler show 1.1 MiB for a network with large
     /// activations and 8.2 MiB for one with small activations (github.com/google-coral/edgetpu, issues 60, 324, 518,
     /// 572 and 671).
-    fn beside(activations: Option<&MemoryPlan>) -> Self {
+    fn beside_activations(activations: Option<&MemoryPlan>) -> Self {
         let live_bytes = activations.and_then(|plan| plan.live_bytes.iter().max());
         Self {
             size_bytes: SRAM_BYTES.saturating_sub(live_bytes.copied().unwrap_or(0)),
@@ -150,17 +150,22 @@ impl Cache {
     }
 
     /// Bytes of parameters that are transferred over the link for an operator.
-    fn streamed(&mut self, graph: &Graph, weights: Option<usize>, parameter_bytes: u64) -> u64 {
+    fn streamed_bytes(
+        &mut self,
+        graph: &Graph,
+        weights: Option<usize>,
+        parameter_bytes: u64,
+    ) -> u64 {
         let buffer_idx = weights.map(|t| graph.tensor(t).buffer_idx);
         let known = buffer_idx.and_then(|buffer| self.is_cached.get(&buffer).copied());
-        let is_cached = known.unwrap_or_else(|| self.place(parameter_bytes));
+        let is_cached = known.unwrap_or_else(|| self.place_parameters(parameter_bytes));
         if let Some(buffer) = buffer_idx {
             self.is_cached.insert(buffer, is_cached);
         }
         if is_cached { 0 } else { parameter_bytes }
     }
 
-    fn place(&mut self, parameter_bytes: u64) -> bool {
+    fn place_parameters(&mut self, parameter_bytes: u64) -> bool {
         let end = self.used_bytes.saturating_add(parameter_bytes);
         let fits = end <= self.size_bytes;
         if fits {

@@ -1,6 +1,6 @@
 //! The Edge TPU as a target.
 
-use super::mapped::{Mapping, mapping};
+use super::mapping::{Mapping, mapping};
 use super::{
     ARRAY_SIDE, CLOCK_HZ, Constants, DEVICE, OperatorLoad, SRAM_BYTES, TARGET, operator_loads,
 };

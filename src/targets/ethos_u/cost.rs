@@ -6,7 +6,7 @@ use super::accelerator::{Accelerator, Channel, MemoryPort, N_CHANNELS};
 use super::blocks::Block;
 use super::configuration::MemoryArea;
 use super::cycles::{
-    Blocks, Conditions, Elementwise, Part, inflation, operator_cycles, read_inflation,
+    Blocks, CycleContext, Elementwise, Part, inflation, operator_cycles, read_inflation,
     stride_bytes, transpose_cycles, write_inflation,
 };
 use super::execution::mat_mul::mat_mul_cycles;
@@ -38,12 +38,12 @@ pub struct Cost {
     pub sram_bytes: f64,
     /// Bytes of weights that the compiler's totals count as read off chip and written to SRAM although they are already
     /// there.
-    pub recounted: Recounted,
+    pub recounted: OvercountedBytes,
 }
 
 /// Bytes that the compiler's totals count although nothing moves them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Recounted {
+pub struct OvercountedBytes {
     pub off_chip_bytes: f64,
     pub sram_bytes: f64,
 }
@@ -58,7 +58,7 @@ impl Cost {
         slack_cycles: f64,
     ) -> Self {
         let run = Run::new(accelerator, step, buffer, places);
-        let mut sum = Sum::new(&run, run.traffic(accelerator, step, places));
+        let mut sum = RunCost::new(&run, run.traffic(accelerator, step, places));
         if let Some(stream) = WeightStream::new(accelerator, step, buffer) {
             let off_chip = &accelerator.off_chip;
             (sum.traffic).add(off_chip, Channel::Scales, stream.scale_bytes);
@@ -72,7 +72,7 @@ impl Cost {
             sum.cycles += (accelerator.table_cycles(step.table_bytes) - slack_cycles).max(0.0);
             sum.off_chip_bytes += step.table_bytes;
         }
-        sum.in_memories(accelerator).times(step.pieces)
+        sum.bounded_by_memories(accelerator).repeated(step.pieces)
     }
 }
 
@@ -114,17 +114,17 @@ impl WeightStream {
 }
 
 /// The cost of one run while it is added up.
-struct Sum {
+struct RunCost {
     cycles: f64,
     /// Bytes that the run waits for.
     traffic: Traffic,
     /// Bytes read and written.
     off_chip_bytes: f64,
     sram_bytes: f64,
-    recounted: Recounted,
+    recounted: OvercountedBytes,
 }
 
-impl Sum {
+impl RunCost {
     /// Starts with the cycles of a run and the traffic of its feature maps.
     fn new(run: &Run, traffic: Traffic) -> Self {
         let [sram_bytes, off_chip_bytes] = traffic.bytes();
@@ -133,7 +133,7 @@ impl Sum {
             traffic,
             off_chip_bytes,
             sram_bytes,
-            recounted: Recounted::default(),
+            recounted: OvercountedBytes::default(),
         }
     }
 
@@ -151,7 +151,7 @@ impl Sum {
         self.wait_for_buffer(accelerator, buffer, stream);
         self.sram_bytes += fetched_bytes + stream.bytes * stream.n_reads;
         self.off_chip_bytes += own_bytes;
-        self.recounted = Recounted {
+        self.recounted = OvercountedBytes {
             off_chip_bytes: stream.bytes - own_bytes,
             sram_bytes: stream.bytes - fetched_bytes,
         };
@@ -189,7 +189,7 @@ impl Sum {
 
     /// Waits for the slower memory. If the weights are not in off-chip memory, they are in SRAM or in a memory whose
     /// traffic is not counted.
-    fn in_memories(mut self, accelerator: &Accelerator) -> Self {
+    fn bounded_by_memories(mut self, accelerator: &Accelerator) -> Self {
         self.cycles = (self.cycles)
             .max(accelerator.sram.cycles(&self.traffic.sram))
             .max(accelerator.off_chip.cycles(&self.traffic.off_chip));
@@ -204,12 +204,12 @@ impl Sum {
         self
     }
 
-    fn times(self, n_runs: f64) -> Cost {
+    fn repeated(self, n_runs: f64) -> Cost {
         Cost {
             cycles: self.cycles * n_runs,
             off_chip_bytes: self.off_chip_bytes * n_runs,
             sram_bytes: self.sram_bytes * n_runs,
-            recounted: Recounted {
+            recounted: OvercountedBytes {
                 off_chip_bytes: self.recounted.off_chip_bytes * n_runs,
                 sram_bytes: self.recounted.sram_bytes * n_runs,
             },
@@ -301,7 +301,7 @@ impl Run {
         if step.is_chained {
             memories.ofm = accelerator.planned_feature_maps();
         }
-        let conditions = Conditions {
+        let conditions = CycleContext {
             feature_maps: memories,
             scale_latency_cycles: scales_from.latency_cycles,
             part: Part::WHOLE,
@@ -310,7 +310,7 @@ impl Run {
         written.is_brick.ofm &= !step.chain_writes_linear;
         Self {
             cycles: operator_cycles(accelerator, layer, block, conditions),
-            ..self.inflated(accelerator, &places.maps, &written, block)
+            ..self.with_burst_inflation(accelerator, &places.maps, &written, block)
         }
     }
 
@@ -320,7 +320,7 @@ impl Run {
         (layer, block): &(Layer, Block),
         places: &Placement,
     ) -> Self {
-        let run = self.inflated(accelerator, &places.maps, layer, block);
+        let run = self.with_burst_inflation(accelerator, &places.maps, layer, block);
         let bytes = IfmOfm {
             ifm: run.read_bytes,
             ofm: run.written_bytes,
@@ -349,7 +349,7 @@ impl Run {
             cycles: mat_mul_cycles(accelerator, parts, &places.maps, second),
             between_bytes: 2.0 * step.bytes.ifm,
             second_bytes: self.second_bytes * read_inflation(&second, sum, block),
-            ..self.inflated(accelerator, &places.maps, sum, block)
+            ..self.with_burst_inflation(accelerator, &places.maps, sum, block)
         }
     }
 
@@ -385,14 +385,14 @@ impl Run {
             };
             traffic.add(memory, read_by, self.second_bytes);
         }
-        add_others(&mut traffic, step, places);
+        add_chained_reads(&mut traffic, step, places);
         let between = &accelerator.planned_feature_maps();
         traffic.add(between, Channel::Write, self.between_bytes / 2.0);
         traffic.add(between, Channel::Input, self.between_bytes / 2.0);
         traffic
     }
 
-    fn inflated(
+    fn with_burst_inflation(
         mut self,
         accelerator: &Accelerator,
         IfmOfm { ifm: from, ofm: to }: &IfmOfm<MemoryPort>,
@@ -434,7 +434,7 @@ impl Run {
 }
 
 /// Adds what operations chained to `step` read.
-fn add_others(traffic: &mut Traffic, step: &ScheduledOperation, places: &Placement) {
+fn add_chained_reads(traffic: &mut Traffic, step: &ScheduledOperation, places: &Placement) {
     // Bursts have the size of the block in which the first operation reads its IFM.
     let block = match &step.execution {
         Execution::Elementwise(elementwise) => Some(elementwise.read_block),

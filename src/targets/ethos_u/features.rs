@@ -3,7 +3,7 @@
 use super::accelerator::ACCELERATORS;
 use super::geometry::brick_padding;
 use super::live_ranges::LiveRanges;
-use super::lower::one_to_one;
+use super::lower::one_operation_per_node;
 use super::order::Order;
 use super::plan::plan;
 use super::weights::coded_bytes;
@@ -28,7 +28,7 @@ pub fn features(graph: &Graph, analysis: &Analysis) -> Features {
 
 /// The order in which unchanged operators run, and by step the live bytes of feature maps.
 fn whole_operators(graph: &Graph, analysis: &Analysis) -> (Vec<usize>, Vec<f64>) {
-    let program = one_to_one(graph, analysis);
+    let program = one_operation_per_node(graph, analysis);
     let order = Order::new(&program);
     let live_ranges = LiveRanges::new(&program, &order, false);
     let live_bytes = live_ranges.live_bytes(graph.nodes.len(), |_| true);

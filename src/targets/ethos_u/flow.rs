@@ -76,7 +76,7 @@ impl Flow {
                 flow.n_readers[step] += 1;
             }
         }
-        flow.follow_wholes(program, order);
+        flow.connect_whole_concatenations(program, order);
         flow
     }
 
@@ -96,7 +96,7 @@ impl Flow {
 
     /// Finds writers and readers of whole concatenations. Linear in operations, maps and inputs, except for the
     /// logarithm of the parts of nested concatenations.
-    fn follow_wholes(&mut self, program: &Program, order: &Order) {
+    fn connect_whole_concatenations(&mut self, program: &Program, order: &Order) {
         let n_maps = program.maps.len();
         // By map, the map of which it is a view, and the first step that writes it or a part of it.
         let mut named: Vec<usize> = (0..n_maps).collect();

@@ -41,7 +41,7 @@ fn steps_of_maps(program: &Program, order: &Order) -> Vec<Steps> {
         }
     }
     for (step, &idx) in order.operations.iter().enumerate() {
-        if order.is_passed_on(step) {
+        if order.is_read_by_next_only(step) {
             let outputs = program.operations[idx].outputs.iter();
             outputs.for_each(|&map_idx| needed[map_idx] = Steps::NONE);
         }
@@ -172,30 +172,30 @@ impl LiveRanges {
     /// The live ranges of a program that runs in this `order`. Without a memory plan none is alive. Linear in
     /// operations, maps and inputs.
     pub fn new(program: &Program, order: &Order, has_dedicated_sram: bool) -> Self {
-        Self::merged(program, order, has_dedicated_sram, None)
+        Self::with_merged_ranges(program, order, has_dedicated_sram, None)
     }
 
     /// The live ranges once it is known which feature maps are in SRAM, by map: an output is only written over an input
     /// that is there as well. Linear like [`Self::new`].
     pub fn from_placement(program: &Program, order: &Order, is_in_sram: &[bool]) -> Self {
-        Self::merged(program, order, true, Some(is_in_sram))
+        Self::with_merged_ranges(program, order, true, Some(is_in_sram))
     }
 
-    fn merged(
+    fn with_merged_ranges(
         program: &Program,
         order: &Order,
         has_dedicated_sram: bool,
         is_in_sram: Option<&[bool]>,
     ) -> Self {
-        let mut live_ranges = Self::apart(program, order, has_dedicated_sram);
+        let mut live_ranges = Self::one_per_map(program, order, has_dedicated_sram);
         for operation in &program.operations {
-            live_ranges.name(program, operation);
+            live_ranges.merge_views(program, operation);
         }
         let uses = Uses::new(program, &mut live_ranges);
         for step in 0..order.operations.len() {
             // The feature maps inside of a cascade are never in memory as a whole.
-            if order.cascade[step].is_none() && !order.is_passed_on(step) {
-                live_ranges.lay_over(program, order, step, &uses, is_in_sram);
+            if order.cascade[step].is_none() && !order.is_read_by_next_only(step) {
+                live_ranges.overwrite_inputs(program, order, step, &uses, is_in_sram);
             }
         }
         for map_idx in 0..live_ranges.parent.len() {
@@ -205,18 +205,21 @@ impl LiveRanges {
     }
 
     /// One range for each map, before any are merged.
-    fn apart(program: &Program, order: &Order, has_dedicated_sram: bool) -> Self {
+    fn one_per_map(program: &Program, order: &Order, has_dedicated_sram: bool) -> Self {
         let needed = steps_of_maps(program, order);
         let range = |(map, steps): (&FeatureMap, Steps)| LiveRange {
             bytes: map.bytes.get().unwrap_or(0.0),
             bytes_padded: map.bytes.get().unwrap_or(0.0) * map.padding(),
-            is_interface: map.is_apart(),
+            is_interface: map.is_visible_to_cpu(),
             is_of_cascade: false,
             steps: map.bytes.get().map_or(Steps::NONE, |_| steps),
         };
         let mut ranges: Vec<LiveRange> = program.maps.iter().zip(needed).map(range).collect();
         for (step, &idx) in order.operations.iter().enumerate() {
-            if has_dedicated_sram && !order.cascade[step].is_none() && !order.is_passed_on(step) {
+            if has_dedicated_sram
+                && !order.cascade[step].is_none()
+                && !order.is_read_by_next_only(step)
+            {
                 let outputs = program.operations[idx].outputs.iter();
                 outputs.for_each(|&map_idx| ranges[map_idx].is_of_cascade = true);
             }
@@ -255,33 +258,33 @@ impl LiveRanges {
         self.ranges[root]
     }
 
-    fn share(&mut self, one: usize, other: usize) {
+    fn merge_ranges(&mut self, one: usize, other: usize) {
         let (one, other) = (self.root(one), self.root(other));
         self.ranges[one] = self.ranges[one].with(self.ranges[other]);
         self.parent[other] = compact(one);
     }
 
     /// Merges the ranges of feature maps that are views or parts of each other.
-    fn name(&mut self, program: &Program, operation: &Operation) {
+    fn merge_views(&mut self, program: &Program, operation: &Operation) {
         let mut activations = program.activations(operation);
         match operation.alias {
             Alias::Separate | Alias::InPlace => {}
             Alias::View | Alias::Fused => {
                 if let Some(input) = activations.next() {
                     let outputs = operation.outputs.iter();
-                    outputs.for_each(|&output| self.share(input, output));
+                    outputs.for_each(|&output| self.merge_ranges(input, output));
                 }
             }
             Alias::Concat => {
                 if let Some(&output) = operation.outputs.first() {
-                    activations.for_each(|input| self.share(output, input));
+                    activations.for_each(|input| self.merge_ranges(output, input));
                 }
             }
         }
     }
 
     /// Lets elementwise operations up to `step` write their output over an input that no other operation reads.
-    fn lay_over(
+    fn overwrite_inputs(
         &mut self,
         program: &Program,
         order: &Order,
@@ -311,7 +314,7 @@ impl LiveRanges {
             is_alike && is_placed && !is_apart && !from.is_variable && uses.is_read_once(input)
         });
         if let Some(input) = input {
-            self.share(input, output);
+            self.merge_ranges(input, output);
         }
     }
 

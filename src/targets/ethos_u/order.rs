@@ -51,7 +51,7 @@ impl Order {
                 (Some(before), Alias::Fused) if operation.inputs.first() == Some(&before.end) => {
                     // Nothing is chained to what writes in reverse.
                     let outputs = operation.outputs.first();
-                    let outputs = outputs.filter(|_| operation.reversed().is_none());
+                    let outputs = outputs.filter(|_| operation.reversed_dimension().is_none());
                     outputs.map(|&end| Chain { end, ..before })
                 }
                 (Some(before), _) => match before.with(program, operation) {
@@ -60,9 +60,9 @@ impl Order {
                         self.chain_start[before.start + 1..=step].fill(before.start);
                         Some(longer)
                     }
-                    None => Chain::starting(program, operation, step),
+                    None => Chain::started_by(program, operation, step),
                 },
-                (None, _) => Chain::starting(program, operation, step),
+                (None, _) => Chain::started_by(program, operation, step),
             };
         }
         self
@@ -83,7 +83,7 @@ impl Order {
     }
 
     /// The maps that the command beginning with this step writes, those of activations inside of it included.
-    pub fn written_within(&self, program: &Program, step: usize) -> Vec<usize> {
+    pub fn maps_within_chain(&self, program: &Program, step: usize) -> Vec<usize> {
         let steps = &self.operations[step..=self.last_chained(step)];
         let outputs = steps
             .iter()
@@ -99,7 +99,7 @@ impl Order {
 
     /// The map that the command beginning with this step writes through an activation: one that the file fuses into the
     /// last operator, or one that follows. `None` if it ends without an activation.
-    pub fn activated(&self, program: &Program, step: usize) -> Option<usize> {
+    pub fn map_behind_activation(&self, program: &Program, step: usize) -> Option<usize> {
         let last = self.last_chained(step);
         let operation = &program.operations[self.operations[last]];
         let next = self
@@ -136,7 +136,7 @@ impl Order {
     }
 
     /// Whether only the next step of its chain or cascade reads the output of this step.
-    pub fn is_passed_on(&self, step: usize) -> bool {
+    pub fn is_read_by_next_only(&self, step: usize) -> bool {
         step + 1 < self.operations.len() && self.span(step + 1).0 <= step
     }
 }
@@ -161,13 +161,13 @@ struct Chain {
 
 impl Chain {
     /// `None` if no operation can follow this one in a chain.
-    fn starting(program: &Program, operation: &Operation, step: usize) -> Option<Self> {
+    fn started_by(program: &Program, operation: &Operation, step: usize) -> Option<Self> {
         let &end = operation.outputs.first()?;
         let can_start = matches!(operation.action, Action::Layer(_)) || operation.is_elementwise();
         let map = &program.maps[end];
         let is_free = map.is_internal()
             && !operation.alias.is_view_of_input()
-            && operation.reversed().is_none();
+            && operation.reversed_dimension().is_none();
         let shape = operation.view_shapes().map_or(map.shape(), |[_, ofm]| ofm);
         (can_start && is_free).then_some(Self {
             start: step,
@@ -225,7 +225,7 @@ fn n_inputs(program: &Program, operation: &Operation) -> usize {
 /// visited once, even if many operations read the map and it is an output many times.
 fn depth_first(program: &Program) -> Vec<usize> {
     let n_operations = program.operations.len();
-    let mut walk = Walk {
+    let mut walk = DepthFirstWalk {
         program,
         writers: Writers::new(program),
         order: Vec::with_capacity(n_operations),
@@ -251,7 +251,7 @@ fn depth_first(program: &Program) -> Vec<usize> {
     walk.order
 }
 
-struct Walk<'p> {
+struct DepthFirstWalk<'p> {
     program: &'p Program,
     writers: Writers,
     order: Vec<usize>,
@@ -260,10 +260,10 @@ struct Walk<'p> {
     open: Vec<(usize, usize)>,
 }
 
-impl Walk<'_> {
+impl DepthFirstWalk<'_> {
     /// Visits everything that `root` needs and then `root`.
     fn visit(&mut self, root: usize) {
-        self.open(root);
+        self.open_operation(root);
         while let Some((idx, n_left)) = self.open.last_mut() {
             let operation = &self.program.operations[*idx];
             let inputs = &operation.inputs;
@@ -282,13 +282,13 @@ impl Walk<'_> {
                 continue;
             };
             match self.writers.next(input) {
-                Some(writer) => self.open(writer),
+                Some(writer) => self.open_operation(writer),
                 None => *n_left -= 1,
             }
         }
     }
 
-    fn open(&mut self, idx: usize) {
+    fn open_operation(&mut self, idx: usize) {
         if !std::mem::replace(&mut self.is_seen[idx], true) {
             let n_inputs = self.program.operations[idx].inputs.len();
             self.open.push((idx, n_inputs));

@@ -22,7 +22,7 @@ use super::order::Order;
 use super::plan_cache;
 use super::program::{Action, Alias, Operation, Program, WeightSharing};
 use super::schedule::Schedule;
-use super::scheduled_operation::{Known, MAX_OTHERS, Read, ScheduledOperation};
+use super::scheduled_operation::{MAX_OTHERS, Read, ScheduledOperation, SharedExecutions};
 use super::staging::{stage_inputs, staged_input_convolutions};
 use super::task::Task;
 use super::weights::ALIGNMENT_BYTES;
@@ -111,10 +111,10 @@ fn plan_of(mut task: Cow<Task>) -> (Vec<PlannedOperator>, usize) {
     let mut planned = vec![PlannedOperator::default(); *n_nodes];
     add_memory(&mut planned, program, &schedule, &sram_bytes);
     add_costs(&mut planned, accelerator, program, &schedule, &is_in_sram);
-    (planned, n_starts(program, &schedule.order))
+    (planned, n_npu_starts(program, &schedule.order))
 }
 
-fn n_starts(program: &Program, order: &Order) -> usize {
+fn n_npu_starts(program: &Program, order: &Order) -> usize {
     let actions = (order.operations.iter()).map(|&idx| program.operations[idx].action);
     let (mut n, mut is_running) = (0, false);
     for action in actions {
@@ -175,7 +175,7 @@ fn scheduled_operations<'p>(
             _ if order.chain_start[idx] < idx => None,
             _ => schedule(accelerator, program, order, flow, idx),
         };
-    let mut known = Known::among(order.operations.len());
+    let mut known = SharedExecutions::for_program(order.operations.len());
     let with_shared = |operation| {
         let mut step = scheduled(operation);
         if let Some(step) = &mut step {
@@ -221,7 +221,7 @@ fn add_costs(
             continue;
         }
         let buffer = &schedule.weights.buffers[idx];
-        let places = places(accelerator, program, step, is_in_sram);
+        let places = memory_placement(accelerator, program, step, is_in_sram);
         let cost = Cost::new(accelerator, step, buffer, &places, slack_cycles);
         slack_cycles = buffer.slack(step, 0.0).cycles;
         let planned = &mut planned[program.operations[operation_idx].node_idx];
@@ -312,7 +312,7 @@ fn table_correction(accelerator: &Accelerator, program: &Program) -> f64 {
 
 /// The memories of what a scheduled operation reads and writes: constants are off chip, feature maps as
 /// `is_in_sram` says.
-fn places<'a>(
+fn memory_placement<'a>(
     accelerator: &Accelerator,
     program: &'a Program,
     step: &ScheduledOperation,

@@ -103,13 +103,13 @@ impl FeatureMap {
     }
 
     /// Whether the CPU can see it.
-    pub fn is_apart(&self) -> bool {
+    pub fn is_visible_to_cpu(&self) -> bool {
         self.is_input || self.is_output || self.is_off_chip
     }
 
     /// Whether only the operations that read it depend on its memory and layout.
     pub fn is_internal(&self) -> bool {
-        !self.is_apart() && !self.is_variable && !self.is_constant
+        !self.is_visible_to_cpu() && !self.is_variable && !self.is_constant
     }
 
     /// In how many pieces operations that run `n_runs` times write or read it.
@@ -123,11 +123,11 @@ impl FeatureMap {
 
     /// Bytes in memory: NHCWB16 pads channels to whole bricks.
     pub fn stored_bytes(&self) -> f64 {
-        self.seen_bytes(self.shape())
+        self.bytes_in_shape(self.shape())
     }
 
     /// [`Self::stored_bytes`] with the shape in which an operation sees it.
-    pub fn seen_bytes(&self, shape: Hwc) -> f64 {
+    pub fn bytes_in_shape(&self, shape: Hwc) -> f64 {
         let [h, w, c] = shape;
         let depth = if self.is_linear {
             c
@@ -339,7 +339,7 @@ impl Operation {
     }
 
     /// The dimension that it reverses, alone or after its own work.
-    pub fn reversed(&self) -> Option<u8> {
+    pub fn reversed_dimension(&self) -> Option<u8> {
         match self.action {
             Action::Reverse(axis) => Some(axis),
             _ => self.fused_reverse,
@@ -383,7 +383,7 @@ impl Program {
 
     /// The shape in which an elementwise operation sees one of its inputs. If input and output have the same shape in
     /// the graph, this is the shape in which it sees the output.
-    pub fn seen_beside_output(&self, operation: &Operation, map_idx: usize) -> Hwc {
+    pub fn shape_beside_output(&self, operation: &Operation, map_idx: usize) -> Hwc {
         let shape = self.maps[map_idx].shape();
         let is_like_output = |&output: &usize| self.maps[output].shape() == shape;
         let view_shapes = operation

@@ -6,7 +6,7 @@
 
 use super::accelerator::Accelerator;
 use super::cascades::{
-    CascadeStage, Cascaded, InSram, RangeInSram, Sram, Stages, cascaded, cascades,
+    CascadeStage, InSram, RangeInSram, Sram, StagedCascade, Stages, cascades, staged_cascades,
 };
 use super::configuration::Strategy;
 use super::execution::striped;
@@ -69,7 +69,7 @@ impl<'a> Schedule<'a> {
         } else {
             cache_bytes
         };
-        let cascaded_spans = cascaded(
+        let cascaded_spans = staged_cascades(
             memory.stages(&planner, &flow, &steps),
             guide_bytes,
             accelerator.has_dedicated_sram,
@@ -103,8 +103,8 @@ impl<'a> Schedule<'a> {
 }
 
 /// The cascades with the lowest stripes.
-fn cascades_of(cascaded: &[Cascaded]) -> Vec<Cascade> {
-    let of_span = |Cascaded { span, stages }: &Cascaded| Cascade {
+fn cascades_of(cascaded: &[StagedCascade]) -> Vec<Cascade> {
+    let of_span = |StagedCascade { span, stages }: &StagedCascade| Cascade {
         first: stages[span.first].step,
         last: stages[span.last].step,
         rolling_bytes: span.rolling_bytes,

@@ -72,10 +72,10 @@ impl Read {
         }
     }
 
-    /// One of `n` equal parts of the read.
-    pub fn in_pieces(self, n: f64) -> Self {
+    /// One of `n_parts` equal parts of the read.
+    pub fn one_of_parts(self, n_parts: f64) -> Self {
         Self {
-            bytes: self.bytes / n,
+            bytes: self.bytes / n_parts,
             ..self
         }
     }
@@ -119,7 +119,7 @@ impl ScheduledOperation<'_> {
 
     /// Shares its execution with an earlier operation that has an equal one, which is in `known`, if the program is
     /// large.
-    pub fn share(&mut self, known: &mut Known) {
+    pub fn share(&mut self, known: &mut SharedExecutions) {
         if known.is_small {
             return;
         }
@@ -143,15 +143,15 @@ const MIN_SHARED: usize = 1 << 10;
 
 /// Executions that later operations may share: [`ScheduledOperation::share`].
 #[derive(Default)]
-pub struct Known {
+pub struct SharedExecutions {
     is_small: bool,
-    divided: HashSet<Divided, RandomState>,
+    divided: HashSet<SharedLayer, RandomState>,
     elementwise: HashSet<Rc<Elementwise>, RandomState>,
 }
 
-impl Known {
+impl SharedExecutions {
     /// None yet, in a program of `n_operations`.
-    pub fn among(n_operations: usize) -> Self {
+    pub fn for_program(n_operations: usize) -> Self {
         Self {
             is_small: n_operations <= MIN_SHARED,
             ..Self::default()
@@ -190,7 +190,7 @@ impl Stripe {
 
 /// A layer with its block. Large networks have few different ones, which their operations may share:
 /// [`ScheduledOperation::share`].
-pub type Divided = Rc<(Layer, Block)>;
+pub type SharedLayer = Rc<(Layer, Block)>;
 
 /// How an operation is executed, as far as its cost depends on it. Large parts are boxed, because large networks have a
 /// hundred thousand operations.
@@ -198,15 +198,15 @@ pub type Divided = Rc<(Layer, Block)>;
 pub enum Execution<'a> {
     /// On the multipliers, with weights.
     Weighted {
-        divided: Divided,
+        divided: SharedLayer,
         /// Bytes of the encoded weight stream with biases and scales.
         weight_bytes: f64,
         histogram: &'a ByteHistogram,
     },
     /// On the multipliers, without weights.
-    Unweighted(Divided),
+    Unweighted(SharedLayer),
     /// By memory transfers only; its blocks are chosen as if it ran on the multipliers.
-    Transpose(Divided),
+    Transpose(SharedLayer),
     Elementwise(Rc<Elementwise>),
     MatMul(Box<MatMul>),
     /// By memory transfers of single elements: bytes of an element of its first input, of its indices and of its

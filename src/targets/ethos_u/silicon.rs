@@ -18,14 +18,14 @@ const SHIPPED: &[u8] = include_bytes!("silicon.json");
 #[serde(deny_unknown_fields)]
 pub struct Silicon {
     pub boards: Vec<MeasuredBoard>,
-    pub elsewhere: Elsewhere,
+    pub elsewhere: UnmeasuredBoardFit,
 }
 
 /// What the NPU is assumed to take on a board where no network was measured, beyond a start as on the first board: between
 /// the boards where some were.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Elsewhere {
+pub struct UnmeasuredBoardFit {
     /// Geometric mean of the boards' factors.
     pub factor: f64,
     /// The 90 % interval is the estimate divided by and multiplied with this factor: the 95 % quantile of Student's t times
@@ -109,8 +109,8 @@ impl Silicon {
     }
 
     /// As [`MeasuredBoard::latency_ms`], for a board on which no network was measured.
-    pub fn elsewhere_ms(&self, by_rules_ms: f64, n_starts: usize) -> [f64; 3] {
-        let Elsewhere {
+    pub fn unmeasured_board_ms(&self, by_rules_ms: f64, n_starts: usize) -> [f64; 3] {
+        let UnmeasuredBoardFit {
             factor,
             interval_factor,
         } = self.elsewhere;
@@ -121,7 +121,7 @@ impl Silicon {
         parts_ms(work_ms, interval_factor, n_starts, start_ms, range_ms)
     }
 
-    pub fn elsewhere_in_words(&self) -> String {
+    pub fn unmeasured_board_in_words(&self) -> String {
         format!(
             "Vela's rules times {:.2}, assumed: the mean of the boards on which networks were measured, {}",
             self.elsewhere.factor,

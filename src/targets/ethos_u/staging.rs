@@ -4,7 +4,7 @@
 
 use super::accelerator::Accelerator;
 use super::blocks::{self};
-use super::cycles::{Conditions, Part, operator_cycles};
+use super::cycles::{CycleContext, Part, operator_cycles};
 use super::execution::schedule;
 use super::flow::Flow;
 use super::geometry::{BRICK_CHANNELS, IfmOfm, ceil_div};
@@ -49,7 +49,7 @@ pub fn staged_input_convolutions(
             continue;
         }
         let scheduled = schedule(accelerator, program, order, flow, step_idx);
-        if scheduled.is_some_and(|scheduled| pays(accelerator, &scheduled)) {
+        if scheduled.is_some_and(|scheduled| pays_off(accelerator, &scheduled)) {
             room_bytes -= bytes;
             staged.push(idx);
         }
@@ -67,7 +67,7 @@ pub fn stage_inputs(program: &mut Program, of_staged: &[usize]) {
     let mut copy = program.maps.len() + of_staged.len();
     for &idx in of_staged.iter().rev() {
         let input = program.maps[operations[idx].inputs[0]];
-        program.maps.push(staged(input));
+        program.maps.push(staged_map(input));
     }
     let mut of_staged = of_staged.iter().peekable();
     for (idx, mut operation) in operations.into_iter().enumerate() {
@@ -82,7 +82,7 @@ pub fn stage_inputs(program: &mut Program, of_staged: &[usize]) {
 }
 
 /// The copy in SRAM of an input of the graph.
-fn staged(input: FeatureMap) -> FeatureMap {
+fn staged_map(input: FeatureMap) -> FeatureMap {
     FeatureMap {
         bytes: ((input.n_elements() * input.element_bytes()) as f64).into(),
         is_input: false,
@@ -95,7 +95,7 @@ fn staged(input: FeatureMap) -> FeatureMap {
 }
 
 /// Whether copying the input and reading the copy takes less time than reading the input off chip.
-fn pays(accelerator: &Accelerator, step: &ScheduledOperation) -> bool {
+fn pays_off(accelerator: &Accelerator, step: &ScheduledOperation) -> bool {
     let Execution::Weighted {
         divided,
         weight_bytes,
@@ -125,7 +125,7 @@ fn pays(accelerator: &Accelerator, step: &ScheduledOperation) -> bool {
     }
     let element_bytes = IfmOfm::both(layer.element_bytes.ifm);
     let copy = Layer::single_positions(Kind::Copy, layer.ifm, layer.ifm, element_bytes);
-    let conditions = Conditions {
+    let conditions = CycleContext {
         feature_maps: IfmOfm {
             ifm: accelerator.off_chip,
             ofm: accelerator.sram,

@@ -149,7 +149,7 @@ impl Target for EthosU {
             device: self.device(),
             metrics: RULE_METRICS.map(metric).into(),
             learned_from: format!("{RULES}, {}", self.configuration.in_words()),
-            provenance: self.rules(),
+            provenance: self.rules_provenance(),
         })
     }
 
@@ -209,7 +209,7 @@ impl Target for EthosU {
         };
         let mut metrics = Vec::from(metrics);
         metrics.extend(self.energy(&metrics, network.analysis, &unsupported));
-        let with_host = WithHost {
+        let with_host = HostParts {
             network,
             left: &unsupported,
             n_starts,
@@ -245,7 +245,7 @@ fn refusal(network: &Network, unsupported: &[UnsupportedOperator]) -> Option<Una
 }
 
 /// A diagnostic that a limit of the plan was reached.
-fn cut() -> Diagnostic {
+fn plan_limit_diagnostic() -> Diagnostic {
     Diagnostic {
         severity: Severity::Warning,
         code: "plan-limit",
@@ -258,7 +258,7 @@ fn cut() -> Diagnostic {
 }
 
 /// A diagnostic that the compiler's totals contain more than an inference.
-fn runs_once(initial_ms: f64) -> Diagnostic {
+fn runs_once_diagnostic(initial_ms: f64) -> Diagnostic {
     Diagnostic {
         severity: Severity::Info,
         code: "runs-once",
@@ -278,7 +278,7 @@ fn unavailable(metric: Metric, reason: &UnavailableReason) -> MetricEstimate {
 }
 
 impl EthosU {
-    fn rules(&self) -> Provenance {
+    fn rules_provenance(&self) -> Provenance {
         Provenance {
             kind: ProvenanceKind::CompilerRules,
             tool: RULES_OF.into(),
@@ -301,9 +301,9 @@ impl EthosU {
         let signals = ErrorIndicators::new(network.graph, &totals.operators, is_partly_on_cpu);
         let initial_ms = initial_latency_ms(&accelerator, network.graph);
         let diagnostics = [
-            self.exceeded(&totals),
-            totals.hit_limit.then(cut),
-            (initial_ms > 0.0).then(|| runs_once(initial_ms)),
+            self.exceeded_cache_diagnostic(&totals),
+            totals.hit_limit.then(plan_limit_diagnostic),
+            (initial_ms > 0.0).then(|| runs_once_diagnostic(initial_ms)),
             self.never_measured(),
         ];
         let estimates = RULE_METRICS.map(|metric| MetricEstimate {
@@ -334,7 +334,7 @@ impl EthosU {
             hi: factor.map(|factor| value * factor),
             unit: metric.unit(),
             // Widths hold nine in ten of networks that they were not made from.
-            provenance: (self.rules())
+            provenance: (self.rules_provenance())
                 .checked(errors.and_then(|errors| checked_percent(errors.n, 90.0))),
             expected_error_percent: errors.and_then(MetricErrors::expected_percent),
             operators: Some(parts.map(|one| part_of(one, metric, clock_hz)).collect()),
@@ -343,7 +343,7 @@ impl EthosU {
 
     /// A diagnostic if the arena cache is exceeded. The compiler treats its size as a goal: if stripes do not make a
     /// network fit, it compiles it anyway.
-    fn exceeded(&self, totals: &Totals) -> Option<Diagnostic> {
+    fn exceeded_cache_diagnostic(&self, totals: &Totals) -> Option<Diagnostic> {
         let cache_bytes = self.configuration.arena_cache_bytes();
         let is_kept = self.configuration.strategy == Strategy::Size
             || totals.sram_peak_bytes <= cache_bytes as f64;
@@ -365,7 +365,7 @@ impl EthosU {
     fn whole_latency(
         &self,
         metrics: &mut [MetricEstimate],
-        with: &WithHost,
+        with: &HostParts,
     ) -> Option<MetricEstimate> {
         if self.board.is_none() && with.left.is_empty() {
             return None;
@@ -446,8 +446,8 @@ impl EthosU {
         let silicon = Silicon::shipped();
         match self.measured_board {
             None if self.board.is_some() => (
-                silicon.elsewhere_ms(by_rules[0], n_starts),
-                silicon.elsewhere_in_words(),
+                silicon.unmeasured_board_ms(by_rules[0], n_starts),
+                silicon.unmeasured_board_in_words(),
             ),
             Some(board) => (board.latency_ms(by_rules[0], n_starts), board.in_words()),
             None => self.add_start_times(by_rules, n_starts),
@@ -459,7 +459,7 @@ impl EthosU {
         &self,
         by_rules: [f64; 3],
         by_operator: Option<&[f64]>,
-        with: &WithHost,
+        with: &HostParts,
     ) -> Outcome {
         let left: Vec<usize> = with.left.iter().map(|operator| operator.node_idx).collect();
         let on_host = match (left.is_empty(), &self.host) {
@@ -568,7 +568,7 @@ const RULES_OF: &str = "ethos-u-vela";
 const RULES_VERSION: &str = "5.2.0";
 
 /// What beside the NPU's part an end-to-end latency is made from.
-struct WithHost<'w, 'n> {
+struct HostParts<'w, 'n> {
     network: &'w Network<'n>,
     left: &'w [UnsupportedOperator],
     n_starts: usize,

@@ -99,7 +99,7 @@ const READING_ALL: &[OpKind] = &[
 ];
 
 /// Multiplies time and traffic by the number of runs.
-fn repeat(planned: &mut PlannedOperator, n: f64) {
+fn multiply_runs(planned: &mut PlannedOperator, n_runs: f64) {
     let PlannedOperator {
         cycles,
         weight_buffer_bytes: _,
@@ -117,7 +117,7 @@ fn repeat(planned: &mut PlannedOperator, n: f64) {
         counted_off_chip_bytes,
         counted_sram_traffic_bytes,
     ] {
-        *one *= n;
+        *one *= n_runs;
     }
 }
 
@@ -132,7 +132,7 @@ impl Totals {
         for (planned, node) in operators.iter_mut().zip(graph.nodes.iter()) {
             let n_parts = n_parts(graph, node);
             if n_parts > 1.0 {
-                repeat(planned, n_parts);
+                multiply_runs(planned, n_parts);
             }
         }
         let sum =

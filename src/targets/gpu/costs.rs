@@ -116,8 +116,8 @@ const THIN_HEAD: f64 = 32.0;
 /// Amounts of one kernel per input, if `batch` inputs run together. Launches and casts of weights happen once per
 /// batch.
 pub fn amounts(kernel: &Kernel, batch: f64) -> Amounts {
-    let mut work = Work::new(kernel);
-    let Work {
+    let mut work = KernelWork::new(kernel);
+    let KernelWork {
         macs,
         reads,
         writes,
@@ -125,7 +125,7 @@ pub fn amounts(kernel: &Kernel, batch: f64) -> Amounts {
     } = work;
     let moved = reads + writes;
     match kernel.kind {
-        Kind::Convolution => work.products([
+        Kind::Convolution => work.add_product_costs([
             Cost::ConvolutionMacs,
             Cost::ConvolutionReads,
             Cost::ConvolutionWrites,
@@ -138,7 +138,7 @@ pub fn amounts(kernel: &Kernel, batch: f64) -> Amounts {
             work.add(Cost::StemReads, reads);
             work.add(Cost::StemWrites, writes);
         }
-        Kind::Pointwise => work.products([
+        Kind::Pointwise => work.add_product_costs([
             Cost::PointwiseMacs,
             Cost::PointwiseReads,
             Cost::PointwiseWrites,
@@ -146,8 +146,8 @@ pub fn amounts(kernel: &Kernel, batch: f64) -> Amounts {
             Cost::PointwisePadding,
             Cost::PointwiseSmall,
         ]),
-        Kind::Grouped => work.grouped(),
-        Kind::Depthwise => work.depthwise(),
+        Kind::Grouped => work.add_grouped_convolution(),
+        Kind::Depthwise => work.add_depthwise_convolution(),
         Kind::Dense => {
             work.add(Cost::DenseMacs, macs);
             work.add(Cost::DenseReads, reads);
@@ -161,9 +161,9 @@ pub fn amounts(kernel: &Kernel, batch: f64) -> Amounts {
             work.add(Cost::ProductWrites, writes);
             work.add(Cost::ProductMatrices, kernel.groups / 1e3);
         }
-        Kind::Attention => work.attention(),
+        Kind::Attention => work.add_attention(),
         Kind::Softmax => work.add(Cost::Softmax, moved),
-        Kind::Normalisation => work.normalisation(),
+        Kind::Normalisation => work.add_normalisation(),
         Kind::Activation => {
             let cost = match kernel.function {
                 Some(Function::Relu | Function::Relu6) => Cost::Relu,
@@ -208,7 +208,7 @@ pub fn amounts(kernel: &Kernel, batch: f64) -> Amounts {
 }
 
 /// What one kernel computes and moves, with its amounts so far.
-struct Work<'k> {
+struct KernelWork<'k> {
     kernel: &'k Kernel,
     /// 10⁹ multiply-accumulates.
     macs: f64,
@@ -222,7 +222,7 @@ struct Work<'k> {
     amounts: Amounts,
 }
 
-impl<'k> Work<'k> {
+impl<'k> KernelWork<'k> {
     fn new(kernel: &'k Kernel) -> Self {
         let macs = kernel.macs / 1e9;
         let depth = kernel.depth / kernel.window.max(1.0);
@@ -243,7 +243,10 @@ impl<'k> Work<'k> {
     }
 
     /// Costs of products, reads, writes, and of products that are not aligned, padded, or of small feature maps.
-    fn products(&mut self, [products, read, written, unaligned, padded, small]: [Cost; 6]) {
+    fn add_product_costs(
+        &mut self,
+        [products, read, written, unaligned, padded, small]: [Cost; 6],
+    ) {
         let Self { kernel, macs, .. } = *self;
         self.add(products, macs);
         self.add(read, self.reads);
@@ -253,7 +256,7 @@ impl<'k> Work<'k> {
         self.add(small, if kernel.side <= SMALL_MAP { macs } else { 0.0 });
     }
 
-    fn grouped(&mut self) {
+    fn add_grouped_convolution(&mut self) {
         let Self {
             kernel,
             macs,
@@ -277,7 +280,7 @@ impl<'k> Work<'k> {
         );
     }
 
-    fn depthwise(&mut self) {
+    fn add_depthwise_convolution(&mut self) {
         let Self {
             kernel,
             macs,
@@ -309,7 +312,7 @@ impl<'k> Work<'k> {
         );
     }
 
-    fn attention(&mut self) {
+    fn add_attention(&mut self) {
         let Self {
             kernel,
             macs,
@@ -335,7 +338,7 @@ impl<'k> Work<'k> {
         self.add(Cost::AttentionThin, if is_thin { macs } else { 0.0 });
     }
 
-    fn normalisation(&mut self) {
+    fn add_normalisation(&mut self) {
         let Self {
             kernel,
             reads,

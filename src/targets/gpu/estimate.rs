@@ -43,7 +43,7 @@ pub fn time(run: &Run, kernels: &[Kernel], batch: f64) -> Option<Time> {
         .iter()
         .map(|kernel| cost_ms(&amounts(kernel, batch.max(1.0)), &run.costs_ms))
         .collect();
-    let total = summed(kernels, run.batches[1]);
+    let total = sum_amounts(kernels, run.batches[1]);
     let roofline_ms: f64 = parts.iter().sum();
     if roofline_ms <= 0.0 || !roofline_ms.is_finite() {
         return None;
@@ -80,7 +80,7 @@ fn launches(mode: Mode) -> f64 {
 }
 
 /// Sum of the amounts of all kernels of a network.
-pub fn summed(kernels: &[Kernel], batch: f64) -> Amounts {
+pub fn sum_amounts(kernels: &[Kernel], batch: f64) -> Amounts {
     let mut sum = [0.0; N_COSTS];
     for kernel in kernels {
         for (sum, amount) in sum.iter_mut().zip(amounts(kernel, batch)) {

@@ -186,13 +186,13 @@ impl Device {
             left_out,
             networks,
         };
-        device.round();
+        device.round_numbers();
         Ok(device)
     }
 
     /// Rounds all numbers to nine digits, with which they are read as they were written, and which are more than a clock
     /// has.
-    fn round(&mut self) {
+    fn round_numbers(&mut self) {
         let round = |number: &mut f64| {
             if let Ok(rounded) = format!("{number:.8e}").parse() {
                 *number = rounded;
@@ -276,7 +276,7 @@ impl Device {
     }
 
     /// Classes whose factor no measurement tells.
-    pub fn unconstrained(&self) -> impl Iterator<Item = Class> {
+    pub fn unconstrained_classes(&self) -> impl Iterator<Item = Class> {
         let prior = self.prior();
         Class::ALL
             .into_iter()
@@ -306,7 +306,7 @@ pub(super) fn tools(networks: &[MeasuredNetwork]) -> String {
     tools.join(", ")
 }
 
-fn by_class(base_ms: &[(Class, f64)]) -> [f64; N_CLASSES] {
+fn sums_by_class(base_ms: &[(Class, f64)]) -> [f64; N_CLASSES] {
     let mut sums = [0.0; N_CLASSES];
     for (class, ms) in base_ms {
         sums[class.idx()] += ms;
@@ -331,7 +331,7 @@ impl MeasuredNetwork {
 
     fn expected(&self) -> Expected {
         Expected {
-            base_ms: by_class(&self.base_ms),
+            base_ms: sums_by_class(&self.base_ms),
             n_calls: self.n_calls as f64,
             n_inferences: 1.0,
         }
@@ -348,7 +348,7 @@ impl MeasuredNetwork {
             classes.sort_unstable();
             classes.dedup();
             let (expected, measured_ms) = sums.entry(classes).or_default();
-            let base_ms = by_class(&observation.base_ms);
+            let base_ms = sums_by_class(&observation.base_ms);
             expected
                 .base_ms
                 .iter_mut()

@@ -3,7 +3,7 @@
 use super::classes::Class;
 use super::device::{DEVICE_VERSION, Device, DeviceError, is_duration, is_logarithm, tools};
 use super::fit::{Expected, Fit, Plan, left_out_percent, spread};
-use super::flat::Flat;
+use super::flat::FlatDocument;
 use super::prior::{N_PARAMETERS, Prior};
 use crate::fields;
 use crate::target::MeasuredRange;
@@ -54,7 +54,7 @@ impl Estimable {
     /// Reads what `deviceText` of the npm package makes of a document.
     pub fn read(flat: &str) -> Result<Self, DeviceError> {
         let malformed = |words: &str| DeviceError::Malformed(words.to_owned());
-        let Flat(name, base, tools, numbers) = fields::from_json(flat.as_bytes())
+        let FlatDocument(name, base, tools, numbers) = fields::from_json(flat.as_bytes())
             .map_err(|error| DeviceError::Malformed(error.to_string()))?;
         let parts = numbers.split_first_chunk::<4>().and_then(|(head, rest)| {
             let n = N_PARAMETERS - usize::from(head[0] == 1.0);
@@ -122,7 +122,7 @@ impl Estimable {
     }
 
     /// Whether measurements tell the factor of a class, which is the expected one otherwise.
-    pub fn tells(&self, class: Class) -> bool {
+    pub fn is_constrained(&self, class: Class) -> bool {
         self.fit
             .is_constrained(class.idx(), &Prior::new(&self.tools, &self.base))
     }
@@ -139,13 +139,13 @@ impl Device {
     /// Estimate of a network in ms, and the logarithm of its interval's half width as a factor; `measured` is another network that
     /// is taken for measured as expected, with its operators or as a whole.
     pub fn interval(&self, plan: &Plan, measured: Option<(&Plan, bool)>) -> Option<(f64, f64)> {
-        let after = self.once_measured(measured);
+        let after = self.with_expected_measurement(measured);
         estimate(&after, &self.left_out, plan.whole())
     }
 
     /// Mean of the logarithms of the half widths of these networks, once one has been measured as expected.
     pub fn mean_half_width(&self, plans: &[Plan], measured: Option<(&Plan, bool)>) -> f64 {
-        let after = self.once_measured(measured);
+        let after = self.with_expected_measurement(measured);
         let widths = plans
             .iter()
             .filter_map(|plan| Some(estimate(&after, &self.left_out, plan.whole())?.1));
@@ -153,9 +153,11 @@ impl Device {
         sum / f64::max(n, 1.0)
     }
 
-    fn once_measured(&self, measured: Option<(&Plan, bool)>) -> Fit {
+    fn with_expected_measurement(&self, measured: Option<(&Plan, bool)>) -> Fit {
         match measured {
-            Some((other, with_operators)) => self.fit.once_measured(other, with_operators),
+            Some((other, with_operators)) => {
+                self.fit.with_expected_measurement(other, with_operators)
+            }
             None => self.fit.clone(),
         }
     }

@@ -281,7 +281,7 @@ impl Plan {
 
 impl Fit {
     /// With the doubt that is left once the network has been measured, whatever the result. Parameters stay.
-    pub fn once_measured(&self, plan: &Plan, with_operators: bool) -> Self {
+    pub fn with_expected_measurement(&self, plan: &Plan, with_operators: bool) -> Self {
         let mut after = self.clone();
         let Some((whole_ms, _)) = self.estimate(&plan.whole) else {
             return after;
@@ -493,7 +493,7 @@ mod tests {
                 measured.push(Measured::operators(*of_class, ms, ms / whole_ms));
             }
             let expected = Fit::new(&measured, &ANY_RUNTIME);
-            let actual = before.once_measured(&plan, with_operators);
+            let actual = before.with_expected_measurement(&plan, with_operators);
             for (actual, expected) in actual.covariance.iter().zip(&expected.covariance) {
                 assert!(
                     (actual - expected).abs() < 0.02,

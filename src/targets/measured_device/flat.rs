@@ -6,4 +6,4 @@ use serde::Deserialize;
 /// latency, parameters, covariance and errors of the networks that were left out. Of a prior: tool, base, what was measured, and
 /// means and deviations.
 #[derive(Deserialize)]
-pub struct Flat(pub String, pub String, pub String, pub Vec<f64>);
+pub struct FlatDocument(pub String, pub String, pub String, pub Vec<f64>);

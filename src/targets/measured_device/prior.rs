@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::classes::N_CLASSES;
-use super::flat::Flat;
+use super::flat::FlatDocument;
 use crate::fields;
 
 /// Common scale, deviation of each class, milliseconds of a call, milliseconds of an inference; all logarithms.
@@ -41,7 +41,8 @@ struct Known {
 /// How processors that ran ncnn differ from the base, from `litecast-trainer evaluate-unseen-devices`: the tool, the base,
 /// what was measured, means and deviations.
 static NCNN: LazyLock<Option<Known>> = LazyLock::new(|| {
-    let Flat(tool, base, _, numbers) = fields::from_json(include_bytes!("ncnn.json")).ok()?;
+    let FlatDocument(tool, base, _, numbers) =
+        fields::from_json(include_bytes!("ncnn.json")).ok()?;
     let (means, deviations) = numbers.split_at_checked(N_PARAMETERS)?;
     Some(Known {
         tool,

@@ -153,7 +153,7 @@ impl MeasuredTarget {
         let mut words = String::new();
         for class in Class::ALL {
             let base_ms = expected.base_ms[class.idx()];
-            if base_ms > 0.0 && !self.device.tells(class) {
+            if base_ms > 0.0 && !self.device.is_constrained(class) {
                 unknown_ms += base_ms * self.device.fit.factor(class.idx());
                 if !words.is_empty() {
                     words += ", ";

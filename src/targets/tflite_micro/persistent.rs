@@ -18,11 +18,11 @@ use crate::formats::tflite::{
 const KERNEL_ALIGNMENT: u64 = 16;
 
 /// The arena's end, from which pieces are taken.
-struct Tail {
+struct PersistentTail {
     used_bytes: u64,
 }
 
-impl Tail {
+impl PersistentTail {
     /// A piece without bytes is not allocated, and causes no rounding.
     fn take(&mut self, bytes: u64, alignment: u64) {
         if bytes > 0 {
@@ -45,7 +45,7 @@ impl Tail {
 pub fn persistent_bytes(model: &Model, n_buffers: usize, pointers: Pointers) -> u64 {
     let word = pointers.bytes();
     let subgraphs = &model.subgraphs;
-    let mut tail = Tail {
+    let mut tail = PersistentTail {
         used_bytes: pointers.interpreter_bytes(),
     };
     let n_resources = resource_names(model).collect::<HashSet<_>>().len();
@@ -83,7 +83,7 @@ pub fn persistent_bytes(model: &Model, n_buffers: usize, pointers: Pointers) -> 
     tail.take_each(n_buffers, word, word);
     if let Some(subgraph) = model.subgraphs.first() {
         for shown in [&subgraph.inputs, &subgraph.outputs] {
-            take_shown(&mut tail, shown, subgraph, pointers);
+            take_tensor_structures(&mut tail, shown, subgraph, pointers);
         }
     }
     tail.round_up(KERNEL_ALIGNMENT);
@@ -91,7 +91,12 @@ pub fn persistent_bytes(model: &Model, n_buffers: usize, pointers: Pointers) -> 
 }
 
 /// Takes the inputs or outputs: a pointer to each, and the tensor structures.
-fn take_shown(tail: &mut Tail, shown: &[usize], subgraph: &Subgraph, pointers: Pointers) {
+fn take_tensor_structures(
+    tail: &mut PersistentTail,
+    shown: &[usize],
+    subgraph: &Subgraph,
+    pointers: Pointers,
+) {
     let word = pointers.bytes();
     tail.take_each(shown.len(), word, KERNEL_ALIGNMENT);
     tail.take_each(shown.len(), pointers.shown_tensor_bytes(), word);
@@ -104,7 +109,12 @@ fn is_quantised(tensor: &Tensor) -> bool {
     tensor.quantization.is_some()
 }
 
-fn take_kernel(tail: &mut Tail, operator: &Operator, subgraph: &Subgraph, pointers: Pointers) {
+fn take_kernel(
+    tail: &mut PersistentTail,
+    operator: &Operator,
+    subgraph: &Subgraph,
+    pointers: Pointers,
+) {
     let kind = operator.code.kind;
     tail.take(kernel_bytes(&operator.code, pointers), KERNEL_ALIGNMENT);
     if let Some(name) = operator.code.custom.as_deref() {
@@ -135,7 +145,7 @@ fn take_kernel(tail: &mut Tail, operator: &Operator, subgraph: &Subgraph, pointe
 
 /// Takes a copy of an input: its structure, its shape and its values.
 fn take_copy(
-    tail: &mut Tail,
+    tail: &mut PersistentTail,
     operator: &Operator,
     input: usize,
     is_copied: bool,

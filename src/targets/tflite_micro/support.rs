@@ -295,7 +295,7 @@ fn letter(tensor_type: TensorType) -> u8 {
 }
 
 /// The letters of one operand at the front of `letters`, and what follows them.
-fn first_of(letters: &str) -> (&str, &str) {
+fn split_first(letters: &str) -> (&str, &str) {
     match letters
         .strip_prefix('[')
         .and_then(|rest| rest.split_once(']'))
@@ -305,7 +305,7 @@ fn first_of(letters: &str) -> (&str, &str) {
     }
 }
 
-fn takes(letters: &str, tensor_type: TensorType) -> bool {
+fn accepts_type(letters: &str, tensor_type: TensorType) -> bool {
     // The interpreter gives strings no place in its arena.
     letters == "." && tensor_type != TensorType::String
         || letters.bytes().any(|one| one == letter(tensor_type))
@@ -364,7 +364,7 @@ impl Operands<'_> {
     fn type_refusal(&self, types: &str) -> Option<Refusal> {
         let refusals = types.split(' ').map(|alternative| {
             let (inputs, outputs) = alternative.split_once('>').unwrap_or((alternative, "."));
-            self.first_other(inputs, outputs)
+            self.first_type_refusal(inputs, outputs)
         });
         // The alternative that fits furthest tells what is wrong.
         let depth = |refusal: &Option<Refusal>| match refusal {
@@ -375,12 +375,12 @@ impl Operands<'_> {
         refusals.max_by_key(depth).flatten()
     }
 
-    fn first_other(&self, inputs: &str, outputs: &str) -> Option<Refusal> {
-        let (mut letters, mut rest) = first_of(inputs);
+    fn first_type_refusal(&self, inputs: &str, outputs: &str) -> Option<Refusal> {
+        let (mut letters, mut rest) = split_first(inputs);
         for input in 0..self.operator.inputs.len() {
             if let Some(tensor) = self.input(input) {
                 let tensor_type = tensor.tensor_type;
-                if !takes(letters, tensor_type) {
+                if !accepts_type(letters, tensor_type) {
                     return Some(Refusal::InputType {
                         input,
                         found: tensor_type,
@@ -388,7 +388,7 @@ impl Operands<'_> {
                 }
             }
             if !rest.is_empty() {
-                (letters, rest) = first_of(rest);
+                (letters, rest) = split_first(rest);
             }
         }
         let tensor_type = self.output()?.tensor_type;
@@ -396,7 +396,7 @@ impl Operands<'_> {
             "=" => self
                 .input(0)
                 .is_none_or(|input| input.tensor_type == tensor_type),
-            _ => takes(first_of(outputs).0, tensor_type),
+            _ => accepts_type(split_first(outputs).0, tensor_type),
         };
         (!is_taken).then_some(Refusal::OutputType { found: tensor_type })
     }

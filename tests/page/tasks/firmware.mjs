@@ -4,7 +4,7 @@ import { allPlans, explorer, litecast, spaceOf } from "../all_plans.mjs";
 import { SHARED_MODELS } from "../browser.mjs";
 import { importSource } from "../sources.mjs";
 
-const { isBetter, isGood } = await importSource("plans.ts");
+const { isBetterPlan, meetsBudget } = await importSource("plans.ts");
 const { AS_IT_IS } = await importSource("scenario.ts");
 const { NO_BUDGET } = await importSource("budget.ts");
 const { verdictOn } = await importSource("verdict.ts");
@@ -20,8 +20,8 @@ const limit_ms = Math.floor(0.6 * report.results.find(({ metric }) => metric ===
 async function bestPlan() {
   const planned = { report, scenario: AS_IT_IS, budget: { ...NO_BUDGET, latency_ms: limit_ms }, sram_bytes: null };
   const plans = await allPlans(planned, await spaceOf(report, TARGET), explorer(bytes));
-  const meeting = plans.filter((plan) => isGood(verdictOn(plan.report, plan.hardware.choice.name, planned.budget)));
-  const { removed_macs } = meeting.reduce((best, plan) => (isBetter(plan, best) ? plan : best), null);
+  const meeting = plans.filter((plan) => meetsBudget(verdictOn(plan.report, plan.hardware.choice.name, planned.budget)));
+  const { removed_macs } = meeting.reduce((best, plan) => (isBetterPlan(plan, best) ? plan : best), null);
   return `Removes ${percent((100 * removed_macs) / report.model.macs)} of the multiply-accumulates`;
 }
 

@@ -6,16 +6,16 @@ use litecast::learned::features::{COLUMNS, Features};
 use litecast::targets::ethos_u::accelerator::Accelerator;
 
 use super::problem::{Graph, Problem};
-use crate::columns::amounts;
-use crate::data::Metric;
 use crate::dataset::LabelKey;
+use crate::feature_columns::amounts;
 use crate::gnn::prepare::Readout;
 use crate::least_squares;
+use crate::training_data::Metric;
 
 /// Williams' roofline for each operator: the longest of the times of its multiply-accumulates, of its feature maps
 /// through SRAM, and of its weights from off-chip memory.
 pub fn roofline_ms(features: &Features, peaks: &Accelerator) -> f64 {
-    let [macs, weights, inputs, outputs] = work(features);
+    let [macs, weights, inputs, outputs] = amounts_by_node(features);
     let cycles = (0..features.n_nodes()).map(|node| {
         let compute = macs[node] / peaks.macs_per_cycle;
         let feature_maps = (inputs[node] + outputs[node]) / peaks.sram.bytes_per_cycle;
@@ -46,15 +46,15 @@ pub fn planned_value(features: &Features, output: &LabelKey) -> f64 {
 }
 
 /// Multiply-accumulates, bytes of weights, bytes of feature maps and operators of a graph.
-pub fn totals(features: &Features) -> [f64; 4] {
-    let [macs, weights, inputs, outputs] = work(features);
+pub fn graph_totals(features: &Features) -> [f64; 4] {
+    let [macs, weights, inputs, outputs] = amounts_by_node(features);
     let sum = |values: &[f64]| values.iter().sum::<f64>();
     let feature_maps = sum(&inputs) + sum(&outputs);
     let n_operators = features.n_nodes() as f64;
     [sum(&macs), sum(&weights), feature_maps, n_operators]
 }
 
-fn work(features: &Features) -> [Vec<f64>; 4] {
+fn amounts_by_node(features: &Features) -> [Vec<f64>; 4] {
     [
         "log1p_macs",
         "log1p_weight_bytes",
@@ -66,25 +66,25 @@ fn work(features: &Features) -> [Vec<f64>; 4] {
 
 /// Estimates of the test graphs: `amount` of each graph times one constant, which [`best_factor`] fits to the labels of
 /// the training graphs.
-pub fn proportional(
+pub fn fit_proportional(
     problem: &Problem,
     output: usize,
     amount: impl Fn(&Features) -> f64,
-) -> Result<Scaled> {
+) -> Result<ProportionalFit> {
     let training = with_labels(&problem.training, output);
     let pairs: Vec<(f64, f64)> = training
         .map(|(graph, label)| (amount(graph.features), label))
         .collect();
     let factor = best_factor(&pairs).context("no training graph has a label")?;
     let estimate = |graph: &Graph| (factor * amount(graph.features)) as f32;
-    Ok(Scaled {
+    Ok(ProportionalFit {
         factor,
         estimates: problem.test.iter().map(estimate).collect(),
     })
 }
 
-/// The result of [`proportional`].
-pub struct Scaled {
+/// The result of [`fit_proportional`].
+pub struct ProportionalFit {
     /// Factor that minimises the mean error on the training graphs.
     pub factor: f64,
     /// Estimates of the test graphs, in the unit of the label.
@@ -100,13 +100,13 @@ pub fn best_factor(pairs: &[(f64, f64)]) -> Option<f64> {
     ratios.get(ratios.len() / 2).copied()
 }
 
-/// Estimates of the test graphs as a non-negative sum of their [`totals`].
+/// Estimates of the test graphs as a non-negative sum of their [`graph_totals`].
 pub fn linear(problem: &Problem, output: usize) -> Linear {
     let training = with_labels(&problem.training, output);
-    let relative = training.map(|(graph, label)| totals(graph.features).map(|x| x / label));
+    let relative = training.map(|(graph, label)| graph_totals(graph.features).map(|x| x / label));
     let coefficients = least_squares::non_negative(&relative.collect::<Vec<_>>());
     let estimate =
-        |graph: &Graph| least_squares::dot(&totals(graph.features), &coefficients) as f32;
+        |graph: &Graph| least_squares::dot(&graph_totals(graph.features), &coefficients) as f32;
     Linear {
         coefficients,
         estimates: problem.test.iter().map(estimate).collect(),
@@ -115,7 +115,7 @@ pub fn linear(problem: &Problem, output: usize) -> Linear {
 
 /// The result of [`linear`].
 pub struct Linear {
-    /// Milliseconds per unit of each of [`totals`].
+    /// Milliseconds per unit of each of [`graph_totals`].
     pub coefficients: [f64; 4],
     /// Estimates of the test graphs, in the unit of the label.
     pub estimates: Vec<f32>,
@@ -136,7 +136,7 @@ mod tests {
     use litecast::targets::ethos_u::accelerator::ACCELERATORS;
 
     use super::*;
-    use crate::columns::column;
+    use crate::feature_columns::column;
 
     /// Operators with the given multiply-accumulates and bytes of weights, inputs and outputs.
     fn features(operators: &[[f64; 4]]) -> Features {
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn totals_are_sums() {
-        let actual = totals(&features(&[[1e6, 10.0, 20.0, 30.0], [2e6, 1.0, 2.0, 3.0]]));
+        let actual = graph_totals(&features(&[[1e6, 10.0, 20.0, 30.0], [2e6, 1.0, 2.0, 3.0]]));
         for (actual, expected) in actual.into_iter().zip([3e6, 11.0, 55.0, 2.0]) {
             assert!(
                 (actual / expected - 1.0).abs() < 1e-5,

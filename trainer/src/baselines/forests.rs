@@ -14,7 +14,7 @@ use litecast::learned::features::{Features, N_COLUMNS};
 use super::floors;
 use super::kernels::{FusionRules, Kernel};
 use super::problem::Graph;
-use crate::columns::column;
+use crate::feature_columns::column;
 use crate::forest::{FeatureRow, Forest, Growth};
 
 /// A forest for each kind of kernel.
@@ -164,7 +164,7 @@ impl GraphForest {
 }
 
 fn graph_row(features: &Features, kinds: &[i32]) -> FeatureRow {
-    let totals = floors::totals(features).map(f64::ln_1p);
+    let totals = floors::graph_totals(features).map(f64::ln_1p);
     let column = column("element_bytes_out");
     let element_bytes = features.nodes.iter().skip(column).step_by(N_COLUMNS);
     let element_bytes = element_bytes.map(|&bytes| f64::from(bytes)).sum::<f64>();

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use litecast::learned::features::{Features, N_COLUMNS};
 
 use super::problem::Graph;
-use crate::columns::column;
+use crate::feature_columns::column;
 
 /// A pair of operator kinds, `BuiltinOperator` numbers of writer and reader.
 type Pair = (i32, i32);

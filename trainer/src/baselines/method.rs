@@ -9,10 +9,10 @@ use litecast::targets::ethos_u::accelerator::ACCELERATORS;
 use super::floors;
 use super::forests::{GraphForest, KernelForests};
 use super::problem::Problem;
-use crate::data::{Data, Metric};
 use crate::dataset::LabelKey;
 use crate::forest::{Columns, Growth};
-use crate::targets::cortex_a::Sum;
+use crate::targets::cortex_a::LatencyEstimates;
+use crate::training_data::{Data, Metric};
 
 /// A predictor without a neural network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,7 +134,7 @@ pub struct Estimates {
 
 fn live_set(problem: &Problem, output: usize, limit: f64) -> Result<Estimates> {
     let live_set = |features: &Features| floors::largest_live_set(features).min(limit);
-    let scaled = floors::proportional(problem, output, live_set)?;
+    let scaled = floors::fit_proportional(problem, output, live_set)?;
     Ok(Estimates {
         values: scaled.estimates,
         fitted: format!("{:.3} × the bytes", scaled.factor),
@@ -149,7 +149,7 @@ fn roofline(problem: &Problem, output: usize, target: &str) -> Result<Option<Est
         return Ok(None);
     };
     let roofline = |features: &Features| floors::roofline_ms(features, peaks);
-    let scaled = floors::proportional(problem, output, roofline)?;
+    let scaled = floors::fit_proportional(problem, output, roofline)?;
     Ok(Some(Estimates {
         values: scaled.estimates,
         fitted: format!("{:.3} × the roofline", scaled.factor),
@@ -178,7 +178,7 @@ fn plan(problem: &Problem, output: usize, key: &LabelKey) -> Result<Option<Estim
         return Ok(None);
     }
     let planned = |features: &Features| floors::planned_value(features, key);
-    let scaled = floors::proportional(problem, output, planned)?;
+    let scaled = floors::fit_proportional(problem, output, planned)?;
     Ok(Some(Estimates {
         values: scaled.estimates,
         fitted: format!("{:.3e} × the plan's cycles or bytes", scaled.factor),
@@ -220,7 +220,7 @@ fn graph_forest(problem: &Problem, output: usize, growth: Growth) -> Result<Esti
     })
 }
 
-fn sum_over_operators(sum: &Sum, graph_ids: &[String]) -> Result<Estimates> {
+fn sum_over_operators(sum: &LatencyEstimates, graph_ids: &[String]) -> Result<Estimates> {
     let of_graph = |id: &String| {
         let estimate = sum.of_graphs.get(id).copied();
         estimate.with_context(|| format!("expected counted work of {id}, found none"))

@@ -22,12 +22,12 @@ use litecast::targets::cortex_a::{self, Costs};
 
 pub use self::method::{LeftOut, Measured, Method};
 use self::problem::Problem;
-use crate::data::Data;
 use crate::dataset::{self, Dataset};
 use crate::error_table::{self, Fitted};
 use crate::errors::errors;
 use crate::settings::{Settings, network_settings};
 use crate::targets::cortex_a::CountedNetworks;
+use crate::training_data::Data;
 
 /// Fits the baselines and writes their errors beside those of the shipped network.
 #[derive(Clone, Debug, clap::Args)]

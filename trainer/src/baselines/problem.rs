@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use anyhow::{Context, Result};
 use litecast::learned::features::Features;
 
-use crate::data::{Data, Part};
 use crate::dataset::Dataset;
 use crate::gnn::prepare::Example;
 use crate::targets::cortex_a::Sums;
+use crate::training_data::{Data, Part};
 
 /// One graph with the featurizer's features and the network's labels.
 #[derive(Clone, Copy, Debug)]

@@ -4,10 +4,10 @@ use litecast::learned::manifest::{ALL, NETWORKS, OutputError, PERFSAGE_SPACES};
 use litecast::provenance::ErrorSummary;
 
 use super::method::{LeftOut, Measured, Method};
-use crate::data::Data;
 use crate::dataset::LabelKey;
 use crate::error_table;
 use crate::markdown::{self, Head, percent};
+use crate::training_data::Data;
 
 /// Name of the network in tables.
 const NETWORK: &str = "LiteCast";

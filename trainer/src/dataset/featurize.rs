@@ -29,16 +29,16 @@ pub struct GraphRow {
 
 /// The reason why a labelled graph is not in the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum LeftOut {
+pub enum SkipReason {
     /// Its origin gives other bytes today than at the time of labelling.
     Stale,
 }
 
 /// Makes the graph's bytes again and computes the features from them.
-pub fn featurize(labels: GraphLabels) -> Result<Result<GraphRow, LeftOut>> {
+pub fn featurize(labels: GraphLabels) -> Result<Result<GraphRow, SkipReason>> {
     let bytes = bytes_of(&labels.origin)?;
     if sha256_hex(&bytes) != labels.sha256 {
-        return Ok(Err(LeftOut::Stale));
+        return Ok(Err(SkipReason::Stale));
     }
     let graph_id = labels.origin.graph_id();
     let weight_distribution = crate::labels::weight_distribution(&labels.origin)?;

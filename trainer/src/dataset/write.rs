@@ -10,7 +10,7 @@ use indicatif::ProgressBar;
 use rayon::prelude::*;
 
 use super::feature_table::FeatureTable;
-use super::featurize::{GraphRow, LeftOut, featurize};
+use super::featurize::{GraphRow, SkipReason, featurize};
 use super::labels::GraphLabels;
 use super::provenance::Provenance;
 use super::table_file::Table;
@@ -26,7 +26,7 @@ const ZSTD_LEVEL: i32 = 19;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     pub n_graphs: usize,
-    pub left_out: BTreeMap<LeftOut, usize>,
+    pub left_out: BTreeMap<SkipReason, usize>,
 }
 
 impl fmt::Display for Summary {

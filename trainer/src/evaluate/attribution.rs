@@ -3,12 +3,12 @@
 use burn::tensor::{Device, Tensor};
 use litecast::learned::features::N_COLUMNS;
 
-use crate::data::{Data, Part};
 use crate::errors::BATCH;
 use crate::gnn::batch::Batch;
 use crate::gnn::network::Network;
 use crate::gnn::prepare::Example;
 use crate::markdown::{Head, table};
+use crate::training_data::{Data, Part};
 
 /// Number of operators that should be found in each graph.
 pub const N_COSTLIEST: usize = 10;

@@ -21,7 +21,7 @@ use crate::settings::network_settings;
 use crate::targets::ethos_u::cases::{
     Case, Kind, METRICS, configurations, defaults, held_out_cases, labelled_cases, vela_target,
 };
-use crate::targets::ethos_u::widths::{Deviation, fit};
+use crate::targets::ethos_u::interval_widths::{Deviation, fit};
 
 /// Measures the rules and sets the intervals.
 #[derive(Clone, Debug, clap::Args)]

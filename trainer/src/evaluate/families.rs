@@ -9,15 +9,15 @@ use litecast::learned::manifest::OutputError;
 use litecast::provenance::ErrorSummary;
 
 use super::intervals::{self, GraphErrors};
-use super::left_out::{self, some_of};
+use super::left_out::{self, evenly_spread};
 use super::{Trained, errors};
 use crate::checkpoint::Checkpoint;
-use crate::data::Data;
 use crate::dataset::{self, LabelKey};
 use crate::error_table::Fitted;
 use crate::markdown::{Head, table};
 use crate::settings::Settings;
 use crate::train;
+use crate::training_data::Data;
 
 /// Trains the network once for each design space without that space, and measures it there.
 #[derive(Clone, Debug, clap::Args)]
@@ -95,7 +95,9 @@ pub fn run(args: &EvaluateFamiliesArgs) -> Result<()> {
     let text = markdown(&families, fitted, &args.settings);
     println!("{text}");
     if let Some(path) = &args.left_out {
-        let graphs = families.iter().flat_map(|family| some_of(&family.graphs));
+        let graphs = families
+            .iter()
+            .flat_map(|family| evenly_spread(&family.graphs));
         let graphs: Vec<&GraphErrors> = graphs.collect();
         left_out::write(path, &outputs, &graphs)?;
     }
@@ -109,7 +111,7 @@ fn intervals_for(idx: usize, families: &[Family], outputs: &[LabelKey]) -> Vec<I
     let others = families
         .iter()
         .filter(|family| family.name != left_out.name);
-    let others = others.flat_map(|family| some_of(&family.graphs));
+    let others = others.flat_map(|family| evenly_spread(&family.graphs));
     let calibration: Vec<&GraphErrors> = left_out.validation.iter().chain(others).collect();
     intervals::intervals(outputs, &calibration, &left_out.graphs)
 }

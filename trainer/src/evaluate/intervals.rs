@@ -4,9 +4,9 @@
 
 use litecast::learned::intervals::{Band, Interval, Landmarks, N_SUMMARY, mean_square};
 
-use crate::data::Part;
 use crate::dataset::LabelKey;
 use crate::metrics::conformal_quantile;
+use crate::training_data::Part;
 
 /// Large enough that every family has several landmarks, and small enough for the size of the manifest.
 const N_LANDMARKS: usize = 192;

@@ -13,7 +13,7 @@ use crate::dataset::LabelKey;
 const MAX_GRAPHS: usize = 12;
 
 /// Selects graphs that are spread evenly over those of a space.
-pub fn some_of(graphs: &[GraphErrors]) -> impl Iterator<Item = &GraphErrors> {
+pub fn evenly_spread(graphs: &[GraphErrors]) -> impl Iterator<Item = &GraphErrors> {
     let step = graphs.len().div_ceil(MAX_GRAPHS).max(1);
     graphs.iter().step_by(step)
 }
@@ -95,7 +95,7 @@ mod tests {
                 log_errors: vec![0.5, f32::NAN],
             })
             .collect();
-        let some: Vec<&GraphErrors> = some_of(&graphs).collect();
+        let some: Vec<&GraphErrors> = evenly_spread(&graphs).collect();
         assert!(some.len() <= MAX_GRAPHS && some.len() > MAX_GRAPHS / 2);
         write(&path, &outputs, &some).unwrap();
         let read_again = read(&path, &outputs).unwrap();

@@ -6,7 +6,7 @@ use anyhow::{Result, anyhow};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use crate::data::Data;
+use crate::training_data::Data;
 
 const PANEL: u32 = 320;
 /// Maximum number of points in a panel. Thousands of points would hide each other and make the file megabytes large.
@@ -20,7 +20,7 @@ pub fn write(estimates: &[Vec<f32>], data: &Data, path: &Path) -> Result<()> {
 }
 
 fn draw(estimates: &[Vec<f32>], data: &Data, path: &Path) -> Outcome {
-    let n_columns = crate::data::METRICS.len();
+    let n_columns = crate::training_data::METRICS.len();
     let n_rows = data.outputs.len().div_ceil(n_columns);
     let size = (PANEL * n_columns as u32, PANEL * n_rows as u32);
     let root = SVGBackend::new(path, size).into_drawing_area();

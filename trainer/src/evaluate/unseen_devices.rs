@@ -109,7 +109,7 @@ struct Draw<'n> {
 }
 
 /// Measured latencies and what was estimated: value and both ends.
-struct Answers {
+struct MeasuredAndEstimated {
     measured_ms: Vec<f64>,
     estimates: Vec<[f64; 3]>,
 }
@@ -168,7 +168,7 @@ fn of_rows(rows: Rows) -> String {
 }
 
 /// Adds what a way estimates to its rows.
-fn add(rows: &mut Rows, key: (usize, usize, &'static str), answers: &Answers) {
+fn add(rows: &mut Rows, key: (usize, usize, &'static str), answers: &MeasuredAndEstimated) {
     let errors = rows.entry(key).or_default();
     errors.add(&answers.measured_ms, &answers.estimates);
 }
@@ -360,13 +360,13 @@ impl Network {
     }
 }
 
-/// Answers by the number of measured networks, the place of the row among those of that number, and the way.
-type Answered = Vec<((usize, usize, &'static str), Answers)>;
+/// MeasuredAndEstimated by the number of measured networks, the place of the row among those of that number, and the way.
+type Answered = Vec<((usize, usize, &'static str), MeasuredAndEstimated)>;
 
 impl Draw<'_> {
-    fn answers(&self, estimates: Vec<[f64; 3]>) -> Answers {
+    fn answers(&self, estimates: Vec<[f64; 3]>) -> MeasuredAndEstimated {
         let asked = self.asked.iter();
-        Answers {
+        MeasuredAndEstimated {
             measured_ms: asked.map(|one| self.device[&one.name]).collect(),
             estimates,
         }
@@ -398,16 +398,16 @@ impl Draw<'_> {
                 answered.push(((0, place(ways[0]), ways[0]), self.answers(estimates)));
                 continue;
             }
-            let random = self.made_of(prior, &self.pool[..n])?;
+            let random = self.device_from_latencies(prior, &self.pool[..n])?;
             let all: Vec<EstimatedNetwork> =
                 self.pool.iter().map(|one| one.network.clone()).collect();
             while chosen.len() < n {
-                let made = self.made_of(prior, &chosen)?;
+                let made = self.device_from_latencies(prior, &chosen)?;
                 let next = next_measurements(&made, &all, false)?;
                 let first = next.first().context("the pool has more networks")?;
                 chosen.push(self.pool[first.network_idx]);
             }
-            let chosen = self.made_of(prior, &chosen)?;
+            let chosen = self.device_from_latencies(prior, &chosen)?;
             for (way, device) in ways.into_iter().zip([random, chosen]) {
                 answered.push(((n, place(way), way), self.answers(self.estimates(&device)?)));
             }
@@ -416,7 +416,11 @@ impl Draw<'_> {
     }
 
     /// The device of whole latencies.
-    fn made_of(&self, prior: Option<&Prior>, measured: &[&Network]) -> Result<Device> {
+    fn device_from_latencies(
+        &self,
+        prior: Option<&Prior>,
+        measured: &[&Network],
+    ) -> Result<Device> {
         let profiles: Vec<Profile> = measured
             .iter()
             .map(|one| Profile {

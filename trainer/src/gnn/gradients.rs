@@ -25,7 +25,7 @@ pub enum Gradients {
 }
 
 /// The gradient of one batch.
-pub struct Demand {
+pub struct BatchGradient {
     /// Value of the loss.
     pub loss: f32,
     /// Gradients of the loss by parameter.
@@ -33,10 +33,15 @@ pub struct Demand {
 }
 
 /// The gradient of the loss.
-pub fn summed(model: &Network, batch: &Batch, objective: &Objective, scaling: &Scaling) -> Demand {
+pub fn gradient_of_loss(
+    model: &Network,
+    batch: &Batch,
+    objective: &Objective,
+    scaling: &Scaling,
+) -> BatchGradient {
     let outputs = model.forward(batch, scaling);
     let loss = objective.loss(outputs, batch, scaling);
-    Demand {
+    BatchGradient {
         loss: loss.clone().inner().into_scalar(),
         gradients: GradientsParams::from_grads(loss.backward(), model),
     }
@@ -52,19 +57,19 @@ pub fn pcgrad(
     objective: &Objective,
     tasks: &[Scaling],
     rng: &mut impl Rng,
-) -> Demand {
+) -> BatchGradient {
     let heads = model.heads();
     let demands = tasks
         .iter()
-        .map(|task| summed(model, batch, objective, task));
+        .map(|task| gradient_of_loss(model, batch, objective, task));
     let (losses, tasks): (Vec<f32>, Vec<GradientsParams>) = demands
         .map(|demand| (demand.loss, demand.gradients))
         .unzip();
     let shared: Vec<Tensor<1>> = tasks
         .iter()
-        .map(|task| joined(model, task, &heads))
+        .map(|task| concatenated_gradients(model, task, &heads))
         .collect();
-    let mut means = Means {
+    let mut means = TaskMeans {
         tasks: &tasks,
         heads: &heads,
         shared: without_conflicts(&shared, rng),
@@ -72,7 +77,7 @@ pub fn pcgrad(
         gradients: GradientsParams::new(),
     };
     model.visit(&mut means);
-    Demand {
+    BatchGradient {
         loss: losses.iter().sum::<f32>() / losses.len() as f32,
         gradients: means.gradients,
     }
@@ -103,8 +108,12 @@ fn product(a: &Tensor<1>, b: &Tensor<1>) -> f32 {
 }
 
 /// The gradients of all weights except the heads, concatenated; 0 for a weight without a gradient.
-fn joined(model: &Network, gradients: &GradientsParams, heads: &[ParamId]) -> Tensor<1> {
-    let mut join = Join {
+fn concatenated_gradients(
+    model: &Network,
+    gradients: &GradientsParams,
+    heads: &[ParamId],
+) -> Tensor<1> {
+    let mut join = GradientConcatenation {
         gradients,
         heads,
         parts: Vec::new(),
@@ -113,13 +122,13 @@ fn joined(model: &Network, gradients: &GradientsParams, heads: &[ParamId]) -> Te
     Tensor::cat(join.parts, 0)
 }
 
-struct Join<'g> {
+struct GradientConcatenation<'g> {
     gradients: &'g GradientsParams,
     heads: &'g [ParamId],
     parts: Vec<Tensor<1>>,
 }
 
-impl ModuleVisitor for Join<'_> {
+impl ModuleVisitor for GradientConcatenation<'_> {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         if self.heads.contains(&param.id) {
             return;
@@ -131,7 +140,7 @@ impl ModuleVisitor for Join<'_> {
 }
 
 /// Combines the gradients of the tasks into one for each weight that has a gradient in any of them.
-struct Means<'g> {
+struct TaskMeans<'g> {
     tasks: &'g [GradientsParams],
     heads: &'g [ParamId],
     /// Mean gradient of all weights except the heads.
@@ -141,7 +150,7 @@ struct Means<'g> {
     gradients: GradientsParams,
 }
 
-impl ModuleVisitor for Means<'_> {
+impl ModuleVisitor for TaskMeans<'_> {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         let of_tasks = self.tasks.iter().filter_map(|task| task.get::<D>(param.id));
         let sum = of_tasks.reduce(|sum, gradient| sum + gradient);

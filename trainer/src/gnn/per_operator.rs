@@ -93,7 +93,7 @@ impl PerOperator {
         let n_scores = n_scores(shape.n_outputs);
         let mut encoder = shape.encoder(hidden + n_scores, device);
         for layer in &mut encoder.layers {
-            layer.bias = Some(Param::from_tensor(first_bias(shape, device)));
+            layer.bias = Some(Param::from_tensor(initial_bias(shape, device)));
         }
         Self {
             encoder,
@@ -120,14 +120,14 @@ impl PerOperator {
         hidden = hidden + relu(self.second_look.forward(look));
         hidden = message_round(hidden, second_layers, batch);
         let second = bounded(first.clone() + self.second.forward(hidden));
-        let operators = add_up(second, batch, scaling);
+        let operators = costs_from_scores(second, batch, scaling);
         let ceilings = row(&scaling.ceilings, &operators.device());
         let capped = operators
             .clone()
             .min_pair(ceilings.expand(operators.dims()));
         let graphs = read_out(capped, batch, &scaling.readouts);
         PerOperatorOutputs {
-            first_operators: add_up(first, batch, scaling),
+            first_operators: costs_from_scores(first, batch, scaling),
             operators,
             graphs,
         }
@@ -148,7 +148,7 @@ pub fn n_scores(n_outputs: usize) -> usize {
     (N_TERMS + 1) * n_outputs
 }
 
-fn first_bias(shape: &Shape, device: &Device) -> Tensor<1> {
+fn initial_bias(shape: &Shape, device: &Device) -> Tensor<1> {
     let column = |n, value: f32| Tensor::<1>::zeros([n], device).add_scalar(value);
     let laws = column(N_TERMS * shape.n_outputs, FIRST_LAW);
     let gates = column(shape.n_outputs, FIRST_GATE);
@@ -160,7 +160,7 @@ fn bounded(scores: Tensor<2>) -> Tensor<2> {
 }
 
 /// Scores → each output's cost, in natural units.
-fn add_up(scores: Tensor<2>, batch: &Batch, scaling: &Scaling) -> Tensor<2> {
+fn costs_from_scores(scores: Tensor<2>, batch: &Batch, scaling: &Scaling) -> Tensor<2> {
     let n_outputs = scaling.n_outputs();
     let part = |k| scores.clone().narrow(1, k * n_outputs, n_outputs);
     let term = |k| scaling.operator_logs.restore(part(k)).exp();

@@ -48,10 +48,10 @@ impl Vocabulary {
 
 /// Mean and standard deviation of each column.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Standard {
+pub struct ColumnScaling {
     /// Mean of each column over the training nodes.
     pub mean: Vec<f32>,
-    /// Standard deviation of each column; 1 where the column is constant.
+    /// ColumnScaling deviation of each column; 1 where the column is constant.
     pub std: Vec<f32>,
 }
 
@@ -60,7 +60,7 @@ pub(super) fn row(values: &[f32], device: &Device) -> Tensor<2> {
     Tensor::<1>::from_floats(values, device).unsqueeze()
 }
 
-impl Standard {
+impl ColumnScaling {
     /// Fits to rows of `n_columns` values; NaN entries do not count.
     pub fn fit<'a>(n_columns: usize, rows: impl Iterator<Item = &'a [f32]>) -> Self {
         let mut count = vec![0f64; n_columns];
@@ -90,7 +90,7 @@ impl Standard {
     }
 
     /// Replaces columns that do not vary by those of `other`.
-    fn or(self, other: &Self) -> Self {
+    fn or_where_constant(self, other: &Self) -> Self {
         let varies: Vec<bool> = self.std.iter().map(|&std| std >= MIN_STD).collect();
         let choose = |value: Vec<f32>, other: &[f32]| {
             let values = value.into_iter().zip(other).zip(&varies);
@@ -213,13 +213,13 @@ pub struct Scaling {
     /// Operator codes that have a category.
     pub vocabulary: Vocabulary,
     /// Mean and spread of the columns.
-    pub features: Standard,
+    pub features: ColumnScaling,
     /// Scaling of [`WholeGraph::globals`].
-    pub globals: Standard,
+    pub globals: ColumnScaling,
     /// Scaling of the logarithms of the labels.
-    pub log_labels: Standard,
+    pub log_labels: ColumnScaling,
     /// Scaling of the logarithms of the operators' labels that are not 0.
-    pub operator_logs: Standard,
+    pub operator_logs: ColumnScaling,
     /// By output.
     pub readouts: Vec<Readout>,
     /// By output, the upper limit of an operator's estimate, for example the size of the memory.
@@ -275,7 +275,7 @@ impl Scaling {
             .iter()
             .map(|(_, labels)| labels.graph.iter().map(|y| y.ln()).collect())
             .collect();
-        let labels = Standard::fit(
+        let labels = ColumnScaling::fit(
             n_outputs,
             graphs.iter().map(|(_, labels)| labels.graph.as_slice()),
         );
@@ -285,7 +285,7 @@ impl Scaling {
             .iter()
             .flat_map(|(_, labels)| labels.operators.iter().map(log))
             .collect();
-        let log_labels = Standard::fit(n_outputs, logs.iter().map(Vec::as_slice));
+        let log_labels = ColumnScaling::fit(n_outputs, logs.iter().map(Vec::as_slice));
         let even = graphs.iter().zip(&logs).map(|((features, _), logs)| {
             let n_nodes = features.n_nodes().max(1) as f32;
             let part = |(log, readout): (&f32, &Readout)| match readout {
@@ -295,19 +295,19 @@ impl Scaling {
             logs.iter().zip(&rules.readouts).map(part).collect()
         });
         let even: Vec<Vec<f32>> = even.collect();
-        let even = Standard::fit(n_outputs, even.iter().map(Vec::as_slice));
+        let even = ColumnScaling::fit(n_outputs, even.iter().map(Vec::as_slice));
         let globals = graphs
             .iter()
             .map(|(f, _)| WholeGraph::new(f, &columns).globals);
         let globals: Vec<Vec<f32>> = globals.collect();
-        let operator_logs = Standard::fit(n_outputs, operator_logs.chunks_exact(n_outputs));
+        let operator_logs = ColumnScaling::fit(n_outputs, operator_logs.chunks_exact(n_outputs));
         Self {
             vocabulary: Vocabulary::fit(graphs.iter().map(|(f, _)| *f)),
-            features: Standard::fit(n_columns, rows),
-            globals: Standard::fit(N_GLOBALS, globals.iter().map(Vec::as_slice)),
+            features: ColumnScaling::fit(n_columns, rows),
+            globals: ColumnScaling::fit(N_GLOBALS, globals.iter().map(Vec::as_slice)),
             // Outputs without labels of operators are trained on the graphs' labels only, and start with even parts of
             // them.
-            operator_logs: operator_logs.or(&even),
+            operator_logs: operator_logs.or_where_constant(&even),
             label_weights: label_weights(&logs, n_outputs),
             log_labels,
             readouts: rules.readouts,
@@ -351,7 +351,7 @@ impl Scaling {
                 globals: self.globals.scaled(&whole.globals),
                 ..whole
             },
-            planned: rows.flat_map(|row| self.planned(row)).collect(),
+            planned: rows.flat_map(|row| self.rule_costs(row)).collect(),
             edge_src: features.edge_src.clone(),
             edge_dst: features.edge_dst.clone(),
             labels: labels.graph.clone(),
@@ -370,7 +370,7 @@ impl Scaling {
     }
 
     /// By output, the cost of an operator with these features by the compiler's rules; 0 without rules.
-    fn planned(&self, row: &[f32]) -> impl Iterator<Item = f32> {
+    fn rule_costs(&self, row: &[f32]) -> impl Iterator<Item = f32> {
         let plans = self.plans.iter();
         plans.map(|plan| plan.map_or(0.0, |plan| plan.cost(row)))
     }

@@ -116,7 +116,7 @@ pub enum Origin {
         #[serde(default, skip_serializing_if = "Precision::is_int8")]
         precision: Precision,
         /// Batch size.
-        #[serde(default = "one", skip_serializing_if = "is_one")]
+        #[serde(default = "batch_of_one", skip_serializing_if = "is_one")]
         batch: u32,
     },
     /// A file of its own.
@@ -126,7 +126,7 @@ pub enum Origin {
 /// Precedes the batch size in a graph's id.
 const BATCH: &str = "batch";
 
-fn one() -> u32 {
+fn batch_of_one() -> u32 {
     1
 }
 

@@ -7,7 +7,7 @@ use burn::tensor::Tensor;
 
 use super::builder::{GraphBuilder, float_tensor, int, string};
 use crate::gnn::encoder::CategoryEncoder;
-use crate::gnn::prepare::{MAX_DEVIATIONS, Standard};
+use crate::gnn::prepare::{ColumnScaling, MAX_DEVIATIONS};
 use crate::gnn::whole_graph::MAX_LOG_AMOUNT;
 
 /// Names of a network's inputs.
@@ -23,14 +23,19 @@ pub struct Inputs {
     pub graphs: Graphs,
 }
 
-/// Names of nodes by category, see [`litecast::learned::packed`].
+/// Names of nodes by category, see [`litecast::learned::batch`].
 pub struct Groups {
     pub category: String,
     pub nodes: String,
     pub place_of_node: String,
 }
 
-pub fn standardise(graph: &mut GraphBuilder, name: &str, values: &str, by: &Standard) -> String {
+pub fn standardise(
+    graph: &mut GraphBuilder,
+    name: &str,
+    values: &str,
+    by: &ColumnScaling,
+) -> String {
     let n = [by.mean.len()];
     let mean = graph.constant_f32(&format!("{name}.mean"), &n, &by.mean);
     let factor = graph.constant_f32(&format!("{name}.inverse_std"), &n, &by.inverse_std());
@@ -115,22 +120,27 @@ impl EdgeSums {
     /// Sums of rows of nodes.
     pub fn append(&self, graph: &mut GraphBuilder, hidden: &str) -> String {
         let zeros = zeros_like(graph, hidden);
-        self.added_to(graph, &zeros, hidden)
+        self.plus_neighbour_sums(graph, &zeros, hidden)
     }
 
     /// `rows` plus the sums of `hidden`.
-    pub fn added_to(&self, graph: &mut GraphBuilder, rows: &str, hidden: &str) -> String {
+    pub fn plus_neighbour_sums(
+        &self,
+        graph: &mut GraphBuilder,
+        rows: &str,
+        hidden: &str,
+    ) -> String {
         let messages = rows_at(graph, hidden, &self.from);
-        self.scattered(graph, rows, &messages)
+        self.scatter_add(graph, rows, &messages)
     }
 
     /// Sums of rows of edges, in the shape of `nodes`.
     pub fn append_edges(&self, graph: &mut GraphBuilder, messages: &str, nodes: &str) -> String {
         let zeros = zeros_like(graph, nodes);
-        self.scattered(graph, &zeros, messages)
+        self.scatter_add(graph, &zeros, messages)
     }
 
-    pub fn scattered(&self, graph: &mut GraphBuilder, rows: &str, messages: &str) -> String {
+    pub fn scatter_add(&self, graph: &mut GraphBuilder, rows: &str, messages: &str) -> String {
         let inputs = [rows, &self.to, messages];
         graph.op_with("ScatterND", &inputs, vec![string("reduction", "add")])
     }
@@ -215,16 +225,22 @@ impl Graphs {
     pub fn sum(&self, graph: &mut GraphBuilder, rows: &str) -> String {
         let first = rows_at(graph, rows, &self.first_node);
         let zeros = zeros_like(graph, &first);
-        self.reduced(graph, &zeros, rows, "add")
+        self.scatter_reduce(graph, &zeros, rows, "add")
     }
 
     /// `[n_graphs, width]`.
     pub fn max(&self, graph: &mut GraphBuilder, rows: &str) -> String {
         let first = rows_at(graph, rows, &self.first_node);
-        self.reduced(graph, &first, rows, "max")
+        self.scatter_reduce(graph, &first, rows, "max")
     }
 
-    pub fn reduced(&self, graph: &mut GraphBuilder, start: &str, rows: &str, how: &str) -> String {
+    pub fn scatter_reduce(
+        &self,
+        graph: &mut GraphBuilder,
+        start: &str,
+        rows: &str,
+        how: &str,
+    ) -> String {
         let inputs = [start, &self.places, rows];
         graph.op_with("ScatterND", &inputs, vec![string("reduction", how)])
     }
@@ -256,7 +272,7 @@ pub fn linear_relu(graph: &mut GraphBuilder, name: &str, layer: &Linear, input: 
 pub fn natural_units(
     graph: &mut GraphBuilder,
     name: &str,
-    logs: &Standard,
+    logs: &ColumnScaling,
     values: &str,
 ) -> String {
     let dims = [1, logs.mean.len()];

@@ -12,7 +12,7 @@ use super::parts::{
 use crate::gnn::per_operator::{
     Corrections, MAX_LOG_DEVIATIONS, N_LAYERS, N_TERMS, PerOperator, n_scores,
 };
-use crate::gnn::prepare::{Plan, Readout, Scaling, Standard};
+use crate::gnn::prepare::{ColumnScaling, Plan, Readout, Scaling};
 
 /// Names of the outputs.
 pub struct Outputs {
@@ -45,7 +45,7 @@ pub fn export(
     hidden = graph.op("Add", &[&hidden, &change]);
     hidden = message_round(graph, hidden, "second", second_layers, &sums);
     let scores = corrected(graph, "second", &network.second, &hidden, &first);
-    let laws = laws(graph, &scores, &scaling.operator_logs);
+    let laws = power_law_sums(graph, &scores, &scaling.operator_logs);
     let gates = columns(graph, &scores, N_TERMS * n_outputs..n_scores(n_outputs));
     let gates = graph.op("Sigmoid", &[&gates]);
     let planned = planned(graph, &inputs.raw, scaling);
@@ -61,9 +61,9 @@ pub fn export(
 }
 
 /// `[n_nodes, n_outputs]`, natural units: the sum of the power laws.
-fn laws(graph: &mut GraphBuilder, scores: &str, logs: &Standard) -> String {
+fn power_law_sums(graph: &mut GraphBuilder, scores: &str, logs: &ColumnScaling) -> String {
     let n_outputs = logs.mean.len();
-    let of_terms = Standard {
+    let of_terms = ColumnScaling {
         mean: logs.mean.repeat(N_TERMS),
         std: logs.std.repeat(N_TERMS),
     };
@@ -108,8 +108,8 @@ fn message_round(
         let own_features = part(0, "own");
         let [before, after] = [part(1, "before"), part(2, "after")];
         let own_features = with_bias(graph, &name, layer, &own_features);
-        let change = sums[0].added_to(graph, &own_features, &before);
-        let change = sums[1].added_to(graph, &change, &after);
+        let change = sums[0].plus_neighbour_sums(graph, &own_features, &before);
+        let change = sums[1].plus_neighbour_sums(graph, &change, &after);
         let change = graph.op("Relu", &[&change]);
         hidden = graph.op("Add", &[&hidden, &change]);
     }

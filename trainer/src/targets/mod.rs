@@ -5,4 +5,4 @@ pub mod cortex_m;
 pub mod edge_tpu;
 pub mod ethos_u;
 pub mod gpu;
-pub mod learned;
+pub mod learned_accelerators;

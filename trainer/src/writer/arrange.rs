@@ -66,7 +66,7 @@ impl NetworkBuilder {
 
     /// Joins inputs along a new `axis`, all in the scale of the first.
     pub fn pack(&mut self, name: &str, inputs: &[TensorIdx], axis: usize) -> TensorIdx {
-        let inputs = self.in_one_scale(name, inputs);
+        let inputs = self.requantized_to_one_scale(name, inputs);
         let mut shape = self.shape(inputs[0]).to_vec();
         shape.insert(axis, inputs.len() as i32);
         let kind = OperatorKind::Pack {
@@ -198,7 +198,11 @@ impl NetworkBuilder {
 
     /// The inputs in the scale of the first. An input without readers whose producer may write any scale gets this
     /// scale; the others are converted by QUANTIZE.
-    pub(super) fn in_one_scale(&mut self, name: &str, inputs: &[TensorIdx]) -> Vec<TensorIdx> {
+    pub(super) fn requantized_to_one_scale(
+        &mut self,
+        name: &str,
+        inputs: &[TensorIdx],
+    ) -> Vec<TensorIdx> {
         let spread = self.spread(inputs[0]);
         let mut unified = Vec::new();
         for (idx, &input) in inputs.iter().enumerate() {

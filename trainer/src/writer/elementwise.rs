@@ -64,7 +64,7 @@ impl NetworkBuilder {
         left: TensorIdx,
         right: TensorIdx,
     ) -> TensorIdx {
-        let inputs = self.in_one_scale(name, &[left, right]);
+        let inputs = self.requantized_to_one_scale(name, &[left, right]);
         let shape = broadcast(self.shape(left), self.shape(right));
         self.operator(name, kind, &inputs, shape, self.spread(left))
     }

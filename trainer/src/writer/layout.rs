@@ -148,7 +148,7 @@ impl NetworkBuilder {
 
     /// All inputs must have the scale of the first, because concatenation does not rescale.
     pub fn concatenation(&mut self, name: &str, inputs: &[TensorIdx], axis: usize) -> TensorIdx {
-        let inputs = self.in_one_scale(name, inputs);
+        let inputs = self.requantized_to_one_scale(name, inputs);
         let mut shape = self.shape(inputs[0]).to_vec();
         shape[axis] = inputs.iter().map(|&input| self.shape(input)[axis]).sum();
         let kind = OperatorKind::Concatenation { axis: axis as i32 };

@@ -80,7 +80,7 @@ impl NetworkBuilder {
         [left, right]: [TensorIdx; 2],
         broadcasts: bool,
     ) -> TensorIdx {
-        let unified = self.in_one_scale(name, &[left, right]);
+        let unified = self.requantized_to_one_scale(name, &[left, right]);
         let shape = broadcast(self.shape(left), self.shape(right));
         let kind = if broadcasts {
             OperatorKind::SelectV2

@@ -183,7 +183,7 @@ impl NetworkBuilder {
         let operators = &self.network.operators;
         let producer = operators.iter().find(|o| o.outputs == [first]);
         let producer = producer.expect("the layer to repeat exists").clone();
-        let input = self.in_one_scale(name, &[producer.inputs[0], input])[1];
+        let input = self.requantized_to_one_scale(name, &[producer.inputs[0], input])[1];
         let shape = self.shape(first).to_vec();
         let inputs = [input, producer.inputs[1], producer.inputs[2]];
         self.operator(name, producer.kind, &inputs, shape, self.spread(first))

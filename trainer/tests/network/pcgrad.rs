@@ -5,13 +5,13 @@ use std::path::Path;
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor};
-use litecast_trainer::data::{Data, METRICS};
 use litecast_trainer::dataset;
-use litecast_trainer::gnn::gradients::{pcgrad, summed, without_conflicts};
+use litecast_trainer::gnn::gradients::{gradient_of_loss, pcgrad, without_conflicts};
 use litecast_trainer::gnn::network::Network;
 use litecast_trainer::gnn::prepare::Scaling;
 use litecast_trainer::gnn::shape::Architecture;
 use litecast_trainer::settings::Settings;
+use litecast_trainer::training_data::{Data, METRICS};
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -137,7 +137,7 @@ fn networks_learn_by_projected_gradients() {
         let model = jittered(fixture.network(architecture, &device));
         let demands = tasks
             .each_ref()
-            .map(|task| summed(&model, &batch, &OBJECTIVE, task));
+            .map(|task| gradient_of_loss(&model, &batch, &OBJECTIVE, task));
         let separate = demands.each_ref().map(|d| collected(&model, &d.gradients));
         let shared = separate.each_ref().map(|(shared, _)| shared.clone());
         let (expected, n) = naive(&shared, &mut rng(9));
@@ -148,7 +148,7 @@ fn networks_learn_by_projected_gradients() {
         println!("{architecture:?}: {n} projections, largest difference {of_shared:.1e}");
         assert!(of_shared < 1e-4);
         // Every graph has every label, so that the mean of the tasks' losses is the loss of all.
-        let whole = summed(&model, &batch, &OBJECTIVE, &fixture.scaling);
+        let whole = gradient_of_loss(&model, &batch, &OBJECTIVE, &fixture.scaling);
         assert!((whole.loss - demand.loss).abs() < 1e-5 * whole.loss);
         if architecture != Architecture::PerOperator {
             let (_, expected) = collected(&model, &whole.gradients);
@@ -184,7 +184,7 @@ fn tasks_that_agree_change_nothing() {
     let model = fixture.network(Architecture::Seernet, &device);
     let tasks = [fixture.scaling.clone(), fixture.scaling.clone()];
     let projected = pcgrad(&model, &batch, &OBJECTIVE, &tasks, &mut rng(2));
-    let plain = summed(&model, &batch, &OBJECTIVE, &fixture.scaling);
+    let plain = gradient_of_loss(&model, &batch, &OBJECTIVE, &fixture.scaling);
     let (projected, plain) = (
         collected(&model, &projected.gradients),
         collected(&model, &plain.gradients),

@@ -1,7 +1,7 @@
 /** Tables for spreadsheets: RFC 4180, values in the units that their columns name. */
 import { estimatesAndProfiles } from "../costs.ts";
 import { KIND_NAMES, kindOf } from "../kinds.ts";
-import { type CustomColumn, valueOf } from "../custom_column.ts";
+import { type CustomColumn, columnValueOf } from "../custom_column.ts";
 import { type Report, isEstimate } from "../report.ts";
 import type { Summary } from "../comparison_rows.ts";
 import { referenceName } from "../words.ts";
@@ -36,7 +36,7 @@ export function comparisonCsv(summaries: readonly Summary[], failures: readonly 
       return [...facts, value, lo, hi, unit, expected_error_percent, provenance.kind, provenance.tool, provenance.version, estimated_as, evidence, provenance.interval_percent, against, provenance.scope, null, null, null];
     }),
   );
-  const columnCells = (file: string): Field[] => (column ? [valueOf(column, file)] : []);
+  const columnCells = (file: string): Field[] => (column ? [columnValueOf(column, file)] : []);
   const failed = failures.map(({ file, failure }): Field[] => [file, ...new Array<null>(head.length - 2).fill(null), failure]);
   const all = [...rows, ...failed].map((row) => [...row, ...columnCells(String(row[0]))]);
   return csv([[...head, ...(column ? [column.name] : [])], ...all]);

@@ -2,7 +2,7 @@
 import { costColour, onCostColour } from "../graph/ramp.ts";
 import type { GraphView } from "../graph/graph.ts";
 import { Camera } from "../graph/camera.ts";
-import { paint } from "../graph/painter.ts";
+import { paintGraph } from "../graph/painter.ts";
 import { BOX_HEIGHT, ROW_STEP, type Scene } from "../graph/scene.ts";
 import { readTheme } from "../graph/theme.ts";
 import type { Report } from "../report.ts";
@@ -86,7 +86,7 @@ export async function graphPng(report: Report, graph: GraphView | null, left: Re
   camera.scale = scale / devicePixelRatio;
   camera.x = camera.y = (MARGIN * scale) / devicePixelRatio;
   const marks = { selected: null, hovered: null, peak: report.model.peak_operator, tensors: new Set<number>(), shares: graph.shares(), matches: null, left };
-  paint(canvas.getContext("2d") as CanvasRenderingContext2D, scene, camera, readTheme(), marks);
+  paintGraph(canvas.getContext("2d") as CanvasRenderingContext2D, scene, camera, readTheme(), marks);
   return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
 }
 

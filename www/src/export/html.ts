@@ -4,12 +4,12 @@ import { el } from "../dom.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import type { GraphView } from "../graph/graph.ts";
-import { leftBy } from "../hybrid.ts";
+import { operatorsLeftBy } from "../processor_split.ts";
 import { type Report, type Result, groupByTarget, isEstimate } from "../report.ts";
 import { AS_IT_IS, scenarioWords } from "../scenario.ts";
 import { verdictOn } from "../verdict.ts";
-import { verdictPart } from "../verdict_part.ts";
-import { doubtSentence, doubtWords, evidenceLegend, headlineDoubt, inMetricOrder, markedEvidence, metricName, metricNameOf, provenanceWords, sentence, withDeviceNames } from "../words.ts";
+import { verdictPart } from "../verdict_elements.ts";
+import { doubtSentence, doubtWords, evidenceLegend, headlineDoubt, inMetricOrder, markedEvidence, metricName, metricNameOf, provenanceWords, asSentence, withDeviceNames } from "../words.ts";
 import { svgOf } from "./drawing.ts";
 import { operatorColumns, operatorsTable } from "./operators_table.ts";
 
@@ -112,7 +112,7 @@ function estimatesTable(report: Report): HTMLElement {
 function notes({ diagnostics, results }: Report, of_severity: "warning" | "info", title: string): HTMLElement[] {
   const shown = diagnostics.filter(({ severity }) => severity === of_severity);
   if (shown.length === 0) return [];
-  const items = [...new Set(shown.map(({ message }) => sentence(withDeviceNames(message, results))))];
+  const items = [...new Set(shown.map(({ message }) => asSentence(withDeviceNames(message, results))))];
   return [el("h2", {}, title), el("ul", {}, ...items.map((item) => el("li", {}, item)))];
 }
 
@@ -120,6 +120,6 @@ function drawing(report: Report, graph: GraphView | null, focus: Focus): HTMLEle
   const scene = graph?.scene();
   if (!graph || !scene || report.operators.length > MAX_DRAWN_OPERATORS) return [];
   const figure = el("figure", {}, el("figcaption", { class: "subtle" }, `Colour: ${focus.measureIn(report)?.title ?? "none"}`));
-  figure.prepend(svgOf(report, scene, graph.shares(), leftBy(report, focus.targetIn(report))));
+  figure.prepend(svgOf(report, scene, graph.shares(), operatorsLeftBy(report, focus.targetIn(report))));
   return [el("h2", {}, "Graph"), figure];
 }

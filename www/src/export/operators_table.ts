@@ -2,7 +2,7 @@
 import { type Measure, columnText, columnUnit, estimatesAndProfiles } from "../costs.ts";
 import { el } from "../dom.ts";
 import * as format from "../format.ts";
-import { leftBy } from "../hybrid.ts";
+import { operatorsLeftBy } from "../processor_split.ts";
 import type { Operator, Report } from "../report.ts";
 
 /** A column: what a cell shows, and what rows are sorted by. */
@@ -15,7 +15,7 @@ export interface OperatorColumn {
 
 /** Columns of the operators on a target. */
 export function operatorColumns(report: Report, target: string): OperatorColumn[] {
-  const left = leftBy(report, target);
+  const left = operatorsLeftBy(report, target);
   const measures = estimatesAndProfiles(report).filter((measure) => measure.target === target);
   const outputText = ({ outputs }: Operator): string => {
     const output = report.tensors[outputs[0] ?? -1];

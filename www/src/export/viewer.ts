@@ -7,7 +7,7 @@ import { el } from "../dom.ts";
 import { type Report, groupByTarget } from "../report.ts";
 import { verdictOn } from "../verdict.ts";
 import { type Sorting, sortBy, sortHead, sortingAfter } from "../sorting.ts";
-import { verdictPart } from "../verdict_part.ts";
+import { verdictPart } from "../verdict_elements.ts";
 import { operatorColumns, operatorsTable } from "./operators_table.ts";
 
 const report = JSON.parse(document.getElementById("litecast-data")?.textContent ?? "null") as Report;

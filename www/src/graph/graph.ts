@@ -3,18 +3,18 @@ import { type Measure, costText, isNegligible, shareText } from "../costs.ts";
 import { el, nextTask } from "../dom.ts";
 import type { LayoutClient } from "../estimator.ts";
 import type { Focus } from "../focus.ts";
-import { leftBy } from "../hybrid.ts";
+import { operatorsLeftBy } from "../processor_split.ts";
 import { type Repeat, foldingOf, folds } from "../folding.ts";
 import * as format from "../format.ts";
-import { KnownError } from "../messenger.ts";
+import { KnownError } from "../worker_messenger.ts";
 import type { Report } from "../report.ts";
-import type { Search } from "../search.ts";
+import type { Search } from "../operator_search.ts";
 import type { Selection } from "../selection.ts";
 import { markedEvidence } from "../words.ts";
 import { Camera } from "./camera.ts";
 import { listenToGestures } from "./gestures.ts";
 import { Minimap } from "./minimap.ts";
-import { type Marks, labelFont, paint, rowsInView } from "./painter.ts";
+import { type Marks, labelFont, paintGraph, rowsInView } from "./painter.ts";
 import { BOX_HEIGHT, ROW_STEP, type Scene, draftScene, layoutCall, placeScene } from "./scene.ts";
 import { type Theme, onThemeChange, readTheme } from "./theme.ts";
 
@@ -100,7 +100,7 @@ class Drawing {
     this.#focus = focus;
     this.#search = search;
     this.#onRange = onRange;
-    this.#marks = { selected: null, hovered: null, peak: report.model.peak_operator, tensors: new Set(), shares: [], matches: null, left: leftBy(report, focus.targetIn(report)) };
+    this.#marks = { selected: null, hovered: null, peak: report.model.peak_operator, tensors: new Set(), shares: [], matches: null, left: operatorsLeftBy(report, focus.targetIn(report)) };
     this.#canvas = el("canvas", {
       class: "drawing",
       tabindex: 0,
@@ -212,7 +212,7 @@ class Drawing {
     const costs = measure && this.#scene ? costsOf(measure, this.#scene) : [];
     const most = costs.reduce((a, b) => Math.max(a, b), this.#most());
     this.#marks.shares = costs.map((cost) => (most > 0 ? cost / most : 0));
-    this.#marks.left = leftBy(this.#report, this.#focus.targetIn(this.#report));
+    this.#marks.left = operatorsLeftBy(this.#report, this.#focus.targetIn(this.#report));
     this.#minimap.forget();
     const words = measure ? [el("span", { class: "legend-evidence" }, markedEvidence(measure)), el("span", {}, "0"), this.#ramp(), el("span", {}, costText(measure, most))] : [];
     if (this.#marks.left.size > 0) words.unshift(el("span", { class: "legend-cpu" }, "on the CPU"));
@@ -384,7 +384,7 @@ class Drawing {
     if (!this.#scene || !this.#camera) return;
     this.#theme ??= readTheme();
     if (this.#canvas.clientWidth === 0) return; // behind the table
-    paint(this.#context, this.#scene, this.#camera, this.#theme, this.#marks);
+    paintGraph(this.#context, this.#scene, this.#camera, this.#theme, this.#marks);
     this.#minimap.paint(this.#scene, this.#camera, this.#theme, this.#marks.shares);
     this.#reportRange(this.#scene, this.#camera);
   }

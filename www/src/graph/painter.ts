@@ -30,7 +30,7 @@ export interface Marks {
 const UNFOUND_ALPHA = 0.18;
 
 /** Draws the part of the scene that the camera sees. Linear in what is seen. */
-export function paint(context: CanvasRenderingContext2D, scene: Scene, camera: Camera, theme: Theme, marks: Marks): void {
+export function paintGraph(context: CanvasRenderingContext2D, scene: Scene, camera: Camera, theme: Theme, marks: Marks): void {
   const ratio = devicePixelRatio;
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.fillStyle = theme.surface;

@@ -10,11 +10,11 @@ import { placeColumns } from "./columns.ts";
 import { assignRows } from "./rows.ts";
 import type { LayeredGraph, Layout, LayoutInput, Segments } from "./types.ts";
 import { insertWaypoints } from "./waypoints.ts";
-import { weigh } from "./node_weights.ts";
+import { nodeWeights } from "./node_weights.ts";
 
 /** `progress` hears the part that is done, 0 to 1. */
 export function layOut(input: LayoutInput, progress: (done: number) => void = () => {}): Layout {
-  const weight = weigh(input);
+  const weight = nodeWeights(input);
   const rows = assignRows(weight, input.edges);
   const graph = insertWaypoints(input, weight, rows);
   progress(0.1);

@@ -6,7 +6,7 @@ export const FED = 2;
 export const NOT_FED = 1;
 
 /** `FED` or `NOT_FED` for each node. */
-export function weigh({ node_widths, n_inputs, edges }: LayoutInput): Uint8Array {
+export function nodeWeights({ node_widths, n_inputs, edges }: LayoutInput): Uint8Array {
   const n_nodes = node_widths.length;
   const readers: number[][] = Array.from({ length: n_nodes }, () => []);
   for (let e = 0; e < edges.length; e += 3) readers[edges[e]].push(edges[e + 1]);

@@ -5,7 +5,7 @@ const TIGHTEN_PASSES = 4;
 
 /**
  * Row of each node: below all it reads from. As close to its first reader as it can be where the model's input does not
- * feed it, or where more lines leave it than enter it. `weight` is that of `weigh`. `edges` holds `src`, `dst`, `tensor` triples.
+ * feed it, or where more lines leave it than enter it. `weight` is that of `nodeWeights`. `edges` holds `src`, `dst`, `tensor` triples.
  * An edge that closes a circle is left out of the count.
  */
 export function assignRows(weight: Uint8Array, edges: Int32Array): Int32Array {

@@ -40,7 +40,7 @@ export interface LayeredGraph {
   n_nodes: number;
   widths: Float32Array;
   row_of: Int32Array;
-  /** What gets the straight lines: as from `weigh`, and 0 for a waypoint. */
+  /** What gets the straight lines: as from `nodeWeights`, and 0 for a waypoint. */
   weight: Uint8Array;
   up: number[][];
   down: number[][];

@@ -3,7 +3,7 @@ import { el } from "../dom.ts";
 import { type Theme, onThemeChange, readTheme } from "../graph/theme.ts";
 import { CanvasInk, SvgInk } from "./ink.ts";
 import { type Command, commandOf } from "./keys.ts";
-import { LEFT, type Marks, type Track, heightOf, operatorAt, paintTimeline, totalOf } from "./painter.ts";
+import { LEFT, type Marks, type Track, heightOfTracks, operatorAt, paintTimeline, totalOf } from "./painter.ts";
 import { TimeWindow } from "./time_window.ts";
 
 /** A pointer that moved less than this, in px, was a click. */
@@ -46,7 +46,7 @@ export class Chart {
   show(tracks: readonly Track[]): void {
     this.#tracks = tracks;
     this.window.setTotal(totalOf(tracks));
-    this.canvas.style.height = `${heightOf(tracks)}px`;
+    this.canvas.style.height = `${heightOfTracks(tracks)}px`;
     this.canvas.setAttribute("aria-valuemax", String(Math.max(0, (tracks[0]?.schedule.names.length ?? 1) - 1)));
     this.schedule();
   }
@@ -95,15 +95,15 @@ export class Chart {
   /** All of it, in the colours that are in force. */
   svg(title: string): string {
     const theme = readTheme();
-    const ink = new SvgInk(SAVED_WIDTH, heightOf(this.#tracks), title);
-    ink.rect(0, 0, SAVED_WIDTH, heightOf(this.#tracks), theme.box);
+    const ink = new SvgInk(SAVED_WIDTH, heightOfTracks(this.#tracks), title);
+    ink.rect(0, 0, SAVED_WIDTH, heightOfTracks(this.#tracks), theme.box);
     paintTimeline(ink, this.#tracks, this.#whole(), SAVED_WIDTH, theme, { ...this.#marks, hovered: null });
     return new XMLSerializer().serializeToString(ink.element);
   }
 
   png(): Promise<Blob | null> {
     const theme = readTheme();
-    const height = heightOf(this.#tracks);
+    const height = heightOfTracks(this.#tracks);
     const canvas = el("canvas", { width: 2 * SAVED_WIDTH, height: 2 * height });
     const context = canvas.getContext("2d") as CanvasRenderingContext2D;
     context.scale(2, 2);

@@ -49,7 +49,7 @@ function heightOfTrack({ schedule }: Track): number {
   return NAME + (schedule.repeats.length > 0 ? BLOCKS : 0) + schedule.lanes.length * LANE + (schedule.traffic_bytes ? TRAFFIC : 0) + (schedule.peak_bytes > 0 ? MEMORY : 0) + GAP;
 }
 
-export function heightOf(tracks: readonly Track[]): number {
+export function heightOfTracks(tracks: readonly Track[]): number {
   return AXIS + tracks.reduce((sum, track) => sum + heightOfTrack(track), 0);
 }
 
@@ -90,7 +90,7 @@ function firstAfter(bars: readonly Bar[], time: number): number {
 
 export function paintTimeline(ink: Ink, tracks: readonly Track[], window: TimeWindow, width: number, theme: Theme, marks: Marks): void {
   const scale: Scale = { left: LEFT, width: width - LEFT, from: window.from, per: (width - LEFT) / (window.to - window.from) };
-  const height = heightOf(tracks);
+  const height = heightOfTracks(tracks);
   paintAxis(ink, scale, height, tracks[0].schedule, theme);
   let top = AXIS;
   for (const track of tracks) {

@@ -1,7 +1,7 @@
 /** When each operator of a report runs on a target, on which processor, and what memory is then in use. */
 import { foldingOf } from "../folding.ts";
 import * as format from "../format.ts";
-import { leftBy } from "../hybrid.ts";
+import { operatorsLeftBy } from "../processor_split.ts";
 import { type Kind, kindOf } from "../kinds.ts";
 import { type Evidence, type Report, isEstimate } from "../report.ts";
 import { isAccelerator } from "../targets.ts";
@@ -58,7 +58,7 @@ export function scheduleOf(report: Report, target: string): Schedule | null {
   const traffic = latency && estimates.find(({ metric, operators }) => metric === "offchip_traffic" && operators?.length === latency.operators?.length);
   const n = operators.length;
   const [starts, ends, lane] = [new Float64Array(n), new Float64Array(n), new Uint8Array(n)];
-  const left = leftBy(report, target);
+  const left = operatorsLeftBy(report, target);
   let now = 0;
   for (let i = 0; i < n; i++) {
     starts[i] = now;

@@ -6,10 +6,10 @@ import { type Estimator, readFile } from "../estimator.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import type { Limits, Report, Sweep, SweepPoint, TargetChoice, TargetChoices } from "../report.ts";
-import { takeDropped } from "./file_drop.ts";
+import { onFileDropped } from "./file_drop.ts";
 import type { Opened } from "./what_if.ts";
-import { idIn, nameIn } from "../targets.ts";
-import { markedEvidence, sentence } from "../words.ts";
+import { idInSpace, nameInSpace } from "../targets.ts";
+import { markedEvidence, asSentence } from "../words.ts";
 
 /** Taken where no budget is set. */
 const DEFAULT_LIMIT_MS = 10;
@@ -31,7 +31,7 @@ export function acceleratorPanel(report: Report, { file, scenario }: Opened, est
       performance.measure("litecast:sweep", { start: begun, end: performance.now() });
       if (!signal.aborted) outcome.replaceChildren(...sweepTable(sweep_points));
     } catch (error) {
-      if (!signal.aborted) outcome.replaceChildren(el("p", { class: "doubt" }, sentence(`no estimate: ${(error as Error).message}`)));
+      if (!signal.aborted) outcome.replaceChildren(el("p", { class: "doubt" }, asSentence(`no estimate: ${(error as Error).message}`)));
     }
   };
   const list = el("ul", { class: "plain own-accelerators" });
@@ -82,7 +82,7 @@ function sweepTable({ limits, points, smallest, doubts = [] }: Sweep): HTMLEleme
     el("p", { class: "sweep-words" }, words),
     el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Accelerators, scrollable" }, el("table", { class: "sweep-table" }, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows))),
     el("p", { class: "subtle" }, "Each in its default memories, as Vela counts: cycles of an NPU do not depend on its clock, which memories keep pace with, and what the CPU takes does not change with it. A limit is held against the upper end of the interval."),
-    ...doubts.map(({ message }) => el("p", { class: "partial" }, sentence(points.reduce((words, { target, device }) => words.replaceAll(target, device), message)))),
+    ...doubts.map(({ message }) => el("p", { class: "partial" }, asSentence(points.reduce((words, { target, device }) => words.replaceAll(target, device), message)))),
     ...(on_cpu.length > 0 ? [el("p", { class: "subtle" }, "Where operators stay on the CPU, the interval holds what that takes as well, which was compared with little or nothing: the report of the accelerator says with what.")] : []),
   ];
 }
@@ -145,7 +145,7 @@ function ownForm(known: TargetChoices, estimator: Estimator, added: () => void):
     el("div", { class: "buttons" }, el("button", { type: "submit" }, "Add"), el("button", { type: "button", onclick: () => picker.click() }, "Read a vela.ini…"), picker, ini_name),
     words,
   );
-  takeDropped(form, /\.ini$/i, (file) => void readIni(file));
+  onFileDropped(form, /\.ini$/i, (file) => void readIni(file));
   return form;
 }
 
@@ -165,7 +165,7 @@ function ownFields(known: TargetChoices): OwnFields {
     "select",
     { id: "own-hardware", onchange: () => setDefaults(fields, known) },
     el("optgroup", { label: "Accelerators" }, ...known.npus.map(({ id, device }) => el("option", { value: id }, device))),
-    el("optgroup", { label: "Boards" }, ...known.boards.map(({ id, name }) => el("option", { value: idIn("board", id) }, name))),
+    el("optgroup", { label: "Boards" }, ...known.boards.map(({ id, name }) => el("option", { value: idInSpace("board", id) }, name))),
   );
   const system = el("select", { id: "own-system" });
   const mode = el("select", { id: "own-mode" });
@@ -197,7 +197,7 @@ function setDefaults({ hardware, system, mode, optimise }: OwnFields, { npus }: 
 
 /** The accelerator or board of the form, with the words that lists have for it. */
 function choiceOfForm({ hardware, system, mode, optimise, clock, sram, bandwidth }: OwnFields, ini: { name: string; text: string } | null): TargetChoice & { device: string } {
-  const is_board = nameIn("board", hardware.value) !== null;
+  const is_board = nameInSpace("board", hardware.value) !== null;
   const typed = (input: HTMLInputElement, scale: number): number | undefined => (input.value === "" ? undefined : input.valueAsNumber * scale);
   const [clock_mhz, arena_cache_bytes, off_chip_bytes_per_s] = [typed(clock, 1), typed(sram, 1024), typed(bandwidth, 1e9)];
   const parts = [
@@ -211,7 +211,7 @@ function choiceOfForm({ hardware, system, mode, optimise, clock, sram, bandwidth
     ini && !is_board ? ini.name : "",
   ];
   const place: TargetChoice = is_board
-    ? { board: nameIn("board", hardware.value) ?? "" }
+    ? { board: nameInSpace("board", hardware.value) ?? "" }
     : { target: hardware.value, system_config: system.value, memory_mode: mode.value, ...(optimise.value === "Size" ? { optimise: "Size" as const } : {}), ...(ini ? { vela_ini: ini.text } : {}) };
   const rates = {
     ...(clock_mhz ? { clock_mhz } : {}),

@@ -5,10 +5,10 @@ import { readBudget } from "../budget.ts";
 import { el } from "../dom.ts";
 import { type Estimator, readFile } from "../estimator.ts";
 import type { Focus } from "../focus.ts";
-import { hybridOf } from "../hybrid.ts";
+import { hybridOf } from "../processor_split.ts";
 import type { Report } from "../report.ts";
 import type { Selection } from "../selection.ts";
-import type { Tool } from "./workshop.ts";
+import type { Tool } from "./tool_tabs.ts";
 import type { Opened } from "./what_if.ts";
 
 /** Estimates that nobody asked for wait until those that somebody did are on the screen. */

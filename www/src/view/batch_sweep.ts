@@ -7,7 +7,7 @@ import type { BatchPoint, BatchSweep, Report, TargetInfo } from "../report.ts";
 import { label, node } from "../svg.ts";
 import type { MoreTargets } from "./target_groups.ts";
 import type { Opened } from "./what_if.ts";
-import { evidenceMark, markedEvidence, sentence } from "../words.ts";
+import { evidenceMark, markedEvidence, asSentence } from "../words.ts";
 
 const WIDTH = 640;
 const HEIGHT = 240;
@@ -34,7 +34,7 @@ export function batchSweepPanel(report: Report, { file, scenario }: Opened, esti
       if (swept) outcome.replaceChildren(...sweepParts(swept));
       else outcome.replaceChildren(el("p", { class: "reason" }, "No estimate: no network that was measured on this GPU spends time on what this one is made of."));
     } catch (error) {
-      if (!signal.aborted && chosen === gpu) outcome.replaceChildren(el("p", { class: "doubt" }, sentence((error as Error).message)));
+      if (!signal.aborted && chosen === gpu) outcome.replaceChildren(el("p", { class: "doubt" }, asSentence((error as Error).message)));
     }
   };
   const start = (gpus: TargetInfo[]): void => {
@@ -45,7 +45,7 @@ export function batchSweepPanel(report: Report, { file, scenario }: Opened, esti
     panel.replaceChildren(el("div", { class: "sweep-form" }, el("label", { for: "sweep-gpu" }, "Every batch on"), select, choose), outcome);
     void show(select.value);
   };
-  void estimator.loaded("gpus").then(start, (error: unknown) => (note.textContent = sentence((error as Error).message)));
+  void estimator.loaded("gpus").then(start, (error: unknown) => (note.textContent = asSentence((error as Error).message)));
   return panel;
 }
 
@@ -53,7 +53,7 @@ function sweepParts(sweep: BatchSweep): HTMLElement[] {
   return [
     el("p", { class: "sweep-words" }, kneeWords(sweep)),
     el("p", { class: "subtle" }, evidenceOfSweep(sweep)),
-    ...sweep.diagnostics.map(({ severity, message }) => el("p", { class: severity === "warning" ? "doubt" : "subtle" }, sentence(message))),
+    ...sweep.diagnostics.map(({ severity, message }) => el("p", { class: severity === "warning" ? "doubt" : "subtle" }, asSentence(message))),
     el("div", { class: "sweep-figures" }, drawing(sweep), memoryTable(sweep)),
     el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Batches, scrollable" }, pointsTable(sweep)),
     el("p", { class: "subtle" }, "Memory is counted by rules, and slices by that count with a tenth to spare: nobody measured this network there. SGD is with momentum."),

@@ -2,7 +2,7 @@
 import { el } from "../dom.ts";
 import * as format from "../format.ts";
 import type { OnBoard, Report, Room } from "../report.ts";
-import { boardOf, nameIn } from "../targets.ts";
+import { boardOf, nameInSpace } from "../targets.ts";
 
 /** The target that the arena is counted for, whatever the microcontroller. */
 const ANY_MICROCONTROLLER = "tflite-micro";
@@ -10,7 +10,7 @@ const ANY_MICROCONTROLLER = "tflite-micro";
 const VERDICTS: Record<OnBoard["fits"], string> = { yes: "Fits", close: "May fit", no: "Too large" };
 
 /** Whether a model runs on a board, in few words. */
-export function verdict({ fits, reason }: OnBoard): string {
+export function boardVerdict({ fits, reason }: OnBoard): string {
   return reason === undefined ? VERDICTS[fits] : "Does not run";
 }
 
@@ -55,14 +55,14 @@ export function arenaLimit(report: Report, target: string): number | null {
 
 /** A line for each board of the target: room, and what its latency rests on. */
 export function fitLines(report: Report, target: string): HTMLElement[] {
-  const is_board = nameIn("board", target) !== null;
+  const is_board = nameInSpace("board", target) !== null;
   const boards = boardsOf(report, target);
   // Of another runtime than the estimates beside it.
   const instead = report.results.some((result) => result.target === target && result.metric === "activation_ram") ? "With TensorFlow Lite Micro instead: " : "";
   const lines = boards.map((board) => {
     const { name, fits, ram, flash, reason } = board;
     const piece = pieceWords(board);
-    const words = is_board || boards.length === 1 ? verdict(board) : `${verdict(board)} on ${name}`;
+    const words = is_board || boards.length === 1 ? boardVerdict(board) : `${boardVerdict(board)} on ${name}`;
     const why = reason === undefined ? `RAM ${roomWords(ram)}${piece === "" ? "" : ` (${piece})`}, flash ${roomWords(flash)}, under TensorFlow Lite Micro` : reason;
     return el("p", { class: `fit fit-${fits}` }, instead, el("strong", {}, words), `: ${why}.`);
   });

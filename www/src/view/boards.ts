@@ -1,17 +1,17 @@
 /** On which microcontroller boards the model has room, beside a person's own application. */
 import { writeApplication } from "../application.ts";
-import { idIn } from "../targets.ts";
+import { idInSpace } from "../targets.ts";
 import { el, keepingFocus } from "../dom.ts";
 import type { Estimator } from "../estimator.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import type { Application, Fits, OnBoard, Report, Room } from "../report.ts";
-import { UNKNOWN } from "./cells.ts";
-import { pieceWords, roomWords, verdict } from "./board_room.ts";
+import { UNKNOWN } from "./estimate_cells.ts";
+import { pieceWords, roomWords, boardVerdict } from "./board_room.ts";
 import { type SortKey, type Sorting, sortBy, sortHead, sortingAfter } from "../sorting.ts";
 import type { MoreTargets } from "./target_groups.ts";
-import type { Tool } from "./workshop.ts";
-import { sentence } from "../words.ts";
+import type { Tool } from "./tool_tabs.ts";
+import { asSentence } from "../words.ts";
 
 const ORDER: readonly OnBoard["fits"][] = ["yes", "close", "no"];
 /** Boards that fit come first. */
@@ -52,7 +52,7 @@ function boardsPanel(report: Report, first: Fits, estimator: Estimator, focus: F
       words.textContent = "";
       focus.refresh();
     } catch (error) {
-      words.textContent = sentence((error as Error).message);
+      words.textContent = asSentence((error as Error).message);
     }
   };
   focus.onChange(draw, signal);
@@ -135,7 +135,7 @@ interface Column {
 
 function boardsTable(boards: readonly OnBoard[], chosen: string, sorting: Sorting, sort: (column: number) => void, more: MoreTargets): HTMLElement {
   const name = ({ id, name, chip, core }: OnBoard): HTMLElement => {
-    const target = idIn("board", id);
+    const target = idInSpace("board", id);
     const choose = el("button", { type: "button", class: "link", "aria-pressed": String(target === chosen), onclick: () => more.choose(target) }, name);
     return el("th", { scope: "row" }, more.is_possible ? choose : name, el("span", { class: "board-words" }, `${chip}, ${core}`));
   };
@@ -144,7 +144,7 @@ function boardsTable(boards: readonly OnBoard[], chosen: string, sorting: Sortin
     { name: "Board", key: ({ name }) => name, cell: name },
     { name: "Chip", is_wide: true, key: ({ chip }) => chip, cell: ({ chip }) => plain(chip) },
     { name: "Core", is_wide: true, key: ({ core }) => core, cell: ({ core, clock_mhz }) => plain(clock_mhz === null ? core : `${core}, ${clock_mhz}\u202fMHz`) },
-    { name: "Fits", key: ({ fits }) => ORDER.indexOf(fits), cell: (board) => el("td", { class: `fit-${board.fits}`, title: board.reason ?? null }, verdict(board)) },
+    { name: "Fits", key: ({ fits }) => ORDER.indexOf(fits), cell: (board) => el("td", { class: `fit-${board.fits}`, title: board.reason ?? null }, boardVerdict(board)) },
     { name: "RAM", key: ({ ram }) => room(ram), cell: (board) => el("td", { class: `numeric ${board.ram?.room ?? ""}` }, roomWords(board.ram), board.ram === null ? null : el("span", { class: "evidence" }, pieceWords(board))) },
     { name: "Flash", key: ({ flash }) => room(flash), cell: ({ flash }) => el("td", { class: `numeric ${flash?.room ?? ""}` }, roomWords(flash)) },
     { name: "Latency", key: ({ fits, latency }) => (fits === "no" ? null : latency?.value_ms ?? null), cell: latencyCell },
@@ -155,7 +155,7 @@ function boardsTable(boards: readonly OnBoard[], chosen: string, sorting: Sortin
     "table",
     { class: "boards-table" },
     el("thead", {}, el("tr", {}, ...heads)),
-    el("tbody", {}, ...rows.map((board) => el("tr", { "data-board": board.id, class: idIn("board", board.id) === chosen ? "chosen" : null }, ...columns.map(({ cell }) => cell(board))))),
+    el("tbody", {}, ...rows.map((board) => el("tr", { "data-board": board.id, class: idInSpace("board", board.id) === chosen ? "chosen" : null }, ...columns.map(({ cell }) => cell(board))))),
   );
 }
 

@@ -1,7 +1,7 @@
 /** A column of one's own for a comparison: pasted, read from a table of files, or typed into its cells. */
 import { el } from "../dom.ts";
 import { MAX_COLUMN_CHARACTERS, type CustomColumn, parseColumn } from "../custom_column.ts";
-import { takeDropped } from "./file_drop.ts";
+import { onFileDropped } from "./file_drop.ts";
 
 /** `change` is called with the new column, or null for none. */
 export function columnForm(column: CustomColumn | null, files: readonly string[], change: (column: CustomColumn | null) => void): HTMLElement {
@@ -34,6 +34,6 @@ export function columnForm(column: CustomColumn | null, files: readonly string[]
     ),
     words,
   );
-  takeDropped(body, /\.csv$/i, (file) => void readFile(file));
+  onFileDropped(body, /\.csv$/i, (file) => void readFile(file));
   return el("details", { class: "column-form", id: "column-form" }, el("summary", {}, column ? `Column: ${column.name}` : "Add a column"), body);
 }

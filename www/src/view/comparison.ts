@@ -1,24 +1,24 @@
 /** Several files: a row each, one metric and one unit a column, and the difference to a baseline. */
-import { judge, readBudget } from "../budget.ts";
+import { judgeEstimate, readBudget } from "../budget.ts";
 import { comparisonCsv } from "../export/csv.ts";
 import { el } from "../dom.ts";
 import { type Estimated, type Row, type Summary, missingSizes } from "../comparison_rows.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import { type Report, type Result, type Unavailable, isEstimate } from "../report.ts";
-import { DIFFERENCE_LEGEND, type MetricColumn, changeCell, columnMeaning, columnTitle, energyNote, estimateCell, metricColumns } from "./cells.ts";
-import { onAcceleratorWords } from "../hybrid.ts";
-import { type CustomColumn, keepColumn, readColumn, valueOf } from "../custom_column.ts";
+import { DIFFERENCE_LEGEND, type MetricColumn, changeCell, columnMeaning, columnTitle, energyNote, estimateCell, metricColumns } from "./estimate_cells.ts";
+import { onAcceleratorWords } from "../processor_split.ts";
+import { type CustomColumn, keepColumn, readColumn, columnValueOf } from "../custom_column.ts";
 import { VERDICT_MARKS } from "../verdict.ts";
 import { budgetForm } from "./budget_form.ts";
 import { columnForm } from "./column_form.ts";
 import { differencePanel } from "./difference.ts";
-import { sizesForm } from "./sizes.ts";
+import { sizesForm } from "./open_dimensions.ts";
 import type { Sizes } from "../scenario.ts";
 import { saveButton } from "./save_button.ts";
-import { type Axes, scatter } from "./scatter.ts";
+import { type Axes, scatterPanel } from "./scatter.ts";
 import { type SortKey, type Sorting, sortBy, sortHead, sortingAfter } from "../sorting.ts";
-import { sentence, evidenceLegend } from "../words.ts";
+import { asSentence, evidenceLegend } from "../words.ts";
 
 /** Before the words, so that colours need not be told apart. */
 const BUDGET_MARKS = { within: VERDICT_MARKS.meets, "at-risk": VERDICT_MARKS.doubtful, over: VERDICT_MARKS.fails };
@@ -115,7 +115,7 @@ export class ComparisonView {
     const table = this.#table(groups, known);
     this.#body.replaceChildren(...olderVersions(known), table, ...markLegend(table), el("p", { class: "subtle evidence-legend" }, `What numbers rest on: ${evidenceLegend()}`), ...[energyNote(results.filter(({ target }) => grouped_targets.has(target)))].filter((note) => note !== null));
     const is_drawn = known.length > 1 && (known.length <= MAX_DRAWN_MEANWHILE || !this.#rows.some((row) => "waiting" in row));
-    this.#figure.replaceChildren(...(is_drawn ? [scatter(known.filter((row) => this.#isShown(row)), this.#focus.targetIn({ results }), this.#axes, this.#column, (axes) => this.#chooseAxes(axes), (row) => this.#open(row), this.#redrawn.signal)] : []));
+    this.#figure.replaceChildren(...(is_drawn ? [scatterPanel(known.filter((row) => this.#isShown(row)), this.#focus.targetIn({ results }), this.#axes, this.#column, (axes) => this.#chooseAxes(axes), (row) => this.#open(row), this.#redrawn.signal)] : []));
     if (held) this.element.querySelector<HTMLElement>(held)?.focus();
     this.#drawn_ms = performance.now() - begun;
   }
@@ -190,7 +190,7 @@ export class ComparisonView {
   #meets({ results }: Summary): boolean {
     const budget = readBudget();
     const target = this.#focus.targetIn({ results });
-    const judged = results.filter(isEstimate).filter((result) => result.target === target).flatMap((estimate) => judge(estimate, budget) ?? []);
+    const judged = results.filter(isEstimate).filter((result) => result.target === target).flatMap((estimate) => judgeEstimate(estimate, budget) ?? []);
     return judged.length > 0 && judged.every(({ kind }) => kind === "within");
   }
 
@@ -240,7 +240,7 @@ export class ComparisonView {
     const key = (row: Row): SortKey => {
       const column = this.#sorting?.column ?? 0;
       if (column === 0) return row.file;
-      if (column === this.#ownPlace(columns.length)) return this.#column && valueOf(this.#column, row.file);
+      if (column === this.#ownPlace(columns.length)) return this.#column && columnValueOf(this.#column, row.file);
       if (!("summary" in row)) return null;
       if (column <= FACTS.length) return FACTS[column - 1].key(row.summary.model);
       const result = resultOf(row.summary, columns[column - 1 - FACTS.length]);
@@ -300,7 +300,7 @@ export class ComparisonView {
       step: "any",
       class: "own-value",
       "data-own": file,
-      value: valueOf(column, file),
+      value: columnValueOf(column, file),
       "aria-label": `${column.name} of ${file}`,
       onchange: () => {
         const { [file]: _, ...values } = column.values;
@@ -312,7 +312,7 @@ export class ComparisonView {
 
   #row(row: Row, groups: TargetColumns[], scales: number[], baseline: Estimated | null): HTMLElement {
     if ("waiting" in row) return el("tr", { class: "waiting" }, nameCell(row.file), el("td", { class: "subtle", colspan: 100 }, "waiting…"));
-    if ("failure" in row) return el("tr", {}, nameCell(row.file), el("td", { class: "failure", colspan: 100 }, sentence(row.failure)));
+    if ("failure" in row) return el("tr", {}, nameCell(row.file), el("td", { class: "failure", colspan: 100 }, asSentence(row.failure)));
     const { summary } = row;
     const open = el("button", { type: "button", class: "link", "data-open": row.key, onclick: () => this.#open(row) }, row.file);
     const is_baseline = row.key === this.#baseline;
@@ -371,7 +371,7 @@ function targetCells(summary: Summary, { target, columns }: TargetColumns, basel
     const change = baseline && changeCell(result, resultOf(baseline.summary, { target, metric: column.metric }));
     const cell = estimateCell(result, column, part === null ? null : el("span", { class: "part-words", title: "The rest runs on a processor, whose time is in the latency alone." }, part), change);
     if (i === 0) cell.classList.add("first");
-    const judgement = result && isEstimate(result) ? judge(result, readBudget()) : null;
+    const judgement = result && isEstimate(result) ? judgeEstimate(result, readBudget()) : null;
     if (judgement) {
       cell.classList.add(judgement.kind);
       cell.append(el("span", { class: "verdict" }, `${BUDGET_MARKS[judgement.kind]} ${judgement.words}`));

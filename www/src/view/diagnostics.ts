@@ -4,7 +4,7 @@ import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import type { Diagnostic, Report } from "../report.ts";
 import type { Selection } from "../selection.ts";
-import { sentence, withDeviceNames } from "../words.ts";
+import { asSentence, withDeviceNames } from "../words.ts";
 import { groupOf } from "../targets.ts";
 
 /** More of one code than this are counted, not listed. */
@@ -94,7 +94,7 @@ function item(diagnostic: Diagnostic, position: Map<number, number>, selection: 
     "li",
     { class: `diagnostic ${diagnostic.severity}`, "data-code": diagnostic.code },
     el("span", { class: "severity" }, diagnostic.severity === "warning" ? "Warning" : "Note"),
-    el("span", {}, sentence(diagnostic.message)),
+    el("span", {}, asSentence(diagnostic.message)),
     operator === undefined
       ? null
       : el("button", { type: "button", class: "link", onclick: () => selection.select(operator, "diagnostics") }, "Show"),

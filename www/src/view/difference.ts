@@ -8,13 +8,13 @@ import * as format from "../format.ts";
 import { kindOf } from "../kinds.ts";
 import { type Match, matchOperators } from "../operator_matching.ts";
 import { type Estimate, type Report, isEstimate } from "../report.ts";
-import { Search } from "../search.ts";
+import { Search } from "../operator_search.ts";
 import { Chart } from "../timeline/chart.ts";
 import type { Command } from "../timeline/keys.ts";
 import { barsOf, scheduleOf } from "../timeline/schedule.ts";
 import { Selection } from "../selection.ts";
 import { inMetricOrder, metricName } from "../words.ts";
-import { changeCell } from "./cells.ts";
+import { changeCell } from "./estimate_cells.ts";
 import { graphView } from "../graph/graph.ts";
 import { shapeText } from "../graph/scene.ts";
 

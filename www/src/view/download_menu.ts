@@ -5,12 +5,12 @@ import { graphPng, graphSvg } from "../export/drawing.ts";
 import { htmlReport } from "../export/html.ts";
 import { nodeData } from "../export/model_explorer.ts";
 import type { Focus } from "../focus.ts";
-import { leftBy } from "../hybrid.ts";
-import { otherBuild } from "../messenger.ts";
+import { operatorsLeftBy } from "../processor_split.ts";
+import { otherBuildError } from "../worker_messenger.ts";
 import { MODEL_ENDING } from "../model_files.ts";
 import type { Report } from "../report.ts";
-import { nameIn } from "../targets.ts";
-import { otherTargets } from "../extra_targets.ts";
+import { nameInSpace } from "../targets.ts";
+import { otherTargets } from "../remembered_targets.ts";
 import type { ReportView } from "./report.ts";
 import { closeWhenLeft } from "./pop_up.ts";
 import { save } from "./save_button.ts";
@@ -19,7 +19,7 @@ import { save } from "./save_button.ts";
 const ECHO_MS = 1600;
 
 /** Buttons that save the report or its drawing in several formats. */
-export function takeAwayMenu(report: Report, focus: Focus, view: ReportView, signal: AbortSignal): HTMLElement {
+export function downloadMenu(report: Report, focus: Focus, view: ReportView, signal: AbortSignal): HTMLElement {
   const name = report.file.replace(MODEL_ENDING, "");
   const json = (): string => JSON.stringify(ownResultsOnly(report), null, 2);
   const item = (label: string, words: string, act: () => void): HTMLElement =>
@@ -41,8 +41,8 @@ export function takeAwayMenu(report: Report, focus: Focus, view: ReportView, sig
       el("li", {}, el("a", { href: `report.schema.json${VERSION}`, download: "litecast-report.schema.json" }, "JSON Schema"), el("span", { class: "subtle" }, "of the JSON report")),
       item("Save CSV", "a row for each operator", () => void save(`${name}.operators.csv`, "text/csv", () => operatorsCsv(report))),
       item("Save HTML", "one page that opens from disk", () => void save(`${name}.html`, "text/html", () => htmlReport(report, drawn(), focus))),
-      item("Save SVG", "the graph", () => void saveDrawing(`${name}.svg`, "image/svg+xml", () => graphSvg(report, drawn(), leftBy(report, focus.targetIn(report))))),
-      item("Save PNG", "the graph", () => void saveDrawing(`${name}.png`, "image/png", () => graphPng(report, drawn(), leftBy(report, focus.targetIn(report))))),
+      item("Save SVG", "the graph", () => void saveDrawing(`${name}.svg`, "image/svg+xml", () => graphSvg(report, drawn(), operatorsLeftBy(report, focus.targetIn(report))))),
+      item("Save PNG", "the graph", () => void saveDrawing(`${name}.png`, "image/png", () => graphPng(report, drawn(), operatorsLeftBy(report, focus.targetIn(report))))),
       item("Save node data", "the chosen cost, for Model Explorer", () => void save(`${name}.model-explorer.json`, "application/json", () => nodeData(report, focus))),
       item("Print", "or save as PDF", () => print()),
     ),
@@ -58,12 +58,12 @@ async function saveDrawing(name: string, type: string, content: () => string | P
 
 /** What the engine says, without the devices that only this browser knows. */
 function ownResultsOnly({ what_if: _, ...report }: Report): Report {
-  return { ...report, results: report.results.filter((result) => nameIn("device", result.target) === null) };
+  return { ...report, results: report.results.filter((result) => nameInSpace("device", result.target) === null) };
 }
 
 /** The address of this page with the report in its fragment. */
 async function linkTo(report: Report, focus: Focus, has_names: boolean): Promise<string> {
-  const { linkOf } = await import("../share.ts").catch(() => Promise.reject(otherBuild()));
+  const { linkOf } = await import("../share.ts").catch(() => Promise.reject(otherBuildError()));
   const target = focus.targetIn(report);
   const shared = { ...ownResultsOnly(report), ...(report.what_if ? { what_if: report.what_if } : {}) };
   const fragment = await linkOf(shared, { has_names, targets: [target, ...otherTargets()] });

@@ -1,9 +1,9 @@
 /** A file that gives no report: what was expected, what was found. */
 import { el } from "../dom.ts";
-import { KnownError } from "../messenger.ts";
+import { KnownError } from "../worker_messenger.ts";
 import type { Sizes } from "../scenario.ts";
-import { sizesForm } from "./sizes.ts";
-import { sentence } from "../words.ts";
+import { sizesForm } from "./open_dimensions.ts";
+import { asSentence } from "../words.ts";
 
 /** What a person can do about each kind of error, where there is something. */
 const ADVICE: Record<string, string> = {
@@ -25,7 +25,7 @@ export function failurePanel(file: string, error: unknown, give: ((sizes: Sizes)
     "section",
     { class: "failure-panel panel", role: "alert", "data-kind": kind },
     el("h2", {}, headline(file, kind)),
-    el("p", { class: "message" }, sentence(message)),
+    el("p", { class: "message" }, asSentence(message)),
     names.length > 0 && give ? sizesForm(names, give) : null,
     ADVICE[kind] ? el("p", {}, ADVICE[kind]) : null,
     el("p", { class: "subtle" }, "Drop another file at any time."),

@@ -45,7 +45,7 @@ export function acceptFiles(overlay: HTMLElement, picker: HTMLInputElement, open
 }
 
 /** A file of such a name, dropped on `place`, is no model. */
-export function takeDropped(place: HTMLElement, names: RegExp, take: (file: File) => void): void {
+export function onFileDropped(place: HTMLElement, names: RegExp, take: (file: File) => void): void {
   place.addEventListener("drop", (event) => {
     const [file] = event.dataTransfer?.files ?? [];
     if (!file || !names.test(file.name)) return;

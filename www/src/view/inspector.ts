@@ -6,11 +6,11 @@ import * as format from "../format.ts";
 import { KIND_NAMES, kindOf } from "../kinds.ts";
 import type { Operator, Quantization, Report, Tensor } from "../report.ts";
 import type { Selection } from "../selection.ts";
-import { dynamicWords, modelFacts } from "./facts.ts";
+import { dynamicWords, modelFacts } from "./model_facts.ts";
 import type { Linked } from "../graph/graph.ts";
 
 /** Facts and costs of the chosen operator. */
-export function inspector(report: Report, { selection, focus }: Linked, signal: AbortSignal): HTMLElement {
+export function inspectorPanel(report: Report, { selection, focus }: Linked, signal: AbortSignal): HTMLElement {
   const panel = el("aside", { class: "inspector panel", "aria-label": "Details", tabindex: -1 });
   const show = (index: number | null): void => {
     const operator = index === null ? undefined : report.operators[index];

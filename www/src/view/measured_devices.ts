@@ -3,7 +3,7 @@ import type { Device } from "../../package/types/devices.d.ts";
 import { el } from "../dom.ts";
 import type { Estimator } from "../estimator.ts";
 import * as format from "../format.ts";
-import { KnownError } from "../messenger.ts";
+import { KnownError } from "../worker_messenger.ts";
 import type { MeasuredDevice } from "../protocol.ts";
 import { forgetMeasuredDevice, keepMeasuredDevice, measuredDevices, measuredTarget } from "../measured_devices.ts";
 import type { Asked } from "../requested_targets.ts";

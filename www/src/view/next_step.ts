@@ -5,12 +5,12 @@ import { el } from "../dom.ts";
 import { type Estimator, readFile } from "../estimator.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
-import { type Explore, type Plan, type Search, findPlan, isGood } from "../plans.ts";
+import { type Explore, type Plan, type Search, findPlan, meetsBudget } from "../plans.ts";
 import { type Hardware, type Options, SMALLER_FACTORS, hardwareOf, waysOf } from "../plan_space.ts";
 import { type Asked, choiceOf } from "../requested_targets.ts";
 import { type Estimate, type Report, isEstimate } from "../report.ts";
 import type { Scenario } from "../scenario.ts";
-import { hasThreads, nameIn } from "../targets.ts";
+import { hasThreads, nameInSpace } from "../targets.ts";
 import { judgeableBudget, verdictOn } from "../verdict.ts";
 import { metricName } from "../words.ts";
 import type { MoreTargets } from "./target_groups.ts";
@@ -49,7 +49,7 @@ export function nextStep(report: Report, { file, scenario, change }: Opened, est
     const judgeable = judgeableBudget(report, target, budget);
     const verdict = verdictOn(report, target, judgeable, sram_bytes);
     const has_part = verdict.kind === "none" && report.results.some((result) => result.target === target && isEstimate(result));
-    element.hidden = file === null || !isSearchable(report, target) || has_part || isGood(verdict);
+    element.hidden = file === null || !isSearchable(report, target) || has_part || meetsBudget(verdict);
     if (element.hidden) return;
     element.replaceChildren(el("p", { class: "subtle" }, "Looking for the change that meets it…"));
     void look(choiceOf(target), judgeable, sram_bytes, round.signal);
@@ -97,7 +97,7 @@ function showPlan({ hardware, scenario: wanted }: Plan, scenario: Scenario, focu
 
 /** A device of one's own is measured, not estimated, and large networks take too long. */
 function isSearchable({ operators, model }: Report, target: string): boolean {
-  return target !== "" && nameIn("device", target) === null && operators.length <= MAX_OPERATORS && model.file_bytes <= MAX_FILE_BYTES;
+  return target !== "" && nameInSpace("device", target) === null && operators.length <= MAX_OPERATORS && model.file_bytes <= MAX_FILE_BYTES;
 }
 
 function optionsOf({ tensors, operators }: Report, scenario: Scenario, target: string): Options {

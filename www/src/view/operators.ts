@@ -3,11 +3,11 @@ import { type Measure, columnText, columnUnit, estimatesAndProfiles } from "../c
 import { el } from "../dom.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
-import { leftBy } from "../hybrid.ts";
+import { operatorsLeftBy } from "../processor_split.ts";
 import { overlaysOf } from "../measured_devices.ts";
 import { kindOf } from "../kinds.ts";
 import type { Operator, Report } from "../report.ts";
-import type { Search } from "../search.ts";
+import type { Search } from "../operator_search.ts";
 import type { Selection } from "../selection.ts";
 import type { Linked } from "../graph/graph.ts";
 import { shapeText } from "../graph/scene.ts";
@@ -40,7 +40,7 @@ export function operatorTable(report: Report, linked: Linked, signal: AbortSigna
 /** What the chosen target's estimates say of each operator, then what the file says. */
 function columnsOf(report: Report, target: string): Column[] {
   const output = (operator: Operator): number => operator.outputs[0] ?? -1;
-  const left = leftBy(report, target);
+  const left = operatorsLeftBy(report, target);
   const overlay = overlaysOf(report).find((overlay) => overlay.target === target);
   /** Of operators that the profile has no line of their own for. */
   const of_profile = ({ metric, values }: Measure, index: number): string | null => {
@@ -120,7 +120,7 @@ class OperatorTable {
     const sorted = this.#columns[this.#sorting.column]?.name;
     const target = this.#focus.targetIn(this.#report);
     this.#columns = columnsOf(this.#report, target);
-    this.#left = leftBy(this.#report, target);
+    this.#left = operatorsLeftBy(this.#report, target);
     this.#only_left.hidden = this.#left.size === 0;
     if (this.#left.size === 0) this.#only_left.setAttribute("aria-pressed", "false");
     const same = this.#columns.findIndex(({ name }) => name === sorted);

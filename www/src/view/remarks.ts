@@ -2,7 +2,7 @@
 import { el } from "../dom.ts";
 import * as format from "../format.ts";
 import { type Estimate, type Report, isEstimate } from "../report.ts";
-import { described, hasHost, hasThreads, isAccelerator } from "../targets.ts";
+import { describedTarget, hasHost, hasThreads, isAccelerator } from "../targets.ts";
 import { doubtWords } from "../words.ts";
 
 /** Codes of notes that the Edge TPU runs a part of the network, or that parameters do not stay on its chip. */
@@ -10,7 +10,7 @@ const PART = "edge-tpu-part";
 const STREAMING = "edge-tpu-streaming";
 
 /** One paragraph for each sentence; none where the target has no latency. */
-export function remarks(report: Report, target: string): HTMLElement[] {
+export function remarkList(report: Report, target: string): HTMLElement[] {
   const latency = latencies(report).find((result) => result.target === target);
   if (!latency) return [];
   const words = [wholeWords(report, target), cacheWords(report, target), fasterWords(report, latency)].filter((line) => line !== null);
@@ -29,7 +29,7 @@ function wholeWords({ left_out = [], operators }: Report, target: string): strin
 
 function cacheWords({ model, diagnostics }: Report, target: string): string | null {
   const is_about = ({ code, targets }: Report["diagnostics"][number]): boolean => [PART, STREAMING].includes(code) && targets?.includes(target) === true;
-  if (!described(target)?.advice.includes("resident-weights") || diagnostics.some(is_about)) return null;
+  if (!describedTarget(target)?.advice.includes("resident-weights") || diagnostics.some(is_about)) return null;
   return `All weights (${format.text(format.bytes(model.weight_bytes))}) stay on the chip between inferences: none are streamed.`;
 }
 

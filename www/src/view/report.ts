@@ -6,24 +6,24 @@ import { Preview } from "../preview.ts";
 import type { Report } from "../report.ts";
 import type { Asked } from "../requested_targets.ts";
 import { scenarioWords } from "../scenario.ts";
-import { Search } from "../search.ts";
+import { Search } from "../operator_search.ts";
 import { Selection } from "../selection.ts";
 import { acceleratorPanel } from "./accelerators.ts";
 import { adviceTool } from "./advice.ts";
 import { batchSweepPanel } from "./batch_sweep.ts";
 import { arenaLimit } from "./board_room.ts";
 import { boardsTool } from "./boards.ts";
-import { decidePanel } from "./answer.ts";
-import { devicePanel } from "./device.ts";
+import { decisionPanel } from "./decision.ts";
+import { devicePanel } from "./devices_panel.ts";
 import { diagnosticList } from "./diagnostics.ts";
 import { printHead } from "./print_head.ts";
 import { nextStep } from "./next_step.ts";
 import type { GraphView, Linked } from "../graph/graph.ts";
 import type { MoreTargets } from "./target_groups.ts";
-import { type TimelineView, timeline } from "./timeline.ts";
+import { type TimelineView, timelineView } from "./timeline.ts";
 import { type Opened, whatIfPanel } from "./what_if.ts";
-import { workbench } from "./workbench.ts";
-import { type Tool, workshop } from "./workshop.ts";
+import { costWorkbench } from "./workbench.ts";
+import { type Tool, toolTabs } from "./tool_tabs.ts";
 
 /** A report on the screen. */
 export interface ReportView {
@@ -48,7 +48,7 @@ export function reportView(report: Report, opened: Opened, estimator: Estimator,
   const device = devicePanel(report, opened, estimator, changed);
   const elements = [
     printHead(report, focus, signal),
-    decidePanel(report, opened, selection, focus, more, nextStep(report, opened, estimator, focus, more, changed, signal), signal),
+    decisionPanel(report, opened, selection, focus, more, nextStep(report, opened, estimator, focus, more, changed, signal), signal),
     tools,
     diagnosticList(report, selection, focus, signal),
     spine,
@@ -57,13 +57,13 @@ export function reportView(report: Report, opened: Opened, estimator: Estimator,
   ].filter((part) => part !== null);
   const unfold = async (): Promise<void> => {
     let drawn: TimelineView | null = null;
-    const made = workbench(bench, report, layouts, linked, (first, last) => drawn?.showRange(first, last), signal);
+    const made = costWorkbench(bench, report, layouts, linked, (first, last) => drawn?.showRange(first, last), signal);
     graph = made.graph;
     await nextTask();
     if (signal.aborted) return;
     const limitOf = (target: string): number | null => more.offers.find((offer) => offer.target === target)?.sram_bytes ?? arenaLimit(report, target);
     const begun = performance.now();
-    drawn = timeline(report, selection, focus, linked.search, preview, limitOf, signal);
+    drawn = timelineView(report, selection, focus, linked.search, preview, limitOf, signal);
     if (drawn) spine.append(drawn.element);
     drawn?.paint();
     // One entry of a name: the browser keeps all of them.
@@ -105,5 +105,5 @@ function toolbox(report: Report, opened: Opened, estimator: Estimator, focus: Fo
     hint: hint("throughput by batch"),
     body: () => batchSweepPanel(report, opened, estimator, focus, more, signal),
   };
-  return workshop([what_if, advice, accelerators, boards, gpus].filter((tool) => tool !== null), words ? what_if.id : null);
+  return toolTabs([what_if, advice, accelerators, boards, gpus].filter((tool) => tool !== null), words ? what_if.id : null);
 }

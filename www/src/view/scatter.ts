@@ -4,7 +4,7 @@ import { el } from "../dom.ts";
 import * as format from "../format.ts";
 import { MODEL_ENDING } from "../model_files.ts";
 import { type Estimate, type Result, isEstimate } from "../report.ts";
-import { type CustomColumn, valueOf } from "../custom_column.ts";
+import { type CustomColumn, columnValueOf } from "../custom_column.ts";
 import { type Range, type Standing, standingsOf } from "../pareto.ts";
 import { label, node } from "../svg.ts";
 import { isExact, metricName } from "../words.ts";
@@ -66,7 +66,7 @@ function quantitiesOf(rows: readonly Estimated[], target: string, column: Custom
     exact("macs", "MACs", "", ({ summary }) => summary.model.macs),
     exact("size", "File size", "bytes", ({ summary }) => summary.model.file_bytes),
     estimated("energy", metricName("energy"), "mJ", ({ summary }) => estimateOf(summary.results, target, "energy")),
-    ...(column ? [exact("own", column.name, "own", ({ file }) => valueOf(column, file), column.is_more_better)] : []),
+    ...(column ? [exact("own", column.name, "own", ({ file }) => columnValueOf(column, file), column.is_more_better)] : []),
   ];
   return all.filter(({ value }) => rows.some((row) => value(row) !== null));
 }
@@ -85,7 +85,7 @@ const STANDING_CLASSES: Readonly<Record<Standing, string>> = { surely: "best", p
 const MAX_NAMED = 8;
 
 /** Drawn anew when the window becomes narrow or wide, until `signal`. */
-export function scatter(rows: Estimated[], target: string, axes: Axes, column: CustomColumn | null, choose: (axes: Axes) => void, open: (row: Estimated) => void, signal: AbortSignal): HTMLElement {
+export function scatterPanel(rows: Estimated[], target: string, axes: Axes, column: CustomColumn | null, choose: (axes: Axes) => void, open: (row: Estimated) => void, signal: AbortSignal): HTMLElement {
   const quantities = quantitiesOf(rows, target, column);
   const across = quantities.find(({ id }) => id === axes.across) ?? quantities[0];
   const third = quantities.find(({ id }) => id === axes.third && id !== across?.id) ?? null;

@@ -6,13 +6,13 @@ import type { Example } from "../examples.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import { type TargetInfo, isEstimate } from "../report.ts";
-import { devices, nameOf } from "../device.ts";
+import { devices, nameOf } from "../measured_latencies.ts";
 import { measuredDevices } from "../measured_devices.ts";
 import { chooseToKeepFiles, keepsFiles } from "../file_store.ts";
-import { type Comparison, type Opened, forget, forgetAll, forgetComparison } from "../store.ts";
+import { type Comparison, type Opened, forgetReport, forgetAll, forgetComparison } from "../store.ts";
 import { groupOf, hasThreads, headingOf } from "../targets.ts";
 import { type TargetOption, restOfCatalogue } from "../target_names.ts";
-import { keepOtherTargets, otherTargets, recentTargets } from "../extra_targets.ts";
+import { keepOtherTargets, otherTargets, recentTargets } from "../remembered_targets.ts";
 import { inMetricOrder, metricName, referenceWords } from "../words.ts";
 import { readThreads, writeThreads } from "../threads.ts";
 import { budgetForm } from "./budget_form.ts";
@@ -84,7 +84,7 @@ export function historyList(opened: readonly Opened[], comparisons: readonly Com
       { hidden: i >= N_LISTED, "data-view": line.view },
       el("button", { type: "button", class: "link", onclick: () => open(line) }, line.name),
       el("span", { class: "subtle" }, `${line.words}${new Date(line.opened_ms).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" })}`),
-      el("button", { type: "button", class: "link", "aria-label": `Forget ${line.name}`, onclick: () => drop(line.view === "report" ? forget(line.key) : forgetComparison(line.key)) }, "forget"),
+      el("button", { type: "button", class: "link", "aria-label": `Forget ${line.name}`, onclick: () => drop(line.view === "report" ? forgetReport(line.key) : forgetComparison(line.key)) }, "forget"),
     ),
   );
   const list = el("ul", { class: "plain history-list" }, ...items);

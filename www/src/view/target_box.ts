@@ -2,8 +2,8 @@
 import { el } from "../dom.ts";
 import * as format from "../format.ts";
 import { type TargetOption, findTargets } from "../target_names.ts";
-import { nameIn } from "../targets.ts";
-import { MAX_WANTED } from "../extra_targets.ts";
+import { nameInSpace } from "../targets.ts";
+import { MAX_WANTED } from "../remembered_targets.ts";
 
 /** More are a word away. */
 const MAX_LISTED = 10;
@@ -71,7 +71,7 @@ class ComboBox implements TargetBox {
     this.#chosen = chosen;
     this.#chips.replaceChildren(
       ...chosen.map((target, i) => {
-        const name = this.#option_of.get(target)?.words ?? nameIn("device", target) ?? target;
+        const name = this.#option_of.get(target)?.words ?? nameInSpace("device", target) ?? target;
         const remove = el("button", { type: "button", class: "chip-remove", "aria-label": `Remove ${name}`, onclick: () => this.#remove(target) }, "×");
         return el("li", { class: "target-chip", "data-target": target }, el("span", { title: i === 0 ? "Reports open with it" : null }, name), remove);
       }),

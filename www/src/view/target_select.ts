@@ -1,7 +1,7 @@
 /** A list of targets in groups, in which typing finds a chip, a core, a board or an id wherever it stands in a name. */
 import { el } from "../dom.ts";
 import * as format from "../format.ts";
-import { type TargetOption, isFound } from "../target_names.ts";
+import { type TargetOption, matchesTyped } from "../target_names.ts";
 
 /** A list of targets, to which more can be added. */
 export interface TargetSelect {
@@ -19,7 +19,7 @@ export function targetSelect(id: string, label: string, chosen: string, choose: 
   const select = el("select", { id, onchange: () => choose(select.value) });
   const status = el("span", { class: "sr-only", role: "status" });
   const find = el("input", { id: `${id}-find`, type: "search", placeholder: "Find: STM32H7", "aria-label": `Find in ${label.toLowerCase()}`, "aria-controls": id, autocomplete: "off", oninput: () => filter() });
-  const matching = (): TargetOption[] => options.filter((option) => isFound(option, find.value));
+  const matching = (): TargetOption[] => options.filter((option) => matchesTyped(option, find.value));
   const families = new Map<string, HTMLElement>();
   const append = (shown: readonly TargetOption[], value: string): void => {
     for (const { family, target, words } of shown) {
@@ -60,7 +60,7 @@ export function targetSelect(id: string, label: string, chosen: string, choose: 
     if (typed.trim() === "") return; // opens the list
     event.preventDefault();
     const listed = [...select.options].map(({ value }) => value);
-    const match = options.find((option) => listed.includes(option.target) && isFound(option, typed));
+    const match = options.find((option) => listed.includes(option.target) && matchesTyped(option, typed));
     if (!match || match.target === select.value) return;
     select.value = match.target;
     clearTimeout(waiting);

@@ -6,13 +6,13 @@ import * as format from "../format.ts";
 import { MODEL_ENDING } from "../model_files.ts";
 import type { Preview } from "../preview.ts";
 import type { Report } from "../report.ts";
-import type { Search } from "../search.ts";
+import type { Search } from "../operator_search.ts";
 import type { Selection } from "../selection.ts";
 import { Chart } from "../timeline/chart.ts";
 import { type Command, KEYS } from "../timeline/keys.ts";
 import type { Track } from "../timeline/painter.ts";
 import { type Schedule, barsOf, scheduleOf, timeText } from "../timeline/schedule.ts";
-import { otherTargets } from "../extra_targets.ts";
+import { otherTargets } from "../remembered_targets.ts";
 import { closeWhenLeft } from "./pop_up.ts";
 import { saveButton } from "./save_button.ts";
 
@@ -32,7 +32,7 @@ const MAX_OPEN_STRETCHES = 2;
 const MIN_FOLDED_OPERATORS = 400;
 
 /** Null where neither a latency nor memory is known by operator. `limitOf` is the memory of a target's board, where that is known. */
-export function timeline(report: Report, selection: Selection, focus: Focus, search: Search, preview: Preview, limitOf: (target: string) => number | null, signal: AbortSignal): TimelineView | null {
+export function timelineView(report: Report, selection: Selection, focus: Focus, search: Search, preview: Preview, limitOf: (target: string) => number | null, signal: AbortSignal): TimelineView | null {
   const first = scheduleOf(report, focus.targetIn(report));
   if (!first) return null;
   const words = el("p", { class: "timeline-words" });

@@ -9,8 +9,8 @@ import type { Preview } from "../preview.ts";
 import type { InForce, Report, TargetChoice } from "../report.ts";
 import { choiceOf } from "../requested_targets.ts";
 import { AS_IT_IS, type Scenario, isChanged } from "../scenario.ts";
-import { nameIn } from "../targets.ts";
-import { sentence } from "../words.ts";
+import { nameInSpace } from "../targets.ts";
+import { asSentence } from "../words.ts";
 import { answerParts } from "./what_if_answer.ts";
 import { type Hardware, type Wanted, WhatIfSliders } from "./what_if_sliders.ts";
 
@@ -105,7 +105,7 @@ class WhatIf {
   async #findInForce(): Promise<void> {
     const target = this.#target;
     this.#sliders.set(target, this.#wanted, this.#in_force);
-    const in_force = nameIn("device", target) !== null ? null : await this.#around.estimator.inForce(choiceOf(target)).catch(() => null);
+    const in_force = nameInSpace("device", target) !== null ? null : await this.#around.estimator.inForce(choiceOf(target)).catch(() => null);
     if (target !== this.#target) return;
     this.#in_force = in_force;
     this.#sliders.set(target, this.#wanted, in_force);
@@ -174,7 +174,7 @@ class WhatIf {
       if (signal.aborted || question !== this.#n_asked) return;
       preview.show(null);
       this.#answer.replaceChildren();
-      this.#say(sentence((error as Error).message), null);
+      this.#say(asSentence((error as Error).message), null);
     }
   }
 

@@ -1,9 +1,9 @@
 /** What a network would cost after a change: each metric beside what it is without the change. */
-import { judge, readBudget } from "../budget.ts";
+import { judgeEstimate, readBudget } from "../budget.ts";
 import { el, quantity } from "../dom.ts";
 import * as format from "../format.ts";
 import { type Estimate, type Report, isEstimate } from "../report.ts";
-import { doubtWords, inMetricOrder, metricName, sentence } from "../words.ts";
+import { doubtWords, inMetricOrder, metricName, asSentence } from "../words.ts";
 
 /** The estimates of `changed`, which is of one target, beside those of `report` for `target`; reasons where there are none, and doubts that are new. */
 export function answerParts(changed: Report, report: Report, target: string): HTMLElement[] {
@@ -14,13 +14,13 @@ export function answerParts(changed: Report, report: Report, target: string): HT
   return [
     el("dl", { class: "what-if-tiles" }, ...tiles, fact("MACs", report.model.macs, changed.model.macs), fact("Weights", report.model.weight_bytes, changed.model.weight_bytes, "bytes")),
     ...[...reasons].map((reason) => el("p", { class: "reason" }, `No estimate: ${reason}.`)),
-    ...doubts.map(({ severity, message }) => el("p", { class: severity === "warning" ? "doubt" : "subtle" }, sentence(message))),
+    ...doubts.map(({ severity, message }) => el("p", { class: severity === "warning" ? "doubt" : "subtle" }, asSentence(message))),
   ];
 }
 
 function tile(estimate: Estimate, before: Estimate | undefined): HTMLElement {
   const { metric, value, unit } = estimate;
-  const verdict = judge(estimate, readBudget());
+  const verdict = judgeEstimate(estimate, readBudget());
   return el(
     "div",
     { class: `metric${verdict ? ` ${verdict.kind}` : ""}`, "data-metric": metric },

@@ -2,7 +2,7 @@
 import * as format from "../format.ts";
 import { type InForce, type Report } from "../report.ts";
 import { type Scenario, factorText } from "../scenario.ts";
-import { described, hasThreads, nameIn } from "../targets.ts";
+import { describedTarget, hasThreads, nameInSpace } from "../targets.ts";
 import { THREADS } from "../threads.ts";
 import { type Slider, slider } from "./slider.ts";
 
@@ -53,7 +53,7 @@ export class WhatIfSliders {
     this.#in_force = in_force;
     const { clock_mhz = null, arena_cache_bytes = null } = in_force ?? {};
     const is_npu = arena_cache_bytes !== null;
-    const is_device = nameIn("device", target) !== null;
+    const is_device = nameInSpace("device", target) !== null;
     const takes_network = !this.#report.what_if?.channels && !is_device;
     const shape = this.#inputShape();
     const has_sides = shape.length >= 3 && shape.slice(1, -1).some((size) => size > 1);
@@ -61,7 +61,7 @@ export class WhatIfSliders {
     resolution.set(scenario.resolution, takes_network && has_sides, "the input has no rows or columns");
     width.set(scenario.width, takes_network, "a device of your own follows from measured files");
     batch.set(scenario.batch, !is_npu && !is_device, "NPUs take one input at a time");
-    const max_threads = described(target)?.max_threads;
+    const max_threads = describedTarget(target)?.max_threads;
     threads.set(Math.min(scenario.threads, max_threads ?? Infinity), hasThreads(target), "of processors that were measured on several numbers of them", max_threads);
     clock.set(hardware.clock_mhz ?? clock_mhz ?? 0, clock_mhz !== null, "of microcontrollers and Ethos-U accelerators");
     sram.set((hardware.arena_cache_bytes ?? arena_cache_bytes ?? 0) / 1024, is_npu, "of Ethos-U accelerators");

@@ -4,11 +4,11 @@ import { el } from "../dom.ts";
 import type { LayoutClient } from "../estimator.ts";
 import type { Focus } from "../focus.ts";
 import type { Report } from "../report.ts";
-import type { Search } from "../search.ts";
+import type { Search } from "../operator_search.ts";
 import type { Selection } from "../selection.ts";
 import { costliestPanel } from "./costliest.ts";
 import { type GraphView, type Linked, graphView } from "../graph/graph.ts";
-import { inspector } from "./inspector.ts";
+import { inspectorPanel } from "./inspector.ts";
 import { operatorTable } from "./operators.ts";
 
 /** The graph, the table and the inspector of one report. */
@@ -21,12 +21,12 @@ export interface Workbench {
 type Shown = "graph" | "table";
 
 /** Fills `place` with the graph, which tells the first and the last operator that it shows; its layout is computed while the other parts are added. */
-export function workbench(place: HTMLElement, report: Report, layouts: LayoutClient, linked: Linked, shownRange: (first: number, last: number) => void, signal: AbortSignal): Workbench {
+export function costWorkbench(place: HTMLElement, report: Report, layouts: LayoutClient, linked: Linked, shownRange: (first: number, last: number) => void, signal: AbortSignal): Workbench {
   const graph = graphView(report, layouts, linked, shownRange, signal);
   const stage = el("div", { class: "stage", "data-shows": "graph" }, graph.element);
   place.append(el("div", { class: "main-column" }, toolbar(report, linked, graph.tools, stage, signal), stage));
   const others = [
-    () => place.append(costliestPanel(report, linked, signal), inspector(report, linked, signal)),
+    () => place.append(costliestPanel(report, linked, signal), inspectorPanel(report, linked, signal)),
     () => stage.append(operatorTable(report, linked, signal)),
   ];
   return { graph, others };

@@ -2,10 +2,10 @@
 import { CArrayReader } from "../c_arrays.ts";
 import { maxUnpackedBytes } from "../limits.ts";
 import * as format from "../format.ts";
-import { KnownError } from "../messenger.ts";
+import { KnownError } from "../worker_messenger.ts";
 import type { Listed, OpenCall } from "../protocol.ts";
 import { answerRequests } from "./request_queue.ts";
-import { damaged, leftOut, tooLarge } from "./refusals.ts";
+import { damagedError, leftOutModels, tooLargeError } from "./refusals.ts";
 import { Unpacked } from "./unpacked_bytes.ts";
 
 /** C sources are read in pieces of this length. */
@@ -35,13 +35,13 @@ async function openGzip(file: File): Promise<Opened> {
   const tail = new DataView(await file.slice(-4).arrayBuffer());
   const n_bytes = tail.byteLength === 4 ? tail.getUint32(0, true) : 0;
   const max_bytes = maxUnpackedBytes(file.size);
-  if (n_bytes > max_bytes) throw tooLarge(max_bytes, n_bytes);
+  if (n_bytes > max_bytes) throw tooLargeError(max_bytes, n_bytes);
   const unpack = async (): Promise<ArrayBuffer> => {
     const unpacked = new Unpacked(n_bytes);
     try {
       await file.stream().pipeThrough(new DecompressionStream("gzip")).pipeTo(unpacked.writable);
     } catch (error) {
-      throw damaged("gzip file", error);
+      throw damagedError("gzip file", error);
     }
     return unpacked.whole();
   };
@@ -66,7 +66,7 @@ function modelsInSource(file: File, progress: (done: number) => void): Listed[] 
     const full_name = `${name || "array"}.tflite`;
     return bytes ? { name: full_name, file: new File([bytes], full_name) } : { name: full_name, failure: { kind: "no-model", message: problem } };
   });
-  return [...models, ...leftOut(file.name, arrays.n_left_out, MAX_ARRAYS)];
+  return [...models, ...leftOutModels(file.name, arrays.n_left_out, MAX_ARRAYS)];
 }
 
 async function answer(call: OpenCall, progress: (done: number) => void): Promise<Listed[] | ArrayBuffer> {

@@ -4,7 +4,7 @@ import { TARGETS } from "../../package/src/catalogue.ts";
 import type { Devices } from "../../package/types/devices.d.ts";
 import { interleaved, start as startModule } from "../../package/src/load.ts";
 import type { EstimateOptions } from "../../package/types/index.d.ts";
-import { otherBuild, unreadable } from "../messenger.ts";
+import { otherBuildError, unreadableError } from "../worker_messenger.ts";
 import type { EstimateCall, Estimated, EstimatorCall, EstimatorValue, FileToRead, MeasureCall, MeasuredDevice, ReadAheadCall, ReadDeviceCall, StartCall, Started, SweepCall, WarmUpCall } from "../protocol.ts";
 import type { Report, Result, Sweep, TargetChoice, TargetChoices } from "../report.ts";
 import { changesOf, isChanged, scenarioWords } from "../scenario.ts";
@@ -54,7 +54,7 @@ function read({ file, number }: FileToRead): ArrayBuffer {
   try {
     return known ?? new FileReaderSync().readAsArrayBuffer(file);
   } catch (error) {
-    throw unreadable(error);
+    throw unreadableError(error);
   }
 }
 
@@ -159,7 +159,7 @@ function sweep({ bytes, limits, scenario }: SweepCall): Sweep {
 
 /** The module that makes devices: most pages never load it. */
 async function deviceModule(module: WebAssembly.Module): Promise<Devices> {
-  const { start } = await import("../../package/src/devices.ts").catch(() => Promise.reject(otherBuild()));
+  const { start } = await import("../../package/src/devices.ts").catch(() => Promise.reject(otherBuildError()));
   return start(module);
 }
 

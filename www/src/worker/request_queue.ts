@@ -1,4 +1,4 @@
-import { otherBuild } from "../messenger.ts";
+import { otherBuildError } from "../worker_messenger.ts";
 import type { Abort, Failure, Reply, Request } from "../protocol.ts";
 
 declare const self: DedicatedWorkerGlobalScope;
@@ -26,7 +26,7 @@ export function answerRequests<Call, Value>(
 
   async function reply({ id, version, call }: Request<Call>): Promise<void> {
     try {
-      if (version !== VERSION) throw otherBuild();
+      if (version !== VERSION) throw otherBuildError();
       const value = await answer(call, (progress) => self.postMessage({ id, progress } satisfies Reply<Value>));
       self.postMessage({ id, value } satisfies Reply<Value>, transfer(value));
     } catch (error) {

@@ -2,10 +2,10 @@
 import { BlobReader, type FileEntry, ZipReader, configure } from "@zip.js/zip.js/lib/zip-core-native.js";
 import { MAX_MODELS, maxTotalBytes, maxUnpackedBytes } from "../limits.ts";
 import * as format from "../format.ts";
-import { KnownError } from "../messenger.ts";
+import { KnownError } from "../worker_messenger.ts";
 import { MODEL_ENDING } from "../model_files.ts";
 import type { Failure, Listed } from "../protocol.ts";
-import { damaged, leftOut, tooLarge } from "./refusals.ts";
+import { damagedError, leftOutModels, tooLargeError } from "./refusals.ts";
 import { Unpacked } from "./unpacked_bytes.ts";
 
 /** Entries of an archive that are looked at. */
@@ -31,13 +31,13 @@ export async function openZip(file: File): Promise<{ models: Listed[]; unpack(en
   // Names are shown, never written to a disk: a strange one is no reason to refuse the others.
   const reader = new ZipReader(new BoundedReader(file), { filenameValidation: "tolerant" });
   const contents: Contents = { models: [], spans: [], n_files: 0, names: [], others: new Set() };
-  const problem = await readEntries(reader, contents).then(() => null, (error: unknown) => (error instanceof KnownError ? error : damaged("zip archive", error)));
+  const problem = await readEntries(reader, contents).then(() => null, (error: unknown) => (error instanceof KnownError ? error : damagedError("zip archive", error)));
   const { models } = contents;
   if (models.length === 0) throw problem ?? new KnownError("no-model", withoutModel(contents));
   refuseOverlap(contents.spans);
   const listed = withinBudget(models.slice(0, MAX_MODELS), file.size);
   const rest: Listed[] = problem ? [{ name: file.name, failure: { kind: problem.kind, message: problem.message } }] : [];
-  return { models: [...listed, ...rest, ...leftOut(file.name, models.length - listed.length, MAX_MODELS)], unpack: (entry) => unpack(models[entry]!) };
+  return { models: [...listed, ...rest, ...leftOutModels(file.name, models.length - listed.length, MAX_MODELS)], unpack: (entry) => unpack(models[entry]!) };
 }
 
 /** What is kept of an archive: entries themselves take kilobytes each. */
@@ -85,7 +85,7 @@ function withinBudget(models: readonly FileEntry[], archive_bytes: number): List
     const failed = ({ kind, message }: Failure): Listed => ({ name, failure: { kind, message } });
     if (encrypted) return failed({ kind: "unreadable", message: "the archive needs a password" });
     const max_entry_bytes = maxUnpackedBytes(compressedSize);
-    if (n_bytes > max_entry_bytes) return failed(tooLarge(max_entry_bytes, n_bytes));
+    if (n_bytes > max_entry_bytes) return failed(tooLargeError(max_entry_bytes, n_bytes));
     if (total + n_bytes > max_bytes) {
       const [most, found] = [max_bytes, total].map((bytes) => format.text(format.bytes(bytes)));
       return failed({ kind: "limit-exceeded", message: `expected an archive that unpacks to at most ${most}; the entries before this one have ${found}, and it has ${format.text(format.bytes(n_bytes))}` });

@@ -105,10 +105,10 @@ impl Converter<'_, '_> {
     }
 
     /// With one weight for each of `n` channels, or one for all.
-    pub(super) fn by_channel(&mut self, op_type: &str, x: &Blob, n: i64) -> Option<Blob> {
-        (n > 0).then_some(())?;
+    pub(super) fn by_channel(&mut self, op_type: &str, x: &Blob, n_channels: i64) -> Option<Blob> {
+        (n_channels > 0).then_some(())?;
         let inner = x.rank()?.checked_sub(1)?;
-        let dims = [vec![n], vec![1; inner]].concat();
+        let dims = [vec![n_channels], vec![1; inner]].concat();
         let weights = self.weights(&dims);
         let value = self.node(op_type, &[&x.value, &weights], &[]);
         Some(Blob::new(value, x.sides.clone()))

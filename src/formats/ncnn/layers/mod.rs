@@ -149,7 +149,10 @@ fn inputs_of_network<'f>(
         }
         network.input(output, if is_index { INT64 } else { FLOAT }, Some(sides));
     }
-    let open: Vec<&str> = layer.outputs().filter(|&name| !network.has(name)).collect();
+    let open: Vec<&str> = layer
+        .outputs()
+        .filter(|&name| !network.has_blob(name))
+        .collect();
     // Caches of keys and values, which are empty at first: attention takes what it computes alone.
     let is_cache = |name: &&str| {
         let reading = readers.get(name).into_iter().flatten();
@@ -157,7 +160,8 @@ fn inputs_of_network<'f>(
         reading.all(|reader| reader.kind == "SDPA")
     };
     if open.iter().all(is_cache) {
-        open.into_iter().for_each(|name| network.absent(name));
+        open.into_iter()
+            .for_each(|name| network.define_absent(name));
     } else {
         (open.into_iter()).for_each(|name| network.input(name, FLOAT, None));
     }
@@ -334,18 +338,18 @@ impl Converter<'_, '_> {
 
     /// A parameter of windows for each of `n` sides, the outermost first: those of height and depth are that of width,
     /// unless they are given. `ids`: of depth, height and width.
-    fn by_side(&self, ids: [i64; 3], n: usize, default: i64) -> Vec<i64> {
+    fn by_side(&self, ids: [i64; 3], n_sides: usize, default: i64) -> Vec<i64> {
         let [depth, height, width] = ids;
         let width = self.layer.whole(width, default);
         let all = [depth, height].map(|id| self.layer.whole(id, width));
         let all = all.into_iter().chain([width]);
-        all.skip(3_usize.saturating_sub(n)).collect()
+        all.skip(3_usize.saturating_sub(n_sides)).collect()
     }
 
     /// Paddings before and behind each of `n` sides. `ids`: of depth, height and width.
-    fn paddings(&self, before: [i64; 3], behind: [i64; 3], n: usize) -> Vec<i64> {
-        let first = self.by_side(before, n, 0);
-        let ids = behind.into_iter().skip(3_usize.saturating_sub(n));
+    fn paddings(&self, before: [i64; 3], behind: [i64; 3], n_sides: usize) -> Vec<i64> {
+        let first = self.by_side(before, n_sides, 0);
+        let ids = behind.into_iter().skip(3_usize.saturating_sub(n_sides));
         let last = ids
             .zip(&first)
             .map(|(id, &before)| self.layer.whole(id, before));

@@ -61,7 +61,7 @@ impl Converter<'_, '_> {
     }
 
     /// A node with weights, and with a bias where the layer has one.
-    fn weighted(
+    fn node_with_weights(
         &mut self,
         op_type: &str,
         [source, weights]: [&str; 2],
@@ -74,9 +74,9 @@ impl Converter<'_, '_> {
         self.node(op_type, &inputs, attributes)
     }
 
-    pub(super) fn convolution(&mut self, x: &Blob, n: usize) -> Option<Blob> {
+    pub(super) fn convolution(&mut self, x: &Blob, n_sides: usize) -> Option<Blob> {
         let layer = self.layer;
-        let window = self.window(n);
+        let window = self.window(n_sides);
         let (n_out, kernel) = (window.n_out, &window.kernel);
         if layer.whole(19, 0) != 0 || layer.n_inputs != 1 {
             // Weights that are computed.
@@ -107,9 +107,9 @@ impl Converter<'_, '_> {
         ];
         let source = self.through_int8(x.value.clone());
         let weights = self.stored_weights(&[&[n_out, n_in], &**kernel].concat());
-        let value = self.weighted("Conv", [&source, &weights], n_out, &attributes);
+        let value = self.node_with_weights("Conv", [&source, &weights], n_out, &attributes);
         let mut sides = vec![n_out];
-        for at in 0..n {
+        for at in 0..n_sides {
             let size = x.side(at.saturating_add(1));
             let side = size.and_then(|size| window.n_positions(at, size, auto.is_some()));
             sides.push(side.unwrap_or(0));
@@ -121,15 +121,15 @@ impl Converter<'_, '_> {
         })
     }
 
-    pub(super) fn deconvolution(&mut self, x: &Blob, n: usize) -> Option<Blob> {
+    pub(super) fn deconvolution(&mut self, x: &Blob, n_sides: usize) -> Option<Blob> {
         let layer = self.layer;
-        let window = self.window(n);
+        let window = self.window(n_sides);
         let (n_out, kernel) = (window.n_out, &window.kernel);
         let n_out_by_group = n_out.checked_div(window.n_groups)?;
         let n_by_input = product(&[n_out_by_group, product(kernel)?])?;
         let n_in = window.n_weights.checked_div(n_by_input)?;
         (n_in > 0 && layer.whole(20, 0) == 0 && layer.n_inputs == 1).then_some(())?;
-        let further = self.by_side([0, 19, 18], n, 0);
+        let further = self.by_side([0, 19, 18], n_sides, 0);
         let weights = self.weights(&[&[n_in, n_out_by_group], &**kernel].concat());
         let attributes = [
             ("kernel_shape", Integers(kernel)),
@@ -139,9 +139,10 @@ impl Converter<'_, '_> {
             ("output_padding", Integers(&further)),
             ("group", Integer(window.n_groups)),
         ];
-        let value = self.weighted("ConvTranspose", [&x.value, &weights], n_out, &attributes);
+        let value =
+            self.node_with_weights("ConvTranspose", [&x.value, &weights], n_out, &attributes);
         let mut sides = vec![n_out];
-        for at in 0..n {
+        for at in 0..n_sides {
             let side = || {
                 let steps = x.side(at.checked_add(1)?)?.checked_sub(1)?;
                 let start = steps.checked_mul(*window.strides.get(at)?)?;
@@ -154,7 +155,7 @@ impl Converter<'_, '_> {
         self.activated(Blob::new(value, Some(sides)))
     }
 
-    pub(super) fn pooling(&mut self, x: &Blob, n: usize) -> Option<Blob> {
+    pub(super) fn pooling(&mut self, x: &Blob, n_sides: usize) -> Option<Blob> {
         let layer = self.layer;
         let is_max = layer.whole(0, 0) == 0;
         let channels = x.side(0).unwrap_or(0);
@@ -168,13 +169,15 @@ impl Converter<'_, '_> {
             let value = self.node("Flatten", &[&value], &[("axis", Integer(1))]);
             return Some(Blob::new(value, Some(vec![channels])));
         }
-        let sizes: Vec<Option<i64>> = (0..n).map(|at| x.side(at.saturating_add(1))).collect();
+        let sizes: Vec<Option<i64>> = (0..n_sides)
+            .map(|at| x.side(at.saturating_add(1)))
+            .collect();
         if layer.whole(7, 0) != 0 {
             return self.adaptive_pooling(x, channels, &sizes, [global, windows]);
         }
-        let kernel = self.by_side([21, 11, 1], n, 0);
-        let strides = self.by_side([22, 12, 2], n, 1);
-        let mut pads = self.paddings([23, 13, 3], [16, 15, 14], n);
+        let kernel = self.by_side([21, 11, 1], n_sides, 0);
+        let strides = self.by_side([22, 12, 2], n_sides, 1);
+        let mut pads = self.paddings([23, 13, 3], [16, 15, 14], n_sides);
         let mode = layer.whole(5, 0);
         let mut sides = vec![channels];
         for (at, size) in sizes.into_iter().enumerate() {
@@ -184,7 +187,7 @@ impl Converter<'_, '_> {
                 if mode == 2 || mode == 3 {
                     return rounded_up(size, stride);
                 }
-                let end = at.checked_add(n)?;
+                let end = at.checked_add(n_sides)?;
                 let before = *pads.get(at)?;
                 let behind = pads.get_mut(end)?;
                 let padded = size.checked_add(before)?.checked_add(*behind)?;

@@ -2,7 +2,7 @@
 
 use super::Converter;
 use super::formulas::without_activation;
-use super::value::{Perm, Place, Value, broadcast, extended, identity, stored};
+use super::value::{Perm, Place, Value, broadcast, extended_shape, identity, stored_shape};
 use crate::formats::onnx::names::Name;
 use crate::formats::onnx::proto::{Node, tensor_type};
 use crate::formats::tflite::{Activation, BuiltinOptions, Folded, OpKind, Operator, TensorType};
@@ -62,7 +62,7 @@ impl<'a> Converter<'a> {
         }
         match op_type {
             "Identity" | "Dropout" => {
-                let (value, shape) = self.shaped(node, 0)?;
+                let (value, shape) = self.input_with_shape(node, 0)?;
                 self.alias(output, &value, shape, value.perm()?)
             }
             "Cast" => self.cast(node, output, tensor_type(node.integer("to")?)),
@@ -104,14 +104,14 @@ impl<'a> Converter<'a> {
                     BuiltinOptions::Absent,
                 )
             }
-            _ => (self.formula(node, output)).or_else(|| self.several(node, output)),
+            _ => (self.formula(node, output)).or_else(|| self.broadcast_node(node, output)),
         }
     }
 
     /// The tensor of a value as it lies.
     pub(super) fn stored_tensor(&mut self, value: &Value<'a>) -> Option<usize> {
         let perm = value.perm()?;
-        self.arranged(value, &perm)
+        self.tensor_in_order(value, &perm)
     }
 
     pub(super) fn unary(
@@ -135,7 +135,7 @@ impl<'a> Converter<'a> {
     }
 
     fn cast(&mut self, node: &'a Node<'a>, output: Name<'a>, to: TensorType) -> Option<()> {
-        let (value, shape) = self.shaped(node, 0)?;
+        let (value, shape) = self.input_with_shape(node, 0)?;
         if to == value.tensor_type {
             return self.alias(output, &value, shape, value.perm()?);
         }
@@ -166,7 +166,7 @@ impl<'a> Converter<'a> {
         let value = self.input(node, 0)?;
         let bounds = [1, 2].map(|position| self.input(node, position));
         if bounds.iter().flatten().any(|bound| !bound.is_constant()) {
-            return self.between(value, bounds, output);
+            return self.clip_by_values(value, bounds, output);
         }
         // Beyond what activations reach, exporters write the type's largest number.
         let bounded = |bound: Option<f64>| bound.filter(|bound| bound.abs() < 1e30);
@@ -183,7 +183,7 @@ impl<'a> Converter<'a> {
                 let (shape, perm) = (value.shape.clone()?, value.perm()?);
                 return self.alias(output, &value, shape, perm);
             }
-            _ => return self.bounded(&value, output, [min.is_some(), max.is_some()]),
+            _ => return self.clip_by_constants(&value, output, [min.is_some(), max.is_some()]),
         };
         match self.fuse(&value, output, fused) {
             Some(()) => Some(()),
@@ -192,7 +192,7 @@ impl<'a> Converter<'a> {
     }
 
     /// Between bounds that are computed.
-    fn between(
+    fn clip_by_values(
         &mut self,
         value: Value<'a>,
         [min, max]: [Option<Value<'a>>; 2],
@@ -208,7 +208,7 @@ impl<'a> Converter<'a> {
         let (last_kind, last) = bounds.pop()?;
         let mut bounded = value;
         for (kind, bound) in bounds {
-            bounded = self.pair(kind, &[bounded, bound], of_type, &options)?;
+            bounded = self.intermediate_of_operands(kind, &[bounded, bound], of_type, &options)?;
         }
         self.broadcast(last_kind, &[bounded, last], output, of_type, options)
     }
@@ -224,7 +224,7 @@ impl<'a> Converter<'a> {
     }
 
     /// Between bounds that no activation of TFLite has.
-    fn bounded(
+    fn clip_by_constants(
         &mut self,
         value: &Value<'a>,
         output: Name<'a>,
@@ -262,7 +262,7 @@ impl<'a> Converter<'a> {
         )
     }
 
-    fn several(&mut self, node: &'a Node<'a>, output: Name<'a>) -> Option<()> {
+    fn broadcast_node(&mut self, node: &'a Node<'a>, output: Name<'a>) -> Option<()> {
         let op_type = node.text.op_type;
         let &(_, kind) = BROADCAST.iter().find(|(name, _)| *name == op_type)?;
         let values = (0..node.inputs.len()).map(|at| self.input(node, at));
@@ -280,9 +280,9 @@ impl<'a> Converter<'a> {
         if let [one, other] = &values[..]
             && matches!(op_type, "Add" | "Sub" | "Mul" | "Div")
         {
-            let taken_in = self.take_in(op_type, one, other, output);
+            let taken_in = self.fuse_constant(op_type, one, other, output);
             let taken_in = taken_in.or_else(|| match op_type {
-                "Add" | "Mul" => self.take_in(op_type, other, one, output),
+                "Add" | "Mul" => self.fuse_constant(op_type, other, one, output),
                 _ => None,
             });
             if taken_in.is_some() {
@@ -294,7 +294,7 @@ impl<'a> Converter<'a> {
             let rank = values.first()?.rank()?;
             let slopes = values.get_mut(1)?;
             if slopes.is_constant() {
-                slopes.shape = Some(extended(slopes.shape.as_ref()?, rank));
+                slopes.shape = Some(extended_shape(slopes.shape.as_ref()?, rank));
             }
         }
         let options = without_activation(kind);
@@ -308,20 +308,20 @@ impl<'a> Converter<'a> {
             _ => values.remove(0),
         };
         for value in values {
-            sum = self.pair(kind, &[sum, value], of_type, &options)?;
+            sum = self.intermediate_of_operands(kind, &[sum, value], of_type, &options)?;
         }
         self.broadcast(kind, &[sum, last], output, of_type, options)
     }
 
     /// One of the sums of a `Sum` of more than two.
-    fn pair(
+    fn intermediate_of_operands(
         &mut self,
         kind: OpKind,
         values: &[Value<'a>],
         of_type: TensorType,
         options: &BuiltinOptions,
     ) -> Option<Value<'a>> {
-        let (inputs, shape, perm) = self.operands(values)?;
+        let (inputs, shape, perm) = self.broadcast_operands(values)?;
         let tensor_idx = self.intermediate(
             kind,
             inputs,
@@ -347,12 +347,15 @@ impl<'a> Converter<'a> {
         of_type: TensorType,
         options: BuiltinOptions,
     ) -> Option<()> {
-        let (inputs, shape, perm) = self.operands(values)?;
+        let (inputs, shape, perm) = self.broadcast_operands(values)?;
         self.operator(kind, inputs, output, of_type, shape, perm, options)
     }
 
     /// Tensors of operands in one order, with the shape and order of the result.
-    fn operands(&mut self, values: &[Value<'a>]) -> Option<(Vec<Option<usize>>, Vec<i64>, Perm)> {
+    fn broadcast_operands(
+        &mut self,
+        values: &[Value<'a>],
+    ) -> Option<(Vec<Option<usize>>, Vec<i64>, Perm)> {
         let shape = broadcast_shape(values)?;
         let rank = shape.len();
         // That of the largest activation, so that the least moves.
@@ -365,32 +368,41 @@ impl<'a> Converter<'a> {
             .unwrap_or_else(|| identity(rank));
         let mut inputs = Vec::with_capacity(values.len());
         for value in values {
-            inputs.push(Some(self.operand(value, &perm, widest.is_some())?));
+            inputs.push(Some(self.broadcast_operand(
+                value,
+                &perm,
+                widest.is_some(),
+            )?));
         }
         Some((inputs, shape, perm))
     }
 
     /// The tensor of an operand. A constant leaves out its dimensions of 1 in front if another operand has all
     /// dimensions of the result.
-    fn operand(&mut self, value: &Value<'a>, perm: &[usize], has_widest: bool) -> Option<usize> {
+    fn broadcast_operand(
+        &mut self,
+        value: &Value<'a>,
+        perm: &[usize],
+        has_widest: bool,
+    ) -> Option<usize> {
         let value_shape = value.shape.as_ref()?;
-        let shape = extended(value_shape, perm.len());
+        let shape = extended_shape(value_shape, perm.len());
         if value.is_constant() {
-            let sides = stored(&shape, perm)?;
+            let sides = stored_shape(&shape, perm)?;
             let is_spare = |side: &&i64| has_widest && **side == 1;
             let n_ones = sides.iter().take_while(is_spare).count();
             return self.constant_tensor(value, sides.get(n_ones..)?);
         }
         if value_shape.len() == perm.len() {
-            return self.arranged(value, perm);
+            return self.tensor_in_order(value, perm);
         }
-        let tensor = self.arranged(value, &identity(value_shape.len()))?;
+        let tensor = self.tensor_in_order(value, &identity(value_shape.len()))?;
         if perm == identity(perm.len()) {
             return Some(tensor);
         }
         let of_type = self.network.builder.tensors.get(tensor)?.tensor_type;
         let place = Place::Tensor {
-            tensor_idx: self.reshape_of(tensor, &value.name, of_type, &shape)?,
+            tensor_idx: self.reshaped_tensor(tensor, &value.name, of_type, &shape)?,
             perm: identity(perm.len()),
         };
         let widened = Value {
@@ -398,12 +410,12 @@ impl<'a> Converter<'a> {
             place,
             ..value.clone()
         };
-        self.arranged(&widened, perm)
+        self.tensor_in_order(&widened, perm)
     }
 
     /// A constant for each channel that is added to the result of a convolution or matrix product, or
     /// multiplied with it, becomes part of its bias and weights.
-    fn take_in(
+    fn fuse_constant(
         &mut self,
         op_type: &str,
         value: &Value<'a>,
@@ -414,7 +426,7 @@ impl<'a> Converter<'a> {
         let per_channel = constant.constant().and(constant.shape.as_ref())?;
         (per_channel.len() <= shape.len()).then_some(())?;
         let perm = value.perm()?;
-        let sides = stored(&extended(per_channel, shape.len()), &perm)?;
+        let sides = stored_shape(&extended_shape(per_channel, shape.len()), &perm)?;
         let (channels, others) = sides.split_last()?;
         let own_channels = shape.get(*perm.last()?)?;
         (others.iter().all(|&side| side == 1) && (*channels == 1 || channels == own_channels))
@@ -431,7 +443,7 @@ impl<'a> Converter<'a> {
         let operator = self.network.builder.operators.get(operator_idx)?;
         // The first sum is the bias, which is no step of its own.
         let is_bias = bias.is_some() && operator.folded.is_empty() && !has_bias(operator);
-        self.take_in_channels(value, bias, output)?;
+        self.fuse_into_product(value, bias, output)?;
         if !is_bias {
             let operator = self.network.builder.operators.get_mut(operator_idx)?;
             let before = operator.folded.iter().copied();
@@ -441,7 +453,7 @@ impl<'a> Converter<'a> {
     }
 
     /// The same for the operator that writes `value`: `bias` where there is one to add.
-    pub(super) fn take_in_channels(
+    pub(super) fn fuse_into_product(
         &mut self,
         value: &Value<'a>,
         bias: Option<&Value<'a>>,
@@ -470,7 +482,7 @@ impl<'a> Converter<'a> {
             inputs.resize(position, None);
             inputs.push(Some(tensor));
         }
-        self.rename(value, output)
+        self.rename_fused_result(value, output)
     }
 
     /// The convolution or matrix product whose result, without an activation, is `value` and nothing else.

@@ -76,7 +76,11 @@ impl<'a> Converter<'a> {
     }
 
     /// The results of an `If` are those of the body that counts.
-    pub(super) fn join(&mut self, node: &'a Node<'a>, branch_idx: usize) -> Result<(), ParseError> {
+    pub(super) fn define_branch_results(
+        &mut self,
+        node: &'a Node<'a>,
+        branch_idx: usize,
+    ) -> Result<(), ParseError> {
         let graph = self.graph;
         let side_idx = self.counted_side(branch_idx)?;
         let n_before = match side_idx {
@@ -92,13 +96,13 @@ impl<'a> Converter<'a> {
             let Some(value) = self.names.values.get(result).cloned() else {
                 continue;
             };
-            self.copy(output, value);
+            self.define_copy(output, value);
         }
         Ok(())
     }
 
     /// Another name for a tensor, constant or sequence that is read once here.
-    pub(super) fn copy(&mut self, name: Name<'a>, value: Value<'a>) {
+    pub(super) fn define_copy(&mut self, name: Name<'a>, value: Value<'a>) {
         let aliased = match (value.shape.clone(), value.perm()) {
             (Some(shape), Some(perm)) => self.alias(name, &value, shape, perm),
             _ => None,

@@ -21,9 +21,9 @@ pub(super) struct Side {
 
 impl Side {
     /// With as many windows as strides in the input, and half of what they miss before it.
-    fn padded_alike(mut self, is_rounded_down: bool) -> Option<Self> {
+    fn with_same_padding(mut self, is_rounded_down: bool) -> Option<Self> {
         self.out = self.strides_in(self.size)?;
-        let missing = self.missing().max(0);
+        let missing = self.n_padding_values().max(0);
         self.before = if is_rounded_down {
             missing / 2
         } else {
@@ -71,11 +71,11 @@ impl Side {
             .saturating_add(self.stride)
             .saturating_sub(1)
             .checked_div(self.stride);
-        n == Some(self.out) && self.before == self.missing().max(0) / 2
+        n == Some(self.out) && self.before == self.n_padding_values().max(0) / 2
     }
 
     /// Values beyond the input that all windows together see.
-    fn missing(&self) -> i64 {
+    fn n_padding_values(&self) -> i64 {
         let last = self.out.saturating_sub(1).saturating_mul(self.stride);
         last.saturating_add(self.extent).saturating_sub(self.size)
     }
@@ -83,7 +83,7 @@ impl Side {
     fn paddings(&self) -> [i64; 2] {
         [
             self.before,
-            self.missing().saturating_sub(self.before).max(0),
+            self.n_padding_values().saturating_sub(self.before).max(0),
         ]
     }
 }
@@ -117,7 +117,7 @@ pub(super) fn sides(node: &Node, sizes: &[i64], kernel: &[i64]) -> Option<Vec<Si
             out: 0,
         };
         let side = match auto_pad {
-            "SAME_UPPER" | "SAME_LOWER" => side.padded_alike(auto_pad == "SAME_UPPER")?,
+            "SAME_UPPER" | "SAME_LOWER" => side.with_same_padding(auto_pad == "SAME_UPPER")?,
             "VALID" => side.padded(0, 0, rounds_up)?,
             _ => {
                 let after = pads.get(at.checked_add(n)?)?;
@@ -171,7 +171,7 @@ impl<'a> Converter<'a> {
         let mut shape = value.shape.clone()?;
         let rank = shape.len();
         let mut tensor_idx = match rank {
-            3..=5 => self.arranged(value, &channels_last(rank))?,
+            3..=5 => self.tensor_in_order(value, &channels_last(rank))?,
             _ => return None,
         };
         let of_type = self.network.builder.tensors.get(tensor_idx)?.tensor_type;
@@ -180,7 +180,7 @@ impl<'a> Converter<'a> {
             let &[n, c, h, w] = shape.as_slice() else {
                 return None;
             };
-            tensor_idx = self.reshape_of(
+            tensor_idx = self.reshaped_tensor(
                 tensor_idx,
                 &format!("{}/row", value.name),
                 of_type,
@@ -250,7 +250,7 @@ impl<'a> Converter<'a> {
 
     /// Adds the operator, and brings its result back to a row where the input was one.
     #[allow(clippy::too_many_arguments)]
-    fn on_image(
+    fn image_operator(
         &mut self,
         kind: OpKind,
         inputs: Vec<Option<usize>>,
@@ -276,7 +276,7 @@ impl<'a> Converter<'a> {
         let &[n, c, _, w] = shape.as_slice() else {
             return None;
         };
-        let row = self.reshape_of(image, &output, of_type, &[n, w, c])?;
+        let row = self.reshaped_tensor(image, &output, of_type, &[n, w, c])?;
         self.define(output, of_type, vec![n, c, w], row, channels_last(3));
         Some(())
     }
@@ -308,7 +308,7 @@ impl<'a> Converter<'a> {
         let padding = self.padded(&mut image, &windows, &output)?;
         let mut inputs = vec![Some(image.tensor_idx), Some(filter)];
         if let Some(bias) = bias {
-            inputs.push(Some(self.arranged(&bias, &identity(1))?));
+            inputs.push(Some(self.tensor_in_order(&bias, &identity(1))?));
         }
         let mut shape = vec![*image.shape.first()?, units];
         shape.extend(windows.iter().map(|side| side.out));
@@ -318,7 +318,7 @@ impl<'a> Converter<'a> {
             None
         };
         let (kind, options) = convolution_options(&windows, padding, depth_multiplier)?;
-        self.on_image(
+        self.image_operator(
             kind,
             inputs,
             output,
@@ -341,7 +341,7 @@ impl<'a> Converter<'a> {
         if !w.is_constant() {
             // Computed ones keep their own number of dimensions, and stay in one group.
             (!is_depthwise && !is_row && kernel.len() == 2).then_some(())?;
-            return self.arranged(w, &[0, 2, 3, 1]);
+            return self.tensor_in_order(w, &[0, 2, 3, 1]);
         }
         let sides: Vec<i64> = match (is_depthwise, kernel.len()) {
             (true, _) => [1]
@@ -394,7 +394,7 @@ impl<'a> Converter<'a> {
         let filter = self.transposed_filter(&w, kernel, [depth, units])?;
         let mut inputs = vec![Some(out_shape), Some(filter), Some(image.tensor_idx)];
         if let Some(bias) = self.input(node, 2) {
-            inputs.push(Some(self.arranged(&bias, &identity(1))?));
+            inputs.push(Some(self.tensor_in_order(&bias, &identity(1))?));
         }
         let options = BuiltinOptions::TransposeConv {
             padding,
@@ -472,7 +472,7 @@ impl<'a> Converter<'a> {
             rows.out,
             columns.out,
         ];
-        self.on_image(
+        self.image_operator(
             kind,
             vec![Some(image.tensor_idx)],
             output,
@@ -484,7 +484,7 @@ impl<'a> Converter<'a> {
     }
 
     fn global_pool(&mut self, node: &'a Node<'a>) -> Option<()> {
-        let (output, (x, shape)) = (self.output(node)?, self.shaped(node, 0)?);
+        let (output, (x, shape)) = (self.output(node)?, self.input_with_shape(node, 0)?);
         let kind = match node.text.op_type {
             "GlobalMaxPool" => OpKind::ReduceMax,
             _ => OpKind::Mean,

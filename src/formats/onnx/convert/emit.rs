@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::Converter;
 use super::value::{
-    Constant, Known, Perm, Place, Value, identity, is_short, product, same_order, stored,
-    stored_axis,
+    Constant, Known, Perm, Place, Value, identity, is_short, product, same_order, stored_axis,
+    stored_shape,
 };
 use crate::formats::builder;
 use crate::formats::onnx::limits::*;
@@ -179,11 +179,11 @@ impl<'a> Converter<'a> {
     }
 
     /// The tensor of a value with its dimensions in this order. Adds a `TRANSPOSE` if they are in a different order.
-    pub(super) fn arranged(&mut self, value: &Value<'a>, perm: &[usize]) -> Option<usize> {
+    pub(super) fn tensor_in_order(&mut self, value: &Value<'a>, perm: &[usize]) -> Option<usize> {
         let shape = value.shape.as_ref()?;
         let (tensor_idx, own_perm) = match &value.place {
             Place::Tensor { tensor_idx, perm } => (*tensor_idx, perm),
-            Place::Constant(_) => return self.constant_tensor(value, &stored(shape, perm)?),
+            Place::Constant(_) => return self.constant_tensor(value, &stored_shape(shape, perm)?),
             Place::Sequence(_) => return None,
         };
         if own_perm == perm {
@@ -198,7 +198,7 @@ impl<'a> Converter<'a> {
         let order: Vec<i32> = order.collect::<Option<_>>()?;
         let name = format!("{}/transposed", shown(&value.name));
         let arranged = if same_order(shape, own_perm, perm) {
-            self.reshape_of(tensor_idx, &name, of_type, &stored(shape, perm)?)?
+            self.reshaped_tensor(tensor_idx, &name, of_type, &stored_shape(shape, perm)?)?
         } else {
             let order = self.integers("perm", &order);
             let inputs = vec![Some(tensor_idx), Some(order)];
@@ -218,7 +218,7 @@ impl<'a> Converter<'a> {
     }
 
     /// A `RESHAPE` of a tensor to a stored shape.
-    pub(super) fn reshape_of(
+    pub(super) fn reshaped_tensor(
         &mut self,
         tensor_idx: usize,
         name: &str,
@@ -364,11 +364,15 @@ impl<'a> Converter<'a> {
         let fused =
             activation_of(&mut operator.options).filter(|fused| **fused == Activation::None)?;
         *fused = activation;
-        self.rename(value, output)
+        self.rename_fused_result(value, output)
     }
 
     /// Gives the result of an operator the name of the node that was fused into it.
-    pub(super) fn rename(&mut self, value: &Value<'a>, output: Name<'a>) -> Option<()> {
+    pub(super) fn rename_fused_result(
+        &mut self,
+        value: &Value<'a>,
+        output: Name<'a>,
+    ) -> Option<()> {
         let tensor = self.network.builder.tensors.get_mut(value.tensor_idx()?)?;
         tensor.name = (*output).into();
         self.alias(output, value, value.shape.clone()?, value.perm()?)
@@ -395,7 +399,7 @@ pub(super) fn activation_of(options: &mut BuiltinOptions) -> Option<&mut Activat
 
 /// A shape in the order in which it is stored, as a tensor has it; none beyond what one may have.
 pub(super) fn stored_sides(shape: &[i64], perm: &[usize]) -> Option<Vec<i32>> {
-    let sides: Vec<i32> = (stored(shape, perm)?.iter())
+    let sides: Vec<i32> = (stored_shape(shape, perm)?.iter())
         .map(|&side| i32::try_from(side).ok().filter(|&side| side >= 0))
         .collect::<Option<_>>()?;
     // The widest type has 128 bits.

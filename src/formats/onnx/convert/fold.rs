@@ -27,15 +27,20 @@ impl<'a> Converter<'a> {
             }
             "Shape" => return self.shape_node(node, output),
             "Size" => {
-                let n = product(&self.shaped(node, 0)?.1)?;
-                return self.known(output, TensorType::Int64, Some(vec![]), Integers(vec![n]));
+                let n = product(&self.input_with_shape(node, 0)?.1)?;
+                return self.define_known(
+                    output,
+                    TensorType::Int64,
+                    Some(vec![]),
+                    Integers(vec![n]),
+                );
             }
             "ConstantOfShape" => return self.constant_of_shape(node, output),
             "CastLike" => {
                 let value = self.input(node, 0)?;
                 let to = self.input(node, 1)?.tensor_type;
                 let known = cast(value.known()?.clone(), to);
-                return self.known(output, to, Some(value.shape?), known);
+                return self.define_known(output, to, Some(value.shape?), known);
             }
             "Clip" => {
                 let value = self.input(node, 0)?;
@@ -46,7 +51,7 @@ impl<'a> Converter<'a> {
                 let n_known = [min, max].iter().flatten().count();
                 (n_known >= n_bounds.count()).then_some(())?;
                 let known = clipped(known, min, max);
-                return self.known(output, value.tensor_type, Some(value.shape?), known);
+                return self.define_known(output, value.tensor_type, Some(value.shape?), known);
             }
             _ => {}
         }
@@ -64,16 +69,16 @@ impl<'a> Converter<'a> {
             return self.constant(output, inputs.first()?.tensor_type, shape, None);
         }
         let (of_type, shape, known) = computed(node, &inputs)?;
-        self.known(output, of_type, Some(shape), known)
+        self.define_known(output, of_type, Some(shape), known)
     }
 
     fn shape_node(&mut self, node: &'a Node<'a>, output: Name<'a>) -> Option<()> {
-        let shape = self.shaped(node, 0)?.1;
+        let shape = self.input_with_shape(node, 0)?.1;
         let rank = i64::try_from(shape.len()).ok()?;
         let place = |at: i64| if at < 0 { at.saturating_add(rank) } else { at }.clamp(0, rank);
         let start = usize::try_from(place(node.integer("start").unwrap_or(0))).ok()?;
         let end = usize::try_from(place(node.integer("end").unwrap_or(rank))).ok()?;
-        self.known(
+        self.define_known(
             output,
             TensorType::Int64,
             None,
@@ -98,7 +103,7 @@ impl<'a> Converter<'a> {
         self.constant(output, of_type, shape, known.flatten())
     }
 
-    fn known(
+    fn define_known(
         &mut self,
         output: Name<'a>,
         of_type: TensorType,
@@ -120,7 +125,7 @@ impl<'a> Converter<'a> {
         #[allow(clippy::as_conversions)]
         let floats = |values: Vec<f32>| Floats(values.into_iter().map(f64::from).collect());
         if let Some(value) = node.integer("value_int") {
-            return self.known(
+            return self.define_known(
                 output,
                 TensorType::Int64,
                 Some(vec![]),
@@ -128,10 +133,10 @@ impl<'a> Converter<'a> {
             );
         }
         if let Some(values) = node.integers("value_ints") {
-            return self.known(output, TensorType::Int64, None, Integers(values));
+            return self.define_known(output, TensorType::Int64, None, Integers(values));
         }
         if let Some(value) = node.float("value_float") {
-            return self.known(
+            return self.define_known(
                 output,
                 TensorType::Float32,
                 Some(vec![]),
@@ -139,7 +144,7 @@ impl<'a> Converter<'a> {
             );
         }
         let values = node.floats("value_floats")?;
-        self.known(output, TensorType::Float32, None, Floats(values))
+        self.define_known(output, TensorType::Float32, None, Floats(values))
     }
 }
 
@@ -341,14 +346,14 @@ fn concatenated(inputs: &[Value]) -> Option<Computed> {
     let are_lists = inputs.iter().all(|input| input.rank() == Some(1));
     are_lists.then_some(())?;
     let known = match first.known()? {
-        Integers(_) => Integers(joined(inputs, Value::integers)?),
-        Floats(_) => Floats(joined(inputs, Value::floats)?),
+        Integers(_) => Integers(concatenated_values(inputs, Value::integers)?),
+        Floats(_) => Floats(concatenated_values(inputs, Value::floats)?),
     };
     let n = i64::try_from(known.len()).ok()?;
     Some((first.tensor_type, vec![n], known))
 }
 
-fn joined<'a, T>(
+fn concatenated_values<'a, T>(
     inputs: &[Value<'a>],
     values_of: fn(&Value<'a>) -> Option<Vec<T>>,
 ) -> Option<Vec<T>> {
@@ -361,7 +366,7 @@ fn joined<'a, T>(
 }
 
 /// The values at these places of a constant.
-fn picked(data: &Value, at: &[usize]) -> Option<Known> {
+fn values_at(data: &Value, at: &[usize]) -> Option<Known> {
     Some(match data.known()? {
         Integers(values) => {
             let values = at.iter().map(|&at| values.get(at).copied());
@@ -376,7 +381,7 @@ fn picked(data: &Value, at: &[usize]) -> Option<Known> {
 }
 
 /// Places of the values of a tensor of which each dimension keeps these positions.
-fn places(shape: &[i64], kept: &[Vec<i64>]) -> Option<Vec<usize>> {
+fn flat_indices(shape: &[i64], kept: &[Vec<i64>]) -> Option<Vec<usize>> {
     let mut places = vec![0i64];
     for (side, kept) in shape.iter().zip(kept) {
         let n = places.len().checked_mul(kept.len())?;
@@ -413,7 +418,11 @@ fn gathered(data: &Value, indices: &Value, along: usize) -> Option<Computed> {
         .collect::<Option<_>>()?;
     let mut to = shape.clone();
     to.splice(along..=along, indices.shape.clone()?);
-    Some((data.tensor_type, to, picked(data, &places(shape, &kept)?)?))
+    Some((
+        data.tensor_type,
+        to,
+        values_at(data, &flat_indices(shape, &kept)?)?,
+    ))
 }
 
 fn sliced(node: &Node, inputs: &[Value]) -> Option<Computed> {
@@ -445,7 +454,11 @@ fn sliced(node: &Node, inputs: &[Value]) -> Option<Computed> {
         .iter()
         .map(|kept| i64::try_from(kept.len()).ok())
         .collect::<Option<_>>()?;
-    Some((data.tensor_type, to, picked(data, &places(shape, &kept)?)?))
+    Some((
+        data.tensor_type,
+        to,
+        values_at(data, &flat_indices(shape, &kept)?)?,
+    ))
 }
 
 fn transposed(node: &Node, data: &Value) -> Option<Computed> {
@@ -454,7 +467,7 @@ fn transposed(node: &Node, data: &Value) -> Option<Computed> {
         None => (0..shape.len()).rev().collect(),
         Some(order) => axes(&order, shape.len()).filter(|order| order.len() == shape.len())?,
     };
-    let to = super::value::stored(shape, &order)?;
+    let to = super::value::stored_shape(shape, &order)?;
     // Steps between neighbours along each dimension of the result.
     let step = |axis: &usize| product(shape.get(axis.checked_add(1)?..)?);
     let steps: Vec<i64> = order.iter().map(step).collect::<Option<_>>()?;
@@ -471,7 +484,7 @@ fn transposed(node: &Node, data: &Value) -> Option<Computed> {
         .into_iter()
         .map(|place| usize::try_from(place).ok())
         .collect::<Option<_>>()?;
-    Some((data.tensor_type, to, picked(data, &at)?))
+    Some((data.tensor_type, to, values_at(data, &at)?))
 }
 
 /// First place and number of places of a slice along a dimension of `side`.
@@ -527,10 +540,10 @@ fn range(inputs: &[Value]) -> Option<Computed> {
     ))
 }
 
-fn repeated(known: &Known, n: usize) -> Option<Known> {
+fn repeated(known: &Known, n_times: usize) -> Option<Known> {
     Some(match known {
-        Integers(values) => Integers(vec![*values.first()?; n]),
-        Floats(values) => Floats(vec![*values.first()?; n]),
+        Integers(values) => Integers(vec![*values.first()?; n_times]),
+        Floats(values) => Floats(vec![*values.first()?; n_times]),
     })
 }
 
@@ -564,7 +577,7 @@ fn unary(name: &str, known: Known) -> Option<Known> {
 }
 
 /// Pairs of values of two operands that are equally long, or of which one has one value.
-fn pairs<T: Copy>(one: &[T], other: &[T]) -> Option<Vec<(T, T)>> {
+fn broadcast_pairs<T: Copy>(one: &[T], other: &[T]) -> Option<Vec<(T, T)>> {
     match (one, other) {
         (one, other) if one.len() == other.len() => {
             Some(one.iter().copied().zip(other.iter().copied()).collect())
@@ -599,14 +612,16 @@ fn binary(name: &str, inputs: &[Value]) -> Option<Computed> {
             "Or" => |a, b| Some(a | b),
             _ => return None,
         };
-        let values = pairs(&a, &b)?.into_iter().map(|(a, b)| compute(a, b));
+        let values = broadcast_pairs(&a, &b)?
+            .into_iter()
+            .map(|(a, b)| compute(a, b));
         let of_type = match name {
             "Equal" | "Greater" | "Less" | "GreaterOrEqual" | "LessOrEqual" => TensorType::Bool,
             _ => one.tensor_type,
         };
         return Some((of_type, shape, Integers(values.collect::<Option<_>>()?)));
     }
-    let values = pairs(&one.floats()?, &other.floats()?)?;
+    let values = broadcast_pairs(&one.floats()?, &other.floats()?)?;
     let compute: fn(f64, f64) -> f64 = match name {
         "Add" => |a, b| a + b,
         "Sub" => |a, b| a - b,

@@ -6,8 +6,8 @@ use super::Converter;
 use super::fold::{range_of_slice, reshaped, squeezed, unsqueezed};
 use super::reductions::reduction;
 use super::value::{
-    self, Constant, Perm, Place, Value, axes, axis, identity, narrow, narrow_all, product, stored,
-    stored_axis, whole, without,
+    self, Constant, Perm, Place, Value, axes, axis, exact_integer, identity, narrow, narrow_all,
+    order_without, product, stored_axis, stored_shape,
 };
 use crate::formats::onnx::names::Name;
 use crate::formats::onnx::proto::Node;
@@ -16,7 +16,7 @@ use crate::formats::tflite::{Activation, BuiltinOptions, MirrorPadMode, OpKind};
 impl<'a> Converter<'a> {
     pub(super) fn layout(&mut self, node: &'a Node<'a>) -> Option<()> {
         let output = self.output(node)?;
-        let (x, shape) = self.shaped(node, 0)?;
+        let (x, shape) = self.input_with_shape(node, 0)?;
         match node.text.op_type {
             "Transpose" => self.transpose(node, output, &x, &shape),
             "Reshape" => {
@@ -40,16 +40,18 @@ impl<'a> Converter<'a> {
             "Gather" => self.gather(node, output, &x, &shape),
             "Expand" => {
                 let to = value::broadcast(&[&shape, &self.input(node, 1)?.integers()?])?;
-                self.widen(OpKind::BroadcastTo, output, &x, to)
+                self.repeat_to_shape(OpKind::BroadcastTo, output, &x, to)
             }
             "Tile" => {
                 let to = tiled(&shape, &self.input(node, 1)?.integers()?)?;
-                self.widen(OpKind::Tile, output, &x, to)
+                self.repeat_to_shape(OpKind::Tile, output, &x, to)
             }
             "Pad" => self.pad(node, output, &x, shape),
             "Resize" | "Upsample" => self.resize(node, output, &x, &shape),
-            "DepthToSpace" | "SpaceToDepth" => self.blocks(node, output, &x, &shape),
-            "ArgMax" | "ArgMin" => self.arg(node, output, &x, shape),
+            "DepthToSpace" | "SpaceToDepth" => {
+                self.depth_to_space_or_back(node, output, &x, &shape)
+            }
+            "ArgMax" | "ArgMin" => self.arg_extreme(node, output, &x, shape),
             "CumSum" => self.cumulative_sum(node, output, &x, shape),
             "TopK" => self.top_k(node, &x, shape),
             _ => self.reduced(node, output, &x, shape),
@@ -63,7 +65,10 @@ impl<'a> Converter<'a> {
         x: &Value<'a>,
         shape: Vec<i64>,
     ) -> Option<()> {
-        let axis = axis(self.input(node, 1)?.number().and_then(whole)?, shape.len())?;
+        let axis = axis(
+            self.input(node, 1)?.number().and_then(exact_integer)?,
+            shape.len(),
+        )?;
         let (perm, tensor) = (x.perm()?, self.stored_tensor(x)?);
         let along = self.integers("axis", &[stored_axis(axis, &perm)?]);
         let options = BuiltinOptions::Cumsum {
@@ -113,7 +118,7 @@ impl<'a> Converter<'a> {
             Some(order) => axes(&order, shape.len())?,
         };
         (order.len() == shape.len()).then_some(())?;
-        let to = stored(shape, &order)?;
+        let to = stored_shape(shape, &order)?;
         if x.is_constant() {
             let mut turned = x.clone();
             if let (super::Place::Constant(constant), false) = (
@@ -159,18 +164,18 @@ impl<'a> Converter<'a> {
         let (tensor, perm) = match value::reshaped(shape, &perm, &to) {
             Some(perm) => (self.stored_tensor(x)?, perm),
             None => (
-                self.arranged(x, &identity(shape.len()))?,
+                self.tensor_in_order(x, &identity(shape.len()))?,
                 identity(to.len()),
             ),
         };
-        let sides = stored(&to, &perm)?;
+        let sides = stored_shape(&to, &perm)?;
         let of_type = self.network.builder.tensors.get(tensor)?.tensor_type;
         if self.network.builder.tensors.get(tensor)?.shape == narrow_all(&sides)?
             && x.tensor_idx() == Some(tensor)
         {
             return self.alias(output, x, to, perm);
         }
-        let reshaped = self.reshape_of(tensor, &output, of_type, &sides)?;
+        let reshaped = self.reshaped_tensor(tensor, &output, of_type, &sides)?;
         self.define(output, x.tensor_type, to, reshaped, perm);
         Some(())
     }
@@ -204,7 +209,7 @@ impl<'a> Converter<'a> {
             (value.rank() == Some(rank)).then_some(())?;
             let side = shape.get_mut(along)?;
             *side = side.checked_add(*value.shape.as_ref()?.get(along)?)?;
-            inputs.push(Some(self.arranged(value, &perm)?));
+            inputs.push(Some(self.tensor_in_order(value, &perm)?));
         }
         let options = BuiltinOptions::Concatenation {
             axis: stored_axis(along, &perm)?,
@@ -233,7 +238,7 @@ impl<'a> Converter<'a> {
             }
         };
         (sizes.len() == node.outputs.len()).then_some(())?;
-        let parts = self.parts(x, shape, along, &sizes, &node.outputs)?;
+        let parts = self.undefined_parts(x, shape, along, &sizes, &node.outputs)?;
         for part in parts.into_iter().filter(|part| !part.name.is_empty()) {
             match part.place {
                 Place::Tensor { tensor_idx, perm } => {
@@ -248,7 +253,7 @@ impl<'a> Converter<'a> {
     }
 
     /// Parts of these sizes along a dimension, none of which is defined yet. `names` may be fewer.
-    pub(super) fn parts(
+    pub(super) fn undefined_parts(
         &mut self,
         x: &Value<'a>,
         shape: &[i64],
@@ -367,7 +372,7 @@ impl<'a> Converter<'a> {
     }
 
     /// The part that remains after a crop by negative paddings.
-    fn cropped(&mut self, x: &Value<'a>, pads: &[[i64; 2]]) -> Option<usize> {
+    fn crop_by_negative_paddings(&mut self, x: &Value<'a>, pads: &[[i64; 2]]) -> Option<usize> {
         let shape = x.shape.as_ref()?;
         let perm = x.perm()?;
         let cut = |(&side, pads): (&i64, &[i64; 2])| {
@@ -381,7 +386,7 @@ impl<'a> Converter<'a> {
             .iter()
             .map(|[first, last, _]| last.saturating_sub(*first))
             .collect();
-        let inputs = self.cut(x, &perm, &cuts)?;
+        let inputs = self.slice_inputs(x, &perm, &cuts)?;
         let name = format!("{}/cropped", x.name);
         let options = slice_options(0);
         let kind = OpKind::StridedSlice;
@@ -389,7 +394,7 @@ impl<'a> Converter<'a> {
     }
 
     /// The inputs of a slice: what is cut, and begin, end and step of each dimension in ONNX's order.
-    fn cut(
+    fn slice_inputs(
         &mut self,
         x: &Value<'a>,
         perm: &[usize],
@@ -421,7 +426,7 @@ impl<'a> Converter<'a> {
         dropped: Option<usize>,
     ) -> Option<()> {
         let mut perm = x.perm()?;
-        let inputs = self.cut(x, &perm, cuts)?;
+        let inputs = self.slice_inputs(x, &perm, cuts)?;
         let place = dropped.map(|axis| stored_axis(axis, &perm));
         let shrink_axis_mask = match place {
             Some(place) => 1i32.checked_shl(u32::try_from(place?).ok()?)?,
@@ -429,7 +434,7 @@ impl<'a> Converter<'a> {
         };
         if let Some(dropped) = dropped {
             shape.remove(dropped);
-            perm = without(&perm, &[dropped]);
+            perm = order_without(&perm, &[dropped]);
         }
         let options = slice_options(shrink_axis_mask);
         self.operator(
@@ -451,7 +456,7 @@ impl<'a> Converter<'a> {
         shape: &[i64],
     ) -> Option<()> {
         let along = axis(node.integer("axis").unwrap_or(0), shape.len())?;
-        let (places, places_shape) = self.shaped(node, 1)?;
+        let (places, places_shape) = self.input_with_shape(node, 1)?;
         let side = *shape.get(along)?;
         // One place along a dimension, which goes away.
         if let (true, false, Some(&[at])) = (
@@ -476,7 +481,7 @@ impl<'a> Converter<'a> {
         } else {
             identity(shape.len())
         };
-        let tensor = self.arranged(x, &perm)?;
+        let tensor = self.tensor_in_order(x, &perm)?;
         let place = stored_axis(along, &perm)?;
         let mut result = shape.to_vec();
         result.splice(along..=along, places_shape.iter().copied());
@@ -485,7 +490,7 @@ impl<'a> Converter<'a> {
         } else {
             identity(result.len())
         };
-        let places = self.arranged(&places, &identity(places_shape.len()))?;
+        let places = self.tensor_in_order(&places, &identity(places_shape.len()))?;
         let options = BuiltinOptions::Gather {
             axis: place,
             batch_dims: 0,
@@ -502,7 +507,13 @@ impl<'a> Converter<'a> {
     }
 
     /// To a larger shape, which repeats values.
-    fn widen(&mut self, kind: OpKind, output: Name<'a>, x: &Value<'a>, to: Vec<i64>) -> Option<()> {
+    fn repeat_to_shape(
+        &mut self,
+        kind: OpKind,
+        output: Name<'a>,
+        x: &Value<'a>,
+        to: Vec<i64>,
+    ) -> Option<()> {
         let shape = x.shape.clone()?;
         if to == shape {
             return self.alias(output, x, to, x.perm()?);
@@ -517,8 +528,8 @@ impl<'a> Converter<'a> {
         } else {
             identity(shape.len())
         };
-        let tensor = self.arranged(x, &x_perm)?;
-        let sides = narrow_all(&stored(&to, &perm)?)?;
+        let tensor = self.tensor_in_order(x, &x_perm)?;
+        let sides = narrow_all(&stored_shape(&to, &perm)?)?;
         let from = self.network.builder.tensors.get(tensor)?.shape.clone();
         let list = match kind {
             OpKind::Tile => sides
@@ -571,7 +582,7 @@ impl<'a> Converter<'a> {
             _ => return None,
         };
         let cropped = if pairs.iter().flatten().any(|&pad| pad < 0) {
-            Some(self.cropped(x, &pairs)?)
+            Some(self.crop_by_negative_paddings(x, &pairs)?)
         } else {
             None
         };
@@ -627,7 +638,7 @@ fn slice_options(shrink_axis_mask: i32) -> BuiltinOptions {
 }
 
 /// `n` parts of a side, the last one smaller where they do not fit.
-pub(super) fn equal_sizes(side: i64, each: i64, n: i64) -> Option<Vec<i64>> {
+pub(super) fn equal_sizes(side: i64, each: i64, n_parts: i64) -> Option<Vec<i64>> {
     let size = |part: i64| Some(each.min(side.checked_sub(part.checked_mul(each)?)?));
-    (0..n).map(size).collect()
+    (0..n_parts).map(size).collect()
 }

@@ -5,7 +5,7 @@ use std::iter;
 
 use super::Converter;
 use super::patterns::Patterns;
-use super::state::Counted;
+use super::state::PartlyCounted;
 use super::value::{Constant, Known, Place, Value, axis, identity};
 use crate::formats::builder::OPERAND_BYTES;
 use crate::formats::onnx::error::ParseError;
@@ -91,8 +91,10 @@ impl<'a> Converter<'a> {
     }
 
     /// Whether there is room for `n` iterations that take `each` bytes.
-    fn has_room(&self, n: usize, each: usize) -> bool {
-        let all = each.saturating_mul(n).saturating_add(RESERVED_BYTES);
+    fn has_room(&self, n_iterations: usize, iteration_bytes: usize) -> bool {
+        let all = iteration_bytes
+            .saturating_mul(n_iterations)
+            .saturating_add(RESERVED_BYTES);
         self.limits.repeated_left.is_some_and(|left| all <= left)
     }
 
@@ -140,7 +142,7 @@ impl<'a> Converter<'a> {
             let op_type = node.text.op_type;
             self.loops
                 .partly_counted
-                .push(Counted { op_type, n, n_all });
+                .push(PartlyCounted { op_type, n, n_all });
             self.append_others(node, &mut results);
         }
         self.define_results(node, results);
@@ -195,9 +197,9 @@ impl<'a> Converter<'a> {
             let n = if node.inputs.first()?.is_empty() {
                 None
             } else {
-                self.whole_of(node, 0).map(|n| n.max(0))
+                self.whole_number_of(node, 0).map(|n| n.max(0))
             };
-            let holds = self.whole_of(node, 1);
+            let holds = self.whole_number_of(node, 1);
             (
                 states,
                 Vec::new(),
@@ -279,7 +281,7 @@ impl<'a> Converter<'a> {
             }
         }
         for (state, name) in results.states.drain(..).zip(inputs.by_ref()) {
-            self.copy(name, state);
+            self.define_copy(name, state);
         }
         for ((value, along), name) in iterations.sliced.iter().zip(inputs) {
             if self
@@ -412,13 +414,13 @@ impl<'a> Converter<'a> {
         let mut outputs = node.outputs.iter().copied();
         for (state, name) in results.states.into_iter().zip(outputs.by_ref()) {
             if !name.is_empty() {
-                self.copy(name, state);
+                self.define_copy(name, state);
             }
         }
         for (slices, name) in results.slices.into_iter().zip(outputs) {
             match slices.as_slice() {
                 _ if name.is_empty() => {}
-                [one] if one.shape.is_none() => self.copy(name, one.clone()),
+                [one] if one.shape.is_none() => self.define_copy(name, one.clone()),
                 slices => {
                     if self.pack(name, slices).is_none() {
                         self.undetermined(name);
@@ -438,7 +440,7 @@ impl<'a> Converter<'a> {
         (is_equal && values.len() <= MAX_NODE_OPERANDS).then_some(())?;
         let perm = identity(shape.len());
         let inputs: Vec<Option<usize>> = (values.iter())
-            .map(|value| Some(Some(self.arranged(value, &perm)?)))
+            .map(|value| Some(Some(self.tensor_in_order(value, &perm)?)))
             .collect::<Option<_>>()?;
         let values_count = i32::try_from(values.len()).ok()?;
         let shape: Vec<i64> = iter::once(i64::from(values_count))

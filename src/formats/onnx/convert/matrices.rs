@@ -42,8 +42,8 @@ impl<'a> Converter<'a> {
         };
         let mut shape = broadcast(&[batch_left, &batch_right])?;
         shape.extend([*rows, units]);
-        let (x, adj_x) = self.factor(a)?;
-        let (y, adj_y) = self.factor(b)?;
+        let (x, adj_x) = self.matrix_operand(a)?;
+        let (y, adj_y) = self.matrix_operand(b)?;
         let perm = identity(shape.len());
         let options = BuiltinOptions::BatchMatMul { adj_x, adj_y };
         self.operator(
@@ -58,16 +58,16 @@ impl<'a> Converter<'a> {
     }
 
     /// A factor of a product of matrices, and whether its last two dimensions lie the other way round.
-    fn factor(&mut self, value: &Value<'a>) -> Option<(usize, bool)> {
+    fn matrix_operand(&mut self, value: &Value<'a>) -> Option<(usize, bool)> {
         let rank = value.rank()?;
         let perm_of_value = value.perm()?;
         let mut turned = identity(rank);
         let last = rank.checked_sub(1)?;
         turned.swap(last, rank.checked_sub(2)?);
         if !value.is_constant() && perm_of_value == turned {
-            Some((self.arranged(value, &turned)?, true))
+            Some((self.tensor_in_order(value, &turned)?, true))
         } else {
-            Some((self.arranged(value, &identity(rank))?, false))
+            Some((self.tensor_in_order(value, &identity(rank))?, false))
         }
     }
 
@@ -87,7 +87,7 @@ impl<'a> Converter<'a> {
         } else {
             identity(shape.len())
         };
-        let tensor = self.arranged(a, &perm)?;
+        let tensor = self.tensor_in_order(a, &perm)?;
         let filter = self.constant_tensor(weights, &[units, depth])?;
         *shape.last_mut()? = units;
         let mut inputs = vec![Some(tensor), Some(filter)];
@@ -123,7 +123,7 @@ impl<'a> Converter<'a> {
         };
         if is_turned("transA") {
             std::mem::swap(&mut rows, &mut depth);
-            a = self.turned(a)?;
+            a = self.transposed_matrix(a)?;
         }
         if is_turned("transB") {
             std::mem::swap(&mut depth_b, &mut units);
@@ -135,7 +135,7 @@ impl<'a> Converter<'a> {
             return self.fully_connected(&a, &b, [units, depth], bias.as_ref(), output);
         }
         let b = if is_turned("transB") {
-            self.turned(b)?
+            self.transposed_matrix(b)?
         } else {
             b
         };
@@ -150,8 +150,8 @@ impl<'a> Converter<'a> {
         shape: Vec<i64>,
         output: Name<'a>,
     ) -> Option<()> {
-        let (x, adj_x) = self.factor(a)?;
-        let (y, adj_y) = self.factor(b)?;
+        let (x, adj_x) = self.matrix_operand(a)?;
+        let (y, adj_y) = self.matrix_operand(b)?;
         let options = BuiltinOptions::BatchMatMul { adj_x, adj_y };
         let (inputs, perm) = (vec![Some(x), Some(y)], identity(2));
         let Some(bias) = bias else {
@@ -191,7 +191,7 @@ impl<'a> Converter<'a> {
     }
 
     /// A matrix the other way round, where it lies.
-    fn turned(&mut self, mut value: Value<'a>) -> Option<Value<'a>> {
+    fn transposed_matrix(&mut self, mut value: Value<'a>) -> Option<Value<'a>> {
         value.shape.as_mut()?.reverse();
         if let super::Place::Tensor { perm, .. } = &mut value.place {
             for axis in perm.iter_mut() {

@@ -37,7 +37,7 @@ use std::sync::Arc;
 use self::patterns::{Patterns, Reads};
 use self::state::{Branches, Limits, Loops, Names, Network};
 use self::value::{
-    Constant, Known, Place, Value, axes, channels_last, identity, is_short, product, whole,
+    Constant, Known, Place, Value, axes, channels_last, exact_integer, identity, is_short, product,
 };
 use super::Dimensions;
 use super::error::ParseError;
@@ -181,9 +181,11 @@ impl<'a> Converter<'a> {
                 continue;
             }
             self.check_outputs(node, node_idx)?;
-            match (patterns.whole(node_idx), node.bodies) {
-                (Some((kind, value)), _) => self.pattern(node, kind, value),
-                (None, Some(Bodies::Branches(branch_idx))) => self.join(node, branch_idx)?,
+            match (patterns.pattern_at(node_idx), node.bodies) {
+                (Some((kind, value)), _) => self.define_pattern(node, kind, value),
+                (None, Some(Bodies::Branches(branch_idx))) => {
+                    self.define_branch_results(node, branch_idx)?
+                }
                 (None, Some(Bodies::Loop(loop_idx))) => {
                     self.check_inputs(node, node_idx)?;
                     self.repeat(patterns, node, loop_idx)?;
@@ -195,7 +197,7 @@ impl<'a> Converter<'a> {
             }
             self.define_other_outputs(node);
             if !self.loops.running.is_empty() {
-                self.pay();
+                self.spend_added_bytes();
             }
             self.limits.check(|| place(node, node_idx))?;
         }
@@ -259,7 +261,7 @@ impl<'a> Converter<'a> {
     }
 
     /// Spends the bytes of what was added since it was called last.
-    fn pay(&mut self) {
+    fn spend_added_bytes(&mut self) {
         let n_bytes = self.network.builder.n_bytes();
         self.limits
             .spend_bytes(n_bytes.saturating_sub(self.loops.paid_bytes));
@@ -267,7 +269,7 @@ impl<'a> Converter<'a> {
     }
 
     /// Adds the operator that replaces several nodes, the last of which is `node`.
-    fn pattern(&mut self, node: &'a Node<'a>, kind: OpKind, x: Name<'a>) {
+    fn define_pattern(&mut self, node: &'a Node<'a>, kind: OpKind, x: Name<'a>) {
         let options = match kind {
             OpKind::Gelu => BuiltinOptions::Gelu { approximate: false },
             _ => BuiltinOptions::Absent,
@@ -467,7 +469,7 @@ impl<'a> Converter<'a> {
     }
 
     /// An input that has a shape.
-    fn shaped(&self, node: &Node<'a>, position: usize) -> Option<(Value<'a>, Vec<i64>)> {
+    fn input_with_shape(&self, node: &Node<'a>, position: usize) -> Option<(Value<'a>, Vec<i64>)> {
         let value = self.input(node, position)?;
         let shape = value.shape.clone()?;
         Some((value, shape))
@@ -490,9 +492,9 @@ impl<'a> Converter<'a> {
 
     /// The only value of a constant input, without a fraction.
     #[inline(never)]
-    fn whole_of(&self, node: &Node<'a>, position: usize) -> Option<i64> {
+    fn whole_number_of(&self, node: &Node<'a>, position: usize) -> Option<i64> {
         let value = self.names.values.get(node.inputs.get(position)?)?;
-        value.number().and_then(whole)
+        value.number().and_then(exact_integer)
     }
 
     /// Integers of an attribute or, in later opsets, of a constant input.

@@ -10,7 +10,7 @@ use crate::formats::tflite::{Activation, BuiltinOptions, OpKind, TensorType};
 impl<'a> Converter<'a> {
     pub(super) fn normalization(&mut self, node: &'a Node<'a>) -> Option<()> {
         let output = self.output(node)?;
-        let (x, shape) = self.shaped(node, 0)?;
+        let (x, shape) = self.input_with_shape(node, 0)?;
         let rank = shape.len();
         match node.text.op_type {
             "Softmax" | "LogSoftmax" => self.softmax(node, output, &x, shape),
@@ -32,7 +32,14 @@ impl<'a> Converter<'a> {
                 let options = BuiltinOptions::L2Norm {
                     activation: Activation::None,
                 };
-                self.along_last(OpKind::L2Normalization, along, &x, shape, output, options)
+                self.normalize_along_last(
+                    OpKind::L2Normalization,
+                    along,
+                    &x,
+                    shape,
+                    output,
+                    options,
+                )
             }
             "LRN" => {
                 let options = BuiltinOptions::LocalResponseNormalization {
@@ -42,7 +49,7 @@ impl<'a> Converter<'a> {
                     beta: node.float("beta").unwrap_or(0.75),
                 };
                 let kind = OpKind::LocalResponseNormalization;
-                self.along_last(kind, 1, &x, shape, output, options)
+                self.normalize_along_last(kind, 1, &x, shape, output, options)
             }
             _ => None,
         }
@@ -63,7 +70,7 @@ impl<'a> Converter<'a> {
         };
         (is_constant(3) && is_constant(4)).then_some(())?;
         let is_folded = scale.is_constant() && bias.is_constant();
-        let folded = is_folded.then(|| self.take_in_channels(x, Some(&bias), output));
+        let folded = is_folded.then(|| self.fuse_into_product(x, Some(&bias), output));
         match folded.flatten() {
             Some(()) => Some(()),
             None => self.scaled(x, shape, scale, bias, output),
@@ -71,7 +78,7 @@ impl<'a> Converter<'a> {
     }
 
     /// An operator that normalises along the last axis, which is `along` of the node.
-    fn along_last(
+    fn normalize_along_last(
         &mut self,
         kind: OpKind,
         along: usize,
@@ -80,13 +87,13 @@ impl<'a> Converter<'a> {
         output: Name<'a>,
         options: BuiltinOptions,
     ) -> Option<()> {
-        let perm = self.with_last(x, along)?;
-        let inputs = vec![Some(self.arranged(x, &perm)?)];
+        let perm = self.order_with_last(x, along)?;
+        let inputs = vec![Some(self.tensor_in_order(x, &perm)?)];
         self.operator(kind, inputs, output, x.tensor_type, shape, perm, options)
     }
 
     /// The order of a value, or one with this dimension last.
-    fn with_last(&self, x: &Value<'a>, along: usize) -> Option<Vec<usize>> {
+    fn order_with_last(&self, x: &Value<'a>, along: usize) -> Option<Vec<usize>> {
         let perm_of_x = x.perm()?;
         if perm_of_x.last() == Some(&along) {
             return Some(perm_of_x);
@@ -114,8 +121,8 @@ impl<'a> Converter<'a> {
         } else {
             along
         };
-        let perm = self.with_last(x, along)?;
-        let tensor = self.arranged(x, &perm)?;
+        let perm = self.order_with_last(x, along)?;
+        let tensor = self.tensor_in_order(x, &perm)?;
         let (kind, options) = match node.text.op_type {
             "Softmax" => (OpKind::Softmax, BuiltinOptions::Softmax { beta: 1.0 }),
             _ => (OpKind::LogSoftmax, BuiltinOptions::Absent),
@@ -185,10 +192,10 @@ impl<'a> Converter<'a> {
             .chain(std::iter::repeat_n(1, behind));
         let whole: Vec<i64> = whole.collect();
         if !factor.is_constant() {
-            let tensor = self.arranged(factor, &identity(shape.len()))?;
+            let tensor = self.tensor_in_order(factor, &identity(shape.len()))?;
             let of_type = self.network.builder.tensors.get(tensor)?.tensor_type;
             let place = Place::Tensor {
-                tensor_idx: self.reshape_of(tensor, &factor.name, of_type, &whole)?,
+                tensor_idx: self.reshaped_tensor(tensor, &factor.name, of_type, &whole)?,
                 perm: identity(rank),
             };
             let widened = Value {
@@ -196,9 +203,9 @@ impl<'a> Converter<'a> {
                 place,
                 ..factor.clone()
             };
-            return self.arranged(&widened, perm);
+            return self.tensor_in_order(&widened, perm);
         }
-        let sides = super::value::stored(&whole, perm)?;
+        let sides = super::value::stored_shape(&whole, perm)?;
         let n_ones = sides.iter().take_while(|side| **side == 1).count();
         self.constant_tensor(factor, sides.get(n_ones..)?)
     }
@@ -213,7 +220,7 @@ impl<'a> Converter<'a> {
         first: usize,
         output: Name<'a>,
     ) -> Option<()> {
-        let form = Form {
+        let form = TensorForm {
             of_type: x.tensor_type,
             shape: x.shape.clone()?,
             perm: x.perm()?,
@@ -225,17 +232,24 @@ impl<'a> Converter<'a> {
         let (centred, squares) = if is_centred {
             let (mean, _) = self.mean(tensor, axes, &name("mean"), &form)?;
             let pair = [tensor, mean];
-            let centred = self.part(OpKind::Sub, &pair, &name("centred"), &form)?;
-            let squares = self.part(OpKind::SquaredDifference, &pair, &name("squares"), &form)?;
+            let centred = self.intermediate_in_form(OpKind::Sub, &pair, &name("centred"), &form)?;
+            let squares = self.intermediate_in_form(
+                OpKind::SquaredDifference,
+                &pair,
+                &name("squares"),
+                &form,
+            )?;
             (centred, squares)
         } else {
-            let squares = self.part(OpKind::Mul, &[tensor; 2], &name("squares"), &form)?;
+            let squares =
+                self.intermediate_in_form(OpKind::Mul, &[tensor; 2], &name("squares"), &form)?;
             (tensor, squares)
         };
         let (variance, small) = self.mean(squares, axes, &name("variance"), &form)?;
         let epsilon = self.scalar("epsilon", form.of_type);
-        let sum = self.part(OpKind::Add, &[variance, epsilon], &name("sum"), &small)?;
-        let root = self.part(OpKind::Rsqrt, &[sum], &name("root"), &small)?;
+        let sum =
+            self.intermediate_in_form(OpKind::Add, &[variance, epsilon], &name("sum"), &small)?;
+        let root = self.intermediate_in_form(OpKind::Rsqrt, &[sum], &name("root"), &small)?;
         let steps = [
             Some((OpKind::Mul, root)),
             scale.map(|scale| (OpKind::Mul, scale)),
@@ -245,11 +259,12 @@ impl<'a> Converter<'a> {
         let (last_kind, last_factor) = steps.pop()?;
         let mut values = centred;
         for (kind, factor) in steps {
-            values = self.part(kind, &[values, factor], &name("normalized"), &form)?;
+            values =
+                self.intermediate_in_form(kind, &[values, factor], &name("normalized"), &form)?;
         }
         let inputs = vec![Some(values), Some(last_factor)];
         let options = without_activation(last_kind);
-        let Form {
+        let TensorForm {
             of_type,
             shape,
             perm,
@@ -263,7 +278,7 @@ impl<'a> Converter<'a> {
         &mut self,
         constant: Option<Value<'a>>,
         first: usize,
-        form: &Form,
+        form: &TensorForm,
     ) -> Option<Option<usize>> {
         let Some(constant) = constant else {
             return Some(None);
@@ -278,14 +293,14 @@ impl<'a> Converter<'a> {
         tensor: usize,
         axes: &[usize],
         name: &str,
-        form: &Form,
-    ) -> Option<(usize, Form)> {
+        form: &TensorForm,
+    ) -> Option<(usize, TensorForm)> {
         let (inputs, shape, perm) = self.reduction(tensor, &form.shape, &form.perm, axes, true)?;
         let options = BuiltinOptions::Reducer { keep_dims: true };
         let of_type = form.of_type;
         let mean =
             self.intermediate(OpKind::Mean, inputs, name, of_type, &shape, &perm, options)?;
-        let form = Form {
+        let form = TensorForm {
             of_type,
             shape,
             perm,
@@ -294,7 +309,13 @@ impl<'a> Converter<'a> {
     }
 
     /// Adds an operator whose result has this form.
-    fn part(&mut self, kind: OpKind, inputs: &[usize], name: &str, form: &Form) -> Option<usize> {
+    fn intermediate_in_form(
+        &mut self,
+        kind: OpKind,
+        inputs: &[usize],
+        name: &str,
+        form: &TensorForm,
+    ) -> Option<usize> {
         let inputs = inputs.iter().copied().map(Some).collect();
         let options = without_activation(kind);
         self.intermediate(
@@ -310,7 +331,7 @@ impl<'a> Converter<'a> {
 }
 
 /// A tensor's element type, its shape in ONNX's order of dimensions, and the order in which it is stored.
-struct Form {
+struct TensorForm {
     of_type: TensorType,
     shape: Vec<i64>,
     perm: Perm,

@@ -58,7 +58,7 @@ impl<'a> Patterns<'a> {
         self.parts.contains(&node_idx)
     }
 
-    pub(super) fn whole(&self, node_idx: usize) -> Option<(OpKind, Name<'a>)> {
+    pub(super) fn pattern_at(&self, node_idx: usize) -> Option<(OpKind, Name<'a>)> {
         self.wholes.get(&node_idx).copied()
     }
 }

@@ -25,7 +25,7 @@ impl<'a> Converter<'a> {
     /// TFLite's operators with floating-point activations and 8-bit weights quantise their input themselves: the values
     /// stay as they are, and their scale and zero point are numbers that TFLite does not see.
     fn quantize_within_operator(&mut self, node: &'a Node<'a>) -> Option<()> {
-        let (output, (value, shape)) = (self.output(node)?, self.shaped(node, 0)?);
+        let (output, (value, shape)) = (self.output(node)?, self.input_with_shape(node, 0)?);
         for (position, of_type) in [(1, TensorType::Float32), (2, TensorType::UInt8)] {
             if let Some(name) = node.outputs.get(position).filter(|name| !name.is_empty()) {
                 self.constant(*name, of_type, Vec::new(), None)?;
@@ -57,7 +57,7 @@ impl<'a> Converter<'a> {
     }
 
     fn quantize(&mut self, node: &'a Node<'a>) -> Option<()> {
-        let (output, (value, shape)) = (self.output(node)?, self.shaped(node, 0)?);
+        let (output, (value, shape)) = (self.output(node)?, self.input_with_shape(node, 0)?);
         let of_type = match self.input(node, 2) {
             Some(zero) => zero.tensor_type,
             None => TensorType::UInt8,
@@ -99,7 +99,7 @@ impl<'a> Converter<'a> {
     }
 
     fn dequantize(&mut self, node: &'a Node<'a>) -> Option<()> {
-        let (output, (value, shape)) = (self.output(node)?, self.shaped(node, 0)?);
+        let (output, (value, shape)) = (self.output(node)?, self.input_with_shape(node, 0)?);
         let quantization = self.quantization(node);
         let unpacked_type = self.input(node, 1)?.tensor_type;
         if let Place::Constant(constant) = &value.place {

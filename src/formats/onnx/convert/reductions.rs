@@ -2,7 +2,9 @@
 
 use super::Converter;
 use super::formulas::without_activation;
-use super::value::{Perm, Value, axis, identity, narrow, stored, stored_axis, whole, without};
+use super::value::{
+    Perm, Value, axis, exact_integer, identity, narrow, order_without, stored_axis, stored_shape,
+};
 use crate::formats::onnx::names::Name;
 use crate::formats::onnx::proto::Node;
 use crate::formats::tflite::{BuiltinOptions, OpKind, TensorType};
@@ -54,7 +56,7 @@ impl Reduction {
 }
 
 impl<'a> Converter<'a> {
-    pub(super) fn arg(
+    pub(super) fn arg_extreme(
         &mut self,
         node: &'a Node<'a>,
         output: Name<'a>,
@@ -71,7 +73,7 @@ impl<'a> Converter<'a> {
         let keeps = node.integer("keepdims").unwrap_or(1) == 1;
         shape.remove(along);
         let whole_perm = perm.clone();
-        perm = without(&perm, &[along]);
+        perm = order_without(&perm, &[along]);
         let output_type = TensorType::Int64;
         let (kind, options) = match node.text.op_type {
             "ArgMax" => (OpKind::ArgMax, BuiltinOptions::ArgMax { output_type }),
@@ -91,7 +93,12 @@ impl<'a> Converter<'a> {
             options,
         )?;
         shape.insert(along, 1);
-        let kept = self.reshape_of(reduced, &output, output_type, &stored(&shape, &whole_perm)?)?;
+        let kept = self.reshaped_tensor(
+            reduced,
+            &output,
+            output_type,
+            &stored_shape(&shape, &whole_perm)?,
+        )?;
         self.define(output, output_type, shape, kept, whole_perm);
         Some(())
     }
@@ -104,10 +111,10 @@ impl<'a> Converter<'a> {
         mut shape: Vec<i64>,
     ) -> Option<()> {
         let along = axis(node.integer("axis").unwrap_or(-1), shape.len())?;
-        let k = self.input(node, 1)?.number().and_then(whole)?;
+        let k = self.input(node, 1)?.number().and_then(exact_integer)?;
         (along == shape.len().checked_sub(1)? && k >= 0 && k <= *shape.last()?).then_some(())?;
         let perm = identity(shape.len());
-        let tensor = self.arranged(x, &perm)?;
+        let tensor = self.tensor_in_order(x, &perm)?;
         self.limits.spend_operator(2)?;
         let n = self.network.builder.integers("k", vec![], &[narrow(k)?]);
         *shape.last_mut()? = k;
@@ -195,6 +202,6 @@ impl<'a> Converter<'a> {
         let sides = sides
             .filter(|(at, _)| !axes.contains(at))
             .map(|(_, &side)| side);
-        Some((inputs, sides.collect(), without(perm, axes)))
+        Some((inputs, sides.collect(), order_without(perm, axes)))
     }
 }

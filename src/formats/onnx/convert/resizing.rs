@@ -1,7 +1,7 @@
 //! Interpolation, and blocks of pixels that become channels.
 
 use super::Converter;
-use super::value::{self, Value, axes, narrow, narrow_all, product, stored, whole};
+use super::value::{self, Value, axes, exact_integer, narrow, narrow_all, product, stored_shape};
 use crate::formats::onnx::names::Name;
 use crate::formats::onnx::proto::Node;
 use crate::formats::tflite::{BuiltinOptions, OpKind};
@@ -13,7 +13,7 @@ impl<'a> Converter<'a> {
             Some(named) => axes(&named, shape.len())?,
             None => (0..shape.len()).collect(),
         };
-        let from = stored(shape, &axes)?;
+        let from = stored_shape(shape, &axes)?;
         let floats = |position: usize| {
             self.input(node, position)
                 .and_then(|scales| scales.floats())
@@ -75,7 +75,7 @@ impl<'a> Converter<'a> {
             _ => return None,
         };
         let perm = value::channels_last(4);
-        let tensor = self.arranged(x, &perm)?;
+        let tensor = self.tensor_in_order(x, &perm)?;
         let size = self.integers("size", &narrow_all(to.get(2..)?)?);
         self.operator(
             kind,
@@ -88,7 +88,7 @@ impl<'a> Converter<'a> {
         )
     }
 
-    pub(super) fn blocks(
+    pub(super) fn depth_to_space_or_back(
         &mut self,
         node: &'a Node<'a>,
         output: Name<'a>,
@@ -125,7 +125,7 @@ impl<'a> Converter<'a> {
         };
         (product(&to)? == product(shape)?).then_some(())?;
         let perm = value::channels_last(4);
-        let tensor = self.arranged(x, &perm)?;
+        let tensor = self.tensor_in_order(x, &perm)?;
         self.operator(
             kind,
             vec![Some(tensor)],
@@ -142,7 +142,7 @@ impl<'a> Converter<'a> {
 fn scaled(sides: &[i64], scales: &[f64]) -> Option<Vec<i64>> {
     (sides.len() == scales.len()).then_some(())?;
     #[allow(clippy::as_conversions)]
-    let scaled = |(side, scale): (&i64, &f64)| whole((*side as f64 * scale).floor());
+    let scaled = |(side, scale): (&i64, &f64)| exact_integer((*side as f64 * scale).floor());
     sides.iter().zip(scales).map(scaled).collect()
 }
 
@@ -160,6 +160,6 @@ fn with_aspect_ratio(node: &Node, from: &[i64], sizes: Vec<i64>) -> Option<Vec<i
         _ => ratios.into_iter().reduce(f64::max)?,
     };
     #[allow(clippy::as_conversions)]
-    let rounded = |&side: &i64| whole((side as f64 * scale + 0.5).floor());
+    let rounded = |&side: &i64| exact_integer((side as f64 * scale + 0.5).floor());
     from.iter().map(rounded).collect()
 }

@@ -28,20 +28,20 @@ impl<'a> Converter<'a> {
             }
             "SequenceInsert" => {
                 let n = self.values_of(node)?.len();
-                let at = self.place_in(node, 2, n, n)?;
+                let at = self.sequence_position(node, 2, n, n)?;
                 (n < MAX_SEQUENCE && at <= n).then_some(())?;
                 let value = Rc::new(self.input(node, 1)?);
-                self.change(node, output, |values| values.insert(at, value))?;
+                self.change_sequence(node, output, |values| values.insert(at, value))?;
             }
             "SequenceErase" => {
                 let n = self.values_of(node)?.len();
-                let at = self.place_in(node, 1, n, n.checked_sub(1)?)?;
+                let at = self.sequence_position(node, 1, n, n.checked_sub(1)?)?;
                 (at < n).then_some(())?;
-                self.change(node, output, |values| drop(values.remove(at)))?;
+                self.change_sequence(node, output, |values| drop(values.remove(at)))?;
             }
             "SequenceAt" => {
                 let values = self.values_of(node)?;
-                let at = self.place_in(node, 1, values.len(), usize::MAX)?;
+                let at = self.sequence_position(node, 1, values.len(), usize::MAX)?;
                 let value = Value::clone(values.get(at)?);
                 // What the sequence itself reads stays, for another node may take the same value from it.
                 let reads = (value.tensor_idx())
@@ -49,7 +49,7 @@ impl<'a> Converter<'a> {
                 if let Some(reads) = reads {
                     *reads = reads.saturating_add(1);
                 }
-                self.copy(output, value);
+                self.define_copy(output, value);
             }
             "SequenceLength" => {
                 let n = i64::try_from(self.values_of(node)?.len()).ok()?;
@@ -97,12 +97,12 @@ impl<'a> Converter<'a> {
 
     /// The parts of a `SplitToSequence`: of given sizes, all of one size, or single ones, which may lose their dimension.
     fn split_values(&mut self, node: &'a Node<'a>, output: Name<'a>) -> Option<Vec<Value<'a>>> {
-        let (x, shape) = self.shaped(node, 0)?;
+        let (x, shape) = self.input_with_shape(node, 0)?;
         let along = axis(node.integer("axis").unwrap_or(0), shape.len())?;
         let side = *shape.get(along)?;
         let is_given = node.inputs.get(1).is_some_and(|name| !name.is_empty());
         let each = match is_given {
-            true if self.shape(node, 1)?.is_empty() => Some(self.whole_of(node, 1)?),
+            true if self.shape(node, 1)?.is_empty() => Some(self.whole_number_of(node, 1)?),
             true => None,
             false => Some(1),
         };
@@ -115,7 +115,7 @@ impl<'a> Converter<'a> {
             }
         };
         (1..=MAX_SEQUENCE).contains(&sizes.len()).then_some(())?;
-        let parts = self.parts(&x, &shape, along, &sizes, &[])?;
+        let parts = self.undefined_parts(&x, &shape, along, &sizes, &[])?;
         if is_given || node.integer("keepdims") != Some(0) {
             return Some(parts);
         }
@@ -142,7 +142,7 @@ impl<'a> Converter<'a> {
     }
 
     /// The sequence that a node reads first, with a change. It is copied only where something else reads it too.
-    fn change(
+    fn change_sequence(
         &mut self,
         node: &Node<'a>,
         output: Name<'a>,
@@ -177,7 +177,7 @@ impl<'a> Converter<'a> {
     }
 
     /// A place in a sequence of `n` that a constant input gives, negative ones from the end; `default` if it is left out.
-    fn place_in(
+    fn sequence_position(
         &self,
         node: &Node<'a>,
         position: usize,
@@ -187,7 +187,7 @@ impl<'a> Converter<'a> {
         match node.inputs.get(position).filter(|name| !name.is_empty()) {
             None => Some(default),
             Some(_) => {
-                let at = self.whole_of(node, position)?;
+                let at = self.whole_number_of(node, position)?;
                 axis(at, n).or_else(|| usize::try_from(at).ok())
             }
         }

@@ -98,7 +98,7 @@ impl<'a> Converter<'a> {
 
     /// Shape of one of a node's results, for [`SIZED_BY_VALUES`] the largest that it can have; `None` if there is no
     /// rule, or if the shape depends on values in another way.
-    pub(super) fn inferred(&self, node: &Node<'a>, place: usize) -> Option<Vec<i64>> {
+    pub(super) fn inferred_shape(&self, node: &Node<'a>, place: usize) -> Option<Vec<i64>> {
         match node.text.domain {
             "" | "ai.onnx" => self.onnx_shape(node, place),
             contrib::DOMAIN => self.contrib_shape(node, place),
@@ -111,12 +111,12 @@ impl<'a> Converter<'a> {
             ("LSTM" | "GRU" | "RNN", _) => self.recurrent(node, place),
             ("Attention", _) => self.attention_shape(node, place),
             // Indices of the largest values beside them.
-            ("AveragePool" | "LpPool" | "MaxPool", 0 | 1) => self.pooled(node),
-            ("Unique", _) => self.most_unique(node, place),
+            ("AveragePool" | "LpPool" | "MaxPool", 0 | 1) => self.pooled_shape(node),
+            ("Unique", _) => self.unique_shape(node, place),
             (_, 1..) => None,
-            ("Conv" | "ConvInteger" | "DeformConv", _) => self.convolved(node, 1),
-            ("QLinearConv", _) => self.convolved(node, 3),
-            ("ConvTranspose", _) => self.conv_transposed(node),
+            ("Conv" | "ConvInteger" | "DeformConv", _) => self.convolved_shape(node, 1),
+            ("QLinearConv", _) => self.convolved_shape(node, 3),
+            ("ConvTranspose", _) => self.conv_transposed_shape(node),
             ("Resize" | "Upsample", _) => self.resized(node, &self.shape_of(node, 0)?),
             ("Einsum", _) => Some(self.einsum(node)?.0),
             ("MatMul", _) => self.product_with_vector(node),
@@ -197,14 +197,14 @@ impl<'a> Converter<'a> {
         }
     }
 
-    fn pooled(&self, node: &Node<'a>) -> Option<Vec<i64>> {
+    fn pooled_shape(&self, node: &Node<'a>) -> Option<Vec<i64>> {
         let input = self.shape_of(node, 0)?;
         let (front, sizes) = input.split_first_chunk::<2>()?;
         let windows = sides(node, sizes, &node.integers("kernel_shape")?)?;
-        Some(followed_by(front, &windows))
+        Some(with_window_sides(front, &windows))
     }
 
-    fn convolved(&self, node: &Node<'a>, weights_position: usize) -> Option<Vec<i64>> {
+    fn convolved_shape(&self, node: &Node<'a>, weights_position: usize) -> Option<Vec<i64>> {
         let (input, weights) = (
             self.shape_of(node, 0)?,
             self.shape_of(node, weights_position)?,
@@ -212,10 +212,13 @@ impl<'a> Converter<'a> {
         let (&[batch, _], sizes) = input.split_first_chunk::<2>()?;
         let (&[units, _], kernel) = weights.split_first_chunk::<2>()?;
         (sizes.len() == kernel.len()).then_some(())?;
-        Some(followed_by(&[batch, units], &sides(node, sizes, kernel)?))
+        Some(with_window_sides(
+            &[batch, units],
+            &sides(node, sizes, kernel)?,
+        ))
     }
 
-    fn conv_transposed(&self, node: &Node<'a>) -> Option<Vec<i64>> {
+    fn conv_transposed_shape(&self, node: &Node<'a>) -> Option<Vec<i64>> {
         let (input, weights) = (self.shape_of(node, 0)?, self.shape_of(node, 1)?);
         let (&[batch, _], sizes) = input.split_first_chunk::<2>()?;
         let (&[_, units], kernel) = weights.split_first_chunk::<2>()?;
@@ -270,7 +273,7 @@ impl<'a> Converter<'a> {
                     return None;
                 };
                 let of_class = if node.inputs.get(2).is_some_and(|name| !name.is_empty()) {
-                    self.whole_of(node, 2)
+                    self.whole_number_of(node, 2)
                         .map_or(boxes, |most| most.clamp(0, boxes))
                 } else {
                     0
@@ -278,7 +281,7 @@ impl<'a> Converter<'a> {
                 Some(vec![product(&[batch, classes, of_class])?, 3])
             }
             "OneHot" => {
-                let depth = self.whole_of(node, 1)?;
+                let depth = self.whole_number_of(node, 1)?;
                 let rank = shape.len().checked_add(1)?;
                 let at = axis(node.integer("axis").unwrap_or(-1), rank)?;
                 let mut shape = shape;
@@ -315,7 +318,7 @@ impl<'a> Converter<'a> {
 
     /// The different values or slices, which are all of them at most; then, for each of these, where it occurs first,
     /// for each value of the input, which one it is, and how often each occurs.
-    fn most_unique(&self, node: &Node<'a>, place: usize) -> Option<Vec<i64>> {
+    fn unique_shape(&self, node: &Node<'a>, place: usize) -> Option<Vec<i64>> {
         let shape = self.shape_of(node, 0)?;
         match (node.integer("axis"), place) {
             (Some(_), 0) => Some(shape),
@@ -373,7 +376,7 @@ impl<'a> Converter<'a> {
 
     /// Fourier transforms, and windows for them.
     fn signal_shape(&self, name: &str, node: &Node<'a>) -> Option<Vec<i64>> {
-        let number = |at: usize| self.whole_of(node, at);
+        let number = |at: usize| self.whole_number_of(node, at);
         let half = |n: i64| (n / 2).checked_add(1);
         match name {
             "BlackmanWindow" | "HammingWindow" | "HannWindow" => Some(vec![number(0)?]),
@@ -468,7 +471,7 @@ impl<'a> Converter<'a> {
     /// Every output value of a convolution takes one filter.
     fn convolution_macs(&self, node: &Node<'a>, weights_position: usize) -> Option<i64> {
         let weights = self.shape_of(node, weights_position)?;
-        let outputs = product(&self.convolved(node, weights_position)?)?;
+        let outputs = product(&self.convolved_shape(node, weights_position)?)?;
         outputs.checked_mul(product(weights.get(1..)?)?)
     }
 
@@ -492,7 +495,7 @@ impl<'a> Converter<'a> {
     }
 }
 
-fn followed_by(front: &[i64], windows: &[Side]) -> Vec<i64> {
+fn with_window_sides(front: &[i64], windows: &[Side]) -> Vec<i64> {
     let sides = windows.iter().map(|side| side.out);
     front.iter().copied().chain(sides).collect()
 }

@@ -179,12 +179,12 @@ pub(super) struct Loops<'a> {
     /// [`Builder::n_bytes`] up to which iterations are paid for.
     pub paid_bytes: usize,
     /// Loops of which not all iterations are counted.
-    pub partly_counted: Vec<Counted<'a>>,
+    pub partly_counted: Vec<PartlyCounted<'a>>,
 }
 
 /// A loop of which not all iterations are counted: operator, number of iterations that are, and of all if it is known.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Counted<'a> {
+pub(super) struct PartlyCounted<'a> {
     pub op_type: &'a str,
     pub n: usize,
     pub n_all: Option<usize>,

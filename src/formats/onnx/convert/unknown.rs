@@ -36,7 +36,7 @@ impl<'a> Converter<'a> {
                 match (value.shape.as_ref(), value.tensor_idx()) {
                     (Some(shape), _) => {
                         let perm = identity(shape.len());
-                        self.arranged(&value, &perm)
+                        self.tensor_in_order(&value, &perm)
                     }
                     (None, tensor_idx) => tensor_idx,
                 }
@@ -179,9 +179,9 @@ impl<'a> Converter<'a> {
                 .collect::<Option<Vec<i64>>>()
         };
         let shape = if Self::is_sized_by_values(node) {
-            sizes().or_else(|| self.inferred(node, place))
+            sizes().or_else(|| self.inferred_shape(node, place))
         } else {
-            self.inferred(node, place).or_else(sizes)
+            self.inferred_shape(node, place).or_else(sizes)
         };
         (of_type, shape)
     }

@@ -153,7 +153,7 @@ pub fn channels_last(rank: usize) -> Perm {
 }
 
 /// A shape in the order in which it is stored.
-pub fn stored(shape: &[i64], perm: &[usize]) -> Option<Vec<i64>> {
+pub fn stored_shape(shape: &[i64], perm: &[usize]) -> Option<Vec<i64>> {
     perm.iter().map(|&axis| shape.get(axis).copied()).collect()
 }
 
@@ -224,7 +224,7 @@ pub fn broadcast(shapes: &[&[i64]]) -> Option<Vec<i64>> {
 }
 
 /// With dimensions of 1 in front.
-pub fn extended(shape: &[i64], rank: usize) -> Vec<i64> {
+pub fn extended_shape(shape: &[i64], rank: usize) -> Vec<i64> {
     let missing = rank.saturating_sub(shape.len());
     std::iter::repeat_n(1, missing)
         .chain(shape.iter().copied())
@@ -306,13 +306,13 @@ pub(super) fn narrow_all(values: &[i64]) -> Option<Vec<i32>> {
 }
 
 /// A number without a fraction.
-pub(super) fn whole(number: f64) -> Option<i64> {
+pub(super) fn exact_integer(number: f64) -> Option<i64> {
     #[allow(clippy::as_conversions)]
     (number.is_finite() && number.abs() < 9e15).then_some(number as i64)
 }
 
 /// The order of dimensions when some of them go away.
-pub(super) fn without(perm: &[usize], gone: &[usize]) -> Perm {
+pub(super) fn order_without(perm: &[usize], gone: &[usize]) -> Perm {
     let kept = perm.iter().filter(|axis| !gone.contains(axis));
     let lower = |axis: usize| gone.iter().filter(|&&gone| gone < axis).count();
     kept.map(|&axis| axis.saturating_sub(lower(axis))).collect()

@@ -1,12 +1,12 @@
 //! Matrix products, arithmetic and reductions.
 
-use super::reader::{Found, Reader};
+use super::reader::{ParsedOptions, Reader};
 use crate::formats::tflite::options::BuiltinOptions;
 use crate::formats::tflite::schema::{self, BuiltinOptions as Kind};
 use crate::formats::tflite::tensor_type::TensorType;
 
 /// Matrix products.
-pub(super) fn dense(reader: &mut Reader, kind: Kind) -> Found {
+pub(super) fn dense(reader: &mut Reader, kind: Kind) -> ParsedOptions {
     let operator = reader.operator;
     Ok(match kind {
         Kind::FullyConnectedOptions => {
@@ -28,7 +28,7 @@ pub(super) fn dense(reader: &mut Reader, kind: Kind) -> Found {
 }
 
 /// Arithmetic, activations and normalisation.
-pub(super) fn elementwise(reader: &mut Reader, kind: Kind) -> Found {
+pub(super) fn elementwise(reader: &mut Reader, kind: Kind) -> ParsedOptions {
     let operator = reader.operator;
     let mut activation = |stored| reader.activation(stored);
     Ok(match kind {
@@ -93,7 +93,7 @@ pub(super) fn elementwise(reader: &mut Reader, kind: Kind) -> Found {
 }
 
 /// Reductions, and operators whose options name a type.
-pub(super) fn reductions(reader: &mut Reader, kind: Kind) -> Found {
+pub(super) fn reductions(reader: &mut Reader, kind: Kind) -> ParsedOptions {
     let operator = reader.operator;
     let tensor_type = |stored: schema::TensorType| TensorType::from_number(stored.0);
     Ok(match kind {

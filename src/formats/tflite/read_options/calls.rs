@@ -1,12 +1,12 @@
 //! Operators that run subgraphs or name variables.
 
-use super::reader::{Found, Reader};
+use super::reader::{ParsedOptions, Reader};
 use crate::formats::tflite::error::ParseError;
 use crate::formats::tflite::options::{BuiltinOptions, VarHandle};
 use crate::formats::tflite::schema::{BuiltinOptions as Kind, BuiltinOptions2 as Kind2};
 
 /// Operators that run other subgraphs or name a variable.
-pub(super) fn calls(reader: &mut Reader, kind: Kind) -> Found {
+pub(super) fn calls(reader: &mut Reader, kind: Kind) -> ParsedOptions {
     Ok(match kind {
         Kind::CallOptions => reader.call()?,
         Kind::CallOnceOptions => reader.call_once()?,
@@ -18,7 +18,7 @@ pub(super) fn calls(reader: &mut Reader, kind: Kind) -> Found {
 }
 
 impl Reader<'_, '_> {
-    fn call(&mut self) -> Found {
+    fn call(&mut self) -> ParsedOptions {
         let Some(o) = self.operator.builtin_options_as_call_options() else {
             return Ok(None);
         };
@@ -27,7 +27,7 @@ impl Reader<'_, '_> {
         }))
     }
 
-    fn call_once(&mut self) -> Found {
+    fn call_once(&mut self) -> ParsedOptions {
         let Some(o) = self.operator.builtin_options_as_call_once_options() else {
             return Ok(None);
         };
@@ -35,7 +35,7 @@ impl Reader<'_, '_> {
         Ok(Some(BuiltinOptions::CallOnce { init_subgraph_idx }))
     }
 
-    fn if_(&mut self) -> Found {
+    fn if_(&mut self) -> ParsedOptions {
         let Some(o) = self.operator.builtin_options_as_if_options() else {
             return Ok(None);
         };
@@ -45,7 +45,7 @@ impl Reader<'_, '_> {
         }))
     }
 
-    fn while_(&mut self) -> Found {
+    fn while_(&mut self) -> ParsedOptions {
         let Some(o) = self.operator.builtin_options_as_while_options() else {
             return Ok(None);
         };
@@ -55,7 +55,7 @@ impl Reader<'_, '_> {
         }))
     }
 
-    fn var_handle(&mut self) -> Found {
+    fn var_handle(&mut self) -> ParsedOptions {
         let Some(o) = self.operator.builtin_options_as_var_handle_options() else {
             return Ok(None);
         };
@@ -67,7 +67,7 @@ impl Reader<'_, '_> {
 }
 
 /// StableHLO operators, whose options are in a union of their own: those that run subgraphs.
-pub(super) fn stablehlo(reader: &mut Reader, _: Kind) -> Found {
+pub(super) fn stablehlo(reader: &mut Reader, _: Kind) -> ParsedOptions {
     let operator = reader.operator;
     let body_subgraph_idx = match operator.builtin_options_2_type() {
         Kind2::StablehloReduceOptions => operator
@@ -94,7 +94,7 @@ pub(super) fn stablehlo(reader: &mut Reader, _: Kind) -> Found {
 }
 
 impl Reader<'_, '_> {
-    fn stablehlo_while(&mut self) -> Found {
+    fn stablehlo_while(&mut self) -> ParsedOptions {
         let Some(o) = self.operator.builtin_options_2_as_stablehlo_while_options() else {
             return Ok(None);
         };
@@ -104,7 +104,7 @@ impl Reader<'_, '_> {
         }))
     }
 
-    fn stablehlo_case(&mut self) -> Found {
+    fn stablehlo_case(&mut self) -> ParsedOptions {
         let Some(o) = self.operator.builtin_options_2_as_stablehlo_case_options() else {
             return Ok(None);
         };
@@ -118,7 +118,7 @@ impl Reader<'_, '_> {
         }))
     }
 
-    fn stablehlo_composite(&mut self) -> Found {
+    fn stablehlo_composite(&mut self) -> ParsedOptions {
         let Some(o) = self
             .operator
             .builtin_options_2_as_stable_hlocomposite_options()

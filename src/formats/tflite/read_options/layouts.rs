@@ -1,11 +1,11 @@
 //! Operators that move values without changing them.
 
-use super::reader::{Found, Reader};
+use super::reader::{ParsedOptions, Reader};
 use crate::formats::tflite::options::BuiltinOptions;
 use crate::formats::tflite::schema::BuiltinOptions as Kind;
 
 /// Operators that join, cut or rename dimensions.
-pub(super) fn layouts(reader: &mut Reader, kind: Kind) -> Found {
+pub(super) fn layouts(reader: &mut Reader, kind: Kind) -> ParsedOptions {
     let operator = reader.operator;
     Ok(match kind {
         Kind::ConcatenationOptions => {
@@ -61,7 +61,7 @@ pub(super) fn layouts(reader: &mut Reader, kind: Kind) -> Found {
 }
 
 /// Operators that pick values by position.
-pub(super) fn picks(reader: &mut Reader, kind: Kind) -> Found {
+pub(super) fn picks(reader: &mut Reader, kind: Kind) -> ParsedOptions {
     let operator = reader.operator;
     Ok(match kind {
         Kind::GatherOptions => {
@@ -104,7 +104,7 @@ pub(super) fn picks(reader: &mut Reader, kind: Kind) -> Found {
 }
 
 /// Operators that move pixels.
-pub(super) fn images(reader: &mut Reader, kind: Kind) -> Found {
+pub(super) fn images(reader: &mut Reader, kind: Kind) -> ParsedOptions {
     let operator = reader.operator;
     let block_size = |stored| reader.positive("block_size", stored);
     Ok(match kind {

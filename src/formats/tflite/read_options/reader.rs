@@ -7,7 +7,7 @@ use super::super::schema;
 use crate::diagnostic::Severity::Warning;
 
 /// What one group of kinds gives: nothing where the operator's kind is not in the group.
-pub type Found = Result<Option<BuiltinOptions>, ParseError>;
+pub type ParsedOptions = Result<Option<BuiltinOptions>, ParseError>;
 
 /// The options of one operator.
 pub struct Reader<'c, 'a> {

@@ -1,11 +1,11 @@
 //! Operators with a state.
 
-use super::reader::{Found, Reader};
+use super::reader::{ParsedOptions, Reader};
 use crate::formats::tflite::options::BuiltinOptions;
 use crate::formats::tflite::schema::BuiltinOptions as Kind;
 
 /// Operators with a state or a loop over time.
-pub(super) fn recurrent(reader: &mut Reader, kind: Kind) -> Found {
+pub(super) fn recurrent(reader: &mut Reader, kind: Kind) -> ParsedOptions {
     let operator = reader.operator;
     Ok(match kind {
         Kind::SVDFOptions => {
@@ -60,7 +60,7 @@ pub(super) fn recurrent(reader: &mut Reader, kind: Kind) -> Found {
 }
 
 impl Reader<'_, '_> {
-    fn lstm(&mut self) -> Found {
+    fn lstm(&mut self) -> ParsedOptions {
         let Some(o) = self.operator.builtin_options_as_lstmoptions() else {
             return Ok(None);
         };

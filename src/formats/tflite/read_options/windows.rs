@@ -1,11 +1,11 @@
 //! Convolutions and pooling.
 
-use super::reader::{Found, Reader};
+use super::reader::{ParsedOptions, Reader};
 use crate::formats::tflite::options::BuiltinOptions;
 use crate::formats::tflite::schema::BuiltinOptions as Kind;
 
 /// Convolutions and pooling: kernels that slide over an image.
-pub(super) fn windows(reader: &mut Reader, kind: Kind) -> Found {
+pub(super) fn windows(reader: &mut Reader, kind: Kind) -> ParsedOptions {
     Ok(match kind {
         Kind::Conv2DOptions => reader.conv_2d()?,
         Kind::DepthwiseConv2DOptions => reader.depthwise_conv_2d()?,
@@ -17,7 +17,7 @@ pub(super) fn windows(reader: &mut Reader, kind: Kind) -> Found {
 }
 
 impl Reader<'_, '_> {
-    fn conv_2d(&mut self) -> Found {
+    fn conv_2d(&mut self) -> ParsedOptions {
         let Some(o) = self.operator.builtin_options_as_conv_2_doptions() else {
             return Ok(None);
         };
@@ -31,7 +31,7 @@ impl Reader<'_, '_> {
         }))
     }
 
-    fn depthwise_conv_2d(&mut self) -> Found {
+    fn depthwise_conv_2d(&mut self) -> ParsedOptions {
         let Some(o) = self.operator.builtin_options_as_depthwise_conv_2_doptions() else {
             return Ok(None);
         };
@@ -46,7 +46,7 @@ impl Reader<'_, '_> {
         }))
     }
 
-    fn conv_3d(&mut self) -> Found {
+    fn conv_3d(&mut self) -> ParsedOptions {
         let Some(o) = self.operator.builtin_options_as_conv_3_doptions() else {
             return Ok(None);
         };
@@ -62,7 +62,7 @@ impl Reader<'_, '_> {
         }))
     }
 
-    fn transpose_conv(&mut self) -> Found {
+    fn transpose_conv(&mut self) -> ParsedOptions {
         let Some(o) = self.operator.builtin_options_as_transpose_conv_options() else {
             return Ok(None);
         };
@@ -74,7 +74,7 @@ impl Reader<'_, '_> {
         }))
     }
 
-    fn pool_2d(&mut self) -> Found {
+    fn pool_2d(&mut self) -> ParsedOptions {
         let Some(o) = self.operator.builtin_options_as_pool_2_doptions() else {
             return Ok(None);
         };

@@ -89,7 +89,7 @@ pub fn set_batch(model: &mut Model, batch: NonZeroU32) -> Result<(), BatchError>
             batched: &batched,
             batch: n,
         };
-        let grown = call.grown();
+        let grown = call.enlarged_tensors();
         let grown = grown.and_then(|tensors| {
             let fits = tensors.into_iter().all(|tensor_idx| {
                 let is_grown = std::mem::replace(&mut batched[tensor_idx], true);
@@ -108,9 +108,10 @@ pub fn set_batch(model: &mut Model, batch: NonZeroU32) -> Result<(), BatchError>
 }
 
 /// Whether the shape, and with it all sizes that follow, has room for it.
-fn enlarge(tensor: &mut Tensor, n: u32) -> bool {
+fn enlarge(tensor: &mut Tensor, factor: u32) -> bool {
     let first = tensor.shape.first_mut();
-    let grown = first.and_then(|first| Some((i32::try_from(n).ok()?.checked_mul(*first)?, first)));
+    let grown =
+        first.and_then(|first| Some((i32::try_from(factor).ok()?.checked_mul(*first)?, first)));
     let Some((grown, first)) = grown else {
         return false;
     };

@@ -18,7 +18,7 @@ pub struct BatchedCall<'c, 'm> {
 
 impl BatchedCall<'_, '_> {
     /// The tensors whose first dimension grows with the batch size, or why this is unknown.
-    pub fn grown(&self) -> Result<Vec<usize>, &'static str> {
+    pub fn enlarged_tensors(&self) -> Result<Vec<usize>, &'static str> {
         let operator = self.call.operator;
         let mut read = operator.inputs.iter().flatten();
         if !read.any(|&tensor_idx| self.batched[tensor_idx]) {
@@ -52,25 +52,27 @@ impl BatchedCall<'_, '_> {
                 | R::SpaceToDepth
                 | R::Svdf,
                 _,
-            ) => self.only_first_is_batched(),
-            (R::Broadcast | R::Select, _) => self.all_grow_alike(),
-            (R::AlongLast, _) => self.keeps_first(2),
-            (R::Dense, _) => self.only_first_is_batched().and(self.result_of_rank(2)),
+            ) => self.require_only_first_batched(),
+            (R::Broadcast | R::Select, _) => self.require_all_grow_alike(),
+            (R::AlongLast, _) => self.require_first_dimension_kept(2),
+            (R::Dense, _) => self
+                .require_only_first_batched()
+                .and(self.require_output_rank(2)),
             (R::TransposedConvolution | R::TransposedConvolution3d, _) => {
                 require(self.is_batched(2) && !self.is_batched(1), UNKNOWN)
             }
-            (R::Product, _) => self.matrix_product(),
-            (R::Concatenate, O::Concatenation { axis, .. }) => self.join(*axis),
-            (R::Pack, O::Pack { axis, .. }) => self.join(*axis),
-            (R::Unpack, O::Unpack { axis, .. }) => self.off_axes(&[i64::from(*axis)]),
-            (R::Split, _) => self.off_axes_of(0, 1),
-            (R::SplitBySizes, _) => self.off_axes_of(2, 0),
-            (R::AlongAxes | R::Best | R::ExpandDims, _) => self.off_axes_of(1, 0),
-            (R::Reduce, O::Reducer { .. }) => self.off_axes_of(1, 0),
+            (R::Product, _) => self.check_matrix_product(),
+            (R::Concatenate, O::Concatenation { axis, .. }) => self.require_join_off_batch(*axis),
+            (R::Pack, O::Pack { axis, .. }) => self.require_join_off_batch(*axis),
+            (R::Unpack, O::Unpack { axis, .. }) => self.require_off_batch(&[i64::from(*axis)]),
+            (R::Split, _) => self.require_constant_off_batch(0, 1),
+            (R::SplitBySizes, _) => self.require_constant_off_batch(2, 0),
+            (R::AlongAxes | R::Best | R::ExpandDims, _) => self.require_constant_off_batch(1, 0),
+            (R::Reduce, O::Reducer { .. }) => self.require_constant_off_batch(1, 0),
             (R::Transpose, _) => require(self.integers(1)?.first() == Some(&0), JOINED),
             // In row-major order a block of values for each input stays one.
             (R::Reshape, _) => require(!self.is_batched(1), UNKNOWN),
-            (R::Squeeze, _) => self.keeps_first(1),
+            (R::Squeeze, _) => self.require_first_dimension_kept(1),
             (R::Pad, _) => require(self.integers(1)?.get(..2) == Some(&[0, 0]), JOINED),
             (R::Tile, _) => require(self.integers(1)?.first() == Some(&1), JOINED),
             (R::Slice, _) => self.slice(),
@@ -89,12 +91,12 @@ impl BatchedCall<'_, '_> {
                     *ellipsis_mask == 0 && (new_axis_mask | shrink_axis_mask) & 1 == 0,
                     JOINED,
                 )?;
-                self.strided_slice(begin_mask & 1 != 0, end_mask & 1 != 0)
+                self.check_strided_slice(begin_mask & 1 != 0, end_mask & 1 != 0)
             }
-            (R::Gather, O::Gather { axis, batch_dims }) => self.gather(*axis, *batch_dims),
+            (R::Gather, O::Gather { axis, batch_dims }) => self.check_gather(*axis, *batch_dims),
             (R::Lstm, O::UnidirectionalSequenceLstm { time_major, .. })
             | (R::Rnn, O::SequenceRnn { time_major, .. }) => {
-                require(!time_major, JOINED).and(self.only_first_is_batched())
+                require(!time_major, JOINED).and(self.require_only_first_batched())
             }
             (
                 R::Concatenate
@@ -148,7 +150,7 @@ impl BatchedCall<'_, '_> {
     }
 
     /// Of one input of the batch.
-    fn result(&self) -> &[i32] {
+    fn output_shape(&self) -> &[i32] {
         let tensor_idx = self.call.operator.outputs.first();
         tensor_idx.map_or(&[], |&tensor_idx| &self.call.tensors[tensor_idx].shape)
     }
@@ -158,7 +160,7 @@ impl BatchedCall<'_, '_> {
         self.call.values(position).map_err(|_| UNKNOWN)
     }
 
-    fn only_first_is_batched(&self) -> Result<(), &'static str> {
+    fn require_only_first_batched(&self) -> Result<(), &'static str> {
         let mut others = 1..self.n_inputs();
         require(
             self.is_batched(0) && !others.any(|position| self.is_batched(position)),
@@ -166,25 +168,25 @@ impl BatchedCall<'_, '_> {
         )
     }
 
-    fn result_of_rank(&self, at_least: usize) -> Result<(), &'static str> {
-        require(self.result().len() >= at_least, JOINED)
+    fn require_output_rank(&self, at_least: usize) -> Result<(), &'static str> {
+        require(self.output_shape().len() >= at_least, JOINED)
     }
 
     /// Requires that the result keeps the first dimension of the first operand, and that the operator does not work
     /// along it.
-    fn keeps_first(&self, at_least: usize) -> Result<(), &'static str> {
-        let is_kept = self.first(0) == self.result().first().copied();
-        require(is_kept, JOINED).and(self.result_of_rank(at_least))
+    fn require_first_dimension_kept(&self, at_least: usize) -> Result<(), &'static str> {
+        let is_kept = self.first(0) == self.output_shape().first().copied();
+        require(is_kept, JOINED).and(self.require_output_rank(at_least))
     }
 
     /// Requires that operands that grow have the rank of the result, and that the others are repeated along the first
     /// dimension.
-    fn all_grow_alike(&self) -> Result<(), &'static str> {
-        let rank = self.result().len();
+    fn require_all_grow_alike(&self) -> Result<(), &'static str> {
+        let rank = self.output_shape().len();
         let fits = |position: usize| {
             let (shape, first) = (self.shape(position), self.first(position));
             if self.is_batched(position) {
-                shape.len() == rank && first == self.result().first().copied()
+                shape.len() == rank && first == self.output_shape().first().copied()
             } else {
                 shape.len() < rank || first == Some(1)
             }
@@ -193,23 +195,26 @@ impl BatchedCall<'_, '_> {
     }
 
     /// Requires a product of stacks of matrices, pair by pair or all with the same matrix.
-    fn matrix_product(&self) -> Result<(), &'static str> {
+    fn check_matrix_product(&self) -> Result<(), &'static str> {
         let stacked =
             |position: usize| !self.is_batched(position) || self.shape(position).len() > 2;
-        require(stacked(0) && stacked(1), JOINED).and(self.all_grow_alike())
+        require(stacked(0) && stacked(1), JOINED).and(self.require_all_grow_alike())
     }
 
-    fn join(&self, axis: i32) -> Result<(), &'static str> {
+    fn require_join_off_batch(&self, axis: i32) -> Result<(), &'static str> {
         let mut positions = 0..self.n_inputs();
         require(
             positions.all(|position| self.is_batched(position)),
             CONSTANT,
         )?;
-        require(is_later(axis.into(), self.result().len()), JOINED)
+        require(
+            is_not_first_axis(axis.into(), self.output_shape().len()),
+            JOINED,
+        )
     }
 
     /// Requires that the constant at `axes` does not contain the first axis of the operand.
-    fn off_axes_of(&self, axes: usize, operand: usize) -> Result<(), &'static str> {
+    fn require_constant_off_batch(&self, axes: usize, operand: usize) -> Result<(), &'static str> {
         let others = (0..self.n_inputs()).filter(|&position| position != operand);
         require(
             !others.into_iter().any(|position| self.is_batched(position)),
@@ -218,13 +223,19 @@ impl BatchedCall<'_, '_> {
         let axes = self.integers(axes)?;
         let rank = self.shape(operand).len();
         // A negative axis of EXPAND_DIMS counts in the result, which has one more.
-        let rank = rank.max(self.result().len());
-        require(axes.iter().all(|&axis| is_later(axis, rank)), JOINED)
+        let rank = rank.max(self.output_shape().len());
+        require(
+            axes.iter().all(|&axis| is_not_first_axis(axis, rank)),
+            JOINED,
+        )
     }
 
-    fn off_axes(&self, axes: &[i64]) -> Result<(), &'static str> {
+    fn require_off_batch(&self, axes: &[i64]) -> Result<(), &'static str> {
         let rank = self.shape(0).len();
-        require(axes.iter().all(|&axis| is_later(axis, rank)), JOINED)
+        require(
+            axes.iter().all(|&axis| is_not_first_axis(axis, rank)),
+            JOINED,
+        )
     }
 
     fn slice(&self) -> Result<(), &'static str> {
@@ -234,7 +245,7 @@ impl BatchedCall<'_, '_> {
         require(begin.first() == Some(&0) && is_whole, JOINED)
     }
 
-    fn strided_slice(&self, from_start: bool, to_end: bool) -> Result<(), &'static str> {
+    fn check_strided_slice(&self, from_start: bool, to_end: bool) -> Result<(), &'static str> {
         let (begin, end, strides) = (self.integers(1)?, self.integers(2)?, self.integers(3)?);
         let first_of = |values: &[i64]| values.first().copied();
         let starts = from_start || first_of(&begin) == Some(0);
@@ -243,7 +254,7 @@ impl BatchedCall<'_, '_> {
     }
 
     /// Rows of a table for each input's indices, or a part of each input.
-    fn gather(&self, axis: i32, batch_dims: i32) -> Result<(), &'static str> {
+    fn check_gather(&self, axis: i32, batch_dims: i32) -> Result<(), &'static str> {
         require(batch_dims == 0, UNKNOWN)?;
         let axis = dimension(axis, self.shape(0).len());
         match (self.is_batched(0), self.is_batched(1)) {
@@ -259,6 +270,6 @@ pub fn require(holds: bool, problem: &'static str) -> Result<(), &'static str> {
 }
 
 /// Whether an axis is another one than the first.
-fn is_later(axis: i64, rank: usize) -> bool {
+fn is_not_first_axis(axis: i64, rank: usize) -> bool {
     call::axis(axis, rank).is_ok_and(|dimension| dimension > 0)
 }

@@ -137,7 +137,7 @@ pub fn axis(axis: i64, rank: usize) -> Known<usize> {
 }
 
 /// The quotient of two sizes; a contradiction where something is left.
-pub fn whole(size: i64, parts: i64, why: &'static str) -> Known<i64> {
+pub fn exact_quotient(size: i64, parts: i64, why: &'static str) -> Known<i64> {
     require(parts > 0 && size % parts == 0, why)?;
     Ok(size / parts)
 }

@@ -1,7 +1,7 @@
 //! Layers with weights or windows, and what works value by value.
 
 use super::call::Unshaped::{Contradiction, Unknown};
-use super::call::{Known, OperatorCall, Shape, require, whole};
+use super::call::{Known, OperatorCall, Shape, exact_quotient, require};
 use crate::formats::tflite::{BuiltinOptions, Padding};
 use crate::graph::analysis::window::windows;
 
@@ -38,8 +38,8 @@ impl OperatorCall<'_, '_> {
         let ([n, h, w, c], [out, filter_h, filter_w, depth]) = (self.sizes(0)?, self.sizes(1)?);
         self.require_grouped(c, depth, out)?;
         self.require_n_values(2, out, BIAS)?;
-        let rows = slid(h, filter_h, [stride_h, dilation_h], padding)?;
-        let columns = slid(w, filter_w, [stride_w, dilation_w], padding)?;
+        let rows = n_window_positions(h, filter_h, [stride_h, dilation_h], padding)?;
+        let columns = n_window_positions(w, filter_w, [stride_w, dilation_w], padding)?;
         Ok(vec![n, rows, columns, out])
     }
 
@@ -58,14 +58,14 @@ impl OperatorCall<'_, '_> {
         };
         let ([n, h, w, c], [first, filter_h, filter_w, out]) = (self.sizes(0)?, self.sizes(1)?);
         require(first == 1, "the filter's first dimension is not 1")?;
-        whole(
+        exact_quotient(
             out,
             c,
             "the filter's channels are no multiple of the input's",
         )?;
         self.require_n_values(2, out, BIAS)?;
-        let rows = slid(h, filter_h, [stride_h, dilation_h], padding)?;
-        let columns = slid(w, filter_w, [stride_w, dilation_w], padding)?;
+        let rows = n_window_positions(h, filter_h, [stride_h, dilation_h], padding)?;
+        let columns = n_window_positions(w, filter_w, [stride_w, dilation_w], padding)?;
         Ok(vec![n, rows, columns, out])
     }
 
@@ -88,9 +88,9 @@ impl OperatorCall<'_, '_> {
         let [filter_d, filter_h, filter_w, depth, out] = self.sizes(1)?;
         self.require_grouped(c, depth, out)?;
         self.require_n_values(2, out, BIAS)?;
-        let planes = slid(d, filter_d, [stride_d, dilation_d], padding)?;
-        let rows = slid(h, filter_h, [stride_h, dilation_h], padding)?;
-        let columns = slid(w, filter_w, [stride_w, dilation_w], padding)?;
+        let planes = n_window_positions(d, filter_d, [stride_d, dilation_d], padding)?;
+        let rows = n_window_positions(h, filter_h, [stride_h, dilation_h], padding)?;
+        let columns = n_window_positions(w, filter_w, [stride_w, dilation_w], padding)?;
         Ok(vec![n, planes, rows, columns, out])
     }
 
@@ -107,8 +107,8 @@ impl OperatorCall<'_, '_> {
             return Err(Unknown);
         };
         let [n, h, w, c] = self.sizes(0)?;
-        let rows = slid(h, filter_h.into(), [stride_h, 1], padding)?;
-        let columns = slid(w, filter_w.into(), [stride_w, 1], padding)?;
+        let rows = n_window_positions(h, filter_h.into(), [stride_h, 1], padding)?;
+        let columns = n_window_positions(w, filter_w.into(), [stride_w, 1], padding)?;
         Ok(vec![n, rows, columns, c])
     }
 
@@ -123,14 +123,17 @@ impl OperatorCall<'_, '_> {
             *last = units;
             return Ok(shape);
         }
-        Ok(vec![whole(self.n_values(0)?, depth, DEPTH)?, units])
+        Ok(vec![
+            exact_quotient(self.n_values(0)?, depth, DEPTH)?,
+            units,
+        ])
     }
 
     /// Stacks of matrices, each of them transposed where `is_turned` says so.
-    pub fn product(&self, is_turned: [bool; 2]) -> Known<Shape> {
+    pub fn matrix_product(&self, is_turned: [bool; 2]) -> Known<Shape> {
         let [one, other] = [self.shape(0)?, self.shape(1)?];
-        let (mut one, [rows, depth]) = matrix(one, is_turned[0])?;
-        let (mut other, [other_depth, columns]) = matrix(other, is_turned[1])?;
+        let (mut one, [rows, depth]) = split_matrix(one, is_turned[0])?;
+        let (mut other, [other_depth, columns]) = split_matrix(other, is_turned[1])?;
         require(depth == other_depth, "the matrices' depths differ")?;
         let rank = one.len().max(other.len());
         for stack in [&mut one, &mut other] {
@@ -148,7 +151,7 @@ impl OperatorCall<'_, '_> {
     pub fn svdf(&self, rank: i32) -> Known<Shape> {
         let ([n, depth], [n_filters, filter_depth]) = (self.sizes(0)?, self.sizes(1)?);
         require(depth == filter_depth, DEPTH)?;
-        let units = whole(
+        let units = exact_quotient(
             n_filters,
             rank.into(),
             "the filters are no multiple of the rank",
@@ -196,7 +199,7 @@ impl OperatorCall<'_, '_> {
 
     /// Filters of `depth` channels, as many in each group.
     fn require_grouped(&self, channels: i64, depth: i64, out: i64) -> Known<()> {
-        let n_groups = whole(channels, depth, DEPTH)?;
+        let n_groups = exact_quotient(channels, depth, DEPTH)?;
         require(
             n_groups == 0 || out % n_groups == 0,
             "the output's channels are no multiple of the groups",
@@ -218,7 +221,7 @@ fn broadcast(size: i64, other: i64) -> Known<i64> {
 }
 
 /// The dimensions before the last two, and those two.
-fn matrix(mut shape: Shape, is_turned: bool) -> Known<(Shape, [i64; 2])> {
+fn split_matrix(mut shape: Shape, is_turned: bool) -> Known<(Shape, [i64; 2])> {
     let (Some(columns), Some(rows)) = (shape.pop(), shape.pop()) else {
         return Err(Contradiction("an operand is no matrix"));
     };
@@ -232,7 +235,12 @@ fn matrix(mut shape: Shape, is_turned: bool) -> Known<(Shape, [i64; 2])> {
 
 /// Positions of a window of `size` values along one dimension; none where it does not fit, because a layer without
 /// results would look as if it cost nothing.
-fn slid(input: i64, size: i64, [stride, dilation]: [i32; 2], padding: Padding) -> Known<i64> {
+fn n_window_positions(
+    input: i64,
+    size: i64,
+    [stride, dilation]: [i32; 2],
+    padding: Padding,
+) -> Known<i64> {
     let [input, size] = [input, size].map(|size| i32::try_from(size).map_err(|_| Unknown));
     let (input, size) = (input?, size?);
     let is_window = size > 0 && stride > 0 && dilation > 0;

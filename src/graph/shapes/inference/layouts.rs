@@ -1,11 +1,11 @@
 //! Operators that move values, and reductions.
 
 use super::call::Unshaped::{Contradiction, Unknown};
-use super::call::{Known, OperatorCall, Shape, axis, require, whole};
+use super::call::{Known, OperatorCall, Shape, axis, exact_quotient, require};
 use crate::formats::tflite::BuiltinOptions;
 
 impl OperatorCall<'_, '_> {
-    pub fn joined(&self, along: i32) -> Known<Shape> {
+    pub fn concatenated(&self, along: i32) -> Known<Shape> {
         let shapes = self.shapes()?;
         let mut joined = self.shape(0)?;
         let along = axis(along.into(), joined.len())?;
@@ -43,7 +43,7 @@ impl OperatorCall<'_, '_> {
     pub fn split(&self, n_parts: i32) -> Known<Shape> {
         let mut shape = self.shape(1)?;
         let along = axis(self.value(0)?, shape.len())?;
-        shape[along] = whole(shape[along], n_parts.into(), PARTS)?;
+        shape[along] = exact_quotient(shape[along], n_parts.into(), PARTS)?;
         Ok(shape)
     }
 
@@ -51,7 +51,7 @@ impl OperatorCall<'_, '_> {
     pub fn split_by_sizes(&self) -> Known<Vec<Shape>> {
         let (shape, sizes) = (self.shape(0)?, self.values(1)?);
         let along = axis(self.value(2)?, shape.len())?;
-        let sizes = completed(&sizes, |known| Ok(shape[along] - known.iter().sum::<i64>()))?;
+        let sizes = with_open_size(&sizes, |known| Ok(shape[along] - known.iter().sum::<i64>()))?;
         require(sizes.iter().sum::<i64>() == shape[along], PARTS)?;
         let part = |&size: &i64| {
             let mut part = shape.clone();
@@ -74,7 +74,9 @@ impl OperatorCall<'_, '_> {
             }
             _ => return Err(Unknown),
         };
-        let sizes = completed(&sizes, |known| whole(n_values, product(known)?, SIZE))?;
+        let sizes = with_open_size(&sizes, |known| {
+            exact_quotient(n_values, product(known)?, SIZE)
+        })?;
         require(product(&sizes)? == n_values, SIZE)?;
         Ok(sizes)
     }
@@ -117,7 +119,7 @@ impl OperatorCall<'_, '_> {
         Ok(shape)
     }
 
-    pub fn turned(&self) -> Known<Shape> {
+    pub fn transposed(&self) -> Known<Shape> {
         let (shape, order) = (self.shape(0)?, self.values(1)?);
         require(order.len() == shape.len(), ORDER)?;
         let mut left: Vec<Option<i64>> = shape.into_iter().map(Some).collect();
@@ -149,7 +151,7 @@ impl OperatorCall<'_, '_> {
     }
 
     /// The index of the largest or least value along a dimension.
-    pub fn best(&self) -> Known<Shape> {
+    pub fn arg_extreme(&self) -> Known<Shape> {
         let mut shape = self.shape(0)?;
         let along = axis(self.value(1)?, shape.len())?;
         shape.remove(along);
@@ -165,7 +167,7 @@ impl OperatorCall<'_, '_> {
         Ok(shape)
     }
 
-    pub fn interpolated(&self) -> Known<Shape> {
+    pub fn resized_image(&self) -> Known<Shape> {
         let ([n, _, _, c], size) = (self.sizes::<4>(0)?, self.values(1)?);
         let &[rows, columns] = size.as_slice() else {
             return Err(Unknown);
@@ -176,12 +178,20 @@ impl OperatorCall<'_, '_> {
     pub fn depth_to_space(&self, side: i64) -> Known<Shape> {
         let [n, h, w, c] = self.sizes(0)?;
         require(side > 0, BLOCKS)?;
-        Ok(vec![n, h * side, w * side, whole(c, side * side, BLOCKS)?])
+        Ok(vec![
+            n,
+            h * side,
+            w * side,
+            exact_quotient(c, side * side, BLOCKS)?,
+        ])
     }
 
     pub fn space_to_depth(&self, side: i64) -> Known<Shape> {
         let [n, h, w, c] = self.sizes(0)?;
-        let (rows, columns) = (whole(h, side, BLOCKS)?, whole(w, side, BLOCKS)?);
+        let (rows, columns) = (
+            exact_quotient(h, side, BLOCKS)?,
+            exact_quotient(w, side, BLOCKS)?,
+        );
         Ok(vec![
             n,
             rows,
@@ -197,7 +207,7 @@ impl OperatorCall<'_, '_> {
         require(fit, BLOCKS)?;
         for (size, (side, [before, after])) in sizes.iter_mut().zip(sides.into_iter().zip(crops)) {
             require(before >= 0 && after >= 0, PADDINGS)?;
-            *batch = whole(*batch, side, BLOCKS)?;
+            *batch = exact_quotient(*batch, side, BLOCKS)?;
             *size = *size * side - before - after;
         }
         Ok(shape)
@@ -212,7 +222,7 @@ impl OperatorCall<'_, '_> {
         for (size, (side, [before, after])) in sizes {
             require(before >= 0 && after >= 0, PADDINGS)?;
             *batch = batch.checked_mul(side).ok_or(Unknown)?;
-            *size = whole(*size + before + after, side, BLOCKS)?;
+            *size = exact_quotient(*size + before + after, side, BLOCKS)?;
         }
         Ok(shape)
     }
@@ -241,7 +251,7 @@ impl OperatorCall<'_, '_> {
     }
 
     /// Rows of a table.
-    pub fn looked_up(&self) -> Known<Shape> {
+    pub fn embedding_lookup(&self) -> Known<Shape> {
         let ([n], table) = (self.sizes(0)?, self.shape(1)?);
         let (_, row) = table.split_first().ok_or(Contradiction(INDICES))?;
         Ok([&[n], row].concat())
@@ -263,7 +273,7 @@ impl OperatorCall<'_, '_> {
     }
 
     /// The first input with a part replaced by the second.
-    pub fn updated(&self) -> Known<Shape> {
+    pub fn with_replaced_part(&self) -> Known<Shape> {
         let shape = self.shape(0)?;
         if let Ok(part) = self.shape(1) {
             let mut pairs = part.iter().zip(&shape);
@@ -283,7 +293,7 @@ const BLOCKS: &str = "the input does not divide into the blocks";
 const INDICES: &str = "the indices are not those of the table";
 
 /// Sizes with the one in place that is −1, which follows from the others.
-fn completed(sizes: &[i64], open: impl FnOnce(&[i64]) -> Known<i64>) -> Known<Shape> {
+fn with_open_size(sizes: &[i64], open: impl FnOnce(&[i64]) -> Known<i64>) -> Known<Shape> {
     let (known, others): (Shape, Shape) = sizes.iter().partition(|&&size| size >= 0);
     let open = match others.as_slice() {
         [] => return Ok(known),

@@ -38,9 +38,9 @@ pub fn outputs(call: &OperatorCall) -> Known<Outputs> {
         (R::Broadcast, _) => call.broadcast(),
         (R::Select, _) => call.shape(1),
         (R::AlongLast | R::AlongAxes | R::LikeFirst, _) => call.shape(0),
-        (R::Update, _) => call.updated(),
+        (R::Update, _) => call.with_replaced_part(),
         (R::Reduce, _) => call.reduced(),
-        (R::Best, _) => call.best(),
+        (R::Best, _) => call.arg_extreme(),
         (R::Convolution, options) => call.convolution(options),
         (R::Depthwise, options) => call.depthwise(options),
         (R::Convolution3d, options) => call.convolution_3d(options),
@@ -49,7 +49,7 @@ pub fn outputs(call: &OperatorCall) -> Known<Outputs> {
         (R::Pool, options) => call.pooled(options),
         (R::Dense, O::FullyConnected { keep_num_dims, .. }) => call.dense(*keep_num_dims),
         (R::Dense, _) => call.dense(false),
-        (R::Product, O::BatchMatMul { adj_x, adj_y }) => call.product([*adj_x, *adj_y]),
+        (R::Product, O::BatchMatMul { adj_x, adj_y }) => call.matrix_product([*adj_x, *adj_y]),
         (R::Svdf, O::Svdf { rank, .. }) => call.svdf(*rank),
         (R::Rnn, _) => call.rnn(),
         (
@@ -60,7 +60,7 @@ pub fn outputs(call: &OperatorCall) -> Known<Outputs> {
             }
             | O::UnidirectionalSequenceLstm { .. },
         ) => call.lstm(),
-        (R::Concatenate, O::Concatenation { axis, .. }) => call.joined(*axis),
+        (R::Concatenate, O::Concatenation { axis, .. }) => call.concatenated(*axis),
         (R::Pack, O::Pack { axis, .. }) => call.packed(*axis),
         (R::Reshape, options) => call.reshaped(options),
         (R::Squeeze, O::Squeeze { squeeze_dims }) => call.squeezed(squeeze_dims),
@@ -69,8 +69,8 @@ pub fn outputs(call: &OperatorCall) -> Known<Outputs> {
         (R::Tile, _) => call.tiled(),
         (R::Slice, _) => call.sliced(),
         (R::StridedSlice, options) => call.strided(options),
-        (R::Transpose, _) => call.turned(),
-        (R::Resize, _) => call.interpolated(),
+        (R::Transpose, _) => call.transposed(),
+        (R::Resize, _) => call.resized_image(),
         (R::DepthToSpace, O::DepthToSpace { block_size }) => {
             call.depth_to_space((*block_size).into())
         }
@@ -81,7 +81,7 @@ pub fn outputs(call: &OperatorCall) -> Known<Outputs> {
         (R::SpaceToBatch, _) => call.space_to_batch(),
         (R::Gather, O::Gather { axis, batch_dims }) => call.gathered(*axis, *batch_dims),
         (R::GatherByTuples, _) => call.gathered_by_tuples(),
-        (R::LookUp, _) => call.looked_up(),
+        (R::LookUp, _) => call.embedding_lookup(),
         (R::OneHot, O::OneHot { axis }) => call.one_hot(*axis),
         (R::Stated(place), _) => call.values(place.into()),
         (R::ShapeOf, _) => with_length(call.shape(0)?.len()),

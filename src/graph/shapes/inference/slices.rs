@@ -64,7 +64,7 @@ impl OperatorCall<'_, '_> {
                     stride,
                     is_relative: offset,
                 };
-                let [_, n_taken] = range.taken(size).ok_or(Contradiction(BOUNDS))?;
+                let [_, n_taken] = range.first_and_count(size).ok_or(Contradiction(BOUNDS))?;
                 if !has(shrink_axis_mask) {
                     shape.push(n_taken);
                 }
@@ -89,7 +89,7 @@ pub struct Range {
 
 impl Range {
     /// The place of the first value that is taken out of so many, and how many are taken.
-    pub fn taken(&self, size: i64) -> Option<[i64; 2]> {
+    pub fn first_and_count(&self, size: i64) -> Option<[i64; 2]> {
         if self.stride == 0 {
             return None;
         }

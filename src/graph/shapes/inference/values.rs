@@ -28,8 +28,8 @@ fn operator_values(call: &OperatorCall) -> Option<Vec<i64>> {
         OpKind::Cast | OpKind::ExpandDims | OpKind::Reshape | OpKind::Squeeze => {
             call.values(0).ok()
         }
-        OpKind::Concatenation => joined(call, 1),
-        OpKind::Pack => joined(call, 0),
+        OpKind::Concatenation => concatenated_values(call, 1),
+        OpKind::Pack => concatenated_values(call, 0),
         OpKind::Slice => sliced(call),
         OpKind::StridedSlice => strided(call),
         OpKind::Gather => gathered(call),
@@ -47,7 +47,7 @@ fn operator_values(call: &OperatorCall) -> Option<Vec<i64>> {
 }
 
 /// All values of inputs with so many dimensions, one input after the other.
-fn joined(call: &OperatorCall, rank: usize) -> Option<Vec<i64>> {
+fn concatenated_values(call: &OperatorCall, rank: usize) -> Option<Vec<i64>> {
     let n_inputs = call.operator.inputs.len();
     require(n_inputs <= MAX_COMPUTED_RANK)?;
     let of_input = |place: usize| {
@@ -85,7 +85,7 @@ fn strided(call: &OperatorCall) -> Option<Vec<i64>> {
         stride: call.value(3).ok()?,
         is_relative: offset,
     };
-    let [begin, n_taken] = range.taken(size)?;
+    let [begin, n_taken] = range.first_and_count(size)?;
     let n_taken = if shrink_axis_mask & 1 == 1 {
         1
     } else {

@@ -45,7 +45,7 @@ pub fn resize(model: &mut Model, resize: Resize) -> Result<Resized, ResizeError>
     let inputs = resized_inputs(subgraph, resolution)?;
     let writers = writers(subgraph);
     let mut keeps_channels = vec![channels.changes_nothing(); subgraph.operators.len()];
-    keep_behind(subgraph, &writers, &subgraph.outputs, &mut keeps_channels);
+    keep_channels_behind(subgraph, &writers, &subgraph.outputs, &mut keeps_channels);
     for _ in 0..MAX_ROUNDS {
         let mut follow = ShapePropagation::new(
             subgraph,
@@ -55,7 +55,7 @@ pub fn resize(model: &mut Model, resize: Resize) -> Result<Resized, ResizeError>
             &writers,
             &keeps_channels,
         );
-        match follow.all() {
+        match follow.propagate_all() {
             Ok(()) => {
                 let followed = follow.finish();
                 if resolution == 1.0 && followed.resized.n_layers == 0 {
@@ -72,9 +72,9 @@ pub fn resize(model: &mut Model, resize: Resize) -> Result<Resized, ResizeError>
             Err((operator_idx, problem)) => {
                 let operator = &subgraph.operators[operator_idx];
                 let read: Vec<usize> = operator.inputs.iter().flatten().copied().collect();
-                let freed = keep_behind(subgraph, &writers, &read, &mut keeps_channels);
+                let freed = keep_channels_behind(subgraph, &writers, &read, &mut keeps_channels);
                 if !freed {
-                    return Err(failed(operator_idx, operator, problem));
+                    return Err(resize_error(operator_idx, operator, problem));
                 }
             }
         }
@@ -94,7 +94,11 @@ fn set_windows(subgraph: &mut Subgraph, windows: &[(usize, [i32; 2])]) {
     }
 }
 
-fn failed(operator_idx: usize, operator: &Operator, Problem(problem): Problem) -> ResizeError {
+fn resize_error(
+    operator_idx: usize,
+    operator: &Operator,
+    Problem(problem): Problem,
+) -> ResizeError {
     ResizeError::Operator {
         operator_idx,
         operator: operator.code.name().to_owned(),
@@ -147,7 +151,7 @@ fn writers(subgraph: &Subgraph) -> Vec<Option<usize>> {
 
 /// Marks the layers whose channels reach `tensors` without being mixed. Returns whether one of them was not marked
 /// before.
-fn keep_behind(
+fn keep_channels_behind(
     subgraph: &Subgraph,
     writers: &[Option<usize>],
     tensors: &[usize],

@@ -157,7 +157,7 @@ impl Builder<'_, '_> {
             return Some(false);
         };
         if kind == Kind::Free || self.graph.tensor(written).tensor_type == TensorType::Int32 {
-            self.rename(operator, written)?;
+            self.share_buffer_of_input(operator, written)?;
             return Some(false);
         }
         let reads: Option<Vec<usize>> = read.iter().map(|&t| self.buffer(t)).collect();
@@ -170,7 +170,7 @@ impl Builder<'_, '_> {
         let is_merged = match kind {
             Kind::Convolution => self.convolution(node_idx, node, next, &mut layer)?,
             _ => {
-                self.not_convolution(node_idx, node, written, &mut layer);
+                self.other_layer(node_idx, node, written, &mut layer);
                 false
             }
         };
@@ -179,7 +179,7 @@ impl Builder<'_, '_> {
     }
 
     /// Gives an output with the values of the first input the buffer of this input. Shapes have no buffer.
-    fn rename(&mut self, operator: &Operator, written: usize) -> Option<()> {
+    fn share_buffer_of_input(&mut self, operator: &Operator, written: usize) -> Option<()> {
         if let Some(&first) = operator.inputs.first().and_then(Option::as_ref)
             && operator.code.kind != OpKind::Shape
             && !self.is_constant(first)
@@ -191,7 +191,7 @@ impl Builder<'_, '_> {
     }
 
     /// Working memory and in-place offset of a layer that merges with no other one.
-    fn not_convolution(&mut self, node_idx: usize, node: &Node, written: usize, layer: &mut Layer) {
+    fn other_layer(&mut self, node_idx: usize, node: &Node, written: usize, layer: &mut Layer) {
         let operator = node.operator.code.kind;
         match kind(operator) {
             Kind::Depthwise => self.depthwise(node_idx, node, layer),
@@ -228,8 +228,8 @@ impl Builder<'_, '_> {
         let written = *operator.outputs.first()?;
         let output = self.graph.tensor(written);
         let filters = operator.inputs.get(1).copied().flatten();
-        let in_c = last(self.graph.tensor(filters?));
-        let out_c = last(output);
+        let in_c = n_channels(self.graph.tensor(filters?));
+        let out_c = n_channels(output);
         let window = Window::new(self.graph, node_idx, in_c as f32);
         let taps = side(window.filter_h).saturating_mul(side(window.filter_w));
         let row = taps.saturating_mul(in_c);
@@ -286,7 +286,7 @@ impl Builder<'_, '_> {
             return;
         };
         let output = self.graph.tensor(written);
-        let channels = last(output);
+        let channels = n_channels(output);
         let window = Window::new(self.graph, node_idx, channels as f32);
         let taps = side(window.filter_h).saturating_mul(side(window.filter_w));
         layer.scratch_bytes = taps
@@ -345,7 +345,7 @@ impl Builder<'_, '_> {
         let Some(buffer) = self.buffer(pooled) else {
             return false;
         };
-        let channels = last(self.graph.tensor(written));
+        let channels = n_channels(self.graph.tensor(written));
         let window = Window::new(self.graph, next_idx, channels as f32);
         let rows = side(window.filter_h).saturating_mul(row_bytes(self.graph.tensor(written)));
         layer.scratch_bytes = layer.scratch_bytes.saturating_add(rows);
@@ -367,7 +367,7 @@ fn row_bytes(tensor: &Tensor) -> u64 {
     bytes / rows.max(1)
 }
 
-fn last(tensor: &Tensor) -> u64 {
+fn n_channels(tensor: &Tensor) -> u64 {
     tensor.shape.last().map_or(1, |&c| side(c))
 }
 

@@ -61,7 +61,7 @@ impl<'p> Plan<'p> {
             let mut end = layer_idx + 1;
             while end < self.schedule.layers.len()
                 && self.separate_bytes[end] > bytes
-                && self.continues(end)
+                && self.overwrites_chain(end)
             {
                 end += 1;
             }
@@ -74,7 +74,7 @@ impl<'p> Plan<'p> {
     }
 
     /// Whether a layer may overwrite the output of the previous layer, which itself may overwrite its input.
-    fn continues(&self, layer_idx: usize) -> bool {
+    fn overwrites_chain(&self, layer_idx: usize) -> bool {
         let before = layer_idx.checked_sub(1).and_then(|idx| self.overlaps[idx]);
         match (before, self.overlaps[layer_idx]) {
             (Some(before), Some(overlap)) => before.written == overlap.read,

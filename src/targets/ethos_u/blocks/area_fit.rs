@@ -87,13 +87,13 @@ impl Attempt {
 
 /// Upper limit of the accumulators of a block during the search at one depth.
 #[derive(Clone, Copy)]
-struct Budget {
+struct AccumulatorBudget {
     n_accumulators: i64,
     n_stalled: usize,
     last_block: Option<Hwc>,
 }
 
-impl Budget {
+impl AccumulatorBudget {
     /// The budget after an attempt that did not fit; `None` below `granule` accumulators.
     fn shrunk(self, failed: &Attempt, granule: i64) -> Option<Self> {
         let is_stalled = self.last_block.map(volume) == Some(volume(failed.block));
@@ -178,7 +178,7 @@ impl AreaFit<'_> {
 
     /// The largest block of this depth that fits.
     fn largest_of_depth(&self, depth: i64) -> Option<Hwc> {
-        let mut budget = Some(Budget {
+        let mut budget = Some(AccumulatorBudget {
             n_accumulators: self.n_accumulators,
             n_stalled: 0,
             last_block: None,
@@ -194,7 +194,7 @@ impl AreaFit<'_> {
     }
 
     fn attempt(&self, area: i64, depth: i64) -> Attempt {
-        let [height, width] = self.tiles(self.proportional(area as f64));
+        let [height, width] = self.evenly_tiled_area(self.proportional(area as f64));
         let block = [height, width, depth];
         let unit = self.input_unit(depth);
         // A block never holds more than the whole IFM.
@@ -225,7 +225,7 @@ impl AreaFit<'_> {
     }
 
     /// The same area with a width that divides the OFM well.
-    fn tiles(&self, [height, width]: [i64; 2]) -> [i64; 2] {
+    fn evenly_tiled_area(&self, [height, width]: [i64; 2]) -> [i64; 2] {
         let tiled = if width < self.ofm[1] {
             even_tile(self.ofm[1], self.granule[1], width)
         } else {
@@ -256,7 +256,7 @@ impl AreaFit<'_> {
     fn with_room_for_a_row(&self, mut block: Hwc) -> Hwc {
         for n_free_axes in 0..=N_AXES {
             while !self.has_room_for_a_row(block) {
-                match self.cut(block, n_free_axes) {
+                match self.shrunk_block(block, n_free_axes) {
                     Some(smaller) => block = smaller,
                     None => break,
                 }
@@ -275,7 +275,7 @@ impl AreaFit<'_> {
     /// A block smaller by one granule; `None` if no axis may be cut. Of depth, height and width the first
     /// `n_free_axes` may be cut even if they cover the OFM, all other ones only if they do not (depth: only
     /// if it exceeds the width). With all axes free and none left to cut, the depth is halved.
-    fn cut(&self, block: Hwc, n_free_axes: usize) -> Option<Hwc> {
+    fn shrunk_block(&self, block: Hwc, n_free_axes: usize) -> Option<Hwc> {
         let [height, width, depth] = block;
         let unit = self.granule[2];
         let [depth_is_free, height_is_free, width_is_free] =

@@ -94,7 +94,7 @@ fn choose_anew(accelerator: &Accelerator, shapes: &Shapes) -> Hwc {
             ..
         } => {
             let buffer_bytes = [output_buffer_bytes, chain_buffer_bytes];
-            in_buffers(accelerator, shapes, buffer_bytes)
+            block_in_buffers(accelerator, shapes, buffer_bytes)
         }
     }
 }
@@ -127,7 +127,7 @@ impl InputBanks {
     }
 
     /// Whether double-buffered blocks of each input fit: one is read while the other is computed.
-    fn hold(&self, [height, width, depth]: Hwc) -> bool {
+    fn are_large_enough(&self, [height, width, depth]: Hwc) -> bool {
         let bytes = height * width * round_up(depth * self.element_bytes, ROW_BYTES);
         let n_banks = round_up(2 * ceil_div(bytes, BANK_BYTES), self.granule);
         n_banks * self.n_inputs <= self.n_banks
@@ -147,7 +147,7 @@ fn largest_in_banks(accelerator: &Accelerator, shapes: &Shapes, inputs: InputBan
     for depth in depths(micro[2], end[2], shapes.ofm[2]) {
         for height in sides(0) {
             let blocks = sides(1).map(|width| [height, width, depth]);
-            for block in blocks.take_while(|&block| inputs.hold(block)) {
+            for block in blocks.take_while(|&block| inputs.are_large_enough(block)) {
                 let n_blocks = volume(shapes.ofm) as f32 / volume(block) as f32;
                 // A block that holds more than half of the input is worth two.
                 let holds_most = volume(input) < 2 * volume(block);
@@ -164,7 +164,7 @@ fn largest_in_banks(accelerator: &Accelerator, shapes: &Shapes, inputs: InputBan
 /// The block that fills the output buffer, or the chaining buffer if an input is broadcast. It is as wide as needed to
 /// divide the OFM evenly, and the rest of the buffer is used for depth or height. `buffer_bytes` are the sizes of the
 /// output buffer and of the chaining buffer.
-fn in_buffers(accelerator: &Accelerator, shapes: &Shapes, buffer_bytes: [i64; 2]) -> Hwc {
+fn block_in_buffers(accelerator: &Accelerator, shapes: &Shapes, buffer_bytes: [i64; 2]) -> Hwc {
     let [output_bytes, chain_bytes] = buffer_bytes;
     let micro = least_padded(accelerator.micro_blocks.elementwise, shapes.ofm);
     let [granule, max_block] =
@@ -187,12 +187,12 @@ fn in_buffers(accelerator: &Accelerator, shapes: &Shapes, buffer_bytes: [i64; 2]
         if by_h || by_w {
             [height, chain_width, depth]
         } else {
-            let (width, times) = spread(chain_width, needed_width, limit[0] / unit_h);
+            let (width, times) = divided_width(chain_width, needed_width, limit[0] / unit_h);
             [unit_h * times, width, depth]
         }
     } else {
         let width = if by_h { chain_width } else { output_width };
-        let (width, times) = spread(width, needed_width, limit[2] / BRICK_CHANNELS);
+        let (width, times) = divided_width(width, needed_width, limit[2] / BRICK_CHANNELS);
         [height, width, BRICK_CHANNELS * times]
     };
     std::array::from_fn(|axis| round_up(block[axis], granule[axis]))
@@ -232,7 +232,7 @@ fn even_tile(range: i64, granule: i64, most: i64) -> i64 {
 }
 
 /// Divides a width that is several times the needed one by at most `most`. Returns the divided width and the divisor.
-fn spread(width: i64, needed: i64, most: i64) -> (i64, i64) {
+fn divided_width(width: i64, needed: i64, most: i64) -> (i64, i64) {
     let times = (width / needed).min(most).max(1);
     (width / times, times)
 }

@@ -153,7 +153,7 @@ pub fn input_unit(accelerator: &Accelerator, micro: Hwc, depth: i64, element_byt
     [height, width, n_words * 16 / element_bytes.max(1)]
 }
 
-fn fits(
+fn block_fits(
     accelerator: &Accelerator,
     layer: &Layer,
     ofm: Hwc,
@@ -287,7 +287,7 @@ pub fn search(
                 } else {
                     ofm
                 };
-                if !fits(accelerator, layer, fitted, ifm, unit, copies) {
+                if !block_fits(accelerator, layer, fitted, ifm, unit, copies) {
                     break;
                 }
                 let is_held_whole = accelerator.is_u85();
@@ -371,7 +371,7 @@ fn cost(
     let cost = if counts_volume(accelerator, layer) {
         volume(layer.ofm) as f32 / volume(ofm) as f32
     } else {
-        fetched(accelerator, layer, fitted, ifm)
+        fetched_per_output(accelerator, layer, fitted, ifm)
     };
     if volume(layer.ifm) < ifm[0] * ifm[1] * held_depth * 2 {
         cost / 2.0
@@ -391,7 +391,7 @@ fn counts_volume(accelerator: &Accelerator, layer: &Layer) -> bool {
 
 /// Input and weight elements fetched per element of the output. Single precision and the order of the factors decide
 /// between blocks that cost the same except for rounding.
-fn fetched(accelerator: &Accelerator, layer: &Layer, ofm: Hwc, ifm: Hwc) -> f32 {
+fn fetched_per_output(accelerator: &Accelerator, layer: &Layer, ofm: Hwc, ifm: Hwc) -> f32 {
     let full: Hwc = std::array::from_fn(|axis| ceil_div(layer.ofm[axis], ofm[axis]));
     let blocks: [f32; 3] = std::array::from_fn(|axis| layer.ofm[axis] as f32 / ofm[axis] as f32);
     let mut weights = 0.0;

@@ -9,7 +9,7 @@
 mod spans;
 mod stripes;
 
-pub use self::spans::{Cascaded, Span, cascaded};
+pub use self::spans::{Span, StagedCascade, staged_cascades};
 pub use self::stripes::{Sram, cascades};
 
 use super::flow::Flow;
@@ -178,12 +178,12 @@ impl<F: Fn(usize, IfmOfm<usize>) -> InSram> Stages<'_, F> {
         let input = flow.unpadded[input] as usize;
         let (ifm, ofm) = (&maps[input], &maps[output]);
         // For a part of a concatenation, the whole concatenation is in memory.
-        let joined = flow.joined[order.activated(program, idx).unwrap_or(output)].get();
+        let joined = flow.joined[order.map_behind_activation(program, idx).unwrap_or(output)].get();
         let stored = &maps[joined.unwrap_or(output)];
         let layer = step.execution.layer().map(|(layer, _)| layer);
         let [ifm_shape, ofm_shape] =
             self.stage_shapes(operation, input, [ifm, ofm], layer.is_none());
-        let is_chained = order.is_passed_on(idx) || order.chain_start[idx] < idx;
+        let is_chained = order.is_read_by_next_only(idx) || order.chain_start[idx] < idx;
         let is_alone = |before: &CascadeStage| {
             let mut between = before.step + 1..idx;
             flow.source[idx].get() == Some(before.step)
@@ -245,7 +245,7 @@ fn has_rows(
     layer: Option<&Layer>,
     [ifm, ofm]: [&FeatureMap; 2],
 ) -> bool {
-    if operation.fused_transpose.is_some() || operation.reversed() == Some(0) {
+    if operation.fused_transpose.is_some() || operation.reversed_dimension() == Some(0) {
         return false;
     }
     match (&step.execution, layer) {

@@ -21,7 +21,7 @@ pub struct Span {
     pub rolling_bytes: f64,
 }
 
-/// Cascades of stages with these `rows` per stripe and these bytes of weights in SRAM, by the rules of [`Growth`].
+/// Cascades of stages with these `rows` per stripe and these bytes of weights in SRAM, by the rules of [`CascadeGrowth`].
 pub fn spans(
     stages: &[CascadeStage],
     rows: &[i64],
@@ -29,11 +29,11 @@ pub fn spans(
     limit_bytes: f64,
     has_dedicated_sram: bool,
 ) -> Vec<Span> {
-    let mut growth = Growth {
+    let mut growth = CascadeGrowth {
         peak_bytes: limit_bytes,
         has_dedicated_sram,
     };
-    let striped = Striped {
+    let striped = StripedStages {
         stages,
         rows,
         weight_bytes,
@@ -49,19 +49,19 @@ pub fn spans(
 }
 
 /// A cascade with its stages, to which the indices of the span refer.
-pub struct Cascaded {
+pub struct StagedCascade {
     pub span: Span,
     pub stages: Vec<CascadeStage>,
 }
 
 /// As `spans`, with the lowest stripes and no weights in SRAM. Holds no more than some thousand stages that are in no
 /// cascade.
-pub fn cascaded(
+pub fn staged_cascades(
     mut stages: impl Iterator<Item = CascadeStage>,
     limit_bytes: f64,
     has_dedicated_sram: bool,
-) -> Vec<Cascaded> {
-    let mut growth = Growth {
+) -> Vec<StagedCascade> {
+    let mut growth = CascadeGrowth {
         peak_bytes: limit_bytes,
         has_dedicated_sram,
     };
@@ -72,7 +72,7 @@ pub fn cascaded(
         window.extend(stages.by_ref().take(WINDOW_STAGES - window.len()));
         let is_end = window.len() < WINDOW_STAGES;
         let rows = lowest_rows(&window);
-        let striped = Striped {
+        let striped = StripedStages {
             stages: &window,
             rows: &rows,
             weight_bytes: &no_weights,
@@ -86,7 +86,7 @@ pub fn cascaded(
         let mut first = 0;
         while first < n_whole {
             let span = growth.from(striped, first);
-            cascades.extend(span.map(|span| Cascaded {
+            cascades.extend(span.map(|span| StagedCascade {
                 stages: window[span.first..=span.last].to_vec(),
                 span: Span {
                     first: 0,
@@ -105,13 +105,13 @@ pub fn cascaded(
 
 /// Stages with the rows of their stripes, and the bytes of their weights that are in SRAM.
 #[derive(Clone, Copy)]
-struct Striped<'a> {
+struct StripedStages<'a> {
     stages: &'a [CascadeStage],
     rows: &'a [i64],
     weight_bytes: &'a [f64],
 }
 
-impl Striped<'_> {
+impl StripedStages<'_> {
     fn is_striped(&self, idx: usize) -> bool {
         self.stages[idx].can_be_striped && self.rows[idx] < i64::from(self.stages[idx].ofm[0])
     }
@@ -123,19 +123,19 @@ impl Striped<'_> {
 /// operations whose feature maps do not fit. If they are in SRAM anyway, a cascade must need less than its operations
 /// need one by one; it is then not extended to save memory below `peak_bytes`, which grow to the need of earlier
 /// operations.
-struct Growth {
+struct CascadeGrowth {
     peak_bytes: f64,
     has_dedicated_sram: bool,
 }
 
-impl Growth {
+impl CascadeGrowth {
     /// The cascade that begins with this stage, if it saves memory. The stages before it were looked at.
-    fn from(&mut self, striped: Striped, first: usize) -> Option<Span> {
+    fn from(&mut self, striped: StripedStages, first: usize) -> Option<Span> {
         let stage = &striped.stages[first];
         if !self.has_dedicated_sram {
             self.peak_bytes = self.peak_bytes.max(stage.alive_before_bytes);
         }
-        let span = self.longest(striped, first);
+        let span = self.longest_span(striped, first);
         if !self.has_dedicated_sram {
             let bytes = span.map_or(stage.in_sram.alive_bytes, |span| span.bytes);
             self.peak_bytes = self.peak_bytes.max(bytes);
@@ -143,11 +143,11 @@ impl Growth {
         span
     }
 
-    fn longest(&self, striped: Striped, first: usize) -> Option<Span> {
+    fn longest_span(&self, striped: StripedStages, first: usize) -> Option<Span> {
         if !striped.is_striped(first) {
             return None;
         }
-        let Striped {
+        let StripedStages {
             stages,
             rows,
             weight_bytes,
@@ -208,7 +208,7 @@ struct CascadeMemory {
     ifm_bytes: f64,
     rolling_bytes: f64,
     weight_bytes: f64,
-    beside: OtherMemory,
+    beside: OtherSram,
 }
 
 impl CascadeMemory {
@@ -218,7 +218,7 @@ impl CascadeMemory {
             ifm_bytes: stage.in_sram.maps.ifm,
             rolling_bytes: 0.0,
             weight_bytes,
-            beside: OtherMemory::new(stage),
+            beside: OtherSram::new(stage),
         }
     }
 
@@ -239,13 +239,13 @@ impl CascadeMemory {
 }
 
 /// Maximum SRAM that other operations need while the stages of a cascade run.
-struct OtherMemory {
+struct OtherSram {
     /// The IFM of the cascade, which is not counted here.
     ifm_range: Option<RangeInSram>,
     max_bytes: f64,
 }
 
-impl OtherMemory {
+impl OtherSram {
     fn new(first: &CascadeStage) -> Self {
         Self {
             ifm_range: first.in_sram.ifm_range,
@@ -314,8 +314,8 @@ mod tests {
                 let (rows, no_weights) = (lowest_rows(&stages), vec![0.0; n_stages]);
                 let at_once = spans(&stages, &rows, &no_weights, limit_bytes, has_dedicated_sram);
                 let longest = at_once.iter().map(|span| span.last - span.first + 1).max();
-                let actual = cascaded(stages.into_iter(), limit_bytes, has_dedicated_sram);
-                let spans = actual.iter().map(|Cascaded { span, stages }| Span {
+                let actual = staged_cascades(stages.into_iter(), limit_bytes, has_dedicated_sram);
+                let spans = actual.iter().map(|StagedCascade { span, stages }| Span {
                     first: stages[span.first].step,
                     last: stages[span.last].step,
                     ..*span

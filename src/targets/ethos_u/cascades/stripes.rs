@@ -1,12 +1,14 @@
 //! The number of rows that the operations of a cascade compute at a time. Reproduces `ProposeMinimalSchedule`,
 //! `OptimizeSubSchedule` and `ProposeScheduleStriping`.
 
-use super::spans::{Cascaded, Span, spans};
+use super::spans::{Span, StagedCascade, spans};
 use super::{CascadeStage, InSram, RangeInSram, lowest_rows};
 use crate::targets::ethos_u::accelerator::Accelerator;
 use crate::targets::ethos_u::geometry::round_up;
 use crate::targets::ethos_u::index::OptionalIndex;
-use crate::targets::ethos_u::scheduled_operation::{Cascade, Known, ScheduledOperation, Stripe};
+use crate::targets::ethos_u::scheduled_operation::{
+    Cascade, ScheduledOperation, SharedExecutions, Stripe,
+};
 use crate::targets::ethos_u::weight_buffers::{Buffer, Slack, choose};
 
 /// Limit of operations times stripe heights that are tried for a graph, which take some tenths of a second. Sampled
@@ -33,15 +35,15 @@ impl Sram<'_> {
 /// heights that are tried.
 pub fn cascades<'a>(
     accelerator: &Accelerator,
-    cascaded: Vec<Cascaded>,
+    cascaded: Vec<StagedCascade>,
     sram: Sram,
     steps: &mut [Option<ScheduledOperation<'a>>],
     stripe: impl Fn(&ScheduledOperation<'a>, Stripe) -> Option<ScheduledOperation<'a>>,
 ) -> Vec<Cascade> {
     let mut cascades = Vec::new();
     let mut tries_left = MAX_TRIES;
-    let mut known = Known::among(steps.len());
-    for Cascaded { span, stages } in cascaded {
+    let mut known = SharedExecutions::for_program(steps.len());
+    for StagedCascade { span, stages } in cascaded {
         let lowest = &lowest_rows(&stages);
         let stripes = Stripes {
             accelerator,
@@ -53,12 +55,12 @@ pub fn cascades<'a>(
                 .map(|step| Buffer::default().slack(step, sram.limit_bytes)),
             stages: stages_of_cascade(&stages, &span, sram, accelerator.has_dedicated_sram),
         };
-        let highest = stripes.highest(steps, lowest, &mut tries_left);
+        let highest = stripes.highest_stripes(steps, lowest, &mut tries_left);
         let Striping {
             rows,
             spans,
             weight_bytes,
-        } = highest.unwrap_or_else(|| Striping::lowest(lowest, span));
+        } = highest.unwrap_or_else(|| Striping::with_lowest_stripes(lowest, span));
         for part in spans {
             let of_stages = part.first..=part.last;
             let stages = &stripes.stages[of_stages.clone()];
@@ -139,7 +141,7 @@ struct Striping {
 
 impl Striping {
     /// All stages as one cascade, with the lowest stripes and no weights in SRAM.
-    fn lowest(rows: &[i64], span: Span) -> Self {
+    fn with_lowest_stripes(rows: &[i64], span: Span) -> Self {
         Self {
             rows: rows.to_vec(),
             spans: vec![span],
@@ -170,7 +172,7 @@ impl<'a, F: Fn(&ScheduledOperation<'a>, Stripe) -> Option<ScheduledOperation<'a>
     }
 
     /// The highest stripes that fit; `None` if only the lowest do.
-    fn highest(
+    fn highest_stripes(
         &self,
         steps: &[Option<ScheduledOperation<'a>>],
         min_rows: &[i64],

@@ -4,7 +4,7 @@
 
 use std::hash::{Hash, Hasher};
 
-use super::transfers::{Blocks, block_transfer, capped, inflation, stride_bytes};
+use super::transfers::{Blocks, block_transfer, clipped_block, inflation, stride_bytes};
 use crate::targets::ethos_u::accelerator::{Accelerator, MemoryPort};
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, IfmOfm, round_up, volume};
 
@@ -57,7 +57,7 @@ impl Elementwise {
             ofm: output_bytes,
         } = self.element_bytes;
         let bytes = |block: Hwc, shape: Hwc, element_bytes: i64| {
-            volume(capped(block, shape)) * element_bytes
+            volume(clipped_block(block, shape)) * element_bytes
         };
         // Both inputs have elements of the same size.
         let read = |memory: &MemoryPort, shape: Hwc, is_brick: bool| {

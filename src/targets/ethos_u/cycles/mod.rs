@@ -8,7 +8,7 @@ mod multipliers;
 mod transfers;
 
 use self::multipliers::multiplier_cycles;
-use self::transfers::{block_transfer, capped};
+use self::transfers::{block_transfer, clipped_block};
 use super::accelerator::{Accelerator, MemoryPort};
 use super::blocks::Block;
 use super::geometry::{Hwc, IfmOfm, ceil_div, volume};
@@ -40,7 +40,7 @@ impl Part {
 
 /// The context of a cycle estimate.
 #[derive(Clone, Copy, Debug)]
-pub struct Conditions {
+pub struct CycleContext {
     /// Memories of IFM and OFM.
     pub feature_maps: IfmOfm<MemoryPort>,
     /// Latency of the memory that holds its scales.
@@ -58,7 +58,7 @@ pub fn transpose_cycles(memories: &IfmOfm<MemoryPort>, bytes: IfmOfm<f64>) -> f6
 /// The micro block and the output block of the computation: if the OFM is a row of even width, an Ethos-U55 or U65 with
 /// micro blocks of 2x2 computes four positions side by side.
 fn computed_blocks(accelerator: &Accelerator, layer: &Layer, block: &Block) -> [Hwc; 2] {
-    let ofm = capped(block.ofm, layer.ofm);
+    let ofm = clipped_block(block.ofm, layer.ofm);
     let is_even_row = layer.is_row() && layer.ofm[1] % 2 == 0;
     let sums_channels = layer.kind.has_weights() && layer.kind != Kind::Depthwise;
     let has_rows = !accelerator.is_u85() && block.micro[0] == 2;
@@ -83,7 +83,7 @@ impl BlockCycles {
         layer: &Layer,
         block: &Block,
         [micro, ofm]: [Hwc; 2],
-        conditions: &Conditions,
+        conditions: &CycleContext,
     ) -> Self {
         let IfmOfm { ifm: from, ofm: to } = &conditions.feature_maps;
         let scales = if layer.kind.has_weights() {
@@ -99,7 +99,7 @@ impl BlockCycles {
             read: block_transfer(
                 from,
                 from.read_latency_cycles,
-                volume(capped(block.ifm, layer.ifm)) * layer.element_bytes.ifm,
+                volume(clipped_block(block.ifm, layer.ifm)) * layer.element_bytes.ifm,
                 Blocks::ifm_blocks(layer, block).read_burst(),
             ),
             write: block_transfer(
@@ -113,7 +113,7 @@ impl BlockCycles {
 
     /// Raises the cycles to the time of issuing commands, if that is longer. Reads and writes overlap if there are
     /// several blocks.
-    fn issued(self, n_blocks: f64) -> Self {
+    fn at_least_issue_time(self, n_blocks: f64) -> Self {
         let apart = if n_blocks > 1.0 {
             (self.write - self.read).abs()
         } else {
@@ -145,7 +145,7 @@ pub fn operator_cycles(
     accelerator: &Accelerator,
     layer: &Layer,
     block: &Block,
-    conditions: Conditions,
+    conditions: CycleContext,
 ) -> f64 {
     let blocks = computed_blocks(accelerator, layer, block);
     let [micro, ofm] = blocks;
@@ -155,7 +155,7 @@ pub fn operator_cycles(
     };
     let n_blocks = n_micro(layer.ofm) / n_micro(ofm);
     BlockCycles::new(accelerator, layer, block, blocks, &conditions)
-        .issued(n_blocks)
+        .at_least_issue_time(n_blocks)
         .total(n_blocks, conditions.part)
 }
 
@@ -172,7 +172,7 @@ pub fn cycles_between(
     block: &Block,
     feature_maps: IfmOfm<MemoryPort>,
 ) -> f64 {
-    let conditions = Conditions {
+    let conditions = CycleContext {
         feature_maps,
         scale_latency_cycles: accelerator.weights_off_chip.latency_cycles,
         part: Part::WHOLE,

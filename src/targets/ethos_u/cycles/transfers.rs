@@ -12,7 +12,7 @@ use crate::targets::ethos_u::layer::Layer;
 const MAX_WRITE_BYTES: i64 = 64;
 
 /// The part of a block that is inside of `shape`.
-pub fn capped(block: Hwc, shape: Hwc) -> Hwc {
+pub fn clipped_block(block: Hwc, shape: Hwc) -> Hwc {
     std::array::from_fn(|axis| block[axis].min(shape[axis]))
 }
 
@@ -117,8 +117,8 @@ pub fn write_inflation(
 
 /// Bytes read of the IFM. Overlapping blocks, parts of the kernel and blocks in depth read bytes again.
 pub fn read_bytes(layer: &Layer, block: &Block) -> f64 {
-    let ifm = capped(block.ifm, layer.ifm);
-    let ofm = capped(block.ofm, layer.ofm);
+    let ifm = clipped_block(block.ifm, layer.ifm);
+    let ofm = clipped_block(block.ofm, layer.ofm);
     let n_blocks = |axis: usize| ceil_div(layer.ofm[axis], ofm[axis]) as f64;
     let n_parts = |axis: usize| ceil_div(layer.kernel[axis], SUB_KERNEL) as f64;
     let depth = if layer.is_brick.ifm {

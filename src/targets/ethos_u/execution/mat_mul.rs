@@ -3,7 +3,7 @@
 
 use crate::targets::ethos_u::accelerator::{Accelerator, MemoryPort};
 use crate::targets::ethos_u::blocks::{self, Block, elementwise};
-use crate::targets::ethos_u::cycles::{Conditions, Elementwise, Part, operator_cycles};
+use crate::targets::ethos_u::cycles::{CycleContext, Elementwise, Part, operator_cycles};
 use crate::targets::ethos_u::geometry::{Hwc, IfmOfm, ceil_div};
 use crate::targets::ethos_u::layer::{Layer, UNCHANGED};
 use crate::targets::ethos_u::program::{INT32_BYTES, Operation, Program};
@@ -25,7 +25,7 @@ pub fn mat_mul<'a>(
     };
     let output = &program.maps[*operation.outputs.first()?];
     let rows = sum.ifm;
-    let several = in_several_blocks(accelerator, rows);
+    let several = rows_of_several_blocks(accelerator, rows);
     let block = blocks::choose(
         accelerator,
         &Layer {
@@ -89,7 +89,7 @@ fn wide_product(accelerator: &Accelerator, rows: Hwc, several: Hwc) -> Elementwi
 
 /// Divides rows so that a block contains only a part of them, and one block is computed while another one waits
 /// (`MatMulDependencyFit` in Vela).
-fn in_several_blocks(accelerator: &Accelerator, mut rows: Hwc) -> Hwc {
+fn rows_of_several_blocks(accelerator: &Accelerator, mut rows: Hwc) -> Hwc {
     let axis = usize::from(rows[0] <= accelerator.max_block[0]);
     if rows[axis] <= accelerator.max_block[axis] {
         let n_blocks = [3, 2].into_iter().find(|n| rows[axis] >= MIN_SIDE * n);
@@ -106,7 +106,7 @@ pub fn mat_mul_cycles(
     second: MemoryPort,
 ) -> f64 {
     let between = accelerator.planned_feature_maps();
-    let conditions = Conditions {
+    let conditions = CycleContext {
         feature_maps: IfmOfm {
             ifm: between,
             ofm: memories.ofm,

@@ -45,7 +45,7 @@ pub fn schedule<'a>(
             IfmOfm::both(0.0),
         ));
     }
-    let command = Command {
+    let command = CommandScheduler {
         accelerator,
         program,
         order,
@@ -61,7 +61,7 @@ pub fn schedule<'a>(
 }
 
 /// One command of the accelerator: an operation with the operations that are chained to it.
-struct Command<'a, 'c> {
+struct CommandScheduler<'a, 'c> {
     accelerator: &'c Accelerator,
     program: &'a Program,
     order: &'c Order,
@@ -72,7 +72,7 @@ struct Command<'a, 'c> {
     chained: Vec<&'c Operation>,
 }
 
-impl<'a> Command<'a, '_> {
+impl<'a> CommandScheduler<'a, '_> {
     fn schedule(&self) -> Option<ScheduledOperation<'a>> {
         let layer = layer(
             self.accelerator,
@@ -146,7 +146,7 @@ impl<'a> Command<'a, '_> {
         let chosen = layer.and_then(|layer| self.with_block(layer));
         let activated = self
             .order
-            .activated(program, self.idx)
+            .map_behind_activation(program, self.idx)
             .filter(|_| chosen.is_none() && chained.is_empty());
         let step = match chosen {
             Some((layer, block)) => self.on_multipliers(layer, block),
@@ -162,7 +162,7 @@ impl<'a> Command<'a, '_> {
         let last = chained.last().map_or(*operation, |last| *last);
         Some(ScheduledOperation {
             bytes: self.counted_bytes(&step),
-            others: inputs_of_chained(program, operation, chained, &self.written_within()),
+            others: inputs_of_chained(program, operation, chained, &self.maps_within_chain()),
             maps: IfmOfm {
                 ifm: operation.inputs.first().copied().into(),
                 // It has the elements that are written; a table may make them larger.
@@ -203,11 +203,15 @@ impl<'a> Command<'a, '_> {
     fn with_block(&self, layer: Layer) -> Option<(Layer, Block)> {
         let chosen = |layer| Some((layer, blocks::choose(self.accelerator, &layer)?));
         let dense = chosen(layer)?;
-        let Some(histogram) = self.weights(&layer).filter(|_| self.can_skip(&layer)) else {
+        let Some(histogram) = self
+            .weights(&layer)
+            .filter(|_| self.can_skip_sparse_channels(&layer))
+        else {
             return Some(dense);
         };
         let cycles = |(layer, block): &(Layer, Block)| {
-            let computing = whole_cycles(self.accelerator, &self.exchanged(*layer), block);
+            let computing =
+                whole_cycles(self.accelerator, &self.with_transposed_ofm(*layer), block);
             let decoding = encoded(self.accelerator, layer, block, histogram).cycles;
             [computing, computing + decoding.floor()]
         };
@@ -224,7 +228,7 @@ impl<'a> Command<'a, '_> {
     }
 
     /// Whether the multipliers can skip half of the input channels: those of 2:4 sparse weights.
-    fn can_skip(&self, layer: &Layer) -> bool {
+    fn can_skip_sparse_channels(&self, layer: &Layer) -> bool {
         let sums_channels = matches!(layer.kind, Kind::Convolution | Kind::VectorProduct);
         let n_weights = layer.kernel[0] * layer.kernel[1] * layer.ifm[2] * layer.ofm[2];
         // The histogram of an operator is that of its largest constant, which may be its input.
@@ -243,7 +247,7 @@ impl<'a> Command<'a, '_> {
 
     /// The layer as its cycles are counted: for the OFM after a transposition, while the block is chosen for the OFM
     /// before it.
-    fn exchanged(&self, layer: Layer) -> Layer {
+    fn with_transposed_ofm(&self, layer: Layer) -> Layer {
         match self.operation.transposition() {
             Some(transposition) if layer.order != UNCHANGED => Layer {
                 ofm: transposition.written(),
@@ -260,9 +264,9 @@ impl<'a> Command<'a, '_> {
             operation,
             ..
         } = self;
-        let exchanged = self.exchanged(layer);
+        let exchanged = self.with_transposed_ofm(layer);
         let weights = self.weights(&layer);
-        let weights = weights.map(|histogram| Encoded {
+        let weights = weights.map(|histogram| EncodedWeights {
             histogram,
             bytes: encoded_bytes(accelerator, &layer, &block, histogram),
         });
@@ -286,7 +290,7 @@ impl<'a> Command<'a, '_> {
         };
         ScheduledOperation {
             second: (operation.inputs.get(1))
-                .map(|&map_idx| Read::whole(program, map_idx).in_pieces(operation.repeats))
+                .map(|&map_idx| Read::whole(program, map_idx).one_of_parts(operation.repeats))
                 .map(Box::new),
             ..step
         }
@@ -322,18 +326,22 @@ impl<'a> Command<'a, '_> {
     fn chained_output_bytes(&self) -> Option<f64> {
         let last = self.chained.last()?;
         let output = &self.program.maps[*last.outputs.first()?];
-        let within = self.written_within();
+        let within = self.maps_within_chain();
         let is_of_chain = |input: &usize| {
             let mut operations =
                 std::iter::once(self.operation).chain(self.chained.iter().copied());
             within.contains(input) || operations.any(|one| one.outputs.contains(input))
         };
         let reads_memory = !last.inputs.iter().all(is_of_chain);
-        let is_hidden = reads_memory && self.order.activated(self.program, self.idx).is_none();
+        let is_hidden = reads_memory
+            && self
+                .order
+                .map_behind_activation(self.program, self.idx)
+                .is_none();
         Some(if is_hidden {
             0.0
         } else {
-            output.seen_bytes(last.view_shapes().map_or(output.shape(), |[_, ofm]| ofm))
+            output.bytes_in_shape(last.view_shapes().map_or(output.shape(), |[_, ofm]| ofm))
         })
     }
 
@@ -342,7 +350,7 @@ impl<'a> Command<'a, '_> {
         if !self.accelerator.is_u85() {
             return None;
         }
-        let activated = self.order.activated(self.program, self.idx)?;
+        let activated = self.order.map_behind_activation(self.program, self.idx)?;
         let whole = self.flow.joined[activated].get()?;
         Some(self.program.maps[whole].stored_bytes())
     }
@@ -352,11 +360,11 @@ impl<'a> Command<'a, '_> {
     }
 
     /// The maps that the command writes.
-    fn written_within(&self) -> Vec<usize> {
+    fn maps_within_chain(&self) -> Vec<usize> {
         if self.chained.is_empty() {
             Vec::new()
         } else {
-            self.order.written_within(self.program, self.idx)
+            self.order.maps_within_chain(self.program, self.idx)
         }
     }
 
@@ -407,11 +415,11 @@ fn inputs_of_chained(
             .filter(|&&input| program.maps[input].n_elements() > 1 && !within.contains(&input));
         for &map_idx in from_memory.take(1) {
             if let Some(other) = free.next() {
-                let shape = program.seen_beside_output(operation, map_idx);
+                let shape = program.shape_beside_output(operation, map_idx);
                 *other = Some(Read {
                     map_idx,
                     shape,
-                    bytes: program.maps[map_idx].seen_bytes(shape),
+                    bytes: program.maps[map_idx].bytes_in_shape(shape),
                 });
             }
         }
@@ -422,7 +430,7 @@ fn inputs_of_chained(
 
 /// The weights of a layer.
 #[derive(Clone, Copy)]
-struct Encoded<'a> {
+struct EncodedWeights<'a> {
     histogram: &'a ByteHistogram,
     /// Bytes of the encoded stream with biases and scales.
     bytes: f64,
@@ -433,7 +441,7 @@ fn scheduled_layer<'a>(
     accelerator: &Accelerator,
     layer: Layer,
     block: Block,
-    weights: Option<Encoded<'a>>,
+    weights: Option<EncodedWeights<'a>>,
 ) -> ScheduledOperation<'a> {
     let bytes = IfmOfm {
         ifm: read_bytes(&layer, &block),
@@ -442,7 +450,7 @@ fn scheduled_layer<'a>(
     let cycles = whole_cycles(accelerator, &layer, &block);
     let divided = Rc::new((layer, block));
     let execution = match weights {
-        Some(Encoded { histogram, bytes }) => Execution::Weighted {
+        Some(EncodedWeights { histogram, bytes }) => Execution::Weighted {
             divided,
             weight_bytes: bytes,
             histogram,
@@ -493,7 +501,7 @@ fn layer(
             Some(Transposition { order, .. }) if accelerator.is_u85() => order.map(usize::from),
             _ => UNCHANGED,
         },
-        reversed: operation.reversed(),
+        reversed: operation.reversed_dimension(),
         has_table,
         is_sparse: false,
         is_brick: ends.map(|map| !map.is_linear),
@@ -570,7 +578,7 @@ pub fn striped<'a>(
     };
     let block = blocks::choose(accelerator, &layer.with_rows(stripe.rows))?;
     let histogram = step.execution.histogram();
-    let weights = histogram.map(|histogram| Encoded {
+    let weights = histogram.map(|histogram| EncodedWeights {
         histogram,
         bytes: if is_same_stream(&whole_block, &block) {
             step.execution.weight_bytes()

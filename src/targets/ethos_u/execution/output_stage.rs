@@ -62,7 +62,7 @@ pub fn output_stage<'a>(
     let cycles = elementwise.cycles(accelerator, &IfmOfm::both(planned), of_second);
     let bytes = IfmOfm {
         ifm: read_bytes(maps.input, maps.ifm),
-        ofm: output.seen_bytes(maps.written),
+        ofm: output.bytes_in_shape(maps.written),
     };
     Some(ScheduledOperation {
         second: second.map(Box::new),
@@ -123,7 +123,7 @@ impl<'p> Maps<'p> {
             written: (operation.transposition())
                 .map_or(ofm, |transposition| transposition.written()),
             second: second.map(|map_idx| {
-                let shape = program.seen_beside_output(operation, map_idx);
+                let shape = program.shape_beside_output(operation, map_idx);
                 (map_idx, &program.maps[map_idx], shape)
             }),
         })
@@ -187,7 +187,7 @@ impl<'p> Maps<'p> {
             true if map.element_bytes == 1 || is_u85 => 0.0,
             true => like_input(shape),
             false if is_u85 => like_input(shape),
-            false if is_u85 || is_resize => map.seen_bytes(shape),
+            false if is_u85 || is_resize => map.bytes_in_shape(shape),
             false => like_input(self.ofm),
         }
     }
@@ -198,7 +198,7 @@ impl<'p> Maps<'p> {
             is_linear: self.input.is_linear,
             ..*map
         };
-        viewed.seen_bytes(shape)
+        viewed.bytes_in_shape(shape)
     }
 }
 

@@ -76,8 +76,8 @@ fn accesses(
         }
         // On Ethos-U85, the writes of an operation with others in its group do not count: either an activation is fused
         // into it, or a chained operation consumes its output.
-        let is_first_of_group =
-            counts_as_group && (scheduled.is_chained || order.activated(program, step).is_some());
+        let is_first_of_group = counts_as_group
+            && (scheduled.is_chained || order.map_behind_activation(program, step).is_some());
         for &output in operation.outputs.iter().filter(|_| !is_first_of_group) {
             accesses[live_ranges.range_of(output)] += written * n_runs(output);
         }
@@ -112,7 +112,7 @@ fn accesses(
 /// By map, elements of the memory accesses of operations chained to a step. Each operation has one access: its input in
 /// memory or, if there is none, its output.
 fn chained_accesses(program: &Program, order: &Order, step: usize) -> Vec<(usize, f64)> {
-    let mut within = order.written_within(program, step);
+    let mut within = order.maps_within_chain(program, step);
     let mut accesses = Vec::new();
     for operation in order.chained(program, step) {
         let mut from_memory = operation
@@ -122,7 +122,7 @@ fn chained_accesses(program: &Program, order: &Order, step: usize) -> Vec<(usize
         let map_idx = from_memory.next().or(operation.outputs.first());
         if let Some(&map_idx) = map_idx.filter(|&&map_idx| program.maps[map_idx].n_elements() > 1) {
             let map = &program.maps[map_idx];
-            let bytes = map.seen_bytes(program.seen_beside_output(operation, map_idx));
+            let bytes = map.bytes_in_shape(program.shape_beside_output(operation, map_idx));
             accesses.push((map_idx, bytes / map.element_bytes().max(1) as f64));
         }
         within.extend(&operation.outputs);

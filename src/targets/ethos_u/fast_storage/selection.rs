@@ -157,7 +157,7 @@ pub fn select(
         kept.push(candidate.id);
     }
     let mut steps_left = MAX_STEPS;
-    for component in components(&competing) {
+    for component in overlapping_groups(&competing) {
         let selection = Search::new(component, &mut sram, &mut steps_left).run();
         for (candidate, decision) in component.iter().zip(selection) {
             match decision {
@@ -213,7 +213,7 @@ impl Sram {
 }
 
 /// Groups of candidates that overlap in time, in the order of their first steps.
-fn components(candidates: &[Candidate]) -> Vec<&[Candidate]> {
+fn overlapping_groups(candidates: &[Candidate]) -> Vec<&[Candidate]> {
     let mut components = Vec::new();
     let (mut start, mut end) = (0, 0);
     for (idx, candidate) in candidates.iter().enumerate() {

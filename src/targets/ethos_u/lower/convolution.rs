@@ -25,7 +25,7 @@ const MAX_BEFORE: usize = 64;
 /// The operations that replace a window: the first one, and a second one that repeats it. A stride above [`MAX_STRIDE`]
 /// takes one for each position of the output, and several inputs one for each input. `None` if the window stays one
 /// operation. `has_pad` tells whether the window performs a PAD.
-pub fn divided_window(
+pub fn window_operations(
     accelerator: &Accelerator,
     program: &Program,
     operation: &Operation,
@@ -37,9 +37,9 @@ pub fn divided_window(
         return None;
     }
     let n_inputs = n_inputs.max(1) as f64;
-    let Some(Positions::OfKernel(mut pieces)) = for_each_position else {
+    let Some(RepeatedWindow::OfKernel(mut pieces)) = for_each_position else {
         let (one, n_positions) = match for_each_position {
-            Some(Positions::OfOutput(one, n_positions)) => (one, n_positions),
+            Some(RepeatedWindow::OfOutput(one, n_positions)) => (one, n_positions),
             _ => (operation.clone(), 1.0),
         };
         return Some(with_repeats(one, n_positions * n_inputs - 1.0));
@@ -58,7 +58,7 @@ pub fn divided_window(
 }
 
 /// What is repeated for a large stride.
-enum Positions {
+enum RepeatedWindow {
     /// An operation with the same weights, for so many positions of the output.
     OfOutput(Operation, f64),
     /// Operations with other weights for each position of the kernel.
@@ -93,7 +93,7 @@ fn for_each_position(
     program: &Program,
     operation: &Operation,
     has_pad: bool,
-) -> Option<Positions> {
+) -> Option<RepeatedWindow> {
     let kind = match operation.action {
         Action::Layer(
             kind @ (Kind::Convolution | Kind::Depthwise | Kind::MaxPooling | Kind::Pooling),
@@ -111,7 +111,7 @@ fn for_each_position(
     let is_padded = has_pad || is_padded(program, input, [ifm, ofm], window);
     let keeps_accumulators = is_padded || kind == Kind::Depthwise;
     if accelerator.is_u85() && keeps_accumulators {
-        return by_kernel_position(accelerator, program, operation).map(Positions::OfKernel);
+        return by_kernel_position(accelerator, program, operation).map(RepeatedWindow::OfKernel);
     }
     let reach = |axis: usize| {
         let dilated = window.kernel[axis]
@@ -128,7 +128,7 @@ fn for_each_position(
         })),
         ..operation.clone()
     };
-    Some(Positions::OfOutput(one, n_positions as f64))
+    Some(RepeatedWindow::OfOutput(one, n_positions as f64))
 }
 
 /// Whether a window reaches beyond its input, or a PAD before it is part of it.
@@ -296,7 +296,7 @@ pub fn depthwise_with_multiplier(lowering: &mut Lowering) -> Option<()> {
 
 /// One convolution per group of channels: the first one, and a second operation that repeats it for all other
 /// groups. `None` if there is a single group.
-pub fn in_groups(lowering: &mut Lowering) -> Option<()> {
+pub fn grouped_convolution(lowering: &mut Lowering) -> Option<()> {
     let (filter, output) = (lowering.input(1)?, lowering.output()?);
     let whole = lowering.whole_node();
     let &input = whole.inputs.first()?;
@@ -380,7 +380,7 @@ pub fn transpose_conv(lowering: &mut Lowering) -> Option<()> {
     let pieces = if lowering.accelerator.is_u85() {
         // Each convolution writes every other column.
         lowering.program.maps[computed].is_linear |= window.stride[1] > 1;
-        window.pieces(&operation, &histogram, n_others)
+        window.residue_convolutions(&operation, &histogram, n_others)
     } else {
         window.upscaled(operation, histogram, n_others)?
     };
@@ -455,7 +455,7 @@ impl TransposedWindow {
     }
 
     /// A convolution for each residue of rows and columns by the stride, which Ethos-U85 runs.
-    fn pieces(
+    fn residue_convolutions(
         &self,
         operation: &Operation,
         histogram: &ByteHistogram,
@@ -483,7 +483,7 @@ impl TransposedWindow {
         }
         for row in &sides[0] {
             for column in &sides[1] {
-                pieces.push(self.piece(operation, histogram, row, column));
+                pieces.push(self.residue_convolution(operation, histogram, row, column));
             }
         }
         let others = pieces.clone().into_iter().map(|piece| Operation {
@@ -496,7 +496,7 @@ impl TransposedWindow {
     }
 
     /// The convolution that writes the positions of one residue in rows and one in columns.
-    fn piece(
+    fn residue_convolution(
         &self,
         operation: &Operation,
         histogram: &ByteHistogram,

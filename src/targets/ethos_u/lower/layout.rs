@@ -18,8 +18,8 @@ const MAX_FACTOR: i64 = 1 << 10;
 /// Lets elementwise operations see shallow feature maps in deeper shapes, and marks feature maps that must be NHWC.
 /// `transposes_bricks` tells whether NHCWB16 can be transposed. Linear in operations, maps and inputs.
 pub fn lay_out(program: &mut Program, transposes_bricks: bool) {
-    let mut tensors = Tensors::new(program, transposes_bricks);
-    deepen(program, &tensors);
+    let mut tensors = SharedMaps::new(program, transposes_bricks);
+    deepen_elementwise(program, &tensors);
     tensors.mark_linear(program);
     for (map_idx, map) in program.maps.iter_mut().enumerate() {
         map.is_linear = tensors.is_linear[tensors.of_map[map_idx]];
@@ -28,11 +28,11 @@ pub fn lay_out(program: &mut Program, transposes_bricks: bool) {
 
 /// By map, whether it is only a part of another one. Linear in operations, maps and inputs.
 pub fn parts(program: &Program) -> Vec<bool> {
-    Tensors::new(program, false).is_part
+    SharedMaps::new(program, false).is_part
 }
 
 /// Groups of feature maps that share memory as views or parts; one map represents each group.
-struct Tensors {
+struct SharedMaps {
     of_map: Vec<usize>,
     /// By map, whether it is only a part of the map that represents it.
     is_part: Vec<bool>,
@@ -44,7 +44,7 @@ struct Tensors {
     transposes_bricks: bool,
 }
 
-impl Tensors {
+impl SharedMaps {
     fn new(program: &Program, transposes_bricks: bool) -> Self {
         let n_maps = program.maps.len();
         let n_readers = program.n_readers();
@@ -189,7 +189,7 @@ pub fn is_deepened(output: &FeatureMap) -> bool {
     output.n_elements() > MIN_ELEMENTS && output.shape()[2] < MIN_DEPTH
 }
 
-fn deepen(program: &mut Program, tensors: &Tensors) {
+fn deepen_elementwise(program: &mut Program, tensors: &SharedMaps) {
     let maps = &program.maps;
     for operation in &mut program.operations {
         let is_own = operation.is_elementwise() && operation.alias != Alias::Fused;

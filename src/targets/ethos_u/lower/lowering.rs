@@ -149,7 +149,7 @@ impl<'a> Lowering<'a> {
         let known = match self.histograms.get(&stored) {
             Some(known) => known.clone(),
             None => {
-                let sampled = self.sampled(tensor_idx);
+                let sampled = self.sampled_histogram(tensor_idx);
                 self.histograms.insert(stored, sampled.clone());
                 sampled
             }
@@ -167,7 +167,7 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    fn sampled(&mut self, tensor_idx: usize) -> Option<Arc<ByteHistogram>> {
+    fn sampled_histogram(&mut self, tensor_idx: usize) -> Option<Arc<ByteHistogram>> {
         let buffer = self.graph.buffer(tensor_idx);
         let samples_left = self.samples_left.checked_sub(n_samples(buffer));
         self.program.hit_limit |= samples_left.is_none();
@@ -313,7 +313,7 @@ impl<'a> Lowering<'a> {
         if let Some(histogram) = weights.and_then(|weights| self.histogram(weights)) {
             operation.weights = Some(histogram);
         }
-        if let Some(unpadded) = self.unpadded() {
+        if let Some(unpadded) = self.input_before_pad() {
             operation.inputs[0] = unpadded;
         }
         let (Some(&input), Some(&output)) = (operation.inputs.first(), operation.outputs.first())
@@ -370,8 +370,8 @@ impl<'a> Lowering<'a> {
     }
 
     /// What the PAD before the node reads, if the node is a window that pads by itself.
-    pub fn unpadded(&self) -> Option<usize> {
-        self.pads.absorbed(self.graph, self.node())
+    pub fn input_before_pad(&self) -> Option<usize> {
+        self.pads.input_of_absorbed_pad(self.graph, self.node())
     }
 
     /// Adds the node as an operation of the CPU, which reads and writes the memory of feature maps.

@@ -44,7 +44,7 @@ fn multiply(lowering: &mut Lowering, adj_x: bool, adj_y: bool) -> Option<()> {
     // of its own.
     let is_vector = |one: i64, other: i64| one.min(other) == 1;
     let first = match adj_x {
-        true if is_vector(inner, rows) => viewed(lowering, first, [n, rows, inner]),
+        true if is_vector(inner, rows) => view_of(lowering, first, [n, rows, inner]),
         true => transposed(lowering, first, [n, inner, rows]),
         false => first,
     };
@@ -53,7 +53,7 @@ fn multiply(lowering: &mut Lowering, adj_x: bool, adj_y: bool) -> Option<()> {
     let is_done = is_kept || is_exchanged_before(lowering, second);
     let stays = is_kept && stays_in_place(lowering, second, is_square);
     let second = match is_done {
-        true if stays => moved(lowering, second, [n, columns, inner], UNCHANGED),
+        true if stays => transposed_map(lowering, second, [n, columns, inner], UNCHANGED),
         true => second,
         false => transposed(lowering, second, [n, inner, columns]),
     };
@@ -104,7 +104,7 @@ fn stays_in_place(lowering: &Lowering, second: usize, is_square: bool) -> bool {
     map.is_input || map.is_output || is_shared
 }
 
-fn viewed(lowering: &mut Lowering, input: usize, shape: Hwc) -> usize {
+fn view_of(lowering: &mut Lowering, input: usize, shape: Hwc) -> usize {
     let output = lowering.map(shape, lowering.element_bytes(input));
     lowering.push(Operation {
         alias: Alias::View,
@@ -114,10 +114,10 @@ fn viewed(lowering: &mut Lowering, input: usize, shape: Hwc) -> usize {
 }
 
 fn transposed(lowering: &mut Lowering, input: usize, shape: Hwc) -> usize {
-    moved(lowering, input, shape, [0, 2, 1])
+    transposed_map(lowering, input, shape, [0, 2, 1])
 }
 
-fn moved(lowering: &mut Lowering, input: usize, shape: Hwc, order: [usize; 3]) -> usize {
+fn transposed_map(lowering: &mut Lowering, input: usize, shape: Hwc, order: [usize; 3]) -> usize {
     let pass = Pass::new(shape, order);
     let element_bytes = lowering.element_bytes(input);
     let output = if lowering.accelerator.is_u85() {

@@ -41,7 +41,7 @@ const MAX_OPERATIONS: usize = 1 << 15;
 const MAX_ADDED_TO_ANY: usize = 1 << 10;
 
 /// One operation for each node, in the order of the file. Linear in nodes and tensors.
-pub fn one_to_one(graph: &Graph, analysis: &Analysis) -> Program {
+pub fn one_operation_per_node(graph: &Graph, analysis: &Analysis) -> Program {
     let mut program = Program {
         maps: maps(graph, analysis),
         operations: Vec::with_capacity(graph.nodes.len()),
@@ -53,7 +53,7 @@ pub fn one_to_one(graph: &Graph, analysis: &Analysis) -> Program {
             .operations
             .push(operation(graph, analysis, node_idx));
     }
-    fuse(&mut program, |_| false, |_, _, _| false);
+    fuse_activations_and_padding(&mut program, |_| false, |_, _, _| false);
     lay_out(&mut program, false);
     program
 }
@@ -92,7 +92,7 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
         // Operators that stay one operation are never limited.
         let hit_limit = n_before > max_added + node_idx;
         lowering.program.hit_limit |= hit_limit;
-        if hit_limit || replace(&mut lowering).is_none() {
+        if hit_limit || lower_into_several(&mut lowering).is_none() {
             lowering.program.operations.truncate(n_before);
             push_node(&mut lowering);
         }
@@ -111,12 +111,12 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
 fn rearrange(accelerator: &Accelerator, graph: &Graph, program: &mut Program) {
     copy_parts(program, graph);
     remove_views(program);
-    divide_activated(program);
-    widen_parts(program, graph);
-    divide_copies(program, graph);
+    separate_reshaped_activations(program);
+    widen_to_whole_concatenation(program, graph);
+    divide_many_dimensional_copies(program, graph);
     // The output stage performs one activation.
     let activates_transposed = |element_bytes: i64| accelerator.is_u85() || element_bytes == 1;
-    fuse(
+    fuse_activations_and_padding(
         program,
         activates_transposed,
         |before, operation, n_writers| {
@@ -124,7 +124,7 @@ fn rearrange(accelerator: &Accelerator, graph: &Graph, program: &mut Program) {
             before.has_activation || is_in_pieces || changes_scale(graph, operation)
         },
     );
-    divide_reshaped(program);
+    unfuse_reshaped_activations(program);
     if accelerator.is_u85() {
         transpose::fuse_transposes(program);
         movement::fuse_reverses(program);
@@ -170,7 +170,7 @@ fn remove_views(program: &mut Program) {
 
 /// Lets windows that replace a resize between pixel centres, and maxima over channels, count all channels of the
 /// concatenation of which they write a part.
-fn widen_parts(program: &mut Program, graph: &Graph) {
+fn widen_to_whole_concatenation(program: &mut Program, graph: &Graph) {
     let kind = |operation: &Operation| graph.nodes[operation.node_idx].operator.code.kind;
     let wholes: Vec<(usize, usize)> = (program.operations.iter())
         .filter(|operation| operation.alias == Alias::Concat)
@@ -211,7 +211,7 @@ fn widen_parts(program: &mut Program, graph: &Graph) {
 }
 
 /// Lets copies of parts move three dimensions at a time.
-fn divide_copies(program: &mut Program, graph: &Graph) {
+fn divide_many_dimensional_copies(program: &mut Program, graph: &Graph) {
     for operation in &mut program.operations {
         let operator = graph.nodes[operation.node_idx].operator;
         let is_part = matches!(
@@ -238,7 +238,7 @@ fn divide_copies(program: &mut Program, graph: &Graph) {
 
 /// Makes the activation that the file fuses into a window a separate operation if it sees a shallow feature map in a
 /// deeper shape than the window.
-fn divide_activated(program: &mut Program) {
+fn separate_reshaped_activations(program: &mut Program) {
     let is_part = layout::parts(program);
     for mut operation in std::mem::take(&mut program.operations) {
         let output = operation.outputs.first().copied().filter(|&output| {
@@ -267,7 +267,7 @@ fn divide_activated(program: &mut Program) {
 
 /// Makes an activation a separate operation if it sees a shallow feature map in a deeper shape than the window before
 /// it.
-fn divide_reshaped(program: &mut Program) {
+fn unfuse_reshaped_activations(program: &mut Program) {
     let writers = program.writers();
     let is_part = layout::parts(program);
     let is_reshaped = |operation: &Operation| {
@@ -308,9 +308,9 @@ fn push_node(lowering: &mut Lowering) {
     if operation.alias == Alias::InPlace && changes_type(lowering) {
         operation.alias = Alias::Separate;
     }
-    let has_pad = lowering.unpadded().is_some();
+    let has_pad = lowering.input_before_pad().is_some();
     let n_inputs = lowering.n_inputs();
-    let pieces = convolution::divided_window(
+    let pieces = convolution::window_operations(
         lowering.accelerator,
         &lowering.program,
         &operation,
@@ -318,7 +318,7 @@ fn push_node(lowering: &mut Lowering) {
         n_inputs,
     );
     let is_apart = pieces.is_some() || lowering.rows_of_points().is_some();
-    let activated = output_of_own_activation(lowering, &operation, is_apart);
+    let activated = separate_activation_output(lowering, &operation, is_apart);
     let pieces = pieces.unwrap_or_else(|| vec![operation]);
     for mut piece in pieces {
         if let Some((computed, _)) = activated {
@@ -400,7 +400,7 @@ fn is_of_output_stage(lowering: &Lowering) -> bool {
 
 /// The output of a window operation, and the output of its fused activation if the activation is a separate operation
 /// because several operations replace the window.
-fn output_of_own_activation(
+fn separate_activation_output(
     lowering: &mut Lowering,
     operation: &Operation,
     is_in_pieces: bool,
@@ -428,7 +428,7 @@ fn changes_type(lowering: &Lowering) -> bool {
 }
 
 /// Adds the operations that replace an operator; `None` if it stays one operation.
-fn replace(lowering: &mut Lowering) -> Option<()> {
+fn lower_into_several(lowering: &mut Lowering) -> Option<()> {
     match lowering.operator().code.kind {
         OpKind::ExpandDims | OpKind::Reshape | OpKind::Squeeze => movement::reshape(lowering),
         OpKind::Equal
@@ -455,7 +455,7 @@ fn replace(lowering: &mut Lowering) -> Option<()> {
         OpKind::AssignVariable => movement::assign_variable(lowering),
         OpKind::BatchMatmul => matmul::batch_matmul(lowering),
         OpKind::Maximum | OpKind::Minimum => expansions::broadcast(lowering, Arithmetic::Other),
-        OpKind::Conv2d => convolution::in_groups(lowering),
+        OpKind::Conv2d => convolution::grouped_convolution(lowering),
         OpKind::Mean => reduce::mean(lowering),
         OpKind::Pad | OpKind::Padv2 => pad::pad(lowering),
         OpKind::Prelu => expansions::prelu(lowering),
@@ -486,7 +486,7 @@ fn changes_scale(graph: &Graph, operation: &Operation) -> bool {
 /// padding before windows. An activation that `is_apart` from the operation before it, which is the last one of so many
 /// that write its input, stays an operation.
 /// `activates_transposed` tells whether a transposition of elements of so many bytes performs an activation.
-fn fuse(
+fn fuse_activations_and_padding(
     program: &mut Program,
     activates_transposed: impl Fn(i64) -> bool,
     is_apart: impl Fn(&Operation, &Operation, usize) -> bool,

@@ -26,7 +26,7 @@ pub fn tile(lowering: &mut Lowering) -> Option<()> {
     };
     let mut from = input;
     for axis in tiled {
-        let (piece, n_pieces) = pieces(&shape);
+        let (piece, n_pieces) = copied_pieces(&shape);
         let depth = shape[axis];
         shape[axis] = depth.checked_mul(multiples[axis])?;
         let element_bytes = lowering.element_bytes(output);
@@ -49,7 +49,7 @@ pub fn tile(lowering: &mut Lowering) -> Option<()> {
 
 /// Height, width and channels of what one operation copies of a shape, and the number of operations: one for each
 /// position in the dimensions before them.
-pub fn pieces(shape: &[i32]) -> (Hwc, f64) {
+pub fn copied_pieces(shape: &[i32]) -> (Hwc, f64) {
     let (outer, piece) = shape.split_at(shape.len().saturating_sub(3));
     let n_pieces = outer.iter().map(|&size| f64::from(size.max(0))).product();
     (as_hwc(piece), n_pieces)
@@ -77,7 +77,7 @@ pub fn mirror_pad(lowering: &mut Lowering) -> Option<()> {
         return None;
     }
     let ([height, width, depth], [to_height, ..]) = (lowering.shape(input), lowering.shape(output));
-    let part = |shape: Hwc, source: Source| Part {
+    let part = |shape: Hwc, source: Source| CopiedPart {
         shape,
         piece: (shape, 1.0),
         source,
@@ -91,7 +91,7 @@ pub fn mirror_pad(lowering: &mut Lowering) -> Option<()> {
     let rows = [top, bottom].map(|rows| part([rows, width, depth], Source::Map(input)));
     // Columns are copied from the rows that were already written.
     let columns = [left, right].map(|columns| part([to_height, columns, depth], Source::Output));
-    let parts: Vec<Part> = [part([height, width, depth], whole)]
+    let parts: Vec<CopiedPart> = [part([height, width, depth], whole)]
         .into_iter()
         .chain(rows)
         .chain(columns)
@@ -99,12 +99,12 @@ pub fn mirror_pad(lowering: &mut Lowering) -> Option<()> {
         .collect();
     // Ethos-U55 and U65 reverse by strides.
     lowering.program.maps[output].is_linear |= !lowering.accelerator.is_u85();
-    join(lowering, &parts, output, false);
+    add_copies_of_parts(lowering, &parts, output, false);
     Some(())
 }
 
 /// A part of a map that is copied.
-struct Part {
+struct CopiedPart {
     shape: Hwc,
     /// What one operation copies of it, and the number of operations.
     piece: (Hwc, f64),
@@ -121,7 +121,12 @@ enum Source {
 }
 
 /// Adds copies of parts, which together form the output.
-fn join(lowering: &mut Lowering, parts: &[Part], output: usize, is_in_brick: bool) {
+fn add_copies_of_parts(
+    lowering: &mut Lowering,
+    parts: &[CopiedPart],
+    output: usize,
+    is_in_brick: bool,
+) {
     let element_bytes = lowering.element_bytes(output);
     let mut written = Vec::with_capacity(parts.len());
     for part in parts {
@@ -167,15 +172,15 @@ pub fn pack(lowering: &mut Lowering) -> Option<()> {
     let axis = dimension(axis, shape.len())?;
     let is_in_brick = axis + 1 == shape.len() && inputs.len() > 1;
     shape[axis] = 1;
-    let parts: Vec<Part> = inputs
+    let parts: Vec<CopiedPart> = inputs
         .into_iter()
-        .map(|from| Part {
+        .map(|from| CopiedPart {
             shape: as_hwc(&shape),
-            piece: pieces(&shape),
+            piece: copied_pieces(&shape),
             source: Source::Map(from),
         })
         .collect();
-    join(lowering, &parts, output, is_in_brick);
+    add_copies_of_parts(lowering, &parts, output, is_in_brick);
     Some(())
 }
 
@@ -274,7 +279,7 @@ pub fn select(lowering: &mut Lowering) -> Option<()> {
     let (shape, element_bytes) = (lowering.shape(output), lowering.element_bytes(output));
     let condition = match lowering.element_bytes(condition) == element_bytes {
         // All bits of a condition are set where it holds, but for those that come from outside.
-        true if !lowering.program.maps[condition].is_apart() => condition,
+        true if !lowering.program.maps[condition].is_visible_to_cpu() => condition,
         true => {
             let (number, set) = (
                 lowering.constant([1; 3], 1),
@@ -406,7 +411,7 @@ pub fn fuse_reverses(program: &mut Program) {
             writer.action,
             Action::Layer(_) | Action::Clamp | Action::Table
         ) && writer.alias != Alias::Fused
-            && writer.reversed().is_none()
+            && writer.reversed_dimension().is_none()
             && writer.transposition().is_none()
             && writer.repeats == 1.0
             && operation_sees == of_map

@@ -1,8 +1,8 @@
 //! PAD and PADV2. Reproduces `RewritePad` of Vela.
 
 use super::lowering::{Lowering, n_elements};
-use super::movement::pieces;
-use super::padded_windows::amounts;
+use super::movement::copied_pieces;
+use super::padded_windows::padding_amounts;
 use crate::targets::ethos_u::geometry::BRICK_CHANNELS;
 use crate::targets::ethos_u::program::{Action, Alias, Operation, OptionalBytes};
 
@@ -12,7 +12,7 @@ pub fn pad(lowering: &mut Lowering) -> Option<()> {
     let (input, sides, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
     let tensor = lowering.tensor(output);
     let rank = tensor.shape.len();
-    let sides = amounts(lowering.graph, sides, rank);
+    let sides = padding_amounts(lowering.graph, sides, rank);
     if lowering.pads.is_absent(output) {
         return Some(());
     }
@@ -56,7 +56,7 @@ pub fn pad(lowering: &mut Lowering) -> Option<()> {
     }
     let &[before, _] = sides.last()?;
     let depth = lowering.shape(input)[2];
-    let begins_in_brick = begins_in_brick([before, before.saturating_add(depth)]);
+    let begins_in_brick = begins_within_brick([before, before.saturating_add(depth)]);
     let is_in_brick = begins_in_brick && depth != c;
     // The producer of the input runs before the constants are copied.
     parts.extend((!is_deep).then_some(input));
@@ -68,14 +68,14 @@ pub fn pad(lowering: &mut Lowering) -> Option<()> {
 }
 
 /// Whether some of these channels is not the first one of a brick.
-fn begins_in_brick(channels: [i64; 2]) -> bool {
+fn begins_within_brick(channels: [i64; 2]) -> bool {
     channels.iter().any(|begin| begin % BRICK_CHANNELS != 0)
 }
 
 /// Copies a feature map of more than four dimensions three dimensions at a time, and returns the copy.
 fn copied_in_pieces(lowering: &mut Lowering, input: usize, element_bytes: i64) -> usize {
     // The input is copied three dimensions at a time.
-    let (piece, n_pieces) = pieces(&lowering.tensor(input).shape);
+    let (piece, n_pieces) = copied_pieces(&lowering.tensor(input).shape);
     let part = lowering.map(lowering.shape(input), element_bytes);
     lowering.program.maps[part].bytes = 0.0.into();
     lowering.push(Operation {

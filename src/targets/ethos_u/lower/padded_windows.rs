@@ -38,7 +38,7 @@ impl Pads {
                 && !is_left[node_idx];
             let n_free = usize::from(is_view || pads_alone);
             for other in operator.inputs.iter().skip(n_free).flatten() {
-                pads.keep(*other);
+                pads.keep_pad_of(*other);
             }
             let pad = match kind {
                 OpKind::Pad | OpKind::Padv2 => Some(node_idx),
@@ -49,12 +49,12 @@ impl Pads {
             }
         }
         for &output in &graph.subgraph.outputs {
-            pads.keep(output);
+            pads.keep_pad_of(output);
         }
         pads
     }
 
-    fn keep(&mut self, tensor_idx: usize) {
+    fn keep_pad_of(&mut self, tensor_idx: usize) {
         if let Some(pad) = self.shown[tensor_idx].get() {
             self.is_kept[pad] = true;
         }
@@ -67,7 +67,7 @@ impl Pads {
     }
 
     /// What the PAD reads behind which a window is, if the window pads by itself.
-    pub fn absorbed(&self, graph: &Graph, node: &Node) -> Option<usize> {
+    pub fn input_of_absorbed_pad(&self, graph: &Graph, node: &Node) -> Option<usize> {
         let input = node.operator.inputs.first().copied().flatten()?;
         let pad = &graph.nodes[self.shown[input].get()?];
         is_absorbed(graph, pad, node)
@@ -112,7 +112,7 @@ fn is_absorbed(graph: &Graph, pad: &Node, node: &Node) -> bool {
     };
     let to = graph.tensor(to);
     let rank = from.shape.len();
-    let amounts = amounts(graph, amounts_idx, rank);
+    let amounts = padding_amounts(graph, amounts_idx, rank);
     let [unpadded, padded, read_sides] = [from, to, read].map(|one| height_and_width(&one.shape));
     let is_same = has_same_values(from, to) && padded == read_sides;
     if !is_same || amounts.len() != rank || !is_padded_by_zeros(graph, pad) {
@@ -189,7 +189,7 @@ impl PaddedSide {
 }
 
 /// By dimension, what is added before and behind it; as many as are known, and at most one more than `rank`.
-pub fn amounts(graph: &Graph, tensor_idx: usize, rank: usize) -> Vec<[i64; 2]> {
+pub fn padding_amounts(graph: &Graph, tensor_idx: usize, rank: usize) -> Vec<[i64; 2]> {
     let contents = graph.constant(tensor_idx);
     let limit = 2 * rank + 2;
     let amounts: Vec<i64> = match graph.tensor(tensor_idx).tensor_type {

@@ -62,8 +62,8 @@ pub fn copy_parts(program: &mut Program, graph: &Graph) {
     };
     for (idx, operation) in operations.into_iter().enumerate() {
         match operation.action {
-            Action::Slice if is_copied[idx] => copies.slice(operation),
-            Action::Concat { .. } => copies.concatenation(operation),
+            Action::Slice if is_copied[idx] => copies.copy_slice(operation),
+            Action::Concat { .. } => copies.copy_concatenated(operation),
             _ => copies.operations.push(operation),
         }
     }
@@ -179,7 +179,7 @@ struct Copies<'p> {
 
 impl Copies<'_> {
     /// Replaces a slice by a copy for each of its outputs.
-    fn slice(&mut self, operation: Operation) {
+    fn copy_slice(&mut self, operation: Operation) {
         let Some(n_left) = self.n_left.checked_sub(operation.outputs.len()) else {
             self.program.hit_limit = true;
             self.operations.push(operation);
@@ -203,7 +203,7 @@ impl Copies<'_> {
     }
 
     /// Adds copies of the parts that are not written in place, followed by the concatenation.
-    fn concatenation(&mut self, mut operation: Operation) {
+    fn copy_concatenated(&mut self, mut operation: Operation) {
         let mut copied = Vec::new();
         let mut direct = Vec::new();
         for &input in &operation.inputs {
@@ -282,7 +282,7 @@ fn slices_to_copy(program: &Program, writers: &[Option<usize>]) -> Vec<bool> {
         .collect();
     for operation in &program.operations {
         let shape =
-            |map: Option<&usize>| map.map(|&map_idx| reduced(program.maps[map_idx].shape()));
+            |map: Option<&usize>| map.map(|&map_idx| without_ones(program.maps[map_idx].shape()));
         let names_anew = operation.action == Action::View
             && shape(operation.inputs.first()) == shape(operation.outputs.first());
         let cannot_read = !names_anew
@@ -304,7 +304,7 @@ fn slices_to_copy(program: &Program, writers: &[Option<usize>]) -> Vec<bool> {
                 .filter(|_| place == 0)
                 .map(|[ifm, _]| ifm);
             let sees_other = view_shape.is_some_and(|view_shape| {
-                reduced(view_shape) != reduced(program.maps[input].shape())
+                without_ones(view_shape) != without_ones(program.maps[input].shape())
             });
             let is_slice = program.operations[writer].action == Action::Slice;
             is_copied[writer] |= is_slice && (cannot_read || sees_other);
@@ -314,7 +314,7 @@ fn slices_to_copy(program: &Program, writers: &[Option<usize>]) -> Vec<bool> {
 }
 
 /// The sizes other than 1, in order, followed by ones.
-fn reduced(shape: Hwc) -> Hwc {
+fn without_ones(shape: Hwc) -> Hwc {
     let mut sizes = shape.into_iter().filter(|&size| size != 1);
     std::array::from_fn(|_| sizes.next().unwrap_or(1))
 }

@@ -41,7 +41,7 @@ pub fn mean(lowering: &mut Lowering) -> Option<()> {
     let out_width = if is_wide { 1 } else { width };
     let sums = [out_height, out_width, depth];
     let mut so_far = None;
-    for (rows, n_times) in parts(kernel[0], rows_at_once) {
+    for (rows, n_times) in row_parts(kernel[0], rows_at_once) {
         let read = [if is_high { rows } else { height }, width, depth];
         let sum = lowering.map(sums, INT32_BYTES);
         lowering.push(Operation {
@@ -66,7 +66,7 @@ pub fn mean(lowering: &mut Lowering) -> Option<()> {
             so_far = Some(all);
         }
     }
-    scale(lowering, so_far?, output)
+    multiply_by_constant(lowering, so_far?, output)
 }
 
 /// Sizes of four dimensions, each with whether it is averaged; channels are averaged as columns.
@@ -90,7 +90,7 @@ fn averaged_dimensions(lowering: &Lowering, input: usize, axes: usize) -> Option
     Some(dims)
 }
 
-fn scale(lowering: &mut Lowering, sum: usize, output: usize) -> Option<()> {
+fn multiply_by_constant(lowering: &mut Lowering, sum: usize, output: usize) -> Option<()> {
     let number = lowering.constant([1, 1, 1], INT32_BYTES);
     let view_shape = lowering.shape(sum);
     lowering.push(Operation {
@@ -175,7 +175,7 @@ fn pool_largest(lowering: &mut Lowering, [input, output]: [usize; 2], pass: &Red
         return lowering.window(Kind::MaxPooling, [input, output], view_shapes, kernel);
     }
     if !is_least || lowering.accelerator.is_u85() {
-        return pool(lowering, [input, output], view_shapes);
+        return max_pool_columns(lowering, [input, output], view_shapes);
     }
     let element_bytes = lowering.element_bytes(output);
     let number = lowering.constant([1; 3], element_bytes);
@@ -188,7 +188,7 @@ fn pool_largest(lowering: &mut Lowering, [input, output]: [usize; 2], pass: &Red
         });
     };
     subtract(lowering, [input, inverted], shapes[0]);
-    pool(lowering, [inverted, largest], view_shapes);
+    max_pool_columns(lowering, [inverted, largest], view_shapes);
     subtract(lowering, [largest, output], shapes[1]);
 }
 
@@ -236,18 +236,22 @@ pub fn sum(lowering: &mut Lowering) -> Option<()> {
 }
 
 /// The number of parts of `at_once` rows, and the remaining part.
-fn parts(n_rows: i64, at_once: i64) -> impl Iterator<Item = (i64, i64)> {
+fn row_parts(n_rows: i64, at_once: i64) -> impl Iterator<Item = (i64, i64)> {
     let parts = [(at_once, n_rows / at_once), (n_rows % at_once, 1)];
     let is_there = |&(rows, n_times): &(i64, i64)| rows > 0 && n_times > 0;
     parts.into_iter().filter(is_there)
 }
 
 /// Pools columns to one, in parts if there are more rows than an operation can have.
-fn pool(lowering: &mut Lowering, [input, output]: [usize; 2], view_shapes: [[i64; 3]; 2]) {
+fn max_pool_columns(
+    lowering: &mut Lowering,
+    [input, output]: [usize; 2],
+    view_shapes: [[i64; 3]; 2],
+) {
     let [whole @ [rows, n, depth], _] = view_shapes;
     let [most_rows, most_depth] = pooled_at_once(lowering, [input, output], view_shapes);
-    for (rows, n_of_rows) in parts(rows, most_rows) {
-        for (depth, n_of_depth) in parts(depth, most_depth) {
+    for (rows, n_of_rows) in row_parts(rows, most_rows) {
+        for (depth, n_of_depth) in row_parts(depth, most_depth) {
             let is_whole = [rows, n, depth] == whole;
             let in_part = [[rows, n, depth], [rows, 1, depth]];
             lowering.push(Operation {
@@ -310,7 +314,7 @@ pub fn arg_max(lowering: &mut Lowering) -> Option<()> {
     };
     let view_shapes = sizes_around_axis(lowering, input, axis)?;
     if lowering.accelerator.is_u85() {
-        pool(lowering, [input, output], view_shapes);
+        max_pool_columns(lowering, [input, output], view_shapes);
         return Some(());
     }
     let shape = lowering.shape(input);
@@ -330,14 +334,14 @@ pub fn arg_max(lowering: &mut Lowering) -> Option<()> {
         lowering.program.maps[map].bytes = (n_elements * INT16_BYTES as f64).into();
         map
     });
-    pool(lowering, [placed, largest], view_shapes);
+    max_pool_columns(lowering, [placed, largest], view_shapes);
     let number = lowering.constant([1, 1, 1], INT16_BYTES);
     let sum = Action::Binary(Arithmetic::Sum);
     for (action, inputs, output) in [
         (Action::Copy, &[largest][..], place),
         (sum, &[place, number], output),
     ] {
-        for (rows, n_times) in parts(n_rows, MAX_DIMENSION) {
+        for (rows, n_times) in row_parts(n_rows, MAX_DIMENSION) {
             lowering.push(Operation {
                 view_shapes: Some(Box::new([[rows, width, depth]; 2])),
                 repeats: n_times as f64,

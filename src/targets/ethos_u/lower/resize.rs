@@ -45,7 +45,7 @@ pub fn resize(lowering: &mut Lowering) -> Option<()> {
     }
     if lowering.accelerator.is_u85() {
         let is_half = half_pixel_centers || !is_bilinear && !align_corners;
-        let scale = scale([w, to_w], align_corners, is_half);
+        let scale = size_ratio([w, to_w], align_corners, is_half);
         let operation = lowering.operation(Action::Resize(scale), &[input], output);
         lowering.push(operation);
         return Some(());
@@ -80,7 +80,7 @@ fn enlarge_by_powers_of_two(
         return None;
     }
     if is_between {
-        return between_pixels(lowering, [input, output]);
+        return resize_between_pixels(lowering, [input, output]);
     }
     let mut from = input;
     let mut left = factor;
@@ -88,20 +88,20 @@ fn enlarge_by_powers_of_two(
         let [h, w, _] = lowering.shape(from);
         let doubled = [(2 * h).min(to_h), (2 * w).min(to_w), c];
         let to = lowering.map(doubled, lowering.element_bytes(output));
-        doubling(lowering, Kind::Pooling, [from, to], 1);
+        double_size(lowering, Kind::Pooling, [from, to], 1);
         from = to;
         left /= 2;
     }
     match (is_bilinear, align_corners) {
-        (true, _) => doubling(lowering, Kind::Pooling, [from, output], factor),
-        (false, true) => doubling(lowering, Kind::Depthwise, [from, output], factor),
-        (false, false) => doubling(lowering, Kind::Pooling, [from, output], 1),
+        (true, _) => double_size(lowering, Kind::Pooling, [from, output], factor),
+        (false, true) => double_size(lowering, Kind::Depthwise, [from, output], factor),
+        (false, false) => double_size(lowering, Kind::Pooling, [from, output], 1),
     }
     Some(())
 }
 
 /// The factor between two sizes, reduced, with an even numerator and denominator between pixel centres.
-fn scale([from, to]: [i64; 2], align_corners: bool, is_half: bool) -> [u32; 2] {
+fn size_ratio([from, to]: [i64; 2], align_corners: bool, is_half: bool) -> [u32; 2] {
     let less = i64::from(align_corners && from > 1);
     let (from, to) = (from - less, to - less);
     let (mut one, mut other) = (from, to);
@@ -113,7 +113,7 @@ fn scale([from, to]: [i64; 2], align_corners: bool, is_half: bool) -> [u32; 2] {
 }
 
 /// Doubles height and width with a square window of this side.
-fn doubling(lowering: &mut Lowering, kind: Kind, [from, to]: [usize; 2], kernel: i64) {
+fn double_size(lowering: &mut Lowering, kind: Kind, [from, to]: [usize; 2], kernel: i64) {
     let depth = lowering.shape(to)[2];
     lowering.push(Operation {
         window: Some(Box::new(Window {
@@ -127,7 +127,7 @@ fn doubling(lowering: &mut Lowering, kind: Kind, [from, to]: [usize; 2], kernel:
 }
 
 /// Pads the input, and adds four convolutions, each of which writes every other row and column.
-fn between_pixels(lowering: &mut Lowering, [input, output]: [usize; 2]) -> Option<()> {
+fn resize_between_pixels(lowering: &mut Lowering, [input, output]: [usize; 2]) -> Option<()> {
     let [h, w, c] = lowering.shape(input);
     let [to_h, to_w, _] = lowering.shape(output);
     let element_bytes = lowering.element_bytes(input);

@@ -54,7 +54,7 @@ pub fn softmax(lowering: &mut Lowering) -> Option<()> {
         reciprocal = row_sums(lowering, [reciprocal, change], by_row);
     }
     let scaled = products(lowering, [exponents, reciprocal], shape);
-    let scaled = beside_rows(lowering, scaled);
+    let scaled = of_output_rank(lowering, scaled);
     lowering.binary(Arithmetic::Other, [scaled, shift], output);
     Some(())
 }
@@ -70,7 +70,7 @@ fn softmax_of_16_bits(lowering: &mut Lowering, input: usize, output: usize) -> O
     let scaled = products(lowering, [difference, number], shape);
     let index = lowering.map(shape, INT16_BYTES);
     lowering.binary(Arithmetic::Sum, [scaled, number], index);
-    let exponents = looked_up(lowering, index, shape);
+    let exponents = table_lookup(lowering, index, shape);
     let sum = lowering.map(by_row, INT32_BYTES);
     lowering.window(Kind::ReduceSum, [exponents, sum], [shape, by_row], [1, 1]);
     let headroom = lowering.map(by_row, INT32_BYTES);
@@ -83,16 +83,16 @@ fn softmax_of_16_bits(lowering: &mut Lowering, input: usize, output: usize) -> O
     let fraction = binary(lowering, Arithmetic::Other, [fraction, number], by_row);
     let index = lowering.map(by_row, INT16_BYTES);
     lowering.binary(Arithmetic::Sum, [fraction, number], index);
-    let reciprocal = looked_up(lowering, index, by_row);
+    let reciprocal = table_lookup(lowering, index, by_row);
     let scaled = products(lowering, [exponents, reciprocal], shape);
-    let scaled = beside_rows(lowering, scaled);
+    let scaled = of_output_rank(lowering, scaled);
     lowering.binary(Arithmetic::Other, [scaled, shift], output);
     Some(())
 }
 
 /// A map that the next operation reads beside one value of each row. On Ethos-U55 and U65 the ranks of its inputs differ, so
 /// Vela adds zeros of the output's shape.
-fn beside_rows(lowering: &mut Lowering, map: usize) -> usize {
+fn of_output_rank(lowering: &mut Lowering, map: usize) -> usize {
     if lowering.accelerator.is_u85() {
         return map;
     }
@@ -102,7 +102,7 @@ fn beside_rows(lowering: &mut Lowering, map: usize) -> usize {
 }
 
 /// What a table of 16 bits has for each element.
-fn looked_up(lowering: &mut Lowering, index: usize, shape: Hwc) -> usize {
+fn table_lookup(lowering: &mut Lowering, index: usize, shape: Hwc) -> usize {
     let output = lowering.map(shape, INT16_BYTES);
     lowering.push(Operation {
         alias: Alias::Fused,

@@ -171,31 +171,31 @@ impl Swaps {
             self.passes.push(Pass::new(sizes, order));
             self.sizes.swap(first, second);
         } else if [first, second] == [0, 1] {
-            self.join([1, 1], [1, 0, 2]);
+            self.push_pass([1, 1], [1, 0, 2]);
             self.sizes.swap(0, 1);
         } else if [first, second] == [n - 2, n - 1] {
-            self.join([n - 2, 1], [0, 2, 1]);
+            self.push_pass([n - 2, 1], [0, 2, 1]);
             self.sizes.swap(first, second);
         } else if first != 0 {
-            self.join([first, 1], [1, 0, 2]);
+            self.push_pass([first, 1], [1, 0, 2]);
             self.sizes[..=first].rotate_right(1);
             self.swap(0, second);
-            self.join([1, first], [1, 0, 2]);
+            self.push_pass([1, first], [1, 0, 2]);
             self.sizes[..=first].rotate_left(1);
         } else if second != n - 1 {
-            self.join([second, 1], [0, 2, 1]);
+            self.push_pass([second, 1], [0, 2, 1]);
             self.sizes[second..].rotate_left(1);
             self.swap(0, n - 1);
-            self.join([second, n - 1 - second], [0, 2, 1]);
+            self.push_pass([second, n - 1 - second], [0, 2, 1]);
             self.sizes[second..].rotate_right(1);
         } else {
-            self.join([1, n - 2], [2, 1, 0]);
+            self.push_pass([1, n - 2], [2, 1, 0]);
             self.sizes.swap(first, second);
         }
     }
 
     /// Adds a pass that sees the first dimensions as one, as many after them as one, and the others as one.
-    fn join(&mut self, [n_first, n_second]: [usize; 2], order: [usize; 3]) {
+    fn push_pass(&mut self, [n_first, n_second]: [usize; 2], order: [usize; 3]) {
         let (first, others) = self.sizes.split_at(n_first);
         let (second, third) = others.split_at(n_second);
         let sizes = [first, second, third]
@@ -206,14 +206,14 @@ impl Swaps {
 
 /// A permutation of dimensions; dimensions that stay adjacent count as one.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Exchange {
+pub struct MergedPermutation {
     order: Vec<usize>,
     sizes: Vec<i64>,
     /// The permutation without merged dimensions.
     separate: Option<Permutation>,
 }
 
-impl Exchange {
+impl MergedPermutation {
     /// `order[k]` is the dimension that becomes dimension `k`. `None` if it is not a permutation.
     fn new(order: &[i32], sizes: &[i32]) -> Option<Self> {
         let separate = Permutation::new(order, sizes);
@@ -260,7 +260,7 @@ impl Exchange {
         })
     }
 
-    pub fn is_nothing(&self) -> bool {
+    pub fn is_identity(&self) -> bool {
         self.order.is_sorted()
     }
 
@@ -340,19 +340,22 @@ fn is_rearranged(lowering: &Lowering, reader: usize, tensor_idx: usize) -> bool 
 
 /// The permutation of the TRANSPOSE at a node, with that of a BATCH_MATMUL that alone reads it. `None` for other
 /// operators, or if the order is unknown.
-fn merged_permutation(lowering: &Lowering, node_idx: usize) -> Option<Exchange> {
+fn merged_permutation(lowering: &Lowering, node_idx: usize) -> Option<MergedPermutation> {
     permutation_before_reader(lowering, &transpose_of(lowering, node_idx)?)
 }
 
 /// The permutation of a TRANSPOSE, or of several that run as one, before their reader.
-fn permutation_before_reader(lowering: &Lowering, transpose: &Transpose) -> Option<Exchange> {
+fn permutation_before_reader(
+    lowering: &Lowering,
+    transpose: &Transpose,
+) -> Option<MergedPermutation> {
     let mut order = transpose.order.clone();
     if let ([.., last, before_last], true) =
         (&mut order[..], is_multiplied(lowering, transpose.output))
     {
         std::mem::swap(last, before_last);
     }
-    Exchange::new(&order, &lowering.tensor(transpose.input).shape)
+    MergedPermutation::new(&order, &lowering.tensor(transpose.input).shape)
 }
 
 /// The TRANSPOSE at a node; `None` for other operators.
@@ -394,7 +397,7 @@ fn is_merged(lowering: &Lowering, [before, behind]: [usize; 2]) -> bool {
 }
 
 /// The TRANSPOSE at the current node with those before it that it does too.
-fn merged(lowering: &mut Lowering) -> Option<Transpose> {
+fn merged_transpose(lowering: &mut Lowering) -> Option<Transpose> {
     let transpose = transpose_of(lowering, lowering.node_idx)?;
     Some(match lowering.merged_transposes.remove(&transpose.input) {
         Some(before) => transpose.behind(before),
@@ -430,7 +433,7 @@ fn is_multiplied(lowering: &Lowering, tensor_idx: usize) -> bool {
 /// One operation for each transposition that the accelerator supports; none if the order in memory does not change, or
 /// if another TRANSPOSE alone reads the result and permutes at once.
 pub fn transpose(lowering: &mut Lowering) -> Option<()> {
-    let transpose = merged(lowering)?;
+    let transpose = merged_transpose(lowering)?;
     let exchange = permutation_before_reader(lowering, &transpose)?;
     let Transpose { input, output, .. } = transpose;
     if let &[reader] = lowering.readers(output)
@@ -447,7 +450,7 @@ pub fn transpose(lowering: &mut Lowering) -> Option<()> {
     let separate = exchange.separate.as_ref();
     let separate = separate.filter(|one| is_merged && !one.order.is_sorted());
     let remaining = separate.map_or(Vec::new(), |one| one.passes(lowering.accelerator.is_u85()));
-    if exchange.is_nothing() && remaining.is_empty() {
+    if exchange.is_identity() && remaining.is_empty() {
         let is_own = lowering.input(0) == Some(input);
         if is_own && super::movement::reshape(lowering).is_some() {
             return Some(());
@@ -478,10 +481,10 @@ pub fn fuse_transposes(program: &mut Program) {
     }
     let n_readers = program.n_readers();
     let writers = program.writers();
-    let is_behind_others = behind_others(program);
+    let is_behind_others = is_chained_by_operation(program);
     let mut is_fused = vec![false; program.operations.len()];
     for idx in 0..program.operations.len() {
-        let fused = Fused::new(program, idx, &n_readers, &writers).filter(|fused| {
+        let fused = FusedTranspose::new(program, idx, &n_readers, &writers).filter(|fused| {
             !is_fused[fused.operation_idx] && !is_behind_others[fused.operation_idx]
         });
         if let Some(fused) = fused {
@@ -494,7 +497,7 @@ pub fn fuse_transposes(program: &mut Program) {
 }
 
 /// By operation, whether it is chained to another one before it.
-fn behind_others(program: &Program) -> Vec<bool> {
+fn is_chained_by_operation(program: &Program) -> Vec<bool> {
     let order = Order::new(program).with_chains(program);
     let mut is_behind = vec![false; program.operations.len()];
     for (step, &idx) in order.operations.iter().enumerate() {
@@ -504,7 +507,7 @@ fn behind_others(program: &Program) -> Vec<bool> {
 }
 
 /// A TRANSPOSE that a command before it performs.
-struct Fused {
+struct FusedTranspose {
     transposition: Transposition,
     /// The operation whose command performs it, with the shapes in which it sees its first input and its output.
     operation_idx: usize,
@@ -515,7 +518,7 @@ struct Fused {
     output: usize,
 }
 
-impl Fused {
+impl FusedTranspose {
     /// `None` if the operation at `idx` is no TRANSPOSE, or needs a command of its own.
     fn new(
         program: &Program,

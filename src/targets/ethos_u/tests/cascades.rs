@@ -1,5 +1,5 @@
 use super::super::cascades::{
-    CascadeStage, InSram, Sram, cascaded, cascades as striped, stage_shape,
+    CascadeStage, InSram, Sram, cascades as striped, stage_shape, staged_cascades,
 };
 use super::super::scheduled_operation::{Cascade, Stripe};
 use super::*;
@@ -50,7 +50,7 @@ fn cascades<'a>(
     stripe: impl Fn(&ScheduledOperation<'a>, Stripe) -> Option<ScheduledOperation<'a>>,
 ) -> Vec<Cascade> {
     let limit_bytes = accelerator.sram_limit_bytes as f64;
-    let actual = cascaded(stages.iter().copied(), limit_bytes, true);
+    let actual = staged_cascades(stages.iter().copied(), limit_bytes, true);
     let mut used_bytes = vec![0.0; steps.len()];
     for one in &actual {
         let (first, last) = (one.stages[0].step, one.stages[one.span.last].step);

@@ -15,7 +15,7 @@ use super::cycles::whole_cycles;
 use super::geometry::{Hwc, IfmOfm};
 use super::layer::{Kind, Layer, UNCHANGED};
 use super::live_ranges::LiveRanges;
-use super::lower::one_to_one;
+use super::lower::one_operation_per_node;
 use super::order::Order;
 use super::plan::plan;
 use super::scheduled_operation::{Execution, ScheduledOperation};
@@ -429,14 +429,14 @@ fn branches_run_depth_first_from_the_last_input() {
     let (tensors, operators) = residual_block();
     let model = model(vec![subgraph(tensors, operators)]);
     let graph = graph_of(&model);
-    let program = one_to_one(&graph, &analyze(&graph));
+    let program = one_operation_per_node(&graph, &analyze(&graph));
     let order = Order::new(&program);
     assert_eq!(order.operations, [0, 3, 1, 2, 4]);
     assert_eq!(order.chain_start, [0, 1, 2, 3, 4]);
     // On Ethos-U85 the sum takes its place in the convolution before it.
     let order = order.with_chains(&program);
     assert_eq!(order.chain_start, [0, 1, 2, 3, 3]);
-    assert!(order.is_passed_on(3) && !order.is_passed_on(2));
+    assert!(order.is_read_by_next_only(3) && !order.is_read_by_next_only(2));
 }
 
 /// Bytes alive by hand: bricks of 16 channels, the interface as it is.
@@ -447,7 +447,7 @@ fn feature_maps_are_alive_while_they_are_needed() {
     let graph = graph_of(&model);
     let analysis = analyze(&graph);
     assert!(analysis.memory_plan.is_some(), "{:?}", analysis.diagnostics);
-    let program = one_to_one(&graph, &analysis);
+    let program = one_operation_per_node(&graph, &analysis);
     let order = Order::new(&program);
     let [input, small, large] = [3.0, 16.0, 32.0].map(|channels| 64.0 * channels);
     let alive = |order: &Order, is_apart| {

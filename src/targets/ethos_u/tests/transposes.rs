@@ -3,7 +3,7 @@
 use crate::targets::ethos_u::accelerator::Accelerator;
 use crate::targets::ethos_u::blocks;
 use crate::targets::ethos_u::configuration::{Configuration, Product};
-use crate::targets::ethos_u::cycles::{Conditions, Part, operator_cycles};
+use crate::targets::ethos_u::cycles::{CycleContext, Part, operator_cycles};
 use crate::targets::ethos_u::geometry::{Hwc, IfmOfm};
 use crate::targets::ethos_u::layer::{Kind, Layer};
 
@@ -126,7 +126,7 @@ fn blocks_and_cycles_of_transpositions_are_those_of_vela() {
             ofm: order.map(|dimension| read[dimension]),
             ..layer
         };
-        let conditions = Conditions {
+        let conditions = CycleContext {
             feature_maps: IfmOfm::both(accelerator.sram),
             scale_latency_cycles: 0.0,
             part: Part::WHOLE,

@@ -10,12 +10,12 @@ mod slices;
 mod slicing;
 mod unbuffered;
 
-use self::slices::{Slices, sum_with};
+use self::slices::{Slices, sum_after_additions};
 use self::slicing::Slicing;
 use self::unbuffered::{n_stripes, striped};
 use super::accelerator::{Accelerator, Transfer};
 use super::blocks::Block;
-use super::cycles::{Conditions, Part, operator_cycles, read_bytes};
+use super::cycles::{CycleContext, Part, operator_cycles, read_bytes};
 use super::geometry::{BRICK_CHANNELS, IfmOfm, round_down, round_up};
 use super::layer::{Layer, UNCHANGED};
 use super::program::WeightSharing;
@@ -84,7 +84,7 @@ pub fn choose(
     room_bytes: f64,
     before: Option<Slack>,
 ) -> Buffer {
-    let choice = Choice::new(accelerator, operations, operation, room_bytes, before);
+    let choice = BufferChoice::new(accelerator, operations, operation, room_bytes, before);
     choice
         .and_then(|choice| choice.buffer())
         .unwrap_or_default()
@@ -144,7 +144,7 @@ impl Weights<'_> {
         if self.is_inside_cascade() {
             feature_maps.ifm = self.accelerator.sram;
         }
-        let conditions = Conditions {
+        let conditions = CycleContext {
             feature_maps,
             scale_latency_cycles: self.accelerator.weights_buffered.latency_cycles,
             part,
@@ -180,7 +180,7 @@ impl Weights<'_> {
 
 /// Cycles that decide whether a buffer is worth trying.
 #[derive(Clone, Copy)]
-struct Times {
+struct TrialCycles {
     /// Fetching all weights once.
     transfer: f64,
     /// Fetching one brick of output channels.
@@ -192,7 +192,7 @@ struct Times {
     reads_buffered: f64,
 }
 
-impl Times {
+impl TrialCycles {
     fn new(weights: &Weights, before: Option<Slack>) -> Self {
         let accelerator = weights.accelerator;
         let depth = weights.layer.computed_channels();
@@ -214,7 +214,7 @@ impl Times {
 
 /// How a buffer holds the weights.
 #[derive(Clone, Copy, PartialEq)]
-enum Method {
+enum Buffering {
     /// All of them, because the next operation also reads them.
     WholeForNext,
     /// All of them: a cascade keeps its weights in SRAM between stripes, and an operation whose OFM is transposed
@@ -225,7 +225,7 @@ enum Method {
 }
 
 /// Cycles of an operation with a buffer.
-struct Buffered {
+struct BufferedCycles {
     computing: f64,
     /// Transfers that are not hidden.
     visible: f64,
@@ -233,9 +233,9 @@ struct Buffered {
 }
 
 /// The choice of a buffer for one operation.
-struct Choice<'a> {
+struct BufferChoice<'a> {
     weights: Weights<'a>,
-    times: Times,
+    times: TrialCycles,
     room_bytes: f64,
     unbuffered: Unbuffered,
     /// The next operation that reads the OFM.
@@ -244,7 +244,7 @@ struct Choice<'a> {
     before: Option<Slack>,
 }
 
-impl<'a> Choice<'a> {
+impl<'a> BufferChoice<'a> {
     /// As [`choose`]; `None` if the operation has no weights.
     fn new(
         accelerator: &'a Accelerator,
@@ -276,7 +276,7 @@ impl<'a> Choice<'a> {
             sharing: operation.sharing,
         };
         Some(Self {
-            times: Times::new(&weights, before),
+            times: TrialCycles::new(&weights, before),
             room_bytes,
             unbuffered: Unbuffered::new(accelerator, operation),
             reader: reader.map(|reader| Unbuffered::new(accelerator, reader)),
@@ -287,7 +287,7 @@ impl<'a> Choice<'a> {
     }
 }
 
-impl Choice<'_> {
+impl BufferChoice<'_> {
     fn slack_cycles(&self) -> f64 {
         self.before.map_or(0.0, |slack| slack.cycles)
     }
@@ -322,8 +322,8 @@ impl Choice<'_> {
     fn buffer(&self) -> Option<Buffer> {
         let method = self.method()?;
         let slicing = match method {
-            Method::Sliced => self.slicing()?,
-            Method::Whole | Method::WholeForNext => {
+            Buffering::Sliced => self.slicing()?,
+            Buffering::Whole | Buffering::WholeForNext => {
                 Slicing::whole(self.weights.layer.computed_channels())
             }
         };
@@ -337,7 +337,7 @@ impl Choice<'_> {
         };
         let buffered = self.buffered(slicing, &slice_bytes, hidden_cycles, parts[1] > 0.0);
         let is_shared =
-            method == Method::WholeForNext && self.weights.sharing == WeightSharing::Again;
+            method == Buffering::WholeForNext && self.weights.sharing == WeightSharing::Again;
         let buffer = Buffer {
             parts,
             is_prefetched,
@@ -354,14 +354,14 @@ impl Choice<'_> {
             last_slice_cycles: buffered.last_slice,
             is_shared,
         };
-        let pays =
-            method == Method::WholeForNext || self.pays(slicing, &slice_bytes, &buffer, &buffered);
+        let pays = method == Buffering::WholeForNext
+            || self.pays_off(slicing, &slice_bytes, &buffer, &buffered);
         pays.then_some(buffer)
     }
 
     /// The method by which a buffer would hold the weights; `None` if no buffer can be better than reading them off
     /// chip.
-    fn method(&self) -> Option<Method> {
+    fn method(&self) -> Option<Buffering> {
         let times = &self.times;
         if times.reads_buffered >= times.reads_off_chip {
             return None;
@@ -376,20 +376,20 @@ impl Choice<'_> {
             WeightSharing::Again => true,
         };
         if is_shared && can_be_whole {
-            return Some(Method::WholeForNext);
+            return Some(Buffering::WholeForNext);
         }
         if self.weights.stripe.is_some() || self.weights.layer.order != UNCHANGED {
             let visible_per_stripe = times.visible / self.weights.n_stripes().ceil();
             // Vela counts whole cycles, so at most one less than the delay.
             let is_hidden = times.visible < times.transfer * MAX_VISIBLE_SHARE
                 || visible_per_stripe <= STARTUP_CYCLES - 1.0;
-            return (can_be_whole && (is_hidden || self.is_initial())).then_some(Method::Whole);
+            return (can_be_whole && (is_hidden || self.is_initial())).then_some(Buffering::Whole);
         }
         let n_blocks = self.weights.layer.ofm[2] / self.weights.block.ofm[2];
         let hides_first = self.can_prefetch() && times.brick_transfer < self.slack_cycles();
         let is_promising =
             self.is_initial() || is_faster || n_blocks > 2 || hides_first && self.reads_again();
-        is_promising.then_some(Method::Sliced)
+        is_promising.then_some(Buffering::Sliced)
     }
 
     /// A slicing whose slices arrive in time and of which two fit; `None` if the slices leave too much of each block
@@ -459,7 +459,7 @@ impl Choice<'_> {
     /// Two parts that hold alternate slices, if there are several slices and both parts fit; one part otherwise. `None`
     /// if one part does not fit.
     fn parts(&self, slice_bytes: &Slices<f64>) -> Option<[f64; 2]> {
-        let [even, odd] = slice_bytes.largest_of_turns();
+        let [even, odd] = slice_bytes.largest_of_alternate_slices();
         let widest = even.max(odd);
         let is_double = even + odd <= self.room_bytes && widest < self.weights.bytes;
         let parts = if is_double {
@@ -478,14 +478,14 @@ impl Choice<'_> {
         slice_bytes: &Slices<f64>,
         hidden_cycles: f64,
         is_double: bool,
-    ) -> Buffered {
+    ) -> BufferedCycles {
         let layer = striped(&self.weights.layer, self.weights.stripe);
         let slice_cycles = slicing.channels().map_parts(|channels, part| {
             self.weights.slice_cycles(&layer.with_depth(channels), part)
         });
         let behind = slice_cycles.map(|cycles| if is_double { cycles } else { 0.0 });
         let transfers = slice_bytes.map(|bytes| self.weights.accelerator.buffering.cycles(bytes));
-        Buffered {
+        BufferedCycles {
             computing: slice_cycles.sum() * self.weights.n_stripes(),
             visible: visible_cycles(&transfers, &behind, hidden_cycles),
             last_slice: slice_cycles.last(),
@@ -494,12 +494,12 @@ impl Choice<'_> {
 
     /// Whether the operation is at least as fast with the buffer as without, and no feature map needs the SRAM
     /// more.
-    fn pays(
+    fn pays_off(
         &self,
         slicing: Slicing,
         slice_bytes: &Slices<f64>,
         buffer: &Buffer,
-        buffered: &Buffered,
+        buffered: &BufferedCycles,
     ) -> bool {
         let from_sram = &self.weights.accelerator.weights_buffered;
         let n_reads = self.weights.n_reads_of_stripes();
@@ -584,7 +584,7 @@ fn visible_cycles(transfers: &Slices<f64>, behind: &Slices<f64>, hidden_cycles: 
     let mut before = behind.first;
     if let Some(((transfer, n), (hidden, _))) = transfers.between.zip(behind.between) {
         total += visible(transfer, before);
-        total = sum_with(total, visible(transfer, hidden), n - 1);
+        total = sum_after_additions(total, visible(transfer, hidden), n - 1);
         before = hidden;
     }
     let last = transfers.last.map(|transfer| visible(transfer, before));

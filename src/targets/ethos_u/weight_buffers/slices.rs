@@ -63,15 +63,15 @@ impl<T: Copy + PartialEq> Slices<T> {
 impl Slices<f64> {
     /// The sum in the order of slices. Values must be finite and not negative.
     pub fn sum(&self) -> f64 {
-        let sum = self
-            .between
-            .map_or(self.first, |(value, n)| sum_with(self.first, value, n));
+        let sum = self.between.map_or(self.first, |(value, n)| {
+            sum_after_additions(self.first, value, n)
+        });
         sum + self.last.unwrap_or(0.0)
     }
 
     /// The largest slice of each of two buffers that hold alternate slices, starting with the first buffer; 0 if a
     /// buffer holds none.
-    pub fn largest_of_turns(&self) -> [f64; 2] {
+    pub fn largest_of_alternate_slices(&self) -> [f64; 2] {
         let n_between = self.between.map_or(0, |(_, n)| n);
         let mut largest = [self.first.max(0.0), 0.0];
         if let Some((value, n)) = self.between {
@@ -88,23 +88,23 @@ impl Slices<f64> {
     }
 }
 
-/// `sum` after `n` additions of `value`, each of them rounded. The result equals that of a loop in every bit and takes
+/// `sum` after adding `value` `n_additions` times, each of them rounded. The result equals that of a loop in every bit and takes
 /// logarithmic time. Both must be finite and not negative.
-pub fn sum_with(mut sum: f64, value: f64, n: usize) -> f64 {
-    let total = sum + value * n as f64;
+pub fn sum_after_additions(mut sum: f64, value: f64, n_additions: usize) -> f64 {
+    let total = sum + value * n_additions as f64;
     // Terms that end before the last digit of the total are never rounded.
     let is_exact = |term: f64| (total + term) - total == term;
     if is_exact(sum) && is_exact(value) {
         return total;
     }
-    let mut n_left = n;
+    let mut n_left = n_additions;
     while n_left > 0 {
         let next = sum + value;
         let after = next + value;
         // Up to the next power of two, all additions after the first add the same amount: ties are rounded to even, and
         // the first addition has made the sum even.
         let step = (after + value) - after;
-        let to_power = power_above(sum) - after;
+        let to_power = power_of_two_above(sum) - after;
         // Two fewer than fit, because rounding may add to each.
         let n_steps = (to_power / step).floor() - 2.0;
         if n_left > 2 && n_steps >= 1.0 {
@@ -120,7 +120,7 @@ pub fn sum_with(mut sum: f64, value: f64, n: usize) -> f64 {
 }
 
 /// The smallest power of two above a normal number; infinite above the largest.
-fn power_above(number: f64) -> f64 {
+fn power_of_two_above(number: f64) -> f64 {
     const MANTISSA_BITS: u32 = f64::MANTISSA_DIGITS - 1;
     let exponent = number.to_bits() >> MANTISSA_BITS;
     f64::from_bits((exponent + 1) << MANTISSA_BITS)

@@ -58,7 +58,7 @@ fn equal_terms_add_up_as_one_by_one() {
         (summand(), summand(), 0..5000_usize),
         |(start, value, n)| {
             let expected = (0..n).fold(start, |sum, _| sum + value);
-            let sum = sum_with(start, value, n);
+            let sum = sum_after_additions(start, value, n);
             assert_eq!(sum.to_bits(), expected.to_bits(), "{start} + {n} * {value}");
         },
     );
@@ -68,8 +68,8 @@ fn equal_terms_add_up_as_one_by_one() {
 #[test]
 fn a_thousand_billion_terms_are_added_at_once() {
     let n = 1_usize << 40;
-    assert_eq!(sum_with(0.0, 1.0, n), n as f64);
-    let sum = sum_with(1e-3, 0.1, n);
+    assert_eq!(sum_after_additions(0.0, 1.0, n), n as f64);
+    let sum = sum_after_additions(1e-3, 0.1, n);
     assert!((sum / (n as f64 / 10.0) - 1.0).abs() < 1e-4, "{sum}");
 }
 
@@ -83,7 +83,7 @@ struct Naive {
 }
 
 impl Naive {
-    fn new(choice: &Choice, slicing: Slicing, hidden_cycles: f64, is_double: bool) -> Self {
+    fn new(choice: &BufferChoice, slicing: Slicing, hidden_cycles: f64, is_double: bool) -> Self {
         let weights = &choice.weights;
         let channels = channels(slicing);
         let of_slice = |&channels: &i64| {
@@ -165,7 +165,7 @@ fn check(accelerator: &Accelerator, layer: Layer, room_bytes: f64, slack_cycles:
         cycles: slack_cycles,
         bytes: room_bytes,
     });
-    let choice = Choice::new(accelerator, &[], &operation, room_bytes, before).unwrap();
+    let choice = BufferChoice::new(accelerator, &[], &operation, room_bytes, before).unwrap();
     let Some(slicing) = choice.slicing() else {
         return 0;
     };
@@ -175,7 +175,11 @@ fn check(accelerator: &Accelerator, layer: Layer, room_bytes: f64, slack_cycles:
         let buffered = choice.buffered(slicing, &bytes, slack_cycles, is_double);
         assert_eq!(each(&bytes), naive.bytes, "{slicing:?}");
         assert_eq!(bytes.sum(), naive.bytes.iter().sum::<f64>(), "{slicing:?}");
-        assert_eq!(bytes.largest_of_turns(), naive.parts, "{slicing:?}");
+        assert_eq!(
+            bytes.largest_of_alternate_slices(),
+            naive.parts,
+            "{slicing:?}"
+        );
         let actual = [buffered.computing, buffered.visible, buffered.last_slice];
         let expected = [naive.computing, naive.visible, naive.last_slice];
         let bits = |cycles: [f64; 3]| cycles.map(f64::to_bits);

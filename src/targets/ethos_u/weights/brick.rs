@@ -109,7 +109,7 @@ impl Brick {
 
     /// Zeros beside a whole step: after the positions of a kernel, after the output channels of a stream, after the input
     /// channels of a position, and after those of a group.
-    fn fills(&self) -> [i64; 4] {
+    fn padding_zeros(&self) -> [i64; 4] {
         let ofm_at_once = self.ofm_step * self.n_streams;
         let ifm_whole = ceil_div(self.ifm, self.ifm_together) * self.ifm_together;
         [
@@ -121,8 +121,8 @@ impl Brick {
     }
 
     /// The zeros after the last weight of each stream.
-    pub fn last_runs(&self) -> ZeroRuns {
-        let [kernel_fill, ofm_fill, ifm_fill, rest] = self.fills();
+    pub fn last_zero_runs(&self) -> ZeroRuns {
+        let [kernel_fill, ofm_fill, ifm_fill, rest] = self.padding_zeros();
         let beside = kernel_fill * self.ifm_step + ifm_fill;
         let length = beside * self.ofm_step + ofm_fill * self.ifm_together + rest;
         ZeroRuns {
@@ -135,7 +135,7 @@ impl Brick {
         let ofm_at_once = self.ofm_step * self.n_streams;
         let n_ofm = ceil_div(self.ofm, ofm_at_once) * self.n_streams;
         let n_ifm = ceil_div(self.ifm, self.ifm_together);
-        let [kernel_fill, ofm_fill, ifm_fill, rest] = self.fills();
+        let [kernel_fill, ofm_fill, ifm_fill, rest] = self.padding_zeros();
         let runs = [
             (
                 kernel_fill * self.ofm_step * self.ifm_together,

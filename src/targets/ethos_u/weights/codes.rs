@@ -74,14 +74,14 @@ pub(super) const GOLOMB_RICE: [Code; 2 * (MAX_REMAINDER_BITS + 1)] = {
 
 /// Symbols in a code.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Coded {
+pub(super) struct CodedBits {
     /// Bits of the symbols that the code can represent.
     pub bits: f64,
     /// Number of symbols that the code cannot represent.
     pub n_left: f64,
 }
 
-impl Coded {
+impl CodedBits {
     /// With `count` times this symbol.
     pub fn with(self, code: Code, symbol: usize, count: f64) -> Self {
         if code.can_code(symbol) {
@@ -99,7 +99,7 @@ impl Coded {
 }
 
 /// Symbols in each Golomb-Rice code, by number of remainder bits, without and with truncation.
-pub(super) type InEachCode = [[Coded; 2]; MAX_REMAINDER_BITS + 1];
+pub(super) type InEachCode = [[CodedBits; 2]; MAX_REMAINDER_BITS + 1];
 
 /// Without and with truncation.
 const MAX_QUOTIENTS: [usize; 2] = [MAX_QUOTIENT, MAX_TRUNCATED_QUOTIENT];
@@ -111,14 +111,14 @@ const N_SYMBOLS: usize = PALETTE_SIZE + 512;
 /// each quotient, however many symbols have it.
 ///
 /// Counts are whole numbers, so that sums of their multiples are exact in any order.
-struct Cumulative {
+struct CumulativeCounts {
     /// By symbol, how many are smaller.
     below: [f64; N_SYMBOLS + 1],
     /// All symbols are smaller.
     end: usize,
 }
 
-impl Cumulative {
+impl CumulativeCounts {
     /// Of pairs (symbol, count). No symbol occurs twice.
     fn new(symbols: impl Iterator<Item = (usize, f64)>) -> Self {
         let mut below = [0.0; N_SYMBOLS + 1];
@@ -140,7 +140,7 @@ impl Cumulative {
         self.end.saturating_sub(1)
     }
 
-    fn coded(&self, remainder_bits: usize, max_quotient: usize) -> Coded {
+    fn coded(&self, remainder_bits: usize, max_quotient: usize) -> CodedBits {
         let below = |quotient: usize| self.below[(quotient << remainder_bits).min(self.end)];
         let n_coded = below(max_quotient + 1);
         // A quotient takes a bit for each smaller one, and an end mark unless it is the largest of a truncated code.
@@ -150,7 +150,7 @@ impl Cumulative {
         };
         let n_shorter = (1..n_ends).map(below).sum::<f64>();
         let most_bits = (n_ends + remainder_bits) as u32;
-        Coded {
+        CodedBits {
             bits: f64::from(most_bits) * n_coded - n_shorter,
             n_left: self.below[self.end] - n_coded,
         }
@@ -160,7 +160,7 @@ impl Cumulative {
 /// How the values of a distribution become symbols.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Coding {
-    /// Values other than 0 in the palette.
+    /// StreamValues other than 0 in the palette.
     pub n_in_palette: usize,
     /// Symbol of the value 0, if there are zeros: among those of the palette, which it moves, or behind them.
     pub zero: Option<usize>,
@@ -170,7 +170,7 @@ pub(super) struct Coding {
 
 /// The symbols of all values other than 0, however many zeros there are.
 #[derive(Clone, Copy)]
-pub(super) struct Others {
+pub(super) struct NonzeroSymbols {
     pub coding: Coding,
     /// Largest symbol; 0 where there are none.
     pub largest: usize,
@@ -179,7 +179,7 @@ pub(super) struct Others {
     pub coded: InEachCode,
 }
 
-impl Others {
+impl NonzeroSymbols {
     /// Of pairs (distance, count), of which those of the palette come first.
     pub fn new(values: &[(usize, f64)], coding: Coding) -> Self {
         let (in_palette, beside) = values.split_at(coding.n_in_palette);
@@ -190,7 +190,7 @@ impl Others {
         let symbol_beside = |distance: usize| distance.wrapping_add_signed(coding.offset);
         let beside = beside.iter();
         let beside = beside.map(|&(distance, count)| (symbol_beside(distance), count));
-        let cumulative = Cumulative::new(in_order.chain(beside));
+        let cumulative = CumulativeCounts::new(in_order.chain(beside));
         Self {
             coding,
             largest: cumulative.largest(),

@@ -9,7 +9,7 @@ mod values;
 
 use self::brick::{Brick, NO_ZERO_RUNS};
 use self::symbols::PALETTE_BITS;
-use self::values::Values;
+use self::values::StreamValues;
 use super::accelerator::Accelerator;
 use super::blocks::Block;
 use super::geometry::{BRICK_CHANNELS, ceil_div, round_up};
@@ -67,13 +67,13 @@ pub fn encoded(
     // A file may store more bytes than the layer has weights.
     let n_weights = brick.n_weights().min(histogram.n_bytes as f64);
     let padding = brick.n_values() - n_weights;
-    let values = Values::cached(
+    let values = StreamValues::cached(
         histogram,
         n_weights,
         padding,
         &brick.zero_runs(),
         true,
-        brick.last_runs(),
+        brick.last_zero_runs(),
     );
     let n_cores = n_filled as f64;
     let n_slices = (brick.n_values() / n_cores / SLICE_VALUES).ceil();
@@ -147,7 +147,7 @@ fn faster_format(
     accelerator: &Accelerator,
     n_values: f64,
     coded_bytes: f64,
-    values: &Values,
+    values: &StreamValues,
 ) -> Encoded {
     let ([from, to], [fewest, most]) = (ZERO_SHARES, DECODED_PER_CYCLE);
     let share = (values.n_zeros / n_values).clamp(from, to);
@@ -192,7 +192,7 @@ fn faster_format(
 /// adjacent.
 pub fn coded_bytes(histogram: &ByteHistogram, zeros_per_weight: f64) -> f64 {
     let n_weights = histogram.n_bytes as f64;
-    Values::cached(
+    StreamValues::cached(
         histogram,
         n_weights,
         n_weights * zeros_per_weight,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 
-use super::codes::{Coding, Others, PALETTE_SIZE};
+use super::codes::{Coding, NonzeroSymbols, PALETTE_SIZE};
 use crate::graph::analysis::ByteHistogram;
 
 /// The cache of distributions is set-associative: a hash of the distribution's address selects one of `N_SETS` sets of
@@ -49,7 +49,7 @@ pub(super) struct Ranked {
     pub distances: Option<[usize; 2]>,
     /// Sums of the first counts of [`Self::others`], as many as a palette may have.
     pub n_first: [f64; PALETTE_SIZE + 1],
-    symbols: RefCell<Vec<Others>>,
+    symbols: RefCell<Vec<NonzeroSymbols>>,
 }
 
 impl Ranked {
@@ -168,11 +168,11 @@ impl Ranked {
     }
 
     /// The symbols of [`Self::others`].
-    pub fn others_in(&self, coding: Coding) -> Others {
+    pub fn nonzero_symbols(&self, coding: Coding) -> NonzeroSymbols {
         let mut symbols = self.symbols.borrow_mut();
         let known = symbols.iter().find(|others| others.coding == coding);
         known.copied().unwrap_or_else(|| {
-            let others = Others::new(&self.others, coding);
+            let others = NonzeroSymbols::new(&self.others, coding);
             symbols.push(others);
             others
         })

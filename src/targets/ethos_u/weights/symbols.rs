@@ -1,7 +1,7 @@
 //! The symbols of a weight stream, and the bits of these.
 
 use super::brick::ZeroRuns;
-use super::codes::{Code, Coded, Coding, GOLOMB_RICE, Others, PALETTE_SIZE};
+use super::codes::{Code, CodedBits, Coding, GOLOMB_RICE, NonzeroSymbols, PALETTE_SIZE};
 use super::ranked::Ranked;
 
 /// Bits of the header of a palette.
@@ -21,7 +21,7 @@ const RETURN_BITS: f64 = 150.0;
 ///
 /// Counts of zeros have few binary digits behind the point, so that sums of their multiples are exact in any order.
 pub(super) struct Symbols {
-    others: Others,
+    others: NonzeroSymbols,
     n_all: f64,
     n_zeros: f64,
     /// Symbol of the value 0.
@@ -59,7 +59,7 @@ impl Symbols {
         let n_palette = if has_palette { n_candidates } else { 0 };
         let beside = n_palette.max(if has_palette { 2 } else { 0 });
         let zero = zero_rank.map(|rank| if rank < n_palette { rank } else { beside });
-        let others = ranked.others_in(Coding {
+        let others = ranked.nonzero_symbols(Coding {
             n_in_palette: n_others(n_palette),
             zero,
             offset: beside as isize - direct_offset as isize,
@@ -98,7 +98,7 @@ impl Symbols {
     }
 
     /// All symbols in a code.
-    fn coded(&self, code: Code) -> Coded {
+    fn coded(&self, code: Code) -> CodedBits {
         match code {
             Code::GolombRice {
                 remainder_bits,
@@ -107,7 +107,7 @@ impl Symbols {
                 let others = self.others.coded[remainder_bits][usize::from(is_truncated)];
                 (self.zero).map_or(others, |zero| others.with(code, zero, self.n_zeros))
             }
-            Code::Fixed { bits } => Coded {
+            Code::Fixed { bits } => CodedBits {
                 bits: bits as f64 * self.n_all,
                 n_left: 0.0,
             },
@@ -120,7 +120,7 @@ impl Symbols {
         let codes = self.codes();
         let codes = codes.filter(|code| leaves_rare || code.can_code(self.largest));
         let bits = codes.map(|code| {
-            let Coded { bits, n_left } = self.coded(code);
+            let CodedBits { bits, n_left } = self.coded(code);
             (bits + n_left * RETURN_BITS, code)
         });
         let Some((least, code)) = bits.min_by(|one, other| one.0.total_cmp(&other.0)) else {
@@ -133,7 +133,7 @@ impl Symbols {
     fn saved_bits(&self, code: Code, zero_runs: &[ZeroRuns]) -> f64 {
         let gain = (self.zero)
             .filter(|_| self.n_palette > 0 && !zero_runs.is_empty())
-            .map_or(0, |zero| self.gain(code, zero));
+            .map_or(0, |zero| self.zero_gain_bits(code, zero));
         let Some(before_change) = CHANGE_BITS.checked_div(gain) else {
             return 0.0;
         };
@@ -145,7 +145,7 @@ impl Symbols {
     }
 
     /// Bits by which a zero is shorter in a code that cannot represent all symbols than in `code`.
-    fn gain(&self, code: Code, zero: usize) -> usize {
+    fn zero_gain_bits(&self, code: Code, zero: usize) -> usize {
         let is_own = |code: &Code| code.can_code(zero) && !code.can_code(self.largest);
         let least = self
             .codes()

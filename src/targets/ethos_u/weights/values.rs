@@ -25,7 +25,7 @@ const PARTS_OF_A_WEIGHT: f64 = 1_048_576.0;
 
 /// The values of a weight stream.
 #[derive(Clone, Copy)]
-pub(super) struct Values {
+pub(super) struct StreamValues {
     pub n_zeros: f64,
     pub n_distinct: usize,
     pub header_bits: f64,
@@ -52,7 +52,7 @@ struct WeightStatistics {
 
 /// The key that determines a sample.
 #[derive(PartialEq)]
-struct Padded {
+struct SampleKey {
     /// The histogram without its number of bytes, which does not matter.
     histogram: ByteHistogram,
     /// Zeros added for each stored weight.
@@ -66,11 +66,11 @@ struct Padded {
 /// A cached sample.
 struct CachedSample {
     hash: u64,
-    padded: Padded,
+    padded: SampleKey,
     sample: WeightStatistics,
 }
 
-impl Values {
+impl StreamValues {
     /// The values of `n_weights` weights with the distribution of a histogram and of `padding` zeros, some of which
     /// form `zero_runs`, the `last_runs` among them. Streams that differ only in size share an entry of this thread's cache.
     pub fn cached(
@@ -88,7 +88,7 @@ impl Values {
             let empty = WeightStatistics::new(&Ranked::empty(), padding, zero_runs, leaves_rare);
             return empty.values(1.0, zero_runs, last_runs);
         }
-        let padded = Padded {
+        let padded = SampleKey {
             histogram: ByteHistogram {
                 n_bytes: 0,
                 ..histogram.clone()
@@ -120,7 +120,7 @@ impl Values {
     }
 }
 
-impl Padded {
+impl SampleKey {
     fn hash(&self) -> u64 {
         let key = (
             &self.histogram.counts[..8],
@@ -169,13 +169,13 @@ impl WeightStatistics {
     }
 
     /// Of a stream with `scale` times as many weights, and these runs of zeros.
-    fn values(&self, scale: f64, zero_runs: &[ZeroRuns], last_runs: ZeroRuns) -> Values {
+    fn values(&self, scale: f64, zero_runs: &[ZeroRuns], last_runs: ZeroRuns) -> StreamValues {
         let run_bits = if self.has_runs {
             self.run_bits(scale, zero_runs, last_runs)
         } else {
             0.0
         };
-        Values {
+        StreamValues {
             n_zeros: self.n_zeros * scale,
             n_distinct: self.n_distinct,
             header_bits: self.header_bits,
@@ -252,7 +252,7 @@ mod tests {
                 let last_runs = NO_ZERO_RUNS[0];
                 let anew = anew.values(1.0, &zero_runs, last_runs);
                 let n_weights = histogram.n_bytes as f64;
-                let cached = Values::cached(
+                let cached = StreamValues::cached(
                     &histogram,
                     n_weights,
                     padding,
@@ -273,7 +273,7 @@ mod tests {
             n_bytes: 4096,
             is_sparse: false,
         };
-        let uncounted = Values::cached(
+        let uncounted = StreamValues::cached(
             &empty,
             empty.n_bytes as f64,
             0.0,

@@ -2,7 +2,7 @@
 
 use super::kernel::{Kernel, Kind};
 use super::operators::{self, work};
-use super::views::moved;
+use super::views::is_moving_transpose;
 use crate::formats::tflite::op_row::GpuWork;
 use crate::formats::tflite::{BuiltinOptions, OpKind, OperatorCode};
 use crate::graph::{Graph, Node};
@@ -38,7 +38,7 @@ pub(super) struct Builder<'g, 'm> {
     /// By tensor: operators that read it or a view of it.
     pub(super) n_readers: Vec<usize>,
     pub(super) is_constant: Vec<bool>,
-    /// By node: whether it moves values in memory although its kind is usually a view ([`moved`]).
+    /// By node: whether it moves values in memory although its kind is usually a view ([`is_moving_transpose`]).
     pub(super) is_moved: Vec<bool>,
     /// By tensor: the draft that writes it.
     pub(super) writers: Vec<Option<usize>>,
@@ -55,7 +55,7 @@ impl<'g, 'm> Builder<'g, 'm> {
             unpadded: (0..n_tensors).collect(),
             n_readers: vec![0; n_tensors],
             is_constant: vec![true; n_tensors],
-            is_moved: moved(graph),
+            is_moved: is_moving_transpose(graph),
             writers: vec![None; n_tensors],
             regions: vec![None; n_tensors],
             drafts: Vec::new(),
@@ -176,7 +176,9 @@ impl<'g, 'm> Builder<'g, 'm> {
             GpuWork::Recurrent => self.recurrent(node_idx, node),
             // A view that is moved is copied.
             GpuWork::Copy | GpuWork::View => self.other(node_idx, node, Kind::Copy),
-            GpuWork::Concatenation if self.rotates(node) => self.other(node_idx, node, Kind::Copy),
+            GpuWork::Concatenation if self.reorders_one_tensor(node) => {
+                self.other(node_idx, node, Kind::Copy)
+            }
             GpuWork::Concatenation => self.other(node_idx, node, Kind::Concatenation),
             GpuWork::Resize => self.other(node_idx, node, Kind::Resize),
             GpuWork::Gather => self.other(node_idx, node, Kind::Gather),
@@ -282,7 +284,7 @@ impl<'g, 'm> Builder<'g, 'm> {
     }
 
     /// Whether the node joins parts of a single tensor in a different order.
-    fn rotates(&self, node: &Node<'m>) -> bool {
+    fn reorders_one_tensor(&self, node: &Node<'m>) -> bool {
         let output = node.operator.outputs.first();
         match (self.sources(node).as_slice(), output) {
             (&[one], Some(&output)) => {

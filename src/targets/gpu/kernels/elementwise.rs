@@ -18,7 +18,12 @@ const MIN_GELU_BY_TANH: usize = 3;
 
 impl<'m> Builder<'_, 'm> {
     /// Of a kernel that works on vectors along the last dimension.
-    pub(super) fn vectors(&self, kind: Kind, node_idx: usize, output: usize) -> Kernel {
+    pub(super) fn kernel_on_last_dimension(
+        &self,
+        kind: Kind,
+        node_idx: usize,
+        output: usize,
+    ) -> Kernel {
         let shape = self.shape(output);
         Kernel {
             rows: rows_of(shape),
@@ -33,7 +38,7 @@ impl<'m> Builder<'_, 'm> {
         node: &Node<'m>,
         output: usize,
     ) -> usize {
-        let mut kernel = self.vectors(Kind::Normalisation, node_idx, output);
+        let mut kernel = self.kernel_on_last_dimension(Kind::Normalisation, node_idx, output);
         if NORMALISATIONS_OF_MAPS.contains(&node.operator.code.name()) {
             kernel.rows = 0.0;
         }
@@ -157,10 +162,10 @@ impl<'m> Builder<'_, 'm> {
         reduces: bool,
     ) -> Kernel {
         let kernel = if reduces {
-            self.vectors(Kind::Normalisation, node_idx, output)
+            self.kernel_on_last_dimension(Kind::Normalisation, node_idx, output)
         } else {
             Kernel {
-                function: Some(self.gate(merged)),
+                function: Some(self.gated_activation(merged)),
                 ..Kernel::new(Kind::Activation, node_idx)
             }
         };
@@ -168,7 +173,7 @@ impl<'m> Builder<'_, 'm> {
     }
 
     /// The activation that these drafts compute together.
-    fn gate(&self, merged: &[usize]) -> Function {
+    fn gated_activation(&self, merged: &[usize]) -> Function {
         let is_of = |kinds: &'static [OpKind]| {
             let mut codes = merged.iter().map(|&idx| self.drafts[idx].code);
             codes.any(|code| kinds.contains(&code.kind))
@@ -201,7 +206,7 @@ impl<'m> Builder<'_, 'm> {
             let draft = self.draft(node_idx, node, kernel);
             return self.extend_region(output, source, draft);
         }
-        if self.absorb(code.kind, output, source, constant) {
+        if self.fuse_with_constant(code.kind, output, source, constant) {
             return;
         }
         let divides = matches!(code.kind, OpKind::Mul | OpKind::Div);
@@ -246,7 +251,7 @@ impl<'m> Builder<'_, 'm> {
     }
 
     /// Whether an operation with a constant is part of the kernel before it.
-    pub(super) fn absorb(
+    pub(super) fn fuse_with_constant(
         &mut self,
         kind: OpKind,
         output: usize,

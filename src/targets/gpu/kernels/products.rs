@@ -181,7 +181,7 @@ impl<'m> Builder<'_, 'm> {
     }
 
     pub(super) fn softmax(&mut self, node_idx: usize, node: &Node<'m>, output: usize) {
-        let kernel = self.vectors(Kind::Softmax, node_idx, output);
+        let kernel = self.kernel_on_last_dimension(Kind::Softmax, node_idx, output);
         let draft = self.draft(node_idx, node, kernel);
         if self.shape(output).len() > MAX_FUSED_RANK {
             return;

@@ -10,7 +10,7 @@ const MIN_RANK: usize = 5;
 
 /// By node: whether it is a `TRANSPOSE` whose reader is a `RESHAPE` that cannot be a view of its result, or a product with
 /// weights along another dimension. Windows of attention, shuffled channels and mixed tokens are made in this way. Linear in operators and their inputs.
-pub(super) fn moved(graph: &Graph) -> Vec<bool> {
+pub(super) fn is_moving_transpose(graph: &Graph) -> Vec<bool> {
     let mut writers = vec![None; graph.subgraph.tensors.len()];
     let mut is_moved = vec![false; graph.nodes.len()];
     for (node_idx, node) in graph.nodes.iter().enumerate() {

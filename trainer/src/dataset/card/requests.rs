@@ -24,7 +24,7 @@ struct Samples<'t> {
 
 /// The samples of one space with one seed.
 #[derive(Default)]
-struct OfSpace<'t> {
+struct SpaceSamples<'t> {
     targets: BTreeSet<&'t str>,
     batches: BTreeSet<u32>,
     /// One more than the largest index.
@@ -56,7 +56,7 @@ fn requests(tables: &Tables) -> Result<BTreeMap<Request<'_>, Samples<'_>>> {
         .collect();
     let labels = &tables.labels;
     let labelled = labels.texts("graph_id")?.into_iter();
-    let mut of_spaces: BTreeMap<_, OfSpace> = BTreeMap::new();
+    let mut of_spaces: BTreeMap<_, SpaceSamples> = BTreeMap::new();
     for (graph_id, target) in labelled.zip(labels.texts("target")?) {
         let tool_and_row = tools.get(target).zip(rows.get(graph_id));
         let Some((tool, row)) = tool_and_row.map(|(tool, row): (_, &usize)| (*tool, *row)) else {

@@ -13,7 +13,6 @@ use litecast::learned::manifest::{ALL, NETWORKS, OutputError, PERFSAGE_SPACES};
 use self::tenths::{BINNED_SPACE, N_BINS, Tenths, tenths};
 use super::{Trained, errors};
 use crate::checkpoint::Checkpoint;
-use crate::data::Data;
 use crate::dataset;
 use crate::gnn::gradients::Gradients;
 use crate::gnn::shape::Architecture;
@@ -21,6 +20,7 @@ use crate::markdown::{Head, percent, table};
 use crate::settings::Settings;
 use crate::spaces::Space;
 use crate::train;
+use crate::training_data::Data;
 
 /// Trains a network again and again, each time with one thing changed, and measures it.
 #[derive(Clone, Debug, clap::Args)]

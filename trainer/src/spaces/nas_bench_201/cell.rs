@@ -72,7 +72,7 @@ fn parse_edge(edge: &str, from: usize, to: usize) -> Result<Operation, String> {
 impl Cell {
     fn new(operations: [Operation; 6]) -> Option<Self> {
         let cell = Cell(operations);
-        cell.carriers()[0].then_some(cell)
+        cell.reaches_output()[0].then_some(cell)
     }
 
     /// One of the cells whose output depends on the input, all equally likely.
@@ -90,7 +90,7 @@ impl Cell {
     }
 
     /// By node, whether its value reaches the output.
-    pub(super) fn carriers(&self) -> [bool; NODES] {
+    pub(super) fn reaches_output(&self) -> [bool; NODES] {
         let mut carries = [false, false, false, true];
         for from in (0..NODES - 1).rev() {
             carries[from] =
@@ -108,8 +108,8 @@ impl Cell {
 
     /// Whether only convolutions read the node, so that the ReLU before them can be fused into the operator that writes
     /// it.
-    pub(super) fn only_convolved(&self, from: usize) -> bool {
-        let carries = self.carriers();
+    pub(super) fn is_read_by_convolutions_only(&self, from: usize) -> bool {
+        let carries = self.reaches_output();
         (from + 1..NODES)
             .filter(|&to| carries[to])
             .map(|to| self.edge(from, to))

@@ -72,14 +72,14 @@ pub fn network_of(
         window,
         stack.activation_before_cell(),
     );
-    let mut value = Value::new(stem, cell.only_convolved(0));
+    let mut value = Value::new(stem, cell.is_read_by_convolutions_only(0));
     for (idx, channels) in STAGES.into_iter().enumerate() {
         if idx > 0 {
             value = stack.reduction(&format!("stage{idx}/reduction"), value, channels);
         }
         for cell in 0..CELLS_PER_STAGE {
             let is_last = cell + 1 == CELLS_PER_STAGE;
-            let rectified = !is_last && stack.cell.only_convolved(0);
+            let rectified = !is_last && stack.cell.is_read_by_convolutions_only(0);
             value = stack.cell(&format!("stage{idx}/cell{cell}"), value, rectified);
         }
     }
@@ -106,7 +106,7 @@ impl Value {
 
 /// The value of a node of a cell.
 #[derive(Clone, Copy)]
-enum Held {
+enum NodeValue {
     Nothing,
     /// Zeros that are known before the network runs.
     Zeros,
@@ -121,25 +121,25 @@ struct Stack<'a> {
 
 impl Stack<'_> {
     fn activation_before_cell(&self) -> Activation {
-        activation(self.cell.only_convolved(0))
+        activation(self.cell.is_read_by_convolutions_only(0))
     }
 
     /// `output_rectified` tells whether all readers of the cell's output apply a ReLU.
     fn cell(&mut self, name: &str, input: Value, output_rectified: bool) -> Value {
-        let carries = self.cell.carriers();
-        let mut nodes = [Held::Nothing; NODES];
-        nodes[0] = Held::Computed(input);
+        let carries = self.cell.reaches_output();
+        let mut nodes = [NodeValue::Nothing; NODES];
+        nodes[0] = NodeValue::Computed(input);
         let like = input.tensor;
         for to in (1..NODES).filter(|&to| carries[to]) {
             let rectified = if to + 1 == NODES {
                 output_rectified
             } else {
-                self.cell.only_convolved(to)
+                self.cell.is_read_by_convolutions_only(to)
             };
             nodes[to] = self.node(&format!("{name}/node{to}"), to, &mut nodes, like, rectified);
         }
         match nodes[NODES - 1] {
-            Held::Computed(output) => output,
+            NodeValue::Computed(output) => output,
             _ => unreachable!("the input reaches the output"),
         }
     }
@@ -149,15 +149,15 @@ impl Stack<'_> {
         &mut self,
         name: &str,
         to: usize,
-        nodes: &mut [Held; NODES],
+        nodes: &mut [NodeValue; NODES],
         like: TensorIdx,
         rectified: bool,
-    ) -> Held {
+    ) -> NodeValue {
         let cell = self.cell;
         let inputs: Vec<_> = cell
             .inputs(to)
             .filter(|&(from, operation)| {
-                operation != Operation::SkipConnect || !matches!(nodes[from], Held::Nothing)
+                operation != Operation::SkipConnect || !matches!(nodes[from], NodeValue::Nothing)
             })
             .collect();
         let fused = activation(rectified && inputs.len() == 1);
@@ -167,10 +167,10 @@ impl Stack<'_> {
             terms.push(self.operation(&name, operation, &mut nodes[from], like, fused));
         }
         if terms.is_empty() {
-            return Held::Nothing;
+            return NodeValue::Nothing;
         }
         if terms.iter().all(Option::is_none) {
-            return Held::Zeros;
+            return NodeValue::Zeros;
         }
         let mut sum = None;
         for (idx, (term, &(from, _))) in terms.iter().zip(&inputs).enumerate() {
@@ -190,7 +190,7 @@ impl Stack<'_> {
         }
         let tensor = sum.expect("a node with terms has a sum");
         let is_rectified = rectified && (inputs.len() > 1 || inputs[0].1.kernel().is_some());
-        Held::Computed(Value::new(tensor, is_rectified))
+        NodeValue::Computed(Value::new(tensor, is_rectified))
     }
 
     /// `None` if the result is zeros.
@@ -198,20 +198,20 @@ impl Stack<'_> {
         &mut self,
         name: &str,
         operation: Operation,
-        source: &mut Held,
+        source: &mut NodeValue,
         like: TensorIdx,
         fused: Activation,
     ) -> Option<TensorIdx> {
         if let Some(kernel) = operation.kernel() {
             let input = match source {
-                Held::Computed(value) => self.rectified(name, value),
-                Held::Nothing | Held::Zeros => self.zeros(like),
+                NodeValue::Computed(value) => self.rectified(name, value),
+                NodeValue::Nothing | NodeValue::Zeros => self.zeros(like),
             };
             let filters = self.builder.channels(input);
             let window = Window::square(kernel, 1, Padding::Same);
             return Some(self.builder.conv2d(name, input, filters, window, fused));
         }
-        let Held::Computed(value) = source else {
+        let NodeValue::Computed(value) = source else {
             return None;
         };
         match operation {
@@ -278,7 +278,7 @@ impl Stack<'_> {
             Window::point(),
             Activation::None,
         );
-        let rectify = self.cell.only_convolved(0);
+        let rectify = self.cell.is_read_by_convolutions_only(0);
         let sum = self.sum(&format!("{name}/add"), shortcut, output, rectify);
         Value::new(sum, rectify)
     }

@@ -49,7 +49,7 @@ macro_rules! unary {
 macro_rules! binary {
     ($($step:ident),*) => {
         $(fn $step(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
-            let y = graph.partner(x);
+            let y = graph.second_operand(x);
             let name = graph.name(stringify!($step));
             Some(graph.builder.$step(&name, x, y))
         })*
@@ -71,10 +71,14 @@ binary!(add, sub, mul, maximum, minimum);
 
 /// Vela fails if the input is an output of a SPLIT.
 fn squared_difference(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
-    if graph.builder.is_part(x) || graph.alike(x).is_some_and(|y| graph.builder.is_part(y)) {
+    if graph.builder.is_part(x)
+        || graph
+            .value_of_same_shape(x)
+            .is_some_and(|y| graph.builder.is_part(y))
+    {
         return None;
     }
-    let y = graph.partner(x);
+    let y = graph.second_operand(x);
     let name = graph.name("squared_difference");
     Some(graph.builder.squared_difference(&name, x, y))
 }

@@ -74,15 +74,15 @@ impl Graph<'_> {
     }
 
     /// Another value of the same shape.
-    pub fn alike(&self, tensor: TensorIdx) -> Option<TensorIdx> {
+    pub fn value_of_same_shape(&self, tensor: TensorIdx) -> Option<TensorIdx> {
         let shape = self.builder.shape(tensor);
         let is_alike = |&other: &TensorIdx| other != tensor && self.builder.shape(other) == shape;
         self.values.iter().copied().find(is_alike)
     }
 
     /// Another value of the same shape, or learned values that broadcast to it.
-    pub fn partner(&mut self, tensor: TensorIdx) -> TensorIdx {
-        if let Some(other) = self.alike(tensor) {
+    pub fn second_operand(&mut self, tensor: TensorIdx) -> TensorIdx {
+        if let Some(other) = self.value_of_same_shape(tensor) {
             return other;
         }
         let name = self.name("parameters");

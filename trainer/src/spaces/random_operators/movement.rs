@@ -124,7 +124,7 @@ fn pack(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
     if graph.rank(x) > 3 {
         return None;
     }
-    let y = graph.alike(x)?;
+    let y = graph.value_of_same_shape(x)?;
     let axis = graph.choices.between(1, graph.rank(x));
     let name = graph.name("pack");
     Some(graph.builder.pack(&name, &[x, y], axis))
@@ -145,7 +145,7 @@ fn unpack(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
 }
 
 fn concatenation(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
-    let y = graph.alike(x).unwrap_or(x);
+    let y = graph.value_of_same_shape(x).unwrap_or(x);
     let shape = graph.shape(x);
     let doubled = 2 * shape.iter().product::<i32>();
     if !Graph::is_small(&[doubled]) {

@@ -22,7 +22,7 @@ const COMPARISONS: [Comparison; 6] = [
 ];
 
 fn compare(graph: &mut Graph, x: TensorIdx) -> TensorIdx {
-    let y = graph.partner(x);
+    let y = graph.second_operand(x);
     let comparison = graph.choices.pick(&COMPARISONS);
     let name = graph.name("compare");
     graph.builder.compare(&name, comparison, x, y)
@@ -30,7 +30,7 @@ fn compare(graph: &mut Graph, x: TensorIdx) -> TensorIdx {
 
 fn compare_and_select(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
     let condition = compare(graph, x);
-    let y = graph.partner(x);
+    let y = graph.second_operand(x);
     let broadcasts = graph.shape(y) != graph.shape(x) || graph.choices.coin();
     let name = graph.name("select");
     let builder = &mut graph.builder;

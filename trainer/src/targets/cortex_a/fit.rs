@@ -28,7 +28,7 @@ pub fn least_deviations(
     let mut weights = row_weights.to_vec();
     let mut x = vec![0.0; n_columns];
     for _ in 0..N_ROUNDS {
-        x = descend(&Normal::new(rows, &weights, &scales), x);
+        x = coordinate_descent(&NormalEquations::new(rows, &weights, &scales), x);
         for ((weight, row), row_weight) in weights.iter_mut().zip(rows).zip(row_weights) {
             let estimate: f64 = row.iter().map(|(c, v)| x[*c] * v / scales[*c]).sum();
             *weight = row_weight / (estimate - 1.0).abs().max(MIN_DEVIATION);
@@ -40,13 +40,13 @@ pub fn least_deviations(
         .collect())
 }
 
-/// Normal equations of weighted least squares.
-struct Normal {
+/// NormalEquations equations of weighted least squares.
+struct NormalEquations {
     gram: Vec<Vec<f64>>,
     right: Vec<f64>,
 }
 
-impl Normal {
+impl NormalEquations {
     fn new(rows: &[BTreeMap<usize, f64>], weights: &[f64], scales: &[f64]) -> Self {
         let n = scales.len();
         let mut gram = vec![vec![0.0; n]; n];
@@ -66,7 +66,7 @@ impl Normal {
 
 /// Coordinate descent: sets one cost after the other to its optimum with the others fixed. It converges because the
 /// problem is convex.
-fn descend(normal: &Normal, mut x: Vec<f64>) -> Vec<f64> {
+fn coordinate_descent(normal: &NormalEquations, mut x: Vec<f64>) -> Vec<f64> {
     let mut residual: Vec<f64> = (normal.gram.iter().zip(&normal.right))
         .map(|(row, right)| right - row.iter().zip(&x).map(|(g, x)| g * x).sum::<f64>())
         .collect();

@@ -3,7 +3,7 @@
 
 pub mod boards;
 pub mod fit;
-pub mod singles;
+pub mod single_operators;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -41,7 +41,7 @@ pub struct FitCpuOperatorsArgs {
 
 /// Estimated latencies on a processor.
 #[derive(Clone, Debug, Default)]
-pub struct Sum {
+pub struct LatencyEstimates {
     /// Milliseconds by graph id.
     pub of_graphs: HashMap<String, f32>,
     /// Number of costs that it sums.
@@ -49,7 +49,7 @@ pub struct Sum {
 }
 
 /// By target.
-pub type Sums = BTreeMap<String, Sum>;
+pub type Sums = BTreeMap<String, LatencyEstimates>;
 
 /// The networks of a dataset whose instructions were counted.
 pub struct CountedNetworks(Vec<CountedNetwork>);
@@ -72,7 +72,7 @@ impl CountedNetworks {
                 Some((network.graph_id.clone(), ms as f32))
             };
             let kernels = costs.kernels.values();
-            Sum {
+            LatencyEstimates {
                 of_graphs: self.0.par_iter().filter_map(of_network).collect(),
                 n_costs: kernels.map(|kernel| kernel.instructions.len()).sum(),
             }
@@ -98,7 +98,7 @@ impl CountedNetworks {
             Ok(TargetCosts {
                 target: target.clone(),
                 n_fitted: training.len(),
-                kernels: kernels(&training)?,
+                kernels: fit_kernels(&training)?,
                 error: ErrorSummary::default(),
                 usual: Class::default(),
                 unusual: Class::default(),
@@ -213,14 +213,14 @@ fn costs_of(target: &str, networks: &[CountedNetwork]) -> Result<TargetCosts> {
     let mut costs = TargetCosts {
         target: target.to_owned(),
         n_fitted: training.len(),
-        kernels: kernels(&training)?,
+        kernels: fit_kernels(&training)?,
         error: ErrorSummary::default(),
         usual: Class::default(),
         unusual: Class::default(),
     };
     let (validation, test) = (on(Side::Validation), on(Side::Test));
-    costs.usual = class(&costs, false, &validation, &test)?;
-    costs.unusual = class(&costs, true, &validation, &test)?;
+    costs.usual = fit_class(&costs, false, &validation, &test)?;
+    costs.unusual = fit_class(&costs, true, &validation, &test)?;
     let pairs: Vec<(f64, f64)> = test
         .iter()
         .map(|(network, count)| (estimate(&costs, network), *count))
@@ -236,7 +236,7 @@ type Counted<'n> = (&'n CountedNetwork, f64);
 const NEGLIGIBLE: f64 = 1e-6;
 
 /// Costs by kernel.
-fn kernels(training: &[Counted]) -> Result<BTreeMap<String, KernelCosts>> {
+fn fit_kernels(training: &[Counted]) -> Result<BTreeMap<String, KernelCosts>> {
     let mut kernels: BTreeMap<String, KernelCosts> = BTreeMap::new();
     let mut columns: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     let mut rows = Vec::new();
@@ -299,7 +299,7 @@ fn is_unusual(costs: &TargetCosts, network: &CountedNetwork) -> bool {
 
 /// Sets the interval of one class by split conformal prediction on networks that nothing was fitted to, and measures it
 /// on the test networks.
-fn class(
+fn fit_class(
     costs: &TargetCosts,
     unusual: bool,
     validation: &[Counted],

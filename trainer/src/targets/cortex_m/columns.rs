@@ -37,19 +37,19 @@ pub const ST_EDGE_AI: &[Column] = &[
 /// external memory. A line of 32 bytes of an STM32H7's flash takes some 24 cycles and serves 64 products, half of it
 /// behind other work.
 pub const ST_EDGE_AI_PRIORS: &[Prior] = &[
-    known(0.75),
-    known(4.0),
-    known(0.5),
+    known_prior(0.75),
+    known_prior(4.0),
+    known_prior(0.5),
     Prior {
         cycles: 0.2,
         spread: 0.7,
     },
-    known(4.0),
-    known(10.0),
-    known(1.0),
+    known_prior(4.0),
+    known_prior(10.0),
+    known_prior(1.0),
 ];
 
-const fn known(cycles: f64) -> Prior {
+const fn known_prior(cycles: f64) -> Prior {
     Prior {
         cycles,
         spread: 0.3,

@@ -8,7 +8,7 @@ use litecast::targets::cortex_m::{CoreErrors, Errors};
 use rayon::prelude::*;
 
 use super::columns::{MACS_ALONE, PRODUCTS, THREE_SUMS};
-use super::fit::{CountedRow, Factors, Fit, Model, nearest};
+use super::fit::{CountedRow, Factors, Fit, Model, nearest_core};
 use super::measured::Measurement;
 use crate::metrics::{conformal_quantile, factor_of_groups};
 
@@ -44,7 +44,7 @@ impl LeftOut<'_> {
 /// All left-out estimates of one runtime.
 pub struct Evaluation<'r> {
     pub runtime: &'static str,
-    /// Cores for which one cost of products is better than all counts; see [`Choice`].
+    /// Cores for which one cost of products is better than all counts; see [`ModelChoice`].
     pub simple_cores: BTreeSet<&'static str>,
     pub factors: Factors,
     pub left_out: Vec<LeftOut<'r>>,
@@ -60,9 +60,13 @@ struct Estimates {
 impl Estimates {
     fn new(model: &Model, rows: &[&CountedRow]) -> Result<Self> {
         Ok(Self {
-            network_ms: require_all(without(model, rows, |a, b| a.network == b.network)?)?,
-            family_ms: require_all(without(model, rows, |a, b| a.family == b.family)?)?,
-            board_ms: without(model, rows, |a, b| {
+            network_ms: require_all(left_out_estimates(model, rows, |a, b| {
+                a.network == b.network
+            })?)?,
+            family_ms: require_all(left_out_estimates(model, rows, |a, b| {
+                a.family == b.family
+            })?)?,
+            board_ms: left_out_estimates(model, rows, |a, b| {
                 a.board == b.board || a.network == b.network
             })?,
         })
@@ -70,7 +74,7 @@ impl Estimates {
 }
 
 /// The model with [`PRODUCTS`] as its columns, for cores of which few networks were measured.
-pub fn products(model: &Model) -> Model {
+pub fn with_product_columns(model: &Model) -> Model {
     Model {
         columns: PRODUCTS,
         priors: &[],
@@ -80,16 +84,16 @@ pub fn products(model: &Model) -> Model {
 
 /// The choice between two models for each core: all counts, or one cost of products. The choice for a row is made
 /// without its network, so that the measured error includes the error of the choice.
-struct Choice {
+struct ModelChoice {
     products: Estimates,
     is_simple: Vec<bool>,
     /// Cores for which one cost of products was chosen, with all rows.
     simple_cores: BTreeSet<&'static str>,
 }
 
-impl Choice {
+impl ModelChoice {
     fn new(model: &Model, rows: &[&CountedRow]) -> Result<Self> {
-        let products = products(model);
+        let products = with_product_columns(model);
         let mut is_simple = Vec::with_capacity(rows.len());
         for row in rows {
             let others: Vec<&CountedRow> = rows
@@ -118,9 +122,11 @@ impl Choice {
 /// Whether the mean error of `model` on latencies of a core and of its nearest core, with each network left out, is
 /// below that of `other`.
 fn is_better(model: &Model, other: &Model, rows: &[&CountedRow], core: &str) -> Result<bool> {
-    let cores = [Some(core), nearest(core)];
+    let cores = [Some(core), nearest_core(core)];
     let mean_error = |model: &Model| -> Result<f64> {
-        let estimates = require_all(without(model, rows, |a, b| a.network == b.network)?)?;
+        let estimates = require_all(left_out_estimates(model, rows, |a, b| {
+            a.network == b.network
+        })?)?;
         let of_core = rows.iter().zip(estimates).filter(|(row, _)| {
             row.measured.operator.is_none() && cores.contains(&Some(row.measured.core))
         });
@@ -156,11 +162,14 @@ impl<'r> Evaluation<'r> {
         };
         let (macs_alone, three_sums) = (simpler(MACS_ALONE), simpler(THREE_SUMS));
         let all_counts = Estimates::new(model, &rows)?;
-        let macs_alone_ms =
-            require_all(without(&macs_alone, &rows, |a, b| a.network == b.network)?)?;
-        let three_sums_ms = require_all(without(&three_sums, &rows, |a, b| a.family == b.family)?)?;
+        let macs_alone_ms = require_all(left_out_estimates(&macs_alone, &rows, |a, b| {
+            a.network == b.network
+        })?)?;
+        let three_sums_ms = require_all(left_out_estimates(&three_sums, &rows, |a, b| {
+            a.family == b.family
+        })?)?;
         let choice = match model.factors {
-            Factors::Board => Some(Choice::new(model, &rows)?),
+            Factors::Board => Some(ModelChoice::new(model, &rows)?),
             Factors::CoreAndRelease | Factors::None => None,
         };
         let left_out = rows.iter().enumerate().map(|(idx, row)| {
@@ -214,11 +223,12 @@ impl<'r> Evaluation<'r> {
             .filter(|left| left.row.measured.core == core)
             .collect();
         let held = checked.iter().filter(|left| {
-            left.factor(left.family_ms) <= of_families(&without(&left.row.measured.family))
+            left.factor(left.family_ms)
+                <= interval_factor_of_families(&without(&left.row.measured.family))
         });
         Interval {
             coverage_percent: 100.0 * held.count() as f64 / checked.len().max(1) as f64,
-            factor: of_families(&rows),
+            factor: interval_factor_of_families(&rows),
         }
     }
 }
@@ -239,7 +249,7 @@ pub fn family_mean_percent(left_out: &[&LeftOut], estimate_ms: impl Fn(&LeftOut)
 }
 
 /// The factor that should contain nine in ten latencies of other families: see [`factor_of_groups`].
-pub fn of_families(rows: &[&LeftOut]) -> f64 {
+pub fn interval_factor_of_families(rows: &[&LeftOut]) -> f64 {
     factor_with_tail(rows.iter().map(|left| (left.factor(left.family_ms), left)))
 }
 
@@ -313,7 +323,7 @@ fn interval_factor(factors: Vec<f64>) -> f64 {
 }
 
 /// Estimates of each row by a fit without the rows that `is_left_out` selects for it; `None` if no row remains.
-fn without(
+fn left_out_estimates(
     model: &Model,
     rows: &[&CountedRow],
     is_left_out: impl Fn(&Measurement, &Measurement) -> bool + Sync,
@@ -362,11 +372,11 @@ pub fn n_networks(left_out: &[&LeftOut]) -> usize {
 /// Uncapped errors of one of the estimates, over the latencies that have it.
 pub fn errors(left_out: &[&LeftOut], estimate_ms: impl Fn(&LeftOut) -> Option<f64>) -> Errors {
     let error = |left: &&LeftOut| Some(100.0 * (estimate_ms(left)? / left.measured_ms() - 1.0));
-    summary(left_out.iter().filter_map(error).collect())
+    summarise_errors(left_out.iter().filter_map(error).collect())
 }
 
 /// Summarises signed errors in percent.
-pub fn summary(signed: Vec<f64>) -> Errors {
+pub fn summarise_errors(signed: Vec<f64>) -> Errors {
     let n = signed.len();
     let bias = signed.iter().sum::<f64>() / n.max(1) as f64;
     let mut sorted: Vec<f64> = signed.iter().map(|error| error.abs()).collect();

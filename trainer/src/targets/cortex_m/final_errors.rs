@@ -10,7 +10,9 @@ use litecast::targets::cortex_m::Errors;
 use serde::{Deserialize, Serialize};
 
 use super::columns::THREE_SUMS;
-use super::evaluate::{Evaluation, LeftOut, errors, family_mean_percent, products, rounded};
+use super::evaluate::{
+    Evaluation, LeftOut, errors, family_mean_percent, rounded, with_product_columns,
+};
 use super::fit::{CountedRow, Factors, Model};
 use super::nested;
 use crate::checkpoint::commit;
@@ -97,7 +99,7 @@ pub fn evaluate(models: &[&Model], rows: &[CountedRow], path: &Path) -> Result<(
             choices += &nested::compare(model, &open)?;
         }
         if last.iter().any(|row| row.measured.operator.is_none()) {
-            runtimes.push(of_runtime(model, &last, open)?);
+            runtimes.push(final_errors_of_runtime(model, &last, open)?);
         }
     }
     let results = FinalErrors {
@@ -111,14 +113,18 @@ pub fn evaluate(models: &[&Model], rows: &[CountedRow], path: &Path) -> Result<(
     fs::write(path.with_extension("md"), text).with_context(|| path.display().to_string())
 }
 
-fn of_runtime(model: &Model, last: &[&CountedRow], open: Vec<&CountedRow>) -> Result<FinalRuntime> {
+fn final_errors_of_runtime(
+    model: &Model,
+    last: &[&CountedRow],
+    open: Vec<&CountedRow>,
+) -> Result<FinalRuntime> {
     let three_sums = Model {
         columns: THREE_SUMS,
         known: &[],
         priors: &[],
         ..*model
     };
-    let simple = products(model);
+    let simple = with_product_columns(model);
     let [all_counts, regression, products] =
         [model, &three_sums, &simple].map(|model| model.fit(&open).map(|fit| (model, fit)));
     let (all_counts, regression, products) = (all_counts?, regression?, products?);

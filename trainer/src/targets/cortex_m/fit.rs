@@ -127,11 +127,11 @@ const CORE_MARK_WEIGHT: f64 = 0.05;
 /// Cores that run the same instructions as another core. The other one is used if no board with the core was measured.
 const NEAREST: &[(&str, &str)] = &[("cortex-m7", "cortex-m33"), ("cortex-m33", "cortex-m7")];
 
-pub fn nearest(core: &str) -> Option<&'static str> {
-    second_of(NEAREST, core).copied()
+pub fn nearest_core(core: &str) -> Option<&'static str> {
+    look_up(NEAREST, core).copied()
 }
 
-fn second_of<'t, T>(table: &'t [(&str, T)], first: &str) -> Option<&'t T> {
+fn look_up<'t, T>(table: &'t [(&str, T)], first: &str) -> Option<&'t T> {
     let row = table.iter().find(|(key, _)| *key == first);
     row.map(|(_, second)| second)
 }
@@ -176,7 +176,7 @@ impl Model {
         let weights = weights(rows);
         for _ in 0..MAX_TURNS {
             fit.costs = self.costs(&fit, rows, &weights)?;
-            if fit.refit(self, rows, &of_rows, &weights) < TOLERANCE {
+            if fit.descend_factors(self, rows, &of_rows, &weights) < TOLERANCE {
                 break;
             }
         }
@@ -321,8 +321,8 @@ fn prior_of_factor(factor: &Factor) -> Option<f64> {
     let Factor::Core(core) = factor else {
         return None;
     };
-    let reference = second_of(CORE_MARKS_PER_MHZ, "cortex-m7")?;
-    Some((reference / second_of(CORE_MARKS_PER_MHZ, core)?).ln())
+    let reference = look_up(CORE_MARKS_PER_MHZ, "cortex-m7")?;
+    Some((reference / look_up(CORE_MARKS_PER_MHZ, core)?).ln())
 }
 
 impl Fit {
@@ -347,7 +347,7 @@ impl Fit {
     /// The prior of an unmeasured core, corrected by the residual of the nearest measured core.
     fn log_of_unmeasured(&self, core: &'static str) -> f64 {
         let expected_of = |core| prior_of_factor(&Factor::Core(core)).unwrap_or(0.0);
-        let near = second_of(NEAREST_PIPELINE, core).copied();
+        let near = look_up(NEAREST_PIPELINE, core).copied();
         let near = near.and_then(|near| Some((near, self.factors.get(&Factor::Core(near))?)));
         expected_of(core) + near.map_or(0.0, |(near, log)| log - expected_of(near))
     }
@@ -363,7 +363,7 @@ impl Fit {
                 _ => None,
             });
         let boards: Vec<(&str, f64)> = boards.collect();
-        let of_cores = [Some(core), nearest(core)]
+        let of_cores = [Some(core), nearest_core(core)]
             .into_iter()
             .flatten()
             .map(|core| {
@@ -388,7 +388,7 @@ impl Fit {
 
     /// Coordinate descent: sets one factor after the other to its optimum with the others fixed. It finds the global
     /// optimum, because the loss is convex and smooth. Returns the largest change of a factor, for [`TOLERANCE`].
-    fn refit(
+    fn descend_factors(
         &mut self,
         model: &Model,
         rows: &[&CountedRow],

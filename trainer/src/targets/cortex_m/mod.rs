@@ -31,7 +31,7 @@ use self::evaluate::{Evaluation, LeftOut, rounded};
 use self::final_errors::FinalErrors;
 use self::fit::{CountedRow, Factors, Fit, Model};
 use self::measured::{Comparison, Folders, Measurement, STM32_M7_CACHE_BYTES};
-use self::report::Found;
+use self::report::FittedTargets;
 pub use self::st_memory::{EvaluateStMemoryArgs, run as evaluate_st_memory};
 use crate::json;
 
@@ -69,7 +69,7 @@ pub fn run(args: &FitMcuArgs) -> Result<()> {
         final_errors::evaluate(&models, &rows, &args.final_errors)?;
     }
     let stated = FinalErrors::read(&args.final_errors)?;
-    let fitted = find(&folders, &rows, &stated)?;
+    let fitted = fit_targets(&folders, &rows, &stated)?;
     let text = report::markdown(&fitted);
     println!("{}", report::rows(&fitted));
     println!("{text}");
@@ -191,7 +191,7 @@ const RELEASES: &[OfferedRelease] = &[
 
 impl OfferedRelease {
     /// Its factor by a fit, and the errors of its latencies by core.
-    fn fitted(&self, model: &Model, fit: &Fit, evaluation: &Evaluation) -> Release {
+    fn fitted_release(&self, model: &Model, fit: &Fit, evaluation: &Evaluation) -> Release {
         let is_of_target = |left: &&LeftOut| {
             let measured = &left.row.measured;
             self.measured.contains(&measured.version.as_str())
@@ -482,11 +482,11 @@ fn operator_names(rows: &[&CountedRow]) -> BTreeSet<String> {
 }
 
 /// Fits each runtime and evaluates each target.
-pub fn find<'r>(
+pub fn fit_targets<'r>(
     folders: &Folders,
     rows: &'r [CountedRow],
     stated: &FinalErrors,
-) -> Result<Found<'r>> {
+) -> Result<FittedTargets<'r>> {
     let mut runtimes = Vec::new();
     let mut evaluations = Vec::new();
     let mut fits: BTreeMap<String, Fit> = BTreeMap::new();
@@ -511,7 +511,7 @@ pub fn find<'r>(
                 costs: fit.costs.iter().map(|(t, c)| (*t, rounded(*c))).collect(),
                 operators: operators.clone(),
                 releases: releases
-                    .map(|release| release.fitted(model, &fit, &evaluation))
+                    .map(|release| release.fitted_release(model, &fit, &evaluation))
                     .collect(),
             });
             fits.insert(id, fit);
@@ -519,7 +519,10 @@ pub fn find<'r>(
         };
         add(model.runtime.to_owned(), model)?;
         if model.factors == Factors::Board {
-            add(simple(model.runtime), &evaluate::products(model))?;
+            add(
+                runtime_of_products(model.runtime),
+                &evaluate::with_product_columns(model),
+            )?;
         }
         evaluations.push(evaluation);
     }
@@ -529,7 +532,7 @@ pub fn find<'r>(
         Some(offered_target(offer, evaluation, &fits, folders, stated))
     });
     let targets = evaluated.collect::<Result<_>>()?;
-    Ok(Found {
+    Ok(FittedTargets {
         constants: Constants {
             command: "litecast-trainer fit-mcu".into(),
             sources: SOURCES.map(String::from).into(),
@@ -581,7 +584,7 @@ fn offered_target(
         .as_ref()
         .map_or(offer.core, |conversion| conversion.measured_core.as_str());
     let runtime = if evaluation.simple_cores.contains(core) {
-        simple(offer.runtime)
+        runtime_of_products(offer.runtime)
     } else {
         offer.runtime.to_owned()
     };
@@ -625,7 +628,7 @@ fn core_conversion(comparison: &Comparison, folders: &Folders) -> Result<CoreCon
 }
 
 /// Id of the runtime with one cost of products.
-fn simple(runtime: &str) -> String {
+fn runtime_of_products(runtime: &str) -> String {
     format!("{runtime}-products")
 }
 

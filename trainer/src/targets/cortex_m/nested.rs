@@ -36,11 +36,11 @@ pub fn compare(model: &Model, rows: &[&CountedRow]) -> Result<String> {
             let (mut n_inside, mut n) = (0.0, 0.0);
             let mut factors = Vec::new();
             for seed in 0..N_DIVISIONS {
-                for part in parts(rows, Some(n_parts), seed) {
+                for part in random_parts(rows, Some(n_parts), seed) {
                     let (inner, outer): (Vec<&CountedRow>, Vec<&CountedRow>) = rows
                         .iter()
                         .partition(|row| !part.contains(row.measured.family.as_str()));
-                    let errors = left_out(model, &inner, &parts(&inner, rule, seed))?;
+                    let errors = left_out(model, &inner, &random_parts(&inner, rule, seed))?;
                     let factor = factor_of_groups(&errors);
                     let errors = log_errors(model, &inner, &outer)?;
                     n += errors.len() as f64;
@@ -70,7 +70,11 @@ pub fn compare(model: &Model, rows: &[&CountedRow]) -> Result<String> {
 }
 
 /// The families of `rows` in parts at random, or each by itself.
-fn parts<'r>(rows: &[&'r CountedRow], n_parts: Option<usize>, seed: u64) -> Vec<Families<'r>> {
+fn random_parts<'r>(
+    rows: &[&'r CountedRow],
+    n_parts: Option<usize>,
+    seed: u64,
+) -> Vec<Families<'r>> {
     let families: Families = rows
         .iter()
         .map(|row| row.measured.family.as_str())

@@ -8,13 +8,13 @@ use super::evaluate::{Evaluation, LeftOut, errors, n_networks};
 use crate::markdown::{Head, table};
 
 /// The constants and what they were made of.
-pub struct Found<'r> {
+pub struct FittedTargets<'r> {
     pub constants: Constants,
     pub evaluations: Vec<Evaluation<'r>>,
 }
 
 /// Every left-out estimate, one line each.
-pub fn rows(fitted: &Found) -> String {
+pub fn rows(fitted: &FittedTargets) -> String {
     let mut text = format!(
         "{:12} {:22} {:16} {:32} {:>9} {:>8} {:>8} {:>8} {:>8}\n",
         "runtime", "board", "release", "network", "measured", "network", "family", "board", "MACs"
@@ -39,7 +39,7 @@ pub fn rows(fitted: &Found) -> String {
 }
 
 /// The results file.
-pub fn markdown(fitted: &Found) -> String {
+pub fn markdown(fitted: &FittedTargets) -> String {
     let mut text = String::from(
         "# Microcontrollers\n\nMade by `litecast-trainer fit-mcu`. Errors of estimated latencies, relative to \
          the measured ones, uncapped, in percent. \"Network\" leaves the network out on every board, \"family\" \
@@ -73,7 +73,7 @@ fn cells(errors: &Errors) -> [String; 4] {
     ]
 }
 
-fn targets(fitted: &Found) -> String {
+fn targets(fitted: &FittedTargets) -> String {
     let heads = [
         Head::text("target"),
         Head::number("latencies"),
@@ -116,7 +116,7 @@ fn targets(fitted: &Found) -> String {
     text
 }
 
-fn releases(fitted: &Found) -> String {
+fn releases(fitted: &FittedTargets) -> String {
     let heads = [
         Head::text("release"),
         Head::text("version"),
@@ -160,7 +160,7 @@ fn releases(fitted: &Found) -> String {
     table(&heads, lines)
 }
 
-fn boards(fitted: &Found) -> String {
+fn boards(fitted: &FittedTargets) -> String {
     let heads = [
         Head::text("runtime"),
         Head::text("board"),
@@ -215,7 +215,7 @@ fn board_lines(evaluation: &Evaluation) -> Vec<Vec<String>> {
     boards.into_iter().map(line).collect()
 }
 
-fn costs(fitted: &Found) -> String {
+fn costs(fitted: &FittedTargets) -> String {
     let heads = [
         Head::text("runtime"),
         Head::text("reference"),
@@ -236,7 +236,7 @@ fn costs(fitted: &Found) -> String {
     table(&heads, lines)
 }
 
-fn energies(fitted: &Found) -> String {
+fn energies(fitted: &FittedTargets) -> String {
     let heads = [
         Head::text("target"),
         Head::text("board"),

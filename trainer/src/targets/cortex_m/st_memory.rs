@@ -13,7 +13,7 @@ use litecast::targets::cortex_m::{
     weights_flash_bytes,
 };
 
-use super::evaluate::summary;
+use super::evaluate::summarise_errors;
 use crate::markdown::{Head, table};
 
 /// Compares memory under ST Edge AI with what ST publishes.
@@ -30,7 +30,7 @@ pub struct EvaluateStMemoryArgs {
 
 /// Compares, prints and writes the results.
 pub fn run(args: &EvaluateStMemoryArgs) -> Result<()> {
-    let mut reports = Found::default();
+    let mut reports = ReadReports::default();
     for clone in &args.clones {
         for readme in readmes(clone)? {
             reports.read(&readme)?;
@@ -96,7 +96,7 @@ impl Compared {
 }
 
 #[derive(Default)]
-struct Found {
+struct ReadReports {
     figures: Vec<Figures>,
     /// Rows that were already used: READMEs repeat rows of each other.
     used_rows: BTreeSet<(String, Vec<u8>, String)>,
@@ -104,7 +104,7 @@ struct Found {
     n_not_int8: usize,
 }
 
-impl Found {
+impl ReadReports {
     fn read(&mut self, readme: &Path) -> Result<()> {
         let read = || format!("could not read {}", readme.display());
         let text = fs::read_to_string(readme).with_context(read)?;
@@ -191,14 +191,14 @@ impl MemoryRow {
 /// Rows of all tables that have columns for activation RAM, weights and format, if both figures are numbers.
 fn memory_rows(text: &str) -> Vec<MemoryRow> {
     let mut rows = Vec::new();
-    let mut heads: Option<Heads> = None;
+    let mut heads: Option<HeadingColumns> = None;
     for line in text.lines() {
         let Some(cells) = cells(line) else {
             heads = None;
             continue;
         };
         match &heads {
-            None => heads = Some(Heads::from_cells(&cells)),
+            None => heads = Some(HeadingColumns::from_cells(&cells)),
             Some(heads) => rows.extend(heads.row(&cells)),
         }
     }
@@ -213,7 +213,7 @@ fn cells(line: &str) -> Option<Vec<&str>> {
 }
 
 /// Indices of columns, found by their headings.
-struct Heads {
+struct HeadingColumns {
     format: Option<usize>,
     activations: Option<usize>,
     weights: Option<usize>,
@@ -222,7 +222,7 @@ struct Heads {
     board: Option<usize>,
 }
 
-impl Heads {
+impl HeadingColumns {
     fn from_cells(cells: &[&str]) -> Self {
         let column = |head: &str| cells.iter().position(|cell| cell.starts_with(head));
         Self {
@@ -282,7 +282,7 @@ fn rows(figures: &[Figures]) -> String {
     text
 }
 
-fn markdown(reports: &Found) -> String {
+fn markdown(reports: &ReadReports) -> String {
     let mut text = format!(
         "# Memory under ST Edge AI\n\nMade by `litecast-trainer evaluate-st-memory`, from tables of ST's model zoo and the \
          int8 files that they link to, each network once a release. Errors relative to ST's figures, uncapped, in \
@@ -324,7 +324,7 @@ fn lines(figures: &[Figures]) -> Vec<Vec<String>> {
                 .filter(|figure| release.is_none_or(|release| figure.release == release));
             let of_release: Vec<&Figures> = of_release.collect();
             let errors = of_release.iter().filter_map(|figure| compared(figure));
-            let errors = summary(errors.map(|c| c.error_percent()).collect());
+            let errors = summarise_errors(errors.map(|c| c.error_percent()).collect());
             let shown = match what {
                 "activation RAM" => shown(&of_release),
                 _ => ["-".to_owned(), "-".to_owned()],
@@ -338,7 +338,7 @@ fn lines(figures: &[Figures]) -> Vec<Vec<String>> {
 /// Figures for the estimates of reports: the median error, and the share of ST's figures inside the interval.
 fn shown(figures: &[&Figures]) -> [String; 2] {
     let errors = figures.iter().map(|f| f.shown_activations.error_percent());
-    let errors = summary(errors.collect());
+    let errors = summarise_errors(errors.collect());
     let held = figures.iter().filter(|figure| figure.is_held).count();
     [
         format!("{:.3}", errors.median_percent),

@@ -39,14 +39,14 @@ pub struct FitEdgetpuArgs {
 
 /// Builds the networks, fits, prints and writes.
 pub fn run(args: &FitEdgetpuArgs) -> Result<()> {
-    let fitted = find(&args.published)?;
+    let fitted = fit_constants(&args.published)?;
     print(&fitted);
     let text = serde_json::to_string_pretty(&fitted.constants)? + "\n";
     fs::write(&args.out, text).with_context(|| format!("could not write {}", args.out.display()))
 }
 
 /// A fit, and the samples that it was made from.
-pub struct Found {
+pub struct EdgeTpuFit {
     /// The fitted constants.
     pub constants: Constants,
     /// Published latencies with their estimates.
@@ -82,7 +82,7 @@ impl PublishedLatency {
 }
 
 /// The constants for the latencies in the table `published`.
-pub fn find(published: &Path) -> Result<Found> {
+pub fn fit_constants(published: &Path) -> Result<EdgeTpuFit> {
     ensure!(
         published.is_file(),
         "no {}: the published latencies are not part of this repository and lie in `shared/data` beside it",
@@ -109,7 +109,7 @@ pub fn find(published: &Path) -> Result<Found> {
         })
         .collect();
     let constants = constants(&all, &samples)?;
-    Ok(Found { constants, samples })
+    Ok(EdgeTpuFit { constants, samples })
 }
 
 fn total_load(latency: &Latency) -> Result<OperatorLoad> {
@@ -243,7 +243,7 @@ fn print_sample(sample: &PublishedLatency) {
     );
 }
 
-fn print(fitted: &Found) {
+fn print(fitted: &EdgeTpuFit) {
     let Constants {
         coefficients,
         leave_one_out,

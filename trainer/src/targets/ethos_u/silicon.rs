@@ -11,7 +11,7 @@ use litecast::targets::ethos_u::accelerator::Accelerator;
 use litecast::targets::ethos_u::configuration::Family;
 use litecast::targets::ethos_u::configuration::{Configuration, VelaIni};
 use litecast::targets::ethos_u::silicon::{
-    Elsewhere, LeftOut, MeasuredBoard, MeasuredNetwork, Silicon,
+    LeftOut, MeasuredBoard, MeasuredNetwork, Silicon, UnmeasuredBoardFit,
 };
 use litecast::targets::ethos_u::support::{Npu, left_to_cpu};
 use litecast::targets::ethos_u::totals::Totals;
@@ -123,8 +123,8 @@ struct BoardMeasurement {
 }
 
 impl BoardMeasurement {
-    fn parts(&self, configuration_idx: usize) -> Parts {
-        Parts {
+    fn parts(&self, configuration_idx: usize) -> LatencyParts {
+        LatencyParts {
             n_starts: self.n_starts,
             by_rules_ms: self.by_rules_ms[configuration_idx],
             on_host_ms: self.on_host_ms,
@@ -134,14 +134,14 @@ impl BoardMeasurement {
 }
 
 #[derive(Clone, Copy)]
-struct Parts {
+struct LatencyParts {
     n_starts: f64,
     by_rules_ms: f64,
     on_host_ms: f64,
     measured_ms: f64,
 }
 
-impl Parts {
+impl LatencyParts {
     /// What the NPU takes of the measured latency.
     fn npu_ms(&self) -> f64 {
         (self.measured_ms - self.on_host_ms).max(f64::MIN_POSITIVE)
@@ -167,14 +167,14 @@ pub fn run(args: &FitSiliconArgs) -> Result<()> {
     let configurations = configurations(args, &board.npu_configuration()?)?;
     let samples = samples(args, &configurations)?;
     for (idx, configuration) in configurations.iter().enumerate() {
-        let parts: Vec<Parts> = samples.iter().map(|sample| sample.parts(idx)).collect();
+        let parts: Vec<LatencyParts> = samples.iter().map(|sample| sample.parts(idx)).collect();
         println!("\n{}\n{}", configuration.in_words(), text(&samples, &parts));
     }
-    let parts: Vec<Parts> = samples.iter().map(|sample| sample.parts(0)).collect();
+    let parts: Vec<LatencyParts> = samples.iter().map(|sample| sample.parts(0)).collect();
     let measured = measured_board(&samples, &parts);
     print_errors(&measured.errors(), samples.len());
     let few = with_one_network(args, &measured)?;
-    let elsewhere = elsewhere(&measured, &few);
+    let elsewhere = fit_for_unmeasured_boards(&measured, &few);
     println!(
         "{}: {:.2} times the rules; elsewhere {elsewhere:?}",
         few.board, few.factor
@@ -188,7 +188,7 @@ pub fn run(args: &FitSiliconArgs) -> Result<()> {
 }
 
 /// The fit of the board, with its errors on networks that it was not fitted to.
-fn measured_board(samples: &[BoardMeasurement], parts: &[Parts]) -> MeasuredBoard {
+fn measured_board(samples: &[BoardMeasurement], parts: &[LatencyParts]) -> MeasuredBoard {
     let [start_ms, factor] = fit(parts);
     let errors = left_out(parts);
     let log_errors: Vec<(f64, &str)> = (errors.iter().zip(samples))
@@ -260,14 +260,14 @@ fn with_one_network(args: &FitSiliconArgs, other: &MeasuredBoard) -> Result<Meas
 }
 
 /// Between two boards.
-fn elsewhere(first: &MeasuredBoard, second: &MeasuredBoard) -> Elsewhere {
+fn fit_for_unmeasured_boards(first: &MeasuredBoard, second: &MeasuredBoard) -> UnmeasuredBoardFit {
     let logs = [first, second].map(|board| board.factor.ln());
     let mean = (logs[0] + logs[1]) / 2.0;
     let boards = [first, second].map(|board| board.board.as_str());
     let spread: Vec<(f64, &str)> = logs.iter().map(|log| log - mean).zip(boards).collect();
     let of_boards = factor_of_groups(&spread).ln();
     let of_networks = first.errors().interval_factor.ln();
-    Elsewhere {
+    UnmeasuredBoardFit {
         factor: rounded(mean.exp()),
         interval_factor: rounded(of_boards.hypot(of_networks).exp()),
     }
@@ -393,7 +393,7 @@ fn bytes(origin: &Origin, folders: &[PathBuf]) -> Result<Vec<u8>> {
 
 /// Fits the time of a start of the NPU, in ms, and a factor of the rules' latency that minimise the sum of absolute
 /// logarithmic errors, of which one unusual network is a part as large as its error alone.
-fn fit(all: &[Parts]) -> [f64; 2] {
+fn fit(all: &[LatencyParts]) -> [f64; 2] {
     let factors = all.iter().map(|parts| parts.npu_ms() / parts.by_rules_ms);
     // The sum of absolute errors has its minimum where it is 0 for two networks, or for one without starts.
     let pairs = all
@@ -426,7 +426,7 @@ fn fit(all: &[Parts]) -> [f64; 2] {
 }
 
 /// The times of a start that the small networks tell.
-fn start_range(all: &[Parts], factor: f64) -> [f64; 2] {
+fn start_range(all: &[LatencyParts], factor: f64) -> [f64; 2] {
     let small = all.iter().filter(|parts| parts.npu_ms() < SMALL_MS);
     let starts = small.map(|parts| parts.start_ms(factor));
     starts.fold([f64::MAX, 0.0], |[lo, hi], start| {
@@ -436,7 +436,7 @@ fn start_range(all: &[Parts], factor: f64) -> [f64; 2] {
 
 /// One network with constants that are fitted to the others.
 struct LeftOutNetwork {
-    parts: Parts,
+    parts: LatencyParts,
     factor: f64,
     start_range_ms: [f64; 2],
     estimate_ms: f64,
@@ -453,7 +453,7 @@ impl LeftOutNetwork {
     }
 }
 
-fn left_out(all: &[Parts]) -> Vec<LeftOutNetwork> {
+fn left_out(all: &[LatencyParts]) -> Vec<LeftOutNetwork> {
     let one = |idx: usize| {
         let mut others = all.to_vec();
         let parts = others.remove(idx);
@@ -469,7 +469,7 @@ fn left_out(all: &[Parts]) -> Vec<LeftOutNetwork> {
     (0..all.len()).map(one).collect()
 }
 
-fn text(samples: &[BoardMeasurement], all: &[Parts]) -> String {
+fn text(samples: &[BoardMeasurement], all: &[LatencyParts]) -> String {
     let head = [
         Head::text("network"),
         Head::number("measured ms"),
@@ -482,7 +482,7 @@ fn text(samples: &[BoardMeasurement], all: &[Parts]) -> String {
     let [start_ms, factor] = fit(all);
     let rows = samples.iter().zip(all).zip(left_out(all));
     let rows = rows.map(|((sample, parts), left)| {
-        let Parts {
+        let LatencyParts {
             n_starts,
             by_rules_ms,
             on_host_ms,

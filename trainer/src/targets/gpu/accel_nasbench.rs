@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use litecast::targets::gpu::bundle::{Errors, Mode, Run, position};
 use litecast::targets::gpu::costs::Amounts;
-use litecast::targets::gpu::estimate::summed;
+use litecast::targets::gpu::estimate::sum_amounts;
 use rayon::prelude::*;
 use serde_json::json;
 
@@ -232,7 +232,7 @@ fn read(path: &Path) -> Result<Vec<MeasuredChoices>> {
         });
         Ok(MeasuredChoices {
             choices: row_choices,
-            amounts: summed(&network.kernels, BATCH),
+            amounts: sum_amounts(&network.kernels, BATCH),
             parameters: counted,
             ms: ms.map(|speed| speed.map(|speed| 1e3 / speed)),
         })

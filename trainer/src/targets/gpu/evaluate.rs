@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use litecast::targets::gpu::bundle::{Correction, Errors, Position, position};
 use litecast::targets::gpu::costs::{Amounts, PRIOR_MS};
-use litecast::targets::gpu::estimate::summed;
+use litecast::targets::gpu::estimate::sum_amounts;
 use litecast::targets::gpu::kernels::Kernel;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -13,7 +13,7 @@ use rand_chacha::ChaCha8Rng;
 use super::graphs::KernelNetwork;
 use super::measured::{Measured, family};
 use super::{kriging, roofline};
-use crate::least_squares::ordinary;
+use crate::least_squares::weighted_least_squares;
 
 pub const N_FOLDS: usize = 10;
 /// The fold of a sample that is never left out.
@@ -40,7 +40,7 @@ impl MeasuredSample {
         Self {
             model: row.model.clone(),
             family: family(&row.model).to_owned(),
-            amounts: summed(kernels, row.batch),
+            amounts: sum_amounts(kernels, row.batch),
             time_ms: row.ms_per_input,
             sizes: [sum(|k| k.macs), sum(|k| k.outputs), network.parameters],
         }
@@ -231,7 +231,7 @@ pub fn regression_ms(sample: &MeasuredSample, regression: &[f64; 4]) -> f64 {
 /// Least squares on the logarithm of time.
 pub fn regression(samples: &[&MeasuredSample]) -> [f64; 4] {
     let rows = samples.iter();
-    ordinary(rows.map(|sample| (logarithms(sample), sample.time_ms.ln(), 1.0)))
+    weighted_least_squares(rows.map(|sample| (logarithms(sample), sample.time_ms.ln(), 1.0)))
 }
 
 /// Half width of the interval in logarithms: a fixed part, and a part that is proportional to the distance. The width
@@ -257,7 +257,7 @@ pub fn half_width(errors: &[(f64, f64)]) -> [f64; 2] {
     let scaled = errors
         .iter()
         .map(|(error, distance)| error.abs() / (intercept + slope * distance));
-    let quantile = covering(scaled.collect());
+    let quantile = covering_size(scaled.collect());
     [quantile * intercept, quantile * slope]
 }
 
@@ -265,7 +265,7 @@ pub fn half_width(errors: &[(f64, f64)]) -> [f64; 2] {
 ///
 /// # Panics
 /// If there are none.
-pub fn covering(mut sizes: Vec<f64>) -> f64 {
+pub fn covering_size(mut sizes: Vec<f64>) -> f64 {
     sizes.sort_by(f64::total_cmp);
     let rank = (COVERAGE * (sizes.len() + 1) as f64).ceil() as usize;
     sizes[rank.clamp(1, sizes.len()) - 1]

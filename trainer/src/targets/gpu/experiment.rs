@@ -10,11 +10,11 @@ use rayon::prelude::*;
 
 use super::evaluate::{Fit, MeasuredSample, folds_of, regression, regression_ms};
 use super::final_families::is_final;
+use super::interval_widths::{HalfWidth, LeftOut, errors, errors_of_regression, summary};
 use super::kriging::VARIANCES;
 use super::measured::Measured;
 use super::setting::{Property, Setting};
-use super::shared::{self, Observed, SPREADS};
-use super::widths::{HalfWidth, LeftOut, errors, errors_of_regression, summary};
+use super::shared_fit::{self, Observed, SPREADS};
 
 /// What was measured on one GPU in one mode, as far as the networks have graphs.
 #[derive(Clone)]
@@ -100,7 +100,7 @@ pub fn fits(experiments: &[Experiment], is_used: &dyn Fn(&MeasuredSample) -> boo
                 .collect(),
         })
         .collect();
-    let costs = shared::fit(&observed, &SPREADS);
+    let costs = shared_fit::fit(&observed, &SPREADS);
     let runs = costs.into_par_iter().zip(&observed);
     runs.map(|(mut costs, run)| {
         if run.setting.properties.contains(&Property::Compiled) {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::experiment::{Experiment, left_out, n_families, words};
 use super::final_families::{is_final, rule};
-use super::widths::{HalfWidth, LeftOut, errors, errors_of_regression};
+use super::interval_widths::{HalfWidth, LeftOut, errors, errors_of_regression};
 use crate::checkpoint::commit;
 use crate::markdown::{Head, table};
 

@@ -9,7 +9,7 @@ use litecast::targets::gpu::bundle::{Correction, Errors, Mode, Position, Run, po
 use litecast::targets::gpu::costs::{Amounts, NAMES};
 use litecast::targets::gpu::estimate::FAR;
 
-use super::evaluate::{covering, pair_errors};
+use super::evaluate::{covering_size, pair_errors};
 use super::transfer::{Factors, factors, gpu};
 use super::{kriging, nas_bench_201, roofline, single_kernels};
 
@@ -136,7 +136,7 @@ fn kernel_run(target: &str, rows: &[single_kernels::MeasuredKernel], of_3090: &R
 
 /// Half width of an interval that holds as many of these errors as one should.
 fn fixed_width(pairs: &[(f64, f64)]) -> f64 {
-    covering(pairs.iter().map(|(log, _)| log.abs()).collect())
+    covering_size(pairs.iter().map(|(log, _)| log.abs()).collect())
 }
 
 fn print(

@@ -10,7 +10,7 @@ use litecast::formats::onnx::{self, Dimensions};
 use litecast::graph;
 use litecast::targets::gpu::bundle::{Run, distance, position};
 use litecast::targets::gpu::costs::{Amounts, NAMES};
-use litecast::targets::gpu::estimate::{summed, time};
+use litecast::targets::gpu::estimate::{sum_amounts, time};
 use litecast::targets::gpu::kernels::{Kernel, kernels};
 
 use super::graphs::Networks;
@@ -35,7 +35,7 @@ pub fn compare(folder: &Path, networks: &Networks, run: &Run) -> Result<()> {
         let Some(network) = networks.get(&(model.clone(), side)) else {
             continue;
         };
-        let [a, b] = [&of_onnx, &network.kernels].map(|kernels| summed(kernels, BATCH));
+        let [a, b] = [&of_onnx, &network.kernels].map(|kernels| sum_amounts(kernels, BATCH));
         let [Some(time_a), Some(time_b)] =
             [&of_onnx, &network.kernels].map(|kernels| time(run, kernels, BATCH))
         else {

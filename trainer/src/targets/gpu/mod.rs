@@ -11,6 +11,7 @@ mod forms;
 mod graph_builder;
 mod graphs;
 mod h100;
+mod interval_widths;
 mod kernel_table;
 mod kriging;
 pub mod learned;
@@ -20,10 +21,9 @@ mod nas_bench_201;
 mod priors;
 mod roofline;
 mod setting;
-mod shared;
+mod shared_fit;
 mod single_kernels;
 mod transfer;
-mod widths;
 
 use std::fs;
 use std::path::PathBuf;
@@ -38,11 +38,11 @@ use self::experiment::{Experiment, N_FOLDS, compare, fits, folds, ranges};
 use self::final_errors::FinalErrors;
 use self::final_families::is_final;
 use self::graphs::Networks;
+use self::interval_widths::{HalfWidth, LeftOut};
 pub use self::kriging::solve;
 use self::measured::{Measured, TABLES};
 use self::setting::{Property, Setting};
 use self::transfer::{Factors, Source, gpu};
-use self::widths::{HalfWidth, LeftOut};
 
 /// Fits the constants of GPUs to published measurements.
 #[derive(Clone, Debug, clap::Args)]
@@ -298,7 +298,7 @@ fn widest(by_gpu: &[Vec<LeftOut>]) -> [f64; 2] {
 }
 
 fn print_transfer(target: &str, left: &[LeftOut]) {
-    let errors = widths::errors(left, |_| HalfWidth::new(left));
+    let errors = interval_widths::errors(left, |_| HalfWidth::new(left));
     println!(
         "| {target} inference from rtx-3090's | {} | factors from inverted bottlenecks, other families left out | scaled \
          roofline and kriging | {:.2} | {:.2} | {:.2} | {:.1} | {:.1} % |",

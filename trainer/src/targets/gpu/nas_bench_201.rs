@@ -10,7 +10,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use flate2::read::GzDecoder;
 use litecast::targets::gpu::costs::Amounts;
-use litecast::targets::gpu::estimate::summed;
+use litecast::targets::gpu::estimate::sum_amounts;
 use rayon::prelude::*;
 use serde_json::json;
 
@@ -100,7 +100,7 @@ fn network(architecture: &str) -> Result<Amounts> {
     let bias = graph.constant(&[CLASSES]);
     let inputs = json!([mean, weights, bias]);
     let output = graph.operator("FULLY_CONNECTED", inputs, &[1, CLASSES], json!({}));
-    Ok(summed(&graph.kernels(&["x"], &[&output])?, BATCH))
+    Ok(sum_amounts(&graph.kernels(&["x"], &[&output])?, BATCH))
 }
 
 /// The sum of the edges of each node, in their order.

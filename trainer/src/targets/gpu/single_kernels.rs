@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use flate2::read::GzDecoder;
 use litecast::targets::gpu::costs::Amounts;
-use litecast::targets::gpu::estimate::summed;
+use litecast::targets::gpu::estimate::sum_amounts;
 use rayon::prelude::*;
 use serde_json::json;
 
@@ -65,7 +65,7 @@ pub fn read(folder: &Path, gpu: &str) -> Result<Vec<MeasuredKernel>> {
             let n_inputs = if is_of_two(operator) { 2 } else { 1 };
             let kernels = document.kernels(&inputs[..n_inputs], &[&output])?;
             Ok(MeasuredKernel {
-                amounts: summed(&kernels, first),
+                amounts: sum_amounts(&kernels, first),
                 time_ms: time_ms / first,
             })
         });

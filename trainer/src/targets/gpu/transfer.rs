@@ -12,11 +12,11 @@ use litecast::targets::gpu::specifications::Gpu;
 
 use super::evaluate::{Estimate, MeasuredSample, regression, regression_ms};
 use super::experiment::Experiment;
+use super::interval_widths::LeftOut;
 use super::kriging::{self, VARIANCES};
 use super::priors::{Limit, limit};
 use super::roofline;
-use super::shared::{self, Observed, SPREADS};
-use super::widths::LeftOut;
+use super::shared_fit::{self, Observed, SPREADS};
 
 /// Families of timm that resemble Accel-NASBench's networks: inverted bottlenecks.
 const INVERTED_BOTTLENECKS: [&str; 5] = [
@@ -128,7 +128,7 @@ impl Source {
                     .collect(),
             })
             .collect();
-        let costs_ms = shared::fit(&observed, &SPREADS);
+        let costs_ms = shared_fit::fit(&observed, &SPREADS);
         Self::new(costs_ms[0], &observed[0].samples)
     }
 

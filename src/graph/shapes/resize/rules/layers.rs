@@ -10,13 +10,13 @@ impl ShapePropagation<'_> {
     /// Filter `[out, h, w, in / groups]`.
     pub(super) fn convolution(&mut self, call: OperatorCall) -> Outcome {
         let filter = self.filter(call)?;
-        let [out, filter_h, filter_w, depth] = image(self.old(filter))?;
+        let [out, filter_h, filter_w, depth] = image(self.old_shape(filter))?;
         let [old, new] = self.image(call, 0)?;
         if depth < 1 || old[3] % depth != 0 {
             return Err(ODD);
         }
         let groups = old[3] / depth;
-        let units = self.units(call, out);
+        let units = self.resized_units(call, out);
         if groups < 1 || new[3] % groups != 0 || units % groups != 0 {
             return Err(APART);
         }
@@ -27,7 +27,7 @@ impl ShapePropagation<'_> {
     /// Filter `[1, h, w, out]`.
     pub(super) fn depthwise(&mut self, call: OperatorCall) -> Outcome {
         let filter = self.filter(call)?;
-        let [one, filter_h, filter_w, out] = image(self.old(filter))?;
+        let [one, filter_h, filter_w, out] = image(self.old_shape(filter))?;
         let [old, new] = self.image(call, 0)?;
         if old[3] < 1 || out % old[3] != 0 {
             return Err(ODD);
@@ -71,9 +71,9 @@ impl ShapePropagation<'_> {
             return Err(UNKNOWN);
         };
         let filter = self.filter(call)?;
-        let [out, filter_h, filter_w, depth] = image(self.old(filter))?;
+        let [out, filter_h, filter_w, depth] = image(self.old_shape(filter))?;
         let [old, new] = self.image(call, 2)?;
-        let old_out = image(self.old(self.output(call)?))?;
+        let old_out = image(self.old_shape(self.output(call)?))?;
         if depth != old[3] {
             return Err(ODD);
         }
@@ -83,7 +83,7 @@ impl ShapePropagation<'_> {
         };
         let height = grown(1, stride_h).ok_or(ODD)?;
         let width = grown(2, stride_w).ok_or(ODD)?;
-        let units = self.units(call, out);
+        let units = self.resized_units(call, out);
         self.set_constant(filter, &[units, filter_h, filter_w, new[3]])?;
         self.set_bias(call, 3, units)?;
         self.set(call, [new[0], height, width, units])
@@ -92,11 +92,11 @@ impl ShapePropagation<'_> {
     /// Filter `[units, depth]`; the input as rows of `depth`.
     pub(super) fn dense(&mut self, call: OperatorCall, keep_num_dims: bool) -> Outcome {
         let filter = self.filter(call)?;
-        let &[units, depth] = self.old(filter) else {
+        let &[units, depth] = self.old_shape(filter) else {
             return Err(UNKNOWN);
         };
         let input = self.input(call, 0)?;
-        let (old, new) = (self.old(input), self.shapes[input].clone());
+        let (old, new) = (self.old_shape(input), self.shapes[input].clone());
         let new_depth = match old {
             [.., last] if *last == depth => *new.last().ok_or(ODD)?,
             [_, rest @ ..] if product(rest.iter().copied()) == Some(depth.into()) => {
@@ -107,10 +107,10 @@ impl ShapePropagation<'_> {
         };
         let size = product(new.iter().copied()).ok_or(NOTHING_LEFT)?;
         let rows = i32::try_from(size / i64::from(new_depth)).map_err(|_| ODD)?;
-        let new_units = self.units(call, units);
+        let new_units = self.resized_units(call, units);
         self.set_constant(filter, &[new_units, new_depth])?;
         self.set_bias(call, 2, new_units)?;
-        let old_out = self.old(self.output(call)?);
+        let old_out = self.old_shape(self.output(call)?);
         let shape = match old_out {
             [_, last] if *last == units && !(keep_num_dims && old.len() != 2) => {
                 vec![rows, new_units]

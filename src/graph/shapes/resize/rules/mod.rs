@@ -118,7 +118,7 @@ impl<'f> ShapePropagation<'f> {
     }
 
     /// Shapes of all operators' results. The error has the operator's index.
-    pub fn all(&mut self) -> Result<(), (usize, Problem)> {
+    pub fn propagate_all(&mut self) -> Result<(), (usize, Problem)> {
         for operator_idx in 0..self.subgraph.operators.len() {
             self.operator(operator_idx)
                 .map_err(|problem| (operator_idx, problem))?;
@@ -168,7 +168,7 @@ impl<'f> ShapePropagation<'f> {
         self.shape_of(call)?;
         for &output in &operator.outputs {
             let is_empty = self.shapes[output].iter().any(|&size| size < 1);
-            if is_empty && !self.old(output).contains(&0) {
+            if is_empty && !self.old_shape(output).contains(&0) {
                 return Err(NOTHING_LEFT);
             }
             self.remember_area(output);
@@ -266,7 +266,7 @@ impl<'f> ShapePropagation<'f> {
         let mut results = Vec::new();
         let pairs = old.each().zip(new.each());
         for (&output, (old, new)) in call.operator.outputs.iter().zip(pairs) {
-            let stored = self.old(output).iter().copied().map(i64::from);
+            let stored = self.old_shape(output).iter().copied().map(i64::from);
             if !stored.eq(old.iter().copied()) {
                 return Err(ODD);
             }
@@ -280,12 +280,12 @@ impl<'f> ShapePropagation<'f> {
         Ok(())
     }
 
-    fn old(&self, tensor_idx: usize) -> &'f [i32] {
+    fn old_shape(&self, tensor_idx: usize) -> &'f [i32] {
         &self.subgraph.tensors[tensor_idx].shape
     }
 
     fn has_changed(&self, tensor_idx: usize) -> bool {
-        self.shapes[tensor_idx] != self.old(tensor_idx)
+        self.shapes[tensor_idx] != self.old_shape(tensor_idx)
     }
 
     fn input(&self, call: OperatorCall, place: usize) -> Result<usize, Problem> {
@@ -305,7 +305,7 @@ impl<'f> ShapePropagation<'f> {
     fn image(&self, call: OperatorCall, place: usize) -> Result<[[i32; 4]; 2], Problem> {
         let tensor_idx = self.input(call, place)?;
         Ok([
-            image(self.old(tensor_idx))?,
+            image(self.old_shape(tensor_idx))?,
             image(&self.shapes[tensor_idx])?,
         ])
     }
@@ -318,7 +318,9 @@ impl<'f> ShapePropagation<'f> {
 
     /// A constant takes a shape, with the constant that it is unpacked from.
     fn set_constant(&mut self, tensor_idx: usize, shape: &[i32]) -> Outcome {
-        if self.subgraph.tensors[tensor_idx].sparsity.is_some() && self.old(tensor_idx) != shape {
+        if self.subgraph.tensors[tensor_idx].sparsity.is_some()
+            && self.old_shape(tensor_idx) != shape
+        {
             return Err(UNKNOWN);
         }
         if std::mem::replace(&mut self.is_set[tensor_idx], true) {
@@ -330,7 +332,7 @@ impl<'f> ShapePropagation<'f> {
         }
         self.shapes[tensor_idx] = shape.to_vec();
         let stored = self.subgraph.tensors[tensor_idx].buffer_idx;
-        if is_stored(self.buffers, stored) || self.old(tensor_idx) == shape {
+        if is_stored(self.buffers, stored) || self.old_shape(tensor_idx) == shape {
             return Ok(());
         }
         let unpacks = self.writers[tensor_idx].map(|idx| &self.subgraph.operators[idx]);
@@ -349,7 +351,7 @@ impl<'f> ShapePropagation<'f> {
     fn set_bias(&mut self, call: OperatorCall, place: usize, n_channels: i32) -> Outcome {
         let bias = call.operator.inputs.get(place).copied().flatten();
         match bias {
-            Some(bias) if self.is_constant[bias] && self.old(bias).len() == 1 => {
+            Some(bias) if self.is_constant[bias] && self.old_shape(bias).len() == 1 => {
                 self.set_constant(bias, &[n_channels])
             }
             Some(bias) if !self.is_constant[bias] => Err(UNKNOWN),
@@ -368,7 +370,7 @@ impl<'f> ShapePropagation<'f> {
     }
 
     /// Channels of a layer that had `old`.
-    fn units(&mut self, call: OperatorCall, old: i32) -> i32 {
+    fn resized_units(&mut self, call: OperatorCall, old: i32) -> i32 {
         let units = if self.keeps_channels[call.operator_idx] {
             old
         } else {
@@ -382,7 +384,7 @@ impl<'f> ShapePropagation<'f> {
     fn broadcast(&mut self, call: OperatorCall) -> Outcome {
         let read: Vec<usize> = call.operator.inputs.iter().flatten().copied().collect();
         let output = self.output(call)?;
-        let old_out = self.old(output);
+        let old_out = self.old_shape(output);
         let mut shape = old_out.to_vec();
         for (from_end, size) in shape.iter_mut().rev().enumerate() {
             let old_size = *size;
@@ -391,7 +393,7 @@ impl<'f> ShapePropagation<'f> {
                 let size_of =
                     |shape: &[i32]| shape.len().checked_sub(from_end + 1).map(|at| shape[at]);
                 let (Some(old), Some(new)) = (
-                    size_of(self.old(tensor_idx)),
+                    size_of(self.old_shape(tensor_idx)),
                     size_of(&self.shapes[tensor_idx]),
                 ) else {
                     continue;
@@ -410,7 +412,7 @@ impl<'f> ShapePropagation<'f> {
         }
         let constants: Vec<usize> = read.into_iter().filter(|&t| self.is_constant[t]).collect();
         for tensor_idx in constants {
-            let old = self.old(tensor_idx);
+            let old = self.old_shape(tensor_idx);
             let skipped = old_out.len().checked_sub(old.len()).ok_or(ODD)?;
             let pairs = old.iter().zip(old_out.iter().zip(&shape).skip(skipped));
             let fitted = pairs.map(|(&size, (&old_size, &new_size))| match size {
@@ -425,9 +427,10 @@ impl<'f> ShapePropagation<'f> {
     }
 
     fn remember_area(&mut self, tensor_idx: usize) {
-        if let (&[_, h, w, _], &[_, new_h, new_w, _]) =
-            (self.old(tensor_idx), self.shapes[tensor_idx].as_slice())
-            && !self.is_constant[tensor_idx]
+        if let (&[_, h, w, _], &[_, new_h, new_w, _]) = (
+            self.old_shape(tensor_idx),
+            self.shapes[tensor_idx].as_slice(),
+        ) && !self.is_constant[tensor_idx]
         {
             self.areas.insert([h, w], [new_h, new_w]);
         }

@@ -23,7 +23,7 @@ pub struct Pair {
 /// Fits the constant c that minimises the sum of squared relative errors of c · counted.
 ///
 /// Errors are relative so that every network has the same weight, although networks differ by orders of magnitude.
-pub fn proportion(samples: &[Pair]) -> Constant {
+pub fn fit_proportion(samples: &[Pair]) -> Constant {
     let ratios: Vec<f64> = samples
         .iter()
         .map(|sample| sample.counted / sample.measured)
@@ -62,7 +62,7 @@ pub fn errors(pairs: &[(f64, f64)]) -> Errors {
 }
 
 /// A fit, and the estimate of each network by a fit without its family.
-pub struct Found<'s> {
+pub struct BoardFit<'s> {
     /// The fitted constants.
     pub fit: Fit,
     left_out: Vec<LeftOut<'s>>,
@@ -86,15 +86,15 @@ const PENALTY: f64 = 0.01;
 const MIN_COMPUTING_SHARE: f64 = 0.1;
 
 /// Of one board and precision; `None` without samples.
-pub fn fit<'s>(samples: &[&'s BoardSample], board: &KnownBoard) -> Option<Found<'s>> {
+pub fn fit<'s>(samples: &[&'s BoardSample], board: &KnownBoard) -> Option<BoardFit<'s>> {
     let (samples, others): (Vec<&BoardSample>, Vec<&BoardSample>) =
         samples.iter().partition(|s| s.is_fitted);
     let samples = &samples[..];
     let measured_range =
         MeasuredRange::from_latencies(samples.iter().map(|sample| sample.measured_ms))?;
     let speedups = speedups(samples);
-    let of_one_thread = one_thread(samples, &speedups);
-    let groups = groups(&of_one_thread);
+    let of_one_thread = one_thread_latencies(samples, &speedups);
+    let groups = left_out_groups(&of_one_thread);
     let estimates = left_out_estimates(&of_one_thread, &groups, board);
     let pairs: Vec<(f64, f64)> = (of_one_thread.iter().zip(&estimates))
         .map(|((_, ms), estimate)| (*estimate, *ms))
@@ -118,7 +118,7 @@ pub fn fit<'s>(samples: &[&'s BoardSample], board: &KnownBoard) -> Option<Found<
     let of_count = pairs_with_counts(&of_one_thread);
     let fit = Fit {
         nanoseconds: nanoseconds(&of_one_thread, board),
-        ns_per_instruction: proportion(&of_count).value,
+        ns_per_instruction: fit_proportion(&of_count).value,
         speedup_factor: speedup_factor(samples, &speedups),
         speedups,
         measured_range,
@@ -138,7 +138,7 @@ pub fn fit<'s>(samples: &[&'s BoardSample], board: &KnownBoard) -> Option<Found<
         }
     });
     let others = others.collect();
-    Some(Found {
+    Some(BoardFit {
         fit,
         left_out,
         others,
@@ -207,7 +207,10 @@ fn speedup_of(sample: &BoardSample, speedups: &[f64]) -> f64 {
 
 /// Each network with its latency on one thread. If it was measured on several threads only, that latency is multiplied
 /// with the speed-up.
-fn one_thread<'s>(samples: &[&'s BoardSample], speedups: &[f64]) -> Vec<(&'s BoardSample, f64)> {
+fn one_thread_latencies<'s>(
+    samples: &[&'s BoardSample],
+    speedups: &[f64],
+) -> Vec<(&'s BoardSample, f64)> {
     let mut fewest: BTreeMap<&str, &BoardSample> = BTreeMap::new();
     for sample in samples {
         let known = fewest.entry(&sample.network).or_insert(sample);
@@ -222,7 +225,7 @@ fn one_thread<'s>(samples: &[&'s BoardSample], speedups: &[f64]) -> Vec<(&'s Boa
 }
 
 /// The group of each network: its family, or the network itself if there is only one family.
-fn groups(samples: &[(&BoardSample, f64)]) -> Vec<String> {
+fn left_out_groups(samples: &[(&BoardSample, f64)]) -> Vec<String> {
     let families: BTreeSet<&str> = samples.iter().map(|(s, _)| s.family.as_str()).collect();
     let group = |(s, _): &(&BoardSample, f64)| match families.len() {
         1 => s.network.clone(),
@@ -312,7 +315,7 @@ pub fn widen_single_kinds(boards: &mut [Board]) {
 fn speedups(samples: &[&BoardSample]) -> Vec<f64> {
     let most = samples.iter().map(|s| s.n_threads).max().unwrap_or(1);
     let pairs = |n: u32| {
-        let logs: Vec<f64> = pairs_of(samples, n).map(f64::ln).collect();
+        let logs: Vec<f64> = measured_speedups(samples, n).map(f64::ln).collect();
         (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
     };
     let known: Vec<(u32, f64)> = (2..=most).filter_map(|n| Some((n, pairs(n)?))).collect();
@@ -334,7 +337,7 @@ fn assumed_speedups(most: u32) -> Vec<f64> {
     vec![1.0; most as usize]
 }
 
-fn pairs_of<'a>(samples: &'a [&BoardSample], n: u32) -> impl Iterator<Item = f64> + 'a {
+fn measured_speedups<'a>(samples: &'a [&BoardSample], n: u32) -> impl Iterator<Item = f64> + 'a {
     let on_one = samples.iter().filter(|s| s.n_threads == 1);
     on_one.filter_map(move |one| {
         let several = samples
@@ -350,7 +353,7 @@ fn speedup_factor(samples: &[&BoardSample], speedups: &[f64]) -> f64 {
     let factors: Vec<f64> = several
         .flat_map(|n| {
             let mean = speedups[n as usize - 1];
-            pairs_of(samples, n).map(move |s| (s / mean).ln().abs().exp())
+            measured_speedups(samples, n).map(move |s| (s / mean).ln().abs().exp())
         })
         .collect();
     let widest = factors.iter().copied().fold(1.0, f64::max);
@@ -399,7 +402,7 @@ pub fn other_precision_factor(boards: &[Board], samples: &[BoardSample]) -> f64 
     widest
 }
 
-impl Found<'_> {
+impl BoardFit<'_> {
     /// Prints constants and errors.
     pub fn print(&self) {
         let Fit {
@@ -486,7 +489,7 @@ mod tests {
 
     #[test]
     fn a_proportion_is_found_whatever_the_sizes() {
-        let constant = proportion(&samples(&[(1.0, 2.5), (100.0, 250.0), (1e6, 2.5e6)]));
+        let constant = fit_proportion(&samples(&[(1.0, 2.5), (100.0, 250.0), (1e6, 2.5e6)]));
         assert!((constant.value - 2.5).abs() < 1e-12);
         assert!(constant.standard_error < 1e-9);
     }
@@ -499,7 +502,7 @@ mod tests {
             let error = |s: &Pair| (constant * s.counted / s.measured - 1.0).powi(2);
             noisy.iter().map(error).sum()
         };
-        let actual = proportion(&noisy).value;
+        let actual = fit_proportion(&noisy).value;
         assert!(loss(actual) < loss(actual * 1.001) && loss(actual) < loss(actual * 0.999));
     }
 

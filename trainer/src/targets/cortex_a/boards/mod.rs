@@ -16,7 +16,7 @@ use anyhow::{Context, Result};
 use litecast::targets::cortex_a::{Board, Constants, Energy, Fit};
 
 pub use self::args::FitCpuArgs;
-use self::fit::{errors, proportion};
+use self::fit::{errors, fit_proportion};
 use self::known::BOARDS;
 use self::measurements::RPI5_RAIL;
 use self::samples::BoardSample;
@@ -47,7 +47,7 @@ const TABLE_HEAD: [&str; 16] = [
 /// Builds, counts, fits, prints and writes.
 pub fn run(args: &FitCpuArgs) -> Result<()> {
     if let Some(folder) = &args.write_older {
-        return samples::write_older(folder, args);
+        return samples::write_networks_of_old_runtime(folder, args);
     }
     measurements::ensure_there(&args.measurements)?;
     let samples = samples::all(args)?;
@@ -130,7 +130,7 @@ fn energy(board: &Board, samples: &[BoardSample]) -> Option<Energy> {
             measured: energy_mj,
         })
         .collect();
-    let watts = (!pairs.is_empty()).then(|| proportion(&pairs))?;
+    let watts = (!pairs.is_empty()).then(|| fit_proportion(&pairs))?;
     let of_power = pairs
         .iter()
         .map(|p| (watts.value * p.counted / p.measured).ln().abs().exp());

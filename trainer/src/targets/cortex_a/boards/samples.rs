@@ -308,7 +308,7 @@ fn published_network(name: &str) -> Result<(writer::Network, bool)> {
 }
 
 /// Writes the networks that were measured under the XNNPACK of 2022, for `count_files.py`.
-pub fn write_older(folder: &Path, args: &FitCpuArgs) -> Result<()> {
+pub fn write_networks_of_old_runtime(folder: &Path, args: &FitCpuArgs) -> Result<()> {
     for row in rows::<DetectorRow>(&args.detectors)? {
         if row.runtime != XNNPACK_2022 {
             continue;

@@ -10,7 +10,6 @@ use litecast::targets::gpu::kernels::Kernel;
 
 use super::features::{self, N_COLUMNS, NS_PER_MS, ROOFLINES};
 use super::methods::Method;
-use crate::data::{Data, Part};
 use crate::dataset::LabelKey;
 use crate::gnn::prepare::{Labels, OutputRules, Plan, Readout, Scaling};
 use crate::targets::gpu::accel_nasbench;
@@ -18,6 +17,7 @@ use crate::targets::gpu::evaluate::{MeasuredSample, NEVER_LEFT_OUT, Split, folds
 use crate::targets::gpu::graphs::{KernelNetwork, Networks};
 use crate::targets::gpu::measured::{self, Measured, TABLES, family};
 use crate::targets::gpu::roofline::{self, dot};
+use crate::training_data::{Data, Part};
 
 /// The outputs, by index into [`TABLES`]: inference and training step on the RTX 3090.
 pub const OUTPUTS: [&str; 2] = ["latency", "training_step"];

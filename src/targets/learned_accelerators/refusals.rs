@@ -2,7 +2,7 @@
 //!
 //! `litecast-trainer fit-accelerators` prints how much longer the measurements with each of them are.
 
-use super::devices::{Numbers, Runtime};
+use super::devices::{NumberFormat, Runtime};
 use super::work::multiplying_group;
 use crate::formats::tflite::{BuiltinOptions, OpKind};
 use crate::graph::analysis::Analysis;
@@ -77,7 +77,7 @@ pub fn refusal(
     graph: &Graph,
     analysis: &Analysis,
     runtime: Runtime,
-    numbers: Numbers,
+    numbers: NumberFormat,
 ) -> Option<(usize, Refusal)> {
     let mut nodes = graph.nodes.iter().enumerate();
     nodes.find_map(|(idx, node)| {
@@ -97,14 +97,14 @@ fn node_refusal(
     idx: usize,
     node: &Node,
     runtime: Runtime,
-    numbers: Numbers,
+    numbers: NumberFormat,
 ) -> Option<Refusal> {
     let operator = node.operator;
     let output = operator.outputs.first();
     let shape = output.map_or(&[][..], |&output| graph.tensor(output).shape.as_slice());
     let values = || -> f64 { shape.iter().map(|&side| f64::from(side)).product() };
     let next = graph.nodes.get(idx + 1).map(|next| next.operator.code.kind);
-    let is_integer = numbers != Numbers::Float;
+    let is_integer = numbers != NumberFormat::Float;
     match (operator.code.kind, &operator.options) {
         (OpKind::Conv3d, _) if runtime == Runtime::LiteRt => Some(Refusal::Volume),
         (
@@ -136,7 +136,7 @@ fn node_refusal(
             (is_large && is_narrow).then_some(Refusal::LargeWindow)
         }
         (OpKind::Softmax, _) => (values() > LARGE_SOFTMAX).then_some(Refusal::LargeSoftmax),
-        (OpKind::Sum, _) if numbers == Numbers::Int8 && next == Some(OpKind::Sqrt) => {
+        (OpKind::Sum, _) if numbers == NumberFormat::Int8 && next == Some(OpKind::Sqrt) => {
             Some(Refusal::VectorNorm)
         }
         (OpKind::Custom, _) if DEPENDING_ON_VALUES.contains(&operator.code.name()) => {

@@ -3,7 +3,7 @@
  * An answer goes to whoever asked, and holds nothing but what follows from the model that was sent.
  */
 import { MAX_FILE_BYTES } from "./limits.ts";
-import { KnownError } from "./messenger.ts";
+import { KnownError } from "./worker_messenger.ts";
 import type { Report } from "./report.ts";
 
 const VERSION_OF_MESSAGES = 1;

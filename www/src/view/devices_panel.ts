@@ -1,5 +1,5 @@
 /** Devices of one's own: what was measured on each, and how well that fits; profiles of tools are in `measured_devices.ts`. */
-import { type Device, MIN_MEASUREMENTS, addMeasurements, asMeasurement, currentOf, devices, estimatesOf, keepDevices, measurementOf, nameOf, readMeasurements } from "../device.ts";
+import { type Device, MIN_MEASUREMENTS, addMeasurements, measurementForFit, currentMeasurements, devices, latencyEstimatesOf, keepDevices, measurementOf, nameOf, readMeasurements } from "../measured_latencies.ts";
 import { el, keepingFocus } from "../dom.ts";
 import type { Estimator } from "../estimator.ts";
 import { csv } from "../export/csv.ts";
@@ -7,8 +7,8 @@ import * as format from "../format.ts";
 import type { Report } from "../report.ts";
 import { measuredDevices } from "../measured_devices.ts";
 import type { Asked } from "../requested_targets.ts";
-import { described } from "../targets.ts";
-import { takeDropped } from "./file_drop.ts";
+import { describedTarget } from "../targets.ts";
+import { onFileDropped } from "./file_drop.ts";
 import { PROFILE_NAME, measuredDeviceItems, profileInput } from "./measured_devices.ts";
 import { probeList } from "./probes.ts";
 import { saveButton } from "./save_button.ts";
@@ -27,7 +27,7 @@ export interface DevicePanel extends HTMLDetailsElement {
 
 /** `changed` is called after every change of what was measured, with targets whose estimates are others. */
 export function devicePanel(report: Report, opened: Opened, estimator: Estimator, changed: (again?: readonly Asked[]) => void): DevicePanel | null {
-  const estimates_ms = estimatesOf(report);
+  const estimates_ms = latencyEstimatesOf(report);
   if (Object.keys(estimates_ms).length === 0) return null;
   const targets = new Map(report.results.map(({ target, device }) => [target, device]));
   const list = el("div", { class: "device-list" });
@@ -82,7 +82,7 @@ export function devicePanel(report: Report, opened: Opened, estimator: Estimator
     names.replaceChildren(...[...measuredDevices().map(({ document }) => document), ...kept].map((device) => el("option", { value: device.name })));
     measured.value = String(kept.find((device) => device.name === name.value)?.measurements.find(({ file }) => file === nameOf(report))?.measured_ms ?? "");
     const lines = await Promise.all(kept.map((device) => deviceItem(device, (words) => change(words, ""), estimator, estimates_ms, targets)));
-    const labelOf = (target: string): string => targets.get(target) ?? described(target)?.short_label ?? target;
+    const labelOf = (target: string): string => targets.get(target) ?? describedTarget(target)?.short_label ?? target;
     const parts = [...measuredDeviceItems(labelOf, () => (void draw(), changed())), ...lines];
     // Fits are made in several workers: an older one that ends later is of devices as they were.
     if (draw_idx === n_draws) await keepingFocus(list, () => list.replaceChildren(...parts));
@@ -105,7 +105,7 @@ export function devicePanel(report: Report, opened: Opened, estimator: Estimator
     ),
   );
   panel.addEventListener("toggle", () => panel.open && estimator.expectProfile());
-  takeDropped(panel, PROFILE_NAME, (file) => void takeDroppedFile(file));
+  onFileDropped(panel, PROFILE_NAME, (file) => void takeDroppedFile(file));
   return Object.assign(panel, { takeProfile: (file: File) => void takeDroppedFile(file) });
 }
 
@@ -205,7 +205,7 @@ async function deviceItem(device: Device, change: (kept: Device[]) => void, esti
 
 /** How far measurements are off that were estimated from the others. */
 async function fitWords(device: Device, estimator: Estimator, estimates_ms: Record<string, number>, targets: Map<string, string>): Promise<HTMLElement> {
-  const current = currentOf(device);
+  const current = currentMeasurements(device);
   const missing = MIN_MEASUREMENTS - current.length;
   if (missing > 0) {
     const others = device.measurements.length - current.length;
@@ -213,7 +213,7 @@ async function fitWords(device: Device, estimator: Estimator, estimates_ms: Reco
     return el("p", { class: "subtle" }, `${format.plural(missing, "more measured file")} and every report tells this device's latency.${stale}`);
   }
   try {
-    const { left_out_percent, n_measurements, target } = await estimator.calibrate(current.map(asMeasurement), estimates_ms);
+    const { left_out_percent, n_measurements, target } = await estimator.calibrate(current.map(measurementForFit), estimates_ms);
     const words =
       `Fitted to ${format.plural(n_measurements, "measurement")} and the estimates for ${targets.get(target) || target}; ` +
       `each measurement, estimated from the others, is off by ${format.percent(left_out_percent)} in the mean.`;

@@ -66,13 +66,13 @@ impl Reader {
             || line.starts_with(['=', '-', '+'])
             || line.starts_with("Number of nodes")
         {
-            self.heading(line);
+            self.read_heading(line);
             return Ok(true);
         }
-        if self.heading(line) {
+        if self.read_heading(line) {
             return Ok(true);
         }
-        if let Some(table) = head(line, line_no, clock_mhz)? {
+        if let Some(table) = read_head(line, line_no, clock_mhz)? {
             if !table.format.tool.is_empty() || profile.tool.is_empty() {
                 profile.tool = match table.format.tool {
                     "" => "a table",
@@ -88,7 +88,7 @@ impl Reader {
         let (n_operators, n_inferences) = (profile.operators.len(), profile.inferences.len());
         let duration = match &self.table {
             Some(table) => table.row(line, profile),
-            None => headless(line, profile),
+            None => line_without_head(line, profile),
         };
         let Some(duration) = duration else {
             return Ok(false);
@@ -109,7 +109,7 @@ impl Reader {
     }
 
     /// What stands between the tables of one text.
-    fn heading(&mut self, line: &str) -> bool {
+    fn read_heading(&mut self, line: &str) -> bool {
         let words = line.to_lowercase();
         let says = |word: &str| words.contains(word);
         if says("initialization:") {
@@ -156,7 +156,7 @@ impl Reader {
 }
 
 /// `file, 12.5` without a head: the duration as it is written.
-fn headless(line: &str, profile: &mut Profile) -> Option<String> {
+fn line_without_head(line: &str, profile: &mut Profile) -> Option<String> {
     let separator = *SEPARATORS[..3].iter().find(|&&c| line.contains(c))?;
     let mut cells = cells(line, separator);
     if cells.len() > 3 {
@@ -225,7 +225,11 @@ impl Columns {
 }
 
 /// The head of a table, if the line is one.
-fn head(line: &str, line_no: usize, clock_mhz: Option<f64>) -> Result<Option<Table>, ProfileError> {
+fn read_head(
+    line: &str,
+    line_no: usize,
+    clock_mhz: Option<f64>,
+) -> Result<Option<Table>, ProfileError> {
     for &separator in &SEPARATORS {
         if separator != ' ' && !line.contains(separator) {
             continue;

@@ -14,7 +14,7 @@ export interface Tool {
 const OPEN_KEY = "litecast.tool";
 
 /** `first` is open where nothing was opened before. */
-export function workshop(tools: readonly Tool[], first: string | null): HTMLElement {
+export function toolTabs(tools: readonly Tool[], first: string | null): HTMLElement {
   const bodies = new Map<string, HTMLElement>();
   const stage = el("div", { class: "workshop-body", hidden: true, id: "workshop-body" });
   const buttons = tools.map(({ id, label, hint }) =>

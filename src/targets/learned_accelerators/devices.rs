@@ -30,9 +30,9 @@ impl Runtime {
     }
 }
 
-/// Numbers that the hardware computes with.
+/// NumberFormat that the hardware computes with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Numbers {
+pub enum NumberFormat {
     /// 16-bit floats, whatever floats the file has.
     Float,
     /// 8-bit weights and activations.
@@ -41,7 +41,7 @@ pub enum Numbers {
     Int16,
 }
 
-impl Numbers {
+impl NumberFormat {
     pub const ALL: [Self; 3] = [Self::Float, Self::Int8, Self::Int16];
 
     /// As the measurements call them.
@@ -74,7 +74,7 @@ impl Numbers {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Way {
     pub runtime: Runtime,
-    pub numbers: Option<Numbers>,
+    pub numbers: Option<NumberFormat>,
     /// Behind the `@` of an id.
     pub id: &'static str,
 }
@@ -93,7 +93,7 @@ pub const WAYS: &[Way] = &[
     },
     Way {
         runtime: Runtime::Qnn,
-        numbers: Some(Numbers::Int16),
+        numbers: Some(NumberFormat::Int16),
         id: "qnn-w8a16",
     },
     Way {
@@ -103,7 +103,7 @@ pub const WAYS: &[Way] = &[
     },
     Way {
         runtime: Runtime::OnnxRuntime,
-        numbers: Some(Numbers::Int16),
+        numbers: Some(NumberFormat::Int16),
         id: "onnxruntime-w8a16",
     },
 ];
@@ -216,6 +216,6 @@ pub const DEVICES: &[Device] = &[
 ];
 
 /// Key of the constants of a device under a runtime and with numbers.
-pub fn run_id(device: &str, runtime: Runtime, numbers: Numbers) -> String {
+pub fn run_id(device: &str, runtime: Runtime, numbers: NumberFormat) -> String {
     format!("{device}@{}-{}", runtime.id(), numbers.id())
 }

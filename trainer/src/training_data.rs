@@ -10,8 +10,8 @@ use litecast::targets::cortex_a;
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
-use crate::columns::amounts;
 use crate::dataset::{Dataset, LabelKey, LabelledGraph};
+use crate::feature_columns::amounts;
 use crate::gnn::prepare::{Example, Labels, OutputRules, Readout, Scaling};
 use crate::gnn::whole_graph::Columns;
 use crate::labels::sha256_hex;

@@ -43,12 +43,12 @@ pub fn mapping(graph: &Graph) -> Result<Mapping, UnavailableReason> {
         let mut read = node.operator.inputs.iter().flatten();
         let reads_behind = read.any(|&t| is_behind.get(t) == Some(&true));
         if reads_behind {
-            mark(&mut is_behind, node);
+            mark_outputs(&mut is_behind, node);
         } else if let Some(reason) = reason {
             if converts_input(node, &is_input) {
-                mark(&mut is_input, node);
+                mark_outputs(&mut is_input, node);
             } else {
-                mark(&mut is_behind, node);
+                mark_outputs(&mut is_behind, node);
                 ends.push(UnsupportedOperator { node_idx, reason });
             }
         } else {
@@ -66,7 +66,7 @@ pub fn mapping(graph: &Graph) -> Result<Mapping, UnavailableReason> {
 }
 
 /// Marks the outputs of a node.
-fn mark(is_marked: &mut [bool], node: &Node) {
+fn mark_outputs(is_marked: &mut [bool], node: &Node) {
     for &t in &node.operator.outputs {
         if let Some(is_marked) = is_marked.get_mut(t) {
             *is_marked = true;

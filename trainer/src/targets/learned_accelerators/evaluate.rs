@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use litecast::target::fitted::Errors;
-use litecast::targets::learned::devices::{Numbers, Runtime};
-use litecast::targets::learned::estimate::{shares, unfamiliar};
-use litecast::targets::learned::work::{Amounts, N_TERMS};
+use litecast::targets::learned_accelerators::devices::{NumberFormat, Runtime};
+use litecast::targets::learned_accelerators::estimate::{time_by_term, unfamiliar_share};
+use litecast::targets::learned_accelerators::work::{Amounts, N_TERMS};
 use rayon::prelude::*;
 
 use super::measured::{Measured, Measurement};
 use super::physics::{Physics, Way};
-use crate::least_squares::ordinary;
+use crate::least_squares::weighted_least_squares;
 use crate::targets::gpu::half_width;
 
 pub const N_FOLDS: usize = 6;
@@ -30,7 +30,7 @@ pub struct LeftOut<'m> {
 }
 
 /// Half widths by numbers.
-pub type Widths = [[f64; 2]; Numbers::ALL.len()];
+pub type Widths = [[f64; 2]; NumberFormat::ALL.len()];
 
 /// Every row of the families that `is_part` tells, left out with its family's fold.
 pub fn left_out<'m>(
@@ -51,7 +51,7 @@ pub fn left_out<'m>(
 }
 
 /// Every row with the width that was found without its family.
-pub fn nested(measured: &Measured) -> Vec<LeftOut<'_>> {
+pub fn nested_left_out(measured: &Measured) -> Vec<LeftOut<'_>> {
     let folds = measured.folds(N_FOLDS, |_| true);
     let of_fold = |fold: usize| {
         let is_fitted = |family: &str| folds.get(family).is_some_and(|own_fold| *own_fold != fold);
@@ -106,7 +106,7 @@ pub fn estimated<'m>(
             family: measured.family(row),
             ms: amounts.iter().zip(costs).map(|(a, c)| a * c).sum(),
             regression_ms: regression.ms(measured, row),
-            unfamiliar: unfamiliar(amounts, &costs, &largest),
+            unfamiliar: unfamiliar_share(amounts, &costs, &largest),
             half_width: 0.0,
         }
     };
@@ -115,7 +115,7 @@ pub fn estimated<'m>(
 
 /// Raises each share to that of a network, where it is larger.
 pub fn widen(largest: &mut [f64; N_TERMS], amounts: &Amounts, costs: &[f64]) {
-    let parts = shares(amounts, costs);
+    let parts = time_by_term(amounts, costs);
     let total: f64 = parts.iter().sum();
     for (largest, part) in largest.iter_mut().zip(parts) {
         *largest = largest.max(part / total);
@@ -205,7 +205,7 @@ struct Regression {
 }
 
 fn way(row: &Measurement) -> usize {
-    row.runtime * Numbers::ALL.len() + row.numbers
+    row.runtime * NumberFormat::ALL.len() + row.numbers
 }
 
 fn logarithms(measured: &Measured, row: &Measurement) -> [f64; 4] {
@@ -222,13 +222,13 @@ impl Regression {
     fn fit(measured: &Measured, is_fitted: impl Fn(&Measurement) -> bool) -> Self {
         let rows: Vec<&Measurement> = measured.kept().filter(|row| is_fitted(row)).collect();
         let mut regression = Self {
-            costs: vec![[0.0; 4]; Runtime::ALL.len() * Numbers::ALL.len()],
+            costs: vec![[0.0; 4]; Runtime::ALL.len() * NumberFormat::ALL.len()],
             of_device: vec![0.0; measured.devices.len()],
         };
         for _ in 0..5 {
             for (idx, costs) in regression.costs.iter_mut().enumerate() {
                 let of_way = rows.iter().filter(|row| way(row) == idx);
-                *costs = ordinary(of_way.map(|row| {
+                *costs = weighted_least_squares(of_way.map(|row| {
                     let log_ms = row.ms.ln() - regression.of_device[row.device];
                     (logarithms(measured, row), log_ms, row.weight)
                 }));

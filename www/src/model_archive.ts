@@ -1,5 +1,5 @@
 /** A file with models inside, which a worker of its own opens: the page does not wait for it, and it can be stopped. */
-import { KnownError, Messenger } from "./messenger.ts";
+import { KnownError, Messenger } from "./worker_messenger.ts";
 import type { Model, ModelFile } from "./model_files.ts";
 import type { Listed, OpenCall, Packing } from "./protocol.ts";
 

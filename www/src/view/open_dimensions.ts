@@ -11,7 +11,7 @@ const TEXT_NAME = /seq|token|len|text|ids|mask/i;
 const [TEXT_SIZE, IMAGE_SIZE] = [128, 224];
 
 /** Those of a report, as they were counted. The first dimension is the batch, which is asked for by itself. */
-export function openSizes({ model, tensors }: Report, given: Sizes): Sizes {
+export function openDimensions({ model, tensors }: Report, given: Sizes): Sizes {
   const sizes: Record<string, number> = { ...given };
   const inputs = model.inputs.map((input) => tensors[input]);
   const n_named = new Map<string, number>();

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use litecast::targets::learned::devices::{Numbers, Runtime};
+use litecast::targets::learned_accelerators::devices::{NumberFormat, Runtime};
 
 use super::evaluate::{LeftOut, errors, tails};
 use super::final_families::rule;
@@ -73,7 +73,7 @@ pub fn by_part(left: &[LeftOut]) -> String {
         left.iter().filter(|one| is_part(one.row)).collect()
     };
     let mut rows = vec![cells("all", &part(&|_| true))];
-    for (idx, numbers) in Numbers::ALL.iter().enumerate() {
+    for (idx, numbers) in NumberFormat::ALL.iter().enumerate() {
         rows.push(cells(numbers.id(), &part(&|row| row.numbers == idx)));
     }
     for (idx, runtime) in Runtime::ALL.iter().enumerate() {
@@ -127,7 +127,7 @@ pub fn refusals(measured: &Measured) -> String {
         let at = |share: f64| times[(share * (times.len() - 1) as f64).round() as usize];
         vec![
             reason.words().to_owned(),
-            Numbers::ALL[numbers].id().to_owned(),
+            NumberFormat::ALL[numbers].id().to_owned(),
             times.len().to_string(),
             format!("{:.1}", at(0.5)),
             format!("{:.1} to {:.1}", at(0.1), at(0.9)),

@@ -2,7 +2,7 @@
 import { el } from "../dom.ts";
 import * as format from "../format.ts";
 import { readHost } from "../host.ts";
-import { type Hybrid, hybridOf, leftWords } from "../hybrid.ts";
+import { type Hybrid, hybridOf, leftWords } from "../processor_split.ts";
 import type { Host, LeftOut, Report } from "../report.ts";
 import type { Selection } from "../selection.ts";
 import { doubtWords } from "../words.ts";

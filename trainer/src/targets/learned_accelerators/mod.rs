@@ -1,4 +1,4 @@
-//! What others measured of accelerators without published rules → the constants of `litecast::targets::learned`, and their
+//! What others measured of accelerators without published rules → the constants of `litecast::targets::learned_accelerators`, and their
 //! errors on families of networks that were left out.
 
 mod evaluate;
@@ -15,10 +15,10 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use litecast::target::MeasuredRange;
 use litecast::target::fitted::{Bundle, Correction, Mode, Run};
-use litecast::targets::learned::devices::{DEVICES, Numbers, Runtime, run_id};
-use litecast::targets::learned::work::{N_TERMS, NAMES};
+use litecast::targets::learned_accelerators::devices::{DEVICES, NumberFormat, Runtime, run_id};
+use litecast::targets::learned_accelerators::work::{N_TERMS, NAMES};
 
-use self::evaluate::{LeftOut, Widths, errors, left_out, nested, widen, widths};
+use self::evaluate::{LeftOut, Widths, errors, left_out, nested_left_out, widen, widths};
 use self::final_families::is_final;
 use self::measured::{Measured, Measurement};
 use self::physics::{Physics, Way};
@@ -65,7 +65,7 @@ pub fn run(args: &FitAcceleratorsArgs) -> Result<()> {
     println!("{}\n", counts(&open));
     let plain = left_out(&open, evaluate::N_FOLDS, |_| true);
     let open_widths = widths(&plain);
-    let left = nested(&open);
+    let left = nested_left_out(&open);
     print!("{}", by_part(&left));
     println!("\n{}", by_family(&left));
     println!("{}", by_device(&open, &left));
@@ -100,13 +100,13 @@ fn bundle(all: &Measured, open: &Measured, left: &[LeftOut], widths: &Widths) ->
             println!("{} is not offered", device.id);
             continue;
         }
-        for numbers in 0..Numbers::ALL.len() {
+        for numbers in 0..NumberFormat::ALL.len() {
             let of_numbers = of_device.iter().filter(|one| one.row.numbers == numbers);
             let of_numbers: Vec<&LeftOut> = of_numbers.copied().collect();
             if !is_offered(&of_numbers) {
                 println!(
                     "{} is not offered on {}",
-                    Numbers::ALL[numbers].id(),
+                    NumberFormat::ALL[numbers].id(),
                     device.id
                 );
                 continue;
@@ -120,7 +120,7 @@ fn bundle(all: &Measured, open: &Measured, left: &[LeftOut], widths: &Widths) ->
                 let rows: Vec<&Measurement> =
                     all.rows.iter().filter(|row| is_of(row, of_all)).collect();
                 runs.extend(run_of(all, &physics, &rows, &left, widths).map(|run| Run {
-                    target: run_id(device.id, Runtime::ALL[runtime], Numbers::ALL[numbers]),
+                    target: run_id(device.id, Runtime::ALL[runtime], NumberFormat::ALL[numbers]),
                     ..run
                 }));
             }
@@ -146,7 +146,7 @@ fn run_of(
     let families: BTreeSet<&str> = kept.iter().map(|row| measured.family(row)).collect();
     let of_left: BTreeSet<usize> = left.iter().map(|one| one.row.network).collect();
     let first = kept.first().filter(|_| of_left.len() >= MIN_NETWORKS)?;
-    let costs = physics.costs(Way::from_row(first)).map(digits);
+    let costs = physics.costs(Way::from_row(first)).map(rounded_to_digits);
     let mut max_shares = [0.0; N_TERMS];
     for row in &kept {
         widen(&mut max_shares, measured.amounts(row), &costs);
@@ -169,26 +169,26 @@ fn run_of(
         batches: [1.0; 2],
         costs_ms: costs.to_vec(),
         correction: Correction {
-            half_width: widths[first.numbers].map(digits),
+            half_width: widths[first.numbers].map(rounded_to_digits),
             ..Correction::default()
         },
         errors: litecast::target::fitted::Errors {
-            mean_percent: digits(ours.mean_percent),
-            family_mean_percent: digits(ours.family_mean_percent),
-            median_percent: digits(ours.median_percent),
-            p95_percent: digits(ours.p95_percent),
-            coverage_percent: digits(ours.coverage_percent),
+            mean_percent: rounded_to_digits(ours.mean_percent),
+            family_mean_percent: rounded_to_digits(ours.family_mean_percent),
+            median_percent: rounded_to_digits(ours.median_percent),
+            p95_percent: rounded_to_digits(ours.p95_percent),
+            coverage_percent: rounded_to_digits(ours.coverage_percent),
         },
         are_errors_of_others: false,
-        regression_percent: Some(digits(regression.median_percent)),
-        refused_percent: Some(digits(
+        regression_percent: Some(rounded_to_digits(regression.median_percent)),
+        refused_percent: Some(rounded_to_digits(
             100.0 - 100.0 * kept.len() as f64 / rows.len() as f64,
         )),
-        max_shares: max_shares.map(digits).to_vec(),
+        max_shares: max_shares.map(rounded_to_digits).to_vec(),
     })
 }
 
 /// Five digits: more promise what no fit knows.
-fn digits(value: f64) -> f64 {
+fn rounded_to_digits(value: f64) -> f64 {
     format!("{value:.4e}").parse().unwrap_or(value)
 }

@@ -1,6 +1,6 @@
 /** The decision: what the model costs on the chosen target, and how the others compare. */
-import { type Budget, judge, readBudget } from "../budget.ts";
-import { measuredOn } from "../device.ts";
+import { type Budget, judgeEstimate, readBudget } from "../budget.ts";
+import { measuredOn } from "../measured_latencies.ts";
 import { el, keepingFocus, quantity } from "../dom.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
@@ -8,29 +8,29 @@ import { type Estimate, type Report, type Result, type Unavailable, groupByTarge
 import type { Selection } from "../selection.ts";
 import { GROUPS, groupOf, hasThreads } from "../targets.ts";
 import { writeThreads } from "../threads.ts";
-import { termsOf } from "../sums.ts";
+import { termsOf } from "../cost_terms.ts";
 import { verdictOn } from "../verdict.ts";
-import { NOTHING, doubtSentence, doubtWords, evidenceLegend, headlineDoubt, inMetricOrder, intervalPercent, isExact, MEASURED_MARK, markedEvidence, metricMeaning, metricName, metricNameOf, provenanceWords, referenceWords, sentence, withDeviceNames } from "../words.ts";
-import { columnMeaning, columnTitle, doubtClass, energyNote, estimateCell, metricColumns } from "./cells.ts";
+import { NOTHING, doubtSentence, doubtWords, evidenceLegend, headlineDoubt, inMetricOrder, intervalPercent, isExact, MEASURED_MARK, markedEvidence, metricMeaning, metricName, metricNameOf, provenanceWords, referenceWords, asSentence, withDeviceNames } from "../words.ts";
+import { columnMeaning, columnTitle, doubtClass, energyNote, estimateCell, metricColumns } from "./estimate_cells.ts";
 import { isWithAnswer } from "./diagnostics.ts";
 import { budgetForm } from "./budget_form.ts";
 import { fitLines } from "./board_room.ts";
-import { onAcceleratorWords } from "../hybrid.ts";
-import { hybridPart } from "./hybrid.ts";
+import { onAcceleratorWords } from "../processor_split.ts";
+import { hybridPart } from "./processor_split.ts";
 import type { NextStep } from "./next_step.ts";
-import { remarks } from "./remarks.ts";
+import { remarkList } from "./remarks.ts";
 import { type Sorting, sortBy, sortHead, sortingAfter } from "../sorting.ts";
 import { targetChoice, threadsChoice } from "./target_choice.ts";
 import { type MoreTargets, groupPanel } from "./target_groups.ts";
-import { verdictItem, verdictPart } from "../verdict_part.ts";
-import { otherTargets } from "../extra_targets.ts";
+import { verdictItem, verdictPart } from "../verdict_elements.ts";
+import { otherTargets } from "../remembered_targets.ts";
 import type { Opened } from "./what_if.ts";
 
 /** The table of targets that every report is of, beside those of the groups. */
 const EVERY = "every";
 
 /** The estimates of the chosen target, and those of all others in tables. */
-export function decidePanel(report: Report, opened: Opened, selection: Selection, focus: Focus, more: MoreTargets, step: NextStep, signal: AbortSignal): HTMLElement {
+export function decisionPanel(report: Report, opened: Opened, selection: Selection, focus: Focus, more: MoreTargets, step: NextStep, signal: AbortSignal): HTMLElement {
   const answer = el("section", { class: "answer panel", "aria-label": "Estimate for the chosen target" });
   const others = el("section", { class: "others panel", "aria-label": "All targets" });
   const sortings = new Map<string, Sorting>();
@@ -95,7 +95,7 @@ function answerParts(report: Report, opened: Opened, groups: Map<string, Result[
     ...notes(report, target, selection, "warning"),
     ...doubtful(estimates),
     ...fitLines(report, target),
-    ...remarks(report, target),
+    ...remarkList(report, target),
     hybridPart(report, target, selection, more),
     ...notes(report, target, selection, "info"),
     sources(estimates),
@@ -130,7 +130,7 @@ function threads({ file, scenario, change }: Opened, target: string): HTMLElemen
 /** `part` is what its number is of, where that is not all of the network. */
 function metricTile(report: Report, estimate: Estimate, budget: Budget, part: string | null): HTMLElement {
   const { metric } = estimate;
-  const judgement = judge(estimate, budget);
+  const judgement = judgeEstimate(estimate, budget);
   const doubt = headlineDoubt(estimate);
   const measured = metric === "latency" ? measuredOn(report, estimate.target) : null;
   return el(
@@ -203,7 +203,7 @@ function reasons(missing: Unavailable[], n_results: number): HTMLElement[] {
   }
   return [...by_reason].map(([reason, metrics]) => {
     const subject = metrics.length === n_results ? "No estimate" : `No ${metrics.join(", ").toLowerCase()}`;
-    return el("p", { class: "reason" }, el("strong", {}, `${subject}: `), sentence(reason));
+    return el("p", { class: "reason" }, el("strong", {}, `${subject}: `), asSentence(reason));
   });
 }
 
@@ -215,7 +215,7 @@ function notes({ diagnostics, results, operators }: Report, target: string, sele
   return [...by_message.values()].map(({ severity, message, operator_idx }) => {
     const operator = operators.find((operator) => operator.operator_idx === operator_idx);
     const show = operator && el("button", { type: "button", class: "link", onclick: () => selection.select(operator.index, "diagnostics") }, "Show");
-    return el("p", { class: severity === "warning" ? "partial" : "subtle" }, sentence(withDeviceNames(message, results)), " ", show);
+    return el("p", { class: severity === "warning" ? "partial" : "subtle" }, asSentence(withDeviceNames(message, results)), " ", show);
   });
 }
 

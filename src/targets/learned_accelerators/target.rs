@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::devices::{DEVICES, Device, Numbers, WAYS, Way, run_id};
+use super::devices::{DEVICES, Device, NumberFormat, WAYS, Way, run_id};
 use super::estimate::{FAR, Time, time};
 use super::refusals::{Refusal, refusal};
 use super::work::network_work;
@@ -65,7 +65,7 @@ impl Parsed<'_> {
         &self,
         bundle: &Arc<Bundle>,
     ) -> Option<Result<Box<dyn Target>, Vec<&'static str>>> {
-        let ways = ways(self.device, bundle);
+        let ways = measured_ways(self.device, bundle);
         let way = match self.way {
             None => ways.first(),
             Some(id) => ways.iter().find(|way| way.id == id),
@@ -94,9 +94,9 @@ pub fn targets(bundle: &Arc<Bundle>) -> Vec<Box<dyn Target>> {
 }
 
 /// The ways in which a device was measured; the first is the usual one.
-fn ways(device: &Device, bundle: &Bundle) -> Vec<Way> {
+fn measured_ways(device: &Device, bundle: &Bundle) -> Vec<Way> {
     let is_measured = |way: &Way| {
-        let mut numbers = Numbers::ALL.into_iter();
+        let mut numbers = NumberFormat::ALL.into_iter();
         numbers.any(|numbers| {
             way.numbers.is_none_or(|only| only == numbers)
                 && run(device, *way, numbers, bundle).is_some()
@@ -105,38 +105,43 @@ fn ways(device: &Device, bundle: &Bundle) -> Vec<Way> {
     WAYS.iter().copied().filter(is_measured).collect()
 }
 
-fn run<'b>(device: &Device, way: Way, numbers: Numbers, bundle: &'b Bundle) -> Option<&'b Run> {
+fn run<'b>(
+    device: &Device,
+    way: Way,
+    numbers: NumberFormat,
+    bundle: &'b Bundle,
+) -> Option<&'b Run> {
     bundle.run(&run_id(device.id, way.runtime, numbers), Mode::Inference)
 }
 
 impl Learned {
-    fn run(&self, numbers: Numbers) -> Option<&Run> {
+    fn run(&self, numbers: NumberFormat) -> Option<&Run> {
         run(self.device, self.way, numbers, &self.bundle)
     }
 
     /// That of the way's own numbers, of floats, or else of what the device has.
-    fn first_run(&self) -> Option<(Numbers, &Run)> {
-        let numbers = self.way.numbers.into_iter().chain(Numbers::ALL);
+    fn first_run(&self) -> Option<(NumberFormat, &Run)> {
+        let numbers = self.way.numbers.into_iter().chain(NumberFormat::ALL);
         numbers
             .filter_map(|numbers| Some((numbers, self.run(numbers)?)))
             .next()
     }
 
     /// The numbers that a file is run with.
-    fn numbers(&self, network: &Network) -> Result<Numbers, UnavailableReason> {
+    fn numbers(&self, network: &Network) -> Result<NumberFormat, UnavailableReason> {
         if let Some(numbers) = self.way.numbers {
             return Ok(numbers);
         }
         match precision(network.graph, network.analysis) {
-            Precision::Float32 | Precision::Float16 | Precision::None => Ok(Numbers::Float),
-            Precision::Int8 | Precision::Uint8 => Ok(Numbers::Int8),
-            Precision::Int16x8 => Ok(Numbers::Int16),
+            Precision::Float32 | Precision::Float16 | Precision::None => Ok(NumberFormat::Float),
+            Precision::Int8 | Precision::Uint8 => Ok(NumberFormat::Int8),
+            Precision::Int16x8 => Ok(NumberFormat::Int16),
             Precision::DynamicRange => Err(unmeasured("float activations with narrower weights")),
             Precision::Mixed => Err(unmeasured("operators of several precisions")),
         }
     }
 
-    fn latency(&self, network: &Network) -> Result<(Numbers, &Run, Time), UnavailableReason> {
+    fn latency(&self, network: &Network) -> Result<(NumberFormat, &Run, Time), UnavailableReason> {
         let graph = network.graph;
         if let Some(reason) = uncountable(graph, network.analysis).or_else(|| compiled(graph)) {
             return Err(reason);
@@ -147,7 +152,7 @@ impl Learned {
             .ok_or_else(|| unmeasured(numbers.words()))?;
         let slow = refusal(network.graph, network.analysis, self.way.runtime, numbers);
         if let Some((node_idx, refusal)) = slow {
-            return Err(refused(network, node_idx, refusal));
+            return Err(refusal_reason(network, node_idx, refusal));
         }
         let work = network.shared(|| network_work(network.graph, network.analysis));
         let time =
@@ -155,7 +160,7 @@ impl Learned {
         Ok((numbers, run, time))
     }
 
-    fn provenance(&self, numbers: Numbers, run: &Run) -> Provenance {
+    fn provenance(&self, numbers: NumberFormat, run: &Run) -> Provenance {
         Provenance::own(
             ProvenanceKind::LearnedFromMeasurements,
             configuration(numbers, run),
@@ -170,7 +175,7 @@ impl Target for Learned {
     }
 
     fn description(&self) -> Description {
-        let ways = ways(self.device, &self.bundle);
+        let ways = measured_ways(self.device, &self.bundle);
         let short_label = self.device.device.split(',').next().unwrap_or_default();
         Description {
             aliases: self.device.aliases,
@@ -201,7 +206,7 @@ impl Target for Learned {
 
     /// Whether floats were not measured on the device.
     fn runs_integers_alone(&self) -> bool {
-        self.way.numbers.is_none() && self.run(Numbers::Float).is_none()
+        self.way.numbers.is_none() && self.run(NumberFormat::Float).is_none()
     }
 
     fn measured_range(&self, network: &Network) -> Option<MeasuredRange> {
@@ -253,7 +258,7 @@ fn doubt(code: &'static str, words: &str) -> Diagnostic {
 }
 
 /// "w8a8 (…) under LiteRT with QNN 2.50; best case of …; measured on 38 other networks of 10 families by Qualcomm AI Hub; …".
-fn configuration(numbers: Numbers, run: &Run) -> String {
+fn configuration(numbers: NumberFormat, run: &Run) -> String {
     let regression = run.regression_percent.map(|percent| {
         format!(
             "; error on families left out {:.0} % in the median, of a regression {percent:.0} %",
@@ -282,7 +287,7 @@ fn unmeasured(what: &str) -> UnavailableReason {
     }
 }
 
-fn refused(network: &Network, node_idx: usize, refusal: Refusal) -> UnavailableReason {
+fn refusal_reason(network: &Network, node_idx: usize, refusal: Refusal) -> UnavailableReason {
     let node = &network.graph.nodes[node_idx];
     UnavailableReason::OfTarget {
         code: refusal.code(),

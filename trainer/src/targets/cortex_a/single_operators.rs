@@ -10,8 +10,8 @@ use anyhow::{Context, Result, ensure};
 use litecast::formats::tflite;
 use litecast::graph::{self, analysis};
 use litecast::targets::cortex_a::{
-    self, Bound, Costs, KernelCounts, SingleKernel, SingleOperators, SingleTarget, TargetCosts,
-    inference_counts,
+    self, Costs, GeneralCost, KernelCounts, SingleKernel, SingleOperators, SingleTarget,
+    TargetCosts, inference_counts,
 };
 
 use crate::json;
@@ -78,7 +78,7 @@ pub fn run(args: &FitCpuSinglesArgs) -> Result<()> {
         n_rejected,
         targets,
     };
-    share(&mut singles.targets);
+    copy_to_other_processors(&mut singles.targets);
     for target in &singles.targets {
         print(target, &samples[&target.target]);
     }
@@ -133,7 +133,7 @@ fn fit(target: &str, samples: &[CountedFile]) -> SingleTarget {
         kernels: kernels
             .map(|(kernel, files)| ((*kernel).to_owned(), kernel_of(files)))
             .collect(),
-        bound: bound(samples),
+        bound: fit_general_cost(samples),
     }
 }
 
@@ -172,11 +172,11 @@ fn kernel_of(samples: &[&CountedFile]) -> SingleKernel {
 const SINGLE_SHAPE_FACTOR: f64 = 8.0;
 
 /// The general cost of operators. Errors are logarithms, because kinds of operators differ by orders of magnitude.
-fn bound(samples: &[CountedFile]) -> Bound {
+fn fit_general_cost(samples: &[CountedFile]) -> GeneralCost {
     let kinds: BTreeSet<&str> = samples.iter().map(|s| s.kind.as_str()).collect();
     let costs_without = |without: Option<&str>| {
         let others = samples.iter().filter(|s| Some(s.kind.as_str()) != without);
-        common(&others.collect::<Vec<_>>())
+        median_costs(&others.collect::<Vec<_>>())
     };
     let factors: Vec<f64> = kinds
         .iter()
@@ -196,7 +196,7 @@ fn bound(samples: &[CountedFile]) -> Bound {
             conformal_quantile(logs_of_kind.into_iter())
         })
         .collect();
-    Bound {
+    GeneralCost {
         interval_factor: rounded(conformal_quantile(factors.into_iter()).unwrap_or(1.0)),
         n_kinds: kinds.len(),
         ..costs_without(None)
@@ -205,7 +205,7 @@ fn bound(samples: &[CountedFile]) -> Bound {
 
 /// Medians, one after the other: the cost of a small operator without products, then the cost per value of a large one,
 /// then the cost per product.
-fn common(samples: &[&CountedFile]) -> Bound {
+fn median_costs(samples: &[&CountedFile]) -> GeneralCost {
     let median = |mut values: Vec<f64>| {
         values.sort_by(f64::total_cmp);
         values.get(values.len() / 2).copied().unwrap_or(0.0)
@@ -218,11 +218,11 @@ fn common(samples: &[&CountedFile]) -> Bound {
     let per_value = median(large.map(|s| besides(&s)).collect());
     let matrix = samples.iter().filter(|s| s.counts.macs > 0.0);
     let per_mac = median(matrix.map(|s| s.instructions / s.counts.macs).collect());
-    Bound {
+    GeneralCost {
         per_operator: rounded(per_operator),
         per_value: rounded(per_value),
         per_mac: rounded(per_mac),
-        ..Bound::default()
+        ..GeneralCost::default()
     }
 }
 
@@ -231,7 +231,7 @@ const LARGE_VALUES: f64 = 5_000.0;
 
 /// Copies the costs of operators without products from one processor to the others. They are counted on one processor
 /// only, because their kernels use none of the instructions by which processors differ.
-fn share(targets: &mut [SingleTarget]) {
+fn copy_to_other_processors(targets: &mut [SingleTarget]) {
     let all: BTreeMap<String, SingleKernel> = targets
         .iter()
         .flat_map(|target| target.kernels.clone())

@@ -49,7 +49,7 @@ export function keepOtherTargets(others: readonly string[]): void {
 }
 
 /** `target` is looked at instead of `before`: where it was wanted beside that one, both change places. */
-export function lookAt(target: string, before: string): void {
+export function rememberTarget(target: string, before: string): void {
   if (target === "") return;
   const { others, recent } = read();
   const swapped = before === "" ? others.filter((other) => other !== target) : others.map((other) => (other === target ? before : other));

@@ -1,5 +1,5 @@
 /** What a number is the sum of, and where each term comes from. */
-import { hybridOf } from "./hybrid.ts";
+import { hybridOf } from "./processor_split.ts";
 import { costsByKind, KIND_NAMES } from "./kinds.ts";
 import { type Estimate, type Report, isEstimate } from "./report.ts";
 import { provenanceWords } from "./words.ts";

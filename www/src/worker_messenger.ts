@@ -9,12 +9,12 @@ export class KnownError extends Error {
 }
 
 /** What was loaded later than the page is of another build than the page. */
-export function otherBuild(): KnownError {
+export function otherBuildError(): KnownError {
   return new KnownError("other-build", "the server has another build of this page since this tab was opened; reload the tab");
 }
 
 /** The error of a file that the browser could not read. */
-export function unreadable(error: unknown): KnownError {
+export function unreadableError(error: unknown): KnownError {
   return new KnownError("unreadable", `the browser could not read it (${String(error)})`);
 }
 

@@ -42,7 +42,7 @@ function leftMs({ operators, value }: Estimate, left: readonly LeftOut[], npu: E
 }
 
 /** The operators that a target leaves to a processor, by index, with the reason; empty where it runs all. */
-export function leftBy({ left_out }: Pick<Report, "left_out">, target: string): ReadonlyMap<number, string> {
+export function operatorsLeftBy({ left_out }: Pick<Report, "left_out">, target: string): ReadonlyMap<number, string> {
   const left = left_out?.find(({ targets }) => targets.includes(target))?.operators ?? [];
   return new Map(left.map(({ operator, reason }) => [operator, reason]));
 }

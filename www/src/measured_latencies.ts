@@ -2,9 +2,9 @@
 import type { Estimator } from "./estimator.ts";
 import { type Calibrated, type Estimate, type Measurement, type Report, type Result, isEstimate } from "./report.ts";
 import { scenarioWords } from "./scenario.ts";
-import { history } from "./store.ts";
+import { reportHistory } from "./store.ts";
 import { numberOf, separatorOf, splitLine } from "./table_lines.ts";
-import { idIn, nameIn } from "./targets.ts";
+import { idInSpace, nameInSpace } from "./targets.ts";
 import { CALIBRATED } from "./words.ts";
 
 /** A device of one's own, with what was measured on it. */
@@ -37,8 +37,8 @@ export const MIN_MEASUREMENTS = 3;
 type Summary = Pick<Report, "file" | "batch" | "results" | "what_if">;
 
 /** Estimated latencies of all of the network by target, in ms. */
-export function estimatesOf({ results }: Pick<Report, "results">): Record<string, number> {
-  const latencies = results.filter(isEstimate).filter(({ metric, target }) => metric === "latency" && nameIn("device", target) === null && nameIn("measured", target) === null);
+export function latencyEstimatesOf({ results }: Pick<Report, "results">): Record<string, number> {
+  const latencies = results.filter(isEstimate).filter(({ metric, target }) => metric === "latency" && nameInSpace("device", target) === null && nameInSpace("measured", target) === null);
   return Object.fromEntries(latencies.map(({ target, value }) => [target, value]));
 }
 
@@ -79,11 +79,11 @@ export function addMeasurements(kept: Device[], added: readonly { device: string
 
 /** A measured latency in ms beside the estimates of its report. */
 export function measurementOf(report: Summary, measured_ms: number): Kept {
-  return { file: nameOf(report), measured_ms, estimates_ms: estimatesOf(report), estimates_id: ESTIMATES_ID };
+  return { file: nameOf(report), measured_ms, estimates_ms: latencyEstimatesOf(report), estimates_id: ESTIMATES_ID };
 }
 
 /** Those whose estimates are of this build. */
-export function currentOf({ measurements }: Device): Current[] {
+export function currentMeasurements({ measurements }: Device): Current[] {
   return measurements.filter((kept): kept is Current => kept.estimates_ms !== null && kept.estimates_id === ESTIMATES_ID);
 }
 
@@ -103,9 +103,9 @@ export function learnEstimates(report: Summary): void {
 }
 
 /** The report with a latency for each device that was measured often enough. */
-export async function withDevices<R extends Summary>(report: R, estimator: Estimator): Promise<R> {
-  const estimates_ms = estimatesOf(report);
-  const results = report.results.filter(({ target }) => nameIn("device", target) === null);
+export async function withResultsOnDevices<R extends Summary>(report: R, estimator: Estimator): Promise<R> {
+  const estimates_ms = latencyEstimatesOf(report);
+  const results = report.results.filter(({ target }) => nameInSpace("device", target) === null);
   if (Object.keys(estimates_ms).length === 0) return report;
   for (const device of devices()) {
     const result = await resultOf(device, estimates_ms, results, estimator);
@@ -115,11 +115,11 @@ export async function withDevices<R extends Summary>(report: R, estimator: Estim
 }
 
 async function resultOf(device: Device, estimates_ms: Record<string, number>, results: Result[], estimator: Estimator): Promise<Result | null> {
-  const measurements = currentOf(device);
+  const measurements = currentMeasurements(device);
   if (measurements.length < MIN_MEASUREMENTS) return null;
-  const place = { target: idIn("device", device.name), device: device.name, metric: "latency" };
+  const place = { target: idInSpace("device", device.name), device: device.name, metric: "latency" };
   try {
-    const calibrated = await estimator.calibrate(measurements.map(asMeasurement), estimates_ms);
+    const calibrated = await estimator.calibrate(measurements.map(measurementForFit), estimates_ms);
     return { ...place, ...estimateOf(calibrated, results) };
   } catch (error) {
     return { ...place, unavailable: (error as Error).message, reason: "calibration" };
@@ -128,14 +128,14 @@ async function resultOf(device: Device, estimates_ms: Record<string, number>, re
 
 /** What a person measured of this very report on a device of their own, in ms; null where nothing was, and for other targets. */
 export function measuredOn(report: Pick<Report, "file" | "batch" | "what_if">, target: string): number | null {
-  const name = nameIn("device", target);
+  const name = nameInSpace("device", target);
   if (name === null) return null;
   const file = nameOf(report);
   return devices().find((device) => device.name === name)?.measurements.find((kept) => kept.file === file)?.measured_ms ?? null;
 }
 
 /** A measurement as the engine takes it. */
-export function asMeasurement({ estimates_ms, measured_ms }: Current): Measurement {
+export function measurementForFit({ estimates_ms, measured_ms }: Current): Measurement {
   return { estimates_ms, measured_ms };
 }
 
@@ -165,7 +165,7 @@ function estimateOf({ latency_ms, lo_ms, hi_ms, target, n_measurements, left_out
  * without a head. Files that were opened here before bring their estimates.
  */
 export async function readMeasurements(text: string, device: string): Promise<{ added: { device: string; measurement: Kept }[]; refused: string[] }> {
-  const known = new Map((await history()).filter(({ estimates_id }) => estimates_id === ESTIMATES_ID).map(({ summary }) => [nameOf(summary), summary]));
+  const known = new Map((await reportHistory()).filter(({ estimates_id }) => estimates_id === ESTIMATES_ID).map(({ summary }) => [nameOf(summary), summary]));
   const added: { device: string; measurement: Kept }[] = [];
   const refused: string[] = [];
   const lines = text.replace(/^\ufeff/, "").split(/\r\n?|\n/).map((line) => line.trim());

@@ -9,9 +9,9 @@ use flate2::read::GzDecoder;
 use litecast::formats::{self, onnx};
 use litecast::graph::shapes::inference;
 use litecast::graph::{self, analysis};
-use litecast::targets::learned::devices::{Numbers, Runtime};
-use litecast::targets::learned::refusals::{Refusal, refusal};
-use litecast::targets::learned::work::{Amounts, network_work};
+use litecast::targets::learned_accelerators::devices::{NumberFormat, Runtime};
+use litecast::targets::learned_accelerators::refusals::{Refusal, refusal};
+use litecast::targets::learned_accelerators::work::{Amounts, network_work};
 
 /// Table of Qualcomm AI Hub's measurements.
 const TABLE: &str = "qualcomm_ai_hub.csv.gz";
@@ -42,7 +42,7 @@ pub struct MeasuredNetwork {
     pub name: String,
     pub family: String,
     /// By numbers.
-    amounts: [Amounts; Numbers::ALL.len()],
+    amounts: [Amounts; NumberFormat::ALL.len()],
     /// Multiply-accumulates, values and weights, in millions.
     pub sizes: [f64; 3],
     /// By runtime and numbers.
@@ -67,7 +67,7 @@ impl MeasuredNetwork {
         let totals = analysis.totals;
         let ways = Runtime::ALL
             .into_iter()
-            .flat_map(|runtime| Numbers::ALL.map(|numbers| (runtime, numbers)));
+            .flat_map(|runtime| NumberFormat::ALL.map(|numbers| (runtime, numbers)));
         let refused = |(runtime, numbers)| refusal(&graph, &analysis, runtime, numbers);
         Ok(Self {
             name: path
@@ -76,7 +76,7 @@ impl MeasuredNetwork {
                 .to_string_lossy()
                 .into(),
             family: String::new(),
-            amounts: Numbers::ALL.map(|numbers| work.amounts(numbers.activation_bytes())),
+            amounts: NumberFormat::ALL.map(|numbers| work.amounts(numbers.activation_bytes())),
             sizes: [
                 totals.macs as f64 / 1e6,
                 values,
@@ -141,7 +141,7 @@ pub fn read(tables: &Path, graphs: &Path, is_asked: impl Fn(&str) -> bool) -> Re
         let device = known.find(|(of_table, _)| *of_table == text("device"));
         let mut runtimes = ["tflite", "qnn_dlc", "onnx"].iter();
         let runtime = runtimes.position(|id| *id == text("runtime"));
-        let mut all_numbers = Numbers::ALL.iter();
+        let mut all_numbers = NumberFormat::ALL.iter();
         let numbers = all_numbers.position(|numbers| numbers.id() == text("precision"));
         let (Some(network), Some((_, device)), Some(runtime), Some(numbers)) =
             (networks.get_mut(name), device, runtime, numbers)
@@ -154,7 +154,7 @@ pub fn read(tables: &Path, graphs: &Path, is_asked: impl Fn(&str) -> bool) -> Re
         }
         let elsewhere = ["layers_gpu", "layers_cpu"].map(|name| text(name).parse().unwrap_or(0.0));
         let refused = (elsewhere.iter().sum::<f64>() > 0.0).then_some(Reason::OffTheNpu);
-        let by_rule = network.refusals[runtime * Numbers::ALL.len() + numbers];
+        let by_rule = network.refusals[runtime * NumberFormat::ALL.len() + numbers];
         let device = device_idx(&mut devices, device);
         let row = Measurement {
             network: 0,

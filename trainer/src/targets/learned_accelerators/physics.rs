@@ -1,12 +1,12 @@
 //! The cost of each kind of work on each device: positive, shared by all devices but for a few scales, and pulled to what is
 //! expected of it.
 
-use litecast::targets::learned::devices::{Numbers, Runtime};
-use litecast::targets::learned::work::{N_TERMS, NAMES, OPERATORS, WEIGHTS};
+use litecast::targets::learned_accelerators::devices::{NumberFormat, Runtime};
+use litecast::targets::learned_accelerators::work::{N_TERMS, NAMES, OPERATORS, WEIGHTS};
 
 use super::measured::{Measured, Measurement};
 
-const N_NUMBERS: usize = Numbers::ALL.len();
+const N_NUMBERS: usize = NumberFormat::ALL.len();
 /// Scales of a device: computation, memory, and what does not depend on sizes.
 const N_SCALES: usize = 3;
 /// Standard deviations of logarithms: costs from that of their kind, numbers from each other, devices from their mean, the
@@ -101,8 +101,8 @@ impl Places {
         for term in 0..N_TERMS {
             priors[Self::TERM + term] = (expected(term), TERM);
             for numbers in 0..N_NUMBERS {
-                let is_free =
-                    Numbers::ALL[numbers] == Numbers::Int8 && ATTENTION.contains(&NAMES[term]);
+                let is_free = NumberFormat::ALL[numbers] == NumberFormat::Int8
+                    && ATTENTION.contains(&NAMES[term]);
                 let sigma = if is_free {
                     ATTENTION_IN_8_BITS
                 } else {

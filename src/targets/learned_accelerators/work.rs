@@ -248,19 +248,19 @@ fn values(shape: &[i32], is_plain: bool) -> f64 {
     let product: f64 = shape.iter().map(|&side| f64::from(side.max(0))).product();
     let channels = size(shape, 1);
     if shape.len() >= 4 && channels > 0.0 && !is_plain {
-        product / channels * up(channels, STORED)
+        product / channels * round_up(channels, STORED)
     } else {
         product
     }
 }
 
-fn up(size: f64, block: f64) -> f64 {
+fn round_up(size: f64, block: f64) -> f64 {
     (size.max(1.0) / block).ceil() * block
 }
 
 /// By how much a side grows where it is rounded up.
-fn growth(size: f64, block: f64) -> f64 {
-    up(size, block) / size.max(1.0)
+fn rounding_growth(size: f64, block: f64) -> f64 {
+    round_up(size, block) / size.max(1.0)
 }
 
 /// Multiply-accumulates with all sides rounded up to blocks.
@@ -269,14 +269,14 @@ fn padded_macs(graph: &Graph, node: &Node, group: Group, macs: f64) -> f64 {
     let out = (node.operator.outputs.first()).map_or(&[][..], |&output| shape(output));
     let first = activations(graph, node).next().map_or(&[1][..], shape);
     let channels = match group {
-        Group::Depthwise => growth(size(out, 1), WRITTEN),
-        _ => growth(size(out, 1), WRITTEN) * growth(size(first, 1), READ),
+        Group::Depthwise => rounding_growth(size(out, 1), WRITTEN),
+        _ => rounding_growth(size(out, 1), WRITTEN) * rounding_growth(size(first, 1), READ),
     };
     let is_image = out.len() >= 4 && !matches!(group, Group::Matrix | Group::Product);
     let space = if is_image {
-        growth(size(out, 3), SIDE) * growth(size(out, 2), SIDE)
+        rounding_growth(size(out, 3), SIDE) * rounding_growth(size(out, 2), SIDE)
     } else {
-        growth(size(out, 2), ROWS)
+        rounding_growth(size(out, 2), ROWS)
     };
     macs * channels * space
 }

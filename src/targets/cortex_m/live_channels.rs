@@ -14,17 +14,17 @@ use crate::graph::{Graph, Node};
 /// Live channels by tensor: those that hold computed values. In tensors that are not listed, all channels are live.
 #[derive(Debug, Default)]
 pub struct LiveChannels {
-    by_tensor: HashMap<usize, Rc<Channels>>,
+    by_tensor: HashMap<usize, Rc<TensorChannels>>,
 }
 
 /// The channels of a tensor, which those that follow it share.
 #[derive(Debug)]
-struct Channels {
+struct TensorChannels {
     is_live: Vec<bool>,
     n_live: usize,
 }
 
-impl From<Vec<bool>> for Channels {
+impl From<Vec<bool>> for TensorChannels {
     fn from(is_live: Vec<bool>) -> Self {
         Self {
             n_live: is_live.iter().filter(|&&is_live| is_live).count(),
@@ -39,7 +39,7 @@ impl LiveChannels {
         let mut live = Self::default();
         let mut budget = ScanBudget::new(graph.model);
         for node in graph.nodes.iter() {
-            if let Some((output, channels)) = live.written(graph, node, &mut budget) {
+            if let Some((output, channels)) = live.written_channels(graph, node, &mut budget) {
                 live.by_tensor.insert(output, channels);
             }
         }
@@ -54,20 +54,20 @@ impl LiveChannels {
     }
 
     /// The tensor that an operator writes, and its channels.
-    fn written(
+    fn written_channels(
         &self,
         graph: &Graph,
         node: &Node,
         budget: &mut ScanBudget,
-    ) -> Option<(usize, Rc<Channels>)> {
+    ) -> Option<(usize, Rc<TensorChannels>)> {
         let operator = node.operator;
         let output = *operator.outputs.first()?;
         let input = (*operator.inputs.first()?)?;
         let read = self.by_tensor.get(&input).cloned();
         let channels = match operator.code.kind {
-            OpKind::Conv2d => Rc::new(filters(graph, node, 0, budget)?.into()),
+            OpKind::Conv2d => Rc::new(live_filters(graph, node, 0, budget)?.into()),
             OpKind::DepthwiseConv2d => {
-                let mut live = filters(graph, node, 3, budget)?;
+                let mut live = live_filters(graph, node, 3, budget)?;
                 if let Some(read) = read.filter(|read| read.is_live.len() == live.len()) {
                     for (is_live, is_read_live) in live.iter_mut().zip(&read.is_live) {
                         *is_live &= is_read_live;
@@ -83,7 +83,12 @@ impl LiveChannels {
 }
 
 /// For each filter, whether it has a weight that is not zero; filters lie along `axis` of the weights.
-fn filters(graph: &Graph, node: &Node, axis: usize, budget: &mut ScanBudget) -> Option<Vec<bool>> {
+fn live_filters(
+    graph: &Graph,
+    node: &Node,
+    axis: usize,
+    budget: &mut ScanBudget,
+) -> Option<Vec<bool>> {
     let weights = (*node.operator.inputs.get(1)?)?;
     let tensor = graph.tensor(weights);
     let stored = graph.constant(weights);
@@ -94,27 +99,27 @@ fn filters(graph: &Graph, node: &Node, axis: usize, budget: &mut ScanBudget) -> 
     }
     let stored = budget.spend(stored)?;
     Some(match axis {
-        0 => first_axis(stored, n_filters),
-        _ => last_axis(stored, n_filters),
+        0 => live_on_first_axis(stored, n_filters),
+        _ => live_on_last_axis(stored, n_filters),
     })
 }
 
-/// Which of `n` consecutive filters have a weight that is not zero. A trained filter is recognised by its first bytes.
-fn first_axis(stored: &[u8], n: usize) -> Vec<bool> {
-    let mut live = vec![false; n];
+/// Which of `n_filters` consecutive filters have a weight that is not zero. A trained filter is recognised by its first bytes.
+fn live_on_first_axis(stored: &[u8], n_filters: usize) -> Vec<bool> {
+    let mut live = vec![false; n_filters];
     for (is_live, filter) in live
         .iter_mut()
-        .zip(stored.chunks((stored.len() / n).max(1)))
+        .zip(stored.chunks((stored.len() / n_filters).max(1)))
     {
         *is_live = filter.iter().any(|&value| value != 0);
     }
     live
 }
 
-/// As [`first_axis`], for interleaved filters: one byte of each in turn.
-fn last_axis(stored: &[u8], n: usize) -> Vec<bool> {
-    let mut live = vec![false; n];
-    for row in stored.chunks(n) {
+/// As [`live_on_first_axis`], for interleaved filters: one byte of each in turn.
+fn live_on_last_axis(stored: &[u8], n_filters: usize) -> Vec<bool> {
+    let mut live = vec![false; n_filters];
+    for row in stored.chunks(n_filters) {
         for (is_live, &value) in live.iter_mut().zip(row) {
             *is_live |= value != 0;
         }
@@ -138,13 +143,17 @@ mod tests {
                 (0..n).map(is_live).collect()
             };
             assert_eq!(
-                first_axis(&stored, n),
+                live_on_first_axis(&stored, n),
                 live_of(&|at| at / (360 / n)),
                 "{n} filters"
             );
-            assert_eq!(last_axis(&stored, n), live_of(&|at| at % n), "{n} filters");
+            assert_eq!(
+                live_on_last_axis(&stored, n),
+                live_of(&|at| at % n),
+                "{n} filters"
+            );
         }
-        assert_eq!(first_axis(&[], 2), [false, false]);
+        assert_eq!(live_on_first_axis(&[], 2), [false, false]);
     }
 
     /// Three filters of two values, the second of zeros; then one window for each channel, the third

@@ -11,7 +11,7 @@ pub struct Time {
     pub hi_ms: f64,
     /// By node.
     pub operators_ms: Vec<f64>,
-    /// How far the network is from all that were measured, from 0 to 1: [`unfamiliar`].
+    /// How far the network is from all that were measured, from 0 to 1: [`unfamiliar_share`].
     pub unfamiliar: f64,
 }
 
@@ -21,7 +21,7 @@ const MAX_MEGABYTES_PER_MS: f64 = 228.0;
 const MAX_HELD_MEGABYTES: f64 = 64.0;
 
 /// What memories allow: each operator moves what the chip does not hold.
-fn least_ms(works: &[Work], activation_bytes: f64) -> f64 {
+fn memory_floor_ms(works: &[Work], activation_bytes: f64) -> f64 {
     let beyond = works
         .iter()
         .map(|work| (activation_bytes * work.elements - MAX_HELD_MEGABYTES).max(0.0));
@@ -32,13 +32,13 @@ fn least_ms(works: &[Work], activation_bytes: f64) -> f64 {
 pub fn time(run: &Run, work: &NetworkWork, activation_bytes: f64) -> Option<Time> {
     let amounts = work.amounts(activation_bytes);
     let nodes = &work.nodes;
-    let fitted_ms: f64 = shares(&amounts, &run.costs_ms).iter().sum();
+    let fitted_ms: f64 = time_by_term(&amounts, &run.costs_ms).iter().sum();
     if fitted_ms <= 0.0 || !fitted_ms.is_finite() {
         return None;
     }
-    let least_ms = least_ms(nodes, activation_bytes);
+    let least_ms = memory_floor_ms(nodes, activation_bytes);
     let value_ms = fitted_ms.max(least_ms);
-    let unfamiliar = unfamiliar(&amounts, &run.costs_ms, &run.max_shares);
+    let unfamiliar = unfamiliar_share(&amounts, &run.costs_ms, &run.max_shares);
     let half_width = run.correction.half_width_at(unfamiliar);
     // What an inference takes beside its operators is spread over them, so that parts add up.
     let beside = run.costs_ms[ONCE] + run.costs_ms[ENDS] * work.ends;
@@ -58,13 +58,13 @@ pub fn time(run: &Run, work: &NetworkWork, activation_bytes: f64) -> Option<Time
 }
 
 /// Time of each term.
-pub fn shares(amounts: &Amounts, costs: &[f64]) -> [f64; N_TERMS] {
+pub fn time_by_term(amounts: &Amounts, costs: &[f64]) -> [f64; N_TERMS] {
     std::array::from_fn(|term| amounts[term] * costs[term])
 }
 
 /// The share of a network's time in kinds of work that no measured network spends as large a share in.
-pub fn unfamiliar(amounts: &Amounts, costs: &[f64], max_shares: &[f64]) -> f64 {
-    let parts = shares(amounts, costs);
+pub fn unfamiliar_share(amounts: &Amounts, costs: &[f64], max_shares: &[f64]) -> f64 {
+    let parts = time_by_term(amounts, costs);
     let total: f64 = parts.iter().sum();
     let beyond = parts.iter().zip(max_shares);
     beyond

@@ -45,8 +45,8 @@ pub struct Deviation {
 pub fn fit(deviations: &[Deviation]) -> Option<Width> {
     let choosing: Vec<&Deviation> = deviations.iter().step_by(2).collect();
     let all: Vec<&Deviation> = deviations.iter().collect();
-    let mut width = refit(&grow(&choosing, MAX_DEPTH), &all)?;
-    raise(&mut width, 1.0);
+    let mut width = refit(&grow_tree(&choosing, MAX_DEPTH), &all)?;
+    raise_leaves(&mut width, 1.0);
     round(&mut width);
     Some(width)
 }
@@ -64,14 +64,14 @@ fn round(width: &mut Width) {
 }
 
 /// The splits of a tree, without widths.
-enum Shape {
+enum SplitTree {
     Leaf,
-    Split(ErrorIndicator, f64, Box<Shape>, Box<Shape>),
+    Split(ErrorIndicator, f64, Box<SplitTree>, Box<SplitTree>),
 }
 
-fn grow(deviations: &[&Deviation], depth: usize) -> Shape {
+fn grow_tree(deviations: &[&Deviation], depth: usize) -> SplitTree {
     if depth == 0 || deviations.len() < 2 * MIN_LEAF {
-        return Shape::Leaf;
+        return SplitTree::Leaf;
     }
     let mut best = (
         loss(deviations).0 - MIN_GAIN * deviations.len() as f64,
@@ -91,11 +91,11 @@ fn grow(deviations: &[&Deviation], depth: usize) -> Shape {
         }
     }
     let Some((signal, at_least)) = best.1 else {
-        return Shape::Leaf;
+        return SplitTree::Leaf;
     };
     let (above, below) = parts(deviations, signal, at_least);
-    let [below, above] = [below, above].map(|part| Box::new(grow(&part, depth - 1)));
-    Shape::Split(signal, at_least, below, above)
+    let [below, above] = [below, above].map(|part| Box::new(grow_tree(&part, depth - 1)));
+    SplitTree::Split(signal, at_least, below, above)
 }
 
 fn thresholds(deviations: &[&Deviation], signal: ErrorIndicator) -> Vec<f64> {
@@ -133,10 +133,10 @@ fn loss(deviations: &[&Deviation]) -> (f64, f64) {
     (deviations.len() as f64 * width.max(MIN_WIDTH).ln(), width)
 }
 
-fn refit(shape: &Shape, deviations: &[&Deviation]) -> Option<Width> {
+fn refit(shape: &SplitTree, deviations: &[&Deviation]) -> Option<Width> {
     match shape {
-        Shape::Leaf => leaf(deviations),
-        Shape::Split(signal, at_least, below, above) => {
+        SplitTree::Leaf => width_leaf(deviations),
+        SplitTree::Split(signal, at_least, below, above) => {
             let (of_above, of_below) = parts(deviations, *signal, *at_least);
             Some(Width::Split {
                 signal: *signal,
@@ -148,7 +148,7 @@ fn refit(shape: &Shape, deviations: &[&Deviation]) -> Option<Width> {
     }
 }
 
-fn leaf(deviations: &[&Deviation]) -> Option<Width> {
+fn width_leaf(deviations: &[&Deviation]) -> Option<Width> {
     Some(Width::Factor {
         n: deviations.len(),
         factor: leaf_width(deviations)?.exp(),
@@ -170,15 +170,15 @@ fn leaf_width(deviations: &[&Deviation]) -> Option<f64> {
 
 /// Raises leaves so that none is narrower than `least`, and none above a threshold is narrower than the narrowest one
 /// below. Returns the narrowest width.
-fn raise(width: &mut Width, least: f64) -> f64 {
+fn raise_leaves(width: &mut Width, least: f64) -> f64 {
     match width {
         Width::Factor { factor, .. } => {
             *factor = factor.max(least);
             *factor
         }
         Width::Split { below, above, .. } => {
-            let narrowest = raise(below, least);
-            raise(above, narrowest);
+            let narrowest = raise_leaves(below, least);
+            raise_leaves(above, narrowest);
             narrowest
         }
     }
