@@ -4,12 +4,12 @@
 source "$(dirname "$0")/common.sh"
 
 # The first screen should be usable within seconds on a 10 Mbit/s line.
-WASM_LIMIT_BYTES=1242000
+WASM_LIMIT_BYTES=1212000
 PREDICTOR_LIMIT_BYTES=7000000
 # What `npm install litecast` fetches: module, predictor and scripts.
 PACKAGE_LIMIT_BYTES=3200000
 # Read only when somebody has a profile of a device.
-DEVICES_LIMIT_BYTES=125000
+DEVICES_LIMIT_BYTES=129000
 # Read only when a GPU, or a phone or NPU board, is asked for.
 GPU_LIMIT_BYTES=2000000
 ACCELERATORS_LIMIT_BYTES=1500000

@@ -3,6 +3,7 @@
 //! processors have in common.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -312,10 +313,9 @@ fn phones(args: &EvaluateUnseenDevicesArgs, processors: &[Box<dyn Target>]) -> R
             let value = measured.get(&(graph.arch.clone(), task.to_owned()));
             let value = value.context("a drawn graph was measured")?;
             latencies.insert(graph.arch.clone(), value.latency_ms);
-            let key = (graph.arch.clone(), task);
-            if !known.contains_key(&key) {
+            if let Entry::Vacant(place) = known.entry((graph.arch.clone(), task)) {
                 let bytes = graph.to_tflite(deployment);
-                known.insert(key, Network::new(&graph.arch, 0, &bytes, processors)?);
+                place.insert(Network::new(&graph.arch, 0, &bytes, processors)?);
             }
         }
         for seed in 0..args.seeds {
