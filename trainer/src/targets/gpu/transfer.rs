@@ -8,7 +8,7 @@
 use anyhow::{Context, Result};
 use litecast::targets::gpu::bundle::{Correction, Position, position};
 use litecast::targets::gpu::costs::{Amounts, NAMES};
-use litecast::targets::gpu::specifications::Gpu;
+use litecast::targets::gpu::specifications::{ComputePrecision, Gpu};
 
 use super::evaluate::{Estimate, MeasuredSample, regression, regression_ms};
 use super::experiment::Experiment;
@@ -62,11 +62,11 @@ impl Factors {
         let products = ratio(Limit::TensorCores);
         Self {
             products,
-            // In float32 the ordinary units are those of all products.
-            units: if bytes[0] == bytes[1] {
-                ratio(Limit::Multiprocessors)
-            } else {
-                products
+            // In float32 the ordinary units compute all products. Pascal's multiprocessors have 64 of them, or 128, so that
+            // their number does not tell the speed.
+            units: match to.precision {
+                ComputePrecision::Float32 => products,
+                ComputePrecision::Amp | ComputePrecision::Bfloat16 => ratio(Limit::Multiprocessors),
             },
             traffic: ratio(Limit::Memory) * bytes[1] / bytes[0],
         }
