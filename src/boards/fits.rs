@@ -489,7 +489,8 @@ mod tests {
         assert_eq!(
             l4,
             Some(Room::Short {
-                missing_bytes: (300 - 128) << 10
+                // Of the larger of its two parts, 96 KiB.
+                missing_bytes: (300 - 96) << 10
             })
         );
         let of_one_piece = |arena_kib: u64| {
