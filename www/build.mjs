@@ -36,7 +36,7 @@ const COPIES = [
 ];
 
 /** Not for the page, or only for those who ask for it. */
-const ONLINE = ["vercel.json", "devices_bg.wasm", "assets/gpu.json", "assets/accelerators.json"];
+const ONLINE = ["vercel.json", "assets/gpu.json", "assets/accelerators.json"];
 
 /** The module and what was fitted: nothing else decides what a file is estimated at. */
 const ESTIMATED_WITH = ["target/module/litecast_bg.wasm", "bundle/predictor.onnx", "bundle/gpu.json", "bundle/accelerators.json"];

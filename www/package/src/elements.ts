@@ -1,7 +1,7 @@
 /** `<litecast-report>` and `<litecast-badge>`: what a model costs, in a page of one's own. */
 import { type Budget, parseBudget } from "../../src/budget.ts";
 import { digits, measure, percent, plural, shape, text } from "../../src/format.ts";
-import { leftBy } from "../../src/hybrid.ts";
+import { operatorsLeftBy } from "../../src/processor_split.ts";
 import { KIND_NAMES, kindOf } from "../../src/kinds.ts";
 import { layOut } from "../../src/layout/layered.ts";
 import { doubtWords, evidenceLegend, evidenceMark, evidenceWords, headlineDoubt, inMetricOrder, markedEvidence, metricName, metricNameOf, releaseWords } from "../../src/words.ts";
@@ -398,7 +398,7 @@ function drawing(report: Report): Node[] {
   if (!Array.isArray(report.operators) || !Array.isArray(report.tensors) || !Array.isArray(report.edges)) {
     return [element("p", { class: "muted" }, "A summary has no operators to draw.")];
   }
-  const left = leftBy(report, report.results[0]?.target ?? "");
+  const left = operatorsLeftBy(report, report.results[0]?.target ?? "");
   const parts = latency?.operators ?? report.operators.map(() => 0);
   const total = latency?.operators ? latency.value : 0;
   const share = (idx: number): number => (total > 0 ? Math.max(0, parts[idx]! / total) : 0);
