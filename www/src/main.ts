@@ -91,7 +91,7 @@ let takeProfile: ((profile: File) => void) | null = null;
 let busy: { words: string; timer: ReturnType<typeof setTimeout> } | null = null;
 
 history.scrollRestoration = "manual";
-acceptFiles(byId("overlay"), byId<HTMLInputElement>("picker"), (files) => void open(files), () => takeProfile && estimator.expectProfile());
+acceptFiles(byId("overlay"), byId<HTMLInputElement>("picker"), (files) => void open(files));
 for (const button of document.querySelectorAll(".pick")) button.addEventListener("click", () => byId("picker").click());
 byId("examples").append(...exampleButtons(EXAMPLES, (example) => void openExample(example)));
 byId("home").addEventListener("click", () => go({ view: "start" }));

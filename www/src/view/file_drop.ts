@@ -6,8 +6,8 @@ const MODEL_NAME = /\.(tflite|tflite\.gz|lite|task|zip|onnx|param|cc)$/i;
 const MAX_FILES = 2000;
 const MAX_DEPTH = 12;
 
-/** Opens what is dropped on the window or picked; `overlay` is shown while something is dragged over it, which `approaches` tells. */
-export function acceptFiles(overlay: HTMLElement, picker: HTMLInputElement, open: (files: File[]) => void, approaches: () => void): void {
+/** Opens what is dropped on the window or picked; `overlay` is shown while something is dragged over it. */
+export function acceptFiles(overlay: HTMLElement, picker: HTMLInputElement, open: (files: File[]) => void): void {
   let depth = 0;
   const show = (visible: boolean): void => {
     overlay.hidden = !visible;
@@ -17,7 +17,6 @@ export function acceptFiles(overlay: HTMLElement, picker: HTMLInputElement, open
     event.preventDefault();
     depth += 1;
     show(true);
-    approaches();
   });
   addEventListener("dragover", (event) => {
     if (carriesFiles(event)) event.preventDefault();
