@@ -35,6 +35,18 @@ impl Experiment {
         format!("{} {}", self.target, words(self.mode))
     }
 
+    /// The samples that `is_used` names, as a shared fit takes them.
+    pub fn observed(&self, is_used: &dyn Fn(&MeasuredSample) -> bool) -> Observed<'_> {
+        Observed {
+            setting: self.setting,
+            samples: self
+                .samples
+                .iter()
+                .filter(|sample| is_used(sample))
+                .collect(),
+        }
+    }
+
     /// Without the families that only the final evaluation looks at.
     pub fn without_final(&self) -> Self {
         let mut open = self.clone();
@@ -89,17 +101,10 @@ pub fn words(mode: Mode) -> &'static str {
 
 /// The fit of every run to the samples that `is_used` names.
 pub fn fits(experiments: &[Experiment], is_used: &dyn Fn(&MeasuredSample) -> bool) -> Vec<Fit> {
-    let observed: Vec<Observed> = experiments
+    let used = experiments
         .iter()
-        .map(|experiment| Observed {
-            setting: experiment.setting,
-            samples: experiment
-                .samples
-                .iter()
-                .filter(|sample| is_used(sample))
-                .collect(),
-        })
-        .collect();
+        .map(|experiment| experiment.observed(is_used));
+    let observed: Vec<Observed> = used.collect();
     let costs = shared_fit::fit(&observed, &SPREADS);
     let runs = costs.into_par_iter().zip(&observed);
     runs.map(|(mut costs, run)| {

@@ -117,17 +117,10 @@ impl Source {
 
     /// The first of `experiments`, by a fit that it shares with the others, to the samples that `is_used` names.
     pub fn shared(experiments: &[&Experiment], is_used: &dyn Fn(&MeasuredSample) -> bool) -> Self {
-        let observed: Vec<Observed> = experiments
+        let used = experiments
             .iter()
-            .map(|experiment| Observed {
-                setting: experiment.setting,
-                samples: experiment
-                    .samples
-                    .iter()
-                    .filter(|sample| is_used(sample))
-                    .collect(),
-            })
-            .collect();
+            .map(|experiment| experiment.observed(is_used));
+        let observed: Vec<Observed> = used.collect();
         let costs_ms = shared_fit::fit(&observed, &SPREADS);
         Self::new(costs_ms[0], &observed[0].samples)
     }
