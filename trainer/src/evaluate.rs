@@ -5,7 +5,6 @@ mod attribution;
 pub mod configurations;
 mod device_prior;
 pub mod devices;
-pub mod estimates;
 pub mod families;
 pub mod files;
 pub mod intervals;
@@ -14,6 +13,7 @@ mod plot;
 pub mod profiles;
 pub mod table6;
 pub mod unseen_devices;
+pub mod vela_comparison;
 
 use std::fs;
 use std::path::{Path, PathBuf};

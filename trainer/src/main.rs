@@ -74,7 +74,7 @@ enum Command {
     /// Measure Vela's rules against Vela in every configuration of an Ethos-U
     EvaluateConfigurations(evaluate::configurations::EvaluateConfigurationsArgs),
     /// Measure rules, network and what is shown against Vela on an Ethos-U, and set the intervals
-    EvaluateEstimates(evaluate::estimates::EvaluateEstimatesArgs),
+    EvaluateEstimates(evaluate::vela_comparison::EvaluateEstimatesArgs),
     /// Compare memory under ST Edge AI with what ST publishes of its model zoo
     EvaluateStMemory(cortex_m::EvaluateStMemoryArgs),
     /// Compare the shipped predictor with measured boards and phones, calibrated and not
@@ -99,7 +99,7 @@ fn main() -> Result<()> {
             Ok(())
         }
         Command::Label(args) => labels::run(&args),
-        Command::LabelConfigurations(args) => evaluate::estimates::label(&args),
+        Command::LabelConfigurations(args) => evaluate::vela_comparison::label(&args),
         Command::LabelImport(args) => labels::import::run(&args),
         Command::LabelBoards(args) => boards::measured::run(&args),
         Command::FitCpu(args) => boards::run(&args),
@@ -120,7 +120,7 @@ fn main() -> Result<()> {
         Command::Ablations(args) => evaluate::ablations::run(&args),
         Command::EvaluateFiles(args) => evaluate::files::run(&args),
         Command::EvaluateConfigurations(args) => evaluate::configurations::run(&args),
-        Command::EvaluateEstimates(args) => evaluate::estimates::run(&args),
+        Command::EvaluateEstimates(args) => evaluate::vela_comparison::run(&args),
         Command::EvaluateStMemory(args) => cortex_m::evaluate_st_memory(&args),
         Command::EvaluateDevices(args) => evaluate::devices::run(&args),
         Command::EvaluateProfiles(args) => evaluate::profiles::run(&args),

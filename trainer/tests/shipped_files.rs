@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use litecast::calibration::PROBES;
-use litecast_trainer::evaluate::estimates;
+use litecast_trainer::evaluate::vela_comparison;
 use litecast_trainer::spaces::probes;
 use litecast_trainer::targets::{cortex_a, cortex_m};
 use litecast_trainer::writer::Precision;
@@ -49,7 +49,7 @@ fn networks_to_measure_are_what_the_trainer_writes() {
 
 #[test]
 fn constants_have_the_form_that_the_trainer_writes() {
-    assert_form("ethos_u/errors.json", estimates::json);
+    assert_form("ethos_u/errors.json", vela_comparison::json);
     assert_form("cortex_a/costs.json", cortex_a::json);
     assert_form(
         "cortex_a/single_operators.json",

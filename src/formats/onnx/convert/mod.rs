@@ -28,7 +28,7 @@ mod shape_rules;
 mod state;
 mod unknown;
 mod value;
-mod weights;
+mod weight_histogram;
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
