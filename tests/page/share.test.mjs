@@ -98,6 +98,18 @@ test("whatever else stands in a link is refused, soon and with a reason", async 
     return linkOfJson(value);
   };
   assert.equal((await reportOfLink(good)).operators.length, 8);
+  // As many operators, each of which reads the outputs of the 300 before it.
+  const ladder = (value, n) => {
+    const column = (rows, distinct) => ({ distinct, rows });
+    const firsts = ({ operators, tensors }) => [operators, tensors].map((columns) => Object.fromEntries(Object.entries(columns).map(([name, all]) => [name, column(Array(n).fill(0), [Array.isArray(all) ? all[0] : all.distinct[all.rows[0]]])])));
+    [value.operators, value.tensors] = firsts(value);
+    value.operators.outputs = column(Array.from({ length: n }, (_, i) => Math.min(i, 1)), [[0], [2]]);
+    value.operators.inputs = column(Array.from({ length: n }, (_, i) => (i < 300 ? 0 : 1)), [[], Array.from({ length: 300 }, (_, i) => -1 - i)]);
+    Object.assign(value.head.model, { inputs: [0], outputs: [1], peak_operator: 0 });
+    Object.assign(value.head, { left_out: [] });
+    value.parts = [];
+  };
+  assert.equal((await reportOfLink(changed((value) => ladder(value, 800)))).edges.length, 150_000);
   const hostile = {
     empty: "", "no version": good.slice(2), "another version": `2.${good.slice(2)}`, "no contents": "1.", "no base64": "1.a", "cut off": good.slice(0, -40),
     changed: `${good.slice(0, 60)}AAAA${good.slice(64)}`, markup: "1.<script>alert(1)</script>", long: `1.${"A".repeat(70_000)}`, "much longer": `1.${"A".repeat(5_000_000)}`,
@@ -110,6 +122,7 @@ test("whatever else stands in a link is refused, soon and with a reason", async 
     "a part that is text": changed((value) => (value.parts[0][1][0] = "<b>")), "a part of another result": changed((value) => (value.parts[0][0] = 999)),
     "parts that are missing": changed((value) => value.parts[0][1].pop()), "a prototype": changed((value) => (value.parts[0][0] = "__proto__")),
     "a value that is repeated": changed((value) => (value.operators.attributes = { distinct: [{ x: "y".repeat(3_000_000) }], rows: Array(8).fill(0) })),
+    "millions of edges": changed((value) => ladder(value, 10_000)),
     "endless rows": changed((value) => { for (const name of Object.keys(value.operators)) value.operators[name] = { distinct: [0], rows: Array(400_000).fill(0) }; }),
   };
   for (const [name, value] of Object.entries(hostile)) {

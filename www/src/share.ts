@@ -19,6 +19,8 @@ const MAX_UNPACKED_BYTES = 4 * 1024 ** 2;
 /** Of values that the columns of a link repeat. */
 const MAX_REPEATED_CHARACTERS = 16 * 1024 ** 2;
 const MAX_OPERATORS = 20_000;
+/** Inputs and outputs of all operators: a short link can repeat hundreds for each, and every one may become an edge. */
+const MAX_OPERANDS = 200_000;
 
 /** What a link may leave out. */
 export interface LinkOptions {
@@ -130,7 +132,9 @@ function unpacked({ head, provenances, results, parts, operators, tensors }: Pac
     (found[i] as { operators?: number[] }).operators = values;
   }
   const budget = { characters: MAX_REPEATED_CHARACTERS };
-  const all = withoutDistances(rowsOf(operators, OPERATOR_FIELDS, budget) as unknown as Operator[]);
+  const rows = rowsOf(operators, OPERATOR_FIELDS, budget) as unknown as Operator[];
+  if (!(rows.reduce((n, { inputs, outputs }) => n + inputs.length + outputs.length, 0) <= MAX_OPERANDS)) throw new Error("more operands than a report of a link has");
+  const all = withoutDistances(rows);
   const all_tensors = (rowsOf(tensors, TENSOR_FIELDS, budget) as Tensor[]).map((tensor) => ({ ...tensor, bytes: tensor.bytes === null ? null : tensor.bytes + expectedBytes(tensor) }));
   const live = liveBytes(all, all_tensors, head.model);
   const living = all.map((operator, i) => ({ ...operator, live_bytes: operator.live_bytes === null ? null : operator.live_bytes + live[i] }));
