@@ -795,6 +795,35 @@ test("a profile makes the device that the command makes, and estimates are on it
   assert.throws(() => litecast.estimate(model, { targets: [{ measured_device: device, target: "cortex-a76-rpi5" }] }), failsAs("wrong-argument", /either a target or a board/));
 });
 
+test("reports and devices that JSON cannot hold are wrong arguments", async () => {
+  const devices = await (await entry("devices.node.js")).load();
+  const report = litecast.estimate(example, { name: "model.tflite" });
+  const profile = "model,latency\nmodel.tflite,12 ms\n";
+  const device = devices.measure("Board", report, profile);
+  const circle = {};
+  circle.circle = circle;
+  let deep = [];
+  for (let i = 0; i < 100_000; i++) deep = [deep];
+  const impossible = { circle, deep, big: 1n, toJSON: () => undefined };
+  for (const [name, value] of Object.entries(impossible)) {
+    const refused = failsAs("wrong-argument", /expected a (report|device) that JSON can hold/);
+    assert.throws(() => devices.measure("Board", { ...report, [name]: value }, profile), refused, name);
+    assert.throws(() => devices.measure("Board", report, profile, { device: { ...device, [name]: value } }), refused, name);
+    assert.throws(() => devices.facts({ ...device, [name]: value }), refused, name);
+  }
+  const thrown = { get operators() { throw null; } };
+  assert.throws(() => devices.measure("Board", thrown, profile), failsAs("wrong-argument", /report: expected/));
+  const empty = new Array(2 ** 28);
+  const start = process.cpuUsage();
+  assert.throws(() => devices.measure("Board", { ...report, operators: empty }, profile), failsAs("too-large", /report: expected .* at most/));
+  assert.throws(() => devices.facts({ ...device, networks: empty }), failsAs("wrong-argument", /device: expected .* at most/));
+  assert.ok(process.cpuUsage(start).user < 1e6, "places that are empty are not walked");
+  const long = "x".repeat(2 ** 20);
+  for (const refuse of [() => devices.measure("Board", report, profile, { [long]: 1 }), () => litecast.estimate(example, { [long]: 1 })]) {
+    assert.throws(refuse, ({ kind, message }) => kind === "wrong-argument" && message.length < 1000);
+  }
+});
+
 test("a summary is what the published schema says of it", () => {
   const { anyOf, $defs } = JSON.parse(read("src/report/report.schema.json"));
   assert.ok(anyOf.some(({ $ref }) => $ref === "#/$defs/Summary"));

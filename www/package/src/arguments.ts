@@ -11,6 +11,8 @@ const MAX_FILE_BYTES = 2 ** 31 - 1;
 const MAX_GRAPH_BYTES = 16 * 1024 ** 2;
 /** Longest list in a call. */
 const MAX_ITEMS = 2 ** 20;
+/** Characters of what a message repeats. */
+const MAX_SHOWN = 60;
 /** Longer than any path. */
 const MAX_NAME_LENGTH = 2 ** 16;
 /** As the module's. */
@@ -18,6 +20,8 @@ const MAX_INI_LENGTH = 2 ** 20;
 
 /** As the module's limit of bytes. */
 const MAX_DEVICE_LENGTH = 2 ** 22;
+/** Longer than the report of any file. */
+const MAX_REPORT_LENGTH = 2 ** 27;
 
 /** A file as the module takes it. */
 export interface PreparedFile {
@@ -76,12 +80,20 @@ function isGraph(value: unknown): value is Graph {
 
 /** The module tells a graph by its first bytes, in which the format has to stand. */
 function graphBytes({ format, ...graph }: Graph, place: string): Uint8Array {
+  const json = jsonText({ format, ...graph }, place, "graph", MAX_GRAPH_BYTES);
+  if (json === null) throw new LitecastError("too-large", `${place}: expected a graph of at most ${MAX_GRAPH_BYTES} bytes as JSON, found more`);
+  return new TextEncoder().encode(json);
+}
+
+/** A value as JSON; null where that is longer than `most` characters. Throws `wrong-argument` for what JSON cannot hold. */
+function jsonText(value: object, place: string, noun: string, most: number): string | null {
   try {
-    if (jsonLength(graph, MAX_GRAPH_BYTES) <= MAX_GRAPH_BYTES) return new TextEncoder().encode(JSON.stringify({ format, ...graph }));
+    const json = jsonLength(value, most) <= most ? (JSON.stringify(value) as string | undefined) : null;
+    if (json !== undefined) return json !== null && json.length <= most ? json : null;
   } catch (error) {
-    throw wrongArgument(`${place}: expected a graph that JSON can hold (${(error as Error).message})`);
+    throw wrongArgument(`${place}: expected a ${noun} that JSON can hold (${String((error as Partial<Error> | null)?.message).slice(0, MAX_SHOWN)})`);
   }
-  throw new LitecastError("too-large", `${place}: expected a graph of at most ${MAX_GRAPH_BYTES} bytes as JSON, found more`);
+  throw wrongArgument(`${place}: expected a ${noun} that JSON can hold, found none`);
 }
 
 /** At least how long a value is as JSON. What is longer than `most`, such as an array of empty places, is not counted to its end. */
@@ -164,9 +176,16 @@ export function iniText(value: unknown, name: string): string {
 /** The document of a measured device, as it is or as text. */
 export function deviceText(value: unknown, place: string): string {
   if (typeof value === "string") return text(value, place, MAX_DEVICE_LENGTH);
-  const device = plainObject(value, place);
-  if (jsonLength(device, MAX_DEVICE_LENGTH) > MAX_DEVICE_LENGTH) throw wrongArgument(`${place}: expected a device of at most ${MAX_DEVICE_LENGTH} characters as JSON, found more`);
-  return JSON.stringify(device);
+  const json = jsonText(plainObject(value, place), place, "device", MAX_DEVICE_LENGTH);
+  if (json === null) throw wrongArgument(`${place}: expected a device of at most ${MAX_DEVICE_LENGTH} characters as JSON, found more`);
+  return json;
+}
+
+/** A report as text. */
+export function reportText(value: unknown, place: string): string {
+  const json = jsonText(plainObject(value, place), place, "report", MAX_REPORT_LENGTH);
+  if (json === null) throw new LitecastError("too-large", `${place}: expected a report of at most ${MAX_REPORT_LENGTH} characters as JSON, found more`);
+  return json;
 }
 
 /** Instances of a program's own classes too, but not what has its fields elsewhere, as a promise or a map. */
@@ -176,9 +195,9 @@ export function plainObject(value: unknown, place: string): Record<string, unkno
 }
 
 /** Refuses names that nothing reads, which are typing errors. */
-function onlyKnown(object: Record<string, unknown>, known: readonly string[], place: string): void {
+export function onlyKnown(object: Record<string, unknown>, known: readonly string[], place: string): void {
   const strange = Object.keys(object).find((name) => !known.includes(name));
-  if (strange !== undefined) throw wrongArgument(`${place}: unknown option \`${strange}\`, expected one of ${known.join(", ")}`);
+  if (strange !== undefined) throw wrongArgument(`${place}: unknown option \`${strange.slice(0, MAX_SHOWN)}\`, expected one of ${known.join(", ")}`);
 }
 
 const OPTIONS = ["name", "batch", "threads", "dimensions", "application", "targets", "detail", "precision"] as const satisfies (keyof EstimateOptions)[];

@@ -1,9 +1,9 @@
 /** Devices from what benchmark tools print: a module of its own, which only those who have a profile load. */
 import type * as api from "../types/devices.d.ts";
 import type { Report } from "../types/index.d.ts";
-import { bytesOf, count, deviceText, number, plainObject, text } from "./arguments.ts";
+import { bytesOf, count, deviceText, number, onlyKnown, plainObject, reportText, text } from "./arguments.ts";
 import init, * as module from "./device_module.js";
-import { fromModule, inWords, LitecastError, wrongArgument } from "./errors.ts";
+import { fromModule, inWords, LitecastError } from "./errors.ts";
 
 const OPTIONS = ["profile_name", "threads", "clock_mhz", "like", "device"] as const satisfies (keyof api.MeasureOptions)[];
 
@@ -11,11 +11,10 @@ const OPTIONS = ["profile_name", "threads", "clock_mhz", "like", "device"] as co
 class Devices implements api.Devices {
   measure(name: string, report: Report, profile: string | api.BytesSource, options: api.MeasureOptions = {}): api.Device {
     const given = plainObject(options, "options");
-    const strange = Object.keys(given).find((option) => !(OPTIONS as readonly string[]).includes(option));
-    if (strange !== undefined) throw wrongArgument(`options: unknown option \`${strange}\`, expected one of ${OPTIONS.join(", ")}`);
+    onlyKnown(given, OPTIONS, "options");
     const { profile_name = "profile", threads = 1, clock_mhz, like, device } = given;
     const printed = typeof profile === "string" ? new TextEncoder().encode(profile) : bytesOf(profile, "profile");
-    const args = [text(name, "name"), count(threads, "threads"), JSON.stringify(plainObject(report, "report")), printed, text(profile_name, "profile_name")] as const;
+    const args = [text(name, "name"), count(threads, "threads"), reportText(report, "report"), printed, text(profile_name, "profile_name")] as const;
     const clock = clock_mhz === undefined ? undefined : number(clock_mhz, "clock_mhz");
     const base = like === undefined ? undefined : text(like, "like");
     const known = device === undefined ? undefined : deviceText(device, "device");

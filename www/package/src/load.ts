@@ -1,6 +1,6 @@
 /** `load()`, on any platform. */
 import type { FileSource, LoadOptions, PredictorSource } from "../types/index.d.ts";
-import { isBytes, plainObject, tag } from "./arguments.ts";
+import { isBytes, onlyKnown, plainObject, tag } from "./arguments.ts";
 import { fromBase64 } from "./base64.ts";
 import { fromModule, inWords, LitecastError, wrongArgument } from "./errors.ts";
 import { LiteCast, type PredictorFiles } from "./litecast.ts";
@@ -58,8 +58,7 @@ const isFulfilled = (promise: Promise<unknown>): Promise<boolean> => promise.the
 function checkOptions(options: unknown): LoadOptions {
   if (options === undefined) return {};
   const given = plainObject(options, "load()");
-  const strange = Object.keys(given).find((name) => name !== "wasm" && name !== "predictor");
-  if (strange !== undefined) throw wrongArgument(`load(): unknown option \`${strange}\`, expected one of wasm, predictor`);
+  onlyKnown(given, ["wasm", "predictor"], "load()");
   return given;
 }
 
