@@ -8,7 +8,7 @@ import { importSource } from "./sources.mjs";
 
 const { VERDICT_MARKS, judgeableBudget, verdictOn } = await importSource("verdict.ts");
 const { markedEvidence } = await importSource("words.ts");
-const { NO_BUDGET, parseBudget } = await importSource("budget.ts");
+const { NO_BUDGET, judgeEstimate, parseBudget } = await importSource("budget.ts");
 
 let chromium;
 before(async () => {
@@ -59,6 +59,21 @@ test("how sure a limit is met depends on the interval, not on the number alone",
   assert.equal(at(100, no_interval), "fails: Probably does not meet 100 ms on Ethos-U55-256: 109 ms.");
   const exact = result("latency", "ms", 109, undefined, undefined, { provenance: { ...provenance, kind: "exact" } });
   assert.equal(at(109, exact), "meets: Meets 109 ms on Ethos-U55-256: 109 ms.");
+});
+
+test("what stands beside a number is as sure as the verdict", () => {
+  const no_interval = result("latency", "ms", 109);
+  const beside = (latency_ms, latency) => judgeEstimate(latency, { ...NO_BUDGET, latency_ms });
+  for (const latency of [LATENCY, no_interval]) {
+    for (const limit of [10, 100, 105, 115, 120, 200]) {
+      const [said] = verdict(report(latency), { latency_ms: limit }).split(" on ");
+      const { kind, words } = beside(limit, latency);
+      const expected = { "fails: Does": "over, for sure", "fails: Probably": "over, probably", "doubtful: May": "at-risk, for sure", "doubtful: Meets,": "at-risk, for sure", "meets: Meets": "within, for sure" };
+      assert.equal(`${kind}, ${words.startsWith("probably ") ? "probably" : "for sure"}`, expected[said.split(" ").slice(0, 2).join(" ")], `${limit}: ${said}`);
+    }
+  }
+  assert.equal(beside(105, LATENCY).words.replaceAll("\u202f", " "), "probably 4.00 ms above the budget");
+  assert.equal(beside(10, LATENCY).words.replaceAll("\u202f", " "), "99.0 ms above the budget");
 });
 
 test("a number that differs from a limit looks different", () => {
@@ -116,6 +131,22 @@ test("what needs more memory than there is fails without any budget", () => {
   assert.match(verdict(report(LATENCY, sram), {}, 4 * 1024 ** 2), /^stated: .* Needs 1.21 of 4.00 MiB of SRAM\.$/);
   const doubted = { ...report(LATENCY, sram), diagnostics: [{ severity: "warning", code: "exceeds-arena-cache", message: "…", targets: [NPU] }] };
   assert.match(verdict(doubted, { latency_ms: 500 }), /^fails: Needs more SRAM than its compiler may use: 1.21 MiB on Ethos-U55-256\. Meets 500 ms /);
+});
+
+test("a board under ST Edge AI lacks what ST's runtime needs, not what TensorFlow Lite Micro does", () => {
+  const target = "board:stm32h747i-disco";
+  const of_st = (metric, unit, value) => ({ ...result(metric, unit, value, 0.9 * value, 1.1 * value), target, device: "STM32H747I-DISCO" });
+  const needing = (ram_kib, flash_kib, micro) => {
+    const board = { id: "stm32h747i-disco", fits: micro.room === "short" ? "no" : "yes", ram: micro, flash: micro, ram_bytes: 1024 ** 2, contiguous_ram_bytes: 512 * 1024, flash_bytes: 2 * 1024 ** 2 };
+    const results = [of_st("latency", "ms", 10), of_st("activation_ram", "bytes", ram_kib * 1024), of_st("weights_flash", "bytes", flash_kib * 1024)];
+    const { kind, sentences } = verdictOn({ ...report(...results), fits: { boards: [board] } }, target, NO_BUDGET);
+    return `${kind}: ${sentences.join(" ").replaceAll("\u202f", " ")}`;
+  };
+  const [room, short] = [{ room: "internal", left_bytes: 1024 }, { room: "short", missing_bytes: 1024 }];
+  assert.match(needing(1000, 1000, short), /^stated: 10\.0 ms/);
+  assert.doesNotMatch(needing(1000, 1000, short), /lacks/i);
+  assert.match(needing(1124, 1000, room), /^fails: Lacks 100 KiB of RAM on /);
+  assert.match(needing(1124, 2148, room), /^fails: Lacks 100 KiB of RAM and 100 KiB of flash on /);
 });
 
 test("a budget is read as people write it, and what is none says what was expected", () => {

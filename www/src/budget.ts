@@ -1,6 +1,7 @@
 /** What may be spent on one inference, and how an estimate stands to that. */
 import * as format from "./format.ts";
 import type { Estimate } from "./report.ts";
+import { isExact } from "./words.ts";
 
 /** The most that a person accepts, and how many inferences a second there are to be; null where nothing is asked. */
 export interface Budget {
@@ -27,7 +28,10 @@ export const BUDGET_FIELDS: readonly BudgetField[] = [
   { name: "rate_hz", label: "Rate", unit: "/s", units: { "/s": 1, "/min": 1 / 60, hz: 1, fps: 1 } },
 ];
 
-/** How an estimate stands to a limit: within it, above it, or neither for sure. */
+/** How sure it is on which side of a limit a number lies. */
+export type Standing = "fails" | "probably fails" | "doubtful" | "probably meets" | "meets";
+
+/** How an estimate stands to a limit: within it, above it or probably so, or neither for sure. */
 export interface Judgement {
   kind: "within" | "at-risk" | "over";
   words: string;
@@ -83,16 +87,28 @@ export function limitOf(metric: string, { latency_ms, memory_kib, energy_mj }: B
   return MEMORY_METRICS.has(metric) && memory_kib !== null ? memory_kib * 1024 : null;
 }
 
+/** Of a number that must not be above `limit`. */
+export function standingOf(value: number, lo: number | undefined, hi: number | undefined, limit: number): Standing {
+  if (lo === undefined || hi === undefined) return value > limit ? "probably fails" : "probably meets";
+  if (lo > limit) return "fails";
+  if (value > limit) return "probably fails";
+  return hi > limit ? "doubtful" : "meets";
+}
+
 /** Null where there is no budget for the metric. An estimate whose interval ends above the budget is at risk, or that has none. */
 export function judgeEstimate(estimate: Estimate, budget: Budget): Judgement | null {
-  const { metric, value, hi, unit } = estimate;
+  const { metric, value, lo, hi, unit } = estimate;
   const limit = limitOf(metric, budget);
   if (limit === null) return null;
-  const words = (amount: number): string => format.text(format.measure(amount, unit));
-  if (value > limit) return { kind: "over", words: `${words(value - limit)} above the budget` };
-  if ((hi ?? value) > limit) return { kind: "at-risk", words: `may exceed the budget by ${words((hi ?? value) - limit)}` };
-  if (hi === undefined && estimate.evidence !== "counted") return { kind: "at-risk", words: "fits the budget, if its unknown error is small" };
-  return { kind: "within", words: "fits the budget" };
+  const above = (amount: number): string => format.text(format.measure(amount - limit, unit));
+  const judgements: Record<Standing, () => Judgement> = {
+    fails: () => ({ kind: "over", words: `${above(value)} above the budget` }),
+    "probably fails": () => ({ kind: "over", words: `probably ${above(value)} above the budget` }),
+    doubtful: () => ({ kind: "at-risk", words: `may exceed the budget by ${above(hi ?? value)}` }),
+    "probably meets": () => ({ kind: "at-risk", words: "fits the budget, if its unknown error is small" }),
+    meets: () => ({ kind: "within", words: "fits the budget" }),
+  };
+  return judgements[isExact(estimate) ? standingOf(value, value, value, limit) : standingOf(value, lo, hi, limit)]();
 }
 
 function positive(value: unknown): number | null {

@@ -1,5 +1,5 @@
 /** What a report says in one sentence: whether the model stays within a budget and the memory of its board, or what it costs. */
-import { type Budget, limitOf } from "./budget.ts";
+import { type Budget, type Standing, limitOf, standingOf } from "./budget.ts";
 import * as format from "./format.ts";
 import { hybridOf } from "./processor_split.ts";
 import { type Estimate, type Report, type Unavailable, isEstimate } from "./report.ts";
@@ -18,9 +18,6 @@ export interface Verdict {
 
 /** Before the sentences, for eyes alone: they say the same. Only a verdict on a budget has one. */
 export const VERDICT_MARKS: Readonly<Record<Verdict["kind"], string>> = { meets: "✓", doubtful: "?", fails: "✕", open: "?", stated: "", none: "" };
-
-/** How sure it is on which side of a limit a number lies. */
-type Standing = "fails" | "probably fails" | "doubtful" | "probably meets" | "meets";
 
 const STANDINGS: Readonly<Record<Standing, { words: string; kind: Verdict["kind"] }>> = {
   fails: { words: "Does not meet", kind: "fails" },
@@ -131,14 +128,6 @@ export function judgeableBudget(report: Report, target: string, budget: Budget):
   const estimates = new Map(report.results.filter(isEstimate).filter((estimate) => estimate.target === target).map((estimate) => [estimate.metric as string, estimate]));
   if (estimates.size === 0) return budget;
   return { ...budget, ...Object.fromEntries(notEstimated(report, budget, estimates).map((name) => [name, null])) };
-}
-
-/** Of a number that must not be above `limit`. */
-function standingOf(value: number, lo: number | undefined, hi: number | undefined, limit: number): Standing {
-  if (lo === undefined || hi === undefined) return value > limit ? "probably fails" : "probably meets";
-  if (lo > limit) return "fails";
-  if (value > limit) return "probably fails";
-  return hi > limit ? "doubtful" : "meets";
 }
 
 /** Of a rate that must not be below `limit_hz`. */
