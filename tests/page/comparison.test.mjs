@@ -153,3 +153,12 @@ test("latency is drawn against memory or MACs, and comparisons stand in the hist
     await page.waitForFunction(() => !document.querySelector('.history-list [data-view="comparison"]'));
     assert.equal(await page.locator(".history-list li").count(), 3, "the reports stay");
   }));
+
+test("files of one point share a name, and each stays a point", () =>
+  withPage(async (page) => {
+    const files = { first: 8, large: 40, second: 8, a: 24, b: 24, c: 24 };
+    await dropModels(page, Object.values(files).map((n) => residualModel(n)), Object.keys(files).map((name) => `${name}.tflite`));
+    const shown = await page.$$eval(".scatter .point text:not(.without-room)", (all) => all.map(({ textContent }) => textContent).sort());
+    assert.deepEqual(shown, ["a and 2 more", "first and second", "large"]);
+    assert.equal(await page.locator(".scatter .point").count(), 6);
+  }));

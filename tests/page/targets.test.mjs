@@ -84,6 +84,10 @@ test("a board that is chosen is estimated, remembered, and says what its numbers
     // The same core on a board that nobody measured.
     await page.selectOption("#target", "board:microbit-v2");
     await page.waitForSelector('.answer:has-text("BBC micro:bit V2, TensorFlow Lite Micro"):has-text("transferred from Arduino Nano 33 BLE")');
+    // ST's numbers; the room is that of another runtime, which needs its arena in one piece.
+    await page.selectOption("#target", "board:stm32h747i-disco");
+    await page.waitForSelector('.answer [data-metric="activation_ram"]');
+    assert.match(await page.textContent(".answer .fit"), /^With TensorFlow Lite Micro instead: Fits: RAM [\d.]+\s[KM]iB left \(512\sKiB in one piece\), flash [\d.]+\s[KM]iB left, under TensorFlow Lite Micro\.$/u);
   }));
 
 /** Chooses this target alone on the first screen. */

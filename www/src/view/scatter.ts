@@ -164,11 +164,35 @@ function drawing(points: Point[], standings: ReadonlyMap<Point, Standing>, front
   // The best ones are named first; those without room are named when they are pointed at.
   const rank: Record<Standing, number> = { surely: 0, perhaps: 1, not: 2 };
   const standingOf = (point: Point): Standing => standings.get(point) ?? "not";
-  const named = points.toSorted((a, b) => rank[standingOf(a)] - rank[standingOf(b)]).map((point) => ({ point, x: at_x(point.x), y: at_y(point.y.value), text: shortened(point.row.file.replace(MODEL_ENDING, ""), letters) }));
+  const marks = points.toSorted((a, b) => rank[standingOf(a)] - rank[standingOf(b)]).map((point) => ({ point, x: at_x(point.x), y: at_y(point.y.value) }));
+  const named = sharedPoints(marks).map((same) => ({ ...same[0], text: sharedName(same.map(({ point }) => point.row.file), letters) }));
   const frame = { left: left + 4, right: width, top: 0, bottom: height - BOTTOM };
   const places = placeNames(named, frame, textWidth);
-  for (const name of named.toReversed()) svg.append(mark(name.point, name.text, places.get(name) ?? null, standingOf(name.point), at_x, at_y, width, open));
+  const names = new Map(named.map((name) => [name.point, { text: name.text, place: places.get(name) ?? null }]));
+  for (const { point } of marks.toReversed()) {
+    const { text, place } = names.get(point) ?? { text: sharedName([point.row.file], letters), place: null };
+    svg.append(mark(point, text, place, standingOf(point), at_x, at_y, width, open));
+  }
   return svg;
+}
+
+/** Marks that lie on one another, in the order of the first of each. */
+function sharedPoints<M extends { x: number; y: number }>(marks: readonly M[]): M[][] {
+  const shared = new Map<string, M[]>();
+  for (const mark of marks) {
+    const key = `${Math.round(mark.x)} ${Math.round(mark.y)}`;
+    const same = shared.get(key);
+    if (same) same.push(mark);
+    else shared.set(key, [mark]);
+  }
+  return [...shared.values()];
+}
+
+/** One name for files of one point, with so many letters of each. */
+function sharedName([first, ...others]: readonly string[], letters: number): string {
+  const short = (file: string, n: number): string => shortened(file.replace(MODEL_ENDING, ""), n);
+  if (others.length === 0) return short(first, letters);
+  return others.length === 1 ? `${short(first, letters / 2)} and ${short(others[0], letters / 2)}` : `${short(first, letters)} and ${others.length.toLocaleString("en")} more`;
 }
 
 interface Scale {
