@@ -5,11 +5,17 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use litecast::estimate::{ModelFile, estimate, estimate_many};
+use litecast::estimate::{ModelFile, estimate, estimate_many, estimate_on};
 use litecast::learned::features::Features;
-use litecast::learned::predictor::Predictor;
-use litecast::targets::ethos_u;
+use litecast::learned::manifest::Manifest;
+use litecast::learned::predictor::{Predictor, PredictorError};
+use litecast::provenance::{Provenance, ProvenanceKind};
+use litecast::target::{
+    Description, Family, MetricEstimate, Network, TargetEstimate, TargetInfo, UnsupportedOperator,
+};
+use litecast::targets::{ethos_u, known};
 use litecast::{
+    Metric, Outcome, Target, UnavailableReason,
     formats::tflite,
     graph::{self, analysis},
 };
@@ -126,6 +132,116 @@ fn a_file_without_a_report_leaves_the_others_theirs() {
             (actual, _) => panic!("{}: {actual:?}", file.name),
         }
     }
+}
+
+/// Page, packages and command come without a network, because no target of theirs asks one.
+#[test]
+fn no_target_of_this_crate_asks_a_network() {
+    let unreadable = Predictor::from_checked(b"no network".into(), "{".into(), String::new());
+    let targets: Vec<Box<dyn Target>> = known().collect();
+    for name in reference().keys() {
+        let bytes = example(name);
+        let file = ModelFile::new(name, &bytes);
+        let reports = estimate_on(&[file], Some(&unreadable), &targets)
+            .expect("a target that asks the network has to come with it");
+        let results = &reports[0].as_ref().unwrap().results;
+        let without = estimate_on(&[file], None, &targets).unwrap();
+        let without = &without[0].as_ref().unwrap().results;
+        let text = |results| serde_json::to_string(results).unwrap();
+        assert_eq!(text(results), text(without));
+        let estimated = (targets.iter())
+            .filter(|target| results.iter().any(|result| result.target == target.id()));
+        assert_eq!(estimated.count(), targets.len());
+    }
+}
+
+/// The first output of the network, as a target of a program's own asks for it.
+struct Asking;
+
+impl Target for Asking {
+    fn id(&self) -> &str {
+        "asking"
+    }
+
+    fn description(&self) -> Description {
+        const FAMILY: Family = Family {
+            id: "asking",
+            label: "Asking",
+            group: None,
+            is_accelerator: true,
+        };
+        Description::new(&FAMILY, "Asking", "No runtime")
+    }
+
+    fn info(&self, _: Option<&Manifest>) -> Option<TargetInfo> {
+        None
+    }
+
+    fn unsupported(&self, _: &Network) -> Vec<UnsupportedOperator> {
+        Vec::new()
+    }
+
+    fn estimate(&self, network: &Network) -> TargetEstimate {
+        let learned = network.learned(|| ethos_u::features(network.graph, network.analysis));
+        let value = learned.and_then(|learned| learned.estimates.graph.first());
+        let absent = || {
+            let code = learned.map_or("no-network", |_| "unlike-training");
+            let words = code.into();
+            Outcome::unavailable(UnavailableReason::OfTarget { code, words })
+        };
+        let outcome = value.map_or_else(absent, |&value| Outcome::Estimate {
+            value: value.into(),
+            lo: None,
+            hi: None,
+            unit: Metric::Latency.unit(),
+            provenance: Provenance::own(ProvenanceKind::LearnedFromCompiler, "a test".into()),
+            expected_error_percent: None,
+            operators: None,
+        });
+        TargetEstimate {
+            device: "Asking".into(),
+            metrics: vec![MetricEstimate {
+                metric: Metric::Latency,
+                outcome,
+            }],
+            diagnostics: Vec::new(),
+        }
+    }
+}
+
+/// From a file to a report, through tract.
+#[test]
+fn a_target_that_asks_the_network_has_its_estimate() {
+    let predictor = predictor();
+    let asking: [Box<dyn Target>; 1] = [Box::new(Asking)];
+    let mut n_estimates = 0;
+    for (name, expected) in &reference() {
+        let bytes = example(name);
+        let file = ModelFile::new(name, &bytes);
+        let first = |predictor: Option<&Predictor>| {
+            let reports = estimate_on(&[file], predictor, &asking)?;
+            let report = reports.into_iter().next().unwrap().unwrap();
+            Ok((report.bundle, report.results[0].outcome.clone()))
+        };
+        let (bundle, outcome) = first(Some(&predictor)).unwrap();
+        assert_eq!(bundle.as_deref(), Some(predictor.id()));
+        match outcome {
+            Outcome::Estimate { value, .. } => {
+                assert!(largest_difference(&[value as f32], &expected[..1]) <= TOLERANCE);
+                n_estimates += 1;
+            }
+            Outcome::Unavailable { reason, .. } => assert_eq!(reason, "unlike-training", "{name}"),
+        }
+        match first(None).unwrap() {
+            (None, Outcome::Unavailable { reason, .. }) => assert_eq!(reason, "no-network"),
+            other => panic!("{name}: {other:?}"),
+        }
+        let unreadable = Predictor::from_checked(b"no network".into(), "{".into(), String::new());
+        let error: PredictorError = first(Some(&unreadable)).unwrap_err();
+        assert_eq!(error.kind(), "predictor-manifest");
+    }
+    println!("{n_estimates} of the examples are like training");
+    assert!(n_estimates > 0);
 }
 
 fn estimates(predictor: &Predictor, bytes: &[u8]) -> Vec<f32> {
