@@ -203,7 +203,7 @@ package-examples: wasm ## Run every set-up of the npm package's README from the 
 bench-package: wasm ## Print the npm package's sizes, times and memory in Node.js
 	@node tests/package/bench.mjs
 
-page: wasm ## Build the page, with the module and the predictor beside it
+page: wasm ## Build the page, with the module beside it
 	@npm run --silent build:page
 
 site: page venv ## Build the page (www/dist) and the documentation (www/docs) as folders for any static host

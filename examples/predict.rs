@@ -2,15 +2,14 @@
 
 use std::error::Error;
 
-use litecast::{ModelFile, Outcome, Predictor, estimate};
+use litecast::{ModelFile, Outcome, estimate};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let default = "www/examples/cnn-kws-s7-i43.tflite".to_owned();
     let path = std::env::args().nth(1).unwrap_or(default);
     let bytes = std::fs::read(&path)?;
 
-    let predictor = Predictor::shipped()?;
-    let report = estimate(ModelFile::new(&path, &bytes), Some(&predictor))?;
+    let report = estimate(ModelFile::new(&path, &bytes), None)?;
 
     println!("{path}: {} MACs", report.model.macs);
     for result in &report.results {

@@ -1,13 +1,12 @@
 //! What a TensorFlow Lite model costs on edge hardware, estimated before any deployment.
 //!
 //! ```
-//! # #[cfg(feature = "bundle")]
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! use litecast::{Metric, ModelFile, Outcome, Predictor, estimate};
+//! use litecast::{Metric, ModelFile, Outcome, estimate};
 //!
 //! let bytes = std::fs::read("www/examples/cnn-kws-s7-i43.tflite")?;
-//! let predictor = Predictor::shipped()?;
-//! let report = estimate(ModelFile::new("cnn-kws-s7-i43.tflite", &bytes), Some(&predictor))?;
+//! let report = estimate(ModelFile::new("cnn-kws-s7-i43.tflite", &bytes), None)?;
+//! println!("{} multiply-accumulates", report.model.macs);
 //!
 //! let latencies = report.results.iter().filter(|result| result.metric == Metric::Latency);
 //! for result in latencies {
@@ -16,24 +15,8 @@
 //!         Outcome::Unavailable { unavailable, .. } => println!("{}: {unavailable}", result.device),
 //!     }
 //! }
-//! # Ok(())
-//! # }
-//! # #[cfg(not(feature = "bundle"))]
-//! # fn main() {}
-//! ```
-//!
-//! Without a predictor a report holds exact facts, and what rules and models make of them:
-//!
-//! ```
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! use litecast::{ModelFile, Outcome, estimate};
-//!
-//! let bytes = std::fs::read("www/examples/cnn-kws-s7-i43.tflite")?;
-//! let report = estimate(ModelFile::new("cnn-kws-s7-i43.tflite", &bytes), None)?;
-//! println!("{} multiply-accumulates", report.model.macs);
-//!
-//! let mut on_processor = report.results.iter().filter(|result| result.target == "cortex-a76-rpi5");
-//! assert!(on_processor.any(|result| matches!(result.outcome, Outcome::Estimate { .. })));
+//! # let mut on_processor = report.results.iter().filter(|result| result.target == "cortex-a76-rpi5");
+//! # assert!(on_processor.any(|result| matches!(result.outcome, Outcome::Estimate { .. })));
 //! # Ok(())
 //! # }
 //! ```
@@ -81,8 +64,9 @@
 //! this documentation.
 //!
 //! Features, each of which includes the next: `cli` (the default) adds the dependencies of the command, `bundle` includes
-//! the trained predictor and the constants of GPUs in the library, `tract` runs predictors ([`Predictor::load`]).
-//! Without `tract`, [`estimate()`] takes no predictor, and returns what rules and models say alone.
+//! the constants of GPUs in the library, and a trained network for targets of one's own that ask it
+//! ([`Predictor::shipped`]); `tract` runs networks that a program loads ([`Predictor::load`]). The targets of this crate ask
+//! none: their estimates are those of rules and models.
 #![warn(missing_docs)]
 // Unit tests run natively, with crates that browsers do not have. `wasm-pack test` compiles this crate once more for
 // them, and finds none.

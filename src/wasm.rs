@@ -56,19 +56,11 @@ impl Engine {
         Self::default()
     }
 
-    /// `onnx` and `manifest` are the contents of `predictor.onnx` and `manifest.json`. With the `id` that the bundle
-    /// has in reports, it counts as checked, and both are read when the network is first needed.
+    /// `onnx` and `manifest` are the contents of `predictor.onnx` and `manifest.json`.
     #[wasm_bindgen(js_name = loadPredictor)]
-    pub fn load_predictor(
-        &mut self,
-        onnx: Vec<u8>,
-        manifest: String,
-        id: Option<String>,
-    ) -> Result<(), JsValue> {
-        self.predictor = Some(match id {
-            Some(id) => Predictor::from_checked(onnx, manifest, id),
-            None => Predictor::load(&onnx, &manifest).map_err(|error| predictor_error(&error))?,
-        });
+    pub fn load_predictor(&mut self, onnx: Vec<u8>, manifest: String) -> Result<(), JsValue> {
+        let predictor = Predictor::load(&onnx, &manifest);
+        self.predictor = Some(predictor.map_err(|error| predictor_error(&error))?);
         Ok(())
     }
 

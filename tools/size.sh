@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
-# The bytes a visitor downloads: the module and the predictor, raw and as a server would compress
-# them (gzip -9, brotli -q 11). Fails above the limits of the project.
+# The bytes of modules, of fitted constants and of the npm package, raw and as a server would compress them (gzip -9,
+# brotli -q 11). Fails above the limits of the project.
 source "$(dirname "$0")/common.sh"
 
 # The first screen should be usable within seconds on a 10 Mbit/s line.
 WASM_LIMIT_BYTES=1212000
-PREDICTOR_LIMIT_BYTES=7000000
-# What `npm install litecast` fetches: module, predictor and scripts.
-PACKAGE_LIMIT_BYTES=3200000
+# What `npm install litecast` fetches: module and scripts.
+PACKAGE_LIMIT_BYTES=1700000
 # Read only when somebody has a profile of a device.
 DEVICES_LIMIT_BYTES=129000
 # Read only when a GPU, or a phone or NPU board, is asked for.
@@ -30,22 +29,11 @@ measured target/module/litecast_bg.wasm
 wasm_bytes=$brotli_bytes
 measured target/module/devices_bg.wasm
 within "module of devices" "$brotli_bytes" "$DEVICES_LIMIT_BYTES"
-predictor_bytes=0
-for file in bundle/*; do
-    [ -f "$file" ] || continue
-    measured "$file"
-    if [ "$file" = bundle/gpu.json ]; then
-        within "constants of GPUs" "$brotli_bytes" "$GPU_LIMIT_BYTES"
-        continue
-    fi
-    if [ "$file" = bundle/accelerators.json ]; then
-        within "constants of phones and NPU boards" "$brotli_bytes" "$ACCELERATORS_LIMIT_BYTES"
-        continue
-    fi
-    predictor_bytes=$((predictor_bytes + brotli_bytes))
-done
+measured bundle/gpu.json
+within "constants of GPUs" "$brotli_bytes" "$GPU_LIMIT_BYTES"
+measured bundle/accelerators.json
+within "constants of phones and NPU boards" "$brotli_bytes" "$ACCELERATORS_LIMIT_BYTES"
 package_bytes=$(npm pack --dry-run --json ./pkg 2>/dev/null | node -e 'console.log(JSON.parse(require("fs").readFileSync(0))[0].size)')
 row "pkg/, packed by npm" "" "$package_bytes" ""
 within "npm package" "$package_bytes" "$PACKAGE_LIMIT_BYTES"
 within "browser module" "$wasm_bytes" "$WASM_LIMIT_BYTES"
-within "predictor" "$predictor_bytes" "$PREDICTOR_LIMIT_BYTES"

@@ -10,7 +10,6 @@ import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import { build } from "esbuild";
 import { COMPRESSED_ENDINGS, hostFiles, POLICY } from "./headers.mjs";
-import { bundleId, planes } from "./packing.mjs";
 import { WARM_UPS } from "./warm_up.mjs";
 
 const www = path.dirname(fileURLToPath(import.meta.url));
@@ -26,7 +25,6 @@ const COPIES = [
   ["www/icon.svg", "icon.svg", ""],
   ["target/module/litecast_bg.wasm", "litecast_bg.wasm", "make wasm"],
   ["target/module/devices_bg.wasm", "devices_bg.wasm", "make wasm"],
-  ["bundle/manifest.json", "assets/manifest.json", ""],
   ["bundle/gpu.json", "assets/gpu.json", "the trainer"],
   ["bundle/accelerators.json", "assets/accelerators.json", "the trainer"],
   ["src/report/report.schema.json", "report.schema.json", "the command"],
@@ -39,7 +37,7 @@ const COPIES = [
 const ONLINE = ["vercel.json", "assets/gpu.json", "assets/accelerators.json"];
 
 /** The module and what was fitted: nothing else decides what a file is estimated at. */
-const ESTIMATED_WITH = ["target/module/litecast_bg.wasm", "bundle/predictor.onnx", "bundle/gpu.json", "bundle/accelerators.json"];
+const ESTIMATED_WITH = ["target/module/litecast_bg.wasm", "bundle/gpu.json", "bundle/accelerators.json"];
 
 async function hashOf(files) {
   const hash = createHash("sha256");
@@ -51,7 +49,7 @@ async function hashOf(files) {
 async function sources() {
   const found = await readdir(path.join(www, "src"), { recursive: true, withFileTypes: true });
   const files = found.filter((entry) => entry.isFile()).map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)));
-  return [...files, "www/index.html", "www/service-worker.js", "www/headers.mjs", "www/onnx.mjs", "www/packing.mjs", "www/tflite.mjs", "www/warm_up.mjs", "package-lock.json"].sort();
+  return [...files, "www/index.html", "www/service-worker.js", "www/headers.mjs", "www/onnx.mjs", "www/tflite.mjs", "www/warm_up.mjs", "package-lock.json"].sort();
 }
 
 async function copy([from, to, maker]) {
@@ -61,14 +59,6 @@ async function copy([from, to, maker]) {
   });
   await mkdir(path.dirname(path.join(dist, to)), { recursive: true });
   await cp(source, path.join(dist, to));
-}
-
-/** As the npm package has it: see packing.mjs. */
-async function packPredictor() {
-  await mkdir(path.join(dist, "assets"), { recursive: true });
-  const [network, manifest] = await Promise.all(["predictor.onnx", "manifest.json"].map((name) => readFile(path.join(root, "bundle", name))));
-  await write("assets/predictor.planes", planes(network));
-  return bundleId(network, manifest);
 }
 
 async function copyExamples() {
@@ -150,7 +140,7 @@ async function writePage(version, chunks) {
 async function writeServiceWorker(version) {
   const found = await readdir(dist, { recursive: true, withFileTypes: true });
   const files = found.filter((entry) => entry.isFile()).map((entry) => path.relative(dist, path.join(entry.parentPath, entry.name)));
-  const offline = files.filter((name) => /\.(js|css|wasm|planes|json|svg|webmanifest|tflite|onnx)$/.test(name) && !ONLINE.includes(name) && !name.startsWith("probes/")).sort();
+  const offline = files.filter((name) => /\.(js|css|wasm|json|svg|webmanifest|tflite|onnx)$/.test(name) && !ONLINE.includes(name) && !name.startsWith("probes/")).sort();
   const worker = await readFile(path.join(www, "service-worker.js"), "utf8");
   // Chunks have the hash of their contents in their names, and are asked for without a version.
   const urls = offline.map((name) => (name.startsWith("chunks/") ? name : `${name}${version}`));
@@ -187,9 +177,9 @@ async function compress(file) {
 await rm(dist, { recursive: true, force: true });
 const estimates_id = await hashOf(ESTIMATED_WITH);
 const version = `?v=${await hashOf([...ESTIMATED_WITH, ...(await sources()), "www/style.css"])}`;
-const [bundle_id] = await Promise.all([packPredictor(), copyExamples(), writeWarmUps(), ...COPIES.map(copy)]);
+await Promise.all([copyExamples(), writeWarmUps(), ...COPIES.map(copy)]);
 const [, litecast_version] = /^version = "([^"]+)"/m.exec(await readFile(path.join(root, "Cargo.toml"), "utf8"));
-const defined = { BUNDLE_ID: bundle_id, LITECAST_VERSION: litecast_version, ESTIMATES_ID: estimates_id, VERSION: version, WARM_UP_FILES: Object.keys(WARM_UPS).map((name) => `assets/${name}`) };
+const defined = { LITECAST_VERSION: litecast_version, ESTIMATES_ID: estimates_id, VERSION: version, WARM_UP_FILES: Object.keys(WARM_UPS).map((name) => `assets/${name}`) };
 const defines = Object.fromEntries(Object.entries(defined).map(([name, value]) => [name, JSON.stringify(value)]));
 const [chunks] = await Promise.all([bundle(defines), bundleViewer(defines)]);
 await writePage(version, chunks);

@@ -66,7 +66,6 @@ export function hostFiles() {
 /** What is worth compressing, by ending. */
 const COMPRESSED_TYPES = {
   wasm: "application/wasm",
-  planes: "application/octet-stream",
   tflite: "application/octet-stream",
   onnx: "application/octet-stream",
   js: "text/javascript",

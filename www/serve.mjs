@@ -22,7 +22,6 @@ const MEDIA_TYPES = {
   ".svg": "image/svg+xml",
   ".wasm": "application/wasm",
   ".webmanifest": "application/manifest+json",
-  ".planes": "application/octet-stream",
   ".tflite": "application/octet-stream",
   ".onnx": "application/octet-stream",
 };

@@ -36,16 +36,14 @@ _MAX_TARGET_LISTS = 64
 
 
 def load(predictor: Predictor | Literal["shipped"] | None = "shipped") -> "LiteCast":
-    """An estimator with the trained predictor that comes with this package.
+    """An estimator.
 
-    ``predictor`` is one of your own: the folder that LiteCast's trainer exports, or its two files. With ``None``
-    there is none, which leaves :meth:`LiteCast.analyze`.
+    ``predictor`` is a trained network of your own: the folder that LiteCast's trainer exports, or its two files. Reports
+    then name it. No target of this version asks one, so ``"shipped"`` has none, as ``None`` has.
     """
-    if predictor is None:
-        return LiteCast(_native.Engine(), has_predictor=False)
-    if isinstance(predictor, str) and predictor == "shipped":
-        return LiteCast(_native.Engine.shipped(), has_predictor=True)
-    return LiteCast(_native.Engine(arguments.predictor_files(predictor)), has_predictor=True)
+    if predictor is None or (isinstance(predictor, str) and predictor == "shipped"):
+        return LiteCast(_native.Engine())
+    return LiteCast(_native.Engine(arguments.predictor_files(predictor)))
 
 
 class LiteCast:
@@ -55,9 +53,8 @@ class LiteCast:
     graph without weights as a dict.
     """
 
-    def __init__(self, engine: _native.Engine, *, has_predictor: bool) -> None:
+    def __init__(self, engine: _native.Engine) -> None:
         self._engine = engine
-        self._has_predictor = has_predictor
         self._chosen = lru_cache(_MAX_TARGET_LISTS)(_native.Targets)
 
     @property
@@ -89,7 +86,6 @@ class LiteCast:
         elsewhere, ``"int8"`` and ``"as-is"`` (its own) hold everywhere.
         """
         options = Options.of(name, batch, threads, dimensions, app_ram_kib, app_flash_kib, detail, precision)
-        self._need_predictor()
         return self._one(model, targets, options, is_learned=True)
 
     def analyze(
@@ -106,7 +102,7 @@ class LiteCast:
         detail: Literal["full", "summary"] = "full",
         precision: Literal["auto", "int8", "as-is"] = "auto",
     ) -> Report:
-        """As :meth:`estimate`, without the trained predictor: exact facts, and what rules and models make of them."""
+        """As :meth:`estimate`, without the predictor that :func:`load` was given."""
         options = Options.of(name, batch, threads, dimensions, app_ram_kib, app_flash_kib, detail, precision)
         return self._one(model, targets, options, is_learned=False)
 
@@ -128,7 +124,6 @@ class LiteCast:
         Where a model has no report, what :meth:`estimate` raises stands in its place.
         """
         options = Options.of(None, batch, threads, dimensions, app_ram_kib, app_flash_kib, detail, precision)
-        self._need_predictor()
         chosen = self._choose(targets)
         reports: list[Report | LitecastError] = []
         for chunk in _chunks(_files(arguments.listed(models, "models"), options)):
@@ -160,7 +155,6 @@ class LiteCast:
         ``low_memory_order`` puts the operators in the order with the lowest peak that is found.
         """
         options = Options.of(name, batch, threads, dimensions, app_ram_kib, app_flash_kib, detail, precision)
-        self._need_predictor()
         file = options.file(model, "model")
         document = arguments.changes(changes)
         chosen = self._choose(targets)
@@ -278,12 +272,6 @@ class LiteCast:
 
     def _choose(self, targets: Any) -> _native.Targets | None:
         return None if targets is None else self._chosen(arguments.choices(targets))
-
-    def _need_predictor(self) -> None:
-        if not self._has_predictor:
-            raise LitecastError(
-                "no-predictor", "load(predictor=None) has no predictor: analyze() does without, load() loads one"
-            )
 
 
 def _files(models: Iterable[Any], options: Options) -> Iterator[File | LitecastError]:

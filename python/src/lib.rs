@@ -109,15 +109,6 @@ struct Engine {
 
 #[pymethods]
 impl Engine {
-    /// With the predictor of this version.
-    #[staticmethod]
-    fn shipped(py: Python) -> PyResult<Self> {
-        let predictor = py.detach(Predictor::shipped);
-        Ok(Self {
-            predictor: Some(predictor.map_err(|error| predictor_failed(&error))?),
-        })
-    }
-
     /// With a predictor of one's own: the contents of `predictor.onnx` and `manifest.json`. Without, with none.
     #[new]
     #[pyo3(signature = (files = None))]

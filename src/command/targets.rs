@@ -4,7 +4,6 @@ use std::error::Error;
 use std::fmt::Write;
 use std::process::ExitCode;
 
-use litecast::learned::predictor::Predictor;
 use litecast::targets::ethos_u::configuration::VelaIni;
 use litecast::targets::{TargetInfo, cortex_m, known, listed};
 
@@ -14,10 +13,8 @@ use super::terminal::{bold, dim, wrapped};
 use super::{quantity, terminal, words};
 
 pub fn run(args: &TargetsArgs) -> Result<ExitCode, Box<dyn Error>> {
-    let predictor = Predictor::shipped()?;
-    let manifest = predictor.manifest()?;
     let known: Vec<_> = known().collect();
-    let listed = listed(known.iter(), Some(manifest));
+    let listed = listed(known.iter(), None);
     if args.json {
         for target in &listed {
             terminal::print_json(serde_json::to_string(target)? + "\n")?;

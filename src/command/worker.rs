@@ -9,10 +9,10 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use litecast::boards::Fits;
-use litecast::estimate::{EstimateError, ModelFile, Request, estimate_on};
+use litecast::estimate::{Detail, EstimateError, ModelFile, Request, estimate_changed};
 use litecast::formats::tflite::ParseError;
 use litecast::formats::tflite::limits::MAX_FILE_BYTES;
-use litecast::learned::predictor::{Predictor, PredictorError};
+use litecast::model_variants::Changes;
 use litecast::report::{Failure, Report};
 use litecast::targets::{Target, registry};
 use serde::Serialize;
@@ -26,7 +26,6 @@ use super::words::dimension_option;
 /// Estimates one file after the other, and sends the results to the parent process.
 pub fn run() -> Result<ExitCode, Box<dyn Error>> {
     let work = Work::read(&mut io::stdin().lock())?;
-    let mut predictor = None;
     // Tasks of one request stand together.
     let mut request: Option<(usize, WorkerArgs, Option<Chosen>)> = None;
     let mut to = io::stdout().lock();
@@ -44,14 +43,8 @@ pub fn run() -> Result<ExitCode, Box<dyn Error>> {
             WorkerOutput::Facts | WorkerOutput::Boards => &[][..],
             WorkerOutput::Report => chosen.as_deref().unwrap_or(registry()),
         };
-        if args.tell == WorkerOutput::Report && predictor.is_none() {
-            predictor = Some(Predictor::shipped()?);
-        }
         Message::Begin.write(&mut to)?;
-        let predictor = predictor
-            .as_ref()
-            .filter(|_| args.tell == WorkerOutput::Report);
-        let report = report_of_file(file, args, predictor, targets)?;
+        let report = report_of_file(file, args, targets);
         if let Ok(report) = &report
             && args.shared_dimensions
         {
@@ -160,19 +153,13 @@ fn worker_result(
     }
 }
 
-/// # Errors
-/// The trained network fails, which is not the fault of the file.
 fn report_of_file(
     file: &Path,
     args: &WorkerArgs,
-    predictor: Option<&Predictor>,
     targets: &[Box<dyn Target>],
-) -> Result<Result<Report, Failure>, PredictorError> {
+) -> Result<Report, Failure> {
     let options = &args.read;
-    let bytes = match read(file) {
-        Ok(bytes) => bytes,
-        Err(failure) => return Ok(Err(failure)),
-    };
+    let bytes = read(file)?;
     let name = file.to_string_lossy();
     let model = ModelFile {
         request: Request {
@@ -186,7 +173,6 @@ fn report_of_file(
         },
         ..ModelFile::new(&name, &bytes)
     };
-    let mut reports = estimate_on(&[model], predictor, targets)?;
-    let report = reports.pop().expect("every file has its own result");
-    Ok(report.map_err(|error| failure(&error)))
+    let report = estimate_changed(model, &Changes::default(), None, targets, Detail::Full);
+    report.map_err(|error| failure(&error))
 }

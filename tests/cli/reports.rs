@@ -459,8 +459,10 @@ fn reports_say_what_made_them() {
         version
     );
     assert_eq!(predicted["interval_percent"], 90);
-    assert_eq!(predicted["bundle"].as_str().unwrap().len(), 16);
-    assert!(facts["bundle"].is_null());
+    // No trained network is loaded for them.
+    for report in [&predicted, &facts] {
+        assert!(report["bundle"].is_null());
+    }
     if let Ok(output) = Command::new("sha256sum").arg(&file).output() {
         assert_eq!(
             stdout(&output).split(' ').next(),

@@ -268,9 +268,7 @@ function assertSize(file, sentence, bytes) {
 }
 
 test("sizes are those of what is in the repository and of what was built", () => {
-  const bundle = ["predictor.onnx", "manifest.json"].reduce((sum, name) => sum + statSync(path.join(root, "bundle", name)).size, 0);
-  assertSize("docs/method/performance.md", /predictor bundle with its manifest, uncompressed \| ([\d.]+) MB/, bundle);
-  const [archive] = /npm package with the predictor, packed \| ([\d.]+) MB/.exec(flat("docs/method/performance.md")).slice(1);
+  const [archive] = /npm package, packed \| ([\d.]+) MB/.exec(flat("docs/method/performance.md")).slice(1);
   assertSentence("docs/guide/package.md", /everything for `litecast\/inline` \| ([\d.]+) MB/, [Number(archive)]);
   const packed = path.join(root, "pkg/assets/wasm.js");
   const optimised = existsSync(packed) && read("pkg/assets/wasm.js");

@@ -10,7 +10,7 @@ import { dirname, join } from "node:path";
 
 /** Of one call, of the main thread: as the page's limit for one file. */
 const MAX_MS = 2500;
-/** The predictor, what one call of small files may take, and what the allocator has not given back. */
+/** What one call of small files may take, and what the allocator has not given back. */
 const MAX_MODULE_BYTES = 160 * 2 ** 20;
 /** Files of one call: as many as the fuzzer writes for one. */
 const BATCH = 16;

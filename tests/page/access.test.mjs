@@ -93,7 +93,7 @@ test("without a network the page opens, and estimates as before", () =>
   ));
 
 test("what is served compressed is what was built, under the page's policy", async () => {
-  for (const name of ["litecast_bg.wasm", "assets/predictor.planes", "assets/warm-up-int8.tflite", "main.js", "style.css"]) {
+  for (const name of ["litecast_bg.wasm", "assets/warm-up-int8.tflite", "main.js", "style.css"]) {
     const built = await readFile(`${DIST}${name}`);
     for (const [encoding, unpack] of [["br", brotliDecompressSync], ["gzip", gunzipSync]]) {
       const { headers, body } = await request(`${chromium.url}${name}?v=1`, encoding);

@@ -8,7 +8,7 @@ import { residualModel } from "./model.mjs";
 
 const DIST = fileURLToPath(new URL("../../www/dist/", import.meta.url));
 export const SHARED_MODELS = fileURLToPath(new URL("../../../shared/models/", import.meta.url));
-/** A cold start compiles the module and loads the predictor on a shared machine. */
+/** A cold start compiles the module on a shared machine. */
 const START_LIMIT_MS = 120_000;
 export const REPORT_LIMIT_MS = 60_000;
 

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 export const FIREFOX = process.env.FIREFOX ?? "/usr/bin/firefox-esr";
-/** A cold start of the browser, the module and the predictor on a shared machine. */
+/** A cold start of the browser and the module on a shared machine. */
 const LIMIT_MS = 60_000;
 export const is_here = await access(FIREFOX).then(() => true, () => false);
 

@@ -19,7 +19,7 @@ const LOOKED_AT = new Set(["start", "report", "what if", "failure", "comparison"
 const SCALE = 0.125;
 /** Of colours that count as one, from 0 to 1. */
 const SAME_COLOUR = 0.03;
-/** Estimates move with the predictor: bars, colours of the graph and the words of notes. */
+/** Estimates move with the engine: bars, colours of the graph and the words of notes. */
 const MAX_DIFFERENT_PERCENT = 1.5;
 
 let chromium;

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { dropBytes, openPage, readEstimates, until, waitDrawn } from "./browser.mjs";
-import { browserForTests, EDGE_TPU, NPUS, PROCESSORS } from "./fixture.mjs";
+import { browserForTests } from "./fixture.mjs";
 import { residualModel } from "./model.mjs";
 import { dropHanging, estimators, withStrangeFiles } from "./strange.mjs";
 
@@ -74,17 +74,5 @@ test("a module that is not one is named with its address", async () => {
   assert.ok(words.replace(/\?v=\w+/, "").includes(`${shared.chromium.url}litecast_bg.wasm: expected a WebAssembly module (00 61 73 6d), found 3c 21 64 6f`), words);
   await dropBytes(page, "any.tflite", residualModel(4));
   await page.waitForSelector('.failure-panel[data-kind="asset"]');
-  await close();
-});
-
-test("without the predictor the facts remain, and what rules and models say", async () => {
-  const missing = (route) => route.fulfill({ status: 404 });
-  const { page, close } = await openPage(shared.chromium, { prepare: (page) => page.route("**/predictor.planes*", missing) });
-  assert.match((await page.textContent("#ready")).replace(/\?v=\w+/, ""), /No learned estimates: .*predictor\.planes: expected a file, found HTTP status 404/);
-  await dropBytes(page, "facts.tflite", residualModel(8));
-  await waitDrawn(page, "facts.tflite");
-  const cards = await readEstimates(page);
-  assert.match(cards["tflite-micro"].metrics.arena.value, /^[\d.,]+\s(bytes|KiB|MiB)$/u);
-  for (const target of [...NPUS, EDGE_TPU, ...Object.keys(PROCESSORS)]) assert.ok(cards[target].metrics.latency, `${target} needs no predictor`);
   await close();
 });

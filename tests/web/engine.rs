@@ -56,7 +56,7 @@ fn files(name: &str, bytes: &[u8]) -> Array {
 fn engine() -> Engine {
     let mut engine = Engine::new();
     let network = bundle::NETWORK.to_vec();
-    let is_loaded = engine.load_predictor(network, bundle::MANIFEST.to_owned(), None);
+    let is_loaded = engine.load_predictor(network, bundle::MANIFEST.to_owned());
     is_loaded.expect("the module loads the shipped network");
     engine
 }
@@ -104,8 +104,8 @@ fn constants_of_gpus_are_loaded_on_request() {
 #[wasm_bindgen_test]
 fn errors_have_a_kind() {
     let mut engine = Engine::new();
-    let wrong_network = engine.load_predictor(vec![0; 64], bundle::MANIFEST.to_owned(), None);
-    let wrong_manifest = engine.load_predictor(bundle::NETWORK.to_vec(), "{}".to_owned(), None);
+    let wrong_network = engine.load_predictor(vec![0; 64], bundle::MANIFEST.to_owned());
+    let wrong_manifest = engine.load_predictor(bundle::NETWORK.to_vec(), "{}".to_owned());
     let no_file = engine.estimate_many(Array::of1(&JsValue::NULL), None, false, false);
     let cases = [
         (wrong_network.unwrap_err(), "predictor-network"),

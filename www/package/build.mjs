@@ -1,4 +1,4 @@
-/** Builds pkg/, the npm package `litecast`, from what wasm-bindgen wrote, the predictor and the sources beside this file. */
+/** Builds pkg/, the npm package `litecast`, from what wasm-bindgen wrote and the sources beside this file. */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cp, mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
@@ -7,7 +7,6 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { brotliCompress, constants } from "node:zlib";
 import { build } from "esbuild";
-import { bundleId, planes } from "../packing.mjs";
 import { sbom } from "./sbom.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
@@ -59,17 +58,13 @@ async function writeAssets() {
   const probes = path.join(root, "src/calibration/probes");
   const files = (await readdir(probes)).sort().map(async (name) => [name, await readFile(path.join(probes, name), "base64")]);
   await write("assets/probes.js", `export default "${await packed(Buffer.from(JSON.stringify(Object.fromEntries(await Promise.all(files)))))}";\n`);
-  const network = await readFile(path.join(root, "bundle/predictor.onnx"));
-  const manifest = await readFile(path.join(root, "bundle/manifest.json"));
-  const parts = { network: await packed(planes(network)), manifest: await packed(manifest), id: bundleId(network, manifest) };
-  await write("assets/predictor.js", Object.entries(parts).map(([name, value]) => `export const ${name} = "${value}";\n`).join(""));
 }
 
 /** Lines stay short, because Node.js prints the one that an error is thrown in. */
 const COMMON = { absWorkingDir: root, bundle: true, format: "esm", target: "es2022", charset: "utf8", legalComments: "none", logLevel: "warning", lineLimit: 200 };
 
 /** What stays apart from the entries, which lie beside it. */
-const EXTERNAL = ["./assets/wasm.js", "./assets/devices.js", "./assets/probes.js", "./assets/predictor.js", "./assets/worker.js", "./assets/brotli.js", "node:*"];
+const EXTERNAL = ["./assets/wasm.js", "./assets/devices.js", "./assets/probes.js", "./assets/worker.js", "./assets/brotli.js", "node:*"];
 
 async function writeScripts() {
   // A worker that a page makes of this text needs no file of its own.

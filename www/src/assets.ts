@@ -1,6 +1,5 @@
 /** What the estimator needs from the page's own origin, loaded once for all of its workers. */
 import { KnownError } from "./worker_messenger.ts";
-import type { Assets } from "./protocol.ts";
 import type { LoadedGroup } from "./targets.ts";
 
 const WASM_MAGIC = [0x00, 0x61, 0x73, 0x6d];
@@ -8,28 +7,10 @@ const WASM_MAGIC = [0x00, 0x61, 0x73, 0x6d];
 /** Addresses of the files that the page loads when they are first needed. */
 export interface AssetUrls {
   wasm: string;
-  predictor: string;
-  manifest: string;
   /** The module that makes devices from profiles, fetched when somebody has one. */
   devices: string;
   /** Constants of groups of targets, fetched when one of them is asked for. */
   constants: Record<LoadedGroup, string>;
-}
-
-/** Rejects where the module cannot be loaded: without it there is nothing to say about a file. */
-export async function loadAssets(urls: AssetUrls): Promise<Assets> {
-  const bundle = loadBundle(urls);
-  const module = await fetchModule(urls.wasm);
-  return { module, bundle: await bundle };
-}
-
-async function loadBundle(urls: AssetUrls): Promise<Assets["bundle"]> {
-  try {
-    const [planes, manifest] = await Promise.all([fetchBytes(urls.predictor), fetchAsset(urls.manifest).then((response) => response.text())]);
-    return { planes, manifest };
-  } catch (error) {
-    return { kind: "asset", message: (error as Error).message };
-  }
 }
 
 async function fetchAsset(url: string): Promise<Response> {

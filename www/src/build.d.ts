@@ -1,7 +1,5 @@
 /** Put in by www/build.mjs. */
 
-/** Of the predictor, as reports name it. */
-declare const BUNDLE_ID: string;
 /** Of everything that estimates are computed with: another build may estimate otherwise. */
 declare const ESTIMATES_ID: string;
 /** A query that names this build, so that a page never mixes files of two builds. */

@@ -1,11 +1,11 @@
 /** Reports for files, made in workers that are replaced when they break, hang or grow. */
 import { readApplication } from "./application.ts";
-import { type AssetUrls, fetchBytes, fetchModule, loadAssets } from "./assets.ts";
+import { type AssetUrls, fetchBytes, fetchModule } from "./assets.ts";
 import { readHost } from "./host.ts";
 import { MAX_FILE_BYTES } from "./limits.ts";
 import { KnownError, Messenger, unreadableError } from "./worker_messenger.ts";
 import type { ModelFile } from "./model_files.ts";
-import type { Assets, CalibrateCall, ChoicesCall, EstimateCall, Estimated, FileToRead, FitsCall, InForceCall, KeptCall, LayoutCall, LayoutValue, LoadCall, MeasureCall, MeasuredDevice, ReadAheadCall, ReadDeviceCall, StartCall, Started, SweepBatchCall, SweepCall, WarmUpCall } from "./protocol.ts";
+import type { CalibrateCall, ChoicesCall, EstimateCall, Estimated, FileToRead, FitsCall, InForceCall, KeptCall, LayoutCall, LayoutValue, LoadCall, MeasureCall, MeasuredDevice, ReadAheadCall, ReadDeviceCall, StartCall, Started, SweepBatchCall, SweepCall, WarmUpCall } from "./protocol.ts";
 import type { Application, BatchSweep, Calibrated, Fits, InForce, Limits, Measurement, Report, Sweep, TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
 import type { Scenario } from "./scenario.ts";
 import { keepReport } from "./store.ts";
@@ -48,7 +48,7 @@ export interface ExploredTargets {
 /** The worker that holds the engine. Each method rejects with a `KnownError`. */
 export class Estimator {
   readonly #urls: AssetUrls;
-  #assets: Promise<Assets>;
+  #module: Promise<WebAssembly.Module>;
   #active: EstimateWorker;
   #spare: EstimateWorker | null = null;
   readonly #constants = new Map<LoadedGroup, Promise<ArrayBuffer>>();
@@ -63,7 +63,7 @@ export class Estimator {
 
   constructor(urls: AssetUrls) {
     this.#urls = urls;
-    this.#assets = loadAssets(urls);
+    this.#module = fetchModule(urls.wasm);
     this.#active = this.#startWorker();
     this.started = this.#active.started;
   }
@@ -217,7 +217,7 @@ export class Estimator {
   }
 
   #startWorker(): EstimateWorker {
-    return new EstimateWorker(this.#assets.catch(() => (this.#assets = loadAssets(this.#urls))));
+    return new EstimateWorker(this.#module.catch(() => (this.#module = fetchModule(this.#urls.wasm))));
   }
 }
 
@@ -236,8 +236,8 @@ class EstimateWorker {
   #kept: Promise<void> = Promise.resolve();
   readonly #loaded = new Map<LoadedGroup, Promise<TargetInfo[]>>();
 
-  constructor(assets: Promise<Assets>) {
-    this.started = assets.then((assets) => this.#messenger.request<Started>({ kind: "start", assets } satisfies StartCall, []));
+  constructor(module: Promise<WebAssembly.Module>) {
+    this.started = module.then((module) => this.#messenger.request<Started>({ kind: "start", module } satisfies StartCall, []));
     this.started.catch(() => this.close());
   }
 

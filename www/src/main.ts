@@ -67,8 +67,6 @@ const view = byId("view");
 const asset = (path: string): string => new URL(`${path}${VERSION}`, document.baseURI).href;
 const estimator = new Estimator({
   wasm: asset("litecast_bg.wasm"),
-  predictor: asset("assets/predictor.planes"),
-  manifest: asset("assets/manifest.json"),
   devices: asset("devices_bg.wasm"),
   constants: { gpus: asset("assets/gpu.json"), "phones-and-boards": asset("assets/accelerators.json") },
 });
@@ -211,10 +209,10 @@ async function openLink(value: string): Promise<void> {
 async function announceTargets(): Promise<void> {
   const say = (words: string): void => byId("ready").replaceChildren(words);
   try {
-    const { targets, others, predictor_failure } = await estimator.started;
-    say(predictor_failure ? `No learned estimates: ${asSentence(predictor_failure.message)}` : "");
+    const { targets, others } = await estimator.started;
+    say("");
     performance.mark("litecast:ready");
-    document.body.dataset["ready"] = predictor_failure ? "facts-only" : "yes";
+    document.body.dataset["ready"] = "yes";
     void offerTargets(targets, others);
     // A thousand elements, for those who ask: a file that waits for the estimator does not wait for them.
     await nextTask();

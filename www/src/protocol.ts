@@ -5,13 +5,6 @@ import type { Application, BatchSweep, Calibrated, Fits, InForce, Limits, Measur
 import type { Scenario } from "./scenario.ts";
 import type { LoadedGroup } from "./targets.ts";
 
-/** What workers start from. */
-export interface Assets {
-  module: WebAssembly.Module;
-  /** The predictor, its bytes in two planes, or why it could not be loaded. */
-  bundle: { planes: ArrayBuffer; manifest: string } | Failure;
-}
-
 /** A call to a worker. Replies have its `id`. */
 export interface Request<Call> {
   id: number;
@@ -42,14 +35,12 @@ export interface Started {
   targets: TargetInfo[];
   /** Of those that ask for them. */
   others: TargetInfo[];
-  /** Why there are no learned estimates, where the predictor could not be loaded. */
-  predictor_failure: Failure | null;
 }
 
 /** Loads the engine. */
 export interface StartCall {
   kind: "start";
-  assets: Assets;
+  module: WebAssembly.Module;
 }
 
 /** A file that the worker reads itself: it then waits neither for the page's thread nor for a copy. */

@@ -1,12 +1,12 @@
 #!/usr/bin/env node
-/** Writes the package's files for who serves them by URL: `npx litecast-assets public/litecast`. */
+/** Writes the package's module for who serves it by URL: `npx litecast-assets public/litecast`. */
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { files } from "../files.node.js";
 
 const [folder] = process.argv.slice(2);
 if (!folder || folder.startsWith("-")) {
-  console.error("usage: litecast-assets FOLDER\nwrites litecast.wasm, predictor.onnx and manifest.json into it");
+  console.error("usage: litecast-assets FOLDER\nwrites litecast.wasm into it");
   process.exit(2);
 }
 await mkdir(folder, { recursive: true });

@@ -18,8 +18,3 @@ declare module "*/assets/worker.js" {
 declare module "*/assets/brotli.js" {
   export function decompress(bytes: Uint8Array): Uint8Array;
 }
-declare module "*/assets/predictor.js" {
-  export const id: string;
-  export const network: string;
-  export const manifest: string;
-}

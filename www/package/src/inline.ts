@@ -1,10 +1,9 @@
 /** As the main entry, with everything in the script. */
 export { LitecastError } from "./errors.ts";
-import * as predictor from "./assets/predictor.js";
 import * as wasm from "./assets/wasm.js";
 import { decompress } from "./assets/brotli.js";
 import { loader } from "./load.ts";
 import { web } from "./web.ts";
 
-/** With module and predictor inside the script, for places that load no files. */
-export const load = loader({ ...web, decompress: async (bytes) => decompress(bytes) }, { wasm: async () => wasm, predictor: async () => predictor });
+/** With the module inside the script, for places that load no files. */
+export const load = loader({ ...web, decompress: async (bytes) => decompress(bytes) }, { wasm: async () => wasm });

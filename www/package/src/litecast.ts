@@ -14,8 +14,6 @@ export type Module = typeof import("./module.d.ts");
 export interface PredictorFiles {
   network: Uint8Array;
   manifest: string;
-  /** Of a bundle that was checked when it was packed: reports name it by this. */
-  id?: string;
 }
 
 /**
@@ -43,7 +41,6 @@ export class LiteCast implements api.LiteCast {
   #engine: ModuleEngine | null;
   /** Not yet loaded: the first estimate does that. */
   #pending: PredictorFiles | null;
-  readonly #has_predictor: boolean;
   readonly #sha256: ((bytes: Uint8Array) => string) | undefined;
   /** The list that was used last stands last. */
   readonly #chosen = new Map<string, number>();
@@ -59,7 +56,6 @@ export class LiteCast implements api.LiteCast {
     this.#memory = memory;
     this.#engine = new module.Engine();
     this.#pending = predictor;
-    this.#has_predictor = predictor !== null;
     this.version = module.version();
   }
 
@@ -81,7 +77,7 @@ export class LiteCast implements api.LiteCast {
   }
 
   estimateChanged(model: api.BytesSource | api.Graph, changes: api.Changes, options?: api.EstimateOptions): api.Report {
-    this.#needPredictor();
+    this.#loadPredictor();
     const { file, targets, is_summary } = this.#changed(model, options);
     const prepared_changes = prepareChanges(changes);
     return this.#call(() => this.#alive().estimateChanged(file, targets, prepared_changes, true, is_summary));
@@ -164,7 +160,7 @@ export class LiteCast implements api.LiteCast {
   }
 
   sweep(model: api.BytesSource | api.Graph, limits: api.Limits, changes: api.Changes = {}, options?: api.EstimateOptions): api.Sweep {
-    this.#needPredictor();
+    this.#loadPredictor();
     const { file } = this.#changed(model, options);
     const prepared = prepareLimits(limits);
     const prepared_changes = prepareChanges(changes);
@@ -200,7 +196,7 @@ export class LiteCast implements api.LiteCast {
 
   #many(files: PreparedFile[], { targets, is_summary }: Prepared, is_learned: boolean): (api.Report | LitecastError)[] {
     const engine = this.#alive();
-    if (is_learned) this.#needPredictor();
+    if (is_learned) this.#loadPredictor();
     const chosen = targets && this.#choose(targets);
     const reports: (api.Report | LitecastError)[] = [];
     for (const chunk of chunks(files)) {
@@ -218,13 +214,6 @@ export class LiteCast implements api.LiteCast {
     return reports;
   }
 
-  #needPredictor(): void {
-    if (!this.#has_predictor) {
-      throw new LitecastError("no-predictor", "load({ predictor: null }) has no predictor: analyze() does without, load() loads the one in the package");
-    }
-    this.#loadPredictor();
-  }
-
   #choose(targets: api.TargetChoice[]): number {
     const key = JSON.stringify(targets);
     const chosen = this.#chosen.get(key) ?? this.#call(() => this.#alive().choose(targets));
@@ -240,8 +229,8 @@ export class LiteCast implements api.LiteCast {
 
   #loadPredictor(): void {
     if (!this.#pending) return;
-    const { network, manifest, id } = this.#pending;
-    this.#call(() => this.#alive().loadPredictor(network, manifest, id));
+    const { network, manifest } = this.#pending;
+    this.#call(() => this.#alive().loadPredictor(network, manifest));
     this.#pending = null;
   }
 

@@ -10,10 +10,9 @@ import { bytesFrom, MANIFEST, NETWORK, type Platform, WASM } from "./sources.ts"
 /** What the package carries of itself, compressed: see `build.mjs`. */
 export interface Shipped {
   wasm(): Promise<{ default: string }>;
-  predictor(): Promise<{ network: string; manifest: string; id: string }>;
 }
 
-/** Loads module and predictor, and starts the estimator. */
+/** Loads the module, and a predictor that is given, and starts the estimator. */
 export type Load = (options?: LoadOptions) => Promise<LiteCast>;
 
 /** What `load()` starts from, and what a worker is started with. */
@@ -29,7 +28,7 @@ let instantiated: Promise<WebAssembly.Memory> | null = null;
 export function loader(platform: Platform, shipped: Shipped): Load {
   return async (options) => {
     const { wasm, predictor } = checkOptions(options);
-    const files = predictorFiles(predictor, platform, shipped);
+    const files = predictorFiles(predictor, platform);
     files.catch(() => undefined); // awaited below
     instantiated ??= module_(wasm, platform, shipped).then(instantiate);
     try {
@@ -44,7 +43,7 @@ export function loader(platform: Platform, shipped: Shipped): Load {
 /** The files alone, for a worker that instantiates them. */
 export async function loadFiles(options: LoadOptions | undefined, platform: Platform, shipped: Shipped): Promise<Loaded> {
   const { wasm, predictor } = checkOptions(options);
-  const [loaded, files] = await Promise.all([module_(wasm, platform, shipped), predictorFiles(predictor, platform, shipped)]);
+  const [loaded, files] = await Promise.all([module_(wasm, platform, shipped), predictorFiles(predictor, platform)]);
   return { wasm: loaded, predictor: files };
 }
 
@@ -92,9 +91,9 @@ async function module_(source: LoadOptions["wasm"], platform: Platform, shipped:
   return bytesFrom(given as FileSource, WASM, platform);
 }
 
-async function predictorFiles(source: LoadOptions["predictor"], platform: Platform, shipped: Shipped): Promise<PredictorFiles | null> {
-  if (source === null) return null;
-  if (source === undefined) return shippedPredictor(platform, shipped);
+/** Those of a caller: no target of this version asks one, so the package has none. */
+async function predictorFiles(source: LoadOptions["predictor"], platform: Platform): Promise<PredictorFiles | null> {
+  if (source === null || source === undefined) return null;
   const given = plainObject(source, "predictor");
   const { network, manifest } = given as unknown as PredictorSource;
   if (network === undefined || manifest === undefined) {
@@ -112,23 +111,4 @@ async function manifestText(given: PredictorSource["manifest"], platform: Platfo
   if (is_parsed) return JSON.stringify(manifest);
   if (Array.isArray(manifest)) throw wrongArgument(`${MANIFEST.option}: expected a manifest, found ${inWords(manifest)}`);
   return new TextDecoder().decode(await bytesFrom(manifest as FileSource, MANIFEST, platform));
-}
-
-async function shippedPredictor(platform: Platform, shipped: Shipped): Promise<PredictorFiles> {
-  const { network, manifest, id } = await shipped.predictor();
-  const [planes, json] = await Promise.all([platform.decompress(fromBase64(network)), platform.decompress(fromBase64(manifest))]);
-  return { network: interleaved(planes), manifest: new TextDecoder().decode(json), id };
-}
-
-/** Even bytes and then odd ones, as which numbers of two bytes compress better → the bytes in order. */
-export function interleaved(planes: Uint8Array): Uint8Array {
-  const n_pairs = planes.length >> 1;
-  const has_last = planes.length % 2 === 1;
-  const bytes = new Uint8Array(planes.length);
-  // Two bytes at a time: this loop runs once, before the engine has compiled it well.
-  const pairs = new Uint16Array(bytes.buffer, 0, n_pairs);
-  const odd = planes.subarray(n_pairs + Number(has_last));
-  for (let idx = 0; idx < n_pairs; idx++) pairs[idx] = planes[idx]! | (odd[idx]! << 8);
-  if (has_last) bytes[2 * n_pairs] = planes[n_pairs]!;
-  return bytes;
 }

@@ -4,5 +4,4 @@ import type { Shipped } from "./load.ts";
 /** The files of the package beside its scripts. */
 export const shipped: Shipped = {
   wasm: () => import("./assets/wasm.js"),
-  predictor: () => import("./assets/predictor.js"),
 };

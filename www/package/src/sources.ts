@@ -13,20 +13,23 @@ export interface Platform {
   sha256?(bytes: Uint8Array): string;
 }
 
-/** A file that the package has its own copy of. */
+/** A file that a caller may give. */
 export interface Expected {
   /** As in `load({ ... })`. */
   option: string;
   words: string;
   magic: readonly number[];
+  /** What a caller without such a file does. */
+  without: string;
 }
 
 /** How the module is recognised. */
-export const WASM: Expected = { option: "wasm", words: "a WebAssembly module", magic: [0x00, 0x61, 0x73, 0x6d] };
+export const WASM: Expected = { option: "wasm", words: "a WebAssembly module", magic: [0x00, 0x61, 0x73, 0x6d], without: "leave out `wasm` to use the copy inside the package" };
+const NO_PREDICTOR = "leave out `predictor`, which no target of this version asks";
 /** The field `ir_version`, which writers of ONNX put first. */
-export const NETWORK: Expected = { option: "predictor.network", words: "an ONNX file", magic: [0x08] };
+export const NETWORK: Expected = { option: "predictor.network", words: "an ONNX file", magic: [0x08], without: NO_PREDICTOR };
 /** An opening brace, after what JSON allows before it. */
-export const MANIFEST: Expected = { option: "predictor.manifest", words: "a manifest in JSON", magic: [0x7b] };
+export const MANIFEST: Expected = { option: "predictor.manifest", words: "a manifest in JSON", magic: [0x7b], without: NO_PREDICTOR };
 
 const is_response = (value: object): value is ResponseLike => "arrayBuffer" in value && typeof value.arrayBuffer === "function";
 
@@ -57,14 +60,14 @@ function unshared(bytes: Uint8Array): Uint8Array {
 }
 
 /** Names a page that a server gave in the place of a file, which bundlers' servers do. */
-function check(bytes: Uint8Array, place: string, { option, words, magic }: Expected): void {
+function check(bytes: Uint8Array, place: string, { words, magic, without }: Expected): void {
   const start = magic[0] === 0x7b ? bytes.subarray(firstLetter(bytes)) : bytes;
   if (magic.every((byte, idx) => start[idx] === byte)) return;
   const hex = (list: Iterable<number>): string => Array.from(list, (byte) => byte.toString(16).padStart(2, "0")).join(" ");
   const is_page = bytes[firstLetter(bytes)] === 0x3c;
   const description = is_page ? `a page of HTML or XML (${hex(bytes.subarray(0, 4))})` : hex(bytes.subarray(0, 4)) || "nothing";
   const fix = is_page
-    ? `; the server has no such file and answers with a page: serve the file there, or leave out \`${option}\` to use the copy inside the package`
+    ? `; the server has no such file and answers with a page: serve the file there, or ${without}`
     : "";
   throw new LitecastError("asset", `${place}: expected ${words} (${hex(magic)}), found ${description}${fix}`);
 }

@@ -8,8 +8,8 @@ export type { Metric, TargetId } from "./ids.js";
 export type * from "./report.js";
 
 /**
- * Loads the module and the predictor that travel in this package, or those that are given. Nothing happens before this
- * call, and no other machine is asked. The module is instantiated once: later calls share its memory.
+ * Loads the module that travels in this package, or the one that is given. Nothing happens before this call, and no
+ * other machine is asked. The module is instantiated once: later calls share its memory.
  *
  * Rejects with a {@link LitecastError}: `asset` for a file that is not what was expected, `wasm` for a module that
  * cannot be run here, `wrong-argument`. A predictor of another version is refused by the first estimate.
@@ -19,7 +19,7 @@ export function load(options?: LoadOptions): Promise<LiteCast>;
 export interface LoadOptions {
   /** The WebAssembly module, as a file or compiled, where the copy in the package cannot be used. */
   wasm?: FileSource | CompiledModule | PromiseLike<FileSource | CompiledModule> | undefined;
-  /** A predictor of one's own; null for none, which leaves {@link LiteCast.analyze}. */
+  /** A predictor of one's own, which reports then name; no target of this version asks one. Null is none, as by default. */
   predictor?: PredictorSource | null | undefined;
 }
 
@@ -71,7 +71,7 @@ export interface LiteCast {
   estimateMany(models: Iterable<BytesSource | Graph | ModelFile>, options: EstimateOptions & { detail: "summary" }): (Summary | LitecastError)[];
   estimateMany(models: Iterable<BytesSource | Graph | ModelFile>, options?: EstimateOptions): (Report | LitecastError)[];
 
-  /** As `estimate`, without a predictor, which no target asks at present. */
+  /** As `estimate`, without the predictor that `load` was given. */
   analyze(model: BytesSource | Graph, options: EstimateOptions & { detail: "summary" }): Summary;
   analyze(model: BytesSource | Graph, options?: EstimateOptions): Report;
 
@@ -603,7 +603,6 @@ export type LitecastErrorKind =
   | "wrong-argument"
   | "asset"
   | "wasm"
-  | "no-predictor"
   | "predictor-manifest"
   | "predictor-feature-schema"
   | "predictor-network"

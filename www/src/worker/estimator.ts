@@ -2,7 +2,7 @@
 import type { LiteCast } from "../../package/src/litecast.ts";
 import { TARGETS } from "../../package/src/catalogue.ts";
 import type { Devices } from "../../package/types/devices.d.ts";
-import { interleaved, start as startModule } from "../../package/src/load.ts";
+import { start as startModule } from "../../package/src/load.ts";
 import type { EstimateOptions } from "../../package/types/index.d.ts";
 import { otherBuildError, unreadableError } from "../worker_messenger.ts";
 import type { EstimateCall, Estimated, EstimatorCall, EstimatorValue, FileToRead, MeasureCall, MeasuredDevice, ReadAheadCall, ReadDeviceCall, StartCall, Started, SweepCall, WarmUpCall } from "../protocol.ts";
@@ -10,10 +10,9 @@ import type { Report, Result, Sweep, TargetChoice, TargetChoices } from "../repo
 import { changesOf, isChanged, scenarioWords } from "../scenario.ts";
 import { hasHost } from "../targets.ts";
 import { keepReport } from "../store.ts";
-import { answerRequests, describe } from "./request_queue.ts";
+import { answerRequests } from "./request_queue.ts";
 
 let litecast: LiteCast;
-let has_predictor = false;
 /** Set by the first file: from then on nothing is estimated that nobody asked for. */
 let is_used = false;
 /** The last file that was read before its estimate was asked for. */
@@ -24,22 +23,15 @@ const kept = new Map<string, Promise<string | null>>();
 /** The page shows a report sooner than this, and needs the processor for it: the file is hashed, and the database written, afterwards. */
 const FINISH_AFTER_MS = 30;
 
-async function start({ assets: { module, bundle } }: StartCall): Promise<Started> {
-  const files = "kind" in bundle ? null : { network: interleaved(new Uint8Array(bundle.planes)), manifest: bundle.manifest, id: BUNDLE_ID };
-  litecast = await startModule({ wasm: module, predictor: files });
-  if ("kind" in bundle) return { targets: [], others: [], predictor_failure: bundle };
-  try {
-    const all = litecast.targets();
-    const [targets, others] = [true, false].map((is_default) => all.filter((target) => target.is_default === is_default));
-    has_predictor = true;
-    return { targets, others, predictor_failure: null };
-  } catch (error) {
-    return { targets: [], others: [], predictor_failure: describe(error) };
-  }
+async function start({ module }: StartCall): Promise<Started> {
+  litecast = await startModule({ wasm: module, predictor: null });
+  const all = litecast.targets();
+  const [targets, others] = [true, false].map((is_default) => all.filter((target) => target.is_default === is_default));
+  return { targets, others };
 }
 
 function warmUp({ bytes }: WarmUpCall): Report | null {
-  return is_used || !has_predictor ? null : litecast.estimate(new Uint8Array(bytes), { name: "warm-up.tflite" });
+  return is_used ? null : litecast.estimate(new Uint8Array(bytes), { name: "warm-up.tflite" });
 }
 
 function readAhead({ model: { file, number } }: ReadAheadCall): null {
@@ -112,7 +104,6 @@ function reportOf(call: EstimateCall, model: Uint8Array, sha256: string | undefi
 
 /** Why there is no such target, as its result; null where there is. Without files only targets are checked. */
 function unknownTarget(choice: TargetChoice): Result | null {
-  if (!has_predictor) return null;
   try {
     litecast.estimateMany([], { targets: [choice] });
     return null;
@@ -128,9 +119,7 @@ function reportOn({ file, scenario, targets, more_targets, host, application, is
   if (targets || more_targets.length > 0 || host !== null) options.targets = besideHost([...(targets ?? litecast.defaultTargets()), ...more_targets], host);
   if (is_summary) options.detail = "summary";
   // Also where only the targets are others: lists that change with every slider are not kept.
-  if (has_predictor && (targets || isChanged(scenario))) return litecast.estimateChanged(model, changesOf(scenario), options);
-  if (isChanged(scenario)) throw Object.assign(new Error("another network needs the predictor, which could not be loaded"), { kind: "no-predictor" });
-  if (!has_predictor) return litecast.analyze(model, options);
+  if (targets || isChanged(scenario)) return litecast.estimateChanged(model, changesOf(scenario), options);
   const [report] = litecast.estimateMany([{ bytes: model, sha256 }], options);
   if (report instanceof Error) throw report;
   return report;
