@@ -398,6 +398,285 @@ def contradictions():
         yield case("SOFTMAX", [("i", [3, 8])], [("h", [3, 8], dict(scale=1 / 65536, zero_point=zero_point))], "SoftmaxOptions", beta=1.0)
 
 
+def settings():
+    """Options, shapes and constants at the edge of what kernels take: strides, axes, masks, groups, broadcasts, batches."""
+    yield from window_settings()
+    yield from axis_settings()
+    yield from slice_settings()
+    yield from arithmetic_settings()
+    yield from matrix_settings()
+
+
+def window_settings():
+    conv = dict(strideW=1, strideH=1, dilationWFactor=1, dilationHFactor=1)
+    image = [2, 7, 6, 8]
+    for letter in "fih":
+        weights = "f" if letter == "f" else "i"
+        filters = lambda shape, axis=0: const(weights, shape, 1, channels=shape[axis], axis=axis)
+        for stride, padding, wrote in ((3, 0, [2, 3, 2, 12]), (3, 1, [2, 2, 2, 12]), (2, 1, [2, 3, 2, 12])):
+            yield case("CONV_2D", [(letter, image), filters([12, 3, 3, 8]), bias_of(letter, 12)], [(letter, wrote)], "Conv2DOptions", **{**conv, "strideW": stride, "strideH": stride}, padding=padding)
+        yield case("CONV_2D", [(letter, image), filters([12, 3, 1, 8]), bias_of(letter, 12)], [(letter, [2, 7, 3, 12])], "Conv2DOptions", **{**conv, "strideW": 2})
+        yield case("CONV_2D", [(letter, image), filters([12, 3, 3, 8]), bias_of(letter, 12)], [(letter, [2, 3, 2, 12])], "Conv2DOptions", **{**conv, "dilationWFactor": 2, "dilationHFactor": 2}, padding=1)
+        yield case("CONV_2D", [(letter, image), filters([12, 9, 9, 8]), bias_of(letter, 12)], [(letter, [2, 7, 6, 12])], "Conv2DOptions", **conv)
+        yield case("CONV_2D", [(letter, image), filters([12, 3, 3, 3]), bias_of(letter, 12)], [(letter, [2, 7, 6, 12])], "Conv2DOptions", **conv)
+        yield case("CONV_2D", [(letter, image), filters([12, 3, 3, 2]), bias_of(letter, 12)], [(letter, [2, 7, 6, 12])], "Conv2DOptions", **conv)
+        yield case("CONV_2D", [(letter, image), filters([12, 1, 1, 1]), bias_of(letter, 12)], [(letter, [2, 7, 6, 12])], "Conv2DOptions", **conv)
+        yield case("CONV_2D", [(letter, image), filters([12, 3, 3, 8]), bias_of(letter, 12)], [(letter, [2, 7, 6, 12])], "Conv2DOptions", fusedActivationFunction=5, **conv)
+        yield case("CONV_2D", [(letter, image[1:]), filters([12, 3, 3, 8]), bias_of(letter, 12)], [(letter, [7, 6, 12])], "Conv2DOptions", **conv)
+        for multiplier in (1, 2, 3):
+            wide = 8 * multiplier
+            for stride in ((1, 1), (2, 1), (2, 2)):
+                wrote = [2, -(-7 // stride[0]), -(-6 // stride[1]), wide]
+                yield case("DEPTHWISE_CONV_2D", [(letter, image), filters([1, 3, 3, wide], 3), bias_of(letter, wide)], [(letter, wrote)], "DepthwiseConv2DOptions", depthMultiplier=multiplier, strideH=stride[0], strideW=stride[1], dilationHFactor=1, dilationWFactor=1)
+        for multiplier in (0, 5):
+            yield case("DEPTHWISE_CONV_2D", [(letter, image), filters([1, 3, 3, 16], 3), bias_of(letter, 16)], [(letter, [2, 7, 6, 16])], "DepthwiseConv2DOptions", depthMultiplier=multiplier, **conv)
+        yield case("DEPTHWISE_CONV_2D", [(letter, image), filters([1, 3, 3, 8], 3), bias_of(letter, 8)], [(letter, [2, 3, 2, 8])], "DepthwiseConv2DOptions", depthMultiplier=1, padding=1, **{**conv, "dilationWFactor": 2, "dilationHFactor": 2})
+        yield case("DEPTHWISE_CONV_2D", [(letter, image), filters([1, 3, 3, 8], 3), bias_of(letter, 8)], [(letter, image)], "DepthwiseConv2DOptions", depthMultiplier=1, fusedActivationFunction=4, **conv)
+        for stride, padding, wrote in ((1, 0, [1, 4, 4, 6]), (3, 0, [1, 12, 12, 6]), (2, 1, [1, 9, 9, 6])):
+            yield case("TRANSPOSE_CONV", [const("w", [4], wrote), filters([6, 3, 3, 8]), (letter, IMAGE), bias_of(letter, 6)], [(letter, wrote)], "TransposeConvOptions", strideW=stride, strideH=stride, padding=padding)
+        yield case("TRANSPOSE_CONV", [const("w", [4], [1, 8, 8, 6]), filters([6, 3, 3, 8]), (letter, IMAGE), bias_of(letter, 6)], [(letter, [1, 8, 8, 6])], "TransposeConvOptions", strideW=2, strideH=2, fusedActivationFunction=1)
+        yield case("TRANSPOSE_CONV", [("w", [4]), filters([6, 3, 3, 8]), (letter, IMAGE), bias_of(letter, 6)], [(letter, [1, 8, 8, 6])], "TransposeConvOptions", strideW=2, strideH=2)
+        for name in ("MAX_POOL_2D", "AVERAGE_POOL_2D", "L2_POOL_2D"):
+            for window, stride, padding, wrote in (((7, 6), 1, 1, [2, 1, 1, 8]), ((3, 3), 3, 0, [2, 3, 2, 8]), ((1, 1), 2, 1, [2, 4, 3, 8]), ((9, 9), 1, 0, [2, 7, 6, 8]), ((9, 9), 1, 1, [2, 7, 6, 8])):
+                yield case(name, [(letter, image)], [(letter, wrote)], "Pool2DOptions", filterHeight=window[0], filterWidth=window[1], strideH=stride, strideW=stride, padding=padding)
+        for aligned, side in ((False, 3), (True, 3), (False, 1), (False, 13)):
+            for name in ("RESIZE_NEAREST_NEIGHBOR", "RESIZE_BILINEAR"):
+                yield case(name, [(letter, image), const("w", [2], [side, side])], [(letter, [2, side, side, 8])], camel(name) + "Options", alignCorners=aligned)
+        for name in ("RESIZE_NEAREST_NEIGHBOR", "RESIZE_BILINEAR"):
+            yield case(name, [(letter, image), const("w", [2], [5, 5])], [(letter, [2, 9, 9, 8])], camel(name) + "Options")
+        for block in (1, 3):
+            yield case("SPACE_TO_DEPTH", [(letter, [1, 6, 6, 4])], [(letter, [1, 6 // block, 6 // block, 4 * block ** 2])], "SpaceToDepthOptions", blockSize=block)
+            yield case("DEPTH_TO_SPACE", [(letter, [1, 3, 3, 18])], [(letter, [1, 3 * block, 3 * block, 18 // block ** 2])], "DepthToSpaceOptions", blockSize=block)
+        yield case("SPACE_TO_DEPTH", [(letter, [1, 5, 5, 4])], [(letter, [1, 2, 2, 16])], "SpaceToDepthOptions", blockSize=2)
+        yield case("SPACE_TO_BATCH_ND", [(letter, [1, 5, 5, 4]), const("w", [2], [2, 2]), const("w", [2, 2], [0, 1, 1, 0])], [(letter, [4, 3, 3, 4])], "SpaceToBatchNDOptions")
+        yield case("SPACE_TO_BATCH_ND", [(letter, [1, 5, 5, 4]), const("w", [2], [2, 2]), const("w", [2, 2], [0, 0, 0, 0])], [(letter, [4, 2, 2, 4])], "SpaceToBatchNDOptions")
+        yield case("BATCH_TO_SPACE_ND", [(letter, [4, 3, 3, 4]), const("w", [2], [2, 2]), const("w", [2, 2], [0, 1, 1, 0])], [(letter, [1, 5, 5, 4])], "BatchToSpaceNDOptions")
+        yield case("BATCH_TO_SPACE_ND", [(letter, [3, 3, 3, 4]), const("w", [2], [2, 2]), const("w", [2, 2], [0, 0, 0, 0])], [(letter, [1, 6, 6, 4])], "BatchToSpaceNDOptions")
+
+
+def axis_settings():
+    image = [2, 3, 4, 6]
+    for letter in "fih":
+        for axis, wrote in ((0, [4, 3, 4, 6]), (-4, [4, 3, 4, 6]), (4, image), (-5, image)):
+            yield case("CONCATENATION", [(letter, image)] * 2, [(letter, wrote)], "ConcatenationOptions", axis=axis)
+        yield case("CONCATENATION", [(letter, image), (letter, [2, 3, 5, 6])], [(letter, [2, 3, 4, 12])], "ConcatenationOptions", axis=3)
+        yield case("CONCATENATION", [(letter, image), const(letter, image, 1)], [(letter, [2, 3, 4, 12])], "ConcatenationOptions", axis=3)
+        yield case("CONCATENATION", [(letter, image)], [(letter, image)], "ConcatenationOptions", axis=1)
+        yield case("CONCATENATION", [(letter, image, dict(scale=0.25)), (letter, image)], [(letter, [2, 3, 4, 12])], "ConcatenationOptions", axis=3)
+        for count in (10, 11):
+            yield case("CONCATENATION", [(letter, image)] * count, [(letter, [2, 3, 4, 6 * count])], "ConcatenationOptions", axis=3)
+        for axis in (0, 4, -1, -5, 5, 7):
+            where = axis + 5 if axis < 0 else min(axis, 4)
+            yield case("PACK", [(letter, image)] * 2, [(letter, image[:where] + [2] + image[where:])], "PackOptions", axis=axis, valuesCount=2)
+        yield case("PACK", [(letter, image)] * 3, [(letter, [2] + image)], "PackOptions", axis=0, valuesCount=2)
+        for axis, count, wrote in ((-1, 6, [2, 3, 4]), (-4, 2, [3, 4, 6]), (1, 2, [2, 4, 6]), (1, 3, [2, 4, 6])):
+            yield case("UNPACK", [(letter, image)], [(letter, wrote)] * count, "UnpackOptions", axis=axis, num=count)
+        for axis in (-1, -4, 4, -5):
+            yield case("SPLIT", [const("w", [], [axis]), (letter, image)], [(letter, [2, 3, 4, 3] if axis != -4 else [1, 3, 4, 6])] * 2, "SplitOptions", numSplits=2)
+        yield case("SPLIT", [const("w", [], [3]), (letter, image)], [(letter, [2, 3, 4, 2]), (letter, [2, 3, 4, 4])], "SplitOptions", numSplits=2)
+        yield case("SPLIT", [const("w", [], [2]), (letter, image)], [(letter, [2, 3, 1, 6])] * 3, "SplitOptions", numSplits=3)
+        for sizes in ([2, -1], [2, 3], [2, 5]):
+            yield case("SPLIT_V", [(letter, image), const("w", [2], sizes), const("w", [], [3])], [(letter, [2, 3, 4, 2]), (letter, [2, 3, 4, 4])], "SplitVOptions", numSplits=2)
+        for axis in (-1, 4, -5):
+            yield case("SPLIT_V", [(letter, image), const("w", [2], [2, 4]), const("w", [], [axis])], [(letter, [2, 3, 4, 2]), (letter, [2, 3, 4, 4])], "SplitVOptions", numSplits=2)
+        for axis in (-1, -5, 4, 5, -6):
+            where = axis + 5 if axis < 0 else min(axis, 4)
+            where = max(where, 0)
+            yield case("EXPAND_DIMS", [(letter, image), const("w", [1], [axis])], [(letter, image[:where] + [1] + image[where:])], "ExpandDimsOptions")
+        for axes, wrote in ((None, [3, 6]), ([0, 2], [3, 6]), ([-2, -4], [3, 6]), ([1], [1, 3, 1, 6]), ([7], [3, 1, 6])):
+            yield case("SQUEEZE", [(letter, [1, 3, 1, 6])], [(letter, wrote)], "SqueezeOptions", squeezeDims=axes)
+        for order in ([3, 2, 1, 0], [-1, 0, 1, 2], [0, 0, 1, 2], [0, 1, 2], [0, 1, 2, 4]):
+            yield case("TRANSPOSE", [(letter, image), const("w", [len(order)], order)], [(letter, [image[i] if i < 4 else 1 for i in order])], "TransposeOptions")
+        for name in ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN"):
+            for axes, wrote in (([-1, -2], [2, 3]), ([1, 1], [2, 4, 6]), ([], image), ([0, 3], [3, 4])):
+                yield case(name, [(letter, image), const("w", [len(axes)], axes)], [(letter, wrote)], "ReducerOptions", keepDims=False)
+            yield case(name, [(letter, image), const("w", [], [2])], [(letter, [2, 3, 6])], "ReducerOptions", keepDims=False)
+            yield case(name, [(letter, [1, 2, 3, 4, 6]), const("w", [2], [2, 3])], [(letter, [1, 2, 6])], "ReducerOptions", keepDims=False)
+        for name in ("ARG_MAX", "ARG_MIN"):
+            for axis, wrote in (([0], [3, 4, 6]), ([-1], [2, 3, 4]), ([4], [2, 3, 4]), ([-5], [2, 3, 4])):
+                yield case(name, [(letter, image), const("w", [1], axis)], [("w", wrote)], camel(name) + "Options", outputType=TYPES["w"])
+        for axis, back, exclusive in ((-1, True, False), (0, False, True), (4, False, False), (-5, False, False)):
+            yield case("CUMSUM", [(letter, image), const("w", [], [axis])], [(letter, image)], "CumsumOptions", reverse=back, exclusive=exclusive)
+        for axes in ([-1], [0, 2], [4], [-5], [1, 1], [1, 2], [2, 1], [-2, 1], [0, 1, 2, 3], [3, 1, 2]):
+            yield case("REVERSE_V2", [(letter, image), const("w", [len(axes)], axes)], [(letter, image)], "ReverseV2Options")
+        wrote = {"f": {}, "i": dict(scale=1 / 256, zero_point=-128), "h": dict(scale=1 / 32768)}[letter]
+        for shape in ([5], [3, 5], [1, 2, 2, 1, 3, 5]):
+            for beta in (0.5, 2.0, -1.0):
+                yield case("SOFTMAX", [(letter, shape, dict(scale=0.1))], [(letter, shape, wrote)], "SoftmaxOptions", beta=beta)
+
+
+def slice_settings():
+    image = [2, 5, 4, 6]
+    starts, ends, steps = [0, 1, 0, 0], [2, 4, 4, 6], [1, 1, 1, 1]
+    for letter in "fih":
+        def strided(starts, ends, steps, wrote, **masks):
+            return case("STRIDED_SLICE", [(letter, image), const("w", [4], starts), const("w", [4], ends), const("w", [4], steps)], [(letter, wrote)], "StridedSliceOptions", **masks)
+
+        yield strided(starts, ends, steps, [2, 3, 4, 6])
+        yield strided(starts, ends, steps, [2, 5, 4, 6], beginMask=2, endMask=2)
+        yield strided([0, -1, 0, 0], [2, -6, 4, 6], [1, -1, 1, 1], [2, 5, 4, 6])
+        yield strided([0, 4, 0, 0], [2, 0, 4, 6], [1, -2, 1, 1], [2, 2, 4, 6])
+        yield strided(starts, ends, [1, 2, 1, 1], [2, 2, 4, 6])
+        yield strided(starts, ends, [1, 0, 1, 1], [2, 3, 4, 6])
+        yield strided(starts, [2, 99, 4, 6], steps, [2, 4, 4, 6])
+        yield strided(starts, [2, 1, 4, 6], steps, [2, 0, 4, 6])
+        yield strided([0, -1, 0, 0], [2, 0, 4, 6], steps, [2, 4, 6], shrinkAxisMask=2)
+        yield strided([0, 7, 0, 0], [2, 8, 4, 6], steps, [2, 4, 6], shrinkAxisMask=2)
+        yield strided([0, 1, 2, 3], [1, 2, 3, 4], steps, [], shrinkAxisMask=15)
+        yield strided([0, 1, 0, 0], [2, 3, 4, 6], steps, [2, 3, 4, 6], offset=True)
+        for begin, size, wrote in (([0, 1, 0, 0], [-1, 2, -1, -1], [2, 2, 4, 6]), ([0, 3, 0, 0], [2, 3, 4, 6], [2, 3, 4, 6]), ([0, 6, 0, 0], [2, 1, 4, 6], [2, 1, 4, 6]), ([0, -1, 0, 0], [2, 1, 4, 6], [2, 1, 4, 6])):
+            yield case("SLICE", [(letter, image), const("w", [4], begin), const("w", [4], size)], [(letter, wrote)], "SliceOptions")
+        yield case("SLICE", [(letter, image), const("w", [3], [0, 0, 0]), const("w", [3], [1, 1, 1])], [(letter, [1, 1, 1, 6])], "SliceOptions")
+        for axis, batch, shape, wrote in ((1, 1, [2, 3], [2, 3, 4, 6]), (2, 1, [2, 2], [2, 5, 2, 6]), (1, 0, [], [2, 4, 6]), (1, 0, [2, 2], [2, 2, 2, 4, 6]), (1, -1, [2, 3], [2, 3, 4, 6]), (0, 1, [2, 3], [2, 3, 4, 6])):
+            yield case("GATHER", [(letter, image), const("w", shape, 1)], [(letter, wrote)], "GatherOptions", axis=axis, batchDims=batch)
+        for index, shape, wrote in (([1, 4], [1, 2], [1, 4, 6]), ([1, 4, 3, 5], [1, 4], [1]), ([1, 4, 3, 5, 0], [1, 5], [1]), ([1, 5], [1, 2], [1, 4, 6]), ([-1, 0], [1, 2], [1, 4, 6]), ([1], [1], [5, 4, 6])):
+            yield case("GATHER_ND", [(letter, image), const("w", shape, index)], [(letter, wrote)], "GatherNdOptions")
+        for padding, wrote in (([0, 0, 2, 0, 0, 3, 0, 1], [2, 7, 7, 7]), ([0, 0, 0, 0, 0, 0, 0, 0], image), ([0, 0, -1, 0, 0, 0, 0, 0], [2, 4, 4, 6])):
+            yield case("PAD", [(letter, image), const("w", [4, 2], padding)], [(letter, wrote)], "PadOptions")
+        yield case("PADV2", [(letter, image), const("w", [4, 2], [0, 0, 1, 1, 0, 0, 0, 0]), const(letter, [], 1)], [(letter, [2, 7, 4, 6])], "PadV2Options")
+        yield case("PADV2", [(letter, image), const("w", [4, 2], [0, 0, 1, 1, 0, 0, 0, 0]), (letter, [1])], [(letter, [2, 7, 4, 6])], "PadV2Options")
+        yield case("PADV2", [(letter, image), const("w", [4, 2], [0, 0, 1, 1, 0, 0, 0, 0]), const(letter, [1], 1, zero_point=3)], [(letter, [2, 7, 4, 6])], "PadV2Options")
+        for mode, padding, wrote in ((0, [0, 0, 4, 4, 0, 0, 0, 0], [2, 13, 4, 6]), (0, [0, 0, 5, 5, 0, 0, 0, 0], [2, 15, 4, 6]), (1, [0, 0, 5, 5, 0, 0, 0, 0], [2, 15, 4, 6]), (1, [0, 0, 6, 6, 0, 0, 0, 0], [2, 17, 4, 6])):
+            yield case("MIRROR_PAD", [(letter, image), const("w", [4, 2], padding)], [(letter, wrote)], "MirrorPadOptions", mode=mode)
+        yield case("MIRROR_PAD", [(letter, image), const("w", [3, 2], [0, 0, 1, 1, 0, 0])], [(letter, [2, 7, 4, 6])], "MirrorPadOptions", mode=0)
+        for start in ([0, 4, 3, 0], [0, -1, 0, 0], [0, 9, 9, 9]):
+            yield case("DYNAMIC_UPDATE_SLICE", [(letter, image), (letter, [1, 2, 2, 6]), const("w", [4], start)], [(letter, image)], "DynamicUpdateSliceOptions")
+        yield case("DYNAMIC_UPDATE_SLICE", [(letter, image), (letter, [3, 2, 2, 6]), const("w", [4], [0] * 4)], [(letter, image)], "DynamicUpdateSliceOptions")
+        yield case("DYNAMIC_UPDATE_SLICE", [(letter, image), (letter, [2, 6]), const("w", [4], [0] * 4)], [(letter, image)], "DynamicUpdateSliceOptions")
+        for target, wrote in (([3, 2, 5, 4, 6], [3, 2, 5, 4, 6]), ([2, 5, 4, 7], [2, 5, 4, 7]), ([5, 4, 6], [5, 4, 6]), ([2, 5, 4, -1], image)):
+            yield case("BROADCAST_TO", [(letter, image), const("w", [len(target)], target)], [(letter, wrote)], "BroadcastToOptions")
+        for lengths, wrote in (([2, -1], [2, 120]), ([0, 5, -1], [2, 5, 24]), ([240], [240]), ([2, 5, 24, 1, 1, 1], [2, 5, 24, 1, 1, 1])):
+            yield case("RESHAPE", [(letter, image), const("w", [len(lengths)], lengths)], [(letter, wrote)], "ReshapeOptions")
+            yield case("RESHAPE", [(letter, image)], [(letter, wrote)], "ReshapeOptions", newShape=lengths)
+        yield case("RESHAPE", [(letter, [1]), const("w", [0], [])], [(letter, [])], "ReshapeOptions")
+        for lengths in ([2, -3], [0, 3], []):
+            yield case("FILL", [const("w", [len(lengths)], lengths), const(letter, [], [1])], [(letter, lengths if lengths != [2, -3] else [2, 3])], "FillOptions")
+        yield case("FILL", [const("w", [2], [2, 3]), const(letter, [1], [1])], [(letter, [2, 3])], "FillOptions")
+        yield case("FILL", [("w", [2]), const(letter, [], [1])], [(letter, [2, 3])], "FillOptions")
+        yield case("FILL", [const("w", [2], [2, 3]), (letter, [])], [(letter, [2, 3])], "FillOptions")
+
+
+def arithmetic_settings():
+    image = [2, 3, 4, 6]
+    for name in ("ADD", "SUB", "MUL", "DIV", "SQUARED_DIFFERENCE", "MAXIMUM", "MINIMUM"):
+        option = {"MAXIMUM": "MaximumMinimumOptions", "MINIMUM": "MaximumMinimumOptions"}.get(name, camel(name) + "Options")
+        for letter in "fihw":
+            ones = dict(values=1)
+            for left, right, wrote in ((image, [6], image), (image, [], image), ([1, 1, 1, 6], [2, 3, 4, 1], image), (image, [5], image), ([1] + image, [6], [1] + image),
+                                       ([1, 1] + image, [1, 1, 1, 1, 1, 6], [1, 1] + image), ([2, 1, 3, 4, 6], [2, 2, 1, 4, 6], [2, 2, 3, 4, 6]), ([6], image, image), (image, image, [2, 3, 4, 5])):
+                yield case(name, [(letter, left), (letter, right, ones)], [(letter, wrote)], option)
+        for low, high in ((1e-6, 100.0), (100.0, 1e-6), (3.0, 0.01)):
+            yield case(name, [("i", image, dict(scale=low)), ("i", image, dict(values=1, scale=low))], [("i", image, dict(scale=high))], option)
+            yield case(name, [("h", image, dict(scale=low)), ("h", image, dict(values=1, scale=high))], [("h", image, dict(scale=low))], option)
+        yield case(name, [("i", image, dict(zero_point=-128)), ("i", image, dict(values=1, zero_point=127))], [("i", image, dict(zero_point=5))], option)
+        for letter in "ih":
+            # The scale of the result beside the least that the fixed-point sum takes.
+            for scale in (2.0 ** -20, 1.9e-6, 2.0 ** -15, 6.1e-5, 6.2e-5):
+                yield case(name, [(letter, image, dict(scale=1.0)), (letter, image, dict(values=1, scale=0.25))], [(letter, image, dict(scale=scale))], option)
+        if name in ("ADD", "SUB"):
+            for scale in (0.5, 0.3):
+                yield case(name, [("h", image, dict(scale=scale)), ("h", image, dict(scale=scale))], [("h", image, dict(scale=scale))], option, potScaleInt16=True)
+        if name in ("ADD", "SUB", "MUL", "DIV"):
+            yield case(name, [("f", image), ("f", image, dict(values=1))], [("f", image)], option, fusedActivationFunction=5)
+            yield case(name, [("i", image), ("i", image, dict(values=1))], [("i", image)], option, fusedActivationFunction=5)
+    for name in ("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL"):
+        for left, right in ((image, [6]), (image, []), ([1] + image, [6]), ([2, 1, 3, 4, 6], [2, 2, 1, 4, 6]), (image, [5])):
+            for letter in "fi":
+                wrote = [2, 2, 3, 4, 6] if len(left) == 5 and len(right) == 5 else left
+                yield case(name, [(letter, left), (letter, right)], [("b", wrote)], camel(name) + "Options")
+        for letter in "ih":
+            for low, high in ((0.1, 7.0), (7.0, 0.1), (1.0, 1.0), (0.999, 0.999)):
+                yield case(name, [(letter, image, dict(scale=low)), (letter, image, dict(scale=high))], [("b", image)], camel(name) + "Options")
+    for letter in "fihw":
+        for condition, left, right in (([1], image, image), ([2, 1, 1, 1], image, [6]), ([2, 1, 3, 4, 6], [2, 2, 1, 4, 6], [6]), ([2, 1, 3, 1, 4, 6], [2, 1, 3, 1, 4, 6], [6])):
+            yield case("SELECT_V2", [("b", condition), (letter, left), (letter, right)], [(letter, [2, 2, 3, 4, 6] if len(condition) == 5 else condition if len(condition) == 6 else image)], "SelectV2Options")
+    for left, right in ((image, [6]), (image, []), ([2, 1, 3, 4, 6], [2, 2, 1, 4, 6])):
+        for name in ("LOGICAL_AND", "LOGICAL_OR"):
+            yield case(name, [("b", left), ("b", right)], [("b", left if len(left) == 4 else [2, 2, 3, 4, 6])], camel(name) + "Options")
+    for letter in "fih":
+        for alpha in (0.0, 1.0, 2.5, -0.5):
+            yield case("LEAKY_RELU", [(letter, image)], [(letter, image, dict(scale=0.25))], "LeakyReluOptions", alpha=alpha)
+        for slopes in ([6], [1, 1, 6], [3, 1, 6], [], [1, 1, 1, 1]):
+            yield case("PRELU", [(letter, image), const(letter, slopes, 1)], [(letter, image)])
+        for scale in (0.01, 0.5, 20.0):
+            yield case("HARD_SWISH", [(letter, image, dict(scale=scale))], [(letter, image, dict(scale=0.5))], "HardSwishOptions")
+            yield case("HARD_SWISH", [(letter, image, dict(scale=0.5))], [(letter, image, dict(scale=scale))], "HardSwishOptions")
+            for name in ("RELU", "RELU6", "ELU", "ABS", "QUANTIZE"):
+                yield case(name, [(letter, image, dict(scale=0.5))], [("i" if name == "QUANTIZE" else letter, image, dict(scale=scale, zero_point=3))])
+            yield case("L2_NORMALIZATION", [(letter, [3, 6])], [(letter, [3, 6], dict(scale=scale))], "L2NormOptions")
+        for name in ("RELU", "TANH", "LOGISTIC", "SHAPE", "ABS", "NEG", "ZEROS_LIKE", "HARD_SWISH", "SOFTMAX", "LOG_SOFTMAX", "L2_NORMALIZATION"):
+            wrote = {"TANH": {"h": dict(scale=1 / 32768)}.get(letter, dict(scale=1 / 128)), "LOGISTIC": {"h": dict(scale=1 / 32768)}.get(letter, dict(scale=1 / 256, zero_point=-128)),
+                     "SOFTMAX": {"h": dict(scale=1 / 32768)}.get(letter, dict(scale=1 / 256, zero_point=-128)), "LOG_SOFTMAX": dict(scale=16 / 256, zero_point=127)}.get(name, {})
+            option = {"SHAPE": "ShapeOptions", "SOFTMAX": "SoftmaxOptions", "L2_NORMALIZATION": "L2NormOptions"}.get(name)
+            fields = {"SHAPE": dict(outType=TYPES["w"]), "SOFTMAX": dict(beta=1.0)}.get(name, {})
+            for shape in ([], [7], [1, 1, 2, 1, 3, 2, 5]):
+                yield case(name, [(letter, shape)], [("w", [len(shape)]) if name == "SHAPE" else (letter, shape, wrote)], option, **fields)
+    for low, high in ((1e-6, 100.0), (100.0, 1e-6), (1.0, 1.9e-6), (1.0, 2.0 ** -20)):
+        yield case("ADD_N", [("i", image, dict(scale=low))] * 3, [("i", image, dict(scale=high))], "AddNOptions")
+        yield case("CUMSUM", [("i", image, dict(scale=low)), const("w", [], [1])], [("i", image, dict(scale=high))], "CumsumOptions")
+        yield case("HARD_SWISH", [("i", image, dict(scale=127 * low))], [("i", image, dict(scale=low))])
+        yield case("HARD_SWISH", [("i", image, dict(scale=128 * low))], [("i", image, dict(scale=low))])
+        for name in ("MEAN", "SUM"):
+            yield case(name, [("i", image, dict(scale=low)), const("w", [1], [1])], [("i", [2, 1, 4, 6], dict(scale=high))], "ReducerOptions", keepDims=True)
+        for name, option in (("RELU", None), ("LEAKY_RELU", "LeakyReluOptions"), ("HARD_SWISH", None), ("ELU", None), ("ABS", None), ("QUANTIZE", None)):
+            yield case(name, [("i", image, dict(scale=low))], [("i", image, dict(scale=high))], option)
+        yield case("PRELU", [("i", image, dict(scale=low)), const("i", [6], 1)], [("i", image, dict(scale=high))])
+        yield case("FULLY_CONNECTED", [("i", [2, 16], dict(scale=low)), const("i", [8, 16], 1), None], [("i", [2, 8], dict(scale=high))], "FullyConnectedOptions")
+        yield case("BATCH_MATMUL", [("i", [1, 4, 6], dict(scale=low)), ("i", [1, 6, 5])], [("i", [1, 4, 5], dict(scale=high))], "BatchMatMulOptions")
+        yield case("CONV_2D", [("i", [1, 4, 4, 8], dict(scale=low)), const("i", [8, 3, 3, 8], 1, channels=8), None], [("i", [1, 4, 4, 8], dict(scale=high))], "Conv2DOptions", strideW=1, strideH=1, dilationWFactor=1, dilationHFactor=1)
+    yield case("DEQUANTIZE", [("i", image, dict(channels=6, axis=3))], [("f", image)])
+    yield case("DEQUANTIZE", [const("i", image, 1)], [("f", image)])
+    yield case("QUANTIZE", [const("f", image, 1)], [("i", image)])
+    for read, wrote in (("i", "h"), ("h", "i"), ("h", "w"), ("i", "w"), ("i", "u"), ("u", "i"), ("w", "i"), ("w", "h"), ("f", "u"), ("f", "w")):
+        yield case("QUANTIZE", [(read, image, dict(scale=0.3, zero_point=7, is_bias=read == "w"))], [(wrote, image, dict(scale=0.01, is_bias=wrote == "w"))])
+
+
+def matrix_settings():
+    for letter in "fih":
+        weights = "f" if letter == "f" else "i"
+        for shape, units, wrote, keep in (([2, 3, 16], 8, [6, 8], False), ([2, 3, 16], 8, [2, 3, 8], False), ([2, 2, 2, 4], 8, [2, 8], False), ([5, 16], 1, [5, 1], False), ([2, 3, 16], 8, [2, 3, 8], True), ([16], 8, [1, 8], False), ([16], 8, [8], True), ([15], 8, [1, 8], False)):
+            for activation in (0, 3):
+                yield case("FULLY_CONNECTED", [(letter, shape), const(weights, [units, 16], 1), bias_of(letter, units)], [(letter, wrote)], "FullyConnectedOptions", keepNumDims=keep, fusedActivationFunction=activation)
+        yield case("FULLY_CONNECTED", [(letter, [2, 16]), const(weights, [8, 16], 1), bias_of(letter, 8)], [(letter, [2, 8])], "FullyConnectedOptions", asymmetricQuantizeInputs=True)
+        yield case("FULLY_CONNECTED", [(letter, [2, 16]), const(weights, [8, 16], 1, channels=8), bias_of(letter, 8)], [(letter, [2, 8])], "FullyConnectedOptions")
+        yield case("FULLY_CONNECTED", [(letter, [2, 16]), const("4", [8, 16], 1), bias_of(letter, 8)], [(letter, [2, 8])], "FullyConnectedOptions")
+        yield case("FULLY_CONNECTED", [(letter, [2, 16]), const(weights, [8, 16], 1, zero_point=3), bias_of(letter, 8)], [(letter, [2, 8])], "FullyConnectedOptions")
+        yield case("FULLY_CONNECTED", [(letter, [2, 16]), const(weights, [8, 16], 1), const("w", [8], 0, scale=7.0, is_bias=True)], [(letter, [2, 8])], "FullyConnectedOptions")
+        yield case("FULLY_CONNECTED", [(letter, [2, 16]), const(weights, [8, 16], 1), bias_of(letter, 4)], [(letter, [2, 8])], "FullyConnectedOptions")
+        yield case("FULLY_CONNECTED", [(letter, [2, 16]), const(weights, [2, 4, 16], 1), bias_of(letter, 8)], [(letter, [2, 8])], "FullyConnectedOptions")
+        for left, right, wrote in (([4, 6], [6, 5], [4, 5]), ([2, 1, 4, 6], [1, 3, 6, 5], [2, 3, 4, 5]), ([2, 4, 6], [6, 5], [2, 4, 5]), ([2, 2, 2, 4, 6], [2, 2, 2, 6, 5], [2, 2, 2, 4, 5]), ([6], [6, 5], [5]), ([1, 4, 6], [1, 5, 5], [1, 4, 5])):
+            yield case("BATCH_MATMUL", [(letter, left), (letter, right)], [(letter, wrote)], "BatchMatMulOptions")
+            yield case("BATCH_MATMUL", [(letter, left), const(letter, right, 1)], [(letter, wrote)], "BatchMatMulOptions")
+        yield case("BATCH_MATMUL", [const(letter, [1, 4, 6], 1), (letter, [1, 6, 5])], [(letter, [1, 4, 5])], "BatchMatMulOptions")
+        yield case("BATCH_MATMUL", [(letter, [1, 4, 6]), (letter, [1, 6, 5])], [(letter, [1, 4, 5])], "BatchMatMulOptions", asymmetricQuantizeInputs=True)
+        for shape, wrote in (([6], [3]), ([6, 2], [3, 2]), ([6, 2, 2], [3, 2, 2])):
+            yield case("EMBEDDING_LOOKUP", [("w", [3]), const(weights, shape, 1)], [(weights, [3] + shape[1:])])
+        yield case("EMBEDDING_LOOKUP", [const("w", [2], [0, 99]), const(weights, [6, 2], 1)], [(weights, [2, 2])])
+        yield case("EMBEDDING_LOOKUP", [("w", [2, 2]), const(weights, [6, 2], 1)], [(weights, [2, 2, 2])])
+    for a, w, t, s in (("i", "i", "h", "h"), ("i", "i", "i", "i"), ("f", "f", "f", "f")):
+        for rank, batch, memory, activation in ((1, 1, 3, 0), (4, 2, 8, 1), (2, 1, 1, 1), (3, 1, 5, 0)):
+            filters = 4 * rank if rank != 3 else 8
+            bias = bias_of(a, 4) if a == "f" else const("w", [4], 0, scale=0.25, is_bias=True)
+            yield case("SVDF", [(a, [batch, 8]), const(w, [filters, 8], 1), const(t, [filters, memory], 1), bias, (s, [batch, filters * memory], dict(variable=True))], [(a, [batch, 4])], "SVDFOptions", rank=rank, fusedActivationFunction=activation)
+    for a, b, c in (("f", "f", "f"), ("i", "w", "h"), ("h", "l", "h")):
+        w = "f" if a == "f" else "i"
+        def lstm(missing=(), units=6, batch=1, steps=3, **fields):
+            operands = [(a, [batch, steps, 4])] + [const(w, [units, 4], 1)] * 4 + [const(w, [units, units], 1)] * 4 + [None] * 3 + [const(b, [units], 0, scale=0.25, is_bias=a != "f")] * 4 + [None] * 2
+            operands = [None if index in missing else operand for index, operand in enumerate(operands)]
+            states = [(a, [batch, units], dict(variable=True)), (c, [batch, units], dict(variable=True, scale=1 / 32768 if c == "h" else 0.5))]
+            return case("UNIDIRECTIONAL_SEQUENCE_LSTM", operands + states + [None] * 4, [(a, [batch, steps, units])], "UnidirectionalSequenceLSTMOptions", **{"fusedActivationFunction": 4, **fields})
+
+        yield lstm(batch=2, steps=1)
+        yield lstm(units=16, steps=10)
+        yield lstm(missing=(1, 5, 12))
+        for missing in (1, 5, 8, 12, 15):
+            yield lstm(missing=(missing,))
+        yield lstm(cellClip=1.0)
+        yield lstm(projClip=1.0)
+        yield lstm(fusedActivationFunction=1)
+        yield lstm(fusedActivationFunction=0)
+
+
 def customs():
     yield case("CUSTOM", [("f", [1, 8])], [("f", [1, 8])], custom="NobodyKnowsThis")
     yield case("CUSTOM", [("i", [1, 8])], [("i", [1, 8])], custom="edgetpu-custom-op")
@@ -428,7 +707,7 @@ def signals():
 
 def support_graphs():
     """Name and model of each case."""
-    for make in (unary, pools, reductions, moves, binary, weights, sizes, contradictions, customs, signals):
+    for make in (unary, pools, reductions, moves, binary, weights, sizes, contradictions, settings, customs, signals):
         for index, model in enumerate(make()):
             code = model.operatorCodes[0].builtinCode
             name = next(k for k, v in vars(schema.BuiltinOperator).items() if v == code)

@@ -2,9 +2,11 @@
 
 mod arena;
 mod code;
+mod demands;
 mod file;
 mod kernels;
 mod persistent;
+mod scales;
 mod scratch;
 mod structures;
 mod support;

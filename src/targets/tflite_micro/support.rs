@@ -10,10 +10,9 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::kernels::{ANY, Counts, MORE, kernel_of};
-use crate::formats::tflite::{
-    Activation, BuiltinOptions, Model, OpKind, Operator, Quantization, Tensor, TensorType,
-    dimension, integers,
-};
+#[cfg(test)]
+use crate::formats::tflite::OpKind;
+use crate::formats::tflite::{Activation, BuiltinOptions, Model, Operator, Tensor, TensorType};
 use crate::graph::{Graph, Node};
 use crate::target::{ETHOS_U, compiled_for, ethos_u_of};
 
@@ -110,6 +109,12 @@ pub enum Refusal {
         n_named: u64,
         n_dimensions: u64,
     },
+    /// A slice whose ends are offsets from its starts, which the kernel takes for places.
+    SliceOffset,
+    /// A `GATHER` shares more dimensions than lie before its axis.
+    BatchDims { batch_dims: i32, axis: i32 },
+    /// Axes that are not next to each other.
+    AxesApart,
     /// Scale and zero point of an input do not fit the kernel's arithmetic.
     InputQuantization { input: usize },
     /// Scale and zero point of the output do not fit the kernel's arithmetic.
@@ -132,10 +137,11 @@ impl Refusal {
             Self::OutputCount { .. } => "outputs",
             Self::InputShape { .. } => "input-shape",
             Self::EmptyOutput { .. } => "empty-output",
-            Self::OutOfRange { .. } | Self::Axis(_) => "out-of-range",
+            Self::OutOfRange { .. } | Self::Axis(_) | Self::BatchDims { .. } => "out-of-range",
+            Self::AxesApart => "axis",
             Self::CentersAndCorners => "sampling",
             Self::FusedActivation(_) => "fused-activation",
-            Self::SliceMasks { .. } => "slice-masks",
+            Self::SliceMasks { .. } | Self::SliceOffset => "slice-masks",
             Self::InputQuantization { .. } | Self::OutputQuantization | Self::SoftmaxScale => {
                 "quantization"
             }
@@ -157,7 +163,8 @@ impl fmt::Display for Refusal {
                 min,
                 max,
             } => {
-                write!(f, "input {input} has {found} dimensions, ")?;
+                let plural = if *found == 1 { "" } else { "s" };
+                write!(f, "input {input} has {found} dimension{plural}, ")?;
                 match *max {
                     ANY => write!(f, "at least {min} run"),
                     max if max == *min => write!(f, "{min} run"),
@@ -198,6 +205,11 @@ impl fmt::Display for Refusal {
                 f,
                 "new_axis_mask {new_axis_mask}, ellipsis_mask {ellipsis_mask}, only 0 runs"
             ),
+            Self::SliceOffset => f.write_str("ends that are offsets from the starts"),
+            Self::BatchDims { batch_dims, axis } => {
+                write!(f, "batch_dims {batch_dims} is above axis {axis}")
+            }
+            Self::AxesApart => f.write_str("axes that are not next to each other"),
             Self::InputQuantization { input } => write!(f, "the quantisation of input {input}"),
             Self::OutputQuantization => f.write_str("the quantisation of the output"),
         }
@@ -311,19 +323,20 @@ fn accepts_type(letters: &str, tensor_type: TensorType) -> bool {
         || letters.bytes().any(|one| one == letter(tensor_type))
 }
 
-struct Operands<'m> {
-    model: &'m Model<'m>,
-    operator: &'m Operator,
-    tensors: &'m [Tensor],
+/// An operator with what it reads and writes.
+pub(super) struct Operands<'m> {
+    pub model: &'m Model<'m>,
+    pub operator: &'m Operator,
+    pub tensors: &'m [Tensor],
 }
 
 impl Operands<'_> {
-    fn input(&self, input: usize) -> Option<&Tensor> {
+    pub fn input(&self, input: usize) -> Option<&Tensor> {
         let tensor_idx = self.operator.inputs.get(input).copied().flatten()?;
         self.tensors.get(tensor_idx)
     }
 
-    fn output(&self) -> Option<&Tensor> {
+    pub fn output(&self) -> Option<&Tensor> {
         self.tensors.get(*self.operator.outputs.first()?)
     }
 
@@ -333,7 +346,7 @@ impl Operands<'_> {
     }
 
     fn refusal(&self) -> Option<Refusal> {
-        let Some((_, _, types, counts, constants, max_dimensions, ..)) =
+        let Some((_, _, types, counts, constants, max_dimensions, _, _, demands, scales)) =
             kernel_of(&self.operator.code)
         else {
             let accelerator = compiled_for(self.model, self.operator, self.tensors);
@@ -345,7 +358,7 @@ impl Operands<'_> {
         };
         self.type_refusal(types)
             .or_else(|| self.count_refusal(counts))
-            .or_else(|| self.absent_input())
+            .or_else(|| self.absent_input(demands))
             .or_else(|| {
                 let computed = |&&input: &&usize| {
                     (self.input(input)).is_some_and(|tensor| !self.is_constant(tensor))
@@ -353,10 +366,9 @@ impl Operands<'_> {
                 let input = *constants.iter().find(computed)?;
                 Some(Refusal::Computed { input })
             })
-            .or_else(|| self.dimensions_refusal(*max_dimensions))
-            .or_else(|| self.option_refusal())
-            .or_else(|| self.range_refusal())
-            .or_else(|| self.quantization_refusal())
+            .or_else(|| self.dimensions_refusal(demands, *max_dimensions))
+            .or_else(|| self.demand_refusal(demands))
+            .or_else(|| self.scale_refusal(scales))
             .or_else(|| self.empty_output())
     }
 
@@ -420,290 +432,6 @@ impl Operands<'_> {
         })
     }
 
-    /// An input without a tensor, where the kernel does not ask whether there is one.
-    fn absent_input(&self) -> Option<Refusal> {
-        let is_optional = |input: usize| match self.operator.code.kind {
-            OpKind::Conv2d | OpKind::FullyConnected => input == 2,
-            OpKind::TransposeConv => input == 3,
-            OpKind::UnidirectionalSequenceLstm | OpKind::Custom => true,
-            _ => false,
-        };
-        let mut inputs = self.operator.inputs.iter().enumerate();
-        let (input, _) = inputs.find(|(input, one)| one.is_none() && !is_optional(*input))?;
-        Some(Refusal::AbsentInput { input })
-    }
-
-    fn dimensions_refusal(&self, max: usize) -> Option<Refusal> {
-        let read = self.input(0)?;
-        let (rank, is_float) = (read.shape.len(), read.tensor_type.is_float());
-        let min = match self.operator.code.kind {
-            OpKind::BatchMatmul => 2,
-            OpKind::BatchToSpaceNd | OpKind::SpaceToBatchNd => 3,
-            OpKind::DepthToSpace
-            | OpKind::SpaceToDepth
-            | OpKind::ResizeBilinear
-            | OpKind::ResizeNearestNeighbor
-            | OpKind::AveragePool2d
-            | OpKind::MaxPool2d
-            | OpKind::L2Pool2d => 4,
-            OpKind::Softmax => 1,
-            _ => 0,
-        };
-        let max = match self.operator.code.kind {
-            OpKind::Prelu if is_float => 4,
-            _ => max,
-        };
-        (!(min..=max).contains(&rank)).then_some(Refusal::Dimensions {
-            input: 0,
-            found: rank,
-            min,
-            max,
-        })
-    }
-
-    fn option_refusal(&self) -> Option<Refusal> {
-        let is_given = |input: &usize| self.input(*input).is_some();
-        match (self.operator.code.kind, &self.operator.options) {
-            (OpKind::UnidirectionalSequenceLstm, _) => {
-                let input = LSTM_OPTIONS.into_iter().find(is_given)?;
-                Some(Refusal::OptionalInput { input })
-            }
-            (
-                OpKind::ResizeBilinear,
-                BuiltinOptions::ResizeBilinear {
-                    align_corners: true,
-                    half_pixel_centers: true,
-                },
-            ) => Some(Refusal::CentersAndCorners),
-            (OpKind::Pad | OpKind::Padv2, _) => {
-                let n_values = |input: usize| self.input(input)?.element_count();
-                let rank = self.input(0)?.shape.len() as u64;
-                if n_values(1) != Some(2 * rank) {
-                    return Some(Refusal::InputShape { input: 1 });
-                }
-                (n_values(2).is_some_and(|n| n != 1)).then_some(Refusal::InputShape { input: 2 })
-            }
-            (OpKind::ResizeBilinear | OpKind::ResizeNearestNeighbor, _) => {
-                let n_sizes = self.input(1)?.element_count();
-                (n_sizes != Some(2)).then_some(Refusal::InputShape { input: 1 })
-            }
-            (
-                OpKind::Gather | OpKind::Unpack,
-                BuiltinOptions::Gather { axis, .. } | BuiltinOptions::Unpack { axis, .. },
-            ) => {
-                let rank = self.input(0)?.shape.len();
-                (dimension(*axis, rank).is_none()).then_some(Refusal::Axis(*axis))
-            }
-            (OpKind::Cumsum | OpKind::LogSoftmax | OpKind::AddN, _) => {
-                let shape = &self.output()?.shape;
-                let is_other = |&input: &usize| {
-                    let tensor = self.input(input);
-                    tensor.is_some_and(|one| one.shape != *shape)
-                };
-                let n_shaped = match self.operator.code.kind {
-                    OpKind::AddN => self.operator.inputs.len(),
-                    _ => 1,
-                };
-                let input = (0..n_shaped).find(is_other)?;
-                Some(Refusal::InputShape { input })
-            }
-            (
-                _,
-                BuiltinOptions::Concatenation { activation, .. }
-                | BuiltinOptions::L2Norm { activation },
-            ) if *activation != Activation::None => Some(Refusal::FusedActivation(*activation)),
-            (
-                OpKind::StridedSlice,
-                BuiltinOptions::StridedSlice {
-                    new_axis_mask,
-                    ellipsis_mask,
-                    ..
-                },
-            ) => {
-                let n_named = self.input(1).and_then(Tensor::element_count);
-                let n_dimensions = self.input(0).map(|input| input.shape.len() as u64);
-                let is_other = n_named != n_dimensions;
-                (*new_axis_mask != 0 || *ellipsis_mask != 0 || is_other).then_some(
-                    Refusal::SliceMasks {
-                        new_axis_mask: *new_axis_mask,
-                        ellipsis_mask: *ellipsis_mask,
-                        n_named: n_named.unwrap_or(0),
-                        n_dimensions: n_dimensions.unwrap_or(0),
-                    },
-                )
-            }
-            _ => None,
-        }
-    }
-
-    /// Constant axes of reductions of floats, and constant indices, which the kernels compare with the shape.
-    fn range_refusal(&self) -> Option<Refusal> {
-        let read = self.input(0)?;
-        let rank = i32::try_from(read.shape.len()).ok()?;
-        let values = self.input(1)?;
-        let buffer = self.model.buffers.get(values.buffer_idx)?;
-        let range = match (self.operator.code.kind, &self.operator.options) {
-            (OpKind::Mean | OpKind::Sum, _) if read.tensor_type.is_float() => -rank..rank,
-            (OpKind::Gather, BuiltinOptions::Gather { axis, .. }) => {
-                0..*read.shape.get(dimension(*axis, read.shape.len())?)?
-            }
-            _ => return None,
-        };
-        let found = integers(buffer.bytes()).find(|value| !range.contains(value))?;
-        Some(Refusal::OutOfRange { input: 1, found })
-    }
-
-    /// Where a kernel's arithmetic needs a certain scale or zero point.
-    fn quantization_refusal(&self) -> Option<Refusal> {
-        use TensorType::{Float32, Int8, Int16, Int32};
-        // The file that is written of it has scales that its kernels take.
-        if self.model.is_converted {
-            return None;
-        }
-        let input = |input| Refusal::InputQuantization { input };
-        let output = Refusal::OutputQuantization;
-        let read = self.input(0)?;
-        let written = self.output()?;
-        let (scale, zero_point) = scale_of(written);
-        let kind = self.operator.code.kind;
-        if let Some(refusal) = self.scale_refusal(kind) {
-            return Some(refusal);
-        }
-        let is_scaled_from_int16 = (32_768.0 * scale - 1.0).abs() < 0.001;
-        match (self.operator.code.kind, written.tensor_type) {
-            (OpKind::Quantize, _) => {
-                let n_scales = written.quantization.as_ref().map(|one| one.scale.len());
-                (n_scales != Some(1)).then_some(output)
-            }
-            (OpKind::Logistic, Int8) => (zero_point != -128).then_some(output),
-            (OpKind::Logistic | OpKind::Tanh, Int16) => (!is_scaled_from_int16).then_some(output),
-            (OpKind::Softmax, Int16) if read.tensor_type == Int16 => {
-                (zero_point != 0 || !is_scaled_from_int16).then_some(output)
-            }
-            (OpKind::Softmax, Int8 | Int16) if self.is_softmax_below_fixed_point(read) => {
-                Some(Refusal::SoftmaxScale)
-            }
-            (OpKind::Softmax, Int16) if read.tensor_type == Int8 => {
-                (zero_point != -32_768).then_some(output)
-            }
-            (OpKind::Softmax, Int8) => {
-                (zero_point != -128 || scale != 1.0 / 256.0).then_some(output)
-            }
-            (OpKind::LogSoftmax, Int8) => {
-                (zero_point != 127 || scale != 16.0 / 256.0).then_some(output)
-            }
-            (OpKind::AveragePool2d | OpKind::MaxPool2d, Int8 | Int16) => {
-                let (read_scale, read_zero_point) = scale_of(read);
-                let is_same = (read_scale - scale).abs() <= 1e-6 && read_zero_point == zero_point;
-                (!is_same).then_some(output)
-            }
-            (OpKind::Concatenation, Int8) => {
-                let other = |&idx: &usize| {
-                    self.input(idx)
-                        .is_some_and(|one| scale_of(one) != scale_of(written))
-                };
-                (0..self.operator.inputs.len()).find(other).map(input)
-            }
-            (OpKind::ReduceMax | OpKind::ReduceMin, Int8) => {
-                (scale_of(read) != scale_of(written)).then_some(output)
-            }
-            (OpKind::Padv2, Int8) => {
-                let filled_with = scale_of(self.input(2)?);
-                (filled_with != scale_of(written)).then_some(output)
-            }
-            (OpKind::AddN, Int8) => {
-                let other = |&idx: &usize| {
-                    self.input(idx)
-                        .is_some_and(|one| scale_of(one) != scale_of(read))
-                };
-                (0..self.operator.inputs.len()).find(other).map(input)
-            }
-            (OpKind::Svdf, Int8) => {
-                let [weights, bias, state] = [2, 3, 4].map(|idx| self.input(idx));
-                let bias = bias.filter(|bias| bias.tensor_type == Int32)?;
-                let sums_scale = scale_of(weights?).0 * scale_of(state?).0;
-                let is_near = (scale_of(bias).0 - sums_scale).abs() <= 1e-5;
-                (!is_near).then_some(input(3))
-            }
-            (OpKind::Rsqrt | OpKind::Abs, Int8 | Int16) => {
-                let is_read = read.tensor_type == Int16 || stated(read).is_some();
-                (!is_read || stated(written).is_none()).then_some(output)
-            }
-            (OpKind::Conv2d | OpKind::DepthwiseConv2d | OpKind::TransposeConv, Int8 | Int16) => {
-                self.filter_refusal()
-            }
-            (OpKind::FullyConnected, Int8 | Int16) => self.filter_refusal().or_else(|| {
-                let (bias, weights) = (self.input(2)?, self.input(1)?);
-                let is_whole =
-                    (weights.quantization.as_ref()).is_none_or(|one| one.scale.len() == 1);
-                let sums_scale = scale_of(read).0 * scale_of(weights).0;
-                let is_other = (sums_scale - scale_of(bias).0).abs() > 0.02 * scale;
-                (is_whole && is_other).then_some(input(2))
-            }),
-            (OpKind::EmbeddingLookup, Float32) => {
-                let values = self.input(1)?;
-                let is_other = values.tensor_type == Int8 && scale_of(values).1 != 0;
-                is_other.then_some(input(1))
-            }
-            _ => None,
-        }
-    }
-
-    /// An operand of 8 or 16 bits whose scale or zero point the kernel cannot compute with, whatever the others have.
-    fn scale_refusal(&self, kind: OpKind) -> Option<Refusal> {
-        use OpKind::*;
-        let n_inputs = self.operator.inputs.len();
-        let inputs = (0..n_inputs).filter_map(|idx| Some((Some(idx), self.input(idx)?)));
-        let operands = inputs.chain(self.output().map(|output| (None, output)));
-        let read_type = self.input(0)?.tensor_type;
-        let is_wrong = |(idx, one): &(Option<usize>, &Tensor)| {
-            let is_wide = one.tensor_type == TensorType::Int16;
-            if !is_wide && one.tensor_type != TensorType::Int8 {
-                return false;
-            }
-            let (scale, zero_point) = scale_of(one);
-            let is_positive = scale.is_finite() && scale > 0.0;
-            let is_below_zero = scale.is_nan() || scale < 0.0;
-            let is_input = idx.is_some();
-            // Scales that become a multiplier have to be above 0, those that are multiplied first not below.
-            let is_low = match kind {
-                Add | Sub | AddN | Cumsum | LogSoftmax => !is_positive,
-                Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual => {
-                    !is_wide && !is_positive
-                }
-                SquaredDifference => is_input && !is_positive,
-                BatchMatmul | FullyConnected => is_input && is_below_zero,
-                UnidirectionalSequenceLstm => {
-                    is_input && *idx < Some(LSTM_CELL_STATE) && is_below_zero
-                }
-                Conv2d | DepthwiseConv2d => *idx == Some(0) && stated(one).is_none(),
-                Softmax => is_input && !is_wide && !is_positive,
-                _ => false,
-            };
-            let is_symmetric = match kind {
-                Abs | BatchMatmul | Concatenation | Logistic | Mul | Relu | SquaredDifference
-                | Tanh => is_wide,
-                Softmax => is_wide && is_input,
-                _ => false,
-            };
-            is_low || is_symmetric && read_type == TensorType::Int16 && zero_point != 0
-        };
-        let (idx, _) = { operands }.find(is_wrong)?;
-        Some(idx.map_or(Refusal::OutputQuantization, |input| {
-            Refusal::InputQuantization { input }
-        }))
-    }
-
-    /// Of int8 inputs alone: the kernel's multiplier in units of 2^-26 must be above 1.
-    fn is_softmax_below_fixed_point(&self, read: &Tensor) -> bool {
-        let beta = match self.operator.options {
-            BuiltinOptions::Softmax { beta } => beta,
-            _ => 0.0,
-        };
-        let multiplier = f64::from(beta) * f64::from(scale_of(read).0) * f64::from(1 << 26);
-        read.tensor_type == TensorType::Int8 && multiplier <= 1.0
-    }
-
     /// A shape of one dimension may be 0: old files store scalars so.
     fn empty_output(&self) -> Option<Refusal> {
         let shapes = self.operator.outputs.iter().map(|&output| {
@@ -714,45 +442,4 @@ impl Operands<'_> {
         let output = { shapes }.position(is_empty)?;
         Some(Refusal::EmptyOutput { output })
     }
-
-    /// A filter has one scale, or one for each output channel.
-    fn filter_refusal(&self) -> Option<Refusal> {
-        let filter = self.input(1)?;
-        let channels = *self.output()?.shape.last()?;
-        let kind = self.operator.code.kind;
-        let is_wrong = match stated(filter) {
-            None => kind != OpKind::FullyConnected,
-            Some(Quantization {
-                scale,
-                quantized_dimension,
-                ..
-            }) => {
-                let described = usize::try_from(*quantized_dimension).ok();
-                let described = described.and_then(|axis| filter.shape.get(axis));
-                let is_four_bits = filter.tensor_type == TensorType::Int4;
-                scale.len() > 1
-                    && (i32::try_from(scale.len()) != Ok(channels)
-                        || kind != OpKind::FullyConnected && described != Some(&channels)
-                        || kind == OpKind::FullyConnected && is_four_bits)
-            }
-        };
-        is_wrong.then_some(Refusal::InputQuantization { input: 1 })
-    }
-}
-
-/// Inputs of an LSTM for peepholes, projection and layer normalisation.
-const LSTM_OPTIONS: [usize; 9] = [9, 10, 11, 16, 17, 20, 21, 22, 23];
-/// The input of an LSTM behind those whose scales the kernel multiplies.
-const LSTM_CELL_STATE: usize = 19;
-
-/// The first scale and zero point; 0 where there is none.
-fn scale_of(tensor: &Tensor) -> (f32, i64) {
-    let first = |stated: &Quantization| Some((*stated.scale.first()?, *stated.zero_point.first()?));
-    stated(tensor).and_then(first).unwrap_or((0.0, 0))
-}
-
-/// The interpreter takes a tensor without scales or without zero points for one that is not quantised.
-fn stated(tensor: &Tensor) -> Option<&Quantization> {
-    let quantization = tensor.quantization.as_deref();
-    quantization.filter(|stated| !stated.scale.is_empty() && !stated.zero_point.is_empty())
 }

@@ -1,0 +1,219 @@
+//! What kernels of TensorFlow Lite Micro demand of options, shapes and constants.
+
+use super::kernels::{ANY, Demand};
+use super::support::{Operands, Refusal};
+use crate::formats::tflite::{Activation, BuiltinOptions, Tensor, dimension, integers};
+
+impl Operands<'_> {
+    /// The first of a kernel's demands that is not met.
+    pub(super) fn demand_refusal(&self, demands: &[Demand]) -> Option<Refusal> {
+        demands.iter().find_map(|demand| self.unmet(*demand))
+    }
+
+    /// Nothing where an operand is absent that the demand is about: another check refuses that.
+    fn unmet(&self, demand: Demand) -> Option<Refusal> {
+        match demand {
+            Demand::AnyOptional | Demand::Optional(_) => None,
+            Demand::Without(inputs) => {
+                let is_given = |input: &&usize| self.input(**input).is_some();
+                let input = *inputs.iter().find(is_given)?;
+                Some(Refusal::OptionalInput { input })
+            }
+            // The limit of all numbers stands beside it.
+            Demand::MinDimensions(_) => None,
+            Demand::MaxFloatDimensions(max) => {
+                let is_float = self.input(0)?.tensor_type.is_float();
+                is_float.then(|| self.dimensions_outside(0, 0, max))?
+            }
+            Demand::Paddings => self.paddings_refusal(),
+            Demand::TwoSizes => self.count_other(1, 2),
+            Demand::CentredOrAligned => self.is_centred_and_aligned(),
+            Demand::AxisOption => {
+                let axis = self.axis_option()?;
+                let rank = self.input(0)?.shape.len();
+                (dimension(axis, rank).is_none()).then_some(Refusal::Axis(axis))
+            }
+            Demand::BatchDims => self.batch_dims_refusal(),
+            Demand::ShapedAsOutput => self.shape_other_than_output(1),
+            Demand::AllShapedAsOutput => self.shape_other_than_output(self.operator.inputs.len()),
+            Demand::NoActivation => self.activation_refusal(),
+            Demand::WholeSlice => self.slice_refusal(),
+            Demand::AxesOfFloats => {
+                let is_float = self.input(0)?.tensor_type.is_float();
+                is_float.then(|| self.axis_outside())?
+            }
+            Demand::Axis => self.axis_outside(),
+            Demand::AdjacentAxes => self.axis_outside().or_else(|| self.axes_apart()),
+            Demand::Permutation => {
+                let rank = i32::try_from(self.input(0)?.shape.len()).ok()?;
+                self.outside(1, &|_| Some(rank))
+            }
+            Demand::IndicesOfAxis => {
+                let shape = &self.input(0)?.shape;
+                let size = *shape.get(dimension(self.axis_option()?, shape.len())?)?;
+                self.outside(1, &|_| Some(size))
+            }
+            Demand::IndexRows => {
+                let shape = &self.input(0)?.shape;
+                let n_named = usize::try_from(*self.input(1)?.shape.last()?).ok()?;
+                self.outside(1, &|place| shape.get(place.checked_rem(n_named)?).copied())
+            }
+            Demand::Rows => {
+                let n_rows = self.input(1)?.shape.first().copied();
+                (self.dimensions_outside(1, 2, ANY)).or_else(|| self.outside(0, &|_| n_rows))
+            }
+            Demand::ScalarValue => self.dimensions_outside(1, 0, 0),
+        }
+    }
+
+    /// Input 0 has fewer or more dimensions than the kernel runs.
+    pub(super) fn dimensions_refusal(&self, demands: &[Demand], max: usize) -> Option<Refusal> {
+        let min = demands.iter().find_map(|demand| match demand {
+            Demand::MinDimensions(min) => Some(*min),
+            _ => None,
+        });
+        self.dimensions_outside(0, min.unwrap_or(0), max)
+    }
+
+    /// An input without a tensor, where the kernel does not ask whether there is one.
+    pub(super) fn absent_input(&self, demands: &[Demand]) -> Option<Refusal> {
+        let is_optional = |input: usize| {
+            demands.iter().any(|demand| match demand {
+                Demand::AnyOptional => true,
+                Demand::Optional(inputs) | Demand::Without(inputs) => inputs.contains(&input),
+                _ => false,
+            })
+        };
+        let mut inputs = self.operator.inputs.iter().enumerate();
+        let (input, _) = inputs.find(|(input, one)| one.is_none() && !is_optional(*input))?;
+        Some(Refusal::AbsentInput { input })
+    }
+
+    fn dimensions_outside(&self, input: usize, min: usize, max: usize) -> Option<Refusal> {
+        let found = self.input(input)?.shape.len();
+        let refusal = Refusal::Dimensions {
+            input,
+            found,
+            min,
+            max,
+        };
+        (!(min..=max).contains(&found)).then_some(refusal)
+    }
+
+    fn count_other(&self, input: usize, n_values: u64) -> Option<Refusal> {
+        let found = self.input(input)?.element_count();
+        (found != Some(n_values)).then_some(Refusal::InputShape { input })
+    }
+
+    fn axis_option(&self) -> Option<i32> {
+        match self.operator.options {
+            BuiltinOptions::Gather { axis, .. } | BuiltinOptions::Unpack { axis, .. } => Some(axis),
+            _ => None,
+        }
+    }
+
+    fn is_centred_and_aligned(&self) -> Option<Refusal> {
+        let is_both = matches!(
+            self.operator.options,
+            BuiltinOptions::ResizeBilinear {
+                align_corners: true,
+                half_pixel_centers: true,
+            }
+        );
+        is_both.then_some(Refusal::CentersAndCorners)
+    }
+
+    fn batch_dims_refusal(&self) -> Option<Refusal> {
+        let BuiltinOptions::Gather { axis, batch_dims } = self.operator.options else {
+            return None;
+        };
+        let from_front =
+            |place: i32, input: usize| dimension(place, self.input(input)?.shape.len());
+        let n_shared = match batch_dims {
+            0.. => usize::try_from(batch_dims).ok(),
+            _ => from_front(batch_dims, 1),
+        };
+        let is_above = n_shared.is_none_or(|n| from_front(axis, 0).is_some_and(|axis| n > axis));
+        is_above.then_some(Refusal::BatchDims { batch_dims, axis })
+    }
+
+    fn shape_other_than_output(&self, n_inputs: usize) -> Option<Refusal> {
+        let shape = &self.output()?.shape;
+        let is_other = |input: &usize| self.input(*input).is_some_and(|one| one.shape != *shape);
+        let input = (0..n_inputs).find(is_other)?;
+        Some(Refusal::InputShape { input })
+    }
+
+    fn paddings_refusal(&self) -> Option<Refusal> {
+        let rank = self.input(0)?.shape.len();
+        let fill = self.input(2).and_then(Tensor::element_count);
+        let is_fill_other = fill.is_some_and(|n_values| n_values != 1);
+        self.count_other(1, 2 * rank as u64)
+            .or_else(|| is_fill_other.then_some(Refusal::InputShape { input: 2 }))
+    }
+
+    fn activation_refusal(&self) -> Option<Refusal> {
+        let activation = match &self.operator.options {
+            BuiltinOptions::Concatenation { activation, .. }
+            | BuiltinOptions::L2Norm { activation } => *activation,
+            _ => Activation::None,
+        };
+        (activation != Activation::None).then_some(Refusal::FusedActivation(activation))
+    }
+
+    fn slice_refusal(&self) -> Option<Refusal> {
+        let BuiltinOptions::StridedSlice {
+            new_axis_mask,
+            ellipsis_mask,
+            offset,
+            ..
+        } = self.operator.options
+        else {
+            return None;
+        };
+        let n_named = self.input(1).and_then(Tensor::element_count);
+        let n_dimensions = self.input(0).map(|input| input.shape.len() as u64);
+        if new_axis_mask != 0 || ellipsis_mask != 0 || n_named != n_dimensions {
+            return Some(Refusal::SliceMasks {
+                new_axis_mask,
+                ellipsis_mask,
+                n_named: n_named.unwrap_or(0),
+                n_dimensions: n_dimensions.unwrap_or(0),
+            });
+        }
+        offset.then_some(Refusal::SliceOffset)
+    }
+
+    /// A constant of input 1 that is no axis of input 0.
+    fn axis_outside(&self) -> Option<Refusal> {
+        let rank = self.input(0)?.shape.len();
+        let is_outside = |axis: &i32| dimension(*axis, rank).is_none();
+        let found = self.constants(1)?.find(is_outside)?;
+        Some(Refusal::OutOfRange { input: 1, found })
+    }
+
+    fn axes_apart(&self) -> Option<Refusal> {
+        let rank = self.input(0)?.shape.len();
+        let mut axes: Vec<usize> = self
+            .constants(1)?
+            .filter_map(|axis| dimension(axis, rank))
+            .collect();
+        axes.sort_unstable();
+        let are_apart = axes.windows(2).any(|pair| pair[0] + 1 != pair[1]);
+        are_apart.then_some(Refusal::AxesApart)
+    }
+
+    /// A constant of an input that is below 0, or not below the size that its place has.
+    fn outside(&self, input: usize, size: &dyn Fn(usize) -> Option<i32>) -> Option<Refusal> {
+        let is_outside =
+            |&(place, found): &(usize, i32)| size(place).is_some_and(|n| !(0..n).contains(&found));
+        let (_, found) = self.constants(input)?.enumerate().find(is_outside)?;
+        Some(Refusal::OutOfRange { input, found })
+    }
+
+    /// The first 32-bit integers of an input, [`integers`] says how many; none where it is computed.
+    fn constants(&self, input: usize) -> Option<impl Iterator<Item = i32>> {
+        let buffer = self.model.buffers.get(self.input(input)?.buffer_idx)?;
+        Some(integers(buffer.bytes()))
+    }
+}
