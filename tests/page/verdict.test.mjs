@@ -38,6 +38,9 @@ test("without a budget the sentence states the number and what decides it", () =
   const left = { ...report(LATENCY), left_out: [{ targets: [NPU], operators: [{ operator: 1, code: "x", reason: "y" }] }] };
   assert.equal(verdict(left), "stated: 109 ms (100 – 120) on Ethos-U55-256, of which 44.0 ms on the CPU; 60 % of it goes to 2 CONV_2D.");
   assert.equal(verdict(report(result("arena", "bytes", 65536))), "stated: 64.0 KiB of tensor arena on Ethos-U55-256; most activations are alive at RESIZE_BILINEAR (#1).");
+  const flash = result("weights_flash", "bytes", 131072);
+  assert.equal(verdict(report(flash, result("arena", "bytes", 65536))), "stated: 64.0 KiB of tensor arena on Ethos-U55-256; most activations are alive at RESIZE_BILINEAR (#1).");
+  assert.equal(verdict(report(flash)), "stated: 128 KiB of weights in flash on Ethos-U55-256.");
   assert.equal(verdict(report({ target: NPU, device: "x", metric: "latency", unavailable: "it has several inputs", reason: "several-inputs" })), "none: No estimate on Ethos-U55-256: it has several inputs.");
 });
 

@@ -149,6 +149,9 @@ function cpuWords(report: Report, target: string): string {
   return `, of which ${format.measure(left_ms, latency.unit, latency.value).join("\u202f")} on the CPU`;
 }
 
+/** Memory that activations share, before other memory where there is no latency to state. */
+const PEAKS: readonly string[] = ["sram_peak", "arena", "activation_ram"];
+
 /** What the model costs and what decides that, where nothing is asked of it. */
 function statement(report: Report, target: string, estimates: ReadonlyMap<string, Estimate>, device: string): string {
   const latency = estimates.get("latency");
@@ -156,15 +159,16 @@ function statement(report: Report, target: string, estimates: ReadonlyMap<string
     const range = latency.lo !== undefined && latency.hi !== undefined ? ` (${rangeText(latency.lo, latency.hi, latency.unit, latency.value)})` : "";
     return `${quantity(latency.value, latency.unit)}${range} on ${device}${cpuWords(report, target)}${decisive(report, latency)}.`;
   }
-  const first = estimates.values().next().value as Estimate;
+  const peak = PEAKS.map((metric) => estimates.get(metric)).find((estimate) => estimate !== undefined);
+  const first = peak ?? (estimates.values().next().value as Estimate);
   return `${quantity(first.value, first.unit)} of ${lower(metricName(first.metric))} on ${device}${decisive(report, first)}.`;
 }
 
 /** The kind of operator that most of a sum goes to, or the operator at which a peak is reached. */
-function decisive({ operators, model }: Report, { operators: parts, value, unit }: Estimate): string {
+function decisive({ operators, model }: Report, { operators: parts, value, metric }: Estimate): string {
   // A summary has no operators.
   if (!Array.isArray(operators) || operators.length === 0) return "";
-  if (unit === "bytes") {
+  if (PEAKS.includes(metric)) {
     const peak = model.peak_operator === null ? undefined : operators[model.peak_operator];
     return peak ? `; most activations are alive at ${peak.name} (#${peak.index})` : "";
   }
