@@ -56,6 +56,26 @@ test("every path of the repository that a document names exists", () => {
   assert.deepEqual(findings, []);
 });
 
+/** By the end of their paths: documents name a source file as its neighbours do. */
+test("every source file that a document names exists, and in ARCHITECTURE.md every folder too", () => {
+  const files = execFileSync("git", ["ls-files"], { cwd: root, encoding: "utf8" }).split("\n").map((file) => `/${file}`);
+  const findings = [];
+  let n_named = 0;
+  for (const file of documents.filter((name) => name !== "CHANGELOG.md")) {
+    const text = read(file).replace(/^```[^]*?^```$/gm, "");
+    const sources = [...text.matchAll(/`([\w./-]+\.(?:rs|ts|mjs))`/g)].map(([, named]) => named.replace(/^(\.\.\/)+/, ""));
+    const folders = file === "ARCHITECTURE.md" ? [...text.matchAll(/`(\w+\/[\w/]*)`/g)].map(([, named]) => `${named.replace(/\/$/, "")}/`) : [];
+    n_named += sources.length + folders.length;
+    findings.push(...sources.filter((named) => !files.some((known) => known.endsWith(`/${named}`))).map((named) => `${file}: ${named}`));
+    findings.push(...folders.filter((named) => !files.some((known) => known.includes(`/${named}`))).map((named) => `${file}: ${named}`));
+  }
+  assert.deepEqual(findings, []);
+  assert.ok(n_named > 100, String(n_named));
+  const rooms = readdirSync(path.join(root, "src"), { withFileTypes: true }).map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name));
+  const architecture = read("ARCHITECTURE.md");
+  assert.deepEqual(rooms.filter((room) => room !== "lib.rs" && !architecture.includes(`\`${room}`)), [], "rooms without a sentence in ARCHITECTURE.md");
+});
+
 test("each threat of SECURITY.md has a test, and every test that it names exists", () => {
   const tests = readdirSync(path.join(root, "tests"), { recursive: true }).filter((name) => /\.(rs|mjs)$/.test(name));
   const sources = tests.map((name) => read(path.join("tests", name))).join("\n");
