@@ -4,10 +4,48 @@ import { readFile, readdir } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { dropBytes, openBrowser, openPage, readEstimates, waitDrawn } from "./browser.mjs";
 import { residualModel } from "./model.mjs";
+import { importSource } from "./sources.mjs";
 
 const read = (file) => readFile(new URL(`../../${file}`, import.meta.url));
 const MODEL = "convolutions.onnx";
 const DEVICE = "measured:Board";
+
+const { measuredDevices } = await importSource("measured_devices.ts");
+
+/** The places of a value in a device that the page shows. */
+function* placesOf(value, place = []) {
+  for (const [name, one] of Object.entries(value)) {
+    const at = [...place, name];
+    if (/^(litecast_.*|profile|threads|base_ms|n_calls|parameters|covariance)$/.test(name)) continue;
+    yield at;
+    if (typeof one === "object" && one !== null) yield* placesOf(one, at);
+  }
+}
+
+test("a kept device of which one value is of another type is none", () => {
+  const network = { model: "m", sha256: "", tool: "t", profile: "p", measured_ms: 1, base_ms: [["dense", 1]], n_calls: 1, observations: [{ operators: [0], base_ms: [], measured_ms: 1 }], unmatched: ["u"], unmatched_ms: 0 };
+  const document = { litecast_device: 2, litecast_version: "0", name: "n", base: "cortex-a76-rpi5", threads: 1, networks: [network, network], fit: { parameters: [], covariance: [] }, left_out: [0.1, 0.2] };
+  const facts = { kernels: [{ kernels: "k", factor: 1, is_measured: true }], call_ms: 1, inference_ms: 1, left_out_percent: 7 };
+  let kept = [{ document, facts }];
+  globalThis.localStorage = { getItem: () => JSON.stringify(kept) };
+  assert.equal(measuredDevices().length, 1);
+  let n = 0;
+  for (const place of placesOf(kept[0])) {
+    for (const value of [true, [null], undefined, new Map([[1, 2]])]) {
+      kept = [structuredClone({ document, facts })];
+      const last = place.at(-1);
+      const parent = place.slice(0, -1).reduce((one, name) => one[name], kept[0]);
+      if (value === true && typeof parent[last] === "boolean") continue;
+      // Of the fit the engine is the judge.
+      if (last === "fit" && typeof value === "object") continue;
+      parent[last] = value;
+      assert.deepEqual(measuredDevices(), [], `${place.join(".")}: ${JSON.stringify(value)}`);
+      n += 1;
+    }
+  }
+  console.log(`${n} changes`);
+  assert.ok(n > 80);
+});
 
 let chromium;
 before(async () => {

@@ -86,17 +86,34 @@ function overlayOf({ name }: Device, network: Device["networks"][number]): Overl
   return overlay;
 }
 
-function isMeasuredDevice(value: unknown): value is MeasuredDevice {
-  const { document, facts } = (value ?? {}) as Partial<MeasuredDevice>;
-  if (typeof document !== "object" || document === null || typeof facts !== "object" || facts === null) return false;
-  const { name, networks, fit, left_out } = document;
-  return (
-    typeof name === "string" &&
-    Array.isArray(networks) &&
-    networks.length > 0 &&
-    networks.every((network: Partial<Device["networks"][number]> | null) => typeof network?.measured_ms === "number" && typeof network.model === "string" && Array.isArray(network.observations) && Array.isArray(network.unmatched)) &&
-    typeof fit === "object" &&
-    Array.isArray(left_out) &&
-    Array.isArray(facts.kernels)
-  );
-}
+type Check = (value: unknown) => boolean;
+const listOf = (isItem: Check): Check => (value) => Array.isArray(value) && value.every(isItem);
+const hasFields = (fields: Readonly<Record<string, Check>>): Check => (value) =>
+  typeof value === "object" && value !== null && Object.entries(fields).every(([name, isField]) => isField((value as Record<string, unknown>)[name]));
+const isText: Check = (value) => typeof value === "string";
+const isNumber: Check = Number.isFinite;
+
+const isNetwork = hasFields({
+  model: isText,
+  sha256: isText,
+  tool: isText,
+  measured_ms: isNumber,
+  observations: listOf(hasFields({ operators: listOf(isNumber), measured_ms: isNumber })),
+  unmatched: listOf(isText),
+  unmatched_ms: isNumber,
+});
+const isDocument = hasFields({
+  name: isText,
+  base: isText,
+  networks: (value) => listOf(isNetwork)(value) && (value as unknown[]).length > 0,
+  fit: (value) => typeof value === "object" && value !== null,
+  left_out: listOf(isNumber),
+});
+const isFacts = hasFields({
+  left_out_percent: (value) => value === null || isNumber(value),
+  call_ms: isNumber,
+  inference_ms: isNumber,
+  kernels: listOf(hasFields({ kernels: isText, factor: isNumber, is_measured: (value) => typeof value === "boolean" })),
+});
+/** What the page shows of a device: somebody may have changed it, or brought it in a backup. */
+const isMeasuredDevice = hasFields({ document: isDocument, facts: isFacts }) as (value: unknown) => value is MeasuredDevice;
