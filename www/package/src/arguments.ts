@@ -80,17 +80,19 @@ function isGraph(value: unknown): value is Graph {
 
 /** The module tells a graph by its first bytes, in which the format has to stand. */
 function graphBytes({ format, ...graph }: Graph, place: string): Uint8Array {
-  const json = jsonText({ format, ...graph }, place, "graph", MAX_GRAPH_BYTES);
-  if (json === null) throw new LitecastError("too-large", `${place}: expected a graph of at most ${MAX_GRAPH_BYTES} bytes as JSON, found more`);
-  return new TextEncoder().encode(json);
+  return new TextEncoder().encode(jsonText({ format, ...graph }, place, "graph", MAX_GRAPH_BYTES));
 }
 
-/** A value as JSON; null where that is longer than `most` characters. Throws `wrong-argument` for what JSON cannot hold. */
-function jsonText(value: object, place: string, noun: string, most: number): string | null {
+/** A value as JSON. Throws `wrong-argument` for what JSON cannot hold, and `too-large` for more than `most` characters. */
+export function jsonText(value: object, place: string, noun: string, most: number): string {
+  const tooLong = new LitecastError("too-large", `${place}: expected a ${noun} of at most ${most} characters as JSON, found more`);
   try {
-    const json = jsonLength(value, most) <= most ? (JSON.stringify(value) as string | undefined) : null;
-    if (json !== undefined) return json !== null && json.length <= most ? json : null;
+    if (jsonLength(value, most) > most) throw tooLong;
+    const json = JSON.stringify(value) as string | undefined;
+    if (json !== undefined && json.length > most) throw tooLong;
+    if (json !== undefined) return json;
   } catch (error) {
+    if (error === tooLong) throw error;
     throw wrongArgument(`${place}: expected a ${noun} that JSON can hold (${String((error as Partial<Error> | null)?.message).slice(0, MAX_SHOWN)})`);
   }
   throw wrongArgument(`${place}: expected a ${noun} that JSON can hold, found none`);
@@ -176,16 +178,12 @@ export function iniText(value: unknown, name: string): string {
 /** The document of a measured device, as it is or as text. */
 export function deviceText(value: unknown, place: string): string {
   if (typeof value === "string") return text(value, place, MAX_DEVICE_LENGTH);
-  const json = jsonText(plainObject(value, place), place, "device", MAX_DEVICE_LENGTH);
-  if (json === null) throw wrongArgument(`${place}: expected a device of at most ${MAX_DEVICE_LENGTH} characters as JSON, found more`);
-  return json;
+  return jsonText(plainObject(value, place), place, "device", MAX_DEVICE_LENGTH);
 }
 
 /** A report as text. */
 export function reportText(value: unknown, place: string): string {
-  const json = jsonText(plainObject(value, place), place, "report", MAX_REPORT_LENGTH);
-  if (json === null) throw new LitecastError("too-large", `${place}: expected a report of at most ${MAX_REPORT_LENGTH} characters as JSON, found more`);
-  return json;
+  return jsonText(plainObject(value, place), place, "report", MAX_REPORT_LENGTH);
 }
 
 /** Instances of a program's own classes too, but not what has its fields elsewhere, as a promise or a map. */

@@ -1,6 +1,6 @@
 /** `load()`, on any platform. */
 import type { FileSource, LoadOptions, PredictorSource } from "../types/index.d.ts";
-import { isBytes, onlyKnown, plainObject, tag } from "./arguments.ts";
+import { isBytes, jsonText, onlyKnown, plainObject, tag } from "./arguments.ts";
 import { fromBase64 } from "./base64.ts";
 import { fromModule, inWords, LitecastError, wrongArgument } from "./errors.ts";
 import { LiteCast, type PredictorFiles } from "./litecast.ts";
@@ -103,12 +103,15 @@ async function predictorFiles(source: LoadOptions["predictor"], platform: Platfo
   return { network: bytes, manifest: words };
 }
 
+/** A hundred times that of the shipped predictor. */
+const MAX_MANIFEST_LENGTH = 2 ** 22;
+
 /** As JSON: given as a parsed object, as text, or as a file. */
 async function manifestText(given: PredictorSource["manifest"], platform: Platform): Promise<string> {
   const manifest: unknown = await given;
   if (typeof manifest === "string" && manifest.trimStart().startsWith("{")) return manifest;
   const is_parsed = tag(manifest) === "Object" && !isBytes(manifest) && typeof (manifest as { arrayBuffer?: unknown }).arrayBuffer !== "function";
-  if (is_parsed) return JSON.stringify(manifest);
+  if (is_parsed) return jsonText(manifest as object, MANIFEST.option, "manifest", MAX_MANIFEST_LENGTH);
   if (Array.isArray(manifest)) throw wrongArgument(`${MANIFEST.option}: expected a manifest, found ${inWords(manifest)}`);
   return new TextDecoder().decode(await bytesFrom(manifest as FileSource, MANIFEST, platform));
 }
