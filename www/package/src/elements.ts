@@ -74,11 +74,15 @@ function estimator(): Promise<LiteCastWorker> {
   return shared;
 }
 
+/** Of an address in a message: one may hold the file itself. */
+const MAX_SHOWN = 200;
+
 async function bytesOf(src: string, signal: AbortSignal): Promise<ArrayBuffer> {
+  const shown = src.length > MAX_SHOWN ? `${src.slice(0, MAX_SHOWN)}…` : src;
   const response = await fetch(src, { signal }).catch((error: unknown) => {
-    throw signal.aborted ? error : new LitecastError("asset", `${src}: expected a model, but the request failed (${String(error)})`, error);
+    throw signal.aborted ? error : new LitecastError("asset", `${shown}: expected a model, but the request failed (${String(error).slice(0, MAX_SHOWN)})`, error);
   });
-  if (!response.ok) throw new LitecastError("asset", `${src}: expected a model, found HTTP status ${response.status}`);
+  if (!response.ok) throw new LitecastError("asset", `${shown}: expected a model, found HTTP status ${response.status}`);
   return response.arrayBuffer();
 }
 
