@@ -5,14 +5,15 @@ use std::error::Error;
 use std::ffi::OsStr;
 use std::fmt::Write;
 use std::fs;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde::Serialize;
 
-use super::args::{CompareArgs, WorkerOutput};
+use super::args::{CompareArgs, ReadArgs, WorkerOutput};
 use super::choice::TargetArgs;
-use super::document::{Document, Estimate, TargetResult};
+use super::document::{Document, Estimate, Provenance, TargetResult};
 use super::isolation::Matched;
 use super::table::Table;
 use super::terminal::{bold, dim, green, heading, plain, red, wrapped, yellow};
@@ -139,9 +140,10 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Box<dyn Error>> {
     }
     let saved = [read_saved(&args.before)?, read_saved(&args.after)?];
     let targets = targets_of_files(args, &saved)?;
+    let read = read_of_files(args, &saved);
     let [before, after] = saved;
-    let mut before = side(before, &args.before, args, &targets, &mut matched)?;
-    let mut after = side(after, &args.after, args, &targets, &mut matched)?;
+    let mut before = side(before, &args.before, &read, &targets, &mut matched)?;
+    let mut after = side(after, &args.after, &read, &targets, &mut matched)?;
     worker_request::check_dimensions(&args.read, &matched)?;
     let are_folders = args.before.is_dir() && args.after.is_dir();
     if let ([(_, before_document)], [(_, after_document)]) = (&mut before[..], &mut after[..])
@@ -209,11 +211,25 @@ fn targets_of_files(
     Ok(targets)
 }
 
+/// How files are read that are compared with reports: in the batch size of these, unless one is chosen.
+fn read_of_files(args: &CompareArgs, saved: &[Option<ReportsByName>; 2]) -> ReadArgs {
+    let mut read = args.read.clone();
+    let reports = saved.iter().flatten().flatten();
+    let mut documents = reports.filter_map(|(_, outcome)| outcome.as_ref()?.as_ref().ok());
+    let batch = documents
+        .next()
+        .and_then(|report| NonZeroU32::new(report.batch));
+    if read.batch == NonZeroU32::MIN {
+        read.batch = batch.unwrap_or(read.batch);
+    }
+    read
+}
+
 /// Reports of one side, each with its name in the folder: those that were saved, or else new ones of the files.
 fn side(
     saved: Option<ReportsByName>,
     path: &Path,
-    args: &CompareArgs,
+    read: &ReadArgs,
     targets: &TargetArgs,
     matched: &mut Vec<Matched>,
 ) -> Result<ReportsByName, Box<dyn Error>> {
@@ -229,7 +245,7 @@ fn side(
     let request = Request {
         are_dimensions_shared: true,
         targets,
-        read: &args.read,
+        read,
         tell: WorkerOutput::Report,
     };
     let mut documents = Vec::new();
@@ -445,12 +461,57 @@ impl Pair {
                 (*is_warning, words.clone())
             }
         };
+        let settings = self.other_settings().into_iter().map(|words| (true, words));
         let both = before.iter().filter(|doubt| after.contains(doubt)).cloned();
         let before_alone = before.iter().filter(|doubt| !after.contains(doubt));
         let after_alone = after.iter().filter(|doubt| !before.contains(doubt));
-        both.chain(before_alone.map(|doubt| of_one("before", doubt)))
+        (settings.chain(both))
+            .chain(before_alone.map(|doubt| of_one("before", doubt)))
             .chain(after_alone.map(|doubt| of_one("after", doubt)))
             .collect()
+    }
+
+    /// What the numbers of a target rest on where that differs between the sides: another batch size, clock, memory mode
+    /// or number of threads changes them as much as another model.
+    fn other_settings(&self) -> Vec<String> {
+        let [Some(before), Some(after)] = self.sides() else {
+            return Vec::new();
+        };
+        let mut lines = Vec::new();
+        if before.batch != after.batch {
+            lines.push(format!(
+                "batch {} before, {} after",
+                before.batch, after.batch
+            ));
+        }
+        let mut known: Vec<([String; 2], Vec<&str>)> = Vec::new();
+        for (result, estimate) in before.estimates() {
+            let target = result.target.as_str();
+            let other = after
+                .result(target, &result.metric)
+                .and_then(|other| other.estimate());
+            let is_partial = |side: &Document| !side.left_to_processor(target).is_empty();
+            // What is left to a processor depends on the model, and so do the words.
+            let is_compiler = estimate.provenance.kind == COMPILER_RULES;
+            if !is_compiler && (is_partial(before) || is_partial(after)) {
+                continue;
+            }
+            let words =
+                other.and_then(|other| differing_words(&estimate.provenance, &other.provenance));
+            let Some(words) = words else { continue };
+            match known.iter_mut().find(|(one, _)| *one == words) {
+                Some((_, targets)) if targets.contains(&target) => (),
+                Some((_, targets)) => targets.push(target),
+                None => known.push((words, vec![target])),
+            }
+        }
+        lines.extend(known.into_iter().map(|([before, after], targets)| {
+            format!(
+                "not of the same settings: {}: before {before}, after {after}",
+                targets.join(", ")
+            )
+        }));
+        lines
     }
 
     /// What is shown, how many numbers stayed the same, and why one side alone has no estimate.
@@ -544,6 +605,33 @@ impl Pair {
         }
         text
     }
+}
+
+/// The kind of a number that a compiler's rules give.
+const COMPILER_RULES: &str = "compiler rules";
+
+/// What only one of two configurations says, of the same tool in the same version.
+fn differing_words(before: &Provenance, after: &Provenance) -> Option<[String; 2]> {
+    let is_same_tool =
+        (&before.kind, &before.tool, &before.version) == (&after.kind, &after.tool, &after.version);
+    if !is_same_tool || before.configuration == after.configuration {
+        return None;
+    }
+    let parts = |of: &Provenance| -> Vec<String> {
+        let parts = of.configuration.split([',', ';']).map(str::trim);
+        parts.map(str::to_owned).collect()
+    };
+    let [of_before, of_after] = [parts(before), parts(after)];
+    let alone = |these: &[String], others: &[String]| {
+        let these = these.iter().filter(|part| !others.contains(part));
+        let words = these.cloned().collect::<Vec<_>>().join(", ");
+        if words.is_empty() {
+            "not".to_owned()
+        } else {
+            words
+        }
+    };
+    Some([alone(&of_before, &of_after), alone(&of_after, &of_before)])
 }
 
 impl ChangeDoubt {

@@ -785,6 +785,60 @@ fn a_file_is_compared_on_the_targets_of_a_report() {
     );
 }
 
+/// A report at another clock, memory mode, number of threads or batch size is not taken for another model.
+#[test]
+fn a_comparison_says_which_settings_differ() {
+    let files = examples();
+    let one = path(&files[0]);
+    let folder = tempfile::tempdir().unwrap();
+    let kept = folder.path().join("kept.json");
+    let compared = |options: &[&str], others: &[&str]| {
+        let report = litecast(&[&["predict", "--json", one], options].concat());
+        fs::write(&kept, report.stdout).unwrap();
+        let output = litecast(&[&["compare", "--all", path(&kept), one], others].concat());
+        let text = stdout(&output);
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let said = "not of the same settings:";
+    for (options, words) in [
+        (
+            &[
+                "--target=ethos-u55-128",
+                "--clock=250",
+                "--memory-mode=Sram_Only",
+            ][..],
+            "ethos-u55-128: before Sram_Only, at 250 MHz, after Shared_Sram",
+        ),
+        (
+            &["--target=ethos-u55-128", "--clock=250"],
+            "ethos-u55-128: before at 250 MHz, after not",
+        ),
+        (
+            &["--target=cortex-m7-stm32h747", "--clock=100"],
+            "cortex-m7-stm32h747: before at 100 MHz, after at 400 MHz",
+        ),
+        (
+            &[
+                "--target=cortex-a76-rpi5",
+                "--target=cortex-a72-rpi4",
+                "--threads=4",
+            ],
+            "cortex-a76-rpi5, cortex-a72-rpi4: before 4 threads, after one thread",
+        ),
+    ] {
+        let text = compared(options, &[]);
+        assert!(text.contains(&format!("{said} {words}")), "{text}");
+        // Typed once more, they are those of both sides.
+        assert!(!compared(options, options).contains(said));
+    }
+    // The batch size is the report's, unless another one is typed.
+    let batch = ["--target=cortex-a76-rpi5", "--batch=4"];
+    let text = compared(&batch, &[]);
+    assert!(!text.contains(said) && !text.contains("batch 4"), "{text}");
+    let text = compared(&batch, &["--batch=2"]);
+    assert!(text.contains("batch 4 before, 2 after"), "{text}");
+}
+
 /// `weights-flash` of a `litecast.toml` of version 0.1 was the whole file under TensorFlow Lite Micro.
 #[test]
 fn weights_flash_of_a_configuration_limits_the_file_as_before() {

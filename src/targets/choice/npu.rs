@@ -39,8 +39,10 @@ impl Choice {
         let system = &mut configuration.system;
         if let Some(clock_mhz) = self.clock_mhz {
             system.clock_hz = clock_mhz * 1e6;
+            configuration.chosen_clock_hz = Some(system.clock_hz);
         }
         if let Some(bytes_per_s) = self.off_chip_bytes_per_s {
+            configuration.chosen_off_chip_bytes_per_s = Some(bytes_per_s);
             let bus_bytes = system.bus_bytes() as f64;
             let off_chip = MemoryArea::ALL
                 .into_iter()

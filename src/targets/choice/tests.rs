@@ -58,6 +58,13 @@ fn clocks_and_memories_are_those_that_were_typed() {
     let actual = choice.with_chosen_rates(Configuration::new(Product::U55x128));
     assert_eq!(actual.system.clock_hz, 250e6);
     assert_eq!(actual.arena_cache_bytes(), 4096);
+    // A number at another clock says so; the errors are those of the compiler's configuration.
+    let words = "Ethos_U55_High_End_Embedded, Shared_Sram, arena cache of 4096 bytes";
+    assert_eq!(actual.in_words(), words);
+    assert_eq!(
+        actual.in_words_with_rates(),
+        format!("{words}, at 250 MHz, 1000 MB/s off chip")
+    );
     let per_cycle = actual.system.bytes_per_cycle(MemoryArea::OffChipFlash);
     let bytes_per_s = per_cycle * actual.system.clock_hz;
     assert!((bytes_per_s - 1e9).abs() < 1.0, "{bytes_per_s}");

@@ -148,7 +148,7 @@ impl Target for EthosU {
             id: self.id().into(),
             device: self.device(),
             metrics: RULE_METRICS.map(metric).into(),
-            learned_from: format!("{RULES}, {}", self.configuration.in_words()),
+            learned_from: format!("{RULES}, {}", self.configuration.in_words_with_rates()),
             provenance: self.rules_provenance(),
         })
     }
@@ -283,7 +283,7 @@ impl EthosU {
             kind: ProvenanceKind::CompilerRules,
             tool: RULES_OF.into(),
             version: RULES_VERSION.into(),
-            configuration: self.configuration.in_words(),
+            configuration: self.configuration.in_words_with_rates(),
             reference: None,
             interval_percent: None,
             scope: None,
@@ -436,7 +436,7 @@ impl EthosU {
         let words = format!(
             "the latency by {RULES}, {}; {n_starts} starts of the NPU are in the interval alone, with up to \
              {most_ms:.2} ms each, the longest on i.MX 93",
-            self.configuration.in_words(),
+            self.configuration.in_words_with_rates(),
         );
         ([value, lo, hi + most_ms * n_starts as f64], words)
     }

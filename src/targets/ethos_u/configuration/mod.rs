@@ -36,6 +36,10 @@ pub struct Configuration {
     /// mode says.
     pub arena_cache_bytes: Option<i64>,
     pub strategy: Strategy,
+    /// Instead of the clock of the system configuration.
+    pub chosen_clock_hz: Option<f64>,
+    /// Instead of what the system configuration moves off chip.
+    pub chosen_off_chip_bytes_per_s: Option<f64>,
 }
 
 impl Configuration {
@@ -62,6 +66,8 @@ impl Configuration {
             memory_mode,
             arena_cache_bytes: None,
             strategy: Strategy::default(),
+            chosen_clock_hz: None,
+            chosen_off_chip_bytes_per_s: None,
         })
     }
 
@@ -82,6 +88,18 @@ impl Configuration {
         }
         if self.strategy == Strategy::Size {
             words += ", optimised for size";
+        }
+        words
+    }
+
+    /// The same with the clock and the memory rate that were chosen beside it.
+    pub fn in_words_with_rates(&self) -> String {
+        let mut words = self.in_words();
+        if let Some(clock_hz) = self.chosen_clock_hz {
+            words += &format!(", at {} MHz", clock_hz / 1e6);
+        }
+        if let Some(bytes_per_s) = self.chosen_off_chip_bytes_per_s {
+            words += &format!(", {} MB/s off chip", bytes_per_s / 1e6);
         }
         words
     }
