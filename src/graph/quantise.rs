@@ -37,6 +37,7 @@ pub fn quantise(model: &mut Model) -> Result<(), NotFloat> {
     let unpacking = unpacking(model);
     if let Some(subgraph) = model.subgraphs.get_mut(MAIN_SUBGRAPH) {
         unpack_constants(subgraph, &unpacking);
+        split_biases(subgraph, &model.buffers);
     }
     let is_described = |buffer: &Buffer| matches!(buffer, Buffer::Described { .. });
     if model.buffers.iter().any(is_described) {
@@ -160,6 +161,39 @@ fn unpack_constants(subgraph: &mut Subgraph, unpacking: &[bool]) {
     operators.retain(|_| goes.next() != Some(&true));
 }
 
+/// A constant that is a bias of one operator and an ordinary operand of another becomes two: only the bias stays wide.
+fn split_biases(subgraph: &mut Subgraph, buffers: &[Buffer]) {
+    let Subgraph {
+        tensors, operators, ..
+    } = subgraph;
+    let biases: HashSet<usize> = operators.iter().flat_map(as_int8::biases).collect();
+    let mut copies: HashMap<usize, usize> = HashMap::new();
+    for operator in operators {
+        let mut is_bias = vec![false; operator.inputs.len()];
+        for position in operator.code.kind.row().inputs_of(b'b') {
+            if let Some(is_bias) = is_bias.get_mut(position) {
+                *is_bias = true;
+            }
+        }
+        for (input, is_bias) in operator.inputs.iter_mut().zip(is_bias) {
+            let Some(tensor_idx) = input.filter(|idx| !is_bias && biases.contains(idx)) else {
+                continue;
+            };
+            let is_constant = |buffer: &Buffer| !buffer.is_empty();
+            if buffers
+                .get(tensors[tensor_idx].buffer_idx)
+                .is_some_and(is_constant)
+            {
+                let copy = copies.entry(tensor_idx).or_insert_with(|| {
+                    tensors.push(tensors[tensor_idx].clone());
+                    tensors.len() - 1
+                });
+                *input = Some(*copy);
+            }
+        }
+    }
+}
+
 /// What converted between floats and integers converts between scales.
 fn requantise(subgraph: &mut Subgraph) {
     for operator in &mut subgraph.operators {
@@ -232,6 +266,33 @@ mod tests {
         assert_eq!(network.buffers[tensors[2].buffer_idx].n_bytes(), 4);
         let error = quantise(&mut network).unwrap_err();
         assert_eq!(error.kind(), "not-float");
+    }
+
+    /// A bias that another operator subtracts from its result.
+    #[test]
+    fn a_constant_that_is_a_bias_too_has_both_types() {
+        use TensorType::{Float32, Int8, Int32};
+        let shapes: [&[i32]; 5] = [&[1, 3], &[3, 3], &[3], &[1, 3], &[1, 3]];
+        let mut tensors: Vec<_> = shapes.map(|shape| tensor(Float32, shape)).into();
+        (tensors[1].buffer_idx, tensors[2].buffer_idx) = (1, 2);
+        let layer = operator(OpKind::FullyConnected, &[0, 1, 2], &[3]);
+        let subtract = operator(OpKind::Sub, &[3, 2], &[4]);
+        let mut network = model(vec![subgraph(tensors, vec![layer, subtract])]);
+        network.buffers = vec![
+            Buffer::EMPTY,
+            Buffer::from(&[0; 36][..]),
+            Buffer::from(&[0; 12][..]),
+        ];
+        quantise(&mut network).unwrap();
+        let Subgraph {
+            tensors, operators, ..
+        } = &network.subgraphs[0];
+        let types = |operator: &Operator| -> Vec<TensorType> {
+            let inputs = operator.inputs.iter().flatten();
+            inputs.map(|&idx| tensors[idx].tensor_type).collect()
+        };
+        assert_eq!(types(&operators[0]), [Int8, Int8, Int32]);
+        assert_eq!(types(&operators[1]), [Int8, Int8]);
     }
 
     /// Weights and a bias of float16, each behind a `DEQUANTIZE`, become what the same values of float32 become.
