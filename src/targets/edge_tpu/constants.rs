@@ -75,12 +75,15 @@ impl Constants {
             mean_percent,
             worst_percent,
             worst,
+            n_networks,
+            interval_factor,
             ..
         } = &self.leave_one_out;
         format!(
             "{:.0} µs an operator, {cycles_per_array_cycle:.2} cycles at {:.0} MHz for one of the array, \
-             {:.0} MB/s over the link; fitted to {} published latencies, {n} networks left out in turn were \
-             off by {mean_percent:.0} % in the mean, {worst_percent:.0} % at worst ({worst})",
+             {:.0} MB/s over the link; fitted to {} published latencies of {n_networks} networks on two devices, each \
+             left out in turn: the {n} on this one were off by {mean_percent:.1} % in the mean, {worst_percent:.0} % \
+             at worst ({worst}), and no latency by more than a factor of {interval_factor:.2}, which is the interval",
             1e3 * ms_per_operator,
             CLOCK_HZ / 1e6,
             1e3 / ms_per_link_megabyte,
