@@ -11,7 +11,7 @@ help: ## List these targets
 serve: ## Build the page and serve it at http://127.0.0.1:8000/ (PORT=... for another port)
 	@tools/announce.sh serve
 	@$(MAKE) --no-print-directory node wasm-toolchain
-	@tools/build-wasm.sh --module
+	@tools/build-wasm.sh --page
 	@node www/build.mjs --quick
 	@node www/serve.mjs --port $(PORT)
 

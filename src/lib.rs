@@ -114,8 +114,11 @@ pub use targets::choice::{Choice, ChoiceError};
 
 #[cfg(all(target_arch = "wasm32", feature = "tract"))]
 mod constructors;
-/// What JavaScript calls.
-#[cfg(all(target_arch = "wasm32", feature = "tract"))]
+/// What JavaScript calls: not in the module that makes devices from profiles.
+#[cfg(all(
+    target_arch = "wasm32",
+    any(feature = "tract", not(feature = "profiles"))
+))]
 #[doc(hidden)]
 pub mod wasm;
 /// What JavaScript calls in the module that makes devices from profiles.

@@ -48,20 +48,24 @@ pub struct Engine {
     loaded: Loaded,
 }
 
+#[cfg(feature = "tract")]
 #[wasm_bindgen]
 impl Engine {
-    /// Without a predictor.
-    #[wasm_bindgen(constructor)]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// `onnx` and `manifest` are the contents of `predictor.onnx` and `manifest.json`.
     #[wasm_bindgen(js_name = loadPredictor)]
     pub fn load_predictor(&mut self, onnx: Vec<u8>, manifest: String) -> Result<(), JsValue> {
         let predictor = Predictor::load(&onnx, &manifest);
         self.predictor = Some(predictor.map_err(|error| predictor_error(&error))?);
         Ok(())
+    }
+}
+
+#[wasm_bindgen]
+impl Engine {
+    /// Without a predictor.
+    #[wasm_bindgen(constructor)]
+    pub fn new() -> Self {
+        Self::default()
     }
 
     /// `json` is the contents of `gpu.json`. After this call, choices may name GPUs. Returns the metrics of each GPU.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the browser's module and from it the npm package, pkg/: cargo, wasm-bindgen, binaryen's wasm-opt. With --module,
-# which is all that the page needs, it builds no package.
+# Builds the browser's modules and from them the npm package, pkg/: cargo, wasm-bindgen, binaryen's wasm-opt. With --page
+# it builds what the page needs, and no package.
 source "$(dirname "$0")/common.sh"
 
 # What rustc's wasm32-unknown-unknown emits, and no more: the result of --all-features does not
@@ -39,31 +39,45 @@ crate() {
 }
 
 MODULE=target/module
+BUILD=${CARGO_TARGET_DIR:-target}
+
+# Each in a folder of its own, because cargo gives all the same name. What follows the folder goes to the compiler, and
+# before it the features, which may be none.
+compile() { # FEATURES FOLDER [COMPILER-ARGUMENT...]
+    cargo rustc --lib --crate-type cdylib --profile wasm --no-default-features --features "$1" --target "$WASM_TARGET" \
+        --target-dir "$BUILD/$2" -- "${@:3}"
+}
+
+bind() { # NAME FOLDER
+    wasm-bindgen --target web --omit-default-module-path --out-dir "$MODULE" --out-name "$1" "$BUILD/$2/$WASM_TARGET/wasm/litecast.wasm"
+    optimise "$MODULE/$1_bg.wasm"
+}
 
 use_wasm_tools
-[ "${1:-}" = --module ] && say "building the module" || say "building pkg/"
-# Meanwhile, because one crate of tract keeps a single core busy for minutes.
+[ "${1:-}" = --page ] && say "building the page's modules" || say "building pkg/"
+# Meanwhile, because our own crate keeps a single core busy for a minute.
 tools/install-wasm-tools.sh &
 installing=$!
 # At most this much code is inlined at a call in our own crate: at the compiler's own limit of 225 the module has 8 kB
 # more after brotli and is as fast; at 100 it has 17 kB less and is 10 % slower.
-# What is linked is listed beside the module when it is linked, for tests/package: without that list it is linked again.
-LINKED="${CARGO_TARGET_DIR:-target}/$WASM_TARGET/wasm/deps/litecast.wasm"
-[ -f "$LINKED.crates" ] || rm -f "$LINKED"
-cargo rustc --lib --crate-type cdylib --profile wasm --no-default-features --features tract --target "$WASM_TARGET" -- \
-    -C linker="$ROOT/tools/link-wasm.mjs" -C llvm-args=-inline-threshold=170
-# What makes devices from profiles is a module of its own, which is loaded where somebody has one. In a folder of its own:
-# cargo gives both the same name.
-cargo rustc --lib --crate-type cdylib --profile wasm --no-default-features --features profiles --target "$WASM_TARGET" \
-    --target-dir "${CARGO_TARGET_DIR:-target}/devices"
+INLINED=(-C llvm-args=-inline-threshold=170)
+# No target asks for a trained network. So the page has no use for tract, which is a third of the package's module and
+# compiles for longer than everything else.
+compile "" page "${INLINED[@]}"
+# What makes devices from profiles is loaded where somebody has one.
+compile profiles devices
+LINKED="$BUILD/$WASM_TARGET/wasm/deps/litecast.wasm"
+if [ "${1:-}" != --page ]; then
+    # What is linked is listed beside the module when it is linked, for tests/package: without that list it is linked again.
+    [ -f "$LINKED.crates" ] || rm -f "$LINKED"
+    compile tract . -C linker="$ROOT/tools/link-wasm.mjs" "${INLINED[@]}"
+fi
 wait "$installing"
 rm -rf "$MODULE"
-bind() { wasm-bindgen --target web --omit-default-module-path --out-dir "$MODULE" "$@"; }
-bind "${CARGO_TARGET_DIR:-target}/$WASM_TARGET/wasm/litecast.wasm"
-bind --out-name devices "${CARGO_TARGET_DIR:-target}/devices/$WASM_TARGET/wasm/litecast.wasm"
+bind page page
+bind devices devices
+[ "${1:-}" = --page ] && exit
+bind litecast .
 cp "$LINKED.crates" "$MODULE/"
-optimise "$MODULE/litecast_bg.wasm"
-optimise "$MODULE/devices_bg.wasm"
-[ "${1:-}" = --module ] && exit
 CRATE=$(crate) node www/package/build.mjs
 say "the module has $(stat -c %s "$MODULE/litecast_bg.wasm") bytes, the packed package $(npm pack --dry-run --json ./pkg 2>/dev/null | node -e 'console.log(JSON.parse(require("fs").readFileSync(0))[0].size)')"

@@ -11,6 +11,8 @@ git clone --quiet . "$again/litecast"
 ln -s "$PWD/node_modules" "$again/litecast/node_modules"
 [ ! -e .tools ] || ln -s "$(readlink -f .tools)" "$again/litecast/.tools"
 (cd "$again/litecast" && env -u CARGO_TARGET_DIR tools/build-wasm.sh)
-sha256sum target/module/litecast_bg.wasm "$again/litecast/target/module/litecast_bg.wasm"
-cmp target/module/litecast_bg.wasm "$again/litecast/target/module/litecast_bg.wasm" || fail "two builds differ"
+for module in page devices litecast; do
+    sha256sum "target/module/${module}_bg.wasm" "$again/litecast/target/module/${module}_bg.wasm"
+    cmp "target/module/${module}_bg.wasm" "$again/litecast/target/module/${module}_bg.wasm" || fail "two builds of $module differ"
+done
 say "both builds have the same bytes"

@@ -23,7 +23,7 @@ const is_quick = process.argv.includes("--quick");
 const COPIES = [
   ["www/style.css", "style.css", ""],
   ["www/icon.svg", "icon.svg", ""],
-  ["target/module/litecast_bg.wasm", "litecast_bg.wasm", "make wasm"],
+  ["target/module/page_bg.wasm", "litecast_bg.wasm", "make wasm"],
   ["target/module/devices_bg.wasm", "devices_bg.wasm", "make wasm"],
   ["bundle/gpu.json", "assets/gpu.json", "the trainer"],
   ["bundle/accelerators.json", "assets/accelerators.json", "the trainer"],
@@ -37,7 +37,7 @@ const COPIES = [
 const ONLINE = ["vercel.json", "assets/gpu.json", "assets/accelerators.json"];
 
 /** The module and what was fitted: nothing else decides what a file is estimated at. */
-const ESTIMATED_WITH = ["target/module/litecast_bg.wasm", "bundle/gpu.json", "bundle/accelerators.json"];
+const ESTIMATED_WITH = ["target/module/page_bg.wasm", "bundle/gpu.json", "bundle/accelerators.json"];
 
 async function hashOf(files) {
   const hash = createHash("sha256");
@@ -72,6 +72,14 @@ async function writeWarmUps() {
   await Promise.all(Object.entries(WARM_UPS).map(([name, make]) => write(`assets/${name}`, make())));
 }
 
+/** The page has a module of its own, without the trained networks that the package's can run. */
+const PAGE_MODULE = {
+  name: "page-module",
+  setup(build) {
+    build.onResolve({ filter: /\/target\/module\/litecast\.js$/ }, () => ({ path: path.join(root, "target/module/page.js") }));
+  },
+};
+
 /** The chunks that the page cannot run without. */
 async function bundle(define) {
   const { metafile } = await build({
@@ -92,6 +100,7 @@ async function bundle(define) {
     sourcemap: true,
     legalComments: "eof",
     define,
+    plugins: [PAGE_MODULE],
     metafile: true,
     logLevel: "warning",
   });

@@ -252,7 +252,10 @@ impl Calibration {
     }
 
     /// The numbers that it consists of: center, intercept, slope, mean and worst error.
-    #[cfg(all(target_arch = "wasm32", feature = "tract"))]
+    #[cfg(all(
+        target_arch = "wasm32",
+        any(feature = "tract", not(feature = "profiles"))
+    ))]
     pub(crate) fn to_numbers(&self) -> [f64; 5] {
         [
             self.center,
@@ -264,7 +267,10 @@ impl Calibration {
     }
 
     /// Of [`Self::to_numbers`].
-    #[cfg(all(target_arch = "wasm32", feature = "tract"))]
+    #[cfg(all(
+        target_arch = "wasm32",
+        any(feature = "tract", not(feature = "profiles"))
+    ))]
     pub(crate) fn from_numbers(target: String, numbers: [f64; 5]) -> Self {
         let [
             center,
