@@ -683,6 +683,46 @@ def customs():
     yield case("CUSTOM", [("i", [1, 8])], [("i", [1, 8])], custom="FlexErf")
 
 
+def detections(n_boxes, n_classes, n_detections, letter="f", **changed):
+    settings = dict(max_detections=n_detections, max_classes_per_detection=1, nms_score_threshold=0.5, nms_iou_threshold=0.5,
+                    num_classes=n_classes, y_scale=10.0, x_scale=10.0, h_scale=5.0, w_scale=5.0)
+    return case("CUSTOM", [(letter, [1, n_boxes, 4]), (letter, [1, n_boxes, n_classes + 1]), const(letter, [n_boxes, 4], 1)],
+                [("f", [1, n_detections, 4]), ("f", [1, n_detections]), ("f", [1, n_detections]), ("f", [1])],
+                custom="TFLite_Detection_PostProcess", settings={**settings, **changed})
+
+
+def branch(condition, shape, letter="f"):
+    """An IF whose branches each have a RELU."""
+    graph = Case()
+    read = [graph.add(condition, shape), graph.add(letter, [1, 4])]
+    wrote = [graph.add(letter, [1, 4])]
+    graph.subgraph.inputs = read
+    graph.operator("IF", read, wrote, "IfOptions", thenSubgraphIndex=1, elseSubgraphIndex=2)
+    for _ in range(2):
+        body = Case()
+        body.subgraph.inputs = [body.add(letter, [1, 4])]
+        body.operator("RELU", body.subgraph.inputs, [body.add(letter, [1, 4])])
+        for operator in body.subgraph.operators:
+            operator.opcodeIndex += len(graph.model.operatorCodes)
+        graph.model.operatorCodes += body.model.operatorCodes
+        graph.model.subgraphs.append(body.subgraph)
+    return graph.model
+
+
+def structures():
+    """Detectors' last operator, buffers of streams, and branches."""
+    for n_boxes, n_classes, n_detections in itertools.product((100, 333), (1, 3, 20), (1, 4, 10)):
+        yield detections(n_boxes, n_classes, n_detections)
+    yield detections(1917, 90, 10, use_regular_nms=True, detections_per_class=100)
+    for letter in "iuh":
+        yield detections(64, 3, 4, letter)
+    for letter, shape in itertools.product("ifh", ([1, 4, 1, 8], [1, 1, 1, 8], [2, 4, 1, 8], [1, 4, 8])):
+        one = [shape[0], 1, 1, 8] if len(shape) == 4 else [1, 1, 8]
+        yield case("CUSTOM", [(letter, one)], [(letter, shape)], custom="CIRCULAR_BUFFER", settings=dict(cycles_max=2))
+    for condition, shape, letter in itertools.product("bfw", ([], [1], [2]), "fi"):
+        yield branch(condition, shape, letter)
+
+
 def signals():
     """The operators of the signal library, whose options are a map of FlexBuffers."""
     def signal(name, inputs, outputs, **settings):
@@ -707,7 +747,7 @@ def signals():
 
 def support_graphs():
     """Name and model of each case."""
-    for make in (unary, pools, reductions, moves, binary, weights, sizes, contradictions, settings, customs, signals):
+    for make in (unary, pools, reductions, moves, binary, weights, sizes, contradictions, settings, structures, customs, signals):
         for index, model in enumerate(make()):
             code = model.operatorCodes[0].builtinCode
             name = next(k for k, v in vars(schema.BuiltinOperator).items() if v == code)
@@ -727,7 +767,7 @@ def changed_graphs():
     cases = {}
     for name, model in support_graphs():
         graph = model.subgraphs[0]
-        if len(graph.operators) != 1 or name.startswith(("customs", "signals", "contradictions")):
+        if len(graph.operators) != 1 or name.startswith(("customs", "structures", "signals", "contradictions")):
             continue
         operator = graph.operators[0]
         types = [graph.tensors[i].type for i in [*operator.inputs, *operator.outputs] if i >= 0]

@@ -26,6 +26,7 @@ impl Operands<'_> {
                 is_float.then(|| self.dimensions_outside(0, 0, max))?
             }
             Demand::Paddings => self.paddings_refusal(),
+            Demand::OneValue => self.count_other(0, 1),
             Demand::TwoSizes => self.count_other(1, 2),
             Demand::CentredOrAligned => self.is_centred_and_aligned(),
             Demand::AxisOption => {

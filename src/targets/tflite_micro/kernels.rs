@@ -67,6 +67,8 @@ pub enum Scratch {
     UnpackedFilter,
     /// A copy of the input, as long as the transform.
     Transform,
+    /// Scores, boxes, and candidates of each detection by each box.
+    Detections,
 }
 
 /// What a kernel demands of options, shapes and constants; `demands.rs` checks it.
@@ -84,6 +86,8 @@ pub enum Demand {
     MaxFloatDimensions(usize),
     /// Input 1 has two numbers for each dimension of input 0, and input 2 has one value.
     Paddings,
+    /// Input 0 has one value.
+    OneValue,
     /// Input 1 has two values.
     TwoSizes,
     /// `half_pixel_centers` and `align_corners` are not both set.
@@ -185,7 +189,7 @@ const KERNELS: &[Kernel] = {
     use Of::{Custom, Kind};
     use OpKind::*;
     use ScaleDemand as By;
-    use Scratch::{Dimensions, Filters, Gates, Indices, Nothing, Sums, Transform, TransposedSums, UnpackedFilter};
+    use Scratch::{Detections, Dimensions, Filters, Gates, Indices, Nothing, Sums, Transform, TransposedSums, UnpackedFilter};
     &[
         (Kind(Abs), "Abs", "f>f i>i h>h", ONE, &[], ANY, [0, 1, 28], Nothing, &[], &[By::Stated, By::SymmetricInt16]),
         (Kind(Add), "Add", "ff>f ii>i hh>h ww>w", TWO_OR_MORE, &[], ANY, [8, 4, 60], Nothing, &[], &[By::Positive, By::BelowOutput]),
@@ -225,7 +229,7 @@ const KERNELS: &[Kernel] = {
         (Kind(Greater), "Greater", "f>b h>b i>b l>b w>b", TWO_OR_MORE, &[], ANY, [0, 1, 32], Nothing, &[], &[By::FractionInt8]),
         (Kind(GreaterEqual), "GreaterEqual", "f>b i>b l>b w>b", TWO_OR_MORE, &[], ANY, [0, 1, 32], Nothing, &[], &[By::FractionInt8]),
         (Kind(HardSwish), "HardSwish", "f>f i>i", ONE, &[], ANY, [0, 1, 20], Nothing, &[], &[By::HardSwish]),
-        (Kind(If), "If", ".", ANY_NUMBER, &[], ANY, UNRECORDED, Nothing, &[], &[]),
+        (Kind(If), "If", "b.>.", ONE_OR_MORE, &[], ANY, UNRECORDED, Nothing, &[OneValue], &[]),
         (Kind(L2Normalization), "L2Normalization", "f>f i>i", ONE, &[], 4, [4, 4, 4], Nothing, &[NoActivation], &[]),
         (Kind(L2Pool2d), "L2Pool2D", "f>f", ONE, &[], 4, [40, 4, 20], Nothing, &[MinDimensions(4)], &[]),
         (Kind(LeakyRelu), "LeakyRelu", "f>f h>h i>i", ONE, &[], ANY, [4, 4, 24], Nothing, &[], &[]),
@@ -287,9 +291,9 @@ const KERNELS: &[Kernel] = {
         (Kind(VarHandle), "VarHandle", ".", ANY_NUMBER, &[], ANY, [16, 8, 4], Nothing, &[], &[]),
         (Kind(While), "While", ".", ANY_NUMBER, &[], ANY, [8, 4, 8], Nothing, &[], &[]),
         (Kind(ZerosLike), "ZerosLike", "f>f i>i l>l w>w", ONE, &[], ANY, [0, 1, 0], Nothing, &[], &[]),
-        (Custom("CIRCULAR_BUFFER"), "CircularBuffer", "i>i", ANY_NUMBER, &[], ANY, UNRECORDED, Nothing, &[AnyOptional], &[]),
+        (Custom("CIRCULAR_BUFFER"), "CircularBuffer", "i>i", ANY_NUMBER, &[], ANY, UNRECORDED, Nothing, &[AnyOptional, MinDimensions(4)], &[]),
         (Custom("TFLM_DECODE"), "Decode", ".", ANY_NUMBER, &[], ANY, UNRECORDED, Nothing, &[AnyOptional], &[]),
-        (Custom("TFLite_Detection_PostProcess"), "DetectionPostprocess", "f>.", ANY_NUMBER, &[], ANY, UNRECORDED, Nothing, &[AnyOptional], &[]),
+        (Custom("TFLite_Detection_PostProcess"), "DetectionPostprocess", "f>.", [3, 3, 4], &[], ANY, UNRECORDED, Detections, &[AnyOptional], &[]),
         (Custom(ETHOS_U), "EthosU", ".", ANY_NUMBER, &[], ANY, UNRECORDED, Nothing, &[AnyOptional], &[]),
         (Custom("SignalDelay"), "Delay", "h>h", ANY_NUMBER, &[], ANY, [0, 1, 32], Nothing, &[AnyOptional], &[]),
         (Custom("SignalEnergy"), "Energy", "h>v", ANY_NUMBER, &[], 1, [0, 1, 8], Nothing, &[AnyOptional], &[]),
