@@ -270,9 +270,17 @@ impl LiveRanges {
         match operation.alias {
             Alias::Separate | Alias::InPlace => {}
             Alias::View | Alias::Fused => {
-                if let Some(input) = activations.next() {
-                    let outputs = operation.outputs.iter();
-                    outputs.for_each(|&output| self.merge_ranges(input, output));
+                let Some(input) = activations.next() else {
+                    return;
+                };
+                for &output in &operation.outputs {
+                    let [from, to] = [input, output].map(|map_idx| self.range_of_map(map_idx));
+                    self.merge_ranges(input, output);
+                    // The memory of what has another shape is as large as the latter takes.
+                    if operation.action == Action::View && from.bytes == to.bytes {
+                        let root = self.root(input);
+                        self.ranges[root].bytes_padded = to.bytes_padded;
+                    }
                 }
             }
             Alias::Concat => {
@@ -308,8 +316,12 @@ impl LiveRanges {
             let range = self.range_of_map(input);
             let is_interface = range.is_interface || output_range.is_interface;
             let is_apart = self.has_dedicated_sram && is_interface || range.is_of_cascade;
-            let is_alike = (from.shape, from.element_bytes, from.is_linear)
-                == (to.shape, to.element_bytes, to.is_linear);
+            let is_alike = (
+                from.shape,
+                from.element_bytes,
+                from.is_linear,
+                from.is_truth,
+            ) == (to.shape, to.element_bytes, to.is_linear, to.is_truth);
             let is_placed = is_placed(input) && is_placed(output);
             is_alike && is_placed && !is_apart && !from.is_variable && uses.is_read_once(input)
         });

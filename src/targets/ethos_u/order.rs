@@ -4,6 +4,7 @@
 
 use super::geometry::Hwc;
 use super::index::Steps;
+use super::lower::{has_window, shape_of_activation};
 use super::program::{Action, Alias, Operation, Program};
 use crate::work;
 
@@ -52,7 +53,7 @@ impl Order {
                     // Nothing is chained to what writes in reverse.
                     let outputs = operation.outputs.first();
                     let outputs = outputs.filter(|_| operation.reversed_dimension().is_none());
-                    outputs.map(|&end| Chain { end, ..before })
+                    outputs.map(|&end| before.through_activation(program, end))
                 }
                 (Some(before), _) => match before.with(program, operation) {
                     Some(longer) => {
@@ -155,6 +156,8 @@ struct Chain {
     end: usize,
     /// OFM shapes of the first and the last operation, as these operations see them.
     shapes: [Hwc; 2],
+    /// Whether the first operation is a window, behind which no operation sees another shape.
+    has_window: bool,
     n_operations: usize,
     n_inputs: usize,
 }
@@ -169,13 +172,38 @@ impl Chain {
             && !operation.alias.is_view_of_input()
             && operation.reversed_dimension().is_none();
         let shape = operation.view_shapes().map_or(map.shape(), |[_, ofm]| ofm);
-        (can_start && is_free).then_some(Self {
+        let chain = Self {
             start: step,
             end,
             shapes: [shape; 2],
+            has_window: has_window(operation),
             n_operations: 1,
             n_inputs: n_inputs(program, operation),
+        };
+        let has_activation = operation.has_activation;
+        let chain = Some(chain).filter(|_| can_start && is_free);
+        chain.map(|chain| {
+            if has_activation {
+                chain.through_activation(program, end)
+            } else {
+                chain
+            }
         })
+    }
+
+    /// The chain behind an activation, which the last operation performs and which sees its output in a shape of its own.
+    fn through_activation(self, program: &Program, end: usize) -> Self {
+        let seen = shape_of_activation(&program.maps[end]);
+        let last = if self.has_window {
+            self.shapes[1]
+        } else {
+            seen
+        };
+        Self {
+            end,
+            shapes: [self.shapes[0], last],
+            ..self
+        }
     }
 
     /// The chain with one more operation; `None` if this does not read the output of the last one in the same shape.
@@ -212,11 +240,11 @@ impl Chain {
     }
 }
 
-/// Number of inputs from memory. Scalars are part of the command.
+/// Number of inputs from memory. Scalars are part of the command, except for truth values.
 fn n_inputs(program: &Program, operation: &Operation) -> usize {
     let is_number = |&&input: &&usize| {
         let map = &program.maps[input];
-        map.is_constant && map.n_elements() == 1
+        map.is_constant && map.n_elements() == 1 && !map.is_truth
     };
     operation.inputs.len() - operation.inputs.iter().filter(is_number).count()
 }

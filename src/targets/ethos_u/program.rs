@@ -52,6 +52,8 @@ pub struct FeatureMap {
     pub is_off_chip: bool,
     /// Whether it is a copy in SRAM of an input of the graph that is off chip.
     pub is_staged: bool,
+    /// Whether its elements are truth values. The accelerator sets all bits of those that hold, callers the first one.
+    pub is_truth: bool,
     /// Whether it stands for as many maps as its writer has runs, because each run is a time step with maps of its own.
     pub is_of_time_step: bool,
     /// Whether its layout is NHWC instead of NHCWB16. Callers cannot read NHCWB16, and it does not allow views of

@@ -189,6 +189,15 @@ pub fn is_deepened(output: &FeatureMap) -> bool {
     output.n_elements() > MIN_ELEMENTS && output.shape()[2] < MIN_DEPTH
 }
 
+/// The shape in which an activation sees its output, if that is no part of another map.
+pub fn shape_of_activation(output: &FeatureMap) -> Hwc {
+    if is_deepened(output) {
+        shape_with_depth(output.n_elements(), BRICK_CHANNELS)
+    } else {
+        output.shape()
+    }
+}
+
 fn deepen_elementwise(program: &mut Program, tensors: &SharedMaps) {
     let maps = &program.maps;
     for operation in &mut program.operations {

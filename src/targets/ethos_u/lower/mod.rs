@@ -17,7 +17,9 @@ mod reduce;
 mod resize;
 mod softmax;
 mod transpose;
+mod truth;
 
+pub use self::layout::shape_of_activation;
 use self::layout::{is_deepened, lay_out};
 use self::lowering::Lowering;
 pub use self::lowering::n_elements;
@@ -100,6 +102,7 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
     }
     let mut program = lowering.program;
     movement::add_copies(&mut program, lowering.copies);
+    truth::convert_at_ends(&mut program);
     // The program lives as long as the plan is made, which needs the most memory.
     program.operations.shrink_to_fit();
     program.maps.shrink_to_fit();
@@ -114,6 +117,7 @@ fn rearrange(accelerator: &Accelerator, graph: &Graph, program: &mut Program) {
     separate_reshaped_activations(program);
     widen_to_whole_concatenation(program, graph);
     divide_many_dimensional_copies(program, graph);
+    divide_broadcasts(program, graph);
     // The output stage performs one activation.
     let activates_transposed = |element_bytes: i64| accelerator.is_u85() || element_bytes == 1;
     fuse_activations_and_padding(
@@ -121,7 +125,13 @@ fn rearrange(accelerator: &Accelerator, graph: &Graph, program: &mut Program) {
         activates_transposed,
         |before, operation, n_writers| {
             let is_in_pieces = n_writers > 1 || before.repeats > 1.0;
-            before.has_activation || is_in_pieces || changes_scale(graph, operation)
+            // An activation that changes the scale stays one.
+            let is_activation = before.action == Action::Requantise
+                && graph.nodes[before.node_idx].operator.code.kind != OpKind::Quantize;
+            before.has_activation
+                || is_activation
+                || is_in_pieces
+                || changes_scale(graph, operation)
         },
     );
     unfuse_reshaped_activations(program);
@@ -234,6 +244,39 @@ fn divide_many_dimensional_copies(program: &mut Program, graph: &Graph) {
             operation.view_shapes = Some(Box::new([view_shape; 2]));
         }
     }
+}
+
+/// Lets elementwise operations with inputs of different shapes take three dimensions at a time. Others see all elements in
+/// one shape.
+fn divide_broadcasts(program: &mut Program, graph: &Graph) {
+    let tensors = &graph.subgraph.tensors;
+    let sizes = |map_idx: usize| tensors.get(map_idx).map(|tensor| tensor.shape.as_slice());
+    for operation in &mut program.operations {
+        let (&[one, other], &[output]) = (&operation.inputs[..], &operation.outputs[..]) else {
+            continue;
+        };
+        let (Some(one), Some(other), Some(written)) = (sizes(one), sizes(other), sizes(output))
+        else {
+            continue;
+        };
+        let (outer, piece) = written.split_at(written.len().saturating_sub(3));
+        let n_pieces = n_elements(outer);
+        let is_number = |sizes: &[i32]| n_elements(sizes) == 1;
+        let is_broadcast = without_leading_ones(one) != without_leading_ones(other)
+            && !is_number(one)
+            && !is_number(other);
+        if operation.is_binary() && operation.repeats == 1.0 && is_broadcast && n_pieces > 1 {
+            let read = &one[one.len().saturating_sub(3)..];
+            operation.repeats = n_pieces as f64;
+            operation.view_shapes = Some(Box::new([shape(read), shape(piece)]));
+            operation.alias = Alias::Separate;
+        }
+    }
+}
+
+fn without_leading_ones(sizes: &[i32]) -> &[i32] {
+    let n_ones = sizes.iter().take_while(|&&size| size == 1).count();
+    &sizes[n_ones..]
 }
 
 /// Makes the activation that the file fuses into a window a separate operation if it sees a shallow feature map in a
@@ -412,7 +455,7 @@ fn separate_activation_output(
 }
 
 /// Whether an operation runs on the multipliers, and not as a product of vectors or matrices.
-fn has_window(operation: &Operation) -> bool {
+pub fn has_window(operation: &Operation) -> bool {
     let is_product = |kind: Kind| matches!(kind, Kind::VectorProduct | Kind::MatrixProduct);
     matches!(operation.action, Action::Layer(kind) if !is_product(kind))
 }
@@ -431,12 +474,6 @@ fn changes_type(lowering: &Lowering) -> bool {
 fn lower_into_several(lowering: &mut Lowering) -> Option<()> {
     match lowering.operator().code.kind {
         OpKind::ExpandDims | OpKind::Reshape | OpKind::Squeeze => movement::reshape(lowering),
-        OpKind::Equal
-        | OpKind::NotEqual
-        | OpKind::Greater
-        | OpKind::GreaterEqual
-        | OpKind::Less
-        | OpKind::LessEqual => movement::compare(lowering),
         OpKind::Gather => movement::gather(lowering),
         OpKind::ScatterNd => movement::scatter(lowering),
         OpKind::FullyConnected => matmul::product_with_map(lowering),
@@ -515,6 +552,7 @@ fn fuse_activations_and_padding(
             Action::Binary(_)
             | Action::Unary
             | Action::Requantise
+            | Action::Resize(_)
             | Action::Layer(
                 Kind::Convolution
                 | Kind::Depthwise

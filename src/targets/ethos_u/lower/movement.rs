@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use super::layout::is_deepened;
 use super::lowering::{Copies, Lowering, n_elements};
 use crate::formats::tflite::{BuiltinOptions, OpKind, dimension};
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc};
@@ -277,45 +278,21 @@ pub fn select(lowering: &mut Lowering) -> Option<()> {
     let [condition, one, other] = inputs;
     let output = lowering.output()?;
     let (shape, element_bytes) = (lowering.shape(output), lowering.element_bytes(output));
-    let condition = match lowering.element_bytes(condition) == element_bytes {
-        // All bits of a condition are set where it holds, but for those that come from outside.
-        true if !lowering.program.maps[condition].is_visible_to_cpu() => condition,
-        true => {
-            let (number, set) = (
-                lowering.constant([1; 3], 1),
-                lowering.map(lowering.shape(condition), element_bytes),
-            );
-            lowering.binary(Arithmetic::Other, [condition, number], set)
-        }
-        false => {
-            let shape = lowering.shape(condition);
-            let (number, wide) = (
-                lowering.constant([1; 3], 1),
-                lowering.map(shape, element_bytes),
-            );
-            lowering.binary(Arithmetic::Sum, [condition, number], wide)
-        }
+    let condition = if lowering.element_bytes(condition) == element_bytes {
+        condition
+    } else {
+        let shape = lowering.shape(condition);
+        let (number, wide) = (
+            lowering.constant([1; 3], 1),
+            lowering.map(shape, element_bytes),
+        );
+        lowering.binary(Arithmetic::Sum, [condition, number], wide)
     };
     let [one, other] = [one, other].map(|chosen| {
         let map = lowering.map(shape, element_bytes);
         lowering.binary(Arithmetic::Other, [chosen, condition], map)
     });
     lowering.binary(Arithmetic::Other, [one, other], output);
-    Some(())
-}
-
-/// A comparison. What leaves the accelerator has the first bit alone.
-pub fn compare(lowering: &mut Lowering) -> Option<()> {
-    let inputs = [lowering.input(0)?, lowering.input(1)?];
-    let output = lowering.output()?;
-    let is_seen = |reader: &usize| lowering.is_left[*reader];
-    if !(lowering.program.maps[output].is_output || lowering.readers(output).iter().any(is_seen)) {
-        return None;
-    }
-    let number = lowering.constant([1; 3], 1);
-    let bits = lowering.map(lowering.shape(output), 1);
-    lowering.binary(Arithmetic::Other, inputs, bits);
-    lowering.binary(Arithmetic::Other, [bits, number], output);
     Some(())
 }
 
@@ -415,6 +392,7 @@ pub fn fuse_reverses(program: &mut Program) {
             && writer.transposition().is_none()
             && writer.repeats == 1.0
             && operation_sees == of_map
+            && !(writer.is_elementwise() && is_deepened(&program.maps[input]))
             && writer.view_shapes().is_none_or(|[_, ofm]| ofm == of_map);
         if can_reverse {
             writer.fused_reverse = Some(axis);

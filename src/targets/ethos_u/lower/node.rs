@@ -24,13 +24,18 @@ pub fn maps(graph: &Graph, analysis: &Analysis) -> Vec<FeatureMap> {
         element_bytes: element_bytes(tensor.tensor_type),
         is_constant: graph.is_constant(tensor_idx),
         is_variable: tensor.is_variable,
+        is_truth: tensor.tensor_type == TensorType::Bool,
         ..FeatureMap::default()
     };
     let mut maps: Vec<FeatureMap> = tensors.iter().enumerate().map(map).collect();
     let plan = analysis.memory_plan.iter();
     for place in plan.flat_map(|plan| &plan.placements) {
         if place.subgraph_idx == graph.subgraph_idx {
-            maps[place.tensor_idx].bytes = (place.size_bytes as f64).into();
+            // The place itself is rounded up.
+            let tensor = &tensors[place.tensor_idx];
+            let sizes = tensor.shape.iter().map(|&size| f64::from(size.max(0)));
+            let element_bytes = f64::from(element_bytes(tensor.tensor_type));
+            maps[place.tensor_idx].bytes = (sizes.product::<f64>() * element_bytes).into();
         }
     }
     for &input in &graph.subgraph.inputs {

@@ -1,6 +1,8 @@
 //! Copies that remain of concatenations and slices. Reproduces `RewriteConcat`, `MoveConcatSliceToProducer` and
 //! `MoveSplitSliceToConsumer` of Vela.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::lowering::Lowering;
 use super::node::shape;
 use crate::formats::tflite::{BuiltinOptions, OpKind};
@@ -20,15 +22,17 @@ const MAX_COPIES: usize = 1 << 13;
 pub fn copy_parts(program: &mut Program, graph: &Graph) {
     let n_readers = program.n_readers();
     let writers = program.writers();
-    let is_copied = slices_to_copy(program, &writers);
-    let n_parts = |(operation, is_copied): (&Operation, &bool)| match operation.action {
-        Action::Slice if *is_copied => operation.outputs.len(),
+    let parts = Parts::new(program, &writers);
+    let n_copied = |operation: &Operation| {
+        let outputs = operation.outputs.iter();
+        outputs.filter(|&&output| parts.is_copied[output]).count()
+    };
+    let n_parts = |operation: &Operation| match operation.action {
+        Action::Slice => n_copied(operation),
         Action::Concat { .. } => operation.inputs.len(),
         _ => 0,
     };
-    let n_parts: usize = (program.operations.iter().zip(&is_copied))
-        .map(n_parts)
-        .sum();
+    let n_parts: usize = program.operations.iter().map(n_parts).sum();
     if n_parts == 0 {
         see_strided_parts(program);
         return;
@@ -56,13 +60,19 @@ pub fn copy_parts(program: &mut Program, graph: &Graph) {
         is_fill,
         can_write_part,
         writers,
+        in_place: BTreeMap::new(),
         n_left: MAX_COPIES,
         operations: Vec::with_capacity(operations.len() + n_added),
         program,
     };
-    for (idx, operation) in operations.into_iter().enumerate() {
+    for (idx, mut operation) in operations.into_iter().enumerate() {
+        for (place, input) in operation.inputs.iter_mut().enumerate() {
+            if parts.reads_in_place.contains(&(idx, place)) {
+                *input = copies.in_place.get(input).copied().unwrap_or(*input);
+            }
+        }
         match operation.action {
-            Action::Slice if is_copied[idx] => copies.copy_slice(operation),
+            Action::Slice if n_copied(&operation) > 0 => copies.copy_slice(idx, operation, &parts),
             Action::Concat { .. } => copies.copy_concatenated(operation),
             _ => copies.operations.push(operation),
         }
@@ -175,19 +185,33 @@ struct Copies<'p> {
     /// By operation: whether it fills a feature map with a constant, or copies an input of a PACK.
     is_fill: Vec<bool>,
     can_write_part: Vec<bool>,
+    /// By part that is copied, the same part where operations read it in place.
+    in_place: BTreeMap<usize, usize>,
 }
 
 impl Copies<'_> {
-    /// Replaces a slice by a copy for each of its outputs.
-    fn copy_slice(&mut self, operation: Operation) {
-        let Some(n_left) = self.n_left.checked_sub(operation.outputs.len()) else {
+    /// Replaces those outputs of the slice at `idx` that are copied by a copy each, beside which some operations may read
+    /// the same part in place.
+    fn copy_slice(&mut self, idx: usize, mut operation: Operation, parts: &Parts) {
+        let (copied, mut in_place): (Vec<usize>, Vec<usize>) =
+            (operation.outputs.iter()).partition(|&&output| parts.is_copied[output]);
+        let Some(n_left) = self.n_left.checked_sub(copied.len()) else {
             self.program.hit_limit = true;
             self.operations.push(operation);
             return;
         };
         self.n_left = n_left;
+        for &output in copied.iter().filter(|&&output| parts.is_in_place[output]) {
+            let read = self.internal_map_like(output);
+            self.n_readers.resize(read, 0);
+            self.n_readers.push(1);
+            self.writers.resize(read, None);
+            self.writers.push(Some(idx));
+            self.in_place.insert(output, read);
+            in_place.push(read);
+        }
         let input = operation.inputs.first().copied();
-        for &output in &operation.outputs {
+        for output in copied {
             // The copy reads as much as it writes, or the rows and columns between as well.
             let shape = self.program.maps[output].shape();
             self.operations.push(Operation {
@@ -199,6 +223,10 @@ impl Copies<'_> {
                     output,
                 )
             });
+        }
+        if !in_place.is_empty() {
+            operation.outputs = in_place.into_iter().collect();
+            self.operations.push(operation);
         }
     }
 
@@ -234,8 +262,15 @@ impl Copies<'_> {
             return None;
         };
         self.n_left = n_left;
-        let map = self.program.maps[input];
-        let output = self.program.maps.len();
+        let output = self.internal_map_like(input);
+        self.operations
+            .push(Operation::new(node_idx, Action::Copy, input, output));
+        Some(output)
+    }
+
+    /// Adds a map of the same shape that only operations of the accelerator see.
+    fn internal_map_like(&mut self, map_idx: usize) -> usize {
+        let map = self.program.maps[map_idx];
         self.program.maps.push(FeatureMap {
             bytes: ((map.n_elements() * map.element_bytes()) as f64).into(),
             is_constant: false,
@@ -245,9 +280,7 @@ impl Copies<'_> {
             is_off_chip: false,
             ..map
         });
-        self.operations
-            .push(Operation::new(node_idx, Action::Copy, input, output));
-        Some(output)
+        self.program.maps.len() - 1
     }
 }
 
@@ -272,45 +305,88 @@ fn can_write_part(operation: &Operation) -> bool {
         )
 }
 
-/// By operation, whether it is a slice that some reader cannot read in place.
-fn slices_to_copy(program: &Program, writers: &[Option<usize>]) -> Vec<bool> {
-    let mut is_copied: Vec<bool> = (program.operations.iter())
-        .map(|operation| {
-            let is_output = |&output: &usize| program.maps[output].is_output;
-            operation.action == Action::Slice && operation.outputs.iter().any(is_output)
-        })
-        .collect();
-    for operation in &program.operations {
+/// How the parts that slices take are read.
+struct Parts {
+    /// By map, whether it is a part that callers or some operation cannot read in place.
+    is_copied: Vec<bool>,
+    /// By map, whether some operation reads the part in place.
+    is_in_place: Vec<bool>,
+    /// Operations that read a part in place, each with the place among its inputs.
+    reads_in_place: BTreeSet<(usize, usize)>,
+}
+
+impl Parts {
+    fn new(program: &Program, writers: &[Option<usize>]) -> Self {
+        let n_maps = program.maps.len();
+        let mut parts = Self {
+            is_copied: vec![false; n_maps],
+            is_in_place: vec![false; n_maps],
+            reads_in_place: BTreeSet::new(),
+        };
+        let mut is_part = vec![false; n_maps];
+        for output in slices(program).flat_map(|operation| &operation.outputs) {
+            is_part[*output] = true;
+            parts.is_copied[*output] = program.maps[*output].is_output;
+        }
+        // Once an operation is reached that reads copies alone, so do those behind it.
+        let mut is_closed = vec![false; n_maps];
+        for (idx, operation) in program.operations.iter().enumerate() {
+            let reading = Reading::of(program, operation);
+            for (place, &input) in operation.inputs.iter().enumerate() {
+                if !is_part[input] || !writers[input].is_some_and(|writer| writer < idx) {
+                    continue;
+                }
+                is_closed[input] |= reading == Reading::CopiesAlone;
+                let is_in_place = !is_closed[input]
+                    && reading == Reading::InPlace
+                    && !(place == 0 && sees_other_shape(program, operation, input));
+                if is_in_place {
+                    parts.is_in_place[input] = true;
+                    parts.reads_in_place.insert((idx, place));
+                } else {
+                    parts.is_copied[input] = true;
+                }
+            }
+        }
+        parts
+    }
+}
+
+fn slices(program: &Program) -> impl Iterator<Item = &Operation> {
+    let operations = program.operations.iter();
+    operations.filter(|operation| operation.action == Action::Slice)
+}
+
+/// How an operation reads parts that slices take.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    InPlace,
+    Copy,
+    /// A copy, and so do the readers after it.
+    CopiesAlone,
+}
+
+impl Reading {
+    fn of(program: &Program, operation: &Operation) -> Self {
         let shape =
             |map: Option<&usize>| map.map(|&map_idx| without_ones(program.maps[map_idx].shape()));
-        let names_anew = operation.action == Action::View
-            && shape(operation.inputs.first()) == shape(operation.outputs.first());
-        let cannot_read = !names_anew
-            && matches!(
-                operation.action,
-                Action::Cpu
-                    | Action::Gather
-                    | Action::MatMul { .. }
-                    | Action::Transpose(_)
-                    | Action::Slice
-                    | Action::View
-            );
-        for (place, &input) in operation.inputs.iter().enumerate() {
-            let Some(writer) = writers[input] else {
-                continue;
-            };
-            let view_shape = operation
-                .view_shapes()
-                .filter(|_| place == 0)
-                .map(|[ifm, _]| ifm);
-            let sees_other = view_shape.is_some_and(|view_shape| {
-                without_ones(view_shape) != without_ones(program.maps[input].shape())
-            });
-            let is_slice = program.operations[writer].action == Action::Slice;
-            is_copied[writer] |= is_slice && (cannot_read || sees_other);
+        let is_seen = |&output: &usize| program.maps[output].is_output;
+        match operation.action {
+            Action::View if operation.outputs.iter().any(is_seen) => Self::CopiesAlone,
+            Action::View if shape(operation.inputs.first()) == shape(operation.outputs.first()) => {
+                Self::InPlace
+            }
+            Action::Cpu | Action::Gather | Action::View => Self::CopiesAlone,
+            Action::MatMul { .. } | Action::Transpose(_) | Action::Slice => Self::Copy,
+            _ => Self::InPlace,
         }
     }
-    is_copied
+}
+
+fn sees_other_shape(program: &Program, operation: &Operation, input: usize) -> bool {
+    operation.view_shapes().is_some_and(|[view_shape, _]| {
+        without_ones(view_shape) != without_ones(program.maps[input].shape())
+    })
 }
 
 /// The sizes other than 1, in order, followed by ones.

@@ -261,6 +261,12 @@ fn max_pool_columns(
                     ..Window::POINT
                 })),
                 repeats: n_of_rows as f64 * n_of_depth as f64,
+                // A single value is its own maximum, which may take its place.
+                alias: if is_whole && n == 1 {
+                    Alias::InPlace
+                } else {
+                    Alias::Separate
+                },
                 ..lowering.operation(Action::Layer(Kind::MaxPooling), &[input], output)
             });
         }
@@ -324,8 +330,11 @@ pub fn arg_max(lowering: &mut Lowering) -> Option<()> {
         ..lowering.operation(Action::Layer(Kind::Depthwise), &[input], placed)
     });
     let [n_rows, width, depth] = view_shapes[1];
-    let [largest, place] = [0; 2].map(|_| {
-        let map = lowering.map(view_shapes[1], INT16_BYTES);
+    // Pooling of single values looks up the index as well.
+    let looks_up = view_shapes[0][1] == 1;
+    let pooled = if looks_up { shape } else { view_shapes[1] };
+    let [largest, place] = [pooled, view_shapes[1]].map(|pooled| {
+        let map = lowering.map(pooled, INT16_BYTES);
         // All rows count, even if an operation sees fewer.
         let n_elements = view_shapes[1]
             .map(|size| size as f64)
@@ -337,10 +346,10 @@ pub fn arg_max(lowering: &mut Lowering) -> Option<()> {
     max_pool_columns(lowering, [placed, largest], view_shapes);
     let number = lowering.constant([1, 1, 1], INT16_BYTES);
     let sum = Action::Binary(Arithmetic::Sum);
-    for (action, inputs, output) in [
-        (Action::Copy, &[largest][..], place),
-        (sum, &[place, number], output),
-    ] {
+    let looking_up = (Action::Copy, &[largest][..], place);
+    let adding = if looks_up { largest } else { place };
+    let steps = [looking_up, (sum, &[adding, number], output)];
+    for (action, inputs, output) in steps.into_iter().skip(usize::from(looks_up)) {
         for (rows, n_times) in row_parts(n_rows, MAX_DIMENSION) {
             lowering.push(Operation {
                 view_shapes: Some(Box::new([[rows, width, depth]; 2])),

@@ -48,6 +48,10 @@ impl NetworkFile {
         self.tensors[map].shape.clone()
     }
 
+    pub fn set_type(&mut self, map: usize, tensor_type: TensorType) {
+        self.tensors[map].tensor_type = tensor_type;
+    }
+
     pub fn call(&mut self, kind: OpKind, inputs: &[usize], shape: &[i32]) -> usize {
         self.call_with(kind, inputs, shape, BuiltinOptions::Absent)
     }

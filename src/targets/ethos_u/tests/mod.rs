@@ -2,6 +2,7 @@ mod cascades;
 mod files;
 mod hostile;
 mod movement;
+mod peaks;
 mod transposes;
 
 use std::rc::Rc;

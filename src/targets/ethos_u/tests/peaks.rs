@@ -1,0 +1,175 @@
+//! What decides how much memory feature maps take, against what Vela 5.2.0 prints for the same files.
+
+use super::files::NetworkFile;
+use crate::formats::tflite::{Activation, BuiltinOptions, OpKind, Padding, TensorType};
+use crate::targets::ethos_u::configuration::Product::{U55x256, U65x512, U85x256};
+
+/// A few elements take one unit of memory in bricks, not one for each element.
+#[test]
+fn maps_of_few_elements_take_a_unit_of_memory() {
+    let mut network = NetworkFile::new(&[1, 3]);
+    let negated = network.call(OpKind::Neg, &[0], &[1, 3]);
+    network.call(OpKind::Abs, &[negated], &[1, 3]);
+    // Vela counts cycles in whole numbers, of which there are few here.
+    let of_vela = [(U55x256, [16.0, 32.0, 0.0]), (U65x512, [78.0, 16.0, 96.0])];
+    network.check_totals(&of_vela, [f64::INFINITY, 0.0, 0.0]);
+}
+
+/// An activation reads a part of its input in place, although a transposition gets a copy of the part.
+#[test]
+fn readers_of_a_part_read_it_in_place_beside_a_copy() {
+    let shape = [1, 16, 16, 16];
+    let mut network = NetworkFile::new(&[1, 16, 32, 16]);
+    let bounds = [
+        network.constant(&[0, 0, 16, 0]),
+        network.constant(&[1, 16, 16, 16]),
+    ];
+    let part = network.call(OpKind::Slice, &[0, bounds[0], bounds[1]], &shape);
+    let activated = network.call(OpKind::Logistic, &[part], &shape);
+    let transposed = network.transpose(part, &[0, 2, 1, 3]);
+    network.call(OpKind::Add, &[activated, transposed], &shape);
+    network.check(&[
+        (U55x256, [10_560.0, 16_384.0, 256.0]),
+        (U65x512, [7516.0, 8192.0, 22_272.0]),
+    ]);
+}
+
+/// A map that is seen in another shape takes the bytes that this shape needs.
+#[test]
+fn reshaped_maps_take_the_memory_of_their_last_shape() {
+    let mut network = NetworkFile::new(&[1, 88, 44, 1]);
+    let options = BuiltinOptions::Pool2D {
+        padding: Padding::Valid,
+        stride_h: 2,
+        stride_w: 2,
+        filter_h: 2,
+        filter_w: 2,
+        activation: Activation::None,
+    };
+    let pooled = network.call_with(OpKind::MaxPool2d, &[0], &[1, 44, 22, 1], options);
+    let sizes = network.constant(&[1, 44, 22]);
+    let flat = network.call(OpKind::Reshape, &[pooled, sizes], &[1, 44, 22]);
+    let axes = network.constant(&[2]);
+    let options = BuiltinOptions::Reducer { keep_dims: true };
+    network.call_with(OpKind::ReduceMax, &[flat, axes], &[1, 44, 1], options);
+    network.check(&[
+        (U55x256, [7654.0, 5280.0, 0.0]),
+        (U65x512, [25_469.0, 1408.0, 90_816.0]),
+        (U85x256, [17_822.0, 1408.0, 41_824.0]),
+    ]);
+}
+
+/// Callers read the first bit of truth values, which one more operation keeps.
+#[test]
+fn truth_values_are_converted_at_the_ends() {
+    let shape = [1, 7, 13, 16];
+    let mut network = NetworkFile::new(&shape);
+    let activated = network.call(OpKind::Logistic, &[0], &shape);
+    let compared = network.call(OpKind::GreaterEqual, &[activated, 0], &shape);
+    let negated = network.call(OpKind::LogicalNot, &[compared], &shape);
+    for map in [compared, negated] {
+        network.set_type(map, TensorType::Bool);
+    }
+    network.check(&[(U85x256, [3828.0, 0.0, 3168.0])]);
+}
+
+/// Ethos-U85 looks up the results of a resize while it writes them.
+#[test]
+fn a_resize_performs_the_activation_behind_it() {
+    let mut network = NetworkFile::new(&[1, 16, 8, 4]);
+    let sizes = network.constant(&[32, 16]);
+    let options = BuiltinOptions::ResizeNearestNeighbor {
+        align_corners: false,
+        half_pixel_centers: false,
+    };
+    let shape = [1, 32, 16, 4];
+    let resized = network.call_with(OpKind::ResizeNearestNeighbor, &[0, sizes], &shape, options);
+    network.call(OpKind::Logistic, &[resized], &shape);
+    network.check(&[(U85x256, [1706.0, 0.0, 20_480.0])]);
+}
+
+/// Behind an activation, the next operation of a chain is compared with the shape that the activation sees.
+#[test]
+fn chains_go_on_behind_the_activation_of_a_product() {
+    let shape = [1, 12, 16, 24];
+    let mut network = NetworkFile::new(&[1, 12, 16, 32]);
+    let weights = network.weights(&[24, 32]);
+    let options = BuiltinOptions::FullyConnected {
+        keep_num_dims: true,
+        activation: Activation::Relu,
+    };
+    let computed = network.call_with(OpKind::FullyConnected, &[0, weights], &shape, options);
+    let negated = network.call(OpKind::Neg, &[computed], &shape);
+    network.call(OpKind::Abs, &[negated], &shape);
+    // The peak on Ethos-U85 is the weight stream, whose bits are estimated.
+    let of_vela = [
+        (U55x256, [9840.0, 13_424.0, 1136.0]),
+        (U65x512, [12_584.0, 7360.0, 33_984.0]),
+        (U85x256, [14_999.0, 1584.0, 87_600.0]),
+    ];
+    network.check_totals(&of_vela, [0.003, 0.035, 0.003]);
+}
+
+/// A reversal stays an operation behind an activation that sees a shallow map in a deeper shape.
+#[test]
+fn shallow_activations_write_nothing_in_reverse() {
+    let shape = [1, 30, 8, 3];
+    let mut network = NetworkFile::new(&shape);
+    let activated = network.call(OpKind::Logistic, &[0], &shape);
+    let axis = network.constant(&[1]);
+    network.call(OpKind::ReverseV2, &[activated, axis], &shape);
+    network.check(&[(U85x256, [5227.0, 720.0, 7456.0])]);
+}
+
+/// No command performs two activations: the first one writes a map of its own, in bricks.
+#[test]
+fn a_table_behind_an_activation_is_an_operation() {
+    let shape = [1, 8, 32, 4];
+    let mut network = NetworkFile::new(&[1, 8, 32, 3]);
+    let weights = network.weights(&[4, 3, 3, 3]);
+    let options = BuiltinOptions::Conv2D {
+        padding: Padding::Same,
+        stride_h: 1,
+        stride_w: 1,
+        dilation_h: 1,
+        dilation_w: 1,
+        activation: Activation::Relu,
+    };
+    let computed = network.call_with(OpKind::Conv2d, &[0, weights], &shape, options);
+    network.call(OpKind::Logistic, &[computed], &shape);
+    let of_vela = [
+        (U55x256, [3712.0, 5120.0, 480.0]),
+        (U65x512, [5980.0, 5120.0, 14_229.0]),
+        (U85x256, [5059.0, 5120.0, 9312.0]),
+    ];
+    network.check_totals(&of_vela, [0.003, 0.005, 0.005]);
+}
+
+/// Behind five dimensions of different shapes, one operation for each position writes its part alone.
+#[test]
+fn broadcasts_take_three_dimensions_at_a_time() {
+    let shape = [1, 6, 8, 2, 8];
+    let mut network = NetworkFile::new(&shape);
+    let factors = network.weights(&[1, 1, 1, 2, 8]);
+    let product = network.call(OpKind::Mul, &[0, factors], &shape);
+    network.call(OpKind::Add, &[product, factors], &shape);
+    network.check(&[
+        (U55x256, [18_432.0, 2304.0, 18_432.0]),
+        (U65x512, [8190.0, 1536.0, 30_720.0]),
+        (U85x256, [3228.0, 1536.0, 14_592.0]),
+    ]);
+}
+
+/// Of a single channel, a maximum takes the place of its input and looks up the index.
+#[test]
+fn indices_of_single_values_are_looked_up_in_place() {
+    let mut network = NetworkFile::new(&[1, 40, 30, 1]);
+    let axis = network.constant(&[3]);
+    let place = network.call(OpKind::ArgMax, &[0, axis], &[1, 40, 30]);
+    network.set_type(place, TensorType::Int32);
+    network.check(&[
+        (U55x256, [22_096.0, 7200.0, 40.0]),
+        (U65x512, [17_806.0, 2432.0, 29_800.0]),
+        (U85x256, [20_702.0, 0.0, 19_840.0]),
+    ]);
+}
