@@ -1,8 +1,9 @@
 //! The command that measures a model with each tool.
 
-/// One line for a shell that makes the tool print what [`read`](super::read) takes. `target` is what Vela compiles for.
+/// One line for a shell that makes the tool print what [`read`](super::read) takes. `target` is what Vela compiles for, in
+/// the words of a document that anybody may have written.
 pub fn command(tool: &str, file: &str, threads: u32, target: &str) -> String {
-    let file = quoted(file);
+    let [file, target] = [file, target].map(quoted);
     match tool {
         "ONNX Runtime" => format!(
             "python3 -c 'import sys, numpy as n, onnxruntime as r; o = r.SessionOptions(); o.enable_profiling = True; \
@@ -61,5 +62,10 @@ mod tests {
             );
         }
         assert!(command("Vela", "a.tflite", 1, "ethos-u55-128").contains(" ethos-u55-128 "));
+        let line = command("Vela", "a.tflite", 1, "x; rm -r ~");
+        assert!(
+            line.contains(" --accelerator-config 'x; rm -r ~' "),
+            "{line}"
+        );
     }
 }
