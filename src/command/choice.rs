@@ -78,15 +78,20 @@ pub struct NpuArgs {
 impl NpuArgs {
     /// The options as a choice without targets.
     pub fn choice(&self) -> Result<Choice, Box<dyn Error>> {
-        let read = |path: &PathBuf| {
+        let read = |path: &PathBuf| -> Result<String, String> {
             let in_file = |error: &dyn Error| format!("{}: {error}", path.display());
             let file = fs::File::open(path).map_err(|error| in_file(&error))?;
             let mut bytes = Vec::new();
             // A device has bytes without end.
             (file.take(MAX_INI_BYTES as u64 + 1).read_to_end(&mut bytes))
                 .map_err(|error| in_file(&error))?;
-            VelaIni::parse(&bytes).map_err(|error| in_file(&error))?;
-            String::from_utf8(bytes).map_err(|error| in_file(&error))
+            let text = String::from_utf8(bytes).map_err(|error| {
+                // Names the line.
+                VelaIni::parse(error.as_bytes())
+                    .map_or_else(|words| in_file(&words), |_| in_file(&error))
+            })?;
+            VelaIni::of_text(&text).map_err(|error| in_file(&error))?;
+            Ok(text)
         };
         Ok(Choice {
             system_config: self.system_config.clone(),

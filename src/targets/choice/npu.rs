@@ -19,15 +19,12 @@ impl Choice {
             target: id.to_owned(),
             error,
         };
-        let vela_ini = self
-            .vela_ini
-            .as_ref()
-            .map(|text| VelaIni::parse(text.as_bytes()));
+        let vela_ini = self.vela_ini.as_deref().map(VelaIni::of_text);
         let vela_ini = vela_ini.transpose().map_err(wrong)?;
         let [system, memory_mode] = product.default_sections();
         let configuration = Configuration::read(
             product,
-            vela_ini.as_ref().unwrap_or(VelaIni::shipped()),
+            vela_ini.as_deref().unwrap_or(VelaIni::shipped()),
             self.system_config.as_deref().unwrap_or(system),
             self.memory_mode.as_deref().unwrap_or(memory_mode),
         );

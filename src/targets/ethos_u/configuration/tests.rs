@@ -288,3 +288,12 @@ fn errors_show_the_beginning_of_what_they_found() {
         assert!(!error.contains('\u{1b}'), "{error}");
     }
 }
+
+#[test]
+fn the_text_of_several_targets_is_read_once() {
+    let [first, again] = [(); 2].map(|()| VelaIni::of_text("[A]\nkey=1\n").unwrap());
+    assert!(std::rc::Rc::ptr_eq(&first, &again));
+    assert!(VelaIni::of_text("[A").is_err());
+    let other = VelaIni::of_text("[System_Config.B]\nkey=1\n").unwrap();
+    assert_eq!(other.system_configurations().collect::<Vec<_>>(), ["B"]);
+}

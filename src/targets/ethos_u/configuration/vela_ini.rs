@@ -8,8 +8,10 @@
 //! If a key is above `inherit` in its section, the Python part uses its value and the core uses the parent's.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
+use std::rc::Rc;
 
 use super::memory_mode::{MemoryMode, Placement};
 use super::system::{MemoryArea, MemoryParameters, SystemConfiguration};
@@ -134,7 +136,26 @@ impl Entry {
     }
 }
 
+thread_local! {
+    /// What was read last, with its text: each target of a choice has the same one.
+    static LAST: RefCell<Option<(String, Rc<VelaIni>)>> = const { RefCell::new(None) };
+}
+
 impl VelaIni {
+    /// As [`Self::parse`], which it does not repeat for a text that was the last one.
+    pub fn of_text(text: &str) -> Result<Rc<Self>, IniError> {
+        LAST.with_borrow_mut(|last| {
+            if let Some((known, ini)) = last
+                && known.as_str() == text
+            {
+                return Ok(ini.clone());
+            }
+            let ini = Rc::new(Self::parse(text.as_bytes())?);
+            *last = Some((text.to_owned(), ini.clone()));
+            Ok(ini)
+        })
+    }
+
     /// Linear in bytes.
     pub fn parse(bytes: &[u8]) -> Result<Self, IniError> {
         if bytes.len() > MAX_INI_BYTES {
