@@ -756,6 +756,16 @@ fn stored_devices_are_read() {
             "\"parameters\":[1e300, ",
             "finite numbers",
         ),
+        (
+            "\"name\":\"",
+            &format!("\"name\":\"{}", "n".repeat(1 << 16)),
+            "at most 65536 bytes",
+        ),
+        (
+            "\"tool\":\"",
+            &format!("\"tool\":\"{}", "t".repeat(1 << 16)),
+            "at most 65536 bytes",
+        ),
     ] {
         let changed = text.replacen(before, after, 1);
         assert_ne!(changed, text, "{before}");
@@ -880,6 +890,35 @@ print([validator.is_valid(one) for one in broken])";
     let said = String::from_utf8_lossy(&output.stdout);
     println!("{said}{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(said.trim(), "8 []\n[False, False, False]");
+}
+
+/// The last line that names the model, or that names none, is its latency.
+#[test]
+fn each_model_of_a_table_has_the_last_of_its_lines() {
+    let table = "model,latency\nfolder/A.tflite,1\nb,2\na.onnx,3\nb.param,4\n";
+    let profile = read(table.as_bytes(), None).unwrap();
+    let by_model = profile.by_model().unwrap();
+    let latency = |file: &str| Some(by_model.of_model(file)?.inferences[0].duration_ms);
+    assert_eq!(latency("a.tflite"), Some(3.0));
+    assert_eq!(latency("x/B.onnx"), Some(4.0));
+    assert_eq!(latency("c.onnx"), None);
+    let of_one = read(b"Inference (avg): 5000", None).unwrap();
+    assert!(of_one.by_model().is_none());
+}
+
+/// What a base or a file is called is shown in part.
+#[test]
+fn a_base_of_a_long_name_is_refused_in_a_few_words() {
+    let network = network(&report(&format!("www/examples/{}.tflite", EXAMPLES[0])));
+    let profile = read(b"Inference (avg): 5000", None).unwrap();
+    let measured = [Measured {
+        network: &network,
+        profile: &profile,
+        profile_name: "table.csv",
+    }];
+    let error = calibrate("Board", 1, &measured, Some(&"b".repeat(100_000)), None).unwrap_err();
+    assert_eq!(error.kind(), "no-base");
+    assert!(error.to_string().len() < 300, "{}", error.to_string().len());
 }
 
 /// With ncnn, other devices are known: it has a base and a prior of its own, and claims no level all the same.

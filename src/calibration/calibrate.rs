@@ -278,7 +278,7 @@ impl<'n> MatchedNetwork<'n> {
             .network
             .parts_ms(base)
             .ok_or_else(|| ProfileError::NotOfBase {
-                base: base.to_owned(),
+                base: shown(base),
                 model: self.network.file.clone(),
             })?;
         let by_class = |operators: &mut dyn Iterator<Item = usize>| {

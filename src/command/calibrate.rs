@@ -1,5 +1,6 @@
 //! `calibrate`: models and what benchmark tools printed of them → a measured device.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::fmt::Write;
 use std::fs;
@@ -79,24 +80,12 @@ pub fn run(args: &CalibrateArgs) -> Result<ExitCode, Box<dyn Error>> {
         None => candidates.map(|target| target.id().to_owned()).collect(),
     };
     let networks = estimated_models(args, &models, &candidates)?;
-    let mut measured = Vec::new();
-    for file in &profile_files {
-        for (idx, network) in networks.iter().enumerate() {
-            if file.is_of(idx, &network.file) {
-                measured.push((file, network));
-            }
-        }
-    }
-    let names: Vec<String> = measured
+    let of_models = of_models(&profile_files, &networks);
+    let measured: Vec<Measured> = of_models
         .iter()
-        .map(|(file, _)| name_of(&file.path))
-        .collect();
-    let measured: Vec<Measured> = measured
-        .iter()
-        .zip(&names)
-        .map(|((file, network), profile_name)| Measured {
+        .map(|(network, profile, profile_name)| Measured {
             network,
-            profile: &file.profile,
+            profile,
             profile_name,
         })
         .collect();
@@ -126,19 +115,24 @@ pub fn run(args: &CalibrateArgs) -> Result<ExitCode, Box<dyn Error>> {
     Ok(ExitCode::SUCCESS)
 }
 
-impl ProfileFile {
-    /// A table that names models is of those that it names; others are of one model.
-    fn is_of(&self, model_idx: usize, model: &str) -> bool {
-        let is_named = self
-            .profile
-            .inferences
-            .iter()
-            .any(|one| !one.name.is_empty());
-        if !self.profile.operators.is_empty() || !is_named {
-            return self.model_idx == model_idx;
+/// Each network with each profile of it, and the name of the profile's file. A table that names models is of those that it
+/// names; others are of one model.
+fn of_models<'n, 'p>(
+    profile_files: &'p [ProfileFile],
+    networks: &'n [EstimatedNetwork],
+) -> Vec<(&'n EstimatedNetwork, Cow<'p, Profile>, String)> {
+    let mut measured = Vec::new();
+    for file in profile_files {
+        let by_model = file.profile.by_model();
+        for (idx, network) in networks.iter().enumerate() {
+            let profile = match &by_model {
+                Some(by_model) => by_model.of_model(&network.file).map(Cow::Owned),
+                None => (file.model_idx == idx).then_some(Cow::Borrowed(&file.profile)),
+            };
+            measured.extend(profile.map(|profile| (network, profile, name_of(&file.path))));
         }
-        self.profile.names(model)
     }
+    measured
 }
 
 fn name_of(path: &Path) -> String {

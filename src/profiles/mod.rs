@@ -15,7 +15,7 @@ mod tables;
 
 pub use commands::command;
 pub use error::{MAX_PROFILE_BYTES, ProfileError};
-pub use profile::{MeasuredInference, MeasuredOperator, Profile};
+pub use profile::{InferencesByModel, MeasuredInference, MeasuredOperator, Profile};
 
 use error::MAX_ROWS;
 

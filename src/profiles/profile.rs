@@ -1,5 +1,7 @@
 //! What a tool measured, as data.
 
+use std::collections::HashMap;
+
 /// What a tool measured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profile {
@@ -45,11 +47,50 @@ impl MeasuredInference {
 }
 
 impl Profile {
-    /// Whether it has a whole inference under the name of this model's file.
-    pub fn names(&self, file: &str) -> bool {
-        self.inferences
-            .iter()
-            .any(|inference| inference.is_of(file))
+    /// Its inferences by the models that they name; `None` where it is of one model, whose name it does not tell.
+    pub fn by_model(&self) -> Option<InferencesByModel<'_>> {
+        let mut inferences = self.inferences.iter();
+        let is_of_models =
+            self.operators.is_empty() && inferences.any(|inference| !inference.name.is_empty());
+        is_of_models.then(|| InferencesByModel::new(self))
+    }
+}
+
+/// Whole inferences of many models, each of which is found without a look at those of others.
+pub struct InferencesByModel<'p> {
+    profile: &'p Profile,
+    /// The last of each name, by what is compared of it.
+    last_by_stem: HashMap<String, usize>,
+    last_unnamed: Option<usize>,
+}
+
+impl<'p> InferencesByModel<'p> {
+    fn new(profile: &'p Profile) -> Self {
+        let mut last_by_stem = HashMap::new();
+        let mut last_unnamed = None;
+        for (idx, inference) in profile.inferences.iter().enumerate() {
+            if inference.name.is_empty() {
+                last_unnamed = Some(idx);
+            } else {
+                last_by_stem.insert(stem(&inference.name), idx);
+            }
+        }
+        Self {
+            profile,
+            last_by_stem,
+            last_unnamed,
+        }
+    }
+
+    /// The last inference of the model of this file, as a profile of its own.
+    pub fn of_model(&self, file: &str) -> Option<Profile> {
+        let named = *self.last_by_stem.get(&stem(file))?;
+        let inference = &self.profile.inferences[self.last_unnamed.unwrap_or(0).max(named)];
+        Some(Profile {
+            tool: self.profile.tool,
+            inferences: vec![inference.clone()],
+            ..Profile::default()
+        })
     }
 }
 

@@ -15,6 +15,9 @@ pub const DEVICE_VERSION: u32 = 2;
 /// Larger than the document of a hundred networks with their operators.
 pub const MAX_DEVICE_BYTES: usize = 4 << 20;
 
+/// Of the name, the base, and the tools together: every report repeats them.
+const MAX_WORDS_BYTES: usize = 1 << 16;
+
 /// Networks of one device.
 const MAX_NETWORKS: usize = 1000;
 
@@ -239,6 +242,12 @@ impl Device {
             return Err(malformed(
                 "expected a fit with finite numbers, found another".to_owned(),
             ));
+        }
+        let n_bytes = device.name.len() + device.base.len() + tools(&device.networks).len();
+        if n_bytes > MAX_WORDS_BYTES {
+            return Err(malformed(format!(
+                "expected a name, a base and tools of at most {MAX_WORDS_BYTES} bytes, found {n_bytes}"
+            )));
         }
         if let Some(network) = (device.networks.iter()).find(|network| !network.is_possible()) {
             return Err(malformed(format!(
