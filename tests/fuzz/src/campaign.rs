@@ -128,6 +128,8 @@ pub struct Tally {
     pub largest_bytes: usize,
     /// Executions of each format, where the target has several.
     pub by_format: BTreeMap<String, u64>,
+    /// Of the processor, in calls.
+    pub processor_s_by_format: BTreeMap<String, f64>,
     /// Findings by the first line of what was said.
     pub by_message: BTreeMap<String, u64>,
 }
@@ -165,14 +167,9 @@ impl Tally {
             0 => Detail::Full,
             _ => Detail::Summary,
         };
-        let target = match target {
-            Target::Attacks => {
-                let format = Format::of_call(self.calls);
-                *self.by_format.entry(format!("{format:?}")).or_default() += BATCH;
-                Target::of_format(format)
-            }
-            target => target,
-        };
+        let format = (target == Target::Attacks).then(|| Format::of_call(self.calls));
+        let target = format.map_or(target, Target::of_format);
+        let before_s = self.processor_s;
         self.calls += 1;
         match attempt(|| target.run_many(&files, predictor, detail)) {
             Ok(cost) if broken(&cost, files.iter().map(Vec::len).sum()).is_none() => {
@@ -183,6 +180,11 @@ impl Tally {
             _ => files
                 .iter()
                 .for_each(|bytes| self.run_one(target, bytes, predictor, findings)),
+        }
+        if let Some(format) = format {
+            let name = format!("{format:?}");
+            *self.by_format.entry(name.clone()).or_default() += BATCH;
+            *self.processor_s_by_format.entry(name).or_default() += self.processor_s - before_s;
         }
     }
 

@@ -461,7 +461,8 @@ fn calls_with_many_attributes(Amounts { n, repeats }: Amounts) -> Vec<u8> {
         )
     };
     let nodes = vec![node(["a", "r"]), node(["r", "b"])];
-    chain_of_calls(Amounts { n: 100, repeats }, "y0", given, nodes)
+    let n = repeats.min(100);
+    chain_of_calls(Amounts { n, repeats }, "y0", given, nodes)
 }
 
 /// A sequence of 1,000 tensors, and the nodes that `change` adds to it one after another.

@@ -132,7 +132,9 @@ fn main() -> ExitCode {
         tally.largest_bytes as f64 / 1e6,
     );
     for (format, n) in &tally.by_format {
-        println!("{n:10} {format}");
+        let processor_s = tally.processor_s_by_format.get(format);
+        let processor_s = processor_s.copied().unwrap_or_default();
+        println!("{n:10} {format}, {processor_s:.0} s of the processor");
     }
     for (message, n) in &tally.by_message {
         println!("{n:8} {message}");

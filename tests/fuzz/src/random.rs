@@ -22,13 +22,13 @@ impl Random {
         (self.next_u64() % limit.max(1) as u64) as usize
     }
 
-    /// A count of parts: mostly a few, one in 256 in the thousands. A large one costs as much as a thousand small ones, of
+    /// A count of parts: mostly a few, one in 4,096 in the thousands. A large one costs as much as a thousand small ones, of
     /// which many different ones find more.
     pub fn amount(&mut self) -> usize {
-        let limit = match self.below(256) {
+        let limit = match self.below(4096) {
             0 => 4000,
-            1..8 => 400,
-            8..64 => 40,
+            1..32 => 400,
+            32..512 => 40,
             _ => 4,
         };
         1 + self.below(limit)
