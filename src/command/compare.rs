@@ -614,17 +614,13 @@ const COMPILER_RULES: &str = "compiler rules";
 fn differing_words(before: &Provenance, after: &Provenance) -> Option<[String; 2]> {
     let is_same_tool =
         (&before.kind, &before.tool, &before.version) == (&after.kind, &after.tool, &after.version);
-    if !is_same_tool || before.configuration == after.configuration {
+    let [of_before, of_after] = [before, after].map(settings);
+    if !is_same_tool || of_before == of_after {
         return None;
     }
-    let parts = |of: &Provenance| -> Vec<String> {
-        let parts = of.configuration.split([',', ';']).map(str::trim);
-        parts.map(str::to_owned).collect()
-    };
-    let [of_before, of_after] = [parts(before), parts(after)];
-    let alone = |these: &[String], others: &[String]| {
+    let alone = |these: &[&str], others: &[&str]| {
         let these = these.iter().filter(|part| !others.contains(part));
-        let words = these.cloned().collect::<Vec<_>>().join(", ");
+        let words = these.copied().collect::<Vec<_>>().join(", ");
         if words.is_empty() {
             "not".to_owned()
         } else {
@@ -632,6 +628,26 @@ fn differing_words(before: &Provenance, after: &Provenance) -> Option<[String; 2
         }
     };
     Some([alone(&of_before, &of_after), alone(&of_after, &of_before)])
+}
+
+/// What was chosen: all that a compiler's rules are of, elsewhere a clock and threads. The rest of a configuration tells what
+/// a model was fitted to, and may depend on the network.
+fn settings(of: &Provenance) -> Vec<&str> {
+    let is_count = |text: &str| text == "one" || text.parse::<f64>().is_ok();
+    let is_clock = |part: &str| {
+        let clock = part
+            .strip_prefix("at ")
+            .and_then(|rest| rest.strip_suffix(" MHz"));
+        clock.is_some_and(is_count)
+    };
+    let is_threads = |part: &str| {
+        let threads = part.trim_end_matches('s').strip_suffix(" thread");
+        threads.is_some_and(is_count)
+    };
+    let parts = of.configuration.split([',', ';']).map(str::trim);
+    parts
+        .filter(|part| of.kind == COMPILER_RULES || is_clock(part) || is_threads(part))
+        .collect()
 }
 
 impl ChangeDoubt {

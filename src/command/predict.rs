@@ -137,6 +137,9 @@ fn overview(document: &Document, width: usize) -> String {
     let mut heads = lines.lines().take(1);
     if heads.any(|head| head.contains("energy")) {
         remarks.extend(energies);
+    } else if !energies.is_empty() {
+        let words = "energy has no room here; --details lists it";
+        let _ = writeln!(text, "{}", dim(wrapped(words, width, "  ")));
     }
     for (words, targets) in remarks {
         // What holds for each row names none.

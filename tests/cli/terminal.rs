@@ -53,6 +53,14 @@ fn what_is_printed_fits_its_columns_and_has_no_colours_in_a_pipe() {
             assert!(width <= columns, "{args:?}: {width} columns in\n{line}");
         }
     }
+    // What has no room is not left out in silence.
+    let narrow = stdout(&in_columns(60, &commands[0]));
+    let words = narrow.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(!words.contains("evidence energy"), "{narrow}");
+    assert!(
+        words.contains("energy has no room here; --details lists it"),
+        "{narrow}"
+    );
     // Ids can be copied.
     for (args, id) in [
         (&commands[0], "cortex-a7-stm32mp157 "),

@@ -831,6 +831,18 @@ fn a_comparison_says_which_settings_differ() {
         // Typed once more, they are those of both sides.
         assert!(!compared(options, options).contains(said));
     }
+    // What a number rests on may depend on the model.
+    let others = path(&files[1]);
+    let everywhere = [
+        "compare",
+        "--target=edgetpu-coral-dev-board",
+        "--target=rtx-3090",
+        "--target=galaxy-s24",
+        "--target=cortex-m4-tflm",
+        "--board=alif-e8-kit",
+    ];
+    let text = stdout(&litecast(&[&everywhere[..], &[one, others]].concat()));
+    assert!(text.contains("rtx-3090") && !text.contains(said), "{text}");
     // The batch size is the report's, unless another one is typed.
     let batch = ["--target=cortex-a76-rpi5", "--batch=4"];
     let text = compared(&batch, &[]);
