@@ -14,7 +14,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::gnn::adam::Adam;
 use crate::gnn::batch::Batch;
 use crate::gnn::loss::Objective;
-use crate::gnn::network::Network;
+use crate::gnn::network::GraphNetwork;
 use crate::gnn::prepare::{Example, Labels, OutputRules, Readout, Scaling};
 use crate::gnn::shape::{Architecture, Shape};
 use crate::gnn::synthetic;
@@ -111,7 +111,7 @@ fn steps_ms(args: &BenchArgs) -> f64 {
         blocks: 1,
     };
     device.seed(0);
-    let mut model = Network::new(&shape, &device);
+    let mut model = GraphNetwork::new(&shape, &device);
     println!("{} parameters", model.num_params());
     let mut optimiser = ModuleOptimizer::from(Adam {
         beta_1: 0.9,

@@ -10,7 +10,7 @@ use burn::optim::ModuleOptimizer;
 use serde::{Deserialize, Serialize};
 
 use crate::curve::CurveRow;
-use crate::gnn::network::Network;
+use crate::gnn::network::GraphNetwork;
 use crate::settings::Settings;
 use crate::training_data::Data;
 
@@ -145,16 +145,16 @@ impl Checkpoint {
     }
 
     /// Reads the weights after the last epoch into `model`, which has the same shape.
-    pub fn load_last_model(&self, model: Network) -> Result<Network> {
+    pub fn load_last_model(&self, model: GraphNetwork) -> Result<GraphNetwork> {
         self.load_model(model, "last.bpk")
     }
 
     /// Reads the weights after the best epoch into `model`, which has the same shape.
-    pub fn load_best_model(&self, model: Network) -> Result<Network> {
+    pub fn load_best_model(&self, model: GraphNetwork) -> Result<GraphNetwork> {
         self.load_model(model, "best.bpk")
     }
 
-    fn load_model(&self, model: Network, name: &str) -> Result<Network> {
+    fn load_model(&self, model: GraphNetwork, name: &str) -> Result<GraphNetwork> {
         let path = self.path(name);
         model
             .try_load_file(&path)
@@ -170,14 +170,14 @@ impl Checkpoint {
     }
 
     /// Replaces the weights of the best epoch.
-    pub fn save_best(&self, model: &Network) -> Result<()> {
+    pub fn save_best(&self, model: &GraphNetwork) -> Result<()> {
         Ok(model.valid().save_file(self.path("best.bpk"))?)
     }
 
     /// Replaces weights, optimiser and progress of the last epoch.
     pub fn save_last(
         &self,
-        model: &Network,
+        model: &GraphNetwork,
         optimiser: &ModuleOptimizer,
         progress: &Progress,
     ) -> Result<()> {

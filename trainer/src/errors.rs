@@ -4,7 +4,7 @@ use burn::tensor::Device;
 use litecast::learned::manifest::{ALL, NETWORKS, OutputError, PERFSAGE_SPACES};
 
 use crate::gnn::batch::Batch;
-use crate::gnn::network::Network;
+use crate::gnn::network::GraphNetwork;
 use crate::gnn::prepare::Example;
 use crate::metrics::summarise;
 use crate::spaces::{Space, has_networks};
@@ -14,7 +14,7 @@ use crate::training_data::{Data, Part};
 pub const BATCH: usize = 64;
 
 /// Estimates in natural units, by graph, then by output.
-pub fn estimates(model: &Network, part: &Part, data: &Data, device: &Device) -> Vec<Vec<f32>> {
+pub fn estimates(model: &GraphNetwork, part: &Part, data: &Data, device: &Device) -> Vec<Vec<f32>> {
     let device = device.clone().inner();
     let n_outputs = data.outputs.len();
     let mut estimates = Vec::with_capacity(part.examples.len());
@@ -39,7 +39,7 @@ pub fn estimates(model: &Network, part: &Part, data: &Data, device: &Device) -> 
 
 /// Capped mean error of each output over all graphs, which determines the best epoch.
 pub fn capped_mape_by_output(
-    model: &Network,
+    model: &GraphNetwork,
     part: &Part,
     data: &Data,
     device: &Device,

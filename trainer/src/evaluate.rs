@@ -28,7 +28,7 @@ use crate::checkpoint::{Checkpoint, Progress};
 use crate::dataset::{self, Dataset};
 use crate::error_table::{self, Epochs, Fitted};
 use crate::errors::{errors, estimates};
-use crate::gnn::network::Network;
+use crate::gnn::network::GraphNetwork;
 use crate::train;
 use crate::training_data::{Data, Part};
 
@@ -94,14 +94,14 @@ fn heading(trained: &Trained) -> String {
         counts.iter().map(count_of).sum::<usize>()
     };
     let left_out = trained.progress.settings.leave_out.join(", ");
-    let left_out = match left_out.is_empty() {
-        true if trained.progress.settings.hold_out_large => {
-            "Of each design space, trained on graphs with fewer multiply-accumulates than the median, \
-             measured on those with more than nine tenths of the graphs.\n\n"
-                .to_owned()
-        }
-        true => String::new(),
-        false => format!("No graph of these spaces was trained on: {left_out}.\n\n"),
+    let left_out = if !left_out.is_empty() {
+        format!("No graph of these spaces was trained on: {left_out}.\n\n")
+    } else if trained.progress.settings.hold_out_large {
+        "Of each design space, trained on graphs with fewer multiply-accumulates than the median, \
+         measured on those with more than nine tenths of the graphs.\n\n"
+            .to_owned()
+    } else {
+        String::new()
     };
     format!(
         "# Errors on held-out graphs\n\nTrained on {} graphs with {} features of an operator, stopped by \
@@ -122,7 +122,7 @@ pub struct Trained {
     /// The data that it was trained on.
     pub data: Data,
     /// The network with the weights of the best epoch.
-    pub model: Network,
+    pub model: GraphNetwork,
 }
 
 impl Trained {
@@ -138,7 +138,7 @@ impl Trained {
         let progress = progress(checkpoint)?;
         checkpoint.expect_trained_on(&data.training_sha256(), &progress)?;
         let shape = train::shape(&data, &progress.settings);
-        let model = checkpoint.load_best_model(Network::new(&shape, &Device::flex()))?;
+        let model = checkpoint.load_best_model(GraphNetwork::new(&shape, &Device::flex()))?;
         Ok(Self {
             progress,
             data,

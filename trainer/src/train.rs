@@ -18,7 +18,7 @@ use crate::errors::capped_mape_by_output;
 use crate::gnn::adam::Adam;
 use crate::gnn::batch::Batch;
 use crate::gnn::gradients::{self, Gradients};
-use crate::gnn::network::Network;
+use crate::gnn::network::GraphNetwork;
 use crate::gnn::prepare::Example;
 use crate::gnn::shape::Shape;
 use crate::settings::Settings;
@@ -126,8 +126,8 @@ fn begin(
     settings: &Settings,
     checkpoint: &Checkpoint,
     device: &Device,
-) -> Result<(Network, ModuleOptimizer, Progress)> {
-    let model = Network::new(&shape(data, settings), device);
+) -> Result<(GraphNetwork, ModuleOptimizer, Progress)> {
+    let model = GraphNetwork::new(&shape(data, settings), device);
     let optimiser = optimiser(settings);
     let progress = Progress::new(settings, data);
     Ok(match checkpoint.load_last(&progress)? {

@@ -16,7 +16,7 @@ use litecast::learned::manifest::{Manifest, tensor_names};
 use litecast::learned::network as predictor;
 use litecast::targets::ethos_u;
 use litecast_trainer::gnn::batch::Batch as TrainingBatch;
-use litecast_trainer::gnn::network::{Network, stored};
+use litecast_trainer::gnn::network::{GraphNetwork, stored};
 use litecast_trainer::gnn::prepare::{Labels, OutputRules, Readout, Scaling};
 use litecast_trainer::gnn::shape::{Architecture, Shape};
 use litecast_trainer::gnn::synthetic;
@@ -41,7 +41,7 @@ struct Fixture {
     graphs: Vec<Features>,
     scaling: Scaling,
     architecture: Architecture,
-    model: Network,
+    model: GraphNetwork,
     file: Vec<u8>,
 }
 
@@ -100,7 +100,7 @@ fn fixture((architecture, encoders): (Architecture, Encoders)) -> Fixture {
     static GENERATOR: Mutex<()> = Mutex::new(());
     let _alone = GENERATOR.lock().unwrap();
     device.seed(23);
-    let model = Network::new(&shape, &device).as_stored();
+    let model = GraphNetwork::new(&shape, &device).as_stored();
     let file = onnx::export(&model, &scaling, "test").unwrap();
     Fixture {
         graphs: graphs[..SIZES.len()].to_vec(),

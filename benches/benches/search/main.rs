@@ -10,7 +10,7 @@ use litecast::learned::predictor::Predictor;
 use litecast::targets::choice::Choice;
 use litecast::targets::{Target, registered};
 
-use networks::{N_OPERATORS, Network, bottlenecks, residual};
+use networks::{N_OPERATORS, BenchNetwork, bottlenecks, residual};
 
 /// As the command has it.
 #[global_allocator]
@@ -28,10 +28,10 @@ fn target(id: &str) -> Vec<Box<dyn Target>> {
 
 fn search(criterion: &mut Criterion) {
     let predictor = Predictor::shipped().expect("the bundle is sound");
-    let list = |make: fn(usize) -> Network| (0..N_MODELS).map(make).collect::<Vec<_>>();
+    let list = |make: fn(usize) -> BenchNetwork| (0..N_MODELS).map(make).collect::<Vec<_>>();
     let (single, shared) = (list(bottlenecks), list(residual));
-    let files = |networks: &[Network]| networks.iter().map(Network::file).collect::<Vec<_>>();
-    let graphs = |networks: &[Network]| networks.iter().map(Network::graph).collect::<Vec<_>>();
+    let files = |networks: &[BenchNetwork]| networks.iter().map(BenchNetwork::file).collect::<Vec<_>>();
+    let graphs = |networks: &[BenchNetwork]| networks.iter().map(BenchNetwork::graph).collect::<Vec<_>>();
     let models = [
         ("files", files(&single)),
         ("files with shared weights", files(&shared)),

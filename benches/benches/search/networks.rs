@@ -66,7 +66,7 @@ struct OperatorOf {
 }
 
 /// A network from tensor 0 to the output of its last operator.
-pub struct Network {
+pub struct BenchNetwork {
     tensors: Vec<TensorOf>,
     operators: Vec<OperatorOf>,
     /// Tensors with constants by what they are for, where layers share them.
@@ -75,10 +75,10 @@ pub struct Network {
 }
 
 /// Inverted bottlenecks with weights of their own, whose widths follow from `seed`.
-pub fn bottlenecks(seed: usize) -> Network {
+pub fn bottlenecks(seed: usize) -> BenchNetwork {
     const N_BLOCKS: usize = 22;
     let width = 8 * (1 + seed % 4);
-    let mut network = Network::new([1, 32, 32, 3], false);
+    let mut network = BenchNetwork::new([1, 32, 32, 3], false);
     let mut x = network.convolution(0, width, 3);
     for block in 0..N_BLOCKS {
         let before = x;
@@ -94,9 +94,9 @@ pub fn bottlenecks(seed: usize) -> Network {
 }
 
 /// As `residualModel` of `tests/page/model.mjs` without its long skips: blocks that share their weights.
-pub fn residual(seed: usize) -> Network {
+pub fn residual(seed: usize) -> BenchNetwork {
     const WIDTH: usize = 8;
-    let mut network = Network::new([1, 16, 16, WIDTH], true);
+    let mut network = BenchNetwork::new([1, 16, 16, WIDTH], true);
     let mut x = 0;
     while network.operators.len() < N_OPERATORS {
         if N_OPERATORS - network.operators.len() < 4 {
@@ -112,7 +112,7 @@ pub fn residual(seed: usize) -> Network {
     network
 }
 
-impl Network {
+impl BenchNetwork {
     fn new(input: [usize; 4], shares_weights: bool) -> Self {
         let input = TensorOf {
             shape: input.into(),

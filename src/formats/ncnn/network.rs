@@ -56,7 +56,7 @@ struct Pending {
 }
 
 #[derive(Default)]
-pub(super) struct Network<'f> {
+pub(super) struct NcnnNetwork<'f> {
     /// A `GraphProto`.
     graph: Message,
     pending: Option<Pending>,
@@ -73,7 +73,7 @@ pub(super) struct Network<'f> {
 /// A blob of a longer name has a value of another one, because each of its readers writes that.
 const MAX_VALUE_NAME_BYTES: usize = 256;
 
-impl<'f> Network<'f> {
+impl<'f> NcnnNetwork<'f> {
     /// A name that no blob has: names of blobs have no space.
     fn new_name(&mut self, layer: &Layer) -> String {
         self.n_names = self.n_names.saturating_add(1);

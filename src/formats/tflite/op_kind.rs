@@ -2,12 +2,14 @@
 
 use std::fmt;
 
-use super::op_row::{AcceleratorWork, Category, CoreWork, Effect, GpuWork, Row, ShapeRule, Work};
+use super::op_row::{
+    AcceleratorWork, Category, CoreWork, Effect, GpuWork, OperatorRow, ShapeRule, Work,
+};
 use super::schema::BuiltinOperator;
 
 /// Declares [`OpKind`] and the row of each kind. A row has a variant, the constant of `BuiltinOperator` that it stands for,
 /// so that number and name have the schema as their only source, the schema's table of its options, and the fields of
-/// [`Row`] in their order.
+/// [`OperatorRow`] in their order.
 macro_rules! op_kinds {
     ($($kind:ident = $builtin:ident : $options:ident, $category:ident, $effect:ident,
        $shape:ident $(($place:literal))?, $work:ident, $cores:ident, $gpu:ident, $accelerator:ident,
@@ -69,9 +71,9 @@ macro_rules! op_kinds {
             }
 
             /// What is known of the kind.
-            pub fn row(self) -> &'static Row {
+            pub fn row(self) -> &'static OperatorRow {
                 match self {
-                    $(Self::$kind => const { &Row {
+                    $(Self::$kind => const { &OperatorRow {
                         category: Category::$category,
                         effect: Effect::$effect,
                         shape: ShapeRule::$shape $(($place))?,
@@ -81,7 +83,7 @@ macro_rules! op_kinds {
                         accelerator: AcceleratorWork::$accelerator,
                         roles: $roles,
                     } },)*
-                    Self::Unknown(_) => &Row::UNKNOWN,
+                    Self::Unknown(_) => &OperatorRow::UNKNOWN,
                 }
             }
         }

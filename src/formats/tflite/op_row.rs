@@ -4,7 +4,7 @@
 
 /// What is known of a kind of operators.
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
+pub struct OperatorRow {
     /// What the page colours.
     pub category: Category,
     pub effect: Effect,
@@ -24,7 +24,7 @@ pub struct Row {
     pub roles: &'static str,
 }
 
-impl Row {
+impl OperatorRow {
     /// Of a number that the schema does not have.
     pub(super) const UNKNOWN: Self = Self {
         category: Category::Other,

@@ -5,7 +5,7 @@ use litecast::learned::features::N_COLUMNS;
 
 use crate::errors::BATCH;
 use crate::gnn::batch::Batch;
-use crate::gnn::network::Network;
+use crate::gnn::network::GraphNetwork;
 use crate::gnn::prepare::Example;
 use crate::markdown::{Head, table};
 use crate::training_data::{Data, Part};
@@ -26,7 +26,7 @@ pub struct Attribution {
 }
 
 /// One result for each output whose operators have labels; none for a network that estimates whole graphs.
-pub fn attribution(model: &Network, part: &Part, data: &Data) -> Vec<Attribution> {
+pub fn attribution(model: &GraphNetwork, part: &Part, data: &Data) -> Vec<Attribution> {
     let device = Device::flex();
     let n_outputs = data.outputs.len();
     let mut shares = vec![Vec::new(); n_outputs];

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::batch::Batch;
 use super::loss::Objective;
-use super::network::Network;
+use super::network::GraphNetwork;
 use super::prepare::Scaling;
 
 /// The way in which the gradients of the outputs are combined for weights that they share.
@@ -34,7 +34,7 @@ pub struct BatchGradient {
 
 /// The gradient of the loss.
 pub fn gradient_of_loss(
-    model: &Network,
+    model: &GraphNetwork,
     batch: &Batch,
     objective: &Objective,
     scaling: &Scaling,
@@ -48,11 +48,11 @@ pub fn gradient_of_loss(
 }
 
 /// The mean over `tasks`, each a scaling in which only the task's labels count ([`Scaling::with_outputs`]). For weights
-/// in [`Network::heads`] it is the mean of their gradients, for all shared weights the mean of their gradients [without
+/// in [`GraphNetwork::heads`] it is the mean of their gradients, for all shared weights the mean of their gradients [without
 /// conflicts](without_conflicts). It equals the gradient of the loss if nothing conflicts, all tasks have the same
 /// number of outputs, and graphs have all labels. It takes a forward and a backward pass for each task.
 pub fn pcgrad(
-    model: &Network,
+    model: &GraphNetwork,
     batch: &Batch,
     objective: &Objective,
     tasks: &[Scaling],
@@ -109,7 +109,7 @@ fn product(a: &Tensor<1>, b: &Tensor<1>) -> f32 {
 
 /// The gradients of all weights except the heads, concatenated; 0 for a weight without a gradient.
 fn concatenated_gradients(
-    model: &Network,
+    model: &GraphNetwork,
     gradients: &GradientsParams,
     heads: &[ParamId],
 ) -> Tensor<1> {

@@ -16,7 +16,7 @@ use super::shape::{Architecture, Shape};
 /// All weights of one architecture.
 #[derive(Module, Debug)]
 #[allow(clippy::large_enum_variant)]
-pub enum Network {
+pub enum GraphNetwork {
     /// PerfSAGE: one graph network whose operators' values are summed.
     PerfSage(PerfSage),
     /// A small network for each operator, corrected over the graph.
@@ -52,7 +52,7 @@ impl Outputs {
     }
 }
 
-impl Network {
+impl GraphNetwork {
     /// Random weights; [`Device::seed`] beforehand makes them repeatable.
     pub fn new(shape: &Shape, device: &Device) -> Self {
         match shape.architecture {

@@ -1,4 +1,4 @@
-//! A trained [`Network`] → an ONNX file whose inputs are raw features and whose outputs have natural units.
+//! A trained [`GraphNetwork`] → an ONNX file whose inputs are raw features and whose outputs have natural units.
 
 mod builder;
 mod eagle;
@@ -16,7 +16,7 @@ use prost::Message;
 
 use self::builder::{Dim, GraphBuilder};
 use self::parts::{Graphs, Groups, Inputs, standardise};
-use crate::gnn::network::Network;
+use crate::gnn::network::GraphNetwork;
 use crate::gnn::prepare::Scaling;
 use crate::gnn::sage::{DIPPM, NNLP};
 
@@ -29,37 +29,37 @@ const GROUP_SIZE: Dim = Dim::Symbol("group_size");
 /// Metadata key under which the file carries the id of the features it expects.
 pub const SCHEMA_ID_KEY: &str = "feature_schema_id";
 
-/// The file's bytes. Weights are stored with few bits; round the network first ([`Network::as_stored`]) to measure the
+/// The file's bytes. Weights are stored with few bits; round the network first ([`GraphNetwork::as_stored`]) to measure the
 /// estimates of the file. Refuses a network with an operator that the predictor does not support.
 pub fn export(
-    network: &Network,
+    network: &GraphNetwork,
     scaling: &Scaling,
     feature_schema_id: &str,
 ) -> Result<Vec<u8>, NetworkError> {
     let mut graph = GraphBuilder::new("litecast");
     let inputs = inputs(&mut graph, scaling);
     let (estimates, operators) = match network {
-        Network::PerfSage(network) => {
+        GraphNetwork::PerfSage(network) => {
             let estimates = perfsage::export(&mut graph, network, &inputs, scaling);
             (estimates, None)
         }
-        Network::Dippm(network) => {
+        GraphNetwork::Dippm(network) => {
             let estimates = sage::export(&mut graph, network, DIPPM, &inputs, scaling);
             (estimates, None)
         }
-        Network::Nnlp(network) => {
+        GraphNetwork::Nnlp(network) => {
             let estimates = sage::export(&mut graph, network, NNLP, &inputs, scaling);
             (estimates, None)
         }
-        Network::SeerNet(network) => {
+        GraphNetwork::SeerNet(network) => {
             let estimates = seernet::export(&mut graph, network, &inputs, scaling);
             (estimates, None)
         }
-        Network::Eagle(network) => {
+        GraphNetwork::Eagle(network) => {
             let estimates = eagle::export(&mut graph, network, &inputs, scaling);
             (estimates, None)
         }
-        Network::PerOperator(network) => {
+        GraphNetwork::PerOperator(network) => {
             let outputs = per_operator::export(&mut graph, network, &inputs, scaling);
             (outputs.estimates, Some(outputs.operators))
         }

@@ -6,7 +6,7 @@ use litecast::formats::tflite::Padding;
 
 use super::Choices;
 use super::layers::{Layers, Nonlinearity as N};
-use crate::writer::{Network, NetworkBuilder, TensorIdx, Window};
+use crate::writer::{NetworkBuilder, TensorIdx, Window, WriterNetwork};
 
 const CHANNELS: [i32; 6] = [8, 16, 24, 32, 48, 64];
 
@@ -14,7 +14,7 @@ fn row(kernel: i32, stride: i32, padding: Padding) -> Window {
     Window::rect([1, kernel], [1, stride], padding)
 }
 
-pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
+pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> WriterNetwork {
     let mut layers = Layers::new(choices, builder);
     let n = layers
         .choices
@@ -51,7 +51,7 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
 }
 
 /// Residual blocks whose dilation doubles, over frames.
-pub fn temporal(choices: &mut Choices, builder: NetworkBuilder) -> Network {
+pub fn temporal(choices: &mut Choices, builder: NetworkBuilder) -> WriterNetwork {
     let mut layers = Layers::new(choices, builder);
     let frames = layers.choices.pick(&[49, 98, 160, 200]);
     let bands = layers.choices.pick(&[10, 20, 40, 64, 80]);
@@ -89,7 +89,7 @@ fn gate(x: TensorIdx, channels: i32, window: Window, layers: &mut Layers) -> Ten
 }
 
 /// Each convolution reads its past frames from an input and hands the newest ones out.
-pub fn streaming(choices: &mut Choices, builder: NetworkBuilder) -> Network {
+pub fn streaming(choices: &mut Choices, builder: NetworkBuilder) -> WriterNetwork {
     let mut layers = Layers::new(choices, builder);
     let bands = layers.choices.pick(&[10, 20, 40]);
     let new_frames = layers.choices.pick(&[1, 2, 4]);

@@ -2,13 +2,13 @@
 
 use super::Choices;
 use super::layers::{Layers, Nonlinearity as N};
-use crate::writer::{Network, NetworkBuilder};
+use crate::writer::{NetworkBuilder, WriterNetwork};
 
 const INPUTS: [i32; 6] = [16, 64, 257, 392, 640, 784];
 const HIDDEN: [i32; 6] = [32, 48, 64, 128, 256, 512];
 const CODES: [i32; 4] = [4, 8, 16, 32];
 
-pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
+pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> WriterNetwork {
     let mut layers = Layers::new(choices, builder);
     let n = layers
         .choices

@@ -2,7 +2,7 @@
 
 use super::Choices;
 use super::mobile_cnn::{self, Block, MobileCnn};
-use crate::writer::{Network, NetworkBuilder};
+use crate::writer::{NetworkBuilder, WriterNetwork};
 
 /// Head and stem are a third of CNN-ImageNet's, as in the paper. A third of the blocks' channels
 /// would stay below 2 MB, far from the paper's 18 MB, so these are wider; and nodes have shortcuts
@@ -31,6 +31,6 @@ const SPACE: MobileCnn = MobileCnn {
     node_shortcuts: true,
 };
 
-pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
+pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> WriterNetwork {
     mobile_cnn::network(&SPACE, choices, builder)
 }

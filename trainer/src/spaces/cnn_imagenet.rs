@@ -2,7 +2,7 @@
 
 use super::Choices;
 use super::mobile_cnn::{self, Block, MobileCnn};
-use crate::writer::{Network, NetworkBuilder};
+use crate::writer::{NetworkBuilder, WriterNetwork};
 
 /// Channel options are half to twice of a middle width; strides are those of EfficientNet-EdgeTPU.
 const SPACE: MobileCnn = MobileCnn {
@@ -41,6 +41,6 @@ const SPACE: MobileCnn = MobileCnn {
     node_shortcuts: false,
 };
 
-pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
+pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> WriterNetwork {
     mobile_cnn::network(&SPACE, choices, builder)
 }

@@ -5,7 +5,7 @@ use litecast::formats::tflite::{Activation, Padding};
 
 use super::Choices;
 use super::mobile_cnn::classifier;
-use crate::writer::{Network, NetworkBuilder, TensorIdx, Window};
+use crate::writer::{NetworkBuilder, TensorIdx, Window, WriterNetwork};
 
 const FRAMES: i32 = 49;
 const COEFFICIENTS: i32 = 10;
@@ -19,7 +19,7 @@ const BLOCK_STRIDES: [[i32; 2]; 4] = [[1, 1], [1, 1], [2, 1], [2, 2]];
 const MIN_BLOCKS: usize = 2;
 const MAX_BLOCKS: usize = 8;
 
-pub fn network(choices: &mut Choices, mut builder: NetworkBuilder) -> Network {
+pub fn network(choices: &mut Choices, mut builder: NetworkBuilder) -> WriterNetwork {
     let activation = choices.pick(&[Activation::Relu, Activation::Relu6]);
     let input = features(choices, &mut builder);
     let window = Window::rect(

@@ -4,12 +4,12 @@
 use super::Choices;
 use super::blocks::InvertedResidual;
 use super::layers::{Layers, Nonlinearity as N, width};
-use crate::writer::{Network, NetworkBuilder, Sampling, TensorIdx};
+use crate::writer::{NetworkBuilder, Sampling, TensorIdx, WriterNetwork};
 
 const SIDES: [i32; 4] = [96, 128, 160, 192];
 const WIDTH_PERCENT: [i32; 3] = [35, 50, 75];
 
-pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
+pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> WriterNetwork {
     let mut layers = Layers::new(choices, builder);
     let percent = layers.choices.pick(&WIDTH_PERCENT);
     let side = layers.choices.pick(&SIDES);

@@ -3,12 +3,12 @@
 
 use super::Choices;
 use super::layers::{Layers, Nonlinearity as N};
-use crate::writer::{Network, NetworkBuilder, TensorIdx};
+use crate::writer::{NetworkBuilder, TensorIdx, WriterNetwork};
 
 const SIDES: [i32; 4] = [32, 64, 96, 128];
 const GROWTHS: [i32; 5] = [8, 12, 16, 24, 32];
 
-pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
+pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> WriterNetwork {
     let mut layers = Layers::new(choices, builder);
     let growth = layers.choices.pick(&GROWTHS);
     let unfolded_norms = layers.choices.coin();

@@ -5,7 +5,7 @@
 use super::Choices;
 use super::blocks::InvertedResidual;
 use super::layers::{Layers, Nonlinearity, Nonlinearity as N, width};
-use crate::writer::{Network, NetworkBuilder, TensorIdx};
+use crate::writer::{NetworkBuilder, TensorIdx, WriterNetwork};
 
 const SIDES: [i32; 5] = [96, 128, 160, 192, 256];
 const WIDTH_PERCENT: [i32; 4] = [25, 35, 50, 75];
@@ -13,7 +13,7 @@ const CLASSES: [i32; 4] = [1, 2, 20, 90];
 /// Numbers that place a box.
 const BOX: i32 = 4;
 
-pub fn ssd(choices: &mut Choices, builder: NetworkBuilder) -> Network {
+pub fn ssd(choices: &mut Choices, builder: NetworkBuilder) -> WriterNetwork {
     let mut layers = Layers::new(choices, builder);
     let percent = layers.choices.pick(&WIDTH_PERCENT);
     let side = layers.choices.pick(&SIDES);
@@ -84,7 +84,7 @@ fn predictions(maps: &[TensorIdx], anchors: i32, values: i32, layers: &mut Layer
     layers.concat_rows(&rows)
 }
 
-pub fn yolo(choices: &mut Choices, builder: NetworkBuilder) -> Network {
+pub fn yolo(choices: &mut Choices, builder: NetworkBuilder) -> WriterNetwork {
     let mut layers = Layers::new(choices, builder);
     let n = layers
         .choices

@@ -4,7 +4,7 @@
 use super::Choices;
 use super::blocks::InvertedResidual;
 use super::layers::{Layers, Nonlinearity, width};
-use crate::writer::{Network, NetworkBuilder};
+use crate::writer::{NetworkBuilder, WriterNetwork};
 
 const SIDES: [i32; 6] = [128, 160, 192, 224, 240, 260];
 const WIDTH_PERCENT: [i32; 5] = [35, 50, 75, 100, 110];
@@ -20,7 +20,7 @@ const STAGES: [(i32, usize, i32, i32, i32); 7] = [
     (320, 1, 3, 1, 6),
 ];
 
-pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
+pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> WriterNetwork {
     let mut layers = Layers::new(choices, builder);
     let lite = layers.choices.pick(&[true, true, false]);
     let nonlinearity = if lite {

@@ -5,12 +5,12 @@ use litecast::formats::tflite::Padding;
 
 use super::Choices;
 use super::layers::{Layers, Nonlinearity as N, width};
-use crate::writer::{Network, NetworkBuilder, TensorIdx, Window};
+use crate::writer::{NetworkBuilder, TensorIdx, Window, WriterNetwork};
 
 const SIDES: [i32; 5] = [75, 96, 128, 149, 192];
 const WIDTH_PERCENT: [i32; 4] = [25, 50, 75, 100];
 
-pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
+pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> WriterNetwork {
     let mut layers = Layers::new(choices, builder);
     let percent = layers.choices.pick(&WIDTH_PERCENT);
     let side = layers.choices.pick(&SIDES);

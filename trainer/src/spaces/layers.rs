@@ -3,7 +3,7 @@
 use litecast::formats::tflite::{Activation, Padding};
 
 use super::Choices;
-use crate::writer::{Network, NetworkBuilder, Reduction, Sampling, TensorIdx, Window};
+use crate::writer::{NetworkBuilder, Reduction, Sampling, TensorIdx, Window, WriterNetwork};
 
 /// A network under construction, with the choices of style for all of its layers.
 pub struct Layers<'a> {
@@ -302,17 +302,16 @@ impl<'a> Layers<'a> {
     pub fn upsample(&mut self, x: TensorIdx, factor: i32, bilinear: bool) -> TensorIdx {
         let size = self.size(x).map(|side| side * factor);
         let name = self.name("resize");
-        match bilinear {
-            // Half-pixel centres are supported by all targets only for doubling.
-            true if factor == 2 => {
-                self.builder
-                    .resize_bilinear(&name, x, size, Sampling::HalfPixelCenters)
-            }
-            true => self
-                .builder
-                .resize_bilinear(&name, x, size, Sampling::Plain),
-            false => self.builder.resize_nearest(&name, x, size, Sampling::Plain),
+        if !bilinear {
+            return self.builder.resize_nearest(&name, x, size, Sampling::Plain);
         }
+        // Half-pixel centres are supported by all targets only for doubling.
+        let sampling = if factor == 2 {
+            Sampling::HalfPixelCenters
+        } else {
+            Sampling::Plain
+        };
+        self.builder.resize_bilinear(&name, x, size, sampling)
     }
 
     /// Mean of all pixels, as `[1, 1, 1, channels]`.
@@ -335,7 +334,7 @@ impl<'a> Layers<'a> {
         self.dense(flat, classes, N::None)
     }
 
-    pub fn finish(self, outputs: &[TensorIdx]) -> Network {
+    pub fn finish(self, outputs: &[TensorIdx]) -> WriterNetwork {
         self.builder.finish(outputs)
     }
 

@@ -5,9 +5,9 @@
 use super::Choices;
 use super::layers::{Layers, Nonlinearity, Nonlinearity as N};
 use super::transformer::layer_norm;
-use crate::writer::{Network, NetworkBuilder, TensorIdx};
+use crate::writer::{NetworkBuilder, TensorIdx, WriterNetwork};
 
-pub fn mlp_mixer(choices: &mut Choices, builder: NetworkBuilder) -> Network {
+pub fn mlp_mixer(choices: &mut Choices, builder: NetworkBuilder) -> WriterNetwork {
     let mut layers = Layers::new(choices, builder);
     let n = layers.choices.pick(&[N::Gelu, N::Gelu, N::Relu]);
     let patch = layers.choices.pick(&[4, 8, 16]);
@@ -52,7 +52,7 @@ fn perceptron(
     layers.dense(y, units, N::None)
 }
 
-pub fn convnext(choices: &mut Choices, builder: NetworkBuilder) -> Network {
+pub fn convnext(choices: &mut Choices, builder: NetworkBuilder) -> WriterNetwork {
     let mut layers = Layers::new(choices, builder);
     let normed = layers.choices.coin();
     let scaled = layers.choices.coin();

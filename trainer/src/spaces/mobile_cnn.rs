@@ -3,7 +3,7 @@
 use litecast::formats::tflite::{Activation, Padding};
 
 use super::Choices;
-use crate::writer::{Network, NetworkBuilder, TensorIdx, Window};
+use crate::writer::{NetworkBuilder, TensorIdx, Window, WriterNetwork};
 
 /// The differences between the two spaces.
 pub struct MobileCnn {
@@ -44,7 +44,7 @@ struct Sampler<'a> {
     node_shortcuts: bool,
 }
 
-pub fn network(space: &MobileCnn, choices: &mut Choices, builder: NetworkBuilder) -> Network {
+pub fn network(space: &MobileCnn, choices: &mut Choices, builder: NetworkBuilder) -> WriterNetwork {
     let activation = choices.pick(&[Activation::Relu, Activation::Relu6]);
     let explicit_padding = choices.coin();
     let mut sampler = Sampler {

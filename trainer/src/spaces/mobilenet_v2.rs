@@ -3,7 +3,7 @@
 use super::Choices;
 use super::blocks::InvertedResidual;
 use super::layers::{Layers, Nonlinearity, width};
-use crate::writer::{Network, NetworkBuilder};
+use crate::writer::{NetworkBuilder, WriterNetwork};
 
 const SIDES: [i32; 6] = [96, 128, 160, 192, 224, 256];
 const WIDTH_PERCENT: [i32; 6] = [25, 35, 50, 75, 100, 140];
@@ -19,7 +19,7 @@ const STAGES: [(i32, usize, i32); 7] = [
 ];
 const CLASSES: [i32; 4] = [2, 10, 100, 1001];
 
-pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
+pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> WriterNetwork {
     let mut layers = Layers::new(choices, builder);
     let nonlinearity = layers
         .choices

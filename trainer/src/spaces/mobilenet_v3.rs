@@ -3,7 +3,7 @@
 use super::Choices;
 use super::blocks::InvertedResidual;
 use super::layers::{Layers, Nonlinearity, width};
-use crate::writer::{Network, NetworkBuilder};
+use crate::writer::{NetworkBuilder, WriterNetwork};
 
 const SIDES: [i32; 5] = [96, 128, 160, 192, 224];
 const WIDTH_PERCENT: [i32; 4] = [35, 50, 75, 100];
@@ -11,7 +11,7 @@ const WIDTH_PERCENT: [i32; 4] = [35, 50, 75, 100];
 const STAGES: [(i32, usize); 5] = [(16, 1), (24, 3), (40, 3), (80, 4), (112, 3)];
 const CLASSES: [i32; 4] = [2, 10, 100, 1001];
 
-pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
+pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> WriterNetwork {
     let mut layers = Layers::new(choices, builder);
     let percent = layers.choices.pick(&WIDTH_PERCENT);
     let side = layers.choices.pick(&SIDES);

@@ -1,7 +1,7 @@
 //! Design spaces: (space, seed, index) → a network, by uniform, independent choices.
 //!
 //! Each file contains one space or a few similar ones, with one function for each: `(&mut Choices, NetworkBuilder) ->
-//! Network`. The first four are those of PerfSAGE §3.2.
+//! WriterNetwork`. The first four are those of PerfSAGE §3.2.
 
 mod audio_1d;
 mod autoencoder;
@@ -41,16 +41,19 @@ use std::str::FromStr;
 pub use choices::Choices;
 
 use crate::writer::{
-    Network, NetworkBuilder, Precision, SplitMix64, WeightDistribution, to_tflite,
+    NetworkBuilder, Precision, SplitMix64, WeightDistribution, WriterNetwork, to_tflite,
 };
 
 struct Family {
     /// Its first 16 bytes differ from those of all other ids: see [`Space::key`].
     id: &'static str,
-    network: fn(&mut Choices, NetworkBuilder) -> Network,
+    network: fn(&mut Choices, NetworkBuilder) -> WriterNetwork,
 }
 
-const fn family(id: &'static str, network: fn(&mut Choices, NetworkBuilder) -> Network) -> Family {
+const fn family(
+    id: &'static str,
+    network: fn(&mut Choices, NetworkBuilder) -> WriterNetwork,
+) -> Family {
     Family { id, network }
 }
 
@@ -122,7 +125,7 @@ impl Space {
         FAMILIES[self.0].id
     }
 
-    fn network(self, choices: &mut Choices, builder: NetworkBuilder) -> Network {
+    fn network(self, choices: &mut Choices, builder: NetworkBuilder) -> WriterNetwork {
         (FAMILIES[self.0].network)(choices, builder)
     }
 
@@ -169,7 +172,7 @@ pub struct SpaceSample {
     /// Distribution that weights are drawn from.
     pub weight_distribution: WeightDistribution,
     /// Quantised to int8, independent of the precision.
-    pub network: Network,
+    pub network: WriterNetwork,
     values_seed: u64,
 }
 
@@ -202,7 +205,7 @@ impl SpaceSample {
     }
 
     /// The same network with batch size `batch`, which is part of its name unless it is 1; `None` if the network has no
-    /// batch dimension. See [`Network::in_batches_of`].
+    /// batch dimension. See [`WriterNetwork::in_batches_of`].
     pub fn in_batches_of(mut self, batch: u32) -> Option<Self> {
         if batch != 1 {
             self.network = self.network.in_batches_of(batch.try_into().ok()?)?;
@@ -229,7 +232,7 @@ impl SpaceSample {
     }
 
     /// Equal for samples that differ only in weight values or precision, so that a split by graph keeps them on one
-    /// side. See [`Network::structure_hash`].
+    /// side. See [`WriterNetwork::structure_hash`].
     pub fn structure_hash(&self) -> u64 {
         self.network.structure_hash()
     }

@@ -9,8 +9,8 @@ use litecast::calibration::PROBES;
 use litecast::formats::tflite::{Activation, Padding};
 
 use crate::writer::{
-    LayerDistribution, Network, NetworkBuilder, Precision, Sampling, TensorIdx, WeightDistribution,
-    Window, to_tflite,
+    LayerDistribution, NetworkBuilder, Precision, Sampling, TensorIdx, WeightDistribution, Window,
+    WriterNetwork, to_tflite,
 };
 
 /// Few different values, so that the files are small once they are compressed; kernels take the same time for all values.
@@ -49,7 +49,7 @@ pub fn to_bytes(name: &str, precision: Precision) -> Option<Vec<u8>> {
     Some(to_tflite(&network(name)?, WEIGHT_SEED, precision))
 }
 
-fn network(name: &str) -> Option<Network> {
+fn network(name: &str) -> Option<WriterNetwork> {
     let layers: fn(&mut NetworkBuilder) -> TensorIdx = match name {
         "convolutions" => convolutions,
         "convolutions-3x3" => convolutions_3x3,

@@ -4,12 +4,12 @@
 
 use super::Choices;
 use super::layers::{Layers, Nonlinearity as N};
-use crate::writer::{Network, NetworkBuilder, TensorIdx};
+use crate::writer::{NetworkBuilder, TensorIdx, WriterNetwork};
 
 const UNITS: [i32; 10] = [8, 12, 16, 20, 24, 32, 48, 64, 96, 128];
 const CLASSES: [i32; 4] = [2, 10, 12, 35];
 
-pub fn lstm(choices: &mut Choices, builder: NetworkBuilder) -> Network {
+pub fn lstm(choices: &mut Choices, builder: NetworkBuilder) -> WriterNetwork {
     let mut layers = Layers::new(choices, builder);
     let steps = layers.choices.pick(&[4, 8, 16, 28, 49]);
     let mut x = sequence(steps, &mut layers);
@@ -30,7 +30,7 @@ pub fn lstm(choices: &mut Choices, builder: NetworkBuilder) -> Network {
 }
 
 /// Frames one at a time through filter banks with a memory, which Ethos-U leaves to the CPU.
-pub fn svdf(choices: &mut Choices, builder: NetworkBuilder) -> Network {
+pub fn svdf(choices: &mut Choices, builder: NetworkBuilder) -> WriterNetwork {
     let mut layers = Layers::new(choices, builder);
     let features = layers.choices.pick(&[10, 20, 40, 64, 80]);
     let mut x = layers.builder.input("frame", &[1, features]);
@@ -48,7 +48,7 @@ pub fn svdf(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     finish(x, layers)
 }
 
-pub fn gru(choices: &mut Choices, builder: NetworkBuilder) -> Network {
+pub fn gru(choices: &mut Choices, builder: NetworkBuilder) -> WriterNetwork {
     let mut layers = Layers::new(choices, builder);
     let steps = layers.choices.between(2, 16) as i32;
     let units = layers.choices.pick(&UNITS);
@@ -71,7 +71,7 @@ fn sequence(steps: i32, layers: &mut Layers) -> TensorIdx {
     layers.builder.input("sequence", &[1, steps, features])
 }
 
-fn finish(x: TensorIdx, mut layers: Layers) -> Network {
+fn finish(x: TensorIdx, mut layers: Layers) -> WriterNetwork {
     let classes = layers.choices.pick(&CLASSES);
     let logits = layers.dense(x, classes, N::None);
     let output = layers.builder.softmax("probabilities", logits);

@@ -3,7 +3,7 @@
 
 use super::Choices;
 use super::layers::{Layers, Nonlinearity, Nonlinearity as N, width};
-use crate::writer::{Network, NetworkBuilder, TensorIdx};
+use crate::writer::{NetworkBuilder, TensorIdx, WriterNetwork};
 
 const SIDES: [i32; 6] = [32, 64, 96, 128, 160, 224];
 const WIDTH_PERCENT: [i32; 4] = [25, 50, 75, 100];
@@ -19,7 +19,7 @@ struct Block {
     nonlinearity: Nonlinearity,
 }
 
-pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
+pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> WriterNetwork {
     let block = Block {
         bottleneck: choices.coin(),
         groups: 1,
@@ -29,7 +29,7 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     stack(&block, choices, builder)
 }
 
-pub fn resnext(choices: &mut Choices, builder: NetworkBuilder) -> Network {
+pub fn resnext(choices: &mut Choices, builder: NetworkBuilder) -> WriterNetwork {
     let block = Block {
         bottleneck: true,
         groups: choices.pick(&[2, 4, 8, 16]),
@@ -39,7 +39,7 @@ pub fn resnext(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     stack(&block, choices, builder)
 }
 
-fn stack(block: &Block, choices: &mut Choices, builder: NetworkBuilder) -> Network {
+fn stack(block: &Block, choices: &mut Choices, builder: NetworkBuilder) -> WriterNetwork {
     let mut layers = Layers::new(choices, builder);
     let percent = layers.choices.pick(&WIDTH_PERCENT);
     let side = layers.choices.pick(&SIDES);

@@ -12,7 +12,7 @@ use clap::Args;
 use super::nas_bench_201::{self, Cell, Task, TwinPools};
 use super::{Space, SpaceSample, sample};
 use crate::writer::{
-    LayerDistribution, Network, NetworkBuilder, Precision, WeightDistribution, to_tflite,
+    LayerDistribution, NetworkBuilder, Precision, WeightDistribution, WriterNetwork, to_tflite,
 };
 
 /// Arguments of `sample`.
@@ -127,14 +127,14 @@ fn write_samples(spaces: &[Space], args: &SampleArgs) -> Result<()> {
     Ok(())
 }
 
-fn keep(network: &Network, bytes: &[u8], out: Option<&Path>) -> Result<()> {
+fn keep(network: &WriterNetwork, bytes: &[u8], out: Option<&Path>) -> Result<()> {
     let Some(out) = out else { return Ok(()) };
     let path = out.join(format!("{}.tflite", network.name));
     fs::write(&path, bytes).with_context(|| format!("write {}", path.display()))
 }
 
 /// Counts a network for each kind of operator that it contains.
-fn count_operators(network: &Network, n_networks: &mut BTreeMap<&'static str, usize>) {
+fn count_operators(network: &WriterNetwork, n_networks: &mut BTreeMap<&'static str, usize>) {
     let kinds: BTreeSet<_> = network.operators.iter().map(|o| o.kind.name()).collect();
     for kind in kinds {
         *n_networks.entry(kind).or_default() += 1;
@@ -170,7 +170,7 @@ fn line(sample: &SpaceSample, n_bytes: usize) -> String {
     )
 }
 
-fn facts(network: &Network, n_bytes: usize) -> String {
+fn facts(network: &WriterNetwork, n_bytes: usize) -> String {
     format!(
         "{} operators={} tensors={} bytes={n_bytes} structure={:016x}",
         network.name,

@@ -3,12 +3,12 @@
 
 use super::Choices;
 use super::layers::{Layers, Nonlinearity as N, width};
-use crate::writer::{Network, NetworkBuilder, TensorIdx};
+use crate::writer::{NetworkBuilder, TensorIdx, WriterNetwork};
 
 const SIDES: [i32; 5] = [64, 96, 128, 192, 224];
 const WIDTH_PERCENT: [i32; 4] = [25, 50, 75, 100];
 
-pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
+pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> WriterNetwork {
     let mut layers = Layers::new(choices, builder);
     let percent = layers.choices.pick(&WIDTH_PERCENT);
     let bypasses = layers.choices.coin();

@@ -6,7 +6,7 @@ use litecast::formats::tflite::Padding;
 
 use super::Choices;
 use super::layers::{Layers, Nonlinearity as N};
-use crate::writer::{Network, NetworkBuilder, TensorIdx, Window};
+use crate::writer::{NetworkBuilder, TensorIdx, Window, WriterNetwork};
 
 const SIZES: [[i32; 2]; 5] = [[32, 32], [48, 64], [64, 64], [90, 160], [96, 96]];
 const FEATURES: [i32; 5] = [8, 16, 28, 32, 48];
@@ -20,7 +20,7 @@ enum Enlargement {
     Nearest,
 }
 
-pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
+pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> WriterNetwork {
     let enlargements = [
         Enlargement::Shuffle,
         Enlargement::Learned,
@@ -31,7 +31,7 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
 }
 
 /// With DEPTH_TO_SPACE, which Ethos-U leaves to the CPU.
-pub fn depth_to_space(choices: &mut Choices, builder: NetworkBuilder) -> Network {
+pub fn depth_to_space(choices: &mut Choices, builder: NetworkBuilder) -> WriterNetwork {
     network_with(Enlargement::DepthToSpace, choices, builder)
 }
 
@@ -39,7 +39,7 @@ fn network_with(
     enlargement: Enlargement,
     choices: &mut Choices,
     builder: NetworkBuilder,
-) -> Network {
+) -> WriterNetwork {
     let mut layers = Layers::new(choices, builder);
     let n = layers
         .choices

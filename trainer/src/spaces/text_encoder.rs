@@ -5,13 +5,13 @@ use litecast::formats::tflite::Activation;
 
 use super::Choices;
 use super::transformer::{Middle, Transformer, layer_norm};
-use crate::writer::{Network, NetworkBuilder};
+use crate::writer::{NetworkBuilder, WriterNetwork};
 
 const TOKENS: [i32; 6] = [8, 16, 32, 48, 64, 128];
 const EMBEDDINGS: [i32; 5] = [64, 128, 192, 256, 312];
 const CLASSES: [i32; 3] = [2, 5, 77];
 
-pub fn network(choices: &mut Choices, mut builder: NetworkBuilder) -> Network {
+pub fn network(choices: &mut Choices, mut builder: NetworkBuilder) -> WriterNetwork {
     let transformer = Transformer {
         embedding: choices.pick(&EMBEDDINGS),
         heads: choices.pick(&[1, 2, 4, 8]),

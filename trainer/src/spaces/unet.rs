@@ -4,7 +4,7 @@ use litecast::formats::tflite::Padding;
 
 use super::Choices;
 use super::layers::{Layers, Nonlinearity, Nonlinearity as N};
-use crate::writer::{Network, NetworkBuilder, TensorIdx, Window};
+use crate::writer::{NetworkBuilder, TensorIdx, Window, WriterNetwork};
 
 const SIDES: [i32; 4] = [64, 96, 128, 160];
 const CHANNELS: [i32; 5] = [8, 12, 16, 24, 32];
@@ -18,7 +18,7 @@ enum Enlargement {
     Nearest,
 }
 
-pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
+pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> WriterNetwork {
     let mut layers = Layers::new(choices, builder);
     let n = layers
         .choices

@@ -5,7 +5,7 @@ use litecast::formats::tflite::Activation;
 
 use super::Choices;
 use super::transformer::{Middle, Transformer, layer_norm};
-use crate::writer::{Network, NetworkBuilder, TensorIdx};
+use crate::writer::{NetworkBuilder, TensorIdx, WriterNetwork};
 
 const IMAGE_SIDE: i32 = 32;
 const CLASSES: i32 = 100;
@@ -17,7 +17,7 @@ const HEAD_FEATURES: [i32; 4] = [16, 32, 48, 64];
 const MLP_RATIOS: [i32; 3] = [2, 3, 4];
 const MAX_LAYERS: usize = 12;
 
-pub fn network(choices: &mut Choices, mut builder: NetworkBuilder) -> Network {
+pub fn network(choices: &mut Choices, mut builder: NetworkBuilder) -> WriterNetwork {
     let transformer = Transformer {
         embedding: choices.pick(&EMBEDDINGS),
         heads: choices.pick(&HEADS),

@@ -1,12 +1,12 @@
 //! A network for one image, sound or text → the same network for several.
 
-use super::network::{Content, Network, TensorIdx};
+use super::network::{Content, TensorIdx, WriterNetwork};
 use super::operator_kind::OperatorKind;
 
-impl Network {
+impl WriterNetwork {
     /// The same network for `n` inputs: the first dimension of all activations is `n` instead of 1. `None` if an
     /// activation has another first dimension, or an operator changes it.
-    pub fn in_batches_of(&self, n: i32) -> Option<Network> {
+    pub fn in_batches_of(&self, n: i32) -> Option<WriterNetwork> {
         let mut batched = self.clone();
         for tensor in &mut batched.tensors {
             if tensor.is_constant() {

@@ -2,17 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use super::network::{Content, ElementType, Network, Operator, Quantization, Tensor, TensorIdx};
+use super::network::{
+    Content, ElementType, Operator, Quantization, Tensor, TensorIdx, WriterNetwork,
+};
 use super::operator_kind::OperatorKind;
 use super::quantization::Spread;
 use super::random::SplitMix64;
 use super::weights::{LayerDistribution, WeightDistribution};
 
-/// Builds a [`Network`] operator by operator, in execution order. A method adds one operator and returns its output.
+/// Builds a [`WriterNetwork`] operator by operator, in execution order. A method adds one operator and returns its output.
 ///
 /// Names, shapes and indices come from the samplers, never from a file. A wrong one is a programming error, and panics.
 pub struct NetworkBuilder {
-    pub(super) network: Network,
+    pub(super) network: WriterNetwork,
     /// By tensor, its spread if it has one.
     spreads: Vec<Option<Spread>>,
     distribution: WeightDistribution,
@@ -35,7 +37,7 @@ const INPUT_SPREAD: Spread = Spread {
 impl NetworkBuilder {
     /// `values_seed` determines scales, zero points and, with the distribution, all weight values.
     pub fn new(name: &str, distribution: WeightDistribution, values_seed: u64) -> Self {
-        let network = Network {
+        let network = WriterNetwork {
             name: name.to_owned(),
             tensors: Vec::new(),
             operators: Vec::new(),
@@ -54,7 +56,7 @@ impl NetworkBuilder {
     }
 
     /// The finished network with its outputs.
-    pub fn finish(mut self, outputs: &[TensorIdx]) -> Network {
+    pub fn finish(mut self, outputs: &[TensorIdx]) -> WriterNetwork {
         self.network.outputs = outputs.to_vec();
         self.network
     }

@@ -1,6 +1,6 @@
 //! A network described operator by operator → the bytes of a full-int8 or float32 `.tflite` file.
 //!
-//! [`NetworkBuilder`] adds operators, infers shapes and plans legal quantisation; [`Network`] is the
+//! [`NetworkBuilder`] adds operators, infers shapes and plans legal quantisation; [`WriterNetwork`] is the
 //! plain description; [`to_tflite`] draws the weight values and writes the file.
 
 mod activations;
@@ -26,7 +26,7 @@ mod weights;
 mod window;
 
 pub use builder::NetworkBuilder;
-pub use network::{Content, ElementType, Network, Operator, Quantization, Tensor, TensorIdx};
+pub use network::{Content, ElementType, Operator, Quantization, Tensor, TensorIdx, WriterNetwork};
 pub use operator_kind::{Comparison, Logic, OperatorKind, Sampling};
 pub use precision::Precision;
 pub use random::SplitMix64;

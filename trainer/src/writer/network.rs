@@ -3,7 +3,7 @@
 use super::operator_kind::OperatorKind;
 use super::weights::LayerDistribution;
 
-/// Index into [`Network::tensors`].
+/// Index into [`WriterNetwork::tensors`].
 pub type TensorIdx = usize;
 
 /// Replaces an optional input of an operator that is absent; the file has −1.
@@ -11,7 +11,7 @@ pub const ABSENT: TensorIdx = usize::MAX;
 
 /// A network with one subgraph, which the writer makes a file of.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Network {
+pub struct WriterNetwork {
     /// Name of the subgraph.
     pub name: String,
     /// Tensors, which operators name by index.
@@ -120,7 +120,7 @@ impl Tensor {
     }
 }
 
-impl Network {
+impl WriterNetwork {
     /// Bytes of all constant tensors: nearly the size of the file.
     pub fn constant_bytes(&self) -> usize {
         self.tensors

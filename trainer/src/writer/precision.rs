@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::network::{ElementType, Network, Quantization, Tensor, TensorIdx};
+use super::network::{ElementType, Quantization, Tensor, TensorIdx, WriterNetwork};
 use super::operator_kind::OperatorKind;
 
 /// Element type of activations and weights.
@@ -62,7 +62,7 @@ impl FromStr for Precision {
 }
 
 /// Removes QUANTIZE operators, which only change scales: their readers read their inputs instead.
-pub fn without_quantize(network: &Network) -> Network {
+pub fn without_quantize(network: &WriterNetwork) -> WriterNetwork {
     let mut network = network.clone();
     let mut sources: Vec<TensorIdx> = (0..network.tensors.len()).collect();
     network.operators.retain_mut(|operator| {

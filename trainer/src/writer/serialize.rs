@@ -1,11 +1,11 @@
-//! [`Network`] → the bytes of a `.tflite` file.
+//! [`WriterNetwork`] → the bytes of a `.tflite` file.
 
 use flatbuffers::{FlatBufferBuilder, ForwardsUOffset, Push, PushAlignment, Vector, WIPOffset};
 use litecast::formats::tflite::schema;
 use schema::{BuiltinOperator, TensorType};
 
 use super::network::{
-    ABSENT, Content, ElementType, Network, Operator, Quantization, Tensor, TensorIdx,
+    ABSENT, Content, ElementType, Operator, Quantization, Tensor, TensorIdx, WriterNetwork,
 };
 use super::precision::{Precision, in_float32, without_quantize};
 use super::random::SplitMix64;
@@ -24,14 +24,14 @@ type Tables<'a, T> = Option<WIPOffset<Vector<'a, ForwardsUOffset<T>>>>;
 
 /// Writes `network` with weights that are drawn from `values_seed`. The same arguments give the same bytes on every
 /// platform.
-pub fn to_tflite(network: &Network, values_seed: u64, precision: Precision) -> Vec<u8> {
+pub fn to_tflite(network: &WriterNetwork, values_seed: u64, precision: Precision) -> Vec<u8> {
     match precision {
         Precision::Int8 => write_model(network, values_seed, precision),
         Precision::Float32 => write_model(&without_quantize(network), values_seed, precision),
     }
 }
 
-fn write_model(network: &Network, values_seed: u64, precision: Precision) -> Vec<u8> {
+fn write_model(network: &WriterNetwork, values_seed: u64, precision: Precision) -> Vec<u8> {
     let mut fbb = FlatBufferBuilder::with_capacity(expected_bytes(network, precision));
     let buffers = write_buffers(network, values_seed, precision, &mut fbb);
     let codes = operator_codes(network, precision);
@@ -54,7 +54,7 @@ fn write_model(network: &Network, values_seed: u64, precision: Precision) -> Vec
     bytes
 }
 
-fn expected_bytes(network: &Network, precision: Precision) -> usize {
+fn expected_bytes(network: &WriterNetwork, precision: Precision) -> usize {
     let channels: usize = network
         .tensors
         .iter()
@@ -68,7 +68,7 @@ fn expected_bytes(network: &Network, precision: Precision) -> usize {
 
 /// Buffer 0 is empty and used by all activations; constants follow in the order of tensors.
 fn write_buffers<'a>(
-    network: &Network,
+    network: &WriterNetwork,
     values_seed: u64,
     precision: Precision,
     fbb: &mut FlatBufferBuilder<'a>,
@@ -153,7 +153,7 @@ impl Push for AlignedBlock {
 }
 
 /// Each distinct operator code, in the order of first use.
-fn operator_codes(network: &Network, precision: Precision) -> Vec<(BuiltinOperator, i32)> {
+fn operator_codes(network: &WriterNetwork, precision: Precision) -> Vec<(BuiltinOperator, i32)> {
     let mut codes = Vec::new();
     for operator in &network.operators {
         let code = codes::code(&operator.kind, precision);
@@ -186,7 +186,7 @@ fn write_operator_codes<'a>(
 }
 
 fn write_subgraph<'a>(
-    network: &Network,
+    network: &WriterNetwork,
     precision: Precision,
     codes: &[(BuiltinOperator, i32)],
     fbb: &mut FlatBufferBuilder<'a>,
@@ -217,7 +217,7 @@ fn write_subgraph<'a>(
 }
 
 fn write_tensors<'a>(
-    network: &Network,
+    network: &WriterNetwork,
     precision: Precision,
     fbb: &mut FlatBufferBuilder<'a>,
 ) -> Tables<'a, schema::Tensor<'a>> {

@@ -18,7 +18,7 @@ use litecast_trainer::gnn::aggregate::{
 };
 use litecast_trainer::gnn::batch::Batch;
 use litecast_trainer::gnn::loss::Objective;
-use litecast_trainer::gnn::network::Network;
+use litecast_trainer::gnn::network::GraphNetwork;
 use litecast_trainer::gnn::prepare::{Example, Labels, OutputRules, Readout, Scaling};
 use litecast_trainer::gnn::shape::{Architecture, Shape};
 use litecast_trainer::gnn::synthetic;
@@ -81,7 +81,7 @@ impl Fixture {
         Batch::new(&self.examples.iter().collect::<Vec<_>>(), N_COLUMNS, device)
     }
 
-    fn network(&self, architecture: Architecture, device: &Device) -> Network {
+    fn network(&self, architecture: Architecture, device: &Device) -> GraphNetwork {
         let _alone = alone_with_generator();
         device.seed(11);
         let shape = Shape {
@@ -95,7 +95,7 @@ impl Fixture {
             head: 16,
             blocks: 2,
         };
-        let network = Network::new(&shape, device);
+        let network = GraphNetwork::new(&shape, device);
         // A weight is drawn when it is first looked at.
         network.visit(&mut Look);
         network
@@ -114,7 +114,7 @@ fn floats<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
     tensor.into_data().try_to_vec().expect("f32")
 }
 
-fn forward(network: &Network, batch: &Batch, fixture: &Fixture) -> Vec<f32> {
+fn forward(network: &GraphNetwork, batch: &Batch, fixture: &Fixture) -> Vec<f32> {
     floats(network.forward(batch, &fixture.scaling).standardised)
 }
 
@@ -234,7 +234,7 @@ fn gradients_agree_with_finite_differences() {
 }
 
 /// Away from biases of 0, where a unit whose inputs are all 0 sits on its activation's kink.
-fn jittered(mut model: Network) -> Network {
+fn jittered(mut model: GraphNetwork) -> GraphNetwork {
     for index in 0..100 {
         model = model.map(&mut Nudge {
             index,
@@ -254,7 +254,7 @@ fn check_gradients(architecture: Architecture) {
     let fixture = Fixture::new(&(1..=12).cycle().take(60).collect::<Vec<_>>());
     let device = Device::flex().autodiff();
     let model = jittered(fixture.network(architecture, &device));
-    let loss_of = |model: &Network, batch: &Batch| {
+    let loss_of = |model: &GraphNetwork, batch: &Batch| {
         let outputs = model.forward(batch, &fixture.scaling);
         OBJECTIVE.loss(outputs, batch, &fixture.scaling)
     };
@@ -267,7 +267,7 @@ fn check_gradients(architecture: Architecture) {
     model.visit(&mut slopes);
     let plain = Device::flex();
     let batch = fixture.batch(&plain);
-    let value_of = |model: &Network| -> f32 { loss_of(model, &batch).into_scalar() };
+    let value_of = |model: &GraphNetwork| -> f32 { loss_of(model, &batch).into_scalar() };
     let largest = slopes.slopes.iter().fold(0f32, |a, s| a.max(s.abs()));
     let mut worst = 0f32;
     for (index, &slope) in slopes.slopes.iter().enumerate() {

@@ -7,7 +7,7 @@ use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor};
 use litecast_trainer::dataset;
 use litecast_trainer::gnn::gradients::{gradient_of_loss, pcgrad, without_conflicts};
-use litecast_trainer::gnn::network::Network;
+use litecast_trainer::gnn::network::GraphNetwork;
 use litecast_trainer::gnn::prepare::Scaling;
 use litecast_trainer::gnn::shape::Architecture;
 use litecast_trainer::settings::Settings;
@@ -86,7 +86,7 @@ fn many_gradients_are_projected_as_naively() {
 
 /// Gradients of the weights that tasks share and of the heads, 0 where there is none.
 struct Collect<'g> {
-    model: &'g Network,
+    model: &'g GraphNetwork,
     gradients: &'g GradientsParams,
     shared: Vec<f64>,
     heads: Vec<f64>,
@@ -106,7 +106,7 @@ impl ModuleVisitor for Collect<'_> {
     }
 }
 
-fn collected(model: &Network, gradients: &GradientsParams) -> (Vec<f64>, Vec<f64>) {
+fn collected(model: &GraphNetwork, gradients: &GradientsParams) -> (Vec<f64>, Vec<f64>) {
     let mut collect = Collect {
         model,
         gradients,

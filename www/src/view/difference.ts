@@ -21,7 +21,7 @@ import { shapeText } from "../graph/scene.ts";
 /** Rows are sorted by how much they change; further ones change less than any of these. */
 const MAX_ROWS = 200;
 
-interface Row extends Match {
+interface DifferenceRow extends Match {
   change: number;
 }
 
@@ -145,13 +145,13 @@ function measureChoice(left: Report, right: Report, measures: Measures, focus: F
   return el("label", {}, "Operators by ", select);
 }
 
-function rowsOf(matches: readonly Match[], { left, right }: Measures): Row[] {
+function rowsOf(matches: readonly Match[], { left, right }: Measures): DifferenceRow[] {
   const cost = ({ values }: Measure, index: number | null): number => (index === null ? 0 : values[index]);
   const rows = matches.map((match) => ({ ...match, change: cost(right, match.right) - cost(left, match.left) }));
   return rows.sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
 }
 
-function rowElement({ left: i, right: j, change }: Row, left: Report, right: Report, measures: Measures, selections: Record<"left" | "right", Selection>): HTMLElement {
+function rowElement({ left: i, right: j, change }: DifferenceRow, left: Report, right: Report, measures: Measures, selections: Record<"left" | "right", Selection>): HTMLElement {
   const [report, index] = j !== null ? [right, j] : [left, i ?? 0];
   const operator = report.operators[index];
   const in_unit = (value: number): string => columnText({ ...measures.left, total: 0 }, value);

@@ -13,7 +13,7 @@ use self::sides::{hints, sides_by_readers, stated_sides};
 use super::error::ParseError;
 use super::limits::MAX_SEARCHED;
 use super::message::Attribute::{self, Float, Integer};
-use super::network::{Blob, FLOAT, INT8, INT64, Network, Sides, with_batch};
+use super::network::{Blob, FLOAT, INT8, INT64, NcnnNetwork, Sides, with_batch};
 use super::text::Layer;
 use crate::formats::onnx::Dimensions;
 
@@ -58,7 +58,7 @@ pub(super) fn convert(
     dimensions: &Dimensions,
     max_parts: usize,
 ) -> Result<Vec<u8>, ParseError> {
-    let mut network = Network::default();
+    let mut network = NcnnNetwork::default();
     let readers = readers(layers);
     let mut searched_left = MAX_SEARCHED;
     for layer in layers {
@@ -124,7 +124,7 @@ fn readers<'f>(layers: &[Layer<'f>]) -> HashMap<&'f str, Vec<usize>> {
 
 /// Defines what the network reads.
 fn inputs_of_network<'f>(
-    network: &mut Network<'f>,
+    network: &mut NcnnNetwork<'f>,
     layer: &Layer<'f>,
     layers: &[Layer<'f>],
     readers: &HashMap<&'f str, Vec<usize>>,
@@ -174,7 +174,7 @@ fn gathers(layer: &Layer) -> bool {
 
 /// Converts one layer. Handlers return `None` where it has no counterpart, or where sides are needed that are not known.
 struct Converter<'n, 'f> {
-    network: &'n mut Network<'f>,
+    network: &'n mut NcnnNetwork<'f>,
     layer: &'n Layer<'f>,
 }
 

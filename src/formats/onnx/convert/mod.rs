@@ -35,7 +35,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use self::patterns::{Patterns, Reads};
-use self::state::{Branches, Limits, Loops, Names, Network};
+use self::state::{Branches, Limits, Loops, Names, OnnxNetwork};
 use self::value::{
     Constant, Known, Place, Value, axes, channels_last, exact_integer, identity, is_short, product,
 };
@@ -72,7 +72,7 @@ struct Converter<'a> {
     limits: Limits,
     branches: Branches,
     loops: Loops<'a>,
-    network: Network<'a>,
+    network: OnnxNetwork<'a>,
     /// Nodes without a shape.
     shapeless: Vec<&'a str>,
     /// Nodes of which the most results that they can have are counted.
@@ -165,7 +165,7 @@ impl<'a> Converter<'a> {
                 paid_bytes: 0,
                 partly_counted: Vec::new(),
             },
-            network: Network::with_capacity(graph.nodes.len().min(max_operators)),
+            network: OnnxNetwork::with_capacity(graph.nodes.len().min(max_operators)),
             shapeless: Vec::new(),
             sized_by_values: Vec::new(),
             n_stored: 0,

@@ -101,10 +101,12 @@ impl<'a> Converter<'a> {
         let along = axis(node.integer("axis").unwrap_or(0), shape.len())?;
         let side = *shape.get(along)?;
         let is_given = node.inputs.get(1).is_some_and(|name| !name.is_empty());
-        let each = match is_given {
-            true if self.shape(node, 1)?.is_empty() => Some(self.whole_number_of(node, 1)?),
-            true => None,
-            false => Some(1),
+        let each = if !is_given {
+            Some(1)
+        } else if self.shape(node, 1)?.is_empty() {
+            Some(self.whole_number_of(node, 1)?)
+        } else {
+            None
         };
         let sizes = match each {
             None => self.integers_of(node, 1)?,

@@ -191,7 +191,7 @@ pub(super) struct PartlyCounted<'a> {
 }
 
 /// The network so far.
-pub(super) struct Network<'a> {
+pub(super) struct OnnxNetwork<'a> {
     pub builder: Builder<'static>,
     /// By tensor: how often its values are still read.
     pub reads: HashMap<usize, usize>,
@@ -206,7 +206,7 @@ pub(super) struct Network<'a> {
     pub counts: HashMap<(usize, usize), Arc<[u64; 256]>>,
 }
 
-impl Network<'_> {
+impl OnnxNetwork<'_> {
     pub fn with_capacity(n_operators: usize) -> Self {
         Self {
             builder: Builder::with_capacity(n_operators),

@@ -13,7 +13,7 @@ use litecast::formats::tflite::{Activation, Padding};
 pub use self::cell::Cell;
 use self::cell::{NODES, Operation};
 use super::Choices;
-use crate::writer::{Network, NetworkBuilder, TensorIdx, Window};
+use crate::writer::{NetworkBuilder, TensorIdx, Window, WriterNetwork};
 
 /// Channels of the cells of each stage.
 const STAGES: [i32; 3] = [16, 32, 64];
@@ -41,7 +41,7 @@ pub enum TwinPools {
 }
 
 /// Draws a network of the space.
-pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
+pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> WriterNetwork {
     let [height, width] = choices.pick(&SIZES);
     let task = Task {
         input: [height, width, choices.pick(&[1, 3])],
@@ -56,7 +56,7 @@ pub fn network_of(
     task: &Task,
     twin_pools: TwinPools,
     builder: NetworkBuilder,
-) -> Network {
+) -> WriterNetwork {
     let mut stack = Stack {
         cell,
         twin_pools,
@@ -284,7 +284,7 @@ impl Stack<'_> {
     }
 
     /// The last batch norm follows a sum, so it cannot be folded. It is followed by a pool and a dense layer.
-    fn head(mut self, value: Value, classes: i32) -> Network {
+    fn head(mut self, value: Value, classes: i32) -> WriterNetwork {
         let builder = &mut self.builder;
         let channels = builder.channels(value.tensor);
         let gain = builder.parameters("norm/gain", &[channels], 1.0);
@@ -310,13 +310,13 @@ mod tests {
     use super::*;
     use crate::writer::{LayerDistribution, WeightDistribution};
 
-    fn network_of_arch(arch: &str, task: Task) -> Network {
+    fn network_of_arch(arch: &str, task: Task) -> WriterNetwork {
         let weights = WeightDistribution::SameInEveryLayer(LayerDistribution::Uniform);
         let builder = NetworkBuilder::new("test", weights, 1);
         network_of(&arch.parse().unwrap(), &task, TwinPools::Merged, builder)
     }
 
-    fn names(network: &Network) -> Vec<&str> {
+    fn names(network: &WriterNetwork) -> Vec<&str> {
         let operators = network.operators.iter();
         operators.map(|operator| operator.kind.name()).collect()
     }

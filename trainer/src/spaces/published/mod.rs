@@ -15,7 +15,9 @@ mod yolox;
 
 use super::layers::Layers;
 use super::{Choices, Space};
-use crate::writer::{LayerDistribution, Network, NetworkBuilder, TensorIdx, WeightDistribution};
+use crate::writer::{
+    LayerDistribution, NetworkBuilder, TensorIdx, WeightDistribution, WriterNetwork,
+};
 
 /// What runs on an Edge TPU or a Cortex-A does not depend on weight values.
 const WEIGHTS: WeightDistribution =
@@ -25,7 +27,7 @@ pub const WEIGHT_SEED: u64 = 1;
 
 /// The detector with this name, with LOGISTIC of its scores and the detection post-processing of TensorFlow Lite, a custom
 /// operator, at its end as in published files; `None` for another name.
-pub fn detector(name: &str) -> Option<Network> {
+pub fn detector(name: &str) -> Option<WriterNetwork> {
     let (side, outputs) = detector_outputs(name)?;
     Some(built(name, side, |layers, image| {
         let [boxes, scores] = outputs(layers, image)[..] else {
@@ -81,7 +83,7 @@ fn detector_outputs(name: &str) -> Option<(i32, Outputs)> {
 /// SOFTMAX, detectors before boxes are decoded.
 ///
 /// Batch norms are folded where a convolution comes before them, and are MUL and ADD elsewhere.
-pub fn network(name: &str, side: i32) -> Option<Network> {
+pub fn network(name: &str, side: i32) -> Option<WriterNetwork> {
     if let Some((_, outputs)) = detector_outputs(name) {
         return Some(built(name, side, outputs));
     }
@@ -95,7 +97,7 @@ pub fn network(name: &str, side: i32) -> Option<Network> {
     Some(built(name, side, outputs))
 }
 
-fn classifier(name: &str, side: i32) -> Option<Network> {
+fn classifier(name: &str, side: i32) -> Option<WriterNetwork> {
     let logits = match name {
         "MobileNet v1 1.0" => |layers: &mut Layers, image| mobile::mobilenet_v1(layers, image, 100),
         "MobileNet v1 0.75" => |layers: &mut Layers, image| mobile::mobilenet_v1(layers, image, 75),
@@ -125,7 +127,7 @@ fn built(
     name: &str,
     side: i32,
     outputs: impl FnOnce(&mut Layers, TensorIdx) -> Vec<TensorIdx>,
-) -> Network {
+) -> WriterNetwork {
     // Nothing is drawn: the stream is what sampled networks would draw from.
     let mut choices = Choices::new(Space::CNN_IMAGENET.key(), 0, 0);
     let builder = NetworkBuilder::new(name, WEIGHTS, WEIGHT_SEED);

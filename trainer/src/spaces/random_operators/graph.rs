@@ -1,7 +1,7 @@
 //! A graph of random operators under construction.
 
 use crate::spaces::Choices;
-use crate::writer::{Network, NetworkBuilder, TensorIdx};
+use crate::writer::{NetworkBuilder, TensorIdx, WriterNetwork};
 
 /// The sizes from which shapes are drawn.
 pub struct Dims {
@@ -100,7 +100,7 @@ impl Graph<'_> {
     }
 
     /// Tensors without readers become outputs. An input without readers is first read by one operator.
-    pub fn finish(mut self) -> Network {
+    pub fn finish(mut self) -> WriterNetwork {
         let inputs = self.builder.inputs().to_vec();
         for input in inputs
             .into_iter()

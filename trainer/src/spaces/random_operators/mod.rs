@@ -10,7 +10,7 @@ mod windows;
 
 use self::graph::{Dims, Graph, Step};
 use super::Choices;
-use crate::writer::{Network, NetworkBuilder};
+use crate::writer::{NetworkBuilder, WriterNetwork};
 
 const ODD: Dims = Dims {
     sides: &[1, 1, 2, 3, 5, 7, 8, 13, 16, 31, 32, 48, 64, 100],
@@ -23,19 +23,19 @@ const EXTREME: Dims = Dims {
 const MAX_OPERATORS: usize = 12;
 
 /// Operators that all targets of the compiler support.
-pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
+pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> WriterNetwork {
     let steps = [windows::STEPS, arithmetic::STEPS, movement::STEPS].concat();
     graph_of(&steps, ODD, choices, builder)
 }
 
 /// The same with very wide, flat and deep tensors.
-pub fn with_extremes(choices: &mut Choices, builder: NetworkBuilder) -> Network {
+pub fn with_extremes(choices: &mut Choices, builder: NetworkBuilder) -> WriterNetwork {
     let steps = [windows::STEPS, arithmetic::STEPS, movement::STEPS].concat();
     graph_of(&steps, EXTREME, choices, builder)
 }
 
 /// These operators together with truth values, selections and other operators that only Ethos-U85 supports.
-pub fn with_truth(choices: &mut Choices, builder: NetworkBuilder) -> Network {
+pub fn with_truth(choices: &mut Choices, builder: NetworkBuilder) -> WriterNetwork {
     let mut steps = [windows::STEPS, arithmetic::STEPS, movement::STEPS].concat();
     let n_others = steps.len();
     while steps.len() < 2 * n_others {
@@ -44,7 +44,12 @@ pub fn with_truth(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     graph_of(&steps, ODD, choices, builder)
 }
 
-fn graph_of(steps: &[Step], dims: Dims, choices: &mut Choices, builder: NetworkBuilder) -> Network {
+fn graph_of(
+    steps: &[Step],
+    dims: Dims,
+    choices: &mut Choices,
+    builder: NetworkBuilder,
+) -> WriterNetwork {
     let mut graph = Graph {
         dims,
         choices,

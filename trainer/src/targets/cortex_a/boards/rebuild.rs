@@ -12,7 +12,7 @@ use rand_chacha::ChaCha8Rng;
 use super::measurements::ByNetwork;
 use crate::spaces::nas_bench_201::{Cell, Task, TwinPools, network_of};
 use crate::writer::{
-    LayerDistribution, Network, NetworkBuilder, Precision, WeightDistribution, to_tflite,
+    LayerDistribution, NetworkBuilder, Precision, WeightDistribution, WriterNetwork, to_tflite,
 };
 
 /// Weights do not change what float32 kernels execute.
@@ -67,7 +67,7 @@ impl Graph {
         to_tflite(&self.network(deployment), WEIGHT_SEED, Precision::Float32)
     }
 
-    fn network(&self, deployment: &Deployment) -> Network {
+    fn network(&self, deployment: &Deployment) -> WriterNetwork {
         let builder = NetworkBuilder::new("nas-bench-201", WEIGHTS, WEIGHT_SEED);
         network_of(
             &self.cell,

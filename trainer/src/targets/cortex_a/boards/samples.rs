@@ -298,7 +298,7 @@ fn detector_family(network: &str) -> &'static str {
 }
 
 /// The network, and whether it is a detector, with the layers behind its outputs that were measured with it.
-fn published_network(name: &str) -> Result<(writer::Network, bool)> {
+fn published_network(name: &str) -> Result<(writer::WriterNetwork, bool)> {
     let side = if name.starts_with("YOLOX") { 416 } else { 224 };
     let decoded = published::detector(name);
     let is_decoded = decoded.is_some();

@@ -24,7 +24,7 @@ use super::evaluate::Split;
 use super::graphs::{self, Networks};
 use crate::checkpoint::Checkpoint;
 use crate::errors::estimates;
-use crate::gnn::network::Network;
+use crate::gnn::network::GraphNetwork;
 use crate::train::{device, shape, train};
 
 /// Trains graph networks on measurements of the RTX 3090 and prints their errors beside those of what ships.
@@ -173,7 +173,7 @@ impl Training<'_> {
         let device = device(false)?.autodiff();
         let checkpoint = Checkpoint::new(folder)?;
         let progress = train(&data, &settings, &checkpoint, &device)?;
-        let model = Network::new(&shape(&data, &settings), &device.clone().inner());
+        let model = GraphNetwork::new(&shape(&data, &settings), &device.clone().inner());
         let model = checkpoint.load_best_model(model)?;
         let of_test = estimates(&model, &data.test, &data, &device);
         let mut kept = Vec::new();

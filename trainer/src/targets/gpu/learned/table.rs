@@ -83,13 +83,13 @@ impl MethodErrors {
 }
 
 /// Method, its inputs in words, and its errors.
-type Row = (String, String, Errors);
+type MethodRow = (String, String, Errors);
 
 /// Errors on the cases that are left out.
 struct LeftOutRows {
     samples: Vec<MeasuredSample>,
     split: Split,
-    rows: Vec<Row>,
+    rows: Vec<MethodRow>,
 }
 
 impl LeftOutRows {
@@ -111,7 +111,7 @@ fn seed_table(
     output: usize,
     folds: &Folds,
     variances: [f64; 2],
-) -> Result<Vec<Row>> {
+) -> Result<Vec<MethodRow>> {
     let (samples, fold_of_sample) = problem.used(output, folds);
     let samples = samples.as_slice();
     let left_out_idxs: Vec<usize> = (0..samples.len())
