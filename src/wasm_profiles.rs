@@ -38,10 +38,8 @@ pub fn add_measurement(
 pub fn base_families_of(profile: &[u8], clock_mhz: Option<f64>) -> Result<Vec<String>, JsValue> {
     let profile = profiles::read(profile, clock_mhz)
         .map_err(|error| js_error(&Failure::new(error.kind(), error.to_string())))?;
-    Ok(base_families(profile.tool)
-        .iter()
-        .map(|&id| id.to_owned())
-        .collect())
+    let families = base_families(profile.tool);
+    Ok(families.into_iter().map(str::to_owned).collect())
 }
 
 /// The document as this version writes it, where `json` is one of a device.

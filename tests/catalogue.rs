@@ -6,7 +6,7 @@ use std::path::Path;
 use std::{env, fs};
 
 use litecast::provenance::Reference;
-use litecast::targets::{Description, Metric, Target, known, registry};
+use litecast::targets::{Description, FAMILIES, Metric, Target, known, registry};
 use serde_json::{Value, json};
 
 const FILE: &str = "www/package/src/catalogue.ts";
@@ -24,14 +24,7 @@ fn in_catalogue(description: &Description) -> Value {
 
 fn catalogue() -> String {
     let targets: Vec<Box<dyn Target>> = known().collect();
-    let mut families = Vec::new();
-    for target in &targets {
-        let family = target.description().family;
-        if !families.contains(&family) {
-            families.push(family);
-        }
-    }
-    let families: String = families
+    let families: String = FAMILIES
         .iter()
         .map(|family| line(family.id, &json!(family)))
         .collect();
@@ -101,6 +94,7 @@ fn descriptions_are_sound() {
         let id = target.id().to_owned();
         assert!(!short_label.is_empty() && short_label.len() < 64, "{id}");
         assert!(!runtime.is_empty(), "{id}");
+        assert!(FAMILIES.contains(&family), "{id}");
         assert_eq!(
             *labels.entry(family.label).or_insert(family),
             family,

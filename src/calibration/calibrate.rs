@@ -8,13 +8,17 @@ use crate::report::Failure;
 use crate::targets::measured_device::{
     Class, Device, MeasuredNetwork, NetworkError, Observation, Prior,
 };
+use crate::targets::{Durations, FAMILIES};
 
 /// Ids of the families of targets whose operators may be those of a device that this tool measured.
-pub fn base_families(tool: &str) -> &'static [&'static str] {
-    match tool {
-        VELA => &["ethos-u"],
-        _ => &["processors", "microcontrollers"],
-    }
+pub fn base_families(tool: &str) -> Vec<&'static str> {
+    let durations = match tool {
+        VELA => Durations::Compiler,
+        _ => Durations::Hardware,
+    };
+    let families = FAMILIES.iter();
+    let bases = families.filter(|family| family.durations == Some(durations));
+    bases.map(|family| family.id).collect()
 }
 
 /// The tool whose durations are those of a compiler.
@@ -253,12 +257,12 @@ impl<'n> MatchedNetwork<'n> {
                     .iter()
                     .take(5)
                     .map(|inference| shown(&inference.name));
-                let found: Vec<String> = names.collect();
+                let names: Vec<String> = names.collect();
                 let (profile, model) = of_model();
                 return Err(ProfileError::OtherModel {
                     profile,
                     model,
-                    found: found.join(", "),
+                    found: names.join(", "),
                 });
             }
         };

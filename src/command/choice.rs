@@ -13,7 +13,7 @@ use litecast::formats::shown;
 use litecast::targets::choice::{Choice, ChoiceError};
 use litecast::targets::ethos_u::configuration::vela_ini::MAX_INI_BYTES;
 use litecast::targets::ethos_u::configuration::{Product, Strategy, VelaIni};
-use litecast::targets::{Target, cortex_m, gpu, known};
+use litecast::targets::{FAMILIES, Target, cortex_m, gpu, known};
 
 use super::inputs::contents;
 
@@ -164,11 +164,8 @@ pub fn group(id: &str) -> Result<Chosen, Box<dyn Error>> {
     if !chosen.is_empty() {
         return Ok(chosen);
     }
-    let mut ids: Vec<&str> = known()
-        .map(|target| target.description().family.id)
-        .collect();
-    ids.dedup();
-    Err(format!("--group {}: expected one of {}", shown(id), ids.join(", ")).into())
+    let ids = FAMILIES.map(|family| family.id).join(", ");
+    Err(format!("--group {}: expected one of {ids}", shown(id)).into())
 }
 
 impl TargetArgs {

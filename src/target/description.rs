@@ -14,6 +14,18 @@ pub struct Family {
     pub group: Option<&'static str>,
     /// Whether the hardware runs a network beside a processor that could run it as well.
     pub is_accelerator: bool,
+    /// What the durations of its operators are; `None` where none are known, or are of no tool's profiles.
+    #[serde(skip)]
+    pub durations: Option<Durations>,
+}
+
+/// What durations of operators are: a device that was measured is based on a target with the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durations {
+    /// A compiler's estimates.
+    Compiler,
+    /// Times on hardware.
+    Hardware,
 }
 
 /// What may be chosen of a target.

@@ -25,9 +25,9 @@ use std::sync::{Arc, LazyLock};
 use serde::Serialize;
 
 pub use crate::target::{
-    Advice, Description, Family, HostInfo, MeasuredRange, Metric, MetricEstimate, MetricInfo,
-    Network, Outcome, PeakRates, Place, Target, TargetEstimate, TargetInfo, TargetOption,
-    UnavailableReason, UnsupportedOperator, UnsupportedReason, boards,
+    Advice, Description, Durations, Family, HostInfo, MeasuredRange, Metric, MetricEstimate,
+    MetricInfo, Network, Outcome, PeakRates, Place, Target, TargetEstimate, TargetInfo,
+    TargetOption, UnavailableReason, UnsupportedOperator, UnsupportedReason, boards,
 };
 
 use crate::learned::manifest::Manifest;
@@ -35,48 +35,69 @@ use crate::target::fitted::Bundle;
 
 /// The targets of one folder.
 struct Kind {
+    family: &'static Family,
     /// Those that every report is of.
     registered: fn() -> Vec<Box<dyn Target>>,
     /// All of them, in their default configurations.
     all: fn() -> Vec<Box<dyn Target>>,
 }
 
-/// Every kind, in the order in which reports list them.
+/// Every kind, in the order in which reports and lists have them.
 const KINDS: &[Kind] = &[
     Kind {
+        family: &ethos_u::FAMILY,
         registered: ethos_u::targets,
         all: ethos_u::all_targets,
     },
     Kind {
+        family: &cortex_a::FAMILY,
         registered: cortex_a::targets,
         all: cortex_a::targets,
     },
     Kind {
+        family: &edge_tpu::FAMILY,
         registered: edge_tpu::targets,
         all: edge_tpu::targets,
     },
     Kind {
+        family: &tflite_micro::FAMILY,
         registered: tflite_micro::targets,
         all: tflite_micro::targets,
     },
     Kind {
+        family: &learned_accelerators::FAMILY,
+        registered: Vec::new,
+        all: learned_accelerators::shipped_targets,
+    },
+    Kind {
+        family: &cortex_m::FAMILY,
         registered: Vec::new,
         all: cortex_m::targets,
     },
     Kind {
+        family: &gpu::FAMILY,
         registered: Vec::new,
         all: gpu::shipped_targets,
     },
-    Kind {
-        registered: Vec::new,
-        all: learned_accelerators::shipped_targets,
-    },
     #[cfg(test)]
     Kind {
+        family: &example::FAMILY,
         registered: Vec::new,
         all: example::targets,
     },
 ];
+
+/// The family of each kind, in the same order, apart from the functions that make targets: what asks for families alone is
+/// linked without them.
+pub const FAMILIES: [&Family; KINDS.len()] = {
+    let mut families = [KINDS[0].family; KINDS.len()];
+    let mut idx = 0;
+    while idx < KINDS.len() {
+        families[idx] = KINDS[idx].family;
+        idx += 1;
+    }
+    families
+};
 
 /// The targets that every report is of, in the order in which it lists them.
 pub fn registry() -> &'static [Box<dyn Target>] {

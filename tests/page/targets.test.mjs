@@ -318,10 +318,11 @@ test("several targets are typed by the names people use, kept, and each has a ve
   const { page, problems, close } = await openPage(chromium);
   await page.waitForSelector("#first-target");
   assert.deepEqual(await wanted(page), []);
-  for (const [typed, target] of [["Pi 5", "cortex-a76-rpi5"], ["raspberry-pi-4", "cortex-a72-rpi4"], ["coral", "edgetpu-coral-dev-board"], ["ra8p1 renesas", "npu-board:renesas-ra8p1"], ["nRF52840", "board:arduino-nano-33-ble"], ["rtx 3090", "rtx-3090"]]) {
+  for (const [typed, target] of [["Pi 5", "cortex-a76-rpi5"], ["raspberry-pi-4", "cortex-a72-rpi4"], ["coral", "edgetpu-coral-dev-board"], ["ra8p1 renesas", "npu-board:renesas-ra8p1"], ["nRF52840", "board:arduino-nano-33-ble"], ["rtx 3090", "rtx-3090"], ["cortex-m7", "cortex-m7-stm32h747"]]) {
     await page.fill("#first-target", typed);
     const found = await page.$$eval("#first-target-list [role=option]", (all) => all.map(({ dataset }) => dataset.target));
     assert.ok(found.includes(target), `${typed}: ${found}`);
+    assert.equal(new Set(found).size, found.length, `${typed}: ${found}`);
   }
   await page.fill("#first-target", "rpi5, u55-128, nonesuch");
   await page.keyboard.press("Enter");

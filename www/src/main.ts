@@ -17,7 +17,7 @@ import { type Asked as AskedByMessage, answerMessages } from "./opener_messages.
 import { AS_IT_IS, type Scenario, type Sizes, isChanged, readScenario, scenarioParameters, scenarioWords } from "./scenario.ts";
 import { type ComparisonRow, comparisonHistory, reportHistory as openedBefore, keepComparison, keptComparison, keptReport, newKey } from "./store.ts";
 import { type BatchControl, batchControl } from "./view/batch_control.ts";
-import type { Row, Summary } from "./comparison_rows.ts";
+import type { ComparedFile, Summary } from "./comparison_rows.ts";
 import { ComparisonView } from "./view/comparison.ts";
 import { acceptFiles } from "./view/file_drop.ts";
 import { failurePanel } from "./view/failure.ts";
@@ -45,7 +45,7 @@ interface OpenReport {
 }
 
 interface OpenComparison {
-  rows: Row[];
+  rows: ComparedFile[];
   files: ModelFile[] | null;
   scenario: Scenario;
   view: ComparisonView | null;
@@ -213,7 +213,7 @@ async function announceTargets(): Promise<void> {
     say("");
     performance.mark("litecast:ready");
     document.body.dataset["ready"] = "yes";
-    void offerTargets(targets, others);
+    void offerTargets(targets);
     // A thousand elements, for those who ask: a file that waits for the estimator does not wait for them.
     await nextTask();
     byId("known-targets").replaceChildren(...targetTables(targets, others));
@@ -225,9 +225,9 @@ async function announceTargets(): Promise<void> {
 }
 
 /** Before any file. */
-async function offerTargets(targets: TargetInfo[], others: TargetInfo[]): Promise<void> {
+async function offerTargets(targets: TargetInfo[]): Promise<void> {
   const { offers: more } = await offers();
-  picker = targetPicker(targets, others, more, focus);
+  picker = targetPicker(targets, more, focus);
   byId("first-target-place").replaceChildren(picker.element);
 }
 
@@ -347,7 +347,7 @@ const KEPT_EVERY = 16;
 
 async function compare(models: Model[], scenario: Scenario, signal: AbortSignal): Promise<void> {
   const key = newKey();
-  const rows: Row[] = models.map((model) => ("failure" in model ? { file: model.name, failure: model.failure.message } : { file: model.name, waiting: true }));
+  const rows: ComparedFile[] = models.map((model) => ("failure" in model ? { file: model.name, failure: model.failure.message } : { file: model.name, waiting: true }));
   const isFile = (model: Model): model is ModelFile => !("failure" in model);
   const files = models.every(isFile) ? models : null;
   const comparison: OpenComparison = { rows, files, scenario, view: null };
@@ -380,16 +380,16 @@ function unpackedWords(files: readonly ModelFile[]): string {
   return n_bytes > 0 ? ` (${format.text(format.bytes(n_bytes))} unpacked in all)` : "";
 }
 
-async function compareOne(file: ModelFile, scenario: Scenario, signal: AbortSignal): Promise<Row> {
+async function compareOne(file: ModelFile, scenario: Scenario, signal: AbortSignal): Promise<ComparedFile> {
   const key = newKey();
   const { dimensions: given } = scenario;
-  const estimate = async (dimensions: Sizes): Promise<Row> => {
+  const estimate = async (dimensions: Sizes): Promise<ComparedFile> => {
     const report = await estimator.estimate(file, { ...scenario, dimensions }, await askedTargets(focus.wanted, estimator), key, signal);
     addMissing(report);
     hold(key, { report, file });
     return { file: file.name, key, summary: summaryOf(await withResultsOnDevices(report, estimator)) };
   };
-  const failed = (error: unknown): Row => {
+  const failed = (error: unknown): ComparedFile => {
     const missing = error instanceof KnownError ? error.dimensions : [];
     return { file: file.name, failure: signal.aborted ? "cancelled" : (error as Error).message, ...(missing.length > 0 && !signal.aborted ? { dimensions: missing } : {}) };
   };
@@ -403,7 +403,7 @@ async function compareOne(file: ModelFile, scenario: Scenario, signal: AbortSign
   }
 }
 
-function bareRow(row: Row): ComparisonRow {
+function bareRow(row: ComparedFile): ComparisonRow {
   return "summary" in row ? { file: row.file, key: row.key } : row;
 }
 
@@ -497,7 +497,7 @@ async function keptRows(key: string): Promise<OpenComparison | null> {
   const kept = await keptComparison(key);
   if (!kept) return null;
   const rows = await Promise.all(
-    kept.rows.map(async (row): Promise<Row> => {
+    kept.rows.map(async (row): Promise<ComparedFile> => {
       if ("failure" in row) return row;
       try {
         const report = "key" in row ? await keptReport(row.key) : null;

@@ -6,7 +6,7 @@ import { TARGETS } from "../package/src/catalogue.ts";
 import { measuredDevices, measuredTarget } from "./measured_devices.ts";
 import { otherTargets } from "./remembered_targets.ts";
 import { releaseWords } from "./words.ts";
-import { GROUPS, type Group, MICROCONTROLLER_BOARDS, NPU_BOARDS, boardOf, groupOf, headingOf, idInSpace } from "./targets.ts";
+import { GROUPS, type Group, MICROCONTROLLER_BOARDS, NPU_BOARDS, boardOf, groupOf, headingOf, idInSpace, isLoadedGroup } from "./targets.ts";
 
 /** Another format gets another key. */
 const KEY = "litecast.groups.1";
@@ -36,7 +36,7 @@ export function rememberGroup(group: Group, is_open: boolean): void {
 
 /** The constants of groups that have a file of them are loaded first. */
 export async function targetsOf(group: Group, estimator: Estimator): Promise<Asked[]> {
-  if (group !== "microcontrollers") return (await estimator.loaded(group)).map(({ id }) => ({ target: id, name: id }));
+  if (isLoadedGroup(group)) return (await estimator.loaded(group)).map(({ id }) => ({ target: id, name: id }));
   const { others } = await estimator.started;
   return others.filter(({ id }) => groupOf(id) === group).map(({ id }) => ({ target: id, name: id }));
 }
@@ -48,7 +48,7 @@ export async function askedTarget(target: string, estimator: Estimator): Promise
     const { others } = await estimator.started;
     const [known, release] = target.split("@");
     const group = groupOf(target);
-    const other = [...others, ...(group === null || group === "microcontrollers" ? [] : await estimator.loaded(group))].find((other) => other.id === known);
+    const other = [...others, ...(group !== null && isLoadedGroup(group) ? await estimator.loaded(group) : [])].find((other) => other.id === known);
     return other && (release === undefined || other.description.releases?.includes(release)) ? { target, name: target } : null;
   }
   const { boards, microcontrollers } = await estimator.choices(null);
@@ -87,7 +87,7 @@ export function offersOf(others: readonly TargetInfo[], { boards, microcontrolle
     ...others.flatMap(({ id, description: { short_label, runtime, releases = [] } }) => releases.map((release) => ({ family: headingOf(id).label, target: `${id}@${release}`, words: `${short_label}, ${releaseWords(runtime, release)}` }))),
     ...learnedOffers(),
     ...boards.map((board) => ({ family: NPU_BOARDS.label, target: idInSpace("npu-board", board.id), words: npuBoardName(board), names: board.host, sram_bytes: board.sram_bytes })),
-    ...others.filter(({ id }) => groupOf(id) === "microcontrollers").map(({ id, description: { short_label, runtime, aliases } }) => ({ family: headingOf(id).label, target: id, words: `${short_label}, ${runtime}`, names: aliases.join(" ") })),
+    ...others.filter(({ id }) => groupOf(id) !== null).map(({ id, device, description: { short_label, runtime, aliases } }) => ({ family: headingOf(id).label, target: id, words: `${short_label}, ${runtime}`, names: [device, ...aliases].join(" ") })),
     ...microcontrollers.filter(({ id }) => !boards.some((board) => board.id === id)).map(({ id, name, chip, core, npu }) => ({ family: MICROCONTROLLER_BOARDS.label, target: idInSpace("board", id), words: `${name} (${npu ?? core})`, names: chip })),
   ];
 }

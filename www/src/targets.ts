@@ -11,14 +11,24 @@ export interface Heading {
   label: string;
 }
 
-/** Lists that are closed until a reader opens them, by the id of their family. */
-export type Group = "microcontrollers" | "gpus" | "phones-and-boards";
-/** Every group, in the order in which they are shown. */
-export const GROUPS: readonly Group[] = ["phones-and-boards", "microcontrollers", "gpus"];
-/** Those whose constants are loaded when somebody asks for them. */
-export type LoadedGroup = Exclude<Group, "microcontrollers">;
-/** How much that is, in words. */
-export const LOADED: Partial<Record<Group, string>> = { gpus: "; loads 0.2 MB", "phones-and-boards": "; loads 20 kB" };
+/** A list that is closed until a reader opens it, by the id of its family. */
+export type Group = string;
+/** Every family that is such a list, in the order of the engine. */
+export const GROUPS: readonly Group[] = Object.values(FAMILIES).filter(({ group }) => group !== null).map(({ id }) => id);
+/** Those whose constants are files of their own, which are loaded when somebody asks for them. */
+export type LoadedGroup = "gpus" | "phones-and-boards";
+const LOADED: Record<LoadedGroup, string> = { gpus: "0.2 MB", "phones-and-boards": "20 kB" };
+
+/** Whether the constants of a group are in a file of their own. */
+export function isLoadedGroup(group: Group): group is LoadedGroup {
+  return Object.hasOwn(LOADED, group);
+}
+
+/** What stands beside the label of a group: what it is of, and before it is open how much is loaded for it. */
+export function groupWords(group: Group, is_open: boolean): string {
+  const loads = !is_open && isLoadedGroup(group) ? `; loads ${LOADED[group]}` : "";
+  return `${FAMILIES[group].group}${loads}`;
+}
 
 /** Boards that are estimated on their Ethos-U. */
 export const NPU_BOARDS: Heading = { id: "npu-boards", label: "Boards with an Ethos-U" };
@@ -74,9 +84,6 @@ export function groupOf(target: string): Group | null {
   const { id } = headingOf(target);
   return GROUPS.find((group) => group === id) ?? null;
 }
-
-/** The families of the groups. */
-export const GROUP_WORDS = Object.fromEntries(GROUPS.map((group) => [group, FAMILIES[group]])) as Record<Group, (typeof FAMILIES)[string]>;
 
 /** Whether threads of a target can be chosen. */
 export function hasThreads(target: string): boolean {

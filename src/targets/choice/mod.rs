@@ -197,15 +197,19 @@ impl Choice {
         let is_st = runtime != MICRO;
         self.refuse(id, release.is_some() && !is_st, "release", "ST Edge AI")?;
         let expected: Vec<&str> = board.runtimes().collect();
-        match expected.contains(&runtime.as_str()) {
-            true if is_st => Ok(board.target_at(self.clock_mhz, release)?),
-            true => Ok(board.micro_target_at(self.clock_mhz)?),
-            false => Err(ChoiceError::UnknownRuntime {
+        if !expected.contains(&runtime.as_str()) {
+            return Err(ChoiceError::UnknownRuntime {
                 board: id.to_owned(),
                 found: runtime.clone(),
                 expected,
-            }),
+            });
         }
+        let target = if is_st {
+            board.target_at(self.clock_mhz, release)
+        } else {
+            board.micro_target_at(self.clock_mhz)
+        };
+        Ok(target?)
     }
 }
 

@@ -24,7 +24,7 @@ pub use self::kernel_counts::{Class, KernelCounts, Terms, inference_counts, kern
 pub use self::latency::{Latency, instruction_counts, latency, latency_of};
 pub use self::shared_counts::{instruction_counts_of, kernel_counts_of};
 pub use self::single_operators::{GeneralCost, SingleKernel, SingleOperators, SingleTarget};
-pub use self::target::targets;
+pub use self::target::{FAMILY, targets};
 
 /// Whether the latency of a target is modelled from instructions.
 pub fn is_modelled(target: &str) -> bool {

@@ -12,16 +12,18 @@ use crate::graph::{Graph, Node};
 use crate::learned::manifest::Manifest;
 use crate::provenance::{Evidence, Provenance, ProvenanceKind, Reference};
 use crate::target::{
-    Description, Family, MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome,
-    PeakRates, Target, TargetEstimate, TargetInfo, TargetOption, UnavailableReason,
+    Description, Durations, Family, MeasuredRange, Metric, MetricEstimate, MetricInfo, Network,
+    Outcome, PeakRates, Target, TargetEstimate, TargetInfo, TargetOption, UnavailableReason,
     UnsupportedOperator, UnsupportedReason, compiled_for, uncountable,
 };
 
-const FAMILY: Family = Family {
+/// The family of these targets.
+pub const FAMILY: Family = Family {
     id: "processors",
     label: "Processors",
     group: None,
     is_accelerator: false,
+    durations: Some(Durations::Hardware),
 };
 
 /// What people call the boards.

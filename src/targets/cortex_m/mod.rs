@@ -22,5 +22,5 @@ pub use self::operator_counts::{
     Kind, OperatorCounts, Program, Term, kind, largest_working_set_bytes, operator_counts,
 };
 pub use self::support::{MAX_CLOCK_MHZ, MIN_CLOCK_MHZ, Refusal, is_known};
-pub use self::target::{ChosenBoard, split_release, target, target_on, targets};
+pub use self::target::{ChosenBoard, FAMILY, split_release, target, target_on, targets};
 pub use self::unmeasured::{UnmeasuredBoard, never_measured};

@@ -15,8 +15,8 @@ use crate::learned::manifest::Manifest;
 use crate::provenance::{MAX_ERROR_PERCENT, Provenance, ProvenanceKind, Reference};
 use crate::target::boards::Flash;
 use crate::target::{
-    Description, Family, MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome,
-    PeakRates, Target, TargetEstimate, TargetInfo, TargetOption, UnavailableReason,
+    Description, Durations, Family, MeasuredRange, Metric, MetricEstimate, MetricInfo, Network,
+    Outcome, PeakRates, Target, TargetEstimate, TargetInfo, TargetOption, UnavailableReason,
     UnsupportedOperator, compiled, uncountable,
 };
 use crate::targets::tflite_micro;
@@ -40,11 +40,13 @@ const STORED_BYTES_PER_CYCLE: f64 = 8.0;
 /// Minimum share of products that remain in a program without zero filters. A trained network does not have fewer.
 const MIN_LIVE_SHARE: f64 = 0.25;
 
-pub(super) const FAMILY: Family = Family {
+/// The family of these targets.
+pub const FAMILY: Family = Family {
     id: "microcontrollers",
     label: "Microcontrollers",
     group: Some("Cortex-M and ESP32 boards"),
     is_accelerator: false,
+    durations: Some(Durations::Hardware),
 };
 
 struct Microcontroller {
@@ -291,9 +293,12 @@ impl Microcontroller {
 
     /// Why the runtime does not run the file.
     fn refusal(&self, graph: &Graph) -> Option<UnavailableReason> {
-        compiled(graph).or_else(|| match self.fitted.is_micro() {
-            true => micro_refusal(graph),
-            false => st_refusal(graph).as_ref().map(reason),
+        compiled(graph).or_else(|| {
+            if self.fitted.is_micro() {
+                micro_refusal(graph)
+            } else {
+                st_refusal(graph).as_ref().map(reason)
+            }
         })
     }
 

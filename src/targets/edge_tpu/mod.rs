@@ -16,7 +16,7 @@ pub use constants::{Coefficients, Constants, LeaveOneOut, array_ms, link_megabyt
 #[cfg(test)]
 pub use mapping::words_of;
 pub use mapping::{Mapping, mapping, unsupported};
-pub use target::targets;
+pub use target::{FAMILY, targets};
 
 use crate::formats::tflite::OpKind;
 use crate::graph::analysis::{Analysis, MemoryPlan};

@@ -18,11 +18,13 @@ use crate::targets::host::Host;
 /// The processor of Coral's Dev Board is an i.MX 8M with the same cores as the i.MX 8M Plus, at 1.5 GHz instead of 1.8.
 const HOST: &str = "cortex-a53-imx8mp";
 
-const FAMILY: Family = Family {
+/// The family of these targets.
+pub const FAMILY: Family = Family {
     id: "edge-tpu",
     label: "Edge TPU",
     group: None,
     is_accelerator: true,
+    durations: None,
 };
 
 struct EdgeTpu;

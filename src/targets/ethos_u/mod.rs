@@ -63,7 +63,7 @@ pub mod weight_buffers;
 pub mod weights;
 
 pub use features::features;
-pub use target::{all_targets, target, target_beside, target_on, targets, usual_host};
+pub use target::{FAMILY, all_targets, target, target_beside, target_on, targets, usual_host};
 
 /// What the targets of one network share.
 pub use support::left_to_cpu;

@@ -31,11 +31,13 @@ const LONGEST_COMPARED_MS: f64 = 341.2;
 /// Multiply-accumulates at the peak rate in the longest latency there: 322.9 ms on U65-512 at 1 GHz.
 const LONGEST_COMPARED_SLOTS: f64 = 1.65e11;
 
-const FAMILY: target::Family = target::Family {
+/// The family of these targets.
+pub const FAMILY: target::Family = target::Family {
     id: "ethos-u",
     label: "Arm Ethos-U NPUs",
     group: None,
     is_accelerator: true,
+    durations: Some(target::Durations::Compiler),
 };
 /// Channels of a brick of the layout NHCWB16.
 const BRICK_CHANNELS: u32 = 16;

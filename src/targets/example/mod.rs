@@ -12,11 +12,13 @@ const TARGET: &str = "example";
 const DEVICE: &str = "Example, one multiplier at 1 GHz";
 const CLOCK_HZ: f64 = 1e9;
 
-const FAMILY: Family = Family {
+/// The family of these targets.
+pub const FAMILY: Family = Family {
     id: "examples",
     label: "Examples",
     group: None,
     is_accelerator: false,
+    durations: None,
 };
 
 struct Example;

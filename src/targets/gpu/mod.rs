@@ -17,7 +17,7 @@ pub mod sweep;
 mod target;
 
 pub use bundle::Bundle;
-pub use target::targets;
+pub use target::{FAMILY, targets};
 
 use std::sync::Arc;
 

@@ -20,11 +20,13 @@ use crate::target::{
     UnsupportedOperator, compiled, uncountable,
 };
 
-const FAMILY: Family = Family {
+/// The family of these targets.
+pub const FAMILY: Family = Family {
     id: "gpus",
     label: "GPUs",
     group: Some("under PyTorch, with batch and training"),
     is_accelerator: false,
+    durations: None,
 };
 
 /// One GPU with constants that were fitted to measurements on it.

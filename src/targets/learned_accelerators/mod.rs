@@ -16,7 +16,7 @@ use std::sync::Arc;
 #[cfg(all(feature = "bundle", not(target_arch = "wasm32")))]
 use std::sync::LazyLock;
 
-pub use target::{Parsed, parse_id, targets};
+pub use target::{FAMILY, Parsed, parse_id, targets};
 
 use super::Target;
 use crate::target::fitted::Bundle;

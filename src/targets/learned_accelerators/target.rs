@@ -17,11 +17,13 @@ use crate::target::{
     uncountable,
 };
 
-const FAMILY: Family = Family {
+/// The family of these targets.
+pub const FAMILY: Family = Family {
     id: "phones-and-boards",
     label: "Phones and NPU boards",
     group: Some("learned from what others measured on them"),
     is_accelerator: false,
+    durations: None,
 };
 
 const FAR_WORDS: &str = "no network measured on this device spends as much of its time in the same kinds of operators: the \

@@ -16,6 +16,7 @@ const FAMILY: Family = Family {
     label: "Your devices",
     group: None,
     is_accelerator: false,
+    durations: None,
 };
 
 /// A device whose measurements are further off than this when they are left out, in percent, is doubtful.

@@ -30,11 +30,13 @@ use crate::target::{
 const TARGET: &str = "tflite-micro";
 const DEVICE: &str = "TensorFlow Lite Micro, any microcontroller";
 
-const FAMILY: Family = Family {
+/// The family of these targets.
+pub const FAMILY: Family = Family {
     id: "any-microcontroller",
     label: "Any microcontroller",
     group: None,
     is_accelerator: false,
+    durations: None,
 };
 
 struct TfliteMicro;

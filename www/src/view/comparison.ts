@@ -2,7 +2,7 @@
 import { judgeEstimate, readBudget } from "../budget.ts";
 import { comparisonCsv } from "../export/csv.ts";
 import { el } from "../dom.ts";
-import { type Estimated, type Row, type Summary, missingSizes } from "../comparison_rows.ts";
+import { type Estimated, type ComparedFile, type Summary, missingSizes } from "../comparison_rows.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import { type Report, type Result, type Unavailable, isEstimate } from "../report.ts";
@@ -60,7 +60,7 @@ export class ComparisonView {
   readonly #body = el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Comparison, scrollable" });
   readonly #controls = el("div", { class: "comparison-controls" });
   readonly #figure = el("div");
-  #rows: Row[];
+  #rows: ComparedFile[];
   #sorting: Sorting | null = null;
   #shows_all = false;
   #axes: Axes = { across: "memory", third: null };
@@ -79,7 +79,7 @@ export class ComparisonView {
   /** What the last drawing took. */
   #drawn_ms = 0;
 
-  constructor(rows: Row[], focus: Focus, open: (row: Estimated) => void, load: (key: string) => Promise<Report | null>, give: ((sizes: Sizes) => void) | null, signal: AbortSignal) {
+  constructor(rows: ComparedFile[], focus: Focus, open: (row: Estimated) => void, load: (key: string) => Promise<Report | null>, give: ((sizes: Sizes) => void) | null, signal: AbortSignal) {
     this.#rows = rows;
     this.#load = load;
     this.#give = give;
@@ -93,7 +93,7 @@ export class ComparisonView {
   }
 
   /** Draws at most once a frame, however fast the reports come; a table of thousands less often, so that the page answers. */
-  update(rows: Row[]): void {
+  update(rows: ComparedFile[]): void {
     this.#rows = rows;
     if (this.#timer === 0) this.#timer = setTimeout(() => (this.#frame = requestAnimationFrame(() => this.#draw())), REST * this.#drawn_ms);
   }
@@ -179,7 +179,7 @@ export class ComparisonView {
   }
 
   /** Whether a row passes the filter, or is pinned. */
-  #isShown(row: Row): boolean {
+  #isShown(row: ComparedFile): boolean {
     if ("key" in row && this.#pinned.has(row.key)) return true;
     const words = this.#filter.toLowerCase().split(/\s+/).filter(Boolean);
     if (!words.every((word) => row.file.toLowerCase().includes(word))) return false;
@@ -237,7 +237,7 @@ export class ComparisonView {
   #table(groups: TargetColumns[], known: Estimated[]): HTMLElement {
     const columns = groups.flatMap(({ target, columns }) => columns.map((column) => ({ target, ...column })));
     const baseline = known.find(({ key }) => key === this.#baseline) ?? null;
-    const key = (row: Row): SortKey => {
+    const key = (row: ComparedFile): SortKey => {
       const column = this.#sorting?.column ?? 0;
       if (column === 0) return row.file;
       if (column === this.#ownPlace(columns.length)) return this.#column && columnValueOf(this.#column, row.file);
@@ -248,7 +248,7 @@ export class ComparisonView {
     };
     const shown = this.#rows.filter((row) => this.#isShown(row));
     const sorted = this.#sorting ? sortBy(shown, this.#sorting, key) : shown;
-    const isPinned = (row: Row): boolean => "key" in row && this.#pinned.has(row.key);
+    const isPinned = (row: ComparedFile): boolean => "key" in row && this.#pinned.has(row.key);
     const rows = [...sorted.filter(isPinned), ...sorted.filter((row) => !isPinned(row))];
     const scales = FACTS.map(({ key }) => format.columnScale(known.map(({ summary }) => Number(key(summary.model)) || 0)));
     return el(
@@ -310,7 +310,7 @@ export class ComparisonView {
     return el("td", { class: "numeric first" }, input);
   }
 
-  #row(row: Row, groups: TargetColumns[], scales: number[], baseline: Estimated | null): HTMLElement {
+  #row(row: ComparedFile, groups: TargetColumns[], scales: number[], baseline: Estimated | null): HTMLElement {
     if ("waiting" in row) return el("tr", { class: "waiting" }, nameCell(row.file), el("td", { class: "subtle", colspan: 100 }, "waiting…"));
     if ("failure" in row) return el("tr", {}, nameCell(row.file), el("td", { class: "failure", colspan: 100 }, asSentence(row.failure)));
     const { summary } = row;

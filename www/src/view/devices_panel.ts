@@ -32,9 +32,7 @@ export function devicePanel(report: Report, opened: Opened, estimator: Estimator
   const targets = new Map(report.results.map(({ target, device }) => [target, device]));
   const list = el("div", { class: "device-list" });
   const outcome = el("p", { class: "device-outcome", role: "status" });
-  const names = el("datalist", { id: "device-names" });
-  const name = el("input", { id: "device-name", list: "device-names", required: true, maxlength: 60, value: sessionStorage.getItem(NAME_KEY) ?? measuredDevices()[0]?.document.name ?? devices()[0]?.name ?? "My device" });
-  const measured = el("input", { type: "number", min: "0", step: "any", id: "measured", placeholder: "12.5", required: true });
+  const { names, name, measured } = measuredFields();
 
   const change = (kept: Device[], words: string): void => {
     outcome.textContent = keepDevices(kept) ? words : "This browser keeps nothing for this page.";
@@ -66,12 +64,10 @@ export function devicePanel(report: Report, opened: Opened, estimator: Estimator
     },
   );
 
-  /** A table of measured files, which may name devices, is no profile of this file. */
   const takeDroppedFile = async (file: File): Promise<void> => {
     panel.open = true;
     panel.scrollIntoView({ block: "nearest" });
-    const is_table = /\.csv$/i.test(file.name) && file.size <= MAX_TABLE_BYTES && isTableOfFiles(await readMeasurements(await file.text().catch(() => ""), ""));
-    await (is_table || file.size === 0 ? tables.takeFile(file) : profiles.take(file, file.name));
+    await ((await isTable(file)) || file.size === 0 ? tables.takeFile(file) : profiles.take(file, file.name));
   };
 
   /** Draws that were begun. */
@@ -89,24 +85,26 @@ export function devicePanel(report: Report, opened: Opened, estimator: Estimator
   }
 
   void draw();
-  const panel = el(
-    "details",
-    { class: "device panel", open: devices().length + measuredDevices().length > 0 },
-    el("summary", {}, "Your devices"),
-    el(
-      "div",
-      { class: "device-body" },
-      measuredForm([name, names, measured], add),
-      profiles.element,
-      probeList(),
-      importForm(tables),
-      list,
-      outcome,
-    ),
-  );
+  const body = el("div", { class: "device-body" }, measuredForm([name, names, measured], add), profiles.element, probeList(), importForm(tables), list, outcome);
+  const panel = el("details", { class: "device panel", open: devices().length + measuredDevices().length > 0 }, el("summary", {}, "Your devices"), body);
   panel.addEventListener("toggle", () => panel.open && estimator.expectProfile());
   onFileDropped(panel, PROFILE_NAME, (file) => void takeDroppedFile(file));
   return Object.assign(panel, { takeProfile: (file: File) => void takeDroppedFile(file) });
+}
+
+/** What is typed of a measurement: the device, its known names, and the milliseconds. */
+function measuredFields(): { names: HTMLElement; name: HTMLInputElement; measured: HTMLInputElement } {
+  const known = sessionStorage.getItem(NAME_KEY) ?? measuredDevices()[0]?.document.name ?? devices()[0]?.name ?? "My device";
+  return {
+    names: el("datalist", { id: "device-names" }),
+    name: el("input", { id: "device-name", list: "device-names", required: true, maxlength: 60, value: known }),
+    measured: el("input", { type: "number", min: "0", step: "any", id: "measured", placeholder: "12.5", required: true }),
+  };
+}
+
+/** A table of measured files, which may name devices, is no profile of one file. */
+async function isTable(file: File): Promise<boolean> {
+  return /\.csv$/i.test(file.name) && file.size <= MAX_TABLE_BYTES && isTableOfFiles(await readMeasurements(await file.text().catch(() => ""), ""));
 }
 
 /** Tables of measured files, as text or as a file. */

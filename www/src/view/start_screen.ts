@@ -10,7 +10,7 @@ import { devices, nameOf } from "../measured_latencies.ts";
 import { measuredDevices } from "../measured_devices.ts";
 import { chooseToKeepFiles, keepsFiles } from "../file_store.ts";
 import { type Comparison, type Opened, forgetReport, forgetAll, forgetComparison } from "../store.ts";
-import { groupOf, hasThreads, headingOf } from "../targets.ts";
+import { hasThreads, headingOf } from "../targets.ts";
 import { type TargetOption, restOfCatalogue } from "../target_names.ts";
 import { keepOtherTargets, otherTargets, recentTargets } from "../remembered_targets.ts";
 import { inMetricOrder, metricName, referenceWords } from "../words.ts";
@@ -123,13 +123,12 @@ export interface TargetPicker {
 }
 
 /** Targets with what may be spent there, and the threads of a processor. */
-export function targetPicker(targets: TargetInfo[], others: TargetInfo[], offers: readonly Offer[], focus: Focus): TargetPicker {
+export function targetPicker(targets: TargetInfo[], offers: readonly Offer[], focus: Focus): TargetPicker {
   const option = ({ id, device }: TargetInfo): TargetOption => ({ family: headingOf(id).label, target: id, words: device });
   const options: TargetOption[] = [
     ...ownTargets().map(({ name, device = name }) => ({ family: headingOf(name).label, target: name, words: device })),
     ...targets.map(option),
     ...offers,
-    ...others.filter(({ id }) => groupOf(id) !== null).map(option),
   ];
   options.push(...restOfCatalogue(options));
   const threads = threadsChoice("first-threads", readThreads(), writeThreads);

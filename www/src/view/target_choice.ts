@@ -2,7 +2,8 @@
 import { el } from "../dom.ts";
 import type { Result } from "../report.ts";
 import { THREADS } from "../threads.ts";
-import { GROUP_WORDS, groupOf, headingOf } from "../targets.ts";
+import { FAMILIES } from "../../package/src/catalogue.ts";
+import { groupOf, headingOf } from "../targets.ts";
 import type { MoreTargets } from "./target_groups.ts";
 import { targetSelect } from "./target_select.ts";
 
@@ -18,7 +19,7 @@ export function targetChoice(groups: Map<string, Result[]>, chosen: string, more
   const addOffers = (): void => {
     const others = more.offers.filter(({ target }) => !groups.has(target));
     const has_gpus = [...groups.keys()].some((target) => groupOf(target) === "gpus");
-    add([...others, ...(has_gpus ? [] : [{ family: GROUP_WORDS.gpus.label, target: ALL_GPUS, words: "Estimate on GPUs… (loads 0.2 MB)" }])]);
+    add([...others, ...(has_gpus ? [] : [{ family: FAMILIES["gpus"].label, target: ALL_GPUS, words: "Estimate on GPUs… (loads 0.2 MB)" }])]);
   };
   // A hundred more: the estimates are on the screen before them.
   if (more.is_possible) requestAnimationFrame(() => setTimeout(addOffers));

@@ -2,7 +2,8 @@
 import type { Offer } from "../requested_targets.ts";
 import { el } from "../dom.ts";
 import type { Host, Result } from "../report.ts";
-import { GROUP_WORDS, type Group, LOADED, groupOf } from "../targets.ts";
+import { FAMILIES } from "../../package/src/catalogue.ts";
+import { type Group, groupOf, groupWords } from "../targets.ts";
 
 /** How a report comes by targets that it does not have yet. */
 export interface MoreTargets {
@@ -35,7 +36,7 @@ export function groupPanel(group: Group, results: readonly Result[], table: (res
       note.textContent = (error as Error).message;
     }
   };
-  const summary = el("summary", { onclick: ((event: Event) => void toggle(event)) as EventListener }, el("strong", {}, GROUP_WORDS[group].label), el("span", { class: "subtle" }, ` ${GROUP_WORDS[group].group}${group_results.length === 0 ? LOADED[group] ?? "" : ""}`));
+  const summary = el("summary", { onclick: ((event: Event) => void toggle(event)) as EventListener }, el("strong", {}, FAMILIES[group].label), el("span", { class: "subtle" }, ` ${groupWords(group, group_results.length > 0)}`));
   const details = el("details", { class: "target-group", "data-group": group, open: group_results.length > 0 }, summary, group_results.length > 0 ? table(group_results) : null, note);
   return details;
 }
