@@ -1,7 +1,7 @@
 //! The target that makes the estimates for a board.
 
 use super::ethos_u::configuration::BoardError;
-use super::{cortex_m, ethos_u};
+use super::{cortex_m, ethos_u, known};
 use crate::target::Target;
 use crate::target::boards::{Board, LatencySource};
 
@@ -69,8 +69,16 @@ impl Board {
         if self.latency.is_none() && self.memory.is_some() {
             return Ok(Box::new(cortex_m::UnmeasuredBoard(self)));
         }
-        let clock_mhz = clock_mhz.or(self.clock_mhz);
         let target = latency_of.and_then(|latency_of| {
+            if cortex_m::Constants::shipped()
+                .target(&latency_of.target)
+                .is_none()
+            {
+                // A target of another kind has one configuration.
+                let is_changed = clock_mhz.is_some() || release.is_some();
+                let mut targets = known().filter(|_| !is_changed);
+                return targets.find(|target| target.id() == latency_of.target);
+            }
             let board = cortex_m::ChosenBoard {
                 name: self.name.clone(),
                 chip: self.chip.clone(),
@@ -80,6 +88,7 @@ impl Board {
                 Some(release) => &format!("{}@{release}", latency_of.target),
                 None => &latency_of.target,
             };
+            let clock_mhz = clock_mhz.or(self.clock_mhz);
             cortex_m::target_on(id, clock_mhz, board, self.flash(latency_of))
         });
         target.ok_or_else(|| self.not_modelled())
@@ -88,7 +97,39 @@ impl Board {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::target::boards::by_id;
+    use crate::targets::example;
+
+    /// Of a kind that only the list of kinds names.
+    #[test]
+    fn a_board_may_name_a_target_of_any_kind() {
+        let [example] = &example::targets()[..] else {
+            panic!("expected one target");
+        };
+        let board = Board {
+            memory: None,
+            ethos_u: None,
+            micro_latency: None,
+            latency: Some(LatencySource {
+                target: example.id().to_owned(),
+                is_transferred: false,
+            }),
+            ..by_id("portenta-h7").unwrap().clone()
+        };
+        let board: &'static Board = Box::leak(Box::new(board));
+        assert_eq!(board.target().unwrap().id(), example.id());
+        assert!(board.target_at(Some(5.0), None).is_err());
+        let unknown = Board {
+            latency: Some(LatencySource {
+                target: "nonesuch".into(),
+                is_transferred: false,
+            }),
+            ..board.clone()
+        };
+        let unknown: &'static Board = Box::leak(Box::new(unknown));
+        assert!(unknown.target().is_err());
+    }
 
     #[test]
     fn a_board_is_its_npu_or_else_its_core() {
