@@ -42,11 +42,7 @@ struct ProfileFile {
 }
 
 pub fn run(args: &CalibrateArgs) -> Result<ExitCode, Box<dyn Error>> {
-    let out = match (&args.out, args.device.strip_suffix(".json")) {
-        (Some(out), _) => out.clone(),
-        (None, Some(_)) => PathBuf::from(&args.device),
-        (None, None) => PathBuf::from(format!("{}.json", args.device)),
-    };
+    let out = file_of_device(args);
     let known_device = known_device(&out)?;
     if let Some(folder) = &args.probes {
         return hand_out(args, folder, known_device.as_ref());
@@ -60,16 +56,6 @@ pub fn run(args: &CalibrateArgs) -> Result<ExitCode, Box<dyn Error>> {
         })?;
         return say_next(args, &device);
     }
-    let stem = out
-        .file_stem()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
-    let name = match (&known_device, &args.out) {
-        (Some(device), _) => device.name.clone(),
-        (None, Some(_)) => args.device.clone(),
-        (None, None) => stem,
-    };
     let (models, profile_files) = models_and_profiles(args)?;
     // Devices of several tools are those of the first.
     let tool = profile_files.first().map_or("", |file| file.profile.tool);
@@ -89,18 +75,9 @@ pub fn run(args: &CalibrateArgs) -> Result<ExitCode, Box<dyn Error>> {
             profile_name,
         })
         .collect();
-    if let Some(without) = (networks.iter())
-        .find(|network| !measured.iter().any(|one| one.network.file == network.file))
-    {
-        let mut unread = profile_files.iter().flat_map(|file| &file.profile.unread);
-        let line = unread
-            .next()
-            .map_or_else(String::new, |line| format!("; {line}"));
-        let file = &without.file;
-        return Err(format!("{file}: expected a measurement of it, found none{line}").into());
-    }
+    check_measured(&profile_files, &networks, &measured)?;
     let device = calibrate(
-        &name,
+        &device_name(args, known_device.as_ref(), &out),
         args.read.threads.get(),
         &measured,
         args.like.as_deref(),
@@ -113,6 +90,49 @@ pub fn run(args: &CalibrateArgs) -> Result<ExitCode, Box<dyn Error>> {
         terminal::print(&shown(&device, &profile_files, &out, terminal::width()))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Where the device is kept.
+fn file_of_device(args: &CalibrateArgs) -> PathBuf {
+    match (&args.out, args.device.strip_suffix(".json")) {
+        (Some(out), _) => out.clone(),
+        (None, Some(_)) => PathBuf::from(&args.device),
+        (None, None) => PathBuf::from(format!("{}.json", args.device)),
+    }
+}
+
+/// The device in the user's words, which it keeps, or else the name of its file.
+fn device_name(args: &CalibrateArgs, known: Option<&Device>, out: &Path) -> String {
+    match (known, &args.out) {
+        (Some(device), _) => device.name.clone(),
+        (None, Some(_)) => args.device.clone(),
+        (None, None) => out
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned(),
+    }
+}
+
+/// Fails if a network has no measurement.
+fn check_measured(
+    profile_files: &[ProfileFile],
+    networks: &[EstimatedNetwork],
+    measured: &[Measured],
+) -> Result<(), String> {
+    let is_measured =
+        |network: &&EstimatedNetwork| measured.iter().any(|one| one.network.file == network.file);
+    let Some(without) = networks.iter().find(|network| !is_measured(network)) else {
+        return Ok(());
+    };
+    let mut unread = profile_files.iter().flat_map(|file| &file.profile.unread);
+    let line = unread
+        .next()
+        .map_or_else(String::new, |line| format!("; {line}"));
+    let file = &without.file;
+    Err(format!(
+        "{file}: expected a measurement of it, found none{line}"
+    ))
 }
 
 /// Each network with each profile of it, and the name of the profile's file. A table that names models is of those that it
@@ -386,9 +406,10 @@ fn factors_table(facts: &DeviceFacts) -> Table {
         .number("factor")
         .text("told by");
     for one in &facts.kernels {
-        let told_by = match one.is_measured {
-            true => "measurements",
-            false => "nothing: the expected factor",
+        let told_by = if one.is_measured {
+            "measurements"
+        } else {
+            "nothing: the expected factor"
         };
         factors.row([
             one.kernels.to_owned(),

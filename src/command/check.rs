@@ -124,15 +124,10 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Box<dyn Error>> {
     let files: Vec<Vec<PathBuf>> = files.collect::<Result<_, _>>()?;
     check_repeats(&files)?;
     let are_dimensions_shared = files.iter().map(Vec::len).sum::<usize>() > 1;
-    let mut read = Vec::new();
-    let mut refused = Vec::new();
-    for (section, files) in sections.iter().zip(files) {
-        let below = section.below.as_ref();
-        let kept = below.map(|below| below.readable_and_refused(files.clone()));
-        let (kept, other) = kept.unwrap_or((files, Vec::new()));
-        read.push(kept);
-        refused.push(other);
-    }
+    let pairs = sections.iter().zip(files);
+    let (read, refused): (Vec<_>, Vec<_>) = pairs
+        .map(|(section, files)| section.readable_and_refused(files))
+        .unzip();
     let requests: Vec<Request> = sections
         .iter()
         .map(|section| Request {
@@ -172,11 +167,7 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Box<dyn Error>> {
     if !args.csv && !args.json {
         terminal::print(&tally.words(args.markdown))?;
     }
-    Ok(match (tally.is_passed(), tally.n_checked()) {
-        (true, _) => ExitCode::SUCCESS,
-        (false, 0) => ExitCode::from(super::exit::TROUBLE),
-        (false, _) => ExitCode::FAILURE,
-    })
+    Ok(tally.exit_code())
 }
 
 /// Says why files of a configuration are not read.
@@ -237,63 +228,68 @@ fn sections_from_config(args: &CheckArgs) -> Result<Vec<Section>, Box<dyn Error>
             ConfigurationFolder::new(path).map(Some)
         }
     };
-    let mut reread_bytes = 0_u64;
-    let section = |(idx, mut written): (usize, CheckTable)| {
-        let n_choices = written.drop_repeated();
-        if n_choices > MAX_CHOICES {
-            let words = format!(
-                "{place}: check {}: expected at most {MAX_CHOICES} targets, boards, devices and groups, found {n_choices}",
-                idx + 1
-            );
-            return Err(words.into());
-        }
-        let below = below().map_err(|error| format!("{place}: {error}"))?;
-        let files: Vec<PathBuf> = written.files.iter().map(|file| folder.join(file)).collect();
-        let vela_ini = written.vela_ini.take().map(|ini| folder.join(ini));
-        let devices: Vec<PathBuf> = written
-            .devices
-            .iter()
-            .map(|file| folder.join(file))
-            .collect();
-        let read: Vec<&PathBuf> = vela_ini.iter().chain(&devices).collect();
-        for path in &read {
-            inputs::check_length(path)
-                .map_err(|words| format!("{place}: check {}: {words}", idx + 1))?;
-        }
-        let refused = below
-            .as_ref()
-            .and_then(|below| below.first_refused(&files, &read));
-        if let Some(words) = refused {
-            return Err(format!("{place}: check {}: {words}", idx + 1).into());
-        }
-        let bytes_of = |path: &PathBuf| fs::metadata(path).map_or(0, |metadata| metadata.len());
-        let of_ini = vela_ini.as_ref().map_or(0, bytes_of);
-        reread_bytes += devices.iter().map(bytes_of).sum::<u64>();
-        reread_bytes += of_ini.saturating_mul(written.targets.len() as u64);
-        if reread_bytes > MAX_REREAD_BYTES {
-            let words = format!(
-                "{place}: check {}: expected at most {MAX_REREAD_BYTES} bytes of devices and vela-ini in all checks, \
-                 of vela-ini for each target, found {reread_bytes}",
-                idx + 1
-            );
-            return Err(words.into());
-        }
-        let section = written.into_section(args, [files, devices], vela_ini, below);
-        let section = section.with_checked_limits(
-            "give one, for example max = { latency = \"10ms\" }",
-            "targets",
-        );
-        section.map_err(|error| -> Box<dyn Error> {
-            format!("{place}: check {}: {error}", idx + 1).into()
-        })
-    };
     let n_checks = config.check.len();
     if n_checks > MAX_CHECKS {
         let words =
             format!("{place}: expected at most {MAX_CHECKS} of [[check]], found {n_checks}");
         return Err(words.into());
     }
+    let mut reread_bytes = 0;
+    let section = |(idx, written): (usize, CheckTable)| {
+        let below = below().map_err(|error| format!("{place}: {error}"))?;
+        let section = section_of_table(args, folder, below, written, &mut reread_bytes);
+        section.map_err(|error| format!("{place}: check {}: {error}", idx + 1).into())
+    };
     config.check.into_iter().enumerate().map(section).collect()
+}
+
+/// A section whose files are in `folder`. Adds the bytes of those that are read for it to `reread_bytes`.
+fn section_of_table(
+    args: &CheckArgs,
+    folder: &Path,
+    below: Option<ConfigurationFolder>,
+    mut written: CheckTable,
+    reread_bytes: &mut u64,
+) -> Result<Section, Box<dyn Error>> {
+    let n_choices = written.drop_repeated();
+    if n_choices > MAX_CHOICES {
+        let words = format!(
+            "expected at most {MAX_CHOICES} targets, boards, devices and groups, found {n_choices}"
+        );
+        return Err(words.into());
+    }
+    let in_folder = |files: &[PathBuf]| -> Vec<PathBuf> {
+        files.iter().map(|file| folder.join(file)).collect()
+    };
+    let files = in_folder(&written.files);
+    let vela_ini = written.vela_ini.take().map(|ini| folder.join(ini));
+    let devices = in_folder(&written.devices);
+    let read: Vec<&PathBuf> = vela_ini.iter().chain(&devices).collect();
+    for path in &read {
+        inputs::check_length(path)?;
+    }
+    let refused = below
+        .as_ref()
+        .and_then(|below| below.first_refused(&files, &read));
+    if let Some(words) = refused {
+        return Err(words.into());
+    }
+    let bytes_of = |path: &PathBuf| fs::metadata(path).map_or(0, |metadata| metadata.len());
+    let of_ini = vela_ini.as_ref().map_or(0, bytes_of);
+    *reread_bytes += devices.iter().map(bytes_of).sum::<u64>();
+    *reread_bytes += of_ini.saturating_mul(written.targets.len() as u64);
+    if *reread_bytes > MAX_REREAD_BYTES {
+        let words = format!(
+            "expected at most {MAX_REREAD_BYTES} bytes of devices and vela-ini in all checks, of vela-ini for each target, \
+             found {reread_bytes}"
+        );
+        return Err(words.into());
+    }
+    let section = written.into_section(args, [files, devices], vela_ini, below);
+    section.with_checked_limits(
+        "give one, for example max = { latency = \"10ms\" }",
+        "targets",
+    )
 }
 
 /// The contents of the file of checks.
@@ -389,6 +385,14 @@ impl Section {
     ///
     /// # Errors
     /// No limits, or limits of targets without a target.
+    /// Its files, and those outside of its folder, each with why it is not read.
+    fn readable_and_refused(&self, files: Vec<PathBuf>) -> (Vec<PathBuf>, Vec<(PathBuf, String)>) {
+        match &self.below {
+            Some(below) => below.readable_and_refused(files),
+            None => (files, Vec::new()),
+        }
+    }
+
     fn with_checked_limits(
         mut self,
         how: &str,
@@ -441,6 +445,14 @@ impl Tally {
         self.n_limits += verdicts.len();
         self.n_over += n(Status::Over);
         self.n_unknown += n(Status::Unknown);
+    }
+
+    fn exit_code(&self) -> ExitCode {
+        match (self.is_passed(), self.n_checked()) {
+            (true, _) => ExitCode::SUCCESS,
+            (false, 0) => ExitCode::from(super::exit::TROUBLE),
+            (false, _) => ExitCode::FAILURE,
+        }
     }
 
     /// Limits that a number was held against.

@@ -59,41 +59,21 @@ pub(crate) fn evaluate<'f>(
         answers.ask(group, &network);
         network.into_failure().map_or(Ok(()), Err)?;
         kept = facts.detach();
-        if is_converted && answers.need_int8(group) {
-            if unpacking(&model).contains(&true) {
-                // Other operators than those of the report, by whose places the answers are given.
-                let int8 = file.read_as_int8(changes)?;
-                let of_int8 = Facts::new(&int8)?;
-                let network = of_int8.network(request, predictor);
-                let facts = kept.attach(&model);
-                let places = Places::new(&of_int8.graph, &facts.graph);
-                answers.ask_as_int8(group, &network, Some(&places));
-                network.into_failure().map_or(Ok(()), Err)?;
-                kept = facts.detach();
-                continue;
-            }
-            // A large network is counted again afterwards, which takes less memory than to keep both.
-            let analysis = kept.analysis.take().filter(|_| groups.len() == 1);
-            let (mut floats, mut quantised) = (None, None);
-            let int8 = match model.format {
-                Format::Tflite => quantised.insert(file.read_as_int8(changes)?),
-                Format::Onnx | Format::Ncnn | Format::GraphJson => {
-                    floats = Some(as_int8::convert(&mut model));
-                    &model
-                }
-            };
-            let facts = kept.attach(int8);
-            let network = facts.network(request, predictor);
-            answers.ask_as_int8(group, &network, None);
-            network.into_failure().map_or(Ok(()), Err)?;
-            kept = DetachedFacts {
-                analysis,
-                ..facts.detach()
-            };
-            if let Some(floats) = floats {
-                floats.restore(&mut model);
-            }
+        if !is_converted || !answers.need_int8(group) {
+            continue;
         }
+        let asked = AskedAsInt8 {
+            file,
+            changes,
+            predictor,
+            group,
+            is_only_group: groups.len() == 1,
+        };
+        kept = if unpacking(&model).contains(&true) {
+            asked.with_other_operators(&model, kept, &mut answers)?
+        } else {
+            asked.with_same_operators(&mut model, kept, &mut answers)?
+        };
     }
     let facts = kept.attach(&model);
     let results = results::results(&facts.graph, answers);
@@ -103,6 +83,65 @@ pub(crate) fn evaluate<'f>(
         kept,
         results,
     })
+}
+
+/// A group of targets that is asked about the network as int8.
+struct AskedAsInt8<'a, 'f> {
+    file: &'a ModelFile<'f>,
+    changes: &'a Changes,
+    predictor: Option<&'a Predictor>,
+    group: Group,
+    is_only_group: bool,
+}
+
+impl<'f> AskedAsInt8<'_, 'f> {
+    /// Where the network as int8 has other operators than those of the report, by whose places the answers are given.
+    fn with_other_operators(
+        &self,
+        model: &Model,
+        kept: DetachedFacts,
+        answers: &mut Answers,
+    ) -> Result<DetachedFacts, EstimateError> {
+        let int8 = self.file.read_as_int8(self.changes)?;
+        let of_int8 = Facts::new(&int8)?;
+        let network = of_int8.network(&self.file.request, self.predictor);
+        let facts = kept.attach(model);
+        let places = Places::new(&of_int8.graph, &facts.graph);
+        answers.ask_as_int8(self.group, &network, Some(&places));
+        network.into_failure().map_or(Ok(()), Err)?;
+        Ok(facts.detach())
+    }
+
+    /// Where only its types differ. `model` is as it was afterwards.
+    fn with_same_operators(
+        &self,
+        model: &mut Model<'f>,
+        mut kept: DetachedFacts,
+        answers: &mut Answers,
+    ) -> Result<DetachedFacts, EstimateError> {
+        // A large network is counted again afterwards, which takes less memory than to keep both.
+        let analysis = kept.analysis.take().filter(|_| self.is_only_group);
+        let (mut floats, mut quantised) = (None, None);
+        let int8 = match model.format {
+            Format::Tflite => quantised.insert(self.file.read_as_int8(self.changes)?),
+            Format::Onnx | Format::Ncnn | Format::GraphJson => {
+                floats = Some(as_int8::convert(model));
+                &*model
+            }
+        };
+        let facts = kept.attach(int8);
+        let network = facts.network(&self.file.request, self.predictor);
+        answers.ask_as_int8(self.group, &network, None);
+        network.into_failure().map_or(Ok(()), Err)?;
+        let kept = DetachedFacts {
+            analysis,
+            ..facts.detach()
+        };
+        if let Some(floats) = floats {
+            floats.restore(model);
+        }
+        Ok(kept)
+    }
 }
 
 /// Whether all targets take the batch size as a number, so that shapes need not change.

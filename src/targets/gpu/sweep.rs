@@ -129,14 +129,12 @@ pub fn sweep(graph: &Graph, analysis: &Analysis, gpu: &Gpu, bundle: &Bundle) -> 
     };
     // That of the largest batch, where the GPU sets the pace if it does anywhere.
     let largest = time(run, &kernels, f64::from(MAX_BATCH))?;
-    let source = Provenance::own(ProvenanceKind::Modelled, String::new());
-    let evidence = match run.reference(is_far(&largest)) {
-        Some(reference) => source.against(reference),
-        None => source,
-    }
-    .evidence();
+    let source = Provenance {
+        reference: run.reference(is_far(&largest)),
+        ..Provenance::own(ProvenanceKind::Modelled, String::new())
+    };
     Some(Sweep {
-        evidence,
+        evidence: source.evidence(),
         expected_error_percent: run.mean_error_percent().filter(|_| !is_far(&largest)),
         diagnostics: doubts(run, &time(run, &kernels, 1.0)?, is_float),
         target: gpu.id,

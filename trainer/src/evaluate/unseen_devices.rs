@@ -92,7 +92,7 @@ const N_MEASURED_CELLS: [usize; 6] = [0, 1, 3, 5, 10, 20];
 /// The target whose estimate counts for a phone without a measurement.
 const PHONE_BASE: &str = "cortex-a76-rpi5";
 
-struct Network {
+struct DeviceNetwork {
     name: String,
     family: usize,
     network: EstimatedNetwork,
@@ -105,8 +105,8 @@ type Latencies = BTreeMap<String, f64>;
 /// Networks that are asked for, and networks that can be measured in the order of a draw.
 struct Draw<'n> {
     device: &'n Latencies,
-    asked: Vec<&'n Network>,
-    pool: Vec<&'n Network>,
+    asked: Vec<&'n DeviceNetwork>,
+    pool: Vec<&'n DeviceNetwork>,
 }
 
 /// Measured latencies and what was estimated: value and both ends.
@@ -195,41 +195,9 @@ fn ncnn(args: &EvaluateUnseenDevicesArgs, processors: &[Box<dyn Target>]) -> Res
         .keys()
         .flat_map(|device| (0..args.seeds).map(move |seed| (device, seed)))
         .collect();
-    let answers = draws.par_iter().map(|(device, seed)| {
-        let mut random = ChaCha8Rng::seed_from_u64(1000 + seed);
-        let mut families: Vec<usize> = (0..FAMILIES.len()).collect();
-        families.shuffle(&mut random);
-        let (asked, others) = families.split_at(N_ASKED_FAMILIES);
-        let latencies = &devices[*device];
-        let of = |families: &[usize]| -> Vec<&Network> {
-            let all = networks
-                .iter()
-                .filter(|one| latencies.contains_key(&one.name));
-            all.filter(|one| families.contains(&one.family)).collect()
-        };
-        let mut draw = Draw {
-            device: latencies,
-            asked: of(asked),
-            pool: of(others),
-        };
-        draw.pool.shuffle(&mut random);
-        let mut answers = Vec::new();
-        for (priors, prior) in [
-            (
-                ["random", "chosen"],
-                Some(prior_without(&networks, &devices, device, &[])?),
-            ),
-            (
-                ["random, families unseen", "chosen, families unseen"],
-                Some(prior_without(&networks, &devices, device, asked)?),
-            ),
-            (["random, any runtime", "chosen, any runtime"], None),
-        ] {
-            answers.extend(draw.devices(prior.as_ref(), priors, &N_MEASURED)?);
-        }
-        answers.extend(draw.lines(BASE, &N_MEASURED)?);
-        Ok(answers)
-    });
+    let answers = draws
+        .par_iter()
+        .map(|(device, seed)| drawn(&networks, &devices, device, *seed));
     let answers: Vec<Vec<_>> = answers.collect::<Result<_>>()?;
     let mut rows = Rows::new();
     for (key, one) in answers.iter().flatten() {
@@ -238,10 +206,52 @@ fn ncnn(args: &EvaluateUnseenDevicesArgs, processors: &[Box<dyn Target>]) -> Res
     Ok((rows, devices.len()))
 }
 
+/// What every way estimates of the families that one draw asks for.
+fn drawn(
+    networks: &[DeviceNetwork],
+    devices: &BTreeMap<String, Latencies>,
+    device: &str,
+    seed: u64,
+) -> Result<Answered> {
+    let mut random = ChaCha8Rng::seed_from_u64(1000 + seed);
+    let mut families: Vec<usize> = (0..FAMILIES.len()).collect();
+    families.shuffle(&mut random);
+    let (asked, others) = families.split_at(N_ASKED_FAMILIES);
+    let latencies = &devices[device];
+    let networks_of = |families: &[usize]| -> Vec<&DeviceNetwork> {
+        let all = networks
+            .iter()
+            .filter(|one| latencies.contains_key(&one.name));
+        all.filter(|one| families.contains(&one.family)).collect()
+    };
+    let mut draw = Draw {
+        device: latencies,
+        asked: networks_of(asked),
+        pool: networks_of(others),
+    };
+    draw.pool.shuffle(&mut random);
+    let mut answers = Answered::new();
+    for (priors, prior) in [
+        (
+            ["random", "chosen"],
+            Some(prior_without(networks, devices, device, &[])?),
+        ),
+        (
+            ["random, families unseen", "chosen, families unseen"],
+            Some(prior_without(networks, devices, device, asked)?),
+        ),
+        (["random, any runtime", "chosen, any runtime"], None),
+    ] {
+        answers.extend(draw.devices(prior.as_ref(), priors, &N_MEASURED)?);
+    }
+    answers.extend(draw.lines(BASE, &N_MEASURED)?);
+    Ok(answers)
+}
+
 /// The prior of all devices without one, and without the networks of some families. Runs of one device on several kinds of
 /// cores count as one.
 fn prior_without(
-    networks: &[Network],
+    networks: &[DeviceNetwork],
     devices: &BTreeMap<String, Latencies>,
     device: &str,
     families: &[usize],
@@ -258,20 +268,20 @@ fn prior_without(
     Ok(prior_of(&measured.collect::<Result<Vec<_>>>()?))
 }
 
-fn networks(graphs: &Path, processors: &[Box<dyn Target>]) -> Result<Vec<Network>> {
+fn networks(graphs: &Path, processors: &[Box<dyn Target>]) -> Result<Vec<DeviceNetwork>> {
     let mut networks = Vec::new();
     for (family, names) in FAMILIES.iter().enumerate() {
         for name in *names {
             let path = graphs.join(format!("{name}.param"));
             let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
-            networks.push(Network::new(name, family, &bytes, processors)?);
+            networks.push(DeviceNetwork::new(name, family, &bytes, processors)?);
         }
     }
     Ok(networks)
 }
 
 /// Runs on one thread of a processor with most of the networks, by what tells them apart.
-fn devices(measurements: &Path, networks: &[Network]) -> Result<BTreeMap<String, Latencies>> {
+fn devices(measurements: &Path, networks: &[DeviceNetwork]) -> Result<BTreeMap<String, Latencies>> {
     let path = measurements.join("ncnn.csv.gz");
     let file = File::open(&path).with_context(|| path.display().to_string())?;
     let mut reader = csv::Reader::from_reader(GzDecoder::new(file));
@@ -303,7 +313,7 @@ fn devices(measurements: &Path, networks: &[Network]) -> Result<BTreeMap<String,
 
 fn phones(args: &EvaluateUnseenDevicesArgs, processors: &[Box<dyn Target>]) -> Result<Rows> {
     let mut rows = Rows::new();
-    let mut known: BTreeMap<(String, &str), Network> = BTreeMap::new();
+    let mut known: BTreeMap<(String, &str), DeviceNetwork> = BTreeMap::new();
     for (_, source, task) in PHONES {
         let measured = read_device(&args.measurements, source)?;
         let deployment = DEPLOYMENTS.iter().find(|one| one.task == task);
@@ -315,11 +325,11 @@ fn phones(args: &EvaluateUnseenDevicesArgs, processors: &[Box<dyn Target>]) -> R
             latencies.insert(graph.arch.clone(), value.latency_ms);
             if let Entry::Vacant(place) = known.entry((graph.arch.clone(), task)) {
                 let bytes = graph.to_tflite(deployment);
-                place.insert(Network::new(&graph.arch, 0, &bytes, processors)?);
+                place.insert(DeviceNetwork::new(&graph.arch, 0, &bytes, processors)?);
             }
         }
         for seed in 0..args.seeds {
-            let mut all: Vec<&Network> = latencies
+            let mut all: Vec<&DeviceNetwork> = latencies
                 .keys()
                 .map(|arch| &known[&(arch.clone(), task)])
                 .collect();
@@ -341,7 +351,7 @@ fn phones(args: &EvaluateUnseenDevicesArgs, processors: &[Box<dyn Target>]) -> R
     Ok(rows)
 }
 
-impl Network {
+impl DeviceNetwork {
     fn new(
         name: &str,
         family: usize,
@@ -381,7 +391,7 @@ impl Draw<'_> {
         n_measured: &[usize],
     ) -> Result<Answered> {
         let mut answered = Vec::new();
-        let mut chosen: Vec<&Network> = self.pool[..1].to_vec();
+        let mut chosen: Vec<&DeviceNetwork> = self.pool[..1].to_vec();
         for &n in n_measured.iter().filter(|n| **n <= self.pool.len()) {
             if n == 0 {
                 let Some(prior) = prior else { continue };
@@ -419,7 +429,7 @@ impl Draw<'_> {
     fn device_from_latencies(
         &self,
         prior: Option<&Prior>,
-        measured: &[&Network],
+        measured: &[&DeviceNetwork],
     ) -> Result<Device> {
         let profiles: Vec<Profile> = measured
             .iter()
