@@ -56,7 +56,7 @@ struct Entries<'v> {
 impl<'v> Value<'v> {
     #[cold]
     fn unexpected_kind(&self, expected: &'static str) -> Error {
-        let found = match self {
+        let kind = match self {
             Self::Absent => "nothing",
             Self::Null => "null",
             Self::Bool(_) => "a boolean",
@@ -66,7 +66,7 @@ impl<'v> Value<'v> {
             Self::List(_) => "a list",
             Self::Fields(_) => "fields",
         };
-        Error::custom(format_args!("expected {expected}, found {found}"))
+        Error::custom(format_args!("expected {expected}, found {kind}"))
     }
 
     #[inline(never)]
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[derive(Debug, Default, PartialEq, Deserialize, Serialize)]
-    struct Sample {
+    struct Record {
         count: u8,
         share: f32,
         #[serde(default)]
@@ -453,7 +453,7 @@ mod tests {
     fn fields_may_have_any_order_and_unknown_ones_are_ignored() {
         let json =
             r#"{"parts": {"b\n": [1, -2.5e3]}, "other": [{"x": null}], "share": 3, "count": 7}"#;
-        let read: Sample = from_json(json.as_bytes()).unwrap();
+        let read: Record = from_json(json.as_bytes()).unwrap();
         assert_eq!(read, serde_json::from_str(json).unwrap());
         assert_eq!((read.count, read.end), (7, None));
     }
@@ -481,7 +481,7 @@ mod tests {
             ),
             ("3", "expected fields, found another number"),
         ] {
-            let error = from_json::<Sample>(json.as_bytes())
+            let error = from_json::<Record>(json.as_bytes())
                 .unwrap_err()
                 .to_string();
             println!("{json}: {error}");

@@ -100,10 +100,11 @@ impl Candidate {
         let held_ms = self.latency_ms.value_to_compare();
         let left_ms = limit_ms - (held_ms - part_ms);
         let needed_mhz = (left_ms > 0.0).then(|| self.clock_mhz * part_ms / left_ms);
-        match held_ms <= limit_ms {
+        if held_ms <= limit_ms {
             // However a difference of large numbers is rounded.
-            true => Some(needed_mhz.map_or(self.clock_mhz, |mhz| mhz.min(self.clock_mhz))),
-            false => needed_mhz,
+            Some(needed_mhz.map_or(self.clock_mhz, |mhz| mhz.min(self.clock_mhz)))
+        } else {
+            needed_mhz
         }
     }
 

@@ -384,10 +384,12 @@ fn on_board(
         ram_bytes: Some(memory.sram_kib.max(memory.external_ram_kib) << 10),
         contiguous_ram_bytes: memory.contiguous_ram_kib.map(|kib| kib << 10),
         flash_bytes: Some(memory.flash_kib.max(memory.external_flash_kib) << 10),
-        fits: match rooms.as_ref().is_some_and(has_room) {
-            false => Verdict::No,
-            true if largest.iter().any(Room::is_short) => Verdict::Close,
-            true => Verdict::Yes,
+        fits: if !rooms.as_ref().is_some_and(has_room) {
+            Verdict::No
+        } else if largest.iter().any(Room::is_short) {
+            Verdict::Close
+        } else {
+            Verdict::Yes
         },
         reason,
         ram: rooms.map(|(ram, _)| ram),

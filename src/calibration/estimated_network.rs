@@ -73,11 +73,10 @@ impl EstimatedNetwork {
             let inputs = operator.inputs.iter().flatten();
             inputs.chain(&operator.outputs).all(|&idx| idx < n_tensors)
         });
-        match is_known {
-            true => Ok(network),
-            false => {
-                Err("expected operands among the tensors of the report, found others".to_owned())
-            }
+        if is_known {
+            Ok(network)
+        } else {
+            Err("expected operands among the tensors of the report, found others".to_owned())
         }
     }
 

@@ -245,9 +245,10 @@ impl Calibration {
         let latency_ms = self.latency_ms(estimate_ms.ok_or_else(missing)?);
         let (lo_ms, hi_ms) = self.around(latency_ms);
         let ends = [latency_ms, lo_ms, hi_ms];
-        match ends.into_iter().all(is_latency) {
-            true => Ok(ends),
-            false => Err(CalibrationError::TooFar),
+        if ends.into_iter().all(is_latency) {
+            Ok(ends)
+        } else {
+            Err(CalibrationError::TooFar)
         }
     }
 

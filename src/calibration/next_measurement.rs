@@ -37,10 +37,10 @@ pub fn next_measurements(
         })
     });
     let plans: Vec<Plan> = plans.collect::<Result<_, ProfileError>>()?;
-    let own = networks.iter().zip(&plans);
-    let own = own.filter(|(network, _)| !is_probe(&network.sha256));
-    let own: Vec<Plan> = own.map(|(_, plan)| plan.clone()).collect();
-    let asked = if own.is_empty() { &plans } else { &own };
+    let pairs = networks.iter().zip(&plans);
+    let models = pairs.filter(|(network, _)| !is_probe(&network.sha256));
+    let models: Vec<Plan> = models.map(|(_, plan)| plan.clone()).collect();
+    let asked = if models.is_empty() { &plans } else { &models };
     let is_measured = |network: &EstimatedNetwork| {
         let mut known = device.networks.iter();
         known.any(|one| one.sha256 == network.sha256)

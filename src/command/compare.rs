@@ -236,10 +236,11 @@ fn side(
     if let Some(reports) = saved {
         return Ok(reports);
     }
-    let files = match path.is_dir() {
+    let files = if path.is_dir() {
         // A folder may be empty, because a change may add the first model or remove the last one.
-        true => inputs::models_below(path),
-        false => inputs::expand(&[path.to_owned()])?,
+        inputs::models_below(path)
+    } else {
+        inputs::expand(&[path.to_owned()])?
     };
     let names: Vec<String> = files.iter().map(|file| name_below(file, path)).collect();
     let request = Request {

@@ -306,7 +306,7 @@ mod tests {
             .flat_map(|value| value.to_le_bytes())
             .collect();
         let packed: Vec<u8> = halves.iter().flat_map(|half| half.to_le_bytes()).collect();
-        let of = |types: &[(TensorType, &[i32])]| -> Vec<_> {
+        let tensors_of = |types: &[(TensorType, &[i32])]| -> Vec<_> {
             let tensors = types.iter();
             tensors
                 .map(|(of_type, shape)| tensor(*of_type, shape))
@@ -314,13 +314,13 @@ mod tests {
         };
         let layer = operator(OpKind::FullyConnected, &[0, 1, 2], &[3]);
         let shapes: [&[i32]; 4] = [&[1, 3], &[1, 3], &[3], &[1, 1]];
-        let mut tensors = of(&shapes.map(|shape| (Float32, shape)));
+        let mut tensors = tensors_of(&shapes.map(|shape| (Float32, shape)));
         (tensors[1].buffer_idx, tensors[2].buffer_idx) = (1, 1);
         let mut plain = model(vec![subgraph(tensors.clone(), vec![layer.clone()])]);
         plain.buffers = vec![Buffer::EMPTY, Buffer::from(words.as_slice())];
 
         (tensors[1].buffer_idx, tensors[2].buffer_idx) = (0, 0);
-        tensors.extend(of(&[(Float16, &[1, 3]), (Float16, &[3])]));
+        tensors.extend(tensors_of(&[(Float16, &[1, 3]), (Float16, &[3])]));
         (tensors[4].buffer_idx, tensors[5].buffer_idx) = (1, 1);
         let unpack = |from, to| operator(OpKind::Dequantize, &[from], &[to]);
         let operators = vec![unpack(4, 1), unpack(5, 2), layer];

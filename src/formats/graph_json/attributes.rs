@@ -177,11 +177,11 @@ impl<'d> Attributes<'d> {
         let Some(value) = self.take(name) else {
             return Ok(default);
         };
-        let found = match &value {
+        let known = match &value {
             Attribute::Text(text) => words.iter().find(|(word, _)| text == word),
             _ => None,
         };
-        found
+        known
             .map(|(_, value)| *value)
             .ok_or_else(|| self.invalid(name, expected, &value))
     }

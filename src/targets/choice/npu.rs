@@ -69,8 +69,8 @@ impl Choice {
         let Some(id) = &self.host else {
             return Ok(ethos_u::usual_host(family, clock_mhz));
         };
-        let found = || ChoiceError::UnknownHost { found: id.clone() };
-        Host::by_id(id, clock_mhz).map(Some).ok_or_else(found)
+        let unknown = || ChoiceError::UnknownHost { found: id.clone() };
+        Host::by_id(id, clock_mhz).map(Some).ok_or_else(unknown)
     }
 
     pub(super) fn refuse_options_of_npus(&self, id: &str) -> Result<(), ChoiceError> {

@@ -68,24 +68,21 @@ impl Grouping {
             let operation = &program.operations[order.operations[steps.start]];
             let needs_no_command = operation.inputs.iter().all(|&input| n_writers[input] == 0);
             let is_view = operation.action == Action::View && steps.len() == 1;
-            match operation.action == Action::Cpu {
-                is_cpu if needs_no_command && (is_cpu || is_view) => {
-                    operation
-                        .outputs
-                        .iter()
-                        .for_each(|&output| n_writers[output] -= 1);
-                    grouping.first.push(steps);
-                }
-                true => {
-                    let is_result =
-                        |&output: &usize| program.maps[output].is_output && n_readers[output] == 0;
-                    if operation.outputs.iter().all(is_result) {
-                        grouping.last.push(steps.start)
-                    } else {
-                        between.push(steps.start)
-                    }
-                }
-                false => grouping.commands.push((steps, Vec::new())),
+            let is_cpu = operation.action == Action::Cpu;
+            let is_result =
+                |&output: &usize| program.maps[output].is_output && n_readers[output] == 0;
+            if needs_no_command && (is_cpu || is_view) {
+                operation
+                    .outputs
+                    .iter()
+                    .for_each(|&output| n_writers[output] -= 1);
+                grouping.first.push(steps);
+            } else if !is_cpu {
+                grouping.commands.push((steps, Vec::new()));
+            } else if operation.outputs.iter().all(is_result) {
+                grouping.last.push(steps.start);
+            } else {
+                between.push(steps.start);
             }
         }
         grouping.place(order, program, &between);

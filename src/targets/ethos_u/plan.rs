@@ -290,22 +290,22 @@ fn table_correction(accelerator: &Accelerator, program: &Program) -> f64 {
     let (mut beyond, mut numbers, mut tables_16_bits) = (0.0, 0.0, 0.0);
     for one in &program.operations {
         let bytes = table_bytes(program, one);
-        beyond += match bytes > SOFTMAX_TABLE_BYTES {
-            // Only tables of activations that another operation performs count so far.
-            _ if one.alias != Alias::Fused => bytes,
-            true if sums.contains(&one.node_idx) => {
+        // Only tables of activations that another operation performs count so far.
+        if one.alias != Alias::Fused {
+            beyond += bytes;
+        } else if bytes > SOFTMAX_TABLE_BYTES {
+            if sums.contains(&one.node_idx) {
                 tables_16_bits = 2.0 * bytes + N_SOFTMAX_NUMBERS_16_BITS * ALIGNMENT_BYTES as f64;
-                -TABLE_BYTES
+                beyond -= TABLE_BYTES;
+            } else if !accelerator.is_u85() {
+                beyond -= TABLE_BYTES;
             }
-            true if accelerator.is_u85() => 0.0,
-            true => -TABLE_BYTES,
-            false if bytes == SOFTMAX_TABLE_BYTES => {
+        } else if bytes > 0.0 {
+            if bytes == SOFTMAX_TABLE_BYTES {
                 numbers = N_SOFTMAX_NUMBERS * ALIGNMENT_BYTES as f64;
-                bytes - TABLE_BYTES
             }
-            false if bytes > 0.0 => bytes - TABLE_BYTES,
-            false => 0.0,
-        };
+            beyond += bytes - TABLE_BYTES;
+        }
     }
     beyond + numbers + tables_16_bits
 }

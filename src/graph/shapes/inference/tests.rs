@@ -639,10 +639,10 @@ fn hostile_numbers_leave_shapes_unknown() {
     let n_known = std::cell::Cell::new(0);
     for_each(100_000, strategy, |(kind, operands, numbers, n_results)| {
         let operands: Vec<Operand> = (operands.iter())
-            .map(|(is_constant, list)| match is_constant {
-                true if list.len() == 1 => Scalar(list[0]),
-                true => Values(list),
-                false => Of(list),
+            .map(|(is_constant, list)| match &list[..] {
+                _ if !is_constant => Of(list),
+                [one] => Scalar(*one),
+                _ => Values(list),
             })
             .collect();
         for shape in results(kind, &operands, options(kind, numbers), n_results) {

@@ -59,11 +59,12 @@ impl Blocks {
     pub fn read_burst(&self) -> i64 {
         let [_, width, depth] = self.block;
         let is_contiguous = self.stride_bytes == depth;
-        let n_elements = match self.is_brick {
-            true if is_contiguous => width * depth,
-            true => BRICK_CHANNELS * width,
-            false if is_contiguous => width * depth,
-            false => depth,
+        let n_elements = if is_contiguous {
+            width * depth
+        } else if self.is_brick {
+            BRICK_CHANNELS * width
+        } else {
+            depth
         };
         n_elements * self.element_bytes
     }
@@ -73,11 +74,12 @@ impl Blocks {
         let [_, width, depth] = self.block;
         let most = BRICK_CHANNELS * accelerator.n_cores;
         let is_contiguous = self.stride_bytes == depth;
-        let n_elements = match self.is_brick {
-            true if is_contiguous => width * depth,
-            true => width * most,
-            false if is_contiguous && depth <= BRICK_CHANNELS => width * depth,
-            false => depth.min(most).min(MAX_WRITE_BYTES / self.element_bytes),
+        let n_elements = if is_contiguous && (self.is_brick || depth <= BRICK_CHANNELS) {
+            width * depth
+        } else if self.is_brick {
+            width * most
+        } else {
+            depth.min(most).min(MAX_WRITE_BYTES / self.element_bytes)
         };
         n_elements * self.element_bytes
     }

@@ -73,15 +73,18 @@ pub fn output_stage<'a>(
 impl Maps<'_> {
     /// What is read of the second input of a binary operation.
     fn second_read(&self, accelerator: &Accelerator, is_resize: bool) -> Option<Read> {
+        let is_beside_scalar = self.input.n_elements() == 1;
         self.second.map(|(map_idx, map, shape)| Read {
             map_idx,
             shape,
-            bytes: match self.input.n_elements() == 1 {
+            bytes: if is_beside_scalar && accelerator.is_u85() {
                 // A command of Ethos-U85 holds one scalar: the other one is read.
-                true if accelerator.is_u85() => self.bytes_like_input(map, shape),
+                self.bytes_like_input(map, shape)
+            } else if is_beside_scalar && self.input.element_bytes > 1 {
                 // Ethos-U55 and U65 do not count the second input beside a scalar of more than 8 bits.
-                true if self.input.element_bytes > 1 => 0.0,
-                _ => self.read_bytes(accelerator, map, shape, is_resize),
+                0.0
+            } else {
+                self.read_bytes(accelerator, map, shape, is_resize)
             },
         })
     }
@@ -182,13 +185,18 @@ impl<'p> Maps<'p> {
         is_resize: bool,
     ) -> f64 {
         let is_u85 = accelerator.is_u85();
-        let like_input = |shape: Hwc| self.bytes_like_input(map, shape);
-        match map.n_elements() == 1 {
-            true if map.element_bytes == 1 || is_u85 => 0.0,
-            true => like_input(shape),
-            false if is_u85 => like_input(shape),
-            false if is_u85 || is_resize => map.bytes_in_shape(shape),
-            false => like_input(self.ofm),
+        if map.n_elements() == 1 {
+            if map.element_bytes == 1 || is_u85 {
+                0.0
+            } else {
+                self.bytes_like_input(map, shape)
+            }
+        } else if is_u85 {
+            self.bytes_like_input(map, shape)
+        } else if is_resize {
+            map.bytes_in_shape(shape)
+        } else {
+            self.bytes_like_input(map, self.ofm)
         }
     }
 

@@ -48,10 +48,12 @@ pub fn prelu(lowering: &mut Lowering) -> Option<()> {
     let element_bytes = lowering.element_bytes(output);
     if let Some(slope) = slope.as_ref().filter(|slope| slope.is_one) {
         // Without a slope it is a RELU.
-        let action = match slope.max == 0.0 {
-            true if lowering.is_scaled() => Action::Requantise,
-            true => Action::Clamp,
-            false => Action::Table,
+        let action = if slope.max != 0.0 {
+            Action::Table
+        } else if lowering.is_scaled() {
+            Action::Requantise
+        } else {
+            Action::Clamp
         };
         lowering.push(Operation {
             alias: Alias::InPlace,

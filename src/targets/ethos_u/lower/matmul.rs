@@ -43,19 +43,23 @@ fn multiply(lowering: &mut Lowering, adj_x: bool, adj_y: bool) -> Option<()> {
     // A vector has the same order in memory either way, which the compiler knows of transpositions in the file, but not
     // of its own.
     let is_vector = |one: i64, other: i64| one.min(other) == 1;
-    let first = match adj_x {
-        true if is_vector(inner, rows) => view_of(lowering, first, [n, rows, inner]),
-        true => transposed(lowering, first, [n, inner, rows]),
-        false => first,
+    let first = if !adj_x {
+        first
+    } else if is_vector(inner, rows) {
+        view_of(lowering, first, [n, rows, inner])
+    } else {
+        transposed(lowering, first, [n, inner, rows])
     };
     // A TRANSPOSE before it may already perform this transposition.
     let is_kept = adj_y && !is_vector(inner, columns);
     let is_done = is_kept || is_exchanged_before(lowering, second);
     let stays = is_kept && stays_in_place(lowering, second, is_square);
-    let second = match is_done {
-        true if stays => transposed_map(lowering, second, [n, columns, inner], UNCHANGED),
-        true => second,
-        false => transposed(lowering, second, [n, inner, columns]),
+    let second = if !is_done {
+        transposed(lowering, second, [n, inner, columns])
+    } else if stays {
+        transposed_map(lowering, second, [n, columns, inner], UNCHANGED)
+    } else {
+        second
     };
     if lowering.accelerator.is_u85() {
         lowering.push(Operation {

@@ -46,9 +46,10 @@ pub fn pad(lowering: &mut Lowering) -> Option<()> {
                 let constant = lowering.constant(filled, element_bytes);
                 let part = lowering.map(filled, element_bytes);
                 // It is in memory that other operations write as well.
-                lowering.program.maps[part].bytes = match is_deep {
-                    true => 0.0.into(),
-                    false => OptionalBytes::default(),
+                lowering.program.maps[part].bytes = if is_deep {
+                    0.0.into()
+                } else {
+                    OptionalBytes::default()
                 };
                 parts.push(lowering.copy(constant, part));
             }

@@ -291,14 +291,14 @@ fn refused_wide_transpose(shape: &[i32], order: &[i32]) -> Option<UnsupportedRea
     };
     let swaps_columns = last.get(..2) == Some(&[1, 0]) && keeps_rest(2);
     let swaps_rows = last.get(..3) == Some(&[0, 2, 1]) && keeps_rest(3) && from_end(3) == 1;
-    let (found, max) = match swaps_columns {
-        true => (
-            from_end(0)
-                .max(from_end(1))
-                .max(from_end(2).saturating_mul(from_end(3))),
+    let (found, max) = if swaps_columns {
+        let largest_side = from_end(0).max(from_end(1));
+        (
+            largest_side.max(from_end(2).saturating_mul(from_end(3))),
             TRANSPOSE_MAX_ELEMENTS,
-        ),
-        false => (from_end(0), TRANSPOSE_MAX_ELEMENTS / 4),
+        )
+    } else {
+        (from_end(0), TRANSPOSE_MAX_ELEMENTS / 4)
     };
     if shape.len() > 4 || !(swaps_columns || swaps_rows) {
         return Some(UnsupportedReason::Rule(
@@ -552,16 +552,18 @@ mod tests {
     /// As Vela 5.2.0 compiles such files or leaves them to the CPU: from, to, and whether Ethos-U55 and U85 refuse.
     #[test]
     fn resizes_run_by_powers_of_two() {
-        let resized = |bilinear: bool, align_corners: bool, half_pixel_centers: bool| match bilinear
-        {
-            true => BuiltinOptions::ResizeBilinear {
-                align_corners,
-                half_pixel_centers,
-            },
-            false => BuiltinOptions::ResizeNearestNeighbor {
-                align_corners,
-                half_pixel_centers,
-            },
+        let resized = |bilinear: bool, align_corners: bool, half_pixel_centers: bool| {
+            if bilinear {
+                BuiltinOptions::ResizeBilinear {
+                    align_corners,
+                    half_pixel_centers,
+                }
+            } else {
+                BuiltinOptions::ResizeNearestNeighbor {
+                    align_corners,
+                    half_pixel_centers,
+                }
+            }
         };
         let plain = [false, false];
         let aligned = [true, false];
