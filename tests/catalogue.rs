@@ -1,7 +1,7 @@
 //! What page and package know of targets and metrics before the module is loaded is what the engine says of them.
 #![cfg(not(target_arch = "wasm32"))]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::{env, fs};
 
@@ -89,12 +89,16 @@ fn descriptions_are_sound() {
             short_label,
             runtime,
             aliases,
+            releases,
+            release_words,
             ..
         } = target.description();
         let id = target.id().to_owned();
         assert!(!short_label.is_empty() && short_label.len() < 64, "{id}");
         assert!(!runtime.is_empty(), "{id}");
         assert!(FAMILIES.contains(&family), "{id}");
+        let words: BTreeSet<&String> = release_words.iter().collect();
+        assert_eq!(words.len(), releases.len(), "{id}: {release_words:?}");
         assert_eq!(
             *labels.entry(family.label).or_insert(family),
             family,

@@ -318,6 +318,8 @@ class Description(_Description, total=False):
 
     #: Those that may stand behind an `@` of the id, from the oldest, where there is a choice.
     releases: list[str]
+    #: The runtime in each of them, in words.
+    release_words: list[str]
 
 
 class MetricWords(TypedDict):

@@ -528,7 +528,7 @@ class Others(Case):
             self.assertEqual(set(target), fields(types.TargetInfo))
             report = estimator.estimate(KWS, targets=[target["id"]], detail="summary")
             self.assertEqual({result["target"] for result in report["results"]}, {target["id"]})
-            self.assertEqual({*target["description"], "releases", "max_threads"}, fields(types.Description))
+            self.assertEqual({*target["description"], "releases", "release_words", "max_threads"}, fields(types.Description))
             self.assertEqual(set(target["description"]["family"]), fields(types.Family))
         families = {target["description"]["family"]["id"] for target in targets}
         self.assertLessEqual({"ethos-u", "processors", "edge-tpu", "microcontrollers", "gpus"}, families)

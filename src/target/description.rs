@@ -69,6 +69,9 @@ pub struct Description {
     /// Releases that can be chosen behind an `@` of its id, from the oldest; empty where there is no choice.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub releases: Vec<&'static str>,
+    /// The runtime in each of them, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub release_words: Vec<String>,
     /// What people type for it beside the words of its device.
     pub aliases: &'static [&'static str],
     pub options: &'static [TargetOption],
@@ -89,6 +92,7 @@ impl Description {
             runtime: runtime.to_owned(),
             release: String::new(),
             releases: Vec::new(),
+            release_words: Vec::new(),
             aliases: &[],
             options: &[],
             advice: &[],

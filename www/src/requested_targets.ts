@@ -5,8 +5,7 @@ import type { TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
 import { TARGETS } from "../package/src/catalogue.ts";
 import { measuredDevices, measuredTarget } from "./measured_devices.ts";
 import { otherTargets } from "./remembered_targets.ts";
-import { releaseWords } from "./words.ts";
-import { GROUPS, type Group, MICROCONTROLLER_BOARDS, NPU_BOARDS, boardOf, groupOf, headingOf, idInSpace, isLoadedGroup } from "./targets.ts";
+import { GROUPS, type Group, MICROCONTROLLER_BOARDS, NPU_BOARDS, boardOf, groupOf, headingOf, idInSpace, isLoadedGroup, releasesOf } from "./targets.ts";
 
 /** Another format gets another key. */
 const KEY = "litecast.groups.1";
@@ -74,9 +73,9 @@ export interface Offer {
 /** Phones and NPU boards in every way that was measured on them; their constants are loaded when one is chosen. */
 function learnedOffers(): Offer[] {
   const learned = Object.entries(TARGETS).filter(([id]) => groupOf(id) === "phones-and-boards");
-  return learned.flatMap(([id, { short_label, runtime, aliases, releases = [] }]) => [
+  return learned.flatMap(([id, { short_label, runtime, aliases }]) => [
     { family: headingOf(id).label, target: id, words: `${short_label}, ${runtime}`, names: aliases.join(" ") },
-    ...releases.slice(1).map((way) => ({ family: headingOf(id).label, target: `${id}@${way}`, words: `${short_label}, ${releaseWords(runtime, way)}`, names: aliases.join(" ") })),
+    ...releasesOf(id).slice(1).map(({ target, words }) => ({ family: headingOf(id).label, target, words: `${short_label}, ${words}`, names: aliases.join(" ") })),
   ]);
 }
 
@@ -84,7 +83,7 @@ function learnedOffers(): Offer[] {
 export function offersOf(others: readonly TargetInfo[], { boards, microcontrollers }: TargetChoices): Offer[] {
   return [
     ...others.filter(({ id }) => groupOf(id) === null).map(({ id, device }) => ({ family: headingOf(id).label, target: id, words: device })),
-    ...others.flatMap(({ id, description: { short_label, runtime, releases = [] } }) => releases.map((release) => ({ family: headingOf(id).label, target: `${id}@${release}`, words: `${short_label}, ${releaseWords(runtime, release)}` }))),
+    ...others.flatMap(({ id, description: { short_label } }) => releasesOf(id).map(({ target, words }) => ({ family: headingOf(id).label, target, words: `${short_label}, ${words}` }))),
     ...learnedOffers(),
     ...boards.map((board) => ({ family: NPU_BOARDS.label, target: idInSpace("npu-board", board.id), words: npuBoardName(board), names: board.host, sram_bytes: board.sram_bytes })),
     ...others.filter(({ id }) => groupOf(id) !== null).map(({ id, device, description: { short_label, runtime, aliases } }) => ({ family: headingOf(id).label, target: id, words: `${short_label}, ${runtime}`, names: [device, ...aliases].join(" ") })),

@@ -71,6 +71,12 @@ export function describedTarget(target: string): Described | null {
   return Object.hasOwn(TARGETS, id) ? TARGETS[id] : null;
 }
 
+/** The ids of a target under each release that can be chosen of its runtime, with the runtime in words. */
+export function releasesOf(id: string): { target: string; words: string }[] {
+  const { releases = [], release_words = [] } = describedTarget(id) ?? {};
+  return releases.map((release, i) => ({ target: `${id}@${release}`, words: release_words[i] ?? release }));
+}
+
 /** The heading that a target stands under. */
 export function headingOf(target: string): Heading {
   const space = spaceOf(target);

@@ -158,30 +158,6 @@ export function withDeviceNames(message: string, results: readonly Result[]): st
   return [...names].reduce((text, [target, device]) => text.replaceAll(target, device), message);
 }
 
-/** Releases of ST Edge AI as its maker numbers them, and the ways on phones, by their words in an id behind the `@`. */
-const RELEASES: Readonly<Record<string, string>> = {
-  "7": "7.3",
-  "7-time": "7.3 with -O time",
-  "8": "8.1",
-  "8-time": "8.1 with -O time",
-  "9": "9.0",
-  "9-time": "9.0 with -O time",
-  "10": "10.0",
-  "10-time": "10.2 with -O time",
-};
-const WAYS: Readonly<Record<string, string>> = {
-  litert: "LiteRT with QNN",
-  qnn: "QNN",
-  "qnn-w8a16": "QNN, 16-bit activations",
-  onnxruntime: "ONNX Runtime with QNN",
-  "onnxruntime-w8a16": "ONNX Runtime with QNN, 16-bit activations",
-};
-
-/** The runtime of a target in a release that its id names. */
-export function releaseWords(runtime: string, release: string): string {
-  return WAYS[release] ?? `${runtime} ${RELEASES[release] ?? release}`;
-}
-
 /** Messages of the report are lower case without full stop. */
 export function asSentence(message: string): string {
   const end = /[.!?…]$/.test(message) ? "" : ".";

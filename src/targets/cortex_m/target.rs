@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::activation_ram::{StRelease, StTool, activation_ram_bytes};
-use super::constants::{Constants, Energy, Target as Board};
+use super::constants::{Constants, Energy, Release, Target as Board};
 use super::estimate::{InferenceEnergy, Latency, energy, latency};
 use super::memory::weights_flash_bytes;
 use super::support::{Refusal, st_refusal};
@@ -142,8 +142,10 @@ impl Target for Microcontroller {
         let runtime = Constants::shipped().runtime(&self.fitted);
         let runtime = runtime.map_or("", |runtime| &runtime.name);
         let releases = self.fitted.releases().iter();
+        let in_words = |release: &Release| format!("{runtime} {}", release.version);
         Description {
             release: self.fitted.version.clone(),
+            release_words: releases.clone().map(in_words).collect(),
             releases: releases.map(|release| release.id.as_str()).collect(),
             options: &[TargetOption::Clock],
             ..Description::new(&FAMILY, self.fitted.device.clone(), runtime)

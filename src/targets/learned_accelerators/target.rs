@@ -171,6 +171,17 @@ impl Learned {
     }
 }
 
+/// The runtime, and the numbers where they are not those of the file.
+fn words(way: &Way) -> String {
+    let numbers = match way.numbers {
+        None => "",
+        Some(NumberFormat::Float) => ", 16-bit floats",
+        Some(NumberFormat::Int8) => ", 8-bit activations",
+        Some(NumberFormat::Int16) => ", 16-bit activations",
+    };
+    format!("{}{numbers}", way.runtime.words())
+}
+
 impl Target for Learned {
     fn id(&self) -> &str {
         &self.id
@@ -182,6 +193,7 @@ impl Target for Learned {
         Description {
             aliases: self.device.aliases,
             releases: ways.iter().map(|way| way.id).collect(),
+            release_words: ways.iter().map(words).collect(),
             ..Description::new(&FAMILY, short_label, self.way.runtime.words())
         }
     }

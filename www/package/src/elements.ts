@@ -4,7 +4,7 @@ import { digits, measure, percent, plural, shape, text } from "../../src/format.
 import { operatorsLeftBy } from "../../src/processor_split.ts";
 import { KIND_NAMES, kindOf } from "../../src/kinds.ts";
 import { layOut } from "../../src/layout/layered.ts";
-import { doubtWords, evidenceLegend, evidenceMark, evidenceWords, headlineDoubt, inMetricOrder, markedEvidence, metricName, metricNameOf, releaseWords } from "../../src/words.ts";
+import { doubtWords, evidenceLegend, evidenceMark, evidenceWords, headlineDoubt, inMetricOrder, markedEvidence, metricName, metricNameOf } from "../../src/words.ts";
 import { VERDICT_MARKS, type Verdict, verdictOn } from "../../src/verdict.ts";
 import type { Estimate, Report, Result } from "../types/index.d.ts";
 import type { LiteCastWorker } from "../types/worker.d.ts";
@@ -360,7 +360,9 @@ function shortName(target: string): string {
   const [id = "", release] = target.split("@");
   const described = TARGETS[id];
   if (described === undefined) return target;
-  return release === undefined ? described.short_label : `${described.short_label}, ${releaseWords(described.runtime, release)}`;
+  if (release === undefined) return described.short_label;
+  const words = described.release_words?.[described.releases?.indexOf(release) ?? -1];
+  return `${described.short_label}, ${words ?? `${described.runtime} ${release}`}`;
 }
 
 const valueText = ({ value, unit }: Estimate): string => text(measure(value, unit));

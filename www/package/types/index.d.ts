@@ -440,6 +440,8 @@ export interface TargetDescription {
   release: string;
   /** Releases that can be chosen behind an `@` of its id, from the oldest; absent where there is no choice. */
   releases?: readonly string[] | undefined;
+  /** The runtime in each of them, in words. */
+  release_words?: readonly string[] | undefined;
   /** What people type for it beside the words of its device. */
   aliases: readonly string[];
   /** What may be chosen of it. */
