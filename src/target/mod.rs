@@ -1,6 +1,6 @@
 //! The interface of all hardware: [`Target`], its input [`Network`] and its result [`TargetEstimate`].
 //!
-//! Nothing here names a kind of hardware: `targets` implements the interface, and `evaluation` calls it.
+//! Nothing here imports a kind of hardware: `targets` implements the interface, and `evaluation` calls it.
 
 pub mod boards;
 mod cache;
