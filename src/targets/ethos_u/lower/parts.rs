@@ -333,7 +333,7 @@ impl Parts {
         for (idx, operation) in program.operations.iter().enumerate() {
             let reading = Reading::of(program, operation);
             for (place, &input) in operation.inputs.iter().enumerate() {
-                if !is_part[input] || !writers[input].is_some_and(|writer| writer < idx) {
+                if !is_part[input] || writers[input].is_none_or(|writer| writer >= idx) {
                     continue;
                 }
                 is_closed[input] |= reading == Reading::CopiesAlone;
