@@ -169,6 +169,7 @@ impl Target for Asking {
             label: "Asking",
             group: None,
             is_accelerator: true,
+            durations: None,
         };
         Description::new(&FAMILY, "Asking", "No runtime")
     }
