@@ -70,9 +70,9 @@ row("  detail: summary, of one structure", rate(widths.map(() => file), { detail
 const graphs = widths.map((hidden) => residualGraph(OPERATORS, hidden));
 row("  graphs without weights, detail: summary", rate(graphs, { detail: "summary" }));
 row("  graphs without weights, detail: summary, targets: ethos-u55-256", rate(graphs, { detail: "summary", targets: ["ethos-u55-256"] }));
-row("  detail: summary, targets: ethos-u55-256 (learned)", rate(files, { detail: "summary", targets: ["ethos-u55-256"] }));
-row("  detail: summary, targets: ethos-u55-128 (rules of the compiler)", rate(files, { detail: "summary", targets: ["ethos-u55-128"] }));
-row("  detail: summary, targets: cortex-m4-tflm (modelled)", rate(files, { detail: "summary", targets: ["cortex-m4-tflm"] }));
+row("  detail: summary, targets: ethos-u55-256", rate(files, { detail: "summary", targets: ["ethos-u55-256"] }));
+row("  detail: summary, targets: ethos-u55-128", rate(files, { detail: "summary", targets: ["ethos-u55-128"] }));
+row("  detail: summary, targets: cortex-m4-tflm", rate(files, { detail: "summary", targets: ["cortex-m4-tflm"] }));
 
 const large = new Uint8Array(1_800_000);
 large.set(file);
