@@ -50,6 +50,11 @@ pub fn is_stdin(file: &Path) -> bool {
     file == Path::new(STDIN)
 }
 
+/// The same for all names of a file, links among them.
+pub fn identity(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
 fn files_of(argument: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     if is_stdin(argument) {
         return Ok(vec![argument.to_owned()]);

@@ -4,9 +4,9 @@
 //! The command starts itself as a worker, which reads its [`Work`] from its standard input, estimates one file after the
 //! other and writes a [`Message`] for each to its standard output. If a worker ends early after other files, its current
 //! file is tried again in a process of its own. A file that takes too long is given up at once: it costs its time limit,
-//! and not several.
+//! and not several, in however many requests it stands.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use litecast::report::Failure;
 use serde::Serialize;
 
-use super::inputs::is_stdin;
+use super::inputs::{identity, is_stdin};
 
 /// A message of a worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -232,10 +232,11 @@ pub fn run(
     let mut queue = Queue {
         matched: Matched::default(),
         pending: &work.tasks,
+        given_up: HashMap::new(),
         hand_out,
     };
     while let Some(first) = queue.pending.first() {
-        let mut worker = Worker::start(&work.requests, queue.pending)?;
+        let mut worker = Worker::start(&work.requests, &queue.tasks())?;
         let end = queue.take_results(&mut worker, time_limit)?;
         let status = worker.end()?;
         // The standard input can be read only once.
@@ -250,7 +251,7 @@ pub fn run(
             );
             Failure::new("process-ended", words)
         });
-        queue.finish(Err(failure))?;
+        queue.give_up(failure)?;
     }
     Ok(queue.matched)
 }
@@ -266,6 +267,8 @@ pub struct Matched {
 struct Queue<'t, H> {
     pending: &'t [Task],
     matched: Matched,
+    /// Files that no process finished, by their [`identity`], with what is said of them in further tasks.
+    given_up: HashMap<PathBuf, Failure>,
     /// Receives each task with its result.
     hand_out: H,
 }
@@ -307,12 +310,43 @@ impl<H: FnMut(&Task, Result<Text, Failure>) -> io::Result<()>> Queue<'_, H> {
         }
     }
 
-    /// Hands out the result of the first pending task, if there is one.
+    /// The pending tasks of files that were not given up.
+    fn tasks(&self) -> Vec<Task> {
+        let tasks = self.pending.iter();
+        tasks
+            .filter(|task| self.known_failure(task).is_none())
+            .cloned()
+            .collect()
+    }
+
+    fn known_failure(&self, task: &Task) -> Option<&Failure> {
+        // Paths are followed for nothing where no file was given up.
+        if self.given_up.is_empty() {
+            return None;
+        }
+        self.given_up.get(&identity(&task.file))
+    }
+
+    /// Hands out the failure of the first pending task, whose file is not tried again.
+    fn give_up(&mut self, failure: Failure) -> io::Result<()> {
+        if let Some(task) = self.pending.first() {
+            let words = format!("not tried again: {}", failure.message);
+            let again = Failure::new(&failure.kind, words);
+            self.given_up.insert(identity(&task.file), again);
+        }
+        self.finish(Err(failure))
+    }
+
+    /// Hands out the result of the first pending task, if there is one, and failures of tasks behind it whose files were
+    /// given up.
     fn finish(&mut self, result: Result<Text, Failure>) -> io::Result<()> {
-        if let Some((task, rest)) = self.pending.split_first() {
+        let mut next = Some(result);
+        while let (Some((task, rest)), Some(result)) = (self.pending.split_first(), next) {
             self.matched.n_reports += usize::from(result.is_ok());
             (self.hand_out)(task, result)?;
             self.pending = rest;
+            let known = rest.first().and_then(|task| self.known_failure(task));
+            next = known.cloned().map(Err);
         }
         Ok(())
     }

@@ -125,7 +125,7 @@ fn a_file_that_changes_while_it_is_read_costs_no_other_its_report() {
     });
 }
 
-/// It is opened once: a second try would cost its time limit once more.
+/// It is opened once, however often and under whatever names it stands: a second try would cost its time limit once more.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_file_that_takes_too_long_is_tried_once() {
@@ -154,18 +154,31 @@ fn a_file_that_takes_too_long_is_tried_once() {
         }
     });
     let examples = examples();
+    let links = ["link.tflite", "again.tflite"].map(|name| folder.path().join(name));
+    for link in &links {
+        std::os::unix::fs::symlink(&endless, link).unwrap();
+    }
     let output = litecast(&[
         "facts",
         "--json",
         "--time-limit=8",
         path(&examples[0]),
         path(&endless),
+        path(&links[0]),
         path(&examples[1]),
+        path(&links[1]),
     ]);
     let lines = json_lines(&output);
-    assert_eq!(lines.len(), 3);
-    assert_eq!(lines[1]["error"]["kind"], "time-limit");
-    assert!(lines[2].get("model").is_some());
+    assert_eq!(lines.len(), 5);
+    for (idx, words) in [
+        (1, "took longer than 8 s"),
+        (2, "not tried again: took longer than 8 s"),
+        (4, "not tried again: took longer than 8 s"),
+    ] {
+        assert_eq!(lines[idx]["error"]["kind"], "time-limit");
+        assert_eq!(lines[idx]["error"]["message"], words);
+    }
+    assert!(lines[3].get("model").is_some());
     assert_eq!(n_readers.load(Relaxed), 1);
 }
 
