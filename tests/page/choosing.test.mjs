@@ -10,6 +10,8 @@ import { importSource } from "./sources.mjs";
 
 const { standingsOf } = await importSource("pareto.ts");
 const { parseColumn } = await importSource("custom_column.ts");
+const { NO_BUDGET } = await importSource("budget.ts");
+const { surelyMeets } = await importSource("verdict.ts");
 const { comparisonCsv } = await importSource("export/csv.ts");
 const shared = browserForTests();
 
@@ -81,7 +83,7 @@ test("cells are typed over, kept, and become an axis; budget, filter and pins ch
       await page.fill(`[data-own="${file}"]`, value);
       await page.press(`[data-own="${file}"]`, "Enter");
     }
-    assert.match(await page.textContent(".front-words"), /Surely on the front: file0\.tflite, file1\.tflite\./);
+    await page.waitForFunction(() => /Surely on the front: file0\.tflite, file1\.tflite\./.test(document.querySelector(".front-words")?.textContent ?? ""));
     assert.ok(!(await page.textContent(".front-words")).includes("file2"), "slower and less accurate than file1");
     await page.selectOption("#scatter-third", "macs");
     await page.waitForSelector(".scatter .front-words");
@@ -89,7 +91,9 @@ test("cells are typed over, kept, and become an axis; budget, filter and pins ch
     assert.deepEqual(await names(), ["file0.tflite", "file2.tflite", "file1.tflite"]);
     await page.locator("[data-pin]").last().click();
     assert.deepEqual(await names(), ["file1.tflite", "file0.tflite", "file2.tflite"]);
-    await page.fill("#comparison-filter", "file0");
+    await page.click("#comparison-filter");
+    await page.keyboard.type("file0");
+    assert.equal(await page.inputValue("#comparison-filter"), "file0", "letters stand as they were typed");
     assert.deepEqual(await names(), ["file1.tflite", "file0.tflite"]);
     assert.equal(await page.evaluate(() => document.activeElement.id), "comparison-filter", "the focus stays");
     await page.fill("#comparison-filter", "");
@@ -101,6 +105,40 @@ test("cells are typed over, kept, and become an axis; budget, filter and pins ch
     await page.reload();
     await page.waitForSelector(".comparison");
     assert.equal(await page.inputValue('[data-own="file1.tflite"]'), "70");
+  }));
+
+test("within the budget is what surely meets every limit, and no file of which a limit has no estimate", () => {
+  const estimate = (metric, value, lo, hi) => ({ target: "t", device: "T", metric, value, lo, hi, unit: metric === "latency" ? "ms" : "bytes", provenance: { kind: "measured" } });
+  const summary = { batch: 1, results: [estimate("latency", 10, 8, 12), estimate("arena", 2048, 2048, 2048)] };
+  const meets = (budget) => surelyMeets(summary, "t", { ...NO_BUDGET, ...budget });
+  assert.equal(meets({}), true);
+  assert.equal(meets({ latency_ms: 12 }), true);
+  assert.equal(meets({ latency_ms: 11 }), false, "the interval crosses it");
+  assert.equal(meets({ latency_ms: 12, memory_kib: 2 }), true);
+  assert.equal(meets({ latency_ms: 12, memory_kib: 1 }), false);
+  assert.equal(meets({ latency_ms: 12, energy_mj: 1e6 }), false, "nobody knows its energy");
+  assert.equal(meets({ rate_hz: 83 }), true);
+  assert.equal(meets({ rate_hz: 90 }), false, "the interval ends at 83.3 a second");
+});
+
+test("numbers are typed down a column and across it, and nothing that is being typed goes", () =>
+  shared.withPage(async (page) => {
+    await dropModels(page, [8, 24, 40].map((n) => residualModel(n)));
+    await page.click("#column-form summary");
+    await page.click('#column-form button:text-is("Type into cells")');
+    await page.click('[data-own="file0.tflite"]');
+    await page.keyboard.type("60");
+    await page.keyboard.press("Enter");
+    await page.keyboard.type("70");
+    await page.keyboard.press("Shift+Tab");
+    assert.ok(await page.evaluate(() => document.querySelector(".comparison").contains(document.activeElement)), "the keyboard goes on from the cell");
+    assert.deepEqual(await page.$$eval("[data-own]", (all) => all.map(({ value }) => value)), ["60", "70", ""]);
+    await page.click("#column-form summary");
+    await page.fill("#column-text", "file2.tflite,65");
+    await page.selectOption("#comparison-target", "");
+    await page.waitForFunction(() => document.querySelectorAll(".comparison .devices th").length > 1);
+    assert.equal(await page.inputValue("#column-text"), "file2.tflite,65");
+    assert.ok(await page.isVisible("#column-text"), "the form stays open");
   }));
 
 test("two hundred files are filtered and sorted", () =>

@@ -1,5 +1,5 @@
 /** What a report says in one sentence: whether the model stays within a budget and the memory of its board, or what it costs. */
-import { type Budget, type Standing, limitOf, standingOf } from "./budget.ts";
+import { type Budget, type Standing, judgeEstimate, limitOf, standingOf } from "./budget.ts";
 import * as format from "./format.ts";
 import { hybridOf } from "./processor_split.ts";
 import { type Estimate, type Report, type Unavailable, isEstimate } from "./report.ts";
@@ -112,7 +112,7 @@ function judgedBy(report: Report, target: string, budget: Budget, estimates: Rea
 }
 
 /** The fields of a budget that are set and that no estimate stands against. */
-function notEstimated(report: Report, budget: Budget, estimates: ReadonlyMap<string, Estimate>): (keyof Budget)[] {
+function notEstimated(report: Pick<Report, "batch">, budget: Budget, estimates: ReadonlyMap<string, Estimate>): (keyof Budget)[] {
   const has = { latency_ms: estimates.has("latency"), memory_kib: [...estimates.keys()].some((metric) => limitOf(metric, { ...budget, latency_ms: null, energy_mj: null }) !== null), energy_mj: estimates.has("energy"), rate_hz: rateOf(report, estimates) !== null };
   return (Object.keys(BUDGET_NOUNS) as (keyof Budget)[]).filter((name) => budget[name] !== null && !has[name]);
 }
@@ -121,6 +121,15 @@ const BUDGET_NOUNS: Readonly<Record<keyof Budget, string>> = { latency_ms: "late
 
 function openWords(fields: readonly (keyof Budget)[], device: string): string[] {
   return fields.length === 0 ? [] : [`Whether it meets the ${list(fields.map((name) => BUDGET_NOUNS[name]))} is not known: ${device} has no such estimate.`];
+}
+
+/** Whether every limit is met, wherever the numbers lie in their intervals; a limit without an estimate is not. */
+export function surelyMeets({ results, batch }: Pick<Report, "results" | "batch">, target: string, budget: Budget): boolean {
+  const estimates = new Map(results.filter(isEstimate).filter((estimate) => estimate.target === target).map((estimate) => [estimate.metric as string, estimate]));
+  const rate = rateOf({ batch }, estimates);
+  const is_fast = budget.rate_hz === null || (rate !== null && rateStanding(rate, budget.rate_hz) === "meets");
+  const judged = [...estimates.values()].flatMap((estimate) => judgeEstimate(estimate, budget) ?? []);
+  return is_fast && judged.every(({ kind }) => kind === "within") && notEstimated({ batch }, budget, estimates).length === 0;
 }
 
 /** A budget without what the target, if it has estimates, has none of: no change of a network brings it. */
@@ -226,7 +235,7 @@ function ofWords(value: number, whole: number): string {
 type Rate = Pick<Estimate, "value" | "lo" | "hi">;
 
 /** Inferences a second, one after the other; null where nothing tells. */
-function rateOf({ batch }: Report, estimates: ReadonlyMap<string, Estimate>): Rate | null {
+function rateOf({ batch }: Pick<Report, "batch">, estimates: ReadonlyMap<string, Estimate>): Rate | null {
   const throughput = estimates.get("throughput");
   if (throughput) return throughput;
   const latency = estimates.get("latency");

@@ -4,12 +4,12 @@ import { MAX_COLUMN_CHARACTERS, type CustomColumn, parseColumn } from "../custom
 import { onFileDropped } from "./file_drop.ts";
 
 /** `change` is called with the new column, or null for none. */
-export function columnForm(column: CustomColumn | null, files: readonly string[], change: (column: CustomColumn | null) => void): HTMLElement {
+export function columnForm(column: CustomColumn | null, files: () => readonly string[], change: (column: CustomColumn | null) => void): HTMLElement {
   const words = el("p", { class: "doubt", role: "status" });
-  const text = el("textarea", { id: "column-text", "aria-label": "Lines of file and number", placeholder: `file,accuracy\n${files[0] ?? "model.tflite"},71.5`, spellcheck: "false" });
+  const text = el("textarea", { id: "column-text", "aria-label": "Lines of file and number", placeholder: `file,accuracy\n${files()[0] ?? "model.tflite"},71.5`, spellcheck: "false" });
   const read = (given: string): void => {
     try {
-      change({ ...parseColumn(given, files), is_more_better: better.value === "more" });
+      change({ ...parseColumn(given, files()), is_more_better: better.value === "more" });
     } catch (error) {
       words.textContent = (error as Error).message;
     }

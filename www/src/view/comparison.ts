@@ -1,7 +1,7 @@
 /** Several files: a row each, one metric and one unit a column, and the difference to a baseline. */
 import { judgeEstimate, readBudget } from "../budget.ts";
 import { comparisonCsv } from "../export/csv.ts";
-import { el } from "../dom.ts";
+import { el, keepingFocus } from "../dom.ts";
 import { type Estimated, type ComparedFile, type Summary, missingSizes } from "../comparison_rows.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
@@ -9,7 +9,7 @@ import { type Report, type Result, type Unavailable, isEstimate } from "../repor
 import { DIFFERENCE_LEGEND, type MetricColumn, changeCell, columnMeaning, columnTitle, energyNote, estimateCell, metricColumns } from "./estimate_cells.ts";
 import { onAcceleratorWords } from "../processor_split.ts";
 import { type CustomColumn, keepColumn, readColumn, columnValueOf } from "../custom_column.ts";
-import { VERDICT_MARKS } from "../verdict.ts";
+import { VERDICT_MARKS, surelyMeets } from "../verdict.ts";
 import { budgetForm } from "./budget_form.ts";
 import { columnForm } from "./column_form.ts";
 import { differencePanel } from "./difference.ts";
@@ -39,6 +39,9 @@ const FACTS: readonly { name: string; text: (model: Summary["model"], scale: num
 /** Between two drawings, in times of what one takes. */
 const REST = 4;
 
+/** Until the drawing follows the rows. */
+const FIGURE_DELAY_MS = 120;
+
 /** Points that are drawn while files are still to come; more of them are drawn once, at the end. */
 const MAX_DRAWN_MEANWHILE = 100;
 
@@ -58,15 +61,21 @@ export class ComparisonView {
   /** Of the two models that stand side by side. */
   #shown = new AbortController();
   readonly #body = el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Comparison, scrollable" });
-  readonly #controls = el("div", { class: "comparison-controls" });
+  /** Before and after the controls that a person types into, which stay as they are whatever is drawn anew. */
+  readonly #lead = el("div", { class: "control-part" });
+  readonly #tail = el("div", { class: "control-part" });
+  readonly #column_place = el("div", { class: "control-part" });
+  readonly #filter = el("input", { type: "search", id: "comparison-filter", placeholder: "Name", oninput: () => this.#arrange() });
+  readonly #meeting = el("input", { type: "checkbox", id: "comparison-meeting", onchange: () => this.#arrange() });
+  readonly #rows_body = el("tbody");
   readonly #figure = el("div");
   #rows: ComparedFile[];
   #sorting: Sorting | null = null;
   #shows_all = false;
   #axes: Axes = { across: "memory", third: null };
-  /** Words that names of files must have; empty for all. */
-  #filter = "";
-  #only_meeting = false;
+  /** Of the rows of the table, with what they are sorted by. */
+  #drawn_rows = new Map<ComparedFile, HTMLElement>();
+  #sort_key: (row: ComparedFile) => SortKey = () => null;
   #column: CustomColumn | null = readColumn();
   /** Keys of rows that stay on top whatever is filtered. */
   readonly #pinned = new Set<string>();
@@ -74,6 +83,7 @@ export class ComparisonView {
   #baseline: string | null = null;
   #timer = 0;
   #frame = 0;
+  #figure_timer = 0;
   /** Of the drawing that is shown. */
   #redrawn = new AbortController();
   /** What the last drawing took. */
@@ -86,8 +96,8 @@ export class ComparisonView {
     this.#focus = focus;
     this.#open = open;
     this.#signal = signal;
-    signal.addEventListener("abort", () => (this.#shown.abort(), this.#redrawn.abort()));
-    this.element = el("section", { class: "comparison-panel panel", "aria-label": "Comparison" }, this.#controls, this.#sizes, this.#body, this.#side_by_side, this.#figure);
+    signal.addEventListener("abort", () => (this.#shown.abort(), this.#redrawn.abort(), clearTimeout(this.#figure_timer)));
+    this.element = el("section", { class: "comparison-panel panel", "aria-label": "Comparison" }, this.#controls(), this.#sizes, this.#body, this.#side_by_side, this.#figure);
     focus.onChange(() => this.#draw(), signal);
     this.#draw();
   }
@@ -102,8 +112,6 @@ export class ComparisonView {
     clearTimeout(this.#timer);
     cancelAnimationFrame(this.#frame);
     this.#timer = 0;
-    this.#redrawn.abort();
-    this.#redrawn = new AbortController();
     const begun = performance.now();
     const known = this.#rows.filter((row): row is Estimated => "summary" in row);
     const results = known.flatMap(({ summary }) => summary.results);
@@ -114,10 +122,33 @@ export class ComparisonView {
     const grouped_targets = new Set(groups.map(({ target }) => target));
     const table = this.#table(groups, known);
     this.#body.replaceChildren(...olderVersions(known), table, ...markLegend(table), el("p", { class: "subtle evidence-legend" }, `What numbers rest on: ${evidenceLegend()}`), ...[energyNote(results.filter(({ target }) => grouped_targets.has(target)))].filter((note) => note !== null));
-    const is_drawn = known.length > 1 && (known.length <= MAX_DRAWN_MEANWHILE || !this.#rows.some((row) => "waiting" in row));
-    this.#figure.replaceChildren(...(is_drawn ? [scatterPanel(known.filter((row) => this.#isShown(row)), this.#focus.targetIn({ results }), this.#axes, this.#column, (axes) => this.#chooseAxes(axes), (row) => this.#open(row), this.#redrawn.signal)] : []));
+    this.#drawFigure();
     if (held) this.element.querySelector<HTMLElement>(held)?.focus();
     this.#drawn_ms = performance.now() - begun;
+  }
+
+  /** Puts the rows that pass the filter in their order, without drawing any anew; the drawing of them follows. */
+  #arrange(): void {
+    const held = heldControl(this.element);
+    this.#rows_body.replaceChildren(...this.#ordered().flatMap((row) => this.#drawn_rows.get(row) ?? []));
+    if (held && !this.element.contains(document.activeElement)) this.element.querySelector<HTMLElement>(held)?.focus({ preventScroll: true });
+    this.#drawFigureSoon();
+  }
+
+  /** After what follows at once, such as the next letter of a filter. */
+  #drawFigureSoon(): void {
+    clearTimeout(this.#figure_timer);
+    this.#figure_timer = setTimeout(() => void keepingFocus(this.#figure, () => this.#drawFigure()), FIGURE_DELAY_MS);
+  }
+
+  #drawFigure(): void {
+    clearTimeout(this.#figure_timer);
+    this.#redrawn.abort();
+    this.#redrawn = new AbortController();
+    const known = this.#rows.filter((row): row is Estimated => "summary" in row);
+    const is_drawn = known.length > 1 && (known.length <= MAX_DRAWN_MEANWHILE || !this.#rows.some((row) => "waiting" in row));
+    const target = this.#focus.targetIn({ results: known.flatMap(({ summary }) => summary.results) });
+    this.#figure.replaceChildren(...(is_drawn ? [scatterPanel(known.filter((row) => this.#isShown(row)), target, this.#axes, this.#column, (axes) => this.#chooseAxes(axes), (row) => this.#open(row), this.#redrawn.signal)] : []));
   }
 
   #columns(results: Result[]): TargetColumns[] {
@@ -130,6 +161,24 @@ export class ComparisonView {
       columns: metricColumns(results.filter((result) => result.target === target)),
     });
     return targets.map(columnsOf).filter(({ columns }) => columns.length > 0 || !this.#shows_all);
+  }
+
+  #controls(): HTMLElement {
+    this.#drawColumnForm();
+    return el(
+      "div",
+      { class: "comparison-controls" },
+      this.#lead,
+      el("label", {}, "Filter ", this.#filter),
+      el("label", {}, this.#meeting, " within the budget only"),
+      budgetForm("comparison-budget", () => this.#focus.refresh()),
+      this.#column_place,
+      this.#tail,
+    );
+  }
+
+  #drawColumnForm(): void {
+    this.#column_place.replaceChildren(columnForm(this.#column, () => this.#rows.map(({ file }) => file), (column) => this.#setColumn(column)));
   }
 
   #drawControls(results: Result[], known: Estimated[]): void {
@@ -149,15 +198,8 @@ export class ComparisonView {
       el("option", { value: "", selected: this.#shows_all }, "All targets"),
     );
     const waiting = this.#rows.filter((row) => "waiting" in row).length;
-    const filter = el("input", { type: "search", id: "comparison-filter", value: this.#filter, placeholder: "Name", oninput: () => ((this.#filter = filter.value), this.#draw()) });
-    const meeting = el("input", { type: "checkbox", id: "comparison-meeting", checked: this.#only_meeting, onchange: () => ((this.#only_meeting = meeting.checked), this.#draw()) });
-    this.#controls.replaceChildren(
-      el("h2", {}, format.plural(this.#rows.length, "file")),
-      el("label", {}, "Target ", choice),
-      el("label", {}, "Filter ", filter),
-      el("label", {}, meeting, " within the budget only"),
-      budgetForm("comparison-budget", () => this.#focus.refresh()),
-      columnForm(this.#column, this.#rows.map(({ file }) => file), (column) => this.#setColumn(column)),
+    this.#lead.replaceChildren(el("h2", {}, format.plural(this.#rows.length, "file")), el("label", {}, "Target ", choice));
+    this.#tail.replaceChildren(
       waiting > 0 ? el("span", { class: "subtle" }, `${waiting} still to come`) : "",
       this.#baseline === null ? "" : el("button", { type: "button", id: "no-baseline", onclick: () => this.#setBaseline(null) }, "Without baseline"),
       saveButton("CSV", "comparison.csv", "text/csv", () => comparisonCsv(known.map(({ summary }) => summary), this.#rows.filter((row) => "failure" in row), this.#column)),
@@ -175,28 +217,25 @@ export class ComparisonView {
 
   #chooseAxes(axes: Axes): void {
     this.#axes = axes;
-    this.#draw();
+    void keepingFocus(this.#figure, () => this.#drawFigure());
   }
 
   /** Whether a row passes the filter, or is pinned. */
   #isShown(row: ComparedFile): boolean {
     if ("key" in row && this.#pinned.has(row.key)) return true;
-    const words = this.#filter.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = this.#filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     if (!words.every((word) => row.file.toLowerCase().includes(word))) return false;
-    return !this.#only_meeting || ("summary" in row && this.#meets(row.summary));
-  }
-
-  /** Whether no estimate of the chosen target is above the budget, and every one that it asks for is there. */
-  #meets({ results }: Summary): boolean {
-    const budget = readBudget();
-    const target = this.#focus.targetIn({ results });
-    const judged = results.filter(isEstimate).filter((result) => result.target === target).flatMap((estimate) => judgeEstimate(estimate, budget) ?? []);
-    return judged.length > 0 && judged.every(({ kind }) => kind === "within");
+    if (!this.#meeting.checked) return true;
+    return "summary" in row && surelyMeets(row.summary, this.#focus.targetIn(row.summary), readBudget());
   }
 
   #pin(key: string): void {
     if (!this.#pinned.delete(key)) this.#pinned.add(key);
-    this.#draw();
+    const is_pinned = this.#pinned.has(key);
+    const pin = this.#rows_body.querySelector(`[data-pin="${CSS.escape(key)}"]`);
+    pin?.setAttribute("aria-pressed", String(is_pinned));
+    pin?.replaceChildren(is_pinned ? "Pinned" : "Pin");
+    this.#arrange();
   }
 
   #setColumn(column: CustomColumn | null): void {
@@ -204,7 +243,17 @@ export class ComparisonView {
     const is_first = this.#column === null && column !== null;
     this.#column = column;
     if (is_first) this.#axes = { ...this.#axes, across: "own" };
+    this.#drawColumnForm();
     this.#draw();
+  }
+
+  /** A number typed into a cell: the table stays as it is, so that the keyboard goes on from there. */
+  #setOwnValue(file: string, value: number | null): void {
+    if (!this.#column) return;
+    const { [file]: _, ...values } = this.#column.values;
+    this.#column = { ...this.#column, values: value === null ? values : { ...values, [file]: value } };
+    keepColumn(this.#column);
+    this.#drawFigureSoon();
   }
 
   #setBaseline(key: string | null): void {
@@ -237,7 +286,7 @@ export class ComparisonView {
   #table(groups: TargetColumns[], known: Estimated[]): HTMLElement {
     const columns = groups.flatMap(({ target, columns }) => columns.map((column) => ({ target, ...column })));
     const baseline = known.find(({ key }) => key === this.#baseline) ?? null;
-    const key = (row: ComparedFile): SortKey => {
+    this.#sort_key = (row) => {
       const column = this.#sorting?.column ?? 0;
       if (column === 0) return row.file;
       if (column === this.#ownPlace(columns.length)) return this.#column && columnValueOf(this.#column, row.file);
@@ -246,17 +295,21 @@ export class ComparisonView {
       const result = resultOf(row.summary, columns[column - 1 - FACTS.length]);
       return result && isEstimate(result) ? result.value : null;
     };
-    const shown = this.#rows.filter((row) => this.#isShown(row));
-    const sorted = this.#sorting ? sortBy(shown, this.#sorting, key) : shown;
-    const isPinned = (row: ComparedFile): boolean => "key" in row && this.#pinned.has(row.key);
-    const rows = [...sorted.filter(isPinned), ...sorted.filter((row) => !isPinned(row))];
     const scales = FACTS.map(({ key }) => format.columnScale(known.map(({ summary }) => Number(key(summary.model)) || 0)));
-    return el(
-      "table",
-      { class: "comparison" },
-      el("thead", {}, ...this.#headRows(groups, scales)),
-      el("tbody", {}, ...rows.map((row) => this.#row(row, groups, scales, baseline))),
-    );
+    this.#drawn_rows = new Map(this.#rows.map((row) => [row, this.#row(row, groups, scales, baseline)]));
+    this.#rows_body.replaceChildren(...this.#ordered().flatMap((row) => this.#drawn_rows.get(row) ?? []));
+    const head = el("thead");
+    const drawHead = (): void => void keepingFocus(head, () => head.replaceChildren(...this.#headRows(groups, scales, () => (drawHead(), this.#arrange()))));
+    drawHead();
+    return el("table", { class: "comparison" }, head, this.#rows_body);
+  }
+
+  /** Rows that are shown: those that are pinned, then the others, both as they are sorted. */
+  #ordered(): ComparedFile[] {
+    const shown = [...this.#drawn_rows.keys()].filter((row) => this.#isShown(row));
+    const sorted = this.#sorting ? sortBy(shown, this.#sorting, this.#sort_key) : shown;
+    const isPinned = (row: ComparedFile): boolean => "key" in row && this.#pinned.has(row.key);
+    return [...sorted.filter(isPinned), ...sorted.filter((row) => !isPinned(row))];
   }
 
   /** The column of one's own is the last one. */
@@ -264,10 +317,11 @@ export class ComparisonView {
     return this.#column === null ? -1 : 1 + FACTS.length + n_columns;
   }
 
-  #headRows(groups: TargetColumns[], scales: number[]): HTMLElement[] {
+  /** `sorted` is called once a click has changed the order. */
+  #headRows(groups: TargetColumns[], scales: number[], sorted: () => void): HTMLElement[] {
     const sort = (column: number): void => {
       this.#sorting = sortingAfter(this.#sorting, column);
-      this.#draw();
+      sorted();
     };
     let column = 0;
     const head = (name: string, unit: string, attributes: Record<string, string>): HTMLElement => {
@@ -302,10 +356,8 @@ export class ComparisonView {
       "data-own": file,
       value: columnValueOf(column, file),
       "aria-label": `${column.name} of ${file}`,
-      onchange: () => {
-        const { [file]: _, ...values } = column.values;
-        this.#setColumn({ ...column, values: input.value === "" || !input.validity.valid ? values : { ...values, [file]: input.valueAsNumber } });
-      },
+      onchange: () => this.#setOwnValue(file, input.value === "" || !input.validity.valid ? null : input.valueAsNumber),
+      onkeydown: ((event: KeyboardEvent) => void (event.key === "Enter" && focusBelow(input))) as EventListener,
     });
     return el("td", { class: "numeric first" }, input);
   }
@@ -343,6 +395,12 @@ function heldControl(element: HTMLElement): string | null {
   if (column) return `th[data-column="${column}"] button`;
   for (const name of ["data-open", "data-baseline", "data-operators", "data-pin", "data-own"]) if (held.hasAttribute(name)) return `[${name}="${CSS.escape(held.getAttribute(name) ?? "")}"]`;
   return null;
+}
+
+/** The same cell of the next row that has one. */
+function focusBelow(input: HTMLInputElement): void {
+  const all = [...(input.closest("tbody")?.querySelectorAll<HTMLInputElement>(".own-value") ?? [])];
+  all[all.indexOf(input) + 1]?.focus();
 }
 
 function nameCell(...name: (HTMLElement | string | null)[]): HTMLElement {
