@@ -10,6 +10,7 @@ import { litecast } from "./all_plans.mjs";
 
 const { scheduleOf, barsOf, trafficRates } = await importSource("timeline/schedule.ts");
 const { TimeWindow } = await importSource("timeline/time_window.ts");
+const { paintTimeline } = await importSource("timeline/painter.ts");
 const { KEYS, commandOf } = await importSource("timeline/keys.ts");
 const { traceOf } = await importSource("export/trace.ts");
 const shared = browserForTests();
@@ -42,6 +43,30 @@ test("what is moved off chip is that of the report, and each lane says what its 
   const expected = schedule.traffic_bytes.map((bytes, i) => (schedule.ends[i] > schedule.starts[i] ? bytes : 0));
   assert.ok(moved.every((bytes, i) => Math.abs(bytes - expected[i]) <= 1e-9 * bytes), `${moved} ${expected}`);
   assert.equal(scheduleOf(report, "cortex-a76-rpi5").traffic_bytes, null, "a processor's caches hide it");
+});
+
+test("a lane has the mark of what its times rest on, and its bars the texture", () => {
+  const report = litecast.estimate(mixedModel(), { name: "mixed", targets: [NPU] });
+  const theme = new Proxy({}, { get: (_, name) => (name === "kind" ? () => "kind" : name) });
+  const drawn = (evidence) => {
+    const schedule = { ...scheduleOf(report, NPU), lane_evidence: [evidence, undefined] };
+    const window = new TimeWindow();
+    window.setTotal(schedule.total);
+    const [words, marks] = [[], []];
+    const record = (name) => (...rest) => marks.push([name, ...rest]);
+    const ink = { rect: record("rect"), frame: record("frame"), line: record("line"), text: (text) => words.push(text) };
+    paintTimeline(ink, [{ schedule, bars: barsOf(schedule, new Set()), ghost: null, limit_bytes: null }], window, 1400, theme, { selected: null, hovered: null, matches: null, range: null });
+    const [x, y, width, height] = marks.find(([name, , , , , colour]) => name === "rect" && colour === "kind").slice(1);
+    const inside = marks.filter(([, left, top]) => left >= x && left < x + width && top >= y && top <= y + height);
+    return { words, n_of: (name) => inside.filter(([mark]) => mark === name).length };
+  };
+  const [counted, measured, compiler, assumed] = ["counted", "measured", "compiler", "assumed"].map(drawn);
+  assert.deepEqual([counted, measured, compiler, assumed].map(({ words }) => words.find((text) => text.startsWith("NPU"))), ["NPU ■", "NPU ●", "NPU ◐", "NPU ○"]);
+  assert.equal(measured.n_of("frame") - counted.n_of("frame"), 1, "an edge");
+  assert.ok(compiler.n_of("line") - counted.n_of("line") >= 3, "hatched");
+  assert.ok(assumed.n_of("rect") - counted.n_of("rect") >= 10, "dotted");
+  assert.deepEqual([measured, compiler].map(({ n_of }) => n_of("rect")), [counted, counted].map(({ n_of }) => n_of("rect")), "no dots");
+  assert.ok(drawn(undefined).words.includes("NPU"), "no mark where nothing is known");
 });
 
 test("folded blocks take the time of their operators, and none is lost", () => {
@@ -184,7 +209,7 @@ test("the timeline is saved as SVG, PNG and trace", () =>
     };
     const svg = (await saved("SVG")).toString();
     assert.match(svg, /^<svg [^>]*xmlns="http:\/\/www.w3.org\/2000\/svg"/);
-    assert.ok((svg.match(/<rect/g) ?? []).length > 20 && svg.includes(">NPU<"));
+    assert.ok((svg.match(/<rect/g) ?? []).length > 20 && />NPU [◐○]</u.test(svg));
     assert.equal((await saved("PNG")).subarray(1, 4).toString(), "PNG");
     assert.equal(JSON.parse(await saved("Trace")).traceEvents.filter(({ ph }) => ph === "X").length, 20);
     const is_open = () => page.evaluate(() => document.querySelector(".timeline-take").open);

@@ -1,17 +1,11 @@
 /** What a timeline is drawn with: a canvas, or an SVG drawing of the same marks. */
 import { label, node } from "../svg.ts";
 
-/** Lengths of dashes and gaps, none for a whole line, and the width, in px. */
-export interface Stroke {
-  dashes: readonly number[];
-  width: number;
-}
-
 /** Marks in CSS pixels. */
 export interface Ink {
   rect(x: number, y: number, width: number, height: number, colour: string, alpha?: number): void;
   frame(x: number, y: number, width: number, height: number, colour: string, is_dashed?: boolean): void;
-  line(x0: number, y0: number, x1: number, y1: number, colour: string, stroke?: Stroke): void;
+  line(x0: number, y0: number, x1: number, y1: number, colour: string, is_dashed?: boolean): void;
   text(words: string, x: number, y: number, colour: string, anchor: "start" | "middle" | "end"): void;
 }
 
@@ -19,8 +13,6 @@ const FONT_PX = 11;
 /** Of a letter, on average: bars are named where their name has room. */
 export const LETTER_PX = 6.4;
 const DASHES = [4, 3];
-const WHOLE: Stroke = { dashes: [], width: 1 };
-export const DASHED: Stroke = { dashes: DASHES, width: 1 };
 
 export class CanvasInk implements Ink {
   readonly #context: CanvasRenderingContext2D;
@@ -46,16 +38,14 @@ export class CanvasInk implements Ink {
     this.#context.setLineDash([]);
   }
 
-  line(x0: number, y0: number, x1: number, y1: number, colour: string, { dashes, width } = WHOLE): void {
-    this.#context.setLineDash([...dashes]);
-    this.#context.lineWidth = width;
+  line(x0: number, y0: number, x1: number, y1: number, colour: string, is_dashed = false): void {
+    this.#context.setLineDash(is_dashed ? DASHES : []);
     this.#context.strokeStyle = colour;
     this.#context.beginPath();
     this.#context.moveTo(x0, y0);
     this.#context.lineTo(x1, y1);
     this.#context.stroke();
     this.#context.setLineDash([]);
-    this.#context.lineWidth = 1;
   }
 
   text(words: string, x: number, y: number, colour: string, anchor: "start" | "middle" | "end"): void {
@@ -83,8 +73,8 @@ export class SvgInk implements Ink {
     this.element.append(node("rect", { x: round(x + 0.5), y: round(y + 0.5), width: round(Math.max(0, width - 1)), height: round(Math.max(0, height - 1)), fill: "none", stroke: colour, ...(is_dashed ? { "stroke-dasharray": DASHES.join(" ") } : {}) }));
   }
 
-  line(x0: number, y0: number, x1: number, y1: number, colour: string, { dashes, width } = WHOLE): void {
-    this.element.append(node("line", { x1: round(x0), y1: round(y0), x2: round(x1), y2: round(y1), stroke: colour, "stroke-width": width, ...(dashes.length > 0 ? { "stroke-dasharray": dashes.join(" ") } : {}) }));
+  line(x0: number, y0: number, x1: number, y1: number, colour: string, is_dashed = false): void {
+    this.element.append(node("line", { x1: round(x0), y1: round(y0), x2: round(x1), y2: round(y1), stroke: colour, ...(is_dashed ? { "stroke-dasharray": DASHES.join(" ") } : {}) }));
   }
 
   text(words: string, x: number, y: number, colour: string, anchor: "start" | "middle" | "end"): void {

@@ -2,7 +2,8 @@
 import * as format from "../format.ts";
 import type { Theme } from "../graph/theme.ts";
 import type { Evidence } from "../report.ts";
-import { DASHED, type Ink, LETTER_PX } from "./ink.ts";
+import { evidenceMark } from "../words.ts";
+import { type Ink, LETTER_PX } from "./ink.ts";
 import { type Bar, type Schedule, timeText, trafficRates } from "./schedule.ts";
 import type { TimeWindow } from "./time_window.ts";
 
@@ -41,10 +42,6 @@ const MIN_EDGED_PX = 4;
 const UNFOUND_ALPHA = 0.25;
 /** A limit that is higher than so many peaks is written beside the memory and not drawn. */
 const MAX_LIMIT_PEAKS = 3;
-/** Dashes below a lane for what its times rest on: the more of the line is there, the surer. */
-const EVIDENCE_DASHES: Record<Evidence, readonly number[]> = { counted: [], measured: [], compiler: [7, 4], assumed: [2, 5] };
-const EVIDENCE_PX = 2;
-
 function heightOfTrack({ schedule }: Track): number {
   return NAME + (schedule.repeats.length > 0 ? BLOCKS : 0) + schedule.lanes.length * LANE + (schedule.traffic_bytes ? TRAFFIC : 0) + (schedule.peak_bytes > 0 ? MEMORY : 0) + GAP;
 }
@@ -139,13 +136,10 @@ function paintTrack(ink: Ink, { schedule, bars, ghost, limit_bytes }: Track, top
   }
   if (ghost) ghost.lanes.forEach((_, lane) => lane < lanes.length && paintGhost(ink, ghost, lane, y + lane * LANE, scale, theme));
   lanes.forEach((name, lane) => {
-    ink.text(name, 2, y + lane * LANE + 14, theme.muted, "start");
+    ink.text(`${name} ${evidenceMark({ evidence: schedule.lane_evidence[lane] })}`.trimEnd(), 2, y + lane * LANE + 14, theme.muted, "start");
     ink.line(scale.left, y + (lane + 1) * LANE - 0.5, scale.left + scale.width, y + (lane + 1) * LANE - 0.5, theme.grid);
-    const evidence = schedule.lane_evidence[lane];
-    const [from, to] = clipped(scale, 0, total);
-    if (evidence) ink.line(from, y + (lane + 1) * LANE - 1, to, y + (lane + 1) * LANE - 1, theme.muted, { dashes: EVIDENCE_DASHES[evidence], width: EVIDENCE_PX });
   });
-  paintBars(ink, bars, y, scale, theme, marks);
+  paintBars(ink, bars, schedule.lane_evidence, y, scale, theme, marks);
   const end = at(scale, total);
   if (end <= scale.left + scale.width + 1) ink.line(Math.min(end, scale.left + scale.width - 1), y, Math.min(end, scale.left + scale.width - 1), y + lanes.length * LANE, theme.text);
   y += lanes.length * LANE;
@@ -173,7 +167,7 @@ function clipped(scale: Scale, from: number, to: number): [number, number] {
 }
 
 /** Bars that share a pixel are one bar in the colour of the last of them. */
-function paintBars(ink: Ink, bars: readonly Bar[], y: number, scale: Scale, theme: Theme, { selected, hovered, matches }: Marks): void {
+function paintBars(ink: Ink, bars: readonly Bar[], lane_evidence: Schedule["lane_evidence"], y: number, scale: Scale, theme: Theme, { selected, hovered, matches }: Marks): void {
   const end = scale.from + scale.width / scale.per;
   const drawn_to = [-1, -1];
   for (let i = firstAfter(bars, scale.from); i < bars.length && bars[i].from < end; i++) {
@@ -186,25 +180,51 @@ function paintBars(ink: Ink, bars: readonly Bar[], y: number, scale: Scale, them
     const top = y + lane * LANE + 2;
     const width = Math.max(1, x1 - x0 - (x1 - x0 >= MIN_EDGED_PX ? 1 : 0));
     const is_found = matches === null || operators.some((operator) => matches.has(operator));
-    ink.rect(x0, top, width, LANE - 5, kind === null ? theme.muted : theme.kind(kind), is_found ? 1 : UNFOUND_ALPHA);
-    if (lane === 1 && width > MIN_EDGED_PX) paintHatch(ink, x0, top, width, LANE - 5, theme.box);
+    const colour = kind === null ? theme.muted : theme.kind(kind);
+    paintBar(ink, { x: x0, y: top, width, height: LANE - 5 }, colour, is_found ? 1 : UNFOUND_ALPHA, lane_evidence[lane], theme);
     const letters = Math.floor((width - 8) / LETTER_PX);
-    if (letters >= 3) paintLabel(ink, label, letters, x0, top, width, lane, theme);
+    if (letters >= 3) paintLabel(ink, label, letters, x0, top, width, is_found ? colour : null, theme);
     if (is_marked) ink.frame(x0 - 2, top - 2, width + 4, LANE - 1, operators.includes(selected ?? -1) ? theme.accent : theme.text);
   }
 }
 
-/** On the texture of the CPU names have a plain ground. */
-function paintLabel(ink: Ink, label: string, letters: number, x: number, top: number, width: number, lane: number, theme: Theme): void {
+/** On textures names have a plain ground of the bar's colour; null for a pale bar. */
+function paintLabel(ink: Ink, label: string, letters: number, x: number, top: number, width: number, ground: string | null, theme: Theme): void {
   const words = label.length <= letters ? label : `${label.slice(0, letters - 1)}…`;
-  if (lane === 1) ink.rect(x + 2, top + 2, Math.min(width - 4, words.length * LETTER_PX + 6), LANE - 9, theme.box, 0.85);
-  ink.text(words, x + 5, top + 11, lane === 1 ? theme.text : theme.box, "start");
+  if (ground !== null) ink.rect(x + 2, top, Math.min(width - 4, words.length * NAME_LETTER_PX + 6), LANE - 5, ground);
+  ink.text(words, x + 5, top + 11, ground === null ? theme.text : theme.box, "start");
 }
 
+/** Of a letter of operators' names, which are capitals. */
+const NAME_LETTER_PX = 7.6;
 const HATCH_PX = 6;
+const DOT_PX = 2;
+const DOT_STEP_PX = 5;
+/** Between the dots of a bar. */
+const GROUND_ALPHA = 0.3;
 
-function paintHatch(ink: Ink, x: number, y: number, width: number, height: number, colour: string): void {
-  for (let at = x + 3; at < x + width; at += HATCH_PX) ink.line(at, y + height, Math.min(at + 4, x + width), y, colour);
+interface Box {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+/** In the texture of what the time rests on, as bars elsewhere: full, full with an edge, hatched, dotted. */
+function paintBar(ink: Ink, box: Box, colour: string, alpha: number, evidence: Evidence | undefined, theme: Theme): void {
+  const { x, y, width, height } = box;
+  const is_textured = width > MIN_EDGED_PX;
+  ink.rect(x, y, width, height, colour, is_textured && evidence === "assumed" ? GROUND_ALPHA * alpha : alpha);
+  if (!is_textured) return;
+  if (evidence === "measured") ink.frame(x, y, width, height, theme.text);
+  else if (evidence === "compiler") for (let at = x + 3; at < x + width; at += HATCH_PX) ink.line(at, y + height, Math.min(at + 4, x + width), y, theme.box);
+  else if (evidence === "assumed") paintDots(ink, box, colour, alpha);
+}
+
+function paintDots(ink: Ink, { x, y, width, height }: Box, colour: string, alpha: number): void {
+  for (let row = 1; row + DOT_PX <= height; row += DOT_STEP_PX) {
+    for (let at = 1; at + DOT_PX <= width; at += DOT_STEP_PX) ink.rect(x + at, y + row, DOT_PX, DOT_PX, colour, alpha);
+  }
 }
 
 /** Outlines of what was before, as wide as it was. */
@@ -237,7 +257,7 @@ function paintMemory(ink: Ink, schedule: Schedule, ghost: Schedule | null, limit
   }
   ink.text("Memory", 2, y + 18, theme.muted, "start");
   const words = `peak ${format.text(format.bytes(peak_bytes))}${limit_bytes === null ? "" : `, limit ${format.text(format.bytes(limit_bytes))}${is_drawn ? "" : " (above the drawing)"}`}`;
-  if (is_drawn) ink.line(scale.left, bottom - (limit_bytes / ceiling) * room, scale.left + scale.width, bottom - (limit_bytes / ceiling) * room, peak_bytes > limit_bytes ? theme.peak : theme.muted, DASHED);
+  if (is_drawn) ink.line(scale.left, bottom - (limit_bytes / ceiling) * room, scale.left + scale.width, bottom - (limit_bytes / ceiling) * room, peak_bytes > limit_bytes ? theme.peak : theme.muted, true);
   const x = scale.left + scale.width - 4;
   ink.rect(x - words.length * LETTER_PX, y + 3, words.length * LETTER_PX + 4, 14, theme.box, 0.85);
   ink.text(words, x, y + 14, theme.muted, "end");

@@ -13,6 +13,7 @@ import { type Command, KEYS } from "../timeline/keys.ts";
 import type { Track } from "../timeline/painter.ts";
 import { type Schedule, barsOf, scheduleOf, timeText } from "../timeline/schedule.ts";
 import { otherTargets } from "../remembered_targets.ts";
+import { evidenceLegend } from "../words.ts";
 import { closeWhenLeft } from "./pop_up.ts";
 import { saveButton } from "./save_button.ts";
 
@@ -210,7 +211,7 @@ function helpDialog(): HTMLDialogElement {
     { class: "keys-dialog panel", "aria-label": "Keys of the timeline" },
     el("h2", {}, "Keys of the timeline"),
     el("dl", { class: "keys" }, ...KEYS.map(({ keys, words }) => el("div", {}, el("dt", {}, ...keys.flatMap((key, i) => [i > 0 ? " or " : "", el("kbd", {}, key.replace("Arrow", "").replace("Shift+", "Shift "))])), el("dd", {}, words)))),
-    el("p", { class: "subtle" }, "The line below a lane says what its times rest on: whole where they were measured, dashes for the compiler’s opinion, dots where they are assumed."),
+    el("p", { class: "subtle evidence-legend" }, `What times rest on, beside a lane and as the texture of its bars: ${evidenceLegend()}`),
     el("form", { method: "dialog" }, el("button", { type: "submit" }, "Close")),
   );
   return dialog;
