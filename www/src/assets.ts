@@ -47,9 +47,9 @@ export async function fetchModule(url: string): Promise<WebAssembly.Module> {
 
 function checkMagic(url: string, media_type: string, bytes: Uint8Array): void {
   if (WASM_MAGIC.every((byte, i) => bytes[i] === byte)) return;
-  const found = Array.from(bytes.subarray(0, 4), (byte) => byte.toString(16).padStart(2, "0")).join(" ");
+  const first_bytes = Array.from(bytes.subarray(0, 4), (byte) => byte.toString(16).padStart(2, "0")).join(" ");
   throw new KnownError(
     "asset",
-    `${url}: expected a WebAssembly module (00 61 73 6d), found ${found || "nothing"} (media type ${media_type})`,
+    `${url}: expected a WebAssembly module (00 61 73 6d), found ${first_bytes || "nothing"} (media type ${media_type})`,
   );
 }

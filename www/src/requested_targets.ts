@@ -98,8 +98,8 @@ export function ownTargets(): Asked[] {
 
 /** As the target of a report can be estimated again: one of the registry, a board, or an accelerator of one's own. */
 export function choiceOf(target: string): Asked {
-  const own = ownTargets().find(({ name }) => name === target);
-  if (own) return own;
+  const made = ownTargets().find(({ name }) => name === target);
+  if (made) return made;
   const board = boardOf(target);
   return { ...(board === null ? { target } : { board }), name: target };
 }

@@ -123,13 +123,13 @@ function shortest(value: number, unit: string): number {
 }
 
 function unpacked({ head, provenances, results, parts, operators, tensors }: Packed): unknown {
-  const found = results.map((result): Result => {
+  const whole = results.map((result): Result => {
     const { provenance, ...rest } = result as Record<string, unknown>;
     return { ...rest, ...(provenance === undefined ? {} : { provenance: provenances[provenance as number] }) } as unknown as Result;
   });
   for (const [i, values] of parts) {
-    if (!Number.isInteger(i) || !Object.hasOwn(found, i)) throw new Error("parts of no result");
-    (found[i] as { operators?: number[] }).operators = values;
+    if (!Number.isInteger(i) || !Object.hasOwn(whole, i)) throw new Error("parts of no result");
+    (whole[i] as { operators?: number[] }).operators = values;
   }
   const budget = { characters: MAX_REPEATED_CHARACTERS };
   const rows = rowsOf(operators, OPERATOR_FIELDS, budget) as unknown as Operator[];
@@ -138,7 +138,7 @@ function unpacked({ head, provenances, results, parts, operators, tensors }: Pac
   const all_tensors = (rowsOf(tensors, TENSOR_FIELDS, budget) as Tensor[]).map((tensor) => ({ ...tensor, bytes: tensor.bytes === null ? null : tensor.bytes + expectedBytes(tensor) }));
   const live = liveBytes(all, all_tensors, head.model);
   const living = all.map((operator, i) => ({ ...operator, live_bytes: operator.live_bytes === null ? null : operator.live_bytes + live[i] }));
-  return { ...head, results: found, operators: living, tensors: all_tensors, edges: edgesOf(all) };
+  return { ...head, results: whole, operators: living, tensors: all_tensors, edges: edgesOf(all) };
 }
 
 const BYTES_OF_TYPES: Readonly<Record<string, number>> = { FLOAT32: 4, FLOAT16: 2, INT64: 8, INT32: 4, INT16: 2, INT8: 1, UINT8: 1, BOOL: 1 };

@@ -176,10 +176,10 @@ abstract class ModelElement extends ElementBase {
   /** A property that a program set before the element was defined hides the one of the element. */
   #takeEarly(name: string): void {
     if (!Object.hasOwn(this, name)) return;
-    const own = this as unknown as Record<string, unknown>;
-    const value = own[name];
-    delete own[name];
-    own[name] = value;
+    const fields = this as unknown as Record<string, unknown>;
+    const value = fields[name];
+    delete fields[name];
+    fields[name] = value;
   }
 
   attributeChangedCallback(name: string, before: string | null, after: string | null): void {

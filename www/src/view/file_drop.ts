@@ -69,24 +69,24 @@ function droppedEntries({ dataTransfer }: DragEvent): Dropped[] {
 
 /** Folders are walked; one without models is handed on as it is, so that it is refused in words. */
 async function filesInside(dropped: readonly Dropped[]): Promise<File[]> {
-  const found: File[] = [];
+  const files: File[] = [];
   for (const { file, folder } of dropped) {
     const inside = folder ? await filesIn(folder, MAX_DEPTH) : [];
-    found.push(...(inside.length > 0 ? inside : [file]));
+    files.push(...(inside.length > 0 ? inside : [file]));
   }
-  return found;
+  return files;
 }
 
 async function filesIn(folder: FileSystemDirectoryEntry, depth: number): Promise<File[]> {
-  const found: File[] = [];
+  const files: File[] = [];
   const reader = folder.createReader();
   for (;;) {
     // A reader gives some entries at a time, and none at the end.
     const entries = await new Promise<FileSystemEntry[]>((resolve) => reader.readEntries(resolve, () => resolve([])));
-    if (entries.length === 0 || found.length >= MAX_FILES) return found;
+    if (entries.length === 0 || files.length >= MAX_FILES) return files;
     for (const entry of entries) {
-      if (entry.isDirectory && depth > 1) found.push(...(await filesIn(entry as FileSystemDirectoryEntry, depth - 1)));
-      if (entry.isFile && MODEL_NAME.test(entry.name)) found.push(await fileOf(entry as FileSystemFileEntry));
+      if (entry.isDirectory && depth > 1) files.push(...(await filesIn(entry as FileSystemDirectoryEntry, depth - 1)));
+      if (entry.isFile && MODEL_NAME.test(entry.name)) files.push(await fileOf(entry as FileSystemFileEntry));
     }
   }
 }

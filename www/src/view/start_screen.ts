@@ -73,9 +73,9 @@ export function historyList(opened: readonly Opened[], comparisons: readonly Com
   const dropAll = (): void => {
     const words = `Forget ${lines.length === 1 ? "the report" : `all ${lines.length.toLocaleString("en")} reports and comparisons`} that this browser keeps, and the files kept with them? This cannot be undone.`;
     if (!confirm(words)) return;
-    const own = [format.plural(devices().length + measuredDevices().length, "device"), format.plural(accelerators().length, "accelerator")].filter((part) => !part.startsWith("0 "));
+    const parts = [format.plural(devices().length + measuredDevices().length, "device"), format.plural(accelerators().length, "accelerator")].filter((part) => !part.startsWith("0 "));
     // They hold names of files and measured times.
-    const all = own.length > 0 && confirm(`Forget ${own.join(" and ")} of your own and all settings, too? Without, they stay.`);
+    const all = parts.length > 0 && confirm(`Forget ${parts.join(" and ")} of your own and all settings, too? Without, they stay.`);
     drop(forgetAll().then(() => (all ? forgetSettings() : undefined)));
   };
   const items = lines.map((line, i) =>
@@ -180,8 +180,8 @@ function errorTable(targets: TargetInfo[], name: string): HTMLElement {
 
 /** In narrow windows rows are lists, whose parts say what they are. */
 function errorCell(target: TargetInfo, metric: string): HTMLElement {
-  const found = target.metrics.find((candidate) => candidate.metric === metric);
-  if (!found) return el("td", { class: "numeric no-estimate" }, el("span", { class: "subtle" }, "not estimated"));
-  const error = found.expected_error_percent;
+  const info = target.metrics.find((candidate) => candidate.metric === metric);
+  if (!info) return el("td", { class: "numeric no-estimate" }, el("span", { class: "subtle" }, "not estimated"));
+  const error = info.expected_error_percent;
   return el("td", { class: "numeric", "data-name": metricName(metric) }, typeof error === "number" ? format.percent(error) : "error not known");
 }
