@@ -75,8 +75,25 @@ def ultralytics_network(definition):
     if model.startswith("yoloe"):
         kind = "YOLOESegModel"
     network = getattr(tasks, kind)(f"{model}.yaml", nc=int(n_classes) if n_classes else None, verbose=False)
+    if definition.form == "anchors":
+        head = network.model[-1]
+        anchors = Anchors([branch[0].conv.in_channels for branch in head.cv2], head.nc)
+        anchors.i, anchors.f = head.i, head.f
+        network.model[-1] = anchors
     prepare_heads(network, definition.form == "cut")
     return network, [image(definition)]
+
+
+class Anchors(nn.Module):
+    """The head of YOLOv5 before boxes are decoded: a convolution for each scale, with place, objectness and classes of
+    three anchors."""
+
+    def __init__(self, channels, n_classes):
+        super().__init__()
+        self.convolutions = nn.ModuleList(nn.Conv2d(n, 3 * (5 + n_classes), 1) for n in channels)
+
+    def forward(self, features):
+        return [convolution(feature) for convolution, feature in zip(self.convolutions, features)]
 
 
 def prepare_heads(network, is_cut=False):

@@ -20,7 +20,7 @@ class Definition:
     # Height and width of the image; of text and sound, what the definition says.
     sides: tuple = ()
     # "": as the package makes it; "deployed": branches that exist for training alone are merged; "cut": without the
-    # decoding of boxes.
+    # decoding of boxes; "anchors": as "cut", with the head of YOLOv5 up to its release 7.0.
     form: str = ""
 
 
@@ -61,14 +61,17 @@ def number(text):
 
 def yolo(name, image, form):
     """Ultralytics' networks, under the names that tables use: `YOLOv8n-Seg`, `yolov11l`, `YOLOE-11S-Seg`."""
-    match = re.fullmatch(r"yolo(e-)?v?(\d+)(n|t|s|m|b|c|l|e|x)(u?)(?:[-_](seg|pose|cls|obb))?", name.lower())
+    match = re.fullmatch(r"yolo(e-)?v?(\d+)(n|t|s|m|b|c|l|e|x)(u?)(?:[-_](seg|pose|cls|obb|v7\.0))?", name.lower())
     if not match:
         return None
     is_open, version, size, is_anchor_free, task = match.groups()
     known = {"5": "nsmlx", "8": "nsmlx", "9": "tsmce", "10": "nsmblx", "11": "nsmlx", "12": "nsmlx", "26": "nsmlx"}
-    # The fifth version's own networks have anchors, which the package no longer makes.
-    if size not in known.get(version, "") or version == "5" and not is_anchor_free:
+    if size not in known.get(version, ""):
         return None
+    if version == "5" and not is_anchor_free:
+        # The package has the body alone; what decodes the boxes, and masks, were defined elsewhere.
+        has_head = form == "cut" and task in (None, "v7.0")
+        return Definition("ultralytics", f"yolov5{size}", image, "anchors") if has_head else None
     prefix = "yoloe-" if is_open else "yolov" if int(version) <= 10 else "yolo"
     task = f"-{task}" if task else ""
     return Definition("ultralytics", f"{prefix}{version}{size}{task}", image, "" if task == "-cls" else form)

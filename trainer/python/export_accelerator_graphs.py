@@ -1,6 +1,7 @@
 """Writes weightless graphs of the networks that measurements of accelerators are of.
 
-usage: export_accelerator_graphs.py TABLES OUT [--only PART] [--package NAME] [--retry] [--until HH:MM]
+usage: export_accelerator_graphs.py TABLES OUT [--table NAME] [--only PART] [--package NAME] [--retry]
+                                                  [--until HH:MM]
 
 TABLES is the folder of the tables (`../shared/data/accelerators`). OUT gets two files:
 
@@ -209,6 +210,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("tables", type=pathlib.Path)
     parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("--table", action="append", help="networks of this table; can be given several times")
     parser.add_argument("--only", help="networks whose model has this part")
     parser.add_argument("--package")
     parser.add_argument("--retry", action="store_true")
@@ -228,6 +230,8 @@ def main():
         store.failures.append({"table": wanted.table, "network": wanted.network, **place(None), "reason": reason})
     done = store.done(not args.retry)
     begun = [d for d in by_definition if key_of(d) not in done]
+    tables = args.table
+    begun = [d for d in begun if not tables or any(wanted.table in tables for wanted in by_definition[d])]
     begun = [d for d in begun if (not args.package or d.package == args.package) and (not args.only or args.only in d.model)]
     # Libraries are loaded once, before the first child.
     for package in {definition.package for definition in begun}:
