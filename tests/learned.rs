@@ -6,6 +6,7 @@ use litecast::formats::graph_json;
 use litecast::graph::{analysis::analyze, build};
 use litecast::report::Report;
 use litecast::targets::choice::{Choice, ChoiceError};
+use litecast::targets::learned_accelerators::devices::DEVICES;
 use litecast::targets::learned_accelerators::work::{
     BEYOND, ENDS, Group, NAMES, ONCE, OPERATORS, VALUES, WEIGHTS, WINDOWS, network_work,
 };
@@ -281,6 +282,9 @@ fn numbers_are_those_of_the_file_or_of_the_way() {
         (&integers, "galaxy-s24@onnxruntime", "ONNX Runtime"),
         // Floats were not measured there.
         (&floats, "rb3-gen-2", "w8a8"),
+        (&floats, "rk3588", "w8a8"),
+        (&integers, "rdk-x5", "D-Robotics"),
+        (&floats, "jetson-orin-nano", "float16 under TensorRT"),
     ] {
         let words = words(&report(text, target));
         println!("{target}: {words}");
@@ -315,6 +319,34 @@ fn slow_operators_are_refused_by_name() {
     }
 }
 
+/// What makes Hexagon slow need not make others slow.
+#[test]
+fn only_hexagon_refuses_its_slow_operators() {
+    let text = convolution("int8", pooling("AVERAGE_POOL_2D", 5, 1), &[1, 16, 16, 16]);
+    let report = report(&text, "rk3588");
+    assert!(
+        report.results[0].outcome.is_estimate(),
+        "{}",
+        words(&report)
+    );
+}
+
+#[test]
+fn a_name_is_that_of_one_device() {
+    let mut names = std::collections::BTreeMap::new();
+    for device in DEVICES {
+        for name in device.aliases.iter().copied().chain([device.id]) {
+            let joined = name.to_lowercase().replace(['-', '_'], " ");
+            let other = names
+                .insert(joined, device.id)
+                .filter(|id| *id != device.id);
+            assert_eq!(other, None, "{name} of {}", device.id);
+        }
+    }
+    println!("{} names", names.len());
+    assert!(names.len() > 50, "{}", names.len());
+}
+
 #[test]
 fn devices_are_found_by_what_people_type() {
     let chosen = |id: &str| {
@@ -331,6 +363,13 @@ fn devices_are_found_by_what_people_type() {
         ("snapdragon 8 gen 3@qnn", "galaxy-s24@qnn"),
         ("Galaxy S25", "galaxy-s25"),
         ("QCS6490", "rb3-gen-2"),
+        ("Orange Pi 5", "rk3588"),
+        ("rock-5b", "rk3588"),
+        ("rk3566", "rk3568"),
+        ("Sunrise-5", "rdk-x5"),
+        ("RDK X5", "rdk-x5"),
+        ("orin_nano", "jetson-orin-nano"),
+        ("Jetson AGX Orin@tensorrt", "jetson-agx-orin@tensorrt"),
     ] {
         assert_eq!(chosen(typed).unwrap(), expected);
     }

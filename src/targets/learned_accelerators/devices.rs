@@ -6,11 +6,23 @@ pub enum Runtime {
     LiteRt,
     Qnn,
     OnnxRuntime,
+    Rknn,
+    Hobot,
+    Pulsar2,
+    TensorRt,
 }
 
 impl Runtime {
     /// In the order in which a device is asked for the one that a target without a name of one has.
-    pub const ALL: [Self; 3] = [Self::LiteRt, Self::Qnn, Self::OnnxRuntime];
+    pub const ALL: [Self; 7] = [
+        Self::LiteRt,
+        Self::Qnn,
+        Self::OnnxRuntime,
+        Self::Rknn,
+        Self::Hobot,
+        Self::Pulsar2,
+        Self::TensorRt,
+    ];
 
     /// Behind the `@` of an id.
     pub fn id(self) -> &'static str {
@@ -18,6 +30,10 @@ impl Runtime {
             Self::LiteRt => "litert",
             Self::Qnn => "qnn",
             Self::OnnxRuntime => "onnxruntime",
+            Self::Rknn => "rknn",
+            Self::Hobot => "hobot",
+            Self::Pulsar2 => "pulsar2",
+            Self::TensorRt => "tensorrt",
         }
     }
 
@@ -26,7 +42,16 @@ impl Runtime {
             Self::LiteRt => "LiteRT with QNN",
             Self::Qnn => "QNN",
             Self::OnnxRuntime => "ONNX Runtime with QNN",
+            Self::Rknn => "RKNN",
+            Self::Hobot => "D-Robotics' BPU runtime",
+            Self::Pulsar2 => "Pulsar2",
+            Self::TensorRt => "TensorRT",
         }
+    }
+
+    /// Whether it compiles for Qualcomm's Hexagon, whose slow operators are known.
+    pub fn is_of_hexagon(self) -> bool {
+        matches!(self, Self::LiteRt | Self::Qnn | Self::OnnxRuntime)
     }
 }
 
@@ -105,6 +130,26 @@ pub const WAYS: &[Way] = &[
         runtime: Runtime::OnnxRuntime,
         numbers: Some(NumberFormat::Int16),
         id: "onnxruntime-w8a16",
+    },
+    Way {
+        runtime: Runtime::Rknn,
+        numbers: None,
+        id: "rknn",
+    },
+    Way {
+        runtime: Runtime::Hobot,
+        numbers: None,
+        id: "hobot",
+    },
+    Way {
+        runtime: Runtime::Pulsar2,
+        numbers: None,
+        id: "pulsar2",
+    },
+    Way {
+        runtime: Runtime::TensorRt,
+        numbers: None,
+        id: "tensorrt",
     },
 ];
 
@@ -212,6 +257,53 @@ pub const DEVICES: &[Device] = &[
         "sa7255p",
         "Qualcomm SA7255P automotive board, Hexagon NPU",
         &["SA7255"],
+    ),
+    device(
+        "rk3588",
+        "Rockchip RK3588, one NPU core",
+        &["RK3588S", "Orange Pi 5", "Orange Pi 5 Plus", "Rock 5B"],
+    ),
+    device(
+        "rk3576",
+        "Rockchip RK3576, one NPU core",
+        &["Rock 4D", "NanoPi M5"],
+    ),
+    device(
+        "rk3568",
+        "Rockchip RK3566 and RK3568, NPU",
+        &["RK3566", "Orange Pi 3B", "Rock 3A", "Radxa Zero 3"],
+    ),
+    device("rk3562", "Rockchip RK3562, NPU", &["RK3562J"]),
+    device(
+        "rdk-x5",
+        "D-Robotics RDK X5, BPU",
+        &["D-Robotics RDK X5", "Sunrise 5"],
+    ),
+    device("ax650n", "Axera AX650N, one NPU core", &["AX650"]),
+    device(
+        "jetson-orin-nano",
+        "NVIDIA Jetson Orin Nano (8 GB)",
+        &["Orin Nano", "Jetson Orin Nano", "Orin Nano 8GB"],
+    ),
+    device(
+        "jetson-orin-nx",
+        "NVIDIA Jetson Orin NX (16 GB)",
+        &["Orin NX", "Jetson Orin NX", "Orin NX 16GB"],
+    ),
+    device(
+        "jetson-agx-orin",
+        "NVIDIA Jetson AGX Orin (64 GB)",
+        &["AGX Orin", "Jetson AGX Orin", "Jetson Orin AGX"],
+    ),
+    device(
+        "jetson-agx-orin-32gb",
+        "NVIDIA Jetson AGX Orin (32 GB)",
+        &["AGX Orin 32GB", "Jetson AGX Orin 32GB"],
+    ),
+    device(
+        "jetson-xavier-nx",
+        "NVIDIA Jetson Xavier NX (8 GB)",
+        &["Xavier NX", "Jetson Xavier NX"],
     ),
 ];
 

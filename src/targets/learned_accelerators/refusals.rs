@@ -106,6 +106,11 @@ fn node_refusal(
     let next = graph.nodes.get(idx + 1).map(|next| next.operator.code.kind);
     let is_integer = numbers != NumberFormat::Float;
     match (operator.code.kind, &operator.options) {
+        (OpKind::Custom, _) if DEPENDING_ON_VALUES.contains(&operator.code.name()) => {
+            Some(Refusal::WorkOfValues)
+        }
+        // Which operators are slow is known of Hexagon's compilers alone.
+        _ if !runtime.is_of_hexagon() => None,
         (OpKind::Conv3d, _) if runtime == Runtime::LiteRt => Some(Refusal::Volume),
         (
             OpKind::AveragePool2d,
@@ -138,9 +143,6 @@ fn node_refusal(
         (OpKind::Softmax, _) => (values() > LARGE_SOFTMAX).then_some(Refusal::LargeSoftmax),
         (OpKind::Sum, _) if numbers == NumberFormat::Int8 && next == Some(OpKind::Sqrt) => {
             Some(Refusal::VectorNorm)
-        }
-        (OpKind::Custom, _) if DEPENDING_ON_VALUES.contains(&operator.code.name()) => {
-            Some(Refusal::WorkOfValues)
         }
         _ => None,
     }

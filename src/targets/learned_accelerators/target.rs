@@ -54,10 +54,19 @@ pub fn parse_id(id: &str) -> Option<Parsed<'_>> {
     };
     let is_named = |device: &&Device| {
         let mut aliases = device.aliases.iter();
-        device.id == name || aliases.any(|alias| alias.eq_ignore_ascii_case(name))
+        is_same(device.id, name) || aliases.any(|alias| is_same(alias, name))
     };
     let device = DEVICES.iter().find(is_named)?;
     Some(Parsed { device, way })
+}
+
+/// Whether two names differ only in case and in how their words are joined.
+fn is_same(a: &str, b: &str) -> bool {
+    let letter = |byte: u8| match byte {
+        b'-' | b'_' => b' ',
+        other => other.to_ascii_lowercase(),
+    };
+    a.bytes().map(letter).eq(b.bytes().map(letter))
 }
 
 impl Parsed<'_> {

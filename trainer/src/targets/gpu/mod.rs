@@ -40,6 +40,7 @@ use self::final_families::is_final;
 use self::graphs::Networks;
 use self::interval_widths::{HalfWidth, LeftOut};
 pub use self::kriging::solve;
+pub use self::measured::family;
 use self::measured::{Measured, TABLES};
 use self::setting::{Property, Setting};
 use self::transfer::{Factors, Source, gpu};

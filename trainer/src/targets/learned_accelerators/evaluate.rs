@@ -125,15 +125,36 @@ pub fn widen(largest: &mut [f64; N_TERMS], amounts: &Amounts, costs: &[f64]) {
 /// The widths that hold nine in ten of these errors.
 pub fn widths(left: &[LeftOut]) -> Widths {
     std::array::from_fn(|numbers| {
-        let of_numbers = left.iter().filter(|one| one.row.numbers == numbers);
-        let errors = of_numbers.map(|one| (one.log_error(), one.unfamiliar));
-        let errors: Vec<(f64, f64)> = errors.collect();
+        let mut by_family: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
+        for one in left.iter().filter(|one| one.row.numbers == numbers) {
+            let of_family = by_family.entry(one.family).or_default();
+            of_family.push((one.log_error(), one.unfamiliar));
+        }
+        let is_of_hexagon = left
+            .iter()
+            .all(|one| Runtime::ALL[one.row.runtime].is_of_hexagon());
+        if !is_of_hexagon {
+            by_family.values_mut().for_each(thin_out);
+        }
+        let errors: Vec<(f64, f64)> = by_family.into_values().flatten().collect();
         if errors.is_empty() {
             [f64::MAX, 0.0]
         } else {
             half_width(&errors)
         }
     })
+}
+
+/// Rows of one family that widths of boards are from. Nearly all that was measured there is YOLO, at many sizes; a user's
+/// network is as likely of another family.
+const MAX_OF_FAMILY: usize = 10;
+
+/// Keeps that many errors, from all sizes of errors.
+fn thin_out(errors: &mut Vec<(f64, f64)>) {
+    errors.sort_by(|a, b| a.0.abs().total_cmp(&b.0.abs()));
+    let n_kept = errors.len().min(MAX_OF_FAMILY);
+    let at = |idx: usize| errors[(2 * idx + 1) * errors.len() / (2 * n_kept)];
+    *errors = (0..n_kept).map(at).collect();
 }
 
 impl LeftOut<'_> {

@@ -1,11 +1,14 @@
 //! What others measured of accelerators without published rules → the constants of `litecast::targets::learned_accelerators`, and their
 //! errors on families of networks that were left out.
 
+mod boards;
 mod evaluate;
+mod families;
 mod final_errors;
 mod final_families;
 mod measured;
 mod physics;
+mod qualcomm;
 mod tables;
 
 use std::collections::BTreeSet;
@@ -15,18 +18,22 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use litecast::target::MeasuredRange;
 use litecast::target::fitted::{Bundle, Correction, Mode, Run};
-use litecast::targets::learned_accelerators::devices::{DEVICES, NumberFormat, Runtime, run_id};
+use litecast::targets::learned_accelerators::devices::{
+    DEVICES, Device, NumberFormat, Runtime, run_id,
+};
 use litecast::targets::learned_accelerators::work::{N_TERMS, NAMES};
 
+use self::boards::{Graphs, TABLES, Table};
 use self::evaluate::{LeftOut, Widths, errors, left_out, nested_left_out, widen, widths};
 use self::final_families::is_final;
 use self::measured::{Measured, Measurement};
 use self::physics::{Physics, Way};
 use self::tables::{by_device, by_family, by_part, counts, device_errors, refusals};
 
-const LABORATORY: &str = "Qualcomm (AI Hub Models 0.65.0), best case of a tight loop at batch 1";
 /// A device is offered if its median error is at most this share of that of a regression on three sums.
 const MAX_SHARE_OF_REGRESSION: f64 = 0.8;
+/// Of boards, whose few families do not tell how errors grow far from them: ten times.
+const MAX_HALF_WIDTH: f64 = std::f64::consts::LN_10;
 /// Fewer networks do not tell an error.
 const MIN_NETWORKS: usize = 10;
 
@@ -36,9 +43,15 @@ pub struct FitAcceleratorsArgs {
     /// Folder of published measurements.
     #[arg(long, default_value = "../shared/data/accelerators")]
     pub measured: PathBuf,
+    /// Whose devices are fitted; the constants of others stay as they are.
+    #[arg(long, value_delimiter = ',', default_value = "qualcomm,boards")]
+    pub sources: Vec<Source>,
     /// Folder with the files of qualcomm_onnx.zip, which is beside the measurements.
-    #[arg(long, required = true)]
-    pub graphs: PathBuf,
+    #[arg(long)]
+    pub graphs: Option<PathBuf>,
+    /// Graphs of the networks of all other makers.
+    #[arg(long, default_value = "trainer/data/accelerators/graphs.parquet")]
+    pub board_graphs: PathBuf,
     /// File for the constants.
     #[arg(long, default_value = "bundle/accelerators.json")]
     pub out: PathBuf,
@@ -53,28 +66,85 @@ pub struct FitAcceleratorsArgs {
     pub final_errors: PathBuf,
 }
 
+/// Devices whose costs are fitted together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Source {
+    /// Those with a Hexagon NPU.
+    Qualcomm,
+    /// Those of all other makers.
+    Boards,
+}
+
+impl Source {
+    fn read(
+        self,
+        args: &FitAcceleratorsArgs,
+        graphs: &Graphs,
+        is_asked: impl Fn(&str) -> bool,
+    ) -> Result<Measured> {
+        match self {
+            Self::Boards => boards::read(&args.measured, graphs, is_asked),
+            Self::Qualcomm => {
+                let folder = args.graphs.as_deref();
+                let folder = folder.context("Qualcomm's devices need --graphs")?;
+                qualcomm::read(&args.measured, folder, is_asked)
+            }
+        }
+    }
+
+    fn has(self, run: &Run) -> bool {
+        let device = run.target.split('@').next().unwrap_or_default();
+        match self {
+            Self::Qualcomm => qualcomm::DEVICES.iter().any(|(_, id)| *id == device),
+            Self::Boards => TABLES.iter().any(|table| table.has(device)),
+        }
+    }
+}
+
 /// Fits, prints the errors as Markdown, and writes.
 pub fn run(args: &FitAcceleratorsArgs) -> Result<()> {
-    let read =
-        |is_asked: &dyn Fn(&str) -> bool| measured::read(&args.measured, &args.graphs, is_asked);
-    let open = read(&|family| !is_final(family))?;
+    let graphs = Graphs::read(&args.board_graphs)?;
+    let mut runs = Vec::new();
+    if args.out.is_file() {
+        runs = Bundle::parse(&fs::read(&args.out)?, &NAMES)?.runs;
+        runs.retain(|run| !args.sources.iter().any(|source| source.has(run)));
+    }
+    let mut finals = Vec::new();
+    for source in &args.sources {
+        let read = |is_asked: &dyn Fn(&str) -> bool| source.read(args, &graphs, is_asked);
+        let open = read(&|family| !is_final(family))?;
+        if args.refusals {
+            print!("{}", refusals(&open));
+            continue;
+        }
+        println!("{}\n", counts(&open));
+        let plain = left_out(&open, evaluate::N_FOLDS, |_| true);
+        let open_widths = widths(&plain);
+        let left = nested_left_out(&open);
+        print!("{}", by_part(&left));
+        println!("\n{}", by_family(&left));
+        println!("{}", by_device(&open, &left));
+        let all = read(&|_| true)?;
+        if args.is_final {
+            finals.push(final_errors::evaluate(&all, &open_widths)?);
+        }
+        runs.extend(fitted(&all, &open, &left, &open_widths));
+    }
     if args.refusals {
-        print!("{}", refusals(&open));
         return Ok(());
     }
-    println!("{}\n", counts(&open));
-    let plain = left_out(&open, evaluate::N_FOLDS, |_| true);
-    let open_widths = widths(&plain);
-    let left = nested_left_out(&open);
-    print!("{}", by_part(&left));
-    println!("\n{}", by_family(&left));
-    println!("{}", by_device(&open, &left));
     if args.is_final {
-        let all = read(&|_| true)?;
-        final_errors::evaluate(&all, &open_widths, &args.final_errors)?;
+        final_errors::write(&finals, &args.final_errors)?;
     }
-    let all = read(&|_| true)?;
-    let bundle = bundle(&all, &open, &left, &open_widths);
+    runs.sort_by_key(|run| {
+        let is_of = |device: &Device| run.target.split('@').next() == Some(device.id);
+        DEVICES.iter().position(is_of)
+    });
+    println!("{} runs", runs.len());
+    let bundle = Bundle {
+        costs: NAMES.map(str::to_owned).to_vec(),
+        runs,
+    };
     fs::write(&args.out, serde_json::to_string(&bundle)? + "\n")
         .with_context(|| format!("could not write {}", args.out.display()))
 }
@@ -85,8 +155,8 @@ fn is_offered(left: &[&LeftOut]) -> bool {
     ours.median_percent <= MAX_SHARE_OF_REGRESSION * regression.median_percent
 }
 
-/// The constants by all networks, with errors by families left out.
-fn bundle(all: &Measured, open: &Measured, left: &[LeftOut], widths: &Widths) -> Bundle {
+/// The constants by all networks of a maker's tables, with errors by families left out.
+fn fitted(all: &Measured, open: &Measured, left: &[LeftOut], widths: &Widths) -> Vec<Run> {
     let physics = Physics::fit(all, |_| true);
     let mut runs = Vec::new();
     for device in DEVICES {
@@ -126,11 +196,7 @@ fn bundle(all: &Measured, open: &Measured, left: &[LeftOut], widths: &Widths) ->
             }
         }
     }
-    println!("{} runs", runs.len());
-    Bundle {
-        costs: NAMES.map(str::to_owned).to_vec(),
-        runs,
-    }
+    runs
 }
 
 /// The run of some rows of one device; `None` if they are of too few networks.
@@ -153,15 +219,19 @@ fn run_of(
     }
     let [ours, regression] = errors(left);
     let runtime = Runtime::ALL[first.runtime];
-    let version = match runtime {
-        Runtime::LiteRt | Runtime::Qnn => "QAIRT 2.50",
-        Runtime::OnnxRuntime => "ONNX Runtime 1.27 and 1.30, QAIRT 2.50",
+    let of_device: Vec<&Table> = (TABLES.iter())
+        .filter(|table| table.has(measured.devices[first.device]))
+        .collect();
+    let laboratories: Vec<&str> = of_device.iter().map(|table| table.laboratory).collect();
+    let (laboratory, version) = match of_device.first() {
+        Some(table) => (laboratories.join(" and "), table.version),
+        None => (qualcomm::LABORATORY.to_owned(), qualcomm::version(runtime)),
     };
     Some(Run {
         target: String::new(),
         mode: Mode::Inference,
         framework: format!("{} ({version})", runtime.words()),
-        laboratory: LABORATORY.to_owned(),
+        laboratory,
         scaled_by: None,
         n_networks: networks.len(),
         n_families: families.len(),
@@ -170,6 +240,7 @@ fn run_of(
         costs_ms: costs.to_vec(),
         correction: Correction {
             half_width: widths[first.numbers].map(rounded_to_digits),
+            max_half_width: (!runtime.is_of_hexagon()).then_some(MAX_HALF_WIDTH),
             ..Correction::default()
         },
         errors: litecast::target::fitted::Errors {

@@ -1,5 +1,5 @@
-//! The cost of each kind of work on each device: positive, shared by all devices but for a few scales, and pulled to what is
-//! expected of it.
+//! The cost of each kind of work on each device: positive, shared by a maker's devices but for a few scales, and pulled to
+//! what is expected of it and to the costs of makers that are fitted together.
 
 use litecast::targets::learned_accelerators::devices::{NumberFormat, Runtime};
 use litecast::targets::learned_accelerators::work::{N_TERMS, NAMES, OPERATORS, WEIGHTS};
@@ -17,6 +17,12 @@ const DEVICE: f64 = 1.0;
 const NUMBERS_OF_DEVICE: f64 = 0.3;
 const RUNTIME: f64 = 0.3;
 const TERM_OF_NUMBERS: f64 = 0.2;
+/// Scales of a maker's devices from those of others: chips of all sizes.
+const MAKER: f64 = 2.0;
+/// Terms of a maker from those of others, and of terms that follow from its memory and its processor.
+const TERM_OF_MAKER: f64 = 0.2;
+const MEMORY_OF_MAKER: f64 = 1.0;
+const OF_MEMORY: [&str; 4] = ["weights", "values-beyond", "values-ends", "once"];
 /// What attention is made of costs other amounts in 8 bits.
 const ATTENTION_IN_8_BITS: f64 = 1.0;
 const ATTENTION: [&str; 6] = [
@@ -70,14 +76,18 @@ impl Places {
     const TERM: usize = Self::KIND + N_NUMBERS * N_SCALES;
     const OF_NUMBERS: usize = Self::TERM + N_TERMS;
     const RUNTIME: usize = Self::OF_NUMBERS + N_NUMBERS * N_TERMS;
-    const DEVICE: usize = Self::RUNTIME + Runtime::ALL.len() * N_NUMBERS * N_SCALES;
+    /// Makers have a runtime each, but for Qualcomm, whose terms are those of all its runtimes.
+    const OF_MAKER: usize = Self::RUNTIME + Runtime::ALL.len() * N_NUMBERS * N_SCALES;
+    /// Always 0.
+    const NONE: usize = Self::OF_MAKER + Runtime::ALL.len() * N_TERMS;
+    const DEVICE: usize = Self::NONE + 1;
 
     fn len(self) -> usize {
         Self::DEVICE + self.n_devices * (N_SCALES + N_NUMBERS)
     }
 
     /// What the logarithm of a cost is the sum of.
-    fn cost_places(self, way: Way, term: usize) -> [usize; 6] {
+    fn cost_places(self, way: Way, term: usize) -> [usize; 7] {
         let Way {
             device,
             runtime,
@@ -85,11 +95,17 @@ impl Places {
         } = way;
         let scale = scale(term);
         let of_device = Self::DEVICE + device * (N_SCALES + N_NUMBERS);
+        let of_maker = if Runtime::ALL[runtime].is_of_hexagon() {
+            Self::NONE
+        } else {
+            Self::OF_MAKER + runtime * N_TERMS + term
+        };
         [
             Self::KIND + numbers * N_SCALES + scale,
             Self::TERM + term,
             Self::OF_NUMBERS + numbers * N_TERMS + term,
             Self::RUNTIME + (runtime * N_NUMBERS + numbers) * N_SCALES + scale,
+            of_maker,
             of_device + scale,
             of_device + N_SCALES + numbers,
         ]
@@ -98,6 +114,13 @@ impl Places {
     /// Expected value and standard deviation of each parameter; kinds are pulled to each other instead.
     fn priors(self) -> Vec<(f64, f64)> {
         let mut priors = vec![(0.0, RUNTIME); self.len()];
+        for (runtime, of_runtime) in (Runtime::ALL.iter())
+            .zip(priors[Self::RUNTIME..].chunks_exact_mut(N_NUMBERS * N_SCALES))
+        {
+            if !runtime.is_of_hexagon() {
+                of_runtime.fill((0.0, MAKER));
+            }
+        }
         for term in 0..N_TERMS {
             priors[Self::TERM + term] = (expected(term), TERM);
             for numbers in 0..N_NUMBERS {
@@ -109,6 +132,14 @@ impl Places {
                     TERM_OF_NUMBERS
                 };
                 priors[Self::OF_NUMBERS + numbers * N_TERMS + term] = (0.0, sigma);
+            }
+            let sigma = if OF_MEMORY.contains(&NAMES[term]) {
+                MEMORY_OF_MAKER
+            } else {
+                TERM_OF_MAKER
+            };
+            for runtime in 0..Runtime::ALL.len() {
+                priors[Self::OF_MAKER + runtime * N_TERMS + term] = (0.0, sigma);
             }
         }
         for of_device in priors[Self::DEVICE..].chunks_exact_mut(N_SCALES + N_NUMBERS) {
@@ -220,6 +251,7 @@ impl Physics {
                 }
             }
         }
+        gradient[Places::NONE] = 0.0;
         gradient
     }
 }

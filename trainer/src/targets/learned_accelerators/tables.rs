@@ -72,14 +72,15 @@ pub fn by_part(left: &[LeftOut]) -> String {
     let part = |is_part: &dyn Fn(&Measurement) -> bool| -> Vec<&LeftOut> {
         left.iter().filter(|one| is_part(one.row)).collect()
     };
-    let mut rows = vec![cells("all", &part(&|_| true))];
+    let mut parts = vec![("all", part(&|_| true))];
     for (idx, numbers) in NumberFormat::ALL.iter().enumerate() {
-        rows.push(cells(numbers.id(), &part(&|row| row.numbers == idx)));
+        parts.push((numbers.id(), part(&|row| row.numbers == idx)));
     }
     for (idx, runtime) in Runtime::ALL.iter().enumerate() {
-        rows.push(cells(runtime.id(), &part(&|row| row.runtime == idx)));
+        parts.push((runtime.id(), part(&|row| row.runtime == idx)));
     }
-    table(&heads("part"), rows)
+    let parts = parts.iter().filter(|(_, left)| !left.is_empty());
+    table(&heads("part"), parts.map(|(name, left)| cells(name, left)))
 }
 
 pub fn by_family(left: &[LeftOut]) -> String {
