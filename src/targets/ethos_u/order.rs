@@ -4,7 +4,7 @@
 
 use super::geometry::Hwc;
 use super::index::Steps;
-use super::lower::{has_window, shape_of_activation};
+use super::lower::shape_of_activation;
 use super::program::{Action, Alias, Operation, Program};
 use crate::work;
 
@@ -176,7 +176,7 @@ impl Chain {
             start: step,
             end,
             shapes: [shape; 2],
-            has_window: has_window(operation),
+            has_window: operation.has_window(),
             n_operations: 1,
             n_inputs: n_inputs(program, operation),
         };

@@ -308,6 +308,12 @@ pub enum WeightSharing {
 }
 
 impl Operation {
+    /// Whether it runs on the multipliers, and not as a product of vectors or matrices.
+    pub fn has_window(&self) -> bool {
+        let is_product = |kind: Kind| matches!(kind, Kind::VectorProduct | Kind::MatrixProduct);
+        matches!(self.action, Action::Layer(kind) if !is_product(kind))
+    }
+
     /// An operation that runs once, on whole feature maps, without weights or alias.
     pub fn new(
         node_idx: usize,

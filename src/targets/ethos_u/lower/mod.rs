@@ -286,7 +286,7 @@ fn separate_reshaped_activations(program: &mut Program) {
     for mut operation in std::mem::take(&mut program.operations) {
         let output = operation.outputs.first().copied().filter(|&output| {
             let is_reshaped = is_deepened(&program.maps[output]) && !is_part[output];
-            operation.has_activation && has_window(&operation) && is_reshaped
+            operation.has_activation && operation.has_window() && is_reshaped
         });
         let Some(output) = output else {
             program.operations.push(operation);
@@ -315,7 +315,7 @@ fn unfuse_reshaped_activations(program: &mut Program) {
     let is_part = layout::parts(program);
     let is_reshaped = |operation: &Operation| {
         let before = operation.inputs.first().and_then(|&input| writers[input]);
-        let has_window = before.is_some_and(|before| has_window(&program.operations[before]));
+        let has_window = before.is_some_and(|before| program.operations[before].has_window());
         let mut outputs = operation.outputs.iter();
         let is_activation = operation.alias == Alias::Fused && operation.action != Action::Pad;
         let is_deeper = |&output: &usize| is_deepened(&program.maps[output]) && !is_part[output];
@@ -450,14 +450,8 @@ fn separate_activation_output(
 ) -> Option<(usize, usize)> {
     let output = lowering.output()?;
     let map = lowering.program.maps[output];
-    let is_apart = lowering.has_activation() && has_window(operation) && is_in_pieces;
+    let is_apart = lowering.has_activation() && operation.has_window() && is_in_pieces;
     is_apart.then(|| (lowering.map(map.shape(), map.element_bytes()), output))
-}
-
-/// Whether an operation runs on the multipliers, and not as a product of vectors or matrices.
-pub fn has_window(operation: &Operation) -> bool {
-    let is_product = |kind: Kind| matches!(kind, Kind::VectorProduct | Kind::MatrixProduct);
-    matches!(operation.action, Action::Layer(kind) if !is_product(kind))
 }
 
 /// Whether the types of output and first input differ. The output then never overwrites the input, even if elements
@@ -571,7 +565,7 @@ fn fuse_activations_and_padding(
         }
     }
     let apart: Vec<usize> = (program.operations.iter())
-        .filter(|operation| !has_window(operation))
+        .filter(|operation| !operation.has_window())
         .flat_map(|operation| &operation.inputs)
         .filter_map(|&map_idx| writers[map_idx])
         .filter(|&before| program.operations[before].action == Action::Pad)
