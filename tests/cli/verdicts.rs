@@ -468,11 +468,14 @@ fn a_sweep_over_a_group_says_which_targets_are_fast_enough() {
     let file = &examples()[0];
     let group = ["sweep", "--group", "phones-and-boards", "--json"];
     let rows = json_lines(&litecast(&[&group[..], &[path(file)]].concat()));
-    assert!(rows.len() >= 8, "{} devices", rows.len());
+    // Last are devices on which networks in this precision were not measured.
     let latencies: Vec<f64> = (rows.iter())
-        .map(|row| row["latency_ms"].as_f64().unwrap())
+        .map_while(|row| row["latency_ms"].as_f64())
         .collect();
+    assert!(latencies.len() >= 8, "{} devices", latencies.len());
     assert!(latencies.is_sorted(), "{latencies:?}");
+    let unmeasured = &rows[latencies.len()..];
+    assert!(unmeasured.iter().all(|row| row["latency_ms"].is_null()));
     let limit_ms = rows[1]["latency_hi_ms"].as_f64().unwrap();
     let limit = format!("--max-latency={limit_ms}ms");
     let output = litecast(&[&group[..], &[&limit, path(file)]].concat());
@@ -480,7 +483,10 @@ fn a_sweep_over_a_group_says_which_targets_are_fast_enough() {
     let swept = json_lines(&output);
     for (row, before) in swept.iter().zip(&rows) {
         assert_eq!(row["target"], before["target"]);
-        let held = row["latency_hi_ms"].as_f64().unwrap();
+        let Some(held) = row["latency_hi_ms"].as_f64() else {
+            assert!(row["meets"] != true, "{row}");
+            continue;
+        };
         assert_eq!(row["meets"].as_bool(), Some(held <= limit_ms), "{row}");
     }
     let n_met = swept.iter().filter(|row| row["meets"] == true).count();
