@@ -4,12 +4,12 @@
 source "$(dirname "$0")/common.sh"
 
 # The first screen should be usable within seconds on a 10 Mbit/s line.
-PAGE_LIMIT_BYTES=830000
-WASM_LIMIT_BYTES=1212000
+PAGE_LIMIT_BYTES=790000
+WASM_LIMIT_BYTES=1222000
 # What `npm install litecast` fetches: module and scripts.
 PACKAGE_LIMIT_BYTES=1700000
 # Read only when somebody has a profile of a device.
-DEVICES_LIMIT_BYTES=129000
+DEVICES_LIMIT_BYTES=130000
 # Read only when a GPU, or a phone or NPU board, is asked for.
 GPU_LIMIT_BYTES=2000000
 ACCELERATORS_LIMIT_BYTES=1500000
