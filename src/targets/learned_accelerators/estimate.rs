@@ -1,6 +1,6 @@
 //! Work and fitted costs → latency and its interval.
 
-use super::work::{Amounts, ENDS, N_TERMS, NetworkWork, ONCE, Work};
+use super::work::{Amounts, ENDS, N_TERMS, NetworkWork, ONCE};
 use crate::target::fitted::Run;
 
 /// Time of one inference.
@@ -20,12 +20,12 @@ const MAX_MEGABYTES_PER_MS: f64 = 228.0;
 /// Millions of bytes that memory on the chip holds, at most.
 const MAX_HELD_MEGABYTES: f64 = 64.0;
 
-/// What memories allow: each operator moves what the chip does not hold.
-fn memory_floor_ms(works: &[Work], activation_bytes: f64) -> f64 {
-    let beyond = works
-        .iter()
-        .map(|work| (activation_bytes * work.elements - MAX_HELD_MEGABYTES).max(0.0));
-    beyond.sum::<f64>() / MAX_MEGABYTES_PER_MS
+/// What memories allow: each operator moves what the chip does not hold, and so do the network's inputs and outputs, which
+/// may belong to operators that move nothing beside others.
+fn memory_floor_ms(work: &NetworkWork, activation_bytes: f64) -> f64 {
+    let beyond = |elements: f64| (activation_bytes * elements - MAX_HELD_MEGABYTES).max(0.0);
+    let of_operators: f64 = work.nodes.iter().map(|node| beyond(node.elements)).sum();
+    of_operators.max(beyond(work.ends)) / MAX_MEGABYTES_PER_MS
 }
 
 /// The time of a network with activations of so many bytes; `None` if it has no work.
@@ -36,7 +36,7 @@ pub fn time(run: &Run, work: &NetworkWork, activation_bytes: f64) -> Option<Time
     if fitted_ms <= 0.0 || !fitted_ms.is_finite() {
         return None;
     }
-    let least_ms = memory_floor_ms(nodes, activation_bytes);
+    let least_ms = memory_floor_ms(work, activation_bytes);
     let value_ms = fitted_ms.max(least_ms);
     let unfamiliar = unfamiliar_share(&amounts, &run.costs_ms, &run.max_shares);
     let half_width = run.correction.half_width_at(unfamiliar);
