@@ -505,10 +505,16 @@ test("phones and NPU boards are targets once their constants are loaded", async 
   assert.throws(() => own.loadAccelerators(read("bundle/gpu.json")), failsAs("accelerator-constants", /fitted constants/));
   const ids = own.loadAccelerators(read("bundle/accelerators.json")).map(({ id }) => id);
   assert.ok(ids.length >= 8 && ids.every((id) => own.targets().some((target) => target.id === id && !target.is_default)));
+  let n_estimates = 0;
   for (const target of [...ids, "galaxy-s24@qnn", "Snapdragon 8 Gen 3"]) {
-    const [{ metric, lo, value, hi, evidence }] = own.estimate(example, { targets: [target] }).results;
-    assert.ok(metric === "latency" && lo < value && value < hi && evidence === "measured", target);
+    const [{ metric, lo, value, hi, evidence, reason }] = own.estimate(example, { targets: [target] }).results;
+    assert.equal(metric, "latency", target);
+    // On some devices networks of floats alone were measured.
+    if (reason === "never-measured-precision") continue;
+    assert.ok(lo < value && value < hi && evidence === "measured", target);
+    n_estimates += 1;
   }
+  assert.ok(n_estimates >= 12, `${n_estimates} estimates`);
   assert.throws(() => own.estimate(example, { targets: ["galaxy-s24@tensorrt"] }), failsAs("unknown-release", /one of litert, qnn/));
   own.dispose();
 });
