@@ -331,7 +331,7 @@ impl Parts {
         // Once an operation is reached that reads copies alone, so do those behind it.
         let mut is_closed = vec![false; n_maps];
         for (idx, operation) in program.operations.iter().enumerate() {
-            let reading = Reading::of(program, operation);
+            let reading = Reading::from_operation(program, operation);
             for (place, &input) in operation.inputs.iter().enumerate() {
                 if !is_part[input] || writers[input].is_none_or(|writer| writer >= idx) {
                     continue;
@@ -367,7 +367,7 @@ enum Reading {
 }
 
 impl Reading {
-    fn of(program: &Program, operation: &Operation) -> Self {
+    fn from_operation(program: &Program, operation: &Operation) -> Self {
         let shape =
             |map: Option<&usize>| map.map(|&map_idx| without_ones(program.maps[map_idx].shape()));
         let is_seen = |&output: &usize| program.maps[output].is_output;
