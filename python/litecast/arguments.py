@@ -20,6 +20,18 @@ _GRAPH_FORMAT = "litecast-graph"
 
 _KIB = 1024
 
+#: As the engine's limits.
+_MAX_GRAPH_CHARS = 16 << 20
+_MAX_DEVICE_CHARS = 4 << 20
+#: Longer than the report of any file.
+_MAX_REPORT_CHARS = 128 << 20
+#: Lists of targets and of measurements: three of four devices as long as the engine takes.
+_MAX_LIST_CHARS = 16 << 20
+#: Longest list in a call.
+_MAX_ITEMS = 2**20
+#: Characters of what another library says that a message repeats.
+_MAX_SHOWN = 100
+
 #: Checks a value, whose place it names in errors.
 Reader = Callable[[Any, str], Any]
 
@@ -137,6 +149,10 @@ def wrong_argument(message: str) -> LitecastError:
     return LitecastError("wrong-argument", message)
 
 
+def _too_large(place: str, expected: str) -> LitecastError:
+    return LitecastError("too-large", f"{place}: expected {expected}, found more")
+
+
 def text(value: Any, place: str) -> str:
     if isinstance(value, str):
         return value
@@ -159,13 +175,14 @@ def listed(value: Any, place: str) -> Iterable[Any]:
 def _items(value: Iterable[Any], place: str) -> Iterator[Any]:
     with reading(place):
         items = iter(value)
-    while True:
+    for _ in range(_MAX_ITEMS):
         with reading(place):
             try:
                 item = next(items)
             except StopIteration:
                 return
         yield item
+    raise _too_large(place, f"at most {_MAX_ITEMS} items")
 
 
 def number(value: Any, place: str) -> float:
@@ -216,7 +233,7 @@ def _channels(value: Any, place: str) -> dict[str, Any]:
 
 def _device(value: Any, place: str) -> str:
     """A measured device, as a dict or as the text of its file."""
-    return as_json(value, place) if isinstance(value, Mapping) else text(value, place)
+    return device(value, place) if isinstance(value, Mapping) else text(value, place)
 
 
 #: What each field of a choice has to be.
@@ -274,7 +291,7 @@ def _all_of(given: Mapping[str, Any], readers: Mapping[str, Reader], place: str)
 @reading("changes")
 def changes(given: Any) -> str:
     """The changes of a network, as JSON."""
-    return as_json(_known(mapping(given, "changes"), _CHANGES, "changes"), "changes")
+    return as_json(_known(mapping(given, "changes"), _CHANGES, "changes"), "changes", _MAX_LIST_CHARS)
 
 
 @reading("calibration")
@@ -282,7 +299,23 @@ def calibration(given: Any) -> str:
     """What :meth:`LiteCast.calibrate` returned, as JSON."""
     kept = mapping(given, "calibration")
     # A program may keep words of its own beside them.
-    return as_json(_all_of({name: kept.get(name) for name in _CALIBRATION}, _CALIBRATION, "calibration"), "calibration")
+    read = _all_of({name: kept.get(name) for name in _CALIBRATION}, _CALIBRATION, "calibration")
+    return as_json(read, "calibration", _MAX_LIST_CHARS)
+
+
+def device(value: Any, place: str) -> str:
+    """A measured device, as JSON."""
+    return as_json(mapping(value, place), place, _MAX_DEVICE_CHARS)
+
+
+def latencies(value: Mapping[str, float], place: str) -> str:
+    """Latencies in ms by target id, as JSON."""
+    return as_json(value, place, _MAX_LIST_CHARS)
+
+
+def measurements(given: Iterable[Mapping[str, Any]]) -> str:
+    """Checked measurements, as JSON."""
+    return as_json(list(_within(given, "measurements")), "measurements", _MAX_LIST_CHARS)
 
 
 def report(value: Any, place: str) -> Mapping[str, Any]:
@@ -299,32 +332,77 @@ def full_report(value: Any, place: str) -> str:
     """A report with its operators, as JSON."""
     given = report(value, place)
     if isinstance(given.get("operators"), list) and isinstance(given.get("tensors"), list):
-        return as_json(given, place)
+        return any_report(given, place)
     raise wrong_argument(f'{place}: expected a report with its operators, found one of detail="summary"')
+
+
+def any_report(value: Any, place: str) -> str:
+    """A report of any version, unchecked, as JSON."""
+    return as_json(value, place, _MAX_REPORT_CHARS)
 
 
 @reading("targets")
 def choices(targets: Any) -> str:
     """A list of ids or dicts, as JSON."""
-    chosen = []
-    for idx, target in enumerate(listed(targets, "targets")):
-        if isinstance(target, str):
-            chosen.append({"target": target})
-        else:
-            place = f"targets[{idx}]"
-            if not isinstance(target, Mapping):
-                raise wrong_argument(f"{place}: expected the id of a target or a dict, found {_in_words(target)}")
-            chosen.append(_known(target, _CHOICE, place))
+    given = enumerate(listed(targets, "targets"))
+    chosen = list(_within((_choice(target, f"targets[{idx}]") for idx, target in given), "targets"))
     if not chosen:
         raise wrong_argument("targets: expected at least one target, found a list of 0")
-    return as_json(chosen, "targets")
+    return as_json(chosen, "targets", _MAX_LIST_CHARS)
 
 
-def as_json(value: Any, place: str) -> str:
+def _choice(target: Any, place: str) -> dict[str, Any]:
+    if isinstance(target, str):
+        return {"target": target}
+    if isinstance(target, Mapping):
+        return _known(target, _CHOICE, place)
+    raise wrong_argument(f"{place}: expected the id of a target or a dict, found {_in_words(target)}")
+
+
+def _within(values: Iterable[Any], place: str) -> Iterator[Any]:
+    """The values of a list as long as they are short together, so that no more are made of a short one given again."""
+    n_chars = 0
+    for value in values:
+        n_chars += _json_length(value, {})
+        if n_chars > _MAX_LIST_CHARS:
+            raise _too_large(place, f"a list of at most {_MAX_LIST_CHARS} characters as JSON")
+        yield value
+
+
+def as_json(value: Any, place: str, most: int) -> str:
+    """Raises ``too-large`` for what has more than ``most`` characters, ``wrong-argument`` for what is no JSON."""
+    too_long = _too_large(place, f"at most {most} characters as JSON")
     try:
-        return json.dumps(value, allow_nan=False)
+        if _json_length(value, {}) > most:
+            raise too_long
+        written = json.dumps(value, allow_nan=False)
+    except LitecastError:
+        raise
     except Exception as error:
-        raise wrong_argument(f"{place}: expected what JSON can hold ({error})") from error
+        raise wrong_argument(f"{place}: expected what JSON can hold ({str(error)[:_MAX_SHOWN]})") from error
+    if len(written) > most:
+        raise too_long
+    return written
+
+
+def _json_length(value: Any, lengths: dict[int, int]) -> int:
+    """At least how long a value is as JSON.
+
+    A list or dict that stands in many places, such as an alias of YAML, is read once: ``lengths`` has it by identity.
+    """
+    if isinstance(value, str):
+        return len(value) + 2
+    if not isinstance(value, (dict, list, tuple)):
+        return 1
+    known = lengths.get(id(value))
+    if known is None:
+        # A value inside of itself has no length; `json` says so.
+        lengths[id(value)] = 0
+        parts = dict.values(value) if isinstance(value, dict) else value
+        names = sum(len(name) + 4 for name in value if isinstance(name, str)) if isinstance(value, dict) else 0
+        known = 2 + names + sum(_json_length(part, lengths) + 1 for part in parts)
+        lengths[id(value)] = known
+    return known
 
 
 @reading("predictor")
@@ -358,7 +436,7 @@ def _contents(model: Any, place: str) -> tuple[str, bytes]:
         return name, _read(path, name)
     if isinstance(model, Mapping) and model.get("format") == _GRAPH_FORMAT:
         # The engine tells a graph by its first bytes, in which the format has to stand.
-        return "", as_json({"format": _GRAPH_FORMAT, **model}, place).encode()
+        return "", as_json({"format": _GRAPH_FORMAT, **model}, place, _MAX_GRAPH_CHARS).encode()
     raise wrong_argument(
         f"{place}: expected a path, the bytes of a model or a graph without weights, found {_in_words(model)}"
     )

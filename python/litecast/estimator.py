@@ -195,16 +195,9 @@ class LiteCast:
         Each is ``{"measured_ms": 12.3, "report": report}``, or with ``estimates_ms``, latencies by target id, in the
         place of the report. The result is a plain dict: ``json`` keeps it, :meth:`calibrated` takes it back.
         """
-        fitted = []
-        for idx, measurement in enumerate(arguments.listed(measurements, "measurements")):
-            place = f"measurements[{idx}]"
-            with arguments.reading(place):
-                given = arguments.mapping(measurement, place)
-                network = given.get("estimates_ms", given.get("report"))
-                measured = given.get("measured_ms")
-            measured_ms = arguments.number(measured, f"{place}.measured_ms")
-            fitted.append({"estimates_ms": _latencies(network, place), "measured_ms": measured_ms})
-        return json.loads(_native.fit_calibration(arguments.as_json(fitted, "measurements")))
+        given = enumerate(arguments.listed(measurements, "measurements"))
+        fitted = (_measurement(measurement, f"measurements[{idx}]") for idx, measurement in given)
+        return json.loads(_native.fit_calibration(arguments.measurements(fitted)))
 
     def measure_device(
         self,
@@ -226,7 +219,7 @@ class LiteCast:
         """
         printed = arguments.printed(profile, "profile")
         n_threads = arguments.count(threads, "threads")
-        known = None if device is None else arguments.as_json(arguments.mapping(device, "device"), "device")
+        known = None if device is None else arguments.device(device, "device")
         of_model = arguments.full_report(report, "report")
         base = None if like is None else arguments.text(like, "like")
         names = arguments.text(name, "name"), arguments.text(profile_name, "profile_name")
@@ -243,7 +236,7 @@ class LiteCast:
     def calibrated(self, calibration: Calibration, network: Report | Mapping[str, float]) -> Calibrated:
         """The latency on a calibrated device, of a report or of estimated latencies in ms by target id."""
         kept = arguments.calibration(calibration)
-        estimates = arguments.as_json(_latencies(network, "network"), "network")
+        estimates = arguments.latencies(_latencies(network, "network"), "network")
         return json.loads(_native.apply_calibration(kept, estimates))
 
     def targets(self) -> list[TargetInfo]:
@@ -308,6 +301,15 @@ def _parsed(entry: str | tuple[str, str], file: str) -> Any:
     if isinstance(found, LitecastError):
         raise found
     return found
+
+
+def _measurement(measurement: Any, place: str) -> dict[str, Any]:
+    with arguments.reading(place):
+        given = arguments.mapping(measurement, place)
+        network = given.get("estimates_ms", given.get("report"))
+        measured = given.get("measured_ms")
+    measured_ms = arguments.number(measured, f"{place}.measured_ms")
+    return {"estimates_ms": _latencies(network, place), "measured_ms": measured_ms}
 
 
 def _latencies(network: Any, place: str) -> dict[str, float]:

@@ -14,4 +14,4 @@ def current(report: Any, place: str) -> Any:
     version = arguments.mapping(report, place).get("schema_version", _VERSION)
     if version == _VERSION:
         return report
-    return json.loads(_native.migrate(arguments.as_json(report, place)))
+    return json.loads(_native.migrate(arguments.any_report(report, place)))

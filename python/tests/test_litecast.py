@@ -4,6 +4,7 @@ Run by tools/test-python.sh, which names the command in LITECAST_COMMAND and the
 """
 
 import hashlib
+import itertools
 import json
 import os
 import pickle
@@ -286,6 +287,35 @@ class Errors(Case):
         for entry in found:
             self.assertTrue(isinstance(entry, LitecastError) or len(entry["sha256"]) == len(expected))
         self.assertEqual(estimator.estimate(bytes(changing))["sha256"], expected)
+
+    def test_a_list_in_many_places_is_no_longer_than_the_engine_takes(self):
+        shared = []
+        for _ in range(60):
+            shared = [shared, shared]
+        named = ["x" * 1_000_000] * 100_000
+        report = estimator.estimate(KWS)
+        entry = {"measured_ms": 1, "estimates_ms": {f"target{i}": 1.0 for i in range(10_000)}}
+        device = {"name": "board", "notes": "x" * 3_000_000}
+        calls = {
+            "graph": lambda: estimator.estimate({**GRAPH, "extra": shared}),
+            "names": lambda: estimator.estimate({**GRAPH, "extra": named}),
+            "device": lambda: estimator.estimate(KWS, targets=[{"measured_device": {"networks": shared}}]),
+            "devices": lambda: estimator.estimate(KWS, targets=[{"measured_device": device}] * 100_000),
+            "targets": lambda: estimator.estimate(KWS, targets=itertools.repeat("edge-tpu")),
+            "report": lambda: estimator.measure_device("board", {**report, "extra": shared}, "a,b"),
+            "old report": lambda: estimator.compare({**report, "schema_version": 1, "extra": shared}, report),
+            "known device": lambda: estimator.measure_device("board", report, "a,b", device={"networks": shared}),
+            "measurements": lambda: estimator.calibrate(itertools.repeat(entry)),
+        }
+        for name, call in calls.items():
+            with self.subTest(name):
+                self.assertEqual(self.kind(call), "too-large")
+        circle = {**GRAPH}
+        circle["extra"] = [circle]
+        self.assertEqual(self.kind(estimator.estimate, circle), "wrong-argument")
+        # What stands in two places and is short is taken.
+        pair = {**GRAPH, "inputs": GRAPH["inputs"]}
+        self.assertEqual(estimator.estimate(pair)["model"], estimator.estimate(GRAPH)["model"])
 
     def test_wrong_arguments_are_named(self):
         wrong = [
