@@ -89,6 +89,7 @@ async function bundle(define) {
       estimate: "www/src/worker/estimator.ts",
       layout: "www/src/worker/layout.ts",
       open: "www/src/worker/archive_opener.ts",
+      backup: "www/src/worker/backup.ts",
     },
     outdir: "www/dist",
     bundle: true,

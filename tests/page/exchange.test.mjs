@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { dropBytes, dropModels, isKept, openPage, readEstimates, waitDrawn, waitKept } from "./browser.mjs";
 import { browserForTests } from "./fixture.mjs";
 import { mixedModel, residualModel } from "./model.mjs";
+import { LARGE_BACKUPS } from "./strange.mjs";
 
 const shared = browserForTests();
 
@@ -124,6 +125,22 @@ test("everything that the page keeps goes out and comes in as one file", async (
   assert.match(words[0], /^Imported 0 reports, 0 comparisons and 1 setting; 10 parts of it could not be read/);
   await second.page.waitForSelector(".target-chip");
   assert.deepEqual(await second.page.evaluate(() => [localStorage.getItem("other"), localStorage.getItem("litecast.budget")]), [null, null]);
+  // A file that ends early, or has more entries than a browser keeps, brings what is whole.
+  for (const [file, expected] of [
+    [saved.subarray(0, saved.length - 9), /^Imported 3 reports, 1 comparison and \d+ settings; 1 part of it could not be read/],
+    [Buffer.from(JSON.stringify({ litecast_backup: 1, reports: Array(300).fill([]), files: [["k", "n", "AA=="]] })), /^Imported 0 reports, 0 comparisons and 0 settings; 300 parts/],
+  ]) {
+    const started = second.page.waitForEvent("load");
+    await importing(file);
+    await started;
+    assert.match(words.pop(), expected);
+  }
+  // While a long one is read, it can be stopped.
+  const [head, unit] = LARGE_BACKUPS["reports.backup"];
+  await second.page.setInputFiles("#import-picker", await shared.writeFile("b.json", Buffer.concat([Buffer.from(head), Buffer.alloc(100 * 2 ** 20, unit)])));
+  await second.page.waitForFunction(() => /^Reading b.json, \d+\u202f%…$/.test(document.getElementById("status").textContent));
+  await second.page.keyboard.press("Escape");
+  await second.page.waitForFunction(() => document.getElementById("status").textContent === "Cancelled.");
   const again = second.page.waitForEvent("load");
   await importing(saved);
   await again;

@@ -60,3 +60,15 @@ export const LARGE_SOURCES = {
   "braces.h": "{",
   "arrays.h": "int a[]={0};",
 };
+
+/** Files that begin as backups do, by how they begin and what they are made of. */
+export const LARGE_BACKUPS = {
+  "reports.backup": ['{"litecast_backup":1,"reports":[', "[],"],
+  "one-report.backup": ['{"litecast_backup":1,"reports":[["key",[', "{},"],
+  "deep.backup": ['{"litecast_backup":1,"opened":[', "["],
+  "names.backup": ['{"litecast_backup":1,', '"opened":[],'],
+  "settings.backup": ['{"litecast_backup":1,"settings":{', '"litecast.a":"",'],
+  "text.backup": ['{"litecast_backup":1,"files":[["key","name","', "A"],
+  "escapes.backup": ['{"litecast_backup":1,"files":[["key","name","', "\\\\"],
+  "another.backup": ['{"a":[', "0,"],
+};

@@ -164,14 +164,21 @@ function importEverything(chosen: HTMLInputElement): Promise<void> {
   const [file] = chosen.files ?? [];
   chosen.value = "";
   if (!file) return Promise.resolve();
+  const signal = begin(file.name);
   const add = async (): Promise<void> => {
     const { importAll } = await backups();
-    const { n_reports, n_comparisons, n_settings, n_refused } = await importAll(file);
+    const { n_reports, n_comparisons, n_settings, n_refused } = await importAll(file, signal, (done) => sayBusy(readingWords(file.name, done)));
     const refused = n_refused > 0 ? `; ${format.plural(n_refused, "part")} of it could not be read` : "";
     alert(`Imported ${format.plural(n_reports, "report")}, ${format.plural(n_comparisons, "comparison")} and ${format.plural(n_settings, "setting")}${refused}. The page starts again.`);
     location.reload();
   };
-  return orSay(add());
+  return add().catch((error: unknown) => {
+    if (!signal.aborted) sayDone(asSentence((error as Error).message));
+  });
+}
+
+function readingWords(name: string, done: number): string {
+  return `Reading ${name}, ${Math.floor(100 * done)}\u202f%…`;
 }
 
 /** What the address has of a report; null where it has none. */
@@ -305,7 +312,7 @@ async function open(dropped: File[], scenario = firstScenario(focus.wanted)): Pr
   const signal = begin(name);
   try {
     if (dropped.length === 1) estimator.readAhead(dropped[0]);
-    const models = await openModels(dropped, signal, (name, done) => sayBusy(`Reading ${name}, ${Math.floor(100 * done)}\u202f%…`));
+    const models = await openModels(dropped, signal, (name, done) => sayBusy(readingWords(name, done)));
     if (signal.aborted) return;
     if (models.length !== 1) return await compare(models, scenario, signal);
     const [model] = models;

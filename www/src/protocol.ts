@@ -191,3 +191,18 @@ export type OpenCall = { file: File; packing: Packing } & ({ kind: "list" } | { 
 
 /** A model in a file: as a file of its own, as what can be unpacked, or why it is neither. */
 export type Listed = { name: string } & ({ file: File } | { entry: number; n_bytes: number } | { failure: Failure });
+
+/** What the page keeps besides what is in the database: names and values. */
+export type Settings = [name: string, value: string][];
+
+/** Asks for everything that is kept as one file, or for what such a file has to be kept. */
+export type BackupCall = { kind: "write"; settings: Settings } | { kind: "read"; file: File };
+
+/** How much a backup brought into the database, and its settings, which are not kept yet. */
+export interface Imported {
+  settings: Settings;
+  n_reports: number;
+  n_comparisons: number;
+  /** Parts that could not be read. */
+  n_refused: number;
+}

@@ -12,6 +12,9 @@ const MAX_KEPT_OPERATORS = 200_000;
 const MAX_KEPT_REPORTS = 200;
 const MAX_KEPT_COMPARISONS = 50;
 
+/** Names of what the page keeps in this browser beside its database. */
+export const SETTING = /^litecast\.[\w.-]{1,60}$/;
+
 /** One line of the history. */
 export interface Opened {
   key: string;
