@@ -1,222 +1,116 @@
-//! Small TFLite files, described in plain data.
+//! A small TFLite file, changed.
 
-use litecast::formats::tflite::schema;
+use litecast::formats::tflite::schema::{BuiltinOptions, TensorType};
+use litecast_tflite_files::{
+    Code, File, Instead, Operator, Options, Quantization, Subgraph, Tensor, Value,
+};
 
-use crate::write::flatbuffer;
-
-pub struct File {
-    pub version: u32,
-    pub codes: Vec<Code>,
-    pub subgraphs: Vec<Subgraph>,
-    pub buffers: Option<Vec<Buffer>>,
-    /// Name and buffer index.
-    pub metadata: Vec<(&'static str, u32)>,
-    /// Key and subgraph index.
-    pub signatures: Vec<(&'static str, u32)>,
-    /// Written behind the FlatBuffer; buffers name it by its offset in the file.
-    pub tail: Vec<u8>,
-}
-
-#[derive(Clone, Default)]
-pub struct Code {
-    pub deprecated: i8,
-    pub builtin: i32,
-    pub custom: Option<&'static str>,
-}
-
-#[derive(Clone, Default)]
-pub struct Subgraph {
-    pub name: &'static str,
-    pub tensors: Vec<Tensor>,
-    pub operators: Vec<Operator>,
-    pub inputs: Vec<i32>,
-    pub outputs: Vec<i32>,
-    /// How often the vector of tensors names its last one besides the first time.
-    pub last_tensor_again: usize,
-}
-
-#[derive(Clone, Default)]
-pub struct Tensor {
-    pub name: &'static str,
-    pub shape: Option<Vec<i32>>,
-    pub signature: Option<Vec<i32>>,
-    pub tensor_type: i8,
-    pub buffer: u32,
-    pub is_variable: bool,
-    pub external_buffer: u32,
-    pub scale: Option<Vec<f32>>,
-    pub zero_point: Option<Vec<i64>>,
-    pub quantized_dimension: i32,
-    /// For each dimension its dense size or its indices.
-    pub sparsity: Option<Vec<Dimension>>,
-}
-
-#[derive(Clone)]
-pub enum Dimension {
-    Dense(i32),
-    Sparse(Vec<u8>),
-}
-
-#[derive(Clone)]
-pub struct Operator {
-    pub code: u32,
-    pub inputs: Vec<i32>,
-    pub outputs: Vec<i32>,
-    pub intermediates: Vec<i32>,
-    pub options: Options,
-}
-
-#[derive(Clone)]
-pub enum Options {
-    None,
-    Conv2D {
-        padding: i8,
-        stride: i32,
-        dilation: i32,
-        activation: i8,
-    },
-    If {
-        then: i32,
-        or_else: i32,
-    },
-    While {
-        cond: i32,
-        body: i32,
-    },
-    Call {
-        subgraph: u32,
-    },
-    CallOnce {
-        init: i32,
-    },
-    Composite {
-        name: &'static str,
-        decomposition: i32,
-    },
-    Case {
-        branches: Vec<i32>,
-    },
-    SpaceToDepth {
-        block_size: i32,
-    },
-    MirrorPad {
-        mode: i8,
-    },
-    Lstm {
-        kernel_type: i8,
-    },
-}
-
-#[derive(Clone)]
-pub enum Buffer {
-    Data(Vec<u8>),
-    /// No vector at all.
-    Absent,
-    /// `offset` counts from the start of [`File::tail`].
-    Behind {
-        offset: u64,
-        size: u64,
-    },
-    /// `offset` as written.
-    At {
-        offset: u64,
-        size: u64,
-    },
-}
-
-impl Default for File {
-    /// One convolution, 3 × 3 × 2 → 3 × 3 × 4, of int8.
-    fn default() -> Self {
-        let int8 = |name, shape: &[i32], buffer| Tensor {
-            name,
-            shape: Some(shape.to_vec()),
-            tensor_type: schema::TensorType::INT8.0,
-            buffer,
-            scale: Some(vec![0.5]),
-            zero_point: Some(vec![3]),
-            ..Tensor::default()
-        };
-        let bias = Tensor {
-            tensor_type: schema::TensorType::INT32.0,
-            ..int8("conv/bias", &[4], 2)
-        };
-        let conv = Operator {
-            code: 0,
-            inputs: vec![0, 1, 2],
-            outputs: vec![3],
-            intermediates: Vec::new(),
-            options: Options::Conv2D {
-                padding: 0,
-                stride: 1,
-                dilation: 1,
-                activation: 1,
-            },
-        };
-        let main = Subgraph {
-            name: "main",
-            tensors: vec![
-                int8("input", &[1, 3, 3, 2], 0),
-                int8("conv/weights", &[4, 3, 3, 2], 1),
-                bias,
-                int8("output", &[1, 3, 3, 4], 0),
-            ],
-            operators: vec![conv],
-            inputs: vec![0],
-            outputs: vec![3],
-            last_tensor_again: 0,
-        };
-        Self {
-            version: 3,
-            codes: vec![Code {
-                deprecated: 3,
-                builtin: 3,
-                custom: None,
-            }],
-            subgraphs: vec![main],
-            buffers: Some(vec![
-                Buffer::Absent,
-                Buffer::Data((0..72).collect()),
-                Buffer::Data(vec![0; 16]),
-            ]),
-            metadata: vec![("min_runtime_version", 2)],
-            signatures: vec![("serving_default", 0)],
-            tail: Vec::new(),
-        }
+/// One convolution, 3 × 3 × 2 → 3 × 3 × 4, of int8.
+pub fn convolution() -> File {
+    let int8 = |name: &str, shape: &[i32], buffer| Tensor {
+        name: name.to_owned(),
+        shape: shape.to_vec(),
+        tensor_type: TensorType::INT8.0,
+        buffer,
+        quantization: Some(Quantization {
+            scale: vec![0.5],
+            zero_point: vec![3],
+            dimension: 0,
+        }),
+        ..Tensor::default()
+    };
+    let bias = Tensor {
+        tensor_type: TensorType::INT32.0,
+        ..int8("conv/bias", &[4], 2)
+    };
+    let conv = Operator {
+        inputs: vec![0, 1, 2],
+        outputs: vec![3],
+        options: conv_2d(0, 1, 1, 1),
+        ..Operator::default()
+    };
+    let main = Subgraph {
+        name: "main".to_owned(),
+        tensors: vec![
+            int8("input", &[1, 3, 3, 2], 0),
+            int8("conv/weights", &[4, 3, 3, 2], 1),
+            bias,
+            int8("output", &[1, 3, 3, 4], 0),
+        ],
+        operators: vec![conv],
+        inputs: vec![0],
+        outputs: vec![3],
+        ..Subgraph::default()
+    };
+    File {
+        codes: vec![code(3, 3)],
+        subgraphs: vec![main],
+        buffers: vec![Vec::new(), (0..72).collect(), vec![0; 16]],
+        metadata: vec![("min_runtime_version".to_owned(), 2)],
+        signatures: vec![("serving_default".to_owned(), 0)],
+        ..File::default()
     }
 }
 
-impl File {
-    /// The default file after `change`.
-    pub fn with(change: impl FnOnce(&mut Self)) -> Vec<u8> {
-        let mut file = Self::default();
-        change(&mut file);
-        file.bytes()
-    }
+/// The convolution after `change`.
+pub fn with(change: impl FnOnce(&mut File)) -> Vec<u8> {
+    let mut file = convolution();
+    change(&mut file);
+    file.write()
+}
 
-    pub fn main(&mut self) -> &mut Subgraph {
-        &mut self.subgraphs[0]
-    }
+/// The convolution with this operator code.
+pub fn with_code(code: Code) -> Vec<u8> {
+    with(|f| f.codes[0] = code)
+}
 
-    pub fn tensor(&mut self, tensor_idx: usize) -> &mut Tensor {
-        &mut self.subgraphs[0].tensors[tensor_idx]
-    }
+/// The convolution with these options.
+pub fn with_options(options: Options) -> Vec<u8> {
+    with(|f| operator(f).options = options)
+}
 
-    pub fn operator(&mut self) -> &mut Operator {
-        &mut self.subgraphs[0].operators[0]
-    }
+/// The convolution with weights of `size` bytes from `offset` on, outside of the FlatBuffer.
+pub fn with_weights_at(offset: u64, size: u64) -> Vec<u8> {
+    with(|f| f.instead = vec![(1, Instead::Outside { offset, size })])
+}
 
-    pub fn buffer(&mut self, buffer_idx: usize) -> &mut Buffer {
-        &mut self.buffers.as_mut().unwrap()[buffer_idx]
-    }
+/// The convolution with 72 bytes of weights behind the FlatBuffer, of which `tail` is there.
+pub fn with_weights_behind(tail: &[u8]) -> Vec<u8> {
+    let start = with_weights_at(0, 72).len() as u64;
+    [&with_weights_at(start, 72), tail].concat()
+}
 
-    /// The file. Offsets of the tail depend on the length before it, so that it is written twice.
-    pub fn bytes(&self) -> Vec<u8> {
-        let tail_start = flatbuffer(self, 0).len() as u64;
-        let mut bytes = flatbuffer(self, tail_start);
-        assert_eq!(tail_start, bytes.len() as u64);
-        bytes.extend(&self.tail);
-        bytes
+pub fn code(deprecated: i8, builtin: i32) -> Code {
+    Code {
+        deprecated: Some(deprecated),
+        builtin,
+        custom: None,
     }
+}
+
+pub fn conv_2d(padding: u8, stride: i32, dilation: i32, activation: u8) -> Options {
+    let [stride, dilation] = [stride, dilation].map(Value::Int);
+    let fields = [
+        Value::Byte(padding),
+        stride.clone(),
+        stride,
+        Value::Byte(activation),
+        dilation.clone(),
+        dilation,
+    ];
+    Options::with(BuiltinOptions::Conv2DOptions, &fields)
+}
+
+pub fn tensor(file: &mut File, tensor_idx: usize) -> &mut Tensor {
+    &mut file.subgraphs[0].tensors[tensor_idx]
+}
+
+pub fn quantization(file: &mut File, tensor_idx: usize) -> &mut Quantization {
+    tensor(file, tensor_idx).quantization.as_mut().unwrap()
+}
+
+pub fn operator(file: &mut File) -> &mut Operator {
+    &mut file.subgraphs[0].operators[0]
 }
 
 /// Bytes at `position` overwritten.

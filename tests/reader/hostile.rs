@@ -4,8 +4,10 @@ use std::time::{Duration, Instant};
 
 use litecast::formats::tflite::{BuiltinOptions, Model, ParseError, parse};
 
+use litecast_tflite_files::Tensor;
+
 use crate::cases::CASES;
-use crate::files::File;
+use crate::files::{convolution, tensor, with};
 use crate::memory::peak_bytes;
 use crate::sound::assert_sound;
 
@@ -78,7 +80,7 @@ fn cases_stay_within_memory() {
 
 #[test]
 fn truncated_at_every_length() {
-    let whole = File::default().bytes();
+    let whole = convolution().write();
     let mut worst = Worst::default();
     for length in 0..whole.len() {
         worst.check(&whole[..length]);
@@ -194,9 +196,9 @@ fn random_bytes_behind_the_identifier() {
 /// A large constant is a slice of the file, not a copy of it.
 #[test]
 fn weights_are_not_copied() {
-    let file = File::with(|f| {
-        f.tensor(1).shape = Some(vec![1 << 12, 1, 1, 1 << 12]);
-        *f.buffer(1) = crate::files::Buffer::Data(vec![7; 1 << 24]);
+    let file = with(|f| {
+        tensor(f, 1).shape = vec![1 << 12, 1, 1, 1 << 12];
+        f.buffers[1] = vec![7; 1 << 24];
     });
     let (model, bytes) = peak_bytes(|| parse(&file).unwrap());
     let weights = model.buffers[1].bytes();
@@ -215,10 +217,13 @@ fn weights_are_not_copied() {
 #[test]
 fn as_many_tensors_as_the_limits_allow() {
     let n_tensors = 60_000;
-    let file = File::with(|f| {
-        f.main().tensors.push(crate::files::Tensor::default());
-        f.main().last_tensor_again = n_tensors;
-        *f.buffer(2) = crate::files::Buffer::Data(vec![0; 4 * n_tensors]);
+    let file = with(|f| {
+        f.subgraphs[0].tensors.push(Tensor {
+            has_no_shape: true,
+            ..Tensor::default()
+        });
+        f.subgraphs[0].last_tensor_again = n_tensors;
+        f.buffers[2] = vec![0; 4 * n_tensors];
     });
     let mut worst = Worst::default();
     worst.check(&file);

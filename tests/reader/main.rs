@@ -10,7 +10,6 @@ mod margins;
 mod memory;
 mod render;
 mod sound;
-mod write;
 
 use std::path::PathBuf;
 

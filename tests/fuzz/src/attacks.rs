@@ -6,13 +6,13 @@ use litecast::formats::tflite::schema::{BuiltinOperator as Op, BuiltinOptions as
 
 use crate::attacks_json;
 use crate::case::{Amounts, Case};
-use crate::file::{File, Quantization, Sparsity, Subgraph, Tensor};
 use crate::hostile_texts::{configurations, devices, profiles, reports};
 use crate::kinds::{Arrangement, KINDS, MAP, network};
-use crate::options::{Options, Value};
 use crate::random::Random;
 use crate::shapes::Network;
 use crate::{hostile_graph, hostile_ncnn, hostile_onnx, hostile_tflite};
+use litecast_tflite_files::options::{Options, Value};
+use litecast_tflite_files::{File, Indices, Quantization, Sparsity, Subgraph, Tensor};
 
 /// What is attacked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -271,7 +271,8 @@ fn sparse(random: &mut Random) -> File {
                 .map(|_| {
                     let is_compressed = random.one_in(2);
                     let n_indices = random.below(20);
-                    let indices = is_compressed.then(|| [list(random, 5), list(random, n_indices)]);
+                    let indices = is_compressed
+                        .then(|| [5, n_indices].map(|n| Indices::Ints(list(random, n))));
                     (random.pick(&values), indices)
                 })
                 .collect(),

@@ -24,10 +24,10 @@ use litecast::targets::{self, Outcome, ethos_u, gpu, registry};
 
 use crate::attacks::Format;
 use crate::clock::Clock;
-use crate::file::File;
 use crate::memory::{Taken, measure};
 use crate::shapes::Shape;
 use crate::texts;
+use litecast_tflite_files::File;
 
 /// Bytes that any file may take besides three times its own length.
 pub const BASE_BYTES: usize = 64 << 20;

@@ -3,9 +3,9 @@
 
 use litecast::formats::tflite::schema::{BuiltinOperator, BuiltinOptions};
 
-use crate::file::{File, Quantization};
-use crate::options::{Options, Value};
 use crate::shapes::{INT8, INT32, INT64, Network, Shape};
+use litecast_tflite_files::options::{Options, Value};
+use litecast_tflite_files::{File, Quantization};
 
 /// A file with its name in messages.
 pub struct Case {

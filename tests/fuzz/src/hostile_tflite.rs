@@ -3,9 +3,9 @@
 use litecast::formats::tflite::schema::{BuiltinOperator as Op, BuiltinOptions as Table};
 
 use crate::case::{Amounts, cases};
-use crate::file::{Code, File, Operator, Sparsity, Subgraph};
-use crate::options::{Options, Value};
 use crate::shapes::{FLOAT32, INT8, INT32, INT64, Network};
+use litecast_tflite_files::options::{Options, Value};
+use litecast_tflite_files::{Code, File, Indices, Operator, Sparsity, Subgraph};
 
 cases! {
     shared_integers 5_000,
@@ -130,7 +130,10 @@ fn shared_sparse_weights(Amounts { n, repeats }: Amounts) -> Vec<u8> {
         block_map: Vec::new(),
         dimensions: vec![
             (1 << 20, None),
-            (64, Some([vec![0; repeats], vec![63; repeats]])),
+            (
+                64,
+                Some([0, 63].map(|idx| Indices::Ints(vec![idx; repeats]))),
+            ),
         ],
     });
     let output = network.tensor(&[1, 1 << 20]);
@@ -243,6 +246,7 @@ fn many_codes(Amounts { n, repeats }: Amounts) -> Vec<u8> {
     let code = Code {
         builtin: Op::CUSTOM.0,
         custom: Some("c".repeat(repeats % 16)),
+        ..Code::default()
     };
     file.codes.extend(vec![code; n]);
     file.write()

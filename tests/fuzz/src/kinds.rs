@@ -3,9 +3,9 @@
 
 use litecast::formats::tflite::schema::{BuiltinOperator as Op, BuiltinOptions as Table};
 
-use crate::file::File;
-use crate::options::{Options, Value};
 use crate::shapes::{FLOAT32, INT8, INT32, Network};
+use litecast_tflite_files::File;
+use litecast_tflite_files::options::{Options, Value};
 
 /// Number of `TensorType`.
 const BOOL: i8 = 6;

@@ -8,7 +8,6 @@ pub mod case;
 #[cfg(feature = "bundle")]
 pub mod check;
 pub mod clock;
-pub mod file;
 pub mod growth;
 pub mod hostile;
 pub mod hostile_graph;
@@ -19,7 +18,6 @@ pub mod hostile_tflite;
 pub mod kinds;
 pub mod memory;
 pub mod mutate;
-pub mod options;
 pub mod protobuf;
 pub mod random;
 pub mod seeds;

@@ -11,11 +11,11 @@ use litecast_fuzz::attacks::Format;
 use litecast_fuzz::campaign::{BATCH, Mutants, Tally, broken, keep_panics};
 use litecast_fuzz::case::Amounts;
 use litecast_fuzz::check::Target;
-use litecast_fuzz::file::File;
 use litecast_fuzz::hostile::CASES;
 use litecast_fuzz::hostile_tflite::N_KINDS;
 use litecast_fuzz::memory::Counting;
 use litecast_fuzz::shapes::Shape;
+use litecast_tflite_files::File;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;

@@ -1,9 +1,9 @@
 //! Changes to a file that leave it a valid FlatBuffer: what the verifier lets through is where the stages
 //! behind it begin.
 
-use crate::file::{File, Operator, Quantization, Subgraph};
-use crate::options::{Options, Value, n_kinds};
 use crate::random::Random;
+use litecast_tflite_files::options::{Options, Value, n_kinds};
+use litecast_tflite_files::{File, Operator, Quantization, Subgraph};
 
 /// Numbers at the edges of types, of registers and of usual sizes.
 const NUMBERS: [i32; 26] = [

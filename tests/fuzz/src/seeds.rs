@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use crate::file::{File, Subgraph};
 use crate::random::Random;
 use crate::shapes::Shape;
+use litecast_tflite_files::{File, Subgraph};
 
 /// Larger files of folders would be copied for each mutant.
 const MAX_FILE_BYTES: u64 = 200_000;

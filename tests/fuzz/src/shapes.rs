@@ -2,8 +2,8 @@
 
 use litecast::formats::tflite::schema::{BuiltinOperator, BuiltinOptions};
 
-use crate::file::{File, Operator, Quantization, Subgraph, Tensor};
-use crate::options::{Options, Value};
+use litecast_tflite_files::options::{Options, Value};
+use litecast_tflite_files::{File, Operator, Quantization, Subgraph, Tensor};
 
 /// Numbers of `TensorType`.
 pub const FLOAT32: i8 = 0;

@@ -11,13 +11,13 @@ use litecast_fuzz::campaign::Mutants;
 use litecast_fuzz::check::{
     MAX_BYTES_PER_OPERAND, MAX_BYTES_PER_OPERATOR, Target, assert_sound, max_bytes,
 };
-use litecast_fuzz::file::File;
 use litecast_fuzz::hostile::CASES;
 use litecast_fuzz::memory::{Counting, measure};
 use litecast_fuzz::mutate::{corrupt, mutate};
 use litecast_fuzz::protobuf;
 use litecast_fuzz::random::Random;
 use litecast_fuzz::shapes::Shape;
+use litecast_tflite_files::File;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -30,7 +30,7 @@ fn alone() -> MutexGuard<'static, ()> {
 }
 
 fn n_operands(file: &File) -> usize {
-    let of_subgraph = |subgraph: &litecast_fuzz::file::Subgraph| {
+    let of_subgraph = |subgraph: &litecast_tflite_files::Subgraph| {
         let operators = subgraph.operators.iter();
         let operands: usize = operators.map(|o| o.inputs.len() + o.outputs.len()).sum();
         operands + subgraph.inputs.len() + subgraph.outputs.len()

@@ -11,10 +11,10 @@ use litecast::report::Report;
 
 use litecast::targets::{Metric, Outcome, Target, known};
 use litecast_fuzz::check::assert_sound;
-use litecast_fuzz::file::{File, Operator};
-use litecast_fuzz::options::{Options, Value};
 use litecast_fuzz::random::Random;
 use litecast_fuzz::shapes::{FLOAT32, INT8, Network};
+use litecast_tflite_files::options::{Options, Value};
+use litecast_tflite_files::{File, Operator};
 
 /// Networks of each kind of operator.
 const N_EACH: usize = 24;

@@ -5,11 +5,11 @@ use litecast::estimate::{EstimateError, ModelFile, estimate};
 use litecast::learned::predictor::Predictor;
 use litecast::report::Report;
 use litecast::targets::{Metric, Outcome};
-use litecast_fuzz::file::File;
 use litecast_fuzz::hostile::CASES;
 use litecast_fuzz::mutate::mutate;
 use litecast_fuzz::random::Random;
 use litecast_fuzz::shapes::{Network, Shape};
+use litecast_tflite_files::File;
 
 fn report(file: &File) -> Result<Report, EstimateError> {
     estimate(ModelFile::new("file.tflite", &file.write()), None)

@@ -72,9 +72,17 @@ impl Options {
 
     /// Of the first union, with these fields in front.
     pub fn with(kind: schema::BuiltinOptions, fields: &[Value]) -> Self {
-        let mut options = Self::zero(false, kind.0);
-        options.fields[..fields.len()].clone_from_slice(fields);
-        options
+        Self::zero(false, kind.0).starting_with(fields)
+    }
+
+    /// The same of the second union.
+    pub fn with_second(kind: schema::BuiltinOptions2, fields: &[Value]) -> Self {
+        Self::zero(true, kind.0).starting_with(fields)
+    }
+
+    fn starting_with(mut self, fields: &[Value]) -> Self {
+        self.fields[..fields.len()].clone_from_slice(fields);
+        self
     }
 
     /// Fields of a table that are numbers; others are left empty.
