@@ -10,6 +10,7 @@ import { importSource } from "./sources.mjs";
 
 const { standingsOf } = await importSource("pareto.ts");
 const { parseColumn } = await importSource("custom_column.ts");
+const { splitLine } = await importSource("table_lines.ts");
 const { NO_BUDGET } = await importSource("budget.ts");
 const { surelyMeets } = await importSource("verdict.ts");
 const { comparisonCsv } = await importSource("export/csv.ts");
@@ -61,6 +62,15 @@ test("a column is read as spreadsheets and people write it", () => {
   assert.throws(() => values("a.tflite,1\nb.tflite,good"), /^Error: line 2: found `b\.tflite,good`, expected for example/);
   assert.throws(() => values("c.tflite,1"), /found none of them/);
   assert.throws(() => parseColumn("x".repeat(200_001), files), /expected at most 200,000 characters/);
+});
+
+test("a line has no more in its fields than it has characters", () => {
+  assert.deepEqual(splitLine('"a,b",c', ","), ["a,b", "c"]);
+  const refers = `"${"a".repeat(1000)}"${"\ue0000\ue001".repeat(1000)},"\ue0001\ue001"`;
+  const fields = splitLine(refers, ",");
+  assert.ok(fields.join("").length <= refers.length, `${fields.join("").length} characters of ${refers.length}`);
+  const files = ["x/a.tflite", "y/A.onnx", "b.tflite"];
+  assert.deepEqual(parseColumn("a,1\nb,2\nz/a.tflite,3", files).values, { "x/a.tflite": 3, "y/A.onnx": 3, "b.tflite": 2 }, "the last line of a name counts");
 });
 
 test("a saved table has one's own column beside each file's estimates", () => {

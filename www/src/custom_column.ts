@@ -44,7 +44,7 @@ export function columnValueOf({ values }: CustomColumn, file: string): number | 
   return Object.hasOwn(values, file) ? values[file] : null;
 }
 
-const stem = (name: string): string => name.split(/[/\\]/).at(-1)?.replace(MODEL_ENDING, "").toLowerCase() ?? "";
+const stem = (name: string): string => name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1).replace(MODEL_ENDING, "").toLowerCase();
 
 /**
  * Lines `file,number` with commas, semicolons or tabs, under a head where there is one, or a number for each file in their
@@ -60,21 +60,22 @@ export function parseColumn(text: string, files: readonly string[]): CustomColum
   const name = (head?.[1] ?? head?.[0] ?? DEFAULT_NAME).slice(0, MAX_NAME);
   const is_list = rows.every((row) => row.length === 1);
   const n_fields = head?.length ?? (is_list ? 1 : 2);
-  const values: Record<string, number> = {};
-  rows.forEach((row, i) => {
+  const numbers = rows.map((row, i) => {
     const value = valueIn(row[is_list ? 0 : 1] ?? "");
     const line_words = `line ${i + 1 + (head ? 1 : 0)}: found \`${row.join(separator).slice(0, 80)}\``;
     // With commas between fields, a decimal comma makes two fields of one number.
     if (row.length > n_fields) throw new Error(`${line_words}, expected ${n_fields} fields: put semicolons between fields where numbers have commas`);
     if (!Number.isFinite(value)) throw new Error(`${line_words}, expected for example \`model.tflite,71.5\``);
-    const named = is_list ? files.slice(i, i + 1) : files.filter((file) => file === row[0] || stem(file) === stem(row[0]));
-    for (const file of named) values[file] = value;
+    return value;
   });
-  if (Object.keys(values).length === 0) throw new Error(`expected a line for one of the files, such as \`${files[0] ?? "model.tflite"},71.5\`, found none of them`);
-  return { name, is_more_better: true, values };
+  const by_stem = new Map(numbers.map((value, i) => [stem(rows[i][0]), value]));
+  const named = files.map((file, i) => [file, is_list ? numbers[i] : by_stem.get(stem(file))] as const);
+  const values = named.filter((entry): entry is [string, number] => entry[1] !== undefined);
+  if (values.length === 0) throw new Error(`expected a line for one of the files, such as \`${files[0] ?? "model.tflite"},71.5\`, found none of them`);
+  return { name, is_more_better: true, values: Object.fromEntries(values) };
 }
 
 /** With a percent sign or without. */
 function valueIn(cell: string): number {
-  return numberOf(cell.replace(/\s*%$/, ""));
+  return numberOf(cell.endsWith("%") ? cell.slice(0, -1) : cell);
 }

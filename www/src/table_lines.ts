@@ -26,7 +26,7 @@ export function separatorOf(text: string): string {
 /** Fields of RFC 4180, without the quotes and the space around them. */
 export function splitLine(line: string, separator: string): string[] {
   const quoted: string[] = [];
-  // Private letters stand for what is in quotes, separators included.
-  const bare = line.replace(QUOTED, (field) => `\ue000${quoted.push(field.slice(1, -1).replaceAll('""', '"')) - 1}\ue001`);
+  // Private letters stand for what is in quotes, separators included; a line has none of its own.
+  const bare = line.replace(/[\ue000\ue001]/g, "").replace(QUOTED, (field) => `\ue000${quoted.push(field.slice(1, -1).replaceAll('""', '"')) - 1}\ue001`);
   return bare.split(separator).map((field) => field.trim().replace(/\ue000(\d+)\ue001/g, (_, place: string) => quoted[Number(place)]));
 }
