@@ -3,32 +3,12 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
-import { createServer } from "node:http";
 import path from "node:path";
-import { before, test } from "node:test";
-import { pathToFileURL } from "node:url";
-import { Worker } from "node:worker_threads";
+import { test } from "node:test";
 import { mixedModel, residualGraph, residualModel } from "../page/model.mjs";
 import { onnxWithOpenSize } from "../page/onnx.mjs";
-import { install, read, root } from "./packed.mjs";
-
-const { installed, archive } = install();
-const entry = (name) => import(pathToFileURL(path.join(installed, name)));
-const { load, LitecastError } = await entry("index.node.js");
-const example = read("www/examples/cnn-kws-s7-i43.tflite");
-
-let litecast;
-before(async () => {
-  litecast = await load();
-});
-
-/** Every failure is an error of this package. */
-const failsAs = (kind, message) => (error) => {
-  assert.ok(error instanceof LitecastError && error instanceof Error, `${error}`);
-  assert.equal(error.kind, kind, error.message);
-  assert.match(error.message, message);
-  return true;
-};
+import { archive, entry, example, failsAs, litecast, load, LitecastError } from "./installed.mjs";
+import { read, root } from "./packed.mjs";
 
 test("the archive has what a program needs, and is within its limit", () => {
   console.log(`packed ${archive.size} bytes, unpacked ${archive.unpackedSize}`);
@@ -256,52 +236,6 @@ test("a hash that is known is reported, and otherwise computed", () => {
   assert.throws(() => litecast.estimateMany([{ bytes: example, sha256: "12" }]), failsAs("wrong-argument", /models\[0\]\.sha256: expected 64 hexadecimal digits/));
 });
 
-test("wrong arguments are refused by name, with what was expected and found", () => {
-  const wrong = (call, message) => assert.throws(call, failsAs("wrong-argument", message));
-  wrong(() => litecast.estimate("model.tflite"), /expected the bytes of a model .*, found "model.tflite"/);
-  wrong(() => litecast.estimate(null), /found null/);
-  wrong(() => litecast.estimate({}), /found an object/);
-  wrong(() => litecast.estimate([1, 2, 3]), /found an array of 3/);
-  wrong(() => litecast.estimate(new Blob([])), /arrayBuffer\(\)/);
-  wrong(() => litecast.estimate(Promise.resolve(example)), /found a value of type Promise/);
-  const detached = new Uint8Array(example);
-  structuredClone(detached.buffer, { transfer: [detached.buffer] });
-  for (const bytes of [detached, detached.buffer]) wrong(() => litecast.estimate(bytes), /model: expected bytes, found a buffer that was detached/);
-  wrong(() => litecast.estimate(example, Promise.resolve({})), /options: expected an object, found a value of type Promise/);
-  wrong(() => litecast.estimate(example, new Map()), /options: expected an object, found a value of type Map/);
-  for (const batch of [2.5, -1, 0, Number.NaN, 2 ** 32, "2", null, 1n]) wrong(() => litecast.estimate(example, { batch }), /batch: expected a whole number from 1 to/);
-  wrong(() => litecast.estimate(example, { threads: 0 }), /threads/);
-  wrong(() => litecast.estimate(example, "name"), /options: expected an object, found "name"/);
-  wrong(() => litecast.estimate(example, { bacth: 2 }), /unknown option `bacth`/);
-  wrong(() => litecast.estimate(example, { detail: "all" }), /detail/);
-  wrong(() => litecast.estimate(example, { name: 7 }), /name: expected a string/);
-  wrong(() => litecast.estimateMany({ 0: example }), /models: expected an array, found an object/);
-  wrong(() => litecast.estimateMany(example), /models: expected an array/);
-  wrong(() => litecast.estimateMany([{ name: "a.tflite" }]), /models\[0\]\.bytes.*found undefined/);
-  wrong(() => litecast.estimateMany(["a.tflite"]), /models\[0\]/);
-  wrong(() => litecast.compare({}, {}), /before: expected a report/);
-  const report = litecast.estimate(example);
-  wrong(() => litecast.compare({ ...report, model: null }, report), /before\.model: expected an object, found null/);
-  wrong(() => litecast.compare(report, { ...report, model: {} }), /after\.model\.file_bytes: expected a number, found undefined/);
-  wrong(() => litecast.compare(report, { ...report, results: [null] }), /after\.results\[0\]: expected an object/);
-  wrong(() => litecast.compare(report, { ...report, results: [{ ...report.results[0], value: Number.NaN }] }), /after\.results\[0\]\.value: expected a number, found NaN/);
-  wrong(() => litecast.estimate(example, { targets: [, "ethos-u55-128"] }), /targets\[0\]: expected the id of a target or an object, found undefined/);
-  wrong(() => litecast.estimate(example, { application: { ram_bytes: 1e300 } }), /application\.ram_bytes: expected a whole number from 0 to/);
-  wrong(() => litecast.estimateChanged(example, { widht: 0.5 }), /changes: unknown option `widht`/);
-  wrong(() => litecast.estimateChanged(example, { resolution: [1, 2] }), /changes\.resolution: expected a number, found an array of 2/);
-  wrong(() => litecast.estimateChanged(example, { int8: 1 }), /changes\.int8: expected true or false, found 1/);
-  wrong(() => litecast.estimateChanged(example, { channels: { from: 8 } }), /changes\.channels\.to: expected a whole number from 1 to .*, found undefined/);
-  wrong(() => litecast.estimateChanged(example, { channels: { from: 8, to: 2 ** 31 } }), /changes\.channels\.to: expected a whole number below/);
-  wrong(() => litecast.accelerators(7), /vela_ini: expected a string, found 7/);
-  wrong(() => litecast.calibrate({}), /measurements/);
-});
-
-test("what is no model is refused by the reader's kinds", () => {
-  assert.throws(() => litecast.estimate(new Uint8Array()), failsAs("truncated", /./));
-  assert.throws(() => litecast.estimate(new Uint8Array(1000)), (error) => error instanceof LitecastError && error.kind !== "internal");
-  assert.throws(() => litecast.analyze(example.subarray(0, 500)), (error) => error instanceof LitecastError && error.kind !== "internal");
-});
-
 test("no target asks a network: analyze has the report of estimate", () => {
   const report = litecast.analyze(example, { name: "kws" });
   assert.deepEqual(report, litecast.estimate(example, { name: "kws" }));
@@ -440,15 +374,6 @@ test("sizes are given by name, and names of no open dimension are refused", () =
   assert.ok(own instanceof LitecastError && own.kind === "unmatched-dimension" && own.file === "own");
 });
 
-test("what is thrown is readable where Node.js prints it", () => {
-  const script = `import { load } from ${JSON.stringify(pathToFileURL(path.join(installed, "index.node.js")))}; (await load()).estimate(new Uint8Array(9));`;
-  const { status, stderr } = spawnSync(process.execPath, ["--input-type=module", "--eval", script], { encoding: "utf8" });
-  console.log(stderr);
-  assert.equal(status, 1);
-  assert.match(stderr, /LitecastError: /);
-  assert.ok(stderr.length < 2000 && stderr.split("\n").every((line) => line.length <= 300), `${stderr.length} characters`);
-});
-
 test("a calibration survives JSON, and finds a factor", () => {
   const reports = [12, 40, 70].map((size) => litecast.estimate(residualModel(size)));
   const on = ({ results }) => results.find(({ target, metric }) => target === "cortex-a72-rpi4" && metric === "latency").value;
@@ -542,46 +467,6 @@ test("GPUs are targets once their constants are loaded", async () => {
   own.dispose();
 });
 
-test("files of one's own are taken in every form, and a page in their place is named with the fix", async (t) => {
-  const expected = litecast.estimate(example);
-  const manifest = read("bundle/manifest.json", "utf8");
-  const network = read("bundle/predictor.onnx");
-  const bundleId = (manifest) => createHash("sha256").update(network).update(manifest).digest("hex").slice(0, 16);
-  for (const given of [manifest, JSON.parse(manifest), Buffer.from(manifest), new Response(manifest), pathToFileURL("bundle/manifest.json")]) {
-    const own = await load({ predictor: { network: Promise.resolve(network), manifest: given } });
-    // Of the text: one that is written anew has another id.
-    const bundle = given.training ? bundleId(JSON.stringify(given)) : bundleId(manifest);
-    assert.deepEqual(own.estimate(example), { ...expected, bundle });
-    assert.deepEqual(own.analyze(example), expected);
-    own.dispose();
-    assert.throws(() => own.estimate(example), failsAs("disposed", /load\(\)/));
-  }
-  const none = await load({ predictor: null });
-  assert.deepEqual(none.estimate(example), expected);
-
-  const server = createServer((request, response) => {
-    response.writeHead(request.url.startsWith("/missing") ? 404 : 200, { "content-type": "text/html" });
-    response.end("<!doctype html><title>Vite</title>");
-  });
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  t.after(() => server.close());
-  const url = `http://127.0.0.1:${server.address().port}`;
-  const rejects = (options, kind, message) => assert.rejects(load(options), failsAs(kind, message));
-  await rejects({ predictor: { network: `${url}/p.onnx`, manifest } }, "asset", new RegExp(`^${url}/p.onnx: expected an ONNX file \\(08\\), found a page of HTML.*leave out \`predictor\``));
-  await rejects({ predictor: { network, manifest: `${url}/m.json` } }, "asset", /expected a manifest in JSON/);
-  await rejects({ predictor: { network, manifest: await fetch(`${url}/missing`) } }, "asset", /HTTP status 404/);
-  await rejects({ predictor: { network: "none.onnx", manifest } }, "asset", /none.onnx: expected a file that can be read/);
-  await rejects({ predictor: {} }, "wrong-argument", /expected \{ network, manifest \}/);
-  await rejects({ predictor: { network, manifest: [] } }, "wrong-argument", /manifest/);
-  await rejects({ predictor: { network, manifest: { big: 1n } } }, "wrong-argument", /manifest: expected a manifest that JSON can hold/);
-  await rejects({ predictors: null }, "wrong-argument", /unknown option `predictors`/);
-  await rejects("wasm", "wrong-argument", /load\(\): expected an object/);
-
-  const other = JSON.stringify({ ...JSON.parse(manifest), feature_schema_id: "0" });
-  const refused = await load({ predictor: { network, manifest: other } });
-  assert.throws(() => refused.estimate(example), failsAs("predictor-feature-schema", /expected feature schema .*, found 0/));
-});
-
 test("memory stays small over many large files", () => {
   const bytes = new Uint8Array(1_800_000);
   bytes.set(residualModel(70));
@@ -589,70 +474,6 @@ test("memory stays small over many large files", () => {
   assert.ok(reports.every((report) => report.results.length > 0));
   console.log(`${(litecast.memory_bytes / 1e6).toFixed(1)} MB after 200 files of 1.8 MB`);
   assert.ok(litecast.memory_bytes <= 120e6, `${litecast.memory_bytes}`);
-});
-
-test("the worker has the same reports and errors", async () => {
-  const worker = await entry("worker.node.js");
-  const thread = await worker.load();
-  assert.deepEqual(await thread.estimate(example, { name: "kws" }), litecast.estimate(example, { name: "kws" }));
-  const [report, error] = await thread.estimateMany([{ bytes: example }, { bytes: example.subarray(0, 99) }], { detail: "summary" });
-  assert.equal(report.model.file_bytes, example.length);
-  assert.ok(error instanceof worker.LitecastError && typeof error.kind === "string");
-  await assert.rejects(thread.estimate("no bytes"), { kind: "wrong-argument", name: "LitecastError" });
-  await assert.rejects(thread.estimate(() => 0), { kind: "wrong-argument" });
-  const membersOf = (estimator) => Object.getOwnPropertyNames(Object.getPrototypeOf(estimator)).toSorted();
-  assert.deepEqual(membersOf(thread), membersOf(litecast));
-  assert.equal(thread.version, litecast.version);
-  assert.ok((await thread.memory_bytes) > 0);
-  const [report_, limits] = [litecast.estimate(example), { latency_ms: 1 }];
-  const measurements = [1, 2, 3].map((batch) => ({ report: litecast.estimate(example, { batch }), measured_ms: batch }));
-  const calibration = litecast.calibrate(measurements);
-  const gpus = read("bundle/gpu.json");
-  const own = await load();
-  const calls = {
-    analyze: [example],
-    estimateChanged: [example, { width: 0.5 }],
-    leftOut: [example, {}, { targets: ["ethos-u55-256"] }],
-    accelerators: [],
-    inForce: ["ethos-u65-256"],
-    compare: [report_, report_],
-    calibrate: [new Set(measurements)],
-    calibrated: [calibration, report_],
-    defaultTargets: [],
-    boards: [],
-    fits: [report_.fits.need, { ram_bytes: 0, flash_bytes: 0 }],
-    loadGpus: [gpus],
-    loadAccelerators: [read("bundle/accelerators.json")],
-    targets: [],
-    sweep: [example, limits],
-    sweepBatch: [example, "rtx-3090"],
-  };
-  for (const [method, args] of Object.entries(calls)) assert.deepEqual(await thread[method](...args), own[method](...args), method);
-  own.dispose();
-  const pending = thread.estimate(example);
-  thread.dispose();
-  await assert.rejects(pending, { kind: "disposed" });
-  await assert.rejects(thread.boards(), { kind: "disposed" });
-
-  const refused = (options, kind, message) => assert.rejects(worker.load(options), failsAs(kind, message));
-  await refused(null, "wrong-argument", /load\(\): expected an object, found null/);
-  await refused({ wrker: 1 }, "wrong-argument", /unknown option `wrker`/);
-  await refused({ worker: 7 }, "wrong-argument", /worker: expected a Worker.*found 7/);
-  await refused({ worker: "none.js" }, "wrong-argument", /none\.js/);
-  await refused({ worker: path.join(installed, "none.js") }, "worker", /none\.js/);
-  await refused({ worker: new URL("data:text/javascript,") }, "worker", /the thread ended/);
-  const given = await worker.load({ worker: new Worker(path.join(installed, "thread.node.js")), predictor: null });
-  assert.deepEqual(await given.estimate(example), litecast.estimate(example));
-  given.dispose();
-});
-
-test("the inline entry estimates the same, and the file for a server is the module", async () => {
-  const inline = await (await entry("inline.js")).load();
-  assert.deepEqual(inline.estimate(example), litecast.estimate(example));
-  const { files } = await entry("files.node.js");
-  const { "litecast.wasm": wasm, ...others } = await files();
-  assert.ok(WebAssembly.validate(wasm));
-  assert.deepEqual(others, {});
 });
 
 test("a graph without weights is taken as an object, alone and among files", () => {
@@ -677,65 +498,6 @@ test("a graph without weights is taken as an object, alone and among files", () 
   assert.deepEqual(reports[3].results, report.results);
   assert.throws(() => litecast.estimate({ ...graph, version: 2 }), failsAs("unsupported-version", /./));
   assert.throws(() => litecast.estimate({ ...graph, inputs: [1n] }), failsAs("wrong-argument", /JSON/));
-});
-
-test("files of 2 GiB and more are refused one by one, in every method and in a worker", async () => {
-  const large = new Uint8Array(2 ** 31); // of zeros that nobody reads: the system gives no memory for them
-  const words = /model.*: expected a file of at most 2147483647 bytes, found 2147483648$/;
-  for (const options of [undefined, { detail: "summary" }]) {
-    const [first, error, named, last] = litecast.estimateMany([example, large, { name: "large", bytes: large.buffer }, example], options);
-    for (const report of [first, last]) assert.equal(report.model.n_operators, first.model.n_operators);
-    for (const refused of [error, named]) failsAs("too-large", words)(refused);
-  }
-  const asked = {
-    estimate: [large],
-    analyze: [large],
-    estimateChanged: [large, {}],
-    leftOut: [large, {}, { targets: ["ethos-u55-128"] }],
-    sweep: [large, {}],
-    sweepBatch: [large, "rtx-3090"],
-  };
-  for (const [method, args] of Object.entries(asked)) assert.throws(() => litecast[method](...args), failsAs("too-large", words), method);
-  assert.throws(() => litecast.loadGpus(large), failsAs("too-large", /constants: expected a file of at most/));
-  const { load: loadWorker } = await entry("worker.node.js");
-  const worker = await loadWorker();
-  const [report, error] = await worker.estimateMany([example, large]);
-  assert.ok(report.model.n_operators > 0);
-  failsAs("too-large", words)(error);
-  await assert.rejects(worker.estimate(large), failsAs("too-large", words));
-  worker.dispose();
-});
-
-test("lists without end, and arrays of empty places, are refused before they are walked", () => {
-  const empty = new Array(1e8);
-  const graph = JSON.parse(read("docs/guide/graph-json.md", "utf8").match(/```json\n(\{[\s\S]*?\n\})\n```/)[1]);
-  assert.ok(litecast.estimate(graph).model.n_operators > 0);
-  // What is asked of a list is counted: a hundred million places would be.
-  let n_asked = 0;
-  const watched = new Proxy(empty, {
-    get(target, name) {
-      n_asked += 1;
-      return target[name];
-    },
-  });
-  for (const [name, value] of Object.entries(graph)) {
-    if (Array.isArray(value)) assert.throws(() => litecast.estimate({ ...graph, [name]: watched }), failsAs("too-large", /at most 16777216 characters as JSON/), name);
-  }
-  const deep = Array.from({ length: 40 }).reduce((inner) => [inner, inner], 1);
-  assert.throws(() => litecast.estimate({ ...graph, operators: deep }), failsAs("too-large", /as JSON/), "two of the same, forty levels deep");
-  const circle = { ...graph };
-  circle.operators = circle;
-  assert.throws(() => litecast.estimate(circle), failsAs("wrong-argument", /JSON can hold/));
-  assert.throws(() => litecast.estimate({ ...graph, operators: new Float64Array(1e7) }), failsAs("too-large", /as JSON/));
-  const words = /expected at most 1048576 items, found 100000000/;
-  assert.throws(() => litecast.estimateMany(watched), failsAs("too-large", words));
-  assert.throws(() => litecast.estimate(example, { targets: watched }), failsAs("too-large", words));
-  assert.throws(() => litecast.calibrate(watched), failsAs("too-large", words));
-  assert.ok(n_asked < 1000, `${n_asked} places were asked for`);
-  const endless = { *[Symbol.iterator]() { for (;;) yield example; } };
-  assert.throws(() => litecast.calibrate(endless), failsAs("too-large", /at most 1048576 items/));
-  assert.throws(() => litecast.estimate(example, { name: "n".repeat(2 ** 20) }), failsAs("wrong-argument", /name: expected at most 65536 characters/));
-  assert.throws(() => litecast.accelerators(" ".repeat(2 ** 21)), failsAs("wrong-argument", /vela_ini: expected at most 1048576 characters/));
 });
 
 test("a profile makes the device that the command makes, and estimates are on it", async () => {
@@ -787,35 +549,6 @@ test("a profile makes the device that the command makes, and estimates are on it
   assert.throws(() => litecast.estimate(model, { targets: [{ measured_device: { ...device, fit: { parameters: [1], covariance: [] } } }] }), failsAs("wrong-device", /expected a device/));
   assert.throws(() => litecast.estimate(model, { targets: [{ measured_device: device, clock_mhz: 5 }] }), failsAs("wrong-argument", /clock_mhz/));
   assert.throws(() => litecast.estimate(model, { targets: [{ measured_device: device, target: "cortex-a76-rpi5" }] }), failsAs("wrong-argument", /either a target or a board/));
-});
-
-test("reports and devices that JSON cannot hold are wrong arguments", async () => {
-  const devices = await (await entry("devices.node.js")).load();
-  const report = litecast.estimate(example, { name: "model.tflite" });
-  const profile = "model,latency\nmodel.tflite,12 ms\n";
-  const device = devices.measure("Board", report, profile);
-  const circle = {};
-  circle.circle = circle;
-  let deep = [];
-  for (let i = 0; i < 100_000; i++) deep = [deep];
-  const impossible = { circle, deep, big: 1n, toJSON: () => undefined };
-  for (const [name, value] of Object.entries(impossible)) {
-    const refused = failsAs("wrong-argument", /expected a (report|device) that JSON can hold/);
-    assert.throws(() => devices.measure("Board", { ...report, [name]: value }, profile), refused, name);
-    assert.throws(() => devices.measure("Board", report, profile, { device: { ...device, [name]: value } }), refused, name);
-    assert.throws(() => devices.facts({ ...device, [name]: value }), refused, name);
-  }
-  const thrown = { get operators() { throw null; } };
-  assert.throws(() => devices.measure("Board", thrown, profile), failsAs("wrong-argument", /report: expected/));
-  const empty = new Array(2 ** 28);
-  const start = process.cpuUsage();
-  assert.throws(() => devices.measure("Board", { ...report, operators: empty }, profile), failsAs("too-large", /report: expected .* at most/));
-  assert.throws(() => devices.facts({ ...device, networks: empty }), failsAs("too-large", /device: expected .* at most/));
-  assert.ok(process.cpuUsage(start).user < 1e6, "places that are empty are not walked");
-  const long = "x".repeat(2 ** 20);
-  for (const refuse of [() => devices.measure("Board", report, profile, { [long]: 1 }), () => litecast.estimate(example, { [long]: 1 })]) {
-    assert.throws(refuse, ({ kind, message }) => kind === "wrong-argument" && message.length < 1000);
-  }
 });
 
 test("a summary is what the published schema says of it", () => {
