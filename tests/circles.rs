@@ -401,7 +401,7 @@ const TRAINER: Rooms = Rooms(&[
     &["baselines"],
     &["evaluate"],
     &["bench", "bench_predictor", "onnx"],
-    &["export"],
+    &["export", "probes"],
     &["."],
 ]);
 

@@ -38,9 +38,9 @@ pub use latency_line::{
     Calibrated, Calibration, CalibrationError, MAX_MEASUREMENTS, MIN_MEASUREMENTS, Measurement,
 };
 #[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
-pub use next_measurement::{NextMeasurement, next_measurements};
+pub use next_measurement::{NextMeasurement, next_as_json, next_measurements};
 #[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
-pub use probes::{PROBES, Probe};
+pub use probes::{INT8 as INT8_PROBES, PROBES, Probe, Tool, probes_of, tools};
 
 /// The JSON Schema, draft 2020-12, of the document of a [`Device`]. The trainer's tests compare it with what the types say.
 #[cfg(not(target_arch = "wasm32"))]

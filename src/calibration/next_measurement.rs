@@ -3,9 +3,13 @@
 //! What a measurement tells does not depend on its result but on what the network consists of: the covariance of the
 //! factors after it follows from the one before.
 
+use serde::Serialize;
+
 use super::calibrate::ProfileError;
 use super::estimated_network::EstimatedNetwork;
 use super::probes::is_probe;
+use crate::profiles::command;
+use crate::report::Failure;
 use crate::targets::measured_device::{Device, Plan};
 
 /// A network that could be measured next.
@@ -59,4 +63,49 @@ pub fn next_measurements(
     let mut next: Vec<NextMeasurement> = next.collect();
     next.sort_by(|a, b| a.factor_of_all_after.total_cmp(&b.factor_of_all_after));
     Ok(next)
+}
+
+/// A network that could be measured next, as programs have it.
+#[derive(Serialize)]
+struct NextReport<'n> {
+    network_idx: usize,
+    file: &'n str,
+    estimate_ms: f64,
+    interval_factor: f64,
+    factor_of_all_after: f64,
+    /// What measures it with the tool that measured last.
+    command: String,
+}
+
+/// [`next_measurements`] as JSON, of a device's document and the JSON of reports with operators: a list of which each item has
+/// `file` and `command`, the line for a shell that measures it with the tool that measured last, beside the fields of
+/// [`NextMeasurement`].
+///
+/// # Errors
+/// Those of the document, of a report, and of [`next_measurements`].
+pub fn next_as_json(
+    device: &str,
+    reports: impl Iterator<Item = impl AsRef<str>>,
+) -> Result<String, Failure> {
+    let device = Device::parse(device.as_bytes())
+        .map_err(|error| Failure::new("wrong-device", error.to_string()))?;
+    let networks = reports.map(|report| EstimatedNetwork::parse(report.as_ref().as_bytes()));
+    let networks: Vec<EstimatedNetwork> = networks
+        .collect::<Result<_, _>>()
+        .map_err(|words| Failure::new("wrong-report", words))?;
+    let next = next_measurements(&device, &networks, device.has_operators())
+        .map_err(|error| Failure::new(error.kind(), error.to_string()))?;
+    let reports = next.iter().map(|next| {
+        let file = networks[next.network_idx].file.as_str();
+        NextReport {
+            network_idx: next.network_idx,
+            file,
+            estimate_ms: next.estimate_ms,
+            interval_factor: next.interval_factor,
+            factor_of_all_after: next.factor_of_all_after,
+            command: command(device.last_tool(), file, device.threads, &device.base),
+        }
+    });
+    // Of numbers and words alone.
+    Ok(serde_json::to_string(&reports.collect::<Vec<_>>()).unwrap_or_default())
 }

@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand};
 
 use litecast::boards::Application;
 use litecast::estimate::EstimateAs;
+use litecast::profiles::TOOLS;
 use litecast::targets::choice::{MAX_CLOCK_MHZ, MIN_CLOCK_MHZ};
 
 use super::budget::{Against, Limits, SweepLimits};
@@ -90,6 +91,19 @@ fn clock(text: &str) -> Result<f64, String> {
     let clock_mhz = text.parse().ok();
     let clock_mhz = clock_mhz.filter(|mhz| (MIN_CLOCK_MHZ..=MAX_CLOCK_MHZ).contains(mhz));
     clock_mhz.ok_or_else(|| format!("expected a clock of {MIN_CLOCK_MHZ} to {MAX_CLOCK_MHZ} MHz"))
+}
+
+/// One of those whose command is known, by the beginning of its words.
+fn tool(text: &str) -> Result<&'static str, String> {
+    let letters = |words: &str| -> String {
+        let letters = words.chars().filter(char::is_ascii_alphanumeric);
+        letters.map(|c| c.to_ascii_lowercase()).collect()
+    };
+    let asked = letters(text);
+    let mut known = TOOLS.into_iter().filter(|_| !asked.is_empty());
+    known
+        .find(|tool| letters(tool).starts_with(&asked))
+        .ok_or_else(|| format!("expected one of {}", TOOLS.join(", ")))
 }
 
 /// How files are read and estimated.
@@ -279,6 +293,9 @@ pub struct CalibrateArgs {
     /// Write ten small networks into this folder, one for each class of kernels, and print the command that measures each.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["files", "like", "clock_mhz", "out", "next", "json"])]
     pub probes: Option<PathBuf>,
+    /// The tool whose commands are printed, instead of the one that measured last, for example `ONNX Runtime`.
+    #[arg(long, value_name = "TOOL", requires = "probes", value_parser = tool)]
+    pub tool: Option<&'static str>,
     /// The target whose operators are scaled, instead of the one that explains the measurements best.
     #[arg(long, value_name = "ID")]
     pub like: Option<String>,

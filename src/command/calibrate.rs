@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use litecast::calibration::{
-    Device, DeviceFacts, EstimatedNetwork, MAX_DEVICE_BYTES, Measured, PROBES, base_families,
-    calibrate, next_measurements,
+    Device, DeviceFacts, EstimatedNetwork, INT8_PROBES, MAX_DEVICE_BYTES, Measured, PROBES,
+    base_families, calibrate, next_measurements, probes_of,
 };
 use litecast::formats::is_model;
 use litecast::profiles::{self, MAX_PROFILE_BYTES, Profile};
@@ -25,13 +25,6 @@ use super::{inputs, quantity, terminal, words};
 
 /// Unmatched lines that are listed of each profile.
 const MAX_LISTED: usize = 5;
-
-/// Tools of runtimes that run integers alone, or mostly.
-const INTEGER_TOOLS: [&str; 3] = [
-    "Vela",
-    "TensorFlow Lite Micro's profiler",
-    "ST Edge AI's validation",
-];
 
 /// A file that a tool wrote.
 struct ProfileFile {
@@ -182,17 +175,21 @@ fn hand_out(
 ) -> Result<ExitCode, Box<dyn Error>> {
     let in_folder = |error: std::io::Error| format!("{}: {error}", folder.display());
     fs::create_dir_all(folder).map_err(in_folder)?;
-    let last = device.and_then(|device| device.networks.last());
-    let tool = last.map_or("", |network| &network.tool);
+    let last_tool = device.map_or("", Device::last_tool);
+    let tool = args.tool.unwrap_or(last_tool);
     let base = device.map_or("", |device| &device.base);
     let threads = args.read.threads.get();
-    let is_of_integers = INTEGER_TOOLS.contains(&tool) || args.read.int8;
+    let wanted = if args.read.int8 {
+        INT8_PROBES
+    } else {
+        probes_of(tool)
+    };
     let mut text = String::new();
     for probe in &PROBES {
-        for (idx, (name, bytes)) in probe.files().into_iter().enumerate() {
+        for (name, bytes) in probe.files() {
             let path = folder.join(&name);
             fs::write(&path, bytes).map_err(|error| format!("{}: {error}", path.display()))?;
-            if is_of_integers == (idx == 1) {
+            if name.ends_with(wanted) {
                 let command = profiles::command(tool, &path.display().to_string(), threads, base);
                 let _ = writeln!(text, "# {}: {}\n{}\n", name, probe.kernels, plain(&command));
             }
@@ -200,11 +197,11 @@ fn hand_out(
     }
     let n = PROBES.len();
     let line = format!(
-        "{n} networks in float32 and int8 are in {}; --int8 prints the commands of the latter. What a tool prints goes with \
-         its network: litecast calibrate {} {} PROFILE",
+        "{n} networks are in {}, as TFLite in float32 and int8 (--int8 prints the commands of the latter) and as ONNX. What a \
+         tool prints goes with its network: litecast calibrate {} {} PROFILE",
         folder.display(),
         args.device,
-        folder.join("small-network-float32.tflite").display()
+        folder.join(format!("small-network-{wanted}")).display()
     );
     let line = wrapped(&plain(&format!("# {line}")), terminal::width(), "# ");
     let _ = writeln!(text, "{line}");
@@ -291,9 +288,7 @@ fn estimated_models(
 /// Which of the models to measure next, with the command for the tool that measured last.
 fn say_next(args: &CalibrateArgs, device: &Device) -> Result<ExitCode, Box<dyn Error>> {
     let networks = estimated_models(args, &args.files, std::slice::from_ref(&device.base))?;
-    let last = device.networks.last();
-    let has_operators = last.is_none_or(|network| !network.observations.is_empty());
-    let next = next_measurements(device, &networks, has_operators)?;
+    let next = next_measurements(device, &networks, device.has_operators())?;
     let width = terminal::width();
     let mut table = Table::default()
         .text("measure next")
@@ -316,11 +311,10 @@ fn say_next(args: &CalibrateArgs, device: &Device) -> Result<ExitCode, Box<dyn E
         return Ok(ExitCode::SUCCESS);
     };
     text += &table.lines_of(width);
-    let tool = last.map_or("", |network| &network.tool);
     let file = args.files.get(first.network_idx);
     let file = file.map_or(String::new(), |path| path.display().to_string());
     // Whole, so that it can be copied.
-    let command = profiles::command(tool, &file, device.threads, &device.base);
+    let command = profiles::command(device.last_tool(), &file, device.threads, &device.base);
     let _ = writeln!(text, "\n{}", plain(&command));
     terminal::print(&text)?;
     Ok(ExitCode::SUCCESS)

@@ -1,5 +1,18 @@
 //! The command that measures a model with each tool.
 
+/// The tools that [`command`] knows, in the words that devices and profiles have for them.
+pub const TOOLS: [&str; 9] = [
+    "LiteRT's benchmark",
+    "ONNX Runtime",
+    "OpenVINO",
+    "Vela",
+    "TensorFlow Lite Micro's profiler",
+    "ExecuTorch's inspector",
+    "ncnn",
+    "MNN",
+    "ST Edge AI's validation",
+];
+
 /// One line for a shell that makes the tool print what [`read`](super::read) takes. `target` is what Vela compiles for, in
 /// the words of a document that anybody may have written.
 pub fn command(tool: &str, file: &str, threads: u32, target: &str) -> String {
@@ -47,6 +60,14 @@ fn quoted(file: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_tool_has_a_command_of_its_own() {
+        let mut commands: Vec<String> = TOOLS.map(|tool| command(tool, "a", 1, "x")).into();
+        commands.sort_unstable();
+        commands.dedup();
+        assert_eq!(commands.len(), TOOLS.len(), "{commands:#?}");
+    }
 
     #[test]
     fn a_file_is_one_word_of_a_shell() {

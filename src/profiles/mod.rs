@@ -13,7 +13,7 @@ mod profile;
 mod sentences;
 mod tables;
 
-pub use commands::command;
+pub use commands::{TOOLS, command};
 pub use error::{MAX_PROFILE_BYTES, ProfileError};
 pub use profile::{InferencesByModel, MeasuredInference, MeasuredOperator, Profile};
 

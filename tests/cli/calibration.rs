@@ -229,8 +229,32 @@ fn networks_to_measure_are_handed_out() {
     let handed_out = litecast(&["calibrate", path(&device), "--probes", path(&probes)]);
     let said = stdout(&handed_out);
     println!("{said}");
-    assert_eq!(fs::read_dir(&probes).unwrap().count(), 20);
+    assert_eq!(fs::read_dir(&probes).unwrap().count(), 30);
     assert_eq!(said.matches("benchmark_model --graph=").count(), 10);
+    for (tool, command, end) in [
+        ("onnxruntime", "enable_profiling", "-float32.onnx"),
+        ("vela", "--verbose-performance", "-int8.tflite"),
+        ("openvino", "benchmark_app", "-float32.tflite"),
+    ] {
+        let args = [
+            "calibrate",
+            "other",
+            "--tool",
+            tool,
+            "--probes",
+            path(&probes),
+        ];
+        let said = stdout(&litecast(&args));
+        let lines = said.lines().filter(|line| line.contains(command));
+        let of_kind = lines.filter(|line| line.contains(end));
+        assert_eq!(of_kind.count(), 10, "{tool}: {said}");
+    }
+    let other = litecast(&["calibrate", "other", "--tool", "abacus", "--probes", "x"]);
+    let words = String::from_utf8_lossy(&other.stderr).into_owned();
+    assert!(
+        words.contains("expected one of LiteRT's benchmark"),
+        "{words}"
+    );
     let file = |name: &str| probes.join(format!("{name}-float32.tflite"));
     let model = path(&file("small-network")).to_owned();
     fs::write(at("profile.csv"), profile_of(&model).0).unwrap();

@@ -30,3 +30,4 @@ pub mod least_squares;
 pub mod markdown;
 pub mod metrics;
 pub mod onnx;
+pub mod probes;

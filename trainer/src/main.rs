@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand};
 use litecast_trainer::targets::cortex_a::{self, boards};
 use litecast_trainer::targets::{cortex_m, edge_tpu, ethos_u, gpu, learned_accelerators};
 use litecast_trainer::{
-    baselines, bench, bench_predictor, dataset, evaluate, export, labels, spaces, train,
+    baselines, bench, bench_predictor, dataset, evaluate, export, labels, probes, spaces, train,
 };
 
 /// Training frees and allocates megabytes at every operation, which glibc returns to the kernel each time; page faults
@@ -27,7 +27,7 @@ enum Command {
     /// Print PerfSAGE's Table 2 beside the same figures of our samples, as Markdown
     Table2(spaces::table2::Table2Args),
     /// Write the small networks that are handed out to be measured on a device
-    Probes(spaces::probes::ProbesArgs),
+    Probes(probes::ProbesArgs),
     /// Label sampled networks, or given files, with Arm's Vela or with LiteRT under QEMU
     Label(labels::LabelArgs),
     /// Label sampled networks, or given files, with Vela in every configuration of an Ethos-U
@@ -124,7 +124,7 @@ fn main() -> Result<()> {
         Command::EvaluateStMemory(args) => cortex_m::evaluate_st_memory(&args),
         Command::EvaluateDevices(args) => evaluate::devices::run(&args),
         Command::EvaluateProfiles(args) => evaluate::profiles::run(&args),
-        Command::Probes(args) => spaces::probes::run(&args),
+        Command::Probes(args) => probes::run(&args),
         Command::EvaluateUnseenDevices(args) => evaluate::unseen_devices::run(&args),
         Command::Baselines(args) => baselines::run(&args),
         Command::Bench(args) => bench::run(args),

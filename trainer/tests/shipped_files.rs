@@ -6,9 +6,8 @@ use std::path::Path;
 use anyhow::Result;
 use litecast::calibration::PROBES;
 use litecast_trainer::evaluate::vela_comparison;
-use litecast_trainer::spaces::probes;
+use litecast_trainer::probes;
 use litecast_trainer::targets::{cortex_a, cortex_m};
-use litecast_trainer::writer::Precision;
 use serde::de::DeserializeOwned;
 
 /// `UPDATE_GOLDENS=1` writes the file anew, with the same values.
@@ -32,17 +31,12 @@ fn assert_form<T: DeserializeOwned>(file: &str, write: impl Fn(&T) -> Result<Str
 #[test]
 fn networks_to_measure_are_what_the_trainer_writes() {
     for probe in PROBES {
-        for (precision, shipped) in [
-            (Precision::Float32, probe.float32),
-            (Precision::Int8, probe.int8),
-        ] {
-            let written = probes::to_bytes(probe.name, precision).unwrap();
-            assert!(
-                written == shipped,
-                "{}: run `litecast-trainer probes`",
-                probe.name
-            );
-            println!("{} in {precision}: {} bytes", probe.name, shipped.len());
+        let written = probes::files(probe.name).unwrap();
+        assert_eq!(written.len(), probe.files().len());
+        for ((end, written), (name, shipped)) in written.into_iter().zip(probe.files()) {
+            assert_eq!(name, format!("{}-{end}", probe.name));
+            assert!(written == shipped, "{name}: run `litecast-trainer probes`");
+            println!("{name}: {} bytes", shipped.len());
         }
     }
 }

@@ -292,6 +292,19 @@ impl Device {
             .filter(move |class| !self.fit.is_constrained(class.idx(), &prior))
     }
 
+    /// The tool that measured last; empty where nothing did.
+    pub fn last_tool(&self) -> &str {
+        self.networks
+            .last()
+            .map_or("", |network| network.tool.as_str())
+    }
+
+    /// Whether what measured last told single operators.
+    pub fn has_operators(&self) -> bool {
+        let mut last = self.networks.last().into_iter();
+        last.all(|network| !network.observations.is_empty())
+    }
+
     fn prior(&self) -> Prior {
         Prior::new(&tools(&self.networks), &self.base)
     }

@@ -54,6 +54,11 @@ impl GraphBuilder {
         self.graph.output.push(value(name, DataType::Float, dims));
     }
 
+    /// Declares a result as an output under its own name.
+    pub fn returns(&mut self, name: &str, dims: &[Dim]) {
+        self.graph.output.push(value(name, DataType::Float, dims));
+    }
+
     pub fn constant_f32(&mut self, name: &str, dims: &[usize], values: &[f32]) -> String {
         let raw = values.iter().flat_map(|v| v.to_le_bytes()).collect();
         self.initializer(name, dims, DataType::Float, raw)
@@ -182,6 +187,16 @@ pub fn int(name: &str, value: i64) -> AttributeProto {
         name: name.to_owned(),
         i: value,
         r#type: AttributeType::Int.into(),
+        ..AttributeProto::default()
+    }
+}
+
+/// An attribute of several integers.
+pub fn ints(name: &str, values: &[i64]) -> AttributeProto {
+    AttributeProto {
+        name: name.to_owned(),
+        ints: values.to_vec(),
+        r#type: AttributeType::Ints.into(),
         ..AttributeProto::default()
     }
 }

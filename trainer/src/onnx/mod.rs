@@ -14,11 +14,12 @@ use litecast::learned::network::{NetworkError, check_operators};
 
 use prost::Message;
 
-use self::builder::{Dim, GraphBuilder};
+pub(crate) use self::builder::{Dim, GraphBuilder, int, ints, string};
 use self::parts::{Graphs, Groups, Inputs, standardise};
 use crate::gnn::network::GraphNetwork;
 use crate::gnn::prepare::Scaling;
 use crate::gnn::sage::{DIPPM, NNLP};
+pub(crate) use tract_onnx::pb::AttributeProto;
 
 const N_NODES: Dim = Dim::Symbol(manifest::N_NODES);
 const N_EDGES: Dim = Dim::Symbol("n_edges");

@@ -22,7 +22,6 @@ mod mobilenet_v1;
 mod mobilenet_v2;
 mod mobilenet_v3;
 pub mod nas_bench_201;
-pub mod probes;
 pub mod published;
 mod random_operators;
 mod recurrent;

@@ -1,11 +1,5 @@
-//! Small networks that are handed out to be measured on a device: each spends most of its time in one class of kernels, so
-//! that a measurement tells the speed of that class. They run under TensorFlow Lite Micro too.
+//! The networks that are handed out to be measured, as TFLite. They run under TensorFlow Lite Micro too.
 
-use std::fs;
-use std::path::PathBuf;
-
-use anyhow::{Context, Result};
-use litecast::calibration::PROBES;
 use litecast::formats::tflite::{Activation, Padding};
 
 use crate::writer::{
@@ -21,28 +15,6 @@ const WEIGHTS: WeightDistribution =
     });
 const WEIGHT_SEED: u64 = 1;
 const SIDE: i32 = 48;
-
-/// Writes the networks that the library hands out.
-#[derive(Clone, Debug, clap::Args)]
-pub struct ProbesArgs {
-    /// Folder that the files are written to.
-    #[arg(long, default_value = "src/calibration/probes")]
-    pub out: PathBuf,
-}
-
-/// Writes every file. Fails where one cannot be written.
-pub fn run(args: &ProbesArgs) -> Result<()> {
-    fs::create_dir_all(&args.out).with_context(|| args.out.display().to_string())?;
-    for name in PROBES.iter().map(|probe| probe.name) {
-        for precision in [Precision::Float32, Precision::Int8] {
-            let path = args.out.join(format!("{name}-{precision}.tflite"));
-            let bytes = to_bytes(name, precision).with_context(|| format!("{name}: no network"))?;
-            println!("{}: {} bytes", path.display(), bytes.len());
-            fs::write(&path, bytes).with_context(|| path.display().to_string())?;
-        }
-    }
-    Ok(())
-}
 
 /// The file of the network with this name; `None` for another name.
 pub fn to_bytes(name: &str, precision: Precision) -> Option<Vec<u8>> {
