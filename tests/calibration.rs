@@ -705,6 +705,48 @@ fn a_profile_of_another_model_is_refused() {
     }
 }
 
+/// The reader makes one operator of a sum or a pooling and what follows it, which has the name of the last; ONNX Runtime prints
+/// both. Durations as it printed them of the networks that are handed out.
+#[test]
+fn nodes_that_the_reader_joined_are_measured_together() {
+    let of = |probe: &str, table: &str| {
+        let probe = PROBES.iter().find(|one| one.name == probe).unwrap();
+        let choice = Choice {
+            target: Some("cortex-a76-rpi5".into()),
+            ..Choice::default()
+        };
+        let file = ModelFile::new("probe.onnx", probe.onnx);
+        let reports = estimate_on(&[file], None, &[choice.target().unwrap()]).unwrap();
+        let network = network(reports[0].as_ref().unwrap());
+        let profile = read(table.as_bytes(), None).unwrap();
+        let measured = Measured {
+            network: &network,
+            profile: &profile,
+            profile_name: "table.csv",
+        };
+        let device = calibrate("device", 1, &[measured], Some("cortex-a76-rpi5"), None).unwrap();
+        device.networks[0].clone()
+    };
+    let curved = "name,type,us\nadd_1,Add,12\nmul_3/QuickGeluFusion/,QuickGelu,16\nsub_4,Sub,8\nrelu_5,Relu,5\n";
+    let found = of("elementwise", curved);
+    println!("{:?} {:?}", found.observations, found.unmatched);
+    assert!(found.unmatched.is_empty(), "{:?}", found.unmatched);
+    let last = found
+        .observations
+        .iter()
+        .find(|one| one.operators.contains(&4));
+    assert!((last.unwrap().measured_ms - 0.013).abs() < 1e-9);
+    let pooled = "name,type,us\nclip_17_nchwc,Conv,40\nglobalaveragepool_18_nchwc,GlobalAveragePool,9\nReorderOutput,ReorderOutput,7\nflatten_19,Flatten,2\nsoftmax_22,Softmax,4\n";
+    let found = of("small-network", pooled);
+    println!("{:?} {:?}", found.observations, found.unmatched);
+    assert_eq!(found.unmatched, ["ReorderOutput ReorderOutput (0.0070 ms)"]);
+    let mean = found
+        .observations
+        .iter()
+        .find(|one| one.operators.contains(&12));
+    assert!((mean.unwrap().measured_ms - 0.011).abs() < 1e-9);
+}
+
 /// A device as this version writes it, kept for later versions.
 #[test]
 fn stored_devices_are_read() {
@@ -782,7 +824,8 @@ fn stored_devices_are_read() {
     assert_eq!(error.kind(), "unknown-target");
 }
 
-/// The files that are handed out run in both interpreters, which agree within what their kernels round.
+/// The files that are handed out run: TFLite in both interpreters, which agree within what their kernels round, and ONNX in
+/// ONNX Runtime.
 #[test]
 fn networks_to_measure_run() {
     let Some(python) = python("tflite_micro") else {
@@ -805,9 +848,9 @@ fn networks_to_measure_run() {
         .lines()
         .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
     let lines: Vec<serde_json::Value> = lines.collect();
-    assert_eq!(lines.len(), 20, "every file ran");
+    assert_eq!(lines.len(), 30, "every file ran");
     for line in &lines {
-        assert!(line["litert"] == true, "{line}");
+        assert!(line["is_finite"] == true, "{line}");
         let difference = line["micro_difference"].as_i64();
         assert_eq!(
             difference.is_some(),
@@ -826,6 +869,7 @@ fn networks_to_measure_tell_their_class() {
         for (target, bytes) in [
             ("cortex-a72-rpi4", probe.float32),
             ("cortex-m4-tflm", probe.int8),
+            ("cortex-a72-rpi4", probe.onnx),
         ] {
             let choice = Choice {
                 target: Some(target.into()),
@@ -860,6 +904,22 @@ fn networks_to_measure_tell_their_class() {
             );
             assert!(share > 0.6, "{}: {share}", probe.name);
         }
+    }
+}
+
+/// The same layers in both formats: their arithmetic is equal.
+#[test]
+fn networks_to_measure_are_the_same_as_onnx() {
+    let network = |name: &str, bytes| {
+        let file = ModelFile::new(name, bytes);
+        let reports = estimate_on(&[file], None, &[]).unwrap();
+        reports[0].as_ref().unwrap().model.clone()
+    };
+    for probe in &PROBES {
+        let [(name, tflite), _, (onnx_name, onnx)] = probe.files();
+        let [of_tflite, of_onnx] = [network(&name, tflite), network(&onnx_name, onnx)];
+        println!("{}: {} multiply-accumulates", probe.name, of_onnx.macs);
+        assert_eq!(of_onnx.macs, of_tflite.macs, "{}", probe.name);
     }
 }
 

@@ -1,9 +1,9 @@
 //! Measured operators → operators of the model.
 //!
-//! An operator is told by its position in the file, else by the name of what it writes, else by its place among those of
-//! its kind and output shape, else by its place among those of its kind; places count only where there are as many on both
-//! sides. What is left on either side is listed and not guessed. Operators that the tool prints none for were fused:
-//! they belong to the measured one that reads or writes their tensors.
+//! An operator is told by its position in the file, else by the name of what it writes, else by its kind before the node that
+//! has that name, else by its place among those of its kind and output shape, else by its place among those of its kind; places
+//! count only where there are as many on both sides. What is left on either side is listed and not guessed. Operators that the
+//! tool prints none for were fused: they belong to the measured one that reads or writes their tensors.
 
 use std::collections::HashMap;
 
@@ -55,13 +55,14 @@ fn class_by_tool_name(class: Class) -> Class {
 }
 
 /// Ends of names that runtimes add.
-const ENDS: [&str; 6] = [
+const ENDS: [&str; 7] = [
     "/WithoutBiases",
     "_nchwc",
     "_output_0",
     ":0",
     "/MatmulTransposeFusion/",
     "/MatMulScaleFusion/",
+    "/QuickGeluFusion/",
 ];
 
 /// Runtimes and exporters add one or two.
@@ -91,6 +92,7 @@ fn letters_and_digits(kind: &str) -> String {
 /// Matches a profile with the model that it is of. Linear in both but for sorting.
 pub fn matching(network: &EstimatedNetwork, profile: &Profile) -> Matching {
     let mut matched: Vec<Option<usize>> = match_by_position_or_name(network, &profile.operators);
+    match_parts(network, &profile.operators, &mut matched);
     let by_shape = |operator_idx: usize| {
         let operator = &network.operators[operator_idx];
         let shape = network
@@ -156,6 +158,42 @@ fn match_by_position_or_name(
         at.or_else(|| name_variants(&measured.name).find_map(|name| *by_name.get(name)?))
     };
     measured.iter().map(of_measured).collect()
+}
+
+/// An operator of the model that the reader made of several nodes of the file has the name of the last one, as a sum with a
+/// rectifier behind it. A measured operator without a match, which runs before that one, is the operator's own part where it is
+/// of its kind, or of its class, and the last one is not.
+fn match_parts(
+    network: &EstimatedNetwork,
+    measured: &[MeasuredOperator],
+    matched: &mut [Option<usize>],
+) {
+    let kind_and_class = |idx: usize| {
+        let kind: &str = &measured[idx].kind;
+        let class = class_by_tool_name(operator_class(kind, None, None));
+        (letters_and_digits(kind), class)
+    };
+    let mut last: Option<(usize, usize)> = None;
+    for idx in (0..measured.len()).rev() {
+        if let Some(operator_idx) = matched[idx] {
+            last = Some((idx, operator_idx));
+            continue;
+        }
+        let Some((last_idx, operator_idx)) = last else {
+            continue;
+        };
+        let operator = &network.operators[operator_idx];
+        let kind = letters_and_digits(&operator.name);
+        let class = class_by_tool_name(network.class(operator));
+        let (own, of_last) = (kind_and_class(idx), kind_and_class(last_idx));
+        let is_of_kind = own.0 == kind && of_last.0 != kind;
+        let is_of_class = own.1 == class && of_last.1 != class;
+        if is_of_kind || is_of_class {
+            matched[idx] = Some(operator_idx);
+            // What runs before is part of another.
+            last = None;
+        }
+    }
 }
 
 /// Matches the rest of those with equal keys in their order, where there are as many on both sides.
