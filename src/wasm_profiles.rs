@@ -3,7 +3,9 @@
 
 use wasm_bindgen::prelude::*;
 
-use crate::calibration::{Device, DeviceFacts, NewMeasurement, base_families};
+use crate::calibration::{
+    Device, DeviceFacts, NewMeasurement, Tool, base_families, next_as_json, tools,
+};
 use crate::profiles;
 use crate::report::Failure;
 
@@ -54,6 +56,26 @@ pub fn facts_of(json: &[u8]) -> Result<String, JsValue> {
     let facts = DeviceFacts::new(&parsed(json)?);
     // Of numbers and words alone.
     Ok(serde_json::to_string(&facts).unwrap_or_default())
+}
+
+/// As [`next_as_json`].
+#[wasm_bindgen(js_name = nextMeasurements)]
+pub fn next_measurements(device: &str, reports: Vec<String>) -> Result<String, JsValue> {
+    next_as_json(device, reports.iter()).map_err(|failure| js_error(&failure))
+}
+
+/// As [`profiles::command`].
+#[wasm_bindgen]
+pub fn command(tool: &str, file: &str, threads: u32, target: &str) -> String {
+    profiles::command(tool, file, threads, target)
+}
+
+/// As [`tools`], in JSON.
+#[wasm_bindgen(js_name = tools)]
+pub fn measuring_tools() -> String {
+    let tools: Vec<Tool> = tools().collect();
+    // Of words alone.
+    serde_json::to_string(&tools).unwrap_or_default()
 }
 
 fn parsed(json: &[u8]) -> Result<Device, JsValue> {

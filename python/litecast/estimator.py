@@ -19,6 +19,7 @@ from litecast.types import (
     LeftOperator,
     MetricWords,
     Model,
+    NextMeasurement,
     Predictor,
     Report,
     Target,
@@ -226,8 +227,32 @@ class LiteCast:
         clock = None if clock_mhz is None else arguments.number(clock_mhz, "clock_mhz")
         return json.loads(_native.add_measurement(names[0], n_threads, of_model, printed, names[1], clock, base, known))
 
+    def next_measurements(self, device: Device, reports: Iterable[Report]) -> list[NextMeasurement]:
+        """What to measure next on a device, first the network that narrows the intervals of all most.
+
+        ``reports`` are of networks that could be measured, with operators and an estimate on the device's ``base``: of
+        models of your own, whose intervals count, and of :meth:`probes`. Those that are measured are not in the list.
+        """
+        kept = arguments.as_json(arguments.mapping(device, "device"), "device")
+        given = enumerate(arguments.listed(reports, "reports"))
+        texts = [arguments.full_report(report, f"reports[{idx}]") for idx, report in given]
+        return json.loads(_native.next_measurements(kept, texts))
+
+    def measuring_command(self, file: str, *, tool: str = "", threads: int = 1, target: str = "") -> str:
+        """The line for a shell that measures a file so that :meth:`measure_device` reads what it prints.
+
+        ``tool`` is as a device names it, such as ``"ONNX Runtime"``; without one, ``benchmark_model`` of TensorFlow Lite and
+        LiteRT. ``target`` is the accelerator that Vela compiles for.
+        """
+        words = arguments.text(tool, "tool"), arguments.text(file, "file"), arguments.text(target, "target")
+        return _native.measuring_command(words[0], words[1], arguments.count(threads, "threads"), words[2])
+
+    def measuring_tools(self) -> dict[str, str]:
+        """The tools that :meth:`measuring_command` knows, each with the end of the names of the probes that it takes."""
+        return dict(_native.measuring_tools())
+
     def probes(self) -> dict[str, bytes]:
-        """Small networks to measure on a device, by the names of their TFLite files, each in float32 and in int8.
+        """Small networks to measure on a device, by the names of their files: TFLite in float32 and in int8, and ONNX.
 
         Each spends most of its time in one class of kernels, so that few measurements tell all of them.
         """

@@ -266,6 +266,21 @@ class Device(TypedDict):
     left_out: list[float]
 
 
+class NextMeasurement(TypedDict):
+    """A network that could be measured next on a device."""
+
+    #: Its position among the reports that were given, and its file.
+    network_idx: int
+    file: str
+    #: On the device as it is known, and the upper end of the interval over it.
+    estimate_ms: float
+    interval_factor: float
+    #: The geometric mean of these factors over the networks that are asked for, once this one is measured.
+    factor_of_all_after: float
+    #: For a shell; it measures the network with the tool that measured last.
+    command: str
+
+
 class Calibration(TypedDict):
     target: str
     center: float

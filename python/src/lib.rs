@@ -6,7 +6,9 @@
 use std::num::NonZeroU32;
 
 use litecast::boards::{Application, Listing};
-use litecast::calibration::{Calibration, CalibrationError, Measurement, NewMeasurement, PROBES};
+use litecast::calibration::{
+    Calibration, CalibrationError, Measurement, NewMeasurement, PROBES, next_as_json, tools,
+};
 use litecast::estimate::{
     self, Detail, EstimateAs, EstimateError, ModelFile, Request, estimate_changed, estimate_in,
 };
@@ -29,7 +31,7 @@ mod _native {
     #[pymodule_export]
     use super::{
         Engine, Targets, accelerators, add_measurement, apply_calibration, boards, fit_calibration,
-        left_out, metrics, migrate, probes,
+        left_out, measuring_command, measuring_tools, metrics, migrate, next_measurements, probes,
     };
 
     /// Version of the engine.
@@ -316,6 +318,26 @@ fn add_measurement(
     addition
         .device()
         .map_err(|failure| failed(&failure.kind, &failure.message))
+}
+
+/// As [`next_as_json`].
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+fn next_measurements(py: Python<'_>, device: &str, reports: Vec<String>) -> PyResult<String> {
+    let next = py.detach(|| next_as_json(device, reports.iter()));
+    next.map_err(|failure| failed(&failure.kind, &failure.message))
+}
+
+/// As [`litecast::profiles::command`].
+#[pyfunction]
+fn measuring_command(tool: &str, file: &str, threads: u32, target: &str) -> String {
+    litecast::profiles::command(tool, file, threads, target)
+}
+
+/// The tools whose command is known, each with the end of the names of the probes that it takes.
+#[pyfunction]
+fn measuring_tools() -> Vec<(&'static str, &'static str)> {
+    tools().map(|one| (one.tool, one.probes)).collect()
 }
 
 fn argument<T: serde::de::DeserializeOwned>(text: &str) -> PyResult<T> {

@@ -544,9 +544,41 @@ class Others(Case):
             subprocess.run([COMMAND, "calibrate", "board", "--probes", folder], check=True, capture_output=True)
             theirs = {path.name: path.read_bytes() for path in Path(folder).iterdir()}
         self.assertEqual(probes, theirs)
-        self.assertEqual(len(probes), 20)
+        self.assertEqual(len(probes), 30)
         for name, contents in probes.items():
             self.assertGreater(estimator.analyze(contents)["model"]["macs"] + 1, 0, name)
+        tools = estimator.measuring_tools()
+        self.assertEqual(tools["ONNX Runtime"], "float32.onnx")
+        commands = {estimator.measuring_command("a file.tflite", tool=tool, target="x") for tool in tools}
+        self.assertEqual(len(commands), len(tools))
+        self.assertTrue(all("'a file.tflite'" in line for line in commands), commands)
+        self.assertIn("--num_threads=4", estimator.measuring_command("a.tflite", threads=4))
+
+    def test_what_to_measure_next_is_what_the_command_says(self):
+        profile = ROOT / "tests/profiles/onnx-runtime-1.31.1_convolutions.json"
+        model = ROOT / "tests/web/convolutions.onnx"
+        with tempfile.TemporaryDirectory() as folder:
+            kept = Path(folder) / "board.json"
+            subprocess.run([COMMAND, "calibrate", kept, model, profile], check=True, capture_output=True)
+            device = json.loads(kept.read_text())
+            files = {name: contents for name, contents in estimator.probes().items() if name.endswith(".onnx")}
+            for name, contents in files.items():
+                (Path(folder) / name).write_bytes(contents)
+            paths = [model, EXAMPLES[0], *(Path(folder) / name for name in files)]
+            said = subprocess.run([COMMAND, "calibrate", kept, "--next", *paths], check=True, capture_output=True, text=True)
+            reports = [estimator.estimate(path, targets=[device["base"]]) for path in paths]
+        listed = estimator.next_measurements(device, reports)
+        self.assertEqual(set(listed[0]), fields(types.NextMeasurement))
+        # What is measured already is not in the list.
+        self.assertEqual(sorted(one["network_idx"] for one in listed), list(range(1, len(paths))))
+        places = [said.stdout.find(one["file"]) for one in listed]
+        self.assertTrue(all(place > 0 for place in places) and places == sorted(places), (listed, said.stdout))
+        self.assertIn("enable_profiling", listed[0]["command"])
+        factors = [one["factor_of_all_after"] for one in listed]
+        self.assertEqual(factors, sorted(factors))
+        with self.assertRaises(LitecastError) as raised:
+            estimator.next_measurements(device, [estimator.estimate(KWS, targets=["ethos-u55-128"])])
+        self.assertEqual(raised.exception.kind, "no-base")
 
     def test_targets_and_boards_are_listed(self):
         targets = estimator.targets()

@@ -131,6 +131,66 @@ test("what was measured lies beside the estimate, operator by operator", () =>
     assert.ok(Math.abs(sum_ms / expected_ms - 1) < 1e-6);
   }));
 
+test("the graph says what was measured of an operator, and the CSV has it", () =>
+  withDevice(async (page) => {
+    await page.selectOption("#target", DEVICE);
+    await page.click(".segments button:has-text('Graph')");
+    await page.selectOption("#measure", "measured");
+    await page.waitForFunction(() => document.querySelector(".drawing").clientWidth > 0 && /\d/.test(document.querySelector(".legend").textContent));
+    assert.match(await page.getAttribute(".legend", "title"), /Measured latency on Board/);
+    await page.focus(".drawing");
+    const spoken = [];
+    for (let i = 0; i < 12; i++) {
+      await page.keyboard.press("ArrowDown");
+      spoken.push(await page.textContent(".graph .sr-only"));
+    }
+    const said = new Map(spoken.map((words) => /operator (\d+) of .*Measured latency on Board: ([\d.,]+|\S+)/.exec(words)).filter(Boolean).map(([, number, value]) => [Number(number) - 1, value]));
+    console.log(JSON.stringify([...said]));
+    assert.ok(said.size >= 3, spoken.join("; "));
+    await page.selectOption("#measure", "measured_difference");
+    await page.waitForFunction(() => /Estimate and measurement differ/.test(document.querySelector(".legend").title));
+    await page.click(".take summary");
+    const download = page.waitForEvent("download");
+    await page.click("text=Save CSV");
+    const csv = (await readFile(await (await download).path(), "utf8")).trim().split("\r\n");
+    // From the right, where no cell has a comma.
+    const at = csv[0].split(",").reverse().indexOf(`${DEVICE} measured ms`);
+    assert.ok(at >= 0, csv[0]);
+    const document = await page.evaluate(() => JSON.parse(localStorage.getItem("litecast.measured.1"))[0].document);
+    for (const { operators, measured_ms } of document.networks[0].observations) {
+      const value = Number(csv[1 + operators[0]].split(",").at(-1 - at));
+      assert.ok(Math.abs(value / measured_ms - 1) < 1e-6, `${value}, expected ${measured_ms}`);
+    }
+  }));
+
+test("the page says what to measure next, with the command of the tool that measured last", () =>
+  withDevice(async (page) => {
+    await page.click(".probes summary");
+    await page.waitForFunction(() => document.querySelectorAll("#measuring-tool option").length > 5);
+    const commands = () => page.$$eval(".probes code", (all) => all.map(({ textContent }) => textContent));
+    assert.equal(await page.inputValue("#measuring-tool"), "ONNX Runtime");
+    for (const command of await commands()) assert.match(command, /enable_profiling.* [\w-]+-float32\.onnx$/);
+    await page.selectOption("#measuring-tool", "Vela");
+    for (const command of await commands()) assert.match(command, /^vela [\w-]+-int8\.tflite --accelerator-config/);
+    await page.click(".next-measurement summary");
+    await page.waitForSelector(".next-measurement tbody tr");
+    const rows = await page.$$eval(".next-measurement tbody tr", (all) => all.map((row) => [...row.children].map(({ textContent }) => textContent)));
+    console.log(rows.map((row) => row.join(" ")).join("\n"));
+    assert.ok(rows.length >= 5 && rows.every(([file]) => file !== MODEL), "what is measured is not in the list");
+    const [file] = rows[0];
+    const factors = rows.map((row) => Number(row[3].replace("×", "")));
+    assert.deepEqual(factors, [...factors].sort((a, b) => a - b));
+    assert.match(await page.textContent(".next-measurement code"), new RegExp(`enable_profiling.* ${file}$`));
+    // A network of one's own counts as soon as it was opened.
+    await dropBytes(page, "other.tflite", residualModel(16));
+    await waitDrawn(page, "other.tflite");
+    await page.waitForTimeout(1000);
+    await page.evaluate(() => (document.querySelector(".device").open = true));
+    await page.click(".next-measurement summary");
+    await page.waitForSelector(".next-measurement tbody tr");
+    assert.match(await page.textContent(".next-measurement"), /the 2 networks that were opened here/);
+  }));
+
 test("networks to measure are handed out, and are those of the command", () =>
   withDevice(async (page) => {
     await page.click(".probes summary");

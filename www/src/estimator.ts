@@ -1,11 +1,12 @@
 /** Reports for files, made in workers that are replaced when they break, hang or grow. */
+import type { NextMeasurement } from "../package/types/devices.d.ts";
 import { readApplication } from "./application.ts";
 import { type AssetUrls, fetchBytes, fetchModule } from "./assets.ts";
 import { readHost } from "./host.ts";
 import { MAX_FILE_BYTES } from "./limits.ts";
 import { KnownError, Messenger, unreadableError } from "./worker_messenger.ts";
 import type { ModelFile } from "./model_files.ts";
-import type { CalibrateCall, ChoicesCall, EstimateCall, Estimated, FileToRead, FitsCall, InForceCall, KeptCall, LayoutCall, LayoutValue, LoadCall, MeasureCall, MeasuredDevice, ReadAheadCall, ReadDeviceCall, StartCall, Started, SweepBatchCall, SweepCall, WarmUpCall } from "./protocol.ts";
+import type { CalibrateCall, ChoicesCall, EstimateCall, Estimated, FileToRead, FitsCall, InForceCall, KeptCall, LayoutCall, LayoutValue, LoadCall, MeasureCall, MeasuredDevice, MeasuringTool, MeasuringToolsCall, NextMeasurementsCall, ReadAheadCall, ReadDeviceCall, StartCall, Started, SweepBatchCall, SweepCall, WarmUpCall } from "./protocol.ts";
 import type { Application, BatchSweep, Calibrated, Fits, InForce, Limits, Measurement, Report, Sweep, TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
 import type { Scenario } from "./scenario.ts";
 import { keepReport } from "./store.ts";
@@ -189,6 +190,18 @@ export class Estimator {
     return (await this.#startedWorker()).request(call);
   }
 
+  /** The tools that measure, with their commands for networks that are handed out. */
+  async measuringTools(probes: readonly string[]): Promise<MeasuringTool[]> {
+    const call: MeasuringToolsCall = { kind: "measuring-tools", module: await this.#deviceModule(), probes };
+    return (await this.#startedWorker()).request(call);
+  }
+
+  /** What to measure next on a device, first what narrows the intervals of all networks most. */
+  async nextMeasurements(document: MeasuredDevice["document"], files: readonly FileBytes[], reports: readonly Report[]): Promise<NextMeasurement[]> {
+    const call: NextMeasurementsCall = { kind: "next-measurements", module: await this.#deviceModule(), document, files, reports };
+    return (await this.#startedWorker()).request(call);
+  }
+
   /** A profile is likely to come: what reads it is fetched and compiled ahead. */
   expectProfile(): void {
     void this.#deviceModule().catch(() => undefined);
@@ -264,7 +277,7 @@ class EstimateWorker {
     this.#messenger.request<null>({ kind: "read-ahead", model } satisfies ReadAheadCall, []).catch(() => undefined);
   }
 
-  request<Value>(call: WarmUpCall | CalibrateCall | ChoicesCall | FitsCall | InForceCall | MeasureCall | ReadDeviceCall | SweepCall | SweepBatchCall): Promise<Value> {
+  request<Value>(call: WarmUpCall | CalibrateCall | ChoicesCall | FitsCall | InForceCall | MeasureCall | MeasuringToolsCall | NextMeasurementsCall | ReadDeviceCall | SweepCall | SweepBatchCall): Promise<Value> {
     return this.#messenger.request<Value>(call, []);
   }
 

@@ -1,5 +1,5 @@
 /** Messages between the page and its workers. */
-import type { Device, DeviceFacts } from "../package/types/devices.d.ts";
+import type { Device, DeviceFacts, NextMeasurement, Tool } from "../package/types/devices.d.ts";
 import type { Layout, LayoutInput } from "./layout/types.ts";
 import type { Application, BatchSweep, Calibrated, Fits, InForce, Limits, Measurement, Report, Sweep, TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
 import type { Scenario } from "./scenario.ts";
@@ -122,6 +122,28 @@ export interface ReadDeviceCall {
   json: ArrayBuffer;
 }
 
+/** Which tools measure, and their commands for the files of networks that are handed out. */
+export interface MeasuringToolsCall {
+  kind: "measuring-tools";
+  module: WebAssembly.Module;
+  /** Stems of the files' names. */
+  probes: readonly string[];
+}
+
+/** A tool, with its command for each network in the order that was asked for. */
+export interface MeasuringTool extends Tool {
+  commands: string[];
+}
+
+/** What to measure next on a device: one of these files, or a network of these reports, which have a latency of its base. */
+export interface NextMeasurementsCall {
+  kind: "next-measurements";
+  module: WebAssembly.Module;
+  document: Device;
+  files: readonly { name: string; bytes: ArrayBuffer }[];
+  reports: readonly Report[];
+}
+
 /** Fits a device of one's own to measurements, and applies it to estimates. */
 export interface CalibrateCall {
   kind: "calibrate";
@@ -172,10 +194,10 @@ export interface SweepBatchCall {
 }
 
 /** Every call of the estimator's worker. */
-export type EstimatorCall = StartCall | WarmUpCall | ReadAheadCall | EstimateCall | KeptCall | CalibrateCall | ChoicesCall | InForceCall | LoadCall | FitsCall | SweepCall | SweepBatchCall | MeasureCall | ReadDeviceCall;
+export type EstimatorCall = StartCall | WarmUpCall | ReadAheadCall | EstimateCall | KeptCall | CalibrateCall | ChoicesCall | InForceCall | LoadCall | FitsCall | SweepCall | SweepBatchCall | MeasureCall | ReadDeviceCall | MeasuringToolsCall | NextMeasurementsCall;
 
 /** What they answer. */
-export type EstimatorValue = Started | Report | Estimated | Calibrated | TargetChoices | InForce | TargetInfo[] | Fits | Sweep | BatchSweep | MeasuredDevice | string | null;
+export type EstimatorValue = Started | Report | Estimated | Calibrated | TargetChoices | InForce | TargetInfo[] | Fits | Sweep | BatchSweep | MeasuredDevice | MeasuringTool[] | NextMeasurement[] | string | null;
 
 /** The call of the layout's worker. */
 export type LayoutCall = LayoutInput;

@@ -7,6 +7,8 @@ import { fromModule, inWords, LitecastError } from "./errors.ts";
 
 const OPTIONS = ["profile_name", "threads", "clock_mhz", "like", "device"] as const satisfies (keyof api.MeasureOptions)[];
 
+const COMMAND_OPTIONS = ["tool", "threads", "target"] as const satisfies (keyof api.CommandOptions)[];
+
 /** What `load()` returns. */
 class Devices implements api.Devices {
   measure(name: string, report: Report, profile: string | api.BytesSource, options: api.MeasureOptions = {}): api.Device {
@@ -30,6 +32,24 @@ class Devices implements api.Devices {
   read(json: string | api.BytesSource): api.Device {
     const bytes = typeof json === "string" ? new TextEncoder().encode(json) : bytesOf(json, "json");
     return parsed(() => module.readDevice(bytes));
+  }
+
+  next(device: api.Device | string, reports: readonly Report[]): api.NextMeasurement[] {
+    if (!Array.isArray(reports)) throw new LitecastError("wrong-argument", `reports: expected an array, found ${inWords(reports)}`);
+    const texts = reports.map((report, i) => reportText(report, `reports[${i}]`));
+    const known = deviceText(device, "device");
+    return parsed(() => module.nextMeasurements(known, texts));
+  }
+
+  command(file: string, options: api.CommandOptions = {}): string {
+    const given = plainObject(options, "options");
+    onlyKnown(given, COMMAND_OPTIONS, "options");
+    const { tool = "", threads = 1, target = "" } = given;
+    return module.command(text(tool, "tool"), text(file, "file"), count(threads, "threads"), text(target, "target"));
+  }
+
+  tools(): api.Tool[] {
+    return parsed(() => module.tools());
   }
 
   facts(device: api.Device | string): api.DeviceFacts {

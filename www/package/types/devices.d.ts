@@ -8,8 +8,8 @@ export type { BytesSource };
 export function load(): Promise<Devices>;
 
 /**
- * Ten small networks to measure on a device, each in float32 and in int8: one for each class of kernels, and a classifier
- * that has several.
+ * Ten small networks to measure on a device, each as TFLite in float32 and in int8, and as ONNX: one for each class of
+ * kernels, and a classifier that has several.
  */
 export function probes(): Promise<Probe[]>;
 
@@ -28,14 +28,58 @@ export interface Devices {
   /** A device that was stored; throws `wrong-device` for other JSON. */
   read(json: string | BytesSource): Device;
 
+  /**
+   * What to measure next on a device, first the network that narrows the intervals of all most. `reports` are of networks
+   * that could be measured, with operators and an estimate on the device's base: of models of your own, whose intervals
+   * count, and of `probes()`. Those that are measured are not in the list.
+   */
+  next(device: Device | string, reports: readonly Report[]): NextMeasurement[];
+
+  /** The line for a shell that measures a file so that `measure` reads what it prints. */
+  command(file: string, options?: CommandOptions): string;
+
+  /** The tools that `command` knows. */
+  tools(): Tool[];
+
   /** What follows from the measurements. */
   facts(device: Device | string): DeviceFacts;
 }
 
-/** A TFLite file to measure. */
+/** A file to measure, TFLite or ONNX. */
 export interface Probe {
   name: string;
   bytes: Uint8Array;
+}
+
+/** A network that could be measured next. */
+export interface NextMeasurement {
+  /** Its position among the reports. */
+  network_idx: number;
+  file: string;
+  /** On the device as it is known, and the upper end of the interval over it. */
+  estimate_ms: number;
+  interval_factor: number;
+  /** The geometric mean of these factors over the networks that are asked for, once this one is measured. */
+  factor_of_all_after: number;
+  /** As `command()` with the tool that measured last. */
+  command: string;
+}
+
+/** A tool whose command is known. */
+export interface Tool {
+  /** In the words that devices have for it. */
+  tool: string;
+  /** End of the names of the `probes()` that it takes: integers where its runtime runs those alone, or mostly. */
+  probes: string;
+}
+
+export interface CommandOptions {
+  /** As a device names it, such as `ONNX Runtime`; without one `benchmark_model` of TensorFlow Lite and LiteRT. */
+  tool?: string | undefined;
+  /** Without this 1. */
+  threads?: number | undefined;
+  /** The accelerator that Vela compiles for. */
+  target?: string | undefined;
 }
 
 export interface DeviceFacts {

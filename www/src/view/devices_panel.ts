@@ -79,13 +79,13 @@ export function devicePanel(report: Report, opened: Opened, estimator: Estimator
     measured.value = String(kept.find((device) => device.name === name.value)?.measurements.find(({ file }) => file === nameOf(report))?.measured_ms ?? "");
     const lines = await Promise.all(kept.map((device) => deviceItem(device, (words) => change(words, ""), estimator, estimates_ms, targets)));
     const labelOf = (target: string): string => targets.get(target) ?? describedTarget(target)?.short_label ?? target;
-    const parts = [...measuredDeviceItems(labelOf, () => (void draw(), changed())), ...lines];
+    const parts = [...measuredDeviceItems(estimator, labelOf, () => (void draw(), changed())), ...lines];
     // Fits are made in several workers: an older one that ends later is of devices as they were.
     if (draw_idx === n_draws) await keepingFocus(list, () => list.replaceChildren(...parts));
   }
 
   void draw();
-  const body = el("div", { class: "device-body" }, measuredForm([name, names, measured], add), profiles.element, probeList(), importForm(tables), list, outcome);
+  const body = el("div", { class: "device-body" }, measuredForm([name, names, measured], add), profiles.element, probeList(estimator, () => measuredDevices().at(-1)?.document.networks.at(-1)?.tool), importForm(tables), list, outcome);
   const panel = el("details", { class: "device panel", open: devices().length + measuredDevices().length > 0 }, el("summary", {}, "Your devices"), body);
   panel.addEventListener("toggle", () => panel.open && estimator.expectProfile());
   onFileDropped(panel, PROFILE_NAME, (file) => void takeDroppedFile(file));

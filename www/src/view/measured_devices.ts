@@ -7,6 +7,7 @@ import { KnownError } from "../worker_messenger.ts";
 import type { MeasuredDevice } from "../protocol.ts";
 import { forgetMeasuredDevice, keepMeasuredDevice, measuredDevices, measuredTarget } from "../measured_devices.ts";
 import type { Asked } from "../requested_targets.ts";
+import { nextMeasurement } from "./next_measurement.ts";
 import { saveButton } from "./save_button.ts";
 import type { Opened } from "./what_if.ts";
 
@@ -105,11 +106,11 @@ export function profileInput({ file, scenario }: Opened, estimator: Estimator, n
 }
 
 /** Every device from profiles; `changed` is told when one is forgotten. */
-export function measuredDeviceItems(labelOf: (target: string) => string, changed: () => void): HTMLElement[] {
-  return measuredDevices().map((device) => item(device, labelOf, changed));
+export function measuredDeviceItems(estimator: Estimator, labelOf: (target: string) => string, changed: () => void): HTMLElement[] {
+  return measuredDevices().map((device) => item(device, estimator, labelOf, changed));
 }
 
-function item(device: MeasuredDevice, labelOf: (target: string) => string, changed: () => void): HTMLElement {
+function item(device: MeasuredDevice, estimator: Estimator, labelOf: (target: string) => string, changed: () => void): HTMLElement {
   const { document, facts } = device;
   const forget = (): void => {
     forgetMeasuredDevice(document.name);
@@ -125,6 +126,7 @@ function item(device: MeasuredDevice, labelOf: (target: string) => string, chang
     ...document.networks.filter(({ unmatched }) => unmatched.length > 0).map(unmatchedWords),
     unmeasured.length > 0 ? el("p", { class: "subtle" }, unmeasuredWords(unmeasured, facts.kernels.length)) : null,
     factorTable(device),
+    nextMeasurement(device, estimator),
     el(
       "div",
       { class: "buttons" },

@@ -1,11 +1,11 @@
 /** The worker that holds the WebAssembly module: bytes of a file in, its report out. */
 import type { LiteCast } from "../../package/src/litecast.ts";
 import { TARGETS } from "../../package/src/catalogue.ts";
-import type { Devices } from "../../package/types/devices.d.ts";
+import type { Devices, NextMeasurement } from "../../package/types/devices.d.ts";
 import { start as startModule } from "../../package/src/load.ts";
 import type { EstimateOptions } from "../../package/types/index.d.ts";
 import { otherBuildError, unreadableError } from "../worker_messenger.ts";
-import type { EstimateCall, Estimated, EstimatorCall, EstimatorValue, FileToRead, MeasureCall, MeasuredDevice, ReadAheadCall, ReadDeviceCall, StartCall, Started, SweepCall, WarmUpCall } from "../protocol.ts";
+import type { EstimateCall, Estimated, EstimatorCall, EstimatorValue, FileToRead, MeasureCall, MeasuredDevice, MeasuringTool, MeasuringToolsCall, NextMeasurementsCall, ReadAheadCall, ReadDeviceCall, StartCall, Started, SweepCall, WarmUpCall } from "../protocol.ts";
 import type { Report, Result, Sweep, TargetChoice, TargetChoices } from "../report.ts";
 import { changesOf, isChanged, scenarioWords } from "../scenario.ts";
 import { hasHost } from "../targets.ts";
@@ -170,7 +170,25 @@ async function readDevice({ module, json }: ReadDeviceCall): Promise<MeasuredDev
   return { document, facts: devices.facts(document) };
 }
 
-function answer(call: EstimatorCall): Promise<Started | MeasuredDevice | string | null> | EstimatorValue {
+/** An accelerator for the one tool that compiles for it. */
+const COMPILED_FOR = "ethos-u55-128";
+
+async function measuringTools({ module, probes }: MeasuringToolsCall): Promise<MeasuringTool[]> {
+  const devices = await deviceModule(module);
+  return devices.tools().map((one) => ({ ...one, commands: probes.map((name) => devices.command(`${name}-${one.probes}`, { tool: one.tool, target: COMPILED_FOR })) }));
+}
+
+async function nextMeasurements({ module, document, files, reports }: NextMeasurementsCall): Promise<NextMeasurement[]> {
+  const devices = await deviceModule(module);
+  const options = { targets: [document.base], threads: document.threads };
+  const of_files = litecast.estimateMany(files.map(({ name, bytes }) => ({ bytes: new Uint8Array(bytes), name })), options);
+  // A network that the base cannot run tells nothing of it.
+  const has_base = (report: Report): boolean => report.results.some((result) => result.target === document.base && result.metric === "latency" && "value" in result && Array.isArray(result.operators));
+  const known = [...reports, ...of_files].filter((report): report is Report => !(report instanceof Error) && has_base(report));
+  return devices.next(document, known.map((report) => ({ ...report, sha256: report.sha256 ?? "" })));
+}
+
+function answer(call: EstimatorCall): Promise<Started | MeasuredDevice | MeasuringTool[] | NextMeasurement[] | string | null> | EstimatorValue {
   if (call.kind === "start") return start(call);
   if (call.kind === "warm-up") return warmUp(call);
   if (call.kind === "read-ahead") return readAhead(call);
@@ -184,6 +202,8 @@ function answer(call: EstimatorCall): Promise<Started | MeasuredDevice | string 
   if (call.kind === "sweep-batch") return litecast.sweepBatch(new Uint8Array(call.bytes), call.target, changesOf(call.scenario), { dimensions: call.scenario.dimensions });
   if (call.kind === "measure") return measure(call);
   if (call.kind === "read-device") return readDevice(call);
+  if (call.kind === "measuring-tools") return measuringTools(call);
+  if (call.kind === "next-measurements") return nextMeasurements(call);
   return litecast.calibrated(litecast.calibrate(call.measurements), call.estimates_ms);
 }
 
