@@ -4,15 +4,17 @@ use crate::boards;
 use crate::evaluation::{
     Evaluation, Facts, Places, Results, evaluate, forget_parts, other_subgraphs,
 };
+use crate::formats::tflite::Model;
 use crate::graph::as_int8;
 use crate::learned::predictor::{Predictor, PredictorError};
 use crate::model_variants::Changes;
 use crate::provenance::INTERVAL_PERCENT;
-use crate::report::{self, LeftOperator, REPORT_VERSION, Report, ReportDiagnostic};
+use crate::report::{self, Dimension, LeftOperator, REPORT_VERSION, Report, ReportDiagnostic};
 use crate::target::Target;
 use crate::targets::registry;
 
-pub use crate::evaluation::{EstimateAs, EstimateError, ModelFile, Request};
+pub use crate::evaluation::{EstimateError, ModelFile, Request};
+pub use crate::model_variants::EstimateAs;
 
 /// How much a report contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -172,6 +174,8 @@ fn document(
         file: file.name.to_owned(),
         sha256: is_full.then(|| file.sha256_or_computed()),
         batch: file.request.batch.get(),
+        dimensions: dimensions(file, model),
+        estimate_as: file.request.estimate_as,
         model: report::model_facts(model, graph, analysis, live_bytes, arena_bytes),
         results,
         operators: if_full(detail, || report::operators(graph, analysis, live_bytes)),
@@ -183,6 +187,21 @@ fn document(
             .map_or(Vec::new(), |unmatched| unmatched.names.clone()),
         diagnostics: diagnostics(facts).chain(doubts).collect(),
     }
+}
+
+/// The sizes that were given, without those of dimensions that the file does not leave open.
+fn dimensions(file: &ModelFile, model: &Model) -> Vec<Dimension> {
+    let unmatched = model.unmatched_dimensions.as_ref();
+    let is_matched =
+        |name: &String| unmatched.is_none_or(|unmatched| !unmatched.names.contains(name));
+    let given = file.request.dimensions.iter();
+    given
+        .filter(|(name, _)| is_matched(name))
+        .map(|(name, size)| Dimension {
+            name: name.clone(),
+            size: *size,
+        })
+        .collect()
 }
 
 /// Those of the file and of its graph.

@@ -109,7 +109,7 @@ pub mod gpu {
 pub use estimate::{EstimateError, ModelFile, Request, estimate, estimate_many};
 pub use learned::predictor::{Predictor, PredictorError};
 pub use report::Report;
-pub use target::{Metric, Outcome, Target, UnavailableReason};
+pub use target::{Metric, Outcome, Settings, Target, UnavailableReason};
 pub use targets::choice::{Choice, ChoiceError};
 
 #[cfg(all(target_arch = "wasm32", feature = "tract"))]

@@ -1,6 +1,6 @@
 //! Variants of a model: another resolution, other channel counts, quantised to int8, or another order of operators.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::formats::tflite::Model;
@@ -8,6 +8,27 @@ use crate::graph::CycleError;
 use crate::graph::quantise::{NotFloat, quantise};
 use crate::graph::reorder::reorder;
 use crate::graph::shapes::resize::{Channels, Resize, ResizeError, resize};
+
+/// In which precision a network of floats is estimated, whatever the format of its file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum EstimateAs {
+    /// As int8 on NPUs that run integers alone, as it is on all other targets.
+    #[default]
+    Auto,
+    /// As int8 on all targets.
+    Int8,
+    /// As it is: NPUs that run integers alone have no estimate.
+    AsIs,
+}
+
+impl EstimateAs {
+    pub(crate) fn is_auto(&self) -> bool {
+        *self == Self::Auto
+    }
+}
 
 /// The changes to a model. The default changes nothing.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]

@@ -46,7 +46,18 @@ def _result_change(before: Any, after: Any) -> Any:
             for side, result in (("before", before), ("after", after))
             if result is not None and field in result
         },
+        **_other_settings(before, after),
     }
+
+
+def _other_settings(before: Any, after: Any) -> dict[str, Any]:
+    """Those of each side with an estimate, where they differ."""
+    if any(result is None or "value" not in result for result in (before, after)):
+        return {}
+    if before.get("settings", {}) == after.get("settings", {}):
+        return {}
+    sides = (("before", before), ("after", after))
+    return {f"settings_{side}": result["settings"] for side, result in sides if "settings" in result}
 
 
 def _change(before: float | None, after: float | None) -> dict[str, float | None]:

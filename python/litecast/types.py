@@ -79,6 +79,26 @@ class Provenance(_Provenance, total=False):
     scope: str
 
 
+class Settings(TypedDict, total=False):
+    """What a target is set to where that can be chosen, by choice or by default."""
+
+    clock_mhz: float
+    system_config: str
+    memory_mode: str
+    arena_cache_bytes: int
+    optimise: Literal["Performance", "Size"]
+    #: Where they were chosen.
+    off_chip_bytes_per_s: float
+    #: The id of the processor that runs what the target leaves to it.
+    host: str
+    threads: int
+
+
+class Dimension(TypedDict):
+    name: str
+    size: int
+
+
 class _TargetResult(TypedDict):
     target: str
     device: str
@@ -91,6 +111,8 @@ class TargetResult(_TargetResult, total=False):
     evidence: Literal["counted", "measured", "compiler", "assumed"]
     #: The precision of the estimate, where it is not that of the file.
     estimated_as: str
+    #: What the target is set to, where an estimate depends on it.
+    settings: Settings
     value: float
     unit: str
     lo: float
@@ -190,8 +212,12 @@ class _Summary(TypedDict):
 
 
 class Report(_Summary, total=False):
-    """With ``detail="summary"`` without the fields of this class."""
+    """With ``detail="summary"`` without ``operators``, ``tensors``, ``edges``, ``left_out`` and ``fits``."""
 
+    #: Requested sizes of dimensions that the file leaves open, if any were.
+    dimensions: list[Dimension]
+    #: Requested precision of a network of floats, unless it was ``auto``.
+    estimate_as: Literal["int8", "as-is"]
     operators: list[OperatorFacts]
     tensors: list[TensorFacts]
     edges: list[EdgeFacts]
@@ -229,6 +255,9 @@ class ResultChange(_ResultChange, total=False):
     #: The precision that a side is estimated in, where it is not that of its file.
     estimated_as_before: str
     estimated_as_after: str
+    #: What the target is set to on each side, where that differs. A report of an older version does not say it.
+    settings_before: Settings
+    settings_after: Settings
 
 
 class Comparison(TypedDict):

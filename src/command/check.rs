@@ -19,7 +19,7 @@ use super::inputs::{self, ConfigurationFolder};
 use super::table::Table;
 use super::terminal::{green, heading, plain, red, wrapped, yellow};
 use super::worker_request::{self, Request};
-use super::{compare, csv, quantity, terminal, words};
+use super::{csv, markdown, quantity, terminal, words};
 use litecast::report::Failure;
 
 /// Files that are checked against the same limits on the same targets.
@@ -513,7 +513,7 @@ fn show(args: &CheckArgs, file: &str, verdicts: &Result<Vec<Verdict>, Failure>) 
         (Ok(verdicts), .., true) => terminal::print_raw(&markdown(file, verdicts)),
         (Ok(verdicts), ..) => terminal::print(&text(file, verdicts, terminal::width())),
         (Err(failure), _, _, true) => {
-            let [file, words] = [file, &failure.message].map(compare::markdown_text);
+            let [file, words] = [file, &failure.message].map(markdown::markdown_text);
             terminal::print_raw(&format!("\n**{file}**: no report: {words}\n"))
         }
         (Err(_), ..) => Ok(()),
@@ -636,14 +636,14 @@ fn notes(verdicts: &[Verdict]) -> Vec<String> {
 }
 
 fn markdown(file: &str, verdicts: &[Verdict]) -> String {
-    let mut text = format!("\n**{}**\n\n", compare::markdown_text(file));
+    let mut text = format!("\n**{}**\n\n", markdown::markdown_text(file));
     text += "| | Target | Metric | Found | Limit | Margin |\n|---|---|---|---:|---:|---|\n";
     for verdict in verdicts {
-        let cells = cells(verdict).map(|cell| compare::markdown_text(&cell));
+        let cells = cells(verdict).map(|cell| markdown::markdown_text(&cell));
         let _ = writeln!(text, "| {} |", cells.join(" | "));
     }
     for note in notes(verdicts) {
-        let _ = writeln!(text, "\n{}", compare::markdown_text(&note));
+        let _ = writeln!(text, "\n{}", markdown::markdown_text(&note));
     }
     text
 }

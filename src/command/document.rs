@@ -5,12 +5,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use litecast::Metric;
 use litecast::boards::Need;
+use litecast::estimate::EstimateAs;
 use litecast::provenance::{Evidence, Reference};
-use litecast::report::{Failure, REPORT_VERSION, migrate};
+use litecast::report::{Dimension, Failure, REPORT_VERSION, migrate};
 use litecast::target::boards;
 use litecast::targets::registry;
+use litecast::{Metric, Settings};
 use serde::{Deserialize, Serialize};
 
 use super::bounded_json;
@@ -20,6 +21,10 @@ use super::bounded_list::{self, list, list_or_null};
 pub struct Document {
     pub file: String,
     pub batch: u32,
+    #[serde(default, deserialize_with = "list")]
+    pub dimensions: Vec<Dimension>,
+    #[serde(default)]
+    pub estimate_as: EstimateAs,
     pub model: Model,
     #[serde(deserialize_with = "list")]
     pub results: Vec<TargetResult>,
@@ -35,7 +40,7 @@ pub struct Document {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Results and diagnostics of a report: twice as many as those of all targets, each of which is looked up in all others.
+/// Results, diagnostics and sizes of a report: twice as many as those of all targets, each of which is looked up in all others.
 const MAX_RESULTS: usize = 8192;
 
 /// What tells how to read the rest of a report.
@@ -132,6 +137,7 @@ pub struct TargetResult {
     pub metric: String,
     pub evidence: Option<String>,
     pub estimated_as: Option<String>,
+    pub settings: Option<Settings>,
     pub outcome: Outcome,
 }
 
@@ -144,6 +150,7 @@ struct WrittenResult {
     metric: String,
     evidence: Option<String>,
     estimated_as: Option<String>,
+    settings: Option<Settings>,
     value: Option<f64>,
     unit: Option<String>,
     lo: Option<f64>,
@@ -182,6 +189,7 @@ impl TryFrom<WrittenResult> for TargetResult {
             metric: written.metric,
             evidence: written.evidence,
             estimated_as: written.estimated_as,
+            settings: written.settings,
             outcome,
         })
     }
@@ -307,6 +315,7 @@ impl Document {
         }
         .map_err(not_a_report)?;
         for (what, n) in [
+            ("dimensions", document.dimensions.len()),
             ("results", document.results.len()),
             ("diagnostics", document.diagnostics.len()),
         ] {

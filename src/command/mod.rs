@@ -16,6 +16,7 @@ mod facts;
 mod html;
 mod inputs;
 mod isolation;
+mod markdown;
 mod predict;
 mod print;
 mod quantity;

@@ -3,7 +3,9 @@
 use super::places::Places;
 use super::{plausibility, widening};
 use crate::target::measured_range::{Beyond, MIN_REPORTED_FACTOR};
-use crate::target::{HostInfo, Metric, Network, Target, TargetEstimate, UnsupportedOperator};
+use crate::target::{
+    HostInfo, Metric, Network, Settings, Target, TargetEstimate, UnsupportedOperator,
+};
 
 /// The result of one target for a network.
 pub struct Answer {
@@ -17,6 +19,7 @@ pub struct Answer {
     pub unsupported: Vec<UnsupportedOperator>,
     /// The processor that runs them.
     pub host: Option<HostInfo>,
+    pub settings: Settings,
 }
 
 impl Answer {
@@ -25,14 +28,12 @@ impl Answer {
         let beyond = widening::widen(target, network, &mut estimate);
         plausibility::check(target, network, &mut estimate);
         // A memory that needs no kernel is no answer of hardware that runs integers alone.
-        use Metric::{ActivationRam, Arena, FileFlash, WeightsFlash};
-        let of_memory = [WeightsFlash, FileFlash, Arena, ActivationRam];
-        let is_answer =
-            |metric: Metric| !(target.runs_integers_alone() && of_memory.contains(&metric));
+        let is_answer = |metric: Metric| !(target.runs_integers_alone() && metric.is_of_file());
         let mut metrics = estimate.metrics.iter();
         let is_estimated = metrics.any(|one| one.outcome.is_estimate() && is_answer(one.metric));
         Self {
             host: target.host(),
+            settings: target.settings(network.n_threads),
             unsupported: if is_estimated {
                 target.unsupported(network)
             } else {

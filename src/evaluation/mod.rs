@@ -12,7 +12,7 @@ mod results;
 pub mod widening;
 
 pub use error::EstimateError;
-pub use request::{EstimateAs, ModelFile, Request};
+pub use request::{ModelFile, Request};
 
 pub(crate) use facts::{DetachedFacts, Facts};
 pub(crate) use results::{Results, forget_parts, other_subgraphs};
@@ -24,7 +24,7 @@ use crate::formats::tflite::{Format, Model};
 use crate::graph::as_int8;
 use crate::graph::quantise::unpacking;
 use crate::learned::predictor::Predictor;
-use crate::model_variants::Changes;
+use crate::model_variants::{Changes, EstimateAs};
 use crate::target::Target;
 
 /// A network with the results of all targets.

@@ -2,8 +2,6 @@
 
 use std::num::NonZeroU32;
 
-use serde::Deserialize;
-
 use super::error::EstimateError;
 use crate::boards::Application;
 use crate::formats;
@@ -11,22 +9,8 @@ use crate::formats::onnx::Dimensions;
 use crate::formats::tflite::{Format, MAIN_SUBGRAPH, Model, Tensor};
 use crate::graph::as_int8;
 use crate::graph::shapes::{batch_size, inference};
-use crate::model_variants::Changes;
+use crate::model_variants::{Changes, EstimateAs};
 use crate::report;
-
-/// In which precision a network of floats is estimated, whatever the format of its file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum EstimateAs {
-    /// As int8 on NPUs that run integers alone, as it is on all other targets.
-    #[default]
-    Auto,
-    /// As int8 on all targets.
-    Int8,
-    /// As it is: NPUs that run integers alone have no estimate.
-    AsIs,
-}
 
 /// The circumstances that a model is estimated in. The default changes nothing: batch size 1, one thread.
 #[derive(Clone, Copy, Debug)]

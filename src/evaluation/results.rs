@@ -91,16 +91,19 @@ pub fn results(graph: &Graph, answers: Answers) -> Results {
         for doubt in diagnostics {
             results.add_doubt(target.id(), doubt);
         }
-        results
-            .results
-            .extend(metrics.into_iter().map(|metric| TargetResult {
+        let is_set = !answer.settings.is_empty();
+        results.results.extend(metrics.into_iter().map(|metric| {
+            TargetResult {
                 target: target.id().to_owned(),
                 device: device.clone(),
                 metric: metric.metric,
                 evidence: metric.outcome.evidence(),
                 estimated_as: answer.is_converted.then_some(Precision::Int8),
+                settings: (is_set && metric.outcome.is_estimate() && !metric.metric.is_of_file())
+                    .then(|| answer.settings.clone()),
                 outcome: metric.outcome.in_whole_bytes(),
-            }));
+            }
+        }));
     }
     results.doubts.extend(as_converted(&converted));
     results.doubts.extend(beyond_measured(&outside));

@@ -11,7 +11,7 @@ mod typescript;
 
 use std::borrow::Cow;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub(crate) use facts::{edges, live_bytes, model_facts, operators, sha256, tensors};
 #[cfg(feature = "schema")]
@@ -27,8 +27,9 @@ use crate::boards::Fits;
 use crate::diagnostic::Diagnostic;
 use crate::formats::tflite::{BuiltinOptions, Format};
 use crate::graph::analysis::Precision;
+use crate::model_variants::EstimateAs;
 use crate::provenance::Evidence;
-use crate::target::{HostInfo, Metric, Outcome, UnsupportedOperator};
+use crate::target::{HostInfo, Metric, Outcome, Settings, UnsupportedOperator};
 
 /// Stands in TypeScript for an id of a target, which `ids.d.ts` lists.
 #[cfg(feature = "schema")]
@@ -66,6 +67,14 @@ pub struct Report {
     pub sha256: Option<String>,
     /// Requested batch size; 1 for the file as it is.
     pub batch: u32,
+    /// Requested sizes of dimensions that the file leaves open.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", ts(as = "Option<_>", optional))]
+    pub dimensions: Vec<Dimension>,
+    /// Requested precision of a network of floats; absent for `auto`.
+    #[serde(skip_serializing_if = "EstimateAs::is_auto")]
+    #[cfg_attr(feature = "schema", ts(as = "Option<_>", optional))]
+    pub estimate_as: EstimateAs,
     /// Exact facts of the whole file.
     pub model: ModelFacts,
     /// One result for each target and metric.
@@ -89,6 +98,17 @@ pub struct Report {
     pub unmatched_dimensions: Vec<String>,
     /// Diagnostics about the numbers and about what they leave out.
     pub diagnostics: Vec<ReportDiagnostic>,
+}
+
+/// A dimension that a file leaves open, with the size that it was given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
+#[non_exhaustive]
+pub struct Dimension {
+    /// Its name, as a request names it.
+    pub name: String,
+    /// Elements along it.
+    pub size: u32,
 }
 
 /// A diagnostic, and what it is about.
@@ -190,6 +210,12 @@ pub struct Summary<'r> {
     sha256: Option<&'r str>,
     /// As of a report.
     batch: u32,
+    /// As of a report.
+    #[serde(skip_serializing_if = "<[Dimension]>::is_empty")]
+    dimensions: &'r [Dimension],
+    /// As of a report.
+    #[serde(skip_serializing_if = "EstimateAs::is_auto")]
+    estimate_as: EstimateAs,
     /// As of a report, with empty lists of subgraphs and signatures.
     model: &'r ModelFacts,
     /// As of a report, without parts by operator.
@@ -209,6 +235,8 @@ impl<'r> Summary<'r> {
             file: &report.file,
             sha256: report.sha256.as_deref(),
             batch: report.batch,
+            dimensions: &report.dimensions,
+            estimate_as: report.estimate_as,
             model: &report.model,
             results: &report.results,
             diagnostics: &report.diagnostics,
@@ -298,6 +326,10 @@ pub struct TargetResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", ts(optional))]
     pub estimated_as: Option<Precision>,
+    /// What the target is set to, where an estimate depends on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", ts(optional))]
+    pub settings: Option<Settings>,
     /// The estimate, or the reason for none.
     #[serde(flatten)]
     pub outcome: Outcome,

@@ -3,8 +3,8 @@
 use ts_rs::{Config, TS};
 
 use super::{
-    EdgeFacts, LeftOperator, LeftOut, ModelFacts, OperatorFacts, QuantizationFacts, Report,
-    ReportDiagnostic, SubgraphFacts, TargetResult, TensorFacts,
+    Dimension, EdgeFacts, LeftOperator, LeftOut, ModelFacts, OperatorFacts, QuantizationFacts,
+    Report, ReportDiagnostic, SubgraphFacts, TargetResult, TensorFacts,
 };
 use crate::boards::{
     Application, BoardLatency, Bytes, Fits, Need, NoLatency, OnBoard, Refused, Room, Verdict,
@@ -12,8 +12,9 @@ use crate::boards::{
 use crate::diagnostic::Severity;
 use crate::formats::tflite::Format;
 use crate::graph::analysis::Precision;
+use crate::model_variants::EstimateAs;
 use crate::provenance::{Evidence, Provenance, ProvenanceKind, Reference};
-use crate::target::HostInfo;
+use crate::target::{HostInfo, Settings};
 
 /// The expected contents of `www/package/types/report.d.ts`.
 pub fn derived_types() -> String {
@@ -23,8 +24,11 @@ pub fn derived_types() -> String {
         declared::<ModelFacts>(&config),
         declared::<Format>(&config),
         declared::<Precision>(&config),
+        declared::<Dimension>(&config),
+        open(declared::<EstimateAs>(&config)),
         declared::<SubgraphFacts>(&config),
         exclusive(&declared::<TargetResult>(&config)),
+        declared::<Settings>(&config),
         declared::<Provenance>(&config),
         open(declared::<ProvenanceKind>(&config)),
         open(declared::<Reference>(&config)),

@@ -11,6 +11,7 @@ pub mod fitted;
 pub mod measured_range;
 mod outcome;
 mod peak_rates;
+mod settings;
 mod support;
 
 use std::num::NonZeroU32;
@@ -27,6 +28,7 @@ pub use description::{Advice, Description, Durations, Family, TargetOption};
 pub use measured_range::MeasuredRange;
 pub use outcome::{Metric, MetricEstimate, Outcome, UnavailableReason};
 pub use peak_rates::PeakRates;
+pub use settings::Settings;
 pub use support::{Place, UnsupportedOperator, UnsupportedReason};
 
 use crate::diagnostic::Diagnostic;
@@ -119,6 +121,11 @@ pub trait Target: Send + Sync {
     /// The processor that is assumed to run those operators; `None` for targets that leave none.
     fn host(&self) -> Option<HostInfo> {
         None
+    }
+
+    /// What the target is set to, of a processor with this number of threads at most. Empty where nothing can be chosen.
+    fn settings(&self, _n_threads: NonZeroU32) -> Settings {
+        Settings::default()
     }
 
     /// Peak rates of the hardware, with which latencies are checked; `None` if no document states them.

@@ -67,6 +67,12 @@ impl Metric {
         }
     }
 
+    /// Whether it is a memory that follows from the file and the runtime, whatever the hardware is set to.
+    pub fn is_of_file(self) -> bool {
+        use Metric::{ActivationRam, Arena, FileFlash, WeightsFlash};
+        matches!(self, WeightsFlash | FileFlash | Arena | ActivationRam)
+    }
+
     /// Unit of every value of this metric.
     pub fn unit(self) -> &'static str {
         match self {

@@ -277,6 +277,53 @@ fn reports_of_the_last_version_are_compared() {
     let refused = litecast(&["compare", path(&stored), path(&file)]);
     let words = String::from_utf8(refused.stderr).unwrap();
     assert!(!refused.status.success(), "{words}");
+    // What its targets were set to, it does not say.
+    let said = |before: &Path, after: &Path| {
+        let text = stdout(&litecast(&["compare", path(before), path(after)]));
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let example = &examples()[0];
+    assert!(!said(&stored, &stored).contains("settings"));
+    let [older, newer] = [said(&stored, example), said(example, &stored)];
+    for (text, side) in [(older, "before"), (newer, "after")] {
+        let words = format!("warning: {side}, no settings are said: ");
+        let (_, targets) = text.split_once(&words).unwrap_or_else(|| panic!("{text}"));
+        assert!(targets.contains("ethos-u55-128"), "{text}");
+        assert!(!text.contains("not of the same settings"), "{text}");
+    }
+}
+
+/// Sizes and a precision that a report was asked for are those of the file that it is compared with, unless others are
+/// typed.
+#[test]
+fn what_was_asked_of_a_report_is_asked_of_the_file_beside_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let [file, kept] = ["open.onnx", "kept.json"].map(|name| folder.path().join(name));
+    fs::write(&file, names::relu(&[Err("batch"), Err("width"), Ok(4)])).unwrap();
+    let predict = |asked: &[&str]| {
+        let report = litecast(&[&["predict", "--json"], asked, &[path(&file)]].concat());
+        fs::write(&kept, report.stdout).unwrap();
+    };
+    let compare = |typed: &[&str]| {
+        let compared = litecast(&[&["compare", path(&kept), path(&file)], typed].concat());
+        let errors = String::from_utf8(compared.stderr.clone()).unwrap();
+        let text = stdout(&compared) + &errors;
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    predict(&["--dim", "width=5", "--int8"]);
+    let alike = compare(&[]);
+    assert!(alike.contains("did not change"), "{alike}");
+    assert!(!alike.contains("not asked alike"), "{alike}");
+    for (typed, words) in [
+        (&["--dim", "width=7"][..], "before width 5, after width 7"),
+        (&["--as-is"], "before int8, after the file's precision"),
+    ] {
+        let text = compare(typed);
+        assert!(
+            text.contains(&format!("not asked alike: {words}")),
+            "{text}"
+        );
+    }
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn value(name: &str, dimensions: &[Result<u8, &str>]) -> Vec<u8> {
 }
 
 /// An ONNX file with one `Relu`, whose input has these dimensions.
-fn relu(dimensions: &[Result<u8, &str>]) -> Vec<u8> {
+pub fn relu(dimensions: &[Result<u8, &str>]) -> Vec<u8> {
     let node = [field(1, b"x"), field(2, b"y"), field(4, b"Relu")].concat();
     let graph = [
         field(1, &node),

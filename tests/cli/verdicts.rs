@@ -813,15 +813,15 @@ fn a_comparison_says_which_settings_differ() {
                 "--clock=250",
                 "--memory-mode=Sram_Only",
             ][..],
-            "ethos-u55-128: before Sram_Only, at 250 MHz, after Shared_Sram",
+            "ethos-u55-128: before Sram_Only, 250 MHz, after Shared_Sram, 500 MHz",
         ),
         (
             &["--target=ethos-u55-128", "--clock=250"],
-            "ethos-u55-128: before at 250 MHz, after not",
+            "ethos-u55-128: before 250 MHz, after 500 MHz",
         ),
         (
             &["--target=cortex-m7-stm32h747", "--clock=100"],
-            "cortex-m7-stm32h747: before at 100 MHz, after at 400 MHz",
+            "cortex-m7-stm32h747: before 100 MHz, after 400 MHz",
         ),
         (
             &[
@@ -829,7 +829,20 @@ fn a_comparison_says_which_settings_differ() {
                 "--target=cortex-a72-rpi4",
                 "--threads=4",
             ],
-            "cortex-a76-rpi5, cortex-a72-rpi4: before 4 threads, after one thread",
+            "cortex-a76-rpi5, cortex-a72-rpi4: before 4 threads, after 1 thread",
+        ),
+        (
+            &["--target=ethos-u55-128", "--host=cortex-m4-tflm"],
+            "ethos-u55-128: before the rest on cortex-m4-tflm, after the rest on cortex-m7-tflm",
+        ),
+        (
+            &[
+                "--target=ethos-u85-256",
+                "--arena-cache-size=65536",
+                "--optimise=Size",
+            ],
+            "ethos-u85-256: before arena cache of 65536 bytes, optimised for size, after arena cache of 393216 bytes, \
+             optimised for performance",
         ),
     ] {
         let text = compared(options, &[]);

@@ -1,9 +1,11 @@
 //! A target under another name.
 
+use std::num::NonZeroU32;
+
 use crate::learned::manifest::Manifest;
 use crate::target::{
-    Description, HostInfo, MeasuredRange, Network, PeakRates, Target, TargetEstimate, TargetInfo,
-    UnsupportedOperator,
+    Description, HostInfo, MeasuredRange, Network, PeakRates, Settings, Target, TargetEstimate,
+    TargetInfo, UnsupportedOperator,
 };
 
 /// A target under another name.
@@ -37,6 +39,10 @@ impl Target for Named {
 
     fn host(&self) -> Option<HostInfo> {
         self.target.host()
+    }
+
+    fn settings(&self, n_threads: NonZeroU32) -> Settings {
+        self.target.settings(n_threads)
     }
 
     fn peak(&self) -> Option<PeakRates> {

@@ -1,6 +1,7 @@
 //! The processor targets: instructions of each operator times the time of an instruction on a measured board.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 use std::sync::OnceLock;
 
 use super::{
@@ -13,8 +14,8 @@ use crate::learned::manifest::Manifest;
 use crate::provenance::{Evidence, Provenance, ProvenanceKind, Reference};
 use crate::target::{
     Description, Durations, Family, MeasuredRange, Metric, MetricEstimate, MetricInfo, Network,
-    Outcome, PeakRates, Target, TargetEstimate, TargetInfo, TargetOption, UnavailableReason,
-    UnsupportedOperator, UnsupportedReason, compiled_for, uncountable,
+    Outcome, PeakRates, Settings, Target, TargetEstimate, TargetInfo, TargetOption,
+    UnavailableReason, UnsupportedOperator, UnsupportedReason, compiled_for, uncountable,
 };
 
 /// The family of these targets.
@@ -72,6 +73,13 @@ impl Target for CortexA {
             },
             max_threads,
             ..Description::new(&FAMILY, self.board.device.clone(), "LiteRT with XNNPACK")
+        }
+    }
+
+    fn settings(&self, n_threads: NonZeroU32) -> Settings {
+        Settings {
+            threads: Some(self.board.threads(n_threads.get())),
+            ..Settings::default()
         }
     }
 

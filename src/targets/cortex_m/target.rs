@@ -1,6 +1,7 @@
 //! Microcontrollers as targets of the registry.
 
 use std::borrow::Cow;
+use std::num::NonZeroU32;
 
 use super::activation_ram::{StRelease, StTool, activation_ram_bytes};
 use super::constants::{Constants, Energy, Release, Target as Board};
@@ -16,8 +17,8 @@ use crate::provenance::{MAX_ERROR_PERCENT, Provenance, ProvenanceKind, Reference
 use crate::target::boards::Flash;
 use crate::target::{
     Description, Durations, Family, MeasuredRange, Metric, MetricEstimate, MetricInfo, Network,
-    Outcome, PeakRates, Target, TargetEstimate, TargetInfo, TargetOption, UnavailableReason,
-    UnsupportedOperator, compiled, uncountable,
+    Outcome, PeakRates, Settings, Target, TargetEstimate, TargetInfo, TargetOption,
+    UnavailableReason, UnsupportedOperator, compiled, uncountable,
 };
 use crate::targets::tflite_micro;
 
@@ -182,6 +183,13 @@ impl Target for Microcontroller {
 
     fn unsupported(&self, _: &Network) -> Vec<UnsupportedOperator> {
         Vec::new()
+    }
+
+    fn settings(&self, _: NonZeroU32) -> Settings {
+        Settings {
+            clock_mhz: Some(self.clock_mhz.unwrap_or(self.fitted.clock_mhz)),
+            ..Settings::default()
+        }
     }
 
     /// Peak rate of the core's multiply instructions. Zero filters may be dropped from the program, and weights may be

@@ -1,6 +1,7 @@
 //! The Ethos-U targets: estimates by Vela's rules, and the energy that follows from them.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 use std::sync::OnceLock;
 
 use super::accelerator::{Accelerator, DEFAULT_PRODUCTS};
@@ -21,7 +22,7 @@ use crate::provenance::{Provenance, ProvenanceKind, Reference, checked_percent};
 use crate::target::boards::Board;
 use crate::target::{
     self, Advice, Description, HostInfo, MeasuredRange, Metric, MetricEstimate, MetricInfo,
-    Network, Outcome, PeakRates, Target, TargetEstimate, TargetInfo, TargetOption,
+    Network, Outcome, PeakRates, Settings, Target, TargetEstimate, TargetInfo, TargetOption,
     UnavailableReason, UnsupportedOperator, compiled, uncountable,
 };
 use crate::targets::host::{Host, HostLatency};
@@ -161,6 +162,13 @@ impl Target for EthosU {
 
     fn host(&self) -> Option<HostInfo> {
         self.host.map(|host| host.info())
+    }
+
+    fn settings(&self, _: NonZeroU32) -> Settings {
+        Settings {
+            host: self.host.map(|host| host.info().id.to_owned()),
+            ..self.configuration.settings()
+        }
     }
 
     /// The multipliers at their clock, and all ports of both memories. Weights are compressed, so that their bytes in

@@ -1,5 +1,7 @@
 //! A measured device as a target.
 
+use std::num::NonZeroU32;
+
 use super::classes::{Class, N_CLASSES, operator_class, stride_h};
 use super::estimable::Estimable;
 use super::fit::Expected;
@@ -7,8 +9,8 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::learned::manifest::Manifest;
 use crate::provenance::{MIN_CHECKED_NETWORKS, Provenance, ProvenanceKind, Reference};
 use crate::target::{
-    Description, Family, HostInfo, MeasuredRange, Metric, MetricInfo, Network, Outcome, Target,
-    TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator,
+    Description, Family, HostInfo, MeasuredRange, Metric, MetricInfo, Network, Outcome, Settings,
+    Target, TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator,
 };
 
 const FAMILY: Family = Family {
@@ -219,6 +221,10 @@ impl Target for MeasuredTarget {
 
     fn host(&self) -> Option<HostInfo> {
         self.base.host()
+    }
+
+    fn settings(&self, n_threads: NonZeroU32) -> Settings {
+        self.base.settings(n_threads)
     }
 
     fn measured_range(&self, network: &Network) -> Option<MeasuredRange> {

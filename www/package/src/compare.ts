@@ -1,5 +1,5 @@
 /** Two reports → what differs, metric by metric. */
-import type { Change, Comparison, Estimate, FactName, Report, Result } from "../types/index.d.ts";
+import type { Change, Comparison, Estimate, FactName, Report, Result, ResultChange } from "../types/index.d.ts";
 import { plainObject, text } from "./arguments.ts";
 import { inWords, wrongArgument } from "./errors.ts";
 import { migrated } from "./migrate.ts";
@@ -33,6 +33,7 @@ export function compareReports(old_report: Report, new_report: Report): Comparis
       ...(b?.evidence === undefined ? {} : { evidence_after: b.evidence }),
       ...(a?.estimated_as === undefined ? {} : { estimated_as_before: a.estimated_as }),
       ...(b?.estimated_as === undefined ? {} : { estimated_as_after: b.estimated_as }),
+      ...otherSettings(a, b),
     };
   });
   return { before: before.file, after: after.file, facts, results };
@@ -71,6 +72,14 @@ function change(before: number | null, after: number | null): Change {
     difference: is_known ? after - before : null,
     change_percent: is_known && before !== 0 ? (100 * (after - before)) / before : is_known && after === 0 ? 0 : null,
   };
+}
+
+/** Those of each side with an estimate, where they differ. */
+function otherSettings(a: Result | undefined, b: Result | undefined): Pick<ResultChange, "settings_before" | "settings_after"> {
+  if (a?.value === undefined || b?.value === undefined) return {};
+  const inOrder = ({ settings }: Result): string => JSON.stringify(Object.entries(settings ?? {}).sort(([one], [other]) => (one < other ? -1 : 1)));
+  if (inOrder(a) === inOrder(b)) return {};
+  return { ...(a.settings && { settings_before: a.settings }), ...(b.settings && { settings_after: b.settings }) };
 }
 
 /** Whether two intervals share a point, so that the order of the two values is not sure; null where one has none. */

@@ -2,7 +2,7 @@
 /// <reference lib="esnext.disposable" />
 /** What a TensorFlow Lite model costs on edge hardware: `const litecast = await load();` */
 import type { Metric, TargetId } from "./ids.js";
-import type { Application, Diagnostic, Evidence, Fits, Host, LeftOut, ModelFacts, Provenance, Report, Summary } from "./report.js";
+import type { Application, Diagnostic, Evidence, Fits, Host, LeftOut, ModelFacts, Provenance, Report, Settings, Summary } from "./report.js";
 
 export type { Metric, TargetId } from "./ids.js";
 export type * from "./report.js";
@@ -590,6 +590,9 @@ export interface ResultChange extends Change {
   /** The precision that a side is estimated in, where it is not that of its file. */
   estimated_as_before?: string;
   estimated_as_after?: string;
+  /** What the target is set to on each side, where that differs. A report of an older version does not say it. */
+  settings_before?: Settings;
+  settings_after?: Settings;
 }
 
 /** What `litecast compare --json` prints, too. */

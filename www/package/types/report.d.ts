@@ -21,6 +21,10 @@ export type Report = {
   sha256: string | null;
   /** Requested batch size; 1 for the file as it is. */
   batch: number;
+  /** Requested sizes of dimensions that the file leaves open. */
+  dimensions?: Array<Dimension>;
+  /** Requested precision of a network of floats; absent for `auto`. */
+  estimate_as?: EstimateAs;
   /** Exact facts of the whole file. */
   model: ModelFacts;
   /** One result for each target and metric. */
@@ -97,6 +101,17 @@ export type Format = "tflite" | "onnx" | "graph-json" | "ncnn";
 /** The element types in which operators that multiply compute. */
 export type Precision = "int8" | "uint8" | "int16x8" | "float32" | "float16" | "dynamic-range" | "mixed" | "none";
 
+/** A dimension that a file leaves open, with the size that it was given. */
+export type Dimension = {
+  /** Its name, as a request names it. */
+  name: string;
+  /** Elements along it. */
+  size: number;
+};
+
+/** In which precision a network of floats is estimated, whatever the format of its file. */
+export type EstimateAs = "auto" | "int8" | "as-is" | (string & {});
+
 /** Size of one subgraph. */
 export type SubgraphFacts = {
   /** Name in the file. */
@@ -119,6 +134,8 @@ export type Result = {
   evidence?: Evidence;
   /** The precision of the estimate, where it is not that of the file. */
   estimated_as?: Precision;
+  /** What the target is set to, where an estimate depends on it. */
+  settings?: Settings;
 } & ({
   /** The estimate; a whole number if the unit is bytes. */
   value: number;
@@ -157,6 +174,29 @@ export type Result = {
   expected_error_percent?: undefined;
   operators?: undefined;
 });
+
+/**
+ * What a target is set to where that can be chosen, by choice or by default: its numbers in other settings differ as much
+ * as those of another network. Fields are named as those of a choice.
+ */
+export type Settings = {
+  /** Clock in MHz. */
+  clock_mhz?: number;
+  /** System configuration of an Ethos-U, as Vela names it. */
+  system_config?: string;
+  /** Memory mode of an Ethos-U, as Vela names it. */
+  memory_mode?: string;
+  /** Bytes of SRAM that the compiler may fill. */
+  arena_cache_bytes?: number;
+  /** What Vela optimises for: `Performance` or `Size`. */
+  optimise?: string;
+  /** Bytes per second off the chip, where they were chosen. */
+  off_chip_bytes_per_s?: number;
+  /** Id of the processor that runs what the target leaves to it. */
+  host?: string;
+  /** Threads of a processor, at most one for each core. */
+  threads?: number;
+};
 
 /** Origin of a number. */
 export type Provenance = {

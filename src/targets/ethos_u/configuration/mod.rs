@@ -22,6 +22,8 @@ pub use strategy::Strategy;
 pub use system::{MemoryArea, MemoryParameters, SystemConfiguration};
 pub use vela_ini::{IniError, VelaIni};
 
+use crate::target::Settings;
+
 static KNOWN: LazyLock<VelaIni> = LazyLock::new(|| {
     VelaIni::parse(known::vela_ini().as_bytes()).expect("a test reads every section of the table")
 });
@@ -90,6 +92,19 @@ impl Configuration {
             words += ", optimised for size";
         }
         words
+    }
+
+    /// What can be chosen of it.
+    pub fn settings(&self) -> Settings {
+        Settings {
+            clock_mhz: Some(self.system.clock_hz / 1e6),
+            system_config: Some(self.system.name.clone()),
+            memory_mode: Some(self.memory_mode.name.clone()),
+            arena_cache_bytes: Some(self.arena_cache_bytes()),
+            optimise: Some(self.strategy.name().to_owned()),
+            off_chip_bytes_per_s: self.chosen_off_chip_bytes_per_s,
+            ..Settings::default()
+        }
     }
 
     /// The same with the clock and the memory rate that were chosen beside it.
