@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use litecast::learned::features::{Features, N_COLUMNS};
 use litecast::learned::manifest::{ALL, Manifest};
@@ -10,7 +11,7 @@ use litecast_trainer::baselines::forests::KernelForests;
 use litecast_trainer::baselines::kernels::Kernel;
 use litecast_trainer::baselines::problem::{Graph, Problem};
 use litecast_trainer::baselines::{Method, leave_one_out, network_errors};
-use litecast_trainer::dataset;
+use litecast_trainer::dataset::{self, Dataset};
 use litecast_trainer::feature_columns::column;
 use litecast_trainer::forest::{Columns, Forest, Growth};
 use litecast_trainer::gnn::prepare::Example;
@@ -25,6 +26,13 @@ const GROWTH: Growth = Growth {
     n_trees: 20,
     seed: 1,
 };
+
+/// Their features are made for a minute, once for all tests.
+const SPACES: [&str; 3] = ["autoencoder", "lstm", "resnext"];
+static DATASET: LazyLock<Dataset> = LazyLock::new(|| {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
+    dataset::load_spaces(&folder, &SPACES).expect("a dataset")
+});
 
 const ADD: i32 = 0;
 const CONV_2D: i32 = 3;
@@ -157,17 +165,13 @@ fn unknown_kernels_cost_nothing() {
 /// A space that is left out is measured on whole, and by nothing that was fitted to it.
 #[test]
 fn left_out_spaces_are_measured_whole() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let spaces = ["autoencoder", "lstm", "resnext"];
-    let dataset = dataset::load_spaces(&root.join("data"), &spaces).unwrap();
-    let settings = Settings::default();
-    let families = spaces.map(str::to_owned);
-    let left_out = leave_one_out(&dataset, &families, &settings, 5, None).unwrap();
+    let families = SPACES.map(str::to_owned);
+    let left_out = leave_one_out(&DATASET, &families, &Settings::default(), 5, None).unwrap();
     let spaces: Vec<&str> = left_out.iter().map(|left| left.space.as_str()).collect();
-    assert_eq!(spaces, ["autoencoder", "lstm", "resnext"]);
-    let latency = dataset.label_idx("ethos-u55-256", "latency").unwrap();
+    assert_eq!(spaces, SPACES);
+    let latency = DATASET.label_idx("ethos-u55-256", "latency").unwrap();
     for left in &left_out {
-        let graphs = dataset
+        let graphs = DATASET
             .graphs
             .iter()
             .filter(|graph| graph.space == left.space);
@@ -230,10 +234,8 @@ fn split_is_the_networks() {
 /// held-out graph.
 #[test]
 fn roofline_estimates_the_latency_of_npus() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let dataset = dataset::load_spaces(&root.join("data"), &["autoencoder", "lstm"]).unwrap();
-    let data = Data::new(&dataset, &Settings::default()).unwrap();
-    let problem = Problem::new(&dataset, &data).unwrap();
+    let data = Data::new(&DATASET, &Settings::default()).unwrap();
+    let problem = Problem::new(&DATASET, &data).unwrap();
     for (output, key) in data.outputs.iter().enumerate() {
         let actual = Method::Roofline
             .estimates(&problem, &data, output, 1, 1)
