@@ -6,7 +6,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
-import { entry, example, failsAs, installed, litecast, load, LitecastError } from "./installed.mjs";
+import { entry, example, failsAs, installed, litecast, load } from "./installed.mjs";
 import { read } from "./packed.mjs";
 
 test("files of one's own are taken in every form, and a page in their place is named with the fix", async (t) => {
