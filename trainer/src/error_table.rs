@@ -8,7 +8,7 @@ use litecast::learned::manifest::OutputError;
 use litecast::provenance::{ErrorSummary, MAX_ERROR_PERCENT};
 use serde::{Deserialize, Serialize};
 
-use crate::markdown::{Head, percent, table};
+use crate::markdown::{Head, heads, percent, table};
 use crate::training_data::Data;
 
 /// A table of mean errors, followed by a table of all figures.
@@ -80,13 +80,7 @@ fn details(errors: &[OutputError]) -> String {
 
 /// A table with the coverage of the intervals on held-out graphs, and their widths.
 pub fn intervals(intervals: &[Interval]) -> String {
-    let heads = [
-        Head::text("output"),
-        Head::number("inside"),
-        Head::number("width, near"),
-        Head::number("width, far"),
-        Head::number("graphs"),
-    ];
+    let heads = heads("output", "inside | width, near | width, far | graphs");
     let half_width = |band: Option<&Band>| {
         let factor = |band: &Band| format!("×/÷ {:.3}", band.log_half_width.exp());
         band.map_or("none: too few graphs".to_owned(), factor)

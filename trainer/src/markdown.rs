@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 /// A column's heading, and whether its cells are numbers, which are aligned to the right.
+#[derive(Clone)]
 pub struct Head<'h> {
     name: Cow<'h, str>,
     is_number: bool,
@@ -24,6 +25,13 @@ impl<'h> Head<'h> {
             is_number: true,
         }
     }
+}
+
+/// Headings of columns of text, and behind them those of columns of numbers, with bars between them.
+pub fn heads(texts: &'static str, numbers: &'static str) -> Vec<Head<'static>> {
+    let names = |list: &'static str| list.split(" | ").filter(|name| !name.is_empty());
+    let numbers = names(numbers).map(Head::number);
+    names(texts).map(Head::text).chain(numbers).collect()
 }
 
 /// The table; characters that would end a cell are escaped.
@@ -57,14 +65,7 @@ mod tests {
     #[test]
     fn a_cell_cannot_end_its_row() {
         let cells = vec!["a|b\nc".to_owned(), percent(None), percent(Some(0.126))];
-        let actual = table(
-            &[
-                Head::text("reason"),
-                Head::number("n"),
-                Head::number("error"),
-            ],
-            [cells],
-        );
+        let actual = table(&heads("reason", "n | error"), [cells]);
         let expected = "| reason | n | error |\n| --- | ---: | ---: |\n| a\\|b c | - | 0.13 % |\n";
         assert_eq!(actual, expected);
     }

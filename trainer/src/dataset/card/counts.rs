@@ -7,7 +7,7 @@ use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
 
 use crate::dataset::METRICS;
 use crate::dataset::read::{Table, Tables};
-use crate::markdown::{Head, table};
+use crate::markdown::{heads, table};
 use crate::spaces::table2::{Characteristics, range, union};
 
 /// Graphs and operators by design space and by kind.
@@ -108,16 +108,14 @@ impl<'t> Counts<'t> {
 
     pub fn spaces_as_markdown(&self) -> String {
         let heads = [
-            Head::text("space"),
-            Head::number("graphs"),
-            Head::number("structures"),
-            Head::number("operators"),
-            Head::number("operators a graph"),
-            Head::number("tensors a graph"),
-            Head::number("size (MB)"),
-            Head::number("operator kinds"),
-            Head::text("seeds"),
-        ];
+            heads(
+                "space",
+                "graphs | structures | operators | operators a graph | tensors a graph | \
+                 size (MB) | operator kinds",
+            ),
+            heads("seeds", ""),
+        ]
+        .concat();
         let row = |(space, counts): (&&str, &SpaceCounts)| {
             let graphs = &counts.characteristics;
             let seeds: Vec<_> = counts.seeds.iter().map(u64::to_string).collect();
@@ -140,12 +138,7 @@ impl<'t> Counts<'t> {
     }
 
     pub fn kinds_as_markdown(&self) -> String {
-        let heads = [
-            Head::text("operator"),
-            Head::number("operators"),
-            Head::number("graphs"),
-            Head::number("spaces"),
-        ];
+        let heads = heads("operator", "operators | graphs | spaces");
         let mut kinds: Vec<_> = self.kinds.iter().collect();
         kinds.sort_by_key(|(_, counts)| std::cmp::Reverse(counts.n_operators));
         let row = |(kind, counts): (&&str, &KindCounts)| {
@@ -228,13 +221,7 @@ impl<'t> LabelCounts<'t> {
 
     /// A row for each metric and target.
     pub fn metrics_as_markdown(&self) -> String {
-        let heads = [
-            Head::text("metric"),
-            Head::text("unit"),
-            Head::text("meaning"),
-            Head::text("target"),
-            Head::number("graphs"),
-        ];
+        let heads = heads("metric | unit | meaning | target", "graphs");
         let rows = METRICS.iter().flat_map(|metric| {
             let counts = self.values.iter().filter(|((id, _), _)| *id == metric.id);
             counts.map(|((_, target), n)| {
@@ -256,12 +243,10 @@ impl<'t> LabelCounts<'t> {
     /// A row for each target and outcome.
     pub fn outcomes_as_markdown(&self) -> String {
         let heads = [
-            Head::text("target"),
-            Head::text("status"),
-            Head::text("reason"),
-            Head::number("graphs"),
-            Head::text("spaces"),
-        ];
+            heads("target | status | reason", "graphs"),
+            heads("spaces", ""),
+        ]
+        .concat();
         let row = |(outcome, counts): (&Outcome, &OutcomeCounts)| {
             let reason = if outcome.leaves_operators_to_cpu {
                 "operators left to the CPU, which the values do not count"

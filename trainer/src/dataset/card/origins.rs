@@ -2,7 +2,7 @@
 
 use crate::dataset::Provenance;
 use crate::labels::record::{Run, Tool};
-use crate::markdown::{Head, table};
+use crate::markdown::{Head, heads, table};
 
 /// Tools and targets of all runs.
 pub fn markdown(provenance: &Provenance) -> String {
@@ -38,12 +38,10 @@ fn is_same(a: &Tool, b: &Tool) -> bool {
 
 fn targets(provenance: &Provenance) -> String {
     let heads = [
-        Head::text("target"),
-        Head::text("hardware"),
-        Head::text("configuration"),
-        Head::number("clock (MHz)"),
-        Head::text("a label is"),
-    ];
+        heads("target | hardware | configuration", "clock (MHz)"),
+        heads("a label is", ""),
+    ]
+    .concat();
     let facts = || provenance.runs.iter().flat_map(|run| &run.tool.targets);
     let clock_mhz = |id: &str| {
         let facts = facts().find(|facts| facts.id == id);

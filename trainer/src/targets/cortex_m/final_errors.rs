@@ -17,7 +17,7 @@ use super::fit::{CountedRow, Factors, Model};
 use super::nested;
 use crate::checkpoint::commit;
 use crate::json;
-use crate::markdown::{Head, table};
+use crate::markdown::{heads, table};
 use crate::targets::gpu::final_families::{is_drawn, rule_of};
 
 /// Decides which families are final. Families that a seed drew become ordinary ones once rules are chosen with their errors
@@ -171,17 +171,15 @@ fn final_errors_of_runtime(
 impl FinalErrors {
     fn markdown(&self, choices: &str) -> String {
         let heads = [
-            Head::text("runtime"),
-            Head::number("latencies"),
-            Head::text("final families"),
-            Head::number("mean over latencies %"),
-            Head::number("mean over families %"),
-            Head::number("median %"),
-            Head::number("95th percentile %"),
-            Head::number("in 90 % interval"),
-            Head::number("interval"),
-            Head::number("regression: mean, over families, median %"),
-        ];
+            heads("runtime", "latencies"),
+            heads(
+                "final families",
+                "mean over latencies % | mean over families % | median % | \
+                 95th percentile % | in 90 % interval | interval | \
+                 regression: mean, over families, median %",
+            ),
+        ]
+        .concat();
         let line = |runtime: &FinalRuntime| {
             let (ours, regression) = (&runtime.errors, &runtime.errors_of_regression);
             let families: Vec<&str> = runtime.families.iter().map(String::as_str).collect();

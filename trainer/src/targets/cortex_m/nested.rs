@@ -12,7 +12,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use super::fit::{CountedRow, Model};
-use crate::markdown::{Head, table};
+use crate::markdown::{heads, table};
 use crate::metrics::factor_of_groups;
 
 /// Divisions of the families that are tried.
@@ -60,12 +60,10 @@ pub fn compare(model: &Model, rows: &[&CountedRow]) -> Result<String> {
             ]);
         }
     }
-    let heads = [
-        Head::text("families estimated"),
-        Head::text("left out of the others in turn"),
-        Head::number("in 90 % interval"),
-        Head::number("median interval"),
-    ];
+    let heads = heads(
+        "families estimated | left out of the others in turn",
+        "in 90 % interval | median interval",
+    );
     Ok(table(&heads, lines))
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use litecast::targets::cortex_m::{Constants, Errors, Target};
 
 use super::evaluate::{Evaluation, LeftOut, errors, n_networks};
-use crate::markdown::{Head, table};
+use crate::markdown::{heads, table};
 
 /// The constants and what they were made of.
 pub struct FittedTargets<'r> {
@@ -74,24 +74,11 @@ fn cells(errors: &Errors) -> [String; 4] {
 }
 
 fn targets(fitted: &FittedTargets) -> String {
-    let heads = [
-        Head::text("target"),
-        Head::number("latencies"),
-        Head::number("networks"),
-        Head::number("network: mean"),
-        Head::number("median"),
-        Head::number("p95"),
-        Head::number("worst"),
-        Head::number("family: mean"),
-        Head::number("median"),
-        Head::number("p95"),
-        Head::number("worst"),
-        Head::number("stated"),
-        Head::number("three sums: mean"),
-        Head::number("MACs: mean"),
-        Head::number("interval"),
-        Head::number("held"),
-    ];
+    let heads = heads(
+        "target",
+        "latencies | networks | network: mean | median | p95 | worst | family: mean | \
+         median | p95 | worst | stated | three sums: mean | MACs: mean | interval | held",
+    );
     let line = |target: &Target| {
         let mut line = vec![
             target.target.clone(),
@@ -118,21 +105,14 @@ fn targets(fitted: &FittedTargets) -> String {
 
 fn releases(fitted: &FittedTargets) -> String {
     let heads = [
-        Head::text("release"),
-        Head::text("version"),
-        Head::number("cycles"),
-        Head::text("core"),
-        Head::number("latencies"),
-        Head::number("networks"),
-        Head::number("network: mean"),
-        Head::number("median"),
-        Head::number("p95"),
-        Head::number("worst"),
-        Head::number("family: mean"),
-        Head::number("median"),
-        Head::number("p95"),
-        Head::number("worst"),
-    ];
+        heads("release | version", "cycles"),
+        heads(
+            "core",
+            "latencies | networks | network: mean | median | p95 | worst | family: mean | \
+             median | p95 | worst",
+        ),
+    ]
+    .concat();
     let mut lines = Vec::new();
     for release in fitted
         .constants
@@ -161,19 +141,11 @@ fn releases(fitted: &FittedTargets) -> String {
 }
 
 fn boards(fitted: &FittedTargets) -> String {
-    let heads = [
-        Head::text("runtime"),
-        Head::text("board"),
-        Head::number("latencies"),
-        Head::number("networks"),
-        Head::number("network: mean"),
-        Head::number("worst"),
-        Head::number("family: mean"),
-        Head::number("worst"),
-        Head::number("board: mean"),
-        Head::number("worst"),
-        Head::number("MACs: mean"),
-    ];
+    let heads = heads(
+        "runtime | board",
+        "latencies | networks | network: mean | worst | family: mean | worst | board: mean | \
+         worst | MACs: mean",
+    );
     table(&heads, fitted.evaluations.iter().flat_map(board_lines))
 }
 
@@ -216,12 +188,7 @@ fn board_lines(evaluation: &Evaluation) -> Vec<Vec<String>> {
 }
 
 fn costs(fitted: &FittedTargets) -> String {
-    let heads = [
-        Head::text("runtime"),
-        Head::text("reference"),
-        Head::text("count"),
-        Head::number("cycles"),
-    ];
+    let heads = heads("runtime | reference | count", "cycles");
     let lines = fitted.constants.runtimes.iter().flat_map(|runtime| {
         runtime.costs.iter().map(|(term, cost)| {
             let name = serde_json::to_value(term).unwrap_or_default();
@@ -237,18 +204,10 @@ fn costs(fitted: &FittedTargets) -> String {
 }
 
 fn energies(fitted: &FittedTargets) -> String {
-    let heads = [
-        Head::text("target"),
-        Head::text("board"),
-        Head::number("mW"),
-        Head::number("MHz"),
-        Head::number("V"),
-        Head::number("energies"),
-        Head::number("mean"),
-        Head::number("median"),
-        Head::number("p95"),
-        Head::number("worst"),
-    ];
+    let heads = heads(
+        "target | board",
+        "mW | MHz | V | energies | mean | median | p95 | worst",
+    );
     let lines = fitted.constants.targets.iter().filter_map(|target| {
         let energy = target.energy.as_ref()?;
         let mut line = vec![

@@ -14,7 +14,7 @@ use litecast::targets::cortex_m::{
 };
 
 use super::evaluate::summarise_errors;
-use crate::markdown::{Head, table};
+use crate::markdown::{heads, table};
 
 /// Compares memory under ST Edge AI with what ST publishes.
 #[derive(Clone, Debug, clap::Args)]
@@ -291,17 +291,10 @@ fn markdown(reports: &ReadReports) -> String {
          its interval; a report shows that of its target's release. Left out: {} rows whose file is not there or not linked, {} of other formats.\n\n",
         reports.n_without_file, reports.n_not_int8
     );
-    let heads = [
-        Head::text("what"),
-        Head::text("release"),
-        Head::number("networks"),
-        Head::number("mean"),
-        Head::number("median"),
-        Head::number("p95"),
-        Head::number("worst"),
-        Head::number("median shown"),
-        Head::number("held"),
-    ];
+    let heads = heads(
+        "what | release",
+        "networks | mean | median | p95 | worst | median shown | held",
+    );
     text += &table(&heads, lines(&reports.figures));
     text
 }

@@ -18,7 +18,7 @@ use litecast::targets::ethos_u::totals::Totals;
 use litecast::targets::{Network, boards, ethos_u};
 use serde::Deserialize;
 
-use crate::markdown::{Head, table};
+use crate::markdown::{heads, table};
 use crate::metrics::factor_of_groups;
 use crate::spaces::published::{WEIGHT_SEED, network};
 use crate::writer::{Precision, to_tflite};
@@ -470,15 +470,10 @@ fn left_out(all: &[LatencyParts]) -> Vec<LeftOutNetwork> {
 }
 
 fn text(samples: &[BoardMeasurement], all: &[LatencyParts]) -> String {
-    let head = [
-        Head::text("network"),
-        Head::number("measured ms"),
-        Head::number("rules ms"),
-        Head::number("starts"),
-        Head::number("host ms"),
-        Head::number("measured / sum"),
-        Head::number("left out"),
-    ];
+    let head = heads(
+        "network",
+        "measured ms | rules ms | starts | host ms | measured / sum | left out",
+    );
     let [start_ms, factor] = fit(all);
     let rows = samples.iter().zip(all).zip(left_out(all));
     let rows = rows.map(|((sample, parts), left)| {

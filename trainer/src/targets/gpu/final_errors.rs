@@ -12,7 +12,7 @@ use super::experiment::{Experiment, left_out, n_families, words};
 use super::final_families::{is_final, rule};
 use super::interval_widths::{HalfWidth, LeftOut, errors, errors_of_regression};
 use crate::checkpoint::commit;
-use crate::markdown::{Head, table};
+use crate::markdown::{heads, table};
 
 /// The results of one evaluation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -121,17 +121,12 @@ pub fn of_transfer(target: &str, left: &[LeftOut], width: &HalfWidth) -> FinalRu
 
 impl FinalErrors {
     fn markdown(&self) -> String {
-        let heads = [
-            Head::text("run"),
-            Head::number("networks (families)"),
-            Head::number("mean over networks %"),
-            Head::number("mean over families %"),
-            Head::number("median %"),
-            Head::number("95th percentile %"),
-            Head::number("in 90 % interval"),
-            Head::number("median interval"),
-            Head::number("regression: mean, over families, median %"),
-        ];
+        let heads = heads(
+            "run",
+            "networks (families) | mean over networks % | mean over families % | median % | \
+             95th percentile % | in 90 % interval | median interval | \
+             regression: mean, over families, median %",
+        );
         let row = |run: &FinalRun| {
             let [ours, regression] = [&run.errors, &run.errors_of_regression];
             vec![

@@ -8,7 +8,7 @@ use super::evaluate::{LeftOut, errors, tails};
 use super::final_families::rule;
 use super::measured::{Measured, Measurement, Reason};
 use super::physics::{Physics, Way};
-use crate::markdown::{Head, table};
+use crate::markdown::{Head, heads, table};
 
 pub fn counts(measured: &Measured) -> String {
     let families: BTreeSet<&str> = measured
@@ -27,21 +27,12 @@ pub fn counts(measured: &Measured) -> String {
     )
 }
 
-fn heads(first: &'static str) -> Vec<Head<'static>> {
-    let numbers = [
-        "rows",
-        "median %",
-        "mean %",
-        "90th percentile %",
-        "off by more than 3 times %",
-        "in 90 % interval",
-        "interval, median",
-        "regression: median, mean %",
-    ];
-    [Head::text(first)]
-        .into_iter()
-        .chain(numbers.map(Head::number))
-        .collect()
+fn error_heads(first: &'static str) -> Vec<Head<'static>> {
+    heads(
+        first,
+        "rows | median % | mean % | 90th percentile % | off by more than 3 times % | \
+         in 90 % interval | interval, median | regression: median, mean %",
+    )
 }
 
 fn cells(name: &str, left: &[&LeftOut]) -> Vec<String> {
@@ -80,7 +71,10 @@ pub fn by_part(left: &[LeftOut]) -> String {
         parts.push((runtime.id(), part(&|row| row.runtime == idx)));
     }
     let parts = parts.iter().filter(|(_, left)| !left.is_empty());
-    table(&heads("part"), parts.map(|(name, left)| cells(name, left)))
+    table(
+        &error_heads("part"),
+        parts.map(|(name, left)| cells(name, left)),
+    )
 }
 
 pub fn by_family(left: &[LeftOut]) -> String {
@@ -89,13 +83,13 @@ pub fn by_family(left: &[LeftOut]) -> String {
         let of_family: Vec<&LeftOut> = left.iter().filter(|one| one.family == family).collect();
         cells(family, &of_family)
     });
-    table(&heads("family"), rows)
+    table(&error_heads("family"), rows)
 }
 
 pub fn by_device(measured: &Measured, left: &[LeftOut]) -> String {
     let devices = measured.devices.iter().enumerate();
     let rows = devices.map(|(idx, device)| cells(device, &device_errors(left, idx)));
-    table(&heads("device"), rows)
+    table(&error_heads("device"), rows)
 }
 
 pub fn device_errors<'l, 'm>(left: &'l [LeftOut<'m>], device: usize) -> Vec<&'l LeftOut<'m>> {
@@ -116,13 +110,10 @@ pub fn refusals(measured: &Measured) -> String {
                 .push(row.ms / ms);
         }
     }
-    let heads = [
-        Head::text("refused because"),
-        Head::text("numbers"),
-        Head::number("rows"),
-        Head::number("times the fit, median"),
-        Head::number("10th to 90th percentile"),
-    ];
+    let heads = heads(
+        "refused because | numbers",
+        "rows | times the fit, median | 10th to 90th percentile",
+    );
     let rows = times.into_iter().map(|((reason, numbers), mut times)| {
         times.sort_by(f64::total_cmp);
         let at = |share: f64| times[(share * (times.len() - 1) as f64).round() as usize];
