@@ -923,6 +923,35 @@ fn networks_to_measure_are_the_same_as_onnx() {
     }
 }
 
+/// ncnn's benchmark is told the sizes that the network's file has, and prints the name that its converter gave the file.
+#[test]
+fn networks_to_measure_are_known_to_ncnn() {
+    for probe in &PROBES {
+        let file = ModelFile::new(probe.name, probe.float32);
+        let reports = estimate_on(&[file], None, &[]).unwrap();
+        let report = reports[0].as_ref().unwrap();
+        let mut sizes = report.tensors[report.model.inputs[0]].shape.clone();
+        // Height, width, channels; of a matrix, rows and columns.
+        if sizes.len() > 2 {
+            sizes.remove(0);
+        }
+        if sizes.len() > 2 {
+            sizes.swap(0, 1);
+        } else {
+            sizes.reverse();
+        }
+        let sizes: Vec<String> = sizes.iter().map(i32::to_string).collect();
+        let file = format!("{}-float32.onnx", probe.name);
+        let command = litecast::profiles::command("ncnn", &file, 1, "");
+        println!("{command}");
+        assert!(command.ends_with(&format!("'shape=[{}]'", sizes.join(","))));
+        let converted = file.replace('-', "_").replace(".onnx", ".ncnn.param");
+        let printed = format!("{converted}  min = 1.01  max = 1.20  avg = 1.10\n");
+        let profile = read(printed.as_bytes(), None).unwrap();
+        assert!(profile.inferences[0].is_of(&file), "{profile:?}");
+    }
+}
+
 /// Against the published schema, as an independent validator reads it.
 #[test]
 fn devices_are_what_the_published_schema_says() {

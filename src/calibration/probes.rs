@@ -83,7 +83,7 @@ pub fn tools() -> impl Iterator<Item = Tool> {
 /// As [`Tool::probes`], of any tool.
 pub fn probes_of(tool: &str) -> &'static str {
     match tool {
-        "ONNX Runtime" => ONNX,
+        "ONNX Runtime" | "ncnn" | "MNN" => ONNX,
         "Vela" | "TensorFlow Lite Micro's profiler" | "ST Edge AI's validation" => INT8,
         _ => FLOAT32,
     }

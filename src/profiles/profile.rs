@@ -99,6 +99,8 @@ const EXTENSIONS: [&str; 7] = [
     ".tflite", ".lite", ".onnx", ".json", ".mnn", ".param", ".pte",
 ];
 
+/// What is compared of a model's name: without folder and ending, and as converters write it, of which ncnn's puts an underscore
+/// in the place of a hyphen and adds an ending of its own.
 fn stem(path: &str) -> String {
     let name = path
         .rsplit(['/', '\\'])
@@ -106,8 +108,8 @@ fn stem(path: &str) -> String {
         .unwrap_or_default()
         .to_lowercase();
     let mut ends = EXTENSIONS.iter();
-    let stem = ends
-        .find_map(|end| name.strip_suffix(end))
-        .map(str::to_owned);
-    stem.unwrap_or(name)
+    let stem = ends.find_map(|end| name.strip_suffix(end));
+    let stem = stem.unwrap_or(&name);
+    let stem = stem.strip_suffix(".ncnn").unwrap_or(stem);
+    stem.replace('-', "_")
 }
