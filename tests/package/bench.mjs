@@ -5,7 +5,7 @@
  * JavaScript engines work on other threads: of the first estimate the main thread's time is printed as well, on Linux.
  */
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
@@ -79,3 +79,22 @@ large.set(file);
 const before = litecast.memory_bytes;
 litecast.estimateMany(Array.from({ length: 200 }, () => large), { detail: "summary" });
 row("memory of the module, before and after 200 files of 1.8 MB", `${(before / 1e6).toFixed(1)} and ${(litecast.memory_bytes / 1e6).toFixed(1)} MB`);
+
+// From what a tool printed to the estimate of another network, with every target that the device may resemble.
+const { load: loadDevices } = await import(pathToFileURL(path.join(installed, "devices.node.js")));
+const devices = await loadDevices();
+const read = (name) => readFileSync(new URL(`../${name}`, import.meta.url));
+const [measured, profile] = ["web/convolutions.onnx", "profiles/onnx-runtime-1.31.1_convolutions.json"].map(read);
+const families = devices.baseFamilies(profile);
+const bases = litecast.targets().flatMap(({ id, description }) => (families.includes(description.family.id) ? [id] : []));
+const answers = Array.from({ length: RUNS }, () => {
+  const used = process.cpuUsage();
+  const started = performance.now();
+  const device = devices.measure("Board", litecast.estimate(measured, { targets: bases }), profile);
+  litecast.estimate(file, { targets: [{ measured_device: device }] });
+  const { user, system } = process.cpuUsage(used);
+  return { ms: performance.now() - started, cpu_ms: (user + system) / 1000 };
+});
+const words = ({ ms, cpu_ms }) => `${ms.toFixed(0)} ms, processor ${cpu_ms.toFixed(0)} ms`;
+row("a profile to the estimate of another network, the first time", words(answers[0]));
+row("  again", words({ ms: median(answers.map(({ ms }) => ms)), cpu_ms: median(answers.map(({ cpu_ms }) => cpu_ms)) }));
