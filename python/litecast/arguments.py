@@ -336,6 +336,12 @@ def full_report(value: Any, place: str) -> str:
     raise wrong_argument(f'{place}: expected a report with its operators, found one of detail="summary"')
 
 
+def full_reports(value: Any, place: str) -> list[str]:
+    """A list of reports with their operators, each as JSON."""
+    given = enumerate(listed(value, place))
+    return list(_within((full_report(one, f"{place}[{idx}]") for idx, one in given), place))
+
+
 def any_report(value: Any, place: str) -> str:
     """A report of any version, unchecked, as JSON."""
     return as_json(value, place, _MAX_REPORT_CHARS)

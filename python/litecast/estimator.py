@@ -233,10 +233,8 @@ class LiteCast:
         ``reports`` are of networks that could be measured, with operators and an estimate on the device's ``base``: of
         models of your own, whose intervals count, and of :meth:`probes`. Those that are measured are not in the list.
         """
-        kept = arguments.as_json(arguments.mapping(device, "device"), "device")
-        given = enumerate(arguments.listed(reports, "reports"))
-        texts = [arguments.full_report(report, f"reports[{idx}]") for idx, report in given]
-        return json.loads(_native.next_measurements(kept, texts))
+        texts = arguments.full_reports(reports, "reports")
+        return json.loads(_native.next_measurements(arguments.device(device, "device"), texts))
 
     def measuring_command(self, file: str, *, tool: str = "", threads: int = 1, target: str = "") -> str:
         """The line for a shell that measures a file so that :meth:`measure_device` reads what it prints.
