@@ -38,6 +38,10 @@ function zip64(archive, value) {
 const good = zipOf({ "m.tflite": model });
 const zeros = deflateRawSync(Buffer.alloc(256 * MIB));
 
+/** As many extra fields as an entry may have, each of another type and without contents. */
+const EMPTY_FIELDS = Buffer.alloc(65_532);
+for (let idx = 0; idx < EMPTY_FIELDS.length / 4; idx += 1) EMPTY_FIELDS.writeUInt16LE(0x1000 + idx, 4 * idx);
+
 /** By name, what is expected of the model `m.tflite`, which stands first: its bytes, a refusal, or either. */
 const CASES = {
   "an entry of empty blocks without end": [
@@ -58,6 +62,18 @@ const CASES = {
   ],
   "long names": [
     () => zipOfList([{ name: "m.tflite", bytes: model }, ...Array.from({ length: 200 }, (_, idx) => ({ name: `${"n".repeat(65_000)}${idx}.tflite`, bytes: model }))]),
+    "read",
+  ],
+  "long comments": [
+    () => zipOfList([{ name: "m.tflite", bytes: model }, ...Array.from({ length: 800 }, (_, idx) => ({ name: `${idx}.tflite`, comment: "c".repeat(65_535) }))]),
+    "read",
+  ],
+  "extra fields of nothing": [
+    () => zipOfList([{ name: "m.tflite", bytes: model }, ...Array.from({ length: 800 }, (_, idx) => ({ name: `${idx}.tflite`, extra: EMPTY_FIELDS }))]),
+    "read",
+  ],
+  "models without end": [
+    () => zipOfList([{ name: "m.tflite", bytes: model }, ...Array.from({ length: 60_000 }, (_, idx) => ({ name: `${idx}.tflite` }))]),
     "read",
   ],
   "names that mean something elsewhere": [
@@ -97,10 +113,15 @@ const CASES = {
   "its first half": [() => good.subarray(0, good.length / 2), "refused"],
 };
 
-/** `read` or the kind of the refusal of the first model, and the most bytes outside of JavaScript's memory. */
+function heldBytes() {
+  const { arrayBuffers, heapUsed } = process.memoryUsage();
+  return arrayBuffers + heapUsed;
+}
+
+/** `read` or the kind of the refusal of the first model, and the most bytes that JavaScript holds. */
 async function outcome(bytes) {
   let most = 0;
-  const watch = setInterval(() => (most = Math.max(most, process.memoryUsage().arrayBuffers)), 1);
+  const watch = setInterval(() => (most = Math.max(most, heldBytes())), 1);
   const kindOf = (error) => {
     assert.equal(error.name, "KnownError", error.stack);
     return error.kind;
@@ -123,7 +144,7 @@ async function outcome(bytes) {
 for (const [name, [archive, expected]] of Object.entries(CASES)) {
   test(`an archive with ${name}`, async () => {
     const bytes = archive();
-    const before = process.memoryUsage().arrayBuffers;
+    const before = heldBytes();
     const start = process.cpuUsage();
     const [what, n_models, most] = await outcome(bytes);
     const { user, system } = process.cpuUsage(start);

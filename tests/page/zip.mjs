@@ -8,14 +8,14 @@ export function zipOf(entries) {
 
 /**
  * As `zipOf`, of entries that may lie: `name` may be bytes, `size` and `packed_size` are the announced lengths, and `at` is
- * the index of an entry whose bytes this one says to have.
+ * the index of an entry whose bytes this one says to have. `extra` and `comment` stand in the list of entries alone.
  */
 export function zipOfList(entries) {
   const locals = [];
   const central = [];
   const offsets = [];
   let offset = 0;
-  for (const { name, bytes = Buffer.alloc(0), size = bytes.length, at, packed = deflateRawSync(bytes), packed_size = packed.length } of entries) {
+  for (const { name, bytes = Buffer.alloc(0), size = bytes.length, at, packed = deflateRawSync(bytes), packed_size = packed.length, extra = Buffer.alloc(0), comment = "" } of entries) {
     const words = Buffer.from(name);
     const common = Buffer.alloc(26);
     common.writeUInt16LE(20, 0); // version needed
@@ -28,7 +28,10 @@ export function zipOfList(entries) {
     const rest = Buffer.alloc(14);
     offsets.push(at === undefined ? offset : offsets[at]);
     rest.writeUInt32LE(offsets.at(-1), 10);
-    central.push(Buffer.concat([Buffer.from("PK\x01\x02\x14\0", "latin1"), common, rest, words]));
+    const listed = Buffer.from(common);
+    listed.writeUInt16LE(extra.length, 24);
+    rest.writeUInt16LE(comment.length, 0);
+    central.push(Buffer.concat([Buffer.from("PK\x01\x02\x14\0", "latin1"), listed, rest, words, extra, Buffer.from(comment)]));
     locals.push(local);
     offset += local.length;
   }

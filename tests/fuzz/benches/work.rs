@@ -24,16 +24,17 @@ use litecast::targets::{Target, cortex_m, ethos_u, gpu, registry};
 use litecast_fuzz::growth::exponent;
 use litecast_fuzz::kinds::{Arrangement, KINDS, Kind, network};
 
-/// Steps of the networks that are compared: the largest where the others look like growth, because a further size makes
-/// no exponent larger.
+/// Steps of the networks that are compared.
 const SIZES: [usize; 3] = [24, 48, 96];
-const LARGEST: usize = 192;
+/// The next sizes, as long as those before look like growth: a further size makes no exponent larger. Several places that
+/// each work more from another size on look like growth until a size behind them all.
+const LARGER: [usize; 3] = [192, 384, 768];
 
 /// The largest exponent of counted work that is allowed.
 const MAX_EXPONENT: f64 = 1.15;
 
-/// An edge that runs less often between the two larger sizes is noise of growing lists.
-const MIN_COUNT: u64 = 1000;
+/// An edge that runs less often between the two largest of `SIZES` is noise of growing lists.
+const MIN_COUNT: u64 = 500;
 
 /// Edges of the program at most.
 const MAX_EDGES: usize = 1 << 20;
@@ -233,7 +234,7 @@ struct Found {
     by_edge: BTreeMap<usize, Growth>,
     worst: BTreeMap<&'static str, Growth>,
     n_networks: usize,
-    n_of_largest: usize,
+    n_larger: usize,
 }
 
 /// Edges counted on the way of a family; none where it panics.
@@ -262,8 +263,7 @@ fn growing(by_size: &[Vec<u64>]) -> (f64, Vec<(usize, f64, u64)>) {
     let [.., before, last] = by_size else {
         return (0.0, Vec::new());
     };
-    // Before the largest size, an edge counts half as often.
-    let min_count = MIN_COUNT >> (SIZES.len() + 1 - by_size.len());
+    let min_count = MIN_COUNT << (by_size.len() - SIZES.len());
     let edges = (1..last.len()).filter_map(|edge| {
         if last[edge].saturating_sub(before[edge]) < min_count {
             return None;
@@ -280,7 +280,7 @@ impl Found {
     fn compare(&mut self, set: &[Kind], arrangement: Arrangement, families: &[Family]) {
         let file = |size| network(set, arrangement, size).write();
         let files = SIZES.map(file);
-        let mut largest = None;
+        let mut larger: Vec<Vec<u8>> = Vec::new();
         self.n_networks += 1;
         for family in families {
             let names: Vec<&str> = set.iter().map(Kind::name).collect();
@@ -293,10 +293,15 @@ impl Found {
                 continue;
             };
             let (mut total, mut edges) = growing(&by_size);
-            if total > MAX_EXPONENT || !edges.is_empty() {
-                self.n_of_largest += 1;
-                let bytes = largest.get_or_insert_with(|| file(LARGEST));
-                by_size.extend(counts_of_family(family, bytes, &network));
+            let mut sizes = LARGER.iter().enumerate();
+            while (total > MAX_EXPONENT || !edges.is_empty())
+                && let Some((idx, &size)) = sizes.next()
+            {
+                self.n_larger += 1;
+                if larger.len() == idx {
+                    larger.push(file(size));
+                }
+                by_size.extend(counts_of_family(family, &larger[idx], &network));
                 (total, edges) = growing(&by_size);
             }
             let n_edges = by_size.last().map_or(0, |counts| counts.iter().sum());
@@ -375,11 +380,11 @@ fn main() -> ExitCode {
         next += 1;
     }
     println!(
-        "sets {first} to {next} of {}: {} networks of {SIZES:?} steps on {} families, {} of them of {LARGEST} too",
+        "sets {first} to {next} of {}: {} networks of {SIZES:?} steps on {} families, {} larger ones",
         sets.len(),
         found.n_networks,
         families.len(),
-        found.n_of_largest
+        found.n_larger
     );
     for (family, growth) in &found.worst {
         println!(

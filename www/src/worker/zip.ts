@@ -12,6 +12,10 @@ import { Unpacked } from "./unpacked_bytes.ts";
 const MAX_ENTRIES = 100_000;
 /** Of the archive's own list of entries, for which the library asks at once: 640 for each. */
 const MAX_LIST_BYTES = 64 * 1024 ** 2;
+/** Extra fields of all entries together: the library makes an object of every four bytes. */
+const MAX_EXTRA_BYTES = 4 * 1024 ** 2;
+/** Of a name as it is read: of a longer one the end, which tells what the file is. */
+const MAX_READ_NAME = 1024;
 /** Of an entry before its bytes, without its name. */
 const HEADER_BYTES = 30;
 
@@ -29,23 +33,32 @@ class BoundedReader extends BlobReader {
 /** The models in a ZIP archive; `unpack` takes the index of one. Rejects with a `KnownError`. */
 export async function openZip(file: File): Promise<{ models: Listed[]; unpack(entry: number): Promise<ArrayBuffer> }> {
   // Names are shown, never written to a disk: a strange one is no reason to refuse the others.
-  const reader = new ZipReader(new BoundedReader(file), { filenameValidation: "tolerant" });
-  const contents: Contents = { models: [], spans: [], n_files: 0, names: [], others: new Set() };
+  const reader = new ZipReader(new BoundedReader(file), { filenameValidation: "tolerant", decodeText });
+  const contents: Contents = { models: [], n_models: 0, spans: [], n_files: 0, n_extra_bytes: 0, names: [], others: new Set() };
   const problem = await readEntries(reader, contents).then(() => null, (error: unknown) => (error instanceof KnownError ? error : damagedError("zip archive", error)));
-  const { models } = contents;
+  const { models, n_models } = contents;
   if (models.length === 0) throw problem ?? new KnownError("no-model", withoutModel(contents));
   refuseOverlap(contents.spans);
-  const listed = withinBudget(models.slice(0, MAX_MODELS), file.size);
+  const listed = withinBudget(models, file.size);
   const rest: Listed[] = problem ? [{ name: file.name, failure: { kind: problem.kind, message: problem.message } }] : [];
-  return { models: [...listed, ...rest, ...leftOutModels(file.name, models.length - listed.length, MAX_MODELS)], unpack: (entry) => unpack(models[entry]!) };
+  return { models: [...listed, ...rest, ...leftOutModels(file.name, n_models - models.length, MAX_MODELS)], unpack: (entry) => unpack(models[entry]!) };
+}
+
+/** Undefined where the library decodes it: byte by byte, at thirty bytes each until somebody reads the text. */
+function decodeText(bytes: Uint8Array, _encoding: string, type: "filename" | "comment"): string | undefined {
+  if (type === "comment") return "";
+  return bytes.length > MAX_READ_NAME ? new TextDecoder().decode(bytes.subarray(-MAX_READ_NAME)) : undefined;
 }
 
 /** What is kept of an archive: entries themselves take kilobytes each. */
 interface Contents {
+  /** The first of them. */
   models: FileEntry[];
+  n_models: number;
   /** Where each entry begins, and where it ends at the earliest. */
   spans: [start: number, end: number][];
   n_files: number;
+  n_extra_bytes: number;
   /** Of the first files. */
   names: string[];
   /** Which of `OTHERS` are in it. */
@@ -57,12 +70,18 @@ async function readEntries(reader: ZipReader<Blob>, contents: Contents): Promise
   const { models, spans, names, others } = contents;
   for await (const entry of reader.getEntriesGenerator()) {
     if (spans.length === MAX_ENTRIES) throw new KnownError("limit-exceeded", `expected an archive of at most ${MAX_ENTRIES} entries, found more`);
+    contents.n_extra_bytes += entry.rawExtraField.length;
+    if (contents.n_extra_bytes > MAX_EXTRA_BYTES) throw new KnownError("limit-exceeded", `expected extra fields of at most ${MAX_EXTRA_BYTES} bytes in all entries together, found more`);
+    // The library has read those that it knows.
+    entry.extraField?.clear();
     spans.push([entry.offset, entry.offset + HEADER_BYTES + entry.compressedSize]);
     if (entry.directory) continue;
     contents.n_files += 1;
     if (names.length < N_NAMED) names.push(entry.filename);
     for (const other of OTHERS) if (other.name.test(entry.filename)) others.add(other);
-    if (MODEL_ENDING.test(entry.filename)) models.push(entry);
+    if (!MODEL_ENDING.test(entry.filename)) continue;
+    contents.n_models += 1;
+    if (models.length < MAX_MODELS) models.push(entry);
   }
 }
 
