@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::accelerator::Accelerator;
 use super::lower::{n_elements, shape};
 use super::plan::Plan;
-use super::support::inputs_at_a_time;
-use crate::formats::tflite::{BuiltinOptions, OpKind};
+use super::support::{Size, inputs_at_a_time, listed};
+use crate::formats::tflite::BuiltinOptions;
 use crate::graph::analysis::{Analysis, analyze};
 use crate::graph::{self, Graph, Node};
 use crate::learned::features::PlannedOperator;
@@ -51,8 +51,8 @@ fn n_parts(graph: &Graph, node: &Node) -> f64 {
         }
     };
     let operator = node.operator;
-    let read =
-        (operator.inputs.iter().flatten()).filter(|_| READING_ALL.contains(&operator.code.kind));
+    let reads_all = listed(operator.code.kind).is_some_and(|one| one.size == Size::AllInputs);
+    let read = operator.inputs.iter().flatten().filter(|_| reads_all);
     let parts = read
         .chain(&operator.outputs)
         .map(|&tensor_idx| of_tensor(tensor_idx));
@@ -78,25 +78,6 @@ pub fn initial_latency_ms(accelerator: &Accelerator, graph: &Graph) -> f64 {
     };
     called.into_iter().filter_map(latency_ms).sum()
 }
-
-/// Kinds whose cost also depends on the size of their inputs.
-const READING_ALL: &[OpKind] = &[
-    OpKind::ArgMax,
-    OpKind::AssignVariable,
-    OpKind::AveragePool2d,
-    OpKind::BatchMatmul,
-    OpKind::Conv2d,
-    OpKind::DepthwiseConv2d,
-    OpKind::FullyConnected,
-    OpKind::MaxPool2d,
-    OpKind::Mean,
-    OpKind::ReduceAll,
-    OpKind::ReduceAny,
-    OpKind::ReduceMax,
-    OpKind::ReduceMin,
-    OpKind::Sum,
-    OpKind::TransposeConv,
-];
 
 /// Multiplies time and traffic by the number of runs.
 fn multiply_runs(planned: &mut PlannedOperator, n_runs: f64) {
@@ -165,7 +146,7 @@ impl Totals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::tflite::TensorType;
+    use crate::formats::tflite::{OpKind, TensorType};
     use crate::graph::analysis::fixtures::{graph_of, model, operator, subgraph, tensor};
     use crate::targets::ethos_u::configuration::{Configuration, Product};
 

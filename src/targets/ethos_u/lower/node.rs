@@ -8,8 +8,9 @@ use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc};
 use crate::targets::ethos_u::layer::Kind;
 use crate::targets::ethos_u::map_list::MapList;
 use crate::targets::ethos_u::program::{
-    Action, Alias, Arithmetic, FeatureMap, MAX_DIMENSION, Operation, Window, compact_shape,
+    Action, Alias, FeatureMap, MAX_DIMENSION, Operation, Window, compact_shape,
 };
+use crate::targets::ethos_u::support::{OneOperation, listed};
 
 /// Maximum height when rows of a matrix are laid out as an area; divisors may exceed it a little.
 const MAX_AREA_HEIGHT: i64 = 16;
@@ -70,47 +71,21 @@ pub fn shape(shape: &[i32]) -> Hwc {
 pub fn operation(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Operation {
     let node = &graph.nodes[node_idx];
     let operator = node.operator;
-    let kind = operator.code.kind;
-    let (action, alias) = match kind {
-        OpKind::Reshape | OpKind::Squeeze | OpKind::ExpandDims => (Action::View, Alias::View),
-        OpKind::Slice | OpKind::StridedSlice | OpKind::Split | OpKind::SplitV | OpKind::Unpack => {
-            (Action::Slice, Alias::View)
-        }
-        OpKind::Pad => (Action::Pad, Alias::Fused),
-        OpKind::Concatenation | OpKind::Pack => {
+    let (action, alias) = match listed(operator.code.kind).map(|one| one.operation) {
+        Some(OneOperation::View) => (Action::View, Alias::View),
+        Some(OneOperation::Slice) => (Action::Slice, Alias::View),
+        Some(OneOperation::Pad) => (Action::Pad, Alias::Fused),
+        Some(OneOperation::Concat) => {
             let is_in_brick = joins_in_brick(graph, node);
             (Action::Concat { is_in_brick }, Alias::Concat)
         }
-        OpKind::Elu
-        | OpKind::Exp
-        | OpKind::Gelu
-        | OpKind::HardSwish
-        | OpKind::LeakyRelu
-        | OpKind::Log
-        | OpKind::Logistic
-        | OpKind::Rsqrt
-        | OpKind::Tanh => (Action::Table, Alias::InPlace),
-        OpKind::Relu | OpKind::Relu6 | OpKind::Relu0To1 | OpKind::ReluN1To1 => {
-            (Action::Clamp, Alias::InPlace)
-        }
-        OpKind::Quantize => (Action::Requantise, Alias::InPlace),
-        OpKind::Abs | OpKind::LogicalNot | OpKind::Neg => (Action::Unary, Alias::InPlace),
-        OpKind::Add | OpKind::Sub => (Action::Binary(Arithmetic::Sum), Alias::InPlace),
-        OpKind::Mul => (Action::Binary(Arithmetic::Product), Alias::InPlace),
-        OpKind::Div
-        | OpKind::Equal
-        | OpKind::Greater
-        | OpKind::GreaterEqual
-        | OpKind::Less
-        | OpKind::LessEqual
-        | OpKind::LogicalAnd
-        | OpKind::LogicalOr
-        | OpKind::Maximum
-        | OpKind::Minimum
-        | OpKind::NotEqual
-        | OpKind::Prelu
-        | OpKind::SquaredDifference => (Action::Binary(Arithmetic::Other), Alias::InPlace),
-        _ => match layer(graph, analysis, node_idx) {
+        Some(OneOperation::Table) => (Action::Table, Alias::InPlace),
+        Some(OneOperation::Clamp) => (Action::Clamp, Alias::InPlace),
+        Some(OneOperation::Requantise) => (Action::Requantise, Alias::InPlace),
+        Some(OneOperation::Unary) => (Action::Unary, Alias::InPlace),
+        Some(OneOperation::Binary(arithmetic)) => (Action::Binary(arithmetic), Alias::InPlace),
+        Some(OneOperation::Other) => (Action::Other, Alias::Separate),
+        Some(OneOperation::Layer) | None => match layer(graph, analysis, node_idx) {
             Some(operation) => return operation,
             None => (Action::Other, Alias::Separate),
         },

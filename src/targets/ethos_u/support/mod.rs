@@ -1,10 +1,11 @@
 //! Which operators an Ethos-U runs, and why it leaves others to the CPU.
 //!
 //! The rules are those of Vela 5.2.0's own list (`vela --supported-ops-report`) that concern operator kind, element
-//! types, strides, shapes, quantisation and constants. `shapes.rs` has the limits of shapes and strides,
+//! types, strides, shapes, quantisation and constants. `list.rs` has the operators, `shapes.rs` the limits of shapes and strides,
 //! `quantization.rs` those of scales and zero points, and `operands.rs` what has to be constant.
 
 mod dilated;
+mod list;
 mod npu;
 mod operands;
 mod quantization;
@@ -13,6 +14,8 @@ mod shapes;
 use std::sync::OnceLock;
 
 pub use self::dilated::{DilatedWindow, dilated_windows};
+use self::list::Width;
+pub use self::list::{OneOperation, Size, listed};
 pub use self::npu::Npu;
 use self::operands::{WEIGHTED, multiplies_maps, refused_operand};
 use self::quantization::refused_quantization;
@@ -130,7 +133,7 @@ fn refusal(
 }
 
 fn is_listed(kind: OpKind, npu: Npu) -> bool {
-    BOTH.contains(&kind) || npu == Npu::EthosU85 && ONLY_U85.contains(&kind)
+    listed(kind).is_some_and(|one| one.on.contains(npu))
 }
 
 /// The types of feature maps in which `npu` runs a kind of operators.
@@ -184,12 +187,16 @@ fn runs_type(tensor_type: TensorType, kind: OpKind, npu: Npu) -> bool {
     }
     match tensor_type {
         Int8 | UInt8 | Int16 => true,
-        Int32 => npu == Npu::EthosU85 || RUNS_INT32.contains(&kind),
+        Int32 => npu == Npu::EthosU85 || is_wide(kind),
         Int64 => kind == OpKind::ArgMax,
         Bool => npu == Npu::EthosU85,
         Resource => npu == Npu::EthosU85 && VARIABLES.contains(&kind),
         _ => false,
     }
+}
+
+fn is_wide(kind: OpKind) -> bool {
+    listed(kind).is_some_and(|one| one.width == Width::Wide)
 }
 
 const VARIABLES: &[OpKind] = &[OpKind::AssignVariable, OpKind::ReadVariable];
@@ -204,105 +211,6 @@ const RESTRICTED_TYPES: &[(OpKind, &[TensorType])] = &[
         &[TensorType::Int8, TensorType::UInt8, TensorType::Int16],
     ),
     (OpKind::Rsqrt, &[TensorType::Int8, TensorType::Int16]),
-];
-
-/// Operators of the Ethos-U55 and U65 list without the constraint "32-bit feature-maps are not
-/// supported".
-const RUNS_INT32: &[OpKind] = &[
-    OpKind::Add,
-    OpKind::ArgMax,
-    OpKind::ExpandDims,
-    OpKind::FullyConnected,
-    OpKind::MirrorPad,
-    OpKind::Mul,
-    OpKind::Neg,
-    OpKind::Reshape,
-    OpKind::Squeeze,
-    OpKind::Sub,
-    OpKind::Sum,
-    OpKind::Transpose,
-];
-
-/// On both lists.
-const BOTH: &[OpKind] = &[
-    OpKind::Abs,
-    OpKind::Add,
-    OpKind::ArgMax,
-    OpKind::AveragePool2d,
-    OpKind::BatchMatmul,
-    OpKind::Concatenation,
-    OpKind::Conv2d,
-    OpKind::DepthwiseConv2d,
-    OpKind::Elu,
-    OpKind::Exp,
-    OpKind::ExpandDims,
-    OpKind::FullyConnected,
-    OpKind::Gelu,
-    OpKind::HardSwish,
-    OpKind::LeakyRelu,
-    OpKind::Log,
-    OpKind::Logistic,
-    OpKind::Maximum,
-    OpKind::MaxPool2d,
-    OpKind::Mean,
-    OpKind::Minimum,
-    OpKind::MirrorPad,
-    OpKind::Mul,
-    OpKind::Neg,
-    OpKind::Pack,
-    OpKind::Pad,
-    OpKind::Padv2,
-    OpKind::Prelu,
-    OpKind::Quantize,
-    OpKind::ReduceMax,
-    OpKind::ReduceMin,
-    OpKind::Relu,
-    OpKind::Relu6,
-    OpKind::Relu0To1,
-    OpKind::ReluN1To1,
-    OpKind::Reshape,
-    OpKind::ResizeBilinear,
-    OpKind::ResizeNearestNeighbor,
-    OpKind::Rsqrt,
-    OpKind::Slice,
-    OpKind::Softmax,
-    OpKind::Split,
-    OpKind::SplitV,
-    OpKind::SquaredDifference,
-    OpKind::Squeeze,
-    OpKind::StridedSlice,
-    OpKind::Sub,
-    OpKind::Sum,
-    OpKind::Tanh,
-    OpKind::Tile,
-    OpKind::Transpose,
-    OpKind::TransposeConv,
-    OpKind::UnidirectionalSequenceLstm,
-    OpKind::Unpack,
-];
-
-/// On the Ethos-U85 list alone.
-const ONLY_U85: &[OpKind] = &[
-    OpKind::AssignVariable,
-    OpKind::Cast,
-    OpKind::Div,
-    OpKind::Equal,
-    OpKind::Gather,
-    OpKind::Greater,
-    OpKind::GreaterEqual,
-    OpKind::Less,
-    OpKind::LessEqual,
-    OpKind::LogicalAnd,
-    OpKind::LogicalNot,
-    OpKind::LogicalOr,
-    OpKind::NotEqual,
-    OpKind::ReadVariable,
-    OpKind::ReduceAll,
-    OpKind::ReduceAny,
-    OpKind::ReverseV2,
-    OpKind::ScatterNd,
-    OpKind::Select,
-    OpKind::SelectV2,
 ];
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Operands that have to be constants, and limits of what they hold.
 
+use super::list::listed;
 use super::npu::Npu;
 use crate::formats::tflite::{Buffer, BuiltinOptions, OpKind, Tensor, TensorType, integers};
 use crate::graph::scan::ScanBudget;
@@ -32,7 +33,7 @@ pub fn refused_operand(
 ) -> Option<UnsupportedReason> {
     let operand = |place: usize| node.operator.inputs.get(place).copied().flatten();
     let is_computed = |&input: &usize| operand(input).is_some_and(|t| !graph.is_constant(t));
-    if let Some(input) = constant_inputs(kind).find(is_computed) {
+    if let Some(input) = listed(kind)?.constants.find(is_computed) {
         return Some(UnsupportedReason::OperandComputed { input });
     }
     let is_scalar =
@@ -52,19 +53,6 @@ pub fn refused_operand(
     broken
         .map(UnsupportedReason::Rule)
         .or_else(|| is_product.then(|| refused_product(graph, node)).flatten())
-}
-
-/// Positions of the inputs that have to be constants.
-fn constant_inputs(kind: OpKind) -> std::ops::Range<usize> {
-    use OpKind::*;
-    match kind {
-        Slice | Padv2 => 1..3,
-        StridedSlice => 1..4,
-        Mean | MirrorPad | Pad | Transpose => 1..2,
-        Conv2d | DepthwiseConv2d | FullyConnected => 2..3,
-        TransposeConv => 3..4,
-        _ => 0..0,
-    }
 }
 
 fn is_variable(kind: OpKind) -> bool {

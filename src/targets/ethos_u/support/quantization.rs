@@ -1,5 +1,6 @@
 //! Scales and zero points that the accelerators need.
 
+use super::list::{Listed, Maps, Scale, listed};
 use super::npu::Npu;
 use super::operands::WEIGHTED;
 use crate::formats::tflite::{OpKind, Tensor, TensorType};
@@ -18,12 +19,13 @@ pub fn refused_quantization(
     budget: &mut ScanBudget,
 ) -> Option<UnsupportedReason> {
     let is_weighted = WEIGHTED.contains(&kind);
+    let listed = listed(kind)?;
     let mut fault_at = |place: Place, tensor: &Tensor| -> Option<&'static str> {
-        let is_map = is_map(kind, place);
+        let is_map = is_map(&listed, place);
         let is_weights = is_weighted && place == Place::Input(1);
         let is_scaled = is_weights || is_map && takes_scale(tensor.tensor_type, kind);
         let Some(quantization) = &tensor.quantization else {
-            let is_missing = is_scaled && has_scales && !UNSCALED.contains(&kind);
+            let is_missing = is_scaled && has_scales && listed.scale == Scale::Scaled;
             return is_missing.then_some("no scale");
         };
         if !is_weighted && quantization.scale.len() > 1 {
@@ -60,16 +62,16 @@ fn differing_scales(graph: &Graph, node: &Node, kind: OpKind) -> Option<Unsuppor
     })
 }
 
-/// Whether a tensor is a feature map of the operator, and no weights, bias or parameter.
-fn is_map(kind: OpKind, place: Place) -> bool {
+/// Whether a tensor is a feature map of the operator.
+fn is_map(listed: &Listed, place: Place) -> bool {
     let Place::Input(input) = place else {
         return true;
     };
-    match kind {
-        OpKind::TransposeConv => input == 2,
-        OpKind::Split => input == 1,
-        _ if READS_ALL.contains(&kind) => true,
-        _ => input == 0,
+    match listed.maps {
+        Maps::First => input == 0,
+        Maps::Second => input == 1,
+        Maps::Third => input == 2,
+        Maps::Every => true,
     }
 }
 
@@ -100,50 +102,6 @@ fn ignores_zero_points(kind: OpKind, npu: Npu) -> bool {
         _ => false,
     }
 }
-
-/// Operators of which every input is a feature map.
-const READS_ALL: &[OpKind] = &[
-    OpKind::Add,
-    OpKind::BatchMatmul,
-    OpKind::Concatenation,
-    OpKind::Div,
-    OpKind::Equal,
-    OpKind::Gather,
-    OpKind::Greater,
-    OpKind::GreaterEqual,
-    OpKind::Less,
-    OpKind::LessEqual,
-    OpKind::LogicalAnd,
-    OpKind::LogicalOr,
-    OpKind::Maximum,
-    OpKind::Minimum,
-    OpKind::Mul,
-    OpKind::NotEqual,
-    OpKind::Pack,
-    OpKind::Select,
-    OpKind::SelectV2,
-    OpKind::SquaredDifference,
-    OpKind::Sub,
-];
-
-/// Operators that move or choose values, whose scale does not matter.
-const UNSCALED: &[OpKind] = &[
-    OpKind::ArgMax,
-    OpKind::AssignVariable,
-    OpKind::ExpandDims,
-    OpKind::Gather,
-    OpKind::MirrorPad,
-    OpKind::Pad,
-    OpKind::Padv2,
-    OpKind::Quantize,
-    OpKind::ReadVariable,
-    OpKind::ReduceAll,
-    OpKind::ReduceAny,
-    OpKind::ScatterNd,
-    OpKind::Select,
-    OpKind::SelectV2,
-    OpKind::Transpose,
-];
 
 #[cfg(test)]
 mod tests {
