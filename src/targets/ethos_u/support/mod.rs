@@ -150,7 +150,10 @@ fn refused_type(graph: &Graph, node: &Node, kind: OpKind, npu: Npu) -> Option<Un
     for (place, t) in Place::tensors_of(operator) {
         let tensor_type = graph.tensor(t).tensor_type;
         let is_map = matches!(place, Place::Output(_)) || !graph.is_constant(t);
-        if is_map && !runs_type(tensor_type, kind, npu) {
+        // Indices may have 64 bits, what is compared may not.
+        let is_compared = kind == OpKind::ArgMax && matches!(place, Place::Input(_));
+        let is_too_wide = is_compared && tensor_type == TensorType::Int64;
+        if is_map && (is_too_wide || !runs_type(tensor_type, kind, npu)) {
             return Some(UnsupportedReason::ActivationType {
                 found: tensor_type,
                 place,
@@ -238,6 +241,33 @@ mod tests {
             let refusals =
                 [Npu::EthosU55U65, Npu::EthosU85].map(|npu| !unsupported(&graph, npu).is_empty());
             assert_eq!(refusals, [is_refused, false], "{tensor_type:?}");
+        }
+    }
+
+    /// Vela 5.2.0 compiles no ARG_MAX of 64-bit values, and those with 64-bit indices.
+    #[test]
+    fn only_indices_have_64_bits() {
+        use TensorType::{Int8, Int32, Int64};
+        for (compared, index, is_refused) in [
+            (Int8, Int32, false),
+            (Int8, Int64, false),
+            (Int64, Int32, true),
+        ] {
+            let axis = tensor(Int32, &[1]);
+            let tensors = vec![tensor(compared, &[1, 8, 8]), axis, tensor(index, &[1, 8])];
+            let options = BuiltinOptions::Absent;
+            let operator = calling(OpKind::ArgMax, &[0, 1], &[2], options);
+            let model = model(vec![subgraph(tensors, vec![operator])]);
+            let graph = graph_of(&model);
+            let node = &graph.nodes[0];
+            for npu in [Npu::EthosU55U65, Npu::EthosU85] {
+                let refusal = refused_type(&graph, node, OpKind::ArgMax, npu);
+                assert_eq!(
+                    refusal.is_some(),
+                    is_refused,
+                    "{compared:?} {index:?}: {refusal:?}"
+                );
+            }
         }
     }
 
