@@ -1,9 +1,10 @@
 //! `litecast-trainer evaluate-estimates`: compares the compiler's rules with Vela in every configuration of an Ethos-U,
 //! and sets the intervals.
 //!
-//! There are three sources of graphs. One half of the held-out graphs of the dataset sets widths, and errors are
-//! measured on the other half. The other two sources are sampled networks and files that `litecast-trainer
-//! label-configurations` labelled. Files also set widths; errors on a file are measured with its whole family left out.
+//! There are four sources of graphs. One half of the held-out graphs of the dataset sets widths, and errors are
+//! measured on the other half. The other three sources are sampled networks, files, and files of one layer or operator
+//! each, that `litecast-trainer label-configurations` labelled. Files also set widths; errors on a file are measured with
+//! its whole family left out.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -35,6 +36,10 @@ pub struct EvaluateEstimatesArgs {
     /// Folders of labels of `litecast-trainer label-configurations`.
     #[arg(long)]
     pub labels: Vec<PathBuf>,
+    /// Folders of labels of files of one layer or operator each, as `trainer/python/keras_layers.py` and
+    /// `single_operators.py` write them.
+    #[arg(long)]
+    pub layers: Vec<PathBuf>,
     /// Folder of the bundle, whose manifest says which graphs its network was not trained on.
     #[arg(long, default_value = "bundle")]
     pub bundle: PathBuf,
@@ -58,7 +63,10 @@ pub fn run(args: &EvaluateEstimatesArgs) -> Result<()> {
     let all = configurations()?;
     let mut cases = held_out_cases(&args.dataset, args.count, &all, &settings)?;
     for folder in &args.labels {
-        cases.extend(labelled_cases(folder, &all)?);
+        cases.extend(labelled_cases(folder, Kind::File, &all)?);
+    }
+    for folder in &args.layers {
+        cases.extend(labelled_cases(folder, Kind::Layer, &all)?);
     }
     let rows: Vec<EstimateRow> = (0..all.len())
         .flat_map(|idx| (0..METRICS.len()).flat_map(move |metric| [(idx, metric)]))
@@ -112,11 +120,12 @@ fn in_words(cases: &[Case]) -> String {
         cases.iter().filter(is_it).count()
     };
     format!(
-        "labels of {} networks, {} graphs of random operators and {} files set the widths; {} and {} others \
-         measure",
+        "labels of {} networks, {} graphs of random operators, {} files and {} files of one layer set the widths; {} and \
+         {} others measure",
         count(Kind::Network, true),
         count(Kind::RandomOperators, true),
         count(Kind::File, true),
+        count(Kind::Layer, true),
         count(Kind::Network, false),
         count(Kind::RandomOperators, false),
     )
@@ -145,7 +154,7 @@ fn errors_of(
     let stands_in = default_of_family(all, idx);
     let is_here = |case: &&Case| {
         case.configuration == idx
-            || (case.configuration == stands_in && case.origin.kind != Kind::File)
+            || (case.configuration == stands_in && !case.origin.kind.is_file())
     };
     let calibrating = cases.iter().filter(|case| case.origin.calibrates);
     let calibrating: Vec<&Case> = calibrating
@@ -282,6 +291,7 @@ const NETWORKS: &str = "held-out networks";
 const RANDOM: &str = "held-out random operators";
 const LEFT_OUT: &str = "networks, family left out of the widths";
 const FILES: &str = "files, family left out of the widths";
+const LAYERS: &str = "layers, family left out of the widths";
 const SAMPLED: &str = "sampled networks";
 
 fn rows(cases: &[Case], all: &[Configuration], idx: usize, metric: usize) -> Vec<EstimateRow> {
@@ -306,7 +316,7 @@ fn rows(cases: &[Case], all: &[Configuration], idx: usize, metric: usize) -> Vec
     }
     let is_default = default_of_family(all, idx) == idx;
     let is_left_out = |case: &&&Case| match case.origin.kind {
-        Kind::File => true,
+        Kind::File | Kind::Layer => true,
         Kind::Network => !is_default || !case.origin.calibrates,
         Kind::RandomOperators => false,
     };
@@ -319,6 +329,7 @@ fn rows(cases: &[Case], all: &[Configuration], idx: usize, metric: usize) -> Vec
         for case in left_out.iter().filter(|case| case.origin.family == family) {
             let group = match case.origin.kind {
                 Kind::File => FILES,
+                Kind::Layer => LAYERS,
                 _ if is_default => LEFT_OUT,
                 _ => SAMPLED,
             };

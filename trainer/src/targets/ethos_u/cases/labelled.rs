@@ -13,8 +13,13 @@ use crate::labels::store::Labels;
 use crate::labels::vela::VelaLabel;
 use crate::spaces::has_networks;
 
-/// Cases of every graph in a folder of labels that has operators on the NPU and an estimate.
-pub fn labelled_cases(folder: &Path, configurations: &[Configuration]) -> Result<Vec<Case>> {
+/// Cases of every graph in a folder of labels that has operators on the NPU and an estimate. Its files are of the kind
+/// `of_files`.
+pub fn labelled_cases(
+    folder: &Path,
+    of_files: Kind,
+    configurations: &[Configuration],
+) -> Result<Vec<Case>> {
     let labels = Labels::read(folder)?;
     let mut by_graph: BTreeMap<&str, Vec<&Labelled>> = BTreeMap::new();
     for labelled in &labels.labelled {
@@ -34,7 +39,7 @@ pub fn labelled_cases(folder: &Path, configurations: &[Configuration]) -> Result
             continue;
         };
         let bytes = bytes_of(&first.origin)?;
-        let origin = origin_of(&first.origin);
+        let origin = origin_of(&first.origin, of_files);
         cases.extend(graph_cases(&bytes, &origin, &labels, configurations)?);
     }
     Ok(cases)
@@ -50,9 +55,9 @@ fn label_of(labelled: &Labelled, ids: &[String]) -> Option<Label> {
     }
 }
 
-fn origin_of(origin: &record::Origin) -> Origin {
+fn origin_of(origin: &record::Origin, of_files: Kind) -> Origin {
     let kind = match origin {
-        record::Origin::File(_) => Kind::File,
+        record::Origin::File(_) => of_files,
         record::Origin::Sampled { space, .. } if has_networks(space) => Kind::Network,
         record::Origin::Sampled { .. } => Kind::RandomOperators,
     };

@@ -38,6 +38,15 @@ pub enum Kind {
     RandomOperators,
     /// A file from outside of this project.
     File,
+    /// A file of one layer or operator, which this project made.
+    Layer,
+}
+
+impl Kind {
+    /// Whether it was labelled from a file, in each configuration by itself.
+    pub fn is_file(self) -> bool {
+        matches!(self, Self::File | Self::Layer)
+    }
 }
 
 /// Where a graph comes from.
