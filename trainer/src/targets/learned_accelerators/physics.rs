@@ -1,5 +1,9 @@
 //! The cost of each kind of work on each device: positive, shared by a maker's devices but for a few scales, and pulled to
 //! what is expected of it and to the costs of makers that are fitted together.
+//!
+//! First everything that is shared is fitted, with a few scales of each device. Then what is shared stays, and devices and
+//! runtimes are told apart by how the times of one network differ on them: how far that network is from the shared costs is
+//! an effect of its own, which says nothing of a device.
 
 use litecast::targets::learned_accelerators::devices::{NumberFormat, Runtime};
 use litecast::targets::learned_accelerators::work::{N_TERMS, NAMES, OPERATORS, WEIGHTS};
@@ -23,6 +27,14 @@ const MAKER: f64 = 2.0;
 const TERM_OF_MAKER: f64 = 0.2;
 const MEMORY_OF_MAKER: f64 = 1.0;
 const OF_MEMORY: [&str; 4] = ["weights", "values-beyond", "values-ends", "once"];
+/// The same, where one network tells devices and runtimes apart: scales of a device with these numbers, and under a runtime;
+/// terms on a device, and under a runtime with these numbers.
+const NUMBERS_ON_DEVICE: f64 = 0.4;
+const RUNTIME_ON_DEVICE: f64 = 0.3;
+const TERM_ON_DEVICE: f64 = 0.2;
+const TERM_OF_RUNTIME: f64 = 0.15;
+/// A network with its numbers, from the costs that are shared.
+const NETWORK: f64 = 0.25;
 /// What attention is made of costs other amounts in 8 bits.
 const ATTENTION_IN_8_BITS: f64 = 1.0;
 const ATTENTION: [&str; 6] = [
@@ -37,7 +49,10 @@ const ATTENTION: [&str; 6] = [
 const ROWS: f64 = 0.25;
 /// Errors count as squares below this and as distances above.
 const BEND: f64 = 0.25;
-const N_STEPS: usize = 700;
+/// The same for a row beside the other rows of its network, of which so many are independent.
+const ROWS_OF_NETWORK: f64 = 0.1;
+const BEND_OF_NETWORK: f64 = 0.15;
+const N_INDEPENDENT: f64 = 4.0;
 const RATE: f64 = 0.03;
 
 /// Logarithms of costs in milliseconds for a million multiplications, a million values, and an operator.
@@ -65,10 +80,47 @@ fn scale(term: usize) -> usize {
     }
 }
 
+/// What is fitted while the rest stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Shared,
+    Devices,
+}
+
+impl Stage {
+    fn n_steps(self) -> usize {
+        match self {
+            Self::Shared => 700,
+            Self::Devices => 400,
+        }
+    }
+
+    /// How much a row weighs, from how much it weighs among the rows of its network.
+    fn weight(self, weight: f64) -> f64 {
+        match self {
+            Self::Shared => weight / ROWS.powi(2),
+            Self::Devices => (N_INDEPENDENT * weight).min(1.0) / ROWS_OF_NETWORK.powi(2),
+        }
+    }
+
+    fn bend(self) -> f64 {
+        match self {
+            Self::Shared => BEND,
+            Self::Devices => BEND_OF_NETWORK,
+        }
+    }
+}
+
+/// An error where it is small, and not more than `bend` by far where it is large.
+fn bent(error: f64, bend: f64) -> f64 {
+    error / (1.0 + (error / bend).powi(2)).sqrt()
+}
+
 /// Positions of the parameters in one list.
 #[derive(Clone, Copy)]
 struct Places {
     n_devices: usize,
+    n_networks: usize,
 }
 
 impl Places {
@@ -82,12 +134,44 @@ impl Places {
     const NONE: usize = Self::OF_MAKER + Runtime::ALL.len() * N_TERMS;
     const DEVICE: usize = Self::NONE + 1;
 
-    fn len(self) -> usize {
+    /// The first of what one network tells apart.
+    fn apart(self) -> usize {
         Self::DEVICE + self.n_devices * (N_SCALES + N_NUMBERS)
     }
 
+    fn runtime_on_device(self) -> usize {
+        self.apart() + self.n_devices * N_NUMBERS * N_SCALES
+    }
+
+    fn term_on_device(self) -> usize {
+        self.runtime_on_device() + self.n_devices * Runtime::ALL.len() * N_SCALES
+    }
+
+    fn term_of_runtime(self) -> usize {
+        self.term_on_device() + self.n_devices * N_TERMS
+    }
+
+    fn networks(self) -> usize {
+        self.term_of_runtime() + Runtime::ALL.len() * N_NUMBERS * N_TERMS
+    }
+
+    fn network(self, row: &Measurement) -> usize {
+        self.networks() + row.network * N_NUMBERS + row.numbers
+    }
+
+    fn len(self) -> usize {
+        self.networks() + self.n_networks * N_NUMBERS
+    }
+
+    fn is_fitted(self, place: usize, stage: Stage) -> bool {
+        match stage {
+            Stage::Shared => place < self.apart(),
+            Stage::Devices => place >= Self::RUNTIME,
+        }
+    }
+
     /// What the logarithm of a cost is the sum of.
-    fn cost_places(self, way: Way, term: usize) -> [usize; 7] {
+    fn cost_places(self, way: Way, term: usize) -> [usize; 11] {
         let Way {
             device,
             runtime,
@@ -108,6 +192,10 @@ impl Places {
             of_maker,
             of_device + scale,
             of_device + N_SCALES + numbers,
+            self.apart() + (device * N_NUMBERS + numbers) * N_SCALES + scale,
+            self.runtime_on_device() + (device * Runtime::ALL.len() + runtime) * N_SCALES + scale,
+            self.term_on_device() + device * N_TERMS + term,
+            self.term_of_runtime() + (runtime * N_NUMBERS + numbers) * N_TERMS + term,
         ]
     }
 
@@ -142,9 +230,18 @@ impl Places {
                 priors[Self::OF_MAKER + runtime * N_TERMS + term] = (0.0, sigma);
             }
         }
-        for of_device in priors[Self::DEVICE..].chunks_exact_mut(N_SCALES + N_NUMBERS) {
+        for of_device in priors[Self::DEVICE..self.apart()].chunks_exact_mut(N_SCALES + N_NUMBERS) {
             of_device[..N_SCALES].fill((0.0, DEVICE));
             of_device[N_SCALES..].fill((0.0, NUMBERS_OF_DEVICE));
+        }
+        for (start, sigma) in [
+            (self.apart(), NUMBERS_ON_DEVICE),
+            (self.runtime_on_device(), RUNTIME_ON_DEVICE),
+            (self.term_on_device(), TERM_ON_DEVICE),
+            (self.term_of_runtime(), TERM_OF_RUNTIME),
+            (self.networks(), NETWORK),
+        ] {
+            priors[start..].fill((0.0, sigma));
         }
         priors
     }
@@ -179,6 +276,7 @@ impl Physics {
     pub fn fit(measured: &Measured, is_fitted: impl Fn(&Measurement) -> bool) -> Self {
         let places = Places {
             n_devices: measured.devices.len(),
+            n_networks: measured.networks.len(),
         };
         let priors = places.priors();
         let mut parameters: Vec<f64> = priors.iter().map(|(expected, _)| *expected).collect();
@@ -192,14 +290,32 @@ impl Physics {
         let groups: Vec<&[&Measurement]> = rows
             .chunk_by(|a, b| Way::from_row(a) == Way::from_row(b))
             .collect();
-        let mut moments = vec![[0.0; 2]; places.len()];
-        for step in 0..N_STEPS {
-            let gradient = physics.gradient(measured, &groups, &priors);
-            let share = step as f64 / N_STEPS as f64;
-            let rate = RATE * 0.5 * (1.0 + (std::f64::consts::PI * share).cos());
-            adam(&mut physics.parameters, &mut moments, &gradient, rate, step);
+        for stage in [Stage::Shared, Stage::Devices] {
+            physics.descend(measured, &groups, &priors, stage);
         }
         physics
+    }
+
+    fn descend(
+        &mut self,
+        measured: &Measured,
+        groups: &[&[&Measurement]],
+        priors: &[(f64, f64)],
+        stage: Stage,
+    ) {
+        let mut moments = vec![[0.0; 2]; self.places.len()];
+        let n_steps = stage.n_steps();
+        for step in 0..n_steps {
+            let mut gradient = self.gradient(measured, groups, priors, stage);
+            for (place, slope) in gradient.iter_mut().enumerate() {
+                if !self.places.is_fitted(place, stage) {
+                    *slope = 0.0;
+                }
+            }
+            let share = step as f64 / n_steps as f64;
+            let rate = RATE * 0.5 * (1.0 + (std::f64::consts::PI * share).cos());
+            adam(&mut self.parameters, &mut moments, &gradient, rate, step);
+        }
     }
 
     /// Milliseconds for each amount.
@@ -219,6 +335,7 @@ impl Physics {
         measured: &Measured,
         groups: &[&[&Measurement]],
         priors: &[(f64, f64)],
+        stage: Stage,
     ) -> Vec<f64> {
         let mut gradient: Vec<f64> = (self.parameters.iter().zip(priors))
             .map(|(value, (expected, sigma))| (value - expected) / sigma.powi(2))
@@ -231,6 +348,11 @@ impl Physics {
                 gradient[place] = (self.parameters[place] - sum / N_NUMBERS as f64) / KIND.powi(2);
             }
         }
+        let networks = self.places.networks();
+        let effects = self.parameters[networks..].iter();
+        for (slope, effect) in gradient[networks..].iter_mut().zip(effects) {
+            *slope = bent(*effect, BEND) / NETWORK.powi(2);
+        }
         for rows in groups {
             let way = Way::from_row(rows[0]);
             let costs = self.costs(way);
@@ -238,9 +360,11 @@ impl Physics {
             for row in *rows {
                 let amounts = measured.amounts(row);
                 let ms: f64 = amounts.iter().zip(costs).map(|(a, c)| a * c).sum();
-                let error = (ms / row.ms).ln();
-                let slope = error / (1.0 + (error / BEND).powi(2)).sqrt();
-                let slope = row.weight * slope / ROWS.powi(2) / ms;
+                let of_network = self.places.network(row);
+                let error = (ms / row.ms).ln() + self.parameters[of_network];
+                let slope = stage.weight(row.weight) * bent(error, stage.bend());
+                gradient[of_network] += slope;
+                let slope = slope / ms;
                 for term in 0..N_TERMS {
                     of_terms[term] += slope * amounts[term] * costs[term];
                 }
