@@ -122,27 +122,38 @@ pub fn widen(largest: &mut [f64; N_TERMS], amounts: &Amounts, costs: &[f64]) {
     }
 }
 
-/// The widths that hold nine in ten of these errors.
+/// The widths that hold nine in ten of these errors, whichever family were unknown: families are few, so that one that is
+/// estimated well would make a width too small for others.
 pub fn widths(left: &[LeftOut]) -> Widths {
     std::array::from_fn(|numbers| {
-        let mut by_family: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
+        let mut by_family = ErrorsByFamily::new();
         for one in left.iter().filter(|one| one.row.numbers == numbers) {
             let of_family = by_family.entry(one.family).or_default();
             of_family.push((one.log_error(), one.unfamiliar));
         }
-        let is_of_hexagon = left
-            .iter()
-            .all(|one| Runtime::ALL[one.row.runtime].is_of_hexagon());
-        if !is_of_hexagon {
-            by_family.values_mut().for_each(thin_out);
-        }
-        let errors: Vec<(f64, f64)> = by_family.into_values().flatten().collect();
-        if errors.is_empty() {
-            [f64::MAX, 0.0]
-        } else {
-            half_width(&errors)
-        }
+        let mut runtimes = left.iter().map(|one| Runtime::ALL[one.row.runtime]);
+        let is_of_hexagon = runtimes.all(Runtime::is_of_hexagon);
+        let without = |family: &&str| {
+            let mut others = by_family.clone();
+            others.remove(family);
+            covering_width(others, is_of_hexagon)
+        };
+        let widths = by_family.keys().filter_map(without);
+        let widest = widths.max_by(|a, b| a[0].total_cmp(&b[0]));
+        widest.unwrap_or([f64::MAX, 0.0])
     })
+}
+
+/// log(measured time / estimate) and [`unfamiliar_share`] of rows, by family.
+pub type ErrorsByFamily<'f> = BTreeMap<&'f str, Vec<(f64, f64)>>;
+
+/// The width that holds nine in ten errors; `None` if there are none.
+pub fn covering_width(mut by_family: ErrorsByFamily, is_of_hexagon: bool) -> Option<[f64; 2]> {
+    if !is_of_hexagon {
+        by_family.values_mut().for_each(thin_out);
+    }
+    let errors: Vec<(f64, f64)> = by_family.into_values().flatten().collect();
+    (!errors.is_empty()).then(|| half_width(&errors))
 }
 
 /// Rows of one family that widths of boards are from. Nearly all that was measured there is YOLO, at many sizes; a user's
