@@ -65,6 +65,23 @@ fn report(text: &str, target: &str) -> Report {
     reports.remove(0).unwrap()
 }
 
+fn report_beside(text: &str, target: &str, [on, ms]: [&str; 2]) -> Report {
+    let json =
+        json!({"target": target, "measured_on": on, "measured_ms": ms.parse::<f64>().unwrap()});
+    let choice: Choice = serde_json::from_value(json).unwrap();
+    let file = ModelFile::new("test.json", text.as_bytes());
+    let mut reports = estimate_on(&[file], None, &[choice.target().unwrap()]).unwrap();
+    reports.remove(0).unwrap()
+}
+
+/// Value and both ends.
+fn latency(report: &Report) -> [f64; 3] {
+    match &report.results[0].outcome {
+        Outcome::Estimate { value, lo, hi, .. } => [*value, lo.unwrap(), hi.unwrap()],
+        Outcome::Unavailable { .. } => panic!("{}", words(report)),
+    }
+}
+
 fn words(report: &Report) -> String {
     match &report.results[0].outcome {
         Outcome::Estimate { provenance, .. } => provenance.configuration.clone(),
@@ -379,4 +396,72 @@ fn devices_are_found_by_what_people_type() {
     let similar = chosen("galaxy s23 ultra").unwrap_err().to_string();
     println!("{similar}");
     assert!(similar.contains("did you mean"), "{similar}");
+}
+
+/// A measurement that is twice the estimate there makes the estimate here larger by a little less, and one that is the estimate
+/// narrows its interval alone.
+#[test]
+fn a_measurement_elsewhere_tells_the_time_here() {
+    let text = convolution("float32", relu(), &[1, 16, 16, 16]);
+    let [here, lo, hi] = latency(&report(&text, "galaxy-s25"));
+    let [there, ..] = latency(&report(&text, "galaxy-s24"));
+    let beside = |factor: f64, on: &str| {
+        report_beside(&text, "galaxy-s25", [on, &(factor * there).to_string()])
+    };
+    let same = beside(1.0, "galaxy-s24");
+    let [value, narrow_lo, narrow_hi] = latency(&same);
+    assert!((value / here - 1.0).abs() < 1e-9, "{value}, {here}");
+    assert!(narrow_hi / narrow_lo < 0.9 * hi / lo, "{narrow_hi}, {hi}");
+    assert!(words(&same).contains("measured on Samsung Galaxy S24"));
+    let [value, ..] = latency(&beside(2.0, "Snapdragon 8 Gen 3"));
+    assert!(
+        (value / here - 2_f64.powf(0.9)).abs() < 1e-9,
+        "{value}, {here}"
+    );
+    let operators: f64 = match &beside(2.0, "galaxy-s24").results[0].outcome {
+        Outcome::Estimate { operators, .. } => operators.as_ref().unwrap().iter().sum(),
+        Outcome::Unavailable { .. } => 0.0,
+    };
+    assert!(
+        (operators / value - 1.0).abs() < 1e-6,
+        "{operators}, {value}"
+    );
+}
+
+/// Other numbers, the device itself, and other makers' devices tell nothing; what was not learned takes no measurement.
+#[test]
+fn a_measurement_that_tells_nothing_is_said() {
+    let text = convolution("float32", relu(), &[1, 16, 16, 16]);
+    let [here, lo, hi] = latency(&report(&text, "galaxy-s25"));
+    for on in ["galaxy-s24@qnn-w8a16", "galaxy-s25@qnn", "jetson-agx-orin"] {
+        let unused = report_beside(&text, "galaxy-s25", [on, "12"]);
+        assert_eq!(latency(&unused), [here, lo, hi]);
+        let codes: Vec<&str> = unused
+            .diagnostics
+            .iter()
+            .map(|one| one.diagnostic.code)
+            .collect();
+        assert!(codes.contains(&"learned-measurement-unused"), "{codes:?}");
+    }
+    let error = |json: Value| {
+        let choice: Choice = serde_json::from_value(json).unwrap();
+        choice.target().err().unwrap().kind()
+    };
+    let on = |target: &str, on: &str, ms: f64| json!({"target": target, "measured_on": on, "measured_ms": ms});
+    assert_eq!(
+        error(on("ethos-u55-128", "galaxy-s24", 1.0)),
+        "wrong-argument"
+    );
+    assert_eq!(
+        error(on("galaxy-s25", "galaxy-s24", -1.0)),
+        "wrong-argument"
+    );
+    assert_eq!(
+        error(on("galaxy-s25", "ethos-u55-128", 1.0)),
+        "unknown-target"
+    );
+    assert_eq!(
+        error(json!({"target": "galaxy-s25", "measured_on": "galaxy-s24"})),
+        "wrong-argument"
+    );
 }

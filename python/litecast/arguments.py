@@ -250,6 +250,8 @@ _CHOICE: dict[str, Reader] = {
     "clock_mhz": _finite,
     "off_chip_bytes_per_s": _finite,
     "host": text,
+    "measured_on": text,
+    "measured_ms": _finite,
     "measured_device": _device,
     "name": text,
     "device": text,

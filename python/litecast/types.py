@@ -27,6 +27,9 @@ class TargetChoice(TypedDict, total=False):
     clock_mhz: float
     off_chip_bytes_per_s: float
     host: str
+    #: Of devices of Qualcomm: another one that the network was measured on, and what it took there.
+    measured_on: str
+    measured_ms: float
     name: str
     device: str
     #: What :meth:`Estimator.measure_device` returned, in the place of ``target``.

@@ -94,6 +94,11 @@ class Reports(unittest.TestCase):
             for one, other in zip(found, expected):
                 self.assertEqual(json.dumps(one), json.dumps(other))
             n_results += sum(len(report["results"]) for report in found)
+        # What one network took elsewhere.
+        [expected] = command("--target=galaxy-s25", "--measured=galaxy-s24=0.5ms", KWS)
+        beside = {"target": "galaxy-s25", "measured_on": "galaxy-s24", "measured_ms": 0.5}
+        self.assertEqual(json.dumps(estimator.estimate(KWS, targets=[beside])), json.dumps(expected))
+        self.assertNotEqual(estimator.estimate(KWS, targets=["galaxy-s25"])["results"], expected["results"])
         print(f"{n_results} results on {len(EXAMPLES)} files equal the command's")
         self.assertGreater(n_results, 100)
 

@@ -11,7 +11,7 @@ use litecast::profiles::TOOLS;
 use litecast::targets::choice::{MAX_CLOCK_MHZ, MIN_CLOCK_MHZ};
 
 use super::budget::{Against, Limits, SweepLimits};
-use super::choice::{NpuArgs, TargetArgs};
+use super::choice::{NpuArgs, TargetArgs, measured};
 
 /// What a neural network costs on edge hardware, before any deployment.
 ///
@@ -326,6 +326,9 @@ pub struct SweepArgs {
     /// Compare this device of your own, a file that `litecast calibrate` wrote, with the group or with others. Can be repeated.
     #[arg(long = "device", value_name = "JSON", conflicts_with_all = ["max_clock", "clocks", "vela_ini", "system_config", "memory_mode", "arena_cache_size", "optimise", "html"])]
     pub devices: Vec<PathBuf>,
+    /// What the network took on a device of Qualcomm, for example galaxy-s24=12.3ms: its others are estimated by it.
+    #[arg(long, value_name = "ID=MS", value_parser = measured, requires = "group")]
+    pub measured: Option<(String, f64)>,
     #[command(flatten)]
     pub limits: SweepLimits,
     /// Highest clock that an Ethos-U may run at to meet the latency.

@@ -360,6 +360,7 @@ impl CheckTable {
                 clock_mhz: self.clock_mhz,
                 gpu: false,
                 groups: self.groups,
+                measured: None,
             },
             limits: Limits {
                 weights_include_file: true,

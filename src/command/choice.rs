@@ -13,7 +13,7 @@ use litecast::formats::shown;
 use litecast::targets::choice::{Choice, ChoiceError};
 use litecast::targets::ethos_u::configuration::vela_ini::MAX_INI_BYTES;
 use litecast::targets::ethos_u::configuration::{Product, Strategy, VelaIni};
-use litecast::targets::{FAMILIES, Target, cortex_m, gpu, known};
+use litecast::targets::{FAMILIES, Target, cortex_m, gpu, known, learned_accelerators};
 
 use super::inputs::contents;
 
@@ -53,6 +53,17 @@ pub struct TargetArgs {
     /// Clock of the chosen microcontrollers and Ethos-Us, instead of their default.
     #[arg(long = "clock", value_name = "MHZ")]
     pub clock_mhz: Option<f64>,
+    /// What the network took on another device of Qualcomm, for example galaxy-s24=12.3ms: its chosen ones are estimated by it.
+    #[arg(long, value_name = "ID=MS", value_parser = measured)]
+    pub measured: Option<(String, f64)>,
+}
+
+/// `ID=MS`, with or without a unit.
+pub fn measured(text: &str) -> Result<(String, f64), String> {
+    let split = text.rsplit_once('=');
+    let ms = split.and_then(|(id, ms)| Some((id, ms.trim_end_matches("ms").trim().parse().ok()?)));
+    let (id, ms) = ms.ok_or("expected ID=MS, for example galaxy-s24=12.3ms")?;
+    Ok((id.to_owned(), ms))
 }
 
 /// Vela's options for the chosen Ethos-Us.
@@ -151,6 +162,10 @@ impl Optimise {
     }
 }
 
+fn is_learned(id: &str) -> bool {
+    learned_accelerators::parse_id(id).is_some()
+}
+
 /// A target that takes the options of [`NpuArgs`].
 const EXAMPLE: &str = "ethos-u55-128";
 
@@ -185,6 +200,8 @@ impl TargetArgs {
             clock_mhz: self.clock_mhz,
             release: self.release.clone(),
             host: self.host.clone(),
+            measured_on: self.measured.as_ref().map(|(on, _)| on.clone()),
+            measured_ms: self.measured.as_ref().map(|(_, ms)| *ms),
             ..self.npu.choice()?
         };
         let mut chosen = Chosen::new();
@@ -195,7 +212,7 @@ impl TargetArgs {
             chosen.extend(gpu::targets(gpu::bundle::Bundle::shipped()));
         }
         for id in &self.groups {
-            chosen.extend(group(id)?);
+            chosen.extend(self.group(id, &options)?);
         }
         for id in &self.boards {
             let board = Choice {
@@ -227,6 +244,16 @@ impl TargetArgs {
         Ok(Some(chosen))
     }
 
+    /// Every target of a family, by the measurement elsewhere where they take one.
+    fn group(&self, id: &str, options: &Choice) -> Result<Chosen, Box<dyn Error>> {
+        let targets = group(id)?;
+        if self.measured.is_none() || id != learned_accelerators::FAMILY.id {
+            return Ok(targets);
+        }
+        let ids = targets.iter().map(|target| target.id());
+        ids.map(|id| self.target(id, options)).collect()
+    }
+
     /// Refuses options of targets and boards where neither is chosen.
     fn refuse_options_of_boards(&self) -> Result<(), Box<dyn Error>> {
         if self.host.is_some() {
@@ -250,6 +277,15 @@ impl TargetArgs {
         if let Some(option) = self.npu.given().filter(|_| self.targets.is_empty()) {
             let example = format!("expected --target with an Ethos-U, for example {EXAMPLE}");
             return Err(format!("{option}: {example}").into());
+        }
+        let has_learned = self.targets.iter().any(|id| is_learned(id))
+            || self
+                .groups
+                .contains(&learned_accelerators::FAMILY.id.to_owned());
+        if self.measured.is_some() && !has_learned {
+            let example =
+                "expected --target or --group with a phone or an NPU board, for example galaxy-s25";
+            return Err(format!("--measured: {example}").into());
         }
         if self.clock_mhz.is_some() && self.targets.is_empty() {
             let example = "expected --target with a microcontroller or an Ethos-U, for example cortex-m4-tflm";
@@ -283,6 +319,11 @@ impl TargetArgs {
             .chain(release))
         .chain(self.npu.arguments())
         .chain(clock)
+        .chain(
+            self.measured
+                .iter()
+                .map(|(on, ms)| format!("--measured={on}={ms}")),
+        )
         .collect()
     }
 
@@ -308,6 +349,8 @@ impl TargetArgs {
             target: Some(target),
             clock_mhz: options.clock_mhz.filter(|_| takes_clock),
             release: options.release.clone().filter(|_| takes_release),
+            measured_on: options.measured_on.clone().filter(|_| is_learned(id)),
+            measured_ms: options.measured_ms.filter(|_| is_learned(id)),
             ..of_npus
         };
         let in_file = |error| match (&self.npu.vela_ini, &error) {

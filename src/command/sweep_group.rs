@@ -56,6 +56,7 @@ pub fn run(args: &SweepArgs) -> Result<ExitCode, Box<dyn Error>> {
     let targets = TargetArgs {
         groups: args.group.iter().cloned().collect(),
         devices: args.devices.clone(),
+        measured: args.measured.clone(),
         ..TargetArgs::default()
     };
     let request = Request {

@@ -80,6 +80,12 @@ pub fn each_json(
     let mut work = Work::default();
     for (request_idx, (request, files)) in requests.iter().enumerate() {
         request.targets.chosen()?;
+        if request.targets.measured.is_some() && files.len() > 1 {
+            let n = files.len();
+            return Err(
+                format!("--measured is of one network: expected one model, found {n}").into(),
+            );
+        }
         work.requests.push(request.arguments());
         let task = |file: &PathBuf| Task {
             request_idx,

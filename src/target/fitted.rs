@@ -62,6 +62,22 @@ pub struct Run {
     /// The largest share of the time that each cost has in a measured network.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub max_shares: Vec<f64>,
+    /// What one measurement of the same network on another device of the same maker is worth: under the same runtime, and
+    /// under another one. Empty where too few kinds of networks tell it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub elsewhere: Vec<Elsewhere>,
+}
+
+/// Errors of estimates that are multiplied by a power of measured time / estimate on another device.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Elsewhere {
+    /// The power: 0 is no trust.
+    pub trust: f64,
+    /// Half width of the interval, as that of [`Correction`].
+    pub half_width: [f64; 2],
+    pub mean_percent: f64,
+    /// Share of networks whose interval held the measurement.
+    pub coverage_percent: f64,
 }
 
 /// Uncapped absolute errors in percent.

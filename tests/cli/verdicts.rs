@@ -750,6 +750,70 @@ fn a_compiled_file_has_no_number_where_its_accelerator_is_not() {
     assert_eq!(litecast(&limited).status.code(), Some(2));
 }
 
+/// What a network took on one phone tells more of the others than its graph: intervals narrow, and those of other makers stay.
+#[test]
+fn a_measurement_on_one_phone_narrows_the_others() {
+    let files = examples();
+    let [one, two] = [path(&files[0]), path(&files[1])];
+    let group = "--group=phones-and-boards";
+    let swept = |more: &[&str]| {
+        let arguments = [&["sweep", group, "--json", one][..], more].concat();
+        json_lines(&litecast(&arguments))
+    };
+    let width = |rows: &[Value], target: &str| {
+        let row = rows.iter().find(|row| row["target"] == target).unwrap();
+        let end = |name: &str| row[name].as_f64().unwrap();
+        end("latency_hi_ms") / end("latency_lo_ms")
+    };
+    let plain = swept(&[]);
+    let beside = swept(&["--measured", "galaxy-s24=0.5ms"]);
+    assert_eq!(plain.len(), beside.len());
+    for (target, is_narrower) in [
+        ("galaxy-s25", true),
+        ("galaxy-s24", false),
+        ("rk3588", false),
+    ] {
+        let [before, after] = [&plain, &beside].map(|rows| width(rows, target));
+        assert_eq!(after < before, is_narrower, "{target}: {before}, {after}");
+    }
+    // As the sweep, and with what it rests on.
+    let measured = "--measured=galaxy-s24=0.5";
+    let report = json_lines(&litecast(&[
+        "predict",
+        "--json",
+        "--target=galaxy-s25",
+        measured,
+        one,
+    ]));
+    let result = &report[0]["results"][0];
+    let swept = beside
+        .iter()
+        .find(|row| row["target"] == "galaxy-s25")
+        .unwrap();
+    assert_eq!(result["value"], swept["latency_ms"]);
+    let text = result["provenance"].to_string();
+    assert!(
+        text.contains("0.5 ms measured on Samsung Galaxy S24"),
+        "{text}"
+    );
+    let refused = |arguments: &[&str], expected: &str| {
+        let output = litecast(&[&["predict"][..], arguments].concat());
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            !output.status.success() && text.contains(expected),
+            "{text}"
+        );
+    };
+    let galaxy = "--target=galaxy-s25";
+    refused(&[measured, galaxy, one, two], "expected one model, found 2");
+    let npu = "--target=ethos-u55-128";
+    refused(
+        &[measured, npu, one],
+        "expected --target or --group with a phone",
+    );
+    refused(&["--measured=galaxy-s24", galaxy, one], "expected ID=MS");
+}
+
 /// A kept report is compared on its own targets, and a side that is missing is no removal.
 #[test]
 fn a_file_is_compared_on_the_targets_of_a_report() {

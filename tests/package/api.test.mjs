@@ -441,6 +441,14 @@ test("phones and NPU boards are targets once their constants are loaded", async 
   }
   assert.ok(n_estimates >= 12, `${n_estimates} estimates`);
   assert.throws(() => own.estimate(example, { targets: ["galaxy-s24@tensorrt"] }), failsAs("unknown-release", /one of litert, qnn/));
+  const on = (targets) => own.estimate(example, { targets }).results[0];
+  const [here, there] = [on(["galaxy-s25"]), on(["galaxy-s24"])];
+  const beside = on([{ target: "galaxy-s25", measured_on: "galaxy-s24", measured_ms: there.value }]);
+  assert.ok(Math.abs(beside.value / here.value - 1) < 1e-9, `${beside.value}, ${here.value}`);
+  assert.ok(beside.hi / beside.lo < 0.95 * (here.hi / here.lo), `${beside.hi / beside.lo}, ${here.hi / here.lo}`);
+  assert.throws(() => on([{ target: "galaxy-s25", measured_on: "galaxy-s24" }]), failsAs("wrong-argument", /`measured_ms`/));
+  assert.throws(() => on([{ target: "galaxy-s25", measured_on: "quark", measured_ms: 1 }]), failsAs("unknown-target", /quark/));
+  assert.throws(() => on([{ target: "galaxy-s25", measured_on: "galaxy-s24", measured_ms: "1" }]), failsAs("wrong-argument", /measured_ms/));
   own.dispose();
 });
 

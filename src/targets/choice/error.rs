@@ -1,6 +1,8 @@
 //! Why a choice names nothing that can be estimated on.
 
-use super::limits::{MAX_BANDWIDTH, MAX_CLOCK_MHZ, MIN_BANDWIDTH, MIN_CLOCK_MHZ};
+use super::limits::{
+    MAX_BANDWIDTH, MAX_CLOCK_MHZ, MAX_LATENCY_MS, MIN_BANDWIDTH, MIN_CLOCK_MHZ, MIN_LATENCY_MS,
+};
 use super::listing::did_you_mean;
 use crate::formats::shown;
 use crate::targets::ethos_u::configuration::{BoardError, IniError};
@@ -104,6 +106,18 @@ pub enum ChoiceError {
         /// In bytes a second.
         found: f64,
     },
+    /// A measurement elsewhere without its device, or without a time that an inference may take.
+    #[error(
+        "target {}: expected `measured_on` with `measured_ms` of {MIN_LATENCY_MS} to {MAX_LATENCY_MS}, found {}",
+        shown(target),
+        found.map_or("none".to_owned(), |ms| ms.to_string())
+    )]
+    Measured {
+        /// Id of the target.
+        target: String,
+        /// In milliseconds.
+        found: Option<f64>,
+    },
     /// A section is missing from the configuration, or cannot be read.
     #[error("target {target}: {error}")]
     Configuration {
@@ -130,6 +144,7 @@ impl ChoiceError {
             Self::NotOne
             | Self::OptionOfOthers { .. }
             | Self::Clock { .. }
+            | Self::Measured { .. }
             | Self::Bandwidth { .. } => "wrong-argument",
             Self::UnknownTarget { .. } | Self::NotLoaded { .. } => "unknown-target",
             Self::UnknownBoard { .. } => "unknown-board",

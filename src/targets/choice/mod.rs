@@ -19,6 +19,7 @@ use self::named::Named;
 pub use self::options::Choice;
 use super::ethos_u::configuration::Product;
 use super::gpu::specifications::Gpu;
+use super::learned_accelerators::Parsed;
 use super::measured_device::{self, Estimable};
 use super::on_board::MICRO;
 use super::{Loaded, cortex_m, ethos_u, gpu, known, learned_accelerators};
@@ -105,6 +106,7 @@ impl Choice {
     fn by_id(&self, id: &str, loaded: &Loaded) -> Result<Box<dyn Target>, ChoiceError> {
         if let Some(product) = Product::by_name(id) {
             self.refuse(id, self.release.is_some(), "release", "ST Edge AI")?;
+            self.refuse_measurement(id)?;
             let configuration = self.npu_configuration(product)?;
             let host = self.host_beside(product.family(), None)?;
             return Ok(ethos_u::target_beside(configuration, host));
@@ -113,6 +115,10 @@ impl Choice {
         self.refuse_options_of_npus(id)?;
         self.refuse_memories(id)?;
         self.refuse(id, self.runtime.is_some(), "runtime", "boards")?;
+        if let Some(parsed) = learned_accelerators::parse_id(id) {
+            return self.learned(id, &parsed, loaded);
+        }
+        self.refuse_measurement(id)?;
         if let Some(target) = self.microcontroller(id)? {
             return Ok(target);
         }
@@ -122,18 +128,35 @@ impl Choice {
             let gpus = gpus.ok_or_else(|| not_loaded(id, "loadGpus"))?;
             return gpu::target(id, gpus).ok_or_else(|| unknown(id));
         }
-        if let Some(parsed) = learned_accelerators::parse_id(id) {
-            let constants = loaded.learned.as_ref();
-            let constants = constants.ok_or_else(|| not_loaded(id, "loadAccelerators"))?;
+        let target = known().find(|target| target.id() == id);
+        target.ok_or_else(|| unknown(id))
+    }
+
+    fn learned(
+        &self,
+        id: &str,
+        here: &Parsed,
+        loaded: &Loaded,
+    ) -> Result<Box<dyn Target>, ChoiceError> {
+        self.refuse_release_and_clock(id)?;
+        let constants = loaded.learned.as_ref();
+        let constants = constants.ok_or_else(|| not_loaded(id, "loadAccelerators"))?;
+        let of_device = |parsed: &Parsed, id: &str| {
             let target = parsed.target(constants).ok_or_else(|| unknown(id))?;
-            return target.map_err(|expected| ChoiceError::UnknownRelease {
+            target.map_err(|expected| ChoiceError::UnknownRelease {
                 target: parsed.device.id.to_owned(),
                 found: parsed.way.unwrap_or_default().to_owned(),
                 expected,
-            });
-        }
-        let target = known().find(|target| target.id() == id);
-        target.ok_or_else(|| unknown(id))
+            })
+        };
+        let target = of_device(here, id)?;
+        let Some((on, ms)) = self.measured_elsewhere(id)? else {
+            return Ok(target);
+        };
+        let there = learned_accelerators::parse_id(on).ok_or_else(|| unknown(on))?;
+        of_device(&there, on)?;
+        let beside = here.target_beside(&there, ms, constants);
+        beside.and_then(Result::ok).ok_or_else(|| unknown(on))
     }
 
     fn refuse_release_and_clock(&self, id: &str) -> Result<(), ChoiceError> {
@@ -150,6 +173,7 @@ impl Choice {
     fn measured_target(&self, json: &str, loaded: &Loaded) -> Result<Box<dyn Target>, ChoiceError> {
         // It was measured in one configuration.
         let id = "measured_device";
+        self.refuse_measurement(id)?;
         self.refuse_options_of_npus(id)?;
         self.refuse_memories(id)?;
         self.refuse(id, self.runtime.is_some(), "runtime", "boards")?;
@@ -165,6 +189,7 @@ impl Choice {
     }
 
     fn board_target(&self, id: &str) -> Result<Box<dyn Target>, ChoiceError> {
+        self.refuse_measurement(id)?;
         self.check_rates(id)?;
         self.refuse_options_of_npus(id)?;
         let board = boards::by_id(id).ok_or_else(|| ChoiceError::UnknownBoard { found: id.into() });

@@ -3,7 +3,9 @@
 use serde::Deserialize;
 
 use super::error::ChoiceError;
-use super::limits::{MAX_BANDWIDTH, MAX_CLOCK_MHZ, MIN_BANDWIDTH, MIN_CLOCK_MHZ};
+use super::limits::{
+    MAX_BANDWIDTH, MAX_CLOCK_MHZ, MAX_LATENCY_MS, MIN_BANDWIDTH, MIN_CLOCK_MHZ, MIN_LATENCY_MS,
+};
 use crate::targets::ethos_u::configuration::Strategy;
 
 /// What to estimate on: a target by its id, or the NPU of a board.
@@ -49,6 +51,13 @@ pub struct Choice {
     /// Processor that runs what an Ethos-U leaves to it, by its id among the hosts of [`Host::ids`](crate::targets::host::Host::ids).
     #[serde(default)]
     pub host: Option<String>,
+    /// A device with a Hexagon NPU of which a measurement of the network is known, for another such device: its id, as `target` takes
+    /// it.
+    #[serde(default)]
+    pub measured_on: Option<String>,
+    /// What the network took there, in milliseconds.
+    #[serde(default)]
+    pub measured_ms: Option<f64>,
     /// The document of a measured device, in the place of `target`.
     #[serde(default)]
     pub measured_device: Option<String>,
@@ -78,6 +87,25 @@ impl Choice {
             }),
             None => Ok(()),
         }
+    }
+
+    /// Device and milliseconds of a measurement elsewhere.
+    pub(super) fn measured_elsewhere(&self, id: &str) -> Result<Option<(&str, f64)>, ChoiceError> {
+        match (&self.measured_on, self.measured_ms) {
+            (None, None) => Ok(None),
+            (Some(on), Some(ms)) if (MIN_LATENCY_MS..=MAX_LATENCY_MS).contains(&ms) => {
+                Ok(Some((on, ms)))
+            }
+            (_, found) => Err(ChoiceError::Measured {
+                target: id.to_owned(),
+                found,
+            }),
+        }
+    }
+
+    pub(super) fn refuse_measurement(&self, id: &str) -> Result<(), ChoiceError> {
+        let is_given = self.measured_on.is_some() || self.measured_ms.is_some();
+        self.refuse(id, is_given, "measured_on", "phones and NPU boards")
     }
 
     pub(super) fn refuse(

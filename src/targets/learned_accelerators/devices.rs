@@ -53,6 +53,13 @@ impl Runtime {
     pub fn is_of_hexagon(self) -> bool {
         matches!(self, Self::LiteRt | Self::Qnn | Self::OnnxRuntime)
     }
+
+    /// Position in `Run::elsewhere` of what a measurement under `there` is worth: under the same runtime, or under another one
+    /// of the same maker; `None` if it is another maker's.
+    pub fn relation(self, there: Self) -> Option<usize> {
+        let is_of_same_maker = self == there || self.is_of_hexagon() && there.is_of_hexagon();
+        is_of_same_maker.then_some(usize::from(self != there))
+    }
 }
 
 /// NumberFormat that the hardware computes with.

@@ -1,7 +1,7 @@
 //! Work and fitted costs → latency and its interval.
 
 use super::work::{Amounts, ENDS, N_TERMS, NetworkWork, ONCE};
-use crate::target::fitted::Run;
+use crate::target::fitted::{Elsewhere, Run};
 
 /// Time of one inference.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +13,15 @@ pub struct Time {
     pub operators_ms: Vec<f64>,
     /// How far the network is from all that were measured, from 0 to 1: [`unfamiliar_share`].
     pub unfamiliar: f64,
+}
+
+/// What the same network took on another device.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Beside {
+    /// Measured time / estimate there.
+    pub ratio: f64,
+    /// What that is worth here.
+    pub errors: Elsewhere,
 }
 
 /// Millions of bytes a millisecond: no memory of these devices is faster than that of an X2 Elite.
@@ -28,8 +37,14 @@ fn memory_floor_ms(work: &NetworkWork, activation_bytes: f64) -> f64 {
     of_operators.max(beyond(work.ends)) / MAX_MEGABYTES_PER_MS
 }
 
-/// The time of a network with activations of so many bytes; `None` if it has no work.
-pub fn time(run: &Run, work: &NetworkWork, activation_bytes: f64) -> Option<Time> {
+/// The time of a network with activations of so many bytes, by what it took on another device where that is known; `None`
+/// if it has no work.
+pub fn time(
+    run: &Run,
+    work: &NetworkWork,
+    activation_bytes: f64,
+    beside: Option<Beside>,
+) -> Option<Time> {
     let amounts = work.amounts(activation_bytes);
     let nodes = &work.nodes;
     let fitted_ms: f64 = time_by_term(&amounts, &run.costs_ms).iter().sum();
@@ -37,12 +52,15 @@ pub fn time(run: &Run, work: &NetworkWork, activation_bytes: f64) -> Option<Time
         return None;
     }
     let least_ms = memory_floor_ms(work, activation_bytes);
-    let value_ms = fitted_ms.max(least_ms);
+    let factor = beside.map_or(1.0, |there| there.ratio.powf(there.errors.trust));
+    let value_ms = (fitted_ms * factor).max(least_ms);
     let unfamiliar = unfamiliar_share(&amounts, &run.costs_ms, &run.max_shares);
-    let half_width = run.correction.half_width_at(unfamiliar);
+    let half_width = match beside {
+        Some(there) => there.errors.half_width[0] + there.errors.half_width[1] * unfamiliar,
+        None => run.correction.half_width_at(unfamiliar),
+    };
     // What an inference takes beside its operators is spread over them, so that parts add up.
-    let beside = run.costs_ms[ONCE] + run.costs_ms[ENDS] * work.ends;
-    let of_operators = fitted_ms - beside;
+    let of_operators = fitted_ms - run.costs_ms[ONCE] - run.costs_ms[ENDS] * work.ends;
     let even_ms = value_ms / nodes.len() as f64;
     let operators_ms = nodes.iter().map(|node| match node {
         _ if of_operators <= fitted_ms * 1e-9 => even_ms,

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::devices::{DEVICES, Device, NumberFormat, WAYS, Way, run_id};
-use super::estimate::{FAR, Time, time};
+use super::estimate::{Beside, FAR, Time, time};
 use super::refusals::{Refusal, refusal};
-use super::work::network_work;
+use super::work::{NetworkWork, network_work};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::graph::analysis::{Precision, precision};
 use crate::learned::manifest::Manifest;
-use crate::provenance::{Provenance, ProvenanceKind, Reference};
-use crate::target::fitted::{Bundle, Mode, Run};
+use crate::provenance::{Provenance, ProvenanceKind, Reference, checked_percent};
+use crate::target::fitted::{Bundle, Elsewhere, Mode, Run};
 use crate::target::{
     Description, Family, MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome,
     Target, TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, compiled,
@@ -28,6 +28,8 @@ pub const FAMILY: Family = Family {
 
 const FAR_WORDS: &str = "no network measured on this device spends as much of its time in the same kinds of operators: the \
                          interval is wide";
+const UNUSED_WORDS: &str = "what was measured elsewhere was not used: it tells the time of a network that is estimated in the same \
+                            precision, on another device with a Hexagon NPU";
 const BATCH_WORDS: &str = "only batch 1 was measured on this device";
 
 /// A device under one way to run networks, with the constants that were fitted to measurements on it.
@@ -36,6 +38,23 @@ struct Learned {
     device: &'static Device,
     way: Way,
     bundle: Arc<Bundle>,
+    measured: Option<Measured>,
+}
+
+/// What a network took on a device, in a way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Measured {
+    device: &'static Device,
+    way: Way,
+    ms: f64,
+}
+
+/// The time of a network, and what the estimate rests on.
+struct Estimated<'b> {
+    numbers: NumberFormat,
+    run: &'b Run,
+    time: Time,
+    elsewhere: Option<Elsewhere>,
 }
 
 /// A device and a way, as an id names them.
@@ -76,6 +95,30 @@ impl Parsed<'_> {
         &self,
         bundle: &Arc<Bundle>,
     ) -> Option<Result<Box<dyn Target>, Vec<&'static str>>> {
+        let learned = self.learned(bundle)?;
+        Some(learned.map(|learned| Box::new(learned) as Box<dyn Target>))
+    }
+
+    /// As [`Self::target`], for a network that took `ms` on the device `there`.
+    pub fn target_beside(
+        &self,
+        there: &Self,
+        ms: f64,
+        bundle: &Arc<Bundle>,
+    ) -> Option<Result<Box<dyn Target>, Vec<&'static str>>> {
+        let Learned { device, way, .. } = match there.learned(bundle)? {
+            Ok(there) => there,
+            Err(ways) => return Some(Err(ways)),
+        };
+        let beside = |learned: Learned| Learned {
+            measured: Some(Measured { device, way, ms }),
+            ..learned
+        };
+        let learned = self.learned(bundle)?;
+        Some(learned.map(|learned| Box::new(beside(learned)) as Box<dyn Target>))
+    }
+
+    fn learned(&self, bundle: &Arc<Bundle>) -> Option<Result<Learned, Vec<&'static str>>> {
         let ways = measured_ways(self.device, bundle);
         let way = match self.way {
             None => ways.first(),
@@ -85,7 +128,7 @@ impl Parsed<'_> {
             let ids: Vec<_> = ways.iter().map(|way| way.id).collect();
             return (!ids.is_empty()).then_some(Err(ids));
         };
-        Some(Ok(Box::new(Learned {
+        Some(Ok(Learned {
             id: match self.way {
                 Some(id) => format!("{}@{id}", self.device.id),
                 None => self.device.id.to_owned(),
@@ -93,7 +136,8 @@ impl Parsed<'_> {
             device: self.device,
             way: *way,
             bundle: Arc::clone(bundle),
-        })))
+            measured: None,
+        }))
     }
 }
 
@@ -152,7 +196,7 @@ impl Learned {
         }
     }
 
-    fn latency(&self, network: &Network) -> Result<(NumberFormat, &Run, Time), UnavailableReason> {
+    fn latency(&self, network: &Network) -> Result<Estimated<'_>, UnavailableReason> {
         let graph = network.graph;
         if let Some(reason) = uncountable(graph, network.analysis).or_else(|| compiled(graph)) {
             return Err(reason);
@@ -166,9 +210,36 @@ impl Learned {
             return Err(refusal_reason(network, node_idx, refusal));
         }
         let work = network.shared(|| network_work(network.graph, network.analysis));
-        let time =
-            time(run, work, numbers.activation_bytes()).ok_or(UnavailableReason::NoOperators)?;
-        Ok((numbers, run, time))
+        let there = self.measured;
+        let beside = there.and_then(|there| self.beside(there, numbers, run, work));
+        let time = time(run, work, numbers.activation_bytes(), beside);
+        Ok(Estimated {
+            numbers,
+            run,
+            time: time.ok_or(UnavailableReason::NoOperators)?,
+            elsewhere: beside.map(|there| there.errors),
+        })
+    }
+
+    /// What the measurement elsewhere tells of the run here; `None` if that is nothing.
+    fn beside(
+        &self,
+        there: Measured,
+        numbers: NumberFormat,
+        here: &Run,
+        work: &NetworkWork,
+    ) -> Option<Beside> {
+        let is_in_numbers = there.way.numbers.is_none_or(|only| only == numbers);
+        if there.device == self.device || !is_in_numbers {
+            return None;
+        }
+        let relation = self.way.runtime.relation(there.way.runtime)?;
+        let run = run(there.device, there.way, numbers, &self.bundle)?;
+        let estimated = time(run, work, numbers.activation_bytes(), None)?;
+        Some(Beside {
+            ratio: there.ms / estimated.value_ms,
+            errors: *here.elsewhere.get(relation)?,
+        })
     }
 
     fn provenance(&self, numbers: NumberFormat, run: &Run) -> Provenance {
@@ -240,21 +311,42 @@ impl Target for Learned {
         let mut diagnostics = Vec::new();
         let outcome = match self.latency(network) {
             Err(reason) => Outcome::unavailable(reason),
-            Ok((numbers, run, time)) => {
+            Ok(estimated) => {
+                let Estimated {
+                    numbers,
+                    run,
+                    time,
+                    elsewhere,
+                } = estimated;
+                let is_unused = self.measured.is_some() && elsewhere.is_none();
+                diagnostics
+                    .extend(is_unused.then(|| doubt("learned-measurement-unused", UNUSED_WORDS)));
                 let is_far = time.unfamiliar > FAR;
                 let is_batch = network.batch.get() > 1;
                 diagnostics.extend(is_far.then(|| doubt("learned-far-from-measured", FAR_WORDS)));
                 diagnostics.extend(is_batch.then(|| doubt("learned-batch", BATCH_WORDS)));
                 let is_checked = !is_far && !is_batch;
+                let checked = match elsewhere {
+                    Some(errors) => checked_percent(run.n_networks, errors.coverage_percent),
+                    None => run.checked_percent(),
+                };
+                let error = elsewhere.map_or(run.errors.mean_percent, |errors| errors.mean_percent);
+                let mut provenance = self.provenance(numbers, run);
+                if let (Some(_), Some(there)) = (elsewhere, self.measured) {
+                    provenance.configuration += &format!(
+                        "; multiplied by what {} ms measured on {} under {} tell of this network",
+                        there.ms,
+                        there.device.device,
+                        there.way.runtime.words()
+                    );
+                }
                 Outcome::Estimate {
                     value: time.value_ms,
                     lo: Some(time.lo_ms),
                     hi: Some(time.hi_ms),
                     unit: Metric::Latency.unit(),
-                    provenance: self
-                        .provenance(numbers, run)
-                        .checked(run.checked_percent().filter(|_| is_checked)),
-                    expected_error_percent: is_checked.then_some(run.errors.mean_percent),
+                    provenance: provenance.checked(checked.filter(|_| is_checked)),
+                    expected_error_percent: is_checked.then_some(error),
                     operators: Some(time.operators_ms),
                 }
             }

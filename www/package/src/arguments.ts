@@ -255,6 +255,8 @@ const CHOICE = {
   optimise: strategy,
   vela_ini: iniText,
   host: text,
+  measured_on: text,
+  measured_ms: number,
   measured_device: (value, place) => estimable(value, place),
   name: text,
   device: text,

@@ -328,6 +328,10 @@ export interface ChosenTarget {
   off_chip_bytes_per_s?: number | undefined;
   /** Processor that runs what an Ethos-U leaves to it: a Cortex-A target, or a microcontroller under TensorFlow Lite Micro. */
   host?: string | undefined;
+  /** Of devices of Qualcomm: another one that the network was measured on, by which this one is estimated. */
+  measured_on?: TargetId | undefined;
+  /** What the network took on `measured_on`, in milliseconds. */
+  measured_ms?: number | undefined;
   /** Id and words that the report has for it, instead of its own. */
   name?: string | undefined;
   device?: string | undefined;
@@ -350,6 +354,8 @@ export interface ChosenBoard {
   clock_mhz?: number | undefined;
   off_chip_bytes_per_s?: number | undefined;
   host?: string | undefined;
+  measured_on?: undefined;
+  measured_ms?: undefined;
   name?: string | undefined;
   device?: string | undefined;
 }

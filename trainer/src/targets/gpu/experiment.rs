@@ -73,6 +73,7 @@ impl Experiment {
             regression_percent: None,
             refused_percent: None,
             max_shares: Vec::new(),
+            elsewhere: Vec::new(),
         }
     }
 }

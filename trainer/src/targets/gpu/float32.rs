@@ -131,6 +131,7 @@ fn kernel_run(target: &str, rows: &[single_kernels::MeasuredKernel], of_3090: &R
         regression_percent: None,
         refused_percent: None,
         max_shares: Vec::new(),
+        elsewhere: Vec::new(),
     })
 }
 

@@ -2,6 +2,7 @@
 //! errors on families of networks that were left out.
 
 mod boards;
+mod elsewhere;
 mod evaluate;
 mod families;
 mod final_errors;
@@ -24,6 +25,7 @@ use litecast::targets::learned_accelerators::devices::{
 use litecast::targets::learned_accelerators::work::{N_TERMS, NAMES};
 
 use self::boards::{Graphs, TABLES, Table};
+use self::elsewhere::MeasuredElsewhere;
 use self::evaluate::{LeftOut, Widths, errors, left_out, nested_left_out, widen, widths};
 use self::final_families::is_final;
 use self::measured::{Measured, Measurement};
@@ -124,11 +126,13 @@ pub fn run(args: &FitAcceleratorsArgs) -> Result<()> {
         print!("{}", by_part(&left));
         println!("\n{}", by_family(&left));
         println!("{}", by_device(&open, &left));
+        let elsewhere = MeasuredElsewhere::new(&left);
+        println!("{}", elsewhere.table());
         let all = read(&|_| true)?;
         if args.is_final {
             finals.push(final_errors::evaluate(&all, &open_widths)?);
         }
-        runs.extend(fitted(&all, &open, &left, &open_widths));
+        runs.extend(fitted(&all, &open, &left, &open_widths, &elsewhere));
     }
     if args.refusals {
         return Ok(());
@@ -156,7 +160,13 @@ fn is_offered(left: &[&LeftOut]) -> bool {
 }
 
 /// The constants by all networks of a maker's tables, with errors by families left out.
-fn fitted(all: &Measured, open: &Measured, left: &[LeftOut], widths: &Widths) -> Vec<Run> {
+fn fitted(
+    all: &Measured,
+    open: &Measured,
+    left: &[LeftOut],
+    widths: &Widths,
+    elsewhere: &MeasuredElsewhere,
+) -> Vec<Run> {
     let physics = Physics::fit(all, |_| true);
     let mut runs = Vec::new();
     for device in DEVICES {
@@ -191,6 +201,7 @@ fn fitted(all: &Measured, open: &Measured, left: &[LeftOut], widths: &Widths) ->
                     all.rows.iter().filter(|row| is_of(row, of_all)).collect();
                 runs.extend(run_of(all, &physics, &rows, &left, widths).map(|run| Run {
                     target: run_id(device.id, Runtime::ALL[runtime], NumberFormat::ALL[numbers]),
+                    elsewhere: elsewhere.of(runtime, numbers),
                     ..run
                 }));
             }
@@ -256,6 +267,7 @@ fn run_of(
             100.0 - 100.0 * kept.len() as f64 / rows.len() as f64,
         )),
         max_shares: max_shares.map(rounded_to_digits).to_vec(),
+        elsewhere: Vec::new(),
     })
 }
 
