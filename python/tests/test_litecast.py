@@ -439,6 +439,17 @@ class Others(Case):
             results("int4")
         self.assertEqual(refused.exception.kind, "wrong-argument")
 
+    def test_sparse_weights_are_estimated_dense_as_int8(self):
+        def numbers(name):
+            file = ROOT / "tests/sparse_weights" / f"{name}.tflite"
+            report = estimator.estimate(file, precision="int8", targets=["ethos-u55-128", "cortex-a76-rpi5", "cortex-m7-tflm"])
+            return [(one["target"], one["metric"], one.get("value")) for one in report["results"]]
+
+        dense = numbers("dense")
+        self.assertTrue(all(value is not None for _, _, value in dense), dense)
+        for name in ("rows", "blocks", "halves"):
+            self.assertEqual(numbers(name), dense, name)
+
     def test_a_report_of_the_last_version_is_compared_as_one_of_this_version(self):
         stored = json.loads((ROOT / "tests/stored_reports/version-1.json").read_text())
         self.assertEqual(stored["schema_version"], 1)

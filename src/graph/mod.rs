@@ -6,6 +6,7 @@ pub mod quantise;
 pub mod reorder;
 pub mod scan;
 pub mod shapes;
+mod sparse;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

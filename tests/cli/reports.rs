@@ -265,6 +265,62 @@ fn real_files_give_a_report_or_a_clear_error() {
     }
 }
 
+/// A network whose weights are stored sparse is, as int8, the network with dense weights: LiteRT computes the same from
+/// these files (`tests/sparse_weights/write.py`). The tests of the packages read them, too.
+#[test]
+fn sparse_weights_are_estimated_dense_as_int8() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sparse_weights");
+    let npus = ["ethos-u55-128", "ethos-u85-256", "edgetpu-coral-dev-board"];
+    let all = [&npus[..], &["cortex-a76-rpi5", "cortex-m7-tflm"]].concat();
+    let report = |name: &str, targets: &[&str], options: &[&str]| {
+        let targets = targets.iter().map(|target| format!("--target={target}"));
+        let targets: Vec<String> = targets.collect();
+        let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
+        let file = folder.join(format!("{name}.tflite"));
+        let args = [&["predict", "--json"], options, &targets, &[path(&file)]].concat();
+        json_lines(&litecast(&args)).remove(0)
+    };
+    let numbers = |report: &Value| -> Vec<(String, Value)> {
+        let results = report["results"].as_array().unwrap().iter();
+        results
+            .map(|one| {
+                (
+                    format!("{} {}", one["target"], one["metric"]),
+                    one["value"].clone(),
+                )
+            })
+            .collect()
+    };
+    for (options, targets) in [(&[][..], &npus[..]), (&["--int8"], &all)] {
+        let expected = numbers(&report("dense", targets, options));
+        assert!(
+            expected.iter().all(|(_, value)| value.is_number()),
+            "{expected:?}"
+        );
+        for name in ["rows", "blocks", "halves"] {
+            let actual = report(name, targets, options);
+            assert_eq!(numbers(&actual), expected, "{name} {options:?}");
+            assert_eq!(actual["left_out"], Value::Null, "{name}");
+            let codes = actual["diagnostics"].as_array().unwrap().iter();
+            let codes: Vec<&str> = codes.map(|one| one["code"].as_str().unwrap()).collect();
+            println!("{name} {options:?}: {} numbers, {codes:?}", expected.len());
+            let says_so = ["sparse-weights", "quantised"].map(|code| codes.contains(&code));
+            assert!(says_so.contains(&true), "{codes:?}");
+        }
+    }
+    // A damaged place is no place of a dense constant: the operator stays.
+    let mut damaged = fs::read(folder.join("rows.tflite")).unwrap();
+    let last_row = damaged
+        .windows(4)
+        .rposition(|places| places == [24, 25, 26, 27]);
+    damaged[last_row.expect("the places of the last row")] = 200;
+    let file = tempfile::tempdir().unwrap();
+    let file = file.path().join("damaged.tflite");
+    fs::write(&file, &damaged).unwrap();
+    let output = litecast(&["predict", "--int8", "--target=ethos-u55-128", path(&file)]);
+    assert!(stdout(&output).contains("DENSIFY"));
+}
+
 /// One network as float32 and as int8, both of MLPerf Tiny: the float file is estimated as int8 where integers alone run.
 #[test]
 fn floats_are_estimated_as_int8_where_integers_alone_run() {

@@ -347,6 +347,16 @@ test("a comparison is the document that the command prints", () => {
   assert.deepEqual(litecast.compare(before, after), comparison);
 });
 
+test("sparse weights are estimated dense as int8", () => {
+  const numbers = (name) => {
+    const report = litecast.estimate(readFileSync(path.join(root, `tests/sparse_weights/${name}.tflite`)), { precision: "int8", targets: ["ethos-u55-128", "cortex-a76-rpi5", "cortex-m7-tflm"] });
+    return report.results.map(({ target, metric, value, unavailable }) => [target, metric, value, unavailable]);
+  };
+  const dense = numbers("dense");
+  assert.ok(dense.every(([, , value]) => value !== undefined), `${dense}`);
+  for (const name of ["rows", "blocks", "halves"]) assert.deepEqual(numbers(name), dense, name);
+});
+
 test("lists of targets are freed, however many there were", () => {
   const at = (clock_mhz) => litecast.estimate(example, { targets: [{ target: "cortex-m4-tflm", clock_mhz }], detail: "summary" }).results[0].value;
   const [first, bytes] = [at(10), litecast.memory_bytes];

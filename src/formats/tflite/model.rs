@@ -163,13 +163,27 @@ pub struct Quantization {
     pub quantized_dimension: i32,
 }
 
-/// `SparsityParameters`, as far as counting stored values needs it.
+/// `SparsityParameters`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sparsity {
     pub traversal_order: Vec<i32>,
     pub block_map: Vec<i32>,
     /// Number of values the file stores for this tensor, where the format tells.
     pub stored_values: Option<u64>,
+    /// Levels of storage from the outside in; empty where one of them is not complete.
+    pub levels: Vec<Level>,
+}
+
+/// What a level stores of its dimension.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Level {
+    /// Every position, of which there are as many.
+    Dense(usize),
+    /// Below each position of the level outside, those between two segments.
+    Sparse {
+        segments: Vec<usize>,
+        indices: Vec<usize>,
+    },
 }
 
 #[derive(Clone, Debug)]

@@ -1,7 +1,9 @@
-//! `SparsityParameters`: which values of a tensor the file stores.
+//! `SparsityParameters`: which values of a tensor the file stores, and where.
+
+use flatbuffers::{Follow, Vector};
 
 use super::error::ParseError;
-use super::model::Sparsity;
+use super::model::{Level, Sparsity};
 use super::read_budget::ReadBudget;
 use super::schema;
 
@@ -9,10 +11,13 @@ pub(super) fn read(
     context: &mut ReadBudget,
     sparsity: schema::SparsityParameters,
 ) -> Result<Sparsity, ParseError> {
+    let dimensions = sparsity.dim_metadata().into_iter().flatten();
+    let levels: Option<Vec<Level>> = dimensions.map(|one| level(context, one)).collect();
     Ok(Sparsity {
         traversal_order: context.copy(sparsity.traversal_order())?,
         block_map: context.copy(sparsity.block_map())?,
         stored_values: stored_values(sparsity),
+        levels: levels.unwrap_or_default(),
     })
 }
 
@@ -39,4 +44,46 @@ fn n_indices(dimension: schema::DimensionMetadata) -> Option<u64> {
         dimension.array_indices_as_uint_8_vector()?.values()?.len()
     };
     u64::try_from(n_indices).ok()
+}
+
+/// `None` for a level without its lists, and where the file has more than are copied.
+fn level(context: &mut ReadBudget, dimension: schema::DimensionMetadata) -> Option<Level> {
+    if dimension.format() != schema::DimensionType::SPARSE_CSR {
+        return usize::try_from(dimension.dense_size())
+            .ok()
+            .map(Level::Dense);
+    }
+    let segments = if let Some(vector) = dimension.array_segments_as_int_32_vector() {
+        numbers(context, vector.values())
+    } else if let Some(vector) = dimension.array_segments_as_uint_16_vector() {
+        numbers(context, vector.values())
+    } else {
+        numbers(
+            context,
+            dimension.array_segments_as_uint_8_vector()?.values(),
+        )
+    };
+    let indices = if let Some(vector) = dimension.array_indices_as_int_32_vector() {
+        numbers(context, vector.values())
+    } else if let Some(vector) = dimension.array_indices_as_uint_16_vector() {
+        numbers(context, vector.values())
+    } else {
+        numbers(
+            context,
+            dimension.array_indices_as_uint_8_vector()?.values(),
+        )
+    };
+    Some(Level::Sparse {
+        segments: segments?,
+        indices: indices?,
+    })
+}
+
+fn numbers<'a, T>(context: &mut ReadBudget, stored: Option<Vector<'a, T>>) -> Option<Vec<usize>>
+where
+    T: Follow<'a> + 'a,
+    T::Inner: TryInto<usize>,
+{
+    let numbers = context.copy(stored).ok()?.into_iter();
+    numbers.map(|number| number.try_into().ok()).collect()
 }

@@ -194,7 +194,7 @@ fn sparse_weights(graph: &Graph, counted: &BTreeMap<usize, SubgraphCounts>) -> O
         .filter(|used| used.iter().any(|t| is_sparse(&t)))
         .count();
     let message = format!(
-        "{} sparse weights: their MACs are counted as if dense",
+        "{} sparse weights: their MACs are counted as if dense, and as int8 they are estimated dense",
         having(n_operators, "operator")
     );
     (n_operators > 0).then(|| diagnostic(Severity::Info, "sparse-weights", message))

@@ -177,6 +177,7 @@ fn sparse_packed_and_lying_constants_count_what_is_stored() {
             traversal_order: vec![],
             block_map: vec![],
             stored_values,
+            levels: vec![],
         })),
         ..constant(TensorType::Int8, &[100, 100])
     };

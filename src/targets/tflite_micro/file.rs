@@ -1,7 +1,29 @@
 //! The size of the `.tflite` file that is written into flash.
 
 use super::code::Bytes;
-use crate::formats::tflite::{Model, OpKind, Tensor, TensorType};
+use crate::formats::tflite::{Model, OpKind, Subgraph, Tensor, TensorType};
+
+/// The tensors of a subgraph in the file: of one that a converter has yet to write, those that something reads or writes.
+pub fn written_tensors<'m>(
+    model: &Model,
+    subgraph: &'m Subgraph,
+) -> impl Iterator<Item = &'m Tensor> {
+    let mut is_used = vec![!model.is_converted; subgraph.tensors.len()];
+    if model.is_converted {
+        let operands = subgraph.operators.iter().flat_map(|operator| {
+            let inputs = operator.inputs.iter().copied().flatten();
+            inputs.chain(operator.outputs.iter().copied())
+        });
+        let ends = subgraph.inputs.iter().chain(&subgraph.outputs).copied();
+        for used in operands.chain(ends) {
+            if let Some(is_used) = is_used.get_mut(used) {
+                *is_used = true;
+            }
+        }
+    }
+    let tensors = subgraph.tensors.iter().zip(is_used);
+    tensors.filter_map(|(tensor, is_used)| is_used.then_some(tensor))
+}
 
 /// The file as it was read, or an estimate where the network was converted or changed since: then another file has to
 /// be written first. Linear in tensors.
@@ -19,8 +41,8 @@ pub fn file_bytes(model: &Model) -> Bytes {
     let mut add = |n: usize, bytes: u64| structure = structure.saturating_add(n as u64 * bytes);
     for subgraph in &model.subgraphs {
         add(subgraph.operators.len(), OPERATOR_BYTES);
-        add(subgraph.tensors.len(), TENSOR_BYTES);
-        for tensor in &subgraph.tensors {
+        for tensor in written_tensors(model, subgraph) {
+            add(1, TENSOR_BYTES);
             let quantization = tensor.quantization.as_ref();
             add(quantization.map_or(0, |one| one.scale.len()), SCALE_BYTES);
             let buffer = model.buffers.get(tensor.buffer_idx);

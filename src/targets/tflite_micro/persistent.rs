@@ -8,6 +8,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::file::written_tensors;
 pub use super::structures::Pointers;
 use super::structures::{PER_CHANNEL, kernel_bytes, option_bytes};
 use crate::formats::tflite::{
@@ -60,7 +61,8 @@ pub fn persistent_bytes(model: &Model, n_buffers: usize, pointers: Pointers) -> 
     tail.take_each(subgraphs.len(), pointers.subgraph_bytes(), word);
     for subgraph in subgraphs {
         tail.take_each(subgraph.operators.len(), pointers.operator_bytes(), word);
-        tail.take_each(subgraph.tensors.len(), pointers.tensor_bytes(), word);
+        let n_tensors = written_tensors(model, subgraph).count();
+        tail.take_each(n_tensors, pointers.tensor_bytes(), word);
     }
     for operator in subgraphs
         .iter()
