@@ -691,6 +691,30 @@ def detections(n_boxes, n_classes, n_detections, letter="f", **changed):
                 custom="TFLite_Detection_PostProcess", settings={**settings, **changed})
 
 
+def changed_options(model):
+    """A custom operator without options, with damaged ones, and without each of them."""
+    stored = model.subgraphs[0].operators[0].customOptions
+    settings = flexbuffers.Loads(bytes(stored))
+    without = [list(flexbuffers.Dumps({k: v for k, v in settings.items() if k != name})) for name in settings]
+    for options in [None, [], [0], stored[:-5], [0] * len(stored), list(flexbuffers.Dumps([1, 2])), *without]:
+        changed = copy.deepcopy(model)
+        changed.subgraphs[0].operators[0].customOptions = options
+        yield changed
+
+
+def detectors():
+    """Options of detectors that contradict the operator, are damaged or are absent."""
+    for name, values in dict(num_classes=(0, 1, 2, 4, 5, 90, -1, 3.5), max_classes_per_detection=(0, -1, 1, 2, 8),
+                             nms_iou_threshold=(0.0, -0.5, 0.25, 1.0, 1.5, 1), max_detections=(1, 8, 64, -1),
+                             nms_score_threshold=(0.0, 1.0), y_scale=(0.0, -1.0)).items():
+        for value in values:
+            yield detections(64, 3, 4, **{name: value})
+    for per_class in (-1, 0, 1, 4, 100):
+        yield detections(64, 3, 4, use_regular_nms=True, detections_per_class=per_class)
+    yield detections(64, 3, 4, use_regular_nms=True)
+    yield from changed_options(detections(64, 3, 4))
+
+
 def branch(condition, shape, letter="f"):
     """An IF whose branches each have a RELU."""
     graph = Case()
@@ -743,11 +767,24 @@ def signals():
         yield signal("FilterBankLog", [("v", [channels])], [("h", [channels])], input_correction_bits=3, output_scale=1600)
         yield signal("FilterBankSpectralSubtraction", [("v", [channels])], [("v", [channels]), ("v", [channels])], alternate_one_minus_smoothing=1, alternate_smoothing=1, clamping=True, min_signal_remaining=1, num_channels=channels, one_minus_smoothing=1, smoothing=1, smoothing_bits=10, spectral_subtraction_bits=14)
         yield signal("PCAN", [("v", [channels]), ("v", [channels]), const("h", [125], 1)], [("v", [channels])], snr_shift=6)
+    for length in (-1, 0, 1, 63, 64, 65, 66, 80, 98, 128):
+        yield signal("Rfft", [("h", [64])], [("h", [66])], T=TYPES["h"], fft_length=length)
+        yield signal("Irfft", [("h", [66])], [("h", [64])], T=TYPES["h"], fft_length=length)
+    for letter in "fw":
+        yield signal("Rfft", [("h", [64])], [("h", [66])], T=TYPES[letter], fft_length=64)
+    for step, frame in ((16, 32), (16, 16), (16, 8), (16, 0), (8, 16), (5, 16), (0, 16), (32, 64)):
+        yield signal("Framer", [("h", [1, 16])], [("h", [1, 1, 32]), ("b", [])], frame_size=frame, frame_step=step, prefill=True)
+    for length in (-1, 0, 4):
+        yield signal("Delay", [("h", [1, 16])], [("h", [1, 16])], delay_length=length)
+        yield signal("OverlapAdd", [("h", [1, 16])], [("h", [8])], T=TYPES["h"], frame_step=2 * length)
+    absent = signal("Energy", [("h", [16])], [("v", [8])], start_index=1, end_index=8)
+    absent.subgraphs[0].operators[0].customOptions = None
+    yield absent
 
 
 def support_graphs():
     """Name and model of each case."""
-    for make in (unary, pools, reductions, moves, binary, weights, sizes, contradictions, settings, structures, customs, signals):
+    for make in (unary, pools, reductions, moves, binary, weights, sizes, contradictions, settings, structures, detectors, customs, signals):
         for index, model in enumerate(make()):
             code = model.operatorCodes[0].builtinCode
             name = next(k for k, v in vars(schema.BuiltinOperator).items() if v == code)
@@ -767,7 +804,7 @@ def changed_graphs():
     cases = {}
     for name, model in support_graphs():
         graph = model.subgraphs[0]
-        if len(graph.operators) != 1 or name.startswith(("customs", "structures", "signals", "contradictions")):
+        if len(graph.operators) != 1 or name.startswith(("customs", "structures", "detectors", "signals", "contradictions")):
             continue
         operator = graph.operators[0]
         types = [graph.tensors[i].type for i in [*operator.inputs, *operator.outputs] if i >= 0]

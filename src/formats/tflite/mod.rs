@@ -17,6 +17,7 @@
 )]
 
 mod buffers;
+mod custom_options;
 mod error;
 mod identify;
 pub mod limits;
@@ -37,6 +38,7 @@ mod values;
 mod schema_generated;
 mod unaligned;
 
+pub use custom_options::CustomOptions;
 pub use error::{ParseError, shown};
 pub use identify::is_tflite;
 pub use model::*;

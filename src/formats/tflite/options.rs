@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::custom_options::CustomOptions;
 use super::tensor_type::TensorType;
 
 /// Options of one operator, as `schema.fbs` names them.
@@ -18,6 +19,7 @@ pub enum BuiltinOptions {
     Absent,
     Other,
     Foreign(Box<Foreign>),
+    Custom(CustomOptions),
     Conv2D {
         padding: Padding,
         stride_h: i32,

@@ -1,8 +1,11 @@
 //! What kernels of TensorFlow Lite Micro demand of options, shapes and constants.
 
+use super::custom_options::number;
 use super::kernels::{ANY, Demand};
 use super::support::{Operands, Refusal};
-use crate::formats::tflite::{Activation, BuiltinOptions, Tensor, dimension, integers};
+use crate::formats::tflite::{
+    Activation, BuiltinOptions, CustomOptions, Tensor, TensorType, dimension, integers,
+};
 
 impl Operands<'_> {
     /// The first of a kernel's demands that is not met.
@@ -64,6 +67,16 @@ impl Operands<'_> {
                 (self.dimensions_outside(1, 2, ANY)).or_else(|| self.outside(0, &|_| n_rows))
             }
             Demand::ScalarValue => self.dimensions_outside(1, 0, 0),
+            Demand::Options => self.custom_options().err(),
+            Demand::Counts(names) => self.count_refusal_of(names),
+            Demand::DetectionOptions => self.detection_refusal(),
+            Demand::Frames => self.frame_refusal(),
+            Demand::TransformOfType => self.transform_refusal(),
+            Demand::WithinTransform => {
+                let length = f64::from(*self.input(0)?.shape.last()?);
+                let found = number(self.custom_options().ok()??, "fft_length")?;
+                (found < length).then_some(Refusal::option("fft_length", found))
+            }
         }
     }
 
@@ -88,6 +101,79 @@ impl Operands<'_> {
         let mut inputs = self.operator.inputs.iter().enumerate();
         let (input, _) = inputs.find(|(input, one)| one.is_none() && !is_optional(*input))?;
         Some(Refusal::AbsentInput { input })
+    }
+
+    /// Those of a file; `None` of a graph without options.
+    fn custom_options(&self) -> Result<Option<&CustomOptions>, Refusal> {
+        match &self.operator.options {
+            BuiltinOptions::Custom(options) => Ok(Some(options)),
+            BuiltinOptions::Foreign(_) => Ok(None),
+            _ => Err(Refusal::NoOptions),
+        }
+    }
+
+    /// An option that is absent or no number, or that `is_taken` does not hold of.
+    fn option_refusal(
+        &self,
+        name: &'static str,
+        is_taken: impl FnOnce(f64) -> bool,
+    ) -> Option<Refusal> {
+        let options = match self.custom_options() {
+            Ok(options) => options?,
+            Err(refusal) => return Some(refusal),
+        };
+        match number(options, name) {
+            Some(found) => (!is_taken(found)).then_some(Refusal::option(name, found)),
+            None => Some(Refusal::Option { name, found: None }),
+        }
+    }
+
+    fn count_refusal_of(&self, names: &[&'static str]) -> Option<Refusal> {
+        let mut names = names.iter();
+        names.find_map(|name| self.option_refusal(name, |found| found > -1.0))
+    }
+
+    fn detection_refusal(&self) -> Option<Refusal> {
+        let n_scores = f64::from(*self.input(1)?.shape.get(2)?);
+        let is_threshold = |found: f64| found > 0.0 && found <= 1.0;
+        let options = match self.custom_options() {
+            Ok(options) => options?,
+            Err(refusal) => return Some(refusal),
+        };
+        let is_regular = number(options, "use_regular_nms").is_some_and(|is| is != 0.0);
+        let per_class = number(options, "detections_per_class").filter(|_| is_regular);
+        (self.option_refusal("num_classes", |n| {
+            [n.trunc(), n.trunc() + 1.0].contains(&n_scores)
+        }))
+        .or_else(|| self.option_refusal("max_classes_per_detection", |n| n >= 1.0))
+        .or_else(|| self.option_refusal("nms_iou_threshold", is_threshold))
+        .or_else(|| {
+            // Neither need be there.
+            let n_detections = number(options, "max_detections").filter(|n| *n <= -1.0);
+            let n_per_class = per_class.filter(|n| *n < 1.0);
+            let of_one = |name, found: Option<f64>| Some(Refusal::option(name, found?));
+            of_one("max_detections", n_detections)
+                .or_else(|| of_one("detections_per_class", n_per_class))
+        })
+    }
+
+    fn frame_refusal(&self) -> Option<Refusal> {
+        let length = f64::from(*self.input(0)?.shape.last()?);
+        let is_step = |step: f64| step >= 1.0 && step <= length && length % step == 0.0;
+        self.option_refusal("frame_step", is_step).or_else(|| {
+            let step = number(self.custom_options().ok()??, "frame_step")?;
+            self.option_refusal("frame_size", |size| size >= step)
+        })
+    }
+
+    fn transform_refusal(&self) -> Option<Refusal> {
+        let of_type = match self.input(0)?.tensor_type {
+            TensorType::Float32 => 0.0,
+            TensorType::Int32 => 2.0,
+            _ => 7.0,
+        };
+        self.option_refusal("T", |found| found == of_type)
+            .or_else(|| self.option_refusal("fft_length", is_transform))
     }
 
     fn dimensions_outside(&self, input: usize, min: usize, max: usize) -> Option<Refusal> {
@@ -217,4 +303,15 @@ impl Operands<'_> {
         let buffer = self.model.buffers.get(self.input(input)?.buffer_idx)?;
         Some(integers(buffer.bytes()))
     }
+}
+
+/// Whether half of a length is a product of 2, 3 and 5, which the kernels split transforms by without memory of their own.
+fn is_transform(length: f64) -> bool {
+    let mut rest = length / 2.0;
+    for factor in [2.0, 3.0, 5.0] {
+        while rest > 1.0 && rest % factor == 0.0 {
+            rest /= factor;
+        }
+    }
+    length >= 4.0 && rest == 1.0
 }

@@ -120,6 +120,19 @@ pub enum Demand {
     Rows,
     /// Input 1 has no dimension.
     ScalarValue,
+    /// The file has options of the operator.
+    Options,
+    /// The file has options, of which these numbers are not below 0.
+    Counts(&'static [&'static str]),
+    /// The options are those of the detections: as many classes as input 1 has scores of, one of which may be of none, and
+    /// a threshold above 0.
+    DetectionOptions,
+    /// The last dimension of input 0 is a multiple of the step, and a frame is no shorter than it.
+    Frames,
+    /// The options name the type of input 0, and a transform of a length that the kernels split.
+    TransformOfType,
+    /// The last dimension of input 0 is not above the length of the transform.
+    WithinTransform,
 }
 
 /// What a kernel demands of the scales and zero points of operands of 8 and 16 bits; `scales.rs` checks it.
@@ -293,22 +306,22 @@ const KERNELS: &[Kernel] = {
         (Kind(ZerosLike), "ZerosLike", "f>f i>i l>l w>w", ONE, &[], ANY, [0, 1, 0], Nothing, &[], &[]),
         (Custom("CIRCULAR_BUFFER"), "CircularBuffer", "i>i", ANY_NUMBER, &[], ANY, UNRECORDED, Nothing, &[AnyOptional, MinDimensions(4)], &[]),
         (Custom("TFLM_DECODE"), "Decode", ".", ANY_NUMBER, &[], ANY, UNRECORDED, Nothing, &[AnyOptional], &[]),
-        (Custom("TFLite_Detection_PostProcess"), "DetectionPostprocess", "f>.", [3, 3, 4], &[], ANY, UNRECORDED, Detections, &[AnyOptional], &[]),
+        (Custom("TFLite_Detection_PostProcess"), "DetectionPostprocess", "f>.", [3, 3, 4], &[], ANY, UNRECORDED, Detections, &[AnyOptional, DetectionOptions], &[]),
         (Custom(ETHOS_U), "EthosU", ".", ANY_NUMBER, &[], ANY, UNRECORDED, Nothing, &[AnyOptional], &[]),
-        (Custom("SignalDelay"), "Delay", "h>h", ANY_NUMBER, &[], ANY, [0, 1, 32], Nothing, &[AnyOptional], &[]),
-        (Custom("SignalEnergy"), "Energy", "h>v", ANY_NUMBER, &[], 1, [0, 1, 8], Nothing, &[AnyOptional], &[]),
+        (Custom("SignalDelay"), "Delay", "h>h", ANY_NUMBER, &[], ANY, [0, 1, 32], Nothing, &[AnyOptional, Counts(&["delay_length"])], &[]),
+        (Custom("SignalEnergy"), "Energy", "h>v", ANY_NUMBER, &[], 1, [0, 1, 8], Nothing, &[AnyOptional, Options], &[]),
         (Custom("SignalFftAutoScale"), "FftAutoScale", "h>h", ANY_NUMBER, &[], 1, [0, 1, 0], Nothing, &[AnyOptional], &[]),
-        (Custom("SignalFilterBank"), "FilterBank", "vh>x", ANY_NUMBER, &[], 1, [0, 1, 64], Nothing, &[AnyOptional], &[]),
-        (Custom("SignalFilterBankLog"), "FilterBankLog", "v>h", ANY_NUMBER, &[], 1, [0, 1, 8], Nothing, &[AnyOptional], &[]),
-        (Custom("SignalFilterBankSpectralSubtraction"), "FilterBankSpectralSubtraction", "v>v", ANY_NUMBER, &[], 1, [0, 1, 64], Nothing, &[AnyOptional], &[]),
+        (Custom("SignalFilterBank"), "FilterBank", "vh>x", ANY_NUMBER, &[], 1, [0, 1, 64], Nothing, &[AnyOptional, Options], &[]),
+        (Custom("SignalFilterBankLog"), "FilterBankLog", "v>h", ANY_NUMBER, &[], 1, [0, 1, 8], Nothing, &[AnyOptional, Options], &[]),
+        (Custom("SignalFilterBankSpectralSubtraction"), "FilterBankSpectralSubtraction", "v>v", ANY_NUMBER, &[], 1, [0, 1, 64], Nothing, &[AnyOptional, Counts(&["num_channels"])], &[]),
         (Custom("SignalFilterBankSquareRoot"), "FilterBankSquareRoot", "xw>v", ANY_NUMBER, &[], 1, [0, 1, 0], Nothing, &[AnyOptional], &[]),
-        (Custom("SignalFramer"), "Framer", "h>h", ANY_NUMBER, &[], ANY, [0, 1, 48], Nothing, &[AnyOptional], &[]),
-        (Custom("SignalIrfft"), "Irfft", "f>f h>h w>w", ANY_NUMBER, &[], ANY, [0, 1, 48], Nothing, &[AnyOptional], &[]),
-        (Custom("SignalOverlapAdd"), "OverlapAdd", "f>f h>h", ANY_NUMBER, &[], ANY, [0, 1, 32], Nothing, &[AnyOptional], &[]),
-        (Custom("SignalPCAN"), "PCAN", "vvh>v", ANY_NUMBER, &[], 1, [0, 1, 8], Nothing, &[AnyOptional], &[]),
-        (Custom("SignalRfft"), "Rfft", "f>f h>h w>w", ANY_NUMBER, &[], ANY, [0, 1, 48], Transform, &[AnyOptional], &[]),
-        (Custom("SignalStacker"), "Stacker", "h>h", ANY_NUMBER, &[], 1, [0, 1, 56], Nothing, &[AnyOptional], &[]),
-        (Custom("SignalWindow"), "Window", "hh>h", ANY_NUMBER, &[], ANY, [0, 1, 16], Nothing, &[AnyOptional], &[]),
+        (Custom("SignalFramer"), "Framer", "h>h", ANY_NUMBER, &[], ANY, [0, 1, 48], Nothing, &[AnyOptional, Frames], &[]),
+        (Custom("SignalIrfft"), "Irfft", "f>f h>h w>w", ANY_NUMBER, &[], ANY, [0, 1, 48], Nothing, &[AnyOptional, TransformOfType], &[]),
+        (Custom("SignalOverlapAdd"), "OverlapAdd", "f>f h>h", ANY_NUMBER, &[], ANY, [0, 1, 32], Nothing, &[AnyOptional, Counts(&["frame_step"])], &[]),
+        (Custom("SignalPCAN"), "PCAN", "vvh>v", ANY_NUMBER, &[], 1, [0, 1, 8], Nothing, &[AnyOptional, Options], &[]),
+        (Custom("SignalRfft"), "Rfft", "f>f h>h w>w", ANY_NUMBER, &[], ANY, [0, 1, 48], Transform, &[AnyOptional, TransformOfType, WithinTransform], &[]),
+        (Custom("SignalStacker"), "Stacker", "h>h", ANY_NUMBER, &[], 1, [0, 1, 56], Nothing, &[AnyOptional, Counts(&["num_channels"])], &[]),
+        (Custom("SignalWindow"), "Window", "hh>h", ANY_NUMBER, &[], ANY, [0, 1, 16], Nothing, &[AnyOptional, Options], &[]),
     ]
 };
 

@@ -2,6 +2,7 @@
 
 mod arena;
 mod code;
+mod custom_options;
 mod demands;
 mod file;
 mod kernels;

@@ -1,7 +1,8 @@
 //! Working buffers that kernels ask for while their operator runs.
 
+use super::custom_options::number;
 use super::kernels::{Scratch as Requested, kernel_of};
-use crate::formats::tflite::{OpKind, Tensor, TensorType};
+use crate::formats::tflite::{BuiltinOptions, OpKind, Tensor, TensorType};
 use crate::graph::analysis::memory_plan::Scratch;
 use crate::graph::analysis::window::Window;
 use crate::graph::{Graph, Node};
@@ -126,7 +127,7 @@ fn svdf(graph: &Graph, node: &Node) -> Option<Vec<u64>> {
 
 /// By box: four numbers, four words and a mark, a score of each class, a word of each class or detection, whichever are
 /// more, and four words of each detection. The recorder's sums for 16 to 1,917 boxes, 1 to 90 classes and 1 to 20
-/// detections of one class each are these.
+/// detections of one class each are these. The options say how many classes and detections there are.
 fn detections(graph: &Graph, node: &Node) -> Option<Vec<u64>> {
     let side = |place: usize, axis: usize| {
         let size = input(graph, node, place)?.shape.get(axis)?;
@@ -134,9 +135,14 @@ fn detections(graph: &Graph, node: &Node) -> Option<Vec<u64>> {
     };
     let n_boxes = side(0, 1)?;
     let n_classes = side(1, 2)?.checked_sub(1)?;
-    let n_detections = output(graph, node)?.element_count()? / 4;
+    let of_shape = output(graph, node)?.element_count()? / 4;
+    let [n_named_classes, n_detections] = match &node.operator.options {
+        BuiltinOptions::Custom(options) => ["num_classes", "max_detections"]
+            .map(|name| number(options, name).unwrap_or_default() as u64),
+        _ => [n_classes, of_shape],
+    };
     let words = |per_box: u64| n_boxes.checked_mul(per_box)?.checked_mul(4);
-    let most = n_classes.max(n_detections);
+    let most = n_named_classes.max(n_detections);
     let of_boxes = [4, 1, 1, 1, 1, n_classes, most];
     let of_detections = [n_detections; 4];
     let sizes = of_boxes.into_iter().chain(of_detections).map(words);

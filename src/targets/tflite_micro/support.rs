@@ -56,7 +56,7 @@ impl fmt::Display for Refused {
 }
 
 /// Why. Displayed in lower case without a full stop, for example `input 0 is UINT8`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Refusal {
     /// TensorFlow Lite Micro has no kernel of that name.
@@ -119,9 +119,23 @@ pub enum Refusal {
     InputQuantization { input: usize },
     /// Scale and zero point of the output do not fit the kernel's arithmetic.
     OutputQuantization,
+    /// The file has no options of a custom operator, or too long ones.
+    NoOptions,
+    /// An option of a custom operator that the kernel does not run with, or that is absent.
+    Option {
+        name: &'static str,
+        found: Option<f64>,
+    },
 }
 
 impl Refusal {
+    pub(super) fn option(name: &'static str, found: f64) -> Self {
+        Self::Option {
+            name,
+            found: Some(found),
+        }
+    }
+
     /// Stable identifier for programs, kebab-case.
     pub fn code(&self) -> &'static str {
         match self {
@@ -145,6 +159,7 @@ impl Refusal {
             Self::InputQuantization { .. } | Self::OutputQuantization | Self::SoftmaxScale => {
                 "quantization"
             }
+            Self::NoOptions | Self::Option { .. } => "options",
         }
     }
 }
@@ -212,6 +227,12 @@ impl fmt::Display for Refusal {
             Self::AxesApart => f.write_str("axes that are not next to each other"),
             Self::InputQuantization { input } => write!(f, "the quantisation of input {input}"),
             Self::OutputQuantization => f.write_str("the quantisation of the output"),
+            Self::NoOptions => f.write_str("no options"),
+            Self::Option { name, found: None } => write!(f, "no option {name}"),
+            Self::Option {
+                name,
+                found: Some(found),
+            } => write!(f, "option {name} is {found}"),
         }
     }
 }

@@ -8,6 +8,7 @@ mod recurrent;
 mod windows;
 
 use self::reader::Reader;
+use super::custom_options::{CustomOptions, MAX_OPTION_BYTES};
 use super::error::ParseError;
 use super::options::BuiltinOptions;
 use super::read_budget::{OperatorPlace, ReadBudget};
@@ -40,6 +41,11 @@ pub(super) fn read(
         if let Some(options) = group(&mut reader, kind)? {
             return Ok(options);
         }
+    }
+    let custom = operator.custom_options();
+    if let Some(custom) = custom.filter(|custom| custom.len() <= MAX_OPTION_BYTES) {
+        let options = context.copy(Some(custom))?;
+        return Ok(BuiltinOptions::Custom(CustomOptions(options.into())));
     }
     let is_absent = kind == Kind::NONE && operator.builtin_options_2_type() == Kind2::NONE;
     Ok(if is_absent {
