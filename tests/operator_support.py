@@ -365,6 +365,18 @@ def sizes():
 
 def contradictions():
     """Operands, options, indices and scales that do not fit each other."""
+    for name, options, values in (("BROADCAST_TO", "BroadcastToOptions", [1, 4, 8]), ("REVERSE_V2", "ReverseV2Options", [1]),
+                                  ("TRANSPOSE", "TransposeOptions", [0, 2, 1])):
+        shape = [1, 8, 4] if name == "TRANSPOSE" else [1, 4, 8]
+        for rank in ([len(values)], [1, len(values)], []):
+            yield case(name, [("i", [1, 4, 8]), const("w", rank, values if rank else values[:1])], [("i", shape)], options)
+    for given, wrote in ((2, -1), (-1, 6), (2, 6)):
+        yield case("CAST", [("w", IMAGE)], [("b", IMAGE)], "CastOptions", inDataType=given, outDataType=wrote)
+    for letter, weights_format in itertools.product("fi", (0, 1, 2)):
+        weights = const(letter, [4, 8], 1)
+        yield case("FULLY_CONNECTED", [(letter, [1, 8]), weights, bias_of(letter, 4)], [(letter, [1, 4])], "FullyConnectedOptions", weightsFormat=weights_format)
+    for rank, shape in itertools.product((4, 5), ([], [1, 1], None)):
+        yield case("PRELU", [("f", [1] * rank if shape is None else shape), const("f", [1] * rank, 1)], [("f", [1] * rank)])
     image = [1, 6, 6, 8]
     conv = dict(strideW=1, strideH=1, dilationWFactor=1, dilationHFactor=1)
     for letter in "fih":
@@ -713,6 +725,10 @@ def detectors():
         yield detections(64, 3, 4, use_regular_nms=True, detections_per_class=per_class)
     yield detections(64, 3, 4, use_regular_nms=True)
     yield from changed_options(detections(64, 3, 4))
+    for tensor, shape in ((0, [64, 4]), (0, [1, 63, 4]), (1, [64, 4]), (1, [1, 63, 4]), (2, [63, 4])):
+        model = detections(64, 3, 4)
+        model.subgraphs[0].tensors[tensor].shape = shape
+        yield model
 
 
 def branch(condition, shape, letter="f"):
@@ -777,6 +793,8 @@ def signals():
     for length in (-1, 0, 4):
         yield signal("Delay", [("h", [1, 16])], [("h", [1, 16])], delay_length=length)
         yield signal("OverlapAdd", [("h", [1, 16])], [("h", [8])], T=TYPES["h"], frame_step=2 * length)
+    for shape in ([1, 1, 16], [16], [2, 16]):
+        yield signal("OverlapAdd", [("h", shape)], [("h", [8])], T=TYPES["h"], frame_step=8)
     absent = signal("Energy", [("h", [16])], [("v", [8])], start_index=1, end_index=8)
     absent.subgraphs[0].operators[0].customOptions = None
     yield absent

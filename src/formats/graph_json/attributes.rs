@@ -226,6 +226,7 @@ impl<'d> Attributes<'d> {
             | OpKind::Conv3dTranspose => self.convolution()?,
             OpKind::AveragePool2d | OpKind::MaxPool2d | OpKind::L2Pool2d => self.pool()?,
             OpKind::FullyConnected => BuiltinOptions::FullyConnected {
+                has_unknown_weights: false,
                 keep_num_dims: self.flag("keep_num_dims")?,
                 activation: self.activation()?,
             },

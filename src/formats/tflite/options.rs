@@ -66,6 +66,9 @@ pub enum BuiltinOptions {
     FullyConnected {
         keep_num_dims: bool,
         activation: Activation,
+        /// Whether weights are in an order that the schema does not name.
+        #[serde(skip)]
+        has_unknown_weights: bool,
     },
     BatchMatMul {
         adj_x: bool,

@@ -26,8 +26,25 @@ impl Operands<'_> {
             Demand::MinDimensions(_) => None,
             Demand::MaxFloatDimensions(max) => {
                 let is_float = self.input(0)?.tensor_type.is_float();
-                is_float.then(|| self.dimensions_outside(0, 0, max))?
+                let mut inputs = 0..self.operator.inputs.len();
+                inputs.find_map(|input| self.dimensions_outside(input, 0, max).filter(|_| is_float))
             }
+            Demand::RankOf { input, rank } => self.dimensions_outside(input, rank, rank),
+            Demand::RankAboveOutput => {
+                let rank = self.output()?.shape.len() + 1;
+                self.dimensions_outside(0, rank, rank)
+            }
+            Demand::KnownWeights => {
+                let is_unknown = matches!(
+                    self.operator.options,
+                    BuiltinOptions::FullyConnected {
+                        has_unknown_weights: true,
+                        ..
+                    }
+                );
+                is_unknown.then_some(Refusal::WeightsFormat)
+            }
+            Demand::KnownTypes => self.type_option_refusal(),
             Demand::Paddings => self.paddings_refusal(),
             Demand::OneValue => self.count_other(0, 1),
             Demand::TwoSizes => self.count_other(1, 2),
@@ -134,6 +151,10 @@ impl Operands<'_> {
     }
 
     fn detection_refusal(&self) -> Option<Refusal> {
+        let n_boxes = self.input(0)?.shape.get(1);
+        if self.input(1)?.shape.get(1) != n_boxes {
+            return Some(Refusal::InputShape { input: 1 });
+        }
         let n_scores = f64::from(*self.input(1)?.shape.get(2)?);
         let is_threshold = |found: f64| found > 0.0 && found <= 1.0;
         let options = match self.custom_options() {
@@ -154,6 +175,24 @@ impl Operands<'_> {
             let of_one = |name, found: Option<f64>| Some(Refusal::option(name, found?));
             of_one("max_detections", n_detections)
                 .or_else(|| of_one("detections_per_class", n_per_class))
+        })
+    }
+
+    fn type_option_refusal(&self) -> Option<Refusal> {
+        let BuiltinOptions::Cast {
+            in_data_type,
+            out_data_type,
+        } = self.operator.options
+        else {
+            return None;
+        };
+        let names = [
+            ("in_data_type", in_data_type),
+            ("out_data_type", out_data_type),
+        ];
+        names.into_iter().find_map(|(name, named)| match named {
+            TensorType::Unknown(number) => Some(Refusal::option(name, number.into())),
+            _ => None,
         })
     }
 

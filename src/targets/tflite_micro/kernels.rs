@@ -82,8 +82,16 @@ pub enum Demand {
     Without(&'static [usize]),
     /// Input 0 has at least as many dimensions.
     MinDimensions(usize),
-    /// Input 0 has at most as many dimensions where it is of floats.
+    /// Inputs have at most as many dimensions where the first is of floats.
     MaxFloatDimensions(usize),
+    /// An input has this number of dimensions.
+    RankOf { input: usize, rank: usize },
+    /// Input 0 has one dimension more than the output.
+    RankAboveOutput,
+    /// Weights are in an order that the schema names.
+    KnownWeights,
+    /// The options name types that there are.
+    KnownTypes,
     /// Input 1 has two numbers for each dimension of input 0, and input 2 has one value.
     Paddings,
     /// Input 0 has one value.
@@ -214,9 +222,9 @@ const KERNELS: &[Kernel] = {
         (Kind(BatchMatmul), "BatchMatMul", "f>f i>i h>h", TWO, &[], 5, UNRECORDED, Nothing, &[MinDimensions(2)], &[By::NotBelowZero(ANY), By::SymmetricInt16]),
         (Kind(BatchToSpaceNd), "BatchToSpaceNd", "fw>f iw>i", [3, 3, 1], &[1], 4, [0, 1, 0], Nothing, &[MinDimensions(3)], &[]),
         (Kind(BroadcastArgs), "BroadcastArgs", "w>w l>l", TWO, &[], ANY, UNRECORDED, Nothing, &[], &[]),
-        (Kind(BroadcastTo), "BroadcastTo", ".[wl]>=", TWO, &[1], 5, [0, 1, 0], Nothing, &[], &[]),
+        (Kind(BroadcastTo), "BroadcastTo", ".[wl]>=", TWO, &[1], 5, [0, 1, 0], Nothing, &[RankOf { input: 1, rank: 1 }], &[]),
         (Kind(CallOnce), "CallOnce", ".", ANY_NUMBER, &[], ANY, [4, 4, 8], Nothing, &[], &[]),
-        (Kind(Cast), "Cast", "[bfhiwv]>[bfhivw]", ONE, &[], ANY, [8, 4, 0], Nothing, &[], &[]),
+        (Kind(Cast), "Cast", "[bfhiwv]>[bfhivw]", ONE, &[], ANY, [8, 4, 0], Nothing, &[KnownTypes], &[]),
         (Kind(Ceil), "Ceil", "f>f", ONE, &[], ANY, [0, 1, 0], Nothing, &[], &[]),
         (Kind(Concatenation), "Concatenation", "b>b f>f h>h i>i l>l w>w", [1, 10, MORE], &[], ANY, [8, 4, 80], Nothing, &[NoActivation], &[By::AllAsOutput, By::SymmetricInt16]),
         (Kind(Conv2d), "Conv2D", "ff.>f ii.>i i4.>i hi[wl]>h", [2, 3, 1], &[], ANY, [28, 4, 80], UnpackedFilter, &[Optional(&[2])], &[By::Stated0, By::Filter]),
@@ -236,7 +244,7 @@ const KERNELS: &[Kernel] = {
         (Kind(Floor), "Floor", "f>f", ONE_OR_MORE, &[], ANY, [0, 1, 0], Nothing, &[], &[]),
         (Kind(FloorDiv), "FloorDiv", "f>f", TWO, &[], ANY, [0, 1, 0], Nothing, &[], &[]),
         (Kind(FloorMod), "FloorMod", "f>f", TWO, &[], ANY, [0, 1, 0], Nothing, &[], &[]),
-        (Kind(FullyConnected), "FullyConnected", "ff.>f ii.>i i4.>i hi.>h", TWO_OR_MORE, &[], ANY, [32, 8, 72], UnpackedFilter, &[Optional(&[2])], &[By::NotBelowZero(ANY), By::DenseFilter, By::SumsAsBias]),
+        (Kind(FullyConnected), "FullyConnected", "ff.>f ii.>i i4.>i hi.>h", TWO_OR_MORE, &[], ANY, [32, 8, 72], UnpackedFilter, &[Optional(&[2]), KnownWeights], &[By::NotBelowZero(ANY), By::DenseFilter, By::SumsAsBias]),
         (Kind(Gather), "Gather", "fw>f iw>i", TWO, &[], ANY, [8, 4, 20], Nothing, &[AxisOption, BatchDims, IndicesOfAxis], &[]),
         (Kind(GatherNd), "GatherNd", "fw>f iw>i", TWO, &[], ANY, [0, 1, 12], Nothing, &[IndexRows], &[]),
         (Kind(Greater), "Greater", "f>b h>b i>b l>b w>b", TWO_OR_MORE, &[], ANY, [0, 1, 32], Nothing, &[], &[By::FractionInt8]),
@@ -276,7 +284,7 @@ const KERNELS: &[Kernel] = {
         (Kind(Reshape), "Reshape", "..>=", [1, 2, 1], &[], ANY, [36, 4, 0], Nothing, &[], &[]),
         (Kind(ResizeBilinear), "ResizeBilinear", "fw>f iw>i", TWO, &[1], 4, [2, 1, 0], Nothing, &[MinDimensions(4), TwoSizes, CentredOrAligned], &[]),
         (Kind(ResizeNearestNeighbor), "ResizeNearestNeighbor", "fw>f hw>h iw>i", TWO, &[1], 4, [2, 1, 0], Nothing, &[MinDimensions(4), TwoSizes], &[]),
-        (Kind(ReverseV2), "ReverseV2", "[bfhiluw]w>=", TWO, &[], 8, [0, 1, 0], Nothing, &[AdjacentAxes], &[]),
+        (Kind(ReverseV2), "ReverseV2", "[bfhiluw]w>=", TWO, &[], 8, [0, 1, 0], Nothing, &[RankOf { input: 1, rank: 1 }, AdjacentAxes], &[]),
         (Kind(Round), "Round", "f>f", ONE, &[], ANY, [0, 1, 0], Nothing, &[], &[]),
         (Kind(Rsqrt), "Rsqrt", "f>f i>i h>h", ONE, &[], ANY, [0, 1, 28], Nothing, &[], &[By::Stated]),
         (Kind(SelectV2), "SelectV2", "bf>f bh>h bi>i", [3, 3, 1], &[], ANY, [0, 1, 1], Nothing, &[], &[]),
@@ -297,7 +305,7 @@ const KERNELS: &[Kernel] = {
         (Kind(Sum), "Sum", "fw>f hw>h iw>i", TWO, &[], ANY, [1, 1, 44], Sums, &[AxesOfFloats], &[]),
         (Kind(Svdf), "Svdf", "f>f ii[hi]w[hi]>i", [5, 5, 1], &[], 2, [12, 4, 36], Filters, &[], &[By::SvdfBias]),
         (Kind(Tanh), "Tanh", "f>f h>h i>i", ONE, &[], ANY, [0, 1, 16], Nothing, &[], &[By::SymmetricInt16, By::Int16Fraction]),
-        (Kind(Transpose), "Transpose", "f.>f h.>h i.>i", TWO, &[1], 5, [0, 1, 0], Nothing, &[Permutation], &[]),
+        (Kind(Transpose), "Transpose", "f.>f h.>h i.>i", TWO, &[1], 5, [0, 1, 0], Nothing, &[RankOf { input: 1, rank: 1 }, Permutation], &[]),
         (Kind(TransposeConv), "TransposeConv", ".ff.>f .ii.>i .ih.>h", [3, 4, 1], &[], ANY, [20, 4, 88], TransposedSums, &[Optional(&[3])], &[By::Filter]),
         (Kind(UnidirectionalSequenceLstm), "UnidirectionalSequenceLSTM", "fffffffff.>f iiiiiiiii.>i hiiiiiiii.>h", [24, 24, 1], &[], 3, [16, 4, 688], Gates, &[Without(&LSTM_OPTIONS)], &[By::NotBelowZero(LSTM_CELL_STATE)]),
         (Kind(Unpack), "Unpack", "f>f h>h i>i w>w", ONE_OR_MORE, &[], ANY, [8, 4, 0], Nothing, &[AxisOption], &[]),
@@ -306,7 +314,7 @@ const KERNELS: &[Kernel] = {
         (Kind(ZerosLike), "ZerosLike", "f>f i>i l>l w>w", ONE, &[], ANY, [0, 1, 0], Nothing, &[], &[]),
         (Custom("CIRCULAR_BUFFER"), "CircularBuffer", "i>i", ANY_NUMBER, &[], ANY, UNRECORDED, Nothing, &[AnyOptional, MinDimensions(4)], &[]),
         (Custom("TFLM_DECODE"), "Decode", ".", ANY_NUMBER, &[], ANY, UNRECORDED, Nothing, &[AnyOptional], &[]),
-        (Custom("TFLite_Detection_PostProcess"), "DetectionPostprocess", "f>.", [3, 3, 4], &[], ANY, UNRECORDED, Detections, &[AnyOptional, DetectionOptions], &[]),
+        (Custom("TFLite_Detection_PostProcess"), "DetectionPostprocess", "f>.", [3, 3, 4], &[], ANY, UNRECORDED, Detections, &[AnyOptional, RankOf { input: 0, rank: 3 }, RankOf { input: 1, rank: 3 }, DetectionOptions], &[]),
         (Custom(ETHOS_U), "EthosU", ".", ANY_NUMBER, &[], ANY, UNRECORDED, Nothing, &[AnyOptional], &[]),
         (Custom("SignalDelay"), "Delay", "h>h", ANY_NUMBER, &[], ANY, [0, 1, 32], Nothing, &[AnyOptional, Counts(&["delay_length"])], &[]),
         (Custom("SignalEnergy"), "Energy", "h>v", ANY_NUMBER, &[], 1, [0, 1, 8], Nothing, &[AnyOptional, Options], &[]),
@@ -317,7 +325,7 @@ const KERNELS: &[Kernel] = {
         (Custom("SignalFilterBankSquareRoot"), "FilterBankSquareRoot", "xw>v", ANY_NUMBER, &[], 1, [0, 1, 0], Nothing, &[AnyOptional], &[]),
         (Custom("SignalFramer"), "Framer", "h>h", ANY_NUMBER, &[], ANY, [0, 1, 48], Nothing, &[AnyOptional, Frames], &[]),
         (Custom("SignalIrfft"), "Irfft", "f>f h>h w>w", ANY_NUMBER, &[], ANY, [0, 1, 48], Nothing, &[AnyOptional, TransformOfType], &[]),
-        (Custom("SignalOverlapAdd"), "OverlapAdd", "f>f h>h", ANY_NUMBER, &[], ANY, [0, 1, 32], Nothing, &[AnyOptional, Counts(&["frame_step"])], &[]),
+        (Custom("SignalOverlapAdd"), "OverlapAdd", "f>f h>h", ANY_NUMBER, &[], ANY, [0, 1, 32], Nothing, &[AnyOptional, RankAboveOutput, Counts(&["frame_step"])], &[]),
         (Custom("SignalPCAN"), "PCAN", "vvh>v", ANY_NUMBER, &[], 1, [0, 1, 8], Nothing, &[AnyOptional, Options], &[]),
         (Custom("SignalRfft"), "Rfft", "f>f h>h w>w", ANY_NUMBER, &[], ANY, [0, 1, 48], Transform, &[AnyOptional, TransformOfType, WithinTransform], &[]),
         (Custom("SignalStacker"), "Stacker", "h>h", ANY_NUMBER, &[], 1, [0, 1, 56], Nothing, &[AnyOptional, Counts(&["num_channels"])], &[]),

@@ -8,6 +8,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::custom_options::number;
 use super::file::written_tensors;
 pub use super::structures::Pointers;
 use super::structures::{PER_CHANNEL, kernel_bytes, option_bytes};
@@ -192,8 +193,8 @@ fn keeps_channels(operator: &Operator, subgraph: &Subgraph) -> bool {
     }
 }
 
-/// What an operator of the signal library keeps between inferences, piece by piece. Its options are not read: sizes
-/// follow from its tensors, and a delay counts as none. `None` if the operands are invalid.
+/// What an operator of the signal library keeps between inferences, piece by piece. Of a graph without options, sizes follow
+/// from its tensors, and a delay counts as none. `None` if the operands are invalid.
 fn signal_states(
     name: &str,
     operator: &Operator,
@@ -208,6 +209,10 @@ fn signal_states(
     // A ring buffer of 16-bit values, each of them twice, behind its structure.
     let ring = |capacity: u64| capacity.checked_mul(4)?.checked_add(40);
     let outer = |inner: u64| Some(read.element_count()? / inner.max(1));
+    let option = |name: &str, of_shapes: u64| match &operator.options {
+        BuiltinOptions::Custom(options) => number(options, name).unwrap_or_default() as u64,
+        _ => of_shapes,
+    };
     match name {
         // Real transforms by complex ones of half the length (kissfft): two structures, twiddles and a buffer.
         "SignalRfft" | "SignalIrfft" => {
@@ -215,6 +220,7 @@ fn signal_states(
                 "SignalRfft" => last(written)?.saturating_sub(2),
                 _ => last(written)?,
             };
+            let length = option("fft_length", length);
             let complex = length / 2 + (length / 2) * 3 / 2;
             let twiddles = complex.checked_mul(2 * value_bytes)?;
             Some(vec![twiddles.checked_add(264 + 3 * word)?])
@@ -239,11 +245,14 @@ fn signal_states(
         "SignalDelay" => {
             let outer = outer(last(read)?)?;
             let list = outer.checked_mul(word)?;
-            lists_and_states([list, list, ring(last(read)?)?], outer)
+            let values = last(read)?.checked_add(option("delay_length", 0))?;
+            lists_and_states([list, list, ring(values)?], outer)
         }
         "SignalStacker" => Some(vec![ring(last(written)?)?]),
         "SignalFilterBank" => Some(vec![last(written)?.checked_add(1)?.checked_mul(8)?]),
-        "SignalFilterBankSpectralSubtraction" => Some(vec![last(written)?.checked_mul(4)?]),
+        "SignalFilterBankSpectralSubtraction" => {
+            Some(vec![option("num_channels", last(written)?).checked_mul(4)?])
+        }
         _ => Some(Vec::new()),
     }
 }

@@ -119,6 +119,8 @@ pub enum Refusal {
     InputQuantization { input: usize },
     /// Scale and zero point of the output do not fit the kernel's arithmetic.
     OutputQuantization,
+    /// The options name an order of weights that there is not.
+    WeightsFormat,
     /// The file has no options of a custom operator, or too long ones.
     NoOptions,
     /// An option of a custom operator that the kernel does not run with, or that is absent.
@@ -159,7 +161,7 @@ impl Refusal {
             Self::InputQuantization { .. } | Self::OutputQuantization | Self::SoftmaxScale => {
                 "quantization"
             }
-            Self::NoOptions | Self::Option { .. } => "options",
+            Self::NoOptions | Self::Option { .. } | Self::WeightsFormat => "options",
         }
     }
 }
@@ -227,6 +229,7 @@ impl fmt::Display for Refusal {
             Self::AxesApart => f.write_str("axes that are not next to each other"),
             Self::InputQuantization { input } => write!(f, "the quantisation of input {input}"),
             Self::OutputQuantization => f.write_str("the quantisation of the output"),
+            Self::WeightsFormat => f.write_str("an unknown order of weights"),
             Self::NoOptions => f.write_str("no options"),
             Self::Option { name, found: None } => write!(f, "no option {name}"),
             Self::Option {

@@ -95,6 +95,7 @@ impl<'a> Converter<'a> {
             inputs.push(Some(self.constant_tensor(bias, &[units])?));
         }
         let options = BuiltinOptions::FullyConnected {
+            has_unknown_weights: false,
             keep_num_dims: shape.len() > 2,
             activation: Activation::None,
         };

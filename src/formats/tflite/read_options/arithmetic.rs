@@ -15,6 +15,7 @@ pub(super) fn dense(reader: &mut Reader, kind: Kind) -> ParsedOptions {
                 .map(|o| BuiltinOptions::FullyConnected {
                     keep_num_dims: o.keep_num_dims(),
                     activation: reader.activation(o.fused_activation_function()),
+                    has_unknown_weights: o.weights_format().variant_name().is_none(),
                 })
         }
         Kind::BatchMatMulOptions => operator

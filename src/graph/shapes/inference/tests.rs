@@ -132,6 +132,7 @@ fn windows_need_room_and_a_stride() {
 #[test]
 fn layers_without_windows() {
     let dense = |keep_num_dims| BuiltinOptions::FullyConnected {
+        has_unknown_weights: false,
         keep_num_dims,
         activation: Activation::None,
     };
@@ -562,6 +563,7 @@ fn options(kind: OpKind, numbers: [i32; 6]) -> BuiltinOptions {
             activation,
         },
         OpKind::FullyConnected => O::FullyConnected {
+            has_unknown_weights: false,
             keep_num_dims: one & 1 == 0,
             activation,
         },

@@ -746,6 +746,7 @@ fn weights_that_are_a_map_are_multiplied_like_one() {
     let mut network = NetworkFile::new(&[4, 16]);
     let weights = network.map(&[8, 16]);
     let options = BuiltinOptions::FullyConnected {
+        has_unknown_weights: false,
         activation: Activation::None,
         keep_num_dims: false,
     };

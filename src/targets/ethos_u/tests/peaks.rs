@@ -95,6 +95,7 @@ fn chains_go_on_behind_the_activation_of_a_product() {
     let mut network = NetworkFile::new(&[1, 12, 16, 32]);
     let weights = network.weights(&[24, 32]);
     let options = BuiltinOptions::FullyConnected {
+        has_unknown_weights: false,
         keep_num_dims: true,
         activation: Activation::Relu,
     };
