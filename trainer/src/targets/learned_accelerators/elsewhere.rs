@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use litecast::target::fitted::Elsewhere;
 use litecast::targets::learned_accelerators::devices::{NumberFormat, Runtime};
 
-use super::evaluate::{ErrorsByFamily, LeftOut, covering_width};
-use super::rounded_to_digits;
+use super::evaluate::{ErrorsByFamily, LeftOut, covering_width, rounded_to_digits};
 use crate::markdown::{Head, table};
 
 /// The power of measured time / estimate elsewhere: under the same runtime, and under another one.

@@ -26,7 +26,9 @@ use litecast::targets::learned_accelerators::work::{N_TERMS, NAMES};
 
 use self::boards::{Graphs, TABLES, Table};
 use self::elsewhere::MeasuredElsewhere;
-use self::evaluate::{LeftOut, Widths, errors, left_out, nested_left_out, widen, widths};
+use self::evaluate::{
+    LeftOut, Widths, errors, left_out, nested_left_out, rounded_to_digits, widen, widths,
+};
 use self::final_families::is_final;
 use self::measured::{Measured, Measurement};
 use self::physics::{Physics, Way};
@@ -269,9 +271,4 @@ fn run_of(
         max_shares: max_shares.map(rounded_to_digits).to_vec(),
         elsewhere: Vec::new(),
     })
-}
-
-/// Five digits: more promise what no fit knows.
-fn rounded_to_digits(value: f64) -> f64 {
-    format!("{value:.4e}").parse().unwrap_or(value)
 }
