@@ -370,6 +370,11 @@ def contradictions():
         shape = [1, 8, 4] if name == "TRANSPOSE" else [1, 4, 8]
         for rank in ([len(values)], [1, len(values)], []):
             yield case(name, [("i", [1, 4, 8]), const("w", rank, values if rank else values[:1])], [("i", shape)], options)
+    for letter in "fi":
+        yield case("REVERSE_V2", [(letter, [1, 8]), const("w", [3], [0, 1, 1])], [(letter, [1, 8])], "ReverseV2Options")
+        yield case("MIRROR_PAD", [(letter, [1, 4, 8]), const("w", [4, 2], 0)], [(letter, [1, 4, 8])], "MirrorPadOptions", mode=0)
+    for wrote in (-1, 2, 4):
+        yield case("SHAPE", [("i", IMAGE)], [("w", [4])], "ShapeOptions", outType=wrote)
     for given, wrote in ((2, -1), (-1, 6), (2, 6)):
         yield case("CAST", [("w", IMAGE)], [("b", IMAGE)], "CastOptions", inDataType=given, outDataType=wrote)
     for letter, weights_format in itertools.product("fi", (0, 1, 2)):
@@ -678,6 +683,10 @@ def matrix_settings():
             states = [(a, [batch, units], dict(variable=True)), (c, [batch, units], dict(variable=True, scale=1 / 32768 if c == "h" else 0.5))]
             return case("UNIDIRECTIONAL_SEQUENCE_LSTM", operands + states + [None] * 4, [(a, [batch, steps, units])], "UnidirectionalSequenceLSTMOptions", **{"fusedActivationFunction": 4, **fields})
 
+        for shape in ([5], [1, 6], []):
+            model = lstm()
+            model.subgraphs[0].tensors[model.subgraphs[0].operators[0].inputs[14]].shape = shape
+            yield model
         yield lstm(batch=2, steps=1)
         yield lstm(units=16, steps=10)
         yield lstm(missing=(1, 5, 12))

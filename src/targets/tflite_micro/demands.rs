@@ -7,6 +7,10 @@ use crate::formats::tflite::{
     Activation, BuiltinOptions, CustomOptions, Tensor, TensorType, dimension, integers,
 };
 
+/// The inputs of an LSTM that are biases of its gates.
+const FIRST_GATE_BIAS: usize = 12;
+const N_GATES: usize = 4;
+
 impl Operands<'_> {
     /// The first of a kernel's demands that is not met.
     pub(super) fn demand_refusal(&self, demands: &[Demand]) -> Option<Refusal> {
@@ -64,6 +68,12 @@ impl Operands<'_> {
                 is_float.then(|| self.axis_outside())?
             }
             Demand::Axis => self.axis_outside(),
+            Demand::FewAxes => {
+                let rank = self.input(0)?.shape.len() as u64;
+                let n_axes = self.input(1)?.element_count();
+                let is_many = n_axes.is_none_or(|n_axes| n_axes > rank);
+                is_many.then_some(Refusal::InputShape { input: 1 })
+            }
             Demand::AdjacentAxes => self.axis_outside().or_else(|| self.axes_apart()),
             Demand::Permutation => {
                 let rank = i32::try_from(self.input(0)?.shape.len()).ok()?;
@@ -87,6 +97,15 @@ impl Operands<'_> {
             Demand::Options => self.custom_options().err(),
             Demand::Counts(names) => self.count_refusal_of(names),
             Demand::DetectionOptions => self.detection_refusal(),
+            Demand::GateBiases => {
+                let n_cells = self.input(2)?.shape.first();
+                let is_other = |&input: &usize| {
+                    let bias = self.input(input);
+                    bias.is_some_and(|bias| bias.shape.len() != 1 || bias.shape.first() != n_cells)
+                };
+                let input = (FIRST_GATE_BIAS..FIRST_GATE_BIAS + N_GATES).find(is_other)?;
+                Some(Refusal::InputShape { input })
+            }
             Demand::Frames => self.frame_refusal(),
             Demand::TransformOfType => self.transform_refusal(),
             Demand::WithinTransform => {
@@ -179,17 +198,17 @@ impl Operands<'_> {
     }
 
     fn type_option_refusal(&self) -> Option<Refusal> {
-        let BuiltinOptions::Cast {
-            in_data_type,
-            out_data_type,
-        } = self.operator.options
-        else {
-            return None;
+        let names = match self.operator.options {
+            BuiltinOptions::Cast {
+                in_data_type,
+                out_data_type,
+            } => [
+                ("in_data_type", in_data_type),
+                ("out_data_type", out_data_type),
+            ],
+            BuiltinOptions::Shape { out_type } => [("out_type", out_type); 2],
+            _ => return None,
         };
-        let names = [
-            ("in_data_type", in_data_type),
-            ("out_data_type", out_data_type),
-        ];
         names.into_iter().find_map(|(name, named)| match named {
             TensorType::Unknown(number) => Some(Refusal::option(name, number.into())),
             _ => None,

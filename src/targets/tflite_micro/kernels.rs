@@ -116,6 +116,8 @@ pub enum Demand {
     AxesOfFloats,
     /// A constant axis lies within the dimensions of input 0.
     Axis,
+    /// Input 1 has no more values than input 0 has dimensions.
+    FewAxes,
     /// Constant axes lie within the dimensions of input 0, and are next to each other.
     AdjacentAxes,
     /// Constant dimensions are counted from 0, and input 0 has them.
@@ -135,6 +137,8 @@ pub enum Demand {
     /// The options are those of the detections: as many classes as input 1 has scores of, one of which may be of none, and
     /// a threshold above 0.
     DetectionOptions,
+    /// The biases of an LSTM's gates have a number for each row of their weights.
+    GateBiases,
     /// The last dimension of input 0 is a multiple of the step, and a frame is no shorter than it.
     Frames,
     /// The options name the type of input 0, and a transform of a length that the kernels split.
@@ -266,7 +270,7 @@ const KERNELS: &[Kernel] = {
         (Kind(Maximum), "Maximum", "f>f h>h i>i l>l w>w", TWO_OR_MORE, &[], ANY, [0, 1, 0], Nothing, &[], &[]),
         (Kind(Mean), "Mean", "fw>f hw>h iw>i", TWO, &[], ANY, [1, 1, 44], Sums, &[AxesOfFloats], &[]),
         (Kind(Minimum), "Minimum", "f>f h>h i>i l>l w>w", TWO_OR_MORE, &[], ANY, [0, 1, 0], Nothing, &[], &[]),
-        (Kind(MirrorPad), "MirrorPad", "f[wl]>f i[wl]>i", TWO_OR_MORE, &[], ANY, [4, 4, 20], Dimensions, &[], &[]),
+        (Kind(MirrorPad), "MirrorPad", "f[wl]>f i[wl]>i", TWO_OR_MORE, &[], ANY, [4, 4, 20], Dimensions, &[Paddings], &[]),
         (Kind(Mul), "Mul", "f>f h>h i>i w>w", TWO, &[], ANY, [4, 4, 36], Nothing, &[], &[By::SymmetricInt16]),
         (Kind(Neg), "Neg", "f>f", ONE_OR_MORE, &[], ANY, [0, 1, 0], Nothing, &[], &[]),
         (Kind(NotEqual), "NotEqual", "b>b f>b i>b l>b w>b", TWO_OR_MORE, &[], ANY, [0, 1, 32], Nothing, &[], &[By::FractionInt8]),
@@ -284,11 +288,11 @@ const KERNELS: &[Kernel] = {
         (Kind(Reshape), "Reshape", "..>=", [1, 2, 1], &[], ANY, [36, 4, 0], Nothing, &[], &[]),
         (Kind(ResizeBilinear), "ResizeBilinear", "fw>f iw>i", TWO, &[1], 4, [2, 1, 0], Nothing, &[MinDimensions(4), TwoSizes, CentredOrAligned], &[]),
         (Kind(ResizeNearestNeighbor), "ResizeNearestNeighbor", "fw>f hw>h iw>i", TWO, &[1], 4, [2, 1, 0], Nothing, &[MinDimensions(4), TwoSizes], &[]),
-        (Kind(ReverseV2), "ReverseV2", "[bfhiluw]w>=", TWO, &[], 8, [0, 1, 0], Nothing, &[RankOf { input: 1, rank: 1 }, AdjacentAxes], &[]),
+        (Kind(ReverseV2), "ReverseV2", "[bfhiluw]w>=", TWO, &[], 8, [0, 1, 0], Nothing, &[RankOf { input: 1, rank: 1 }, FewAxes, AdjacentAxes], &[]),
         (Kind(Round), "Round", "f>f", ONE, &[], ANY, [0, 1, 0], Nothing, &[], &[]),
         (Kind(Rsqrt), "Rsqrt", "f>f i>i h>h", ONE, &[], ANY, [0, 1, 28], Nothing, &[], &[By::Stated]),
         (Kind(SelectV2), "SelectV2", "bf>f bh>h bi>i", [3, 3, 1], &[], ANY, [0, 1, 1], Nothing, &[], &[]),
-        (Kind(Shape), "Shape", ".>w", ONE, &[], ANY, [4, 4, 0], Nothing, &[], &[]),
+        (Kind(Shape), "Shape", ".>w", ONE, &[], ANY, [4, 4, 0], Nothing, &[KnownTypes], &[]),
         (Kind(Sin), "Sin", "f>f", ONE, &[], ANY, [0, 1, 0], Nothing, &[], &[]),
         (Kind(Slice), "Slice", "[bfhiw][wl]>=", [3, 3, 1], &[], 5, [0, 1, 0], Nothing, &[], &[]),
         (Kind(Softmax), "Softmax", "f>f h>h i>[hi]", ONE, &[], ANY, [4, 4, 80], Nothing, &[MinDimensions(1)], &[By::PositiveInt8, By::SymmetricInt16Inputs, By::Softmax]),
@@ -307,7 +311,7 @@ const KERNELS: &[Kernel] = {
         (Kind(Tanh), "Tanh", "f>f h>h i>i", ONE, &[], ANY, [0, 1, 16], Nothing, &[], &[By::SymmetricInt16, By::Int16Fraction]),
         (Kind(Transpose), "Transpose", "f.>f h.>h i.>i", TWO, &[1], 5, [0, 1, 0], Nothing, &[RankOf { input: 1, rank: 1 }, Permutation], &[]),
         (Kind(TransposeConv), "TransposeConv", ".ff.>f .ii.>i .ih.>h", [3, 4, 1], &[], ANY, [20, 4, 88], TransposedSums, &[Optional(&[3])], &[By::Filter]),
-        (Kind(UnidirectionalSequenceLstm), "UnidirectionalSequenceLSTM", "fffffffff.>f iiiiiiiii.>i hiiiiiiii.>h", [24, 24, 1], &[], 3, [16, 4, 688], Gates, &[Without(&LSTM_OPTIONS)], &[By::NotBelowZero(LSTM_CELL_STATE)]),
+        (Kind(UnidirectionalSequenceLstm), "UnidirectionalSequenceLSTM", "fffffffff.>f iiiiiiiii.>i hiiiiiiii.>h", [24, 24, 1], &[], 3, [16, 4, 688], Gates, &[Without(&LSTM_OPTIONS), GateBiases], &[By::NotBelowZero(LSTM_CELL_STATE)]),
         (Kind(Unpack), "Unpack", "f>f h>h i>i w>w", ONE_OR_MORE, &[], ANY, [8, 4, 0], Nothing, &[AxisOption], &[]),
         (Kind(VarHandle), "VarHandle", ".", ANY_NUMBER, &[], ANY, [16, 8, 4], Nothing, &[], &[]),
         (Kind(While), "While", ".", ANY_NUMBER, &[], ANY, [8, 4, 8], Nothing, &[], &[]),
