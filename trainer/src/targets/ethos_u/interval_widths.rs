@@ -45,7 +45,7 @@ pub struct Deviation {
 pub fn fit(deviations: &[Deviation]) -> Option<Width> {
     let choosing: Vec<&Deviation> = deviations.iter().step_by(2).collect();
     let all: Vec<&Deviation> = deviations.iter().collect();
-    let mut width = refit(&grow_tree(&choosing, MAX_DEPTH), &all)?;
+    let mut width = refit(&grow_tree(&choosing, &all, MAX_DEPTH), &all)?;
     round(&mut width);
     Some(width)
 }
@@ -68,7 +68,8 @@ enum SplitTree {
     Split(ErrorIndicator, f64, Box<SplitTree>, Box<SplitTree>),
 }
 
-fn grow_tree(deviations: &[&Deviation], depth: usize) -> SplitTree {
+/// `deviations` choose the splits, which `all` of the same part have to bear out.
+fn grow_tree(deviations: &[&Deviation], all: &[&Deviation], depth: usize) -> SplitTree {
     if depth == 0 || deviations.len() < 2 * MIN_LEAF {
         return SplitTree::Leaf;
     }
@@ -84,7 +85,8 @@ fn grow_tree(deviations: &[&Deviation], depth: usize) -> SplitTree {
             }
             let ((loss_above, wide), (loss_below, narrow)) = (loss(&above), loss(&below));
             // Above a threshold an interval is never narrower than below it.
-            if wide >= narrow && loss_above + loss_below < best.0 {
+            let is_less = wide >= narrow && loss_above + loss_below < best.0;
+            if is_less && is_wider_above(all, signal, at_least) {
                 best = (loss_above + loss_below, Some((signal, at_least)));
             }
         }
@@ -93,8 +95,15 @@ fn grow_tree(deviations: &[&Deviation], depth: usize) -> SplitTree {
         return SplitTree::Leaf;
     };
     let (above, below) = parts(deviations, signal, at_least);
-    let [below, above] = [below, above].map(|part| Box::new(grow_tree(&part, depth - 1)));
+    let (all_above, all_below) = parts(all, signal, at_least);
+    let below = Box::new(grow_tree(&below, &all_below, depth - 1));
+    let above = Box::new(grow_tree(&above, &all_above, depth - 1));
     SplitTree::Split(signal, at_least, below, above)
+}
+
+fn is_wider_above(deviations: &[&Deviation], signal: ErrorIndicator, at_least: f64) -> bool {
+    let (above, below) = parts(deviations, signal, at_least);
+    loss(&above).1 >= loss(&below).1
 }
 
 fn thresholds(deviations: &[&Deviation], signal: ErrorIndicator) -> Vec<f64> {
@@ -137,7 +146,10 @@ fn refit(shape: &SplitTree, deviations: &[&Deviation]) -> Option<Width> {
         SplitTree::Leaf => width_leaf(deviations),
         SplitTree::Split(signal, at_least, below, above) => {
             let (of_above, of_below) = parts(deviations, *signal, *at_least);
-            let (below, above) = (refit(below, &of_below)?, refit(above, &of_above)?);
+            let (below, mut above) = (refit(below, &of_below)?, refit(above, &of_above)?);
+            if narrowest(&above) < narrowest(&below) {
+                above = width_leaf(&of_above)?;
+            }
             if narrowest(&above) < narrowest(&below) {
                 return width_leaf(deviations);
             }
