@@ -413,6 +413,9 @@ fn a_measurement_elsewhere_tells_the_time_here() {
     assert!((value / here - 1.0).abs() < 1e-9, "{value}, {here}");
     assert!(narrow_hi / narrow_lo < 0.9 * hi / lo, "{narrow_hi}, {hi}");
     assert!(words(&same).contains("measured on Samsung Galaxy S24"));
+    let settings = same.results[0].settings.as_ref().expect("settings");
+    assert_eq!(settings.measured_on.as_deref(), Some("galaxy-s24"));
+    assert_eq!(settings.measured_ms, Some(there));
     let [value, ..] = latency(&beside(2.0, "Snapdragon 8 Gen 3"));
     assert!(
         (value / here - 2_f64.powf(0.9)).abs() < 1e-9,

@@ -95,6 +95,9 @@ class Settings(TypedDict, total=False):
     #: The id of the processor that runs what the target leaves to it.
     host: str
     threads: int
+    #: The id of the device that the network took ``measured_ms`` on, by which the estimate was corrected.
+    measured_on: str
+    measured_ms: float
 
 
 class Dimension(TypedDict):

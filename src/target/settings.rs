@@ -41,6 +41,14 @@ pub struct Settings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", ts(optional))]
     pub threads: Option<u32>,
+    /// Id of the device that the network took `measured_ms` on, by which this estimate was corrected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", ts(optional))]
+    pub measured_on: Option<String>,
+    /// Milliseconds of the network on `measured_on`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", ts(optional))]
+    pub measured_ms: Option<f64>,
 }
 
 impl Settings {

@@ -119,8 +119,11 @@ fn words(settings: &Settings) -> Vec<String> {
         off_chip_bytes_per_s,
         host,
         threads,
+        measured_on,
+        measured_ms,
         ..
     } = settings;
+    let measured = measured_on.as_ref().zip(*measured_ms);
     let words = [
         system_config.clone(),
         memory_mode.clone(),
@@ -130,6 +133,7 @@ fn words(settings: &Settings) -> Vec<String> {
         off_chip_bytes_per_s.map(|rate| format!("{} MB/s off chip", rate / 1e6)),
         host.as_ref().map(|id| format!("the rest on {id}")),
         threads.map(|n| crate::command::words::plural(n as usize, "thread")),
+        measured.map(|(device, ms)| format!("{ms} ms on {device}")),
     ];
     words.into_iter().flatten().collect()
 }

@@ -1,5 +1,6 @@
 //! Accelerators without published rules as targets.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use super::devices::{DEVICES, Device, NumberFormat, WAYS, Way, run_id};
@@ -13,7 +14,7 @@ use crate::provenance::{Provenance, ProvenanceKind, Reference, checked_percent};
 use crate::target::fitted::{Bundle, Elsewhere, Mode, Run};
 use crate::target::{
     Description, Family, MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome,
-    Target, TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, compiled,
+    Settings, Target, TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, compiled,
     uncountable,
 };
 
@@ -42,8 +43,9 @@ struct Learned {
 }
 
 /// What a network took on a device, in a way.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 struct Measured {
+    id: String,
     device: &'static Device,
     way: Way,
     ms: f64,
@@ -106,12 +108,19 @@ impl Parsed<'_> {
         ms: f64,
         bundle: &Arc<Bundle>,
     ) -> Option<Result<Box<dyn Target>, Vec<&'static str>>> {
-        let Learned { device, way, .. } = match there.learned(bundle)? {
+        let Learned {
+            id, device, way, ..
+        } = match there.learned(bundle)? {
             Ok(there) => there,
             Err(ways) => return Some(Err(ways)),
         };
         let beside = |learned: Learned| Learned {
-            measured: Some(Measured { device, way, ms }),
+            measured: Some(Measured {
+                id,
+                device,
+                way,
+                ms,
+            }),
             ..learned
         };
         let learned = self.learned(bundle)?;
@@ -210,7 +219,7 @@ impl Learned {
             return Err(refusal_reason(network, node_idx, refusal));
         }
         let work = network.shared(|| network_work(network.graph, network.analysis));
-        let there = self.measured;
+        let there = self.measured.as_ref();
         let beside = there.and_then(|there| self.beside(there, numbers, run, work));
         let time = time(run, work, numbers.activation_bytes(), beside);
         Ok(Estimated {
@@ -224,7 +233,7 @@ impl Learned {
     /// What the measurement elsewhere tells of the run here; `None` if that is nothing.
     fn beside(
         &self,
-        there: Measured,
+        there: &Measured,
         numbers: NumberFormat,
         here: &Run,
         work: &NetworkWork,
@@ -303,6 +312,14 @@ impl Target for Learned {
         self.way.numbers.is_none() && self.run(NumberFormat::Float).is_none()
     }
 
+    fn settings(&self, _: NonZeroU32) -> Settings {
+        Settings {
+            measured_on: self.measured.as_ref().map(|there| there.id.clone()),
+            measured_ms: self.measured.as_ref().map(|there| there.ms),
+            ..Settings::default()
+        }
+    }
+
     fn measured_range(&self, network: &Network) -> Option<MeasuredRange> {
         Some(self.run(self.numbers(network).ok()?)?.measured_range)
     }
@@ -332,7 +349,7 @@ impl Target for Learned {
                 };
                 let error = elsewhere.map_or(run.errors.mean_percent, |errors| errors.mean_percent);
                 let mut provenance = self.provenance(numbers, run);
-                if let (Some(_), Some(there)) = (elsewhere, self.measured) {
+                if let (Some(_), Some(there)) = (elsewhere, &self.measured) {
                     provenance.configuration += &format!(
                         "; multiplied by what {} ms measured on {} under {} tell of this network",
                         there.ms,

@@ -196,6 +196,10 @@ export type Settings = {
   host?: string;
   /** Threads of a processor, at most one for each core. */
   threads?: number;
+  /** Id of the device that the network took `measured_ms` on, by which this estimate was corrected. */
+  measured_on?: string;
+  /** Milliseconds of the network on `measured_on`. */
+  measured_ms?: number;
 };
 
 /** Origin of a number. */
