@@ -3,26 +3,29 @@
 use super::code::Bytes;
 use crate::formats::tflite::{Model, OpKind, Subgraph, Tensor, TensorType};
 
-/// The tensors of a subgraph in the file: of one that a converter has yet to write, those that something reads or writes.
+/// The tensors of a subgraph in the file: of one that a converter has yet to write, without constants that nothing reads,
+/// which unpacking left behind.
 pub fn written_tensors<'m>(
     model: &Model,
     subgraph: &'m Subgraph,
 ) -> impl Iterator<Item = &'m Tensor> {
-    let mut is_used = vec![!model.is_converted; subgraph.tensors.len()];
-    if model.is_converted {
-        let operands = subgraph.operators.iter().flat_map(|operator| {
-            let inputs = operator.inputs.iter().copied().flatten();
-            inputs.chain(operator.outputs.iter().copied())
-        });
-        let ends = subgraph.inputs.iter().chain(&subgraph.outputs).copied();
-        for used in operands.chain(ends) {
-            if let Some(is_used) = is_used.get_mut(used) {
-                *is_used = true;
-            }
+    let is_left = |tensor: &Tensor| {
+        let buffer = model.buffers.get(tensor.buffer_idx);
+        model.is_converted && buffer.is_some_and(|buffer| !buffer.is_empty())
+    };
+    let mut is_written: Vec<bool> = subgraph.tensors.iter().map(|one| !is_left(one)).collect();
+    let operands = subgraph.operators.iter().flat_map(|operator| {
+        let inputs = operator.inputs.iter().copied().flatten();
+        inputs.chain(operator.outputs.iter().copied())
+    });
+    let ends = subgraph.inputs.iter().chain(&subgraph.outputs).copied();
+    for used in operands.chain(ends) {
+        if let Some(is_written) = is_written.get_mut(used) {
+            *is_written = true;
         }
     }
-    let tensors = subgraph.tensors.iter().zip(is_used);
-    tensors.filter_map(|(tensor, is_used)| is_used.then_some(tensor))
+    let tensors = subgraph.tensors.iter().zip(is_written);
+    tensors.filter_map(|(tensor, is_written)| is_written.then_some(tensor))
 }
 
 /// The file as it was read, or an estimate where the network was converted or changed since: then another file has to
