@@ -82,7 +82,8 @@ def operator(o, codes):
     name = text(code.customCode) if builtin == schema.BuiltinOperator.CUSTOM else OPERATORS[builtin]
     return {"name": name, "version": code.version, "inputs": numbers(o.inputs) or [],
             "outputs": numbers(o.outputs) or [], "intermediates": numbers(o.intermediates) or [],
-            "options": options(o.builtinOptions) or options(o.builtinOptions2)}
+            "options": options(o.builtinOptions) or options(o.builtinOptions2),
+            "custom_options": numbers(o.customOptions) or []}
 
 
 def subgraph(s, codes):
