@@ -4,8 +4,8 @@
 source "$(dirname "$0")/common.sh"
 
 # The first screen should be usable within seconds on a 10 Mbit/s line.
-PAGE_LIMIT_BYTES=790000
-WASM_LIMIT_BYTES=1222000
+PAGE_LIMIT_BYTES=800000
+WASM_LIMIT_BYTES=1240000
 # What `npm install litecast` fetches: module and scripts.
 PACKAGE_LIMIT_BYTES=1700000
 # Read only when somebody has a profile of a device.
