@@ -22,6 +22,7 @@ test: ## Install what is missing, then check and test everything
 
 test-long: wasm venv ## Check what `make test` leaves out because it compiles or searches for long: an hour and more
 	@RUSTDOCFLAGS="-D warnings" cargo doc --quiet --workspace --no-deps
+	@RUSTDOCFLAGS="-D warnings" cargo doc --quiet --package litecast --no-deps --no-default-features
 	@node --test tests/package/same_numbers.mjs
 	@$(MAKE) --no-print-directory release-rehearsal
 	@tools/test-python.sh --wheel

@@ -65,7 +65,7 @@
 //!
 //! Features, each of which includes the next: `cli` (the default) adds the dependencies of the command, `bundle` includes
 //! the constants of GPUs in the library, and a trained network for targets of one's own that ask it
-//! ([`Predictor::shipped`]); `tract` runs networks that a program loads ([`Predictor::load`]). The targets of this crate ask
+//! (`Predictor::shipped`); `tract` runs networks that a program loads (`Predictor::load`). The targets of this crate ask
 //! none: their estimates are those of rules and models.
 #![warn(missing_docs)]
 // Unit tests run natively, with crates that browsers do not have. `wasm-pack test` compiles this crate once more for
