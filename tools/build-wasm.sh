@@ -61,20 +61,17 @@ installing=$!
 # At most this much code is inlined at a call in our own crate: at the compiler's own limit of 225 the module has 8 kB
 # more after brotli and is as fast; at 100 it has 17 kB less and is 10 % slower.
 INLINED=(-C llvm-args=-inline-threshold=170)
-# What makes devices from profiles is loaded where somebody has one. It compiles beside the page's module, because the last
-# crate of each keeps one core busy.
-compile profiles devices &
-compiling=$!
 # No target asks for a trained network. So the page has no use for tract, which is a third of the package's module and
 # compiles for longer than everything else.
 compile "" page "${INLINED[@]}"
+# What makes devices from profiles is loaded where somebody has one.
+compile profiles devices
 LINKED="$BUILD/$WASM_TARGET/wasm/deps/litecast.wasm"
 if [ "${1:-}" != --page ]; then
     # What is linked is listed beside the module when it is linked, for tests/package: without that list it is linked again.
     [ -f "$LINKED.crates" ] || rm -f "$LINKED"
     compile tract . -C linker="$ROOT/tools/link-wasm.mjs" "${INLINED[@]}"
 fi
-wait "$compiling"
 wait "$installing"
 rm -rf "$MODULE"
 bind page page
