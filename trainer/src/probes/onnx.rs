@@ -89,11 +89,11 @@ impl Network {
         self.graph.constant_f32(name, &sizes, &values)
     }
 
-    fn of(&mut self, op_type: &str, inputs: &[&str], shape: &[i64]) -> Value {
-        self.with(op_type, inputs, shape, Vec::new())
+    fn op(&mut self, op_type: &str, inputs: &[&str], shape: &[i64]) -> Value {
+        self.op_with(op_type, inputs, shape, Vec::new())
     }
 
-    fn with(
+    fn op_with(
         &mut self,
         op_type: &str,
         inputs: &[&str],
@@ -107,7 +107,7 @@ impl Network {
     }
 
     fn relu(&mut self, x: &Value) -> Value {
-        self.of("Relu", &[&x.name], &x.shape)
+        self.op("Relu", &[&x.name], &x.shape)
     }
 
     /// A rectifier that ends at 6.
@@ -116,7 +116,7 @@ impl Network {
             let name = format!("{name}.{}", x.name);
             self.graph.constant_f32(&name, &[], &[value])
         });
-        self.of("Clip", &[&x.name, &low, &high], &x.shape)
+        self.op("Clip", &[&x.name, &low, &high], &x.shape)
     }
 
     fn conv(&mut self, name: &str, x: &Value, filters: i64, groups: i64, window: &Window) -> Value {
@@ -131,13 +131,13 @@ impl Network {
         attributes.push(int("group", groups));
         let size = |size| window.output_size(size);
         let shape = [1, filters, size(height), size(width)];
-        self.with("Conv", &[&x.name, &weights, &bias], &shape, attributes)
+        self.op_with("Conv", &[&x.name, &weights, &bias], &shape, attributes)
     }
 
     fn pool(&mut self, op_type: &str, x: &Value, window: &Window) -> Value {
         let size = |size| window.output_size(size);
         let shape = [1, x.shape[1], size(x.shape[2]), size(x.shape[3])];
-        self.with(op_type, &[&x.name], &shape, window.attributes())
+        self.op_with(op_type, &[&x.name], &shape, window.attributes())
     }
 
     fn dense(&mut self, name: &str, x: &Value, outputs: i64) -> Value {
@@ -147,14 +147,14 @@ impl Network {
         let mut shape = x.shape.clone();
         shape.pop();
         shape.push(outputs);
-        let product = self.of("MatMul", &[&x.name, &weights], &shape);
-        self.of("Add", &[&product.name, &bias], &shape)
+        let product = self.op("MatMul", &[&x.name, &weights], &shape);
+        self.op("Add", &[&product.name, &bias], &shape)
     }
 
     fn transpose(&mut self, x: &Value, order: &[i64]) -> Value {
         let shape: Vec<i64> = order.iter().map(|&axis| x.shape[axis as usize]).collect();
         let attributes = vec![ints("perm", order)];
-        self.with("Transpose", &[&x.name], &shape, attributes)
+        self.op_with("Transpose", &[&x.name], &shape, attributes)
     }
 }
 
@@ -203,8 +203,8 @@ fn matrix_products(network: &mut Network) -> Value {
     let key = network.dense("key", &tokens, 64);
     let turned = network.transpose(&key, &[0, 2, 1]);
     let square = [1, 64, 64];
-    let scores = network.of("MatMul", &[&query.name, &turned.name], &square);
-    let mixed = network.of("MatMul", &[&scores.name, &tokens.name], &square);
+    let scores = network.op("MatMul", &[&query.name, &turned.name], &square);
+    let mixed = network.op("MatMul", &[&scores.name, &tokens.name], &square);
     let wide = network.dense("wide", &mixed, 128);
     let wide = network.relu(&wide);
     network.dense("narrow", &wide, 64)
@@ -213,16 +213,16 @@ fn matrix_products(network: &mut Network) -> Value {
 fn elementwise(network: &mut Network) -> Value {
     let x = network.input("image", &[1, 16, SIDE, SIDE]);
     let shape = x.shape.clone();
-    let mut of = |op_type: &str, inputs: &[&Value]| {
+    let mut same_shape = |op_type: &str, inputs: &[&Value]| {
         let names: Vec<&str> = inputs.iter().map(|one| one.name.as_str()).collect();
-        network.of(op_type, &names, &shape)
+        network.op(op_type, &names, &shape)
     };
-    let curved = of("HardSwish", &[&x]);
-    let sum = of("Add", &[&x, &curved]);
-    let gate = of("Sigmoid", &[&sum]);
-    let product = of("Mul", &[&sum, &gate]);
-    let difference = of("Sub", &[&product, &x]);
-    of("Relu", &[&difference])
+    let curved = same_shape("HardSwish", &[&x]);
+    let sum = same_shape("Add", &[&x, &curved]);
+    let gate = same_shape("Sigmoid", &[&sum]);
+    let product = same_shape("Mul", &[&sum, &gate]);
+    let difference = same_shape("Sub", &[&product, &x]);
+    same_shape("Relu", &[&difference])
 }
 
 fn pooling(network: &mut Network) -> Value {
@@ -235,13 +235,13 @@ fn pooling(network: &mut Network) -> Value {
     ] {
         x = network.pool(op_type, &x, &Window { kernel, stride });
     }
-    network.of("GlobalAveragePool", &[&x.name], &[1, 32, 1, 1])
+    network.op("GlobalAveragePool", &[&x.name], &[1, 32, 1, 1])
 }
 
 fn softmax(network: &mut Network) -> Value {
     let scores = network.input("scores", &[256, 64]);
-    let first = network.of("Softmax", &[&scores.name], &scores.shape);
-    network.of("Softmax", &[&first.name], &scores.shape)
+    let first = network.op("Softmax", &[&scores.name], &scores.shape);
+    network.op("Softmax", &[&first.name], &scores.shape)
 }
 
 fn movement(network: &mut Network) -> Value {
@@ -256,15 +256,15 @@ fn movement(network: &mut Network) -> Value {
     let resized_shape = [1, 32, SIDE, 2 * SIDE];
     let sizes = list("sizes", &resized_shape);
     let wide = [1, 16, SIDE + 4, SIDE + 4];
-    let padded = network.of("Pad", &[&x.name, &borders], &wide);
-    let cut = network.of("Slice", &[&padded.name, &starts, &ends, &axes], &x.shape);
+    let padded = network.op("Pad", &[&x.name, &borders], &wide);
+    let cut = network.op("Slice", &[&padded.name, &starts, &ends, &axes], &x.shape);
     let both_shape = [1, 32, SIDE, SIDE];
     let attributes = vec![int("axis", 1)];
-    let both = network.with("Concat", &[&x.name, &cut.name], &both_shape, attributes);
+    let both = network.op_with("Concat", &[&x.name, &cut.name], &both_shape, attributes);
     let turned = network.transpose(&both, &[0, 1, 3, 2]);
-    let rows = network.of("Reshape", &[&turned.name, &rows_list], &rows_shape);
+    let rows = network.op("Reshape", &[&turned.name, &rows_list], &rows_shape);
     let attributes = vec![string("mode", "nearest")];
-    network.with(
+    network.op_with(
         "Resize",
         &[&rows.name, "", "", &sizes],
         &resized_shape,
@@ -286,8 +286,8 @@ fn small_network(network: &mut Network) -> Value {
         x = network.conv(&format!("pointwise{idx}"), &x, filters, 1, &point);
         x = network.relu6(&x);
     }
-    let mean = network.of("GlobalAveragePool", &[&x.name], &[1, 64, 1, 1]);
-    let flat = network.of("Flatten", &[&mean.name], &[1, 64]);
+    let mean = network.op("GlobalAveragePool", &[&x.name], &[1, 64, 1, 1]);
+    let flat = network.op("Flatten", &[&mean.name], &[1, 64]);
     let logits = network.dense("logits", &flat, 10);
-    network.of("Softmax", &[&logits.name], &[1, 10])
+    network.op("Softmax", &[&logits.name], &[1, 10])
 }
