@@ -35,8 +35,9 @@ pub fn quantise(model: &mut Model) -> Result<(), NotFloat> {
         return Err(NotFloat);
     }
     model.is_converted = true;
-    let unpacking = unpacking(model);
-    make_dense(model);
+    let dense = dense_constants(model);
+    let unpacking = unpacking_with(model, &dense);
+    make_dense(model, dense);
     if let Some(subgraph) = model.subgraphs.get_mut(MAIN_SUBGRAPH) {
         unpack_constants(subgraph, &unpacking);
         split_biases(subgraph, &model.buffers);
@@ -114,14 +115,18 @@ fn quantise_values(model: &mut Model) {
     }
 }
 
-/// Bytes of dense constants for each byte of all constants: networks are pruned by half to 98 %.
-const MAX_DENSE_FACTOR: u64 = 64;
+/// Bytes of dense constants beyond those that are stored. Networks are pruned by half to 98 %, and those for small devices
+/// have fewer weights than this.
+const MAX_DENSE_BYTES: u64 = 32 << 20;
+
+/// By tensor.
+type DenseConstants = BTreeMap<usize, Vec<u8>>;
 
 /// The constants of the main subgraph that are stored sparse, as dense ones, by tensor: those whose lists tell all places.
-fn dense_constants(model: &Model) -> BTreeMap<usize, Vec<u8>> {
+fn dense_constants(model: &Model) -> DenseConstants {
     let stored = model.buffers.iter().map(Buffer::n_bytes);
     let stored_bytes = stored.fold(0, u64::saturating_add);
-    let mut bytes_left = stored_bytes.saturating_mul(MAX_DENSE_FACTOR);
+    let mut bytes_left = stored_bytes.saturating_add(MAX_DENSE_BYTES);
     let mut dense = |tensor: &Tensor| {
         tensor.sparsity.as_ref()?;
         bytes_left = bytes_left.checked_sub(tensor.byte_len()?)?;
@@ -135,8 +140,8 @@ fn dense_constants(model: &Model) -> BTreeMap<usize, Vec<u8>> {
 }
 
 /// Constants that are stored sparse are stored dense.
-fn make_dense(model: &mut Model) {
-    for (tensor_idx, contents) in dense_constants(model) {
+fn make_dense(model: &mut Model, dense: DenseConstants) {
+    for (tensor_idx, contents) in dense {
         model.buffers.push(Buffer::Stored(Cow::Owned(contents)));
         let tensor = &mut model.subgraphs[MAIN_SUBGRAPH].tensors[tensor_idx];
         tensor.buffer_idx = model.buffers.len() - 1;
@@ -146,6 +151,10 @@ fn make_dense(model: &mut Model) {
 
 /// By operator of the main subgraph, whether it unpacks a constant for others, and goes when the network is quantised.
 pub fn unpacking(model: &Model) -> Vec<bool> {
+    unpacking_with(model, &dense_constants(model))
+}
+
+fn unpacking_with(model: &Model, dense: &DenseConstants) -> Vec<bool> {
     let Some(subgraph) = model.subgraphs.get(MAIN_SUBGRAPH) else {
         return Vec::new();
     };
@@ -154,7 +163,6 @@ pub fn unpacking(model: &Model) -> Vec<bool> {
         let buffer = model.buffers.get(tensor.buffer_idx);
         buffer.is_some_and(|buffer| !buffer.is_empty())
     };
-    let dense = dense_constants(model);
     // What one operator unpacks, the next may unpack once more.
     let mut constants: HashSet<usize> = HashSet::new();
     let mut goes = |operator: &Operator| {

@@ -4,7 +4,7 @@ use crate::formats::tflite::{Level, Sparsity, Tensor};
 
 /// The values of a sparse tensor as a dense one has them: zeros where the file stores none. `None` for a tensor that is not
 /// sparse, and for one whose lists contradict its shape. Linear in the values of a dense tensor, of which a small file may
-/// name many.
+/// name many; memory besides the result is in proportion to what is stored.
 pub fn dense_values(tensor: &Tensor, stored: &[u8]) -> Option<Vec<u8>> {
     let sparsity = tensor.sparsity.as_ref()?;
     let n_bits = usize::try_from(tensor.tensor_type.bits_per_value()?).ok()?;
@@ -13,18 +13,19 @@ pub fn dense_values(tensor: &Tensor, stored: &[u8]) -> Option<Vec<u8>> {
     if n_values == 0 {
         return None;
     }
-    let places = places(sparsity, &tensor.shape, n_values)?;
+    let n_stored = stored.len() / n_bytes;
+    let places = places(sparsity, &tensor.shape, n_stored)?;
     let mut dense = vec![0; n_values.checked_mul(n_bytes)?];
     for (at, value) in places.iter().zip(stored.chunks_exact(n_bytes)) {
         let at = at * n_bytes;
         dense.get_mut(at..at + n_bytes)?.copy_from_slice(value);
     }
-    (places.len() <= stored.len() / n_bytes).then_some(dense)
+    (places.len() <= n_stored).then_some(dense)
 }
 
 /// Where the stored values are in a dense tensor, in their order. A dimension that is stored in blocks has two levels: one
 /// of the blocks, and one within a block.
-fn places(sparsity: &Sparsity, shape: &[i32], n_values: usize) -> Option<Vec<usize>> {
+fn places(sparsity: &Sparsity, shape: &[i32], n_stored: usize) -> Option<Vec<usize>> {
     let Sparsity {
         traversal_order,
         block_map,
@@ -51,6 +52,12 @@ fn places(sparsity: &Sparsity, shape: &[i32], n_values: usize) -> Option<Vec<usi
         let (whole, step) = sides.get_mut(usize::try_from(*axis).ok()?)?;
         sides_of_block(whole, step, length).map(|side| sides.push(side))?;
     }
+    // Outside of lists, a dense level has no more positions than one of them has segments, or than values are stored.
+    let segments = levels.iter().map(|level| match level {
+        Level::Dense(_) => 0,
+        Level::Sparse { segments, .. } => segments.len(),
+    });
+    let max = segments.fold(n_stored, usize::max);
     let mut is_visited = vec![false; n_levels];
     let mut places = vec![0];
     for (level, order) in levels.iter().zip(traversal_order) {
@@ -59,7 +66,7 @@ fn places(sparsity: &Sparsity, shape: &[i32], n_values: usize) -> Option<Vec<usi
         if std::mem::replace(is_visited.get_mut(dimension)?, true) {
             return None;
         }
-        places = within(level, &places, length, step, n_values)?;
+        places = within(level, &places, length, step, max)?;
     }
     Some(places)
 }
@@ -92,7 +99,8 @@ fn within(
         Level::Sparse { segments, indices } => {
             let mut places = Vec::with_capacity(indices.len().min(max));
             for (place, ends) in outer.iter().zip(segments.windows(2)) {
-                for &idx in indices.get(ends[0]..ends[1])? {
+                for &idx in indices.get(ends[0] as usize..ends[1] as usize)? {
+                    let idx = idx as usize;
                     if idx >= length || places.len() == max {
                         return None;
                     }
@@ -151,7 +159,7 @@ mod tests {
 
     #[test]
     fn lists_that_contradict_the_shape_are_refused() {
-        let rows = |segments: &[usize], indices: &[usize]| Level::Sparse {
+        let rows = |segments: &[u32], indices: &[u32]| Level::Sparse {
             segments: segments.into(),
             indices: indices.into(),
         };
@@ -164,9 +172,11 @@ mod tests {
             (vec![Level::Dense(2), rows(&[0, 1, 2], &[0, 1])], [0, 0]),
             (vec![Level::Dense(2), rows(&[0, 1, 2], &[0, 1])], [0, 7]),
             (vec![Level::Dense(2)], [0, 1]),
+            // Six values, of which two are stored.
+            (vec![Level::Dense(2), Level::Dense(3)], [0, 1]),
         ] {
-            let found = dense_values(&sparse(&[2, 3], &order, &[], levels.clone()), &[1, 2]);
-            assert_eq!(found, None, "{levels:?} {order:?}");
+            let dense = dense_values(&sparse(&[2, 3], &order, &[], levels.clone()), &[1, 2]);
+            assert_eq!(dense, None, "{levels:?} {order:?}");
         }
     }
 }

@@ -34,6 +34,12 @@ pub const MAX_APPARENT_BYTES: usize = 0x7fff_ffff;
 /// takes at most 16 bytes in memory.
 pub const MAX_COPIED_ENTRIES: usize = 16_000_000;
 
+/// Entries of the lists of sparse constants that are copied, of a file of this many bytes: a network whose lists have more
+/// is not made dense. Vectors may be shared, so a file may name more of them than it has.
+pub fn max_sparse_entries(file_bytes: usize) -> usize {
+    file_bytes.min(4_000_000)
+}
+
 /// Entries that every file may have, so that small ones are not bound by their length.
 pub const SMALL_FILE_BYTES: usize = 4096;
 

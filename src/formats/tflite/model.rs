@@ -181,8 +181,8 @@ pub enum Level {
     Dense(usize),
     /// Below each position of the level outside, those between two segments.
     Sparse {
-        segments: Vec<usize>,
-        indices: Vec<usize>,
+        segments: Vec<u32>,
+        indices: Vec<u32>,
     },
 }
 

@@ -10,7 +10,8 @@ use foldhash::fast::FixedState;
 use super::error::{ParseError, shown};
 use super::limits::{
     MAX_APPARENT_SIZE_FACTOR, MAX_COPIED_ENTRIES, MAX_DIAGNOSTICS, MAX_OPERANDS,
-    MIN_BYTES_PER_OPERAND, SMALL_FILE_BYTES, TENSORS_PER_OPERATOR, max_unused_tensors,
+    MIN_BYTES_PER_OPERAND, SMALL_FILE_BYTES, TENSORS_PER_OPERATOR, max_sparse_entries,
+    max_unused_tensors,
 };
 use super::model::{OperatorCode, Quantization};
 use crate::diagnostic::{Diagnostic, Severity};
@@ -30,6 +31,7 @@ pub(super) struct ReadBudget {
     operators_limit: usize,
     operators_left: usize,
     tensors_left: usize,
+    sparse_entries_left: usize,
 }
 
 impl ReadBudget {
@@ -56,6 +58,7 @@ impl ReadBudget {
             operators_limit,
             operators_left: operators_limit,
             tensors_left: max_unused_tensors(file_bytes),
+            sparse_entries_left: max_sparse_entries(file_bytes),
         }
     }
 
@@ -132,6 +135,16 @@ impl ReadBudget {
         };
         self.spend(vector.len())?;
         Ok(vector.iter().collect())
+    }
+
+    /// A copy of a list of a sparse constant; `None` where one is negative, and where the file has more than are copied.
+    pub fn copy_sparse_entries<'a, T>(&mut self, list: Vector<'a, T>) -> Option<Vec<u32>>
+    where
+        T: Follow<'a> + 'a,
+        T::Inner: TryInto<u32>,
+    {
+        self.sparse_entries_left = self.sparse_entries_left.checked_sub(list.len())?;
+        list.iter().map(|entry| entry.try_into().ok()).collect()
     }
 
     /// A copy of a string of the file; empty where the file has none.

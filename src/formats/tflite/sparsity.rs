@@ -1,7 +1,5 @@
 //! `SparsityParameters`: which values of a tensor the file stores, and where.
 
-use flatbuffers::{Follow, Vector};
-
 use super::error::ParseError;
 use super::model::{Level, Sparsity};
 use super::read_budget::ReadBudget;
@@ -49,41 +47,27 @@ fn n_indices(dimension: schema::DimensionMetadata) -> Option<u64> {
 /// `None` for a level without its lists, and where the file has more than are copied.
 fn level(context: &mut ReadBudget, dimension: schema::DimensionMetadata) -> Option<Level> {
     if dimension.format() != schema::DimensionType::SPARSE_CSR {
-        return usize::try_from(dimension.dense_size())
-            .ok()
-            .map(Level::Dense);
+        let size = usize::try_from(dimension.dense_size());
+        return size.ok().map(Level::Dense);
     }
     let segments = if let Some(vector) = dimension.array_segments_as_int_32_vector() {
-        numbers(context, vector.values())
+        context.copy_sparse_entries(vector.values()?)
     } else if let Some(vector) = dimension.array_segments_as_uint_16_vector() {
-        numbers(context, vector.values())
+        context.copy_sparse_entries(vector.values()?)
     } else {
-        numbers(
-            context,
-            dimension.array_segments_as_uint_8_vector()?.values(),
-        )
+        let vector = dimension.array_segments_as_uint_8_vector()?;
+        context.copy_sparse_entries(vector.values()?)
     };
     let indices = if let Some(vector) = dimension.array_indices_as_int_32_vector() {
-        numbers(context, vector.values())
+        context.copy_sparse_entries(vector.values()?)
     } else if let Some(vector) = dimension.array_indices_as_uint_16_vector() {
-        numbers(context, vector.values())
+        context.copy_sparse_entries(vector.values()?)
     } else {
-        numbers(
-            context,
-            dimension.array_indices_as_uint_8_vector()?.values(),
-        )
+        let vector = dimension.array_indices_as_uint_8_vector()?;
+        context.copy_sparse_entries(vector.values()?)
     };
     Some(Level::Sparse {
         segments: segments?,
         indices: indices?,
     })
-}
-
-fn numbers<'a, T>(context: &mut ReadBudget, stored: Option<Vector<'a, T>>) -> Option<Vec<usize>>
-where
-    T: Follow<'a> + 'a,
-    T::Inner: TryInto<usize>,
-{
-    let numbers = context.copy(stored).ok()?.into_iter();
-    numbers.map(|number| number.try_into().ok()).collect()
 }
