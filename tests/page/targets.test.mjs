@@ -234,6 +234,36 @@ test("the constants of phones are loaded when one is chosen or the group is open
     assert.equal(asked(), 1);
   }));
 
+test("what a network took on one phone corrects the estimates of the others, until it is taken back", () =>
+  withReport("elsewhere.tflite", residualModel(40), async (page) => {
+    await page.selectOption("#target", "galaxy-s24@qnn");
+    await page.waitForSelector(`${group("phones-and-boards")} tr[data-target="galaxy-s24@qnn"]`);
+    const shown = () => page.locator('.answer [data-metric="latency"] .quantity').textContent();
+    const before = await shown();
+    await page.click(".elsewhere summary");
+    // That of the chosen device itself would be the answer.
+    const devices = await page.locator("#elsewhere-device option").evaluateAll((options) => options.map(({ value }) => value));
+    assert.ok(devices.includes("galaxy-s22@qnn") && devices.every((device) => !device.startsWith("galaxy-s24")), `${devices}`);
+    await page.selectOption("#elsewhere-device", "galaxy-s22@qnn");
+    await page.fill("#elsewhere-ms", "50");
+    await press(page, "#elsewhere-ms");
+    await page.waitForFunction((words) => document.querySelector('.answer [data-metric="latency"] .quantity')?.textContent !== words, before);
+    assert.match(await page.textContent(".elsewhere summary"), /^Estimated by 50\.0\sms measured on .*Galaxy S22.*, QNN$/u);
+    assert.match(await sourceOf(page, "galaxy-s24@qnn"), /50 ms measured on galaxy-s22@qnn|50 ms measured on .*S22/);
+    assert.equal(await page.inputValue("#elsewhere-ms"), "50");
+    const corrected = await shown();
+    assert.notEqual(corrected, before);
+    await page.click(".elsewhere button:not([type=submit])");
+    await page.waitForFunction((words) => document.querySelector('.answer [data-metric="latency"] .quantity')?.textContent === words, before);
+    assert.equal(await page.textContent(".elsewhere summary"), "Measured on another Snapdragon?");
+    // Boards of other makers, and processors, have no such field.
+    for (const other of ["rk3588", "cortex-a76-rpi5"]) {
+      await page.selectOption("#target", other);
+      await page.waitForSelector(`tr.chosen[data-target="${other}"]`);
+      assert.equal(await page.locator(".elsewhere").count(), 0, other);
+    }
+  }));
+
 test("the batch sweep shows the knee, what fits, and the same numbers as a table", () =>
   withReport("swept.tflite", residualModel(60), async (page) => {
     await press(page, "#tool-gpus");

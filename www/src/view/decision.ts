@@ -4,6 +4,7 @@ import { measuredOn } from "../measured_latencies.ts";
 import { el, keepingFocus, quantity } from "../dom.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
+import type { Asked } from "../requested_targets.ts";
 import { type Estimate, type Report, type Result, type Unavailable, groupByTarget, isEstimate } from "../report.ts";
 import type { Selection } from "../selection.ts";
 import { GROUPS, groupOf, hasThreads } from "../targets.ts";
@@ -16,6 +17,7 @@ import { isWithAnswer } from "./diagnostics.ts";
 import { budgetForm } from "./budget_form.ts";
 import { fitLines } from "./board_room.ts";
 import { onAcceleratorWords } from "../processor_split.ts";
+import { elsewherePart } from "./measured_elsewhere.ts";
 import { hybridPart } from "./processor_split.ts";
 import type { NextStep } from "./next_step.ts";
 import { remarkList } from "./remarks.ts";
@@ -29,15 +31,15 @@ import type { Opened } from "./what_if.ts";
 /** The table of targets that every report is of, beside those of the groups. */
 const EVERY = "every";
 
-/** The estimates of the chosen target, and those of all others in tables. */
-export function decisionPanel(report: Report, opened: Opened, selection: Selection, focus: Focus, more: MoreTargets, step: NextStep, signal: AbortSignal): HTMLElement {
+/** The estimates of the chosen target, and those of all others in tables; `estimate` estimates some of them again. */
+export function decisionPanel(report: Report, opened: Opened, selection: Selection, focus: Focus, more: MoreTargets, step: NextStep, estimate: (again: readonly Asked[]) => void, signal: AbortSignal): HTMLElement {
   const answer = el("section", { class: "answer panel", "aria-label": "Estimate for the chosen target" });
   const others = el("section", { class: "others panel", "aria-label": "All targets" });
   const sortings = new Map<string, Sorting>();
   const draw = (): void => {
     const groups = groupByTarget(report.results);
     const target = focus.targetIn(report);
-    void keepingFocus(answer, () => answer.replaceChildren(...answerParts(report, opened, groups, target, selection, focus, more, step)));
+    void keepingFocus(answer, () => answer.replaceChildren(...answerParts(report, opened, groups, target, selection, focus, more, step, estimate)));
     step.refresh();
     drawOthers();
   };
@@ -78,7 +80,7 @@ export function decisionPanel(report: Report, opened: Opened, selection: Selecti
   return el("div", { class: "decide" }, answer, others);
 }
 
-function answerParts(report: Report, opened: Opened, groups: Map<string, Result[]>, target: string, selection: Selection, focus: Focus, more: MoreTargets, step: NextStep): HTMLElement[] {
+function answerParts(report: Report, opened: Opened, groups: Map<string, Result[]>, target: string, selection: Selection, focus: Focus, more: MoreTargets, step: NextStep, estimate: (again: readonly Asked[]) => void): HTMLElement[] {
   const results = inMetricOrder(groups.get(target) ?? []);
   const estimates = results.filter(isEstimate);
   const missing = results.filter((result): result is Unavailable => !isEstimate(result));
@@ -97,6 +99,7 @@ function answerParts(report: Report, opened: Opened, groups: Map<string, Result[
     ...fitLines(report, target),
     ...remarkList(report, target),
     hybridPart(report, target, selection, more),
+    elsewherePart(report, target, opened.file !== null, estimate),
     ...notes(report, target, selection, "info"),
     sources(estimates),
   ];

@@ -48,7 +48,7 @@ export function reportView(report: Report, opened: Opened, estimator: Estimator,
   const device = devicePanel(report, opened, estimator, changed);
   const elements = [
     printHead(report, focus, signal),
-    decisionPanel(report, opened, selection, focus, more, nextStep(report, opened, estimator, focus, more, changed, signal), signal),
+    decisionPanel(report, opened, selection, focus, more, nextStep(report, opened, estimator, focus, more, changed, signal), changed, signal),
     tools,
     diagnosticList(report, selection, focus, signal),
     spine,
