@@ -61,6 +61,34 @@ fn loss<const N: usize>(rows: &[Equation<N>], ridge: &[f64; N], constants: &[f64
     residuals.sum::<f64>() + held.sum::<f64>()
 }
 
+/// A measured total beside the sums of a network: multiply-accumulates, bytes of activations, bytes of weights.
+pub struct ThreeSums<'g> {
+    /// Of all operators.
+    pub sums: [f64; 3],
+    /// The measured value.
+    pub total: f64,
+    /// Rows that are left out together.
+    pub group: &'g str,
+}
+
+/// Estimates of each row by a regression on the sums that is fitted without its group: what any model should beat. Groups
+/// have the same weight.
+pub fn three_sums_left_out(rows: &[ThreeSums]) -> Vec<f64> {
+    let estimate = |row: &ThreeSums| {
+        let others = rows.iter().filter(|other| other.group != row.group);
+        let n_like = |row: &ThreeSums| rows.iter().filter(|o| o.group == row.group).count();
+        let equations: Vec<Equation<3>> = others
+            .map(|other| Equation {
+                counts: other.sums.map(|sum| sum / other.total),
+                sum: 1.0,
+                weight: 1.0 / n_like(other) as f64,
+            })
+            .collect();
+        dot(&row.sums, &non_negative_weighted(&equations, [0.0; 3]))
+    };
+    rows.iter().map(estimate).collect()
+}
+
 /// The `x` that minimises `Σ weight · (row · x − value)²`, by the normal equations.
 pub fn weighted_least_squares<const N: usize>(
     rows: impl Iterator<Item = ([f64; N], f64, f64)>,

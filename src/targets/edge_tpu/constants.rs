@@ -1,5 +1,6 @@
-//! The model's fitted constants: `constants.json`, which `litecast-trainer edgetpu-fit` writes.
+//! The model's fitted constants: `constants.json`, which `litecast-trainer fit-edgetpu` writes.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,19 @@ pub struct Constants {
     pub n_latencies: usize,
     pub measured_range: MeasuredRange,
     pub coefficients: Coefficients,
+    /// Names of the operators of the fitted networks.
+    pub operators: BTreeSet<String>,
     pub leave_one_out: LeaveOneOut,
+    pub left_out: Vec<LeftOutNetwork>,
+}
+
+/// Constants without one network, and what they are off by on it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LeftOutNetwork {
+    pub network: String,
+    pub coefficients: Coefficients,
+    /// Largest factor between estimate and published latency over its devices, in either direction.
+    pub factor: f64,
 }
 
 /// Milliseconds of each kind of work on the Coral Dev Board.
@@ -42,15 +55,11 @@ pub struct LeaveOneOut {
     /// Mean absolute percentage error over them; errors above 100 count as 100.
     pub mean_percent: f64,
     pub median_percent: f64,
-    /// The largest, and its netload.
+    /// The largest, and its network.
     pub worst_percent: f64,
     pub worst: String,
     /// Number of networks with a latency on any device, each counted once.
     pub n_networks: usize,
-    /// Largest factor between estimate and published latency over those, in either direction. Of n
-    /// networks, a further one of their kind lies within the widest with a chance of n in n + 1: split
-    /// conformal prediction with nine networks gives this for 90 %.
-    pub interval_factor: f64,
 }
 
 impl Constants {
@@ -61,6 +70,18 @@ impl Constants {
                 .expect("the shipped file is what the fit wrote")
         });
         &SHIPPED
+    }
+
+    /// Ends of the interval of a load: the least and the most that the fits without one network give, each wider by what it
+    /// is off on that network (jackknife+). Of n networks, a further one of their kind is inside with a chance of about n in
+    /// n + 1, and a mix of work that the fits disagree about has a wider interval.
+    pub fn interval_ms(&self, load: &OperatorLoad) -> [f64; 2] {
+        let value = self.coefficients.latency_ms(load);
+        let ends = self.left_out.iter().map(|one| {
+            let ms = one.coefficients.latency_ms(load);
+            [ms / one.factor, ms * one.factor]
+        });
+        ends.fold([value; 2], |[lo, hi], end| [lo.min(end[0]), hi.max(end[1])])
     }
 
     /// The model in words.
@@ -76,14 +97,13 @@ impl Constants {
             worst_percent,
             worst,
             n_networks,
-            interval_factor,
             ..
         } = &self.leave_one_out;
         format!(
             "{:.0} µs an operator, {cycles_per_array_cycle:.2} cycles at {:.0} MHz for one of the array, \
              {:.0} MB/s over the link; fitted to {} published latencies of {n_networks} networks on two devices, each \
              left out in turn: the {n} on this one were off by {mean_percent:.1} % in the mean, {worst_percent:.0} % \
-             at worst ({worst}), and no latency by more than a factor of {interval_factor:.2}, which is the interval",
+             at worst ({worst}); the interval holds what each of these fits gives, as wide as it was off",
             1e3 * ms_per_operator,
             CLOCK_HZ / 1e6,
             1e3 / ms_per_link_megabyte,
@@ -109,14 +129,4 @@ pub fn array_ms(load: &OperatorLoad) -> f64 {
 /// 10⁶ bytes over the link.
 pub fn link_megabytes(load: &OperatorLoad) -> f64 {
     load.link_bytes as f64 / 1e6
-}
-
-impl LeaveOneOut {
-    /// Lower and upper end of the interval around an estimate.
-    pub fn around(&self, estimate: f64) -> (f64, f64) {
-        (
-            estimate / self.interval_factor,
-            estimate * self.interval_factor,
-        )
-    }
 }

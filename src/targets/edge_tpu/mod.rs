@@ -12,7 +12,9 @@ mod target;
 
 use std::collections::BTreeMap;
 
-pub use constants::{Coefficients, Constants, LeaveOneOut, array_ms, link_megabytes};
+pub use constants::{
+    Coefficients, Constants, LeaveOneOut, LeftOutNetwork, array_ms, link_megabytes,
+};
 #[cfg(test)]
 pub use mapping::words_of;
 pub use mapping::{Mapping, mapping, unsupported};
@@ -122,7 +124,7 @@ pub fn operator_loads(graph: &Graph, analysis: &Analysis, is_mapped: &[bool]) ->
 }
 
 /// Operators that leave every value where it is.
-const RENAMING: &[OpKind] = &[OpKind::Reshape, OpKind::Squeeze, OpKind::ExpandDims];
+pub const RENAMING: &[OpKind] = &[OpKind::Reshape, OpKind::Squeeze, OpKind::ExpandDims];
 
 fn bytes(graph: &Graph, tensor_idx: usize) -> u64 {
     graph.tensor(tensor_idx).byte_len().unwrap_or(0)

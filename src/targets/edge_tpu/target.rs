@@ -1,5 +1,7 @@
 //! The Edge TPU as a target.
 
+use std::collections::BTreeSet;
+
 use super::mapping::{Mapping, mapping};
 use super::{
     ARRAY_SIDE, CLOCK_HZ, Constants, DEVICE, OperatorLoad, SRAM_BYTES, TARGET, operator_loads,
@@ -14,6 +16,10 @@ use crate::target::{
     compiled, uncountable,
 };
 use crate::targets::host::Host;
+
+/// The time of an operator that no fitted network has may be divided by this, or multiplied with it, as on
+/// microcontrollers.
+const UNMEASURED_FACTOR: f64 = 10.0;
 
 /// The processor of Coral's Dev Board is an i.MX 8M with the same cores as the i.MX 8M Plus, at 1.5 GHz instead of 1.8.
 const HOST: &str = "cortex-a53-imx8mp";
@@ -126,12 +132,13 @@ fn latency(network: &Network, mapping: &Mapping) -> (Outcome, Vec<Diagnostic>) {
         .collect();
     let total = OperatorLoad::total(&loads);
     let on_chip_ms = constants.coefficients.latency_ms(&total);
-    let (mut lo, mut hi) = constants.leave_one_out.around(on_chip_ms);
+    let unmeasured = Unmeasured::new(graph, &loads);
+    let [mut lo, mut hi] = unmeasured.interval_ms();
     let left: Vec<usize> = (0..parts.len())
         .filter(|&idx| !mapping.is_mapped[idx])
         .collect();
     let mut configuration = constants.in_words();
-    let mut diagnostics = Vec::new();
+    let mut diagnostics: Vec<Diagnostic> = unmeasured.diagnostic().into_iter().collect();
     let mut value = on_chip_ms;
     if !left.is_empty() {
         let host = Host::by_id(HOST, None).ok_or(UnavailableReason::NeverMeasured);
@@ -167,10 +174,57 @@ fn latency(network: &Network, mapping: &Mapping) -> (Outcome, Vec<Diagnostic>) {
         hi: Some(hi),
         unit: Metric::Latency.unit(),
         provenance: Provenance::own(ProvenanceKind::Modelled, configuration).against(reference),
-        expected_error_percent: is_whole.then_some(constants.leave_one_out.mean_percent),
+        expected_error_percent: (is_whole && unmeasured.names.is_empty())
+            .then_some(constants.leave_one_out.mean_percent),
         operators: Some(parts),
     };
     (outcome, diagnostics)
+}
+
+/// The loads of a network by whether a network of the fit has such operators.
+struct Unmeasured<'g> {
+    names: BTreeSet<&'g str>,
+    unmeasured: OperatorLoad,
+    measured: OperatorLoad,
+}
+
+impl<'g> Unmeasured<'g> {
+    /// `loads` are parallel to the nodes.
+    fn new(graph: &'g Graph, loads: &[OperatorLoad]) -> Self {
+        let is_known = |name: &str| Constants::shipped().operators.contains(name);
+        let of_nodes = graph.nodes.iter().zip(loads);
+        let (unmeasured, measured): (Vec<_>, Vec<_>) = of_nodes
+            .map(|(node, load)| (node.operator.code.name(), *load))
+            .partition(|(name, load)| load.operators > 0 && !is_known(name));
+        let total = |all: &[(&str, OperatorLoad)]| {
+            OperatorLoad::total(&all.iter().map(|(_, load)| *load).collect::<Vec<_>>())
+        };
+        Self {
+            names: unmeasured.iter().map(|(name, _)| *name).collect(),
+            unmeasured: total(&unmeasured),
+            measured: total(&measured),
+        }
+    }
+
+    fn interval_ms(&self) -> [f64; 2] {
+        let constants = Constants::shipped();
+        let ms = constants.coefficients.latency_ms(&self.unmeasured);
+        let [lo, hi] = constants.interval_ms(&self.measured);
+        [lo + ms / UNMEASURED_FACTOR, hi + ms * UNMEASURED_FACTOR]
+    }
+
+    fn diagnostic(&self) -> Option<Diagnostic> {
+        (!self.names.is_empty()).then(|| Diagnostic {
+            severity: Severity::Warning,
+            code: "operator-never-measured",
+            message: format!(
+                "no network with a published latency has {}; its time is counted like that of other operators, and the \
+                 interval is wider for it",
+                some_of(&self.names, ", ")
+            ),
+            operator_idx: None,
+        })
+    }
 }
 
 /// A diagnostic with the bytes that do not fit on the chip and the time that their transfer takes.

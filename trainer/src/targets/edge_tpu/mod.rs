@@ -3,6 +3,7 @@
 
 pub mod published;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -10,8 +11,8 @@ use anyhow::{Context, Result, ensure};
 use litecast::provenance::MAX_ERROR_PERCENT;
 use litecast::targets::MeasuredRange;
 use litecast::targets::edge_tpu::{
-    Coefficients, Constants, LeaveOneOut, OperatorLoad, array_ms, link_megabytes,
-    loads_if_all_mapped,
+    Coefficients, Constants, LeaveOneOut, LeftOutNetwork, OperatorLoad, RENAMING, array_ms,
+    link_megabytes, loads_if_all_mapped,
 };
 use litecast::{
     formats::tflite,
@@ -19,7 +20,7 @@ use litecast::{
 };
 
 use self::published::{Device, Latency, read};
-use crate::least_squares;
+use crate::least_squares::{self, ThreeSums};
 use crate::spaces::published::{WEIGHT_SEED, network};
 use crate::writer::{Precision, to_tflite};
 
@@ -51,6 +52,11 @@ pub struct EdgeTpuFit {
     pub constants: Constants,
     /// Published latencies with their estimates.
     pub samples: Vec<PublishedLatency>,
+    /// Mean error on the board's networks, each left out, of a regression on multiply-accumulates, bytes of activations and
+    /// bytes of weights.
+    pub regression_percent: f64,
+    /// Networks that the interval made without them holds, on all of their devices.
+    pub n_inside: usize,
 }
 
 /// A published latency with the estimates of the model.
@@ -74,11 +80,6 @@ impl PublishedLatency {
     pub fn left_out_percent(&self) -> f64 {
         self.error_percent(self.left_out_ms)
     }
-
-    fn factor(&self) -> f64 {
-        let ratio = self.left_out_ms / self.latency.ms;
-        ratio.max(1.0 / ratio)
-    }
 }
 
 /// The constants for the latencies in the table `published`.
@@ -89,30 +90,107 @@ pub fn fit_constants(published: &Path) -> Result<EdgeTpuFit> {
         published.display()
     );
     let latencies = read(published)?;
-    let loads: Vec<OperatorLoad> = latencies.iter().map(total_load).collect::<Result<_>>()?;
+    let mut operators = BTreeSet::new();
+    let works = latencies.iter();
+    let works = works.map(|latency| total_work(latency, &mut operators));
+    let (loads, sums): (Vec<OperatorLoad>, Vec<[f64; 3]>) =
+        works.collect::<Result<Vec<_>>>()?.into_iter().unzip();
     let rows: Vec<PublishedRow> = latencies.iter().zip(&loads).map(row).collect();
-    let all = fit(&rows.iter().collect::<Vec<_>>());
+    let rows: Vec<&PublishedRow> = rows.iter().collect();
+    let all = fit(&rows);
+    let left_out = left_out_fits(&rows);
     let samples: Vec<PublishedLatency> = (latencies.iter().zip(&loads).zip(&rows))
-        .map(|((latency, load), row)| {
-            let others: Vec<&PublishedRow> = latencies
-                .iter()
-                .zip(&rows)
-                .filter(|(other, _)| other.network != latency.network)
-                .map(|(_, row)| row)
-                .collect();
-            PublishedLatency {
-                latency: latency.clone(),
-                load: *load,
-                fitted_ms: least_squares::dot(&row.counted, &all),
-                left_out_ms: least_squares::dot(&row.counted, &fit(&others)),
-            }
+        .map(|((latency, load), row)| PublishedLatency {
+            latency: latency.clone(),
+            load: *load,
+            fitted_ms: least_squares::dot(&row.counted, &all),
+            left_out_ms: least_squares::dot(&row.counted, &left_out[row.network.as_str()].costs),
         })
         .collect();
-    let constants = constants(&all, &samples)?;
-    Ok(EdgeTpuFit { constants, samples })
+    let n_inside = networks(&rows)
+        .iter()
+        .filter(|network| is_inside_without_it(&rows, network))
+        .count();
+    let constants = constants(&all, &samples, operators, &left_out)?;
+    Ok(EdgeTpuFit {
+        constants,
+        samples,
+        regression_percent: regression_percent(&latencies, &sums),
+        n_inside,
+    })
 }
 
-fn total_load(latency: &Latency) -> Result<OperatorLoad> {
+/// A fit without one network, and the largest factor that it is off by on it.
+struct LeftOutFit {
+    costs: [f64; 4],
+    factor: f64,
+}
+
+impl LeftOutFit {
+    /// Whether its interval of a row holds the published latency.
+    fn ends_ms(&self, row: &PublishedRow) -> [f64; 2] {
+        let ms = least_squares::dot(&row.counted, &self.costs);
+        [ms / self.factor, ms * self.factor]
+    }
+}
+
+fn networks<'r>(rows: &[&'r PublishedRow]) -> BTreeSet<&'r str> {
+    rows.iter().map(|row| row.network.as_str()).collect()
+}
+
+/// A fit without each network.
+fn left_out_fits<'r>(rows: &[&'r PublishedRow]) -> BTreeMap<&'r str, LeftOutFit> {
+    let without = |network: &'r str| {
+        let (own, others): (Vec<&PublishedRow>, Vec<&PublishedRow>) =
+            rows.iter().partition(|row| row.network == network);
+        let costs = fit(&others);
+        let factor = |row: &&PublishedRow| {
+            let ratio = least_squares::dot(&row.counted, &costs) / row.latency_ms;
+            ratio.max(1.0 / ratio)
+        };
+        let factor = own.iter().map(factor).fold(1.0, f64::max);
+        (network, LeftOutFit { costs, factor })
+    };
+    networks(rows).into_iter().map(without).collect()
+}
+
+/// Whether the interval that the other networks give holds all latencies of `network`.
+fn is_inside_without_it(rows: &[&PublishedRow], network: &str) -> bool {
+    let (own, others): (Vec<&PublishedRow>, Vec<&PublishedRow>) =
+        rows.iter().partition(|row| row.network == network);
+    let fits = left_out_fits(&others);
+    own.iter().all(|row| {
+        let ends = fits.values().map(|fit| fit.ends_ms(row));
+        let [lo, hi] = ends.fold([f64::MAX, 0.0], |[lo, hi], end| {
+            [lo.min(end[0]), hi.max(end[1])]
+        });
+        (lo..=hi).contains(&row.latency_ms)
+    })
+}
+
+/// See [`EdgeTpuFit::regression_percent`].
+fn regression_percent(latencies: &[Latency], sums: &[[f64; 3]]) -> f64 {
+    let rows = latencies.iter().zip(sums);
+    let rows = rows.filter(|(latency, _)| latency.device == Device::DevBoard);
+    let rows: Vec<ThreeSums> = rows
+        .map(|(latency, sums)| ThreeSums {
+            sums: *sums,
+            total: latency.ms,
+            group: &latency.network,
+        })
+        .collect();
+    let estimates = least_squares::three_sums_left_out(&rows);
+    let errors = estimates.iter().zip(&rows);
+    let errors = errors.map(|(ms, row)| 100.0 * (ms / row.total - 1.0).abs());
+    errors.sum::<f64>() / rows.len() as f64
+}
+
+/// The load of a network, and its multiply-accumulates, bytes of activations and bytes of weights. Its operators are added
+/// to `operators`.
+fn total_work(
+    latency: &Latency,
+    operators: &mut BTreeSet<String>,
+) -> Result<(OperatorLoad, [f64; 3])> {
     let Latency {
         network: name,
         side,
@@ -123,14 +201,23 @@ fn total_load(latency: &Latency) -> Result<OperatorLoad> {
     let bytes = to_tflite(&network, WEIGHT_SEED, Precision::Int8);
     let model = tflite::parse(&bytes)?;
     let graph = graph::build(&model, 0)?;
-    Ok(OperatorLoad::total(&loads_if_all_mapped(
-        &graph,
-        &analysis::analyze(&graph),
-    )))
+    let codes = graph.nodes.iter().map(|node| &node.operator.code);
+    let timed = codes.filter(|code| !RENAMING.contains(&code.kind));
+    operators.extend(timed.map(|code| code.name().to_owned()));
+    let analysis = analysis::analyze(&graph);
+    let load = OperatorLoad::total(&loads_if_all_mapped(&graph, &analysis));
+    let mut sums = [0.0; 3];
+    for cost in &analysis.costs {
+        let bytes = cost.input_bytes + cost.output_bytes;
+        let of_operator = [cost.macs, bytes, cost.weight_bytes];
+        sums = std::array::from_fn(|idx| sums[idx] + of_operator[idx] as f64);
+    }
+    Ok((load, sums))
 }
 
 /// Counts of a network on a device: operators, milliseconds of the array, and megabytes over the link of either device.
 struct PublishedRow {
+    network: String,
     counted: [f64; 4],
     latency_ms: f64,
 }
@@ -153,6 +240,7 @@ fn row((latency, load): (&Latency, &OperatorLoad)) -> PublishedRow {
         }
     };
     PublishedRow {
+        network: latency.network.clone(),
         counted: [
             load.operators as f64,
             array_ms(load),
@@ -163,13 +251,27 @@ fn row((latency, load): (&Latency, &OperatorLoad)) -> PublishedRow {
     }
 }
 
-fn constants(fitted: &[f64; 4], samples: &[PublishedLatency]) -> Result<Constants> {
+/// Those of the Coral Dev Board.
+fn coefficients(fitted: &[f64; 4]) -> Coefficients {
     let [
         ms_per_operator,
         cycles_per_array_cycle,
         ms_per_link_megabyte,
         _,
-    ] = *fitted;
+    ] = fitted.map(rounded);
+    Coefficients {
+        ms_per_operator,
+        cycles_per_array_cycle,
+        ms_per_link_megabyte,
+    }
+}
+
+fn constants(
+    fitted: &[f64; 4],
+    samples: &[PublishedLatency],
+    operators: BTreeSet<String>,
+    left_out: &BTreeMap<&str, LeftOutFit>,
+) -> Result<Constants> {
     let on_board = samples
         .iter()
         .filter(|s| s.latency.device == Device::DevBoard);
@@ -180,9 +282,6 @@ fn constants(fitted: &[f64; 4], samples: &[PublishedLatency]) -> Result<Constant
     let n = errors.len();
     let &(worst_percent, worst) = errors.last().context("expected latencies, found none")?;
     let capped = errors.iter().map(|(error, _)| error.min(MAX_ERROR_PERCENT));
-    let mut networks: Vec<&str> = samples.iter().map(|s| s.latency.network.as_str()).collect();
-    networks.sort_unstable();
-    networks.dedup();
     Ok(Constants {
         command: "litecast-trainer fit-edgetpu".into(),
         source: SOURCE.into(),
@@ -191,24 +290,22 @@ fn constants(fitted: &[f64; 4], samples: &[PublishedLatency]) -> Result<Constant
             samples.iter().map(|sample| sample.latency.ms),
         )
         .context("expected latencies")?,
-        coefficients: Coefficients {
-            ms_per_operator: rounded(ms_per_operator),
-            cycles_per_array_cycle: rounded(cycles_per_array_cycle),
-            ms_per_link_megabyte: rounded(ms_per_link_megabyte),
-        },
+        coefficients: coefficients(fitted),
+        operators,
+        left_out: (left_out.iter())
+            .map(|(network, fit)| LeftOutNetwork {
+                network: (*network).to_owned(),
+                coefficients: coefficients(&fit.costs),
+                factor: rounded(fit.factor),
+            })
+            .collect(),
         leave_one_out: LeaveOneOut {
             n,
             mean_percent: rounded(capped.sum::<f64>() / n as f64),
             median_percent: rounded((errors[n / 2].0 + errors[(n - 1) / 2].0) / 2.0),
             worst_percent: rounded(worst_percent),
             worst: worst.into(),
-            n_networks: networks.len(),
-            interval_factor: rounded(
-                samples
-                    .iter()
-                    .map(PublishedLatency::factor)
-                    .fold(1.0, f64::max),
-            ),
+            n_networks: left_out.len(),
         },
     })
 }
@@ -288,7 +385,11 @@ fn print(fitted: &EdgeTpuFit) {
         leave_one_out.worst,
     );
     println!(
-        "interval: the estimate over and times {:.3}, the widest of {} networks",
-        leave_one_out.interval_factor, leave_one_out.n_networks
+        "a regression on three sums: {:.1} %",
+        fitted.regression_percent
+    );
+    println!(
+        "interval: of {} networks, the one made without it holds {}",
+        leave_one_out.n_networks, fitted.n_inside
     );
 }
