@@ -11,6 +11,7 @@ use crate::work;
 /// Bytes of an element, by type.
 pub const INT16_BYTES: i64 = 2;
 pub const INT32_BYTES: i64 = 4;
+pub const INT64_BYTES: i64 = 8;
 
 /// Largest height, width or depth of a feature map: the registers of the NPU hold them in 16 bits. Larger
 /// dimensions are clamped, and the learned correction accounts for the rest.

@@ -5,9 +5,9 @@
 
 use super::units::units_and_limits;
 use crate::targets::ethos_u::accelerator::{Accelerator, BlockMemory};
-use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, ceil_div, round_up, volume};
+use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, IfmOfm, ceil_div, round_up, volume};
 use crate::targets::ethos_u::layer::{Kind, Layer};
-use crate::targets::ethos_u::program::INT16_BYTES;
+use crate::targets::ethos_u::program::{INT16_BYTES, INT32_BYTES};
 
 /// Largest height and width of a part of a kernel that the multipliers apply at a time; larger kernels run as
 /// several parts (`_subkernelMax` in Vela).
@@ -26,14 +26,15 @@ const WIDE_ACCUMULATOR_BYTES: [i64; 2] = [5, 8];
 /// of the IFM are preferred.
 pub const SMALL_SIDE: i64 = 4;
 
-/// Whether accumulators have more than 32 bits: those of sums of products of 16-bit inputs and, on Ethos-U55 and U65,
-/// of sums over their channels.
+/// Whether accumulators have more than 32 bits: those of sums of products of 16-bit inputs, on Ethos-U55 and U65 of sums
+/// over their channels, and on Ethos-U85 of elements of 64 bits.
 pub fn has_wide_accumulators(accelerator: &Accelerator, layer: &Layer) -> bool {
     let sums = match layer.kind {
         Kind::ReduceSum => !accelerator.is_u85(),
         kind => !kind.is_pooling(),
     };
-    layer.element_bytes.ifm == INT16_BYTES && sums
+    let IfmOfm { ifm, ofm } = layer.element_bytes;
+    ifm == INT16_BYTES && sums || accelerator.is_u85() && ifm.max(ofm) > INT32_BYTES
 }
 
 pub fn accumulator_bytes(accelerator: &Accelerator, layer: &Layer) -> i64 {
@@ -71,7 +72,12 @@ pub fn is_part_kernel(accelerator: &Accelerator, layer: &Layer) -> bool {
 
 /// The micro block, which the multipliers compute at a time, that pads the OFM least.
 pub fn micro_block(accelerator: &Accelerator, layer: &Layer) -> Hwc {
-    let is_narrow = layer.element_bytes.ifm == 1;
+    // Values of 32 and 64 bits that only move pass the accumulators as if they were values of 8 bits.
+    let is_narrow = match layer.element_bytes.ifm {
+        1 => true,
+        INT16_BYTES => false,
+        _ => layer.kind != Kind::MaxPooling,
+    };
     let blocks = &accelerator.micro_blocks;
     let candidates = match layer.kind {
         kind if kind.is_by_channel() => blocks.by_channel[usize::from(!is_narrow)],

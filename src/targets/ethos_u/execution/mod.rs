@@ -19,7 +19,10 @@ use super::geometry::{IfmOfm, volume};
 use super::index::OptionalIndex;
 use super::layer::{Kind, Layer, UNCHANGED};
 use super::order::Order;
-use super::program::{Action, MAX_DIMENSION, Operation, Program, Transposition, Window};
+use super::program::{
+    Action, FeatureMap, INT32_BYTES, INT64_BYTES, MAX_DIMENSION, Operation, Program, Transposition,
+    Window,
+};
 use super::scheduled_operation::{Execution, MAX_OTHERS, Read, ScheduledOperation, Stripe};
 use super::weights::{encoded, encoded_bytes, is_same_stream};
 use crate::graph::analysis::ByteHistogram;
@@ -484,6 +487,12 @@ fn layer(
     } = window;
     let stride = window.stride_towards(ofm);
     let is_whole = has_sane_sizes([&ifm, &ofm], kernel, [stride, dilation]);
+    // A transposition moves both halves of 64 bits, which its shapes count.
+    let is_halved = matches!(operation.action, Action::Transpose(_));
+    let element_bytes = |map: &FeatureMap| match map.element_bytes() {
+        INT64_BYTES if is_halved => INT32_BYTES,
+        bytes => bytes,
+    };
     let ends = IfmOfm {
         ifm: &maps[input],
         ofm: &maps[output],
@@ -505,7 +514,7 @@ fn layer(
         has_table,
         is_sparse: false,
         is_brick: ends.map(|map| !map.is_linear),
-        element_bytes: ends.map(|map| map.element_bytes()),
+        element_bytes: ends.map(element_bytes),
     })
 }
 

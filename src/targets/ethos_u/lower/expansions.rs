@@ -1,9 +1,11 @@
-//! SQUARED_DIFFERENCE, PRELU and broadcasts, which take several operations. Reproduces
-//! `RewriteSquaredDifference`, `ConvertPrelu` and `ReplaceBroadcastWithAdd` of Vela.
+//! SQUARED_DIFFERENCE, PRELU, CAST and broadcasts, which take several operations. Reproduces
+//! `RewriteSquaredDifference`, `ConvertPrelu`, `RewriteCast` and `ReplaceBroadcastWithAdd` of Vela.
 
 use super::lowering::Lowering;
 use crate::formats::tflite::TensorType;
-use crate::targets::ethos_u::program::{Action, Alias, Arithmetic, INT32_BYTES, Operation};
+use crate::targets::ethos_u::program::{
+    Action, Alias, Arithmetic, INT16_BYTES, INT32_BYTES, Operation,
+};
 
 /// Scales both inputs in 32 bits, squares their difference and scales it back.
 pub fn squared_difference(lowering: &mut Lowering) -> Option<()> {
@@ -114,6 +116,33 @@ fn slopes_of(lowering: &mut Lowering, slopes: usize) -> Option<Slopes> {
         is_one: min == max,
         max: i64::from(max).saturating_sub(zero_point) as f32 * scale,
     })
+}
+
+/// The sum of the input and zero, or a comparison with zero where one of both types is that of truth values. What gets 64
+/// bits is made in 32 bits, read as twice as many channels of 16 bits, and each of these gets 32 bits.
+pub fn cast(lowering: &mut Lowering) -> Option<()> {
+    let (input, output) = (lowering.input(0)?, lowering.output()?);
+    let types = [input, output].map(|tensor_idx| lowering.tensor(tensor_idx).tensor_type);
+    let arithmetic = match types {
+        [TensorType::Bool, _] | [_, TensorType::Bool] => Arithmetic::Other,
+        _ => Arithmetic::Sum,
+    };
+    let number = lowering.constant([1; 3], lowering.element_bytes(input));
+    if types[1] != TensorType::Int64 {
+        lowering.binary(arithmetic, [input, number], output);
+        return Some(());
+    }
+    let shape = lowering.shape(input);
+    let halved = [shape[0], shape[1], 2 * shape[2]];
+    let narrow = lowering.linear_map(shape, INT32_BYTES);
+    lowering.binary(arithmetic, [input, number], narrow);
+    let halves = lowering.linear_map(halved, INT16_BYTES);
+    lowering.view(narrow, halves);
+    let number = lowering.constant([1; 3], INT16_BYTES);
+    let wide = lowering.linear_map(halved, INT32_BYTES);
+    lowering.binary(Arithmetic::Sum, [halves, number], wide);
+    lowering.view(wide, output);
+    Some(())
 }
 
 /// Ethos-U55 and U65 broadcast one input only. If both are broadcast, the first one is added to zeros of the

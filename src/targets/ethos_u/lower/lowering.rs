@@ -256,6 +256,14 @@ impl<'a> Lowering<'a> {
         output
     }
 
+    /// Lets `output` show the map `input` in a shape of its own.
+    pub fn view(&mut self, input: usize, output: usize) {
+        self.push(Operation {
+            alias: Alias::View,
+            ..self.operation(Action::View, &[input], output)
+        });
+    }
+
     /// Adds a copy, which may change element size or layout.
     pub fn copy(&mut self, input: usize, output: usize) -> usize {
         let shape = self.shape(input);

@@ -5,7 +5,7 @@ use super::transpose::{Pass, is_exchanged_before};
 use crate::formats::tflite::BuiltinOptions;
 use crate::targets::ethos_u::geometry::Hwc;
 use crate::targets::ethos_u::layer::{Kind, UNCHANGED};
-use crate::targets::ethos_u::program::{Action, Alias, INT32_BYTES, Operation};
+use crate::targets::ethos_u::program::{Action, INT32_BYTES, Operation};
 
 /// Ethos-U85 multiplies two feature maps, one batch after the other. On the others, elementwise products of each column
 /// of the second matrix with all rows of the first one are summed.
@@ -110,10 +110,7 @@ fn stays_in_place(lowering: &Lowering, second: usize, is_square: bool) -> bool {
 
 fn view_of(lowering: &mut Lowering, input: usize, shape: Hwc) -> usize {
     let output = lowering.map(shape, lowering.element_bytes(input));
-    lowering.push(Operation {
-        alias: Alias::View,
-        ..lowering.operation(Action::View, &[input], output)
-    });
+    lowering.view(input, output);
     output
 }
 

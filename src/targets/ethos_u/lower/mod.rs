@@ -485,6 +485,7 @@ fn lower_into_several(lowering: &mut Lowering) -> Option<()> {
         OpKind::AveragePool2d => convolution::divided_average_pool(lowering),
         OpKind::AssignVariable => movement::assign_variable(lowering),
         OpKind::BatchMatmul => matmul::batch_matmul(lowering),
+        OpKind::Cast => expansions::cast(lowering),
         OpKind::Maximum | OpKind::Minimum => expansions::broadcast(lowering, Arithmetic::Other),
         OpKind::Conv2d => convolution::grouped_convolution(lowering),
         OpKind::Mean => reduce::mean(lowering),

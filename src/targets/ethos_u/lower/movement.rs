@@ -337,10 +337,7 @@ pub fn reshape(lowering: &mut Lowering) -> Option<()> {
     let copies = lowering.copies.entry(input).or_default();
     copies.operations.push(copying);
     (copies.last, copies.shaped) = (copy, output);
-    lowering.push(Operation {
-        alias: Alias::View,
-        ..lowering.operation(Action::View, &[input], output)
-    });
+    lowering.view(input, output);
     Some(())
 }
 

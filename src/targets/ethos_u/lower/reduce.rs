@@ -249,7 +249,10 @@ fn max_pool_columns(
     view_shapes: [[i64; 3]; 2],
 ) {
     let [whole @ [rows, n, depth], _] = view_shapes;
-    let [most_rows, most_depth] = pooled_at_once(lowering, [input, output], view_shapes);
+    let [most_rows, most_depth] = match lowering.operator().code.kind {
+        OpKind::ArgMax => pooled_at_once(lowering, [input, output], view_shapes),
+        _ => [MAX_DIMENSION, i64::MAX],
+    };
     for (rows, n_of_rows) in row_parts(rows, most_rows) {
         for (depth, n_of_depth) in row_parts(depth, most_depth) {
             let is_whole = [rows, n, depth] == whole;
@@ -276,7 +279,7 @@ fn max_pool_columns(
 /// Elements of a map whose block is searched for: with padding and cycles for each of them, counts do not overflow.
 const MAX_SEARCHED: i64 = 1 << 40;
 
-/// Maximum rows and channels of one operation. If registers cannot count all rows, Ethos-U55 and Ethos-U65 compute one
+/// Maximum rows and channels of one operation of an ARG_MAX. If registers cannot count all rows, Ethos-U55 and Ethos-U65 compute one
 /// block after the other, with the block size of the whole with a kernel of one position.
 fn pooled_at_once(lowering: &Lowering, maps: [usize; 2], view_shapes: [[i64; 3]; 2]) -> [i64; 2] {
     let accelerator = lowering.accelerator;
@@ -302,8 +305,12 @@ fn sizes_around_axis(lowering: &Lowering, input: usize, axis: i32) -> Option<[[i
     sizes_around_dimension(shape, dimension(axis, shape.len())?)
 }
 
-/// The same for a shape and one of its dimensions.
+/// The same for a shape and one of its dimensions. Of a dimension beyond [`MAX_DIMENSION`], that many count here: the
+/// totals of the operator count the others.
 fn sizes_around_dimension(shape: &[i32], axis: usize) -> Option<[[i64; 3]; 2]> {
+    let shape: Vec<i32> = (shape.iter())
+        .map(|&size| size.min(MAX_DIMENSION as i32))
+        .collect();
     let (rows, depth) = (n_elements(&shape[..axis]), n_elements(&shape[axis + 1..]));
     let n = i64::from(shape[axis]);
     (1..=MAX_KERNEL)

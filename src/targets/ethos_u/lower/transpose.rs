@@ -6,7 +6,9 @@ use crate::formats::tflite::{BuiltinOptions, OpKind};
 use crate::targets::ethos_u::geometry::Hwc;
 use crate::targets::ethos_u::layer::UNCHANGED;
 use crate::targets::ethos_u::order::Order;
-use crate::targets::ethos_u::program::{Action, Alias, Operation, Program, Transposition};
+use crate::targets::ethos_u::program::{
+    Action, Alias, INT64_BYTES, Operation, Program, Transposition,
+};
 
 impl Lowering<'_> {
     /// Adds one transposition of height, width and channels between feature maps that are seen in these shapes.
@@ -33,6 +35,7 @@ impl Lowering<'_> {
 
     /// Adds one transposition after the other.
     pub fn transpose_passes(&mut self, [input, output]: [usize; 2], passes: &[Pass]) {
+        // Maps of 64-bit values have twice their size: the last dimension of each pass counts halves.
         let element_bytes = self.element_bytes(input);
         let mut from = input;
         for (idx, &pass) in passes.iter().enumerate() {
@@ -96,6 +99,13 @@ impl Permutation {
             sizes: sizes.iter().map(|&size| size.into()).collect(),
         })
         .filter(|permutation| permutation.order.len() <= MAX_DIMENSIONS)
+    }
+
+    /// The same for values of 64 bits, both halves of which stay beside each other in a dimension behind the others.
+    fn of_halves(mut self) -> Self {
+        self.order.push(self.order.len());
+        self.sizes.push(2);
+        self
     }
 
     fn n_outer(&self) -> usize {
@@ -455,16 +465,15 @@ pub fn transpose(lowering: &mut Lowering) -> Option<()> {
         if is_own && super::movement::reshape(lowering).is_some() {
             return Some(());
         }
-        lowering.push(Operation {
-            alias: Alias::View,
-            ..lowering.operation(Action::View, &[input], output)
-        });
+        lowering.view(input, output);
         return Some(());
     }
     let can_rotate = lowering.accelerator.is_u85();
     let reader = lowering.readers(output).first().copied();
     let is_short = reader.is_some_and(|reader| is_rearranged(lowering, reader, output));
+    let is_in_halves = lowering.element_bytes(input) == INT64_BYTES;
     let passes = match exchange.separate {
+        Some(permutation) if is_in_halves => permutation.of_halves().passes(can_rotate),
         Some(permutation) if !is_short => permutation.passes(can_rotate),
         _ => exchange.passes(can_rotate),
     };

@@ -150,9 +150,10 @@ fn refused_type(graph: &Graph, node: &Node, kind: OpKind, npu: Npu) -> Option<Un
     for (place, t) in Place::tensors_of(operator) {
         let tensor_type = graph.tensor(t).tensor_type;
         let is_map = matches!(place, Place::Output(_)) || !graph.is_constant(t);
-        // Indices may have 64 bits, what is compared may not.
-        let is_compared = kind == OpKind::ArgMax && matches!(place, Place::Input(_));
-        let is_too_wide = is_compared && tensor_type == TensorType::Int64;
+        // Indices and results of a CAST may have 64 bits, what they are computed from may not.
+        let is_computed_from =
+            matches!(kind, OpKind::ArgMax | OpKind::Cast) && matches!(place, Place::Input(_));
+        let is_too_wide = is_computed_from && tensor_type == TensorType::Int64;
         if is_map && (is_too_wide || !runs_type(tensor_type, kind, npu)) {
             return Some(UnsupportedReason::ActivationType {
                 found: tensor_type,
@@ -191,7 +192,11 @@ fn runs_type(tensor_type: TensorType, kind: OpKind, npu: Npu) -> bool {
     match tensor_type {
         Int8 | UInt8 | Int16 => true,
         Int32 => npu == Npu::EthosU85 || is_wide(kind),
-        Int64 => kind == OpKind::ArgMax,
+        Int64 => match kind {
+            OpKind::ArgMax => true,
+            OpKind::Cast => npu == Npu::EthosU85,
+            _ => npu == Npu::EthosU85 && MOVE_64_BITS.contains(&kind),
+        },
         Bool => npu == Npu::EthosU85,
         Resource => npu == Npu::EthosU85 && VARIABLES.contains(&kind),
         _ => false,
@@ -203,6 +208,27 @@ fn is_wide(kind: OpKind) -> bool {
 }
 
 const VARIABLES: &[OpKind] = &[OpKind::AssignVariable, OpKind::ReadVariable];
+
+/// Operators that Ethos-U85 runs on values of 64 bits, because they only move them.
+const MOVE_64_BITS: &[OpKind] = &[
+    OpKind::Concatenation,
+    OpKind::ExpandDims,
+    OpKind::MirrorPad,
+    OpKind::Pack,
+    OpKind::Pad,
+    OpKind::Padv2,
+    OpKind::Reshape,
+    OpKind::ReverseV2,
+    OpKind::ScatterNd,
+    OpKind::Slice,
+    OpKind::Split,
+    OpKind::SplitV,
+    OpKind::Squeeze,
+    OpKind::StridedSlice,
+    OpKind::Tile,
+    OpKind::Transpose,
+    OpKind::Unpack,
+];
 
 /// Operators with fewer element types than the others of the list.
 const RESTRICTED_TYPES: &[(OpKind, &[TensorType])] = &[

@@ -1,7 +1,7 @@
 //! What moves, repeats, enlarges or divides values, against what Vela 5.2.0 prints for the same files.
 
 use super::files::NetworkFile;
-use crate::formats::tflite::{Activation, BuiltinOptions, OpKind};
+use crate::formats::tflite::{Activation, BuiltinOptions, OpKind, TensorType};
 use crate::targets::ethos_u::configuration::Product::{self, U55x256, U65x512, U85x256};
 
 impl NetworkFile {
@@ -51,6 +51,14 @@ impl NetworkFile {
         };
         let shape = self.shape(one);
         self.call_with(OpKind::Div, &[one, other], &shape, options)
+    }
+
+    fn largest(&mut self, map: usize, axis: i32) -> usize {
+        let mut shape = self.shape(map);
+        shape[axis as usize] = 1;
+        let axes = self.constant(&[axis]);
+        let options = BuiltinOptions::Reducer { keep_dims: true };
+        self.call_with(OpKind::ReduceMax, &[map, axes], &shape, options)
     }
 
     fn logistic(&mut self, map: usize) -> usize {
@@ -273,4 +281,66 @@ fn results_of_the_cpu_are_staged() {
         ],
         [0.031, 0.005, 0.005],
     );
+}
+
+/// Values of 64 bits are moved as they are, and permuted in halves.
+#[test]
+fn ethos_u85_moves_values_of_64_bits() {
+    let moved = |move_values: fn(&mut NetworkFile) -> usize, of_vela: [f64; 3]| {
+        let mut network = NetworkFile::new(&[1, 12, 12, 8]);
+        let output = move_values(&mut network);
+        for map in [0, output] {
+            network.set_type(map, TensorType::Int64);
+        }
+        network.check(&[(U85x256, of_vela)]);
+    };
+    moved(
+        |network| network.reshape(0, &[1, 1152]),
+        [11294.0, 0.0, 33792.0],
+    );
+    moved(
+        |network| network.transpose(0, &[0, 3, 1, 2]),
+        [167_737.0, 36864.0, 129_024.0],
+    );
+    moved(
+        |network| network.tile(0, &[1, 2, 1, 2]),
+        [60296.0, 36864.0, 104_448.0],
+    );
+}
+
+#[test]
+fn casts_are_sums_or_comparisons_on_ethos_u85() {
+    use TensorType::{Bool, Int8, Int16, Int64};
+    for (types, of_vela) in [
+        ([Int8, Bool], [3461.0, 0.0, 9216.0]),
+        ([Bool, Int8], [3461.0, 0.0, 9216.0]),
+        ([Int16, Int8], [960.0, 0.0, 11520.0]),
+        ([Int8, Int64], [5218.0, 4608.0, 27648.0]),
+    ] {
+        let mut network = NetworkFile::new(&[1, 12, 12, 8]);
+        let output = network.call(OpKind::Cast, &[0], &[1, 12, 12, 8]);
+        for (map, tensor_type) in [0, output].into_iter().zip(types) {
+            network.set_type(map, tensor_type);
+        }
+        network.check(&[(U85x256, of_vela)]);
+    }
+}
+
+/// Registers count 65,536 rows: the others are another operation.
+#[test]
+fn maxima_of_many_rows_take_two_operations() {
+    let mut network = NetworkFile::new(&[1, 300, 300, 5]);
+    network.largest(0, 3);
+    network.check(&[
+        (U55x256, [900_176.0, 540_000.0, 0.0]),
+        (U65x512, [2_303_999.0, 0.0, 8_640_000.0]),
+        (U85x256, [1_804_112.0, 0.0, 4_324_480.0]),
+    ]);
+    let mut network = NetworkFile::new(&[140_000, 3, 5]);
+    network.largest(0, 1);
+    network.check(&[
+        (U55x256, [1_400_000.0, 2_800_000.0, 0.0]),
+        (U65x512, [11_946_666.0, 0.0, 44_800_000.0]),
+        (U85x256, [5_128_125.0, 0.0, 22_403_840.0]),
+    ]);
 }
