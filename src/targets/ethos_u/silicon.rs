@@ -29,7 +29,7 @@ pub struct UnmeasuredBoardFit {
     /// Geometric mean of the boards' factors.
     pub factor: f64,
     /// The 90 % interval is the estimate divided by and multiplied with this factor: the 95 % quantile of Student's t times
-    /// the spread of the boards, and the spread of networks on a board.
+    /// what the networks of each board are off by from the mean of the other boards.
     pub interval_factor: f64,
 }
 

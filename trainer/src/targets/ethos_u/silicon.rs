@@ -54,11 +54,35 @@ const BOARD: &str = "imx93";
 const SOURCE: &str = "NXP's model zoo (github.com/NXP/eiq-model-zoo), benchmark_model with the Ethos-U \
                       delegate on i.MX 93, Ethos-U65-256 at 1 GHz";
 
-/// A board whose table has one network that can be rebuilt; a transformer beside it cannot.
-const FEW_BOARD: &str = "alif-e8-kit";
-const FEW_NAME: &str = "Alif DK-E8";
-const FEW_SOURCE: &str = "huggingface.co/Arm/resnet-50-int8-per-channel-ethos-u-executorch";
-const FEW_NETWORK: Origin = Origin::Published("ResNet-50 V1", 224);
+/// A board of the table of which one network can be rebuilt.
+struct FewBoard {
+    /// Its id in the list of boards, and its name in the table.
+    board: [&'static str; 2],
+    /// End of the source in the table.
+    source: &'static str,
+    measurer: &'static str,
+    network: &'static str,
+    side: i32,
+}
+
+/// The transformer beside the ResNet-50 cannot be rebuilt, nor can the face detector beside the MobileNet, which is what
+/// Renesas' `generate_IC_model_tflite.py` asks of Keras, and whose latency is in whole milliseconds.
+const FEW_BOARDS: &[FewBoard] = &[
+    FewBoard {
+        board: ["alif-e8-kit", "Alif DK-E8"],
+        source: "huggingface.co/Arm/resnet-50-int8-per-channel-ethos-u-executorch",
+        measurer: "Arm",
+        network: "ResNet-50 V1",
+        side: 224,
+    },
+    FewBoard {
+        board: ["ek-ra8p1", "Renesas EK-RA8P1"],
+        source: "application_examples/image_classification/README.md",
+        measurer: "Renesas",
+        network: "MobileNet v1 0.25",
+        side: 224,
+    },
+];
 
 /// The source of a measured network.
 enum Origin {
@@ -173,16 +197,16 @@ pub fn run(args: &FitSiliconArgs) -> Result<()> {
     let parts: Vec<LatencyParts> = samples.iter().map(|sample| sample.parts(0)).collect();
     let measured = measured_board(&samples, &parts);
     print_errors(&measured.errors(), samples.len());
-    let few = with_one_network(args, &measured)?;
-    let elsewhere = fit_for_unmeasured_boards(&measured, &few);
-    println!(
-        "{}: {:.2} times the rules; elsewhere {elsewhere:?}",
-        few.board, few.factor
-    );
-    let silicon = Silicon {
-        boards: vec![measured, few],
-        elsewhere,
-    };
+    let few = FEW_BOARDS.iter();
+    let few = few.map(|few| with_one_network(few, args, &measured));
+    let few = few.collect::<Result<Vec<MeasuredBoard>>>()?;
+    let mut ratios = vec![BoardRatios::of_large_networks(&measured, &parts)];
+    ratios.extend(few.iter().map(BoardRatios::of_one_network));
+    let boards: Vec<MeasuredBoard> = [vec![measured], few].concat();
+    let elsewhere = fit_for_unmeasured_boards(&ratios);
+    println!("elsewhere {elsewhere:?}");
+    print_boards_left_out(&ratios);
+    let silicon = Silicon { boards, elsewhere };
     let text = serde_json::to_string_pretty(&silicon)? + "\n";
     fs::write(&args.out, text).with_context(|| format!("could not write {}", args.out.display()))
 }
@@ -233,43 +257,108 @@ fn measured_board(samples: &[BoardMeasurement], parts: &[LatencyParts]) -> Measu
 
 /// A board on which one network of the table can be rebuilt, which is too few for constants of its own: with the starts of
 /// `other`, and the network's ratio as its factor.
-fn with_one_network(args: &FitSiliconArgs, other: &MeasuredBoard) -> Result<MeasuredBoard> {
-    let board = boards::by_id(FEW_BOARD).context("expected the board in the list")?;
+fn with_one_network(
+    few: &FewBoard,
+    args: &FitSiliconArgs,
+    other: &MeasuredBoard,
+) -> Result<MeasuredBoard> {
+    let [id, name] = few.board;
+    let board = boards::by_id(id).context("expected the board in the list")?;
     let lines = more_lines(args)?;
-    let mut lines = lines.iter().filter(|line| line.board == FEW_NAME);
-    let line = lines.find(|line| line.source.ends_with(FEW_SOURCE));
-    let line = line.with_context(|| format!("expected {FEW_SOURCE} on {FEW_NAME}"))?;
+    let is_line = |line: &&BoardLine| line.board == name && line.source.ends_with(few.source);
+    let line = lines.iter().find(is_line);
+    let line = line.with_context(|| format!("expected {} on {name}", few.source))?;
     let measured_ms: f64 = line.measured_ms.parse()?;
-    let bytes = bytes(&FEW_NETWORK, &args.files)?;
+    let bytes = bytes(&Origin::Published(few.network, few.side), &args.files)?;
     let model = tflite::parse(&bytes)?;
     let graph = graph::build(&model, 0)?;
     let accelerator = Accelerator::new(&board.npu_configuration()?);
     let by_rules_ms = Totals::new(&accelerator, &graph, &analyze(&graph)).latency_ms;
     let ratio = rounded(measured_ms / by_rules_ms);
     Ok(MeasuredBoard {
-        board: FEW_BOARD.into(),
+        board: id.into(),
         factor: ratio,
         left_out: None,
         networks: vec![MeasuredNetwork {
-            name: "ResNet-50 V1 224".into(),
+            name: format!("{} {}", few.network, few.side),
             ratio,
         }],
-        source: format!("{FEW_NAME}, Arm ({FEW_SOURCE})"),
+        source: format!("{name}, {} ({})", few.measurer, line.source),
         ..other.clone()
     })
 }
 
-/// Between two boards.
-fn fit_for_unmeasured_boards(first: &MeasuredBoard, second: &MeasuredBoard) -> UnmeasuredBoardFit {
-    let logs = [first, second].map(|board| board.factor.ln());
-    let mean = (logs[0] + logs[1]) / 2.0;
-    let boards = [first, second].map(|board| board.board.as_str());
-    let spread: Vec<(f64, &str)> = logs.iter().map(|log| log - mean).zip(boards).collect();
-    let of_boards = factor_of_groups(&spread).ln();
-    let of_networks = first.errors().interval_factor.ln();
+/// What the NPU takes on a board, relative to the rules.
+#[derive(Clone)]
+struct BoardRatios {
+    board: String,
+    /// Logarithm of the board's factor.
+    log: f64,
+    /// Logarithms of networks' own factors.
+    of_networks: Vec<f64>,
+}
+
+impl BoardRatios {
+    fn of_large_networks(board: &MeasuredBoard, parts: &[LatencyParts]) -> Self {
+        let large = parts.iter().filter(|parts| parts.npu_ms() >= SMALL_MS);
+        let ratios = large.map(|parts| {
+            let work_ms = parts.npu_ms() - board.start_ms * parts.n_starts;
+            (work_ms / parts.by_rules_ms).ln()
+        });
+        Self {
+            board: board.board.clone(),
+            log: board.factor.ln(),
+            of_networks: ratios.collect(),
+        }
+    }
+
+    fn of_one_network(board: &MeasuredBoard) -> Self {
+        Self {
+            board: board.board.clone(),
+            log: board.factor.ln(),
+            of_networks: vec![board.factor.ln()],
+        }
+    }
+}
+
+/// The mean of the boards, and an interval from what the networks of each board are off by from the mean of the others.
+fn fit_for_unmeasured_boards(boards: &[BoardRatios]) -> UnmeasuredBoardFit {
+    let mean_without = |out: Option<&str>| {
+        let logs = boards
+            .iter()
+            .filter(|board| Some(board.board.as_str()) != out);
+        let logs: Vec<f64> = logs.map(|board| board.log).collect();
+        logs.iter().sum::<f64>() / logs.len() as f64
+    };
+    let errors = boards.iter().flat_map(|board| {
+        let name = board.board.as_str();
+        let mean = mean_without(Some(name));
+        let networks = board.of_networks.iter();
+        networks.map(move |log| (log - mean, name))
+    });
+    let errors: Vec<(f64, &str)> = errors.collect();
     UnmeasuredBoardFit {
-        factor: rounded(mean.exp()),
-        interval_factor: rounded(of_boards.hypot(of_networks).exp()),
+        factor: rounded(mean_without(None).exp()),
+        interval_factor: rounded(factor_of_groups(&errors)),
+    }
+}
+
+/// Prints what the interval that is made without a board holds of its networks.
+fn print_boards_left_out(boards: &[BoardRatios]) {
+    for (idx, board) in boards.iter().enumerate() {
+        let mut others = boards.to_vec();
+        others.remove(idx);
+        let fit = fit_for_unmeasured_boards(&others);
+        let is_inside = |log: &&f64| (**log - fit.factor.ln()).abs() <= fit.interval_factor.ln();
+        println!(
+            "{}: {:.2} times the rules; without it {:.2}, times and over {:.2}, which holds {} of {}",
+            board.board,
+            board.log.exp(),
+            fit.factor,
+            fit.interval_factor,
+            board.of_networks.iter().filter(is_inside).count(),
+            board.of_networks.len()
+        );
     }
 }
 
