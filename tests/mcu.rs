@@ -1,5 +1,5 @@
-//! Microcontrollers, over real files (`../shared/models-mcu`). Where they are absent, a test says that it
-//! is skipped.
+//! Microcontrollers, over real files (`../shared/models-mcu`), and what intervals of processors hold. Where files are
+//! absent, a test says that it is skipped.
 #![cfg(not(target_arch = "wasm32"))]
 
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use litecast::targets::cortex_m::{
     weights_flash_bytes,
 };
 use litecast::targets::tflite_micro::{Kernels, Pointers, arena_bytes};
-use litecast::targets::{Metric, Outcome, Target, boards, cortex_m};
+use litecast::targets::{Metric, Outcome, Target, boards, cortex_a, cortex_m};
 use litecast_needs::shared;
 
 fn folder() -> Option<PathBuf> {
@@ -123,6 +123,29 @@ fn intervals_hold_what_they_promise() {
         n += 1;
     }
     assert!(n >= 3, "{n} targets");
+}
+
+/// The same for processors, where kinds of networks count, each of which was left out as a whole.
+#[test]
+fn intervals_of_processors_hold_what_they_promise() {
+    let boards = &cortex_a::Constants::shipped().boards;
+    let fits = boards.iter().flat_map(|board| {
+        let fits = [&board.float32, &board.int8].into_iter().flatten();
+        fits.map(|fit| (board.target.as_str(), fit))
+    });
+    let mut n_boards = 0;
+    for (target, fit) in fits.filter(|(_, fit)| fit.measured.len() > 3) {
+        let n = fit.measured.len() as i32;
+        let held = (fit.coverage_percent / 100.0 * f64::from(n)).round() as i32;
+        let few: f64 = (0..=held).map(|held| binomial(n, held, 0.9)).sum();
+        println!(
+            "{target}: {:.0} % of {} networks of {n} kinds, times and over {:.2}; chance of so few {few:.3}",
+            fit.coverage_percent, fit.left_out.n, fit.interval_factor
+        );
+        assert!(few > 0.005, "{target}");
+        n_boards += 1;
+    }
+    assert!(n_boards >= 4, "{n_boards} fits");
 }
 
 /// Chance of `held` of `n` where each has the chance `p`.

@@ -30,4 +30,5 @@ pub mod least_squares;
 pub mod markdown;
 pub mod metrics;
 pub mod onnx;
+mod priors;
 pub mod probes;

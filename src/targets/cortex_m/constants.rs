@@ -115,6 +115,9 @@ pub struct Target {
     pub all_counts: Option<Errors>,
     /// The 90 % interval is the estimate divided by and multiplied with this factor.
     pub interval_factor: f64,
+    /// Present if short latencies have an interval of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub short: Option<ShortLatencies>,
     /// [`Self::interval_factor`] for another board with the same core; absent if boards differ no more than networks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transferred_interval_factor: Option<f64>,
@@ -148,6 +151,15 @@ impl CoreConversion {
     pub fn spread(&self) -> f64 {
         (self.factor / self.min_factor).max(self.max_factor / self.factor)
     }
+}
+
+/// Latencies of networks of a few layers, which differ more than those of whole networks: one choice of a tool decides them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ShortLatencies {
+    /// The shortest latency of a whole network.
+    pub below_ms: f64,
+    /// As [`Target::interval_factor`].
+    pub interval_factor: f64,
 }
 
 /// Errors of left-out estimates relative to the measured values, uncapped.
@@ -293,6 +305,12 @@ impl Target {
             ),
             operator_idx: None,
         })
+    }
+
+    /// [`Self::interval_factor`] of an estimate of this latency.
+    pub fn interval_factor_at(&self, ms: f64) -> f64 {
+        let short = self.short.as_ref().filter(|short| ms < short.below_ms);
+        short.map_or(self.interval_factor, |short| short.interval_factor)
     }
 
     /// The level of the interval, if the networks that were left out tell it.

@@ -148,11 +148,12 @@ fn latency_sum<'c>(
             measured_ms += ms;
         }
     }
-    let factor = target.interval_factor;
+    // A sum of nothing would be -0.
+    let value_ms = operators_ms.iter().fold(0.0, |sum, ms| sum + ms);
+    let factor = target.interval_factor_at(value_ms);
     Latency {
         clock_mhz,
-        // A sum of nothing would be -0.
-        value_ms: operators_ms.iter().fold(0.0, |sum, ms| sum + ms),
+        value_ms,
         lo_ms: (measured_ms + unmeasured_ms / UNMEASURED_FACTOR) / factor,
         hi_ms: (measured_ms + unmeasured_ms * UNMEASURED_FACTOR) * factor,
         operators_ms,

@@ -14,7 +14,7 @@ mod unmeasured;
 
 pub use self::activation_ram::{ActivationRam, StDevice, StRelease, StTool, activation_ram_bytes};
 pub use self::constants::{
-    Constants, CoreConversion, CoreErrors, Energy, Errors, Release, Runtime, Target,
+    Constants, CoreConversion, CoreErrors, Energy, Errors, Release, Runtime, ShortLatencies, Target,
 };
 pub use self::estimate::{InferenceEnergy, Latency, energy, latencies, latency, latency_of_nodes};
 pub use self::memory::{st_code_flash_bytes, weights_flash_bytes};

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result};
-use litecast::targets::cortex_m::{CoreErrors, Errors};
+use litecast::targets::cortex_m::{CoreErrors, Errors, ShortLatencies};
 
 use rayon::prelude::*;
 
 use super::columns::{MACS_ALONE, PRODUCTS, THREE_SUMS};
 use super::fit::{CountedRow, Factors, Fit, Model, nearest_core};
-use super::measured::Measurement;
+use super::measured::{FEW_LAYERS, Measurement};
 use crate::metrics::{conformal_quantile, factor_of_groups};
 
 /// A measured latency with estimates by fits without it.
@@ -32,6 +32,20 @@ pub struct LeftOut<'r> {
 impl LeftOut<'_> {
     fn measured_ms(&self) -> f64 {
         self.row.measured.latency_ms
+    }
+
+    fn has_few_layers(&self) -> bool {
+        self.row.measured.family == FEW_LAYERS
+    }
+
+    /// What its error is like those of: its family, or the network itself if it has few layers.
+    fn group(&self) -> &str {
+        let measured = &self.row.measured;
+        if self.has_few_layers() {
+            &measured.network
+        } else {
+            &measured.family
+        }
     }
 
     /// The error of an estimate as a factor of at least 1.
@@ -141,6 +155,8 @@ fn is_better(model: &Model, other: &Model, rows: &[&CountedRow], core: &str) -> 
 /// The factor of an interval, and the share of left-out estimates inside it.
 pub struct Interval {
     pub factor: f64,
+    /// That of networks of [`FEW_LAYERS`], and the latency below which it holds; absent if none was measured.
+    pub short: Option<ShortLatencies>,
     pub coverage_percent: f64,
 }
 
@@ -213,22 +229,32 @@ impl<'r> Evaluation<'r> {
             Factors::CoreAndRelease | Factors::Board => self.left_out.iter().collect(),
             Factors::None => self.core_errors(core),
         };
-        let without = |family: &str| -> Vec<&LeftOut> {
-            let others = rows.iter().copied();
-            others
-                .filter(|row| row.row.measured.family != family)
-                .collect()
-        };
         let checked: Vec<&&LeftOut> = (rows.iter())
             .filter(|left| left.row.measured.core == core)
             .collect();
         let held = checked.iter().filter(|left| {
-            left.factor(left.family_ms)
-                <= interval_factor_of_families(&without(&left.row.measured.family))
+            let others: Vec<&LeftOut> = (rows.iter().copied())
+                .filter(|other| other.group() != left.group())
+                .collect();
+            let factor = if left.has_few_layers() {
+                interval_factor_of_few_layers(&others)
+            } else {
+                Some(interval_factor_of_families(&others))
+            };
+            factor.is_some_and(|factor| left.factor(left.family_ms) <= factor)
         });
+        let whole = rows.iter().filter(|left| !left.has_few_layers());
+        let shortest_ms = whole
+            .map(|left| left.measured_ms())
+            .fold(f64::MAX, f64::min);
+        let of_few_layers = interval_factor_of_few_layers(&rows);
         Interval {
             coverage_percent: 100.0 * held.count() as f64 / checked.len().max(1) as f64,
             factor: interval_factor_of_families(&rows),
+            short: of_few_layers.map(|factor| ShortLatencies {
+                below_ms: rounded(shortest_ms),
+                interval_factor: rounded(factor),
+            }),
         }
     }
 }
@@ -248,13 +274,24 @@ pub fn family_mean_percent(left_out: &[&LeftOut], estimate_ms: impl Fn(&LeftOut)
     means.sum::<f64>() / n
 }
 
-/// The factor that should contain nine in ten latencies of other families: see [`factor_of_groups`].
+/// The factor that should contain nine in ten latencies of other families of whole networks: see [`factor_of_groups`].
 pub fn interval_factor_of_families(rows: &[&LeftOut]) -> f64 {
-    factor_with_tail(rows.iter().map(|left| (left.factor(left.family_ms), left)))
+    let whole = rows.iter().filter(|left| !left.has_few_layers());
+    factor_with_tail(whole.map(|left| (left.factor(left.family_ms), left)))
+}
+
+/// The same for other networks of few layers; `None` if there are none.
+fn interval_factor_of_few_layers(rows: &[&LeftOut]) -> Option<f64> {
+    let short = rows.iter().filter(|left| left.has_few_layers());
+    let mut short = short
+        .map(|left| (left.factor(left.family_ms), left))
+        .peekable();
+    short.peek()?;
+    Some(factor_with_tail(short))
 }
 
 fn factor_with_tail<'l, 'r: 'l>(factors: impl Iterator<Item = (f64, &'l &'l LeftOut<'r>)>) -> f64 {
-    let logs = factors.map(|(factor, left)| (factor.ln(), left.row.measured.family.as_str()));
+    let logs = factors.map(|(factor, left)| (factor.ln(), left.group()));
     let logs: Vec<(f64, &str)> = logs.collect();
     let n_families = logs
         .iter()

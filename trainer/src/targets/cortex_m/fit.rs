@@ -11,7 +11,7 @@ use litecast::targets::cortex_m::{OperatorCounts, Term};
 
 use super::columns::{Column, MACS_ALONE, Prior};
 use super::measured::Measurement;
-use super::priors::{Fitted, Problem};
+use crate::priors::{Fitted, Problem};
 use crate::targets::cortex_a::fit::least_deviations;
 
 /// A measured latency with its counts.
@@ -145,6 +145,8 @@ const OPERATOR_WEIGHT: f64 = 0.5;
 /// Standard deviations of the logarithms of factors that are fitted with priors.
 const CORE_SPREAD: f64 = 0.2;
 const RELEASE_SPREAD: f64 = 0.15;
+/// Error of a latency, in logarithms, that a fit with priors assumes.
+const LIKELY_ERROR: f64 = 0.06;
 /// Huber threshold for logarithmic residuals: about the noise between networks.
 const HUBER: f64 = 0.05;
 
@@ -214,14 +216,14 @@ impl Model {
                     .iter()
                     .map(|column| combined_count(row, column))
                     .collect(),
-                log_cycles: row.measured.cycles().ln(),
+                log_total: row.measured.cycles().ln(),
                 factors: of_row
                     .filter_map(|factor| Some(n_costs + factors.binary_search(&factor).ok()?))
                     .collect(),
                 weight: 1.0 / n_of_network[&key(row)],
             }
         });
-        let logs = Problem::new(fitted.collect(), n_costs, &priors).minimise();
+        let logs = Problem::new(fitted.collect(), n_costs, &priors, LIKELY_ERROR).minimise();
         let mut costs = BTreeMap::new();
         for (column, log) in self.columns.iter().zip(&logs) {
             for (term, times) in *column {

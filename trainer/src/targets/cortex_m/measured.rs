@@ -106,8 +106,20 @@ pub const STM32_M7_CACHE_BYTES: u64 = 16 << 10;
 struct StLine {
     board: String,
     version: String,
+    model: String,
     file: String,
     latency_ms: f64,
+}
+
+impl StLine {
+    /// Whether another network was measured than the one in the file. Since release 10, a name without one of these words is
+    /// a network of 1,000 classes, while the file of that name, of an earlier release, has five: two pairs of files are the
+    /// same but for their weights, and their latencies on the NPU differ by the time of 1,000 classes' weights.
+    fn is_of_another_network(&self) -> bool {
+        let of_few_classes = ["_fft", "_tfs", "_tl"];
+        self.version.starts_with("10")
+            && !of_few_classes.iter().any(|word| self.model.contains(word))
+    }
 }
 
 /// Boards of ST's table: name in the table, core, clock, and on-chip bytes if the board has external memory.
@@ -141,7 +153,7 @@ fn st_edge_ai(folders: &Folders) -> Result<Vec<Measurement>> {
             continue;
         };
         // The file is empty in the table if it is not available, and may be of another format.
-        if !line.file.ends_with(".tflite") {
+        if !line.file.ends_with(".tflite") || line.is_of_another_network() {
             continue;
         }
         let network = network(&line.file);
@@ -197,8 +209,12 @@ fn network(file: &str) -> String {
     replaced.iter().fold(name.to_owned(), replace)
 }
 
+/// Family of networks of one to three layers, which others built under several tools.
+pub const FEW_LAYERS: &str = "baseline";
+
 /// Architectures. The first one that is part of a name is used.
 const FAMILIES: &[&str] = &[
+    FEW_LAYERS,
     "ssd_mobilenet",
     "fdmobilenet",
     "mobilenet_v1",

@@ -8,7 +8,6 @@ mod final_errors;
 mod fit;
 mod measured;
 mod nested;
-mod priors;
 mod report;
 mod st_memory;
 
@@ -704,6 +703,7 @@ fn target(
         all_counts: (evaluation.factors == Factors::Board)
             .then(|| evaluate::errors(&of_core, |left| Some(left.all_counts_ms))),
         interval_factor: rounded(interval.factor),
+        short: interval.short,
         transferred_interval_factor: evaluation.transferred_factor(core).map(rounded),
         coverage_percent: rounded(interval.coverage_percent),
         energy: shipped_energy(offer),

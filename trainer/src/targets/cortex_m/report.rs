@@ -90,7 +90,10 @@ fn targets(fitted: &FittedTargets) -> String {
         line.push(format!("{:.1}", target.stated_percent));
         line.push(format!("{:.1}", target.three_sums.mean_percent));
         line.push(format!("{:.1}", target.macs_alone.mean_percent));
-        line.push(format!("{:.2}", target.interval_factor));
+        let short = target.short.map_or(String::new(), |short| {
+            format!(", below {} ms {:.2}", short.below_ms, short.interval_factor)
+        });
+        line.push(format!("{:.2}{short}", target.interval_factor));
         line.push(format!("{:.0} %", target.coverage_percent));
         line
     };
