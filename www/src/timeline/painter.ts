@@ -29,7 +29,7 @@ export interface Marks {
 }
 
 /** Room for the names of the lanes. */
-export const LEFT = 54;
+export const LEFT = 68;
 const AXIS = 18;
 const LANE = 20;
 const BLOCKS = 12;
@@ -255,7 +255,7 @@ function paintMemory(ink: Ink, schedule: Schedule, ghost: Schedule | null, limit
     const height = (memory[operator] / ceiling) * room;
     ink.rect(Math.min(x, scale.left + scale.width - 2), bottom - height, 2, height, colour);
   }
-  ink.text("Memory", 2, y + 18, theme.muted, "start");
+  ink.text("Activations", 2, y + 18, theme.muted, "start");
   const words = `peak ${format.text(format.bytes(peak_bytes))}${limit_bytes === null ? "" : `, limit ${format.text(format.bytes(limit_bytes))}${is_drawn ? "" : " (above the drawing)"}`}`;
   if (is_drawn) ink.line(scale.left, bottom - (limit_bytes / ceiling) * room, scale.left + scale.width, bottom - (limit_bytes / ceiling) * room, peak_bytes > limit_bytes ? theme.peak : theme.muted, true);
   const x = scale.left + scale.width - 4;

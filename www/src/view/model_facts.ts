@@ -51,7 +51,7 @@ function peakTerm(report: Report, selection: Selection): HTMLElement | null {
   const peak = report.model.peak_operator;
   if (peak === null || !report.operators[peak]) return null;
   const show = (): void => selection.select(peak, "facts");
-  return term("Memory peak at", el("button", { type: "button", class: "link", onclick: show }, `${report.operators[peak].name} #${peak}`));
+  return term("Most activations at", el("button", { type: "button", class: "link", onclick: show }, `${report.operators[peak].name} #${peak}`));
 }
 
 function tensorTerms(report: Report, indices: number[], role: string): HTMLElement[] {

@@ -171,16 +171,17 @@ function fillBeside(select: HTMLSelectElement, report: Report, target: string): 
 
 /** Of an operator, or of the peak where none is selected; of the whole where memory is not known. */
 function selectionWords(schedule: Schedule, operator: number | null): string {
-  if (operator !== null) return operatorWords(schedule, operator, false);
-  if (schedule.peak_operator === null) return timeText(schedule, schedule.total);
-  return `Peak: ${operatorWords(schedule, schedule.peak_operator, true)}`;
+  if (operator !== null) return operatorWords(schedule, operator);
+  const peak = schedule.peak_operator;
+  if (peak === null) return timeText(schedule, schedule.total);
+  return `Most activations: ${schedule.names[peak]} #${peak}, ${format.text(format.bytes(schedule.memory[peak]))}`;
 }
 
-function operatorWords(schedule: Schedule, index: number, is_peak: boolean): string {
+function operatorWords(schedule: Schedule, index: number): string {
   const { starts, ends, total, memory, lanes, lane, unit, stretches, traffic_bytes } = schedule;
   const name = `${schedule.names[index]} #${index}`;
   const live = Number.isNaN(memory[index]) ? "not known" : `${format.text(format.bytes(memory[index]))} alive`;
-  if (is_peak || unit !== "ms") return `${name}, ${live}`;
+  if (unit !== "ms") return `${name}, ${live}`;
   const cost = ends[index] - starts[index];
   const reason = stretches.find(({ first, last }) => first <= index && index <= last)?.reasons.join("; ");
   const where = lanes.length > 1 ? ` on the ${lanes[lane[index]]}${reason ? ` (${reason})` : ""}` : "";
@@ -211,6 +212,7 @@ function helpDialog(): HTMLDialogElement {
     { class: "keys-dialog panel", "aria-label": "Keys of the timeline" },
     el("h2", {}, "Keys of the timeline"),
     el("dl", { class: "keys" }, ...KEYS.map(({ keys, words }) => el("div", {}, el("dt", {}, ...keys.flatMap((key, i) => [i > 0 ? " or " : "", el("kbd", {}, key.replace("Arrow", "").replace("Shift+", "Shift "))])), el("dd", {}, words)))),
+    el("p", { class: "subtle" }, "Activations are the feature maps that are alive at a time, in the order of the file. What a target needs of its memory differs from their peak: compilers work in stripes, reuse inputs and align."),
     el("p", { class: "subtle evidence-legend" }, `What times rest on, beside a lane and as the texture of its bars: ${evidenceLegend()}`),
     el("form", { method: "dialog" }, el("button", { type: "submit" }, "Close")),
   );
