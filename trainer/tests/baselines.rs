@@ -27,11 +27,12 @@ const GROWTH: Growth = Growth {
     seed: 1,
 };
 
-/// Their features are made for a minute, once for all tests.
+/// Features of all their graphs would be made for a minute, and forests of them be grown for two.
+const N_EACH: usize = 120;
 const SPACES: [&str; 3] = ["autoencoder", "lstm", "resnext"];
 static DATASET: LazyLock<Dataset> = LazyLock::new(|| {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
-    dataset::load_spaces(&folder, &SPACES).expect("a dataset")
+    dataset::load_spaces(&folder, &SPACES, N_EACH).expect("a dataset")
 });
 
 const ADD: i32 = 0;

@@ -15,7 +15,7 @@ const ROUNDING: f32 = 1e-4;
 #[test]
 fn labels_of_operators_are_parts_of_the_whole() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let dataset = dataset::load_spaces(&root.join("data"), &["deeplab"]).unwrap();
+    let dataset = dataset::load_spaces(&root.join("data"), &["deeplab"], 120).unwrap();
     let data = Data::new(&dataset, &Settings::default()).unwrap();
     let n_outputs = data.outputs.len();
     for (output, key) in data.outputs.iter().enumerate() {

@@ -49,7 +49,8 @@ fn mutants_of_onnx_files_end_in_a_report_or_an_error() {
     }
     let mut random = Random::new(11);
     let mut n_read = 0;
-    for _ in 0..4000 {
+    const N: usize = 2000;
+    for _ in 0..N {
         let mut mutant = seeds[random.below(seeds.len())].clone();
         mutant.mutate(&mut random);
         let bytes = mutant.write();
@@ -61,8 +62,8 @@ fn mutants_of_onnx_files_end_in_a_report_or_an_error() {
         );
         n_read += cost.n_read;
     }
-    println!("{n_read} of 4000 mutants are read");
-    assert!(n_read > 400);
+    println!("{n_read} of {N} mutants are read");
+    assert!(n_read > N / 10);
 }
 
 #[test]
@@ -161,7 +162,7 @@ fn mutants_keep_every_promise() {
     let mut random = Random::new(2026);
     let seeds: Vec<File> = Shape::ALL.iter().map(|shape| shape.file(12)).collect();
     let mut n_read = 0;
-    const N: usize = 4000;
+    const N: usize = 1500;
     for idx in 0..N {
         let mut file = seeds[idx % seeds.len()].clone();
         mutate(&mut file, &mut random);
@@ -196,7 +197,7 @@ fn mutants_for_other_ways_in_keep_every_promise() {
         Target::Gpus,
         Target::Smallest,
     ] {
-        let files: Vec<Vec<u8>> = (0..60)
+        let files: Vec<Vec<u8>> = (0..30)
             .flat_map(|call| mutants.of_call(target, call))
             .collect();
         let runs = files.iter().map(|bytes| (bytes, target.run(bytes, None)));

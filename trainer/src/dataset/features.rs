@@ -35,10 +35,20 @@ pub fn load(folder: &Path, tables: &Tables) -> Result<Vec<Vec<f32>>> {
         .collect()
 }
 
-/// Features by graph id of the graphs of these design spaces, made from their bytes.
-pub fn space_features(folder: &Path, spaces: &[&str]) -> Result<BTreeMap<String, Features>> {
+/// Features by graph id of the first graphs of these design spaces, at most `n_each` of each, made from their bytes.
+pub fn space_features(
+    folder: &Path,
+    spaces: &[&str],
+    n_each: usize,
+) -> Result<BTreeMap<String, Features>> {
     let (mut graphs, _) = remake::read_labels(folder)?;
-    graphs.retain(|graph| spaces.contains(&graph.origin.space()));
+    let mut n_left = vec![n_each; spaces.len()];
+    graphs.retain(|graph| {
+        let space = graph.origin.space();
+        let idx = spaces.iter().position(|&wanted| wanted == space);
+        let n_left = idx.map(|idx| &mut n_left[idx]).filter(|n| **n > 0);
+        n_left.map(|n| *n -= 1).is_some()
+    });
     let rows = featurize_all(&graphs, &mut Summary::default())?;
     let pair = |row: GraphRow| (row.labels.origin.graph_id(), row.features);
     Ok(rows.into_iter().map(pair).collect())

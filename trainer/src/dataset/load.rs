@@ -21,10 +21,11 @@ pub fn load(folder: &Path) -> Result<Dataset> {
     assemble(tables, features.into_iter().map(Some).collect())
 }
 
-/// Like [`load`], for these design spaces only: their features are made and not stored.
-pub fn load_spaces(folder: &Path, spaces: &[&str]) -> Result<Dataset> {
+/// Like [`load`], for the first graphs of these design spaces only, at most `n_each` of each: their features are made and
+/// not stored.
+pub fn load_spaces(folder: &Path, spaces: &[&str], n_each: usize) -> Result<Dataset> {
     let tables = Tables::read(folder)?;
-    let made = features::space_features(folder, spaces)?;
+    let made = features::space_features(folder, spaces, n_each)?;
     let graph_ids = tables.graphs.texts("graph_id")?;
     let features = graph_ids.iter().map(|id| made.get(*id).cloned()).collect();
     assemble(tables, features)
