@@ -552,6 +552,7 @@ fn fuse_activations_and_padding(
                 Kind::Convolution
                 | Kind::Depthwise
                 | Kind::VectorProduct
+                | Kind::Pooling
                 | Kind::MaxPooling
                 | Kind::ReduceSum,
             ) => true,

@@ -83,6 +83,10 @@ pub fn mirror_pad(lowering: &mut Lowering) -> Option<()> {
         piece: (shape, 1.0),
         source,
     };
+    if padded == [0; 4] {
+        lowering.push(lowering.operation(Action::Copy, &[input], output));
+        return Some(());
+    }
     // What nothing else reads may be written in place.
     let whole = if top == 0 && bottom == 0 {
         Source::InPlace(input)

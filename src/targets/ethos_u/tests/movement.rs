@@ -344,3 +344,44 @@ fn maxima_of_many_rows_take_two_operations() {
         (U85x256, [5_128_125.0, 0.0, 22_403_840.0]),
     ]);
 }
+
+/// Its producer does not write the output in place of it.
+#[test]
+fn padding_by_nothing_is_a_copy() {
+    let mut network = NetworkFile::new(&[1, 16, 16, 24]);
+    let map = network.largest(0, 3);
+    network.mirror(map, [0, 0]);
+    network.check(&[
+        (U55x256, [12746.0, 6400.0, 0.0]),
+        (U65x512, [33298.0, 256.0, 123_392.0]),
+        (U85x256, [28996.0, 256.0, 72512.0]),
+    ]);
+}
+
+/// Averages, and a resize that Ethos-U55 and U65 make of them.
+#[test]
+fn pooling_performs_the_activation_behind_it() {
+    let mut network = NetworkFile::new(&[1, 16, 16, 24]);
+    let options = BuiltinOptions::Pool2D {
+        padding: crate::formats::tflite::Padding::Valid,
+        stride_h: 2,
+        stride_w: 2,
+        filter_h: 2,
+        filter_w: 2,
+        activation: Activation::None,
+    };
+    let pooled = network.call_with(OpKind::AveragePool2d, &[0], &[1, 8, 8, 24], options);
+    network.logistic(pooled);
+    network.check(&[
+        (U55x256, [3456.0, 7680.0, 0.0]),
+        (U65x512, [16404.0, 0.0, 61440.0]),
+        (U85x256, [7499.0, 0.0, 36864.0]),
+    ]);
+    let mut network = NetworkFile::new(&[1, 8, 8, 16]);
+    let resized = network.resize(NEAREST, 16);
+    network.logistic(resized);
+    network.check(&[
+        (U55x256, [6248.0, 5120.0, 0.0]),
+        (U65x512, [4691.0, 0.0, 8192.0]),
+    ]);
+}
