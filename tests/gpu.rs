@@ -648,6 +648,42 @@ fn networks_of_another_laboratory_lie_in_their_intervals() {
     }
 }
 
+/// Single operators and images of 32×32 were measured on these GPUs, none of which takes as long as a network. Its interval is
+/// that of networks all the same, which were measured on another board, and does not grow with what one of them takes.
+#[test]
+fn float32_intervals_are_those_of_networks() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/gpu");
+    let targets = gpu::shipped_targets();
+    let ids = targets.iter().map(|target| target.id().to_owned());
+    let ids: Vec<String> = ids.filter(|id| id.ends_with("-float32")).collect();
+    for id in &ids {
+        let widths = |batch: u32| {
+            ["convnext_tiny", "resnet50", "vit_tiny_patch16_224"].map(|name| {
+                let path = folder.join(format!("{name}-224.graph.json"));
+                let [lo, value, hi] = interval(&report(&path, id, batch), Metric::Latency);
+                [value / lo, hi / value]
+            })
+        };
+        let [many, one] = [256, 1].map(widths);
+        println!("{id}: {many:.2?}, one at a time {one:.2?}");
+        // Networks of any kind ask for as much, and for no more.
+        assert!(
+            many.as_flattened()
+                .iter()
+                .all(|width| (1.3..2.2).contains(width)),
+            "{id}"
+        );
+        // The host sets the pace of one input, in the range that hosts have.
+        assert!(
+            one.as_flattened()
+                .iter()
+                .all(|width| (1.4..2.6).contains(width)),
+            "{id}"
+        );
+    }
+    assert_eq!(ids.len(), 9);
+}
+
 /// One network at four batch sizes on the H100: the fit used the largest one's time. Smaller batches wait for the host,
 /// and the share of the time in which kernels run falls with the batch size.
 #[test]

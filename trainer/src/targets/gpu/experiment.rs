@@ -150,7 +150,13 @@ pub fn folds(experiments: &[Experiment]) -> impl Fn(&MeasuredSample) -> Option<u
     let samples = experiments
         .iter()
         .flat_map(|experiment| &experiment.samples);
-    let families: BTreeSet<String> = samples.map(|sample| sample.family.clone()).collect();
+    folds_of_families(samples.map(|sample| sample.family.clone()).collect())
+}
+
+/// The fold of each of these families.
+pub fn folds_of_families(
+    families: BTreeSet<String>,
+) -> impl Fn(&MeasuredSample) -> Option<usize> + use<> {
     let families: Vec<String> = families.into_iter().collect();
     let names: Vec<&str> = families.iter().map(String::as_str).collect();
     let folds = folds_of(&names, N_FOLDS, FOLD_SEED);

@@ -1,5 +1,6 @@
 //! Constants of GPUs in float32. NeuSight measured single operators on some, which give the costs of kernels; HELP
-//! measured NAS-Bench-201 on others, whose costs are those of a GPU of the same architecture, scaled.
+//! measured NAS-Bench-201 on others, whose costs are those of a GPU of the same architecture, scaled. Intervals are those that
+//! networks of many families ask for, which were measured in float32 on another board.
 
 use std::path::Path;
 
@@ -9,9 +10,11 @@ use litecast::targets::gpu::bundle::{Correction, Errors, Mode, Position, Run, po
 use litecast::targets::gpu::costs::{Amounts, NAMES};
 use litecast::targets::gpu::estimate::FAR;
 
-use super::evaluate::{covering_size, pair_errors};
+use super::evaluate::{MeasuredSample, covering_size, pair_errors};
+use super::experiment::{self, folds_of_families};
+use super::interval_widths::{self, HalfWidth, LeftOut};
 use super::transfer::{Factors, factors, gpu};
-use super::{kriging, nas_bench_201, roofline, single_kernels};
+use super::{final_families, float32_families, kriging, nas_bench_201, roofline, single_kernels};
 
 /// Target and NeuSight's name of the GPU.
 const OF_KERNELS: [(&str, &str); 4] = [
@@ -20,54 +23,99 @@ const OF_KERNELS: [(&str, &str); 4] = [
     ("p100-float32", "P100"),
     ("p4-float32", "P4"),
 ];
-/// Target, HELP's name of the GPU, and the target of the same architecture whose kernels were measured.
+/// Target, HELP's name of the GPU, and the target with the same multiprocessors whose kernels were measured: the P4 has those of
+/// the other Pascal boards (compute capability 6.1), the P100 has not (6.0).
 const OF_NETWORKS: [(&str, &str, &str); 5] = [
     ("titan-rtx-float32", "titan_rtx", "t4-float32"),
     ("rtx-2080-ti-float32", "2080ti", "t4-float32"),
-    ("titan-xp-float32", "titanxp", "p100-float32"),
-    ("titan-x-float32", "titanx", "p100-float32"),
-    ("gtx-1080-ti-float32", "1080ti", "p100-float32"),
+    ("titan-xp-float32", "titanxp", "p4-float32"),
+    ("titan-x-float32", "titanx", "p4-float32"),
+    ("gtx-1080-ti-float32", "1080ti", "p4-float32"),
 ];
 const N_FOLDS: usize = 10;
 /// One in this many networks of NAS-Bench-201 corrects the others. Fitting a correction is cubic in its networks.
 const CORRECTING_EVERY: usize = 50;
 
-/// Fits all of them and prints their errors. `of_3090` has the costs that no kernel of NeuSight determines.
-pub fn runs(folder: &Path, of_3090: &Run) -> Result<Vec<Run>> {
+/// Fits all of them and prints their errors. `of_3090` has the costs that no kernel of NeuSight determines, and the errors
+/// on `in_float32` of costs that are scaled from each GPU set the widths of its intervals. Of these networks, final families
+/// are looked at if `is_final`.
+pub fn runs(
+    folder: &Path,
+    of_3090: &Run,
+    in_float32: &[MeasuredSample],
+    is_final: bool,
+) -> Result<Vec<Run>> {
     let mut runs = Vec::new();
     for (target, name) in OF_KERNELS {
-        runs.push(kernel_run(
-            target,
-            &single_kernels::read(folder, name)?,
-            of_3090,
-        )?);
+        let rows = single_kernels::read(folder, name)?;
+        let mut run = kernel_run(target, &rows, of_3090)?;
+        judge(&mut run, in_float32, is_final)?;
+        runs.push(run);
     }
     let all = folder
         .parent()
         .context("expected a folder in that of all measurements")?;
     let networks = nas_bench_201::read(all)?;
     let mut of_networks = Vec::new();
-    let mut unseen = Pairs::new();
     for (target, name, alike) in OF_NETWORKS {
         let source = runs.iter().find(|run| run.target == alike);
         let source = source.context("expected a GPU of the same architecture")?;
-        let (run, pairs) = nas_bench_run(target, name, &networks, source)?;
-        of_networks.push(run);
-        unseen.extend(pairs);
-    }
-    // Networks of a kind that was not measured on a GPU: as wrong as costs that were scaled from another GPU.
-    let of_unseen = fixed_width(&unseen);
-    eprintln!("half width for networks of unseen kinds: {of_unseen:.3}");
-    for run in &mut runs {
-        run.correction.half_width[0] = run.correction.half_width[0].max(of_unseen);
-    }
-    for run in &mut of_networks {
-        let [near, _] = run.correction.half_width;
-        run.correction.half_width[1] = (of_unseen - near).max(0.0) / FAR;
-        run.correction.max_half_width = Some(of_unseen.max(near));
+        of_networks.push(nas_bench_run(target, name, &networks, source)?);
     }
     runs.extend(of_networks);
     Ok(runs)
+}
+
+/// Gives a GPU whose operators were measured the interval that networks ask for: those of many families that were measured in
+/// float32 on another board, by its costs.
+fn judge(run: &mut Run, samples: &[MeasuredSample], is_final: bool) -> Result<()> {
+    let source = gpu(&run.target)?;
+    let costs_ms: Amounts = std::array::from_fn(|idx| run.costs_ms[idx]);
+    let open: Vec<MeasuredSample> = samples
+        .iter()
+        .filter(|sample| !final_families::is_final(&sample.family))
+        .cloned()
+        .collect();
+    let folds = folds_of_families(open.iter().map(|sample| sample.family.clone()).collect());
+    let left = float32_families::left_out(&open, source, &costs_ms, experiment::N_FOLDS, &folds)?;
+    let width_without = |fold: usize| {
+        let others = left.iter().filter(|one| one.fold != fold).copied();
+        HalfWidth::new(&others.collect::<Vec<_>>())
+    };
+    print_networks(&run.target, "families left out", &left, width_without);
+    let width = HalfWidth::new(&left);
+    if is_final {
+        let last = |sample: &MeasuredSample| final_families::is_final(&sample.family).then_some(0);
+        let left = float32_families::left_out(samples, source, &costs_ms, 1, &last)?;
+        print_networks(&run.target, "final families", &left, |_| width);
+    }
+    run.correction.half_width = width.0;
+    run.errors = interval_widths::errors(&left, |_| width);
+    run.are_errors_of_others = true;
+    let of_board = MeasuredRange::from_latencies(open.iter().map(|sample| sample.time_ms));
+    let of_board = of_board.context("expected networks in float32")?;
+    let ratio = Factors::from_data_sheets(&float32_families::board()?, source).products;
+    run.measured_range = run.measured_range.with(of_board.scaled(ratio));
+    Ok(())
+}
+
+fn print_networks(
+    target: &str,
+    split: &str,
+    left: &[LeftOut],
+    width_of: impl Fn(usize) -> HalfWidth,
+) {
+    let errors = interval_widths::errors(left, &width_of);
+    println!(
+        "| {target} inference | {} | networks on the H100 in float32, {split} | scaled roofline | {:.2} | {:.2} | {:.1} | \
+         {:.1} %, × {:.2} |",
+        left.len(),
+        errors.mean_percent,
+        errors.median_percent,
+        errors.p95_percent,
+        errors.coverage_percent,
+        width_of(0).at(0.0).exp(),
+    );
 }
 
 /// Pairs of log(measured time / estimate) and distance.
@@ -193,13 +241,13 @@ fn fit_correction(measured: &Measured, costs: &Amounts) -> (Correction, Pairs) {
     (correction, others)
 }
 
-/// The run of a GPU that HELP measured, and the errors of costs that are scaled by data sheets alone.
+/// The run of a GPU that HELP measured. Networks unlike HELP's have the interval of the GPU whose costs are scaled.
 fn nas_bench_run(
     target: &str,
     name: &str,
     networks: &[nas_bench_201::MeasuredArchitecture],
     source: &Run,
-) -> Result<(Run, Pairs)> {
+) -> Result<Run> {
     let data_sheets = Factors::from_data_sheets(gpu(&source.target)?, gpu(target)?);
     let on_gpu = |row: &'_ nas_bench_201::MeasuredArchitecture| row.ms_by_gpu.get(name).copied();
     let measured = (networks.iter()).filter_map(|row| Some((&row.amounts, on_gpu(row)?)));
@@ -225,14 +273,18 @@ fn nas_bench_run(
     let method = "roofline scaled to these networks";
     show(n, &split, method, &scaled, None);
 
-    let (correction, left_out) = fit_correction(&measured, &costs);
+    let (mut correction, left_out) = fit_correction(&measured, &costs);
     let split = "NAS-Bench-201 of HELP, left out";
     let width = Some(correction.half_width);
     let method = "scaled roofline and kriging";
     show(left_out.len(), split, method, &left_out, width);
 
     let errors = pair_errors(&left_out, correction.half_width);
-    let run = Run {
+    let of_unseen = fixed_width(&unseen).max(source.correction.half_width[0]);
+    let [near, _] = correction.half_width;
+    correction.half_width[1] = (of_unseen - near).max(0.0) / FAR;
+    correction.max_half_width = Some(of_unseen.max(near));
+    Ok(Run {
         target: target.to_owned(),
         laboratory: "HELP".to_owned(),
         scaled_by: Some(format!(
@@ -244,11 +296,12 @@ fn nas_bench_run(
         n_families: 1,
         batches: [nas_bench_201::BATCH; 2],
         measured_range: MeasuredRange::from_latencies(measured.iter().map(|(_, ms)| *ms))
-            .context("expected times")?,
+            .context("expected times")?
+            .with(source.measured_range.scaled(data_sheets.products)),
         costs_ms: costs.to_vec(),
         correction,
         errors,
+        are_errors_of_others: false,
         ..source.clone()
-    };
-    Ok((run, unseen))
+    })
 }

@@ -47,12 +47,13 @@ pub fn read(path: &Path) -> Result<Vec<ProfiledRow>> {
         .collect()
 }
 
-/// The measurement of each network in AMP with the largest batch; one with trials of cuDNN's algorithms if there are two.
-pub fn measured(rows: &[ProfiledRow], mode: Mode) -> Vec<Measured> {
+/// The measurement of each network in a precision with the largest batch; one with trials of cuDNN's algorithms if there are
+/// two.
+pub fn measured(rows: &[ProfiledRow], mode: Mode, precision: &str) -> Vec<Measured> {
     let mut of_network: BTreeMap<(&str, u32), &ProfiledRow> = BTreeMap::new();
     let rows = rows
         .iter()
-        .filter(|row| row.mode() == mode && row.precision == "amp");
+        .filter(|row| row.mode() == mode && row.precision == precision);
     for row in rows {
         let best = of_network
             .entry((&row.model, row.image_size))

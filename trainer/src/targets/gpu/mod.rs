@@ -7,6 +7,7 @@ mod experiment;
 mod final_errors;
 pub mod final_families;
 mod float32;
+mod float32_families;
 mod forms;
 mod graph_builder;
 mod graphs;
@@ -31,6 +32,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 use litecast::targets::gpu::bundle::{Bundle, Errors, Mode, Run};
 use litecast::targets::gpu::costs::NAMES;
+use litecast::targets::gpu::specifications::ComputePrecision::Float32;
 
 use self::evaluate::MeasuredSample;
 pub use self::evaluate::half_width;
@@ -78,6 +80,9 @@ pub struct FitGpuArgs {
     /// Print errors on Accel-NASBench's networks, too.
     #[arg(long)]
     pub other_laboratory: bool,
+    /// Fit the GPUs in float32 alone, and keep the other runs of the file.
+    #[arg(long = "float32")]
+    pub is_float32: bool,
 }
 
 /// Fits, prints the errors as Markdown, and writes.
@@ -91,11 +96,7 @@ pub fn run(args: &FitGpuArgs) -> Result<()> {
     }
     if args.modelled {
         let bundle = Bundle::parse(&fs::read(&args.out)?, &NAMES)?;
-        let mut rows = Vec::new();
-        for path in &args.h100 {
-            rows.extend(h100::read(path)?);
-        }
-        return modelled::compare(&rows, &networks, &bundle);
+        return modelled::compare(&h100_rows(args)?, &networks, &bundle);
     }
     if let Some(folder) = &args.onnx {
         let bundle = Bundle::parse(&fs::read(&args.out)?, &NAMES)?;
@@ -105,6 +106,11 @@ pub fn run(args: &FitGpuArgs) -> Result<()> {
             &networks,
             run.context("expected a run of the RTX 3090")?,
         );
+    }
+    if args.is_float32 {
+        let mut runs = Bundle::parse(&fs::read(&args.out)?, &NAMES)?.runs;
+        runs.retain(|run| gpu(&run.target).is_ok_and(|gpu| gpu.precision != Float32));
+        return write(args, &networks, runs);
     }
     let experiments = experiments(args, &networks)?;
     let open: Vec<Experiment> = experiments.iter().map(Experiment::without_final).collect();
@@ -136,13 +142,29 @@ pub fn run(args: &FitGpuArgs) -> Result<()> {
         width_of_a100,
         errors,
     )?);
-    runs.extend(float32::runs(&args.measured, &runs[0])?);
+    write(args, &networks, runs)
+}
+
+/// Writes these runs, and those of the GPUs in float32 after them.
+fn write(args: &FitGpuArgs, networks: &Networks, mut runs: Vec<Run>) -> Result<()> {
+    let in_float32 = float32_families::samples(&h100_rows(args)?, networks);
+    let of_3090 = runs.first().context("expected a run of the RTX 3090")?;
+    let float32 = float32::runs(&args.measured, of_3090, &in_float32, args.is_final)?;
+    runs.extend(float32);
     let bundle = Bundle {
         costs: NAMES.map(str::to_owned).to_vec(),
         runs,
     };
     fs::write(&args.out, serde_json::to_string(&bundle)? + "\n")
         .with_context(|| format!("could not write {}", args.out.display()))
+}
+
+fn h100_rows(args: &FitGpuArgs) -> Result<Vec<h100::ProfiledRow>> {
+    let mut rows = Vec::new();
+    for path in &args.h100 {
+        rows.extend(h100::read(path)?);
+    }
+    Ok(rows)
 }
 
 /// All measured runs.
@@ -171,15 +193,12 @@ fn experiments(args: &FitGpuArgs, networks: &Networks) -> Result<Vec<Experiment>
             samples,
         });
     }
-    let mut rows = Vec::new();
-    for path in &args.h100 {
-        rows.extend(h100::read(path)?);
-    }
+    let rows = h100_rows(args)?;
     for (mode, properties) in [
         (Mode::Inference, &[][..]),
         (Mode::Training, &[Property::Training]),
     ] {
-        let rows = h100::measured(&rows, mode);
+        let rows = h100::measured(&rows, mode, "amp");
         let (batches, measured_range) = ranges(&rows)?;
         experiments.push(Experiment {
             target: h100::TARGET,
