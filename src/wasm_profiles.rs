@@ -4,7 +4,7 @@
 use wasm_bindgen::prelude::*;
 
 use crate::calibration::{
-    Device, DeviceFacts, NewMeasurement, Tool, base_families, next_as_json, tools,
+    Device, DeviceFacts, NewMeasurement, Tool, base_families, next_of_documents, tools,
 };
 use crate::profiles;
 use crate::report::Failure;
@@ -58,10 +58,10 @@ pub fn facts_of(json: &[u8]) -> Result<String, JsValue> {
     Ok(serde_json::to_string(&facts).unwrap_or_default())
 }
 
-/// As [`next_as_json`].
+/// As [`next_of_documents`].
 #[wasm_bindgen(js_name = nextMeasurements)]
 pub fn next_measurements(device: &str, reports: Vec<String>) -> Result<String, JsValue> {
-    next_as_json(device, reports.iter()).map_err(|failure| js_error(&failure))
+    next_of_documents(device, reports.iter()).map_err(|failure| js_error(&failure))
 }
 
 /// As [`profiles::command`].

@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 
 use litecast::boards::{Application, Listing};
 use litecast::calibration::{
-    Calibration, CalibrationError, Measurement, NewMeasurement, PROBES, next_as_json, tools,
+    Calibration, CalibrationError, Measurement, NewMeasurement, PROBES, next_of_documents, tools,
 };
 use litecast::estimate::{
     self, Detail, EstimateAs, EstimateError, ModelFile, Request, estimate_changed, estimate_in,
@@ -320,11 +320,11 @@ fn add_measurement(
         .map_err(|failure| failed(&failure.kind, &failure.message))
 }
 
-/// As [`next_as_json`].
+/// As [`next_of_documents`].
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)]
 fn next_measurements(py: Python<'_>, device: &str, reports: Vec<String>) -> PyResult<String> {
-    let next = py.detach(|| next_as_json(device, reports.iter()));
+    let next = py.detach(|| next_of_documents(device, reports.iter()));
     next.map_err(|failure| failed(&failure.kind, &failure.message))
 }
 

@@ -38,7 +38,7 @@ pub use latency_line::{
     Calibrated, Calibration, CalibrationError, MAX_MEASUREMENTS, MIN_MEASUREMENTS, Measurement,
 };
 #[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
-pub use next_measurement::{NextMeasurement, next_as_json, next_measurements};
+pub use next_measurement::{NextMeasurement, next_as_json, next_measurements, next_of_documents};
 #[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
 pub use probes::{INT8 as INT8_PROBES, PROBES, Probe, Tool, probes_of, tools};
 

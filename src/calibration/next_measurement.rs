@@ -77,13 +77,11 @@ struct NextReport<'n> {
     command: String,
 }
 
-/// [`next_measurements`] as JSON, of a device's document and the JSON of reports with operators: a list of which each item has
-/// `file` and `command`, the line for a shell that measures it with the tool that measured last, beside the fields of
-/// [`NextMeasurement`].
+/// [`next_as_json`] of a device's document and the JSON of reports with operators.
 ///
 /// # Errors
 /// Those of the document, of a report, and of [`next_measurements`].
-pub fn next_as_json(
+pub fn next_of_documents(
     device: &str,
     reports: impl Iterator<Item = impl AsRef<str>>,
 ) -> Result<String, Failure> {
@@ -93,10 +91,25 @@ pub fn next_as_json(
     let networks: Vec<EstimatedNetwork> = networks
         .collect::<Result<_, _>>()
         .map_err(|words| Failure::new("wrong-report", words))?;
-    let next = next_measurements(&device, &networks, device.has_operators())
-        .map_err(|error| Failure::new(error.kind(), error.to_string()))?;
+    let files: Vec<&str> = networks.iter().map(|one| one.file.as_str()).collect();
+    next_as_json(&device, &networks, &files)
+        .map_err(|error| Failure::new(error.kind(), error.to_string()))
+}
+
+/// [`next_measurements`] as JSON: a list of which each item has `file` and `command`, the line for a shell that measures it with
+/// the tool that measured last, beside the fields of [`NextMeasurement`]. `files` are the networks' names or paths, in their
+/// order.
+///
+/// # Errors
+/// Those of [`next_measurements`].
+pub fn next_as_json(
+    device: &Device,
+    networks: &[EstimatedNetwork],
+    files: &[impl AsRef<str>],
+) -> Result<String, ProfileError> {
+    let next = next_measurements(device, networks, device.has_operators())?;
     let reports = next.iter().map(|next| {
-        let file = networks[next.network_idx].file.as_str();
+        let file = files.get(next.network_idx).map_or("", AsRef::as_ref);
         NextReport {
             network_idx: next.network_idx,
             file,

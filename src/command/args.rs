@@ -310,7 +310,7 @@ pub struct CalibrateArgs {
     pub out: Option<PathBuf>,
     #[command(flatten)]
     pub read: ReadArgs,
-    /// Print the device as JSON.
+    /// Print the device, or with --next what to measure, as JSON.
     #[arg(long)]
     pub json: bool,
 }

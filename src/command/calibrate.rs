@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use litecast::calibration::{
     Device, DeviceFacts, EstimatedNetwork, INT8_PROBES, MAX_DEVICE_BYTES, Measured, PROBES,
-    base_families, calibrate, next_measurements, probes_of,
+    base_families, calibrate, next_as_json, next_measurements, probes_of,
 };
 use litecast::formats::is_model;
 use litecast::profiles::{self, MAX_PROFILE_BYTES, Profile};
@@ -288,6 +288,15 @@ fn estimated_models(
 /// Which of the models to measure next, with the command for the tool that measured last.
 fn say_next(args: &CalibrateArgs, device: &Device) -> Result<ExitCode, Box<dyn Error>> {
     let networks = estimated_models(args, &args.files, std::slice::from_ref(&device.base))?;
+    if args.json {
+        let files: Vec<String> = args
+            .files
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
+        terminal::print_json(next_as_json(device, &networks, &files)? + "\n")?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let next = next_measurements(device, &networks, device.has_operators())?;
     let width = terminal::width();
     let mut table = Table::default()

@@ -73,6 +73,39 @@ fn a_device_from_profiles_is_used_like_any_target() {
     assert!(
         said.contains("benchmark_model --graph=") && said.contains("--enable_op_profiling=true")
     );
+    let as_json = litecast(&[
+        "calibrate",
+        path(&device),
+        "--next",
+        "--json",
+        models[0],
+        models[1],
+        models[2],
+    ]);
+    let listed: Vec<serde_json::Value> = serde_json::from_slice(&as_json.stdout).unwrap();
+    println!("{listed:?}");
+    let mut positions: Vec<u64> = Vec::new();
+    for one in &listed {
+        let position = one["network_idx"].as_u64().unwrap();
+        positions.push(position);
+        let command = one["command"].as_str().unwrap();
+        assert_eq!(one["file"], models[position as usize]);
+        assert!(command.contains(models[position as usize]), "{command}");
+        let factors =
+            ["interval_factor", "factor_of_all_after"].map(|name| one[name].as_f64().unwrap());
+        assert!(factors.iter().all(|factor| *factor > 1.0), "{factors:?}");
+        assert!(one["estimate_ms"].as_f64().unwrap() > 0.0);
+    }
+    // In the order of the table.
+    let lines: Vec<&str> = said.lines().collect();
+    let line_of = |idx: &u64| {
+        lines
+            .iter()
+            .position(|line| line.contains(name(*idx as usize)))
+    };
+    assert!(positions.is_sorted_by_key(line_of), "{positions:?}");
+    positions.sort_unstable();
+    assert_eq!(positions, [1, 2]);
     let none = litecast(&["calibrate", path(&at("none.json")), "--next", models[0]]);
     assert!(
         String::from_utf8_lossy(&none.stderr)
