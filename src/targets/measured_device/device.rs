@@ -305,7 +305,7 @@ impl Device {
         last.all(|network| !network.observations.is_empty())
     }
 
-    fn prior(&self) -> Prior {
+    pub(super) fn prior(&self) -> Prior {
         Prior::new(&tools(&self.networks), &self.base)
     }
 

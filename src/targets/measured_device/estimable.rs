@@ -118,20 +118,23 @@ impl Estimable {
 
     /// Milliseconds, and the logarithm of the interval's half width as a factor.
     pub fn estimate(&self, expected: &Expected) -> Option<(f64, f64)> {
-        estimate(&self.fit, &self.left_out, expected)
+        estimate(&self.fit, &self.left_out, &self.prior(), expected)
     }
 
     /// Whether measurements tell the factor of a class, which is the expected one otherwise.
     pub fn is_constrained(&self, class: Class) -> bool {
-        self.fit
-            .is_constrained(class.idx(), &Prior::new(&self.tools, &self.base))
+        self.fit.is_constrained(class.idx(), &self.prior())
+    }
+
+    fn prior(&self) -> Prior {
+        Prior::new(&self.tools, &self.base)
     }
 }
 
 /// Milliseconds, and the logarithm of the interval's half width as a factor.
-fn estimate(fit: &Fit, left_out: &[f64], expected: &Expected) -> Option<(f64, f64)> {
+fn estimate(fit: &Fit, left_out: &[f64], prior: &Prior, expected: &Expected) -> Option<(f64, f64)> {
     let (ms, variance) = fit.estimate(expected)?;
-    let (spread, quantile) = spread(left_out);
+    let (spread, quantile) = spread(left_out, prior.spread_networks);
     Some((ms, quantile * (spread * spread + variance).sqrt()))
 }
 
@@ -140,15 +143,16 @@ impl Device {
     /// is taken for measured as expected, with its operators or as a whole.
     pub fn interval(&self, plan: &Plan, measured: Option<(&Plan, bool)>) -> Option<(f64, f64)> {
         let after = self.with_expected_measurement(measured);
-        estimate(&after, &self.left_out, plan.whole())
+        estimate(&after, &self.left_out, &self.prior(), plan.whole())
     }
 
     /// Mean of the logarithms of the half widths of these networks, once one has been measured as expected.
     pub fn mean_half_width(&self, plans: &[Plan], measured: Option<(&Plan, bool)>) -> f64 {
         let after = self.with_expected_measurement(measured);
+        let prior = self.prior();
         let widths = plans
             .iter()
-            .filter_map(|plan| Some(estimate(&after, &self.left_out, plan.whole())?.1));
+            .filter_map(|plan| Some(estimate(&after, &self.left_out, &prior, plan.whole())?.1));
         let (n, sum) = widths.fold((0.0, 0.0), |(n, sum), width| (n + 1.0, sum + width));
         sum / f64::max(n, 1.0)
     }

@@ -8,12 +8,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::classes::N_CLASSES;
-use super::prior::{N_PARAMETERS, Parameters, Prior};
+use super::prior::{Matrix, N_PARAMETERS, Parameters, Prior};
 
 const CALL: usize = N_CLASSES + 1;
 const INFERENCE: usize = N_CLASSES + 2;
-
-type Matrix = [Parameters; N_PARAMETERS];
 
 /// Standard deviation of the logarithm of the time of a network's operators of one class around the expected one: kernels
 /// of a class are not equally fast on all shapes.
@@ -26,9 +24,8 @@ const NETWORK_DEVIATION: f64 = 0.15;
 /// Durations of single operators are printed in whole microseconds by some tools.
 const RESOLUTION_MS: f64 = 5e-4;
 
-/// The prior of the standard deviation of networks around their estimates, and its weight in networks.
+/// What is expected of the standard deviation of networks around their estimates.
 const SPREAD_PRIOR: f64 = 0.3;
-const SPREAD_PRIOR_NETWORKS: f64 = 4.0;
 
 /// Share of the prior's variance of a class below which measurements tell its factor.
 const MAX_TOLD_VARIANCE: f64 = 0.7;
@@ -113,11 +110,12 @@ impl Fit {
     /// Linear in measurements.
     pub fn new(measured: &[Measured], prior: &Prior) -> Self {
         let mut parameters = prior.means;
-        let mut cost = cost_of(&parameters, measured, prior);
+        let precision = inverse(&prior.covariance);
+        let mut cost = cost_of(&parameters, measured, &prior.means, &precision);
         let mut damping = 1e-3;
-        let mut last = normal_matrix(&parameters, measured, prior).0;
+        let mut last = precision;
         for _ in 0..MAX_STEPS {
-            let (matrix, gradient) = normal_matrix(&parameters, measured, prior);
+            let (matrix, gradient) = normal_matrix(&parameters, measured, &prior.means, &precision);
             last = matrix;
             let mut damped = matrix;
             for (idx, row) in damped.iter_mut().enumerate() {
@@ -128,7 +126,7 @@ impl Fit {
             for idx in 0..N_PARAMETERS {
                 next[idx] += step[idx];
             }
-            let next_cost = cost_of(&next, measured, prior);
+            let next_cost = cost_of(&next, measured, &prior.means, &precision);
             if next_cost < cost {
                 let is_done = cost - next_cost < 1e-9 * cost.max(1.0);
                 (parameters, cost) = (next, next_cost);
@@ -143,16 +141,9 @@ impl Fit {
                 }
             }
         }
-        let lower = factor(&last);
-        let mut covariance = Vec::with_capacity(N_PARAMETERS * N_PARAMETERS);
-        for idx in 0..N_PARAMETERS {
-            let mut unit = [0.0; N_PARAMETERS];
-            unit[idx] = 1.0;
-            covariance.extend(solve(&lower, &unit));
-        }
         Self {
             parameters: parameters.to_vec(),
-            covariance,
+            covariance: inverse(&last).as_flattened().to_vec(),
         }
     }
 
@@ -200,7 +191,8 @@ impl Fit {
 
     /// Squared errors and squared deviations from the prior, in units of their variances.
     pub fn misfit(&self, measured: &[Measured], prior: &Prior) -> f64 {
-        cost_of(&self.parameters(), measured, prior)
+        let precision = inverse(&prior.covariance);
+        cost_of(&self.parameters(), measured, &prior.means, &precision)
     }
 
     /// Factor of a class on the cost of the base.
@@ -215,7 +207,8 @@ impl Fit {
         [CALL, INFERENCE].map(|idx| parameters[idx].exp())
     }
 
-    /// Whether measurements tell the factor of a class: its logarithm is surer than the prior has it.
+    /// Whether measurements tell the factor of a class: its logarithm is surer than the prior has it on a device whose common
+    /// scale is known.
     pub fn is_constrained(&self, class_idx: usize, prior: &Prior) -> bool {
         let idx = class_idx + 1;
         let covariance = |row: usize, column: usize| {
@@ -223,7 +216,7 @@ impl Fit {
             at.copied().unwrap_or(f64::MAX)
         };
         let variance = covariance(0, 0) + 2.0 * covariance(0, idx) + covariance(idx, idx);
-        variance < MAX_TOLD_VARIANCE * prior.deviations[idx].powi(2)
+        variance < MAX_TOLD_VARIANCE * prior.variance_beside_scale(idx)
     }
 
     /// Milliseconds of a network, and the variance of their logarithm by the doubt about the parameters; `None` where
@@ -317,11 +310,12 @@ impl Fit {
 }
 
 /// Standard deviation of the logarithm of a network's latency around its estimate, from the errors of networks that were
-/// left out; and the factor of a 90 % interval on it, which is larger for few networks.
-pub fn spread(left_out: &[f64]) -> (f64, f64) {
+/// left out and from what is expected, which weighs as `prior_networks`; and the factor of a 90 % interval on it, which is larger for
+/// few networks.
+pub fn spread(left_out: &[f64], prior_networks: f64) -> (f64, f64) {
     let squares: f64 = left_out.iter().map(|error| error * error).sum();
-    let n = left_out.len() as f64 + SPREAD_PRIOR_NETWORKS;
-    let spread = ((squares + SPREAD_PRIOR_NETWORKS * SPREAD_PRIOR.powi(2)) / n).sqrt();
+    let n = left_out.len() as f64 + prior_networks;
+    let spread = ((squares + prior_networks * SPREAD_PRIOR.powi(2)) / n).sqrt();
     // Student's t at 95 % by its expansion around the normal quantile.
     let z = 1.645_f64;
     (
@@ -340,14 +334,19 @@ pub fn left_out_percent(left_out: &[f64]) -> Option<f64> {
     (!left_out.is_empty()).then(|| sum / left_out.len() as f64)
 }
 
-fn cost_of(parameters: &Parameters, measured: &[Measured], prior: &Prior) -> f64 {
-    let of_prior = (0..N_PARAMETERS)
-        .map(|idx| ((parameters[idx] - prior.means[idx]) / prior.deviations[idx]).powi(2));
+fn cost_of(
+    parameters: &Parameters,
+    measured: &[Measured],
+    means: &Parameters,
+    precision: &Matrix,
+) -> f64 {
+    let differences = std::array::from_fn(|idx| parameters[idx] - means[idx]);
+    let of_prior = dot(&differences, &product(precision, &differences));
     let errors = measured.iter().filter_map(|one| {
         let (ln_ms, _) = one.expected.ln_ms(parameters)?;
         Some(loss((one.measured_ms.ln() - ln_ms) / one.deviation).0)
     });
-    of_prior.sum::<f64>() + errors.sum::<f64>()
+    of_prior + errors.sum::<f64>()
 }
 
 /// Errors beyond three deviations count linearly: a kernel that is off by a factor of ten tells nothing of others. With the
@@ -364,15 +363,12 @@ fn loss(error: f64) -> (f64, f64) {
 fn normal_matrix(
     parameters: &Parameters,
     measured: &[Measured],
-    prior: &Prior,
+    means: &Parameters,
+    precision: &Matrix,
 ) -> (Matrix, Parameters) {
-    let mut matrix = [[0.0; N_PARAMETERS]; N_PARAMETERS];
-    let mut gradient = [0.0; N_PARAMETERS];
-    for idx in 0..N_PARAMETERS {
-        let weight = prior.deviations[idx].powi(-2);
-        matrix[idx][idx] = weight;
-        gradient[idx] = weight * (prior.means[idx] - parameters[idx]);
-    }
+    let mut matrix = *precision;
+    let differences = std::array::from_fn(|idx| means[idx] - parameters[idx]);
+    let mut gradient = product(precision, &differences);
     for one in measured {
         let Some((ln_ms, derivatives)) = one.expected.ln_ms(parameters) else {
             continue;
@@ -391,6 +387,23 @@ fn normal_matrix(
         }
     }
     (matrix, gradient)
+}
+
+fn dot(a: &Parameters, b: &Parameters) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn product(matrix: &Matrix, vector: &Parameters) -> Parameters {
+    std::array::from_fn(|row| dot(&matrix[row], vector))
+}
+
+/// Of a positive definite matrix.
+fn inverse(matrix: &Matrix) -> Matrix {
+    let lower = factor(matrix);
+    std::array::from_fn(|row| {
+        let unit = std::array::from_fn(|idx| f64::from(u8::from(idx == row)));
+        solve(&lower, &unit)
+    })
 }
 
 /// Lower triangle whose product with its transpose is the matrix, which is positive definite by the prior.
@@ -511,7 +524,7 @@ mod tests {
     #[test]
     fn few_networks_widen_the_interval() {
         for (n, expected) in [(0, 2.132), (6, 1.812)] {
-            let (_, quantile) = spread(&vec![0.1; n]);
+            let (_, quantile) = spread(&vec![0.1; n], 4.0);
             assert!((quantile - expected).abs() < 0.02, "{n}: {quantile}");
         }
     }

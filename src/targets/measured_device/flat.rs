@@ -4,6 +4,6 @@ use serde::Deserialize;
 
 /// Of a device's document: name, base, tools, and in one list its version, the number of networks, the shortest and longest
 /// latency, parameters, covariance and errors of the networks that were left out. Of a prior: tool, base, what was measured, and
-/// means and deviations.
+/// its numbers.
 #[derive(Deserialize)]
 pub struct FlatDocument(pub String, pub String, pub String, pub Vec<f64>);

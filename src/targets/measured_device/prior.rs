@@ -9,27 +9,41 @@ use crate::fields;
 /// Common scale, deviation of each class, milliseconds of a call, milliseconds of an inference; all logarithms.
 pub const N_PARAMETERS: usize = N_CLASSES + 3;
 
+/// Numbers of a symmetric matrix on and below its diagonal.
+const N_TRIANGLE: usize = N_PARAMETERS * (N_PARAMETERS + 1) / 2;
+
 pub type Parameters = [f64; N_PARAMETERS];
 
-/// Means and standard deviations of the parameters of a fit.
+pub type Matrix = [Parameters; N_PARAMETERS];
+
+/// Means and covariance of the parameters of a fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prior {
     pub means: Parameters,
-    pub deviations: Parameters,
+    /// Positive definite.
+    pub covariance: Matrix,
+    /// Networks that the expected spread of networks around their estimates weighs as.
+    pub spread_networks: f64,
 }
+
+/// Of any runtime.
+const SPREAD_NETWORKS: f64 = 4.0;
+/// Of a runtime that many devices were measured with, where the errors of networks that were left out are too small: most are of
+/// families that these devices ran.
+const SPREAD_NETWORKS_OF_KNOWN: f64 = 12.0;
 
 /// The base is expected to be as fast; a call takes half a microsecond, and an inference five, beside what the base has for
 /// them. The scale is free within a factor of a hundred. The deviations of the classes are four thirds of how the known
 /// processors differ from the one that is most similar to each, after a common scale, because a device of one's own may run
 /// another runtime: `litecast-trainer evaluate-profiles` prints them.
-pub const ANY_RUNTIME: Prior = Prior {
-    means: [
+pub const ANY_RUNTIME: Prior = Prior::independent(
+    [
         0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -7.6, -5.3,
     ],
-    deviations: [
+    [
         2.5, 0.4, 0.4, 0.5, 0.8, 0.6, 0.8, 0.7, 0.8, 0.8, 0.4, 1.5, 1.5,
     ],
-};
+);
 
 /// A runtime that many devices were measured with.
 struct Known {
@@ -39,19 +53,12 @@ struct Known {
 }
 
 /// How processors that ran ncnn differ from the base, from `litecast-trainer evaluate-unseen-devices`: the tool, the base,
-/// what was measured, means and deviations.
+/// what was measured, and the numbers of the prior.
 static NCNN: LazyLock<Option<Known>> = LazyLock::new(|| {
     let FlatDocument(tool, base, _, numbers) =
         fields::from_json(include_bytes!("ncnn.json")).ok()?;
-    let (means, deviations) = numbers.split_at_checked(N_PARAMETERS)?;
-    Some(Known {
-        tool,
-        base,
-        prior: Prior {
-            means: means.try_into().ok()?,
-            deviations: deviations.try_into().ok()?,
-        },
-    })
+    let prior = Prior::of_numbers(&numbers)?;
+    Some(Known { tool, base, prior })
 });
 
 fn known(tool: &str) -> Option<&'static Known> {
@@ -59,6 +66,50 @@ fn known(tool: &str) -> Option<&'static Known> {
 }
 
 impl Prior {
+    const fn independent(means: Parameters, deviations: Parameters) -> Self {
+        let mut covariance = [[0.0; N_PARAMETERS]; N_PARAMETERS];
+        let mut idx = 0;
+        while idx < N_PARAMETERS {
+            covariance[idx][idx] = deviations[idx] * deviations[idx];
+            idx += 1;
+        }
+        Self {
+            means,
+            covariance,
+            spread_networks: SPREAD_NETWORKS,
+        }
+    }
+
+    /// The means, and the rows of the covariance up to its diagonal, as one list.
+    pub fn numbers(&self) -> Vec<f64> {
+        let rows = self.covariance.iter().enumerate();
+        let triangle = rows.flat_map(|(idx, row)| &row[..=idx]);
+        self.means.iter().chain(triangle).copied().collect()
+    }
+
+    /// Of such a list; `None` if it has another length.
+    fn of_numbers(numbers: &[f64]) -> Option<Self> {
+        let (means, triangle) = numbers.split_at_checked(N_PARAMETERS)?;
+        let mut covariance = [[0.0; N_PARAMETERS]; N_PARAMETERS];
+        let triangle = <&[f64; N_TRIANGLE]>::try_from(triangle).ok()?;
+        let places = (0..N_PARAMETERS).flat_map(|row| (0..=row).map(move |column| (row, column)));
+        for ((row, column), value) in places.zip(triangle) {
+            covariance[row][column] = *value;
+            covariance[column][row] = *value;
+        }
+        Some(Self {
+            means: means.try_into().ok()?,
+            covariance,
+            spread_networks: SPREAD_NETWORKS_OF_KNOWN,
+        })
+    }
+
+    /// Variance of a parameter of a device whose common scale, which is the first one, is known.
+    pub fn variance_beside_scale(&self, idx: usize) -> f64 {
+        let [with_scale, own] = [0, idx].map(|column| self.covariance[idx][column]);
+        own - with_scale * with_scale / self.covariance[0][0]
+    }
+
     /// That of a device on this base, all of whose measurements are of one tool, or of several in words.
     pub fn new(tools: &str, base: &str) -> Self {
         known(tools)
@@ -82,12 +133,11 @@ mod tests {
         let of_ncnn = Prior::new("ncnn", base);
         println!("{of_ncnn:?}");
         assert_ne!(of_ncnn, ANY_RUNTIME);
-        assert!(
-            of_ncnn
-                .deviations
-                .iter()
-                .all(|one| (0.05..3.0).contains(one))
-        );
+        assert_eq!(Prior::of_numbers(&of_ncnn.numbers()), Some(of_ncnn));
+        for idx in 1..N_PARAMETERS {
+            let deviation = of_ncnn.variance_beside_scale(idx).sqrt();
+            assert!((0.05..3.0).contains(&deviation), "{idx}: {deviation}");
+        }
         for (tools, base) in [
             ("ncnn", "cortex-a76-rpi5"),
             ("ncnn, MNN", base),

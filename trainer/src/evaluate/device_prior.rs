@@ -1,5 +1,5 @@
 //! Measured devices that run one runtime → the prior of another device that runs it: empirical Bayes with normal priors, whose
-//! means and variances are those of the devices' parameters in turn with their fits.
+//! means and covariance are those of the devices' parameters in turn with their fits.
 
 use anyhow::{Context, Result};
 use litecast::calibration::{ANY_RUNTIME, EstimatedNetwork, Prior};
@@ -7,10 +7,12 @@ use litecast::targets::measured_device::{Fit, Measured};
 
 /// Rounds of fits; the means move by less than a hundredth afterwards.
 const N_ROUNDS: usize = 4;
-/// Devices that the variances before any measurement weigh as.
+/// Devices that the covariance before any measurement weighs as.
 const PRIOR_DEVICES: f64 = 5.0;
-/// Those variances, as parts of what holds for any runtime.
+/// Its variances, as parts of what holds for any runtime.
 const PRIOR_VARIANCE: f64 = 0.25;
+/// Share of the covariance of two parameters that counts: all of it estimates families worse that no device ran.
+const SHARED: f64 = 0.5;
 /// The first parameter is the common scale, which stays as free as it is.
 const SCALE: usize = 0;
 
@@ -38,23 +40,27 @@ pub fn prior_of(devices: &[Vec<Measured>]) -> Prior {
             .map(|measured| Fit::new(measured, &prior))
             .collect();
         let n_parameters = prior.means.len();
-        for idx in 0..n_parameters {
-            let values = fits.iter().map(|fit| fit.parameters[idx]);
-            let mean = values.clone().sum::<f64>() / n;
-            let squares: f64 = values.map(|value| (value - mean).powi(2)).sum();
-            let doubts = fits
-                .iter()
-                .map(|fit| fit.covariance[idx * n_parameters + idx]);
-            let before = ANY_RUNTIME.deviations[idx].powi(2);
-            let before = if idx == SCALE {
-                before
-            } else {
-                PRIOR_VARIANCE * before
-            };
-            let sum = squares + doubts.sum::<f64>() + PRIOR_DEVICES * before;
-            prior.means[idx] = mean;
-            prior.deviations[idx] = (sum / (n + PRIOR_DEVICES)).sqrt();
+        let means: Vec<f64> = (0..n_parameters)
+            .map(|idx| fits.iter().map(|fit| fit.parameters[idx]).sum::<f64>() / n)
+            .collect();
+        for row in 0..n_parameters {
+            for column in 0..n_parameters {
+                let of_devices = fits.iter().map(|fit| {
+                    let [a, b] = [row, column].map(|idx| fit.parameters[idx] - means[idx]);
+                    a * b + fit.covariance[row * n_parameters + column]
+                });
+                let before = ANY_RUNTIME.covariance[row][column];
+                let before = if row == SCALE {
+                    before
+                } else {
+                    PRIOR_VARIANCE * before
+                };
+                let sum = of_devices.sum::<f64>() + PRIOR_DEVICES * before;
+                let share = if row == column { 1.0 } else { SHARED };
+                prior.covariance[row][column] = share * sum / (n + PRIOR_DEVICES);
+            }
         }
+        prior.means.copy_from_slice(&means);
     }
     prior
 }

@@ -179,10 +179,10 @@ fn ncnn(args: &EvaluateUnseenDevicesArgs, processors: &[Box<dyn Target>]) -> Res
     let devices = devices(&args.measurements.join("accelerators"), &networks)?;
     ensure!(!devices.is_empty(), "expected devices, found none");
     let all = prior_without(&networks, &devices, "", &[])?;
-    let numbers: Vec<f64> = all.means.into_iter().chain(all.deviations).collect();
-    let numbers: Vec<f64> = numbers
+    let numbers: Vec<f64> = all
+        .numbers()
         .iter()
-        .map(|one| (one * 1e4).round() / 1e4)
+        .map(|one| (one * 1e5).round() / 1e5)
         .collect();
     let source = format!(
         "{} processors, {} networks in float32",
@@ -434,7 +434,7 @@ impl Draw<'_> {
         let profiles: Vec<Profile> = measured
             .iter()
             .map(|one| Profile {
-                tool: "a table",
+                tool: if prior.is_some() { "ncnn" } else { "a table" },
                 inferences: vec![MeasuredInference {
                     name: String::new(),
                     duration_ms: self.device[&one.name],
