@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Class, InstructionCount};
+use super::{Class, InstructionCount, KernelCounts};
 use crate::fields;
 use crate::provenance::checked_percent;
 use crate::target::MeasuredRange;
@@ -68,7 +68,7 @@ pub struct Fit {
 }
 
 /// Time of one instruction of each class, and of each byte of activations and weights that the board's cache does not
-/// hold.
+/// hold; on cores that execute in order, of each multiply-accumulate and byte in place of matrix instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Nanoseconds {
     pub matrix: f64,
@@ -78,6 +78,30 @@ pub struct Nanoseconds {
     /// Of the interpreter and of its own kernels.
     pub interpreter: f64,
     pub byte: f64,
+    /// Present if latencies of the board are proportional to work and not to instructions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<WorkNanoseconds>,
+}
+
+/// Time of one multiply-accumulate, and of one byte of activations and of weights, whatever the caches hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorkNanoseconds {
+    pub mac: f64,
+    pub activation_byte: f64,
+    pub weight_byte: f64,
+}
+
+impl WorkNanoseconds {
+    /// Nanoseconds of an operator that runs on a processor.
+    fn of(&self, counts: &KernelCounts) -> f64 {
+        if counts.is_compiled {
+            return 0.0;
+        }
+        let activation_bytes = counts.bytes - counts.weight_bytes;
+        self.mac * counts.macs
+            + self.activation_byte * activation_bytes
+            + self.weight_byte * counts.weight_bytes
+    }
 }
 
 /// Measured networks of one kind.
@@ -229,6 +253,11 @@ impl Fit {
 }
 
 impl Nanoseconds {
+    /// Milliseconds on one thread beside those of instructions.
+    pub fn work_ms(&self, counts: &KernelCounts) -> f64 {
+        1e-6 * self.work.map_or(0.0, |work| work.of(counts))
+    }
+
     /// Milliseconds on one thread.
     pub fn latency_ms(&self, class: Class, counted: &InstructionCount, bytes: f64) -> f64 {
         let per_instruction = match class {
@@ -266,6 +295,7 @@ mod tests {
             other: 2.0,
             interpreter: 3.0,
             byte: 0.25,
+            work: None,
         };
         let counted = |source| InstructionCount {
             instructions: 2e6,

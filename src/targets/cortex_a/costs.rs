@@ -211,6 +211,7 @@ mod tests {
             is_int8: true,
             terms: Terms::new(&[("inputs", 7.0), ("outputs", 10.0), ("operators", 1.0)]),
             bytes: 17.0,
+            weight_bytes: 0.0,
             macs: 0.0,
             values: 17.0,
             is_compiled: false,

@@ -29,6 +29,8 @@ pub struct KernelCounts {
     pub terms: Terms,
     /// Bytes of the activations that it reads and writes, and of its constants.
     pub bytes: f64,
+    /// Those of its constants.
+    pub weight_bytes: f64,
     /// Multiply-accumulates, or pairs of boxes that a detection post-processing compares.
     pub macs: f64,
     /// Activation values that it reads and writes.
@@ -119,6 +121,7 @@ pub fn inference_counts<W: Borrow<KernelCounts>>(operators: &[W]) -> KernelCount
         is_int8,
         terms: Terms::new(&[("inferences", 1.0)]),
         bytes: 0.0,
+        weight_bytes: 0.0,
         macs: 0.0,
         values: 0.0,
         is_compiled: false,
@@ -162,6 +165,7 @@ fn node_counts(
         is_int8: !touches_floats(graph, node),
         terms,
         bytes: cost.input_bytes as f64 + cost.output_bytes as f64 + cost.weight_bytes as f64,
+        weight_bytes: cost.weight_bytes as f64,
         macs: cost.macs as f64 + compared_boxes(graph, node),
         values: shapes.in_values + shapes.out_values,
         is_compiled: is_compiled(&node.operator.code),

@@ -116,15 +116,26 @@ pub fn latency_of<W: Borrow<KernelCounts>>(
             mean_percent,
         } = errors[usize::from(counts.is_int8)].as_ref()?;
         interval_percent = interval_percent.min(mean_percent.and(fit.checked_percent()));
-        let one_thread_ms = fit.nanoseconds.latency_ms(
-            counts.class,
-            counted,
-            counts.uncached_bytes(board.cached_bytes),
-        );
+        // Of operators on floats, whose work was never measured on such boards, instructions tell more.
+        let by_work = fit.nanoseconds.work.is_some();
+        let one_thread_ms = if by_work && !counts.is_int8 {
+            1e-6 * fit.ns_per_instruction * counted.instructions
+        } else {
+            let uncached_bytes = counts.uncached_bytes(board.cached_bytes);
+            let nanoseconds = &fit.nanoseconds;
+            nanoseconds.latency_ms(counts.class, counted, uncached_bytes)
+                + nanoseconds.work_ms(counts)
+        };
         let is_parallel = counted.is_parallel(counts.class);
         let (speedup, factor) = by_threads[usize::from(is_parallel)];
         let ms = one_thread_ms / speedup;
-        sum.add(ms, counted.interval_factor, factor, *mean_percent);
+        // No instruction of an operator that multiplies is counted where its work takes the time.
+        let of_count = if by_work && counts.is_int8 && counts.macs > 0.0 {
+            1.0
+        } else {
+            counted.interval_factor
+        };
+        sum.add(ms, of_count, factor, *mean_percent);
         operators_ms.push(ms);
     }
     let sources: Vec<Source> = counted.iter().map(|counted| counted.source).collect();
@@ -257,6 +268,7 @@ mod tests {
                             ("operators", 1.0),
                         ]),
                         bytes: 4000.0,
+                        weight_bytes: 0.0,
                         macs: 0.0,
                         values: 1000.0,
                         is_compiled: false,
@@ -296,6 +308,7 @@ mod tests {
                 is_int8: true,
                 terms: Terms::new(&[]),
                 bytes: 0.0,
+                weight_bytes: 0.0,
                 macs: 0.0,
                 values,
                 is_compiled: false,

@@ -15,6 +15,7 @@ mod target;
 
 pub use self::constants::{
     Board, Constant, Constants, Energy, Errors, Family, Fit, NEVER_MEASURED, Nanoseconds,
+    WorkNanoseconds,
 };
 pub use self::costs::{
     COMMON, Class as CostClass, Costs, KernelCosts, RARE_SHARE, SMALL, TargetCosts,

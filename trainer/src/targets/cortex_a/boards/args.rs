@@ -32,6 +32,9 @@ pub struct FitCpuArgs {
     /// File for the constants.
     #[arg(long, default_value = "src/targets/cortex_a/constants.json")]
     pub out: PathBuf,
+    /// File for the errors of each board.
+    #[arg(long, default_value = "trainer/results/boards.md")]
+    pub results: PathBuf,
     /// File for a table of all measured networks.
     #[arg(long, default_value = "trainer/results/boards.csv")]
     pub table: PathBuf,

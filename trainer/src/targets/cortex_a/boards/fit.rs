@@ -4,12 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use litecast::targets::MeasuredRange;
-use litecast::targets::cortex_a::{Board, Constant, Errors, Family, Fit, Nanoseconds};
+use litecast::targets::cortex_a::{
+    Board, Constant, Errors, Family, Fit, Nanoseconds, WorkNanoseconds,
+};
 
 use super::known::KnownBoard;
 use super::samples::{BoardSample, Counts};
-use crate::least_squares::{self, Equation};
+use crate::least_squares::{self, ThreeSums};
+use crate::markdown::{Head, heads};
 use crate::metrics::{conformal_quantile, factor_of_groups};
+use crate::priors::{Fitted, Problem};
 
 /// A measured value, and a count that it should be proportional to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,6 +70,10 @@ pub struct BoardFit<'s> {
     /// The fitted constants.
     pub fit: Fit,
     left_out: Vec<LeftOut<'s>>,
+    /// Errors of the regression on three sums, of the same networks left out in the same way, and the means over families
+    /// of both: ours, the regression's.
+    regression: Errors,
+    family_means: [f64; 2],
     /// Networks that were measured under another runtime, which the fit does not use.
     others: Vec<LeftOut<'s>>,
 }
@@ -77,10 +85,18 @@ struct LeftOut<'s> {
     ends_ms: [f64; 2],
 }
 
-/// Strength of the penalty that pulls the cost of depthwise and other instructions towards that of matrix instructions,
-/// relative to the information in the networks. It matters only where the networks do not determine the costs. For
-/// other operators, which are the smallest part of most networks, it is ten times as large.
-const PENALTY: f64 = 0.01;
+/// What is known of the costs of work before any measurement, with standard deviations of the logarithm: a
+/// multiply-accumulate takes [`CYCLES_OF_MACS`] times what it takes at least, a byte of activations some cycles and one of
+/// weights fewer, because they are read in order, and an instruction of the interpreter a cycle and a half.
+const CYCLES_OF_MACS: f64 = 2.5;
+const CYCLES_OF_BYTES: [f64; 2] = [4.0, 2.0];
+const CYCLES_OF_INTERPRETER: f64 = 1.5;
+const SPREAD_OF_WORK: f64 = 1.5;
+const SPREAD_OF_INTERPRETER: f64 = 0.5;
+/// Spread of a cost that is known.
+const FIXED: f64 = 1e-3;
+/// Error of a latency, in logarithms, that the likelihood assumes.
+const LIKELY_ERROR: f64 = 0.15;
 
 /// Memory takes at most the rest of a network's time, whatever its rate.
 const MIN_COMPUTING_SHARE: f64 = 0.1;
@@ -95,6 +111,14 @@ pub fn fit<'s>(samples: &[&'s BoardSample], board: &KnownBoard) -> Option<BoardF
     let speedups = speedups(samples);
     let of_one_thread = one_thread_latencies(samples, &speedups);
     let groups = left_out_groups(&of_one_thread);
+    let sums: Vec<ThreeSums> = (of_one_thread.iter().zip(&groups))
+        .map(|((sample, ms), group)| ThreeSums {
+            sums: sample.counts.work,
+            total: *ms,
+            group,
+        })
+        .collect();
+    let by_regression = least_squares::three_sums_left_out(&sums);
     let estimates = left_out_estimates(&of_one_thread, &groups, board);
     let pairs: Vec<(f64, f64)> = (of_one_thread.iter().zip(&estimates))
         .map(|((_, ms), estimate)| (*estimate, *ms))
@@ -138,7 +162,18 @@ pub fn fit<'s>(samples: &[&'s BoardSample], board: &KnownBoard) -> Option<BoardF
         }
     });
     let others = others.collect();
+    let pairs_of = |estimates: &[f64]| -> Vec<(f64, f64)> {
+        let measured = of_one_thread.iter().map(|(_, ms)| *ms);
+        estimates.iter().copied().zip(measured).collect()
+    };
+    let mean_of = |estimates: &[f64]| {
+        let of_families = families(&of_one_thread, estimates);
+        let means = of_families.iter().map(|family| family.left_out_percent);
+        means.sum::<f64>() / of_families.len() as f64
+    };
     Some(BoardFit {
+        regression: errors(&pairs_of(&by_regression)),
+        family_means: [mean_of(&estimates), mean_of(&by_regression)],
         fit,
         left_out,
         others,
@@ -237,9 +272,7 @@ fn left_out_groups(samples: &[(&BoardSample, f64)]) -> Vec<String> {
 /// Costs per instruction and per byte. All families have the same weight.
 ///
 /// Where the rate of the memory is known, it is the cost of a byte, and one cost holds for all instructions; elsewhere
-/// the costs of the three classes and of a byte are fitted, none of them below what the core can issue. The interpreter's
-/// instructions, of which few measured networks have many, cost as much as those of other operators, but no more than
-/// the core takes for code of any kind.
+/// costs of work are fitted with priors, and instructions of operators that do not multiply take what the core can issue.
 fn nanoseconds(samples: &[(&BoardSample, f64)], board: &KnownBoard) -> Nanoseconds {
     let mut sizes: BTreeMap<&str, f64> = BTreeMap::new();
     for (sample, _) in samples {
@@ -247,8 +280,7 @@ fn nanoseconds(samples: &[(&BoardSample, f64)], board: &KnownBoard) -> Nanosecon
     }
     let weight = |sample: &BoardSample| sizes[sample.family.as_str()].recip();
     let least = board.min_instruction_ns;
-    if let Some(memory) = &board.memory {
-        let byte = memory.ns_per_byte();
+    if let Some(byte) = board.ns_per_byte() {
         let logs = samples.iter().map(|(sample, ms)| {
             let Counts { megabytes, .. } = sample.counts;
             let computing_ms = (ms - byte * megabytes).max(MIN_COMPUTING_SHARE * ms);
@@ -261,28 +293,40 @@ fn nanoseconds(samples: &[(&BoardSample, f64)], board: &KnownBoard) -> Nanosecon
             other: instruction,
             interpreter: instruction,
             byte,
+            work: None,
         };
     }
-    let row = |(sample, ms): &(&BoardSample, f64)| {
-        let [_, depthwise, other, interpreted] = sample.counts.by_class;
-        let all = sample.counts.instructions();
-        let row = [all, depthwise, other + interpreted, sample.counts.megabytes];
-        Equation {
-            counts: row.map(|n| n / ms),
-            sum: 1.0 - least * all / ms,
+    let rows = samples.iter().map(|(sample, ms)| {
+        let [_, _, other, interpreted] = sample.counts.by_class;
+        Fitted {
+            counts: [&sample.counts.work[..], &[interpreted, other]].concat(),
+            log_total: ms.ln(),
+            factors: Vec::new(),
             weight: weight(sample),
         }
-    };
-    let rows: Vec<_> = samples.iter().map(row).collect();
-    let [above_least, depthwise, other, byte] =
-        least_squares::non_negative_weighted(&rows, [0.0, PENALTY, 10.0 * PENALTY, PENALTY]);
-    let matrix = least + above_least;
+    });
+    let cycle_ns = 2.0 * least;
+    let cycles = [
+        (CYCLES_OF_MACS / board.macs_per_cycle, SPREAD_OF_WORK),
+        (CYCLES_OF_BYTES[0], SPREAD_OF_WORK),
+        (CYCLES_OF_BYTES[1], SPREAD_OF_WORK),
+        (CYCLES_OF_INTERPRETER, SPREAD_OF_INTERPRETER),
+        (0.5, FIXED),
+    ];
+    let priors = cycles.map(|(cycles, spread)| ((cycles * cycle_ns).ln(), spread));
+    let logs = Problem::new(rows.collect(), priors.len(), &priors, LIKELY_ERROR).minimise();
+    let [mac, activation_byte, weight_byte] = [0, 1, 2].map(|idx| logs[idx].exp());
     Nanoseconds {
-        matrix,
-        depthwise: matrix + depthwise,
-        other: matrix + other,
-        interpreter: board.max_interpreter_ns.min(matrix + other),
-        byte,
+        matrix: 0.0,
+        depthwise: 0.0,
+        other: least,
+        interpreter: logs[3].exp().max(least).min(board.max_interpreter_ns),
+        byte: 0.0,
+        work: Some(WorkNanoseconds {
+            mac,
+            activation_byte,
+            weight_byte,
+        }),
     }
 }
 
@@ -290,7 +334,10 @@ fn nanoseconds(samples: &[(&BoardSample, f64)], board: &KnownBoard) -> Nanosecon
 pub fn estimate_ms(ns: &Nanoseconds, counts: &Counts) -> f64 {
     let of_class = [ns.matrix, ns.depthwise, ns.other, ns.interpreter];
     let costs = of_class.iter().zip(counts.by_class);
-    costs.map(|(ns, n)| ns * n).sum::<f64>() + ns.byte * counts.megabytes
+    let work = ns.work.unwrap_or_default();
+    let of_work = [work.mac, work.activation_byte, work.weight_byte];
+    let work = of_work.iter().zip(counts.work).map(|(ns, n)| ns * n);
+    costs.map(|(ns, n)| ns * n).sum::<f64>() + ns.byte * counts.megabytes + work.sum::<f64>()
 }
 
 /// Sets the interval of fits to a single kind of network to the widest of fits to several kinds on boards whose memory
@@ -403,6 +450,41 @@ pub fn other_precision_factor(boards: &[Board], samples: &[BoardSample]) -> f64 
 }
 
 impl BoardFit<'_> {
+    /// Headings of [`Self::line`].
+    pub fn heads() -> Vec<Head<'static>> {
+        heads(
+            "target | numbers",
+            "networks | families | mean over networks % | over families % | median % | regression on three sums: mean over \
+             networks % | over families % | median % | interval | held",
+        )
+    }
+
+    /// Its errors beside those of the regression.
+    pub fn line(&self, target: &str, numbers: &str) -> Vec<String> {
+        let Fit {
+            left_out, measured, ..
+        } = &self.fit;
+        let [ours, theirs] = self.family_means;
+        let mut line = vec![
+            target.to_owned(),
+            numbers.to_owned(),
+            left_out.n.to_string(),
+            measured.len().to_string(),
+        ];
+        let percents = [
+            left_out.mean_percent,
+            ours,
+            left_out.median_percent,
+            self.regression.mean_percent,
+            theirs,
+            self.regression.median_percent,
+        ];
+        line.extend(percents.map(|percent| format!("{percent:.1}")));
+        line.push(format!("× {:.2}", self.fit.interval_factor));
+        line.push(format!("{:.0} %", self.fit.coverage_percent));
+        line
+    }
+
     /// Prints constants and errors.
     pub fn print(&self) {
         let Fit {
@@ -416,8 +498,8 @@ impl BoardFit<'_> {
             ..
         } = &self.fit;
         println!(
-            "  ns an instruction: matrix {:.4}, depthwise {:.4}, other {:.4}, interpreter {:.4}; a byte {:.4}",
-            ns.matrix, ns.depthwise, ns.other, ns.interpreter, ns.byte
+            "  ns an instruction: matrix {:.4}, depthwise {:.4}, other {:.4}, interpreter {:.4}; a byte {:.4}; {:.4?}",
+            ns.matrix, ns.depthwise, ns.other, ns.interpreter, ns.byte, ns.work
         );
         println!("  speed-up by threads {speedups:.2?}, within times and over {speedup_factor:.3}");
         for family in measured {

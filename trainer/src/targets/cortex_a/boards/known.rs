@@ -14,8 +14,21 @@ pub struct KnownBoard {
     pub min_instruction_ns: f64,
     /// An instruction of the interpreter takes at most this on average.
     pub max_interpreter_ns: f64,
-    /// Absent if no public measurement is known.
-    pub memory: Option<BoardMemory>,
+    /// Capacity of the cache that all cores share, whose bytes take no time of their own. 0 for cores that execute in order,
+    /// which wait for all bytes.
+    pub cached_bytes: f64,
+    /// Rate at which one core copies memory, which reads and writes each byte once. Absent for cores that execute in order,
+    /// whose latencies are sums over work.
+    pub copied_bytes_per_s: Option<f64>,
+    /// Multiply-accumulates that a core starts in a cycle, at most.
+    pub macs_per_cycle: f64,
+}
+
+impl KnownBoard {
+    /// Nanoseconds for a byte that is read or written, if known.
+    pub fn ns_per_byte(&self) -> Option<f64> {
+        Some(1e9 / (2.0 * self.copied_bytes_per_s?))
+    }
 }
 
 /// Nanoseconds of an instruction if `n` are issued in every cycle.
@@ -25,21 +38,6 @@ const fn issued_ns(n: f64, clock_ghz: f64) -> f64 {
 
 /// Instructions that a core issues in a cycle of code that waits for loads and branches: one in two cycles.
 const MIN_ISSUED: f64 = 0.5;
-
-/// What the board's memory does, which determines the time of bytes that no cache holds.
-pub struct BoardMemory {
-    /// Capacity of the cache that all cores share.
-    pub cached_bytes: f64,
-    /// Rate at which one core copies memory: each byte is read once and written once.
-    pub copied_bytes_per_s: f64,
-}
-
-impl BoardMemory {
-    /// Nanoseconds for a byte that is read or written.
-    pub fn ns_per_byte(&self) -> f64 {
-        1e9 / (2.0 * self.copied_bytes_per_s)
-    }
-}
 
 /// Raspberry Pi 5 (four Cortex-A76).
 pub const RPI5: &str = "cortex-a76-rpi5";
@@ -64,10 +62,9 @@ pub const BOARDS: [KnownBoard; 5] = [
         n_cores: 4,
         min_instruction_ns: issued_ns(4.0, 2.4),
         max_interpreter_ns: issued_ns(MIN_ISSUED, 2.4),
-        memory: Some(BoardMemory {
-            cached_bytes: 2.0 * MIB,
-            copied_bytes_per_s: 5.27e9,
-        }),
+        cached_bytes: 2.0 * MIB,
+        copied_bytes_per_s: Some(5.27e9),
+        macs_per_cycle: 32.0,
     },
     KnownBoard {
         target: RPI4,
@@ -76,10 +73,9 @@ pub const BOARDS: [KnownBoard; 5] = [
         n_cores: 4,
         min_instruction_ns: issued_ns(3.0, 1.5),
         max_interpreter_ns: issued_ns(MIN_ISSUED, 1.5),
-        memory: Some(BoardMemory {
-            cached_bytes: MIB,
-            copied_bytes_per_s: 2.505e9,
-        }),
+        cached_bytes: MIB,
+        copied_bytes_per_s: Some(2.505e9),
+        macs_per_cycle: 16.0,
     },
     KnownBoard {
         target: IMX93,
@@ -88,7 +84,9 @@ pub const BOARDS: [KnownBoard; 5] = [
         n_cores: 2,
         min_instruction_ns: issued_ns(2.0, 1.7),
         max_interpreter_ns: issued_ns(MIN_ISSUED, 1.7),
-        memory: None,
+        cached_bytes: 0.0,
+        copied_bytes_per_s: None,
+        macs_per_cycle: 16.0,
     },
     KnownBoard {
         target: IMX8MP,
@@ -97,7 +95,9 @@ pub const BOARDS: [KnownBoard; 5] = [
         n_cores: 4,
         min_instruction_ns: issued_ns(2.0, 1.8),
         max_interpreter_ns: issued_ns(MIN_ISSUED, 1.8),
-        memory: None,
+        cached_bytes: 0.0,
+        copied_bytes_per_s: None,
+        macs_per_cycle: 8.0,
     },
     KnownBoard {
         target: MP1,
@@ -107,6 +107,8 @@ pub const BOARDS: [KnownBoard; 5] = [
         // By both cores: its latencies are those of two threads.
         min_instruction_ns: issued_ns(4.0, 0.8),
         max_interpreter_ns: issued_ns(MIN_ISSUED, 0.8),
-        memory: None,
+        cached_bytes: 0.0,
+        copied_bytes_per_s: None,
+        macs_per_cycle: 8.0,
     },
 ];

@@ -16,11 +16,11 @@ use anyhow::{Context, Result};
 use litecast::targets::cortex_a::{Board, Constants, Energy, Fit};
 
 pub use self::args::FitCpuArgs;
-use self::fit::{errors, fit_proportion};
+use self::fit::{BoardFit, errors, fit_proportion};
 use self::known::BOARDS;
 use self::measurements::RPI5_RAIL;
 use self::samples::BoardSample;
-use crate::json;
+use crate::{json, markdown};
 
 const RPI5_TASKS: [&str; 3] = ["cifar100", "ninapro", "darcy"];
 const RPI4_TASKS: [&str; 1] = ["cifar10"];
@@ -54,6 +54,7 @@ pub fn run(args: &FitCpuArgs) -> Result<()> {
     let mut table = csv::Writer::from_path(&args.table)?;
     table.write_record(TABLE_HEAD)?;
     let mut boards = Vec::new();
+    let mut lines = Vec::new();
     for board in &BOARDS {
         let target = board.target;
         let mut fit_of = |is_int8: bool| -> Result<Option<Fit>> {
@@ -64,8 +65,10 @@ pub fn run(args: &FitCpuArgs) -> Result<()> {
             let Some(fitted) = fit::fit(&of_board, board) else {
                 return Ok(None);
             };
-            println!("{target}, {}", if is_int8 { "int8" } else { "float32" });
+            let numbers = if is_int8 { "int8" } else { "float32" };
+            println!("{target}, {numbers}");
             fitted.print();
+            lines.push(fitted.line(target, numbers));
             fitted.write(&mut table)?;
             Ok(Some(fitted.fit))
         };
@@ -76,7 +79,7 @@ pub fn run(args: &FitCpuArgs) -> Result<()> {
             device: board.device.into(),
             counted_as: board.counted_as.into(),
             n_cores: board.n_cores,
-            cached_bytes: board.memory.as_ref().map_or(0.0, |m| m.cached_bytes),
+            cached_bytes: board.cached_bytes,
             only_threads: only_threads(target, &samples),
             float32,
             int8,
@@ -84,6 +87,15 @@ pub fn run(args: &FitCpuArgs) -> Result<()> {
         });
     }
     table.flush()?;
+    let text = markdown::table(&BoardFit::heads(), lines);
+    print!("{text}");
+    let text = format!(
+        "Made by `litecast-trainer fit-cpu`: errors on one thread with each kind of network left out in turn (each network \
+         where one kind was measured), beside a regression on multiply-accumulates, bytes of activations and bytes of weights, \
+         fitted to the same networks. Where one kind was measured, its interval is the widest of the Raspberry Pis'.\n\n{text}"
+    );
+    fs::write(&args.results, text)
+        .with_context(|| format!("could not write {}", args.results.display()))?;
     for board in &mut boards {
         board.energy = energy(board, &samples);
     }

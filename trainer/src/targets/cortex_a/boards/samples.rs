@@ -61,6 +61,8 @@ pub struct Counts {
     pub serial: f64,
     /// Of the operators that the board's cache does not hold.
     pub megabytes: f64,
+    /// Millions of multiply-accumulates, of bytes of activations and of bytes of weights.
+    pub work: [f64; 3],
 }
 
 impl Counts {
@@ -119,9 +121,10 @@ impl CountedOperators {
             costs.context("every board's kernels were counted")?,
             &self.operators,
         );
-        let cached_bytes = match &board.memory {
-            Some(memory) if runtime.shares_memory => memory.cached_bytes,
-            _ => 0.0,
+        let cached_bytes = if runtime.shares_memory {
+            board.cached_bytes
+        } else {
+            0.0
         };
         let mut counts = Counts::default();
         let [mut all, mut widest] = [0.0; 2];
@@ -144,6 +147,11 @@ impl CountedOperators {
                 counts.serial += millions;
             }
             counts.megabytes += 1e-6 * operator.uncached_bytes(cached_bytes);
+            let weights = operator.weight_bytes;
+            let of_operator = [operator.macs, operator.bytes - weights, weights];
+            for (sum, part) in counts.work.iter_mut().zip(of_operator) {
+                *sum += 1e-6 * part;
+            }
             all += counted.instructions;
             widest += counted.instructions * counted.interval_factor;
         }
@@ -158,7 +166,11 @@ impl CountedOperators {
             energy_mj: measurement.energy_mj,
             is_fitted: measurement.source != MOBILENETS_SOURCE,
             counts,
-            count_log_error: (widest / all).ln(),
+            // Instructions are a small part where work takes the time.
+            count_log_error: match board.copied_bytes_per_s {
+                Some(_) => (widest / all).ln(),
+                None => 0.0,
+            },
         })
     }
 }
@@ -410,7 +422,18 @@ fn detectors(args: &FitCpuArgs, samples: &mut Vec<BoardSample>) -> Result<()> {
 
 /// Networks of NXP's table that are available as files or can be rebuilt: name, family and file. The deep autoencoder
 /// is left out, because the table gives 0.152 ms for both processors and for any number of threads.
-const NXP_NETWORKS: [(&str, &str, NxpFile); 8] = [
+const NXP_NETWORKS: [(&str, &str, NxpFile); 11] = [
+    (
+        "facenet512",
+        "Inception-ResNet",
+        NxpFile::Built("FaceNet512", 160),
+    ),
+    (
+        "ssdlite-mobilenetv2",
+        "MobileNet",
+        NxpFile::Built("SSDLite MobileNet v2", 300),
+    ),
+    ("yolov4tiny", "YOLO", NxpFile::Built("YOLOv4-tiny", 416)),
     (
         "keyword-spotting_DSCNN",
         "DS-CNN",
