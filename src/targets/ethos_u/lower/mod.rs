@@ -309,13 +309,16 @@ fn separate_reshaped_activations(program: &mut Program) {
 }
 
 /// Makes an activation a separate operation if it sees a shallow feature map in a deeper shape than the window before
-/// it.
+/// it, which no sum over channels is.
 fn unfuse_reshaped_activations(program: &mut Program) {
     let writers = program.writers();
     let is_part = layout::parts(program);
     let is_reshaped = |operation: &Operation| {
         let before = operation.inputs.first().and_then(|&input| writers[input]);
-        let has_window = before.is_some_and(|before| program.operations[before].has_window());
+        let has_window = before.is_some_and(|before| {
+            let before = &program.operations[before];
+            before.has_window() && before.action != Action::Layer(Kind::ReduceSum)
+        });
         let mut outputs = operation.outputs.iter();
         let is_activation = operation.alias == Alias::Fused && operation.action != Action::Pad;
         let is_deeper = |&output: &usize| is_deepened(&program.maps[output]) && !is_part[output];
@@ -552,6 +555,7 @@ fn fuse_activations_and_padding(
                 Kind::Convolution
                 | Kind::Depthwise
                 | Kind::VectorProduct
+                | Kind::MatrixProduct
                 | Kind::Pooling
                 | Kind::MaxPooling
                 | Kind::ReduceSum,

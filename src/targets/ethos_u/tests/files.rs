@@ -912,3 +912,25 @@ fn time_steps_have_feature_maps_of_their_own() {
         tolerances,
     );
 }
+
+#[test]
+fn products_and_sums_perform_the_activation_behind_them() {
+    let mut network = NetworkFile::new(&[1, 32, 64]);
+    let columns = network.map(&[1, 64, 48]);
+    network.other_inputs.push(columns);
+    let options = BuiltinOptions::BatchMatMul {
+        adj_x: false,
+        adj_y: false,
+    };
+    let product = network.call_with(OpKind::BatchMatmul, &[0, columns], &[1, 32, 48], options);
+    network.call(OpKind::Logistic, &[product], &[1, 32, 48]);
+    network.check(&[(Product::U85x256, [6023.0, 3072.0, 20480.0])]);
+    let mut network = NetworkFile::new(&[1, 16, 16, 32]);
+    let sum = network.sum(0, &[3]);
+    network.call(OpKind::Logistic, &[sum], &[1, 16, 16, 1]);
+    network.check(&[
+        (Product::U55x256, [2368.0, 8448.0, 0.0]),
+        (Product::U65x512, [5870.0, 0.0, 22016.0]),
+        (Product::U85x256, [5000.0, 0.0, 18432.0]),
+    ]);
+}
