@@ -97,9 +97,14 @@ impl WorkNanoseconds {
         if counts.is_compiled {
             return 0.0;
         }
-        let activation_bytes = counts.bytes - counts.weight_bytes;
+        // A float takes what a byte of int8 does: its time is that of an access.
+        let accesses = if counts.is_int8 {
+            counts.bytes - counts.weight_bytes
+        } else {
+            counts.values
+        };
         self.mac * counts.macs
-            + self.activation_byte * activation_bytes
+            + self.activation_byte * accesses
             + self.weight_byte * counts.weight_bytes
     }
 }

@@ -116,9 +116,9 @@ pub fn latency_of<W: Borrow<KernelCounts>>(
             mean_percent,
         } = errors[usize::from(counts.is_int8)].as_ref()?;
         interval_percent = interval_percent.min(mean_percent.and(fit.checked_percent()));
-        // Of operators on floats, whose work was never measured on such boards, instructions tell more.
+        // Products of floats were never measured on such boards: instructions tell more than multiply-accumulates.
         let by_work = fit.nanoseconds.work.is_some();
-        let one_thread_ms = if by_work && !counts.is_int8 {
+        let one_thread_ms = if by_work && !counts.is_int8 && counts.macs > 0.0 {
             1e-6 * fit.ns_per_instruction * counted.instructions
         } else {
             let uncached_bytes = counts.uncached_bytes(board.cached_bytes);
