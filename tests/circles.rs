@@ -380,12 +380,14 @@ const ENGINE: Rooms = Rooms(&[
 
 const TRAINER: Rooms = Rooms(&[
     &[
+        "cholesky",
         "feature_columns",
         "json",
         "least_squares",
         "markdown",
         "metrics",
     ],
+    &["priors"],
     &["writer"],
     &["spaces"],
     &["labels"],

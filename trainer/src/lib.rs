@@ -24,6 +24,7 @@ pub mod train;
 pub mod training_data;
 
 pub mod baselines;
+mod cholesky;
 pub mod evaluate;
 pub mod export;
 pub mod least_squares;

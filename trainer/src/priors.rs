@@ -4,7 +4,7 @@
 //! Logarithms of costs and factors have normal priors. The logarithm of a row's total is that of the sum of its counts
 //! times costs, plus those of its factors. Errors below [`Problem::error`] count by their square, larger ones linearly.
 
-use crate::targets::gpu::solve;
+use crate::cholesky::solve;
 
 const MAX_ROUNDS: usize = 60;
 /// Relative decrease of the objective at which rounds end.

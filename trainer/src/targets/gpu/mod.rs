@@ -41,7 +41,6 @@ use self::final_errors::FinalErrors;
 use self::final_families::is_final;
 use self::graphs::Networks;
 use self::interval_widths::{HalfWidth, LeftOut};
-pub use self::kriging::solve;
 pub use self::measured::family;
 use self::measured::{Measured, TABLES};
 use self::setting::{Property, Setting};

@@ -9,10 +9,10 @@ use litecast::targets::gpu::costs::{Amounts, N_COSTS};
 use rayon::prelude::*;
 
 use super::evaluate::MeasuredSample;
-use super::kriging::solve;
 use super::priors::{Limit, Prior, priors};
 use super::roofline::dot;
 use super::setting::{Property, Setting};
+use crate::cholesky::solve;
 
 const N_PROPERTIES: usize = 4;
 
