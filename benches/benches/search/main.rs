@@ -40,10 +40,10 @@ fn search(criterion: &mut Criterion) {
     ];
     let lists = [
         ("all targets", registered()),
-        ("ethos-u55-256 (learned)", target("ethos-u55-256")),
-        ("ethos-u55-128 (rules)", target("ethos-u55-128")),
-        ("cortex-a76-rpi5 (modelled)", target("cortex-a76-rpi5")),
-        ("cortex-m4-tflm (modelled)", target("cortex-m4-tflm")),
+        ("ethos-u55-256", target("ethos-u55-256")),
+        ("cortex-a76-rpi5", target("cortex-a76-rpi5")),
+        ("cortex-m4-tflm", target("cortex-m4-tflm")),
+        ("galaxy-s24", target("galaxy-s24")),
     ];
     let mut group = criterion.benchmark_group(format!("search, {N_OPERATORS} operators"));
     group.throughput(Throughput::Elements(N_MODELS as u64));
