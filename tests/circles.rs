@@ -387,6 +387,7 @@ const TRAINER: Rooms = Rooms(&[
         "markdown",
         "metrics",
     ],
+    &["newton"],
     &["priors"],
     &["writer"],
     &["spaces"],

@@ -30,6 +30,7 @@ pub mod export;
 pub mod least_squares;
 pub mod markdown;
 pub mod metrics;
+mod newton;
 pub mod onnx;
 mod priors;
 pub mod probes;

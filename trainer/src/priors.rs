@@ -4,11 +4,14 @@
 //! Logarithms of costs and factors have normal priors. The logarithm of a row's total is that of the sum of its counts
 //! times costs, plus those of its factors. Errors below [`Problem::error`] count by their square, larger ones linearly.
 
-use crate::cholesky::solve;
+use crate::newton::{Derivatives, Newton};
 
-const MAX_ROUNDS: usize = 60;
-/// Relative decrease of the objective at which rounds end.
-const CONVERGED: f64 = 1e-9;
+const NEWTON: Newton = Newton {
+    max_rounds: 60,
+    converged: 1e-9,
+    max_step: f64::INFINITY,
+    damping: [1e-9, 1e9],
+};
 
 /// A row of a fit.
 pub struct Fitted {
@@ -45,34 +48,14 @@ impl Problem {
         }
     }
 
-    /// By Newton's method with the squares' part of the second derivative and Marquardt's damping.
+    /// The parameters that are likeliest.
     pub fn minimise(&self) -> Vec<f64> {
-        let mut parameters: Vec<f64> = self.priors.iter().map(|(mean, _)| *mean).collect();
-        let mut objective = self.objective(&parameters);
-        let mut damping = 1e-3;
-        for _ in 0..MAX_ROUNDS {
-            let (gradient, curvature) = self.derivatives(&parameters);
-            let before = objective;
-            while damping < 1e9 {
-                let mut damped = curvature.clone();
-                for (idx, row) in damped.iter_mut().enumerate() {
-                    row[idx] *= 1.0 + damping;
-                }
-                let step = solve(damped, &gradient);
-                let moved: Vec<f64> = parameters.iter().zip(step).map(|(p, s)| p - s).collect();
-                let next = self.objective(&moved);
-                if next <= objective {
-                    (parameters, objective) = (moved, next);
-                    damping = (damping / 5.0f64).max(1e-9);
-                    break;
-                }
-                damping *= 8.0;
-            }
-            if before - objective <= CONVERGED * before {
-                break;
-            }
-        }
-        parameters
+        let means = self.priors.iter().map(|(mean, _)| *mean).collect();
+        NEWTON.minimise(
+            means,
+            |parameters| self.objective(parameters),
+            |parameters| self.derivatives(parameters),
+        )
     }
 
     /// The error of a row as a multiple of [`Self::error`], and the share of each column in its counted total.
@@ -100,8 +83,7 @@ impl Problem {
         of_priors.sum::<f64>() + of_rows.sum::<f64>()
     }
 
-    /// The gradient, and the lower triangle of the curvature.
-    fn derivatives(&self, parameters: &[f64]) -> (Vec<f64>, Vec<Vec<f64>>) {
+    fn derivatives(&self, parameters: &[f64]) -> Derivatives {
         let priors = self.priors.iter().zip(parameters);
         let mut gradient: Vec<f64> = priors.map(|((mean, k), p)| k * (p - mean)).collect();
         let diagonal = |(idx, (_, precision)): (usize, &(f64, f64))| {

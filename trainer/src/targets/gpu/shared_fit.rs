@@ -12,7 +12,7 @@ use super::evaluate::MeasuredSample;
 use super::priors::{Limit, Prior, priors};
 use super::roofline::dot;
 use super::setting::{Property, Setting};
-use crate::cholesky::solve;
+use crate::newton::{Derivatives, Newton};
 
 const N_PROPERTIES: usize = 4;
 
@@ -50,11 +50,12 @@ pub struct Spreads {
 const TRAINING_FACTOR: f64 = 3.0;
 /// Errors below this size, in logarithms, count by their square, larger ones linearly.
 const SMALL_ERROR: f64 = 0.03;
-const MAX_ROUNDS: usize = 25;
-/// Relative decrease of the objective at which rounds end.
-const CONVERGED: f64 = 1e-4;
-/// Largest change of a logarithm in one round.
-const MAX_STEP: f64 = 1.5;
+const NEWTON: Newton = Newton {
+    max_rounds: 25,
+    converged: 1e-4,
+    max_step: 1.5,
+    damping: [1e-6, 1e6],
+};
 
 /// By run, the costs in ms.
 pub fn fit(runs: &[Observed], spreads: &Spreads) -> Vec<Amounts> {
@@ -123,38 +124,14 @@ impl Problem {
         part.iter().map(|&idx| parameters[idx]).sum()
     }
 
-    /// By Newton's method with the squares' part of the second derivative and Marquardt's damping; absolute errors
-    /// become squares by weights.
+    /// The parameters that are likeliest; absolute errors become squares by weights.
     fn minimise(&self) -> Vec<f64> {
-        let mut parameters: Vec<f64> = self.priors.iter().map(|(mean, _)| *mean).collect();
-        let mut objective = self.objective(&parameters);
-        let mut damping = 1e-3;
-        for _ in 0..MAX_ROUNDS {
-            let (gradient, curvature) = self.derivatives(&parameters);
-            let before = objective;
-            while damping < 1e6 {
-                let mut damped = curvature.clone();
-                for (idx, row) in damped.iter_mut().enumerate() {
-                    row[idx] *= 1.0 + damping;
-                }
-                let step = solve(damped, &gradient);
-                let moved = parameters.iter().zip(step);
-                let moved: Vec<f64> = moved
-                    .map(|(parameter, step)| parameter - step.clamp(-MAX_STEP, MAX_STEP))
-                    .collect();
-                let next = self.objective(&moved);
-                if next <= objective {
-                    (parameters, objective) = (moved, next);
-                    damping = (damping / 5.0f64).max(1e-6);
-                    break;
-                }
-                damping *= 8.0;
-            }
-            if before - objective < CONVERGED * before {
-                break;
-            }
-        }
-        parameters
+        let means = self.priors.iter().map(|(mean, _)| *mean).collect();
+        NEWTON.minimise(
+            means,
+            |parameters| self.objective(parameters),
+            |parameters| self.derivatives(parameters),
+        )
     }
 
     fn costs(&self, parameters: &[f64], run: usize) -> Amounts {
@@ -182,8 +159,7 @@ impl Problem {
         of_priors + of_rows.sum::<f64>()
     }
 
-    /// The gradient, and the lower triangle of the curvature.
-    fn derivatives(&self, parameters: &[f64]) -> (Vec<f64>, Vec<Vec<f64>>) {
+    fn derivatives(&self, parameters: &[f64]) -> Derivatives {
         let priors = self.priors.iter().zip(parameters);
         let mut gradient: Vec<f64> = priors
             .map(|((mean, precision), value)| precision * (value - mean))
