@@ -93,7 +93,7 @@ pub struct WorkNanoseconds {
 
 impl WorkNanoseconds {
     /// Nanoseconds of an operator that runs on a processor.
-    fn of(&self, counts: &KernelCounts) -> f64 {
+    fn operator_ns(&self, counts: &KernelCounts) -> f64 {
         if counts.is_compiled {
             return 0.0;
         }
@@ -260,7 +260,7 @@ impl Fit {
 impl Nanoseconds {
     /// Milliseconds on one thread beside those of instructions.
     pub fn work_ms(&self, counts: &KernelCounts) -> f64 {
-        1e-6 * self.work.map_or(0.0, |work| work.of(counts))
+        1e-6 * self.work.map_or(0.0, |work| work.operator_ns(counts))
     }
 
     /// Milliseconds on one thread.

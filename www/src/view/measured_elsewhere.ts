@@ -72,10 +72,10 @@ function wordsOf(target: string): string {
 
 /** Other devices with their runtimes; that of the target first. */
 function deviceGroups(target: string, chosen: string | null): HTMLElement[] {
-  const own = wordsOf(target).split(", ").slice(1).join(", ");
+  const runtime = wordsOf(target).split(", ").slice(1).join(", ");
   const ids = Object.keys(TARGETS).filter((id) => isCorrectable(id) && id !== deviceIn(target));
   return ids.map((id) => {
-    const ways = releasesOf(id).toSorted((a, b) => Number(b.words === own) - Number(a.words === own));
+    const ways = releasesOf(id).toSorted((a, b) => Number(b.words === runtime) - Number(a.words === runtime));
     return el("optgroup", { label: describedTarget(id)?.short_label ?? id }, ...ways.map((way) => el("option", { value: way.target, selected: way.target === chosen }, `${describedTarget(id)?.short_label}, ${way.words}`)));
   });
 }

@@ -249,9 +249,10 @@ fn max_pool_columns(
     view_shapes: [[i64; 3]; 2],
 ) {
     let [whole @ [rows, n, depth], _] = view_shapes;
-    let [most_rows, most_depth] = match lowering.operator().code.kind {
-        OpKind::ArgMax => pooled_at_once(lowering, [input, output], view_shapes),
-        _ => [MAX_DIMENSION, i64::MAX],
+    let [most_rows, most_depth] = if lowering.operator().code.kind == OpKind::ArgMax {
+        pooled_at_once(lowering, [input, output], view_shapes)
+    } else {
+        [MAX_DIMENSION, i64::MAX]
     };
     for (rows, n_of_rows) in row_parts(rows, most_rows) {
         for (depth, n_of_depth) in row_parts(depth, most_depth) {
@@ -279,8 +280,8 @@ fn max_pool_columns(
 /// Elements of a map whose block is searched for: with padding and cycles for each of them, counts do not overflow.
 const MAX_SEARCHED: i64 = 1 << 40;
 
-/// Maximum rows and channels of one operation of an ARG_MAX. If registers cannot count all rows, Ethos-U55 and Ethos-U65 compute one
-/// block after the other, with the block size of the whole with a kernel of one position.
+/// Maximum rows and channels of one operation of an ARG_MAX. If registers cannot count all rows, Ethos-U55 and Ethos-U65
+/// compute one block after the other, with the block size of the whole with a kernel of one position.
 fn pooled_at_once(lowering: &Lowering, maps: [usize; 2], view_shapes: [[i64; 3]; 2]) -> [i64; 2] {
     let accelerator = lowering.accelerator;
     let [ifm, ofm] = view_shapes;

@@ -192,11 +192,10 @@ fn runs_type(tensor_type: TensorType, kind: OpKind, npu: Npu) -> bool {
     match tensor_type {
         Int8 | UInt8 | Int16 => true,
         Int32 => npu == Npu::EthosU85 || is_wide(kind),
-        Int64 => match kind {
-            OpKind::ArgMax => true,
-            OpKind::Cast => npu == Npu::EthosU85,
-            _ => npu == Npu::EthosU85 && MOVE_64_BITS.contains(&kind),
-        },
+        Int64 => {
+            let is_on_u85 = kind == OpKind::Cast || MOVE_64_BITS.contains(&kind);
+            kind == OpKind::ArgMax || npu == Npu::EthosU85 && is_on_u85
+        }
         Bool => npu == Npu::EthosU85,
         Resource => npu == Npu::EthosU85 && VARIABLES.contains(&kind),
         _ => false,

@@ -117,7 +117,7 @@ impl StLine {
     /// same but for their weights, and their latencies on the NPU differ by the time of 1,000 classes' weights.
     fn is_of_another_network(&self) -> bool {
         let of_few_classes = ["_fft", "_tfs", "_tl"];
-        self.version.starts_with("10")
+        self.version.split('.').next() == Some("10")
             && !of_few_classes.iter().any(|word| self.model.contains(word))
     }
 }

@@ -127,7 +127,7 @@ struct LeftOutFit {
 }
 
 impl LeftOutFit {
-    /// Whether its interval of a row holds the published latency.
+    /// Ends of its interval of a row.
     fn ends_ms(&self, row: &PublishedRow) -> [f64; 2] {
         let ms = least_squares::dot(&row.counted, &self.costs);
         [ms / self.factor, ms * self.factor]
