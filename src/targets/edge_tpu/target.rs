@@ -218,8 +218,8 @@ impl<'g> Unmeasured<'g> {
             severity: Severity::Warning,
             code: "operator-never-measured",
             message: format!(
-                "no network with a published latency has {}; its time is counted like that of other operators, and the \
-                 interval is wider for it",
+                "no network with a published latency on the Edge TPU has {}; its time is counted like that of other \
+                 operators, and the interval is wider for it",
                 some_of(&self.names, ", ")
             ),
             operator_idx: None,
