@@ -77,7 +77,7 @@ export function scheduleOf(report: Report, target: string): Schedule | null {
     starts,
     ends,
     lane,
-    lanes: !latency ? ["Order"] : left.size > 0 ? ["NPU", "CPU"] : [isAccelerator(target) ? "NPU" : "CPU"],
+    lanes: !latency ? ["Order"] : left.size > 0 ? ["NPU", "CPU"] : [isAccelerator(target) ? "NPU" : "Time"],
     lane_evidence: latency ? [(npu_latency ?? latency).evidence, latency.evidence] : [],
     traffic_bytes: traffic?.operators ?? null,
     total: latency ? Math.max(now, latency.value) : n,
