@@ -132,21 +132,26 @@ export class CArrayReader {
   }
 
   #code(source: Uint8Array, at: number): number {
-    while (at < source.length && KINDS[source[at]!] === Kind.Space) at++;
-    if (at === source.length) return at;
-    const byte = source[at]!;
-    const kind = KINDS[byte];
-    if (kind === Kind.Digit) {
-      if (this.#next === Next.Comma) this.#spoil("a number without a comma before it");
-      this.#startNumber(byte);
-      this.#mode = Mode.Number;
-    } else if (kind === Kind.Letter) {
-      this.#spoil("a name");
-      this.#word_length = 0;
-      this.#mode = Mode.Word;
-      return at;
-    } else this.#mode = this.#punctuation(byte);
-    return at + 1;
+    for (; at < source.length; at++) {
+      const byte = source[at]!;
+      const kind = KINDS[byte];
+      if (kind === Kind.Space) continue;
+      if (kind === Kind.Digit) {
+        if (this.#next === Next.Comma) this.#spoil("a number without a comma before it");
+        this.#startNumber(byte);
+        this.#mode = Mode.Number;
+        return at + 1;
+      }
+      if (kind === Kind.Letter) {
+        this.#spoil("a name");
+        this.#word_length = 0;
+        this.#mode = Mode.Word;
+        return at;
+      }
+      this.#mode = this.#punctuation(byte);
+      if (this.#mode !== Mode.Code) return at + 1;
+    }
+    return at;
   }
 
   #skipTo(end: number, mode: Mode, source: Uint8Array, at: number): number {
@@ -183,6 +188,7 @@ export class CArrayReader {
   }
 
   #takeDigits(source: Uint8Array, at: number): number {
+    if (this.#next === Next.Nothing) return this.#skipNumber(source, at);
     for (; at < source.length; at++) {
       const digit = DIGITS[source[at]!]!;
       if (digit < this.#base && !this.#has_suffix) {
@@ -194,6 +200,13 @@ export class CArrayReader {
         return at;
       }
     }
+    return at;
+  }
+
+  /** A number outside of lists, whose value nobody asks for. */
+  #skipNumber(source: Uint8Array, at: number): number {
+    while (at < source.length && (KINDS[source[at]!]! >= Kind.Letter || source[at] === 0x27)) at++;
+    if (at < source.length) this.#mode = Mode.Code;
     return at;
   }
 
@@ -231,7 +244,8 @@ export class CArrayReader {
     if (byte === 0x3b) this.#is_declared = false;
     if (byte === 0x5b && !this.#is_declared) {
       this.#is_declared = true;
-      this.#declared.set(this.#word.subarray(0, this.#word_length));
+      // Byte by byte: a view for each declaration costs more than to read it.
+      for (let idx = 0; idx < this.#word_length; idx++) this.#declared[idx] = this.#word[idx]!;
       this.#declared_length = this.#word_length;
     }
     return Mode.Code;
@@ -302,6 +316,7 @@ export class CArrayReader {
 
   /** The list holds something else than bytes. */
   #spoil(what: string): void {
+    if (this.#next === Next.Nothing) return;
     if (this.#is_model) this.models.push({ name: this.#name, bytes: null, problem: `expected a number from 0 to 255 or } after ${this.#n_values} bytes of the array, found ${what}` });
     this.#leaveList();
   }
