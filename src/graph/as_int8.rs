@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use crate::formats::builder::{self, N_QUANTIZATIONS};
+use crate::formats::tflite::op_row::ShapeRule;
 use crate::formats::tflite::{
-    Buffer, BuiltinOptions, MAIN_SUBGRAPH, Model, OpKind, Operator, Quantization, Subgraph, Tensor,
+    Buffer, BuiltinOptions, MAIN_SUBGRAPH, Model, Operator, Quantization, Subgraph, Tensor,
     TensorType,
 };
 
@@ -15,16 +16,14 @@ pub fn biases(operator: &Operator) -> impl Iterator<Item = usize> {
     positions.filter_map(|position| operator.inputs.get(position).copied().flatten())
 }
 
-/// Kinds whose results have the scale of their input, as quantisers write them: compilers fuse a padding only then.
-const KEEPS_SCALE: [OpKind; 3] = [OpKind::Pad, OpKind::Padv2, OpKind::MirrorPad];
-
-/// For each tensor the index of the one whose scale it has.
+/// For each tensor the index of the one whose scale it has. Quantisers give a padded tensor that of its input: compilers
+/// fuse a padding only then.
 fn scale_sources(subgraph: &Subgraph) -> Vec<usize> {
     let mut scaled_as: Vec<usize> = (0..subgraph.tensors.len()).collect();
     for operator in &subgraph.operators {
         let read = operator.inputs.iter().flatten();
         let n_others = match operator.code.kind {
-            kind if KEEPS_SCALE.contains(&kind) => 0,
+            kind if kind.row().shape == ShapeRule::Pad => 0,
             kind if builder::COMPARES_STORED.contains(&kind) => 1,
             _ => continue,
         };
@@ -44,9 +43,8 @@ pub fn is_float(model: &Model) -> bool {
         return false;
     };
     // A quantised network may have floats at its ends.
-    let between_types = [OpKind::Quantize, OpKind::Dequantize, OpKind::Cast];
     let computing =
-        (subgraph.operators.iter()).filter(|operator| !between_types.contains(&operator.code.kind));
+        (subgraph.operators.iter()).filter(|operator| !operator.code.kind.is_conversion());
     let mut results = computing
         .flat_map(|operator| &operator.outputs)
         .filter_map(|&tensor_idx| subgraph.tensors.get(tensor_idx));
@@ -184,6 +182,7 @@ fn quantised(of_type: TensorType) -> TensorType {
 mod tests {
     use super::*;
     use crate::formats::distribution;
+    use crate::formats::tflite::OpKind;
     use crate::graph::analysis::fixtures::{model, operator, subgraph, tensor};
 
     #[test]

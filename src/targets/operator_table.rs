@@ -113,6 +113,7 @@ fn page() -> String {
         let effect = match row.effect {
             Effect::Computes => "computes",
             Effect::Moves => "moves",
+            Effect::Renames => "renames",
             Effect::Views => "views",
             Effect::Runs => "runs",
         };
@@ -181,7 +182,7 @@ the first input. Shapes, options and constants decide further; a report names th
 
 | column | says |
 |---|---|
-| does | *computes* other values, *moves* values to other places, *views* (the result may share the input's memory), or *runs* another subgraph or library |
+| does | *computes* other values, *moves* values to other places, *renames* (the input under another shape), *views* (the result may share the input's memory), or *runs* another subgraph or library |
 | shapes | the rule by which the result's shape follows from the inputs, and with it from the batch size, the resolution and the width; –: none, shapes are the file's |
 | MACs | the rule that counts its multiply-accumulates |
 | Micro | types that TensorFlow Lite Micro's kernel runs |

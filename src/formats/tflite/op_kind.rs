@@ -90,6 +90,13 @@ macro_rules! op_kinds {
     };
 }
 
+impl OpKind {
+    /// Whether it writes the numbers that it reads in another type.
+    pub fn is_conversion(self) -> bool {
+        matches!(self, Self::Quantize | Self::Dequantize | Self::Cast)
+    }
+}
+
 impl fmt::Display for OpKind {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(self.name())
@@ -120,7 +127,7 @@ op_kinds! {
     Relu                   = RELU                   : NONE,                Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Fused,       "";
     ReluN1To1              = RELU_N1_TO_1           : NONE,                Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Fused,       "";
     Relu6                  = RELU6                  : NONE,                Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Fused,       "";
-    Reshape                = RESHAPE                : ReshapeOptions,      Movement,    Views,    Reshape,       Nothing,      Free,         View,          Reshape,     "xc";
+    Reshape                = RESHAPE                : ReshapeOptions,      Movement,    Renames,  Reshape,       Nothing,      Free,         View,          Reshape,     "xc";
     ResizeBilinear         = RESIZE_BILINEAR        : ResizeBilinearOptions, Movement,    Computes, Resize,        Nothing,      Move,         Resize,        Resizing,    "xc";
     Rnn                    = RNN                    : RNNOptions,          Recurrent,   Computes, Rnn,           Recurrent,    Unknown,      Other,         Other,       "xwwbs";
     Softmax                = SOFTMAX                : SoftmaxOptions,      Activation,  Computes, AlongLast,     Nothing,      Elementwise,  Softmax,       Softmax,     "";
@@ -141,7 +148,7 @@ op_kinds! {
     Mean                   = MEAN                   : ReducerOptions,      Reduction,   Computes, Reduce,        Nothing,      Reduction,    Reduction,     Pooling,     "xc";
     Sub                    = SUB                    : SubOptions,          Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Binary,        Elementwise, "";
     Div                    = DIV                    : DivOptions,          Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Binary,        Curve,       "";
-    Squeeze                = SQUEEZE                : SqueezeOptions,      Movement,    Views,    Squeeze,       Nothing,      Free,         View,          Layout,      "";
+    Squeeze                = SQUEEZE                : SqueezeOptions,      Movement,    Renames,  Squeeze,       Nothing,      Free,         View,          Layout,      "";
     UnidirectionalSequenceLstm = UNIDIRECTIONAL_SEQUENCE_LSTM : UnidirectionalSequenceLSTMOptions, Recurrent,   Computes, Lstm,          Recurrent,    Dense,        Recurrent,     Other,       "xwwwwwwwwvvvbbbbwbssvvvv";
     StridedSlice           = STRIDED_SLICE          : StridedSliceOptions, Movement,    Views,    StridedSlice,  Nothing,      Move,         View,          Layout,      "xccc";
     BidirectionalSequenceRnn = BIDIRECTIONAL_SEQUENCE_RNN : BidirectionalSequenceRNNOptions, Recurrent,   Computes, Unknown,       Recurrent,    Unknown,      Other,         Other,       "xwwbswwbsxww";
@@ -168,7 +175,7 @@ op_kinds! {
     TransposeConv          = TRANSPOSE_CONV         : TransposeConvOptions, Convolution, Computes, TransposedConvolution, TransposedConvolution, TransposedConvolution, Convolution,   Transposed,  "cwxb";
     SparseToDense          = SPARSE_TO_DENSE        : SparseToDenseOptions, Movement,    Moves,    Stated(1),     Nothing,      Unknown,      Other,         Other,       "cc";
     Tile                   = TILE                   : TileOptions,         Movement,    Moves,    Tile,          Nothing,      Move,         Other,         Layout,      "xc";
-    ExpandDims             = EXPAND_DIMS            : ExpandDimsOptions,   Movement,    Views,    ExpandDims,    Nothing,      Free,         View,          Layout,      "xc";
+    ExpandDims             = EXPAND_DIMS            : ExpandDimsOptions,   Movement,    Renames,  ExpandDims,    Nothing,      Free,         View,          Layout,      "xc";
     Equal                  = EQUAL                  : EqualOptions,        Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Other,         Other,       "";
     NotEqual               = NOT_EQUAL              : NotEqualOptions,     Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Other,         Other,       "";
     Log                    = LOG                    : NONE,                Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Other,       "";

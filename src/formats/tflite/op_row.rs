@@ -68,7 +68,9 @@ pub enum Effect {
     Computes,
     /// They are copied to other places, which no compiler avoids.
     Moves,
-    /// The result is the input under another shape, or a part or a sequence of inputs, which compilers need not copy.
+    /// All of them stay where they are: the result is the input under another shape.
+    Renames,
+    /// The result is a part or a sequence of inputs, or the input in another order, which compilers need not copy.
     Views,
     /// What the operator does is in another subgraph, in a library, or outside of the graph.
     Runs,

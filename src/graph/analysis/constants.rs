@@ -3,7 +3,7 @@
 use crate::formats::tflite::{Buffer, OpKind, Operator, Subgraph, Tensor, TensorType};
 
 /// Operators that only unpack a constant. Their result counts as the same constant.
-fn unpacks(kind: OpKind) -> bool {
+pub fn unpacks(kind: OpKind) -> bool {
     matches!(kind, OpKind::Dequantize | OpKind::Densify)
 }
 

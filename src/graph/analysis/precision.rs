@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use super::Analysis;
-use crate::formats::tflite::{OpKind, TensorType};
+use super::constants::unpacks;
+use crate::formats::tflite::TensorType;
 use crate::graph::{Graph, Node};
 
 /// The element types in which operators that multiply compute.
@@ -48,8 +49,7 @@ pub fn precision(graph: &Graph, analysis: &Analysis) -> Precision {
 
 /// Tensor that an operator unpacks → tensor that the file stores.
 fn unpacked_from(graph: &Graph) -> HashMap<usize, usize> {
-    let unpacks =
-        |node: &&Node| [OpKind::Dequantize, OpKind::Densify].contains(&node.operator.code.kind);
+    let unpacks = |node: &&Node| unpacks(node.operator.code.kind);
     let ends = |node: &Node| {
         Some((
             *node.operator.outputs.first()?,

@@ -138,12 +138,22 @@ fn node_counts(
     let kind = node.operator.code.kind;
     let shapes = Shapes::new(graph, node);
     let window = Window::new(graph, node_idx, shapes.in_c as f32);
-    let mut terms = match kind {
-        OpKind::Conv2d => convolution(&shapes, &window),
-        OpKind::DepthwiseConv2d => depthwise(&shapes, &window),
-        OpKind::FullyConnected => dense(&shapes),
-        OpKind::AveragePool2d | OpKind::MaxPool2d => pool(&shapes, &window),
-        _ => other(&shapes, cost),
+    let mut terms = match kind.row().work {
+        Work::Convolution => convolution(&shapes, &window),
+        Work::Depthwise => depthwise(&shapes, &window),
+        Work::Dense => dense(&shapes),
+        Work::Nothing if matches!(kind, OpKind::AveragePool2d | OpKind::MaxPool2d) => {
+            pool(&shapes, &window)
+        }
+        Work::Convolution3d
+        | Work::Nothing
+        | Work::Product
+        | Work::Recurrent
+        | Work::SparseLookup
+        | Work::Svdf
+        | Work::TransposedConvolution
+        | Work::TransposedConvolution3d
+        | Work::Unknown => other(&shapes, cost),
     };
     terms.push(("operators", 1.0));
     terms.retain(|(_, count)| *count > 0.0 && count.is_finite());

@@ -171,9 +171,7 @@ pub(super) fn multiplies(node: &Node) -> bool {
 
 /// The types that a network without products computes in, one for each operator, if none of them is int8.
 fn without_int8(graph: &Graph) -> Vec<String> {
-    let converts = [OpKind::Quantize, OpKind::Dequantize, OpKind::Cast];
-    let computing =
-        (graph.nodes.iter()).filter(|node| !converts.contains(&node.operator.code.kind));
+    let computing = (graph.nodes.iter()).filter(|node| !node.operator.code.kind.is_conversion());
     let types = computing.filter_map(|node| node.operator.outputs.first());
     let types: Vec<TensorType> = types.map(|&idx| graph.tensor(idx).tensor_type).collect();
     if types.contains(&TensorType::Int8) {

@@ -9,6 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diagnostic::some_of;
+use crate::formats::tflite::op_row::{Effect, ShapeRule};
 use crate::formats::tflite::{Activation, BuiltinOptions, OpKind, TensorType, integers};
 use crate::graph::{Graph, Node};
 use crate::target::{Place, UnavailableReason, UnsupportedOperator, UnsupportedReason};
@@ -56,7 +57,7 @@ pub fn mapping(graph: &Graph) -> Result<Mapping, UnavailableReason> {
         }
     }
     let takes_time = |(node, is_mapped): (&Node, &bool)| {
-        *is_mapped && !super::RENAMING.contains(&node.operator.code.kind)
+        *is_mapped && node.operator.code.kind.row().effect != Effect::Renames
     };
     if graph.nodes.iter().zip(&is_mapped).any(takes_time) {
         Ok(Mapping { is_mapped, ends })
@@ -79,10 +80,8 @@ fn mark_outputs(is_marked: &mut [bool], node: &Node) {
 fn converts_input(node: &Node, is_input: &[bool]) -> bool {
     let first = node.operator.inputs.first().copied().flatten();
     let is_input = first.is_some_and(|t| is_input.get(t) == Some(&true));
-    is_input && CONVERSIONS.contains(&node.operator.code.kind)
+    is_input && node.operator.code.kind.is_conversion()
 }
-
-const CONVERSIONS: &[OpKind] = &[OpKind::Quantize, OpKind::Cast, OpKind::Dequantize];
 
 /// Why no operator is mapped.
 fn refusal(graph: &Graph) -> UnavailableReason {
@@ -187,11 +186,11 @@ fn refused_shape(graph: &Graph, node: &Node, kind: OpKind) -> Option<Unsupported
     }
     let weights = operator.inputs.get(1).copied().flatten();
     let is_computed = weights.is_some_and(|t| !graph.is_constant(t));
+    let is_parameter = matches!(kind.row().roles.as_bytes().get(1), Some(b'w' | b'v'));
     let rows = output.iter().rev().skip(1).any(|&dimension| dimension > 1);
     match operator.options {
-        _ if WEIGHTED.contains(&kind) && is_computed => {
-            Some(UnsupportedReason::WeightsComputed { input: 1 })
-        }
+        // Parameters must be constant.
+        _ if is_parameter && is_computed => Some(UnsupportedReason::WeightsComputed { input: 1 }),
         BuiltinOptions::Conv2D {
             dilation_h,
             dilation_w,
@@ -219,7 +218,7 @@ fn refused_shape(graph: &Graph, node: &Node, kind: OpKind) -> Option<Unsupported
             Some(new_axes(ellipsis_mask, new_axis_mask))
         }
         _ if kind == OpKind::StridedSlice => refused_strides(graph, node),
-        _ if RESIZES.contains(&kind) => refused_resize(graph, node),
+        _ if kind.row().shape == ShapeRule::Resize => refused_resize(graph, node),
         _ if kind == OpKind::FullyConnected && rows => Some(UnsupportedReason::SeveralOutputRows(
             output.as_slice().into(),
         )),
@@ -284,17 +283,6 @@ const MAX_DIMENSIONS: usize = 3;
 const MAX_RESIZE: i32 = 8;
 /// "1-D input tensor with a max of 16,000 elements".
 const MAX_SOFTMAX: i32 = 16_000;
-
-/// Operators whose parameters must be constant.
-const WEIGHTED: &[OpKind] = &[
-    OpKind::Conv2d,
-    OpKind::DepthwiseConv2d,
-    OpKind::FullyConnected,
-    OpKind::Prelu,
-    OpKind::TransposeConv,
-];
-
-const RESIZES: &[OpKind] = &[OpKind::ResizeBilinear, OpKind::ResizeNearestNeighbor];
 
 /// An operator of Coral's table that occurs in no network of the fit.
 const RECURRENT: OpKind = OpKind::UnidirectionalSequenceLstm;

@@ -20,7 +20,7 @@ pub use mapping::words_of;
 pub use mapping::{Mapping, mapping, unsupported};
 pub use target::{FAMILY, targets};
 
-use crate::formats::tflite::OpKind;
+use crate::formats::tflite::op_row::{Effect, Work};
 use crate::graph::analysis::{Analysis, MemoryPlan};
 use crate::graph::{Graph, Node};
 
@@ -110,7 +110,7 @@ pub fn operator_loads(graph: &Graph, analysis: &Analysis, is_mapped: &[bool]) ->
         let leaving = outputs.filter(|&&t| is_output[t]);
         let streamed = cache.streamed_bytes(graph, matrix.weights, parameter_bytes);
         loads.push(OperatorLoad {
-            operators: u64::from(!RENAMING.contains(&node.operator.code.kind)),
+            operators: u64::from(node.operator.code.kind.row().effect != Effect::Renames),
             array_cycles: matrix.cycles(),
             parameter_bytes,
             link_bytes: arriving
@@ -122,9 +122,6 @@ pub fn operator_loads(graph: &Graph, analysis: &Analysis, is_mapped: &[bool]) ->
     }
     loads
 }
-
-/// Operators that leave every value where it is.
-pub const RENAMING: &[OpKind] = &[OpKind::Reshape, OpKind::Squeeze, OpKind::ExpandDims];
 
 fn bytes(graph: &Graph, tensor_idx: usize) -> u64 {
     graph.tensor(tensor_idx).byte_len().unwrap_or(0)
@@ -204,21 +201,21 @@ impl Matrix {
             tiles: tiles(depth).saturating_mul(tiles(columns)),
             tile_bytes: ARRAY_SIDE * ARRAY_SIDE,
         };
-        match (node.operator.code.kind, shape(weights)) {
-            (OpKind::Conv2d, &[filters, h, w, c]) => {
+        match (node.operator.code.kind.row().work, shape(weights)) {
+            (Work::Convolution, &[filters, h, w, c]) => {
                 let depth = product(&[h, w, c]);
                 Some(dense(positions(output), depth, product(&[filters])))
             }
             // Channels are multiplied only with their own filter, so they occupy the diagonal of the array, and each
             // tap of the window takes a pass.
-            (OpKind::DepthwiseConv2d, &[_, h, w, c]) => Some(Self {
+            (Work::Depthwise, &[_, h, w, c]) => Some(Self {
                 weights: Some(weights),
                 positions: positions(output),
                 tiles: product(&[h, w]).saturating_mul(tiles(product(&[c]))),
                 tile_bytes: ARRAY_SIDE,
             }),
             // Each position of the input contributes to a window of the output.
-            (OpKind::TransposeConv, &[filters, h, w, c]) => {
+            (Work::TransposedConvolution, &[filters, h, w, c]) => {
                 let activations = shape(input(2)?);
                 Some(dense(
                     positions(activations),
@@ -226,12 +223,27 @@ impl Matrix {
                     product(&[filters, h, w]),
                 ))
             }
-            (OpKind::FullyConnected, &[units, depth]) => Some(dense(
+            (Work::Dense, &[units, depth]) => Some(dense(
                 positions(output),
                 product(&[depth]),
                 product(&[units]),
             )),
-            _ => None,
+            (
+                Work::Convolution | Work::Depthwise | Work::TransposedConvolution | Work::Dense,
+                _,
+            ) => None,
+            // It multiplies no weights, or is not mapped.
+            (
+                Work::Convolution3d
+                | Work::Nothing
+                | Work::Product
+                | Work::Recurrent
+                | Work::SparseLookup
+                | Work::Svdf
+                | Work::TransposedConvolution3d
+                | Work::Unknown,
+                _,
+            ) => None,
         }
     }
 

@@ -13,7 +13,7 @@ use super::silicon::{MeasuredBoard, Silicon};
 use super::support::{Npu, largest_recurrent_batch, left_to_cpu};
 use super::totals::{Totals, initial_latency_ms};
 use crate::diagnostic::{Diagnostic, Severity, some_of};
-use crate::formats::tflite::OpKind;
+use crate::formats::tflite::op_row::Effect;
 use crate::graph::analysis::Analysis;
 use crate::graph::{self, Graph};
 use crate::learned::features::PlannedOperator;
@@ -643,8 +643,6 @@ impl<'r> Traffic<'r> {
     }
 }
 
-const VIEWS: [OpKind; 3] = [OpKind::Reshape, OpKind::Squeeze, OpKind::ExpandDims];
-
 /// Whether most multiply-accumulates stay on the CPU or, where there are none, every operator, so that an estimate for the
 /// NPU has little meaning.
 fn is_mostly_cpu(graph: &Graph, analysis: &Analysis, unsupported: &[UnsupportedOperator]) -> bool {
@@ -662,7 +660,7 @@ fn is_mostly_cpu(graph: &Graph, analysis: &Analysis, unsupported: &[UnsupportedO
             return true;
         }
         // What keeps its values where they are is no work that an NPU could take.
-        let moves = |node: &&graph::Node| !VIEWS.contains(&node.operator.code.kind);
+        let moves = |node: &&graph::Node| node.operator.code.kind.row().effect != Effect::Renames;
         let n_left = unsupported.iter().map(|one| &graph.nodes[one.node_idx]);
         let n_left = n_left.filter(moves).count();
         return n_left > 0 && n_left == graph.nodes.iter().filter(moves).count();

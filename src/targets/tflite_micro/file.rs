@@ -1,7 +1,8 @@
 //! The size of the `.tflite` file that is written into flash.
 
 use super::code::Bytes;
-use crate::formats::tflite::{Model, OpKind, Subgraph, Tensor, TensorType};
+use super::structures::keeps_channels;
+use crate::formats::tflite::{Model, Subgraph, Tensor, TensorType};
 
 /// The tensors of a subgraph in the file: of one that a converter has yet to write, without constants that nothing reads,
 /// which unpacking left behind.
@@ -58,9 +59,7 @@ pub fn file_bytes(model: &Model) -> Bytes {
         }
         // Filters and biases have a scale for each channel, of which a conversion here assumes one.
         for operator in subgraph.operators.iter() {
-            use OpKind::{Conv2d, DepthwiseConv2d, TransposeConv};
-            let is_convolution =
-                matches!(operator.code.kind, Conv2d | DepthwiseConv2d | TransposeConv);
+            let is_convolution = keeps_channels(operator.code.kind);
             let output = operator.outputs.first();
             let output = output.and_then(|&output| subgraph.tensors.get(output));
             let is_int8 = |one: &&Tensor| one.tensor_type == TensorType::Int8;

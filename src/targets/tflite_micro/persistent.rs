@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use super::custom_options::number;
 use super::file::written_tensors;
 pub use super::structures::Pointers;
-use super::structures::{PER_CHANNEL, kernel_bytes, option_bytes};
+use super::structures::{self, kernel_bytes, option_bytes};
 use crate::formats::tflite::{
     BuiltinOptions, Model, OpKind, Operator, Subgraph, Tensor, TensorType,
 };
@@ -189,7 +189,7 @@ fn keeps_channels(operator: &Operator, subgraph: &Subgraph) -> bool {
     };
     match kind {
         OpKind::FullyConnected => input(1).is_some_and(|filter| n_scales(filter) > 1),
-        _ => PER_CHANNEL.contains(&kind),
+        _ => structures::keeps_channels(kind),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::custom_options::number;
 use super::kernels::{Scratch as Requested, kernel_of};
+use crate::formats::tflite::op_row::Work;
 use crate::formats::tflite::{BuiltinOptions, OpKind, Tensor, TensorType};
 use crate::graph::analysis::memory_plan::Scratch;
 use crate::graph::analysis::window::Window;
@@ -160,10 +161,11 @@ fn cmsis_nn(graph: &Graph, node_idx: usize, node: &Node) -> Option<Vec<u64>> {
     let side = |length: i32| u64::try_from(length).unwrap_or(0);
     let taps = side(window.filter_h).checked_mul(side(window.filter_w))?;
     let row = taps.checked_mul(channels)?;
-    let bytes = match node.operator.code.kind {
-        OpKind::Conv2d if taps == 1 => 0,
-        OpKind::Conv2d => row.checked_next_multiple_of(4)?.checked_mul(4)?,
-        OpKind::DepthwiseConv2d => {
+    let kind = node.operator.code.kind;
+    let bytes = match kind.row().work {
+        Work::Convolution if taps == 1 => 0,
+        Work::Convolution => row.checked_next_multiple_of(4)?.checked_mul(4)?,
+        Work::Depthwise => {
             let is_multiplied = output(graph, node)?.shape.last() != values.shape.last();
             let is_dilated = window.dilation_h != 1 || window.dilation_w != 1;
             let has_own_kernel = window.filter_h == 3 && window.filter_w == 3;
@@ -173,8 +175,17 @@ fn cmsis_nn(graph: &Graph, node_idx: usize, node: &Node) -> Option<Vec<u64>> {
                 row.checked_mul(2)?
             }
         }
-        OpKind::AveragePool2d => channels.checked_mul(4)?,
-        _ => return None,
+        Work::Nothing if kind == OpKind::AveragePool2d => channels.checked_mul(4)?,
+        Work::Convolution3d
+        | Work::Dense
+        | Work::Nothing
+        | Work::Product
+        | Work::Recurrent
+        | Work::SparseLookup
+        | Work::Svdf
+        | Work::TransposedConvolution
+        | Work::TransposedConvolution3d
+        | Work::Unknown => return None,
     };
     Some(if bytes == 0 { vec![] } else { vec![bytes] })
 }

@@ -2,6 +2,7 @@
 //! file and the structure of the kernel.
 
 use super::kernels::{Sizes, UNRECORDED, kernel_of};
+use crate::formats::tflite::op_row::Work;
 use crate::formats::tflite::{OpKind, OperatorCode};
 
 /// Size of a pointer on the machine that runs the interpreter.
@@ -71,12 +72,21 @@ impl Pointers {
     }
 }
 
-/// Kernels that keep a 32-bit multiplier and a shift of each output channel.
-pub const PER_CHANNEL: &[OpKind] = &[
-    OpKind::Conv2d,
-    OpKind::DepthwiseConv2d,
-    OpKind::TransposeConv,
-];
+/// Whether a kernel keeps a 32-bit multiplier and a shift of each output channel, however its weights are quantised.
+pub fn keeps_channels(kind: OpKind) -> bool {
+    match kind.row().work {
+        Work::Convolution | Work::Depthwise | Work::TransposedConvolution => true,
+        Work::Convolution3d
+        | Work::Dense
+        | Work::Nothing
+        | Work::Product
+        | Work::Recurrent
+        | Work::SparseLookup
+        | Work::Svdf
+        | Work::TransposedConvolution3d
+        | Work::Unknown => false,
+    }
+}
 
 /// Bytes of an operator's options, and their alignment.
 pub fn option_bytes(code: &OperatorCode, pointers: Pointers) -> (u64, u64) {
@@ -91,7 +101,7 @@ pub fn option_bytes(code: &OperatorCode, pointers: Pointers) -> (u64, u64) {
 /// Bytes of the structure of an int8 kernel, what it keeps of each channel left out.
 pub fn kernel_bytes(code: &OperatorCode, pointers: Pointers) -> u64 {
     let [.., bytes] = sizes(code);
-    match (pointers, PER_CHANNEL.contains(&code.kind)) {
+    match (pointers, keeps_channels(code.kind)) {
         // Two pointers to the numbers of its channels, and the gap before them.
         (Pointers::Bits32, true) => bytes - 12,
         _ => bytes,

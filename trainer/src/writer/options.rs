@@ -250,8 +250,35 @@ pub fn write(kind: &OperatorKind, fbb: &mut FlatBufferBuilder) -> Options {
                 cell_clip: 10.0,
             }
         ),
-        // Operators without options, or with an empty table.
-        _ => (BuiltinOptions::NONE, None),
+        // No options, or an empty table.
+        OperatorKind::Abs
+        | OperatorKind::Compare(_)
+        | OperatorKind::DetectionPostprocess
+        | OperatorKind::Elu
+        | OperatorKind::Exp
+        | OperatorKind::ExpandDims
+        | OperatorKind::HardSwish
+        | OperatorKind::Log
+        | OperatorKind::Logical(_)
+        | OperatorKind::LogicalNot
+        | OperatorKind::Logistic
+        | OperatorKind::Maximum
+        | OperatorKind::Minimum
+        | OperatorKind::Neg
+        | OperatorKind::PadV2
+        | OperatorKind::Prelu
+        | OperatorKind::Quantize
+        | OperatorKind::Relu
+        | OperatorKind::Relu0To1
+        | OperatorKind::Relu6
+        | OperatorKind::ReluN1To1
+        | OperatorKind::ReverseV2
+        | OperatorKind::Rsqrt
+        | OperatorKind::Select
+        | OperatorKind::SelectV2
+        | OperatorKind::Slice
+        | OperatorKind::Tanh
+        | OperatorKind::Tile => (BuiltinOptions::NONE, None),
     }
 }
 

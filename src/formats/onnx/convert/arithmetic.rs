@@ -40,6 +40,10 @@ const BROADCAST: &[(&str, OpKind)] = &[
     ("Pow", OpKind::Pow),
     ("Mod", OpKind::FloorMod),
     ("PRelu", OpKind::Prelu),
+];
+
+/// The same, with truth values as results.
+const COMPARISONS: &[(&str, OpKind)] = &[
     ("Equal", OpKind::Equal),
     ("Greater", OpKind::Greater),
     ("Less", OpKind::Less),
@@ -264,18 +268,17 @@ impl<'a> Converter<'a> {
 
     fn broadcast_node(&mut self, node: &'a Node<'a>, output: Name<'a>) -> Option<()> {
         let op_type = node.text.op_type;
-        let &(_, kind) = BROADCAST.iter().find(|(name, _)| *name == op_type)?;
+        let of_name = |rows: &[(&str, OpKind)]| {
+            let row = rows.iter().find(|(name, _)| *name == op_type)?;
+            Some(row.1)
+        };
+        let comparison = of_name(COMPARISONS);
+        let kind = comparison.or_else(|| of_name(BROADCAST))?;
         let values = (0..node.inputs.len()).map(|at| self.input(node, at));
         let mut values: Vec<Value> = values.collect::<Option<_>>()?;
-        let of_type = match kind {
-            OpKind::Equal
-            | OpKind::Greater
-            | OpKind::Less
-            | OpKind::GreaterEqual
-            | OpKind::LessEqual
-            | OpKind::LogicalAnd
-            | OpKind::LogicalOr => TensorType::Bool,
-            _ => values.first()?.tensor_type,
+        let of_type = match comparison {
+            Some(_) => TensorType::Bool,
+            None => values.first()?.tensor_type,
         };
         if let [one, other] = &values[..]
             && matches!(op_type, "Add" | "Sub" | "Mul" | "Div")
@@ -461,7 +464,7 @@ impl<'a> Converter<'a> {
     ) -> Option<()> {
         let operator_idx = self.product_that_writes(value)?;
         let operator = self.network.builder.operators.get(operator_idx)?;
-        let position = bias_position(operator);
+        let position = bias_position(operator)?;
         let units = self
             .network
             .builder
@@ -503,15 +506,12 @@ impl<'a> Converter<'a> {
 }
 
 /// Which input of a convolution or matrix product is its bias.
-fn bias_position(operator: &Operator) -> usize {
-    match operator.code.kind {
-        OpKind::TransposeConv => 3,
-        _ => 2,
-    }
+fn bias_position(operator: &Operator) -> Option<usize> {
+    operator.code.kind.row().inputs_of(b'b').next()
 }
 
 fn has_bias(operator: &Operator) -> bool {
-    let bias = operator.inputs.get(bias_position(operator));
+    let bias = bias_position(operator).and_then(|position| operator.inputs.get(position));
     bias.is_some_and(Option::is_some)
 }
 

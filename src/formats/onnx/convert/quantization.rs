@@ -9,9 +9,6 @@ use super::value::{Place, Value};
 use crate::formats::onnx::proto::Node;
 use crate::formats::tflite::{BuiltinOptions, OpKind, Operator, Quantization, TensorType};
 
-/// Operators between tensors of different types.
-const BETWEEN_TYPES: &[OpKind] = &[OpKind::Quantize, OpKind::Dequantize, OpKind::Cast];
-
 impl<'a> Converter<'a> {
     pub(super) fn quantized(&mut self, node: &'a Node<'a>) -> Option<()> {
         match node.text.op_type {
@@ -164,7 +161,7 @@ impl<'a> Converter<'a> {
                 .first()
                 .and_then(|&output| type_of(self, output));
             let is_float = result.is_some_and(TensorType::is_float);
-            if is_float && !BETWEEN_TYPES.contains(&operator.code.kind) {
+            if is_float && !operator.code.kind.is_conversion() {
                 for input in operator.inputs.iter_mut().flatten() {
                     let is_mixed =
                         is_packed(type_of(self, *input)) && !self.is_constant_tensor(*input);
@@ -175,7 +172,7 @@ impl<'a> Converter<'a> {
                     }
                 }
             }
-            if is_packed(result) && !BETWEEN_TYPES.contains(&operator.code.kind) {
+            if is_packed(result) && !operator.code.kind.is_conversion() {
                 self.pack_constants(&operator);
             }
             self.network.builder.operators.push(operator);
@@ -184,11 +181,7 @@ impl<'a> Converter<'a> {
 
     /// Constants that stayed floats beside an operator on 8 bits: biases are words, others bytes.
     fn pack_constants(&mut self, operator: &Operator) {
-        let bias = match operator.code.kind {
-            OpKind::Conv2d | OpKind::DepthwiseConv2d | OpKind::FullyConnected => Some(2),
-            OpKind::TransposeConv => Some(3),
-            _ => None,
-        };
+        let row = operator.code.kind.row();
         for (position, input) in operator.inputs.iter().enumerate() {
             let Some(input) = *input else { continue };
             let of_type = self
@@ -198,7 +191,7 @@ impl<'a> Converter<'a> {
                 .get(input)
                 .map(|tensor| tensor.tensor_type);
             if of_type.is_some_and(TensorType::is_float) && self.is_constant_tensor(input) {
-                let packed = if bias == Some(position) {
+                let packed = if row.inputs_of(b'b').any(|bias| bias == position) {
                     TensorType::Int32
                 } else {
                     TensorType::Int8

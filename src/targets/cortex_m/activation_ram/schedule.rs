@@ -204,14 +204,20 @@ impl Builder<'_, '_> {
                 layer.in_place_offset_bytes = Some(row_bytes(self.graph.tensor(written)));
             }
             Kind::Elementwise => layer.in_place_offset_bytes = Some(0),
-            _ if operator == OpKind::Quantize => {
+            Kind::Conversion if operator == OpKind::Quantize => {
                 self.quantised.extend(&layer.writes);
                 layer.in_place_offset_bytes = Some(0);
             }
-            _ if matches!(operator, OpKind::Pad | OpKind::Padv2) => {
+            Kind::Move if matches!(operator, OpKind::Pad | OpKind::Padv2) => {
                 layer.in_place_offset_bytes = Some(0);
             }
-            _ => {}
+            Kind::Conversion
+            | Kind::Convolution
+            | Kind::Free
+            | Kind::Move
+            | Kind::Reduction
+            | Kind::TransposedConvolution
+            | Kind::Unknown => {}
         }
     }
 

@@ -27,8 +27,7 @@ pub use self::search::{SUB_KERNEL, depth_first_channels, has_wide_accumulators};
 const MAX_SEARCHED: usize = 2048;
 
 thread_local! {
-    /// The key contains the product and whether the rules are those of the training, because the choice depends on
-    /// nothing else of an accelerator.
+    /// The key contains only the product, because the choice depends on nothing else of an accelerator.
     static CACHE: RefCell<BlockCache<(Product, Layer), Option<Block>>> = RefCell::default();
 }
 

@@ -32,7 +32,7 @@ use super::program::{Action, Alias, Arithmetic, FeatureMap, Operation, Program, 
 use crate::formats::tflite::{BuiltinOptions, OpKind, TensorType};
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
-use crate::targets::ethos_u::support::{Npu, unsupported};
+use crate::targets::ethos_u::support::{ListedKind, Npu, listed, unsupported};
 
 /// Maximum number of operations that replace operators, in addition to one for each operator. An LSTM becomes the
 /// largest number, about 70; networks that are unrolled over time have some thousands. Each operation takes about a
@@ -469,42 +469,72 @@ fn changes_type(lowering: &Lowering) -> bool {
 
 /// Adds the operations that replace an operator; `None` if it stays one operation.
 fn lower_into_several(lowering: &mut Lowering) -> Option<()> {
-    match lowering.operator().code.kind {
-        OpKind::ExpandDims | OpKind::Reshape | OpKind::Squeeze => movement::reshape(lowering),
-        OpKind::Gather => movement::gather(lowering),
-        OpKind::ScatterNd => movement::scatter(lowering),
-        OpKind::FullyConnected => matmul::product_with_map(lowering),
-        OpKind::MirrorPad => movement::mirror_pad(lowering),
-        OpKind::DepthwiseConv2d => convolution::depthwise_with_multiplier(lowering),
-        OpKind::Neg => movement::negate(lowering),
-        OpKind::Pack => movement::pack(lowering),
-        OpKind::ReverseV2 => movement::reverse(lowering),
-        OpKind::Select | OpKind::SelectV2 => movement::select(lowering),
-        OpKind::Sum => reduce::sum(lowering),
-        OpKind::Tile => movement::tile(lowering),
-        OpKind::Add | OpKind::Sub => expansions::broadcast(lowering, Arithmetic::Sum),
-        OpKind::Mul => expansions::broadcast(lowering, Arithmetic::Product),
-        OpKind::ArgMax => reduce::arg_max(lowering),
-        OpKind::AveragePool2d => convolution::divided_average_pool(lowering),
-        OpKind::AssignVariable => movement::assign_variable(lowering),
-        OpKind::BatchMatmul => matmul::batch_matmul(lowering),
-        OpKind::Cast => expansions::cast(lowering),
-        OpKind::Maximum | OpKind::Minimum => expansions::broadcast(lowering, Arithmetic::Other),
-        OpKind::Conv2d => convolution::grouped_convolution(lowering),
-        OpKind::Mean => reduce::mean(lowering),
-        OpKind::Pad | OpKind::Padv2 => pad::pad(lowering),
-        OpKind::Prelu => expansions::prelu(lowering),
-        OpKind::ReadVariable => movement::read_variable(lowering),
-        OpKind::ReduceAll | OpKind::ReduceAny | OpKind::ReduceMax | OpKind::ReduceMin => {
-            reduce::maximum(lowering)
-        }
-        OpKind::ResizeBilinear | OpKind::ResizeNearestNeighbor => resize::resize(lowering),
-        OpKind::Softmax => softmax::softmax(lowering),
-        OpKind::SquaredDifference => expansions::squared_difference(lowering),
-        OpKind::Transpose => transpose::transpose(lowering),
-        OpKind::TransposeConv => convolution::transpose_conv(lowering),
-        OpKind::UnidirectionalSequenceLstm => recurrent::lstm(lowering),
-        _ => None,
+    use ListedKind as K;
+    match listed(lowering.operator().code.kind)?.kind {
+        K::ExpandDims | K::Reshape | K::Squeeze => movement::reshape(lowering),
+        K::Gather => movement::gather(lowering),
+        K::ScatterNd => movement::scatter(lowering),
+        K::FullyConnected => matmul::product_with_map(lowering),
+        K::MirrorPad => movement::mirror_pad(lowering),
+        K::DepthwiseConv2d => convolution::depthwise_with_multiplier(lowering),
+        K::Neg => movement::negate(lowering),
+        K::Pack => movement::pack(lowering),
+        K::ReverseV2 => movement::reverse(lowering),
+        K::Select | K::SelectV2 => movement::select(lowering),
+        K::Sum => reduce::sum(lowering),
+        K::Tile => movement::tile(lowering),
+        K::Add | K::Sub => expansions::broadcast(lowering, Arithmetic::Sum),
+        K::Mul => expansions::broadcast(lowering, Arithmetic::Product),
+        K::ArgMax => reduce::arg_max(lowering),
+        K::AveragePool2d => convolution::divided_average_pool(lowering),
+        K::AssignVariable => movement::assign_variable(lowering),
+        K::BatchMatmul => matmul::batch_matmul(lowering),
+        K::Cast => expansions::cast(lowering),
+        K::Maximum | K::Minimum => expansions::broadcast(lowering, Arithmetic::Other),
+        K::Conv2d => convolution::grouped_convolution(lowering),
+        K::Mean => reduce::mean(lowering),
+        K::Pad | K::Padv2 => pad::pad(lowering),
+        K::Prelu => expansions::prelu(lowering),
+        K::ReadVariable => movement::read_variable(lowering),
+        K::ReduceAll | K::ReduceAny | K::ReduceMax | K::ReduceMin => reduce::maximum(lowering),
+        K::ResizeBilinear | K::ResizeNearestNeighbor => resize::resize(lowering),
+        K::Softmax => softmax::softmax(lowering),
+        K::SquaredDifference => expansions::squared_difference(lowering),
+        K::Transpose => transpose::transpose(lowering),
+        K::TransposeConv => convolution::transpose_conv(lowering),
+        K::UnidirectionalSequenceLstm => recurrent::lstm(lowering),
+        K::Abs
+        | K::Concatenation
+        | K::Div
+        | K::Elu
+        | K::Equal
+        | K::Exp
+        | K::Gelu
+        | K::Greater
+        | K::GreaterEqual
+        | K::HardSwish
+        | K::LeakyRelu
+        | K::Less
+        | K::LessEqual
+        | K::Log
+        | K::LogicalAnd
+        | K::LogicalNot
+        | K::LogicalOr
+        | K::Logistic
+        | K::MaxPool2d
+        | K::NotEqual
+        | K::Quantize
+        | K::Relu
+        | K::Relu0To1
+        | K::Relu6
+        | K::ReluN1To1
+        | K::Rsqrt
+        | K::Slice
+        | K::Split
+        | K::SplitV
+        | K::StridedSlice
+        | K::Tanh
+        | K::Unpack => None,
     }
 }
 

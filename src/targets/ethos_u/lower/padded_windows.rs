@@ -1,5 +1,6 @@
 //! Windows that pad by themselves in the place of a PAD before them. Reproduces `ReplacePadByExplicitPadding` of Vela.
 
+use crate::formats::tflite::op_row::Effect;
 use crate::formats::tflite::{
     BuiltinOptions, OpKind, Padding, Tensor, TensorType, integers, long_integers,
 };
@@ -32,7 +33,7 @@ impl Pads {
                 operator.code.kind
             };
             // A RESHAPE copies what others read as well.
-            let is_view = matches!(kind, OpKind::ExpandDims | OpKind::Reshape | OpKind::Squeeze)
+            let is_view = kind.row().effect == Effect::Renames
                 && input.is_some_and(|input| n_readers(input) == 1);
             let pads_alone = shown.is_some_and(|pad| is_absorbed(graph, &graph.nodes[pad], node))
                 && !is_left[node_idx];

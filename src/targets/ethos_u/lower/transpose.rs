@@ -2,6 +2,7 @@
 
 use super::lowering::{Lowering, n_elements, within_limits};
 use super::merged_transpose::Transpose;
+use crate::formats::tflite::op_row::Effect;
 use crate::formats::tflite::{BuiltinOptions, OpKind};
 use crate::targets::ethos_u::geometry::Hwc;
 use crate::targets::ethos_u::layer::UNCHANGED;
@@ -336,7 +337,7 @@ fn is_rearranged(lowering: &Lowering, reader: usize, tensor_idx: usize) -> bool 
         let transpose = transpose_of(lowering, before)?;
         let view = writer(lowering, before, transpose.input)?;
         let kind = lowering.graph.nodes[view].operator.code.kind;
-        let is_view = matches!(kind, OpKind::ExpandDims | OpKind::Reshape | OpKind::Squeeze);
+        let is_view = kind.row().effect == Effect::Renames;
         let sizes = &lowering.tensor(transpose.input).shape;
         let mut places = transpose.order.iter().zip(0..);
         let moves_one = places.any(|(&from, to)| {

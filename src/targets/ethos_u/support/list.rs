@@ -3,19 +3,22 @@
 use std::ops::Range;
 
 use super::npu::Npu;
-use crate::formats::tflite::OpKind;
+use crate::formats::tflite::{OpKind, TensorType};
+use crate::target::Place;
 use crate::targets::ethos_u::program::Arithmetic;
 
 /// What is decided of each operator of Vela's list.
 #[derive(Clone, Debug)]
 pub struct Listed {
+    pub kind: ListedKind,
     pub on: On,
-    pub width: Width,
+    pub types: Types,
     pub maps: Maps,
     pub scale: Scale,
     /// Positions of the inputs that have to be constants.
     pub constants: Range<usize>,
     pub size: Size,
+    pub check: Check,
     pub operation: OneOperation,
 }
 
@@ -34,11 +37,50 @@ impl On {
     }
 }
 
-/// Whether Ethos-U55 and U65 run it on feature maps of 32 bits, as Ethos-U85 does.
+/// In which element types feature maps may be beside integers of 8 and 16 bits and, on Ethos-U85, integers of 32 bits and
+/// truth values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Width {
+pub enum Types {
     Narrow,
+    /// Integers of 32 bits on Ethos-U55 and U65 as well.
     Wide,
+    /// Integers of 64 bits on Ethos-U85, because they are only moved.
+    Moved,
+    /// What [`Wide`](Self::Wide) and [`Moved`](Self::Moved) add.
+    WideMoved,
+    /// Integers of 32 bits, and of 64 as results.
+    Indices,
+    /// Integers of 64 bits as results on Ethos-U85.
+    Converted,
+    /// Variables, on Ethos-U85.
+    Variable,
+    /// No others than these.
+    Only(&'static [TensorType]),
+}
+
+impl Types {
+    pub fn contain(self, tensor_type: TensorType, npu: Npu, place: Place) -> bool {
+        use TensorType::*;
+        let is_u85 = npu == Npu::EthosU85;
+        let is_result = matches!(place, Place::Output(_));
+        let (is_wide, is_long) = match self {
+            Self::Only(types) => return types.contains(&tensor_type),
+            Self::Narrow | Self::Variable => (is_u85, false),
+            Self::Wide => (true, false),
+            Self::Moved => (is_u85, is_u85),
+            Self::WideMoved => (true, is_u85),
+            Self::Indices => (true, is_result),
+            Self::Converted => (is_u85, is_u85 && is_result),
+        };
+        match tensor_type {
+            Int8 | UInt8 | Int16 => true,
+            Int32 => is_wide,
+            Int64 => is_long,
+            Bool => is_u85,
+            Resource => is_u85 && self == Self::Variable,
+            _ => false,
+        }
+    }
 }
 
 /// Which inputs are feature maps, and no weights, bias or parameter.
@@ -50,10 +92,16 @@ pub enum Maps {
     Every,
 }
 
-/// Whether feature maps need a scale; it does not matter where values are moved or chosen.
+/// What scales and zero points of feature maps have to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
+    /// There is a scale, and zero points are in range.
     Scaled,
+    /// There is a scale, and zero points do not matter.
+    AnyZero,
+    /// There is a scale, and all are those of the output: stored values are compared.
+    Alike,
+    /// A scale may be missing where values are moved or chosen; zero points are in range.
     Free,
 }
 
@@ -63,6 +111,26 @@ pub enum Size {
     Output,
     /// It reads all of each input.
     AllInputs,
+}
+
+/// What is demanded of shapes and operands beyond what the options tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Check {
+    Nothing,
+    /// Weights, which are input 1, and the bias.
+    Weights,
+    /// The strides of a slice.
+    Slice,
+    Scatter,
+    Recurrent,
+    /// What a table that is made from the scales demands.
+    Table,
+    Resize,
+    Gather,
+    Softmax,
+    Mean,
+    ArgMax,
+    Transpose,
 }
 
 /// What the operator is where no others replace it.
@@ -85,19 +153,29 @@ pub enum OneOperation {
 }
 
 macro_rules! list {
-    ($($kind:ident: $on:ident, $width:ident, $maps:ident, $scale:ident, $constants:expr, $size:ident,
+    ($($kind:ident: $on:ident, $types:expr, $maps:ident, $scale:ident, $constants:expr, $size:ident, $check:ident,
        $operation:expr;)*) => {
+        /// The kinds that have a row, for rules that decide each of them.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum ListedKind {
+            $($kind,)*
+        }
+
         /// The row of a kind; `None` if no accelerator runs it.
         pub fn listed(kind: OpKind) -> Option<Listed> {
             use OneOperation::*;
+            use TensorType::{Int8, Int16, UInt8};
+            use Types::*;
             match kind {
                 $(OpKind::$kind => Some(Listed {
+                    kind: ListedKind::$kind,
                     on: On::$on,
-                    width: Width::$width,
+                    types: $types,
                     maps: Maps::$maps,
                     scale: Scale::$scale,
                     constants: $constants,
                     size: Size::$size,
+                    check: Check::$check,
                     operation: $operation,
                 }),)*
                 _ => None,
@@ -106,80 +184,80 @@ macro_rules! list {
     };
 }
 
-// Kind: accelerators, maps of 32 bits, inputs that are maps, scale, constants, size, operation.
+// Kind: accelerators, types of maps, inputs that are maps, scale, constants, size, what is checked, operation.
 list! {
-    Abs:                        All, Narrow, First,  Scaled, 0..0, Output,    Unary;
-    Add:                        All, Wide,   Every,  Scaled, 0..0, Output,    Binary(Arithmetic::Sum);
-    ArgMax:                     All, Wide,   First,  Free,   0..0, AllInputs, Other;
-    AssignVariable:             U85, Narrow, First,  Free,   0..0, AllInputs, Other;
-    AveragePool2d:              All, Narrow, First,  Scaled, 0..0, AllInputs, Layer;
-    BatchMatmul:                All, Narrow, Every,  Scaled, 0..0, AllInputs, Other;
-    Cast:                       U85, Narrow, First,  Scaled, 0..0, Output,    Other;
-    Concatenation:              All, Narrow, Every,  Scaled, 0..0, Output,    Concat;
-    Conv2d:                     All, Narrow, First,  Scaled, 2..3, AllInputs, Layer;
-    DepthwiseConv2d:            All, Narrow, First,  Scaled, 2..3, AllInputs, Layer;
-    Div:                        U85, Narrow, Every,  Scaled, 0..0, Output,    Binary(Arithmetic::Other);
-    Elu:                        All, Narrow, First,  Scaled, 0..0, Output,    Table;
-    Equal:                      U85, Narrow, Every,  Scaled, 0..0, Output,    Binary(Arithmetic::Other);
-    Exp:                        All, Narrow, First,  Scaled, 0..0, Output,    Table;
-    ExpandDims:                 All, Wide,   First,  Free,   0..0, Output,    View;
-    FullyConnected:             All, Wide,   First,  Scaled, 2..3, AllInputs, Layer;
-    Gather:                     U85, Narrow, Every,  Free,   0..0, Output,    Other;
-    Gelu:                       All, Narrow, First,  Scaled, 0..0, Output,    Table;
-    Greater:                    U85, Narrow, Every,  Scaled, 0..0, Output,    Binary(Arithmetic::Other);
-    GreaterEqual:               U85, Narrow, Every,  Scaled, 0..0, Output,    Binary(Arithmetic::Other);
-    HardSwish:                  All, Narrow, First,  Scaled, 0..0, Output,    Table;
-    LeakyRelu:                  All, Narrow, First,  Scaled, 0..0, Output,    Table;
-    Less:                       U85, Narrow, Every,  Scaled, 0..0, Output,    Binary(Arithmetic::Other);
-    LessEqual:                  U85, Narrow, Every,  Scaled, 0..0, Output,    Binary(Arithmetic::Other);
-    Log:                        All, Narrow, First,  Scaled, 0..0, Output,    Table;
-    LogicalAnd:                 U85, Narrow, Every,  Scaled, 0..0, Output,    Binary(Arithmetic::Other);
-    LogicalNot:                 U85, Narrow, First,  Scaled, 0..0, Output,    Unary;
-    LogicalOr:                  U85, Narrow, Every,  Scaled, 0..0, Output,    Binary(Arithmetic::Other);
-    Logistic:                   All, Narrow, First,  Scaled, 0..0, Output,    Table;
-    MaxPool2d:                  All, Narrow, First,  Scaled, 0..0, AllInputs, Layer;
-    Maximum:                    All, Narrow, Every,  Scaled, 0..0, Output,    Binary(Arithmetic::Other);
-    Mean:                       All, Narrow, First,  Scaled, 1..2, AllInputs, Other;
-    Minimum:                    All, Narrow, Every,  Scaled, 0..0, Output,    Binary(Arithmetic::Other);
-    MirrorPad:                  All, Wide,   First,  Free,   1..2, Output,    Other;
-    Mul:                        All, Wide,   Every,  Scaled, 0..0, Output,    Binary(Arithmetic::Product);
-    Neg:                        All, Wide,   First,  Scaled, 0..0, Output,    Unary;
-    NotEqual:                   U85, Narrow, Every,  Scaled, 0..0, Output,    Binary(Arithmetic::Other);
-    Pack:                       All, Narrow, Every,  Scaled, 0..0, Output,    Concat;
-    Pad:                        All, Narrow, First,  Free,   1..2, Output,    Pad;
-    Padv2:                      All, Narrow, First,  Free,   1..3, Output,    Other;
-    Prelu:                      All, Narrow, First,  Scaled, 0..0, Output,    Binary(Arithmetic::Other);
-    Quantize:                   All, Narrow, First,  Free,   0..0, Output,    Requantise;
-    ReadVariable:               U85, Narrow, First,  Free,   0..0, Output,    Other;
-    ReduceAll:                  U85, Narrow, First,  Free,   0..0, AllInputs, Other;
-    ReduceAny:                  U85, Narrow, First,  Free,   0..0, AllInputs, Other;
-    ReduceMax:                  All, Narrow, First,  Scaled, 0..0, AllInputs, Other;
-    ReduceMin:                  All, Narrow, First,  Scaled, 0..0, AllInputs, Other;
-    Relu:                       All, Narrow, First,  Scaled, 0..0, Output,    Clamp;
-    Relu0To1:                   All, Narrow, First,  Scaled, 0..0, Output,    Clamp;
-    Relu6:                      All, Narrow, First,  Scaled, 0..0, Output,    Clamp;
-    ReluN1To1:                  All, Narrow, First,  Scaled, 0..0, Output,    Clamp;
-    Reshape:                    All, Wide,   First,  Scaled, 0..0, Output,    View;
-    ResizeBilinear:             All, Narrow, First,  Scaled, 0..0, Output,    Other;
-    ResizeNearestNeighbor:      All, Narrow, First,  Scaled, 0..0, Output,    Other;
-    ReverseV2:                  U85, Narrow, First,  Scaled, 0..0, Output,    Other;
-    Rsqrt:                      All, Narrow, First,  Scaled, 0..0, Output,    Table;
-    ScatterNd:                  U85, Narrow, First,  Free,   0..0, Output,    Other;
-    Select:                     U85, Narrow, Every,  Free,   0..0, Output,    Other;
-    SelectV2:                   U85, Narrow, Every,  Free,   0..0, Output,    Other;
-    Slice:                      All, Narrow, First,  Scaled, 1..3, Output,    Slice;
-    Softmax:                    All, Narrow, First,  Scaled, 0..0, Output,    Other;
-    Split:                      All, Narrow, Second, Scaled, 0..0, Output,    Slice;
-    SplitV:                     All, Narrow, First,  Scaled, 0..0, Output,    Slice;
-    SquaredDifference:          All, Narrow, Every,  Scaled, 0..0, Output,    Binary(Arithmetic::Other);
-    Squeeze:                    All, Wide,   First,  Scaled, 0..0, Output,    View;
-    StridedSlice:               All, Narrow, First,  Scaled, 1..4, Output,    Slice;
-    Sub:                        All, Wide,   Every,  Scaled, 0..0, Output,    Binary(Arithmetic::Sum);
-    Sum:                        All, Wide,   First,  Scaled, 0..0, AllInputs, Other;
-    Tanh:                       All, Narrow, First,  Scaled, 0..0, Output,    Table;
-    Tile:                       All, Narrow, First,  Scaled, 0..0, Output,    Other;
-    Transpose:                  All, Wide,   First,  Free,   1..2, Output,    Other;
-    TransposeConv:              All, Narrow, Third,  Scaled, 3..4, AllInputs, Other;
-    UnidirectionalSequenceLstm: All, Narrow, First,  Scaled, 0..0, Output,    Other;
-    Unpack:                     All, Narrow, First,  Scaled, 0..0, Output,    Slice;
+    Abs:                        All, Narrow,                      First,  Scaled,  0..0, Output,    Nothing,   Unary;
+    Add:                        All, Wide,                        Every,  Scaled,  0..0, Output,    Nothing,   Binary(Arithmetic::Sum);
+    ArgMax:                     All, Indices,                     First,  Free,    0..0, AllInputs, ArgMax,    Other;
+    AssignVariable:             U85, Variable,                    First,  Free,    0..0, AllInputs, Nothing,   Other;
+    AveragePool2d:              All, Narrow,                      First,  AnyZero, 0..0, AllInputs, Nothing,   Layer;
+    BatchMatmul:                All, Narrow,                      Every,  Scaled,  0..0, AllInputs, Nothing,   Other;
+    Cast:                       U85, Converted,                   First,  Scaled,  0..0, Output,    Nothing,   Other;
+    Concatenation:              All, Moved,                       Every,  Scaled,  0..0, Output,    Nothing,   Concat;
+    Conv2d:                     All, Narrow,                      First,  Scaled,  2..3, AllInputs, Weights,   Layer;
+    DepthwiseConv2d:            All, Narrow,                      First,  Scaled,  2..3, AllInputs, Weights,   Layer;
+    Div:                        U85, Narrow,                      Every,  AnyZero, 0..0, Output,    Nothing,   Binary(Arithmetic::Other);
+    Elu:                        All, Only(&[Int8]),               First,  Scaled,  0..0, Output,    Table,     Table;
+    Equal:                      U85, Narrow,                      Every,  Scaled,  0..0, Output,    Nothing,   Binary(Arithmetic::Other);
+    Exp:                        All, Narrow,                      First,  Scaled,  0..0, Output,    Nothing,   Table;
+    ExpandDims:                 All, WideMoved,                   First,  Free,    0..0, Output,    Nothing,   View;
+    FullyConnected:             All, Wide,                        First,  Scaled,  2..3, AllInputs, Weights,   Layer;
+    Gather:                     U85, Narrow,                      Every,  Free,    0..0, Output,    Gather,    Other;
+    Gelu:                       All, Only(&[Int8, UInt8]),        First,  Scaled,  0..0, Output,    Table,     Table;
+    Greater:                    U85, Narrow,                      Every,  Scaled,  0..0, Output,    Nothing,   Binary(Arithmetic::Other);
+    GreaterEqual:               U85, Narrow,                      Every,  Scaled,  0..0, Output,    Nothing,   Binary(Arithmetic::Other);
+    HardSwish:                  All, Narrow,                      First,  Scaled,  0..0, Output,    Nothing,   Table;
+    LeakyRelu:                  All, Narrow,                      First,  Scaled,  0..0, Output,    Nothing,   Table;
+    Less:                       U85, Narrow,                      Every,  Scaled,  0..0, Output,    Nothing,   Binary(Arithmetic::Other);
+    LessEqual:                  U85, Narrow,                      Every,  Scaled,  0..0, Output,    Nothing,   Binary(Arithmetic::Other);
+    Log:                        All, Only(&[Int8, Int16]),        First,  Scaled,  0..0, Output,    Table,     Table;
+    LogicalAnd:                 U85, Narrow,                      Every,  Scaled,  0..0, Output,    Nothing,   Binary(Arithmetic::Other);
+    LogicalNot:                 U85, Narrow,                      First,  Scaled,  0..0, Output,    Nothing,   Unary;
+    LogicalOr:                  U85, Narrow,                      Every,  Scaled,  0..0, Output,    Nothing,   Binary(Arithmetic::Other);
+    Logistic:                   All, Narrow,                      First,  Scaled,  0..0, Output,    Nothing,   Table;
+    MaxPool2d:                  All, Narrow,                      First,  Scaled,  0..0, AllInputs, Nothing,   Layer;
+    Maximum:                    All, Narrow,                      Every,  Alike,   0..0, Output,    Nothing,   Binary(Arithmetic::Other);
+    Mean:                       All, Only(&[Int8, UInt8, Int16]), First,  Scaled,  1..2, AllInputs, Mean,      Other;
+    Minimum:                    All, Narrow,                      Every,  Alike,   0..0, Output,    Nothing,   Binary(Arithmetic::Other);
+    MirrorPad:                  All, WideMoved,                   First,  Free,    1..2, Output,    Nothing,   Other;
+    Mul:                        All, Wide,                        Every,  Scaled,  0..0, Output,    Nothing,   Binary(Arithmetic::Product);
+    Neg:                        All, Wide,                        First,  Scaled,  0..0, Output,    Nothing,   Unary;
+    NotEqual:                   U85, Narrow,                      Every,  Scaled,  0..0, Output,    Nothing,   Binary(Arithmetic::Other);
+    Pack:                       All, Moved,                       Every,  Scaled,  0..0, Output,    Nothing,   Concat;
+    Pad:                        All, Moved,                       First,  Free,    1..2, Output,    Nothing,   Pad;
+    Padv2:                      All, Moved,                       First,  Free,    1..3, Output,    Nothing,   Other;
+    Prelu:                      All, Narrow,                      First,  Scaled,  0..0, Output,    Nothing,   Binary(Arithmetic::Other);
+    Quantize:                   All, Narrow,                      First,  Free,    0..0, Output,    Nothing,   Requantise;
+    ReadVariable:               U85, Variable,                    First,  Free,    0..0, Output,    Nothing,   Other;
+    ReduceAll:                  U85, Narrow,                      First,  Free,    0..0, AllInputs, Nothing,   Other;
+    ReduceAny:                  U85, Narrow,                      First,  Free,    0..0, AllInputs, Nothing,   Other;
+    ReduceMax:                  All, Narrow,                      First,  Scaled,  0..0, AllInputs, Nothing,   Other;
+    ReduceMin:                  All, Narrow,                      First,  Scaled,  0..0, AllInputs, Nothing,   Other;
+    Relu:                       All, Narrow,                      First,  Scaled,  0..0, Output,    Nothing,   Clamp;
+    Relu0To1:                   All, Narrow,                      First,  Scaled,  0..0, Output,    Nothing,   Clamp;
+    Relu6:                      All, Narrow,                      First,  Scaled,  0..0, Output,    Nothing,   Clamp;
+    ReluN1To1:                  All, Narrow,                      First,  Scaled,  0..0, Output,    Nothing,   Clamp;
+    Reshape:                    All, WideMoved,                   First,  Scaled,  0..0, Output,    Nothing,   View;
+    ResizeBilinear:             All, Narrow,                      First,  AnyZero, 0..0, Output,    Resize,    Other;
+    ResizeNearestNeighbor:      All, Narrow,                      First,  AnyZero, 0..0, Output,    Resize,    Other;
+    ReverseV2:                  U85, Moved,                       First,  Scaled,  0..0, Output,    Nothing,   Other;
+    Rsqrt:                      All, Only(&[Int8, Int16]),        First,  Scaled,  0..0, Output,    Nothing,   Table;
+    ScatterNd:                  U85, Moved,                       First,  Free,    0..0, Output,    Scatter,   Other;
+    Select:                     U85, Narrow,                      Every,  Free,    0..0, Output,    Nothing,   Other;
+    SelectV2:                   U85, Narrow,                      Every,  Free,    0..0, Output,    Nothing,   Other;
+    Slice:                      All, Moved,                       First,  Scaled,  1..3, Output,    Nothing,   Slice;
+    Softmax:                    All, Narrow,                      First,  Scaled,  0..0, Output,    Softmax,   Other;
+    Split:                      All, Moved,                       Second, Scaled,  0..0, Output,    Nothing,   Slice;
+    SplitV:                     All, Moved,                       First,  Scaled,  0..0, Output,    Nothing,   Slice;
+    SquaredDifference:          All, Narrow,                      Every,  Scaled,  0..0, Output,    Nothing,   Binary(Arithmetic::Other);
+    Squeeze:                    All, WideMoved,                   First,  Scaled,  0..0, Output,    Nothing,   View;
+    StridedSlice:               All, Moved,                       First,  Scaled,  1..4, Output,    Slice,     Slice;
+    Sub:                        All, Wide,                        Every,  Scaled,  0..0, Output,    Nothing,   Binary(Arithmetic::Sum);
+    Sum:                        All, Wide,                        First,  Scaled,  0..0, AllInputs, Nothing,   Other;
+    Tanh:                       All, Narrow,                      First,  Scaled,  0..0, Output,    Nothing,   Table;
+    Tile:                       All, Moved,                       First,  Scaled,  0..0, Output,    Nothing,   Other;
+    Transpose:                  All, WideMoved,                   First,  Free,    1..2, Output,    Transpose, Other;
+    TransposeConv:              All, Narrow,                      Third,  Scaled,  3..4, AllInputs, Weights,   Other;
+    UnidirectionalSequenceLstm: All, Narrow,                      First,  AnyZero, 0..0, Output,    Recurrent, Other;
+    Unpack:                     All, Moved,                       First,  Scaled,  0..0, Output,    Nothing,   Slice;
 }

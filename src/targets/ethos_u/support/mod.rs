@@ -14,10 +14,10 @@ mod shapes;
 use std::sync::OnceLock;
 
 pub use self::dilated::{DilatedWindow, dilated_windows};
-use self::list::Width;
-pub use self::list::{OneOperation, Size, listed};
+use self::list::Check;
+pub use self::list::{ListedKind, OneOperation, Size, listed};
 pub use self::npu::Npu;
-use self::operands::{WEIGHTED, multiplies_maps, refused_operand};
+use self::operands::{multiplies_maps, refused_operand};
 use self::quantization::refused_quantization;
 use self::shapes::refused_shape;
 use crate::formats::tflite::{BuiltinOptions, OpKind, TensorType};
@@ -136,25 +136,25 @@ fn is_listed(kind: OpKind, npu: Npu) -> bool {
     listed(kind).is_some_and(|one| one.on.contains(npu))
 }
 
-/// The types of feature maps in which `npu` runs a kind of operators.
+/// The types of a first input in which `npu` runs a kind of operators.
 #[cfg(test)]
 pub fn types_of(kind: OpKind, npu: Npu) -> impl Iterator<Item = TensorType> {
     use TensorType::{Bool, Int8, Int16, Int32, Int64, Resource, UInt8};
+    let listed = listed(kind).filter(|one| one.on.contains(npu));
     let types = [Bool, Int8, Int16, Int32, Int64, Resource, UInt8].into_iter();
-    types.filter(move |&one| is_listed(kind, npu) && runs_type(one, kind, npu))
+    types.filter(move |&one| {
+        (listed.as_ref()).is_some_and(|listed| listed.types.contain(one, npu, Place::Input(0)))
+    })
 }
 
 /// Feature maps are 8-, 16- or, where the operator allows it, 32-bit integers; weights 8-bit.
 fn refused_type(graph: &Graph, node: &Node, kind: OpKind, npu: Npu) -> Option<UnsupportedReason> {
     let operator = node.operator;
+    let listed = listed(kind)?;
     for (place, t) in Place::tensors_of(operator) {
         let tensor_type = graph.tensor(t).tensor_type;
         let is_map = matches!(place, Place::Output(_)) || !graph.is_constant(t);
-        // Indices and results of a CAST may have 64 bits, what they are computed from may not.
-        let is_computed_from =
-            matches!(kind, OpKind::ArgMax | OpKind::Cast) && matches!(place, Place::Input(_));
-        let is_too_wide = is_computed_from && tensor_type == TensorType::Int64;
-        if is_map && (is_too_wide || !runs_type(tensor_type, kind, npu)) {
+        if is_map && !listed.types.contain(tensor_type, npu, place) {
             return Some(UnsupportedReason::ActivationType {
                 found: tensor_type,
                 place,
@@ -180,66 +180,9 @@ fn refused_type(graph: &Graph, node: &Node, kind: OpKind, npu: Npu) -> Option<Un
         .flatten()
         .map(|t| graph.tensor(t))?;
     let is_wide = !matches!(weights.tensor_type, TensorType::Int8 | TensorType::UInt8);
-    (WEIGHTED.contains(&kind) && is_wide)
+    (listed.check == Check::Weights && is_wide)
         .then_some(UnsupportedReason::WeightType(weights.tensor_type))
 }
-
-fn runs_type(tensor_type: TensorType, kind: OpKind, npu: Npu) -> bool {
-    use TensorType::*;
-    if let Some((_, types)) = RESTRICTED_TYPES.iter().find(|(one, _)| *one == kind) {
-        return types.contains(&tensor_type);
-    }
-    match tensor_type {
-        Int8 | UInt8 | Int16 => true,
-        Int32 => npu == Npu::EthosU85 || is_wide(kind),
-        Int64 => {
-            let is_on_u85 = kind == OpKind::Cast || MOVE_64_BITS.contains(&kind);
-            kind == OpKind::ArgMax || npu == Npu::EthosU85 && is_on_u85
-        }
-        Bool => npu == Npu::EthosU85,
-        Resource => npu == Npu::EthosU85 && VARIABLES.contains(&kind),
-        _ => false,
-    }
-}
-
-fn is_wide(kind: OpKind) -> bool {
-    listed(kind).is_some_and(|one| one.width == Width::Wide)
-}
-
-const VARIABLES: &[OpKind] = &[OpKind::AssignVariable, OpKind::ReadVariable];
-
-/// Operators that Ethos-U85 runs on values of 64 bits, because they only move them.
-const MOVE_64_BITS: &[OpKind] = &[
-    OpKind::Concatenation,
-    OpKind::ExpandDims,
-    OpKind::MirrorPad,
-    OpKind::Pack,
-    OpKind::Pad,
-    OpKind::Padv2,
-    OpKind::Reshape,
-    OpKind::ReverseV2,
-    OpKind::ScatterNd,
-    OpKind::Slice,
-    OpKind::Split,
-    OpKind::SplitV,
-    OpKind::Squeeze,
-    OpKind::StridedSlice,
-    OpKind::Tile,
-    OpKind::Transpose,
-    OpKind::Unpack,
-];
-
-/// Operators with fewer element types than the others of the list.
-const RESTRICTED_TYPES: &[(OpKind, &[TensorType])] = &[
-    (OpKind::Elu, &[TensorType::Int8]),
-    (OpKind::Gelu, &[TensorType::Int8, TensorType::UInt8]),
-    (OpKind::Log, &[TensorType::Int8, TensorType::Int16]),
-    (
-        OpKind::Mean,
-        &[TensorType::Int8, TensorType::UInt8, TensorType::Int16],
-    ),
-    (OpKind::Rsqrt, &[TensorType::Int8, TensorType::Int16]),
-];
 
 #[cfg(test)]
 mod tests {

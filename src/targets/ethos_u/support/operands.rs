@@ -1,6 +1,6 @@
 //! Operands that have to be constants, and limits of what they hold.
 
-use super::list::listed;
+use super::list::{Check, Types, listed};
 use super::npu::Npu;
 use crate::formats::tflite::{Buffer, BuiltinOptions, OpKind, Tensor, TensorType, integers};
 use crate::graph::scan::ScanBudget;
@@ -14,14 +14,6 @@ pub fn multiplies_maps(graph: &Graph, node: &Node, kind: OpKind) -> bool {
         || kind == OpKind::FullyConnected && second.is_some_and(|second| !graph.is_constant(second))
 }
 
-/// Operators with weights, which are their input 1.
-pub const WEIGHTED: &[OpKind] = &[
-    OpKind::Conv2d,
-    OpKind::DepthwiseConv2d,
-    OpKind::FullyConnected,
-    OpKind::TransposeConv,
-];
-
 /// Why `npu` leaves an operator to the CPU whose types and shapes it runs: a constant that is computed, or what an operand
 /// holds. Contents beyond the budget count as small and different, as those of networks from training are.
 pub fn refused_operand(
@@ -33,30 +25,35 @@ pub fn refused_operand(
 ) -> Option<UnsupportedReason> {
     let operand = |place: usize| node.operator.inputs.get(place).copied().flatten();
     let is_computed = |&input: &usize| operand(input).is_some_and(|t| !graph.is_constant(t));
-    if let Some(input) = listed(kind)?.constants.find(is_computed) {
+    let mut listed = listed(kind)?;
+    if let Some(input) = listed.constants.find(is_computed) {
         return Some(UnsupportedReason::OperandComputed { input });
     }
+    let is_variable = listed.types == Types::Variable;
     let is_scalar =
-        |t: usize| graph.tensor(t).shape.is_empty() && !graph.is_constant(t) && !is_variable(kind);
+        |t: usize| graph.tensor(t).shape.is_empty() && !graph.is_constant(t) && !is_variable;
     if let Some((place, _)) = Place::tensors_of(node.operator).find(|&(_, t)| is_scalar(t)) {
         return Some(UnsupportedReason::Scalar { place });
     }
-    let broken = match kind {
-        _ if WEIGHTED.contains(&kind) => broken_weights(graph, node, kind, npu, budget),
-        OpKind::StridedSlice => return refused_strides(graph, node),
-        OpKind::ScatterNd => broken_scatter(graph, node),
-        OpKind::UnidirectionalSequenceLstm => broken_lstm(node),
-        OpKind::Elu | OpKind::Gelu | OpKind::Log => broken_table(graph, node),
-        _ => None,
+    let broken = match listed.check {
+        Check::Weights => broken_weights(graph, node, kind, npu, budget),
+        Check::Slice => return refused_strides(graph, node),
+        Check::Scatter => broken_scatter(graph, node),
+        Check::Recurrent => broken_lstm(node),
+        Check::Table => broken_table(graph, node),
+        // Their shapes have limits.
+        Check::ArgMax
+        | Check::Gather
+        | Check::Mean
+        | Check::Resize
+        | Check::Softmax
+        | Check::Transpose => None,
+        Check::Nothing => None,
     };
     let is_product = npu == Npu::EthosU55U65 && multiplies_maps(graph, node, kind);
     broken
         .map(UnsupportedReason::Rule)
         .or_else(|| is_product.then(|| refused_product(graph, node)).flatten())
-}
-
-fn is_variable(kind: OpKind) -> bool {
-    matches!(kind, OpKind::ReadVariable | OpKind::AssignVariable)
 }
 
 /// Height and width alone may have strides, counted in the dimensions of the input.

@@ -1,8 +1,7 @@
 //! Scales and zero points that the accelerators need.
 
-use super::list::{Listed, Maps, Scale, listed};
+use super::list::{Check, Listed, Maps, Scale, listed};
 use super::npu::Npu;
-use super::operands::WEIGHTED;
 use crate::formats::tflite::{OpKind, Tensor, TensorType};
 use crate::graph::scan::ScanBudget;
 use crate::graph::{Graph, Node};
@@ -18,21 +17,21 @@ pub fn refused_quantization(
     has_scales: bool,
     budget: &mut ScanBudget,
 ) -> Option<UnsupportedReason> {
-    let is_weighted = WEIGHTED.contains(&kind);
     let listed = listed(kind)?;
+    let is_weighted = listed.check == Check::Weights;
     let mut fault_at = |place: Place, tensor: &Tensor| -> Option<&'static str> {
         let is_map = is_map(&listed, place);
         let is_weights = is_weighted && place == Place::Input(1);
-        let is_scaled = is_weights || is_map && takes_scale(tensor.tensor_type, kind);
+        let is_scaled = is_weights || is_map && takes_scale(tensor.tensor_type);
         let Some(quantization) = &tensor.quantization else {
-            let is_missing = is_scaled && has_scales && listed.scale == Scale::Scaled;
+            let is_missing = is_scaled && has_scales && listed.scale != Scale::Free;
             return is_missing.then_some("no scale");
         };
         if !is_weighted && quantization.scale.len() > 1 {
             return Some("a scale for each channel");
         }
         let is_outside = |&zero_point: &i64| !runs_zero_point(zero_point, tensor, place, npu);
-        let is_checked = is_map && !ignores_zero_points(kind, npu);
+        let is_checked = is_map && listed.scale != Scale::AnyZero;
         if !is_checked {
             return None;
         }
@@ -45,14 +44,10 @@ pub fn refused_quantization(
     });
     faults
         .next()
-        .or_else(|| differing_scales(graph, node, kind))
+        .or_else(|| (listed.scale == Scale::Alike).then(|| differing_scales(graph, node))?)
 }
 
-/// MAXIMUM and MINIMUM compare stored values.
-fn differing_scales(graph: &Graph, node: &Node, kind: OpKind) -> Option<UnsupportedReason> {
-    if !matches!(kind, OpKind::Maximum | OpKind::Minimum) {
-        return None;
-    }
+fn differing_scales(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
     let output = &graph.tensor(*node.operator.outputs.first()?).quantization;
     let differs = |&(_, t): &(Place, usize)| graph.tensor(t).quantization != *output;
     let (place, _) = Place::tensors_of(node.operator).find(differs)?;
@@ -75,9 +70,9 @@ fn is_map(listed: &Listed, place: Place) -> bool {
     }
 }
 
-fn takes_scale(tensor_type: TensorType, kind: OpKind) -> bool {
-    use TensorType::{Int8, Int16, Int32, UInt8};
-    matches!(tensor_type, Int8 | UInt8 | Int16) || tensor_type == Int32 && kind == OpKind::Quantize
+fn takes_scale(tensor_type: TensorType) -> bool {
+    use TensorType::{Int8, Int16, UInt8};
+    matches!(tensor_type, Int8 | UInt8 | Int16)
 }
 
 fn runs_zero_point(zero_point: i64, tensor: &Tensor, place: Place, npu: Npu) -> bool {
@@ -91,15 +86,6 @@ fn runs_zero_point(zero_point: i64, tensor: &Tensor, place: Place, npu: Npu) -> 
         (_, _, Int8) => (-128..=127).contains(&zero_point),
         (_, _, UInt8) => (0..=255).contains(&zero_point),
         _ => zero_point == 0,
-    }
-}
-
-fn ignores_zero_points(kind: OpKind, npu: Npu) -> bool {
-    use OpKind::*;
-    match kind {
-        AveragePool2d | ResizeBilinear | ResizeNearestNeighbor | UnidirectionalSequenceLstm => true,
-        Div => npu == Npu::EthosU85,
-        _ => false,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use super::list::{Check, listed};
 use super::npu::Npu;
 use crate::formats::tflite::{
     BuiltinOptions, OpKind, Padding, Tensor, TensorType, dimension, integers,
@@ -167,15 +168,29 @@ pub fn refused_shape(
             refused_stride(graph, node)
         }
         BuiltinOptions::TransposeConv { .. } => refused_upscaling(graph, node, npu),
-        _ if matches!(kind, OpKind::ResizeBilinear | OpKind::ResizeNearestNeighbor) => {
-            refused_resize(graph, node, kind, npu)
-        }
-        _ if kind == OpKind::Gather => refused_gather(graph, node),
-        _ if kind == OpKind::Softmax => refused_softmax(graph, node),
-        _ if kind == OpKind::Mean => refused_mean(graph, node),
-        _ if kind == OpKind::ArgMax && npu == Npu::EthosU55U65 => refused_arg_max(graph, node),
-        _ if kind == OpKind::Transpose && npu == Npu::EthosU55U65 => refused_transpose(graph, node),
-        _ => None,
+        _ => refused_by_kind(graph, node, kind, npu),
+    }
+}
+
+fn refused_by_kind(
+    graph: &Graph,
+    node: &Node,
+    kind: OpKind,
+    npu: Npu,
+) -> Option<UnsupportedReason> {
+    let is_u85 = npu == Npu::EthosU85;
+    match listed(kind)?.check {
+        Check::Resize => refused_resize(graph, node, kind, npu),
+        Check::Gather => refused_gather(graph, node),
+        Check::Softmax => refused_softmax(graph, node),
+        Check::Mean => refused_mean(graph, node),
+        Check::ArgMax if is_u85 => None,
+        Check::ArgMax => refused_arg_max(graph, node),
+        Check::Transpose if is_u85 => None,
+        Check::Transpose => refused_transpose(graph, node),
+        // Their operands have limits.
+        Check::Recurrent | Check::Scatter | Check::Slice | Check::Table | Check::Weights => None,
+        Check::Nothing => None,
     }
 }
 

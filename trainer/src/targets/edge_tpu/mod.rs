@@ -8,11 +8,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use litecast::formats::tflite::op_row::Effect;
 use litecast::provenance::MAX_ERROR_PERCENT;
 use litecast::targets::MeasuredRange;
 use litecast::targets::edge_tpu::{
-    Coefficients, Constants, LeaveOneOut, LeftOutNetwork, OperatorLoad, RENAMING, array_ms,
-    link_megabytes, loads_if_all_mapped,
+    Coefficients, Constants, LeaveOneOut, LeftOutNetwork, OperatorLoad, array_ms, link_megabytes,
+    loads_if_all_mapped,
 };
 use litecast::{
     formats::tflite,
@@ -202,7 +203,7 @@ fn total_work(
     let model = tflite::parse(&bytes)?;
     let graph = graph::build(&model, 0)?;
     let codes = graph.nodes.iter().map(|node| &node.operator.code);
-    let timed = codes.filter(|code| !RENAMING.contains(&code.kind));
+    let timed = codes.filter(|code| code.kind.row().effect != Effect::Renames);
     operators.extend(timed.map(|code| code.name().to_owned()));
     let analysis = analysis::analyze(&graph);
     let load = OperatorLoad::total(&loads_if_all_mapped(&graph, &analysis));
