@@ -274,7 +274,7 @@ impl AreaFit<'_> {
 
     /// A block smaller by one granule; `None` if no axis may be cut. Of depth, height and width the first
     /// `n_free_axes` may be cut even if they cover the OFM, all other ones only if they do not (depth: only
-    /// if it exceeds the width). With all axes free and none left to cut, the depth is halved.
+    /// if it exceeds the width).
     fn shrunk_block(&self, block: Hwc, n_free_axes: usize) -> Option<Hwc> {
         let [height, width, depth] = block;
         let unit = self.granule[2];
@@ -289,8 +289,6 @@ impl AreaFit<'_> {
             (may_cut_depth && depth > unit).then(|| [height, width, depth - unit]),
             (may_cut_width && width > self.granule[1])
                 .then(|| [height, width - self.granule[1], depth]),
-            (n_free_axes == N_AXES && depth > self.granule[2])
-                .then(|| [height, width, (depth / 2).max(self.granule[2])]),
         ];
         smaller.into_iter().flatten().next()
     }
