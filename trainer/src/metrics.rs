@@ -6,6 +6,20 @@ use litecast::learned::intervals::COVERAGE;
 use litecast::provenance::{ErrorSummary, MAX_ERROR_PERCENT};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+/// The nearest number of four significant digits.
+pub fn four_digits(value: f64) -> f64 {
+    printed(format!("{value:.3e}"))
+}
+
+/// The nearest number of five significant digits: more promise what no fit knows.
+pub fn five_digits(value: f64) -> f64 {
+    printed(format!("{value:.4e}"))
+}
+
+fn printed(number: String) -> f64 {
+    number.parse().expect("a printed number is one")
+}
+
 /// Errors of `estimates` against `labels`; pairs whose label is NaN do not count.
 pub fn summarise(estimates: &[f32], labels: &[f32]) -> ErrorSummary {
     let pairs: Vec<(f64, f64)> = estimates

@@ -18,7 +18,7 @@ use crate::json;
 use crate::labels::record::{Label, Outcome};
 use crate::labels::store::Labels;
 use crate::least_squares;
-use crate::metrics::conformal_quantile;
+use crate::metrics::{conformal_quantile, four_digits};
 
 /// Fits the costs of operators that no network has to counts of single operators.
 #[derive(Clone, Debug, clap::Args)]
@@ -157,13 +157,13 @@ fn kernel_of(samples: &[&CountedFile]) -> SingleKernel {
         1 => SINGLE_SHAPE_FACTOR,
         _ => errors.fold(1.0, f64::max),
     };
-    let [per_operator, per_value, per_mac] = costs(None).map(rounded);
+    let [per_operator, per_value, per_mac] = costs(None).map(four_digits);
     SingleKernel {
         n_shapes: samples.len(),
         per_operator,
         per_value,
         per_mac,
-        interval_factor: rounded(widest.clamp(1.0, SINGLE_SHAPE_FACTOR)),
+        interval_factor: four_digits(widest.clamp(1.0, SINGLE_SHAPE_FACTOR)),
     }
 }
 
@@ -197,7 +197,7 @@ fn fit_general_cost(samples: &[CountedFile]) -> GeneralCost {
         })
         .collect();
     GeneralCost {
-        interval_factor: rounded(conformal_quantile(factors.into_iter()).unwrap_or(1.0)),
+        interval_factor: four_digits(conformal_quantile(factors.into_iter()).unwrap_or(1.0)),
         n_kinds: kinds.len(),
         ..costs_without(None)
     }
@@ -219,9 +219,9 @@ fn median_costs(samples: &[&CountedFile]) -> GeneralCost {
     let matrix = samples.iter().filter(|s| s.counts.macs > 0.0);
     let per_mac = median(matrix.map(|s| s.instructions / s.counts.macs).collect());
     GeneralCost {
-        per_operator: rounded(per_operator),
-        per_value: rounded(per_value),
-        per_mac: rounded(per_mac),
+        per_operator: four_digits(per_operator),
+        per_value: four_digits(per_value),
+        per_mac: four_digits(per_mac),
         ..GeneralCost::default()
     }
 }
@@ -255,13 +255,6 @@ fn copy_to_other_processors(targets: &mut [SingleTarget]) {
             target.bound = most;
         }
     }
-}
-
-/// Four significant digits.
-fn rounded(value: f64) -> f64 {
-    format!("{value:.3e}")
-        .parse()
-        .expect("a printed number is one")
 }
 
 fn print(target: &SingleTarget, samples: &[CountedFile]) {

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::columns::{MACS_ALONE, PRODUCTS, THREE_SUMS};
 use super::fit::{CountedRow, Factors, Fit, Model, nearest_core};
 use super::measured::{FEW_LAYERS, Measurement};
-use crate::metrics::{conformal_quantile, factor_of_groups};
+use crate::metrics::{conformal_quantile, factor_of_groups, five_digits};
 
 /// A measured latency with estimates by fits without it.
 pub struct LeftOut<'r> {
@@ -252,8 +252,8 @@ impl<'r> Evaluation<'r> {
             coverage_percent: 100.0 * held.count() as f64 / checked.len().max(1) as f64,
             factor: interval_factor_of_families(&rows),
             short: of_few_layers.map(|factor| ShortLatencies {
-                below_ms: rounded(shortest_ms),
-                interval_factor: rounded(factor),
+                below_ms: five_digits(shortest_ms),
+                interval_factor: five_digits(factor),
             }),
         }
     }
@@ -431,17 +431,10 @@ pub fn summarise_errors(signed: Vec<f64>) -> Errors {
     };
     Errors {
         n,
-        mean_percent: rounded(sorted.iter().sum::<f64>() / n as f64),
-        median_percent: rounded(at(0.5)),
-        p95_percent: rounded(at(0.95)),
-        worst_percent: rounded(worst),
-        bias_percent: rounded(bias),
+        mean_percent: five_digits(sorted.iter().sum::<f64>() / n as f64),
+        median_percent: five_digits(at(0.5)),
+        p95_percent: five_digits(at(0.95)),
+        worst_percent: five_digits(worst),
+        bias_percent: five_digits(bias),
     }
-}
-
-/// Five significant digits, which is more than the latencies have.
-pub fn rounded(value: f64) -> f64 {
-    format!("{value:.4e}")
-        .parse()
-        .expect("a printed number is one")
 }

@@ -10,14 +10,13 @@ use litecast::targets::cortex_m::Errors;
 use serde::{Deserialize, Serialize};
 
 use super::columns::THREE_SUMS;
-use super::evaluate::{
-    Evaluation, LeftOut, errors, family_mean_percent, rounded, with_product_columns,
-};
+use super::evaluate::{Evaluation, LeftOut, errors, family_mean_percent, with_product_columns};
 use super::fit::{CountedRow, Factors, Model};
 use super::nested;
 use crate::checkpoint::commit;
 use crate::json;
 use crate::markdown::{heads, table};
+use crate::metrics::five_digits;
 use crate::targets::gpu::final_families::{is_drawn, rule_of};
 
 /// Decides which families are final. Families that a seed drew become ordinary ones once rules are chosen with their errors
@@ -152,7 +151,7 @@ fn final_errors_of_runtime(
         .iter()
         .filter(|left| left.factor(left.family_ms) <= factor(left));
     let mean =
-        |estimate_ms: fn(&LeftOut) -> f64| rounded(family_mean_percent(&left_out, estimate_ms));
+        |estimate_ms: fn(&LeftOut) -> f64| five_digits(family_mean_percent(&left_out, estimate_ms));
     Ok(FinalRuntime {
         runtime: model.runtime.to_owned(),
         families: left_out
@@ -161,8 +160,10 @@ fn final_errors_of_runtime(
             .collect(),
         errors: errors(&left_out, |left| Some(left.family_ms)),
         family_mean_percent: mean(|left| left.family_ms),
-        coverage_percent: rounded(100.0 * held.count() as f64 / left_out.len() as f64),
-        interval_factor: left_out.first().map_or(1.0, |left| rounded(factor(left))),
+        coverage_percent: five_digits(100.0 * held.count() as f64 / left_out.len() as f64),
+        interval_factor: left_out
+            .first()
+            .map_or(1.0, |left| five_digits(factor(left))),
         errors_of_regression: errors(&left_out, |left| Some(left.three_sums_ms)),
         family_mean_of_regression_percent: mean(|left| left.three_sums_ms),
     })

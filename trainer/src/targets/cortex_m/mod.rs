@@ -26,13 +26,14 @@ use litecast::targets::cortex_m::{
 use self::columns::{
     ESP_FLASH, ESP_NN, NEURAL_ART, NEURAL_ART_RATES, ST_EDGE_AI, ST_EDGE_AI_PRIORS, TFLITE_MICRO,
 };
-use self::evaluate::{Evaluation, LeftOut, rounded};
+use self::evaluate::{Evaluation, LeftOut};
 use self::final_errors::FinalErrors;
 use self::fit::{CountedRow, Factors, Fit, Model};
 use self::measured::{Comparison, Folders, Measurement, STM32_M7_CACHE_BYTES};
 use self::report::FittedTargets;
 pub use self::st_memory::{EvaluateStMemoryArgs, run as evaluate_st_memory};
 use crate::json;
+use crate::metrics::five_digits;
 
 /// Fits the constants of microcontrollers to measured boards.
 #[derive(Clone, Debug, clap::Args)]
@@ -223,7 +224,7 @@ impl OfferedRelease {
         Release {
             id: self.id.to_owned(),
             version: self.version.to_owned(),
-            cycles_factor: rounded(model.factor(fit, &on_reference)),
+            cycles_factor: five_digits(model.factor(fit, &on_reference)),
             drops_dead_channels: self.drops_dead_channels,
             cores: cores.into_iter().map(of_core).collect(),
         }
@@ -507,7 +508,11 @@ pub fn fit_targets<'r>(
                 id: id.clone(),
                 name: (*name).to_owned(),
                 reference: (*reference).to_owned(),
-                costs: fit.costs.iter().map(|(t, c)| (*t, rounded(*c))).collect(),
+                costs: fit
+                    .costs
+                    .iter()
+                    .map(|(t, c)| (*t, five_digits(*c)))
+                    .collect(),
                 operators: operators.clone(),
                 releases: releases
                     .map(|release| release.fitted_release(model, &fit, &evaluation))
@@ -593,9 +598,12 @@ fn offered_target(
         None => Target { runtime, ..fitted },
         Some(conversion) => Target {
             runtime,
-            cycles_factor: rounded(fitted.cycles_factor * conversion.factor),
+            cycles_factor: five_digits(fitted.cycles_factor * conversion.factor),
             measured_range: fitted.measured_range.scaled(conversion.factor),
-            interval_factor: rounded(combined_factor(fitted.interval_factor, conversion.spread())),
+            interval_factor: five_digits(combined_factor(
+                fitted.interval_factor,
+                conversion.spread(),
+            )),
             transferred_interval_factor: None,
             core_conversion: Some(conversion),
             ..fitted
@@ -620,9 +628,9 @@ fn core_conversion(comparison: &Comparison, folders: &Folders) -> Result<CoreCon
         measured_core: comparison.measured_core.into(),
         common_runtime: comparison.common_runtime.into(),
         n_pairs: n,
-        factor: rounded((ratios[n / 2] + ratios[(n - 1) / 2]) / 2.0),
-        min_factor: rounded(*least),
-        max_factor: rounded(*most),
+        factor: five_digits((ratios[n / 2] + ratios[(n - 1) / 2]) / 2.0),
+        min_factor: five_digits(*least),
+        max_factor: five_digits(*most),
     })
 }
 
@@ -676,7 +684,7 @@ fn target(
         _ => of_core.clone(),
     };
     let at_its_clock =
-        |left: &&LeftOut| rounded(1e-3 * left.row.measured.cycles() / offer.clock_mhz);
+        |left: &&LeftOut| five_digits(1e-3 * left.row.measured.cycles() / offer.clock_mhz);
     let measured_range = MeasuredRange::from_latencies(rows.iter().map(at_its_clock));
     Ok(Target {
         target: offer.target.into(),
@@ -688,24 +696,24 @@ fn target(
         clock_mhz: offer.clock_mhz,
         has_other_clocks: offer.has_other_clocks,
         program: offer.program(),
-        cycles_factor: rounded(cycles_factor),
+        cycles_factor: five_digits(cycles_factor),
         n_latencies: of_core.len(),
         measured_range: measured_range
             .with_context(|| format!("no latency of {}", offer.target))?,
         n_networks: evaluate::n_networks(&of_core),
         network_left_out: evaluate::errors(&of_core, |left| Some(left.network_ms)),
         family_left_out: evaluate::errors(&of_core, |left| Some(left.family_ms)),
-        stated_percent: rounded(final_percent.map_or(family_mean_percent, |percent| {
+        stated_percent: five_digits(final_percent.map_or(family_mean_percent, |percent| {
             percent.max(family_mean_percent)
         })),
         three_sums: evaluate::errors(&of_core, |left| Some(left.three_sums_ms)),
         macs_alone: evaluate::errors(&of_core, |left| Some(left.macs_alone_ms)),
         all_counts: (evaluation.factors == Factors::Board)
             .then(|| evaluate::errors(&of_core, |left| Some(left.all_counts_ms))),
-        interval_factor: rounded(interval.factor),
+        interval_factor: five_digits(interval.factor),
         short: interval.short,
-        transferred_interval_factor: evaluation.transferred_factor(core).map(rounded),
-        coverage_percent: rounded(interval.coverage_percent),
+        transferred_interval_factor: evaluation.transferred_factor(core).map(five_digits),
+        coverage_percent: five_digits(interval.coverage_percent),
         energy: shipped_energy(offer),
         core_conversion: None,
     })

@@ -22,6 +22,7 @@ use litecast::{
 
 use self::published::{Device, Latency, read};
 use crate::least_squares::{self, ThreeSums};
+use crate::metrics::five_digits;
 use crate::spaces::published::{WEIGHT_SEED, network};
 use crate::writer::{Precision, to_tflite};
 
@@ -259,7 +260,7 @@ fn coefficients(fitted: &[f64; 4]) -> Coefficients {
         cycles_per_array_cycle,
         ms_per_link_megabyte,
         _,
-    ] = fitted.map(rounded);
+    ] = fitted.map(five_digits);
     Coefficients {
         ms_per_operator,
         cycles_per_array_cycle,
@@ -297,25 +298,18 @@ fn constants(
             .map(|(network, fit)| LeftOutNetwork {
                 network: (*network).to_owned(),
                 coefficients: coefficients(&fit.costs),
-                factor: rounded(fit.factor),
+                factor: five_digits(fit.factor),
             })
             .collect(),
         leave_one_out: LeaveOneOut {
             n,
-            mean_percent: rounded(capped.sum::<f64>() / n as f64),
-            median_percent: rounded((errors[n / 2].0 + errors[(n - 1) / 2].0) / 2.0),
-            worst_percent: rounded(worst_percent),
+            mean_percent: five_digits(capped.sum::<f64>() / n as f64),
+            median_percent: five_digits((errors[n / 2].0 + errors[(n - 1) / 2].0) / 2.0),
+            worst_percent: five_digits(worst_percent),
             worst: worst.into(),
             n_networks: left_out.len(),
         },
     })
-}
-
-/// Five significant digits, which is more than the latencies have.
-fn rounded(value: f64) -> f64 {
-    format!("{value:.4e}")
-        .parse()
-        .expect("a printed number is one")
 }
 
 fn print_sample(sample: &PublishedLatency) {

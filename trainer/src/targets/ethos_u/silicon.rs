@@ -19,7 +19,7 @@ use litecast::targets::{Network, boards, ethos_u};
 use serde::Deserialize;
 
 use crate::markdown::{heads, table};
-use crate::metrics::factor_of_groups;
+use crate::metrics::{factor_of_groups, four_digits};
 use crate::spaces::published::{WEIGHT_SEED, network};
 use crate::writer::{Precision, to_tflite};
 
@@ -224,7 +224,7 @@ fn measured_board(samples: &[BoardMeasurement], parts: &[LatencyParts]) -> Measu
             )
         })
         .collect();
-    let interval_factor = rounded(factor_of_groups(&log_errors));
+    let interval_factor = four_digits(factor_of_groups(&log_errors));
     let n_inside = errors
         .iter()
         .filter(|left| left.is_inside(interval_factor))
@@ -235,20 +235,20 @@ fn measured_board(samples: &[BoardMeasurement], parts: &[LatencyParts]) -> Measu
     percents.sort_by(f64::total_cmp);
     MeasuredBoard {
         board: BOARD.into(),
-        start_ms: rounded(start_ms),
-        start_range_ms: start_range(parts, factor).map(rounded),
-        factor: rounded(factor),
+        start_ms: four_digits(start_ms),
+        start_range_ms: start_range(parts, factor).map(four_digits),
+        factor: four_digits(factor),
         left_out: Some(LeftOut {
-            mean_percent: rounded(percents.iter().sum::<f64>() / percents.len() as f64),
-            median_percent: rounded(median(&percents)),
-            worst_percent: rounded(percents[percents.len() - 1]),
+            mean_percent: four_digits(percents.iter().sum::<f64>() / percents.len() as f64),
+            median_percent: four_digits(median(&percents)),
+            worst_percent: four_digits(percents[percents.len() - 1]),
             interval_factor,
             n_inside,
         }),
         networks: (samples.iter().zip(parts))
             .map(|(sample, parts)| MeasuredNetwork {
                 name: sample.name.into(),
-                ratio: rounded(parts.measured_ms / (parts.by_rules_ms + parts.on_host_ms)),
+                ratio: four_digits(parts.measured_ms / (parts.by_rules_ms + parts.on_host_ms)),
             })
             .collect(),
         source: SOURCE.into(),
@@ -274,7 +274,7 @@ fn with_one_network(
     let graph = graph::build(&model, 0)?;
     let accelerator = Accelerator::new(&board.npu_configuration()?);
     let by_rules_ms = Totals::new(&accelerator, &graph, &analyze(&graph)).latency_ms;
-    let ratio = rounded(measured_ms / by_rules_ms);
+    let ratio = four_digits(measured_ms / by_rules_ms);
     Ok(MeasuredBoard {
         board: id.into(),
         factor: ratio,
@@ -338,8 +338,8 @@ fn fit_for_unmeasured_boards(boards: &[BoardRatios]) -> UnmeasuredBoardFit {
     });
     let errors: Vec<(f64, &str)> = errors.collect();
     UnmeasuredBoardFit {
-        factor: rounded(mean_without(None).exp()),
-        interval_factor: rounded(factor_of_groups(&errors)),
+        factor: four_digits(mean_without(None).exp()),
+        interval_factor: four_digits(factor_of_groups(&errors)),
     }
 }
 
@@ -592,11 +592,4 @@ fn text(samples: &[BoardMeasurement], all: &[LatencyParts]) -> String {
 fn median(sorted: &[f64]) -> f64 {
     let n = sorted.len();
     (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0
-}
-
-/// Four significant digits, which is more than the latencies have.
-fn rounded(value: f64) -> f64 {
-    format!("{value:.3e}")
-        .parse()
-        .expect("a printed number is one")
 }

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use litecast::target::fitted::Elsewhere;
 use litecast::targets::learned_accelerators::devices::{NumberFormat, Runtime};
 
-use super::evaluate::{ErrorsByFamily, LeftOut, covering_width, rounded_to_digits};
+use super::evaluate::{ErrorsByFamily, LeftOut, covering_width};
 use crate::markdown::{Head, table};
+use crate::metrics::five_digits;
 
 /// The power of measured time / estimate elsewhere: under the same runtime, and under another one.
 const TRUST: [f64; 2] = [0.9, 0.8];
@@ -75,9 +76,9 @@ impl<'m> MeasuredElsewhere<'m> {
             let part = part(relation)?;
             Some(Elsewhere {
                 trust: TRUST[relation],
-                half_width: width(part, |_| true)?.map(rounded_to_digits),
-                mean_percent: rounded_to_digits(mean(&percents(part, |one| one.error))),
-                coverage_percent: rounded_to_digits(coverage_percent(part)),
+                half_width: width(part, |_| true)?.map(five_digits),
+                mean_percent: five_digits(mean(&percents(part, |one| one.error))),
+                coverage_percent: five_digits(coverage_percent(part)),
             })
         };
         (0..TRUST.len()).map_while(worth).collect()

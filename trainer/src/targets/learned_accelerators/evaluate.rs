@@ -288,8 +288,3 @@ impl Regression {
         self.log_ms(measured, row).exp()
     }
 }
-
-/// Five digits: more promise what no fit knows.
-pub fn rounded_to_digits(value: f64) -> f64 {
-    format!("{value:.4e}").parse().unwrap_or(value)
-}

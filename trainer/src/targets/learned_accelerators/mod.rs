@@ -26,13 +26,12 @@ use litecast::targets::learned_accelerators::work::{N_TERMS, NAMES};
 
 use self::boards::{Graphs, TABLES, Table};
 use self::elsewhere::MeasuredElsewhere;
-use self::evaluate::{
-    LeftOut, Widths, errors, left_out, nested_left_out, rounded_to_digits, widen, widths,
-};
+use self::evaluate::{LeftOut, Widths, errors, left_out, nested_left_out, widen, widths};
 use self::final_families::is_final;
 use self::measured::{Measured, Measurement};
 use self::physics::{Physics, Way};
 use self::tables::{by_device, by_family, by_part, counts, device_errors, refusals};
+use crate::metrics::five_digits;
 
 /// A device is offered if its median error is at most this share of that of a regression on three sums.
 const MAX_SHARE_OF_REGRESSION: f64 = 0.8;
@@ -225,7 +224,7 @@ fn run_of(
     let families: BTreeSet<&str> = kept.iter().map(|row| measured.family(row)).collect();
     let of_left: BTreeSet<usize> = left.iter().map(|one| one.row.network).collect();
     let first = kept.first().filter(|_| of_left.len() >= MIN_NETWORKS)?;
-    let costs = physics.costs(Way::from_row(first)).map(rounded_to_digits);
+    let costs = physics.costs(Way::from_row(first)).map(five_digits);
     let mut max_shares = [0.0; N_TERMS];
     for row in &kept {
         widen(&mut max_shares, measured.amounts(row), &costs);
@@ -252,23 +251,23 @@ fn run_of(
         batches: [1.0; 2],
         costs_ms: costs.to_vec(),
         correction: Correction {
-            half_width: widths[first.numbers].map(rounded_to_digits),
+            half_width: widths[first.numbers].map(five_digits),
             max_half_width: (!runtime.is_of_hexagon()).then_some(MAX_HALF_WIDTH),
             ..Correction::default()
         },
         errors: litecast::target::fitted::Errors {
-            mean_percent: rounded_to_digits(ours.mean_percent),
-            family_mean_percent: rounded_to_digits(ours.family_mean_percent),
-            median_percent: rounded_to_digits(ours.median_percent),
-            p95_percent: rounded_to_digits(ours.p95_percent),
-            coverage_percent: rounded_to_digits(ours.coverage_percent),
+            mean_percent: five_digits(ours.mean_percent),
+            family_mean_percent: five_digits(ours.family_mean_percent),
+            median_percent: five_digits(ours.median_percent),
+            p95_percent: five_digits(ours.p95_percent),
+            coverage_percent: five_digits(ours.coverage_percent),
         },
         are_errors_of_others: false,
-        regression_percent: Some(rounded_to_digits(regression.median_percent)),
-        refused_percent: Some(rounded_to_digits(
+        regression_percent: Some(five_digits(regression.median_percent)),
+        refused_percent: Some(five_digits(
             100.0 - 100.0 * kept.len() as f64 / rows.len() as f64,
         )),
-        max_shares: max_shares.map(rounded_to_digits).to_vec(),
+        max_shares: max_shares.map(five_digits).to_vec(),
         elsewhere: Vec::new(),
     })
 }
