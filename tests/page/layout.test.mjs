@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { randomNumbers } from "./random.mjs";
 import { importSource } from "./sources.mjs";
 
 const { layOut } = await importSource("layout/layered.ts");
@@ -12,16 +13,6 @@ const WIDTH = 100;
 function layOutEdges(n_nodes, edges, n_inputs = 1) {
   const triples = Int32Array.from(edges.flatMap(([src, dst], i) => [src, dst, edges[i][2] ?? src]));
   return layOut({ n_inputs, node_widths: new Float32Array(n_nodes).fill(WIDTH), edges: triples });
-}
-
-/** A repeatable sequence of numbers below 1 (mulberry32). */
-function randomNumbers(seed) {
-  return () => {
-    seed = (seed + 0x6d2b79f5) | 0;
-    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 function randomEdges(n_nodes, n_edges, random) {

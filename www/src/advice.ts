@@ -3,7 +3,7 @@ import { choiceOf } from "./requested_targets.ts";
 import type { Estimator, FileBytes } from "./estimator.ts";
 import * as format from "./format.ts";
 import { hybridOf, leftWords } from "./processor_split.ts";
-import { type Estimate, type Operator, type Report, type Result, type TargetChoice, isEstimate } from "./report.ts";
+import { type Estimate, type Operator, type Report, type Result, type TargetChoice, estimateOf } from "./report.ts";
 import type { Scenario } from "./scenario.ts";
 import { describedTarget } from "./targets.ts";
 
@@ -56,8 +56,8 @@ async function explored({ file, target }: Advised, estimator: Estimator, scenari
   return estimator.explore(file, scenario, { targets, more_targets: [choice], is_summary: true }, signal).catch(() => null);
 }
 
-function estimateOf({ results }: { results: readonly Result[] }, target: string, metric = "latency"): Estimate | undefined {
-  return results.filter(isEstimate).find((result) => result.target === target && result.metric === metric);
+function latencyOf({ results }: { results: readonly Result[] }, target: string): Estimate | undefined {
+  return estimateOf(results, target, "latency");
 }
 
 /** In words; null where it is too little. */
@@ -73,7 +73,7 @@ const float: Rule = async function* (advised, estimator, signal) {
   if (!report.operators.some(({ outputs }) => outputs.some((tensor) => report.tensors[tensor]?.type === "FLOAT32"))) return;
   const next = { ...scenario, int8: true };
   const explored_report = await explored(advised, estimator, next, signal);
-  const estimateIn = ({ results }: Report): Estimate | undefined => estimateOf({ results }, target);
+  const estimateIn = ({ results }: Report): Estimate | undefined => latencyOf({ results }, target);
   const after = explored_report && estimateIn(explored_report);
   if (!after) return;
   const now = estimateIn(report);
@@ -100,13 +100,13 @@ const cpu: Rule = async function* ({ report, target }) {
 const channels: Rule = async function* (advised, estimator, signal) {
   const { report, scenario, target } = advised;
   const step = describedTarget(choiceOf(target).target ?? target)?.channel_step;
-  const before = estimateOf(report, target);
+  const before = latencyOf(report, target);
   if (!step || !before || scenario.channels) return;
   for (const from of countsJustAbove(report, before, step)) {
     const to = from - (from % step);
     const next = { ...scenario, channels: { from, to } };
     const explored_report = await explored(advised, estimator, next, signal);
-    const saving = explored_report && saved(before, estimateOf(explored_report, target), "latency");
+    const saving = explored_report && saved(before, latencyOf(explored_report, target), "latency");
     if (saving) yield { kind: "channels", words: `Give layers of ${from} channels ${to}: ${from} is just above a multiple of ${step}, which this accelerator computes together.`, saving, show: { label: `Show it with ${to} channels`, scenario: next } };
   }
 };
@@ -124,7 +124,7 @@ function countsJustAbove({ operators, tensors }: Report, latency: Estimate, step
 
 const memory: Rule = async function* (advised, estimator, signal) {
   const { report, scenario, target } = advised;
-  const before = estimateOf(report, target);
+  const before = latencyOf(report, target);
   if (!before) return;
   if (describedTarget(target)?.advice.includes("resident-weights")) {
     if (!streams(report, target)) return;
@@ -132,7 +132,7 @@ const memory: Rule = async function* (advised, estimator, signal) {
       const next = { ...scenario, width: scenario.width * factor };
       const explored_report = await explored(advised, estimator, next, signal);
       if (!explored_report || streams(explored_report, target)) continue;
-      const saving = saved(before, estimateOf(explored_report, target), "latency");
+      const saving = saved(before, latencyOf(explored_report, target), "latency");
       const words = `The weights (${format.text(format.bytes(report.model.weight_bytes))}) do not fit the Edge TPU's 8 MiB beside the activations: some are streamed for each inference. At ${factor}× the width they fit.`;
       if (saving) yield { kind: "memory", words, saving, show: { label: "Show the narrower network", scenario: next } };
       return;
@@ -146,7 +146,7 @@ const memory: Rule = async function* (advised, estimator, signal) {
   if (!npu || !sram_bytes) return;
   const [small, large] = [sram_bytes, 2 * sram_bytes].map((bytes): TargetChoice => ({ ...choice, arena_cache_bytes: bytes }));
   const explored_reports = [await explored(advised, estimator, scenario, signal, small), await explored(advised, estimator, scenario, signal, large)];
-  const [now, then] = explored_reports.map((report) => report && estimateOf(report, target));
+  const [now, then] = explored_reports.map((report) => report && latencyOf(report, target));
   const saving = saved(now ?? undefined, then ?? undefined, "latency");
   const sizes = [sram_bytes, 2 * sram_bytes].map((bytes) => format.text(format.bytes(bytes)));
   if (saving) {
@@ -175,11 +175,11 @@ const order: Rule = async function* (advised, estimator, signal) {
 /** What a smaller network saves, which costs accuracy: one step of each kind. */
 const size: Rule = async function* (advised, estimator, signal) {
   const { report, scenario, target } = advised;
-  const before = estimateOf(report, target);
+  const before = latencyOf(report, target);
   for (const [axis, words] of [["resolution", "a lower input resolution"], ["width", "narrower layers"]] as const) {
     const next = { ...scenario, [axis]: scenario[axis] * SMALLER };
     const explored_report = await explored(advised, estimator, next, signal);
-    const saving = explored_report && saved(before, estimateOf(explored_report, target), "latency");
+    const saving = explored_report && saved(before, latencyOf(explored_report, target), "latency");
     if (!saving || explored_report.model.macs >= report.model.macs) continue;
     const removed = format.percent(100 * (1 - explored_report.model.macs / report.model.macs));
     yield { kind: "size", words: `Train it with ${words}: ${SMALLER}× removes ${removed} of the multiply-accumulates, which costs accuracy.`, saving, show: { label: `Show it at ${SMALLER}×`, scenario: next } };

@@ -63,6 +63,11 @@ export function isEstimate(result: Result): result is Estimate {
   return result.value !== undefined;
 }
 
+/** What there is of a metric on a target. */
+export function estimateOf(results: readonly Result[], target: string, metric: string): Estimate | undefined {
+  return results.filter(isEstimate).find((result) => result.target === target && result.metric === metric);
+}
+
 /** In the order in which the targets come first. */
 export function groupByTarget(results: readonly Result[]): Map<string, Result[]> {
   const groups = new Map<string, Result[]>();

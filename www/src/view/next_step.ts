@@ -8,7 +8,7 @@ import * as format from "../format.ts";
 import { type Explore, type Plan, type Search, findPlan, meetsBudget } from "../plans.ts";
 import { type Hardware, type Options, SMALLER_FACTORS, hardwareOf, waysOf } from "../plan_space.ts";
 import { type Asked, choiceOf } from "../requested_targets.ts";
-import { type Estimate, type Report, isEstimate } from "../report.ts";
+import { type Report, estimateOf, isEstimate } from "../report.ts";
 import type { Scenario } from "../scenario.ts";
 import { hasThreads, nameInSpace } from "../targets.ts";
 import { judgeableBudget, verdictOn } from "../verdict.ts";
@@ -127,7 +127,7 @@ function stayParts({ plan }: Search, report: Report, target: string, show: (plan
 /** What the plan changes of the numbers: the latency before, and what it takes away. */
 function differenceWords({ removed_macs, report: after, hardware }: Plan, report: Report, target: string): string {
   const parts = ["latency", "sram_peak", "arena", "energy"].flatMap((metric) => {
-    const [before, now] = [estimateOf(report, target, metric), estimateOf(after, hardware.choice.name, metric)];
+    const [before, now] = [estimateOf(report.results, target, metric), estimateOf(after.results, hardware.choice.name, metric)];
     // Energies of different parts of a device cannot be compared.
     if (!before || !now || !(before.value > 0) || before.value === now.value || before.provenance.scope !== now.provenance.scope) return [];
     return [`${metricName(metric)} ${format.relativeChange(now.value / before.value)} (from ${format.text(format.measure(before.value, before.unit))})`];
@@ -135,10 +135,6 @@ function differenceWords({ removed_macs, report: after, hardware }: Plan, report
   const { macs } = report.model;
   const removed = removed_macs > 0 && macs > 0 ? `Removes ${format.percent((100 * removed_macs) / macs)} of the multiply-accumulates, which costs accuracy.` : "Removes no multiply-accumulates.";
   return `${parts.length > 0 ? `${parts.join(", ")}. ` : ""}${removed}`;
-}
-
-function estimateOf({ results }: Report, target: string, metric: string): Estimate | undefined {
-  return results.filter(isEstimate).find((result) => result.target === target && result.metric === metric);
 }
 
 function listed(changes: readonly string[]): string {

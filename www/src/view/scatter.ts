@@ -3,7 +3,7 @@ import type { Estimated } from "../comparison_rows.ts";
 import { el } from "../dom.ts";
 import * as format from "../format.ts";
 import { MODEL_ENDING } from "../model_files.ts";
-import { type Estimate, type Result, isEstimate } from "../report.ts";
+import { type Estimate, type Result, estimateOf, isEstimate } from "../report.ts";
 import { type CustomColumn, columnValueOf } from "../custom_column.ts";
 import { type Range, type Standing, standingsOf } from "../pareto.ts";
 import { label, node } from "../svg.ts";
@@ -65,7 +65,7 @@ function quantitiesOf(rows: readonly Estimated[], target: string, column: Custom
     estimated("memory", metricName("sram_peak"), "bytes", ({ summary }) => memoryOf(summary.results, target)),
     exact("macs", "MACs", "", ({ summary }) => summary.model.macs),
     exact("size", "File size", "bytes", ({ summary }) => summary.model.file_bytes),
-    estimated("energy", metricName("energy"), "mJ", ({ summary }) => estimateOf(summary.results, target, "energy")),
+    estimated("energy", metricName("energy"), "mJ", ({ summary }) => estimateOf(summary.results, target, "energy") ?? null),
     ...(column ? [exact("own", column.name, "own", ({ file }) => columnValueOf(column, file), column.is_more_better)] : []),
   ];
   return all.filter(({ value }) => rows.some((row) => value(row) !== null));
@@ -125,10 +125,6 @@ export function scatterPanel(rows: Estimated[], target: string, axes: Axes, colu
 /** What a file needs there: the peak of the target's SRAM, else the arena. */
 function memoryOf(results: Result[], target: string): Estimate | null {
   return estimateOf(results, target, "sram_peak") ?? estimateOf(results, target, "arena") ?? results.filter(isEstimate).find(({ metric }) => metric === "arena") ?? null;
-}
-
-function estimateOf(results: readonly Result[], target: string, metric: string): Estimate | null {
-  return results.filter(isEstimate).find((result) => result.target === target && result.metric === metric) ?? null;
 }
 
 /** Through the points that no other point beats by its numbers alone. */
