@@ -4,8 +4,8 @@ FOLDER has files whose names are `LAYER-INDEX.tflite`, as `keras_layers.py` and 
 labelled with Vela in 25 configurations, and estimated by the command LITECAST. The table that is printed has one row for
 each layer and one column for each accelerator, with all configurations of this accelerator: how many estimates are
 within 2 % of Vela's latency, of how many; `cpu` where Vela leaves every file to the processor, and an exclamation mark
-where only one of both has a latency. Below it are the shares of all files within 2 % and within the 90 % interval, and
-the files whose estimates are furthest from Vela's.
+where only one of both has a latency. Below it are the shares of all files within 2 % and within the 90 % interval, a table
+with these shares by configuration and metric, and the files whose latencies are furthest from Vela's.
 
 Labels are kept in FOLDER/labels.json, so that a second run labels new files alone.
 """
@@ -52,6 +52,10 @@ CONFIGURATIONS = [
 LIMIT_S = 120
 NO_NPU = "expected operators for the npu, found none"
 CLOSE = 0.02
+# LiteCast's metrics by the names that labels have for them.
+METRICS = {"latency_ms": "latency", "sram_peak_bytes": "sram_peak", "offchip_traffic_bytes": "offchip_traffic"}
+# Intervals of bytes are compared with this slack, because their ends are rounded to whole bytes.
+SLACK_BYTES = 1
 FILES_BETWEEN_WRITES = 20
 N_WORST = 10
 
@@ -113,22 +117,29 @@ def answer(target, model):
 
 
 def estimates(command, configuration, files):
-    """LiteCast's latencies by file name, without those that it has none for."""
+    """LiteCast's results by file name and metric, without those that have no value."""
     target, system, mode = configuration
     options = ["--target", target, "--system-config", system, "--memory-mode", mode]
     run = subprocess.run(
         [command, "predict", "--json", *options, *map(str, files)], capture_output=True, text=True, check=False
     )
-    reports = map(json.loads, run.stdout.splitlines())
-    latencies = {Path(report["file"]).name: latency(report) for report in reports}
-    return {name: estimate for name, estimate in latencies.items() if estimate}
+    return {Path(report["file"]).name: results(report) for report in map(json.loads, run.stdout.splitlines())}
 
 
-def latency(report):
-    """The latency of the accelerator's part, which Vela estimates, or None."""
-    metrics = {result["metric"]: result for result in report.get("results", [])}
-    estimate = metrics.get("npu_latency", metrics.get("latency", {}))
-    return estimate if "value" in estimate else None
+def results(report):
+    """Results by metric. The latency is that of the accelerator's part, which Vela estimates."""
+    by_metric = {result["metric"]: result for result in report.get("results", [])}
+    by_metric["latency"] = by_metric.get("npu_latency", by_metric.get("latency", {}))
+    return {metric: result for metric, result in by_metric.items() if "value" in result}
+
+
+def comparison(result, expected, slack):
+    """Whether a result is within 2 % of Vela's and holds it in its interval, and by how much it is off. What Vela has
+    as 0 is close if the result is 0."""
+    value = result["value"]
+    error = abs(value / expected - 1) if expected else float(value > 0)
+    low, high = result.get("lo", value) - slack, result.get("hi", value) + slack
+    return error <= CLOSE, low <= expected <= high, error
 
 
 class Cell:
@@ -139,19 +150,19 @@ class Cell:
         self.differs = False
 
     def add(self, label, estimate):
-        """Returns by how much the estimate is off, relative to Vela."""
+        """Returns by how much the latency is off, relative to Vela."""
+        result = estimate.get("latency")
         if label.get("reason") == NO_NPU:
             self.n_cpu += 1
-            self.differs |= estimate is not None
+            self.differs |= result is not None
         elif "reason" not in label:
             self.n += 1
-            if estimate is None:
+            if result is None:
                 self.differs = True
                 return 1.0
-            expected_ms = label["latency_ms"]
-            error = abs(estimate["value"] / expected_ms - 1)
-            self.n_close += error <= CLOSE
-            self.n_inside += estimate.get("lo", expected_ms) <= expected_ms <= estimate.get("hi", expected_ms)
+            is_close, is_inside, error = comparison(result, label["latency_ms"], 0)
+            self.n_close += is_close
+            self.n_inside += is_inside
             return error
         return 0.0
 
@@ -169,19 +180,47 @@ def print_table(rows):
         print(f"| {layer} | " + " | ".join(str(cells[name]) for name in accelerators) + " |")
 
 
+def shares(label, estimate):
+    """By metric, whether the result is close and whether it is inside. Nothing where one of both has no figure."""
+    slacks = {name: 0 if name == "latency_ms" else SLACK_BYTES for name in METRICS}
+    pairs = ((METRICS[name], label.get(name), slack) for name, slack in slacks.items())
+    known = ((metric, expected, slack) for metric, expected, slack in pairs if expected is not None)
+    return {
+        metric: comparison(estimate[metric], expected, slack)[:2]
+        for metric, expected, slack in known
+        if metric in estimate
+    }
+
+
+def print_configurations(by_configuration):
+    """Files, and shares within 2 % and within the interval, by configuration and metric."""
+    print("| configuration | files |" + "".join(f" {metric} |" for metric in METRICS.values()))
+    print("|---|---:|" + "---:|" * len(METRICS))
+    for name, rows in by_configuration.items():
+        columns = ([row[metric] for row in rows if metric in row] for metric in METRICS.values())
+        print(f"| {name} | {len(rows)} | " + " | ".join(map(in_percent, columns)) + " |")
+
+
+def in_percent(pairs):
+    if not pairs:
+        return "–"
+    return " / ".join(f"{100 * sum(column) / len(pairs):.1f} %" for column in zip(*pairs, strict=True))
+
+
 def main():
     folder, command = Path(sys.argv[1]), sys.argv[2]
     files = sorted(folder.glob("*.tflite"))
     known = labels(folder, files)
     rows = collections.defaultdict(lambda: collections.defaultdict(Cell))
-    errors = []
+    errors, by_configuration = [], {}
     for configuration in CONFIGURATIONS:
         name = " ".join(configuration)
-        latencies = estimates(command, configuration, files)
-        for file in files:
+        estimated = estimates(command, configuration, files)
+        pairs = [(file, known[file.name][name], estimated.get(file.name, {})) for file in files]
+        for file, label, estimate in pairs:
             cell = rows[file.stem.rsplit("-", 1)[0]][configuration[0]]
-            error = cell.add(known[file.name][name], latencies.get(file.name))
-            errors.append((error, file.stem, name))
+            errors.append((cell.add(label, estimate), file.stem, name))
+        by_configuration[name] = [row for _, label, estimate in pairs if (row := shares(label, estimate))]
     print_table(rows)
     cells = [cell for row in rows.values() for cell in row.values()]
     n, n_close, n_inside = (sum(getattr(cell, name) for cell in cells) for name in ("n", "n_close", "n_inside"))
@@ -190,6 +229,8 @@ def main():
         f"{100 * n_close / max(n, 1):.1f} % within 2 %, {100 * n_inside / max(n, 1):.1f} % within the interval; "
         f"{sum(cell.differs for cell in cells)} of {len(cells)} cells where only one of both has a latency\n"
     )
+    print_configurations(by_configuration)
+    print()
     for error, file, name in sorted(errors, reverse=True)[:N_WORST]:
         print(f"- {file} on {name}: {100 * error:.1f} %")
 
