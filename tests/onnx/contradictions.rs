@@ -3,7 +3,9 @@
 use litecast::graph::analysis::contradictions::contradictions;
 use litecast::graph::build;
 
-use super::file::{File, Size};
+use tract_onnx::pb::AttributeProto;
+
+use super::file::{FLOAT, File, Size};
 use super::read;
 
 /// Contradictions of a file whose output is `y`, in words.
@@ -18,6 +20,7 @@ fn contradictions_of(file: File) -> Vec<&'static str> {
 #[test]
 fn operands_that_contradict_each_other_are_told() {
     // As the definition of each operator has it: operands that fit, and others that ONNX Runtime refuses.
+    let floats = |values: [f32; 4]| values.into_iter().flat_map(f32::to_le_bytes).collect();
     let operands = || {
         File::default()
             .image([1, 3, 8, 8])
@@ -40,6 +43,11 @@ fn operands_that_contradict_each_other_are_told() {
             .integers("open7", &[-1, 7])
             .integers("first", &[0])
             .integers("second", &[1])
+            .integers("five", &[5])
+            .integers("nine", &[9])
+            .constant("twice", FLOAT, &[4], floats([1.0, 1.0, 2.0, 2.0]))
+            .constant("never", FLOAT, &[4], floats([1.0, 1.0, f32::NAN, 2.0]))
+            .constant("back", FLOAT, &[4], floats([1.0, 1.0, -2.0, 2.0]))
             .node("Flatten", &["x"], "row", &[])
             .weights("m192", &[192, 7])
             .weights("m7x192", &[7, 192])
@@ -238,6 +246,90 @@ fn operands_that_contradict_each_other_are_told() {
             "hidden_size",
         ),
         (
+            "MaxPool",
+            (&["x"], &[("kernel_shape", &[2, 2])]),
+            (&["x"], &[]),
+            "missing",
+        ),
+        (
+            "ConvTranspose",
+            (
+                &["x", "wt"],
+                &[("output_padding", &[1, 0]), ("strides", &[2, 2])],
+            ),
+            (
+                &["x", "wt"],
+                &[("output_padding", &[1, -1]), ("strides", &[2, 2])],
+            ),
+            "output_padding",
+        ),
+        (
+            "Conv",
+            (&["x", "w333"], &[("pads", &[1, 1, 1, 1])]),
+            (&["x", "w333"], &[("pads", &[1, 1, 1, 1 << 40])]),
+            "beyond 32 bits",
+        ),
+        (
+            "ConvTranspose",
+            (&["x", "wt"], &[("output_shape", &[10, 10])]),
+            (&["x", "wt"], &[("output_shape", &[10, 1 << 33])]),
+            "beyond 32 bits",
+        ),
+        (
+            "SpaceToDepth",
+            (&["x"], &[("blocksize", &[2])]),
+            (&["x"], &[("blocksize", &[0])]),
+            "blocks",
+        ),
+        (
+            "DepthToSpace",
+            (&["x"], &[("blocksize", &[1])]),
+            (&["x"], &[("blocksize", &[-1])]),
+            "blocks",
+        ),
+        (
+            "Resize",
+            (&["x", "", "twice"], &[]),
+            (&["x", "", "never"], &[]),
+            "above 0",
+        ),
+        (
+            "Resize",
+            (&["x", "twice"], &[]),
+            (&["x", "back"], &[]),
+            "above 0",
+        ),
+        (
+            "LRN",
+            (&["x"], &[("size", &[5])]),
+            (&["x"], &[("size", &[-5])]),
+            "above 0",
+        ),
+        (
+            "Softmax",
+            (&["x"], &[("axis", &[-4])]),
+            (&["x"], &[("axis", &[4])]),
+            "axis is none",
+        ),
+        (
+            "Gather",
+            (&["x", "first"], &[("axis", &[3])]),
+            (&["x", "first"], &[("axis", &[-5])]),
+            "axis is none",
+        ),
+        (
+            "TopK",
+            (&["x", "five"], &[]),
+            (&["x", "nine"], &[]),
+            "more than",
+        ),
+        (
+            "Slice",
+            (&["x", "first", "five", "second", "second"], &[]),
+            (&["x", "first", "five", "second", "first"], &[]),
+            "step",
+        ),
+        (
             "Split",
             (&["x"], &[("num_outputs", &[1])]),
             (&["x"], &[("num_outputs", &[1 << 40])]),
@@ -268,6 +360,16 @@ fn operands_that_contradict_each_other_are_told() {
         let file = file.node("MultiHeadAttention", &["x"; 3], "y", &[attention]);
         let found = contradictions_of(file.domain("com.microsoft"));
         assert_eq!(found.len(), n_found, "{n_heads} heads: {found:?}");
+    }
+    for (word, n_found) in [("SAME_UPPER", 0), ("NOTSET", 0), ("SAME", 1)] {
+        let mut file = operands().node("Conv", &["x", "w333"], "y", &[]);
+        let node = file.0.node.last_mut().unwrap();
+        node.attribute.push(AttributeProto {
+            name: "auto_pad".into(),
+            s: word.into(),
+            ..AttributeProto::default()
+        });
+        assert_eq!(contradictions_of(file).len(), n_found, "{word}");
     }
     for (equation, why) in [
         ("nchw,wk->nchk", None),

@@ -6,8 +6,8 @@ use litecast::formats::tflite::{Folded, OpKind};
 use litecast::graph::build;
 use litecast::targets::gpu::kernels::{Kind, kernels};
 use litecast::{ModelFile, estimate};
-use tract_onnx::pb::AttributeProto;
 use tract_onnx::pb::attribute_proto::AttributeType;
+use tract_onnx::pb::{AttributeProto, SparseTensorProto};
 
 use super::file::{BOOL, File, INT8, Size};
 use super::{check, classifier, operators, read};
@@ -323,6 +323,55 @@ fn of_an_if_with_an_unknown_condition_the_larger_body_counts() {
     assert_eq!(report.model.macs, 6 * 6 * 4 * 32);
     let has = |code: &str| (report.diagnostics.iter()).any(|one| one.diagnostic.code == code);
     assert!(has("costlier-branch-counted"), "{:?}", report.diagnostics);
+}
+
+/// What a body defines has its name there alone, also where the other body or another `If` has the same.
+#[test]
+fn bodies_may_give_the_same_names() {
+    let convolution = |units| {
+        File::default()
+            .weights("w", &[units, 4, 1, 1])
+            .node("Conv", &["x", "w"], "inside", &[])
+            .node("Relu", &["inside"], "y", &[])
+            .result("y")
+    };
+    let nested = File::default()
+        .branches("condition", [convolution(32), convolution(64)], "inside")
+        .result("inside");
+    let file = File::default()
+        .image([1, 4, 6, 6])
+        .input("condition", &[])
+        .branches("condition", [convolution(8), convolution(16)], "first")
+        .branches("condition", [convolution(8), nested], "second")
+        .node("Concat", &["first", "second"], "y", &[("axis", &[1])])
+        .output("y");
+    check(
+        &file,
+        &[
+            ("CONV_2D", &[1, 6, 6, 16]),
+            ("CONV_2D", &[1, 6, 6, 64]),
+            ("CONCATENATION", &[1, 6, 6, 80]),
+        ],
+    );
+}
+
+/// As ONNX Runtime makes them when it loads the file.
+#[test]
+fn sparse_weights_count_as_dense_ones() {
+    let mut file =
+        File::default()
+            .input("x", &[1, 32].map(Size::Of))
+            .node("MatMul", &["x", "w"], "y", &[]);
+    let values = File::default().weights("w", &[2]).0.initializer;
+    let indices = File::default().integers("", &[3, 200]).0.initializer;
+    file.0.sparse_initializer.push(SparseTensorProto {
+        values: values.into_iter().next(),
+        indices: indices.into_iter().next(),
+        dims: vec![32, 8],
+    });
+    let report = estimate(ModelFile::new("net.onnx", &file.output("y")), None).unwrap();
+    let model = &report.model;
+    assert_eq!((model.macs, model.parameters), (32 * 8, 32 * 8));
 }
 
 /// Whichever body runs, what computes the condition runs before it.

@@ -17,6 +17,7 @@ pub const BOOL: i32 = 9;
 /// Attributes of one number; lists of one are lists.
 const WHOLE: &[&str] = &[
     "axis",
+    "blocksize",
     "ceil_mode",
     "group",
     "hidden_size",
@@ -24,6 +25,7 @@ const WHOLE: &[&str] = &[
     "num_groups",
     "num_heads",
     "num_outputs",
+    "size",
     "to",
     "transB",
 ];

@@ -3,7 +3,7 @@
 use litecast::formats::max_operators;
 use litecast::formats::onnx;
 
-use super::file::{File, Size};
+use super::file::{FLOAT, File, Size};
 use super::{ALONE, classifier, operators, read};
 
 #[test]
@@ -34,6 +34,31 @@ fn contradictions_are_refused_with_their_place() {
         "shape-overflow"
     );
     assert_eq!(onnx::parse(&[8, 8], &ALONE).unwrap_err().kind(), "no-graph");
+}
+
+#[test]
+fn weights_have_as_many_bytes_as_their_shape() {
+    let file = |n_bytes| {
+        let image = File::default().image([1, 3, 8, 8]);
+        image
+            .constant("w", FLOAT, &[4, 3, 3, 3], vec![0; n_bytes])
+            .node("Conv", &["x", "w"], "y", &[])
+            .output("y")
+    };
+    for n_bytes in [40, 433] {
+        let error = onnx::parse(&file(n_bytes), &ALONE).unwrap_err();
+        assert_eq!(error.kind(), "malformed");
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "initializer 0: expected 432 bytes of values, found {n_bytes}; the file is truncated or damaged"
+            )
+        );
+    }
+    // Of a file without its weights nothing is missing that an estimate needs.
+    for n_bytes in [432, 0] {
+        read(&file(n_bytes));
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Names of values, compared by address: hashing and comparing one takes the same time, however long it is.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 
@@ -44,6 +44,41 @@ impl Deref for Name<'_> {
 
     fn deref(&self) -> &str {
         self.0
+    }
+}
+
+/// Names that the bodies around a node define: in another body, the same text names another value.
+#[derive(Default)]
+pub(super) struct Scopes<'a> {
+    names: HashMap<&'a str, Name<'a>>,
+    /// What each text named before, in the order in which bodies defined them.
+    before: Vec<(&'a str, Option<Name<'a>>)>,
+}
+
+impl<'a> Scopes<'a> {
+    /// What the innermost body that defines this text names so.
+    pub fn get(&self, text: &str) -> Option<Name<'a>> {
+        self.names.get(text).copied()
+    }
+
+    /// Definitions that hold.
+    pub fn len(&self) -> usize {
+        self.before.len()
+    }
+
+    pub fn define(&mut self, text: &'a str, name: Name<'a>) {
+        let before = self.names.insert(text, name);
+        self.before.push((text, before));
+    }
+
+    /// Forgets all but the first `n` definitions.
+    pub fn leave(&mut self, n: usize) {
+        for (text, before) in self.before.drain(n.min(self.before.len())..).rev() {
+            match before {
+                Some(name) => self.names.insert(text, name),
+                None => self.names.remove(text),
+            };
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use super::attributes::Attributes;
 use super::functions::{Call, Function, Functions, Names};
 use super::limits::*;
-use super::names::{Name, NameTable};
+use super::names::{Name, NameTable, Scopes};
 use super::wire::{Failure, Field, Fields, Malformed, Read, at, packed_integers};
 use crate::formats::shown;
 use crate::formats::tflite::TensorType;
@@ -116,8 +116,11 @@ pub(super) struct Tensor<'a> {
     pub name: Name<'a>,
     pub data_type: i64,
     pub raw_data: &'a [u8],
+    /// The values are in another file, or stored as those that are not zero.
     pub is_external: bool,
     message: &'a [u8],
+    /// Field of `message` that has the sizes along each dimension.
+    dims_number: u32,
 }
 
 /// `ValueInfoProto` of a tensor.
@@ -178,6 +181,7 @@ pub(super) fn read<'a>(
         names,
         n_names: 0,
         name_table: NameTable::default(),
+        scopes: Scopes::default(),
     };
     reader.read(graph.ok_or(Failure::NoGraph)?)
 }
@@ -210,6 +214,8 @@ struct Reader<'a, 'f> {
     names: &'a Names,
     n_names: usize,
     name_table: NameTable<'a>,
+    /// Of the bodies of `If` nodes around what is being read.
+    scopes: Scopes<'a>,
 }
 
 /// A function under the names that one call gives to its values.
@@ -228,8 +234,8 @@ impl<'a> Reader<'a, '_> {
             match number {
                 1 => self.node(bytes, None, 0)?,
                 2 => self.graph.name = field.text().unwrap_or_default(),
-                5 => {
-                    let tensor = self.initializer(bytes)?;
+                5 | 15 => {
+                    let tensor = self.initializer(number, bytes)?;
                     self.graph.initializers.push(tensor);
                 }
                 11..=13 => self.value(number, bytes)?,
@@ -240,12 +246,17 @@ impl<'a> Reader<'a, '_> {
         Ok(self.graph)
     }
 
-    fn initializer(&mut self, bytes: &'a [u8]) -> Result<Tensor<'a>, Failure> {
+    /// A `TensorProto` or, as field 15 of a graph, a `SparseTensorProto`.
+    fn initializer(&mut self, number: u32, bytes: &'a [u8]) -> Result<Tensor<'a>, Failure> {
         self.n_initializers = self.n_initializers.saturating_add(1);
         if self.n_initializers > MAX_INITIALIZERS {
             return Err(Failure::TooMany("initializers", MAX_INITIALIZERS));
         }
-        let (name, mut tensor) = tensor(bytes).map_err(at("initializer"))?;
+        let read = match number {
+            15 => sparse_tensor(bytes),
+            _ => tensor(bytes),
+        };
+        let (name, mut tensor) = read.map_err(at("initializer"))?;
         // More than any value may have are refused with their place.
         self.spend_dimensions(tensor.rank().min(MAX_RANK))?;
         tensor.name = self.name(name);
@@ -279,6 +290,9 @@ impl<'a> Reader<'a, '_> {
 
     /// The name of a value in the whole file.
     fn name(&mut self, name: &'a str) -> Name<'a> {
+        if let Some(name) = self.scopes.get(name) {
+            return name;
+        }
         let Some(scope) = self.scope.as_mut().filter(|_| !name.is_empty()) else {
             return self.name_table.name(name);
         };
@@ -287,10 +301,49 @@ impl<'a> Reader<'a, '_> {
             return *known;
         }
         self.n_names = self.n_names.saturating_add(1);
-        let new = format!("{}/{}", shown(name), self.n_names);
-        let new = Name::unique(self.names.push_get(new));
+        let new = new_name(self.names, name, self.n_names);
         scope.names.push(new);
         new
+    }
+
+    /// What a body's nodes and initializers define, before any of them is read: they may come in any order.
+    fn define_results(&mut self, body: &'a [u8]) -> Result<(), Failure> {
+        for field in Fields::new(body) {
+            match field.map_err(at("body of a node"))? {
+                (1, Field::Bytes(node)) => {
+                    for field in Fields::new(node) {
+                        if let (2, output) = field.map_err(at("node"))? {
+                            self.define(output.text().ok_or(Failure::Malformed("node"))?)?;
+                        }
+                    }
+                }
+                (number @ (5 | 15), Field::Bytes(message)) => {
+                    let name = initializer_name(number, message).map_err(at("initializer"))?;
+                    self.define(name)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// A name of its own for a value of the body that is being read.
+    fn define(&mut self, text: &'a str) -> Result<(), Failure> {
+        let limit = max_operands(self.file_bytes);
+        if self.scopes.len() >= limit {
+            return Err(Failure::TooMany("results in bodies", limit));
+        }
+        let name = if text.is_empty() {
+            return Ok(());
+        } else if self.scope.is_some() {
+            // The same text is read once for each call of its function.
+            self.n_names = self.n_names.saturating_add(1);
+            new_name(self.names, text, self.n_names)
+        } else {
+            Name::unique(text)
+        };
+        self.scopes.define(text, name);
+        Ok(())
     }
 
     /// Adds a node that is `depth` bodies deep, after the nodes of its own bodies, or those of the function that it calls.
@@ -396,10 +449,12 @@ impl<'a> Reader<'a, '_> {
             }
         }
         let around = self.scope.replace(scope);
+        let scopes = std::mem::take(&mut self.scopes);
         for message in &function.nodes {
             self.node(message, node.body, depth)?;
         }
         self.scope = around;
+        self.scopes = scopes;
         same.into_iter().try_for_each(|[input, output]| {
             self.push_node(Node {
                 text: NodeText {
@@ -436,7 +491,10 @@ impl<'a> Reader<'a, '_> {
                 branch_idx,
                 side_idx,
             };
+            let n_around = self.scopes.len();
+            self.define_results(message)?;
             let body = self.body(message, body, depth.saturating_add(1))?;
+            self.scopes.leave(n_around);
             let side = Side {
                 n_bytes: message.len(),
                 n_outputs: body.outputs.len(),
@@ -497,8 +555,8 @@ impl<'a> Reader<'a, '_> {
                     self.node(bytes, Some(body), depth)?;
                     continue;
                 }
-                5 => {
-                    let tensor = self.initializer(bytes)?;
+                5 | 15 => {
+                    let tensor = self.initializer(number, bytes)?;
                     loop_body.initializers.push(tensor);
                     continue;
                 }
@@ -512,6 +570,11 @@ impl<'a> Reader<'a, '_> {
         }
         Ok(loop_body)
     }
+}
+
+/// A name that no other value has, after its text in the file.
+fn new_name<'a>(names: &'a Names, text: &str, n: usize) -> Name<'a> {
+    Name::unique(names.push_get(format!("{}/{n}", shown(text))))
 }
 
 fn push<T>(list: &mut Vec<T>, entry: T, what: &'static str, limit: usize) -> Result<(), Failure> {
@@ -588,6 +651,7 @@ fn tensor(message: &[u8]) -> Read<(&str, Tensor<'_>)> {
     let mut name = "";
     let mut tensor = Tensor {
         message,
+        dims_number: 1,
         ..Tensor::default()
     };
     for field in Fields::new(message) {
@@ -600,6 +664,46 @@ fn tensor(message: &[u8]) -> Read<(&str, Tensor<'_>)> {
         }
     }
     Ok((name, tensor))
+}
+
+/// The values that are not zero have the name and the type. They count as a dense tensor, as ONNX Runtime makes them.
+fn sparse_tensor(message: &[u8]) -> Read<(&str, Tensor<'_>)> {
+    let values = sparse_values(message)?;
+    let (name, tensor) = tensor(values)?;
+    Ok((
+        name,
+        Tensor {
+            raw_data: &[],
+            is_external: true,
+            message,
+            dims_number: 3,
+            ..tensor
+        },
+    ))
+}
+
+fn sparse_values(message: &[u8]) -> Read<&[u8]> {
+    let mut values: &[u8] = &[];
+    for field in Fields::new(message) {
+        if let (1, field) = field? {
+            values = field.bytes().ok_or(Malformed)?;
+        }
+    }
+    Ok(values)
+}
+
+fn initializer_name(number: u32, message: &[u8]) -> Read<&str> {
+    let tensor = match number {
+        15 => sparse_values(message)?,
+        _ => message,
+    };
+    let mut name = "";
+    for field in Fields::new(tensor) {
+        if let (8, text) = field? {
+            name = text.text().ok_or(Malformed)?;
+        }
+    }
+    Ok(name)
 }
 
 impl<'a> Tensor<'a> {
@@ -615,7 +719,7 @@ impl<'a> Tensor<'a> {
 
     /// Sizes along each dimension; none where there are more than [`MAX_RANK`].
     pub fn dims(&self) -> Option<Vec<i64>> {
-        self.integers_of(1, MAX_RANK.saturating_add(1))
+        self.integers_of(self.dims_number, MAX_RANK.saturating_add(1))
             .filter(|dims| dims.len() <= MAX_RANK)
     }
 
@@ -623,7 +727,7 @@ impl<'a> Tensor<'a> {
     pub fn rank(&self) -> usize {
         let dims = Fields::new(self.message).flatten();
         let counts = dims.map(|(number, field)| match field {
-            _ if number != 1 => 0,
+            _ if number != self.dims_number => 0,
             // The last byte of each number is below 128.
             Field::Bytes(packed) => packed.iter().filter(|byte| **byte < 0x80).count(),
             _ => 1,
@@ -680,6 +784,25 @@ impl<'a> Tensor<'a> {
         let mut fields = Fields::new(self.message).flatten();
         let bytes = fields.find_map(|(number, field)| field.bytes().filter(|_| number == 4));
         bytes.unwrap_or_default()
+    }
+
+    /// What is wrong with a tensor whose raw bytes are not those of its values. Files without weights have none.
+    pub fn wrong_length(&self) -> Option<String> {
+        let n_bytes = u64::try_from(self.raw_data.len()).ok()?;
+        let value_bytes = match self.data_type {
+            UINT8 | INT8 | BOOL => 1,
+            4 | 5 | FLOAT16 | 16 => 2,
+            FLOAT | INT32 | 12 => 4,
+            INT64 | DOUBLE | 13 => 8,
+            _ => return None,
+        };
+        let mut sides = self
+            .dims()?
+            .into_iter()
+            .map(|side| u64::try_from(side).ok());
+        let n = sides.try_fold(value_bytes, |n: u64, side| n.checked_mul(side?))?;
+        (n_bytes != n && n_bytes > 0 && !self.is_external)
+            .then(|| format!("expected {n} bytes of values, found {n_bytes}"))
     }
 
     /// The raw bytes of a small tensor of `n` values; empty if another field has the values. `None` if they are not `n`
@@ -837,6 +960,11 @@ impl<'a> Node<'a> {
 
     pub fn tensor(&self, name: &str) -> Option<Tensor<'a>> {
         let (_, tensor) = tensor(self.attribute_field(name, 5)?.bytes()?).ok()?;
+        Some(tensor)
+    }
+
+    pub fn sparse_tensor(&self, name: &str) -> Option<Tensor<'a>> {
+        let (_, tensor) = sparse_tensor(self.attribute_field(name, 22)?.bytes()?).ok()?;
         Some(tensor)
     }
 

@@ -51,6 +51,9 @@ cases! {
     known_weights 190_000,
     inputs_of_many_dimensions 100_000,
     short_attributes 90_000,
+    branches_with_the_same_names 5_000,
+    results_of_a_body 90_000,
+    sparse_weights 150_000,
 }
 
 type Fields = Vec<(u32, Value)>;
@@ -768,5 +771,41 @@ fn short_attributes(Amounts { n, .. }: Amounts) -> Vec<u8> {
         .collect();
     beside(n, |graph, name| {
         graph.node("Relu", &["x"], &[name], attributes.clone())
+    })
+}
+
+/// In each of the bodies, the same text names another value.
+fn branches_with_the_same_names(Amounts { n, .. }: Amounts) -> Vec<u8> {
+    let side = |op_type| {
+        Graph::default()
+            .node(op_type, &["x"], &["inside"], vec![])
+            .output("inside")
+    };
+    beside(n, |graph, name| {
+        let sides = vec![
+            body("then_branch", side("Relu")),
+            body("else_branch", side("Abs")),
+        ];
+        graph.node("If", &["zero"], &[name], sides)
+    })
+}
+
+fn results_of_a_body(Amounts { n, .. }: Amounts) -> Vec<u8> {
+    let inside = names("r", n);
+    let first = (inside.iter()).fold(Graph::default(), |graph, name| graph.relu("x", name));
+    let second = Graph::default().relu("x", "other").output("other");
+    let sides = vec![
+        body("then_branch", first.output("r0")),
+        body("else_branch", second),
+    ];
+    let graph = Graph::default().node("If", &["zero"], &["y"], sides);
+    graph.output("y").file(1, vec![])
+}
+
+fn sparse_weights(Amounts { n, .. }: Amounts) -> Vec<u8> {
+    beside(n, |graph, name| {
+        let values = message(1, vec![integer(2, 1), text(8, name)]);
+        let sides = [1 << 20, 1 << 20].map(|side| integer(3, side));
+        graph.with(message(15, [values].into_iter().chain(sides).collect()))
     })
 }

@@ -11,6 +11,8 @@ const NOT_BROADCAST: &str = "the operands' shapes do not broadcast";
 const OTHER_GROUPS: &str = "the channels are no multiple of the groups";
 const OTHER_HEADS: &str = "the heads do not divide a width";
 const NO_WINDOW_FITS: &str = "the window is larger than the padded input";
+const NO_AXIS: &str = "the axis is none of the dimensions";
+const NO_SIZE: &str = "a size or scale is no number above 0";
 
 /// Tensors have fewer values than this along a side.
 const MAX_SIDE: i64 = 0x7fff_ffff;
@@ -55,6 +57,9 @@ impl<'a> Converter<'a> {
                 let width = shape.filter(|_| is_one).and_then(|shape| shape.last());
                 return is_no_part(node, "num_heads", width).then_some(OTHER_HEADS);
             }
+            contrib::DOMAIN if node.text.op_type == "MatMulNBits" => {
+                return self.against_packed_product(node);
+            }
             _ => return None,
         }
         match node.text.op_type {
@@ -81,7 +86,7 @@ impl<'a> Converter<'a> {
             "ConvInteger" => self.against_convolution(node, [0, 1, usize::MAX]),
             "QLinearConv" => self.against_convolution(node, [0, 3, 8]),
             "MaxPool" | "AveragePool" | "LpPool" => {
-                let kernel = node.integers("kernel_shape")?;
+                let kernel = node.integers("kernel_shape").unwrap_or_default();
                 against_window(node, self.shape(node, 0)?, &kernel)
             }
             "Concat" => self.against_concat(node),
@@ -127,6 +132,36 @@ impl<'a> Converter<'a> {
                     .filter_map(|at| self.shape(node, at))
                     .collect();
                 (!shapes.is_empty() && broadcast(&shapes).is_none()).then_some(NOT_BROADCAST)
+            }
+            _ => self.against_attributes(node),
+        }
+    }
+
+    /// Attributes that no operand fits.
+    fn against_attributes(&self, node: &Node<'a>) -> Option<&'static str> {
+        match node.text.op_type {
+            "DepthToSpace" | "SpaceToDepth" => self.against_blocks(node),
+            "Resize" => self.against_scales(node),
+            "LRN" => (node.integer("size")? < 1).then_some(NO_SIZE),
+            "Gather" | "GatherElements" | "ArgMax" | "ArgMin" | "Softmax" | "LogSoftmax"
+            | "Hardmax" | "LayerNormalization" => {
+                let rank = self.shape(node, 0)?.len();
+                (axis(node.integer("axis")?, rank).is_none()).then_some(NO_AXIS)
+            }
+            "TopK" => {
+                let shape = self.shape(node, 0)?;
+                let along = axis(node.integer("axis").unwrap_or(-1), shape.len());
+                let Some(side) = along.and_then(|along| shape.get(along)) else {
+                    return Some(NO_AXIS);
+                };
+                let n = node
+                    .integer("k")
+                    .or_else(|| self.whole_number_of(node, 1))?;
+                (!(0..=*side).contains(&n)).then_some("k is more than there are values")
+            }
+            "Slice" => {
+                let steps = self.integers_of(node, 4)?;
+                steps.contains(&0).then_some("a step is 0")
             }
             _ => None,
         }
@@ -215,11 +250,50 @@ impl<'a> Converter<'a> {
         }
     }
 
+    /// The second operand has the weights of each of `N` units, in blocks that have all of `K` depths.
+    fn against_packed_product(&self, node: &Node<'a>) -> Option<&'static str> {
+        let (depth, units) = (node.integer("K")?, node.integer("N")?);
+        let is_other = |side: Option<&i64>, named| side.is_some_and(|side| *side != named);
+        let last = self.shape(node, 0).and_then(<[i64]>::last);
+        let first = self.shape(node, 1).and_then(<[i64]>::first);
+        if is_other(last, depth) {
+            return Some(OTHER_DEPTHS);
+        }
+        is_other(first, units).then_some("N is not that of the weights")
+    }
+
+    /// Blocks of `[batch, channels, rows, columns]`.
+    fn against_blocks(&self, node: &Node<'a>) -> Option<&'static str> {
+        let block = node.integer("blocksize")?;
+        let &[_, channels, rows, columns] = self.shape(node, 0)? else {
+            return Some("the input is no image");
+        };
+        let (divisor, sides) = if node.text.op_type == "DepthToSpace" {
+            (block.saturating_mul(block), [channels, channels])
+        } else {
+            (block, [rows, columns])
+        };
+        let divides = |side: i64| side.checked_rem(divisor) == Some(0);
+        (block < 1 || !sides.into_iter().all(divides)).then_some("the blocks do not divide a side")
+    }
+
+    /// Since opset 11, the second operand is a region of the input and not the scales.
+    fn against_scales(&self, node: &Node<'a>) -> Option<&'static str> {
+        let position = if node.inputs.len() == 2 { 1 } else { 2 };
+        let scales = self
+            .input(node, position)
+            .and_then(|scales| scales.floats());
+        let is_scale = |scale: &f64| scale.is_finite() && *scale > 0.0;
+        let sizes = self.integers_of(node, 3).unwrap_or_default();
+        let are_sizes = sizes.iter().all(|&size| size >= 0);
+        (!are_sizes || !scales.unwrap_or_default().iter().all(is_scale)).then_some(NO_SIZE)
+    }
+
     fn against_concat(&self, node: &Node<'a>) -> Option<&'static str> {
         let mut shapes = (0..node.inputs.len()).filter_map(|at| self.shape(node, at));
         let first = shapes.next()?;
         let Some(along) = axis(node.integer("axis")?, first.len()) else {
-            return Some("the axis is none of the dimensions");
+            return Some(NO_AXIS);
         };
         let differs = |shape: &[i64]| {
             let mut sides = shape.iter().zip(first).enumerate();
@@ -286,6 +360,19 @@ fn is_no_part(node: &Node, name: &str, side: Option<&i64>) -> bool {
 
 /// Checks for sizes of a window that are not possible.
 fn against_sides(node: &Node, kernel: &[i64]) -> Option<&'static str> {
+    let words = ["", "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"];
+    if (node.text("auto_pad")).is_some_and(|word| !words.contains(&word)) {
+        return Some("auto_pad is none of ONNX's words");
+    }
+    let added = node.integers("output_padding").unwrap_or_default();
+    if added.iter().any(|&size| size < 0) {
+        return Some("output_padding is less than 0");
+    }
+    let lists = ["pads", "output_shape"].map(|name| node.integers(name));
+    let mut sizes = lists.iter().flatten().flatten();
+    if sizes.any(|size| !(-MAX_SIDE..=MAX_SIDE).contains(size)) {
+        return Some("a padding or size is beyond 32 bits");
+    }
     let lists = ["strides", "dilations"].map(|name| node.integers(name));
     let mut sides = lists.iter().flatten().flatten().chain(kernel);
     let side = sides.find(|side| !(1..=MAX_SIDE).contains(*side))?;

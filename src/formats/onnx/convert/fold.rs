@@ -117,7 +117,8 @@ impl<'a> Converter<'a> {
     }
 
     fn constant_node(&mut self, node: &'a Node<'a>, output: Name<'a>) -> Option<()> {
-        if let Some(tensor) = node.tensor("value") {
+        let tensor = (node.tensor("value")).or_else(|| node.sparse_tensor("sparse_value"));
+        if let Some(tensor) = tensor {
             let value = self.constant_value(output, tensor)?;
             self.names.values.insert(output, value);
             return Some(());

@@ -227,6 +227,12 @@ impl<'a> Converter<'a> {
                     place: place(),
                     shape: format!("{:?}", tensor.dims().unwrap_or_default()),
                 })?;
+        if let Some(problem) = tensor.wrong_length() {
+            return Err(ParseError::Malformed {
+                place: place(),
+                problem,
+            });
+        }
         match self.names.values.insert(tensor.name, value) {
             None => Ok(()),
             Some(_) => Err(ParseError::DuplicateValue {
