@@ -394,6 +394,19 @@ fn what_contradicts_the_format_is_refused_with_its_place() {
             "1.5",
         ),
         (
+            set(
+                "/tensors/0",
+                json!({ "name": "x", "shape": [1], "type": "int8", "scale": 1, "zero_point": 300 }),
+            ),
+            "invalid-value",
+            "from -128 to 127, found 300",
+        ),
+        (
+            set("/operators/0/outputs", json!(["y", "y"])),
+            "invalid-value",
+            "nothing else writes, found `y`",
+        ),
+        (
             set("/operators/0/attributes/stride", json!([0, 1])),
             "invalid-value",
             "`stride`",

@@ -22,8 +22,8 @@ mod kinds;
 pub mod limits;
 mod tensor;
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -122,6 +122,8 @@ fn check_counts(document: &Document, file_bytes: usize) -> Result<(), ParseError
 struct Reader<'d> {
     /// Index of each tensor.
     names: HashMap<Text<'d>, usize, RandomState>,
+    /// Tensors that operators write.
+    written: HashSet<usize>,
     /// Distributions by the bits of share of zeros and entropy, and by the stored value of zeros.
     distributions: HashMap<([u32; 2], u8), Arc<[u64; 256]>>,
 }
@@ -264,6 +266,15 @@ impl<'d> Reader<'d> {
             .iter()
             .map(|name| self.tensor_idx(name, place));
         let outputs: Vec<usize> = outputs.collect::<Result<_, _>>()?;
+        for (&output, name) in outputs.iter().zip(&entry.outputs) {
+            if !self.written.insert(output) {
+                return Err(ParseError::InvalidValue {
+                    place: place.to_string(),
+                    expected: "outputs that nothing else writes",
+                    found: format!("`{}`", shown(name)),
+                });
+            }
+        }
         let code = OperatorCode::from_name(&entry.kind);
         // Whoever says what an operator multiplies means one of their own.
         if let (OpKind::Custom, None, Some(meant)) =

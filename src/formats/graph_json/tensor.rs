@@ -71,11 +71,23 @@ pub(super) fn check_size(tensor: &Tensor) -> Result<(), Invalid> {
 
 /// Quantisation of the whole tensor; `None` if the entry has no scale.
 pub(super) fn quantization(entry: &TensorEntry) -> Result<Option<Arc<Quantization>>, Invalid> {
+    let zero_point = entry.zero_point.unwrap_or(0);
+    let (values, expected) = match &*entry.tensor_type {
+        "int8" => (-128..=127, "a `zero_point` from -128 to 127"),
+        "uint8" => (0..=255, "a `zero_point` from 0 to 255"),
+        _ => (
+            i64::from(i32::MIN)..=i64::from(i32::MAX),
+            "a `zero_point` of 32 bits",
+        ),
+    };
+    if !values.contains(&zero_point) {
+        return Err((expected, zero_point.to_string()));
+    }
     match entry.scale {
         None => Ok(None),
         Some(scale) if scale.is_finite() && scale > 0.0 => Ok(Some(Arc::new(Quantization {
             scale: vec![scale],
-            zero_point: vec![entry.zero_point.unwrap_or(0)],
+            zero_point: vec![zero_point],
             quantized_dimension: 0,
         }))),
         Some(scale) => Err(("a scale above 0", scale.to_string())),
