@@ -458,7 +458,7 @@ fn parse_limit<U: LimitUnits>(text: &str) -> Result<Limit, QuantityError> {
 /// A string, or a plain number where the kind of number takes one.
 fn read<'d, U: LimitUnits, D: Deserializer<'d>>(from: D) -> Result<Option<Limit>, D::Error> {
     #[derive(Deserialize)]
-    #[serde(untagged)]
+    #[serde(untagged, expecting = "expected a text or a whole number")]
     enum Written {
         Text(String),
         Whole(u64),

@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use litecast::boards::Need;
 use litecast::estimate::EstimateAs;
+use litecast::formats::shown;
 use litecast::provenance::{Evidence, Reference};
 use litecast::report::{Dimension, Failure, REPORT_VERSION, migrate};
 use litecast::target::boards;
@@ -341,8 +342,12 @@ impl Document {
             let impossible = result.estimate().and_then(|estimate| {
                 let unit = Metric::from_id(&result.metric).map(Metric::unit);
                 let other_unit = unit.filter(|unit| *unit != estimate.unit);
-                let other_unit = other_unit
-                    .map(|unit| format!("expected a number of {unit}, found {}", estimate.unit));
+                let other_unit = other_unit.map(|unit| {
+                    format!(
+                        "expected a number of {unit}, found {}",
+                        shown(&estimate.unit)
+                    )
+                });
                 other_unit
                     .or_else(|| estimate.impossible_number(self.operators.len()))
                     .or_else(|| self.beyond_peak(result, estimate))

@@ -335,6 +335,10 @@ fn a_check_reads_its_limits_from_a_file() {
             "line 3: expected a number with a unit, for example 256KiB, 1MiB or 4096, found",
         ),
         (
+            "[[check]]\nfiles = [\"models\"]\nmax = { macs = nan }\n",
+            "line 3: expected a text or a whole number",
+        ),
+        (
             "[[check]]\nfiles = [\"nothing-*\"]\nmax = { macs = \"1M\" }\n",
             "found none",
         ),
