@@ -29,6 +29,8 @@ _MAX_REPORT_CHARS = 128 << 20
 _MAX_LIST_CHARS = 16 << 20
 #: Longest list in a call.
 _MAX_ITEMS = 2**20
+#: Targets of one call, several times as many as there are: each has a report of all operators.
+_MAX_TARGETS = 512
 #: Characters of what another library says that a message repeats.
 _MAX_SHOWN = 100
 
@@ -165,24 +167,24 @@ def mapping(value: Any, place: str) -> Mapping[str, Any]:
     raise wrong_argument(f"{place}: expected a dict, found {_in_words(value)}")
 
 
-def listed(value: Any, place: str) -> Iterable[Any]:
+def listed(value: Any, place: str, max_items: int = _MAX_ITEMS) -> Iterable[Any]:
     is_list = isinstance(value, Iterable) and not isinstance(value, (str, bytes, bytearray, memoryview, Mapping))
     if is_list:
-        return _items(value, place)
+        return _items(value, place, max_items)
     raise wrong_argument(f"{place}: expected a list, found {_in_words(value)}")
 
 
-def _items(value: Iterable[Any], place: str) -> Iterator[Any]:
+def _items(value: Iterable[Any], place: str, max_items: int) -> Iterator[Any]:
     with reading(place):
         items = iter(value)
-    for _ in range(_MAX_ITEMS):
+    for _ in range(max_items):
         with reading(place):
             try:
                 item = next(items)
             except StopIteration:
                 return
         yield item
-    raise _too_large(place, f"at most {_MAX_ITEMS} items")
+    raise _too_large(place, f"at most {max_items} items")
 
 
 def number(value: Any, place: str) -> float:
@@ -352,7 +354,7 @@ def any_report(value: Any, place: str) -> str:
 @reading("targets")
 def choices(targets: Any) -> str:
     """A list of ids or dicts, as JSON."""
-    given = enumerate(listed(targets, "targets"))
+    given = enumerate(listed(targets, "targets", _MAX_TARGETS))
     chosen = list(_within((_choice(target, f"targets[{idx}]") for idx, target in given), "targets"))
     if not chosen:
         raise wrong_argument("targets: expected at least one target, found a list of 0")

@@ -307,6 +307,7 @@ class Errors(Case):
             "device": lambda: estimator.estimate(KWS, targets=[{"measured_device": {"networks": shared}}]),
             "devices": lambda: estimator.estimate(KWS, targets=[{"measured_device": device}] * 100_000),
             "targets": lambda: estimator.estimate(KWS, targets=itertools.repeat("edge-tpu")),
+            "513 targets": lambda: estimator.estimate(KWS, targets=["ethos-u55-256"] * 513),
             "report": lambda: estimator.measure_device("board", {**report, "extra": shared}, "a,b"),
             "old report": lambda: estimator.compare({**report, "schema_version": 1, "extra": shared}, report),
             "known device": lambda: estimator.measure_device("board", report, "a,b", device={"networks": shared}),

@@ -112,7 +112,11 @@ test("lists without end, and arrays of empty places, are refused before they are
   assert.throws(() => litecast.estimate({ ...graph, operators: new Float64Array(1e7) }), failsAs("too-large", /as JSON/));
   const words = /expected at most 1048576 items, found 100000000/;
   assert.throws(() => litecast.estimateMany(watched), failsAs("too-large", words));
-  assert.throws(() => litecast.estimate(example, { targets: watched }), failsAs("too-large", words));
+  // Each target of a call has a report of all operators.
+  const of_targets = (n) => () => litecast.estimate(example, { targets: Array(n).fill("ethos-u55-256"), detail: "summary" });
+  assert.throws(of_targets(513), failsAs("too-large", /targets: expected at most 512 items, found 513/));
+  assert.ok(of_targets(512)().results.length > 0);
+  assert.throws(() => litecast.estimate(example, { targets: watched }), failsAs("too-large", /at most 512 items, found 100000000/));
   assert.throws(() => litecast.calibrate(watched), failsAs("too-large", words));
   assert.ok(n_asked < 1000, `${n_asked} places were asked for`);
   const endless = { *[Symbol.iterator]() { for (;;) yield example; } };

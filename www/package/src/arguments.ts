@@ -11,6 +11,8 @@ const MAX_FILE_BYTES = 2 ** 31 - 1;
 const MAX_GRAPH_BYTES = 16 * 1024 ** 2;
 /** Longest list in a call. */
 const MAX_ITEMS = 2 ** 20;
+/** Targets of one call, several times as many as there are: each has a report of all operators. */
+const MAX_TARGETS = 512;
 /** Characters of what a message repeats. */
 const MAX_SHOWN = 60;
 /** Longer than any path. */
@@ -140,14 +142,14 @@ export function modelBytes(value: unknown, place: string): Uint8Array {
 }
 
 /** Items of an array, or of another iterable, of which no more are asked than are taken. Places of an array may be empty. */
-export function listOf(value: unknown, place: string): readonly unknown[] {
+export function listOf(value: unknown, place: string, max_items = MAX_ITEMS): readonly unknown[] {
   const is_list = typeof value === "object" && value !== null && Symbol.iterator in value && !isBytes(value);
   if (!is_list) throw wrongArgument(`${place}: expected an array, found ${inWords(value)}`);
   const items: unknown[] = Array.isArray(value) ? value : [];
   if (items !== value) {
-    for (const item of value as Iterable<unknown>) if (items.push(item) > MAX_ITEMS) break;
+    for (const item of value as Iterable<unknown>) if (items.push(item) > max_items) break;
   }
-  if (items.length > MAX_ITEMS) throw tooLarge(place, `at most ${MAX_ITEMS} items`, items.length);
+  if (items.length > max_items) throw tooLarge(place, `at most ${max_items} items`, items.length);
   return items;
 }
 
@@ -268,7 +270,7 @@ const CHOICE = {
 /** Checked choices of targets; an id stands for the target as it is. */
 export function prepareTargets(targets: unknown): TargetChoice[] {
   if (!Array.isArray(targets)) throw wrongArgument(`targets: expected an array, found ${inWords(targets)}`);
-  listOf(targets, "targets");
+  listOf(targets, "targets", MAX_TARGETS);
   if (targets.length === 0) throw wrongArgument("targets: expected at least one target, found an array of 0");
   // As `map` does, but places that nothing was put in are refused, too.
   return Array.from(targets, (target: unknown, idx) => prepareTarget(target, `targets[${idx}]`));

@@ -162,7 +162,7 @@ export interface EstimateOptions {
   /** Memory that an application on a microcontroller keeps for itself, for `fits` of the report. */
   application?: Partial<Application> | undefined;
   /**
-   * Estimate on these alone. Fewer targets take less time.
+   * Estimate on these alone, at most 512. Fewer targets take less time.
    */
   targets?: readonly (TargetId | TargetChoice)[] | undefined;
   /**
