@@ -156,9 +156,13 @@ def _too_large(place: str, expected: str) -> LitecastError:
 
 
 def text(value: Any, place: str) -> str:
-    if isinstance(value, str):
-        return value
-    raise wrong_argument(f"{place}: expected a string, found {_in_words(value)}")
+    if not isinstance(value, str):
+        raise wrong_argument(f"{place}: expected a string, found {_in_words(value)}")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise wrong_argument(f"{place}: expected text that UTF-8 can hold, found other characters at {error.start}") from None
+    return value
 
 
 def mapping(value: Any, place: str) -> Mapping[str, Any]:
@@ -466,7 +470,7 @@ def _read(path: str | bytes, name: str) -> bytes:
 def printed(value: Any, place: str) -> bytes:
     """What a tool printed, as text or as bytes."""
     if isinstance(value, str):
-        return value.encode()
+        return text(value, place).encode()
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
     raise wrong_argument(f"{place}: expected text or bytes, found {_in_words(value)}")
@@ -500,6 +504,8 @@ def _sizes(dimensions: Any, place: str) -> list[tuple[str, int]]:
 
 def _in_words(value: Any) -> str:
     """Short, whatever it is."""
+    if isinstance(value, int) and value.bit_length() > 128:  # Python refuses to write the longest ones
+        return f"a whole number of {value.bit_length()} bits"
     if value is None or isinstance(value, (bool, int, float)):
         return repr(value)[:40]
     if isinstance(value, str):

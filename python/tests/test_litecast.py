@@ -293,6 +293,20 @@ class Errors(Case):
             self.assertTrue(isinstance(entry, LitecastError) or len(entry["sha256"]) == len(expected))
         self.assertEqual(estimator.estimate(bytes(changing))["sha256"], expected)
 
+    def test_what_has_no_short_words_is_a_wrong_argument(self):
+        report = estimator.estimate(KWS)
+        calls = {
+            "half a character in a name": lambda: estimator.estimate(KWS, name="\ud800"),
+            "half a character in a device": lambda: estimator.measure_device("\ud800", report, "a,b"),
+            "half a character in a profile": lambda: estimator.measure_device("board", report, "\ud800"),
+            "half a character in a target": lambda: estimator.estimate(KWS, targets=["\ud800"]),
+            "a number of 5,000 digits": lambda: estimator.calibrate(10**5000),
+            "a number of 5,000 digits among numbers": lambda: estimator.estimate(KWS, batch=10**5000),
+        }
+        for name, call in calls.items():
+            with self.subTest(name):
+                self.assertEqual(self.kind(call), "wrong-argument")
+
     def test_a_list_in_many_places_is_no_longer_than_the_engine_takes(self):
         shared = []
         for _ in range(60):
