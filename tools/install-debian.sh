@@ -4,6 +4,8 @@ source "$(dirname "$0")/common.sh"
 
 packages=()
 has chromium || packages+=(chromium)
+# A part of it that tests run faster in. Not every Debian has it.
+has chromium-headless-shell || [ -z "$(apt-cache show chromium-headless-shell 2>/dev/null)" ] || packages+=(chromium-headless-shell)
 has firefox-esr || packages+=(firefox-esr)
 has chromedriver || packages+=(chromium-driver)
 has brotli || packages+=(brotli)

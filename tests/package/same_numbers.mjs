@@ -8,7 +8,7 @@ import { createServer } from "node:http";
 import path from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { chromium } from "playwright-core";
+import { launchChromium } from "../chromium.mjs";
 import { root } from "./packed.mjs";
 
 const MEDIA_TYPES = { ".js": "text/javascript", ".wasm": "application/wasm" };
@@ -31,7 +31,7 @@ const files = FOLDERS.flatMap((folder) => readdirSync(folder, { recursive: true 
 test("Chromium has the numbers of Node.js", async (context) => {
   const { server, url } = await serve(files);
   context.after(() => server.close());
-  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+  const browser = await launchChromium({ is_whole: true });
   context.after(() => browser.close());
   const page = await browser.newPage();
   await page.goto(url);

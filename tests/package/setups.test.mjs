@@ -8,7 +8,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } 
 import { createServer } from "node:http";
 import path from "node:path";
 import { after, before, test } from "node:test";
-import { chromium } from "playwright-core";
+import { launchChromium } from "../chromium.mjs";
 import { mixedModel } from "../page/model.mjs";
 import { install, root } from "./packed.mjs";
 
@@ -25,7 +25,7 @@ let expected;
 before(async () => {
   expected = node("server.mjs").trim();
   assert.match(expected, /Ethos-U55.*latency: [\d.]+ ms/);
-  browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+  browser = await launchChromium();
 });
 after(() => browser?.close());
 

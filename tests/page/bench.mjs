@@ -265,7 +265,7 @@ async function benchWhatIf(chromium, name, file) {
 }
 
 const folder = await mkdtemp(path.join(tmpdir(), "litecast-bench-"));
-const chromium = await openBrowser();
+const chromium = await openBrowser({ is_whole: true });
 try {
   if (values.only === "timeline") await benchTimeline(chromium, 10_000);
   else await benchAll(chromium);

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { access } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { chromium } from "playwright-core";
 import { serve } from "../../www/serve.mjs";
+import { launchChromium } from "../chromium.mjs";
 import { residualModel } from "./model.mjs";
 
 const DIST = fileURLToPath(new URL("../../www/dist/", import.meta.url));
@@ -12,16 +12,13 @@ export const SHARED_MODELS = fileURLToPath(new URL("../../../shared/models/", im
 const START_LIMIT_MS = 120_000;
 export const REPORT_LIMIT_MS = 60_000;
 
-/** A server and a browser; `close` ends both. */
-export async function openBrowser({ args = [] } = {}) {
+/** A server and a browser (see `launchChromium`); `close` ends both. */
+export async function openBrowser(options) {
   await access(`${DIST}index.html`).catch(() => {
     throw new Error("www/dist is missing; build it with: npm run build:page");
   });
   const { server, url } = await serve();
-  const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-    args: ["--no-sandbox", ...args],
-  });
+  const browser = await launchChromium(options);
   const close = async () => {
     await browser.close();
     server.close();

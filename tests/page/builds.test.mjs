@@ -12,7 +12,7 @@ import { residualModel } from "./model.mjs";
 import { zipOf } from "./zip.mjs";
 
 const DIST = fileURLToPath(new URL("../../www/dist/", import.meta.url));
-const shared = browserForTests();
+const shared = browserForTests({ is_whole: true });
 const model = residualModel(8);
 
 /** Copies of the page that differ in the version that their files are asked for with, at one address in turns. */

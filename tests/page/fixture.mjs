@@ -10,8 +10,8 @@ export const EDGE_TPU = "edgetpu-coral-dev-board";
 /** With the metrics that they have. */
 export const PROCESSORS = { "cortex-a76-rpi5": ["latency", "energy"], "cortex-a72-rpi4": ["latency"] };
 
-/** One browser and one folder for all tests of the file that calls this; both are there once its tests run. */
-export function browserForTests() {
+/** One browser (see `launchChromium`) and one folder for all tests of the file that calls this; both are there once its tests run. */
+export function browserForTests(options) {
   const shared = {
     chromium: null,
     folder: null,
@@ -29,7 +29,7 @@ export function browserForTests() {
     },
   };
   before(async () => {
-    shared.chromium = await openBrowser();
+    shared.chromium = await openBrowser(options);
     shared.folder = await mkdtemp(path.join(tmpdir(), "litecast-page-"));
   });
   after(async () => {

@@ -62,7 +62,7 @@ const names = (await readdir(EXAMPLES)).filter((name) => name.endsWith(".tflite"
 const seeds = [residualModel(24), ...(await Promise.all(names.map((name) => readFile(path.join(EXAMPLES, name)))))];
 const random = randomNumbers(Number(values.seed));
 const valid = values.mutants ? [...prefixed(await readFile(values.mutants))] : [];
-const chromium = await openBrowser({ args: ["--js-flags=--expose-gc"] });
+const chromium = await openBrowser({ is_whole: true, args: ["--js-flags=--expose-gc"] });
 const { page, close } = await openPage(chromium);
 const crashes = [];
 page.on("crash", () => crashes.push("the page crashed"));

@@ -75,7 +75,7 @@ try {
     const runs = [];
     for (let run = 0; run < Number(values.runs); run++) {
       // A browser of its own: the most memory of a process is kept for as long as it lives.
-      const chromium = await openBrowser();
+      const chromium = await openBrowser({ is_whole: true });
       const { page } = await openPage(chromium);
       await page.waitForTimeout(1000);
       await page.evaluate(() => {

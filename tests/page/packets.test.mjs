@@ -11,7 +11,7 @@ import { browserForTests } from "./fixture.mjs";
 import { residualModel } from "./model.mjs";
 import { zipOf } from "./zip.mjs";
 
-const shared = browserForTests();
+const shared = browserForTests({ is_whole: true });
 
 /** Until a packet that is on its way has come; those of a peer connection come within a second. */
 const SETTLE_MS = 2500;

@@ -37,7 +37,7 @@ async function* files() {
 /** Begins the highest resident memory of a process anew: what it holds. */
 const forget = (id) => writeFile(`/proc/${id}/clear_refs`, "5");
 
-const chromium = await openBrowser({ args: ["--js-flags=--expose-gc"] });
+const chromium = await openBrowser({ is_whole: true, args: ["--js-flags=--expose-gc"] });
 const { page, close } = await openPage(chromium);
 await dropBytes(page, "first.tflite", residualModel(24));
 await waitDrawn(page, "first.tflite");
