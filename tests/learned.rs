@@ -5,6 +5,7 @@ use litecast::estimate::{ModelFile, estimate_on};
 use litecast::formats::graph_json;
 use litecast::graph::{analysis::analyze, build};
 use litecast::report::Report;
+use litecast::target::TargetOption;
 use litecast::targets::choice::{Choice, ChoiceError};
 use litecast::targets::learned_accelerators::devices::DEVICES;
 use litecast::targets::learned_accelerators::work::{
@@ -400,6 +401,25 @@ fn devices_are_found_by_what_people_type() {
 
 /// A measurement that is twice the estimate there makes the estimate here larger by a little less, and one that is the estimate
 /// narrows its interval alone.
+/// The page and other programs ask for a measurement where the description says that it is worth something.
+#[test]
+fn a_description_says_whether_a_measurement_elsewhere_tells_anything() {
+    let text = convolution("float32", relu(), &[1, 16, 16, 16]);
+    for (target, on, expected) in [
+        ("galaxy-s25", "galaxy-s24", true),
+        ("snapdragon-x-elite", "galaxy-s24", true),
+        ("jetson-orin-nano", "jetson-orin-nx", false),
+    ] {
+        let described = known().into_iter().find(|one| one.id() == target).unwrap();
+        let options = described.description().options;
+        let is_told = options.contains(&TargetOption::MeasuredElsewhere);
+        let report = report_beside(&text, target, [on, "5"]);
+        let mut diagnostics = report.diagnostics.iter();
+        let is_unused = diagnostics.any(|one| one.diagnostic.code == "learned-measurement-unused");
+        assert_eq!([is_told, !is_unused], [expected; 2], "{target}");
+    }
+}
+
 #[test]
 fn a_measurement_elsewhere_tells_the_time_here() {
     let text = convolution("float32", relu(), &[1, 16, 16, 16]);

@@ -357,7 +357,7 @@ class _Description(TypedDict):
     #: That which is estimated where none is asked for.
     release: str
     aliases: list[str]
-    options: list[Literal["threads", "clock", "memories", "host", "batch"]]
+    options: list[Literal["threads", "clock", "memories", "host", "batch", "measured-elsewhere"]]
     advice: list[Literal["resident-weights", "larger-sram", "smaller-accelerator"]]
     channel_step: int | None
 

@@ -42,6 +42,8 @@ pub enum TargetOption {
     Host,
     /// Inputs at a time, without another graph.
     Batch,
+    /// What the network took on another target that has this option.
+    MeasuredElsewhere,
 }
 
 /// Advice that can be computed for a target.

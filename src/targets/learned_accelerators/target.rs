@@ -14,8 +14,8 @@ use crate::provenance::{Provenance, ProvenanceKind, Reference, checked_percent};
 use crate::target::fitted::{Bundle, Elsewhere, Mode, Run};
 use crate::target::{
     Description, Family, MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome,
-    Settings, Target, TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, compiled,
-    uncountable,
+    Settings, Target, TargetEstimate, TargetInfo, TargetOption, UnavailableReason,
+    UnsupportedOperator, compiled, uncountable,
 };
 
 /// The family of these targets.
@@ -279,10 +279,15 @@ impl Target for Learned {
     fn description(&self) -> Description {
         let ways = measured_ways(self.device, &self.bundle);
         let short_label = self.device.device.split(',').next().unwrap_or_default();
+        let told_elsewhere = self.first_run().and_then(|(_, run)| run.elsewhere.first());
         Description {
             aliases: self.device.aliases,
             releases: ways.iter().map(|way| way.id).collect(),
             release_words: ways.iter().map(words).collect(),
+            options: match told_elsewhere {
+                Some(_) => &[TargetOption::MeasuredElsewhere],
+                None => &[],
+            },
             ..Description::new(&FAMILY, short_label, self.way.runtime.words())
         }
     }

@@ -451,7 +451,7 @@ export interface TargetDescription {
   /** What people type for it beside the words of its device. */
   aliases: readonly string[];
   /** What may be chosen of it. */
-  options: readonly ("threads" | "clock" | "memories" | "host" | "batch")[];
+  options: readonly ("threads" | "clock" | "memories" | "host" | "batch" | "measured-elsewhere")[];
   /** Advice that can be computed for it. */
   advice: readonly ("resident-weights" | "larger-sram" | "smaller-accelerator")[];
   /** Channels that the multipliers compute or the memory stores together. */

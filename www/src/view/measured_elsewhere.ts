@@ -12,10 +12,9 @@ interface Elsewhere {
   measured_ms: number;
 }
 
-/** Whether a measurement on another device tells anything here: under Qualcomm's runtimes. */
+/** Whether a measurement on another device that has this tells anything here. */
 function isCorrectable(target: string): boolean {
-  const description = describedTarget(target);
-  return description?.family === "phones-and-boards" && description.runtime.includes("QNN");
+  return describedTarget(target)?.options.includes("measured-elsewhere") === true;
 }
 
 const deviceIn = (target: string): string => target.split("@")[0];
