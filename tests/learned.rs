@@ -337,6 +337,99 @@ fn slow_operators_are_refused_by_name() {
     }
 }
 
+/// A matrix product of a sequence of so many vectors.
+fn sequence(kind: &str, length: u32) -> String {
+    let tensors = json!([
+        tensor("x", &[1, length, 64], kind, false),
+        tensor("w", &[96, 64], kind, true),
+        tensor("y", &[1, length, 96], kind, false),
+    ]);
+    let product = json!({
+        "kind": "FULLY_CONNECTED", "inputs": ["x", "w"], "outputs": ["y"], "attributes": {"keep_num_dims": true},
+    });
+    graph(CONVOLUTION, tensors, json!([product]))
+}
+
+/// A convolution in three dimensions with windows of 2 × 4 × 4.
+fn volume(strides: [u32; 3]) -> String {
+    let [depth, height, width] = strides;
+    let tensors = json!([
+        tensor("x", &[1, 8, 16, 16, 3], "float32", false),
+        tensor("w", &[2, 4, 4, 3, 32], "float32", true),
+        tensor(
+            "y",
+            &[1, 8 / depth, 16 / height, 16 / width, 32],
+            "float32",
+            false
+        ),
+    ]);
+    let convolution = json!({
+        "kind": "CONV_3D", "inputs": ["x", "w"], "outputs": ["y"],
+        "attributes": {"stride": strides, "padding": "SAME"},
+    });
+    graph(CONVOLUTION, tensors, json!([convolution]))
+}
+
+/// A softmax of the hundred channels of an image.
+fn softmax(kind: &str, side: u32) -> String {
+    let shape = [1, side, side, 100];
+    let tensors = json!([
+        tensor("x", &[1, side, side, 3], kind, false),
+        tensor("w", &[100, 1, 1, 3], kind, true),
+        tensor("c", &shape, kind, false),
+        tensor("y", &shape, kind, false),
+    ]);
+    let convolution = json!({
+        "kind": "CONV_2D", "inputs": ["x", "w"], "outputs": ["c"],
+        "attributes": {"stride": [1, 1], "padding": "SAME"},
+    });
+    let softmax = json!({"kind": "SOFTMAX", "inputs": ["c"], "outputs": ["y"]});
+    graph(CONVOLUTION, tensors, json!([convolution, softmax]))
+}
+
+/// What is slow is so in some numbers, under some runtimes, and from some size on.
+#[test]
+fn slow_operators_are_those_that_were_measured_as_slow() {
+    let product = "FULLY_CONNECTED of operator 0";
+    for (text, target, expected) in [
+        (sequence("int8", 197), "galaxy-s24", Some(product)),
+        (sequence("int8", 197), "galaxy-s24@qnn", Some(product)),
+        (sequence("float32", 197), "galaxy-s24", None),
+        (sequence("float32", 197), "galaxy-s24@qnn-w8a16", None),
+        // Floats were not measured there.
+        (sequence("float32", 197), "rb3-gen-2", Some(product)),
+        (sequence("int8", 1), "galaxy-s24", None),
+        (sequence("int8", 197), "rk3588", None),
+        (
+            volume([1, 2, 2]),
+            "galaxy-s24",
+            Some("CONV_3D of operator 0"),
+        ),
+        (volume([1, 2, 2]), "galaxy-s24@qnn", None),
+        (volume([2, 4, 4]), "galaxy-s24", None),
+        (softmax("float32", 450), "galaxy-s24", None),
+        (
+            softmax("float32", 450),
+            "galaxy-s24@qnn",
+            Some("SOFTMAX of operator 1"),
+        ),
+        (
+            softmax("float32", 640),
+            "galaxy-s24",
+            Some("SOFTMAX of operator 1"),
+        ),
+        (softmax("int8", 640), "galaxy-s24", None),
+    ] {
+        let report = report(&text, target);
+        let words = words(&report);
+        println!("{target}: {words}");
+        match expected {
+            Some(expected) => assert!(words.contains(expected), "{target}: {words}"),
+            None => assert!(report.results[0].outcome.is_estimate(), "{target}: {words}"),
+        }
+    }
+}
+
 /// What makes Hexagon slow need not make others slow.
 #[test]
 fn only_hexagon_refuses_its_slow_operators() {

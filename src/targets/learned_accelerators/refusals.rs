@@ -3,7 +3,7 @@
 //! `litecast-trainer fit-accelerators` prints how much longer the measurements with each of them are.
 
 use super::devices::{NumberFormat, Runtime};
-use super::work::multiplying_group;
+use super::work::{Group, multiplying_group};
 use crate::formats::tflite::{BuiltinOptions, OpKind};
 use crate::graph::analysis::Analysis;
 use crate::graph::{Graph, Node};
@@ -11,24 +11,24 @@ use crate::graph::{Graph, Node};
 /// Why an operator has no estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Refusal {
-    /// A convolution in three dimensions.
+    /// A convolution in three dimensions whose windows overlap.
     Volume,
     /// An average of integers over a window that is neither 3 × 3 nor moves by its own size.
     AveragePooling,
     /// A maximum over a large window of few channels.
     LargeWindow,
-    /// More values than the fast memory holds.
+    /// More values of 16 bits than the fast memory holds.
     LargeSoftmax,
-    /// The length of vectors, in 8 bits.
-    VectorNorm,
+    /// What most of a network consists of: matrix products of sequences, in 8 bits.
+    Sequences,
     /// The work depends on the values.
     WorkOfValues,
     /// Multiplications of a kind that no measured network has.
     NeverMeasured,
 }
 
-/// Values of a softmax from which on its measurements are many times longer.
-const LARGE_SOFTMAX: f64 = 16e6;
+/// Share of the multiply-accumulates of a network from which on it consists of these products.
+const MOST: f64 = 0.5;
 const LARGE_WINDOW: i32 = 25;
 const FEW_CHANNELS: i32 = 8;
 /// Operators of which only the inference tells how much they do.
@@ -40,7 +40,7 @@ impl Refusal {
         Self::AveragePooling,
         Self::LargeWindow,
         Self::LargeSoftmax,
-        Self::VectorNorm,
+        Self::Sequences,
         Self::WorkOfValues,
         Self::NeverMeasured,
     ];
@@ -54,7 +54,7 @@ impl Refusal {
             | Self::AveragePooling
             | Self::LargeWindow
             | Self::LargeSoftmax
-            | Self::VectorNorm => "slow-operator",
+            | Self::Sequences => "slow-operator",
         }
     }
 
@@ -65,10 +65,20 @@ impl Refusal {
             Self::AveragePooling => "an average of integers over windows of this shape is emulated",
             Self::LargeWindow => "a maximum over a large window of few channels is emulated",
             Self::LargeSoftmax => "a softmax of this size leaves the fast memory",
-            Self::VectorNorm => "the length of vectors in 8 bits is emulated",
+            Self::Sequences => {
+                "networks of matrix products of sequences take 2 to 4 times longer in 8 bits than others tell"
+            }
             Self::WorkOfValues => "its work depends on values that only an inference has",
             Self::NeverMeasured => "no network with such an operator was measured",
         }
+    }
+}
+
+/// Values of a softmax from which on its measurements are many times longer.
+fn large_softmax(runtime: Runtime) -> f64 {
+    match runtime {
+        Runtime::LiteRt => 32e6,
+        _ => 16e6,
     }
 }
 
@@ -80,11 +90,35 @@ pub fn refusal(
     numbers: NumberFormat,
 ) -> Option<(usize, Refusal)> {
     let mut nodes = graph.nodes.iter().enumerate();
-    nodes.find_map(|(idx, node)| {
-        let reason = node_refusal(graph, idx, node, runtime, numbers)
+    let first = nodes.find_map(|(idx, node)| {
+        let reason = node_refusal(graph, node, runtime, numbers)
             .or_else(|| is_unknown(graph, analysis, idx, node).then_some(Refusal::NeverMeasured))?;
         Some((idx, reason))
+    });
+    first.or_else(|| {
+        let is_slow = runtime.is_of_hexagon() && numbers == NumberFormat::Int8;
+        let idx = is_slow.then(|| most_sequences(graph, analysis))??;
+        Some((idx, Refusal::Sequences))
     })
+}
+
+/// The first matrix product of a sequence, where most multiply-accumulates are in such products.
+fn most_sequences(graph: &Graph, analysis: &Analysis) -> Option<usize> {
+    let is_of_sequence = |node: &Node| {
+        let output = node.operator.outputs.first();
+        let shape = output.map_or(&[][..], |&output| graph.tensor(output).shape.as_slice());
+        let is_sequence = shape.iter().rev().skip(1).any(|&side| side > 1);
+        is_sequence && multiplying_group(graph, node) == Some(Group::Matrix)
+    };
+    let nodes = graph.nodes.iter().enumerate();
+    let products: Vec<usize> = nodes
+        .filter(|(_, node)| is_of_sequence(node))
+        .map(|(idx, _)| idx)
+        .collect();
+    let macs = |idx: usize| analysis.costs[idx].macs as f64;
+    let of_products: f64 = products.iter().map(|&idx| macs(idx)).sum();
+    let is_most = of_products > MOST * analysis.totals.macs as f64;
+    products.first().copied().filter(|_| is_most)
 }
 
 /// Work that no term is of.
@@ -94,7 +128,6 @@ fn is_unknown(graph: &Graph, analysis: &Analysis, idx: usize, node: &Node) -> bo
 
 fn node_refusal(
     graph: &Graph,
-    idx: usize,
     node: &Node,
     runtime: Runtime,
     numbers: NumberFormat,
@@ -103,7 +136,6 @@ fn node_refusal(
     let output = operator.outputs.first();
     let shape = output.map_or(&[][..], |&output| graph.tensor(output).shape.as_slice());
     let values = || -> f64 { shape.iter().map(|&side| f64::from(side)).product() };
-    let next = graph.nodes.get(idx + 1).map(|next| next.operator.code.kind);
     let is_integer = numbers != NumberFormat::Float;
     match (operator.code.kind, &operator.options) {
         (OpKind::Custom, _) if DEPENDING_ON_VALUES.contains(&operator.code.name()) => {
@@ -111,7 +143,9 @@ fn node_refusal(
         }
         // Which operators are slow is known of Hexagon's compilers alone.
         _ if !runtime.is_of_hexagon() => None,
-        (OpKind::Conv3d, _) if runtime == Runtime::LiteRt => Some(Refusal::Volume),
+        (OpKind::Conv3d, options) if runtime == Runtime::LiteRt => {
+            has_overlapping_windows(graph, node, options).then_some(Refusal::Volume)
+        }
         (
             OpKind::AveragePool2d,
             &BuiltinOptions::Pool2D {
@@ -140,10 +174,27 @@ fn node_refusal(
                 .is_some_and(|&channels| channels < FEW_CHANNELS);
             (is_large && is_narrow).then_some(Refusal::LargeWindow)
         }
-        (OpKind::Softmax, _) => (values() > LARGE_SOFTMAX).then_some(Refusal::LargeSoftmax),
-        (OpKind::Sum, _) if numbers == NumberFormat::Int8 && next == Some(OpKind::Sqrt) => {
-            Some(Refusal::VectorNorm)
+        (OpKind::Softmax, _) if numbers != NumberFormat::Int8 => {
+            (values() > large_softmax(runtime)).then_some(Refusal::LargeSoftmax)
         }
         _ => None,
     }
+}
+
+/// Whether a value is read for several positions of a convolution in three dimensions. Where none is, as in an embedding of
+/// patches, it is a matrix product.
+fn has_overlapping_windows(graph: &Graph, node: &Node, options: &BuiltinOptions) -> bool {
+    let &BuiltinOptions::Conv3D {
+        stride_d,
+        stride_h,
+        stride_w,
+        ..
+    } = options
+    else {
+        return true;
+    };
+    let window = node.operator.inputs.get(1).copied().flatten();
+    let window = window.map(|tensor_idx| graph.tensor(tensor_idx).shape.as_slice());
+    let strides = [stride_d, stride_h, stride_w];
+    !window.is_some_and(|window| window.len() == 5 && window[..3] == strides)
 }

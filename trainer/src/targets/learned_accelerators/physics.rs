@@ -6,7 +6,9 @@
 //! an effect of its own, which says nothing of a device.
 
 use litecast::targets::learned_accelerators::devices::{NumberFormat, Runtime};
-use litecast::targets::learned_accelerators::work::{N_TERMS, NAMES, OPERATORS, WEIGHTS};
+use litecast::targets::learned_accelerators::work::{
+    BEYOND, ENDS, N_TERMS, NAMES, OPERATORS, WEIGHTS,
+};
 
 use super::measured::{Measured, Measurement};
 
@@ -18,6 +20,9 @@ const N_SCALES: usize = 3;
 const TERM: f64 = 0.25;
 const KIND: f64 = 0.4;
 const DEVICE: f64 = 1.0;
+/// What a device's memory outside the chip costs more than that on it, beside what is so on others.
+const OUTSIDE: f64 = 0.5;
+const OF_OUTSIDE: [usize; 3] = [WEIGHTS, BEYOND, ENDS];
 const NUMBERS_OF_DEVICE: f64 = 0.3;
 const RUNTIME: f64 = 0.3;
 const TERM_OF_NUMBERS: f64 = 0.2;
@@ -134,9 +139,13 @@ impl Places {
     const NONE: usize = Self::OF_MAKER + Runtime::ALL.len() * N_TERMS;
     const DEVICE: usize = Self::NONE + 1;
 
+    fn outside(self) -> usize {
+        Self::DEVICE + self.n_devices * (N_SCALES + N_NUMBERS)
+    }
+
     /// The first of what one network tells apart.
     fn apart(self) -> usize {
-        Self::DEVICE + self.n_devices * (N_SCALES + N_NUMBERS)
+        self.outside() + self.n_devices
     }
 
     fn runtime_on_device(self) -> usize {
@@ -171,7 +180,7 @@ impl Places {
     }
 
     /// What the logarithm of a cost is the sum of.
-    fn cost_places(self, way: Way, term: usize) -> [usize; 11] {
+    fn cost_places(self, way: Way, term: usize) -> [usize; 12] {
         let Way {
             device,
             runtime,
@@ -184,6 +193,11 @@ impl Places {
         } else {
             Self::OF_MAKER + runtime * N_TERMS + term
         };
+        let of_outside = if OF_OUTSIDE.contains(&term) {
+            self.outside() + device
+        } else {
+            Self::NONE
+        };
         [
             Self::KIND + numbers * N_SCALES + scale,
             Self::TERM + term,
@@ -192,6 +206,7 @@ impl Places {
             of_maker,
             of_device + scale,
             of_device + N_SCALES + numbers,
+            of_outside,
             self.apart() + (device * N_NUMBERS + numbers) * N_SCALES + scale,
             self.runtime_on_device() + (device * Runtime::ALL.len() + runtime) * N_SCALES + scale,
             self.term_on_device() + device * N_TERMS + term,
@@ -230,11 +245,13 @@ impl Places {
                 priors[Self::OF_MAKER + runtime * N_TERMS + term] = (0.0, sigma);
             }
         }
-        for of_device in priors[Self::DEVICE..self.apart()].chunks_exact_mut(N_SCALES + N_NUMBERS) {
+        for of_device in priors[Self::DEVICE..self.outside()].chunks_exact_mut(N_SCALES + N_NUMBERS)
+        {
             of_device[..N_SCALES].fill((0.0, DEVICE));
             of_device[N_SCALES..].fill((0.0, NUMBERS_OF_DEVICE));
         }
         for (start, sigma) in [
+            (self.outside(), OUTSIDE),
             (self.apart(), NUMBERS_ON_DEVICE),
             (self.runtime_on_device(), RUNTIME_ON_DEVICE),
             (self.term_on_device(), TERM_ON_DEVICE),
