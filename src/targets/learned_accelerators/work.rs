@@ -110,7 +110,7 @@ impl Work {
     }
 
     /// Adds its amounts where an activation has so many bytes.
-    fn add_to(&self, amounts: &mut Amounts, activation_bytes: f64) {
+    pub fn add_to(&self, amounts: &mut Amounts, activation_bytes: f64) {
         let Some(moving) = self.moving_idx() else {
             return;
         };

@@ -98,7 +98,7 @@ struct ProfiledNetwork {
 
 /// Errors of one way to estimate.
 #[derive(Default)]
-pub(super) struct Errors {
+pub(crate) struct Errors {
     /// Absolute, in percent.
     percent: Vec<f64>,
     n_inside: usize,
@@ -424,7 +424,7 @@ fn from_line(measured: &[&ProfiledNetwork], asked: &[&ProfiledNetwork]) -> Resul
 }
 
 impl Errors {
-    pub(super) fn add(&mut self, measured_ms: &[f64], estimates: &[[f64; 3]]) {
+    pub(crate) fn add(&mut self, measured_ms: &[f64], estimates: &[[f64; 3]]) {
         for (measured_ms, [value, lo, hi]) in measured_ms.iter().zip(estimates) {
             self.percent.push(100.0 * (value / measured_ms - 1.0).abs());
             self.n_inside += usize::from((*lo..=*hi).contains(measured_ms));
@@ -450,7 +450,7 @@ impl Errors {
         )
     }
 
-    pub(super) fn words(&mut self) -> Vec<String> {
+    pub(crate) fn words(&mut self) -> Vec<String> {
         let n = self.percent.len() as f64;
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
         vec![

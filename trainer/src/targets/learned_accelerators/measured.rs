@@ -7,10 +7,13 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use flate2::read::GzDecoder;
 use litecast::formats::tflite::Model;
-use litecast::graph::{self, analysis};
+use litecast::graph::{self, Graph, analysis};
 use litecast::targets::learned_accelerators::devices::{NumberFormat, Runtime};
 use litecast::targets::learned_accelerators::refusals::{Refusal, refusal};
-use litecast::targets::learned_accelerators::work::{Amounts, network_work};
+use litecast::targets::learned_accelerators::work::{
+    Amounts, Group, N_TERMS, NetworkWork, network_work,
+};
+use litecast::targets::measured_device::{Class, operator_class, stride_h};
 
 /// A network without weights.
 #[derive(Clone)]
@@ -20,8 +23,19 @@ pub struct MeasuredNetwork {
     amounts: [Amounts; NumberFormat::ALL.len()],
     /// Multiply-accumulates, values and weights, in millions.
     pub sizes: [f64; 3],
+    /// By class of kernels.
+    pub classes: Vec<WorkOfClass>,
     /// By runtime and numbers.
     refusals: Vec<Option<Refusal>>,
+}
+
+/// The operators of one class, without what a network has once.
+#[derive(Clone)]
+pub struct WorkOfClass {
+    pub class: Class,
+    /// By numbers.
+    pub amounts: [Amounts; NumberFormat::ALL.len()],
+    pub n_calls: usize,
 }
 
 impl MeasuredNetwork {
@@ -43,6 +57,7 @@ impl MeasuredNetwork {
                 values,
                 totals.parameters as f64 / 1e6,
             ],
+            classes: by_class(&graph, &work),
             refusals: ways.map(|way| Some(refused(way)?.1)).collect(),
         })
     }
@@ -51,6 +66,29 @@ impl MeasuredNetwork {
     pub fn refused(&self, runtime: usize, numbers: usize) -> Option<Reason> {
         self.refusals[runtime * NumberFormat::ALL.len() + numbers].map(Reason::Rule)
     }
+}
+
+fn by_class(graph: &Graph, work: &NetworkWork) -> Vec<WorkOfClass> {
+    let mut classes: BTreeMap<Class, WorkOfClass> = BTreeMap::new();
+    for (node, work) in graph.nodes.iter().zip(&work.nodes) {
+        if matches!(work.group, Group::Fused) {
+            continue;
+        }
+        let weights = node.operator.inputs.get(1).copied().flatten();
+        let shape = weights.map(|tensor_idx| &*graph.tensor(tensor_idx).shape);
+        let stride = stride_h(&node.operator.options);
+        let class = operator_class(node.operator.code.name(), shape, stride);
+        let of_class = classes.entry(class).or_insert_with(|| WorkOfClass {
+            class,
+            amounts: [[0.0; N_TERMS]; NumberFormat::ALL.len()],
+            n_calls: 0,
+        });
+        of_class.n_calls += 1;
+        for (amounts, numbers) in of_class.amounts.iter_mut().zip(NumberFormat::ALL) {
+            work.add_to(amounts, numbers.activation_bytes());
+        }
+    }
+    classes.into_values().collect()
 }
 
 /// Measurements, with positions among networks, devices, runtimes and numbers.

@@ -11,6 +11,7 @@ mod measured;
 mod physics;
 mod qualcomm;
 mod tables;
+mod unseen;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -61,6 +62,9 @@ pub struct FitAcceleratorsArgs {
     /// Print how many times longer refused rows take than the fit says, and write nothing.
     #[arg(long)]
     pub refusals: bool,
+    /// Print the errors on devices of which a few rows are known, and write nothing.
+    #[arg(long)]
+    pub unseen: bool,
     /// Evaluate the final families and write their errors. Nothing that a fit depends on may be chosen by them.
     #[arg(long = "final")]
     pub is_final: bool,
@@ -120,6 +124,12 @@ pub fn run(args: &FitAcceleratorsArgs) -> Result<()> {
             print!("{}", refusals(&open));
             continue;
         }
+        if args.unseen {
+            if *source == Source::Qualcomm {
+                print!("{}", unseen::tables(&open)?);
+            }
+            continue;
+        }
         println!("{}\n", counts(&open));
         let plain = left_out(&open, evaluate::N_FOLDS, |_| true);
         let open_widths = widths(&plain);
@@ -135,7 +145,7 @@ pub fn run(args: &FitAcceleratorsArgs) -> Result<()> {
         }
         runs.extend(fitted(&all, &open, &left, &open_widths, &elsewhere));
     }
-    if args.refusals {
+    if args.refusals || args.unseen {
         return Ok(());
     }
     if args.is_final {
