@@ -134,16 +134,17 @@ fn resize_between_pixels(lowering: &mut Lowering, [input, output]: [usize; 2]) -
     // Each convolution writes every other column.
     lowering.program.maps[output].is_linear = true;
     let framed = lowering.linear_map([h + 2, w + 2, c], element_bytes);
-    for view_shape in [
-        [h, w, c],
-        [1, w, c],
-        [1, w, c],
-        [h + 2, 1, c],
-        [h + 2, 1, c],
+    // The columns at the sides are copied from the rows of the frame.
+    for (view_shape, from) in [
+        ([h, w, c], input),
+        ([1, w, c], input),
+        ([1, w, c], input),
+        ([h + 2, 1, c], framed),
+        ([h + 2, 1, c], framed),
     ] {
         lowering.push(Operation {
             view_shapes: Some(Box::new([view_shape; 2])),
-            ..lowering.operation(Action::Layer(Kind::Pooling), &[input], framed)
+            ..lowering.operation(Action::Layer(Kind::Pooling), &[from], framed)
         });
     }
     // The weights of all but the first one are fetched while the one before it runs.

@@ -130,6 +130,18 @@ fn blocks_of_enlarged_maps_read_the_nearest_values() {
         (U65x512, [161_242.0, 36864.0, 162_816.0]),
         (U85x256, [36864.0, 0.0, 156_672.0]),
     ]);
+    // Between pixel centres, the columns of the frame are copied from its rows.
+    let mut network = NetworkFile::new(&[1, 12, 12, 8]);
+    let options = BuiltinOptions::ResizeBilinear {
+        align_corners: false,
+        half_pixel_centers: true,
+    };
+    network.resize(options, 24);
+    network.check(&[
+        (U55x256, [10_076.0, 6368.0, 384.0]),
+        (U65x512, [12_245.0, 1824.0, 22_304.0]),
+        (U85x256, [3840.0, 0.0, 46_080.0]),
+    ]);
     // The same size is a copy.
     let mut network = NetworkFile::new(&[1, 16, 16, 32]);
     network.resize(NEAREST, 16);
