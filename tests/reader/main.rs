@@ -8,6 +8,7 @@ mod hostile;
 mod litert;
 mod margins;
 mod memory;
+mod options;
 mod render;
 mod sound;
 
