@@ -15,6 +15,7 @@ pub mod checkpoint;
 pub mod curve;
 pub mod error_table;
 pub mod errors;
+mod estimate_errors;
 pub mod forest;
 pub mod gnn;
 pub mod json;

@@ -22,7 +22,8 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use super::device_prior::{prior_of, whole_latencies};
-use super::profiles::{Errors, latencies_ms, processors, report_on};
+use super::profiles::{latencies_ms, processors, report_on};
+use crate::estimate_errors::Errors;
 use crate::markdown::{Head, table};
 use crate::targets::cortex_a::boards::measurements::{Source, read_device};
 use crate::targets::cortex_a::boards::rebuild::{self, DEPLOYMENTS};

@@ -18,7 +18,7 @@ use rayon::prelude::*;
 use super::evaluate::{LeftOut, N_FOLDS, errors, estimated, tails};
 use super::measured::{Measured, Measurement};
 use super::physics::{Physics, Way};
-use crate::evaluate::profiles::Errors;
+use crate::estimate_errors::Errors;
 use crate::markdown::{Head, heads, table};
 
 /// Devices by the version of their NPU, which the table states.
