@@ -12,7 +12,7 @@ const KWS = { copy: "www/examples/cnn-kws-s7-i43.tflite" };
 const CIFAR = { copy: "www/examples/cnn-cifar10-s7-i9.tflite" };
 /** Has a dimension `M` that only the user knows. */
 const OPEN = { copy: "tests/fuzz/corpus/openb.onnx" };
-const LSTM = { copy: "tests/fuzz/corpus/lstm.onnx" };
+const CONVOLUTIONS = { copy: "tests/web/convolutions.onnx" };
 const NPU = "ethos-u55-128";
 const BROKEN = "no model";
 
@@ -147,7 +147,7 @@ describe("the Action", { concurrency: 4 }, () => {
   });
 
   test("(g) several paths and patterns, some left out", async (context) => {
-    const files = { "models/a.tflite": KWS, "models/deep/er/b.TFLITE": KWS, "models/deep/er/c.onnx": LSTM, "other/d.tflite": KWS, "other/e.onnx": LSTM, "third/f[1].tflite": KWS };
+    const files = { "models/a.tflite": KWS, "models/deep/er/b.TFLITE": KWS, "models/deep/er/c.onnx": CONVOLUTIONS, "other/d.tflite": KWS, "other/e.onnx": CONVOLUTIONS, "third/f[1].tflite": KWS };
     const repository = makeRepository(context, files);
     repository.commit(Object.fromEntries(Object.keys(files).map((name) => [name, null])));
     const selected = async (models) => headings((await run(repository, { models })).table).map((heading) => /`(.*)`/.exec(heading)[1]);
