@@ -79,17 +79,18 @@ cli: ## Build the native command, target/release/litecast
 	cargo build --release --bin litecast
 
 TRAINER := $(or $(CARGO_TARGET_DIR),target)/release/litecast-trainer
+NETWORKS := $(or $(CARGO_TARGET_DIR),target)/release/litecast-networks
 DATASET := --dataset trainer/data
 # Written by `families`.
 LEFT_OUT := --left-out trainer/results/left-out.csv
 PAPER_SPACES := cnn-cifar10 cnn-imagenet cnn-kws vit-cifar100
 
 trainer-native:
-	RUSTFLAGS="-C target-cpu=native" cargo build --release -p litecast-trainer
+	RUSTFLAGS="-C target-cpu=native" cargo build --release -p litecast-trainer -p litecast-networks
 
 bundle: ## Train the shipped predictor again on trainer/data, measure and export it
 	@$(MAKE) --no-print-directory measure ARCHITECTURE=per-operator
-	$(TRAINER) export --run trainer/runs/per-operator $(DATASET) $(LEFT_OUT)
+	$(NETWORKS) export --run trainer/runs/per-operator $(DATASET) $(LEFT_OUT)
 
 evaluation: venv ## Write all of trainer/results/ anew, from ../shared too: some six hours
 	@test -d ../shared/models -a -d ../shared/data || { echo "expected ../shared/models and ../shared/data"; exit 1; }
@@ -114,16 +115,16 @@ FLAGS_seernet := --hidden 256 --gradients pcgrad --epochs 24
 FLAGS_eagle := --hidden 600 --epochs 12
 SPACES := $(if $(filter per-operator,$(ARCHITECTURE)),,$(PAPER_SPACES:%=--spaces %))
 measure: trainer-native ## Train one architecture on trainer/data and measure it (ARCHITECTURE=perfsage)
-	$(TRAINER) train --architecture $(ARCHITECTURE) $(FLAGS_$(ARCHITECTURE)) $(SPACES) \
+	$(NETWORKS) train --architecture $(ARCHITECTURE) $(FLAGS_$(ARCHITECTURE)) $(SPACES) \
 	    $(DATASET) --out trainer/runs/$(ARCHITECTURE)
-	$(TRAINER) evaluate --run trainer/runs/$(ARCHITECTURE) $(DATASET) $(if $(filter per-operator,$(ARCHITECTURE)),$(LEFT_OUT))
+	$(NETWORKS) evaluate --run trainer/runs/$(ARCHITECTURE) $(DATASET) $(if $(filter per-operator,$(ARCHITECTURE)),$(LEFT_OUT))
 
 families: trainer-native ## Train the shipped network without each design space in turn, and measure it there
-	$(TRAINER) evaluate-families --epochs 2 $(DATASET) $(LEFT_OUT)
+	$(NETWORKS) evaluate-families --epochs 2 $(DATASET) $(LEFT_OUT)
 
 sizes: trainer-native ## Train the shipped network on small graphs, and measure it on large ones
-	$(TRAINER) train --hold-out-large true --epochs 3 $(DATASET) --out trainer/runs/sizes
-	$(TRAINER) evaluate --run trainer/runs/sizes $(DATASET) --name sizes --tables-only
+	$(NETWORKS) train --hold-out-large true --epochs 3 $(DATASET) --out trainer/runs/sizes
+	$(NETWORKS) evaluate --run trainer/runs/sizes $(DATASET) --name sizes --tables-only
 
 networks: ## Train and measure all networks to compare with, one after another: hours
 	@for network in perfsage dippm nnlp seernet eagle; do \
@@ -133,9 +134,9 @@ networks: ## Train and measure all networks to compare with, one after another: 
 specialised: trainer-native ## Train one architecture for each of PerfSAGE's spaces alone, and measure it
 	@for space in $(PAPER_SPACES); do \
 	    run=$(ARCHITECTURE)-$$space; \
-	    $(TRAINER) train --architecture $(ARCHITECTURE) $(FLAGS_$(ARCHITECTURE)) --spaces $$space \
+	    $(NETWORKS) train --architecture $(ARCHITECTURE) $(FLAGS_$(ARCHITECTURE)) --spaces $$space \
 	        $(DATASET) --out trainer/runs/$$run || exit 1; \
-	    $(TRAINER) evaluate --run trainer/runs/$$run $(DATASET) --name $$run --tables-only || exit 1; \
+	    $(NETWORKS) evaluate --run trainer/runs/$$run $(DATASET) --name $$run --tables-only || exit 1; \
 	done
 
 PROCESSORS := --targets cortex-a76-rpi5,cortex-a72-rpi4 --dataset trainer/runs/processors/data
@@ -152,23 +153,23 @@ processors: trainer-native ## Train networks of several seeds and baselines on t
 	    flags="$(FLAGS_processors) $(FLAGS_processors_per-operator)"; \
 	    run=trainer/runs/processors/$$network-seed$$seed; \
 	    [ $$network = perfsage ] && flags="$(FLAGS_processors) $(FLAGS_processors_perfsage)"; \
-	    $(TRAINER) train --architecture $$network $$flags --seed $$seed $(PROCESSORS) --out $$run || exit 1; \
-	    $(TRAINER) evaluate --run $$run --dataset trainer/runs/processors/data --out trainer/results/processors \
+	    $(NETWORKS) train --architecture $$network $$flags --seed $$seed $(PROCESSORS) --out $$run || exit 1; \
+	    $(NETWORKS) evaluate --run $$run --dataset trainer/runs/processors/data --out trainer/results/processors \
 	        --name $$network-seed$$seed --tables-only || exit 1; \
 	done; done
-	$(TRAINER) baselines $(PROCESSORS) --out trainer/results/processors \
+	$(NETWORKS) baselines $(PROCESSORS) --out trainer/results/processors \
 	    --leave-one-out --families $(PROCESSOR_FAMILIES)
 	@for network in perfsage per-operator; do \
 	    flags="$(FLAGS_processors) $(FLAGS_processors_per-operator)"; \
 	    [ $$network = perfsage ] && flags="$(FLAGS_processors) $(FLAGS_processors_perfsage)"; \
-	    $(TRAINER) evaluate-families --architecture $$network $$flags $(PROCESSORS) \
+	    $(NETWORKS) evaluate-families --architecture $$network $$flags $(PROCESSORS) \
 	        --families $(PROCESSOR_FAMILIES) --runs trainer/runs/processors/families-$$network \
 	        --out trainer/results/processors/families-$$network.md || exit 1; \
 	done
-	$(TRAINER) table6
+	$(NETWORKS) table6
 
 table6: trainer-native ## Write PerfSAGE's Table 6 from what the others measured
-	$(TRAINER) table6
+	$(NETWORKS) table6
 
 # Less than the shipped network's epochs: rows are compared with each other.
 ABLATION_FLAGS_perfsage := --epochs 12
@@ -179,11 +180,11 @@ ablations: ## Train PerfSAGE's network and ours again without each of their idea
 	done
 
 ablations-of: trainer-native
-	$(TRAINER) ablations --architecture $(ARCHITECTURE) $(FLAGS_$(ARCHITECTURE)) $(SPACES) \
+	$(NETWORKS) ablations --architecture $(ARCHITECTURE) $(FLAGS_$(ARCHITECTURE)) $(SPACES) \
 	    $(ABLATION_FLAGS_$(ARCHITECTURE)) $(DATASET)
 
 baselines: trainer-native ## Fit predictors without a neural network, compare them with the shipped one
-	$(TRAINER) baselines $(DATASET)
+	$(NETWORKS) baselines $(DATASET)
 
 hub: node ## Pack dataset and predictor for upload, with the cards that hubs read: target/hub (NAME=account)
 	@node tools/hub/pack.mjs target/hub $(NAME)

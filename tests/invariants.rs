@@ -180,7 +180,7 @@ fn the_page_forbids_requests_elsewhere() {
 fn no_test_is_ignored() {
     // Written in two parts, so that this file does not name it.
     let attribute = concat!("#[", "ignore");
-    let ignoring: Vec<_> = ["src", "trainer/src", "tests"]
+    let ignoring: Vec<_> = ["src", "trainer/src", "trainer/networks", "tests"]
         .into_iter()
         .flat_map(|folder| files_below(folder, &["rs"]))
         .filter(|file| read(file).contains(attribute))
@@ -219,7 +219,13 @@ const UNSAFE: &[(&str, &str)] = &[
 #[test]
 fn unsafe_code_is_where_it_is_listed_with_its_reason() {
     let mut names: BTreeSet<String> = BTreeSet::new();
-    for folder in ["src", "trainer/src", "trainer/tests", "tests"] {
+    for folder in [
+        "src",
+        "trainer/src",
+        "trainer/tests",
+        "trainer/networks",
+        "tests",
+    ] {
         names.extend(files_naming(folder, &["rs"], &["unsafe "]));
     }
     names.remove("src/formats/tflite/schema_generated.rs");
@@ -261,6 +267,7 @@ fn every_library_is_listed_with_its_reason() {
         "tests/needs/Cargo.toml",
         "tests/tflite/Cargo.toml",
         "trainer/Cargo.toml",
+        "trainer/networks/Cargo.toml",
     ];
     let mut used: BTreeSet<String> = manifests.into_iter().flat_map(crates_of).collect();
     let packages: serde_json::Value =

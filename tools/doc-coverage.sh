@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The share of public items that are documented: engine and trainer as rustdoc counts them, page and npm package as
+# The share of public items that are documented: engine, trainer and networks as rustdoc counts them, page and npm package as
 # tests/documents/exports.test.mjs does.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -14,7 +14,7 @@ case " $* " in
 esac
 WRAPPER
 chmod +x target/rustdoc-coverage
-for package in litecast litecast-trainer; do
+for package in litecast litecast-trainer litecast-networks; do
     echo "$package:"
     RUSTDOC="$PWD/target/rustdoc-coverage" cargo doc --quiet --no-deps --lib "$@" --package "$package" | grep -E '^\| (File|Total)'
 done

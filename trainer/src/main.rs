@@ -1,17 +1,10 @@
-//! `litecast-trainer`: one command for each stage from a seed to a measured predictor.
+//! `litecast-trainer`: one command for each stage from a seed to fitted and checked constants.
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use litecast_trainer::targets::cortex_a::{self, boards};
 use litecast_trainer::targets::{cortex_m, edge_tpu, ethos_u, gpu, learned_accelerators};
-use litecast_trainer::{
-    baselines, bench, bench_predictor, dataset, evaluate, export, labels, probes, spaces, train,
-};
-
-/// Training frees and allocates megabytes at every operation, which glibc returns to the kernel each time; page faults
-/// would take a quarter of a step.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+use litecast_trainer::{bench_predictor, dataset, evaluate, labels, probes, spaces};
 
 #[derive(Parser)]
 #[command(version, about)]
@@ -50,25 +43,11 @@ enum Command {
     FitGpu(gpu::FitGpuArgs),
     /// Fit the costs of accelerators without published rules to published measurements
     FitAccelerators(learned_accelerators::FitAcceleratorsArgs),
-    /// Train graph networks on measured GPUs and compare them with what ships
-    CompareGpu(gpu::learned::CompareGpuArgs),
     /// Fit what boards with an Ethos-U take beyond the compiler's estimate to measured latencies
     FitSilicon(ethos_u::silicon::FitSiliconArgs),
     /// Make, remake and describe the tables of labels and features
     #[command(subcommand)]
     Dataset(dataset::DatasetCommand),
-    /// Train a predictor on a labelled dataset
-    Train(train::TrainArgs),
-    /// Write the bundle that ships: the network and its manifest
-    Export(export::ExportArgs),
-    /// Measure a trained predictor on held-out graphs
-    Evaluate(evaluate::EvaluateArgs),
-    /// Measure how a network does on each design space when it was trained without it
-    EvaluateFamilies(evaluate::families::EvaluateFamiliesArgs),
-    /// Print PerfSAGE's Table 6 with the paper's numbers beside those measured here, as Markdown
-    Table6(evaluate::table6::Table6Args),
-    /// Train a network again without each of its ideas, and measure what that costs
-    Ablations(evaluate::ablations::AblationsArgs),
     /// Compare the shipped predictor with Vela on real files
     EvaluateFiles(evaluate::files::EvaluateFilesArgs),
     /// Measure Vela's rules against Vela in every configuration of an Ethos-U
@@ -83,10 +62,6 @@ enum Command {
     EvaluateProfiles(evaluate::profiles::EvaluateProfilesArgs),
     /// Estimate networks on processors that nothing was fitted to, from a few of their latencies
     EvaluateUnseenDevices(evaluate::unseen_devices::EvaluateUnseenDevicesArgs),
-    /// Fit predictors without a neural network and measure them beside the shipped one
-    Baselines(baselines::BaselinesArgs),
-    /// Measure the time of a training step
-    Bench(bench::BenchArgs),
     /// Measure how many graphs a second the shipped predictor estimates
     BenchPredictor(bench_predictor::BenchPredictorArgs),
 }
@@ -109,15 +84,8 @@ fn main() -> Result<()> {
         Command::FitEdgetpu(args) => edge_tpu::run(&args),
         Command::FitGpu(args) => gpu::run(&args),
         Command::FitAccelerators(args) => learned_accelerators::run(&args),
-        Command::CompareGpu(args) => gpu::learned::run(&args),
         Command::FitSilicon(args) => ethos_u::silicon::run(&args),
         Command::Dataset(command) => dataset::run(&command),
-        Command::Train(args) => train::run(&args),
-        Command::Export(args) => export::run(&args),
-        Command::Evaluate(args) => evaluate::run(&args),
-        Command::EvaluateFamilies(args) => evaluate::families::run(&args),
-        Command::Table6(args) => evaluate::table6::run(&args),
-        Command::Ablations(args) => evaluate::ablations::run(&args),
         Command::EvaluateFiles(args) => evaluate::files::run(&args),
         Command::EvaluateConfigurations(args) => evaluate::configurations::run(&args),
         Command::EvaluateEstimates(args) => evaluate::vela_comparison::run(&args),
@@ -126,8 +94,6 @@ fn main() -> Result<()> {
         Command::EvaluateProfiles(args) => evaluate::profiles::run(&args),
         Command::Probes(args) => probes::run(&args),
         Command::EvaluateUnseenDevices(args) => evaluate::unseen_devices::run(&args),
-        Command::Baselines(args) => baselines::run(&args),
-        Command::Bench(args) => bench::run(args),
         Command::BenchPredictor(args) => bench_predictor::run(&args),
     }
 }

@@ -16,8 +16,7 @@ use super::featurize::GraphRow;
 use super::labels::{GraphLabels, METRICS, OPERATOR_METRICS, OperatorMetric, TargetLabels};
 use super::read::Tables;
 use crate::labels::record::Origin;
-use crate::settings::Settings;
-use crate::split::side;
+use crate::split::Split;
 
 /// Column of the operators' table that holds one of [`OPERATOR_METRICS`] on one target.
 pub fn operator_column(metric: &str, target: &str) -> String {
@@ -288,7 +287,8 @@ fn u32s(rows: &[GraphRow], value: fn(&GraphRow) -> u32) -> ArrayRef {
 
 fn split(row: &GraphRow) -> String {
     let space = row.labels.origin.space();
-    side(&row.structure_hash, space, &Settings::default())
+    Split::default()
+        .side(&row.structure_hash, space)
         .id()
         .to_owned()
 }

@@ -18,7 +18,7 @@ use super::files::load_manifest;
 use crate::json;
 use crate::labels::{self, LabelArgs};
 use crate::markdown::{Head, table};
-use crate::settings::network_settings;
+use crate::split::Split;
 use crate::targets::ethos_u::cases::{
     Case, Kind, METRICS, configurations, defaults, held_out_cases, labelled_cases, vela_target,
 };
@@ -59,9 +59,9 @@ pub fn label(args: &LabelArgs) -> Result<()> {
 
 /// Runs the subcommand. Fails if a file that it needs cannot be read, or a result cannot be written.
 pub fn run(args: &EvaluateEstimatesArgs) -> Result<()> {
-    let settings = network_settings(&load_manifest(&args.bundle)?)?;
+    let split = Split::of_network(&load_manifest(&args.bundle)?)?;
     let all = configurations()?;
-    let mut cases = held_out_cases(&args.dataset, args.count, &all, &settings)?;
+    let mut cases = held_out_cases(&args.dataset, args.count, &all, &split)?;
     for folder in &args.labels {
         cases.extend(labelled_cases(folder, Kind::File, &all)?);
     }

@@ -25,8 +25,7 @@ use crate::dataset::{self, GraphLabels, structure_hash};
 use crate::json;
 use crate::labels::bytes_of;
 use crate::metrics::{conformal_quantile, summarise_pairs};
-use crate::settings::Settings;
-use crate::split::{Side, side};
+use crate::split::{Side, Split};
 
 /// Fits what each kind of operator executes to instructions that were counted of whole networks.
 #[derive(Clone, Debug, clap::Args)]
@@ -85,9 +84,9 @@ impl CountedNetworks {
 
     /// Costs fitted to all networks except those of a design space and of the validation side, like a network that is
     /// trained without the space. Without intervals.
-    pub fn costs_without(&self, space: &str, settings: &Settings) -> Result<Costs> {
+    pub fn costs_without(&self, space: &str, split: &Split) -> Result<Costs> {
         let is_used = |network: &CountedNetwork| {
-            let side = side(&network.structure_hash, &network.space, settings);
+            let side = split.side(&network.structure_hash, &network.space);
             network.space != space && side != Side::Validation
         };
         let fit = |target: &String| {
@@ -191,7 +190,7 @@ fn network(labels: &GraphLabels) -> Result<CountedNetwork> {
     Ok(CountedNetwork {
         graph_id: labels.origin.graph_id(),
         inference: inference_counts(&operators),
-        side: side(&structure_hash, &space, &Settings::default()),
+        side: Split::default().side(&structure_hash, &space),
         structure_hash,
         is_int8: labels.origin.is_int8(),
         is_batched: labels.origin.batch() > 1,

@@ -13,7 +13,7 @@ use super::columns::THREE_SUMS;
 use super::evaluate::{Evaluation, LeftOut, errors, family_mean_percent, with_product_columns};
 use super::fit::{CountedRow, Factors, Model};
 use super::nested;
-use crate::checkpoint::commit;
+use crate::commit::commit;
 use crate::json;
 use crate::markdown::{heads, table};
 use crate::metrics::five_digits;

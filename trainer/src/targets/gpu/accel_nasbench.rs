@@ -30,6 +30,7 @@ const STAGES: [(i64, i64); 7] = [
 ];
 const STEM_CHANNELS: i64 = 32;
 const HEAD_CHANNELS: i64 = 1280;
+/// Height and width of an input.
 pub const SIDE: i64 = 224;
 /// Batch size, which the table does not state: so large that launches are negligible.
 pub const BATCH: f64 = 256.0;
@@ -47,9 +48,9 @@ struct MeasuredChoices {
 }
 
 /// The networks that were measured.
-pub struct Measurements(Vec<MeasuredChoices>);
+pub(super) struct Measurements(Vec<MeasuredChoices>);
 
-pub fn measurements(folder: &Path) -> Result<Measurements> {
+pub(super) fn measurements(folder: &Path) -> Result<Measurements> {
     read(&folder.join(FILE)).map(Measurements)
 }
 
@@ -66,7 +67,10 @@ pub fn on_rtx_3090(folder: &Path) -> Result<Vec<(KernelNetwork, f64)>> {
 /// the A100, divided by that factor. The costs that a fit to these networks would give are not used: all networks have the
 /// same classifier, and convolutions of odd sizes occur only in squeeze-and-excite, so some costs would stand for other
 /// properties that the networks share.
-pub fn on_a100<'m>(measurements: &'m Measurements, run: &Run) -> (f64, Vec<(&'m Amounts, f64)>) {
+pub(super) fn on_a100<'m>(
+    measurements: &'m Measurements,
+    run: &Run,
+) -> (f64, Vec<(&'m Amounts, f64)>) {
     let measured_on = |device: usize| {
         let row = move |row: &'m MeasuredChoices| Some((row, row.ms[device]?));
         measurements.0.iter().filter_map(row).collect::<Vec<_>>()
@@ -78,7 +82,7 @@ pub fn on_a100<'m>(measurements: &'m Measurements, run: &Run) -> (f64, Vec<(&'m 
 }
 
 /// Prints errors of both GPUs.
-pub fn compare(measurements: &Measurements, runs: &[Run]) -> Result<()> {
+pub(super) fn compare(measurements: &Measurements, runs: &[Run]) -> Result<()> {
     let rows = &measurements.0;
     let of_3090 = (runs.iter())
         .find(|run| run.target == "rtx-3090" && run.mode == Mode::Inference)

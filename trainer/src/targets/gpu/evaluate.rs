@@ -15,7 +15,7 @@ use super::measured::{Measured, family};
 use super::{kriging, roofline};
 use crate::least_squares::weighted_least_squares;
 
-pub const N_FOLDS: usize = 10;
+pub(super) const N_FOLDS: usize = 10;
 /// The fold of a sample that is never left out.
 pub const NEVER_LEFT_OUT: usize = usize::MAX;
 /// Share of measurements that an interval should contain.
@@ -24,16 +24,20 @@ const COVERAGE: f64 = 0.9;
 /// A measured network with its amounts.
 #[derive(Clone, Debug)]
 pub struct MeasuredSample {
+    /// Name of the network.
     pub model: String,
+    /// Its family, see [`family`].
     pub family: String,
     /// Amounts for one input, at the measured batch size.
     pub amounts: Amounts,
+    /// Measured time for one input.
     pub time_ms: f64,
     /// Inputs of the regression: multiply-accumulates, activations and parameters.
     pub sizes: [f64; 3],
 }
 
 impl MeasuredSample {
+    /// A row of a table with the graph of its network.
     pub fn new(row: &Measured, network: &KernelNetwork) -> Self {
         let kernels = &network.kernels;
         let sum = |cost_of: fn(&Kernel) -> f64| kernels.iter().map(cost_of).sum();
@@ -59,12 +63,14 @@ impl MeasuredSample {
 pub enum Split {
     /// A model with all its image sizes.
     Models,
+    /// All networks of a family.
     Families,
     /// All networks that another laboratory measured.
     Laboratory,
 }
 
 impl Split {
+    /// What a network is left out with.
     pub fn group<'s>(self, model: &'s str, family: &'s str) -> &'s str {
         match self {
             Self::Models | Self::Laboratory => model,
@@ -72,6 +78,7 @@ impl Split {
         }
     }
 
+    /// Its name in tables.
     pub fn words(self) -> &'static str {
         match self {
             Self::Models => "random by network",
@@ -82,7 +89,7 @@ impl Split {
 }
 
 /// By sample, the fold, out of [`N_FOLDS`], that leaves it out.
-pub fn folds(samples: &[MeasuredSample], split: Split, seed: u64) -> Vec<usize> {
+pub(super) fn folds(samples: &[MeasuredSample], split: Split, seed: u64) -> Vec<usize> {
     let groups = samples
         .iter()
         .map(|sample| split.group(&sample.model, &sample.family));
@@ -99,7 +106,7 @@ pub fn folds_of(group_of_item: &[&str], n_folds: usize, seed: u64) -> Vec<usize>
 }
 
 /// A roofline and its correction.
-pub struct Fit {
+pub(super) struct Fit {
     pub costs: Amounts,
     pub correction: Correction,
 }
@@ -107,7 +114,9 @@ pub struct Fit {
 /// The estimate of a network, which need not be part of the fit.
 #[derive(Clone, Copy, Debug)]
 pub struct Estimate {
+    /// By costs alone.
     pub roofline_ms: f64,
+    /// With the correction.
     pub time_ms: f64,
     /// Distance to the nearest network of the fit.
     pub distance: f64,
@@ -147,7 +156,9 @@ impl Fit {
 /// By sample, the estimate of a fit without its fold, and that of a log-linear regression on multiply-accumulates,
 /// activations and parameters.
 pub struct LeftOut {
+    /// By the fit without it.
     pub estimates: Vec<Estimate>,
+    /// By the regression without it.
     pub regression_ms: Vec<f64>,
 }
 
@@ -157,7 +168,7 @@ pub fn left_out(samples: &[MeasuredSample], folds: Vec<usize>, variances: [f64; 
 }
 
 /// `fit` takes the samples of the other folds and those of the fold that is left out.
-pub fn left_out_by(
+pub(super) fn left_out_by(
     samples: &[MeasuredSample],
     folds: Vec<usize>,
     fit: impl Fn(&[&MeasuredSample], &[&MeasuredSample]) -> Fit,
@@ -224,12 +235,12 @@ fn logarithms(sample: &MeasuredSample) -> [f64; 4] {
 }
 
 /// The estimate of [`regression`].
-pub fn regression_ms(sample: &MeasuredSample, regression: &[f64; 4]) -> f64 {
+pub(super) fn regression_ms(sample: &MeasuredSample, regression: &[f64; 4]) -> f64 {
     roofline::dot(&logarithms(sample), regression).exp()
 }
 
 /// Least squares on the logarithm of time.
-pub fn regression(samples: &[&MeasuredSample]) -> [f64; 4] {
+pub(super) fn regression(samples: &[&MeasuredSample]) -> [f64; 4] {
     let rows = samples.iter();
     weighted_least_squares(rows.map(|sample| (logarithms(sample), sample.time_ms.ln(), 1.0)))
 }
@@ -265,14 +276,14 @@ pub fn half_width(errors: &[(f64, f64)]) -> [f64; 2] {
 ///
 /// # Panics
 /// If there are none.
-pub fn covering_size(mut sizes: Vec<f64>) -> f64 {
+pub(super) fn covering_size(mut sizes: Vec<f64>) -> f64 {
     sizes.sort_by(f64::total_cmp);
     let rank = (COVERAGE * (sizes.len() + 1) as f64).ceil() as usize;
     sizes[rank.clamp(1, sizes.len()) - 1]
 }
 
 /// Errors of pairs of log(measured time / estimate) and distance, with intervals of the given half width.
-pub fn pair_errors(pairs: &[(f64, f64)], [fixed, by_distance]: [f64; 2]) -> Errors {
+pub(super) fn pair_errors(pairs: &[(f64, f64)], [fixed, by_distance]: [f64; 2]) -> Errors {
     let mut percents: Vec<f64> = pairs
         .iter()
         .map(|(error, _)| 100.0 * ((-error).exp() - 1.0).abs())

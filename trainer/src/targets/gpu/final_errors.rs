@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::experiment::{Experiment, left_out, n_families, words};
 use super::final_families::{is_final, rule};
 use super::interval_widths::{HalfWidth, LeftOut, errors, errors_of_regression};
-use crate::checkpoint::commit;
+use crate::commit::commit;
 use crate::markdown::{heads, table};
 
 /// The results of one evaluation.

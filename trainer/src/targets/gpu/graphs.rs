@@ -15,13 +15,16 @@ use rayon::prelude::*;
 
 /// The properties of a network that do not depend on its weights.
 pub struct KernelNetwork {
+    /// In the order in which they run.
     pub kernels: Vec<Kernel>,
     /// By kernel, the shape of its output.
     pub shapes: Vec<Vec<i32>>,
+    /// Number of parameters.
     pub parameters: f64,
 }
 
 impl KernelNetwork {
+    /// The kernels of a graph.
     pub fn new(graph: &Graph, parameters: f64) -> Self {
         let kernels = kernels(graph);
         let shape = |kernel: &Kernel| graph.tensor(kernel.output).shape.clone();

@@ -12,13 +12,16 @@ use super::setting::Property;
 pub struct Table {
     /// The target whose estimates are fitted to this table.
     pub target: &'static str,
+    /// Its file, in either folder.
     pub file: &'static str,
     /// Software of the measurements, in the words of the provenance.
     pub framework: &'static str,
+    /// How the run was made.
     pub properties: &'static [Property],
 }
 
 impl Table {
+    /// Whether its times are of inference or of training.
     pub fn mode(&self) -> Mode {
         if self.properties.contains(&Property::Training) {
             Mode::Training
@@ -101,9 +104,13 @@ pub const TABLES: [Table; 11] = [
 /// One network at one image size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
+    /// Name of the network.
     pub model: String,
+    /// Height and width of an input.
     pub image_size: u32,
+    /// Inputs at a time.
     pub batch: f64,
+    /// Milliseconds for each of them.
     pub ms_per_input: f64,
     /// 10⁶ parameters of the network that was measured, to two decimals, where the table has them.
     pub million_parameters: Option<f64>,

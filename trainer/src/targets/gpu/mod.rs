@@ -1,8 +1,8 @@
 //! Measurements of GPUs → the constants of `litecast::targets::gpu`, and their errors on networks that were left out of
 //! the fit.
 
-mod accel_nasbench;
-mod evaluate;
+pub mod accel_nasbench;
+pub mod evaluate;
 mod experiment;
 mod final_errors;
 pub mod final_families;
@@ -10,17 +10,16 @@ mod float32;
 mod float32_families;
 mod forms;
 mod graph_builder;
-mod graphs;
+pub mod graphs;
 mod h100;
 mod interval_widths;
 mod kernel_table;
 mod kriging;
-pub mod learned;
-mod measured;
+pub mod measured;
 mod modelled;
 mod nas_bench_201;
 mod priors;
-mod roofline;
+pub mod roofline;
 mod setting;
 mod shared_fit;
 mod single_kernels;

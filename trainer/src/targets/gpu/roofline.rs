@@ -10,7 +10,7 @@ const SMALL_ERROR: f64 = 0.03;
 /// Strength of the penalty that draws costs towards 0, as a share of the measurements. It prevents a cost that few
 /// networks have from explaining other properties that these networks share. Chosen among 0.0003, 0.001 and 0.003 by
 /// left-out families, with folds that no stated error uses.
-pub const RIDGE: f64 = 3e-3;
+pub(super) const RIDGE: f64 = 3e-3;
 /// Strength of the penalty of the cost of [`PRIOR_MS`], so large that the fit does not change it.
 const PRIOR_STRENGTH: f64 = 1e6;
 /// Rounds of coordinate descent. The problem is convex; changes are below 1e-9 long before the last round.
@@ -27,7 +27,12 @@ pub fn fit(amounts: &[&Amounts], times_ms: &[f64]) -> Amounts {
 
 /// Like [`fit`], but drawn with the strength `ridge` towards the costs `near_ms` instead of 0; a cost that no
 /// measurement has keeps that value.
-pub fn fit_near(amounts: &[&Amounts], times_ms: &[f64], near_ms: &Amounts, ridge: f64) -> Amounts {
+pub(super) fn fit_near(
+    amounts: &[&Amounts],
+    times_ms: &[f64],
+    near_ms: &Amounts,
+    ridge: f64,
+) -> Amounts {
     let scales = scales(amounts, times_ms);
     let rows: Vec<Vec<f64>> = amounts
         .iter()

@@ -9,7 +9,7 @@ use super::evaluate::{Widths, estimated, with_widths};
 use super::final_families::{is_final, rule};
 use super::measured::{Measured, Measurement};
 use super::tables::{by_device, by_family, by_part};
-use crate::checkpoint::commit;
+use crate::commit::commit;
 
 /// Evaluates one maker's, as Markdown.
 pub fn evaluate(all: &Measured, widths: &Widths) -> Result<String> {

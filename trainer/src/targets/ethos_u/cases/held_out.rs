@@ -13,9 +13,8 @@ use super::{Case, Kind, Label, METRICS, Origin, Values, graph_cases};
 use crate::dataset::{self, Dataset, LabelledGraph};
 use crate::labels::bytes_of;
 use crate::labels::record::{self, precision_and_batch};
-use crate::settings::Settings;
 use crate::spaces::has_networks;
-use crate::split::{Side, side};
+use crate::split::{Side, Split};
 
 /// Files in memory at a time.
 const CHUNK: usize = 64;
@@ -26,13 +25,13 @@ pub fn held_out_cases(
     folder: &Path,
     most: usize,
     configurations: &[Configuration],
-    settings: &Settings,
+    split: &Split,
 ) -> Result<Vec<Case>> {
     let dataset = dataset::load_labels(folder)?;
     let mut by_space: BTreeMap<&str, Vec<(&LabelledGraph, Vec<Label>)>> = BTreeMap::new();
     for graph in &dataset.graphs {
         let labels = labels_of(&dataset, graph, configurations);
-        let is_held_out = side(&graph.structure_hash, &graph.space, settings) == Side::Test;
+        let is_held_out = split.side(&graph.structure_hash, &graph.space) == Side::Test;
         if is_held_out && !labels.is_empty() && origin(&graph.graph_id).is_some() {
             by_space
                 .entry(&graph.space)
