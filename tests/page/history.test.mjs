@@ -87,6 +87,7 @@ test("the report of a large file is kept, although its worker ends", () =>
     await dropBytes(page, "large.tflite", residualModel(8), { n_padding: 257 * 1024 ** 2 });
     await waitDrawn(page, "large.tflite");
     await page.waitForFunction(() => window.n_ended === 1);
+    await waitKept(page, "reports", 1);
     await page.reload();
     await waitDrawn(page, "large.tflite");
   }));

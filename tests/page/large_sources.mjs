@@ -1,6 +1,6 @@
 /**
- * C sources of 64 MiB, or backups of 256 MiB, on the page in headless Chromium: `node tests/page/large_sources.mjs [--backups]
- * [--runs 3]`. Of each file, the slowest of the runs: from the drop to the answer on the screen, the longest task of the
+ * C sources of 64 MiB, backups of 256 MiB or networks of 60,000 named operators on the page in headless Chromium:
+ * `node tests/page/large_sources.mjs [--backups | --networks | FILE...] [--runs 3]`. FILE is a model. Of each file, the slowest of the runs: from the drop to the answer on the screen, the longest task of the
  * page's own thread (as long as this it did not answer), and the most memory of its
  * process beyond what it held before. Other programs do not stretch the processor's time of that longest task, of all tasks
  * of that thread together, and of all workers of the page.
@@ -9,11 +9,17 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { dropFiles, openBrowser, openPage } from "./browser.mjs";
+import { dropFiles, openBrowser, openPage, waitDrawn } from "./browser.mjs";
 import { renderers } from "./judged.mjs";
+import { namedNetworks } from "./named_networks.mjs";
 import { LARGE_BACKUPS, LARGE_SOURCES } from "./strange.mjs";
 
-const { values } = parseArgs({ options: { runs: { type: "string", default: "3" }, backups: { type: "boolean", default: false } } });
+const { values, positionals } = parseArgs({
+  options: { runs: { type: "string", default: "3" }, backups: { type: "boolean", default: false }, networks: { type: "boolean", default: false } },
+  allowPositionals: true,
+});
+const is_model = values.networks || positionals.length > 0;
+const N_OPERATORS = 60_000;
 const MIB = 2 ** 20;
 
 /** Milliseconds of the processor that a thread has taken. */
@@ -48,15 +54,27 @@ function longestTask(trace, id) {
   return Math.max(0, ...own.map(({ tdur = 0 }) => tdur / 1e3));
 }
 
-/** Files with what they begin with and what they are made of. What a file of a kilobyte takes is not the length's doing. */
-function largeFiles() {
-  if (!values.backups) return [["small.h", 2 ** 10, "", "a"], ...Object.entries(LARGE_SOURCES).map(([name, unit]) => [name, 64 * MIB, "", unit])];
-  const [[, small]] = Object.entries(LARGE_BACKUPS);
-  return [["small.backup", 2 ** 10, ...small], ...Object.entries(LARGE_BACKUPS).map(([name, parts]) => [name, 256 * MIB, ...parts])];
+/** Names and contents, one after the other. What a file of a kilobyte takes is not the length's doing. */
+async function* largeFiles() {
+  const filled = (n_bytes, head, unit) => Buffer.concat([Buffer.from(head), Buffer.alloc(n_bytes, unit)]);
+  if (is_model) {
+    for (const file of positionals) yield [path.basename(file), await readFile(file)];
+    if (values.networks) yield* Object.entries(namedNetworks(N_OPERATORS));
+    return;
+  }
+  const n_bytes = values.backups ? 256 * MIB : 64 * MIB;
+  const files = Object.entries(values.backups ? LARGE_BACKUPS : LARGE_SOURCES).map(([name, made]) => [name, ...(values.backups ? made : ["", made])]);
+  const [[, head, unit]] = files;
+  yield values.backups ? ["small.backup", filled(2 ** 10, head, unit)] : ["small.h", filled(2 ** 10, "", "a")];
+  for (const [name, head, unit] of files) yield [name, filled(n_bytes, head, unit)];
 }
 
 /** Resolves when the page has answered. */
 async function openFile(page, file, name) {
+  if (is_model) {
+    await dropFiles(page, [file]);
+    return waitDrawn(page, name);
+  }
   if (!values.backups) {
     await dropFiles(page, [file]);
     return page.waitForSelector(`.failure-panel:has-text("${name}")`, { timeout: 120_000 });
@@ -69,9 +87,9 @@ const folder = await mkdtemp(path.join(tmpdir(), "litecast-"));
 try {
   console.log("                     by the clock, ms                of the processor, ms");
   console.log("file                   answer  longest task  longest task  own thread  workers  memory MB");
-  for (const [name, n_bytes, head, unit] of largeFiles()) {
+  for await (const [name, contents] of largeFiles()) {
     const file = path.join(folder, name);
-    await writeFile(file, Buffer.concat([Buffer.from(head), Buffer.alloc(n_bytes, unit)]));
+    await writeFile(file, contents);
     const runs = [];
     for (let run = 0; run < Number(values.runs); run++) {
       // A browser of its own: the most memory of a process is kept for as long as it lives.

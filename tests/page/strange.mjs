@@ -21,7 +21,7 @@ indexedDB.open = (...named) => (file === "unkept.tflite" ? new EventTarget() : o
 const reply = postMessage.bind(globalThis);
 globalThis.postMessage = (message, transfer) => {
   if (file === "trap.tflite" && message.value?.report) return reply({ id: message.id, error: { kind: "internal", message: "unreachable" } });
-  if (file === "large.tflite" && message.value?.report) message.value.memory_bytes = 1e9;
+  if (file === "large.tflite" && message.value?.report) message.value.is_spent = true;
   reply(message, transfer);
 };
 `;

@@ -16,8 +16,6 @@ import type { LoadedGroup } from "./targets.ts";
 const TIME_LIMIT_MS = 60_000;
 /** A request that was given up may end by itself within this; a worker that is still busy then is ended. */
 const GRACE_MS = 250;
-/** The module's memory never shrinks: a worker with more than this is ended once it has answered. */
-const MAX_KEPT_MEMORY_BYTES = 256 * 1024 ** 2;
 /** The spare worker starts when the page has been left alone for this long after a report. */
 const SPARE_DELAY_MS = 500;
 
@@ -243,10 +241,8 @@ class EstimateWorker {
   readonly started: Promise<Started>;
   /** Busy with a request that nobody waits for. */
   is_abandoned = false;
-  /** Its memory has grown: it ends once its reports are kept. */
+  /** It holds too much memory: it ends once it has answered everybody who waits. */
   #is_spent = false;
-  /** Of the last report. */
-  #kept: Promise<void> = Promise.resolve();
   readonly #loaded = new Map<LoadedGroup, Promise<TargetInfo[]>>();
 
   constructor(module: Promise<WebAssembly.Module>) {
@@ -261,9 +257,11 @@ class EstimateWorker {
   async estimate(call: EstimateCall, signal: AbortSignal): Promise<Report> {
     const answer = this.#messenger.request<Estimated>(call, call.model instanceof ArrayBuffer ? [call.model] : []);
     const ended = answer.then(
-      ({ report, memory_bytes }) => {
-        if (call.key !== null) this.#kept = this.#keep(call.key, report);
-        if (memory_bytes > MAX_KEPT_MEMORY_BYTES) this.#retire();
+      ({ report, is_spent }) => {
+        if (is_spent) this.#retire();
+        if (call.key === null) return;
+        if (is_spent) void keepReport(call.key, report);
+        else void this.#keep(call.key, report);
       },
       (error: unknown) => (error instanceof KnownError && error.kind === "internal" ? this.close() : undefined), // after a trap memory can be in any state
     );
@@ -302,10 +300,9 @@ class EstimateWorker {
     }
   }
 
-  /** Closed once its reports are kept. */
   #retire(): void {
     this.#is_spent = true;
-    void this.#kept.finally(() => this.close());
+    void this.#messenger.whenIdle().then(() => this.close());
   }
 
   #abandoned(signal: AbortSignal, ended: Promise<unknown>): Promise<never> {
@@ -344,6 +341,9 @@ export async function readFile(file: ModelFile): Promise<ArrayBuffer> {
   return file.arrayBuffer().catch((error: unknown) => Promise.reject(error instanceof KnownError ? error : unreadableError(error)));
 }
 
+/** The worker of larger layouts is ended: another one starts in a hundredth of the time. */
+const MAX_NODES_OF_KEPT_WORKER = 10_000;
+
 /** Layouts of graphs; a new one stops the one before, which may be long. */
 export class LayoutClient {
   #messenger = startLayout(); // now, so that the first drawing need not wait for the worker
@@ -359,10 +359,13 @@ export class LayoutClient {
     if (!this.#messenger.alive) this.#messenger = startLayout();
     this.#busy = true;
     const messenger = this.#messenger;
+    const n_nodes = call.node_widths.length;
     try {
       return await messenger.request<LayoutValue>(call, [call.node_widths.buffer as ArrayBuffer, call.edges.buffer as ArrayBuffer], undefined, progress);
     } finally {
       if (messenger === this.#messenger) this.#busy = false;
+      // Its heap keeps the room of what it laid out.
+      if (n_nodes > MAX_NODES_OF_KEPT_WORKER) messenger.close();
     }
   }
 }

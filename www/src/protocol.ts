@@ -1,6 +1,7 @@
 /** Messages between the page and its workers. */
 import type { Device, DeviceFacts, NextMeasurement, Tool } from "../package/types/devices.d.ts";
 import type { Layout, LayoutInput } from "./layout/types.ts";
+import type { ListPart } from "./list_parts.ts";
 import type { Application, BatchSweep, Calibrated, Fits, InForce, Limits, Measurement, Report, Sweep, TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
 import type { Scenario } from "./scenario.ts";
 import type { LoadedGroup } from "./targets.ts";
@@ -18,8 +19,8 @@ export interface Abort {
   abort: number;
 }
 
-/** `progress` is the part that is done, 0 to 1; an answer follows. */
-export type Reply<Value> = { id: number; value: Value } | { id: number; error: Failure } | { id: number; progress: number };
+/** `progress` is the part that is done, 0 to 1, and `part` some of a list that is empty in the answer; an answer follows. */
+export type Reply<Value> = { id: number; value: Value } | { id: number; error: Failure } | { id: number; progress: number } | { id: number; part: ListPart };
 
 /** An error that has crossed a thread: a stable kind for programs, words for people. */
 export interface Failure {
@@ -87,11 +88,11 @@ export interface EstimateCall {
   key: string | null;
 }
 
-/** A report, and the memory that the module has by then. */
+/** A report, and what became of the worker. */
 export interface Estimated {
   report: Report;
-  /** Linear memory of the module after the estimate; it never shrinks. */
-  memory_bytes: number;
+  /** Whether it holds so much memory that it has to end. It then keeps no report in the browser's database. */
+  is_spent: boolean;
 }
 
 /** A device from profiles, with what follows from its measurements. */

@@ -2,6 +2,7 @@
  * What the page remembers in this browser: reports and comparisons, and files where a person wants that. Every function
  * answers as if nothing were kept where the browser keeps nothing, for example in a private window.
  */
+import { type ListPart, addPart, withoutLongLists } from "./list_parts.ts";
 import { KnownError, otherBuildError } from "./worker_messenger.ts";
 import type { Report } from "./report.ts";
 
@@ -108,11 +109,52 @@ export async function keepReport(key: string, report: Report): Promise<void> {
     estimates_id: ESTIMATES_ID,
     summary: { schema_version, file, batch, model, results: bare, ...(what_if ? { what_if } : {}) },
   };
-  await transact(["opened", "reports"], "readwrite", (stores) => {
-    stores.opened.put(opened);
-    if (report.operators.length <= MAX_KEPT_OPERATORS) stores.reports.put(report, key);
-  });
+  if (report.operators.length > MAX_KEPT_OPERATORS) await transact(["opened"], "readwrite", (stores) => void stores.opened.put(opened));
+  else await putReport(key, report, opened);
   if (n_kept++ % KEPT_BETWEEN === 0) await forgetOldest();
+}
+
+/** A report whose long lists are kept apart: no transaction holds more than one part of them. An older build takes it for damaged. */
+interface Parted {
+  n_parts: number;
+  report: unknown;
+}
+
+/** The line of the history comes first: it leads to parts whose report was never written. */
+export async function putReport(key: string, report: Report, opened: Opened | null): Promise<void> {
+  const parts: ListPart[] = [];
+  const bare = withoutLongLists(report, (part) => parts.push(part));
+  const kept = parts.length === 0 ? report : ({ n_parts: parts.length, report: bare } satisfies Parted);
+  if (opened && parts.length > 0) await transact(["opened"], "readwrite", (stores) => void stores.opened.put(opened));
+  for (const [idx, part] of parts.entries()) await transact(["reports"], "readwrite", ({ reports }) => void reports.put(part, partKey(key, idx)));
+  await transact(["opened", "reports"], "readwrite", (stores) => {
+    if (opened) stores.opened.put(opened);
+    stores.reports.put(kept, key);
+  });
+}
+
+/** What is kept under the key of a report with all its parts, unchecked; null where there is none. */
+export async function takeWhole(key: string): Promise<unknown> {
+  const kept = await transact<unknown>(["reports"], "readonly", ({ reports }) => reports.get(key));
+  const { n_parts, report } = (kept ?? {}) as Partial<Parted>;
+  if (typeof n_parts !== "number") return kept;
+  for (let idx = 0; idx < n_parts; idx += 1) {
+    // Each in a task of its own.
+    const part = await transact<ListPart>(["reports"], "readonly", ({ reports }) => reports.get(partKey(key, idx)));
+    if (!isPart(part) || !addPart(report, part)) return {};
+  }
+  return report;
+}
+
+const PART_SIGN = "/part-";
+const partKey = (key: string, idx: number): string => `${key}${PART_SIGN}${idx}`;
+/** Whether a key is that of a part of a report. */
+export const isPartKey = (key: string): boolean => key.includes(PART_SIGN);
+const partsOf = (key: string): IDBKeyRange => IDBKeyRange.bound(`${key}${PART_SIGN}`, `${key}${PART_SIGN}\uffff`);
+
+function isPart(value: unknown): value is ListPart {
+  const { path, items } = (value ?? {}) as Partial<ListPart>;
+  return Array.isArray(path) && path.every((name) => typeof name === "string") && Array.isArray(items);
 }
 
 /** Reports that are kept between two looks for what is too much, which reads every line of the history. */
@@ -133,7 +175,7 @@ const checks = (): Promise<typeof import("./report_check.ts")> => import("./repo
 
 /** Null where there is none; an error of the kind `damaged` where what is kept is no report. */
 export async function keptReport(key: string): Promise<Report | null> {
-  const kept = await transact<unknown>(["reports"], "readonly", ({ reports }) => reports.get(key));
+  const kept = await takeWhole(key);
   if (kept === null) return null;
   const { readReport } = await checks();
   const report = readReport(kept);
@@ -216,6 +258,7 @@ export async function forgetReport(key: string): Promise<void> {
   await transact(["opened", "reports", "files"], "readwrite", (stores) => {
     stores.opened.delete(key);
     stores.reports.delete(key);
+    stores.reports.delete(partsOf(key));
     stores.files.delete(key);
   });
 }

@@ -1,3 +1,4 @@
+import { type ListPart, addPart } from "./list_parts.ts";
 import type { Failure, Reply } from "./protocol.ts";
 
 /** An error with a stable `kind`, made from the `Failure` a worker sent or a file that cannot be opened. */
@@ -22,12 +23,16 @@ interface Waiting {
   resolve: (value: never) => void;
   reject: (error: unknown) => void;
   progress: (done: number) => void;
+  /** Of the answer's lists, one of all of its parts that came. */
+  lists: ListPart[];
 }
 
 /** Questions and answers with one worker. After `close`, or when the worker dies, all that wait are refused. */
 export class Messenger {
   readonly #worker: Worker;
   readonly #waiting = new Map<number, Waiting>();
+  /** Who hears when nobody waits. */
+  #idle: (() => void)[] = [];
   #last_id = 0;
   #dead: Failure | null = null;
 
@@ -36,6 +41,12 @@ export class Messenger {
     worker.onmessage = (event: MessageEvent<Reply<never>>) => this.#settle(event.data);
     worker.onerror = (event) => this.#die({ kind: "worker", message: event.message || "the worker could not be started" });
     worker.onmessageerror = () => this.#die({ kind: "worker", message: "the worker sent something that could not be read" });
+  }
+
+  /** Resolves when nobody waits for an answer any more. */
+  whenIdle(): Promise<void> {
+    if (this.#waiting.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.push(resolve));
   }
 
   get alive(): boolean {
@@ -47,7 +58,7 @@ export class Messenger {
     if (signal?.aborted) return Promise.reject(signal.reason);
     const id = ++this.#last_id;
     return new Promise<Value>((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject, progress });
+      this.#waiting.set(id, { resolve, reject, progress, lists: [] });
       signal?.addEventListener("abort", () => this.#abort(id, signal.reason), { once: true });
       this.#worker.postMessage({ id, version: VERSION, call }, transfer);
     });
@@ -62,9 +73,15 @@ export class Messenger {
     const waiting = this.#waiting.get(reply.id);
     if (!waiting) return;
     if ("progress" in reply) return waiting.progress(reply.progress);
+    if ("part" in reply) return hold(waiting.lists, reply.part);
     this.#waiting.delete(reply.id);
     if ("error" in reply) waiting.reject(new KnownError(reply.error.kind, reply.error.message, reply.error.dimensions));
-    else waiting.resolve(reply.value);
+    else {
+      for (const list of waiting.lists) addPart(reply, list);
+      waiting.resolve(reply.value);
+    }
+    if (this.#waiting.size > 0) return;
+    for (const hear of this.#idle.splice(0)) hear();
   }
 
   #abort(id: number, reason: unknown): void {
@@ -79,5 +96,13 @@ export class Messenger {
     this.#dead ??= failure;
     for (const { reject } of this.#waiting.values()) reject(new KnownError(failure.kind, failure.message));
     this.#waiting.clear();
+    for (const hear of this.#idle.splice(0)) hear();
   }
+}
+
+/** Parts of one list come one after the other. */
+function hold(lists: ListPart[], part: ListPart): void {
+  const last = lists.at(-1);
+  if (last?.path.join() !== part.path.join()) lists.push(part);
+  else for (const item of part.items) last.items.push(item);
 }

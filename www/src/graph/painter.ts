@@ -115,7 +115,7 @@ function paintShapes(context: CanvasRenderingContext2D, scene: Scene, theme: The
   context.fillStyle = theme.muted;
   for (let row = Math.max(0, first - 1); row <= last; row++) {
     const y = row * ROW_STEP + (BOX_HEIGHT + ROW_STEP) / 2;
-    for (const { x, text } of scene.shape_labels[row]) {
+    for (const { x, text } of scene.shapeLabels(row)) {
       context.strokeText(text, x + 6, y);
       context.fillText(text, x + 6, y);
     }

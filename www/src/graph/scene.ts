@@ -2,6 +2,7 @@
 import * as format from "../format.ts";
 import type { Fold } from "../folding.ts";
 import { type Kind, kindOf } from "../kinds.ts";
+import { addTo } from "../layout/adjacency.ts";
 import type { Layout } from "../layout/types.ts";
 import type { LayoutCall } from "../protocol.ts";
 import type { Operator, Report } from "../report.ts";
@@ -40,7 +41,8 @@ export interface Scene extends Draft {
   /** Nodes of each row from left to right. */
   rows: number[][];
   node_of_operator: Int32Array;
-  shape_labels: ShapeLabel[][];
+  /** Of a row, made when it is first drawn: of a large network most rows never are. */
+  shapeLabels(row: number): readonly ShapeLabel[];
 }
 
 /** The shape of a tensor beside its line. */
@@ -90,14 +92,14 @@ export function layoutCall({ n_inputs, boxes, edges }: Draft): LayoutCall {
 /** A draft with the places that the layout found. */
 export function placeScene(report: Report, draft: Draft, layout: Layout): Scene {
   const rows: number[][] = Array.from({ length: layout.n_rows }, () => []);
-  layout.node_row.forEach((row, node) => rows[row].push(node));
-  for (const row of rows) row.sort((a, b) => layout.node_x[a] - layout.node_x[b]);
+  layout.node_row.forEach((row, node) => addTo(rows, row, node));
+  for (const row of rows) if (row.length > 1) row.sort((a, b) => layout.node_x[a] - layout.node_x[b]);
   const node_of_operator = new Int32Array(report.operators.length);
   draft.boxes.forEach(({ operators }, node) => {
     for (const operator of operators) node_of_operator[operator] = node;
   });
   const height = Math.max(0, layout.n_rows - 1) * ROW_STEP + BOX_HEIGHT;
-  return { ...draft, layout, height, rows, node_of_operator, shape_labels: placeShapes(report, layout) };
+  return { ...draft, layout, height, rows, node_of_operator, shapeLabels: placeShapes(report, layout) };
 }
 
 function borderBox(report: Report, tensor: number, kind: "input" | "output"): Omit<Box, "width"> {
@@ -162,7 +164,7 @@ function kernelShape(report: Report, operator: Operator): number[] | null {
 }
 
 /** One label a tensor and writer, on its straightest piece; none where it would touch another. */
-function placeShapes(report: Report, layout: Layout): ShapeLabel[][] {
+function placeShapes(report: Report, layout: Layout): Scene["shapeLabels"] {
   const { segments } = layout;
   const straightest = new Map<number, number>();
   segments.tensor.forEach((tensor, i) => {
@@ -170,12 +172,14 @@ function placeShapes(report: Report, layout: Layout): ShapeLabel[][] {
     const best = straightest.get(tensor);
     if (best === undefined || bend(layout, i) < bend(layout, best)) straightest.set(tensor, i);
   });
-  const labels: ShapeLabel[][] = Array.from({ length: layout.n_rows }, () => []);
-  for (const [tensor, i] of straightest) {
-    const x = (segments.x_from[i] + segments.x_to[i]) / 2;
-    labels[segments.row[i]].push({ x, text: shapeText(report, tensor) });
-  }
-  return labels.map(withoutOverlaps);
+  const of_row: number[][] = Array.from({ length: layout.n_rows }, () => []);
+  for (const i of straightest.values()) addTo(of_row, segments.row[i], i);
+  const known = new Map<number, readonly ShapeLabel[]>();
+  return (row) => {
+    const labels = known.get(row) ?? withoutOverlaps(of_row[row].map((i) => ({ x: (segments.x_from[i] + segments.x_to[i]) / 2, text: shapeText(report, segments.tensor[i]) })));
+    known.set(row, labels);
+    return labels;
+  };
 }
 
 function bend({ segments }: Layout, i: number): number {

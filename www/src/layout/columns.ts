@@ -35,7 +35,7 @@ function placeOneWay(
   leftwards: boolean,
 ): Float64Array {
   const rows = downwards ? order : order.slice().reverse();
-  const facing = leftwards ? rows : rows.map((row) => row.slice().reverse());
+  const facing = leftwards ? rows : rows.map((row) => (row.length > 1 ? row.slice().reverse() : row));
   const [neighbours, opposite] = downwards ? [graph.up, graph.down] : [graph.down, graph.up];
   const root = alignBlocks(graph, facing, neighbours, opposite, conflicts);
   const x = compact(graph, facing, root);
@@ -125,26 +125,30 @@ function middleNeighbours(graph: LayeredGraph, list: number[], position: Int32Ar
 /** Packs the blocks to the left, then pulls each towards what stands right of it. */
 function compact(graph: LayeredGraph, rows: number[][], root: Int32Array): Float64Array {
   const n = root.length;
-  const right: { block: number; distance: number }[][] = Array.from({ length: n }, () => []);
+  // Of the blocks that have any.
+  const right = new Map<number, { block: number; distance: number }[]>();
   const waiting = new Int32Array(n);
   for (const row of rows) {
     for (let i = 0; i + 1 < row.length; i++) {
       const distance = (graph.widths[row[i]] + graph.widths[row[i + 1]]) / 2 + COLUMN_GAP;
-      right[root[row[i]]].push({ block: root[row[i + 1]], distance });
+      const others = right.get(root[row[i]]);
+      const other = { block: root[row[i + 1]], distance };
+      if (others) others.push(other);
+      else right.set(root[row[i]], [other]);
       waiting[root[row[i + 1]]] += 1;
     }
   }
   const x = new Float64Array(n);
   const order = [...root.keys()].filter((v) => root[v] === v && waiting[v] === 0);
   for (let i = 0; i < order.length; i++) {
-    for (const { block, distance } of right[order[i]]) {
+    for (const { block, distance } of right.get(order[i]) ?? []) {
       x[block] = Math.max(x[block], x[order[i]] + distance);
       if (--waiting[block] === 0) order.push(block);
     }
   }
   for (let i = order.length - 1; i >= 0; i--) {
     let limit = Infinity;
-    for (const { block, distance } of right[order[i]]) limit = Math.min(limit, x[block] - distance);
+    for (const { block, distance } of right.get(order[i]) ?? []) limit = Math.min(limit, x[block] - distance);
     if (limit < Infinity) x[order[i]] = Math.max(x[order[i]], limit);
   }
   return x.map((_, v) => x[root[v]]);

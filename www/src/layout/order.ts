@@ -1,3 +1,4 @@
+import { addTo } from "./adjacency.ts";
 import type { LayeredGraph } from "./types.ts";
 
 /** Sweeps down and up; real models stop getting better after a few. */
@@ -37,7 +38,7 @@ function firstOrder(graph: LayeredGraph): number[][] {
       const v = stack.pop() as number;
       if (seen[v]) continue;
       seen[v] = 1;
-      rows[graph.row_of[v]].push(v);
+      addTo(rows, graph.row_of[v], v);
       for (let k = graph.down[v].length - 1; k >= 0; k--) stack.push(graph.down[v][k]);
     }
   }

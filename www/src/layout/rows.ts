@@ -1,3 +1,4 @@
+import { type Adjacency, adjacency, degree } from "./adjacency.ts";
 import { FED } from "./node_weights.ts";
 
 /** Passes that move nodes towards their readers; each can lengthen no line. More gain nothing on real models. */
@@ -14,34 +15,33 @@ export function assignRows(weight: Uint8Array, edges: Int32Array): Int32Array {
   const outputs = adjacency(n_nodes, edges, 0, 1);
   const order = topologicalOrder(inputs, outputs);
   const row = new Int32Array(n_nodes);
-  for (const v of order) for (const w of outputs[v]) row[w] = Math.max(row[w], row[v] + 1);
+  for (const v of order) {
+    for (let i = outputs.start[v]; i < outputs.start[v + 1]; i++) row[outputs.nodes[i]] = Math.max(row[outputs.nodes[i]], row[v] + 1);
+  }
   for (let pass = 0; pass < TIGHTEN_PASSES; pass++) if (!tighten(order, weight, inputs, outputs, row)) break;
   return row;
 }
 
-function adjacency(n_nodes: number, edges: Int32Array, from: 0 | 1, to: 0 | 1): number[][] {
-  const lists: number[][] = Array.from({ length: n_nodes }, () => []);
-  for (let e = 0; e < edges.length; e += 3) lists[edges[e + from]].push(edges[e + to]);
-  return lists;
-}
-
 /** Kahn's order; nodes in or behind a circle are missing from it. */
-function topologicalOrder(inputs: number[][], outputs: number[][]): number[] {
-  const waiting = inputs.map((list) => list.length);
-  const order = [...waiting.keys()].filter((v) => waiting[v] === 0);
-  for (let i = 0; i < order.length; i++) {
-    for (const w of outputs[order[i]]) if (--waiting[w] === 0) order.push(w);
+function topologicalOrder(inputs: Adjacency, { start, nodes }: Adjacency): Int32Array {
+  const waiting = Int32Array.from({ length: start.length - 1 }, (_, v) => degree(inputs, v));
+  const order = new Int32Array(waiting.length);
+  let n = 0;
+  for (let v = 0; v < waiting.length; v++) if (waiting[v] === 0) order[n++] = v;
+  for (let at = 0; at < n; at++) {
+    const v = order[at];
+    for (let i = start[v]; i < start[v + 1]; i++) if (--waiting[nodes[i]] === 0) order[n++] = nodes[i];
   }
-  return order;
+  return order.subarray(0, n);
 }
 
-function tighten(order: number[], weight: Uint8Array, inputs: number[][], outputs: number[][], row: Int32Array): boolean {
+function tighten(order: Int32Array, weight: Uint8Array, inputs: Adjacency, outputs: Adjacency, row: Int32Array): boolean {
   let moved = false;
   for (let i = order.length - 1; i >= 0; i--) {
     const v = order[i];
-    if (weight[v] === FED && outputs[v].length <= inputs[v].length) continue;
+    if (weight[v] === FED && degree(outputs, v) <= degree(inputs, v)) continue;
     let lowest = Infinity;
-    for (const w of outputs[v]) lowest = Math.min(lowest, row[w] - 1);
+    for (let at = outputs.start[v]; at < outputs.start[v + 1]; at++) lowest = Math.min(lowest, row[outputs.nodes[at]] - 1);
     if (lowest > row[v] && lowest < Infinity) {
       row[v] = lowest;
       moved = true;

@@ -1,3 +1,4 @@
+import { addTo } from "./adjacency.ts";
 import type { LayeredGraph, LayoutInput } from "./types.ts";
 
 /** Width that a line takes where it passes a row, in px. */
@@ -11,7 +12,7 @@ export const MAX_WAYPOINTS = 40_000;
 interface Line {
   src: number;
   tensor: number;
-  readers: Set<number>;
+  readers: readonly number[];
   last_row: number;
 }
 
@@ -21,7 +22,9 @@ export function insertWaypoints(input: LayoutInput, weight: Uint8Array, row_of_n
   const graph = emptyGraph(n_nodes);
   const rows = Array.from(row_of_node);
   let budget = MAX_WAYPOINTS;
-  for (const line of linesByLength(input.edges, row_of_node)) {
+  const lines = linesOf(input.edges, row_of_node);
+  for (const idx of lines.by_length) {
+    const line = lineOf(lines, idx, input.edges, row_of_node);
     const needed = Math.max(0, line.last_row - row_of_node[line.src] - 1);
     if (needed > budget) {
       for (const reader of line.readers) graph.leaps.push(line.src, reader, line.tensor);
@@ -54,19 +57,39 @@ function emptyGraph(n_nodes: number): LayeredGraph {
   };
 }
 
-/** One line a (writer, tensor), shortest first; circles are left out. */
-function linesByLength(edges: Int32Array, row: Int32Array): Line[] {
-  const lines = new Map<string, Line>();
-  for (let e = 0; e < edges.length; e += 3) {
-    const [src, dst, tensor] = [edges[e], edges[e + 1], edges[e + 2]];
-    if (row[dst] <= row[src]) continue;
-    const key = `${src} ${tensor}`;
-    const line = lines.get(key) ?? { src, tensor, readers: new Set<number>(), last_row: 0 };
-    line.readers.add(dst);
-    line.last_row = Math.max(line.last_row, row[dst]);
-    lines.set(key, line);
-  }
-  return [...lines.values()].sort((a, b) => a.last_row - row[a.src] - (b.last_row - row[b.src]));
+/** Lines one a (writer, tensor), shortest first, each with its edges; circles are left out. */
+interface Lines {
+  /** Places of edges, those of one line after the other. */
+  edges: Int32Array;
+  /** Where those of a line begin in them, and where the next one's do. */
+  start: Int32Array;
+  by_length: Int32Array;
+}
+
+function linesOf(edges: Int32Array, row: Int32Array): Lines {
+  const places = Int32Array.from({ length: edges.length / 3 }, (_, i) => 3 * i).filter((e) => row[edges[e + 1]] > row[edges[e]]);
+  places.sort((a, b) => edges[a] - edges[b] || edges[a + 2] - edges[b + 2] || a - b);
+  const is_first = (at: number): boolean => at === 0 || edges[places[at]] !== edges[places[at - 1]] || edges[places[at] + 2] !== edges[places[at - 1] + 2];
+  const n_lines = places.reduce((n, _, at) => n + Number(is_first(at)), 0);
+  const start = new Int32Array(n_lines + 1).fill(places.length);
+  const length = new Int32Array(n_lines);
+  let line = -1;
+  places.forEach((e, at) => {
+    if (is_first(at)) start[++line] = at;
+    length[line] = Math.max(length[line], row[edges[e + 1]] - row[edges[e]]);
+  });
+  // Those of one length in the order of their first edges.
+  const by_length = Int32Array.from(length.keys()).sort((a, b) => length[a] - length[b] || places[start[a]] - places[start[b]]);
+  return { edges: places, start, by_length };
+}
+
+/** Of one line. */
+function lineOf({ edges: places, start }: Lines, line: number, edges: Int32Array, row: Int32Array): Line {
+  const own = places.subarray(start[line], start[line + 1]);
+  const [first] = own;
+  const readers = Array.from(own, (e) => edges[e + 1]);
+  const last_row = readers.reduce((last, reader) => Math.max(last, row[reader]), 0);
+  return { src: edges[first], tensor: edges[first + 2], readers: readers.length > 1 ? [...new Set(readers)] : readers, last_row };
 }
 
 function route(graph: LayeredGraph, rows: number[], line: Line): void {
@@ -86,7 +109,7 @@ function route(graph: LayeredGraph, rows: number[], line: Line): void {
 }
 
 function link(graph: LayeredGraph, from: number, to: number, tensor: number): void {
-  graph.down[from].push(to);
-  graph.down_tensor[from].push(tensor);
-  graph.up[to].push(from);
+  addTo(graph.down, from, to);
+  addTo(graph.down_tensor, from, tensor);
+  addTo(graph.up, to, from);
 }

@@ -103,9 +103,15 @@ function stretchesOf(left: ReadonlyMap<number, string>, starts: Float64Array, en
 }
 
 /** Bytes in a unit of time, by operator; 0 for one that takes none of its own. */
-export function trafficRates({ starts, ends }: Schedule, traffic_bytes: readonly number[]): Float64Array {
-  return Float64Array.from(traffic_bytes, (bytes, i) => (ends[i] > starts[i] ? bytes / (ends[i] - starts[i]) : 0));
+export function trafficRates(schedule: Schedule, traffic_bytes: readonly number[]): Float64Array {
+  const { starts, ends } = schedule;
+  // Each frame asks.
+  const known = rates.get(schedule) ?? Float64Array.from(traffic_bytes, (bytes, i) => (ends[i] > starts[i] ? bytes / (ends[i] - starts[i]) : 0));
+  rates.set(schedule, known);
+  return known;
 }
+
+const rates = new WeakMap<Schedule, Float64Array>();
 
 /** A time, or a number of operators. */
 export function timeText({ unit }: Pick<Schedule, "unit">, value: number, like = value): string {

@@ -3,7 +3,7 @@ import { MAX_FILE_BYTES } from "../limits.ts";
 import type { BackupCall, Imported, Settings } from "../protocol.ts";
 import type { Report } from "../report.ts";
 import { readReport, readSummary } from "../report_check.ts";
-import { type Comparison, type Opened, SETTING, isComparison, isDate, transact } from "../store.ts";
+import { type Comparison, type Opened, SETTING, isComparison, isDate, isPartKey, putReport, takeWhole, transact } from "../store.ts";
 import { KnownError } from "../worker_messenger.ts";
 import { type Entry, EntryReader, type Limits } from "./json_entries.ts";
 import { answerRequests } from "./request_queue.ts";
@@ -37,8 +37,9 @@ async function written(settings: Settings): Promise<Blob> {
     parts.push(`,"${name}":[`);
     let n_written = 0;
     for (const key of keys) {
+      if (name === "reports" && isPartKey(String(key))) continue;
       // One by one: another tab may write meanwhile.
-      const value = await transact<Value>([name], "readonly", (stores) => stores[name].get(key));
+      const value = name === "reports" ? ((await takeWhole(String(key))) as Value | null) : await transact<Value>([name], "readonly", (stores) => stores[name].get(key));
       if (value === null) continue;
       // A blob is not held in memory.
       parts.push(new Blob([n_written++ === 0 ? "" : ",", JSON.stringify(await of(String(key), value))]));
@@ -97,8 +98,9 @@ function takeSettings(value: unknown, imported: Imported): void {
 
 async function takeReport(entry: unknown): Promise<boolean> {
   const [key, kept] = Array.isArray(entry) ? (entry as unknown[]) : [];
-  const report = typeof key === "string" ? readReport(kept) : null;
-  if (report) await transact(["reports"], "readwrite", ({ reports }) => void reports.put(report, key as string));
+  if (typeof key !== "string" || isPartKey(key)) return false;
+  const report = readReport(kept);
+  if (report) await putReport(key, report, null);
   return report !== null;
 }
 

@@ -12,6 +12,11 @@ import { hasHost } from "../targets.ts";
 import { keepReport } from "../store.ts";
 import { answerRequests } from "./request_queue.ts";
 
+/** The module's memory never shrinks: a worker with more than this ends. */
+const MAX_KEPT_MEMORY_BYTES = 256 * 1024 ** 2;
+/** So does one with the report of more operators, of which the page has its own copy. */
+const MAX_HELD_OPERATORS = 20_000;
+
 let litecast: LiteCast;
 /** Set by the first file: from then on nothing is estimated that nobody asked for. */
 let is_used = false;
@@ -50,7 +55,7 @@ function read({ file, number }: FileToRead): ArrayBuffer {
   }
 }
 
-function estimate(call: EstimateCall): Estimated {
+async function estimate(call: EstimateCall): Promise<Estimated> {
   is_used = true;
   const { key, scenario } = call;
   const bytes = call.model instanceof ArrayBuffer ? call.model : read(call.model);
@@ -59,8 +64,13 @@ function estimate(call: EstimateCall): Estimated {
   const report = reportOf(call, new Uint8Array(bytes), is_hashed_here ? NOT_YET : undefined);
   if (is_hashed_here) report.sha256 = null;
   if (scenarioWords(scenario).length > 0) report.what_if = scenario;
-  if (key !== null) kept.set(key, keep(key, report, is_hashed_here ? bytes : null));
-  return { report, memory_bytes: litecast.memory_bytes };
+  // A summary has none.
+  const { operators } = report as Partial<Report>;
+  const is_spent = litecast.memory_bytes > MAX_KEPT_MEMORY_BYTES || (operators?.length ?? 0) > MAX_HELD_OPERATORS;
+  if (is_spent) {
+    if (is_hashed_here) report.sha256 = await sha256(bytes);
+  } else if (key !== null) kept.set(key, keep(key, report, is_hashed_here ? bytes : null));
+  return { report, is_spent };
 }
 
 /** In the place of a hash that the browser computes, so that the module computes none. */
@@ -188,7 +198,7 @@ async function nextMeasurements({ module, document, files, reports }: NextMeasur
   return devices.next(document, known.map((report) => ({ ...report, sha256: report.sha256 ?? "" })));
 }
 
-function answer(call: EstimatorCall): Promise<Started | MeasuredDevice | MeasuringTool[] | NextMeasurement[] | string | null> | EstimatorValue {
+function answer(call: EstimatorCall): Promise<Started | Estimated | MeasuredDevice | MeasuringTool[] | NextMeasurement[] | string | null> | EstimatorValue {
   if (call.kind === "start") return start(call);
   if (call.kind === "warm-up") return warmUp(call);
   if (call.kind === "read-ahead") return readAhead(call);

@@ -1,3 +1,4 @@
+import { withoutLongLists } from "../list_parts.ts";
 import { otherBuildError } from "../worker_messenger.ts";
 import type { Abort, Failure, Reply, Request } from "../protocol.ts";
 
@@ -28,7 +29,9 @@ export function answerRequests<Call, Value>(
     try {
       if (version !== VERSION) throw otherBuildError();
       const value = await answer(call, (progress) => self.postMessage({ id, progress } satisfies Reply<Value>));
-      self.postMessage({ id, value } satisfies Reply<Value>, transfer(value));
+      const whole = { id, value } satisfies Reply<Value>;
+      const bare = withoutLongLists(whole, (part) => self.postMessage({ id, part } satisfies Reply<Value>));
+      self.postMessage(bare, transfer(value));
     } catch (error) {
       self.postMessage({ id, error: describe(error) } satisfies Reply<Value>);
     }
