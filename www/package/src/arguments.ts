@@ -1,7 +1,10 @@
-/** Arguments as programs give them → what the module takes, or an error that says what was expected and found. */
+/**
+ * Arguments as programs give them → what the module takes, or an error that says what was expected and found. What is returned
+ * has no code of the program in it, which could throw, or answer otherwise when it is asked again; bytes alone are not copied.
+ */
 import type { Device } from "../types/devices.d.ts";
 import type { Application, BytesSource, Calibration, Changes, EstimateOptions, Fits, Graph, Limits, ModelFile, TargetChoice } from "../types/index.d.ts";
-import { inWords, LitecastError, tooLarge, wrongArgument } from "./errors.ts";
+import { inWords, LitecastError, MAX_SHOWN, reading, thrownInWords, tooLarge, wrongArgument } from "./errors.ts";
 
 const MAX_COUNT = 2 ** 32 - 1;
 
@@ -13,8 +16,6 @@ const MAX_GRAPH_BYTES = 16 * 1024 ** 2;
 const MAX_ITEMS = 2 ** 20;
 /** Targets of one call, several times as many as there are: each has a report of all operators. */
 const MAX_TARGETS = 512;
-/** Characters of what a message repeats. */
-const MAX_SHOWN = 60;
 /** Longer than any path. */
 const MAX_NAME_LENGTH = 2 ** 16;
 /** As the module's. */
@@ -58,9 +59,24 @@ export function tag(value: unknown): string {
   return Object.prototype.toString.call(value).slice(8, -1);
 }
 
+/** By the names of buffers, which any object can give itself, what only buffers answer. Some pages have none that are shared. */
+const BUFFERS = new Map([globalThis.ArrayBuffer, globalThis.SharedArrayBuffer].flatMap((buffer) => (buffer ? [[buffer.name, Object.getOwnPropertyDescriptor(buffer.prototype, "byteLength")!.get!] as const] : [])));
+
+/** Also of another realm. */
+function isBuffer(value: unknown): value is ArrayBuffer {
+  const length = BUFFERS.get(tag(value));
+  if (!length) return false;
+  try {
+    length.call(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Whether a value holds bytes in memory. */
 export function isBytes(value: unknown): value is BytesSource {
-  return ArrayBuffer.isView(value) || tag(value) === "ArrayBuffer" || tag(value) === "SharedArrayBuffer";
+  return ArrayBuffer.isView(value) || isBuffer(value);
 }
 
 /** The bytes themselves where they are in one, without a copy. */
@@ -69,7 +85,7 @@ export function viewOf(value: BytesSource, place: string): Uint8Array {
     if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer as ArrayBuffer, value.byteOffset, value.byteLength);
     return new Uint8Array(value as ArrayBuffer);
   } catch (error) {
-    throw wrongArgument(`${place}: expected bytes, found a buffer that was detached, for example by a transfer to a worker (${(error as Error).message})`);
+    throw wrongArgument(`${place}: expected bytes, found a buffer that was detached, for example by a transfer to a worker (${thrownInWords(error)})`, error);
   }
 }
 
@@ -95,7 +111,7 @@ export function jsonText(value: object, place: string, noun: string, most: numbe
     if (json !== undefined) return json;
   } catch (error) {
     if (error === tooLong) throw error;
-    throw wrongArgument(`${place}: expected a ${noun} that JSON can hold (${String((error as Partial<Error> | null)?.message).slice(0, MAX_SHOWN)})`);
+    throw wrongArgument(`${place}: expected a ${noun} that JSON can hold (${thrownInWords(error)})`, error);
   }
   throw wrongArgument(`${place}: expected a ${noun} that JSON can hold, found none`);
 }
@@ -118,7 +134,9 @@ function jsonLength(value: unknown, most: number): number {
 }
 
 /** The bytes of a value, without a copy; throws `wrong-argument` where it holds none. */
-export function bytesOf(value: unknown, place: string): Uint8Array {
+export const bytesOf = (value: unknown, place: string): Uint8Array => reading(place, () => readBytes(value, place));
+
+function readBytes(value: unknown, place: string): Uint8Array {
   if (isBytes(value)) return viewOf(value, place);
   if (isGraph(value)) return graphBytes(value, place);
   const hint = tag(value) === "Promise" || tag(value) === "Blob" || tag(value) === "File" || tag(value) === "Response"
@@ -129,7 +147,7 @@ export function bytesOf(value: unknown, place: string): Uint8Array {
 
 /** Null for bytes that the module can read. */
 export function sizeError(value: unknown, place: string): LitecastError | null {
-  const n_bytes = isBytes(value) ? value.byteLength : 0;
+  const n_bytes = reading(place, () => (isBytes(value) ? value.byteLength : 0));
   return n_bytes > MAX_FILE_BYTES ? tooLarge(place, `a file of at most ${MAX_FILE_BYTES} bytes`, n_bytes) : null;
 }
 
@@ -141,15 +159,22 @@ export function modelBytes(value: unknown, place: string): Uint8Array {
   return bytes;
 }
 
-/** Items of an array, or of another iterable, of which no more are asked than are taken. Places of an array may be empty. */
-export function listOf(value: unknown, place: string, max_items = MAX_ITEMS): readonly unknown[] {
+/** Items of an array, or of another iterable, of which no more are asked than are taken. Empty places of an array are undefined. */
+export const listOf = (value: unknown, place: string, max_items = MAX_ITEMS): unknown[] => reading(place, () => readList(value, place, max_items));
+
+function readList(value: unknown, place: string, max_items: number): unknown[] {
   const is_list = typeof value === "object" && value !== null && Symbol.iterator in value && !isBytes(value);
   if (!is_list) throw wrongArgument(`${place}: expected an array, found ${inWords(value)}`);
-  const items: unknown[] = Array.isArray(value) ? value : [];
-  if (items !== value) {
-    for (const item of value as Iterable<unknown>) if (items.push(item) > max_items) break;
+  const tooLong = (found: number): LitecastError => tooLarge(place, `at most ${max_items} items`, found);
+  if (Array.isArray(value)) {
+    // That of a proxy is any value.
+    const length: unknown = value.length;
+    if (typeof length !== "number") throw wrongArgument(`${place}: expected an array, found one whose length is ${inWords(length)}`);
+    if (length > max_items) throw tooLong(length);
+    return Array.from({ length }, (_, idx) => value[idx]);
   }
-  if (items.length > max_items) throw tooLarge(place, `at most ${max_items} items`, items.length);
+  const items: unknown[] = [];
+  for (const item of value as Iterable<unknown>) if (items.push(item) > max_items) throw tooLong(items.length);
   return items;
 }
 
@@ -180,12 +205,12 @@ export function iniText(value: unknown, name: string): string {
 /** The document of a measured device, as it is or as text. */
 export function deviceText(value: unknown, place: string): string {
   if (typeof value === "string") return text(value, place, MAX_DEVICE_LENGTH);
-  return jsonText(plainObject(value, place), place, "device", MAX_DEVICE_LENGTH);
+  return jsonText(reading(place, () => plainObject(value, place)), place, "device", MAX_DEVICE_LENGTH);
 }
 
 /** A report as text. */
 export function reportText(value: unknown, place: string): string {
-  return jsonText(plainObject(value, place), place, "report", MAX_REPORT_LENGTH);
+  return jsonText(reading(place, () => plainObject(value, place)), place, "report", MAX_REPORT_LENGTH);
 }
 
 /** Instances of a program's own classes too, but not what has its fields elsewhere, as a promise or a map. */
@@ -195,18 +220,30 @@ export function plainObject(value: unknown, place: string): Record<string, unkno
 }
 
 /** Refuses names that nothing reads, which are typing errors. */
-export function onlyKnown(object: Record<string, unknown>, known: readonly string[], place: string): void {
+function onlyKnown(object: Record<string, unknown>, known: readonly string[], place: string): void {
   const strange = Object.keys(object).find((name) => !known.includes(name));
   if (strange !== undefined) throw wrongArgument(`${place}: unknown option \`${strange.slice(0, MAX_SHOWN)}\`, expected one of ${known.join(", ")}`);
 }
 
 const OPTIONS = ["name", "batch", "threads", "dimensions", "application", "targets", "detail", "precision"] as const satisfies (keyof EstimateOptions)[];
 
+/** The options of a function by name, each read once, and none but these. */
+export function optionsOf<Name extends string>(options: unknown, known: readonly Name[], place = "options"): Partial<Record<Name, unknown>> {
+  return options === undefined ? {} : knownFields(options, known, place);
+}
+
+/** As `optionsOf`, of an object that has to be there. */
+function knownFields<Name extends string>(value: unknown, known: readonly Name[], place: string): Partial<Record<Name, unknown>> {
+  return reading(place, () => {
+    const given = plainObject(value, place);
+    onlyKnown(given, known, place);
+    return Object.fromEntries(known.map((name) => [name, given[name]])) as Partial<Record<Name, unknown>>;
+  });
+}
+
 /** Checked options of an estimate, with defaults for what is left out. */
 export function prepareOptions(options: unknown): Prepared {
-  const given = options === undefined ? {} : plainObject(options, "options");
-  onlyKnown(given, OPTIONS, "options");
-  const { name, batch, threads, dimensions, application, targets, detail, precision = "auto" } = given;
+  const { name, batch, threads, dimensions, application, targets, detail, precision = "auto" } = optionsOf(options, OPTIONS);
   if (detail !== undefined && detail !== "full" && detail !== "summary") {
     throw wrongArgument(`detail: expected "full" or "summary", found ${inWords(detail)}`);
   }
@@ -230,10 +267,8 @@ const MEMORIES = ["ram_bytes", "flash_bytes"] as const satisfies (keyof Applicat
 
 /** Checked memory of an application. */
 export function prepareApplication(application: unknown, place: string): Application {
-  const given = plainObject(application, place);
-  onlyKnown(given, MEMORIES, place);
-  const bytes = (name: keyof Application): number => (given[name] === undefined ? 0 : count(given[name], `${place}.${name}`, 0));
-  return { ram_bytes: bytes("ram_bytes"), flash_bytes: bytes("flash_bytes") };
+  const { ram_bytes = 0, flash_bytes = 0 } = knownFields(application, MEMORIES, place);
+  return { ram_bytes: count(ram_bytes, `${place}.ram_bytes`, 0), flash_bytes: count(flash_bytes, `${place}.flash_bytes`, 0) };
 }
 
 const bytes = (value: unknown, place: string): number => count(value, place, 0);
@@ -269,32 +304,33 @@ const CHOICE = {
 
 /** Checked choices of targets; an id stands for the target as it is. */
 export function prepareTargets(targets: unknown): TargetChoice[] {
-  if (!Array.isArray(targets)) throw wrongArgument(`targets: expected an array, found ${inWords(targets)}`);
-  listOf(targets, "targets", MAX_TARGETS);
-  if (targets.length === 0) throw wrongArgument("targets: expected at least one target, found an array of 0");
-  // As `map` does, but places that nothing was put in are refused, too.
-  return Array.from(targets, (target: unknown, idx) => prepareTarget(target, `targets[${idx}]`));
+  const is_array = reading("targets", () => Array.isArray(targets));
+  if (!is_array) throw wrongArgument(`targets: expected an array, found ${inWords(targets)}`);
+  const list = listOf(targets, "targets", MAX_TARGETS);
+  if (list.length === 0) throw wrongArgument("targets: expected at least one target, found an array of 0");
+  return list.map((target, idx) => prepareTarget(target, `targets[${idx}]`));
 }
 
 /** One checked choice. */
 export function prepareTarget(target: unknown, place: string): TargetChoice {
   if (typeof target === "string") return { target };
   if (typeof target !== "object" || target === null) throw wrongArgument(`${place}: expected the id of a target or an object, found ${inWords(target)}`);
-  const given = plainObject(target, place);
-  onlyKnown(given, Object.keys(CHOICE), place);
+  const given = knownFields(target, Object.keys(CHOICE) as (keyof TargetChoice)[], place);
   const choice: Record<string, unknown> = {};
-  for (const [name, prepare] of Object.entries(CHOICE)) if (given[name] !== undefined) choice[name] = prepare(given[name], `${place}.${name}`);
+  for (const [name, value] of Object.entries(given)) if (value !== undefined) choice[name] = CHOICE[name as keyof TargetChoice](value, `${place}.${name}`);
   return choice as unknown as TargetChoice;
 }
 
 /** The fields of an object that `readers` know, each checked. */
 function fieldsOf(value: unknown, readers: Readonly<Record<string, Reader>>, place: string): Record<string, unknown> {
-  const given = plainObject(value, place);
-  return Object.fromEntries(Object.entries(readers).map(([name, read]) => [name, read(given[name], `${place}.${name}`)]));
+  return reading(place, () => {
+    const given = plainObject(value, place);
+    return Object.fromEntries(Object.entries(readers).map(([name, read]) => [name, read(given[name], `${place}.${name}`)]));
+  });
 }
 
 const orNone = (read: Reader): Reader => (value, place) => (value === undefined || value === null ? null : read(value, place));
-const eachOf = (read: Reader): Reader => (value, place) => (value === undefined ? [] : Array.from(listOf(value, place), (item, idx) => read(item, `${place}[${idx}]`)));
+const eachOf = (read: Reader): Reader => (value, place) => (value === undefined ? [] : listOf(value, place).map((item, idx) => read(item, `${place}[${idx}]`)));
 
 /** Bytes may be more than a count. */
 function whole(value: unknown, place: string): number {
@@ -371,8 +407,7 @@ const LIMITS = ["latency_ms", "sram_bytes", "clock_mhz"] as const satisfies (key
 
 /** Checked limits of a sweep. */
 export function prepareLimits(limits: unknown): Limits {
-  const given = plainObject(limits, "limits");
-  onlyKnown(given, LIMITS, "limits");
+  const given = knownFields(limits, LIMITS, "limits");
   const prepared: Limits = {};
   for (const name of LIMITS) {
     const value = given[name];
@@ -389,8 +424,7 @@ const CHANGES = [...FACTORS, ...SWITCHES, "channels"] as const satisfies (keyof 
 
 /** Checked changes of a network. */
 export function prepareChanges(changes: unknown): Changes {
-  const given = plainObject(changes, "changes");
-  onlyKnown(given, CHANGES, "changes");
+  const given = knownFields(changes, CHANGES, "changes");
   const prepared: Changes = {};
   for (const name of FACTORS) if (given[name] !== undefined) prepared[name] = number(given[name], `changes.${name}`);
   for (const name of SWITCHES) {
@@ -399,9 +433,8 @@ export function prepareChanges(changes: unknown): Changes {
     if (typeof value !== "boolean") throw wrongArgument(`changes.${name}: expected true or false, found ${inWords(value)}`);
     prepared[name] = value;
   }
-  if (given["channels"] !== undefined) {
-    const channels = plainObject(given["channels"], "changes.channels");
-    onlyKnown(channels, ["from", "to"], "changes.channels");
+  if (given.channels !== undefined) {
+    const channels = knownFields(given.channels, ["from", "to"], "changes.channels");
     const [from, to] = (["from", "to"] as const).map((name) => channelCount(channels[name], `changes.channels.${name}`));
     prepared.channels = { from: from!, to: to! };
   }
@@ -417,7 +450,7 @@ function channelCount(value: unknown, name: string): number {
 
 /** Sizes by name. */
 function prepareDimensions(dimensions: unknown, place: string): Record<string, number> {
-  const sizes = Object.entries(plainObject(dimensions, place));
+  const sizes = reading(place, () => Object.entries(plainObject(dimensions, place)));
   return Object.fromEntries(sizes.map(([name, size]) => [name, count(size, `${place}.${name}`, 0)]));
 }
 
@@ -433,23 +466,22 @@ const FILE = ["name", "bytes", "batch", "threads", "dimensions", "sha256"] as co
 
 /** Checked models, each with its own options over the common ones. */
 export function prepareFiles(models: unknown, common: Prepared): PreparedFile[] {
-  return Array.from(listOf(models, "models"), (model, idx) => prepareFile(model, `models[${idx}]`, common));
+  return listOf(models, "models").map((model, idx) => prepareFile(model, `models[${idx}]`, common));
 }
 
 function prepareFile(model: unknown, place: string, common: Prepared): PreparedFile {
   const { batch, threads, dimensions, application, precision } = common;
-  if (isBytes(model) || isGraph(model)) return { name: common.name, bytes: bytesOf(model, place), batch, threads, dimensions, are_dimensions_shared: true, application, precision };
-  const given = plainObject(model, place);
-  onlyKnown(given, FILE, place);
+  if (reading(place, () => isBytes(model) || isGraph(model))) return { name: common.name, bytes: bytesOf(model, place), batch, threads, dimensions, are_dimensions_shared: true, application, precision };
+  const given = knownFields(model, FILE, place);
   return {
-    name: given["name"] === undefined ? common.name : text(given["name"], `${place}.name`),
-    bytes: bytesOf(given["bytes"], `${place}.bytes`),
-    batch: given["batch"] === undefined ? batch : count(given["batch"], `${place}.batch`),
-    threads: given["threads"] === undefined ? threads : count(given["threads"], `${place}.threads`),
-    dimensions: given["dimensions"] === undefined ? dimensions : prepareDimensions(given["dimensions"], `${place}.dimensions`),
-    are_dimensions_shared: given["dimensions"] === undefined,
+    name: given.name === undefined ? common.name : text(given.name, `${place}.name`),
+    bytes: bytesOf(given.bytes, `${place}.bytes`),
+    batch: given.batch === undefined ? batch : count(given.batch, `${place}.batch`),
+    threads: given.threads === undefined ? threads : count(given.threads, `${place}.threads`),
+    dimensions: given.dimensions === undefined ? dimensions : prepareDimensions(given.dimensions, `${place}.dimensions`),
+    are_dimensions_shared: given.dimensions === undefined,
     application,
     precision,
-    ...(given["sha256"] === undefined ? {} : { sha256: digits(given["sha256"], `${place}.sha256`) }),
+    ...(given.sha256 === undefined ? {} : { sha256: digits(given.sha256, `${place}.sha256`) }),
   };
 }

@@ -2,7 +2,7 @@
 import type * as api from "../types/index.d.ts";
 import type { LiteCastWorker } from "../types/worker.d.ts";
 import { listOf, sizeError } from "./arguments.ts";
-import { LitecastError } from "./errors.ts";
+import { LitecastError, reading, thrownInWords } from "./errors.ts";
 import type { Loaded } from "./load.ts";
 import { type Call, type Method, received, type Reply, restore } from "./protocol.ts";
 
@@ -62,7 +62,8 @@ export class Client implements LiteCastWorker {
     const list = listOf(models, "models");
     const errors = new Map<number, LitecastError>();
     const sent = list.map((model, idx) => {
-      const error = sizeError(model, "model") ?? sizeError((model as Partial<api.ModelFile> | null | undefined)?.bytes, "model");
+      const bytes = reading(`models[${idx}]`, () => (model as Partial<api.ModelFile> | null | undefined)?.bytes);
+      const error = sizeError(model, "model") ?? sizeError(bytes, "model");
       if (error) errors.set(idx, error);
       return error ? NO_BYTES : model;
     });
@@ -154,7 +155,7 @@ export class Client implements LiteCastWorker {
         this.#thread.post({ id, call }, []);
       } catch (error) {
         this.#waiting.delete(id);
-        reject(new LitecastError("wrong-argument", `expected arguments that can be sent to a worker (${String(error)})`, error));
+        reject(new LitecastError("wrong-argument", `expected arguments that can be sent to a worker (${thrownInWords(error)})`, error));
       }
     });
   }

@@ -1,7 +1,7 @@
 /** Two reports → what differs, metric by metric. */
 import type { Change, Comparison, Estimate, FactName, Report, Result, ResultChange } from "../types/index.d.ts";
 import { plainObject, text } from "./arguments.ts";
-import { inWords, wrongArgument } from "./errors.ts";
+import { inWords, reading, wrongArgument } from "./errors.ts";
 import { migrated } from "./migrate.ts";
 
 const FACTS: [FactName, string][] = [
@@ -15,7 +15,9 @@ const FACTS: [FactName, string][] = [
 ];
 
 /** Of reports of this version or an older one. */
-export function compareReports(old_report: Report, new_report: Report): Comparison {
+export const compareReports = (before: Report, after: Report): Comparison => reading("before and after", () => compared(before, after));
+
+function compared(old_report: Report, new_report: Report): Comparison {
   const before = checkedReport(old_report, "before");
   const after = checkedReport(new_report, "after");
   const facts = FACTS.map(([fact, unit]) => ({ fact, unit, ...change(before.model[fact], after.model[fact]) }));
@@ -39,7 +41,9 @@ export function compareReports(old_report: Report, new_report: Report): Comparis
   return { before: before.file, after: after.file, facts, results };
 }
 
-function checkedReport(report: Report, place: string): Report {
+const checkedReport = (report: Report, place: string): Report => reading(place, () => readReport(report, place));
+
+function readReport(report: Report, place: string): Report {
   const given = plainObject(report, place);
   if (!Array.isArray(given["results"]) || typeof given["model"] !== "object") throw wrongArgument(`${place}: expected a report of estimate() or analyze()`);
   plainObject(given["model"], `${place}.model`);

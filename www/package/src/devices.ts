@@ -1,9 +1,9 @@
 /** Devices from what benchmark tools print: a module of its own, which only those who have a profile load. */
 import type * as api from "../types/devices.d.ts";
 import type { Report } from "../types/index.d.ts";
-import { bytesOf, count, deviceText, number, onlyKnown, plainObject, reportText, text } from "./arguments.ts";
+import { bytesOf, count, deviceText, listOf, number, optionsOf, reportText, text } from "./arguments.ts";
 import init, * as module from "./device_module.js";
-import { fromModule, inWords, LitecastError } from "./errors.ts";
+import { fromModule, inWords, LitecastError, reading, thrownInWords } from "./errors.ts";
 
 const OPTIONS = ["profile_name", "threads", "clock_mhz", "like", "device"] as const satisfies (keyof api.MeasureOptions)[];
 
@@ -12,9 +12,7 @@ const COMMAND_OPTIONS = ["tool", "threads", "target"] as const satisfies (keyof 
 /** What `load()` returns. */
 class Devices implements api.Devices {
   measure(name: string, report: Report, profile: string | api.BytesSource, options: api.MeasureOptions = {}): api.Device {
-    const given = plainObject(options, "options");
-    onlyKnown(given, OPTIONS, "options");
-    const { profile_name = "profile", threads = 1, clock_mhz, like, device } = given;
+    const { profile_name = "profile", threads = 1, clock_mhz, like, device } = optionsOf(options, OPTIONS);
     const printed = typeof profile === "string" ? new TextEncoder().encode(profile) : bytesOf(profile, "profile");
     const args = [text(name, "name"), count(threads, "threads"), reportText(report, "report"), printed, text(profile_name, "profile_name")] as const;
     const clock = clock_mhz === undefined ? undefined : number(clock_mhz, "clock_mhz");
@@ -35,17 +33,17 @@ class Devices implements api.Devices {
   }
 
   next(device: api.Device | string, reports: readonly Report[]): api.NextMeasurement[] {
-    if (!Array.isArray(reports)) throw new LitecastError("wrong-argument", `reports: expected an array, found ${inWords(reports)}`);
-    const texts = reports.map((report, i) => reportText(report, `reports[${i}]`));
+    const is_array = reading("reports", () => Array.isArray(reports));
+    if (!is_array) throw new LitecastError("wrong-argument", `reports: expected an array, found ${inWords(reports)}`);
+    const texts = listOf(reports, "reports").map((report, i) => reportText(report, `reports[${i}]`));
     const known = deviceText(device, "device");
     return parsed(() => module.nextMeasurements(known, texts));
   }
 
   command(file: string, options: api.CommandOptions = {}): string {
-    const given = plainObject(options, "options");
-    onlyKnown(given, COMMAND_OPTIONS, "options");
-    const { tool = "", threads = 1, target = "" } = given;
-    return module.command(text(tool, "tool"), text(file, "file"), count(threads, "threads"), text(target, "target"));
+    const { tool = "", threads = 1, target = "" } = optionsOf(options, COMMAND_OPTIONS);
+    const args = [text(tool, "tool"), text(file, "file"), count(threads, "threads"), text(target, "target")] as const;
+    return called(() => module.command(...args));
   }
 
   tools(): api.Tool[] {
@@ -75,7 +73,7 @@ export async function start(wasm: WebAssembly.Module | Uint8Array): Promise<api.
   try {
     await init({ module_or_path: wasm as WebAssembly.Module });
   } catch (error) {
-    throw new LitecastError("wasm", `the module of devices could not be started (${error instanceof Error ? error.message : inWords(error)})`, error);
+    throw new LitecastError("wasm", `the module of devices could not be started (${thrownInWords(error)})`, error);
   }
   return new Devices();
 }

@@ -9,7 +9,7 @@ import { VERDICT_MARKS, type Verdict, verdictOn } from "../../src/verdict.ts";
 import type { Estimate, Report, Result } from "../types/index.d.ts";
 import type { LiteCastWorker } from "../types/worker.d.ts";
 import { TARGETS } from "./catalogue.ts";
-import { LitecastError, wrongArgument } from "./errors.ts";
+import { LitecastError, reading, thrownInWords, wrongArgument } from "./errors.ts";
 import { migrated } from "./migrate.ts";
 import { load } from "./worker.ts";
 
@@ -155,7 +155,7 @@ abstract class ModelElement extends ElementBase {
   set report(report: Report | null) {
     this.#stop();
     try {
-      this.#show(report && readReport(report));
+      this.#show(report && reading("report", () => readReport(report)));
     } catch (error) {
       this.#fail(error as Error);
     }
@@ -242,7 +242,7 @@ abstract class ModelElement extends ElementBase {
     try {
       this.root.replaceChildren(...(report ? this.content({ ...report, results: chosenResults(this, report) }) : []));
     } catch (error) {
-      this.#fail(wrongArgument(`report: expected a report of estimate(), found something else (${String(error)})`));
+      this.#fail(wrongArgument(`report: expected a report of estimate(), found something else (${thrownInWords(error)})`, error));
       return false;
     }
     this.dataset["state"] = report ? "ready" : "empty";
@@ -336,7 +336,7 @@ function readReport(report: Report): Report {
   try {
     read = migrated(report);
   } catch (error) {
-    throw wrongArgument(`report: expected a report of estimate(), found something else (${String(error)})`);
+    throw wrongArgument(`report: expected a report of estimate(), found something else (${thrownInWords(error)})`, error);
   }
   if (read === null) throw wrongArgument(`report: expected a report of this version or an earlier one, found schema_version ${String(report.schema_version)}`);
   return read;

@@ -1,9 +1,9 @@
 /** The estimator, as a program has it after `load()`. */
 import type * as api from "../types/index.d.ts";
 import { FAMILIES, TARGETS } from "./catalogue.ts";
-import { bytesOf, iniText, listOf, modelBytes, plainObject, prepareApplication, prepareCalibration, prepareChanges, prepareFiles, prepareLimits, prepareNeed, prepareTargets, type Prepared, type PreparedFile, prepareOptions, sizeError, text } from "./arguments.ts";
+import { bytesOf, iniText, listOf, modelBytes, number, plainObject, prepareApplication, prepareCalibration, prepareChanges, prepareFiles, prepareLimits, prepareNeed, prepareTargets, type Prepared, type PreparedFile, prepareOptions, sizeError, text } from "./arguments.ts";
 import { compareReports } from "./compare.ts";
-import { fromModule, inWords, LitecastError, wrongArgument } from "./errors.ts";
+import { fromModule, inWords, isOwn, LitecastError, reading, wrongArgument } from "./errors.ts";
 import { migrated } from "./migrate.ts";
 import type { Engine as ModuleEngine } from "./module.d.ts";
 
@@ -104,12 +104,7 @@ export class LiteCast implements api.LiteCast {
   }
 
   calibrate(measurements: Iterable<api.Measurement>): api.Calibration {
-    const list = Array.from(listOf(measurements, "measurements"), (measurement, idx) => {
-      const place = `measurements[${idx}]`;
-      const given = plainObject(measurement, place);
-      if (typeof given["measured_ms"] !== "number") throw wrongArgument(`${place}.measured_ms: expected a number, found ${inWords(given["measured_ms"])}`);
-      return { estimates_ms: latencies(given["estimates_ms"] ?? given["report"], place), measured_ms: given["measured_ms"] };
-    });
+    const list = listOf(measurements, "measurements").map((measurement, idx) => prepareMeasurement(measurement, `measurements[${idx}]`));
     const targets = Object.keys(list[0]?.estimates_ms ?? {});
     const estimates_ms = list.flatMap(({ estimates_ms }) => targets.map((target) => (Object.hasOwn(estimates_ms, target) ? estimates_ms[target]! : 0)));
     const measured_ms = list.map(({ measured_ms }) => measured_ms);
@@ -146,16 +141,19 @@ export class LiteCast implements api.LiteCast {
 
   fits(need: api.Fits["need"], application: api.Application): api.Fits {
     const prepared = prepareApplication(application, "application");
-    return this.#call(() => this.#module.fitsOfNeed(prepareNeed(need), prepared));
+    const prepared_need = prepareNeed(need);
+    return this.#call(() => this.#module.fitsOfNeed(prepared_need, prepared));
   }
 
   loadGpus(constants: api.BytesSource): api.TargetInfo[] {
-    this.#gpus = this.#call(() => this.#alive().loadGpus(modelBytes(constants, "constants")));
+    const bytes = modelBytes(constants, "constants");
+    this.#gpus = this.#call(() => this.#alive().loadGpus(bytes));
     return this.#gpus.map((info) => described(info, false));
   }
 
   loadAccelerators(constants: api.BytesSource): api.TargetInfo[] {
-    this.#accelerators = this.#call(() => this.#alive().loadAccelerators(modelBytes(constants, "constants")));
+    const bytes = modelBytes(constants, "constants");
+    this.#accelerators = this.#call(() => this.#alive().loadAccelerators(bytes));
     return this.#accelerators.map((info) => described(info, false));
   }
 
@@ -170,7 +168,8 @@ export class LiteCast implements api.LiteCast {
   sweepBatch(model: api.BytesSource | api.Graph, target: string, changes: api.Changes = {}, options?: api.EstimateOptions): api.BatchSweep | null {
     const { file } = this.#changed(model, options);
     const prepared_changes = prepareChanges(changes);
-    return this.#call(() => this.#alive().sweepBatch(file, text(target, "target"), prepared_changes));
+    const gpu = text(target, "target");
+    return this.#call(() => this.#alive().sweepBatch(file, gpu, prepared_changes));
   }
 
   dispose(): void {
@@ -190,7 +189,7 @@ export class LiteCast implements api.LiteCast {
     const prepared = prepareOptions(options);
     const { name, batch, threads, dimensions, application, precision } = prepared;
     const [report] = this.#many([{ name, bytes: bytesOf(model, "model"), batch, threads, dimensions, application, precision }], prepared, is_learned);
-    if (report instanceof LitecastError) throw report;
+    if (isOwn(report)) throw report;
     return report!;
   }
 
@@ -277,17 +276,29 @@ function* chunks(files: PreparedFile[]): Generator<PreparedFile[]> {
   if (chunk.length > 0) yield chunk;
 }
 
+function prepareMeasurement(measurement: unknown, place: string): { estimates_ms: Record<string, number>; measured_ms: number } {
+  return reading(place, () => {
+    const { measured_ms, estimates_ms, report } = plainObject(measurement, place);
+    if (typeof measured_ms !== "number") throw wrongArgument(`${place}.measured_ms: expected a number, found ${inWords(measured_ms)}`);
+    return { estimates_ms: latencies(estimates_ms ?? report, place), measured_ms };
+  });
+}
+
 /** Estimated latencies by target id, of a report or as they are. */
-function latencies(network: unknown, place: string): Record<string, number> {
+const latencies = (network: unknown, place: string): Record<string, number> => reading(place, () => readLatencies(network, place));
+
+function readLatencies(network: unknown, place: string): Record<string, number> {
   const given = plainObject(network, place);
-  if (!Array.isArray(given["results"])) {
-    for (const [target, ms] of Object.entries(given)) {
-      if (typeof ms !== "number") throw wrongArgument(`${place}: expected a latency in ms for ${text(target, "target")}, found ${inWords(ms)}`);
-    }
-    return given as Record<string, number>;
+  const { results: listed } = given;
+  if (!Array.isArray(listed)) {
+    const named = Object.entries(given).map(([target, ms]): [string, number] => {
+      if (typeof ms === "number") return [target, ms];
+      throw wrongArgument(`${place}: expected a latency in ms for ${text(target, "target")}, found ${inWords(ms)}`);
+    });
+    return Object.fromEntries(named);
   }
-  const listed = given["results"].filter((result): result is api.Result => typeof result === "object" && result !== null);
-  const { results = [] } = migrated({ ...(given as Partial<api.Report>), results: listed }) ?? {};
-  const latencies = results.flatMap((result): [string, number][] => (result.metric === "latency" && result.value !== undefined ? [[result.target, result.value]] : []));
+  const objects = listOf(listed, place).filter((result): result is api.Result => typeof result === "object" && result !== null);
+  const { results = [] } = migrated({ ...(given as Partial<api.Report>), results: objects }) ?? {};
+  const latencies = results.flatMap(({ metric, target, value }) => (metric === "latency" && value !== undefined ? [[target, number(value, `${place}: the latency of ${text(target, "target")}`)] as const] : []));
   return Object.fromEntries(latencies);
 }

@@ -1,11 +1,11 @@
 /** `load()`, on any platform. */
 import type { FileSource, LoadOptions, PredictorSource } from "../types/index.d.ts";
-import { isBytes, jsonText, onlyKnown, plainObject, tag } from "./arguments.ts";
+import { isBytes, jsonText, optionsOf, plainObject, tag } from "./arguments.ts";
 import { fromBase64 } from "./base64.ts";
-import { fromModule, inWords, LitecastError, wrongArgument } from "./errors.ts";
+import { fromModule, inWords, LitecastError, reading, readingLater, wrongArgument } from "./errors.ts";
 import { LiteCast, type PredictorFiles } from "./litecast.ts";
 import init, * as module from "./module.js";
-import { bytesFrom, MANIFEST, NETWORK, type Platform, WASM } from "./sources.ts";
+import { bytesFrom, MANIFEST, NETWORK, type Platform, resolved, WASM } from "./sources.ts";
 
 /** What the package carries of itself, compressed: see `build.mjs`. */
 export interface Shipped {
@@ -54,12 +54,7 @@ export async function start({ wasm, predictor }: Loaded): Promise<LiteCast> {
 
 const isFulfilled = (promise: Promise<unknown>): Promise<boolean> => promise.then(() => true, () => false);
 
-function checkOptions(options: unknown): LoadOptions {
-  if (options === undefined) return {};
-  const given = plainObject(options, "load()");
-  onlyKnown(given, ["wasm", "predictor"], "load()");
-  return given;
-}
+const checkOptions = (options: unknown): LoadOptions => optionsOf(options, ["wasm", "predictor"], "load()") as LoadOptions;
 
 /**
  * On the thread of a page, browsers may refuse to instantiate a module at once. `init` does not, and asks whether it was
@@ -86,19 +81,20 @@ async function instantiate(wasm: Uint8Array | WebAssembly.Module): Promise<WebAs
 
 async function module_(source: LoadOptions["wasm"], platform: Platform, shipped: Shipped): Promise<Uint8Array | WebAssembly.Module> {
   if (source === undefined) return platform.decompress(fromBase64((await shipped.wasm()).default));
-  const given: unknown = await source;
-  if (tag(given) === "WebAssembly.Module") return given as WebAssembly.Module;
+  const given = await resolved(source, WASM);
+  if (reading(WASM.option, () => tag(given)) === "WebAssembly.Module") return given as WebAssembly.Module;
   return bytesFrom(given as FileSource, WASM, platform);
 }
 
 /** Those of a caller: no target of this version asks one, so the package has none. */
 async function predictorFiles(source: LoadOptions["predictor"], platform: Platform): Promise<PredictorFiles | null> {
   if (source === null || source === undefined) return null;
-  const given = plainObject(source, "predictor");
-  const { network, manifest } = given as unknown as PredictorSource;
-  if (network === undefined || manifest === undefined) {
+  const { network, manifest } = reading("predictor", () => {
+    const given = plainObject(source, "predictor");
+    const { network, manifest } = given as unknown as PredictorSource;
+    if (network !== undefined && manifest !== undefined) return { network, manifest };
     throw wrongArgument(`predictor: expected { network, manifest }, found an object with ${Object.keys(given).join(", ") || "nothing"}`);
-  }
+  });
   const [bytes, words] = await Promise.all([bytesFrom(network, NETWORK, platform), manifestText(manifest, platform)]);
   return { network: bytes, manifest: words };
 }
@@ -107,8 +103,10 @@ async function predictorFiles(source: LoadOptions["predictor"], platform: Platfo
 const MAX_MANIFEST_LENGTH = 2 ** 22;
 
 /** As JSON: given as a parsed object, as text, or as a file. */
-async function manifestText(given: PredictorSource["manifest"], platform: Platform): Promise<string> {
-  const manifest: unknown = await given;
+const manifestText = (given: PredictorSource["manifest"], platform: Platform): Promise<string> => readingLater(MANIFEST.option, () => readManifest(given, platform));
+
+async function readManifest(given: PredictorSource["manifest"], platform: Platform): Promise<string> {
+  const manifest = await resolved(given, MANIFEST);
   if (typeof manifest === "string" && manifest.trimStart().startsWith("{")) return manifest;
   const is_parsed = tag(manifest) === "Object" && !isBytes(manifest) && typeof (manifest as { arrayBuffer?: unknown }).arrayBuffer !== "function";
   if (is_parsed) return jsonText(manifest as object, MANIFEST.option, "manifest", MAX_MANIFEST_LENGTH);

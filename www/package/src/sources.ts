@@ -1,7 +1,7 @@
 /** What a program gives in the place of a file of this package → its bytes, checked. */
 import type { FileSource, ResponseLike } from "../types/index.d.ts";
 import { isBytes, tag, viewOf } from "./arguments.ts";
-import { inWords, LitecastError, wrongArgument } from "./errors.ts";
+import { inWords, isOwn, LitecastError, readingLater, thrownInWords, wrongArgument } from "./errors.ts";
 
 /** What differs between a browser and a server. */
 export interface Platform {
@@ -35,10 +35,19 @@ const is_response = (value: object): value is ResponseLike => "arrayBuffer" in v
 
 /** Contents of what a caller gave as a file; throws a `LitecastError` that names the option. */
 export async function bytesFrom(given: FileSource | PromiseLike<FileSource>, expected: Expected, platform: Platform): Promise<Uint8Array> {
-  const source: unknown = await given;
-  const { bytes, place } = await read(source, expected, platform);
+  const source = await resolved(given, expected);
+  const { bytes, place } = await readingLater(expected.option, () => read(source, expected, platform));
   check(bytes, place, expected);
   return bytes;
+}
+
+/** What a caller's promise becomes, such as that of a request, which may fail. */
+export async function resolved(given: unknown, { option, words }: Expected): Promise<unknown> {
+  try {
+    return await given;
+  } catch (error) {
+    throw isOwn(error) ? error : new LitecastError("asset", `${option}: expected ${words}, but its promise was rejected (${thrownInWords(error)})`, error);
+  }
 }
 
 async function read(source: unknown, expected: Expected, platform: Platform): Promise<{ bytes: Uint8Array; place: string }> {
@@ -49,7 +58,9 @@ async function read(source: unknown, expected: Expected, platform: Platform): Pr
     const { url = "", ok = true, status = 0 } = source;
     const place = url || expected.option;
     if (!ok) throw new LitecastError("asset", `${place}: expected ${expected.words}, found HTTP status ${status}`);
-    return { bytes: new Uint8Array(await source.arrayBuffer()), place };
+    const body = await resolved(source.arrayBuffer(), expected);
+    if (!isBytes(body)) throw wrongArgument(`${place}: expected bytes of arrayBuffer(), found ${inWords(body)}`);
+    return { bytes: unshared(viewOf(body, place)), place };
   }
   throw wrongArgument(`${expected.option}: expected a URL, a Response or bytes, found ${inWords(source)}`);
 }

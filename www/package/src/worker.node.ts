@@ -4,15 +4,15 @@ import { Worker } from "node:worker_threads";
 import type { WorkerLoadOptions } from "../types/worker.d.ts";
 import { plainObject } from "./arguments.ts";
 import { Client, type Thread } from "./client.ts";
-import { inWords, wrongArgument } from "./errors.ts";
+import { inWords, reading, thrownInWords, wrongArgument } from "./errors.ts";
 import { loadFiles } from "./load.ts";
 import { server } from "./server.ts";
 import { shipped } from "./shipped.ts";
 
 /** Starts the estimator in a thread of Node.js. */
 export async function load(options: WorkerLoadOptions = {}): Promise<Client> {
-  const { worker = new URL("./thread.node.js", import.meta.url), ...others } = plainObject(options, "load()");
-  const thread = threadOf(given(worker));
+  const { worker = new URL("./thread.node.js", import.meta.url), ...others } = reading("load()", () => ({ ...plainObject(options, "load()") }));
+  const thread = reading("worker", () => threadOf(given(worker)));
   const files = loadFiles(others, server, shipped);
   files.catch(() => undefined); // awaited below
   return Client.connect(thread, () => files);
@@ -23,7 +23,7 @@ function given(worker: unknown): Worker {
   try {
     return new Worker(worker as URL | string);
   } catch (error) {
-    throw wrongArgument(`worker: expected a Worker, or the URL or path of litecast/thread, found ${inWords(worker)} (${(error as Error).message})`);
+    throw wrongArgument(`worker: expected a Worker, or the URL or path of litecast/thread, found ${inWords(worker)} (${thrownInWords(error)})`, error);
   }
 }
 

@@ -3,22 +3,22 @@ export { LitecastError } from "./errors.ts";
 import type { WorkerLoadOptions } from "../types/worker.d.ts";
 import { plainObject, tag } from "./arguments.ts";
 import { Client, type Thread } from "./client.ts";
-import { inWords, LitecastError, wrongArgument } from "./errors.ts";
+import { inWords, isOwn, LitecastError, reading, thrownInWords, wrongArgument } from "./errors.ts";
 import { loadFiles } from "./load.ts";
 import { shipped } from "./shipped.ts";
 import { web } from "./web.ts";
 
 /** Starts the estimator in a worker of the browser. */
 export async function load(options: WorkerLoadOptions = {}): Promise<Client> {
-  const { worker, ...others } = plainObject(options, "load()");
-  const thread = worker === undefined ? null : threadOf(given(worker));
+  const { worker, ...others } = reading("load()", () => ({ ...plainObject(options, "load()") }));
+  const thread = worker === undefined ? null : reading("worker", () => threadOf(given(worker)));
   const files = loadFiles(others, web, shipped);
   files.catch(() => undefined); // awaited below
   if (thread) return Client.connect(thread, () => files);
   try {
     return await Client.connect(threadOf(started(new URL("./thread.js", import.meta.url))), () => files);
   } catch (error) {
-    if (!(error instanceof LitecastError) || error.kind !== "worker") throw error;
+    if (!isOwn(error) || error.kind !== "worker") throw error;
     // A bundler that does not know that the script is a worker has moved this one away from it, or this one is of
     // another origin, from which browsers start no worker.
     return Client.connect(await fromText(), () => files);
@@ -35,7 +35,7 @@ function started(url: string | URL): Worker {
   try {
     return new Worker(url, { type: "module" });
   } catch (error) {
-    throw new LitecastError("worker", `${String(url)}: the worker could not be started (${(error as Error).message})`, error);
+    throw new LitecastError("worker", `${String(url)}: the worker could not be started (${thrownInWords(error)})`, error);
   }
 }
 
