@@ -29,7 +29,15 @@ export function answerMessages(estimate: (asked: Asked) => Promise<Report>, open
     if (!isObject(data) || data["litecast"] !== VERSION_OF_MESSAGES || !("kind" in data) || !source) return;
     const { id = null } = data;
     // What has no origin, for example a page from disk, can be answered in no other way.
-    const answer = (fields: object): void => (source as Window).postMessage({ litecast: VERSION_OF_MESSAGES, id, ...fields }, origin === "null" ? "*" : origin);
+    const send = (fields: object): void => (source as Window).postMessage({ litecast: VERSION_OF_MESSAGES, ...fields }, origin === "null" ? "*" : origin);
+    const answer = (fields: object): void => {
+      try {
+        send({ id, ...fields });
+      } catch {
+        // It was moved here, as a port is, and browsers copy none.
+        send({ id: null, error: { kind: "message", message: "id: expected a value that can be sent back, found one that cannot" } });
+      }
+    };
     const refuse = (error: unknown): void => answer({ error: { kind: error instanceof KnownError ? error.kind : "internal", message: error instanceof Error ? error.message : String(error) } });
     if (n_waiting >= MAX_WAITING) return refuse(new KnownError("busy", `expected at most ${MAX_WAITING} messages at a time, found one more`));
     n_waiting += 1;
