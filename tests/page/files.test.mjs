@@ -90,10 +90,10 @@ test("tables of measurements that are no tables are refused in words", () =>
     const tables = {
       "large.csv": [Buffer.alloc(2 * 1024 ** 2, "a,1\n"), /large\.csv could not be read: expected a table of at most 1\.00\sMiB, found 2\.00\sMiB/],
       "quotes.csv": [Buffer.alloc(50_000, '"'), /0 measurements read/],
-      "separators.csv": [Buffer.from(`${",".repeat(50_000)}\n${";".repeat(50_000)}`), /0 measurements read; line 2: expected file and milliseconds/],
+      "separators.csv": [Buffer.from(`${",".repeat(50_000)}\n${";".repeat(50_000)}`), /0 measurements read; line 2: expected at most 1,024 characters, found 50,000/],
       "numbers.csv": [Buffer.from("d,f,NaN\nd,f,-1\nd,f,1e999\nd,f,0x\n__proto__,constructor,5"), /1 measurement read; .*line 2: expected file and milliseconds.*line 4/],
       "bytes.csv": [Buffer.from([0, 255, 254, 10, 44, 44]), /0 measurements read/],
-      "long.csv": [Buffer.from("d,f,1\n".repeat(1001)), /expected at most 1000 lines, found 1002/],
+      "long.csv": [Buffer.from("d,f,1\n".repeat(1001)), /line 1001: expected at most 1,000 lines, found more/],
     };
     for (const [name, [bytes, words]] of Object.entries(tables)) {
       await page.setInputFiles('.device-csv input[type="file"]', { name, mimeType: "text/csv", buffer: bytes });

@@ -47,3 +47,9 @@ test("what could be two things is refused, with what to write", () => {
   ];
   for (const [line, expected] of cases) assert.match(readLine(line).problem ?? "", expected, line);
 });
+
+test("a line has a length, and the fields of no line are without end", async () => {
+  const { splitLine } = await importSource("table_lines.ts");
+  assert.equal(splitLine(",".repeat(100_000), ",").length, 64);
+  assert.deepEqual(splitLine('"a, b",c,', ","), ["a, b", "c", ""]);
+});

@@ -1,4 +1,5 @@
 /** Devices of one's own: what was measured on each, kept in this browser, and what that makes of the estimates. */
+import { nextTask } from "./dom.ts";
 import type { Estimator } from "./estimator.ts";
 import { type Calibrated, type Estimate, type Measurement, type Report, type Result, isEstimate } from "./report.ts";
 import { scenarioWords } from "./scenario.ts";
@@ -31,6 +32,8 @@ const KEY = "litecast.devices.1";
 const ONE_DEVICE_KEY = "litecast.measurements.2";
 /** The storage of a page ends at some megabytes; nobody measures more by hand. */
 const MAX_KEPT = 1000;
+/** Characters of a line: names of a file and of a device, and a number. */
+const MAX_LINE = 1024;
 /** Fewest that `calibrate` takes. */
 export const MIN_MEASUREMENTS = 3;
 
@@ -160,6 +163,17 @@ function estimateOf({ latency_ms, lo_ms, hi_ms, target, n_measurements, left_out
   };
 }
 
+/** Lines are read for this long between pauses in which the page answers. */
+const READ_AT_ONCE_MS = 8;
+
+function pauses(): () => Promise<void> | undefined {
+  let until_ms = performance.now() + READ_AT_ONCE_MS;
+  return () => {
+    if (performance.now() < until_ms) return undefined;
+    return nextTask().then(() => void (until_ms = performance.now() + READ_AT_ONCE_MS));
+  };
+}
+
 /**
  * Reads `device,file,measured_ms` or `file,measured_ms` lines, with tabs, semicolons or commas between fields, with or
  * without a head. Files that were opened here before bring their estimates.
@@ -168,16 +182,19 @@ export async function readMeasurements(text: string, device: string): Promise<{ 
   const known = new Map((await reportHistory()).filter(({ estimates_id }) => estimates_id === ESTIMATES_ID).map(({ summary }) => [nameOf(summary), summary]));
   const added: { device: string; measurement: Kept }[] = [];
   const refused: string[] = [];
-  const lines = text.replace(/^\ufeff/, "").split(/\r\n?|\n/).map((line) => line.trim());
+  const lines = text.replace(/^\ufeff/, "").split(/\r\n?|\n/, MAX_KEPT + 1).map((line) => line.trim());
+  const is_longer = lines.length > MAX_KEPT && lines.pop() !== "";
+  const pause = pauses();
   // Where other lines have decimal commas, a point may stand between thousands.
-  const has_commas = lines.some((line) => separatorOf(line) !== "," && /^\d+,\d+$/.test(splitLine(line, separatorOf(line)).at(-1) ?? ""));
+  let has_commas = false;
+  for (const line of lines) {
+    await pause();
+    has_commas ||= line.length <= MAX_LINE && separatorOf(line) !== "," && /^\d+,\d+$/.test(splitLine(line, separatorOf(line)).at(-1) ?? "");
+  }
   for (const [i, line] of lines.entries()) {
+    await pause();
     if (line === "") continue;
-    if (i >= MAX_KEPT) {
-      refused.push(`line ${i + 1}: expected at most ${MAX_KEPT.toLocaleString("en")} lines, found ${lines.length.toLocaleString("en")}`);
-      break;
-    }
-    const read = readLine(line, has_commas);
+    const read: Line = line.length <= MAX_LINE ? readLine(line, has_commas) : { problem: `expected at most ${MAX_LINE.toLocaleString("en")} characters, found ${line.length.toLocaleString("en")}` };
     if ("problem" in read) {
       // A head has no number where the others have theirs.
       if (i > 0 || /\d(\s*[µm]?s)?$/.test(line)) refused.push(`line ${i + 1}: ${read.problem}`);
@@ -188,7 +205,7 @@ export async function readMeasurements(text: string, device: string): Promise<{ 
     const measurement = summary ? measurementOf(summary, measured_ms) : { file, measured_ms, estimates_ms: null, estimates_id: null };
     added.push({ device: read.device || device, measurement });
   }
-  if (lines.length > MAX_KEPT) refused.push(`expected at most ${MAX_KEPT} lines, found ${lines.length}`);
+  if (is_longer) refused.push(`line ${MAX_KEPT + 1}: expected at most ${MAX_KEPT.toLocaleString("en")} lines, found more`);
   return { added, refused };
 }
 

@@ -15,6 +15,9 @@ function signAndDigits(text: string): [number, string] {
   return [1, text.startsWith("+") ? text.slice(1) : text];
 }
 
+/** More than a line here has; what is behind them is not looked at. */
+const MAX_FIELDS = 64;
+
 const QUOTED = /"(?:[^"]|"")*"/g;
 
 /** What stands between the fields: a tab, a semicolon or a comma, whichever of them is there first. */
@@ -28,5 +31,5 @@ export function splitLine(line: string, separator: string): string[] {
   const quoted: string[] = [];
   // Private letters stand for what is in quotes, separators included; a line has none of its own.
   const bare = line.replace(/[\ue000\ue001]/g, "").replace(QUOTED, (field) => `\ue000${quoted.push(field.slice(1, -1).replaceAll('""', '"')) - 1}\ue001`);
-  return bare.split(separator).map((field) => field.trim().replace(/\ue000(\d+)\ue001/g, (_, place: string) => quoted[Number(place)]));
+  return bare.split(separator, MAX_FIELDS).map((field) => field.trim().replace(/\ue000(\d+)\ue001/g, (_, place: string) => quoted[Number(place)]));
 }
