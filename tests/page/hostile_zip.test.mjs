@@ -80,6 +80,9 @@ const CASES = {
     () => zipOf({ "m.tflite": model, "__proto__.tflite": model, "../../x.tflite": model, "/x.tflite": model, "C:\\x.tflite": model, "\0.tflite": model, "con.tflite": model }),
     "read",
   ],
+  // Were they models, the first one would be none.
+  "attributes that macOS packs beside files": [() => zipOf({ "__MACOSX/._m.tflite": Buffer.from([0, 5, 22, 7]), "folder/._m.onnx": Buffer.alloc(20), "m.tflite": model }), "read"],
+  "no entries at all": [() => zipOf({}), "refused"],
   "one name many times": [
     () => zipOfList(Array.from({ length: 300 }, () => ({ name: "m.tflite", bytes: model }))),
     "either",

@@ -43,7 +43,8 @@ async function modelsIn(file: File, signal: AbortSignal, progress: (done: number
 }
 
 function packingOf(name: string, head: Uint8Array): Packing | null {
-  if (asciiAt(head, 0, 4) === "PK\x03\x04") return "zip";
+  // The second is the end of an archive, with which one without entries begins.
+  if (["PK\x03\x04", "PK\x05\x06"].includes(asciiAt(head, 0, 4))) return "zip";
   if (head[0] === 0x1f && head[1] === 0x8b) return "gzip";
   return /\.(cc|c|h|cpp|hpp|inc)$/i.test(name) ? "c-source" : null;
 }

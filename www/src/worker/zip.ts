@@ -16,6 +16,8 @@ const MAX_LIST_BYTES = 64 * 1024 ** 2;
 const MAX_EXTRA_BYTES = 4 * 1024 ** 2;
 /** Of a name as it is read: of a longer one the end, which tells what the file is. */
 const MAX_READ_NAME = 1024;
+/** What macOS adds beside each file that it packs: attributes, under the file's own name behind `._`. */
+const APPLE_DOUBLE = /(^|\/)(__MACOSX\/|\._[^/]*$)/;
 /** Of an entry before its bytes, without its name. */
 const HEADER_BYTES = 30;
 
@@ -75,7 +77,7 @@ async function readEntries(reader: ZipReader<Blob>, contents: Contents): Promise
     // The library has read those that it knows.
     entry.extraField?.clear();
     spans.push([entry.offset, entry.offset + HEADER_BYTES + entry.compressedSize]);
-    if (entry.directory) continue;
+    if (entry.directory || APPLE_DOUBLE.test(entry.filename)) continue;
     contents.n_files += 1;
     if (names.length < N_NAMED) names.push(entry.filename);
     for (const other of OTHERS) if (other.name.test(entry.filename)) others.add(other);
