@@ -79,6 +79,14 @@ test("a message that cannot be answered gets an error that says why, and what is
     }
     const { error } = await ask({ id: "broken", kind: "estimate", name: "broken.tflite" }, Buffer.from("no model"));
     assert.ok(error.kind !== "internal" && error.message.length > 0, JSON.stringify(error));
+    // What was moved with the message, as a port is, cannot come back: that message alone is refused.
+    await page.evaluate(() => {
+      const { port1 } = new MessageChannel();
+      other.postMessage({ litecast: 1, id: port1, kind: "estimate", name: "x.tflite", bytes: new ArrayBuffer(9) }, "*", [port1]);
+    });
+    await page.waitForFunction(() => heard.some(({ id, error }) => id === null && /^id: expected/.test(error?.message)));
+    const { error: next } = await ask({ id: "next", kind: "estimate", name: "broken.tflite" }, Buffer.from("no model"));
+    assert.equal(next.kind, error.kind);
     // Not of this protocol.
     const before = await page.evaluate(() => heard.length);
     await page.evaluate(() => [null, "litecast", { litecast: 2, kind: "estimate" }, { litecast: 1 }, [1]].forEach((data) => other.postMessage(data, "*")));
