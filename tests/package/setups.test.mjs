@@ -261,6 +261,20 @@ setup("an element asks for its model once, whatever is set and wherever it is mo
     assert.match(verdicts[1][1], /expected for example `10 ms, 256 KiB, 2 mJ, 30\/s`, found `1 ns`/);
     assert.match(verdicts[2][1], /^✕ Does not meet 1\u202fµs on Ethos-U55-128: /);
     assert.match(verdicts[3][1], /busy for [\d.]+\u202f% of the time\.$/);
+    // Of a network of many operators the costliest are listed: rows of all would hold up the page for minutes.
+    const many = await page.evaluate(() => {
+      const element = document.querySelector("litecast-report");
+      const { report } = element;
+      const n = 200_000;
+      const parts = Array.from({ length: n }, (_, idx) => (idx % 1000 === 7 ? 1 : 0));
+      element.report = { ...report, operators: Array.from({ length: n }, (_, index) => ({ ...report.operators[0], index })), edges: [], results: report.results.map((result) => (result.metric === "latency" && result.value ? { ...result, operators: parts } : result)) };
+      const shown = [element.dataset.state, [...element.shadowRoot.querySelectorAll("summary")].at(-1).textContent, [...element.shadowRoot.querySelectorAll("tbody tr")].map((row) => Number(row.firstChild.textContent))];
+      element.report = report;
+      return shown;
+    });
+    assert.deepEqual(many.slice(0, 2), ["ready", "The 1,500 costliest operators as a table"]);
+    assert.equal(many[2].length, 1500);
+    assert.ok(Array.from({ length: 200 }, (_, idx) => 1000 * idx + 7).every((idx) => many[2].includes(idx)), "those with a part of the latency");
     // A summary has nothing to draw, and says so beside its numbers.
     const words = await page.evaluate(() => {
       const element = document.querySelector("litecast-report");

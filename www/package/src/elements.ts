@@ -22,7 +22,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const NODE_WIDTH_PX = 192;
 const NODE_HEIGHT_PX = 30;
 const ROW_PX = 48;
-/** A drawing of more would be slower than the estimate, and nobody reads it in a card. */
+/** A drawing or a table of more would be slower than the estimate, and nobody reads it in a card. */
 const MAX_DRAWN_OPERATORS = 1500;
 
 const STYLE = `
@@ -408,18 +408,27 @@ function drawing(report: Report): Node[] {
   const parts = latency?.operators ?? report.operators.map(() => 0);
   const total = latency?.operators ? latency.value : 0;
   const share = (idx: number): number => (total > 0 ? Math.max(0, parts[idx]! / total) : 0);
-  const rows = report.operators.map(({ name, outputs }, idx) => {
+  const listed = costliest(report.operators.length, parts);
+  const rows = listed.map((idx) => {
+    const { name, outputs } = report.operators[idx]!;
     const output = report.tensors[outputs[0] ?? -1];
     const cells = [String(idx), left.has(idx) ? `${name} (on the CPU: ${left.get(idx)})` : name, output ? `${shape(output.shape)} ${output.type}` : ""].map((words) => element("td", {}, words));
     const cost = (total > 0 ? [text(measure(parts[idx]!, "ms")), percent(100 * share(idx))] : ["?", "?"]).map((words) => element("td", { class: "number" }, words));
     return element("tr", {}, ...cells, ...cost);
   });
   const head = element("tr", {}, ...["#", "Operator", "Output"].map((words) => element("th", { scope: "col" }, words)), ...["Latency", "Share"].map((words) => element("th", { scope: "col", class: "number" }, words)));
-  const table = element("details", {}, element("summary", {}, "Operators as a table"), element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
+  const table = element("details", {}, element("summary", {}, listed.length < report.operators.length ? `The ${listed.length.toLocaleString("en")} costliest operators as a table` : "Operators as a table"), element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
   if (report.operators.length > MAX_DRAWN_OPERATORS) {
     return [element("p", { class: "muted" }, `The graph of ${report.operators.length.toLocaleString("en")} operators is not drawn here.`), table];
   }
   return [element("div", { class: "graph", tabindex: "0", role: "region", "aria-label": "Graph of operators; the table below has the same numbers" }, graph(report, share, left)), table];
+}
+
+/** Indices of operators in their order: of too many, those with the largest parts. */
+function costliest(n_operators: number, parts: readonly number[]): number[] {
+  const all = Array.from({ length: n_operators }, (_, idx) => idx);
+  if (n_operators <= MAX_DRAWN_OPERATORS) return all;
+  return all.sort((a, b) => (parts[b] ?? 0) - (parts[a] ?? 0) || a - b).slice(0, MAX_DRAWN_OPERATORS).sort((a, b) => a - b);
 }
 
 function graph(report: Report, share: (idx: number) => number, left: ReadonlyMap<number, string>): SVGElement {
