@@ -287,6 +287,11 @@ fn table_correction(accelerator: &Accelerator, program: &Program) -> f64 {
     let sums: BTreeSet<usize> = (program.operations.iter().filter(is_sum))
         .map(|one| one.node_idx)
         .collect();
+    let is_pooling = |one: &&Operation| one.action == Action::Layer(Kind::MaxPooling);
+    // Those of ARG_MAX, which nothing else looks up behind pooling.
+    let indices: BTreeSet<usize> = (program.operations.iter().filter(is_pooling))
+        .map(|one| one.node_idx)
+        .collect();
     let (mut beyond, mut numbers, mut tables_16_bits) = (0.0, 0.0, 0.0);
     for one in &program.operations {
         let bytes = table_bytes(program, one);
@@ -297,6 +302,8 @@ fn table_correction(accelerator: &Accelerator, program: &Program) -> f64 {
             if sums.contains(&one.node_idx) {
                 tables_16_bits = 2.0 * bytes + N_SOFTMAX_NUMBERS_16_BITS * ALIGNMENT_BYTES as f64;
                 beyond -= TABLE_BYTES;
+            } else if indices.contains(&one.node_idx) {
+                beyond += bytes - TABLE_BYTES;
             } else if !accelerator.is_u85() {
                 beyond -= TABLE_BYTES;
             }

@@ -132,6 +132,7 @@ fn rearrange(accelerator: &Accelerator, graph: &Graph, program: &mut Program) {
                 || is_activation
                 || is_in_pieces
                 || changes_scale(graph, operation)
+                || pools_in_another_shape(before, operation)
         },
     );
     unfuse_reshaped_activations(program);
@@ -317,7 +318,9 @@ fn unfuse_reshaped_activations(program: &mut Program) {
         let before = operation.inputs.first().and_then(|&input| writers[input]);
         let has_window = before.is_some_and(|before| {
             let before = &program.operations[before];
-            before.has_window() && before.action != Action::Layer(Kind::ReduceSum)
+            before.has_window()
+                && before.action != Action::Layer(Kind::ReduceSum)
+                && !pools_single_positions(before)
         });
         let mut outputs = operation.outputs.iter();
         let is_activation = operation.alias == Alias::Fused && operation.action != Action::Pad;
@@ -545,6 +548,22 @@ fn changes_scale(graph: &Graph, operation: &Operation) -> bool {
     let has_16_bits =
         input.is_some_and(|input| graph.tensor(input).tensor_type == TensorType::Int16);
     matches!(operator.code.kind, OpKind::Logistic | OpKind::Tanh) && has_16_bits
+}
+
+/// Whether pooling has no window, so that activations may see its output in any shape.
+fn pools_single_positions(operation: &Operation) -> bool {
+    let window = operation.window();
+    operation.action == Action::Layer(Kind::MaxPooling)
+        && window.kernel == [1, 1]
+        && window.stride == [1, 1]
+}
+
+/// Whether pooling with a window writes another shape than the activation behind it reads.
+fn pools_in_another_shape(before: &Operation, activation: &Operation) -> bool {
+    before.action == Action::Layer(Kind::MaxPooling)
+        && !pools_single_positions(before)
+        && (before.view_shapes().zip(activation.view_shapes()))
+            .is_some_and(|([_, written], [read, _])| written != read)
 }
 
 /// Marks operations that their neighbours perform: activations after a computation whose output nothing else reads, and

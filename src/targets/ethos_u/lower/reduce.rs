@@ -320,7 +320,7 @@ fn sizes_around_dimension(shape: &[i32], axis: usize) -> Option<[[i64; 3]; 2]> {
 }
 
 /// Ethos-U85 has an operation for it. On the others, the index of each channel is put into the lower bits of 16-bit
-/// values, pooling finds the maximum, and the index is extracted.
+/// values, pooling finds the maximum, and a table extracts the index.
 pub fn arg_max(lowering: &mut Lowering) -> Option<()> {
     let (input, axis, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
     let [axis] = lowering.integers(axis)[..] else {
@@ -337,12 +337,11 @@ pub fn arg_max(lowering: &mut Lowering) -> Option<()> {
         weights: Some(ones(shape[2])),
         ..lowering.operation(Action::Layer(Kind::Depthwise), &[input], placed)
     });
-    let [n_rows, width, depth] = view_shapes[1];
-    // Pooling of single values looks up the index as well.
-    let looks_up = view_shapes[0][1] == 1;
-    let pooled = if looks_up { shape } else { view_shapes[1] };
-    let [largest, place] = [pooled, view_shapes[1]].map(|pooled| {
-        let map = lowering.map(pooled, INT16_BYTES);
+    let [n_rows, ..] = view_shapes[1];
+    let is_single_value = view_shapes[0][1] == 1;
+    let places = [shape[0], shape[1], 1];
+    let [largest, place] = [view_shapes[1], places].map(|pooled| {
+        let map = lowering.map(if is_single_value { shape } else { pooled }, INT16_BYTES);
         // All rows count, even if an operation sees fewer.
         let n_elements = view_shapes[1]
             .map(|size| size as f64)
@@ -354,13 +353,12 @@ pub fn arg_max(lowering: &mut Lowering) -> Option<()> {
     max_pool_columns(lowering, [placed, largest], view_shapes);
     let number = lowering.constant([1, 1, 1], INT16_BYTES);
     let sum = Action::Binary(Arithmetic::Sum);
-    let looking_up = (Action::Copy, &[largest][..], place);
-    let adding = if looks_up { largest } else { place };
-    let steps = [looking_up, (sum, &[adding, number], output)];
-    for (action, inputs, output) in steps.into_iter().skip(usize::from(looks_up)) {
+    let looking_up = (Action::Table, &[largest][..], place);
+    for (action, inputs, output) in [looking_up, (sum, &[place, number], output)] {
         for (rows, n_times) in row_parts(n_rows, MAX_DIMENSION) {
+            let seen = if rows == n_rows { places } else { [rows, 1, 1] };
             lowering.push(Operation {
-                view_shapes: Some(Box::new([[rows, width, depth]; 2])),
+                view_shapes: Some(Box::new([seen; 2])),
                 repeats: n_times as f64,
                 ..lowering.operation(action, inputs, output)
             });

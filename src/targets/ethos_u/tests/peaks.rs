@@ -174,3 +174,33 @@ fn indices_of_single_values_are_looked_up_in_place() {
         (U85x256, [20_702.0, 0.0, 19_840.0]),
     ]);
 }
+
+/// Pooling sees places as rows. The table of indices is an operation of its own, which waits for 2 KB, where these rows are
+/// not the height and the width of the graph.
+#[test]
+fn tables_of_indices_are_fetched_where_pooling_sees_another_shape() {
+    let indices = |shape: &[i32], of_vela| {
+        let mut network = NetworkFile::new(shape);
+        let (&channels, places) = shape.split_last().expect("channels");
+        assert!(channels > 1);
+        let axis = network.constant(&[places.len() as i32]);
+        let place = network.call(OpKind::ArgMax, &[0, axis], places);
+        network.set_type(place, TensorType::Int32);
+        network.check(&of_vela);
+    };
+    let of_image = [
+        (U55x256, [116_650.0, 75_856.0, 2432.0]),
+        (U65x512, [108_343.0, 52_800.0, 214_736.0]),
+    ];
+    indices(&[1, 40, 30, 21], of_image);
+    let of_few = [
+        (U55x256, [2765.0, 576.0, 2368.0]),
+        (U65x512, [2202.0, 544.0, 3680.0]),
+    ];
+    indices(&[1, 4, 4, 4], of_few);
+    let of_one_place = [
+        (U55x256, [362.0, 64.0, 144.0]),
+        (U65x512, [991.0, 64.0, 272.0]),
+    ];
+    indices(&[1, 1, 1, 12], of_one_place);
+}
