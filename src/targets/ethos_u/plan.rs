@@ -1,7 +1,7 @@
 //! [`Graph`] and [`Analysis`] → what Vela plans for each operator on an accelerator. Combines all rules of this room.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
@@ -25,7 +25,7 @@ use super::schedule::Schedule;
 use super::scheduled_operation::{MAX_OTHERS, Read, ScheduledOperation, SharedExecutions};
 use super::staging::{stage_inputs, staged_input_convolutions};
 use super::task::Task;
-use super::weights::ALIGNMENT_BYTES;
+use super::weights::{ALIGNMENT_BYTES, scale_bytes};
 
 pub use super::task::Plan;
 
@@ -84,7 +84,7 @@ fn plan_of(mut task: Cow<Task>) -> (Vec<PlannedOperator>, usize) {
     let mut schedule = Schedule::new(accelerator, program, order, flow, steps);
     let constant_bytes = match accelerator.off_chip.area {
         MemoryArea::Sram => {
-            let bytes = constant_bytes(program, *n_tensors, n_tables, &schedule.steps);
+            let bytes = constant_bytes(accelerator, program, *n_tensors, n_tables, &schedule);
             bytes + table_correction(accelerator, program)
         }
         _ => 0.0,
@@ -236,25 +236,50 @@ fn add_costs(
 
 /// Bytes of all constants: encoded weights, lookup tables of activations, and other constants.
 fn constant_bytes(
+    accelerator: &Accelerator,
     program: &Program,
     n_graph_tensors: usize,
     n_tables: usize,
-    steps: &[Option<ScheduledOperation>],
+    schedule: &Schedule,
 ) -> f64 {
     let aligned = |bytes: i64| round_up(bytes, ALIGNMENT_BYTES) as f64;
     // Networks that are unrolled over time multiply with the same matrix in each step, and twin networks share their
-    // windows: equal weights are stored once.
-    let mut stored = BTreeSet::new();
-    let is_first = |step: &&ScheduledOperation| {
-        let weights = step.execution.layer().zip(step.execution.histogram());
-        step.sharing != WeightSharing::Again
-            && weights.is_none_or(|((layer, _), histogram)| {
-                let depths = [layer.ofm[2], layer.ifm[2]];
-                stored.insert((depths, layer.kernel, histogram.counts.clone()))
-            })
-    };
-    let weights = steps.iter().flatten().filter(is_first);
-    let weights: f64 = weights.map(|step| step.execution.weight_bytes()).sum();
+    // windows: equal weights are stored once, and scales for each further pair of scales of the maps. The operations of
+    // one operator read different parts of its weights.
+    let mut stored: BTreeMap<_, BTreeSet<[u16; 2]>> = BTreeMap::new();
+    let mut n_parts = BTreeMap::new();
+    let mut weights = 0.0;
+    for (&operation_idx, step) in schedule.order.operations.iter().zip(&schedule.steps) {
+        let step = step
+            .as_ref()
+            .filter(|step| step.sharing != WeightSharing::Again);
+        let Some((step, (layer, block), histogram)) = step.and_then(|step| {
+            let execution = &step.execution;
+            Some((step, execution.layer()?, execution.histogram()?))
+        }) else {
+            continue;
+        };
+        let part = n_parts
+            .entry(program.operations[operation_idx].node_idx)
+            .or_insert(0);
+        *part += 1;
+        let depths = [layer.ofm[2], layer.ifm[2]];
+        let scales = [step.maps.ifm, step.maps.ofm]
+            .map(|map| map.get().map_or(0, |map| program.maps[map].scale));
+        let scales = if scales.contains(&0) { [0; 2] } else { scales };
+        let of_weights = stored.entry((*part, depths, layer.kernel, &histogram.counts));
+        let of_weights = of_weights.or_default();
+        let is_first = of_weights.is_empty();
+        if of_weights.insert(scales) {
+            // Repeated operations of compiled maps read the same weights.
+            let n_streams = if scales == [0; 2] { 1.0 } else { step.pieces };
+            weights += if is_first {
+                step.execution.weight_bytes() * n_streams
+            } else {
+                scale_bytes(accelerator, layer.computed_channels(), block.micro[2])
+            };
+        }
+    }
     let mut is_read = vec![false; program.maps.len()];
     for operation in &program.operations {
         // The other inputs of what moves memory are shapes, which the command contains.
@@ -293,8 +318,18 @@ fn table_correction(accelerator: &Accelerator, program: &Program) -> f64 {
         .map(|one| one.node_idx)
         .collect();
     let (mut beyond, mut numbers, mut tables_16_bits) = (0.0, 0.0, 0.0);
+    let mut tables = BTreeSet::new();
     for one in &program.operations {
         let bytes = table_bytes(program, one);
+        let ends = [one.inputs.first(), one.outputs.first()];
+        let scales = ends.map(|map| map.map_or(0, |&map| program.maps[map].scale));
+        if bytes > 0.0 && !scales.contains(&0) && !tables.insert(scales) {
+            // Activations between equal scales have the same table.
+            if one.alias == Alias::Fused {
+                beyond -= TABLE_BYTES;
+            }
+            continue;
+        }
         // Only tables of activations that another operation performs count so far.
         if one.alias != Alias::Fused {
             beyond += bytes;

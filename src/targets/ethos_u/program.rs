@@ -42,6 +42,8 @@ pub struct FeatureMap {
     /// [`Self::shape`] in half the memory: large networks have some hundred thousand maps.
     pub shape: [u32; 3],
     pub element_bytes: u8,
+    /// Tells quantisation scales of the file apart: a hash of the first one, 0 without a scale.
+    pub scale: u16,
     /// Bytes in NHWC layout. None for constants and for maps without a place in the memory plan.
     pub bytes: OptionalBytes,
     pub is_constant: bool,

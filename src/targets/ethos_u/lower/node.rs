@@ -18,11 +18,17 @@ const MAX_AREA_HEIGHT: i64 = 16;
 /// Largest dilation that the address generator supports.
 const MAX_DILATION: i64 = 2;
 
+fn scale_hash(tensor: &Tensor) -> u16 {
+    let scale = (tensor.quantization.as_ref()).and_then(|quantization| quantization.scale.first());
+    scale.map_or(0, |scale| (scale.to_bits() ^ scale.to_bits() >> 16) as u16)
+}
+
 pub fn maps(graph: &Graph, analysis: &Analysis) -> Vec<FeatureMap> {
     let tensors = &graph.subgraph.tensors;
     let map = |(tensor_idx, tensor): (usize, &Tensor)| FeatureMap {
         shape: compact_shape(shape(&tensor.shape)),
         element_bytes: element_bytes(tensor.tensor_type),
+        scale: scale_hash(tensor),
         is_constant: graph.is_constant(tensor_idx),
         is_variable: tensor.is_variable,
         is_truth: tensor.tensor_type == TensorType::Bool,

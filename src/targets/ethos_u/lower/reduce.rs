@@ -337,10 +337,8 @@ pub fn arg_max(lowering: &mut Lowering) -> Option<()> {
         weights: Some(ones(shape[2])),
         ..lowering.operation(Action::Layer(Kind::Depthwise), &[input], placed)
     });
-    let [n_rows, ..] = view_shapes[1];
     let is_single_value = view_shapes[0][1] == 1;
-    let places = [shape[0], shape[1], 1];
-    let [largest, place] = [view_shapes[1], places].map(|pooled| {
+    let [largest, place] = [view_shapes[1], [shape[0], shape[1], 1]].map(|pooled| {
         let map = lowering.map(if is_single_value { shape } else { pooled }, INT16_BYTES);
         // All rows count, even if an operation sees fewer.
         let n_elements = view_shapes[1]
@@ -355,10 +353,9 @@ pub fn arg_max(lowering: &mut Lowering) -> Option<()> {
     let sum = Action::Binary(Arithmetic::Sum);
     let looking_up = (Action::Table, &[largest][..], place);
     for (action, inputs, output) in [looking_up, (sum, &[place, number], output)] {
-        for (rows, n_times) in row_parts(n_rows, MAX_DIMENSION) {
-            let seen = if rows == n_rows { places } else { [rows, 1, 1] };
+        for (rows, n_times) in row_parts(shape[0], MAX_DIMENSION) {
             lowering.push(Operation {
-                view_shapes: Some(Box::new([seen; 2])),
+                view_shapes: Some(Box::new([[rows, shape[1], 1]; 2])),
                 repeats: n_times as f64,
                 ..lowering.operation(action, inputs, output)
             });
