@@ -1,8 +1,10 @@
 //! Small files against what Vela 5.2.0 estimates for the same files in the configurations that are labelled first.
 
+use std::sync::Arc;
+
 use crate::formats::builder::integers;
 use crate::formats::tflite::{
-    Activation, BuiltinOptions, OpKind, Operator, Padding, Tensor, TensorType,
+    Activation, BuiltinOptions, OpKind, Operator, Padding, Quantization, Tensor, TensorType,
 };
 use crate::graph::analysis::analyze;
 use crate::graph::analysis::fixtures::{calling, graph_of, model, subgraph, tensor};
@@ -50,6 +52,14 @@ impl NetworkFile {
 
     pub fn set_type(&mut self, map: usize, tensor_type: TensorType) {
         self.tensors[map].tensor_type = tensor_type;
+    }
+
+    pub fn set_scale(&mut self, map: usize, scale: f32, zero_point: i64) {
+        self.tensors[map].quantization = Some(Arc::new(Quantization {
+            scale: vec![scale],
+            zero_point: vec![zero_point],
+            quantized_dimension: 0,
+        }));
     }
 
     pub fn call(&mut self, kind: OpKind, inputs: &[usize], shape: &[i32]) -> usize {
@@ -133,14 +143,23 @@ impl NetworkFile {
     }
 
     pub fn check_totals(self, of_vela: &[(Product, [f64; 3])], tolerances: [f64; 3]) {
+        let of_vela = of_vela.iter();
+        let of_vela: Vec<_> = of_vela
+            .map(|&(product, of_vela)| (Configuration::new(product), of_vela))
+            .collect();
+        self.check_configurations(&of_vela, tolerances);
+    }
+
+    pub fn check_configurations(self, of_vela: &[(Configuration, [f64; 3])], tolerances: [f64; 3]) {
         let mut model = model(vec![subgraph(self.tensors, self.operators)]);
         model.subgraphs[0].inputs.extend(self.other_inputs);
         for values in &self.constants {
             model.buffers.push(integers(values));
         }
         let graph = graph_of(&model);
-        for &(product, of_vela) in of_vela {
-            let accelerator = Accelerator::new(&Configuration::new(product));
+        for (configuration, of_vela) in of_vela {
+            let product = configuration.product;
+            let accelerator = Accelerator::new(configuration);
             let totals = Totals::new(&accelerator, &graph, &analyze(&graph));
             let cycles: f64 = totals.operators.iter().map(|one| one.cycles).sum();
             let ours = [cycles, totals.sram_peak_bytes, totals.offchip_traffic_bytes];

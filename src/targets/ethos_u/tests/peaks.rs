@@ -2,7 +2,8 @@
 
 use super::files::NetworkFile;
 use crate::formats::tflite::{Activation, BuiltinOptions, OpKind, Padding, TensorType};
-use crate::targets::ethos_u::configuration::Product::{U55x256, U65x512, U85x256};
+use crate::targets::ethos_u::configuration::Product::{U55x256, U65x256, U65x512, U85x256};
+use crate::targets::ethos_u::configuration::{Configuration, VelaIni};
 
 /// A few elements take one unit of memory in bricks, not one for each element.
 #[test]
@@ -203,4 +204,47 @@ fn tables_of_indices_are_fetched_where_pooling_sees_another_shape() {
         (U65x512, [991.0, 64.0, 272.0]),
     ];
     indices(&[1, 1, 1, 12], of_one_place);
+}
+
+/// In an SRAM that holds constants, too, three layers share one stream of weights, but each has scales of its own, and the
+/// activations share their table.
+#[test]
+fn shared_weights_have_scales_for_each_pair_of_scales_of_maps() {
+    let shape = [1, 16];
+    let mut network = NetworkFile::new(&shape);
+    network.set_scale(0, 0.05, 0);
+    let weights = network.weights(&[16, 16]);
+    network.set_scale(weights, 0.01, 0);
+    let multiplied = |network: &mut NetworkFile, input: usize, scale: f32| {
+        let options = BuiltinOptions::FullyConnected {
+            has_unknown_weights: false,
+            keep_num_dims: false,
+            activation: Activation::None,
+        };
+        let kind = OpKind::FullyConnected;
+        let product = network.call_with(kind, &[input, weights], &shape, options);
+        network.set_scale(product, scale, 0);
+        product
+    };
+    let first = multiplied(&mut network, 0, 0.04);
+    let second = multiplied(&mut network, first, 0.03);
+    let third = multiplied(&mut network, second, 0.04);
+    let activated = [first, third].map(|product| {
+        let activated = network.call(OpKind::Logistic, &[product], &shape);
+        network.set_scale(activated, 1.0 / 256.0, -128);
+        activated
+    });
+    let sum = network.call(OpKind::Add, &activated, &shape);
+    network.set_scale(sum, 0.01, 0);
+    let of_vela = [
+        (U55x256, "Ethos_U55_High_End_Embedded", 683.0),
+        (U65x256, "Ethos_U65_High_End", 677.0),
+    ];
+    let of_vela = of_vela.map(|(product, system, cycles)| {
+        let ini = VelaIni::shipped();
+        let configuration = Configuration::read(product, ini, system, "Sram_Only");
+        let configuration = configuration.expect("sections of Vela's own file");
+        (configuration, [cycles, 1136.0, 0.0])
+    });
+    network.check_configurations(&of_vela, [0.003, 0.0, 0.0]);
 }
