@@ -35,12 +35,16 @@ pub fn add_measurement(
     addition.device().map_err(|failure| js_error(&failure))
 }
 
-/// As [`base_families`] of the tool that wrote the profile.
+/// As [`base_families`].
 #[wasm_bindgen(js_name = baseFamilies)]
-pub fn base_families_of(profile: &[u8], clock_mhz: Option<f64>) -> Result<Vec<String>, JsValue> {
+pub fn base_families_of(
+    profile: &[u8],
+    clock_mhz: Option<f64>,
+    like: Option<String>,
+) -> Result<Vec<String>, JsValue> {
     let profile = profiles::read(profile, clock_mhz)
         .map_err(|error| js_error(&Failure::new(error.kind(), error.to_string())))?;
-    let families = base_families(profile.tool);
+    let families = base_families(&profile, like.as_deref());
     Ok(families.into_iter().map(str::to_owned).collect())
 }
 

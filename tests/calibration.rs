@@ -6,11 +6,13 @@ use std::path::Path;
 use std::process::Command;
 
 use litecast::calibration::{
-    Class, DEVICE_VERSION, Device, DeviceError, EstimatedNetwork, Measured, PROBES, calibrate,
+    Class, DEVICE_VERSION, Device, DeviceError, EstimatedNetwork, Measured, PROBES, base_families,
+    calibrate,
 };
 use litecast::estimate::estimate_on;
 use litecast::profiles::{MeasuredInference, MeasuredOperator, Profile, ProfileError, read};
 use litecast::report::Report;
+use litecast::targets::known;
 use litecast::targets::measured_device::Estimable;
 use litecast::{Choice, Metric, ModelFile, Outcome, Target, estimate};
 use litecast_needs::python;
@@ -1048,4 +1050,184 @@ fn a_device_with_ncnn_starts_from_others() {
         panic!("no estimate")
     };
     assert_eq!(provenance.interval_percent, None);
+}
+
+/// Latencies of networks on the targets of some ids, and what calibration reads of them.
+fn networks_on(files: &[(&str, &[u8])], ids: &[String]) -> Vec<(Report, EstimatedNetwork)> {
+    let choose = |id: &String| {
+        let choice = Choice {
+            target: Some(id.clone()),
+            ..Choice::default()
+        };
+        choice.target().unwrap()
+    };
+    let targets: Vec<Box<dyn Target>> = ids.iter().map(choose).collect();
+    let files: Vec<ModelFile> = (files.iter())
+        .map(|(name, bytes)| ModelFile::new(*name, bytes))
+        .collect();
+    let reports = estimate_on(&files, None, &targets).unwrap();
+    let read = |report: Report| {
+        let network = network(&report);
+        (report, network)
+    };
+    reports.into_iter().map(|one| read(one.unwrap())).collect()
+}
+
+fn latency_on(report: &Report, target: &str) -> Result<f64, String> {
+    let mut results = report.results.iter();
+    let result = results
+        .find(|result| result.target == target && result.metric == Metric::Latency)
+        .unwrap();
+    match &result.outcome {
+        Outcome::Estimate { value, .. } => Ok(*value),
+        Outcome::Unavailable { reason, .. } => Err(format!("{reason:?}")),
+    }
+}
+
+/// An NPU that takes 1.7 times as long as one that is known, whatever the network: whole latencies of three networks tell the
+/// latency of others, on the operators of an NPU, and what that one refuses the device refuses.
+#[test]
+fn an_npu_starts_from_the_nearest_learned_one() {
+    const FACTOR: f64 = 1.7;
+    let ids: Vec<String> = known()
+        .filter(|target| target.description().family.id == "phones-and-boards")
+        .map(|target| target.id().to_owned())
+        .collect();
+    assert!(ids.len() > 10, "{ids:?}");
+    let files: Vec<(&str, &[u8])> = (PROBES.iter())
+        .map(|probe| (probe.name, probe.float32))
+        .collect();
+    let like = "galaxy-s24";
+    let networks = networks_on(&files, &ids);
+    let measured_ms: Vec<f64> = (networks.iter())
+        .map(|(report, _)| FACTOR * latency_on(report, like).unwrap())
+        .collect();
+    let profiles: Vec<Profile> = (measured_ms.iter())
+        .map(|ms| Profile {
+            tool: "a table",
+            inferences: vec![MeasuredInference {
+                name: String::new(),
+                duration_ms: *ms,
+            }],
+            ..Profile::default()
+        })
+        .collect();
+    let measured: Vec<Measured> = (networks.iter().zip(&profiles).take(3))
+        .map(|((_, network), profile)| Measured {
+            network,
+            profile,
+            profile_name: "table.csv",
+        })
+        .collect();
+    // A name that people type is the target's, too.
+    for base in ["phones-and-boards", "Snapdragon 8 Gen 3"] {
+        let device = calibrate("My phone", 1, &measured, Some(base), None).unwrap();
+        println!("{base}: {} {:?}", device.base, device.left_out_percent());
+        assert!(ids.contains(&device.base));
+        assert!(base == "phones-and-boards" || device.base == like);
+        let choice = Choice {
+            measured_device: Some(device.to_json()),
+            ..Choice::default()
+        };
+        let target = [choice.target().unwrap()];
+        for ((name, bytes), ms) in files.iter().zip(&measured_ms).skip(3) {
+            let reports = estimate_on(&[ModelFile::new(*name, bytes)], None, &target).unwrap();
+            let report = reports.into_iter().next().unwrap().unwrap();
+            let estimate = latency_on(&report, "my-phone").unwrap();
+            println!("{name}: {estimate} ms, expected {ms}");
+            // Another NPU may explain three networks as well.
+            let allowed = if device.base == like { 0.1 } else { 0.5 };
+            assert!((estimate / ms).ln().abs() < allowed, "{name}");
+        }
+        // The transformer is refused in 8 bits, with the base's reason.
+        let path = format!("www/examples/{}.tflite", EXAMPLES[2]);
+        let bytes = here(&path);
+        let reports = estimate_on(&[ModelFile::new(&path, &bytes)], None, &target).unwrap();
+        let of_device = latency_on(reports[0].as_ref().unwrap(), "my-phone");
+        let on_base = networks_on(&[(&path, &bytes)], std::slice::from_ref(&device.base));
+        println!("{of_device:?}");
+        assert!(of_device.is_err());
+        assert_eq!(of_device, latency_on(&on_base[0].0, &device.base));
+    }
+    // Processors are the bases of what no tool says more of, even beside accelerators.
+    let error = calibrate("My board", 1, &measured, None, None).unwrap_err();
+    assert_eq!(error.kind(), "no-base");
+    // Nor does a refused network make a device.
+    let path = format!("www/examples/{}.tflite", EXAMPLES[2]);
+    let refused = networks_on(&[(&path, &here(&path))], &ids[..1]);
+    let measured = [Measured {
+        network: &refused[0].1,
+        ..measured[0]
+    }];
+    for base in ["phones-and-boards", &ids[0]] {
+        let error = calibrate("My phone", 1, &measured, Some(base), None).unwrap_err();
+        println!("{error}");
+        assert!(error.to_string().contains("take 2 to 4 times longer"));
+    }
+}
+
+/// What ONNX Runtime compiled for an NPU is one node of its profile, and tells no single operator; its provider tells that
+/// accelerators are the bases.
+#[test]
+fn a_part_that_ran_on_an_npu_is_measured_as_a_whole() {
+    let event = |name: &str, kind: &str, provider: &str, us: u32| {
+        format!(
+            r#"{{"cat": "Node", "name": "{name}_kernel_time", "dur": {us},
+                "args": {{"op_name": "{kind}", "provider": "{provider}", "node_index": "{us}"}}}}"#
+        )
+    };
+    let events = [
+        r#"{"cat": "Session", "name": "model_run", "dur": 950}"#.to_owned(),
+        event(
+            "QNNExecutionProvider_QNN_7_0",
+            "QNN_7_0",
+            "QNNExecutionProvider",
+            900,
+        ),
+        event("softmax", "Softmax", "CPUExecutionProvider", 40),
+    ];
+    let profile = read(format!("[{}]", events.join(",")).as_bytes(), None).unwrap();
+    println!("{profile:?}");
+    assert!(profile.is_of_accelerator);
+    assert_eq!(base_families(&profile, None), ["phones-and-boards"]);
+    let ids = [
+        "galaxy-s22@onnxruntime",
+        "galaxy-s25@onnxruntime",
+        "cortex-a76-rpi5",
+    ];
+    let files = [(PROBES[0].name, PROBES[0].float32)];
+    let networks = networks_on(&files, &ids.map(str::to_owned));
+    let measured = [Measured {
+        network: &networks[0].1,
+        profile: &profile,
+        profile_name: "profile.json",
+    }];
+    let device = calibrate("My phone", 1, &measured, None, None).unwrap();
+    assert!(ids[..2].contains(&&*device.base), "{}", device.base);
+    let [network] = &*device.networks else {
+        panic!()
+    };
+    assert_eq!(network.measured_ms, 0.95);
+    assert!(network.observations.is_empty());
+    // On a processor alone, the same network is one of a processor.
+    let on_processor = read(format!("[{}]", events[2]).as_bytes(), None);
+    let on_processor = on_processor.unwrap();
+    assert!(!on_processor.is_of_accelerator);
+    assert!(!base_families(&on_processor, None).contains(&"phones-and-boards"));
+    assert_eq!(
+        base_families(&on_processor, Some("phones-and-boards")),
+        ["phones-and-boards"]
+    );
+    // TensorFlow Lite names the delegate, whose own operators may follow.
+    let delegated = BENCHMARK_MODEL.replace("TfLiteXNNPackDelegate", "TfLiteQnnDelegate");
+    let (whole, _) = delegated.split_once("Delegate internal").unwrap();
+    for (text, is_of_accelerator, n_operators) in [
+        (&*delegated, true, 3),
+        (whole, true, 2),
+        (BENCHMARK_MODEL, false, 3),
+    ] {
+        let profile = read(text.as_bytes(), None).unwrap();
+        assert_eq!(profile.is_of_accelerator, is_of_accelerator);
+        assert_eq!(profile.operators.len(), n_operators, "{profile:?}");
+    }
 }

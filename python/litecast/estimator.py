@@ -216,7 +216,8 @@ class LiteCast:
 
         ``profile`` is the output of the tool: ONNX Runtime's profile, LiteRT's ``benchmark_model``, TensorFlow Lite
         Micro's profiler, Vela, ExecuTorch, ncnn, MNN or ST Edge AI, or a table with a head. ``device`` is what was
-        measured before. ``targets=[{"measured_device": device}]`` estimates on the result, a plain dict.
+        measured before. ``like`` is the target that the device resembles, or a family of targets, such as ``"phones-and-boards"`` for
+        an NPU; the report has to be on those. ``targets=[{"measured_device": device}]`` estimates on the result, a plain dict.
         """
         printed = arguments.printed(profile, "profile")
         n_threads = arguments.count(threads, "threads")

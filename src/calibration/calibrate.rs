@@ -1,24 +1,37 @@
 //! Networks with their profiles → a [`Device`].
 
 use super::estimated_network::EstimatedNetwork;
-use super::operator_matching::{Group, matching};
+use super::operator_matching::{Group, Matching, matching};
 use crate::formats::shown;
-use crate::profiles::{self, Profile};
+use crate::profiles::{self, MeasuredOperator, Profile};
 use crate::report::Failure;
 use crate::targets::measured_device::{
     Class, Device, MeasuredNetwork, NetworkError, Observation, Prior,
 };
-use crate::targets::{Durations, FAMILIES};
+use crate::targets::{Durations, FAMILIES, learned_accelerators};
 
-/// Ids of the families of targets whose operators may be those of a device that this tool measured.
-pub fn base_families(tool: &str) -> Vec<&'static str> {
-    let durations = match tool {
-        VELA => Durations::Compiler,
-        _ => Durations::Hardware,
-    };
+/// Ids of the families of targets whose operators may be those of a device that this profile is of, where it is told to be
+/// `like` a target or a family.
+pub fn base_families(profile: &Profile, like: Option<&str>) -> Vec<&'static str> {
+    let durations = base_durations(profile, like);
     let families = FAMILIES.iter();
     let bases = families.filter(|family| family.durations == Some(durations));
     bases.map(|family| family.id).collect()
+}
+
+fn base_durations(profile: &Profile, like: Option<&str>) -> Durations {
+    let of_tool = match profile.tool {
+        VELA => Durations::Compiler,
+        _ if profile.is_of_accelerator => Durations::Accelerator,
+        _ => Durations::Hardware,
+    };
+    like.and_then(durations_of_family).unwrap_or(of_tool)
+}
+
+/// What the durations of a family's operators are, if a base may be of it.
+fn durations_of_family(id: &str) -> Option<Durations> {
+    let mut families = FAMILIES.iter();
+    families.find(|family| family.id == id)?.durations
 }
 
 /// The tool whose durations are those of a compiler.
@@ -62,15 +75,24 @@ pub enum ProfileError {
         n_operators: usize,
     },
     /// No target has a latency by operator of all networks.
-    #[error("expected a target with a latency by operator of all {0} measured models, found none")]
-    NoBase(usize),
+    #[error(
+        "expected a target with a latency by operator of all {n_networks} measured models, found none{reason}"
+    )]
+    NoBase {
+        /// Number of the models.
+        n_networks: usize,
+        /// Why one that might be the base has none, behind a colon; empty where no report says it.
+        reason: String,
+    },
     /// The target that was asked for has none.
-    #[error("{base}: expected a latency by operator of {model}, found none")]
+    #[error("{base}: expected a latency by operator of {model}, found none{reason}")]
     NotOfBase {
         /// Id of the target.
         base: String,
         /// Name of the model's file.
         model: String,
+        /// Why, behind a colon; empty where its report does not say it.
+        reason: String,
     },
     /// No network, or too many.
     #[error(transparent)]
@@ -82,7 +104,7 @@ impl ProfileError {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::OtherModel { .. } | Self::NothingMatched { .. } => "other-model",
-            Self::NoBase(_) | Self::NotOfBase { .. } => "no-base",
+            Self::NoBase { .. } | Self::NotOfBase { .. } => "no-base",
             Self::Networks(NetworkError::None) => "too-few-measurements",
             Self::Networks(NetworkError::TooMany(_)) => "limit-exceeded",
         }
@@ -101,7 +123,7 @@ struct MatchedNetwork<'n> {
 }
 
 /// The device that was measured on `threads` threads. Its base is the target of that id or, without one, that which
-/// explains the measurements best. `known` is what was measured before: it keeps its base, and a network that is measured
+/// explains the measurements best: of a family of targets, where `base` is the id of one. `known` is what was measured before: it keeps its base, and a network that is measured
 /// again replaces its measurement.
 pub fn calibrate(
     name: &str,
@@ -115,7 +137,11 @@ pub fn calibrate(
         let mut networks = measured.iter();
         networks.all(|one| one.network.parts_ms(base).is_some())
     });
-    let base = base.or(known.map(|device| &*device.base)).or(of_runtime);
+    // Reports have accelerators by their ids, whatever people call them.
+    let learned = base.and_then(learned_accelerators::parse_id);
+    let learned = learned.map(|parsed| parsed.id());
+    let base = learned.as_deref().or(base);
+    let base = known.map(|device| &*device.base).or(base).or(of_runtime);
     calibrate_from(None, name, threads, measured, base, known)
 }
 
@@ -154,20 +180,26 @@ pub fn calibrate_from(
             None => Device::fit(name, base, threads, networks)?,
         })
     };
-    if let Some(base) = base {
+    if let Some(base) = base.filter(|base| durations_of_family(base).is_none()) {
         return on(base);
     }
-    let Some(first) = matched.first() else {
+    let Some(first) = measured.first() else {
         return Err(NetworkError::None.into());
     };
-    let is_compiled = first.tool == VELA;
-    let candidates = first
-        .network
-        .candidates()
-        .filter(|candidate| candidate.is_compiled == is_compiled);
+    let durations = base_durations(first.profile, base);
+    let candidates =
+        (first.network.candidates()).filter(|candidate| candidate.durations == durations);
     let devices = candidates.filter_map(|candidate| on(candidate.target).ok());
     let best = devices.min_by(|a, b| a.misfit().total_cmp(&b.misfit()));
-    best.ok_or(ProfileError::NoBase(matched.len()))
+    best.ok_or_else(|| {
+        let mut networks = measured.iter();
+        ProfileError::NoBase {
+            n_networks: matched.len(),
+            reason: networks
+                .find_map(|one| one.network.refusal(durations))
+                .unwrap_or_default(),
+        }
+    })
 }
 
 /// A measurement to add to a device, as programs have it.
@@ -230,9 +262,15 @@ impl<'n> MatchedNetwork<'n> {
             profile,
             profile_name,
         } = measured;
-        let matching = matching(network, profile);
+        // A part that an accelerator ran as a whole tells nothing of single operators, and neither do those that a processor
+        // ran beside it.
+        let has_partitions = profile.operators.iter().any(MeasuredOperator::is_partition);
+        let matching = match has_partitions {
+            true => Matching::default(),
+            false => matching(network, profile),
+        };
         let of_model = || (profile_name.to_string(), network.file.clone());
-        if !profile.operators.is_empty() && matching.groups.is_empty() {
+        if !profile.operators.is_empty() && matching.groups.is_empty() && !has_partitions {
             let (profile_name, model) = of_model();
             return Err(ProfileError::NothingMatched {
                 profile: profile_name,
@@ -284,6 +322,7 @@ impl<'n> MatchedNetwork<'n> {
             .ok_or_else(|| ProfileError::NotOfBase {
                 base: shown(base),
                 model: self.network.file.clone(),
+                reason: self.network.refusal_of(base),
             })?;
         let by_class = |operators: &mut dyn Iterator<Item = usize>| {
             let mut by_class: Vec<(Class, f64)> = Vec::new();

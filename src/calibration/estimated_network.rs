@@ -2,7 +2,9 @@
 
 use serde::Deserialize;
 
+use crate::formats::shown;
 use crate::targets::measured_device::{Class, N_CLASSES, Plan, operator_class};
+use crate::targets::{Durations, learned_accelerators};
 
 /// A network with its estimates, from the JSON of its report.
 #[derive(Clone, Debug, Deserialize)]
@@ -50,14 +52,33 @@ struct TargetResult {
     evidence: Option<String>,
     #[serde(default)]
     operators: Option<Vec<f64>>,
+    #[serde(default)]
+    unavailable: Option<String>,
+}
+
+impl TargetResult {
+    fn durations(&self) -> Durations {
+        if self.evidence.as_deref() == Some("compiler") {
+            Durations::Compiler
+        } else if learned_accelerators::parse_id(&self.target).is_some() {
+            Durations::Accelerator
+        } else {
+            Durations::Hardware
+        }
+    }
+
+    fn refusal(&self) -> Option<String> {
+        let words = self.unavailable.as_ref()?;
+        Some(format!(": {}", shown(words)))
+    }
 }
 
 /// A target whose operators may be those of a device.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'n> {
     pub target: &'n str,
-    /// Whether its parts are the opinion of a compiler, and not of a processor.
-    pub is_compiled: bool,
+    /// What its parts are.
+    pub durations: Durations,
 }
 
 impl EstimatedNetwork {
@@ -88,8 +109,24 @@ impl EstimatedNetwork {
         let with_parts = latencies.filter(|result| result.operators.is_some());
         with_parts.map(|result| Candidate {
             target: &result.target,
-            is_compiled: result.evidence.as_deref() == Some("compiler"),
+            durations: result.durations(),
         })
+    }
+
+    /// Why the first target with such durations has no latency by operator, behind a colon.
+    pub(super) fn refusal(&self, durations: Durations) -> Option<String> {
+        let mut results = self.results.iter();
+        let of_base = results.find(|result| result.durations() == durations);
+        of_base.and_then(TargetResult::refusal)
+    }
+
+    /// The same of one target; empty where the report does not say it.
+    pub(super) fn refusal_of(&self, target: &str) -> String {
+        let mut results = self.results.iter();
+        let of_target = results.find(|result| result.target == target);
+        of_target
+            .and_then(TargetResult::refusal)
+            .unwrap_or_default()
     }
 
     /// Milliseconds of each operator on a target.

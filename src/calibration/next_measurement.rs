@@ -38,6 +38,7 @@ pub fn next_measurements(
         plan.ok_or_else(|| ProfileError::NotOfBase {
             base: device.base.clone(),
             model: network.file.clone(),
+            reason: network.refusal_of(&device.base),
         })
     });
     let plans: Vec<Plan> = plans.collect::<Result<_, ProfileError>>()?;

@@ -296,7 +296,8 @@ pub struct CalibrateArgs {
     /// The tool whose commands are printed, instead of the one that measured last, for example `ONNX Runtime`.
     #[arg(long, value_name = "TOOL", requires = "probes", value_parser = tool)]
     pub tool: Option<&'static str>,
-    /// The target whose operators are scaled, instead of the one that explains the measurements best.
+    /// The target whose operators are scaled, or a group that it is chosen from, for example phones-and-boards for an NPU;
+    /// instead of the processor or microcontroller that explains the measurements best.
     #[arg(long, value_name = "ID")]
     pub like: Option<String>,
     /// Of FILES, which are models alone, say which to measure next: the first narrows the intervals of all of them most.

@@ -14,7 +14,7 @@ use litecast::calibration::{
 use litecast::formats::is_model;
 use litecast::profiles::{self, MAX_PROFILE_BYTES, Profile};
 use litecast::report::Failure;
-use litecast::targets::known;
+use litecast::targets::{Durations, FAMILIES, known};
 
 use super::args::{CalibrateArgs, WorkerOutput};
 use super::choice::TargetArgs;
@@ -50,13 +50,15 @@ pub fn run(args: &CalibrateArgs) -> Result<ExitCode, Box<dyn Error>> {
         return say_next(args, &device);
     }
     let (models, profile_files) = models_and_profiles(args)?;
-    // Devices of several tools are those of the first.
-    let tool = profile_files.first().map_or("", |file| file.profile.tool);
-    let families = base_families(tool);
-    let candidates = known().filter(|target| families.contains(&target.description().family.id));
-    let candidates: Vec<String> = match &args.like {
-        Some(like) => vec![like.clone()],
-        None => candidates.map(|target| target.id().to_owned()).collect(),
+    let like = args.like.as_deref();
+    let is_family = |id: &&str| FAMILIES.iter().any(|family| family.id == *id);
+    let known_base = known_device.as_ref().map(|device| &*device.base);
+    let candidates = match known_base.or(like.filter(|id| !is_family(id))) {
+        Some(base) => vec![base.to_owned()],
+        // Devices of several tools are those of the first.
+        None => (profile_files.first()).map_or(Vec::new(), |file| {
+            bases_of(&base_families(&file.profile, like))
+        }),
     };
     let networks = estimated_models(args, &models, &candidates)?;
     let of_models = of_models(&profile_files, &networks);
@@ -83,6 +85,22 @@ pub fn run(args: &CalibrateArgs) -> Result<ExitCode, Box<dyn Error>> {
         terminal::print(&shown(&device, &profile_files, &out, terminal::width()))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Ids of all targets of some families; of accelerators in every way to run networks on them.
+fn bases_of(families: &[&str]) -> Vec<String> {
+    let targets = known().map(|target| (target.id().to_owned(), target.description()));
+    let of_families = targets.filter(|(_, description)| families.contains(&description.family.id));
+    let ways = of_families.flat_map(|(id, description)| {
+        let is_accelerator = description.family.durations == Some(Durations::Accelerator);
+        let others = description.releases.iter().skip(1);
+        let others = others
+            .filter(|_| is_accelerator)
+            .map(|way| format!("{id}@{way}"));
+        let others: Vec<String> = others.collect();
+        [id].into_iter().chain(others)
+    });
+    ways.collect()
 }
 
 /// Where the device is kept.

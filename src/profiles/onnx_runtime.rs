@@ -7,7 +7,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::error::{MAX_ROWS, ProfileError};
-use super::profile::{MeasuredInference, MeasuredOperator, Profile};
+use super::profile::{MeasuredInference, MeasuredOperator, Profile, is_of_accelerator};
 
 #[derive(serde::Deserialize)]
 struct Event<'t> {
@@ -26,6 +26,9 @@ struct Event<'t> {
 struct Args<'t> {
     #[serde(borrow, default)]
     op_name: Cow<'t, str>,
+    /// What ran the node.
+    #[serde(borrow, default)]
+    provider: Cow<'t, str>,
     #[serde(borrow, default)]
     node_index: Cow<'t, str>,
     #[serde(default)]
@@ -105,9 +108,14 @@ impl Runs {
             // One more than what is allowed tells that there are too many.
             None if next > MAX_ROWS => return,
             None => {
+                // A part that was compiled for an accelerator has a made-up kind.
+                let kind = match is_of_accelerator(&event.args.provider) {
+                    true => event.args.provider,
+                    false => event.args.op_name,
+                };
                 let operator = MeasuredOperator {
                     name: key.1.clone(),
-                    kind: event.args.op_name.into_owned(),
+                    kind: kind.into_owned(),
                     output_shape: event.args.output_type_shape.0,
                     ..MeasuredOperator::default()
                 };
@@ -154,13 +162,14 @@ pub fn read(text: &str) -> Result<Profile, ProfileError> {
             ..operator
         }
     });
-    let operators = operators.collect();
+    let operators: Vec<MeasuredOperator> = operators.collect();
     let inferences = (!runs_us.is_empty()).then(|| MeasuredInference {
         name: String::new(),
         duration_ms: median(&mut runs_us) / 1e3,
     });
     Ok(Profile {
         tool: "ONNX Runtime",
+        is_of_accelerator: operators.iter().any(MeasuredOperator::is_partition),
         operators,
         inferences: inferences.into_iter().collect(),
         unread: Vec::new(),

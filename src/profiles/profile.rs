@@ -11,6 +11,8 @@ pub struct Profile {
     pub operators: Vec<MeasuredOperator>,
     /// Whole inferences.
     pub inferences: Vec<MeasuredInference>,
+    /// Whether an accelerator ran the network or parts of it, as far as the tool names what ran them.
+    pub is_of_accelerator: bool,
     /// Lines of a table that have no duration, as `line 7: …`; at most twenty.
     pub unread: Vec<String>,
 }
@@ -37,6 +39,30 @@ pub struct MeasuredInference {
     pub name: String,
     /// In ms.
     pub duration_ms: f64,
+}
+
+/// Parts of the names of what compiles a part of a network for an accelerator, in lower case: ONNX Runtime's execution
+/// providers and TensorFlow Lite's delegates.
+const ACCELERATORS: [&str; 6] = [
+    "qnn",
+    "rknpu",
+    "tensorrt",
+    "nnapi",
+    "hexagon",
+    "dispatchdelegate",
+];
+
+/// Whether a provider or a delegate is that of an accelerator.
+pub(super) fn is_of_accelerator(name: &str) -> bool {
+    let name = name.to_lowercase();
+    ACCELERATORS.iter().any(|part| name.contains(part))
+}
+
+impl MeasuredOperator {
+    /// Whether it is a part of the network that was compiled for an accelerator as a whole: any number of the model's operators.
+    pub fn is_partition(&self) -> bool {
+        is_of_accelerator(&self.kind)
+    }
 }
 
 impl MeasuredInference {

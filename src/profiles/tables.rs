@@ -147,6 +147,7 @@ impl Reader {
             }
             unread(profile, row.line_no, &row.line);
         }
+        profile.is_of_accelerator = profile.operators.iter().any(MeasuredOperator::is_partition);
         if self.has_delegated {
             let is_delegate =
                 |operator: &MeasuredOperator| operator.kind.to_lowercase().contains("delegate");

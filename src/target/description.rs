@@ -24,8 +24,10 @@ pub struct Family {
 pub enum Durations {
     /// A compiler's estimates.
     Compiler,
-    /// Times on hardware.
+    /// Times on hardware whose operators run one after the other.
     Hardware,
+    /// Times on an accelerator whose compiler is closed.
+    Accelerator,
 }
 
 /// What may be chosen of a target.

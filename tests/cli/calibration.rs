@@ -310,6 +310,74 @@ fn networks_to_measure_are_handed_out() {
     assert!(line("matrix-products") < line("pooling"));
 }
 
+/// A phone that takes 1.5 times as long as one of the group: its base is of the group, and estimates are near.
+#[test]
+fn a_phone_is_based_on_the_nearest_of_its_group() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let examples = examples();
+    let models: Vec<&str> = examples[..2].iter().map(|file| path(file)).collect();
+    let on = |target: &[&str], model: &str| {
+        let predicted = litecast(&[&["predict", "--json"], target, &[model]].concat());
+        let report = &json_lines(&predicted)[0];
+        let mut results = report["results"].as_array().unwrap().iter();
+        let latency = results.find(|result| result["metric"] == "latency");
+        latency.unwrap()["value"].as_f64().unwrap()
+    };
+    let mut table = "model,latency\n".to_owned();
+    let ms = models
+        .iter()
+        .map(|model| 1.5 * on(&["--target", "galaxy-s24@qnn"], model));
+    let ms: Vec<f64> = ms.collect();
+    for (model, ms) in models.iter().zip(&ms) {
+        let name = model.rsplit('/').next().unwrap();
+        table += &format!("{name},{ms} ms\n");
+    }
+    fs::write(at("table.csv"), table).unwrap();
+    for (device, like) in [
+        ("by-group", "phones-and-boards"),
+        ("by-id", "galaxy-s24@qnn"),
+    ] {
+        let device = at(&format!("{device}.json"));
+        let made = litecast(&[
+            "calibrate",
+            path(&device),
+            "--like",
+            like,
+            models[0],
+            models[1],
+            path(&at("table.csv")),
+        ]);
+        println!("{}", stdout(&made));
+        assert!(
+            made.status.success(),
+            "{}",
+            String::from_utf8_lossy(&made.stderr)
+        );
+        let document: serde_json::Value =
+            serde_json::from_slice(&fs::read(&device).unwrap()).unwrap();
+        let base = document["base"].as_str().unwrap();
+        assert!(like == base || like == "phones-and-boards" && !base.starts_with("cortex"));
+        // More is added on the base that it has.
+        let added = litecast(&[
+            "calibrate",
+            path(&device),
+            models[0],
+            path(&at("table.csv")),
+        ]);
+        assert!(
+            added.status.success(),
+            "{}",
+            String::from_utf8_lossy(&added.stderr)
+        );
+        for (model, ms) in models.iter().zip(&ms) {
+            let estimate = on(&["--device", path(&device)], model);
+            println!("{model}: {estimate} ms, expected {ms}");
+            assert!((estimate / ms).ln().abs() < 0.2, "{estimate} and {ms}");
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_calibrated_is_told() {
     let folder = tempfile::tempdir().unwrap();

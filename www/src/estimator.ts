@@ -10,7 +10,7 @@ import type { CalibrateCall, ChoicesCall, EstimateCall, Estimated, FileToRead, F
 import type { Application, BatchSweep, Calibrated, Fits, InForce, Limits, Measurement, Report, Sweep, TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
 import type { Scenario } from "./scenario.ts";
 import { keepReport } from "./store.ts";
-import type { LoadedGroup } from "./targets.ts";
+import { type LoadedGroup, groupOf, isLoadedGroup } from "./targets.ts";
 
 /** A file of 100,000 operators takes some seconds; what takes longer than this was made to. */
 const TIME_LIMIT_MS = 60_000;
@@ -178,6 +178,8 @@ export class Estimator {
   /** A device with what a benchmark tool printed of this file on it. */
   async measure(file: ModelFile, measurement: Omit<MeasureCall, "kind" | "module" | "file" | "model">): Promise<MeasuredDevice> {
     const [module, model] = await Promise.all([this.#deviceModule(), readFile(file)]);
+    // What a profile is of is known when it is read; a base may be among them.
+    await this.loaded("phones-and-boards").catch(() => []);
     const call: MeasureCall = { kind: "measure", module, file: file.name, model, ...measurement };
     return (await this.#startedWorker()).request(call);
   }
@@ -196,6 +198,8 @@ export class Estimator {
 
   /** What to measure next on a device, first what narrows the intervals of all networks most. */
   async nextMeasurements(document: MeasuredDevice["document"], files: readonly FileBytes[], reports: readonly Report[]): Promise<NextMeasurement[]> {
+    const group = groupOf(document.base);
+    if (group !== null && isLoadedGroup(group)) await this.loaded(group);
     const call: NextMeasurementsCall = { kind: "next-measurements", module: await this.#deviceModule(), document, files, reports };
     return (await this.#startedWorker()).request(call);
   }

@@ -112,6 +112,8 @@ export interface MeasureCall {
   profile: ArrayBuffer;
   profile_name: string;
   clock_mhz: number | null;
+  /** The family of targets that the device resembles; null for that of the tool. */
+  like: string | null;
   /** What was measured before. */
   known: Device | null;
 }

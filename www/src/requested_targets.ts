@@ -5,7 +5,7 @@ import type { TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
 import { TARGETS } from "../package/src/catalogue.ts";
 import { measuredDevices, measuredTarget } from "./measured_devices.ts";
 import { otherTargets } from "./remembered_targets.ts";
-import { GROUPS, type Group, MICROCONTROLLER_BOARDS, NPU_BOARDS, boardOf, groupOf, headingOf, idInSpace, isLoadedGroup, releasesOf } from "./targets.ts";
+import { GROUPS, type Group, type LoadedGroup, MICROCONTROLLER_BOARDS, NPU_BOARDS, boardOf, groupOf, headingOf, idInSpace, isLoadedGroup, releasesOf } from "./targets.ts";
 
 /** Another format gets another key. */
 const KEY = "litecast.groups.1";
@@ -96,6 +96,12 @@ export function ownTargets(): Asked[] {
   return [...accelerators(), ...measuredDevices().map(measuredTarget)];
 }
 
+/** Groups whose constants devices from profiles are estimated with. */
+function groupsOfBases(): LoadedGroup[] {
+  const groups = measuredDevices().map(({ document }) => groupOf(document.base));
+  return [...new Set(groups)].filter((group) => group !== null && isLoadedGroup(group));
+}
+
 /** As the target of a report can be estimated again: one of the registry, a board, or an accelerator of one's own. */
 export function choiceOf(target: string): Asked {
   const made = ownTargets().find(({ name }) => name === target);
@@ -106,6 +112,7 @@ export function choiceOf(target: string): Asked {
 
 /** What a report is of beyond the registry, where `chosen` is the target that was looked at last: that one, and those wanted beside it. */
 export async function askedTargets(chosen: string, estimator: Estimator): Promise<Asked[]> {
+  await Promise.all(groupsOfBases().map((group) => estimator.loaded(group).catch(() => [])));
   const groups = await Promise.all(openGroups().map((group) => targetsOf(group, estimator).catch(() => [])));
   const listed = [...ownTargets(), ...groups.flat()];
   const wanted = [...new Set([chosen, ...otherTargets()])].filter((target) => !listed.some(({ name }) => name === target));

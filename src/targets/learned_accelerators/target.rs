@@ -13,8 +13,8 @@ use crate::learned::manifest::Manifest;
 use crate::provenance::{Provenance, ProvenanceKind, Reference, checked_percent};
 use crate::target::fitted::{Bundle, Elsewhere, Mode, Run};
 use crate::target::{
-    Description, Family, MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome,
-    Settings, Target, TargetEstimate, TargetInfo, TargetOption, UnavailableReason,
+    Description, Durations, Family, MeasuredRange, Metric, MetricEstimate, MetricInfo, Network,
+    Outcome, Settings, Target, TargetEstimate, TargetInfo, TargetOption, UnavailableReason,
     UnsupportedOperator, compiled, uncountable,
 };
 
@@ -24,7 +24,7 @@ pub const FAMILY: Family = Family {
     label: "Phones and NPU boards",
     group: Some("learned from what others measured on them"),
     is_accelerator: false,
-    durations: None,
+    durations: Some(Durations::Accelerator),
 };
 
 const FAR_WORDS: &str = "no network measured on this device spends as much of its time in the same kinds of operators: the \
@@ -91,6 +91,14 @@ fn is_same(a: &str, b: &str) -> bool {
 }
 
 impl Parsed<'_> {
+    /// The id of the target, whatever it was called.
+    pub fn id(&self) -> String {
+        match self.way {
+            Some(way) => format!("{}@{way}", self.device.id),
+            None => self.device.id.to_owned(),
+        }
+    }
+
     /// The target; the names of the device's ways if it is not one of them, and `None` if the constants do not have the
     /// device.
     pub fn target(
@@ -138,10 +146,7 @@ impl Parsed<'_> {
             return (!ids.is_empty()).then_some(Err(ids));
         };
         Some(Ok(Learned {
-            id: match self.way {
-                Some(id) => format!("{}@{id}", self.device.id),
-                None => self.device.id.to_owned(),
-            },
+            id: self.id(),
             device: self.device,
             way: *way,
             bundle: Arc::clone(bundle),

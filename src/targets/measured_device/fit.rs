@@ -30,6 +30,10 @@ const SPREAD_PRIOR: f64 = 0.3;
 /// Share of the prior's variance of a class below which measurements tell its factor.
 const MAX_TOLD_VARIANCE: f64 = 0.7;
 
+/// The prior's variance of a class where that is smaller: a class that it knows so well needs no measurement of its own beside
+/// the common scale.
+const KNOWN_VARIANCE: f64 = 0.036;
+
 const MAX_STEPS: usize = 50;
 
 /// What is expected of a measurement.
@@ -216,7 +220,7 @@ impl Fit {
             at.copied().unwrap_or(f64::MAX)
         };
         let variance = covariance(0, 0) + 2.0 * covariance(0, idx) + covariance(idx, idx);
-        variance < MAX_TOLD_VARIANCE * prior.variance_beside_scale(idx)
+        variance < MAX_TOLD_VARIANCE * prior.variance_beside_scale(idx).max(KNOWN_VARIANCE)
     }
 
     /// Milliseconds of a network, and the variance of their logarithm by the doubt about the parameters; `None` where

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use super::classes::N_CLASSES;
 use super::flat::FlatDocument;
 use crate::fields;
+use crate::targets::learned_accelerators;
 
 /// Common scale, deviation of each class, milliseconds of a call, milliseconds of an inference; all logarithms.
 pub const N_PARAMETERS: usize = N_CLASSES + 3;
@@ -44,6 +45,26 @@ pub const ANY_RUNTIME: Prior = Prior::independent(
         2.5, 0.4, 0.4, 0.5, 0.8, 0.6, 0.8, 0.7, 0.8, 0.8, 0.4, 1.5, 1.5,
     ],
 );
+
+/// Standard deviation of the classes of accelerators: `litecast-trainer fit-accelerators --unseen` has phones that differ from
+/// the most similar other one by little more than one factor, and estimates them worse with 0.1 and more.
+const CLASSES_OF_ACCELERATORS: f64 = 0.05;
+/// What calls and inferences take beside what the base has for them, as logarithms of milliseconds: nothing to speak of.
+const CALLS_OF_ACCELERATORS: (f64, f64) = (-12.0, 0.5);
+
+/// That of [`ANY_RUNTIME`] for an accelerator on the operators of another one.
+fn of_accelerators() -> Prior {
+    let mut prior = ANY_RUNTIME;
+    for idx in 1..N_PARAMETERS {
+        let (mean, deviation) = match idx {
+            1..=N_CLASSES => (0.0, CLASSES_OF_ACCELERATORS),
+            _ => CALLS_OF_ACCELERATORS,
+        };
+        prior.means[idx] = mean;
+        prior.covariance[idx][idx] = deviation * deviation;
+    }
+    prior
+}
 
 /// A runtime that many devices were measured with.
 struct Known {
@@ -112,9 +133,11 @@ impl Prior {
 
     /// That of a device on this base, all of whose measurements are of one tool, or of several in words.
     pub fn new(tools: &str, base: &str) -> Self {
-        known(tools)
-            .filter(|known| known.base == base)
-            .map_or(ANY_RUNTIME, |known| known.prior)
+        match known(tools).filter(|known| known.base == base) {
+            Some(known) => known.prior,
+            None if learned_accelerators::parse_id(base).is_some() => of_accelerators(),
+            None => ANY_RUNTIME,
+        }
     }
 
     /// The base from which devices that run this tool are known to differ; `None` where any base may be nearest.
@@ -146,5 +169,17 @@ mod tests {
             assert_eq!(Prior::new(tools, base), ANY_RUNTIME, "{tools} on {base}");
         }
         assert_eq!(Prior::base("MNN"), None);
+    }
+
+    #[test]
+    fn accelerators_differ_by_little_more_than_a_factor() {
+        let prior = Prior::new("a table", "galaxy-s24@qnn");
+        assert_ne!(prior, ANY_RUNTIME);
+        assert_eq!(prior.covariance[0][0], ANY_RUNTIME.covariance[0][0]);
+        for idx in 1..=N_CLASSES {
+            let [own, of_any] =
+                [prior, ANY_RUNTIME].map(|prior| prior.variance_beside_scale(idx).sqrt());
+            assert!(own < 0.2 * of_any, "{idx}: {own} of {of_any}");
+        }
     }
 }

@@ -21,10 +21,11 @@ class Devices implements api.Devices {
     return parsed(() => module.addMeasurement(...args, clock, base, known));
   }
 
-  baseFamilies(profile: string | api.BytesSource, clock_mhz?: number): string[] {
+  baseFamilies(profile: string | api.BytesSource, clock_mhz?: number, like?: string): string[] {
     const printed = typeof profile === "string" ? new TextEncoder().encode(profile) : bytesOf(profile, "profile");
     const clock = clock_mhz === undefined ? undefined : number(clock_mhz, "clock_mhz");
-    return called(() => module.baseFamilies(printed, clock));
+    const resembled = like === undefined ? undefined : text(like, "like");
+    return called(() => module.baseFamilies(printed, clock, resembled));
   }
 
   read(json: string | api.BytesSource): api.Device {

@@ -22,8 +22,11 @@ export interface Devices {
    */
   measure(name: string, report: Report, profile: string | BytesSource, options?: MeasureOptions): Device;
 
-  /** Ids of the families of targets that a device may resemble which this tool measured, as in `targets()`. */
-  baseFamilies(profile: string | BytesSource, clock_mhz?: number): string[];
+  /**
+   * Ids of the families of targets that a device may resemble which this tool measured, as in `targets()`; `like` is as in
+   * `measure`.
+   */
+  baseFamilies(profile: string | BytesSource, clock_mhz?: number, like?: string): string[];
 
   /** A device that was stored; throws `wrong-device` for other JSON. */
   read(json: string | BytesSource): Device;
@@ -99,7 +102,10 @@ export interface MeasureOptions {
   threads?: number | undefined;
   /** Clock of a tool that prints cycles. */
   clock_mhz?: number | undefined;
-  /** The target that the device resembles; without this the one that explains the measurements best. */
+  /**
+   * The target that the device resembles, or the id of a family of targets, such as `phones-and-boards` for an NPU: of those,
+   * and without this of processors and microcontrollers, the one that explains the measurements best.
+   */
   like?: TargetId | undefined;
   /** What was measured before, to which this is added. */
   device?: Device | string | undefined;

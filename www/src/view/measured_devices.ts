@@ -40,6 +40,8 @@ export interface ProfileInput {
 export function profileInput({ file, scenario }: Opened, estimator: Estimator, nameOf: () => string, say: (words: string) => void, changed: (again: readonly Asked[]) => void): ProfileInput {
   const clock = el("input", { type: "number", min: "0", step: "any", id: "profile-clock" });
   const clock_line = el("p", { hidden: true }, el("label", { for: "profile-clock" }, "This tool counts cycles. Their clock: "), clock, el("span", { class: "unit" }, " MHz"));
+  const like = el("select", { id: "profile-like" }, el("option", { value: "" }, "what its tool names, or a processor"), el("option", { value: "phones-and-boards" }, "the NPU of a phone or board"));
+  const like_line = el("p", {}, el("label", { for: "profile-like" }, "What ran it: "), like);
   /** What waits for a clock. */
   let waiting: { profile: Blob; name: string } | null = null;
 
@@ -54,7 +56,7 @@ export function profileInput({ file, scenario }: Opened, estimator: Estimator, n
     const name = nameOf();
     const known = measuredDevices().find(({ document }) => document.name === name)?.document ?? null;
     const clock_mhz = clock.valueAsNumber > 0 ? clock.valueAsNumber : null;
-    const device = await estimator.measure(file, { scenario, name, profile: await profile.arrayBuffer(), profile_name, clock_mhz, known });
+    const device = await estimator.measure(file, { scenario, name, profile: await profile.arrayBuffer(), profile_name, clock_mhz, like: like.value || null, known });
     keep(device, `${name}: ${format.plural(device.document.networks.length, "measured network")}. Every report has it among its targets.`);
   };
 
@@ -92,6 +94,7 @@ export function profileInput({ file, scenario }: Opened, estimator: Estimator, n
     { class: "profile-input" },
     el("label", { for: "profile-text" }, "What a benchmark tool printed of this file on the device, or a device (JSON):"),
     pasted,
+    like_line,
     el(
       "div",
       { class: "buttons" },

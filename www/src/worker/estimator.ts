@@ -8,7 +8,7 @@ import { otherBuildError, unreadableError } from "../worker_messenger.ts";
 import type { EstimateCall, Estimated, EstimatorCall, EstimatorValue, FileToRead, MeasureCall, MeasuredDevice, MeasuringTool, MeasuringToolsCall, NextMeasurementsCall, ReadAheadCall, ReadDeviceCall, StartCall, Started, SweepCall, WarmUpCall } from "../protocol.ts";
 import type { Report, Result, Sweep, TargetChoice, TargetChoices } from "../report.ts";
 import { changesOf, isChanged, scenarioWords } from "../scenario.ts";
-import { hasHost } from "../targets.ts";
+import { groupOf, hasHost, isLoadedGroup, releasesOf } from "../targets.ts";
 import { keepReport } from "../store.ts";
 import { answerRequests } from "./request_queue.ts";
 
@@ -162,15 +162,21 @@ async function deviceModule(module: WebAssembly.Module): Promise<Devices> {
   return start(module);
 }
 
+/** An accelerator in other ways to run networks on it. */
+function otherWays(id: string): string[] {
+  const group = groupOf(id);
+  return group !== null && isLoadedGroup(group) ? releasesOf(id).slice(1).map(({ target }) => target) : [];
+}
+
 /** The base of a device is chosen among all that it may resemble, or stays what it was. */
-async function measure({ module, file, scenario, model, name, profile, profile_name, clock_mhz, known }: MeasureCall): Promise<MeasuredDevice> {
+async function measure({ module, file, scenario, model, name, profile, profile_name, clock_mhz, like, known }: MeasureCall): Promise<MeasuredDevice> {
   const devices = await deviceModule(module);
   const printed = new Uint8Array(profile);
   const clock = clock_mhz === null ? {} : { clock_mhz };
-  const families = devices.baseFamilies(printed, clock.clock_mhz);
-  const targets = known ? [known.base] : Object.entries(TARGETS).flatMap(([id, { family }]) => (families.includes(family) ? [id] : []));
+  const families = devices.baseFamilies(printed, clock.clock_mhz, like ?? undefined);
+  const targets = known ? [known.base] : Object.entries(TARGETS).flatMap(([id, { family }]) => (families.includes(family) ? [id, ...otherWays(id)] : []));
   const report = reportOn({ kind: "estimate", file, scenario, targets, more_targets: [], host: null, application: { ram_bytes: 0, flash_bytes: 0 }, is_summary: false, model, key: null }, new Uint8Array(model), undefined);
-  const document = devices.measure(name, report, printed, { profile_name, threads: scenario.threads, ...clock, ...(known ? { device: known } : {}) });
+  const document = devices.measure(name, report, printed, { profile_name, threads: scenario.threads, ...clock, ...(like === null ? {} : { like }), ...(known ? { device: known } : {}) });
   return { document, facts: devices.facts(document) };
 }
 

@@ -222,9 +222,9 @@ impl Drawn<'_> {
 
     /// The device on the base that explains the measurements best.
     fn own_device(&self, rows: &[Measurement]) -> Result<Vec<[f64; 3]>> {
-        let on = |(_, costs): &(usize, [f64; N_TERMS])| {
+        let on = |(base, costs): &(usize, [f64; N_TERMS])| {
             let networks = rows.iter().map(|row| self.network(row, costs)).collect();
-            Device::fit("phone", "base", 1, networks).ok()
+            Device::fit("phone", self.measured.devices[*base], 1, networks).ok()
         };
         let devices = self.bases.iter().filter_map(|base| Some((base, on(base)?)));
         let best = devices.min_by(|(_, a), (_, b)| a.misfit().total_cmp(&b.misfit()));
