@@ -2,7 +2,6 @@
 
 use serde::Deserialize;
 
-use crate::formats::shown;
 use crate::targets::measured_device::{Class, N_CLASSES, Plan, operator_class};
 use crate::targets::{Durations, learned_accelerators};
 
@@ -56,6 +55,9 @@ struct TargetResult {
     unavailable: Option<String>,
 }
 
+/// Of a reason in a report, which anybody may have written.
+const MAX_REASON_CHARS: usize = 300;
+
 impl TargetResult {
     fn durations(&self) -> Durations {
         if self.evidence.as_deref() == Some("compiler") {
@@ -68,8 +70,11 @@ impl TargetResult {
     }
 
     fn refusal(&self) -> Option<String> {
-        let words = self.unavailable.as_ref()?;
-        Some(format!(": {}", shown(words)))
+        let words = self.unavailable.as_ref()?.chars();
+        Some(format!(
+            ": {}",
+            words.take(MAX_REASON_CHARS).collect::<String>()
+        ))
     }
 }
 

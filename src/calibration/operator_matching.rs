@@ -39,6 +39,7 @@ fn is_compute_heavy(class: Class) -> bool {
         class,
         Class::Convolution
             | Class::Winograd
+            | Class::WideWinograd
             | Class::Pointwise
             | Class::Depthwise
             | Class::Dense
@@ -49,7 +50,10 @@ fn is_compute_heavy(class: Class) -> bool {
 /// Classes that tools call by one name.
 fn class_by_tool_name(class: Class) -> Class {
     match class {
-        Class::Winograd | Class::Pointwise | Class::Depthwise => Class::Convolution,
+        Class::Winograd | Class::WideWinograd | Class::Pointwise | Class::Depthwise => {
+            Class::Convolution
+        }
+        Class::Curve => Class::Elementwise,
         class => class,
     }
 }

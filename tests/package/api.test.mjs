@@ -461,6 +461,28 @@ test("phones and NPU boards are targets once their constants are loaded", async 
   own.dispose();
 });
 
+test("a device of one's own is based on the nearest phone or NPU board", async () => {
+  const { load: loadDevices } = await entry("devices.node.js");
+  const devices = await loadDevices();
+  const own = await load();
+  const ids = own.loadAccelerators(read("bundle/accelerators.json")).map(({ id }) => id);
+  const table = "model,latency\nexample.tflite,7 ms\n";
+  assert.ok(!devices.baseFamilies(table).includes("phones-and-boards"));
+  assert.deepEqual(devices.baseFamilies(table, undefined, "phones-and-boards"), ["phones-and-boards"]);
+  const report = own.estimate(example, { name: "example.tflite", targets: [...ids, "cortex-a76-rpi5"] });
+  assert.equal(devices.measure("Board", report, table).base, "cortex-a76-rpi5");
+  for (const like of ["phones-and-boards", "Snapdragon 8 Gen 3"]) {
+    const device = devices.measure("Phone", report, table, { like });
+    assert.ok(ids.includes(device.base) && (like === "phones-and-boards" || device.base === "galaxy-s24"), device.base);
+    const [{ value, lo, hi }] = own.estimate(example, { targets: [{ measured_device: device }] }).results;
+    console.log(`${device.base}: ${value} ms`);
+    assert.ok(lo < value && value < hi && Math.abs(value / 7 - 1) < 0.1);
+    // Elsewhere the constants of its base are not loaded.
+    assert.throws(() => litecast.estimate(example, { targets: [{ measured_device: device }] }), failsAs("unknown-target", /loadAccelerators\(\) loads them/));
+  }
+  own.dispose();
+});
+
 test("GPUs are targets once their constants are loaded", async () => {
   const own = await load();
   assert.throws(() => own.estimate(example, { targets: ["rtx-3090"] }), failsAs("unknown-target", /rtx-3090: .*loadGpus\(\) loads them/));
@@ -542,7 +564,7 @@ test("a profile makes the device that the command makes, and estimates are on it
   assert.deepEqual(devices.read(JSON.stringify(device)), device);
   const facts = devices.facts(device);
   assert.equal(facts.left_out_percent, null);
-  assert.equal(facts.kernels.length, 10);
+  assert.equal(facts.kernels.length, 12);
   for (const measured_device of [device, JSON.stringify(device)]) {
     const { results, diagnostics } = litecast.estimate(model, { targets: [{ measured_device }, { measured_device, name: "mine", device: "Mine" }] });
     assert.deepEqual(results.map(({ target, device }) => [target, device]), [["board", "Board"], ["mine", "Mine"]]);

@@ -24,7 +24,7 @@ function* placesOf(value, place = []) {
 
 test("a kept device of which one value is of another type is none", () => {
   const network = { model: "m", sha256: "", tool: "t", profile: "p", measured_ms: 1, base_ms: [["dense", 1]], n_calls: 1, observations: [{ operators: [0], base_ms: [], measured_ms: 1 }], unmatched: ["u"], unmatched_ms: 0 };
-  const document = { litecast_device: 2, litecast_version: "0", name: "n", base: "cortex-a76-rpi5", threads: 1, networks: [network, network], fit: { parameters: [], covariance: [] }, left_out: [0.1, 0.2] };
+  const document = { litecast_device: 3, litecast_version: "0", name: "n", base: "cortex-a76-rpi5", threads: 1, networks: [network, network], fit: { parameters: [], covariance: [] }, left_out: [0.1, 0.2] };
   const facts = { kernels: [{ kernels: "k", factor: 1, is_measured: true }], call_ms: 1, inference_ms: 1, left_out_percent: 7 };
   let kept = [{ document, facts }];
   globalThis.localStorage = { getItem: () => JSON.stringify(kept) };

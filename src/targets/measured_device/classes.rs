@@ -28,10 +28,14 @@ pub enum Class {
     Other,
     /// Convolutions to which runtimes may apply Winograd's algorithm: 3x3, of stride 1, on eight channels and more.
     Winograd,
+    /// The same on many channels, whose products outweigh what the transforms of the algorithm take.
+    WideWinograd,
+    /// One value from each value by a function that takes much arithmetic, such as an exponential or a root.
+    Curve,
 }
 
 /// Number of classes.
-pub const N_CLASSES: usize = 10;
+pub const N_CLASSES: usize = 12;
 
 impl Class {
     pub const ALL: [Self; N_CLASSES] = [
@@ -45,6 +49,15 @@ impl Class {
         Self::Movement,
         Self::Other,
         Self::Winograd,
+        Self::WideWinograd,
+        Self::Curve,
+    ];
+
+    /// Classes that documents of older versions do not have, in their order, each with the class that it was part of.
+    pub(super) const LATER: [(Self, Self); 3] = [
+        (Self::Winograd, Self::Convolution),
+        (Self::WideWinograd, Self::Winograd),
+        (Self::Curve, Self::Elementwise),
     ];
 
     /// Position in [`Self::ALL`].
@@ -65,6 +78,8 @@ impl Class {
             Self::Movement => "movements of data",
             Self::Other => "other operators",
             Self::Winograd => "3x3 convolutions of stride 1",
+            Self::WideWinograd => "3x3 convolutions of stride 1 on 128 channels and more",
+            Self::Curve => "exponentials and other curves",
         }
     }
 }
@@ -85,16 +100,19 @@ const PARTS: &[(Class, &str)] = &[
     (Class::Normalisation, "softmax norm"),
     (Class::Other, "unpool"),
     (Class::Reduction, "pool mean reduce argm sum"),
-    (Class::Elementwise, "quantize"),
+    (Class::Elementwise, "quantize hard"),
     (
         Class::Movement,
         "resize interp upsample pad concat cat reshape reorder transpose permute slice split gather squeeze flatten pack \
          tile expand broadcast space copy crop shuffle embedding identity shape",
     ),
     (
+        Class::Curve,
+        "logistic sigmoid tanh swish silu gelu mish softplus exp pow sqrt erf",
+    ),
+    (
         Class::Elementwise,
-        "lu clip logistic sigmoid tanh swish add sub mul div eltwise binary unary min max pow sqrt square exp log erf abs \
-         neg cast where select equal greater less",
+        "lu clip add sub mul div eltwise binary unary min max square log abs neg cast where select equal greater less",
     ),
 ];
 
@@ -108,6 +126,9 @@ pub fn stride_h(options: &BuiltinOptions) -> Option<i32> {
 
 /// Channels from which on runtimes have Winograd's algorithm.
 const MIN_WINOGRAD_CHANNELS: i32 = 8;
+/// Channels, read and written, from which on the algorithm is faster for each product: errors on processors under ncnn are
+/// smaller with this than with a half, a quarter and three quarters of it.
+const MIN_WIDE_CHANNELS: i32 = 128;
 
 /// Class of an operator by its name in whatever tool; of convolutions also by the shape of their weights (height and width of
 /// the kernel are its second and third size) and their vertical stride, where these are known.
@@ -120,10 +141,13 @@ pub fn operator_class(name: &str, weights_shape: Option<&[i32]>, stride_h: Optio
         .map_or(Class::Other, |(class, _)| *class);
     match (class, weights_shape) {
         (Class::Convolution, Some([_, 1, 1, _])) => Class::Pointwise,
-        (Class::Convolution, Some([_, 3, 3, channels]))
-            if stride_h == Some(1) && *channels >= MIN_WINOGRAD_CHANNELS =>
+        (Class::Convolution, Some([written, 3, 3, read]))
+            if stride_h == Some(1) && *read >= MIN_WINOGRAD_CHANNELS =>
         {
-            Class::Winograd
+            match *read.min(written) >= MIN_WIDE_CHANNELS {
+                true => Class::WideWinograd,
+                false => Class::Winograd,
+            }
         }
         (class, _) => class,
     }
@@ -148,6 +172,9 @@ mod tests {
             ("GlobalAveragePool", Class::Reduction),
             ("ReorderOutput", Class::Movement),
             ("HardSigmoid", Class::Elementwise),
+            ("LOGISTIC", Class::Curve),
+            ("QuickGelu", Class::Curve),
+            ("EXPAND_DIMS", Class::Movement),
             ("RELU6", Class::Elementwise),
             ("UNIDIRECTIONAL_SEQUENCE_LSTM", Class::Other),
         ] {
@@ -157,6 +184,8 @@ mod tests {
             ([8, 1, 1, 4], 1, Class::Pointwise),
             ([8, 3, 1, 4], 1, Class::Convolution),
             ([8, 3, 3, 16], 1, Class::Winograd),
+            ([128, 3, 3, 64], 1, Class::Winograd),
+            ([128, 3, 3, 256], 1, Class::WideWinograd),
             ([8, 3, 3, 16], 2, Class::Convolution),
             ([8, 3, 3, 3], 1, Class::Convolution),
         ] {

@@ -10,7 +10,7 @@ use super::prior::Prior;
 use crate::formats::shown;
 
 /// Raised when a field changes its meaning or goes away.
-pub const DEVICE_VERSION: u32 = 2;
+pub const DEVICE_VERSION: u32 = 3;
 
 /// Larger than the document of a hundred networks with their operators.
 pub const MAX_DEVICE_BYTES: usize = 4 << 20;

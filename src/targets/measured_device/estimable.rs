@@ -4,7 +4,7 @@ use super::classes::Class;
 use super::device::{DEVICE_VERSION, Device, DeviceError, is_duration, is_logarithm, tools};
 use super::fit::{Expected, Fit, Plan, left_out_percent, spread};
 use super::flat::FlatDocument;
-use super::prior::{N_PARAMETERS, Prior};
+use super::prior::Prior;
 use crate::fields;
 use crate::target::MeasuredRange;
 
@@ -57,7 +57,7 @@ impl Estimable {
         let FlatDocument(name, base, tools, numbers) = fields::from_json(flat.as_bytes())
             .map_err(|error| DeviceError::Malformed(error.to_string()))?;
         let parts = numbers.split_first_chunk::<4>().and_then(|(head, rest)| {
-            let n = N_PARAMETERS - usize::from(head[0] == 1.0);
+            let n = Fit::n_parameters_of(head[0]);
             let (parameters, rest) = rest.split_at_checked(n)?;
             let (covariance, left_out) = rest.split_at_checked(n * n)?;
             Some((*head, parameters, covariance, left_out))

@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::classes::N_CLASSES;
+use super::classes::{Class, N_CLASSES};
 use super::prior::{Matrix, N_PARAMETERS, Parameters, Prior};
 
 const CALL: usize = N_CLASSES + 1;
@@ -151,17 +151,32 @@ impl Fit {
         }
     }
 
-    /// The fit of a document of version 1, which had one class for all convolutions with a kernel of several positions; others
-    /// as they are.
+    /// Number of classes of a document's version.
+    fn n_classes_of(version: f64) -> usize {
+        let n_later = match version {
+            1.0 => 3,
+            2.0 => 2,
+            _ => 0,
+        };
+        N_CLASSES - n_later
+    }
+
+    /// Length of the list of parameters in a document's version.
+    pub fn n_parameters_of(version: f64) -> usize {
+        Self::n_classes_of(version) + N_PARAMETERS - N_CLASSES
+    }
+
+    /// The fit of a document of an older version, in which some classes were parts of others; those of this version as they
+    /// are.
     pub fn of_version(self, version: f64) -> Self {
-        let n = N_PARAMETERS - 1;
-        if version != 1.0 || self.parameters.len() != n || self.covariance.len() != n * n {
+        let (n_classes, n) = (Self::n_classes_of(version), Self::n_parameters_of(version));
+        if n == N_PARAMETERS || self.parameters.len() != n || self.covariance.len() != n * n {
             return self;
         }
-        // The new class is what convolutions were.
         let before = |idx: usize| match idx {
-            N_CLASSES => 1,
-            idx => idx - usize::from(idx > N_CLASSES),
+            0 => 0,
+            1..=N_CLASSES => 1 + class_before(idx - 1, n_classes),
+            idx => idx - (N_CLASSES - n_classes),
         };
         let (mut parameters, mut covariance) = (Vec::new(), Vec::new());
         for row in 0..N_PARAMETERS {
@@ -311,6 +326,17 @@ impl Fit {
             }
         }
     }
+}
+
+/// Position of a class where there were as many classes: a later one is what the class was that it was part of.
+fn class_before(class_idx: usize, n_classes: usize) -> usize {
+    let mut before = class_idx;
+    for (class, part_of) in Class::LATER.iter().rev() {
+        if before >= n_classes && before == class.idx() {
+            before = part_of.idx();
+        }
+    }
+    before
 }
 
 /// Standard deviation of the logarithm of a network's latency around its estimate, from the errors of networks that were
@@ -521,6 +547,34 @@ mod tests {
                 [&before, &actual].map(|fit| fit.estimate(plan.whole()).unwrap().1);
             println!("{before} to {after}");
             assert!(after < 0.5 * before);
+        }
+    }
+
+    /// Of three versions of one fit: the class that a later one was part of has its place.
+    #[test]
+    fn documents_of_older_versions_have_the_classes_of_theirs() {
+        for (version, expected) in [(1.0, [1, 1, 5]), (2.0, [10, 10, 5])] {
+            let n = Fit::n_parameters_of(version);
+            let fit = Fit {
+                parameters: (0..n).map(|idx| idx as f64).collect(),
+                covariance: (0..n * n).map(|idx| idx as f64 / 1e3).collect(),
+            };
+            let read = fit.clone().of_version(version);
+            assert!(read.is_whole() && !fit.is_whole());
+            let places = Class::LATER.map(|(class, _)| class.idx() + 1);
+            let later = places.map(|place| read.parameters[place]);
+            println!("{version}: {later:?}");
+            assert_eq!(later, expected.map(f64::from));
+            // All others, the times of calls and inferences among them, are as they were.
+            let others = (0..N_PARAMETERS)
+                .filter(|idx| !places[if version == 1.0 { 0 } else { 1 }..].contains(idx));
+            let others: Vec<f64> = others.map(|idx| read.parameters[idx]).collect();
+            assert_eq!(others, fit.parameters);
+            let call = N_PARAMETERS - 2;
+            assert_eq!(
+                read.covariance[call * N_PARAMETERS + 1],
+                fit.covariance[(n - 2) * n + 1]
+            );
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::classes::N_CLASSES;
+use super::classes::{Class, N_CLASSES};
 use super::flat::FlatDocument;
 use crate::fields;
 use crate::targets::learned_accelerators;
@@ -29,8 +29,8 @@ pub struct Prior {
 
 /// Of any runtime.
 const SPREAD_NETWORKS: f64 = 4.0;
-/// Of a runtime that many devices were measured with, where the errors of networks that were left out are too small: most are of
-/// families that these devices ran.
+/// Of a runtime that many devices were measured with, and of accelerators, where the errors of networks that were left out are too
+/// small: most are of families that other devices ran.
 const SPREAD_NETWORKS_OF_KNOWN: f64 = 12.0;
 
 /// The base is expected to be as fast; a call takes half a microsecond, and an inference five, beside what the base has for
@@ -39,23 +39,35 @@ const SPREAD_NETWORKS_OF_KNOWN: f64 = 12.0;
 /// another runtime: `litecast-trainer evaluate-profiles` prints them.
 pub const ANY_RUNTIME: Prior = Prior::independent(
     [
-        0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -7.6, -5.3,
+        0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -7.6, -5.3,
     ],
     [
-        2.5, 0.4, 0.4, 0.5, 0.8, 0.6, 0.8, 0.7, 0.8, 0.8, 0.4, 1.5, 1.5,
+        2.5, 0.4, 0.4, 0.5, 0.8, 0.6, 0.8, 0.7, 0.8, 0.8, 0.4, 0.4, 0.6, 1.5, 1.5,
     ],
-);
+)
+.with_parts();
 
-/// Standard deviation of the classes of accelerators: `litecast-trainer fit-accelerators --unseen` has phones that differ from
-/// the most similar other one by little more than one factor, and estimates them worse with 0.1 and more.
-const CLASSES_OF_ACCELERATORS: f64 = 0.05;
+/// Two kinds of what is one kernel in many runtimes, and the standard deviation of both.
+const PARTS: [(Class, Class, f64); 2] = [
+    (Class::Winograd, Class::WideWinograd, 0.4),
+    (Class::Elementwise, Class::Curve, 0.6),
+];
+const PARTS_CORRELATION: f64 = 0.75;
+
+/// Standard deviation of the classes of accelerators: phones that `litecast-trainer fit-accelerators --unseen` leaves out differ
+/// from the most similar other one by little more than one factor, and are estimated worse with 0.1 and more.
+const CLASSES_OF_ACCELERATORS: f64 = 0.03;
 /// What calls and inferences take beside what the base has for them, as logarithms of milliseconds: nothing to speak of.
 const CALLS_OF_ACCELERATORS: (f64, f64) = (-12.0, 0.5);
 
 /// That of [`ANY_RUNTIME`] for an accelerator on the operators of another one.
 fn of_accelerators() -> Prior {
-    let mut prior = ANY_RUNTIME;
+    let mut prior = Prior {
+        spread_networks: SPREAD_NETWORKS_OF_KNOWN,
+        ..ANY_RUNTIME
+    };
     for idx in 1..N_PARAMETERS {
+        prior.covariance[idx] = [0.0; N_PARAMETERS];
         let (mean, deviation) = match idx {
             1..=N_CLASSES => (0.0, CLASSES_OF_ACCELERATORS),
             _ => CALLS_OF_ACCELERATORS,
@@ -99,6 +111,19 @@ impl Prior {
             covariance,
             spread_networks: SPREAD_NETWORKS,
         }
+    }
+
+    /// With classes that differ little from those of which they would be parts where a runtime has one kernel for both.
+    const fn with_parts(mut self) -> Self {
+        let mut idx = 0;
+        while idx < PARTS.len() {
+            let (row, column) = (PARTS[idx].0 as usize + 1, PARTS[idx].1 as usize + 1);
+            let covariance = PARTS_CORRELATION * PARTS[idx].2 * PARTS[idx].2;
+            self.covariance[row][column] = covariance;
+            self.covariance[column][row] = covariance;
+            idx += 1;
+        }
+        self
     }
 
     /// The means, and the rows of the covariance up to its diagonal, as one list.

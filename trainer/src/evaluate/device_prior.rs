@@ -33,7 +33,14 @@ pub fn whole_latencies<'n>(
 /// The prior that the devices have in common.
 pub fn prior_of(devices: &[Vec<Measured>]) -> Prior {
     let n = devices.len() as f64;
-    let mut prior = ANY_RUNTIME;
+    // Devices tell which parameters change together.
+    let mut before = ANY_RUNTIME;
+    for (row, variances) in before.covariance.iter_mut().enumerate() {
+        let others = variances.iter_mut().enumerate();
+        let others = others.filter(|(column, _)| *column != row);
+        others.for_each(|(_, covariance)| *covariance = 0.0);
+    }
+    let mut prior = before;
     for _ in 0..N_ROUNDS {
         let fits: Vec<Fit> = devices
             .iter()
@@ -49,13 +56,13 @@ pub fn prior_of(devices: &[Vec<Measured>]) -> Prior {
                     let [a, b] = [row, column].map(|idx| fit.parameters[idx] - means[idx]);
                     a * b + fit.covariance[row * n_parameters + column]
                 });
-                let before = ANY_RUNTIME.covariance[row][column];
-                let before = if row == SCALE {
-                    before
+                let expected = before.covariance[row][column];
+                let expected = if row == SCALE {
+                    expected
                 } else {
-                    PRIOR_VARIANCE * before
+                    PRIOR_VARIANCE * expected
                 };
-                let sum = of_devices.sum::<f64>() + PRIOR_DEVICES * before;
+                let sum = of_devices.sum::<f64>() + PRIOR_DEVICES * expected;
                 let share = if row == column { 1.0 } else { SHARED };
                 prior.covariance[row][column] = share * sum / (n + PRIOR_DEVICES);
             }

@@ -183,7 +183,7 @@ fn ncnn(args: &EvaluateUnseenDevicesArgs, processors: &[Box<dyn Target>]) -> Res
     let numbers: Vec<f64> = all
         .numbers()
         .iter()
-        .map(|one| (one * 1e5).round() / 1e5)
+        .map(|one| (one * 1e4).round() / 1e4)
         .collect();
     let source = format!(
         "{} processors, {} networks in float32",
