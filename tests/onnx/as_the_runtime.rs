@@ -236,6 +236,52 @@ fn opsets_that_do_not_exist_are_refused() {
     assert_eq!(parsed(29).unwrap().diagnostics[0].code, "newer-opset");
 }
 
+/// Of several versions of ONNX's operator set, under either of its names, the last one holds: ONNX Runtime 1.31 takes a
+/// softmax from opset 13 on along one axis, and before that along all from there on, and follows the last in each of these.
+#[test]
+fn the_last_version_of_an_operator_set_holds() {
+    let file = || {
+        let file = File::default().input("x", &[2, 3, 4, 5].map(Size::Of));
+        file.node("Softmax", &["x"], "y", &[("axis", &[1])])
+            .output("y")
+    };
+    let import = |domain: &str, version: u8| {
+        let n_bytes = u8::try_from(domain.len()).unwrap();
+        let head = [0x42, n_bytes + 4, 0x0a, n_bytes];
+        [&head, domain.as_bytes(), &[0x10, version]].concat()
+    };
+    let with = |imports: &[(&str, u8)]| {
+        let imports = imports.iter();
+        let imports = imports.flat_map(|(domain, version)| import(domain, *version));
+        onnx::parse(
+            &file().into_iter().chain(imports).collect::<Vec<_>>(),
+            &ALONE,
+        )
+    };
+    let kinds = |imports: &[(&str, u8)]| operators(&with(imports).unwrap());
+    let (along_one, along_all) = (kinds(&[]), kinds(&[("", 11)]));
+    assert_ne!(along_one, along_all);
+    for [first, second] in [["", ""], ["", "ai.onnx"], ["ai.onnx", ""], ["ai.onnx"; 2]] {
+        assert_eq!(
+            kinds(&[(first, 13), (second, 11)]),
+            along_all,
+            "{first:?}, {second:?}"
+        );
+        assert_eq!(
+            kinds(&[(first, 11), (second, 13)]),
+            along_one,
+            "{first:?}, {second:?}"
+        );
+        let beyond = with(&[(first, 13), (second, 99)]);
+        assert_eq!(beyond.unwrap_err().kind(), "unsupported-opset");
+    }
+    // Those of others are theirs.
+    assert_eq!(
+        kinds(&[("com.microsoft", 1), ("com.microsoft", 2)]),
+        along_one
+    );
+}
+
 /// Trees, and what was compiled for an accelerator: no processor's latency is that of nothing.
 #[test]
 fn unknown_work_has_no_estimate() {
