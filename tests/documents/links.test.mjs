@@ -98,6 +98,7 @@ test("every command that README and guide show runs", { skip }, (context) => {
   mkdirSync(path.join(folder, "models"));
   for (const name of ["model.tflite", "before.tflite", "models/a.tflite"]) cpSync(example, path.join(folder, name));
   cpSync(path.join(root, "www/examples/cnn-cifar10-s7-i9.tflite"), path.join(folder, "after.tflite"));
+  writeFileSync(path.join(folder, "latencies.csv"), "model,ms\na.tflite,2.5\n");
   writeFileSync(path.join(folder, "profile.csv"), "model,ms\nmodel.tflite,2.5\nsmall-network-float32.tflite,1.5\n");
   let n_run = 0;
   for (const file of documents.filter((name) => name === "README.md" || name.startsWith("docs/guide/"))) {
