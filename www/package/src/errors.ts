@@ -5,7 +5,7 @@ import type { LitecastErrorKind } from "../types/index.d.ts";
 export const MAX_SHOWN = 60;
 
 /** Every error of the class. A proxy of one is none, though `instanceof` says so. */
-const own = new WeakSet<object>();
+const litecast_errors = new WeakSet<object>();
 
 /** What every method throws: `kind` is a stable identifier, the message is for people. */
 export class LitecastError extends Error {
@@ -19,13 +19,13 @@ export class LitecastError extends Error {
     this.kind = kind;
     this.dimensions = dimensions;
     if (file !== undefined) this.file = file;
-    own.add(this);
+    litecast_errors.add(this);
   }
 }
 
 /** Whether something that was thrown is an error of this package. Runs none of its code, which may throw anew. */
-export function isOwn(thrown: unknown): thrown is LitecastError {
-  return typeof thrown === "object" && thrown !== null && own.has(thrown);
+export function isLitecastError(thrown: unknown): thrown is LitecastError {
+  return typeof thrown === "object" && thrown !== null && litecast_errors.has(thrown);
 }
 
 /** The error of an argument that is not of the expected type or range. */
@@ -65,7 +65,7 @@ export async function readingLater<Value>(place: string, read: () => Promise<Val
 }
 
 function unreadable(place: string, thrown: unknown): LitecastError {
-  if (isOwn(thrown)) return thrown;
+  if (isLitecastError(thrown)) return thrown;
   return wrongArgument(`${place}: expected a value that can be read, but reading it failed (${thrownInWords(thrown)})`, thrown);
 }
 
@@ -76,7 +76,7 @@ export function tooLarge(place: string, expected: string, found: number): Liteca
 
 /** What the module threw, which has a kind unless it stopped at a defect of its own. */
 export function fromModule(error: unknown, file?: string): LitecastError {
-  if (isOwn(error)) return error;
+  if (isLitecastError(error)) return error;
   const { kind, message, dimensions } = (error ?? {}) as { kind?: unknown; message?: unknown; dimensions?: string[] };
   const words = typeof message === "string" ? message : String(error);
   if (typeof kind === "string") return new LitecastError(kind, words + sizesToGive(kind, dimensions), undefined, dimensions, file);

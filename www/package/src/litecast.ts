@@ -3,7 +3,7 @@ import type * as api from "../types/index.d.ts";
 import { FAMILIES, TARGETS } from "./catalogue.ts";
 import { bytesOf, iniText, listOf, modelBytes, number, plainObject, prepareApplication, prepareCalibration, prepareChanges, prepareFiles, prepareLimits, prepareNeed, prepareTargets, type Prepared, type PreparedFile, prepareOptions, sizeError, text } from "./arguments.ts";
 import { compareReports } from "./compare.ts";
-import { fromModule, inWords, isOwn, LitecastError, reading, wrongArgument } from "./errors.ts";
+import { fromModule, inWords, isLitecastError, LitecastError, reading, wrongArgument } from "./errors.ts";
 import { migrated } from "./migrate.ts";
 import type { Engine as ModuleEngine } from "./module.d.ts";
 
@@ -189,7 +189,7 @@ export class LiteCast implements api.LiteCast {
     const prepared = prepareOptions(options);
     const { name, batch, threads, dimensions, application, precision } = prepared;
     const [report] = this.#many([{ name, bytes: bytesOf(model, "model"), batch, threads, dimensions, application, precision }], prepared, is_learned);
-    if (isOwn(report)) throw report;
+    if (isLitecastError(report)) throw report;
     return report!;
   }
 

@@ -1,6 +1,6 @@
 /** Messages between a program and the thread that estimates for it. */
 import type * as api from "../types/index.d.ts";
-import { isOwn, LitecastError, thrownInWords } from "./errors.ts";
+import { isLitecastError, LitecastError, thrownInWords } from "./errors.ts";
 import type { LiteCast } from "./litecast.ts";
 import type { Loaded } from "./load.ts";
 
@@ -29,7 +29,7 @@ export type Reply = { id: number; value: unknown } | { id: number; error: Failur
 
 /** An error as data. */
 export const describe = (error: unknown): Failure =>
-  isOwn(error)
+  isLitecastError(error)
     ? { kind: error.kind, message: error.message, dimensions: error.dimensions, file: error.file }
     : { kind: "internal", message: thrownInWords(error), dimensions: [] };
 
@@ -45,7 +45,7 @@ export function call(litecast: LiteCast, method: Method, args: unknown[]): unkno
   const called = litecast[method] as (...args: unknown[]) => unknown;
   const value = called.apply(litecast, args);
   if (method !== "estimateMany") return value;
-  return (value as unknown[]).map((entry): Entry => (isOwn(entry) ? { error: describe(entry) } : { report: entry }));
+  return (value as unknown[]).map((entry): Entry => (isLitecastError(entry) ? { error: describe(entry) } : { report: entry }));
 }
 
 /** The value of a method as the other side gives it to its caller. */

@@ -1,7 +1,7 @@
 /** What a program gives in the place of a file of this package → its bytes, checked. */
 import type { FileSource, ResponseLike } from "../types/index.d.ts";
 import { isBytes, tag, viewOf } from "./arguments.ts";
-import { inWords, isOwn, LitecastError, readingLater, thrownInWords, wrongArgument } from "./errors.ts";
+import { inWords, isLitecastError, LitecastError, readingLater, thrownInWords, wrongArgument } from "./errors.ts";
 
 /** What differs between a browser and a server. */
 export interface Platform {
@@ -46,7 +46,7 @@ export async function resolved(given: unknown, { option, words }: Expected): Pro
   try {
     return await given;
   } catch (error) {
-    throw isOwn(error) ? error : new LitecastError("asset", `${option}: expected ${words}, but its promise was rejected (${thrownInWords(error)})`, error);
+    throw isLitecastError(error) ? error : new LitecastError("asset", `${option}: expected ${words}, but its promise was rejected (${thrownInWords(error)})`, error);
   }
 }
 

@@ -3,7 +3,7 @@ export { LitecastError } from "./errors.ts";
 import type { WorkerLoadOptions } from "../types/worker.d.ts";
 import { plainObject, tag } from "./arguments.ts";
 import { Client, type Thread } from "./client.ts";
-import { inWords, isOwn, LitecastError, reading, thrownInWords, wrongArgument } from "./errors.ts";
+import { inWords, isLitecastError, LitecastError, reading, thrownInWords, wrongArgument } from "./errors.ts";
 import { loadFiles } from "./load.ts";
 import { shipped } from "./shipped.ts";
 import { web } from "./web.ts";
@@ -18,7 +18,7 @@ export async function load(options: WorkerLoadOptions = {}): Promise<Client> {
   try {
     return await Client.connect(threadOf(started(new URL("./thread.js", import.meta.url))), () => files);
   } catch (error) {
-    if (!isOwn(error) || error.kind !== "worker") throw error;
+    if (!isLitecastError(error) || error.kind !== "worker") throw error;
     // A bundler that does not know that the script is a worker has moved this one away from it, or this one is of
     // another origin, from which browsers start no worker.
     return Client.connect(await fromText(), () => files);

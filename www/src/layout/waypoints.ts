@@ -85,9 +85,9 @@ function linesOf(edges: Int32Array, row: Int32Array): Lines {
 
 /** Of one line. */
 function lineOf({ edges: places, start }: Lines, line: number, edges: Int32Array, row: Int32Array): Line {
-  const own = places.subarray(start[line], start[line + 1]);
-  const [first] = own;
-  const readers = Array.from(own, (e) => edges[e + 1]);
+  const edges_of_line = places.subarray(start[line], start[line + 1]);
+  const [first] = edges_of_line;
+  const readers = Array.from(edges_of_line, (e) => edges[e + 1]);
   const last_row = readers.reduce((last, reader) => Math.max(last, row[reader]), 0);
   return { src: edges[first], tensor: edges[first + 2], readers: readers.length > 1 ? [...new Set(readers)] : readers, last_row };
 }
