@@ -6,6 +6,7 @@
 //! tool prints none for were fused: they belong to the measured one that reads or writes their tensors.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::estimated_network::EstimatedNetwork;
 use crate::profiles::{MeasuredOperator, Profile};
@@ -93,10 +94,39 @@ fn letters_and_digits(kind: &str) -> String {
     letters.map(|c| c.to_ascii_lowercase()).collect()
 }
 
+/// What is compared of a kind in a tool's words.
+struct Kind {
+    letters: Rc<str>,
+    class: Class,
+}
+
+/// Those of measured operators, which are many of each kind.
+fn kinds(measured: &[MeasuredOperator]) -> Vec<Rc<Kind>> {
+    let mut known: HashMap<&str, Rc<Kind>> = HashMap::new();
+    let kind = |operator: &MeasuredOperator| {
+        Rc::new(Kind {
+            letters: letters_and_digits(&operator.kind).into(),
+            class: operator_class(&operator.kind, None, None),
+        })
+    };
+    measured
+        .iter()
+        .map(|operator| {
+            Rc::clone(
+                known
+                    .entry(&operator.kind)
+                    .or_insert_with(|| kind(operator)),
+            )
+        })
+        .collect()
+}
+
 /// Matches a profile with the model that it is of. Linear in both but for sorting.
 pub fn matching(network: &EstimatedNetwork, profile: &Profile) -> Matching {
-    let mut matched: Vec<Option<usize>> = match_by_position_or_name(network, &profile.operators);
-    match_parts(network, &profile.operators, &mut matched);
+    let kinds = kinds(&profile.operators);
+    let mut matched: Vec<Option<usize>> =
+        match_by_position_or_name(network, &profile.operators, &kinds);
+    match_parts(network, &kinds, &mut matched);
     let by_shape = |operator_idx: usize| {
         let operator = &network.operators[operator_idx];
         let shape = network
@@ -108,35 +138,33 @@ pub fn matching(network: &EstimatedNetwork, profile: &Profile) -> Matching {
             sorted_sizes(shape),
         ))
     };
-    let measured_by_shape = |measured: &MeasuredOperator| {
-        let shape = measured.output_shape.iter().map(|&size| i64::from(size));
-        let class = class_by_tool_name(operator_class(&measured.kind, None, None));
-        (!measured.output_shape.is_empty()).then(|| (class, sorted_sizes(shape)))
+    let measured_class = |idx: usize| class_by_tool_name(kinds[idx].class);
+    let measured_by_shape = |idx: usize| {
+        let shape = &profile.operators[idx].output_shape;
+        let sizes = shape.iter().map(|&size| i64::from(size));
+        (!shape.is_empty()).then(|| (measured_class(idx), sorted_sizes(sizes)))
     };
-    match_in_order(network, profile, &mut matched, by_shape, measured_by_shape);
-    let by_kind =
-        |operator_idx: usize| Some(letters_and_digits(&network.operators[operator_idx].name));
-    let measured_by_kind = |measured: &MeasuredOperator| Some(letters_and_digits(&measured.kind));
-    match_in_order(network, profile, &mut matched, by_kind, measured_by_kind);
+    match_in_order(network, &mut matched, by_shape, measured_by_shape);
+    let by_kind = |operator_idx: usize| {
+        let letters = letters_and_digits(&network.operators[operator_idx].name);
+        Some(Rc::<str>::from(letters))
+    };
+    let measured_by_kind = |idx: usize| Some(Rc::clone(&kinds[idx].letters));
+    match_in_order(network, &mut matched, by_kind, measured_by_kind);
     let by_class = |operator_idx: usize| {
         Some(class_by_tool_name(
             network.class(&network.operators[operator_idx]),
         ))
     };
-    let measured_by_class = |measured: &MeasuredOperator| {
-        Some(class_by_tool_name(operator_class(
-            &measured.kind,
-            None,
-            None,
-        )))
-    };
-    match_in_order(network, profile, &mut matched, by_class, measured_by_class);
-    groups(network, profile, matched)
+    let measured_by_class = |idx: usize| Some(measured_class(idx));
+    match_in_order(network, &mut matched, by_class, measured_by_class);
+    groups(network, profile, &kinds, matched)
 }
 
 fn match_by_position_or_name(
     network: &EstimatedNetwork,
     measured: &[MeasuredOperator],
+    kinds: &[Rc<Kind>],
 ) -> Vec<Option<usize>> {
     let operators = network.operators.iter().enumerate();
     let by_position: HashMap<usize, usize> = operators
@@ -151,34 +179,28 @@ fn match_by_position_or_name(
             *place = place.filter(|&known| known == idx);
         }
     }
-    let of_measured = |measured: &MeasuredOperator| {
+    let of_measured = |(measured, kind): (&MeasuredOperator, &Rc<Kind>)| {
         let at = measured
             .operator_idx
             .and_then(|at| by_position.get(&at))
             .copied();
-        let at = at.filter(|&idx| {
-            letters_and_digits(&network.operators[idx].name) == letters_and_digits(&measured.kind)
-        });
+        let at =
+            at.filter(|&idx| *letters_and_digits(&network.operators[idx].name) == *kind.letters);
         at.or_else(|| name_variants(&measured.name).find_map(|name| *by_name.get(name)?))
     };
-    measured.iter().map(of_measured).collect()
+    measured.iter().zip(kinds).map(of_measured).collect()
 }
 
 /// An operator of the model that the reader made of several nodes of the file has the name of the last one, as a sum with a
 /// rectifier behind it. A measured operator without a match, which runs before that one, is the operator's own part where it is
 /// of its kind, or of its class, and the last one is not.
-fn match_parts(
-    network: &EstimatedNetwork,
-    measured: &[MeasuredOperator],
-    matched: &mut [Option<usize>],
-) {
+fn match_parts(network: &EstimatedNetwork, kinds: &[Rc<Kind>], matched: &mut [Option<usize>]) {
     let kind_and_class = |idx: usize| {
-        let kind: &str = &measured[idx].kind;
-        let class = class_by_tool_name(operator_class(kind, None, None));
-        (letters_and_digits(kind), class)
+        let kind = &kinds[idx];
+        (&*kind.letters, class_by_tool_name(kind.class))
     };
     let mut last: Option<(usize, usize)> = None;
-    for idx in (0..measured.len()).rev() {
+    for idx in (0..kinds.len()).rev() {
         if let Some(operator_idx) = matched[idx] {
             last = Some((idx, operator_idx));
             continue;
@@ -203,10 +225,9 @@ fn match_parts(
 /// Matches the rest of those with equal keys in their order, where there are as many on both sides.
 fn match_in_order<K: std::hash::Hash + Eq>(
     network: &EstimatedNetwork,
-    profile: &Profile,
     matched: &mut [Option<usize>],
     key: impl Fn(usize) -> Option<K>,
-    measured_key: impl Fn(&MeasuredOperator) -> Option<K>,
+    measured_key: impl Fn(usize) -> Option<K>,
 ) {
     let mut is_taken = vec![false; network.operators.len()];
     for operator_idx in matched.iter().flatten() {
@@ -222,13 +243,9 @@ fn match_in_order<K: std::hash::Hash + Eq>(
             sides.entry(key).or_default()[0].push(idx);
         }
     }
-    let rest = profile
-        .operators
-        .iter()
-        .enumerate()
-        .filter(|(idx, _)| matched[*idx].is_none());
-    for (idx, measured) in rest {
-        if let Some(key) = measured_key(measured) {
+    let rest = (0..matched.len()).filter(|&idx| matched[idx].is_none());
+    for idx in rest {
+        if let Some(key) = measured_key(idx) {
             sides.entry(key).or_default()[1].push(idx);
         }
     }
@@ -242,7 +259,12 @@ fn match_in_order<K: std::hash::Hash + Eq>(
 }
 
 /// Adds the operators that were fused, and checks that each group has what its measured kind is.
-fn groups(network: &EstimatedNetwork, profile: &Profile, matched: Vec<Option<usize>>) -> Matching {
+fn groups(
+    network: &EstimatedNetwork,
+    profile: &Profile,
+    kinds: &[Rc<Kind>],
+    matched: Vec<Option<usize>>,
+) -> Matching {
     let mut group_of: Vec<Option<usize>> = vec![None; network.operators.len()];
     let mut groups: Vec<(Group, Vec<usize>)> = Vec::new();
     for (measured_idx, operator_idx) in matched.iter().enumerate() {
@@ -263,7 +285,7 @@ fn groups(network: &EstimatedNetwork, profile: &Profile, matched: Vec<Option<usi
         groups[group].0.duration_ms += profile.operators[measured_idx].duration_ms;
         groups[group].1.push(measured_idx);
     }
-    join_fused(network, profile, &mut groups, &mut group_of);
+    join_fused(network, kinds, &mut groups, &mut group_of);
     let mut matching = Matching {
         n_unmeasured: group_of.iter().filter(|group| group.is_none()).count(),
         ..Matching::default()
@@ -275,7 +297,7 @@ fn groups(network: &EstimatedNetwork, profile: &Profile, matched: Vec<Option<usi
     for (group, measured) in groups {
         // Vela calls a fully connected layer a convolution.
         let is_there = measured.iter().all(|&idx| {
-            let class = operator_class(&profile.operators[idx].kind, None, None);
+            let class = kinds[idx].class;
             class == Class::Other
                 || !is_compute_heavy(class)
                 || group.operators.iter().any(has_arithmetic)
@@ -314,17 +336,17 @@ fn operator_in_words(operator: &MeasuredOperator) -> String {
 /// joins a group of its own measured kind alone.
 fn join_fused(
     network: &EstimatedNetwork,
-    profile: &Profile,
+    kinds: &[Rc<Kind>],
     groups: &mut [(Group, Vec<usize>)],
     group_of: &mut [Option<usize>],
 ) {
     let classes: Vec<Vec<Class>> = groups
         .iter()
         .map(|(_, measured)| {
-            let kinds = measured.iter().map(|&idx| &*profile.operators[idx].kind);
-            let mut classes: Vec<Class> = kinds
-                .map(|kind| class_by_tool_name(operator_class(kind, None, None)))
-                .collect();
+            let of_measured = measured
+                .iter()
+                .map(|&idx| class_by_tool_name(kinds[idx].class));
+            let mut classes: Vec<Class> = of_measured.collect();
             classes.sort_unstable();
             classes.dedup();
             classes

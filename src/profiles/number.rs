@@ -3,15 +3,18 @@
 /// With a decimal point or comma, and points, commas, spaces or apostrophes between thousands; `None` where the text is
 /// no number, or could be two: `1,234` has a comma of thousands or of decimals.
 pub fn number(text: &str) -> Option<f64> {
-    let plain: String = text
+    let is_between_thousands =
+        |c: &char| c.is_whitespace() || matches!(c, '\'' | '\u{a0}' | '\u{202f}');
+    let is_of_number = |c: char| c.is_ascii_digit() || "+-.,eE".contains(c);
+    // Most texts are none, and end here at their first letter.
+    if !text
         .chars()
-        .filter(|c| !c.is_whitespace() && !matches!(c, '\'' | '\u{a0}' | '\u{202f}'))
-        .collect();
-    if plain.is_empty()
-        || !plain
-            .bytes()
-            .all(|b| b.is_ascii_digit() || b"+-.,eE".contains(&b))
+        .all(|c| is_of_number(c) || is_between_thousands(&c))
     {
+        return None;
+    }
+    let plain: String = text.chars().filter(|c| !is_between_thousands(c)).collect();
+    if plain.is_empty() {
         return None;
     }
     let n_commas = plain.matches(',').count();

@@ -6,6 +6,10 @@ use super::profile::{MeasuredInference, MeasuredOperator, Profile};
 /// Reads a line into `profile`; false where it is no such sentence.
 pub fn read(line: &str, clock_mhz: Option<f64>, profile: &mut Profile) -> bool {
     let line = line.trim();
+    // Each of the sentences has one of these, and most rows of a table have none.
+    if !line.contains(['=', ':', ' ']) {
+        return false;
+    }
     if let Some((before, behind)) = line.split_once("avg =") {
         return best_of_runs(before, behind, profile);
     }

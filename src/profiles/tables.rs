@@ -1,9 +1,12 @@
 //! Tools that print columns under a head, and tables of people.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
+
 use super::error::ProfileError;
 use super::formats::{FORMATS, Format};
 use super::number::{duration_ms, has_decimal_comma, has_open_point, number, unit_ms};
-use super::profile::{MeasuredInference, MeasuredOperator, Profile};
+use super::profile::{MeasuredInference, MeasuredOperator, Profile, is_of_accelerator};
 
 /// Columns whose rows are whole networks.
 const OF_MODELS: [&str; 3] = ["file", "model", "network"];
@@ -110,6 +113,10 @@ impl Reader {
 
     /// What stands between the tables of one text.
     fn read_heading(&mut self, line: &str) -> bool {
+        // Each of them has one of these, and most rows have none.
+        if !line.contains([' ', ':']) {
+            return false;
+        }
         let words = line.to_lowercase();
         let says = |word: &str| words.contains(word);
         if says("initialization:") {
@@ -147,7 +154,9 @@ impl Reader {
             }
             unread(profile, row.line_no, &row.line);
         }
-        profile.is_of_accelerator = profile.operators.iter().any(MeasuredOperator::is_partition);
+        // Rows are many of each kind.
+        let kinds: HashSet<&str> = profile.operators.iter().map(|one| &*one.kind).collect();
+        profile.is_of_accelerator = kinds.into_iter().any(is_of_accelerator);
         if self.has_delegated {
             let is_delegate =
                 |operator: &MeasuredOperator| operator.kind.to_lowercase().contains("delegate");
@@ -157,7 +166,7 @@ impl Reader {
 }
 
 /// `file, 12.5` without a head: the duration as it is written.
-fn line_without_head(line: &str, profile: &mut Profile) -> Option<String> {
+fn line_without_head<'l>(line: &'l str, profile: &mut Profile) -> Option<Cow<'l, str>> {
     let separator = *SEPARATORS[..3].iter().find(|&&c| line.contains(c))?;
     let mut cells = cells(line, separator);
     if cells.len() > 3 {
@@ -172,9 +181,10 @@ fn line_without_head(line: &str, profile: &mut Profile) -> Option<String> {
     if profile.tool.is_empty() {
         profile.tool = "a table";
     }
-    profile
-        .inferences
-        .push(MeasuredInference { name, duration_ms });
+    profile.inferences.push(MeasuredInference {
+        name: name.into_owned(),
+        duration_ms,
+    });
     Some(time)
 }
 
@@ -189,7 +199,7 @@ struct Columns {
 impl Columns {
     /// The columns of a head in the words `written`, if the format has it. `names` are the words without all but letters
     /// and digits.
-    fn find(format: &Format, written: &[String], names: &[String]) -> Option<Self> {
+    fn find(format: &Format, written: &[Cow<str>], names: &[String]) -> Option<Self> {
         let place = |columns: &[&str]| {
             columns
                 .iter()
@@ -232,7 +242,7 @@ fn read_head(
     clock_mhz: Option<f64>,
 ) -> Result<Option<Table>, ProfileError> {
     for &separator in &SEPARATORS {
-        if separator != ' ' && !line.contains(separator) {
+        if !separates(separator, line) {
             continue;
         }
         let written = cells(line, separator);
@@ -276,7 +286,7 @@ impl Table {
     }
 
     /// The duration as it is written; empty where a row is not to be read.
-    fn row(&self, line: &str, profile: &mut Profile) -> Option<String> {
+    fn row<'l>(&self, line: &'l str, profile: &mut Profile) -> Option<Cow<'l, str>> {
         let cells = cells(line, self.separator);
         // A decimal comma between commas makes two cells of a number.
         if self.is_plain()
@@ -285,11 +295,8 @@ impl Table {
         {
             return None;
         }
-        let cell = |idx: Option<usize>| {
-            idx.and_then(|idx| cells.get(idx))
-                .map_or("", String::as_str)
-        };
-        let time = cell(Some(self.time)).to_owned();
+        let cell = |idx: Option<usize>| idx.and_then(|idx| cells.get(idx)).map_or("", |cell| cell);
+        let time = cells.get(self.time).cloned().unwrap_or_default();
         let duration_ms = duration_ms(&time, self.unit_ms)?;
         let (name, kind) = (cell(self.name), cell(self.kind));
         let is_of = |names: &[&str]| {
@@ -298,7 +305,7 @@ impl Table {
                 .any(|other| name.starts_with(other) || kind.starts_with(other))
         };
         if is_of(self.format.passed_over) {
-            return Some(String::new());
+            return Some(Cow::default());
         }
         if self.is_of_models || is_of(self.format.whole) {
             profile.inferences.push(MeasuredInference {
@@ -336,12 +343,44 @@ fn plain(cell: &str) -> String {
 /// A line of more cells is none of a table.
 const MAX_CELLS: usize = 1024;
 
+/// Columns that spaces align are so many apart, or more.
+const BETWEEN_COLUMNS: &str = "  ";
+
+/// Whether a line may have more than one cell.
+fn separates(separator: char, line: &str) -> bool {
+    match separator {
+        // What is quoted between spaces does not count.
+        ' ' => line.contains(BETWEEN_COLUMNS) || line.contains('"'),
+        _ => line.contains(separator),
+    }
+}
+
 /// The first cells of a line, without quotes and the space around them. Columns that spaces align are two or more apart.
-fn cells(line: &str, separator: char) -> Vec<String> {
+fn cells(line: &str, separator: char) -> Vec<Cow<'_, str>> {
+    let line = line.trim_matches('|');
+    if line.contains('"') {
+        return cells_with_quotes(line, separator);
+    }
+    if separator == ' ' {
+        let texts = line.split(BETWEEN_COLUMNS);
+        let cells = texts.filter(|text| !text.trim_matches(' ').is_empty());
+        return cells.take(MAX_CELLS + 1).map(trimmed).collect();
+    }
+    let mut texts = line.split(separator);
+    let mut cells: Vec<_> = texts.by_ref().take(MAX_CELLS).map(trimmed).collect();
+    cells.extend(texts.next().map(|_| Cow::default()));
+    cells
+}
+
+fn trimmed(text: &str) -> Cow<'_, str> {
+    Cow::Borrowed(text.trim())
+}
+
+fn cells_with_quotes(line: &str, separator: char) -> Vec<Cow<'_, str>> {
     let mut cells = vec![String::new()];
     let mut is_quoted = false;
     let mut n_spaces = 0;
-    for c in line.trim_matches('|').chars() {
+    for c in line.chars() {
         if cells.len() > MAX_CELLS {
             break;
         }
@@ -362,10 +401,38 @@ fn cells(line: &str, separator: char) -> Vec<String> {
             n_spaces = 0;
         }
     }
-    for cell in &mut cells {
-        cell.truncate(cell.trim_end().len());
-        let n_before = cell.len() - cell.trim_start().len();
-        cell.drain(..n_before);
+    let trimmed = cells.iter().map(|cell| Cow::Owned(cell.trim().to_owned()));
+    trimmed.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Lines without quotes are split in another way than those with quotes.
+        #[test]
+        fn cells_are_those_that_characters_tell(line in "[ab1é,;|\t ]{0,40}") {
+            for separator in SEPARATORS {
+                let line = line.trim();
+                let actual = cells(line, separator);
+                let expected = cells_with_quotes(line.trim_matches('|'), separator);
+                // A line of spaces has no cell, where characters tell of an empty one.
+                let expected = if actual.is_empty() { Vec::new() } else { expected };
+                prop_assert_eq!(&actual, &expected);
+                prop_assert!(actual.len() < 2 || separates(separator, line));
+            }
+        }
     }
-    cells
+
+    #[test]
+    fn a_line_of_many_cells_is_longer_than_any_table() {
+        for (line, separator) in [("a,".repeat(3000), ','), ("a  ".repeat(3000), ' ')] {
+            let (actual, expected) = (cells(&line, separator), cells_with_quotes(&line, separator));
+            assert_eq!(actual.len(), expected.len());
+            assert_eq!(actual.len(), MAX_CELLS + 1);
+        }
+    }
 }
