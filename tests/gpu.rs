@@ -12,7 +12,7 @@ use litecast::graph::build;
 use litecast::model_variants::Changes;
 use litecast::provenance::{Evidence, ProvenanceKind};
 use litecast::report::Report;
-use litecast::targets::gpu::bundle::{Bundle, Mode};
+use litecast::targets::gpu::bundle::{Bundle, Correction, Mode};
 use litecast::targets::gpu::estimate::time;
 use litecast::targets::gpu::kernels::{Function, Kernel, Kind, kernels};
 use litecast::targets::gpu::memory::{BASE_BYTES, GpuMemory, Optimiser, kept_bytes, peak_bytes};
@@ -840,4 +840,22 @@ fn a_single_family_states_no_error() {
         }
     }
     assert!(n_stated >= 10 && n_silent >= 10, "{n_stated}, {n_silent}");
+}
+
+/// Positions of measured networks are digits in files, and nothing else.
+#[test]
+fn positions_are_two_digits_a_byte() {
+    let correction = Correction {
+        positions: vec![0, 255, 0x7f],
+        ..Correction::default()
+    };
+    let mut file = serde_json::to_value(&correction).unwrap();
+    assert_eq!(file["positions"], "00ff7f");
+    let read: Correction = serde_json::from_value(file.clone()).unwrap();
+    assert_eq!(read.positions, correction.positions);
+    for wrong in ["0g", "é"] {
+        file["positions"] = json!(wrong);
+        let error = serde_json::from_value::<Correction>(file.clone()).unwrap_err();
+        assert!(error.to_string().contains("hexadecimal"), "{error}");
+    }
 }

@@ -97,8 +97,10 @@ pub struct Errors {
 /// same kernels.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Correction {
-    /// Position of each measured network as hexadecimal digits, two a byte; empty where nothing is corrected.
-    pub positions: String,
+    /// Positions of the measured networks, one behind the other; empty where nothing is corrected. In files, each byte is
+    /// two hexadecimal digits.
+    #[serde(with = "digits")]
+    pub positions: Vec<u8>,
     /// Kriging weight of each measured network.
     pub weights: Vec<f32>,
     /// Ranges and variances of the two covariances, in units of the position and of the logarithm.
@@ -162,7 +164,7 @@ impl Bundle {
             let n = run.correction.weights.len();
             let n_shares = run.max_shares.len();
             if run.costs_ms.len() != names.len()
-                || run.correction.positions.len() != n * names.len() * 2
+                || run.correction.positions.len() != n * names.len()
                 || (n_shares != 0 && n_shares != names.len())
             {
                 return Err(malformed(format!("{}: lists of other lengths", run.target)));
@@ -182,5 +184,25 @@ impl Correction {
     pub fn half_width_at(&self, distance: f64) -> f64 {
         let half_width = self.half_width[0] + self.half_width[1] * distance;
         half_width.min(self.max_half_width.unwrap_or(f64::MAX))
+    }
+}
+
+/// Bytes as hexadecimal digits, two each.
+mod digits {
+    use serde::de::{Deserialize, Deserializer, Error};
+    use serde::ser::Serializer;
+
+    pub fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
+        serializer.serialize_str(&digits.collect::<String>())
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+        let digits = String::deserialize(deserializer)?;
+        let digit = |byte: u8| char::from(byte).to_digit(16);
+        let byte = |pair: &[u8]| Some((digit(pair[0])? * 16 + digit(pair[1])?) as u8);
+        let bytes = digits.as_bytes().chunks_exact(2).map(byte);
+        let bytes: Option<Vec<u8>> = bytes.collect();
+        bytes.ok_or_else(|| D::Error::custom("expected hexadecimal digits"))
     }
 }

@@ -41,7 +41,7 @@ pub fn position(amounts: &Amounts, costs_ms: &[f64]) -> Position {
 }
 
 /// Distance between two positions, from 0 to the square root of 2.
-pub fn distance(a: &Position, b: &Position) -> f64 {
+pub fn distance(a: &[u8], b: &[u8]) -> f64 {
     let squares = a.iter().zip(b).map(|(a, b)| {
         let difference = i32::from(*a) - i32::from(*b);
         difference * difference
@@ -55,11 +55,9 @@ impl Correction {
     pub fn at(&self, position: &Position) -> (f64, f64) {
         let mut sum = 0.0;
         let mut nearest = f64::MAX;
-        for (idx, weight) in self.weights.iter().enumerate() {
-            let Some(measured) = self.position(idx) else {
-                continue;
-            };
-            let distance = distance(position, &measured);
+        let measured = self.positions.chunks_exact(POSITION_BYTES);
+        for (measured, weight) in measured.zip(&self.weights) {
+            let distance = distance(position, measured);
             nearest = nearest.min(distance);
             sum += f64::from(*weight) * self.covariance(distance);
         }
@@ -72,24 +70,4 @@ impl Correction {
             .map(|(range, variance)| variance * (-distance / range).exp())
             .sum()
     }
-
-    fn position(&self, idx: usize) -> Option<Position> {
-        let start = idx * POSITION_BYTES * 2;
-        let digits = self
-            .positions
-            .as_bytes()
-            .get(start..start + POSITION_BYTES * 2)?;
-        let digit = |byte: u8| char::from(byte).to_digit(16);
-        let mut position = [0; N_COSTS];
-        for (value, pair) in position.iter_mut().zip(digits.chunks_exact(2)) {
-            *value = u8::try_from(digit(pair[0])? * 16 + digit(pair[1])?).ok()?;
-        }
-        Some(position)
-    }
-}
-
-/// Encodes positions as [`Correction::positions`] stores them.
-pub fn to_digits(positions: &[Position]) -> String {
-    let bytes = positions.iter().flatten();
-    bytes.map(|byte| format!("{byte:02x}")).collect()
 }

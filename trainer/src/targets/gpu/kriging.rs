@@ -1,7 +1,7 @@
 //! Errors of the roofline on measured networks → [`Correction`]: kriging with the sum of two exponential covariances of
 //! the distance between networks.
 
-use litecast::targets::gpu::bundle::{Correction, Position, distance, to_digits};
+use litecast::targets::gpu::bundle::{Correction, Position, distance};
 use rayon::prelude::*;
 
 use crate::cholesky::solve;
@@ -38,7 +38,7 @@ pub fn fit(positions: &[Position], residuals: &[f64], variances: [f64; 2]) -> Co
         row[idx] += NOISE;
     }
     let weights = solve(rows, residuals);
-    correction.positions = to_digits(positions);
+    correction.positions = positions.as_flattened().to_vec();
     correction.weights = weights.into_iter().map(|weight| weight as f32).collect();
     correction
 }
