@@ -21,13 +21,18 @@ mod counts {
     use std::collections::{BTreeMap, HashMap};
     use std::panic::Location;
 
+    use foldhash::fast::FixedState;
+
     /// Counts by place.
     pub type Work = BTreeMap<&'static Location<'static>, u64>;
 
+    /// By address of the place, of which there may be several. Every look is one of a key, so that hashing is most of what
+    /// counting costs.
+    type Counts = HashMap<usize, (&'static Location<'static>, u64), FixedState>;
+
     thread_local! {
-        /// By address of the place, of which there may be several; absent while nobody asks.
-        static COUNTS: RefCell<Option<HashMap<usize, (&'static Location<'static>, u64)>>> =
-            RefCell::default();
+        /// Absent while nobody asks.
+        static COUNTS: RefCell<Option<Counts>> = RefCell::default();
     }
 
     pub(super) fn add(place: &'static Location<'static>, n: u64) {
@@ -41,7 +46,7 @@ mod counts {
 
     /// The result of a call, and what was counted on this thread meanwhile.
     pub fn counted<T>(call: impl FnOnce() -> T) -> (T, Work) {
-        COUNTS.set(Some(HashMap::new()));
+        COUNTS.set(Some(Counts::default()));
         let result = call();
         let mut work = Work::new();
         for (place, n) in COUNTS.take().unwrap_or_default().into_values() {
