@@ -17,7 +17,7 @@ use litecast_networks::gnn::prepare::Example;
 use litecast_networks::gnn::whole_graph::WholeGraph;
 use litecast_networks::settings::{Settings, network_settings};
 use litecast_networks::training_data::Data;
-use litecast_trainer::dataset::{self, Dataset};
+use litecast_trainer::dataset::{self, Dataset, LabelledGraph};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -34,6 +34,36 @@ static DATASET: LazyLock<Dataset> = LazyLock::new(|| {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data");
     dataset::load_spaces(&folder, &SPACES, N_EACH).expect("a dataset")
 });
+
+/// All graphs, without their operators.
+static LABELS: LazyLock<Dataset> = LazyLock::new(|| {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data");
+    dataset::load_labels(&folder).expect("a dataset")
+});
+
+/// What is read of a few graphs alone is what the whole tables have of them.
+#[test]
+fn some_graphs_have_the_labels_of_the_whole_tables() {
+    assert_eq!(DATASET.label_keys, LABELS.label_keys);
+    let mut n_each = [0; SPACES.len()];
+    let is_first = |graph: &&LabelledGraph| {
+        let idx = SPACES.iter().position(|&space| space == graph.space);
+        idx.is_some_and(|idx| {
+            n_each[idx] += 1;
+            n_each[idx] <= N_EACH
+        })
+    };
+    let expected: Vec<_> = LABELS.graphs.iter().filter(is_first).collect();
+    assert_eq!(DATASET.graphs.len(), expected.len());
+    for (actual, expected) in DATASET.graphs.iter().zip(expected) {
+        assert_eq!(actual.graph_id, expected.graph_id);
+        assert_eq!(actual.structure_hash, expected.structure_hash);
+        assert_eq!(actual.labels, expected.labels, "{}", actual.graph_id);
+        let n_operators = actual.features.n_nodes();
+        let mut of_operators = actual.operator_labels.iter().flatten();
+        assert!(of_operators.all(|labels| labels.len() == n_operators));
+    }
+}
 
 const ADD: i32 = 0;
 const CONV_2D: i32 = 3;
@@ -202,10 +232,10 @@ fn split_is_the_networks() {
     let file = File::open(root.join("../../bundle/manifest.json")).unwrap();
     let manifest: Manifest = serde_json::from_reader(std::io::BufReader::new(file)).unwrap();
     let settings = network_settings(&manifest).unwrap();
-    let dataset = dataset::load_labels(&root.join("../data")).unwrap();
-    let data = Data::new(&dataset, &settings).unwrap();
+    let dataset = &*LABELS;
+    let data = Data::new(dataset, &settings).unwrap();
     let network = network_errors(&manifest, &data).unwrap();
-    let problem = Problem::new(&dataset, &data).unwrap();
+    let problem = Problem::new(dataset, &data).unwrap();
     assert_eq!(problem.training.len(), data.training.examples.len());
 
     // As many graphs under every error, and nothing seen on both sides.
@@ -227,7 +257,7 @@ fn split_is_the_networks() {
         seed: settings.seed + 1,
         ..settings
     };
-    let error = network_errors(&manifest, &Data::new(&dataset, &other).unwrap()).unwrap_err();
+    let error = network_errors(&manifest, &Data::new(dataset, &other).unwrap()).unwrap_err();
     assert!(error.to_string().contains("trained and measured on"));
 }
 

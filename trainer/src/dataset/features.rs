@@ -35,20 +35,9 @@ pub fn load(folder: &Path, tables: &Tables) -> Result<Vec<Vec<f32>>> {
         .collect()
 }
 
-/// Features by graph id of the first graphs of these design spaces, at most `n_each` of each, made from their bytes.
-pub fn space_features(
-    folder: &Path,
-    spaces: &[&str],
-    n_each: usize,
-) -> Result<BTreeMap<String, Features>> {
-    let (mut graphs, _) = remake::read_labels(folder)?;
-    let mut n_left = vec![n_each; spaces.len()];
-    graphs.retain(|graph| {
-        let space = graph.origin.space();
-        let idx = spaces.iter().position(|&wanted| wanted == space);
-        let n_left = idx.map(|idx| &mut n_left[idx]).filter(|n| **n > 0);
-        n_left.map(|n| *n -= 1).is_some()
-    });
+/// Features by graph id of the graphs of `tables`, made from their bytes.
+pub fn made(tables: &Tables) -> Result<BTreeMap<String, Features>> {
+    let graphs = remake::labels_of(tables)?;
     let rows = featurize_all(&graphs, &mut Summary::default())?;
     let pair = |row: GraphRow| (row.labels.origin.graph_id(), row.features);
     Ok(rows.into_iter().map(pair).collect())

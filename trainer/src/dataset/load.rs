@@ -9,7 +9,8 @@ use arrow_array::types::{Float64Type, Int32Type, UInt32Type, UInt64Type};
 use litecast::learned::features::{Features, N_COLUMNS};
 
 use super::labels::OPERATOR_METRICS;
-use super::read::{Table, Tables};
+use super::provenance::Provenance;
+use super::read::{self, Table, Tables};
 use super::tables::operator_column;
 use super::{Dataset, LabelKey, LabelledGraph, features};
 
@@ -18,53 +19,82 @@ pub fn load(folder: &Path) -> Result<Dataset> {
     let tables = Tables::read(folder)?;
     let columns = features::load(folder, &tables)?;
     let features = read_features(&tables, &columns)?;
-    assemble(tables, features.into_iter().map(Some).collect())
+    with_operators(tables, features.into_iter().map(Some).collect())
 }
 
-/// Like [`load`], for the first graphs of these design spaces only, at most `n_each` of each: their features are made and
-/// not stored.
+/// Like [`load`], for the first graphs of these design spaces only, at most `n_each` of each: the rows of others are not
+/// read, and features are made and not stored.
 pub fn load_spaces(folder: &Path, spaces: &[&str], n_each: usize) -> Result<Dataset> {
-    let tables = Tables::read(folder)?;
-    let made = features::space_features(folder, spaces, n_each)?;
+    let tables = Tables::read_spaces(folder, spaces, n_each)?;
+    let made = features::made(&tables)?;
     let graph_ids = tables.graphs.texts("graph_id")?;
     let features = graph_ids.iter().map(|id| made.get(*id).cloned()).collect();
-    assemble(tables, features)
+    with_operators(tables, features)
 }
 
-/// Like [`load`], without features of operators.
+/// Like [`load`], without features and labels of operators, which are most of the dataset.
 pub fn load_labels(folder: &Path) -> Result<Dataset> {
-    let tables = Tables::read(folder)?;
-    let features = vec![Some(Features::default()); tables.graphs.rows.num_rows()];
-    assemble(tables, features)
+    let (graphs, labels, provenance) = read::graphs_and_labels(folder)?;
+    let operators = Operators {
+        features: Features::default(),
+        labels: vec![None; operator_keys(&provenance.target_ids()).len()],
+    };
+    let operators = vec![Some(operators); graphs.rows.num_rows()];
+    assemble(&graphs, &labels, provenance, operators)
 }
 
-/// The graphs that have features.
-fn assemble(tables: Tables, features: Vec<Option<Features>>) -> Result<Dataset> {
-    let targets = tables.provenance.target_ids();
-    let (label_keys, labels) = read_labels(&tables)?;
-    let operator_keys = operator_keys(&targets);
-    let operator_labels = OperatorLabels::read(&tables.operators, &operator_keys)?;
-    let graph_ids = tables.graphs.texts("graph_id")?;
-    let spaces = tables.graphs.texts("space")?;
-    let hashes = tables.graphs.texts("structure_hash")?;
+/// What is known of a graph's operators.
+#[derive(Clone)]
+struct Operators {
+    features: Features,
+    /// In the order of [`operator_keys`].
+    labels: Vec<Option<Vec<f32>>>,
+}
+
+fn with_operators(tables: Tables, features: Vec<Option<Features>>) -> Result<Dataset> {
+    let keys = operator_keys(&tables.provenance.target_ids());
+    let labels = OperatorLabels::read(&tables.operators, &keys)?;
+    let of_graph = |(features, range): (Option<Features>, Range<usize>)| {
+        Some(Operators {
+            features: features?,
+            labels: labels.slice(range),
+        })
+    };
     let ranges = tables.operator_ranges()?;
-    let parts = features.into_iter().zip(labels).zip(ranges).enumerate();
-    let graph = |(row, ((features, labels), range)): (usize, ((Option<Features>, _), _))| {
+    let operators = features.into_iter().zip(ranges).map(of_graph).collect();
+    assemble(&tables.graphs, &tables.labels, tables.provenance, operators)
+}
+
+/// The graphs whose operators are there.
+fn assemble(
+    graphs: &Table,
+    labels: &Table,
+    provenance: Provenance,
+    operators: Vec<Option<Operators>>,
+) -> Result<Dataset> {
+    let targets = provenance.target_ids();
+    let (label_keys, labels) = read_labels(graphs, labels)?;
+    let graph_ids = graphs.texts("graph_id")?;
+    let spaces = graphs.texts("space")?;
+    let hashes = graphs.texts("structure_hash")?;
+    let parts = operators.into_iter().zip(labels).enumerate();
+    let graph = |(row, (operators, labels)): (usize, (Option<Operators>, _))| {
+        let operators = operators?;
         Some(LabelledGraph {
             graph_id: graph_ids[row].to_string(),
             space: spaces[row].to_string(),
             structure_hash: hashes[row].to_string(),
-            features: features?,
+            features: operators.features,
             labels,
-            operator_labels: operator_labels.slice(range),
+            operator_labels: operators.labels,
         })
     };
     Ok(Dataset {
         graphs: parts.filter_map(graph).collect(),
-        provenance: tables.provenance,
+        provenance,
+        operator_keys: operator_keys(&targets),
         targets,
         label_keys,
-        operator_keys,
     })
 }
 
@@ -131,35 +161,39 @@ fn read_features(tables: &Tables, columns: &[Vec<f32>]) -> Result<Vec<Features>>
 type Labels = (Vec<LabelKey>, Vec<Vec<Option<f32>>>);
 
 /// The keys of all labels, and their values for each graph.
-fn read_labels(tables: &Tables) -> Result<Labels> {
-    let rows = LabelRow::read(&tables.labels)?;
-    let keys: BTreeSet<LabelKey> = rows.iter().map(|row| row.key.clone()).collect();
+fn read_labels(graphs: &Table, labels: &Table) -> Result<Labels> {
+    let rows = LabelRow::read(labels)?;
+    let keys: BTreeSet<(&str, &str)> = rows.iter().map(|row| row.target_and_metric).collect();
     let keys: Vec<_> = keys.into_iter().collect();
-    let graph_ids = tables.graphs.texts("graph_id")?;
+    let graph_ids = graphs.texts("graph_id")?;
     let graph_idx: HashMap<_, _> = graph_ids
         .iter()
         .zip(0..)
         .map(|(id, idx)| (*id, idx))
         .collect();
-    let mut labels = vec![vec![None; keys.len()]; graph_ids.len()];
+    let mut values = vec![vec![None; keys.len()]; graph_ids.len()];
     for row in rows {
         let idx: usize = *graph_idx.get(row.graph_id).with_context(|| {
             format!(
                 "{}: expected a graph of the table of graphs, found {}",
-                tables.labels.name, row.graph_id
+                labels.name, row.graph_id
             )
         })?;
         // The keys contain those of all rows, so the search succeeds.
-        if let Ok(key_idx) = keys.binary_search(&row.key) {
-            labels[idx][key_idx] = row.value;
+        if let Ok(key_idx) = keys.binary_search(&row.target_and_metric) {
+            values[idx][key_idx] = row.value;
         }
     }
-    Ok((keys, labels))
+    let key = |(target, metric): (&str, &str)| LabelKey {
+        target: target.to_string(),
+        metric: metric.to_string(),
+    };
+    Ok((keys.into_iter().map(key).collect(), values))
 }
 
 struct LabelRow<'t> {
     graph_id: &'t str,
-    key: LabelKey,
+    target_and_metric: (&'t str, &'t str),
     /// Absent if operators were left to the CPU, because the value would not include them.
     value: Option<f32>,
 }
@@ -174,17 +208,13 @@ impl<'t> LabelRow<'t> {
         let n_cpu = labels.values::<UInt32Type>("cpu_operators")?;
         let mut rows = Vec::new();
         for (row, metric) in metrics.iter().enumerate() {
-            let Some(metric) = metric else { continue };
-            let key = LabelKey {
-                target: targets[row].to_string(),
-                metric: metric.to_string(),
-            };
+            let Some(metric) = *metric else { continue };
             let value = values[row]
                 .filter(|_| n_cpu[row] == 0)
                 .map(|value| value as f32);
             rows.push(Self {
                 graph_id: graph_ids[row],
-                key,
+                target_and_metric: (targets[row], metric),
                 value,
             });
         }

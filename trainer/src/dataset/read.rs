@@ -1,6 +1,6 @@
 //! One Parquet file in memory, by columns.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
@@ -8,9 +8,15 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, UInt32Type};
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch};
+use arrow_schema::ArrowError;
 use arrow_select::concat::concat_batches;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use arrow_select::filter::filter_record_batch;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowPredicateFn, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowFilter, RowSelection,
+};
+use parquet::file::metadata::PageIndexPolicy;
 
 use super::provenance::Provenance;
 use super::table_file::{GRAPHS_FILE, LABELS_FILE, OPERATORS_FILE};
@@ -23,18 +29,58 @@ pub struct Tables {
     pub provenance: Provenance,
 }
 
+/// The tables of graphs and labels.
+pub fn graphs_and_labels(folder: &Path) -> Result<(Table, Table, Provenance)> {
+    let (graphs, metadata) = Table::read(&folder.join(GRAPHS_FILE))?;
+    let (labels, _) = Table::read(&folder.join(LABELS_FILE))?;
+    let provenance = provenance(&graphs, &metadata)?;
+    Ok((graphs, labels, provenance))
+}
+
+fn provenance(graphs: &Table, metadata: &BTreeMap<String, String>) -> Result<Provenance> {
+    let value = |key: &str| metadata.get(key).cloned();
+    Provenance::from_metadata(value).with_context(|| graphs.name.clone())
+}
+
 impl Tables {
     pub fn read(folder: &Path) -> Result<Self> {
-        let (graphs, metadata) = Table::read(&folder.join(GRAPHS_FILE))?;
-        let value = |key: &str| metadata.get(key).cloned();
-        let provenance = Provenance::from_metadata(value).with_context(|| graphs.name.clone())?;
+        let (graphs, labels, provenance) = graphs_and_labels(folder)?;
         let (operators, _) = Table::read(&folder.join(OPERATORS_FILE))?;
-        let (labels, _) = Table::read(&folder.join(LABELS_FILE))?;
         Ok(Self {
             graphs,
             operators,
             labels,
             provenance,
+        })
+    }
+
+    /// Reads the rows of the first graphs of these design spaces alone, at most `n_each` of each.
+    pub fn read_spaces(folder: &Path, spaces: &[&str], n_each: usize) -> Result<Self> {
+        let (mut graphs, metadata) = Table::read(&folder.join(GRAPHS_FILE))?;
+        let mut n_left = vec![n_each; spaces.len()];
+        let mut is_wanted = Vec::new();
+        for space in graphs.texts("space")? {
+            let idx = spaces.iter().position(|&wanted| wanted == space);
+            let n_left = idx.map(|idx| &mut n_left[idx]).filter(|n| **n > 0);
+            is_wanted.push(n_left.map(|n| *n -= 1).is_some());
+        }
+        let mut ranges = Vec::new();
+        let mut n_operators = 0;
+        for (n, is_wanted) in (graphs.values::<UInt32Type>("n_operators")?.iter()).zip(&is_wanted) {
+            let range = n_operators..n_operators + *n as usize;
+            n_operators = range.end;
+            ranges.extend(is_wanted.then_some(range));
+        }
+        graphs.rows = filter_record_batch(&graphs.rows, &BooleanArray::from(is_wanted))?;
+        let graph_ids = graphs.texts("graph_id")?.into_iter().map(str::to_owned);
+        let labels =
+            Table::read_with_texts(&folder.join(LABELS_FILE), "graph_id", graph_ids.collect())?;
+        let operators = Table::read_rows(&folder.join(OPERATORS_FILE), ranges, n_operators)?;
+        Ok(Self {
+            provenance: provenance(&graphs, &metadata)?,
+            graphs,
+            operators,
+            labels,
         })
     }
 
@@ -75,7 +121,9 @@ type Builder = ParquetRecordBatchReaderBuilder<File>;
 fn open(path: &Path) -> Result<(Builder, BTreeMap<String, String>)> {
     let name = path.display();
     let file = File::open(path).with_context(|| format!("could not open {name}"))?;
-    let builder = Builder::try_new(file).with_context(|| name.to_string())?;
+    // Where each page lies, so that those without a row that is read are passed over.
+    let options = ArrowReaderOptions::new().with_offset_index_policy(PageIndexPolicy::Optional);
+    let builder = Builder::try_new_with_options(file, options).with_context(|| name.to_string())?;
     let entries = builder.metadata().file_metadata().key_value_metadata();
     let entries = entries.into_iter().flatten();
     let pairs = entries.filter_map(|entry| Some((entry.key.clone(), entry.value.clone()?)));
@@ -90,7 +138,7 @@ pub fn has_metadata(path: &Path, expected: &[(&str, String)]) -> Result<bool> {
     Ok(expected.all(|(key, value)| metadata.get(*key) == Some(value)))
 }
 
-/// A whole file in memory.
+/// A file, or rows of it, in memory.
 pub struct Table {
     pub name: String,
     pub rows: RecordBatch,
@@ -100,13 +148,48 @@ impl Table {
     /// Reads a file with its metadata.
     pub fn read(path: &Path) -> Result<(Self, BTreeMap<String, String>)> {
         let (builder, metadata) = open(path)?;
+        Ok((Self::collect(builder, path)?, metadata))
+    }
+
+    /// Reads some rows of a file of `n_rows`.
+    fn read_rows(path: &Path, rows: Vec<Range<usize>>, n_rows: usize) -> Result<Self> {
+        let (builder, _) = open(path)?;
+        let found = builder.metadata().file_metadata().num_rows();
+        ensure!(
+            usize::try_from(found) == Ok(n_rows),
+            "{}: expected {n_rows} rows, found {found}",
+            path.display()
+        );
+        let rows = RowSelection::from_consecutive_ranges(rows.into_iter(), n_rows);
+        Self::collect(builder.with_row_selection(rows), path)
+    }
+
+    /// Reads the rows that have one of `texts` in a column.
+    fn read_with_texts(path: &Path, column: &'static str, texts: HashSet<String>) -> Result<Self> {
+        let (builder, _) = open(path)?;
+        let of_column = ProjectionMask::columns(builder.parquet_schema(), [column]);
+        let has_text = move |rows: RecordBatch| {
+            let values = rows
+                .column_by_name(column)
+                .and_then(|c| c.as_string_opt::<i32>());
+            let values = values
+                .ok_or_else(|| ArrowError::SchemaError(format!("column `{column}` is no text")))?;
+            let has = |value: Option<&str>| value.is_some_and(|value| texts.contains(value));
+            Ok(BooleanArray::from(
+                values.iter().map(has).collect::<Vec<_>>(),
+            ))
+        };
+        let filter = RowFilter::new(vec![Box::new(ArrowPredicateFn::new(of_column, has_text))]);
+        Self::collect(builder.with_row_filter(filter), path)
+    }
+
+    fn collect(builder: Builder, path: &Path) -> Result<Self> {
         let schema = builder.schema().clone();
         let batches = builder.build()?.collect::<Result<Vec<_>, _>>()?;
-        let table = Self {
+        Ok(Self {
             rows: concat_batches(&schema, &batches)?,
             name: path.display().to_string(),
-        };
-        Ok((table, metadata))
+        })
     }
 
     pub fn column(&self, name: &str) -> Result<&ArrayRef> {

@@ -15,14 +15,31 @@ use crate::labels::record::{Origin, precision_and_batch};
 /// The labels of the dataset in `folder`, independent of its features.
 pub fn read_labels(folder: &Path) -> Result<(Vec<GraphLabels>, Provenance)> {
     let tables = Tables::read(folder)?;
+    Ok((labels_of(&tables)?, tables.provenance))
+}
+
+/// The labels of the graphs of `tables`.
+pub fn labels_of(tables: &Tables) -> Result<Vec<GraphLabels>> {
     let mut graphs = read_graphs(&tables.graphs)?;
-    read_values(&tables, &mut graphs)?;
+    read_values(tables, &mut graphs)?;
+    let ranges = tables.operator_ranges()?;
+    let operator_idx = tables.operators.values::<UInt32Type>("operator_idx")?;
     for target in tables.provenance.target_ids() {
         for metric in &OPERATOR_METRICS {
-            read_operators(&tables, &target, metric.id, &mut graphs)?;
+            let column = operator_column(metric.id, &target);
+            let values = tables.operators.values_if_present::<UInt64Type>(&column)?;
+            for (graph, range) in graphs.iter_mut().zip(&ranges) {
+                let Some(labels) = graph.targets.get_mut(&target) else {
+                    continue;
+                };
+                let (idx, values) = (&operator_idx[range.clone()], &values[range.clone()]);
+                if let Some(values) = in_file_order(idx, values) {
+                    labels.operators.insert(metric.id.to_string(), values);
+                }
+            }
         }
     }
-    Ok((graphs, tables.provenance))
+    Ok(graphs)
 }
 
 fn read_graphs(table: &Table) -> Result<Vec<GraphLabels>> {
@@ -102,26 +119,6 @@ fn read_values(tables: &Tables, graphs: &mut [GraphLabels]) -> Result<()> {
     for graph in graphs {
         let targets = graph.targets.iter_mut();
         targets.for_each(|(target, labels)| labels.fill_modelled(&graph.origin, target));
-    }
-    Ok(())
-}
-
-fn read_operators(
-    tables: &Tables,
-    target: &str,
-    metric: &str,
-    graphs: &mut [GraphLabels],
-) -> Result<()> {
-    let column = operator_column(metric, target);
-    let values = tables.operators.values_if_present::<UInt64Type>(&column)?;
-    let operator_idx = tables.operators.values::<UInt32Type>("operator_idx")?;
-    for (graph, range) in graphs.iter_mut().zip(tables.operator_ranges()?) {
-        let Some(labels) = graph.targets.get_mut(target) else {
-            continue;
-        };
-        if let Some(values) = in_file_order(&operator_idx[range.clone()], &values[range]) {
-            labels.operators.insert(metric.to_string(), values);
-        }
     }
     Ok(())
 }
