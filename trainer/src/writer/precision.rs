@@ -87,13 +87,12 @@ pub fn in_float32(tensor: &Tensor, stored: &[u8]) -> Vec<u8> {
         return stored.to_vec();
     };
     let channel_stride: i32 = tensor.shape.iter().skip(quantization.axis + 1).product();
-    integers(tensor.element, stored)
-        .zip(0..)
-        .flat_map(|(value, idx)| {
-            let channel = idx / channel_stride as usize % quantization.scales.len();
-            real(value, channel, quantization).to_le_bytes()
-        })
-        .collect()
+    let mut bytes = Vec::with_capacity(tensor.n_values() * size_of::<f32>());
+    for (idx, value) in integers(tensor.element, stored).enumerate() {
+        let channel = idx / channel_stride as usize % quantization.scales.len();
+        bytes.extend_from_slice(&real(value, channel, quantization).to_le_bytes());
+    }
+    bytes
 }
 
 fn integers(element: ElementType, stored: &[u8]) -> impl Iterator<Item = i32> {

@@ -85,7 +85,9 @@ impl Spread {
 
 /// One weight scale for each channel, near `scale` and below twice of it.
 pub fn channel_scales(scale: f64, n_channels: usize, random: &mut SplitMix64) -> Vec<f32> {
-    (0..n_channels)
-        .map(|_| (scale * random.between(0.5, 1.6)) as f32)
-        .collect()
+    let mut scales = Vec::with_capacity(n_channels);
+    for _ in 0..n_channels {
+        scales.push((scale * random.between(0.5, 1.6)) as f32);
+    }
+    scales
 }

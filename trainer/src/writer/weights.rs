@@ -178,12 +178,12 @@ impl LayerDistribution {
         let table = self.table();
         let start = bytes.len();
         bytes.resize(start + n, 0);
-        let mut groups = bytes[start..].chunks_exact_mut(PER_WORD);
-        for group in &mut groups {
-            look_up(&table, random.next_u64(), group);
+        let (groups, rest) = bytes[start..].as_chunks_mut();
+        for group in groups {
+            *group = look_up(&table, random.next_u64());
         }
-        let rest = groups.into_remainder();
-        look_up(&table, random.next_u64(), rest);
+        let last = look_up(&table, random.next_u64());
+        rest.copy_from_slice(&last[..rest.len()]);
     }
 
     /// Entry `k` is the quantile `(k + ½) / TABLE_LEN` of the distribution.
@@ -235,10 +235,15 @@ impl LayerDistribution {
 }
 
 #[inline(always)]
-fn look_up(table: &[u8; TABLE_LEN], bits: u64, weights: &mut [u8]) {
-    for (idx, weight) in weights.iter_mut().enumerate() {
-        *weight = table[(bits >> (idx as u32 * TABLE_BITS)) as usize & (TABLE_LEN - 1)];
-    }
+fn look_up(table: &[u8; TABLE_LEN], bits: u64) -> [u8; PER_WORD] {
+    let at = |entry: u64| table[entry as usize & (TABLE_LEN - 1)];
+    [
+        at(bits),
+        at(bits >> TABLE_BITS),
+        at(bits >> (2 * TABLE_BITS)),
+        at(bits >> (3 * TABLE_BITS)),
+        at(bits >> (4 * TABLE_BITS)),
+    ]
 }
 
 /// Rounds, so that the record of a distribution is exact and short.
