@@ -171,13 +171,12 @@ fn what_the_edge_tpu_does_not_run_is_refused_in_words() {
         ),
     ] {
         let space: Space = space.parse().unwrap();
-        let refusals: Vec<String> = (0..20)
-            .filter_map(|index| refusal_of(&sample(space, 1, index).to_tflite()))
-            .collect();
-        assert!(
-            refusals.iter().any(|words| gives(words, operator, reason)),
-            "{operator}, {reason}: {refusals:?}"
-        );
+        let mut refusals = Vec::new();
+        let is_given = (0..20).any(|index| {
+            refusals.extend(refusal_of(&sample(space, 1, index).to_tflite()));
+            refusals.iter().any(|words| gives(words, operator, reason))
+        });
+        assert!(is_given, "{operator}, {reason}: {refusals:?}");
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub mod published;
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -93,10 +94,17 @@ pub fn fit_constants(published: &Path) -> Result<EdgeTpuFit> {
     );
     let latencies = read(published)?;
     let mut operators = BTreeSet::new();
-    let works = latencies.iter();
-    let works = works.map(|latency| total_work(latency, &mut operators));
-    let (loads, sums): (Vec<OperatorLoad>, Vec<[f64; 3]>) =
-        works.collect::<Result<Vec<_>>>()?.into_iter().unzip();
+    // Networks are as much work on every device.
+    let mut works = BTreeMap::new();
+    let (mut loads, mut sums) = (Vec::new(), Vec::new());
+    for latency in &latencies {
+        let (load, sums_of_network) = match works.entry((&latency.network, latency.side)) {
+            Entry::Occupied(work) => *work.get(),
+            Entry::Vacant(work) => *work.insert(total_work(latency, &mut operators)?),
+        };
+        loads.push(load);
+        sums.push(sums_of_network);
+    }
     let rows: Vec<PublishedRow> = latencies.iter().zip(&loads).map(row).collect();
     let rows: Vec<&PublishedRow> = rows.iter().collect();
     let all = fit(&rows);
