@@ -12,6 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use syn::visit::{self, Visit};
 
@@ -221,6 +222,14 @@ impl Crate {
     }
 }
 
+/// A crate, which is read once for all tests.
+fn crate_in(source: &Path) -> Arc<Crate> {
+    static CRATES: Mutex<BTreeMap<PathBuf, Arc<Crate>>> = Mutex::new(BTreeMap::new());
+    let mut crates = CRATES.lock().unwrap_or_else(PoisonError::into_inner);
+    let of_crate = crates.entry(source.to_owned());
+    Arc::clone(of_crate.or_insert_with(|| Arc::new(Crate::read(source))))
+}
+
 fn module_of(path: &Path, source: &Path) -> Module {
     let below = path.strip_prefix(source).unwrap().with_extension("");
     let parts = below.iter().map(|part| part.to_str().unwrap().to_owned());
@@ -267,7 +276,7 @@ fn no_files_import_each_other_in_a_circle() {
         "tests/fuzz/src",
     ] {
         let source: PathBuf = root.join(source);
-        let of_crate = Crate::read(&source);
+        let of_crate = crate_in(&source);
         let imports = of_crate.imports();
         let n_imports: usize = imports.values().map(BTreeMap::len).sum();
         let circles = circles(&imports);
@@ -433,7 +442,7 @@ const PAGE: Rooms = Rooms(&[
 
 /// The imports between files of Rust.
 fn rust_imports(source: &Path) -> Vec<(Module, Module)> {
-    let of_crate = Crate::read(source);
+    let of_crate = crate_in(source);
     let imports = of_crate.imports();
     let pairs = imports.iter();
     pairs

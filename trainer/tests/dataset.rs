@@ -2,8 +2,10 @@
 
 mod common;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use common::python;
 use litecast::learned::features::{COLUMNS, N_COLUMNS};
@@ -27,6 +29,42 @@ use serde_json::Value;
 const SEED: u64 = 11;
 const PER_SPACE: u64 = 2;
 
+/// What Vela says of a few graphs of every space, as the files of a folder: the name and the text of each.
+static LABELS: OnceLock<Option<Vec<(OsString, String)>>> = OnceLock::new();
+
+fn label() -> Option<Vec<(OsString, String)>> {
+    let python = python()?;
+    let folder = tempfile::tempdir().unwrap();
+    litecast_trainer::labels::run(&LabelArgs {
+        tool: ToolChoice::Vela,
+        targets: Vec::new(),
+        spaces: Space::PAPER
+            .map(|space| SpaceCount {
+                space,
+                n: PER_SPACE,
+            })
+            .to_vec(),
+        seed: SEED,
+        precision: Precision::Int8,
+        batches: vec![1],
+        files: Vec::new(),
+        jobs: 2,
+        shard: Shard { index: 0, n: 1 },
+        time_limit_s: 300.0,
+        python,
+        emulator: PathBuf::new(),
+        out: folder.path().to_owned(),
+    })
+    .unwrap();
+    let entries = std::fs::read_dir(folder.path()).unwrap();
+    let file = |entry: std::io::Result<std::fs::DirEntry>| {
+        let entry = entry.unwrap();
+        let text = std::fs::read_to_string(entry.path()).unwrap();
+        (entry.file_name(), text)
+    };
+    Some(entries.map(file).collect())
+}
+
 /// Labels and tables of a few graphs of every space.
 struct Fixture {
     folder: tempfile::TempDir,
@@ -35,31 +73,15 @@ struct Fixture {
 
 impl Fixture {
     fn make() -> Option<Self> {
+        let labels = LABELS.get_or_init(label).as_ref()?;
         let fixture = Self {
             folder: tempfile::tempdir().unwrap(),
             python: python()?,
         };
-        litecast_trainer::labels::run(&LabelArgs {
-            tool: ToolChoice::Vela,
-            targets: Vec::new(),
-            spaces: Space::PAPER
-                .map(|space| SpaceCount {
-                    space,
-                    n: PER_SPACE,
-                })
-                .to_vec(),
-            seed: SEED,
-            precision: Precision::Int8,
-            batches: vec![1],
-            files: Vec::new(),
-            jobs: 2,
-            shard: Shard { index: 0, n: 1 },
-            time_limit_s: 300.0,
-            python: fixture.python.clone(),
-            emulator: PathBuf::new(),
-            out: fixture.labels(),
-        })
-        .unwrap();
+        std::fs::create_dir(fixture.labels()).unwrap();
+        for (name, text) in labels {
+            std::fs::write(fixture.labels().join(name), text).unwrap();
+        }
         fixture.build();
         Some(fixture)
     }

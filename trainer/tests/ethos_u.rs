@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use common::python;
@@ -96,7 +98,7 @@ fn replaced_operators_are_planned_as_what_replaces_them() {
         for (space, n_graphs) in REPLACED {
             let [mut cycles, mut peaks] = [(); 2].map(|()| Differences::default());
             for index in 0..n_graphs {
-                let bytes = bytes_of(&sampled(space, index)).unwrap();
+                let bytes = file_of(&sampled(space, index));
                 let label = worker.label(target_idx, &bytes, LIMIT).outcome;
                 let Outcome::Ok(Label::Vela(label)) = label else {
                     panic!("expected a label of {space} {index}");
@@ -257,6 +259,14 @@ fn of_seed(space: &str, seed: u64, index: u64) -> Origin {
     }
 }
 
+/// The bytes of a sample, which are made once for all accelerators.
+fn file_of(origin: &Origin) -> Arc<Vec<u8>> {
+    static FILES: Mutex<BTreeMap<String, Arc<Vec<u8>>>> = Mutex::new(BTreeMap::new());
+    let mut files = FILES.lock().unwrap_or_else(PoisonError::into_inner);
+    let file = files.entry(origin.graph_id());
+    Arc::clone(file.or_insert_with(|| Arc::new(bytes_of(origin).unwrap())))
+}
+
 fn planned(accelerator: &Accelerator, bytes: &[u8]) -> Vec<PlannedOperator> {
     let model = litecast::formats::tflite::parse(bytes).unwrap();
     let graph = litecast::graph::build(&model, 0).unwrap();
@@ -269,7 +279,7 @@ fn medians(worker: &mut Worker, target_idx: usize, space: &str, n_graphs: u64) -
     let [mut cycles, mut weights, mut sram] = [(); 3].map(|()| Differences::default());
     for index in 0..n_graphs {
         let origin = sampled(space, index);
-        let bytes = bytes_of(&origin).unwrap();
+        let bytes = file_of(&origin);
         let Outcome::Ok(Label::Vela(label)) = worker.label(target_idx, &bytes, LIMIT).outcome
         else {
             panic!("expected a label of {}", origin.graph_id());

@@ -4,6 +4,7 @@ mod common;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use common::{python, shared_model};
@@ -92,10 +93,10 @@ fn labels_are_the_reference_figures() {
 fn labels_are_the_same_in_another_process_and_order() {
     let Some(python) = python() else { return };
     let origins = one_of_each_space();
-    let first = label_all(&python, &origins);
+    let first = labels_of_each_space(&python);
     let reversed: Vec<Origin> = origins.iter().rev().cloned().collect();
     let second: Vec<_> = label_all(&python, &reversed).into_iter().rev().collect();
-    assert_eq!(first, second);
+    assert_eq!(*first, second);
     println!("{} graphs: same labels twice, difference 0", origins.len());
 }
 
@@ -108,6 +109,12 @@ fn one_of_each_space() -> Vec<Origin> {
         batch: 1,
     };
     Space::PAPER.iter().map(origin).collect()
+}
+
+/// Outcomes by target of [`one_of_each_space`], made once for all tests.
+fn labels_of_each_space(python: &Path) -> &'static Vec<Vec<Outcome>> {
+    static LABELS: OnceLock<Vec<Vec<Outcome>>> = OnceLock::new();
+    LABELS.get_or_init(|| label_all(python, &one_of_each_space()))
 }
 
 fn label_all(python: &Path, origins: &[Origin]) -> Vec<Vec<Outcome>> {
@@ -126,12 +133,10 @@ fn label_all(python: &Path, origins: &[Origin]) -> Vec<Vec<Outcome>> {
 #[test]
 fn cycles_of_operators_add_up() {
     let Some(python) = python() else { return };
-    for (origin, outcomes) in one_of_each_space()
-        .iter()
-        .zip(label_all(&python, &one_of_each_space()))
-    {
+    let labels = labels_of_each_space(&python);
+    for (origin, outcomes) in one_of_each_space().iter().zip(labels) {
         for (target, outcome) in default_targets().iter().zip(outcomes) {
-            let label = ok(outcome);
+            let label = ok(outcome.clone());
             let operators = label.operators.expect("figures of each operator");
             let sum: u64 = operators.cycles.iter().sum();
             println!(
@@ -171,11 +176,9 @@ fn feature_maps_alive_are_those_of_the_compiler() {
         .iter()
         .position(|column| column.name == "log1p_feature_map_bytes_alive")
         .unwrap();
-    for (origin, mut outcomes) in one_of_each_space()
-        .iter()
-        .zip(label_all(&python, &one_of_each_space()))
-    {
-        let actual = ok(outcomes.swap_remove(0)).operators.unwrap();
+    let labels = labels_of_each_space(&python);
+    for (origin, outcomes) in one_of_each_space().iter().zip(labels) {
+        let actual = ok(outcomes[0].clone()).operators.unwrap();
         let bytes = bytes_of(origin).unwrap();
         let model = litecast::formats::tflite::parse(&bytes).unwrap();
         let graph = litecast::graph::build(&model, 0).unwrap();
@@ -303,6 +306,19 @@ fn arguments(python: &Path, out: &Path) -> LabelArgs {
     }
 }
 
+const FILE: &str = "vela-0-of-1.jsonl";
+
+/// Writes the file of a run that was not cut, which is made once for all tests, into `folder`.
+fn write_whole_run(python: &Path, folder: &Path) {
+    static WHOLE: OnceLock<Vec<u8>> = OnceLock::new();
+    let whole = WHOLE.get_or_init(|| {
+        let folder = tempfile::tempdir().unwrap();
+        run(&arguments(python, folder.path())).unwrap();
+        fs::read(folder.path().join(FILE)).unwrap()
+    });
+    fs::write(folder.join(FILE), whole).unwrap();
+}
+
 /// Labels sorted, without the processor time, which differs from run to run.
 fn labels_in(folder: &Path) -> Vec<(String, String, Outcome)> {
     let labelled = Labels::read(folder).unwrap().labelled;
@@ -319,14 +335,14 @@ fn labels_in(folder: &Path) -> Vec<(String, String, Outcome)> {
 fn an_interrupted_run_resumes() {
     let Some(python) = python() else { return };
     let (whole, cut) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    run(&arguments(&python, whole.path())).unwrap();
+    write_whole_run(&python, whole.path());
     let expected = labels_in(whole.path());
     assert_eq!(expected.len(), 9);
 
-    let content = fs::read(whole.path().join("vela-0-of-1.jsonl")).unwrap();
+    let content = fs::read(whole.path().join(FILE)).unwrap();
     let torn = content.len() / 2;
     assert_ne!(content[torn - 1], b'\n', "the cut falls inside a line");
-    fs::write(cut.path().join("vela-0-of-1.jsonl"), &content[..torn]).unwrap();
+    fs::write(cut.path().join(FILE), &content[..torn]).unwrap();
     run(&arguments(&python, cut.path())).unwrap();
     assert_eq!(labels_in(cut.path()), expected);
 
@@ -343,8 +359,8 @@ fn an_interrupted_run_resumes() {
 fn labels_of_other_bytes_do_not_count_as_done() {
     let Some(python) = python() else { return };
     let folder = tempfile::tempdir().unwrap();
-    run(&arguments(&python, folder.path())).unwrap();
-    let path = folder.path().join("vela-0-of-1.jsonl");
+    write_whole_run(&python, folder.path());
+    let path = folder.path().join(FILE);
     let labelled = Labels::read(folder.path()).unwrap();
     fs::remove_file(&path).unwrap();
     let mut file = LabelFile::open(&path).unwrap();
@@ -370,8 +386,8 @@ fn labels_of_other_bytes_do_not_count_as_done() {
 fn labels_of_different_tools_are_not_mixed() {
     let Some(python) = python() else { return };
     let folder = tempfile::tempdir().unwrap();
-    run(&arguments(&python, folder.path())).unwrap();
-    let path = folder.path().join("vela-0-of-1.jsonl");
+    write_whole_run(&python, folder.path());
+    let path = folder.path().join(FILE);
     let other = fs::read_to_string(&path)
         .unwrap()
         .replace("\"5.2.0\"", "\"5.1.0\"");
