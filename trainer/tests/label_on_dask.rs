@@ -1,26 +1,29 @@
 //! Labels made on a Dask cluster compared with those of one local process.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use litecast_trainer::labels::plan::{Shard, SpaceCount};
 use litecast_trainer::labels::{LabelArgs, ToolChoice, run};
 use litecast_trainer::spaces::Space;
 use litecast_trainer::writer::Precision;
+use serde::Deserialize;
+use serde_json::json;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/python/label_on_dask.py");
 const TRAINER: &str = env!("CARGO_BIN_EXE_litecast-trainer");
 const N_GRAPHS: u64 = 6;
 const SEED: u64 = 3;
 
-/// Two worker processes. Where asked to, kills one of them while it has a shard. Exits as the
-/// script does.
+/// A cluster of two worker processes, in which the script runs once for each line of the input: its arguments, and whether
+/// one of the workers is killed while it has a shard. A line of the output has what the script printed, and its exit code.
 const CLUSTER: &str = r#"
-import os, signal, subprocess, sys, time
+import json, os, signal, subprocess, sys, time
 from dask.distributed import Client, LocalCluster
 
-def kill_a_busy_worker(client):
+def kill_a_busy_worker(client, script):
     busy = []
     while not busy:
         assert script.poll() is None, "the script ended before a worker had a shard"
@@ -28,23 +31,36 @@ def kill_a_busy_worker(client):
         time.sleep(0.01)
     (pid,) = client.run(os.getpid, workers=busy[:1]).values()
     os.kill(pid, signal.SIGKILL)
-    print("killed a worker with a shard", flush=True)
+
+def run(cluster, client, arguments, kills):
+    command = [sys.executable, *arguments, "--scheduler", cluster.scheduler_address]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    script = subprocess.Popen(command, **pipes)
+    if kills:
+        kill_a_busy_worker(client, script)
+    stdout, stderr = script.communicate()
+    return {"code": script.returncode, "stdout": stdout, "stderr": stderr}
 
 if __name__ == "__main__":
-    kills, arguments = sys.argv[1] == "kill", sys.argv[2:]
     workers = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
     with LocalCluster(**workers, dashboard_address=None) as cluster, Client(cluster) as client:
-        command = [sys.executable, *arguments, "--scheduler", cluster.scheduler_address]
-        script = subprocess.Popen(command)
-        if kills:
-            kill_a_busy_worker(client)
-        code = script.wait()
-    sys.exit(code)
+        for line in sys.stdin:
+            print(json.dumps(run(cluster, client, **json.loads(line))), flush=True)
 "#;
+
+/// What one run of the script said.
+#[derive(Deserialize)]
+struct Ran {
+    code: i32,
+    stdout: String,
+    stderr: String,
+}
 
 struct Fixture {
     folder: tempfile::TempDir,
     python: PathBuf,
+    cluster: Child,
+    lines: Lines<BufReader<ChildStdout>>,
 }
 
 impl Fixture {
@@ -52,25 +68,43 @@ impl Fixture {
         let python = litecast_needs::python("ethosu.regor, pyarrow, dask.distributed")?;
         let folder = tempfile::tempdir().unwrap();
         // A program of its own, because worker processes import the main module by its path.
-        fs::write(folder.path().join("cluster.py"), CLUSTER).unwrap();
-        Some(Self { folder, python })
+        let program = folder.path().join("cluster.py");
+        fs::write(&program, CLUSTER).unwrap();
+        let mut command = Command::new(&python);
+        let command = command.arg(program);
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut cluster = command.spawn().unwrap();
+        let lines = BufReader::new(cluster.stdout.take().unwrap()).lines();
+        Some(Self {
+            folder,
+            python,
+            cluster,
+            lines,
+        })
+    }
+
+    /// Ends the cluster.
+    fn close(mut self) {
+        drop(self.cluster.stdin.take());
+        assert!(self.cluster.wait().unwrap().success());
     }
 
     fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    fn label_on_dask(&self, what: &str, n_graphs: u64) -> Output {
-        let mut command = Command::new(&self.python);
-        command.arg(self.path("cluster.py")).args([what, SCRIPT]);
-        command.args(["--shards", "3", "--trainer", TRAINER, "--out"]);
-        command.arg(self.path("dask"));
-        command.args(["--spaces", &format!("cnn-kws:{n_graphs}")]);
-        command.args(["--seed", &SEED.to_string(), "--time-limit-s", "300"]);
-        let output = command.output().unwrap();
-        print!("{}", String::from_utf8_lossy(&output.stdout));
-        print!("{}", String::from_utf8_lossy(&output.stderr));
-        output
+    fn label_on_dask(&mut self, kills: bool, n_graphs: u64) -> Ran {
+        let (out, spaces) = (self.path("dask"), format!("cnn-kws:{n_graphs}"));
+        let request = json!({"kills": kills, "arguments": [
+            SCRIPT, "--shards", "3", "--trainer", TRAINER, "--out", out, "--spaces", spaces,
+            "--seed", SEED.to_string(), "--time-limit-s", "300",
+        ]});
+        let input = self.cluster.stdin.as_mut().unwrap();
+        writeln!(input, "{request}").unwrap();
+        let answer = self.lines.next().expect("an answer").unwrap();
+        let ran: Ran = serde_json::from_str(&answer).unwrap();
+        println!("{}{}", ran.stdout, ran.stderr);
+        ran
     }
 
     fn label_locally(&self) {
@@ -124,21 +158,16 @@ fn without_cpu_s(line: &str) -> String {
     format!("{before}{after}")
 }
 
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
 /// A worker dies on the way, the labels are the same; a second run has nothing to do but for the
 /// shard whose file is gone; another request is refused.
 #[test]
 fn labels_on_dask_are_those_of_a_local_run() {
-    let Some(fixture) = Fixture::make() else {
+    let Some(mut fixture) = Fixture::make() else {
         return;
     };
-    let first = fixture.label_on_dask("kill", N_GRAPHS);
-    assert!(first.status.success());
-    assert!(stderr(&first).contains("3 of 3 shards to label"));
-    assert!(String::from_utf8_lossy(&first.stdout).contains("killed a worker"));
+    let first = fixture.label_on_dask(true, N_GRAPHS);
+    assert_eq!(first.code, 0);
+    assert!(first.stderr.contains("3 of 3 shards to label"));
     fixture.label_locally();
     let (actual, expected) = (
         labels(&fixture.path("dask")),
@@ -152,15 +181,16 @@ fn labels_on_dask_are_those_of_a_local_run() {
     let modified = |path: &Path| fs::metadata(path).unwrap().modified().unwrap();
     let times: Vec<_> = files.iter().map(|path| modified(path)).collect();
     fs::remove_file(&files[1]).unwrap();
-    let second = fixture.label_on_dask("calm", N_GRAPHS);
-    assert!(second.status.success());
-    assert!(stderr(&second).contains("1 of 3 shards to label"));
+    let second = fixture.label_on_dask(false, N_GRAPHS);
+    assert_eq!(second.code, 0);
+    assert!(second.stderr.contains("1 of 3 shards to label"));
     assert_eq!(labels(&fixture.path("dask")), expected);
     assert_eq!(modified(&files[0]), times[0]);
     assert_ne!(modified(&files[1]), times[1]);
     assert_eq!(modified(&files[2]), times[2]);
 
-    let other = fixture.label_on_dask("calm", N_GRAPHS + 1);
-    assert!(!other.status.success());
-    assert!(stderr(&other).contains("found another request"));
+    let other = fixture.label_on_dask(false, N_GRAPHS + 1);
+    assert_eq!(other.code, 1);
+    assert!(other.stderr.contains("found another request"));
+    fixture.close();
 }
