@@ -10,9 +10,10 @@ links_for_wasm=$CACHE/wasm-toolchain
 [ -f "$links_for_wasm" ] || note "Rust's $WASM_TARGET target"
 [ -d "$CACHE/wasm-bindgen-$(locked_version wasm-bindgen)" ] || note "wasm-bindgen-cli (2 minutes, beside the module)"
 [ -d node_modules ] || note "npm packages (half a minute)"
-[ -d target/page ] || note "the page's modules, compiled (3 minutes)"
+modules=target/$WASM_TARGET/wasm/deps
+[ -f "$modules/page-alone.wasm" ] || [ "$1" = test ] || note "the page's modules, compiled (3 minutes)"
 if [ "$1" = test ]; then
-    [ -d "target/$WASM_TARGET/wasm" ] || note "the package's module, compiled (6 minutes)"
+    [ -f "$modules/package.wasm" ] || note "the modules of page and package, compiled (6 minutes)"
     { has chromium && has chromedriver && has brotli; } || note "Debian's chromium, chromium-driver and brotli (1 minute)"
     [ -d .venv ] || note "a Python environment with Arm's Vela and LiteRT (1 minute)"
     [ -d target/debug ] || note "the native crates, compiled (6 minutes)"

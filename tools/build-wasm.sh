@@ -41,15 +41,19 @@ crate() {
 MODULE=target/module
 BUILD=${CARGO_TARGET_DIR:-target}
 
-# Each in a folder of its own, because cargo gives all the same name. What follows the folder goes to the compiler, and
-# before it the features, which may be none.
-compile() { # FEATURES FOLDER [COMPILER-ARGUMENT...]
+LINKED=$BUILD/$WASM_TARGET/wasm/deps
+
+# FILE is what the linker writes, which tells modules apart that have one name for cargo. What follows it goes to the
+# compiler, and before it the features, which may be none.
+compile() { # FEATURES FILE [COMPILER-ARGUMENT...]
+    # Where a file of the linker's is missing, it links again.
+    [ -f "$LINKED/$2" ] || find "$BUILD/$WASM_TARGET/wasm" -maxdepth 2 -name litecast.wasm -delete
     cargo rustc --lib --crate-type cdylib --profile wasm --no-default-features --features "$1" --target "$WASM_TARGET" \
-        --target-dir "$BUILD/$2" -- "${@:3}"
+        -- -C linker="$ROOT/tools/link-wasm.mjs" "${@:3}"
 }
 
-bind() { # NAME FOLDER
-    wasm-bindgen --target web --omit-default-module-path --out-dir "$MODULE" --out-name "$1" "$BUILD/$2/$WASM_TARGET/wasm/litecast.wasm"
+bind() { # NAME FILE
+    wasm-bindgen --target web --omit-default-module-path --out-dir "$MODULE" --out-name "$1" "$LINKED/$2"
     optimise "$MODULE/$1_bg.wasm"
 }
 
@@ -61,23 +65,23 @@ installing=$!
 # At most this much code is inlined at a call in our own crate: at the compiler's own limit of 225 the module has 8 kB
 # more after brotli and is as fast; at 100 it has 17 kB less and is 10 % slower.
 INLINED=(-C llvm-args=-inline-threshold=170)
-# No target asks for a trained network. So the page has no use for tract, which is a third of the package's module and
-# compiles for longer than everything else.
-compile "" page "${INLINED[@]}"
 # What makes devices from profiles is loaded where somebody has one.
-compile profiles devices
-LINKED="$BUILD/$WASM_TARGET/wasm/deps/litecast.wasm"
-if [ "${1:-}" != --page ]; then
-    # What is linked is listed beside the module when it is linked, for tests/package: without that list it is linked again.
-    [ -f "$LINKED.crates" ] || rm -f "$LINKED"
-    compile tract . -C linker="$ROOT/tools/link-wasm.mjs" "${INLINED[@]}"
+compile profiles devices.wasm
+# No target asks for a trained network. So the page has no use for tract, which compiles for longer than everything else:
+# without the package, it is compiled alone.
+page=page.wasm
+if [ "${1:-}" = --page ]; then
+    page=page-alone.wasm
+    compile "" $page "${INLINED[@]}"
+else
+    compile tract package.wasm "${INLINED[@]}"
 fi
 wait "$installing"
 rm -rf "$MODULE"
-bind page page
-bind devices devices
+bind page $page
+bind devices devices.wasm
 [ "${1:-}" = --page ] && exit
-bind litecast .
-cp "$LINKED.crates" "$MODULE/"
+bind litecast package.wasm
+cp "$LINKED/package.wasm.crates" "$MODULE/litecast.wasm.crates"
 CRATE=$(crate) node www/package/build.mjs
 say "the module has $(stat -c %s "$MODULE/litecast_bg.wasm") bytes, the packed package $(npm pack --dry-run --json ./pkg 2>/dev/null | node -e 'console.log(JSON.parse(require("fs").readFileSync(0))[0].size)')"

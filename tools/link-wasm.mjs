@@ -1,22 +1,33 @@
 #!/usr/bin/env node
 /**
- * The linker of the browser's module: rustc's own, without constructors that no exported network needs.
+ * The linker of the browser's modules: rustc's own, which writes each to a file of its own name. Which ones these are, the
+ * exports tell: from what the package's module is made of, that of the page is linked too, which loads no network. What
+ * nothing exported needs, the linker drops.
  *
- * What tract registers before a program starts, the linker cannot drop: transformations of models and runtimes that are
- * looked up by name (tract-core, 0.8 MB of code with all that they call), and matrix kernels in portable code
- * (tract-linalg, 0.4 MB), beside which there are SIMD kernels for every matrix product of floats.
+ * What crates register before a program starts, the linker cannot drop. No network that the trainer exports needs of tract
+ * the transformations of models and the runtimes that are looked up by name (tract-core, 0.8 MB of code with all that they
+ * call), nor the matrix kernels in portable code (tract-linalg, 0.4 MB), beside which there are SIMD kernels for every
+ * product of floats. A module without networks needs none of what tract registers.
  */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import process from "node:process";
 
-/** By archive: the constructors that are dropped, by a part of their symbols. */
-const DROPPED = [
+/** Archives with their constructors that are dropped, by a part of the symbols. */
+const NO_EXPORTED_NETWORK_NEEDS = [
   { archive: /^libtract_core-[0-9a-f]+\.rlib$/, symbol: "tract_core" },
   { archive: /^libtract_linalg-[0-9a-f]+\.rlib$/, symbol: "tract_linalg7generic3mmm" },
 ];
+const ALL_OF_TRACT = [{ archive: /^libtract_\w+-[0-9a-f]+\.rlib$/, symbol: "" }];
+
+const LOADS_NETWORK = /^(__wbindgen_describe_)?engine_loadPredictor/;
+const MAKES_DEVICES = /^addMeasurement/;
+const PACKAGE = { file: "package.wasm", has: () => true, dropped: NO_EXPORTED_NETWORK_NEEDS };
+const PAGE = { file: "page.wasm", has: (symbol) => !LOADS_NETWORK.test(symbol), dropped: ALL_OF_TRACT };
+const PAGE_ALONE = { file: "page-alone.wasm", has: () => true, dropped: [] };
+const DEVICES = { file: "devices.wasm", has: () => true, dropped: [] };
 
 // https://github.com/WebAssembly/tool-conventions/blob/main/Linking.md
 const CUSTOM_SECTION = 0;
@@ -144,30 +155,63 @@ function dropFromArchive(archive, symbol) {
   return n_dropped;
 }
 
-const folder = mkdtempSync(path.join(tmpdir(), "link-wasm."));
-const n_dropped = DROPPED.map(() => 0);
-const options = process.argv.slice(2).map((option) => {
-  const idx = DROPPED.findIndex(({ archive }) => archive.test(path.basename(option)));
-  if (idx < 0) return option;
+/** A copy of the archive without these constructors, and how many they were. */
+function archiveWithout(symbol, option, folder) {
   const archive = readFileSync(option);
-  n_dropped[idx] += dropFromArchive(archive, DROPPED[idx].symbol);
+  const n_dropped = dropFromArchive(archive, symbol);
   const copy = path.join(folder, path.basename(option));
   writeFileSync(copy, archive);
-  return copy;
-});
-// rustc puts the folder of its linker on the PATH; Debian's has LLVM's, which is of one flavour.
-let { status, error } = spawnSync("rust-lld", options, { stdio: "inherit" });
-if (error?.code === "ENOENT") {
-  const flavour = options.indexOf("-flavor");
-  if (flavour >= 0) options.splice(flavour, 2);
-  ({ status, error } = spawnSync("wasm-ld", options, { stdio: "inherit" }));
+  return [copy, n_dropped];
 }
-rmSync(folder, { recursive: true });
+
+/** `options` with the exports of a module, the file to write, and copies in `folder` of archives that lose constructors. */
+function optionsOf({ file, has, dropped }, options, folder) {
+  const n_dropped = dropped.map(() => 0);
+  const chosen = [];
+  for (let idx = 0; idx < options.length; idx++) {
+    const option = options[idx];
+    const rule = dropped.findIndex(({ archive }) => archive.test(path.basename(option)));
+    if (rule >= 0) {
+      const [copy, n] = archiveWithout(dropped[rule].symbol, option, folder);
+      n_dropped[rule] += n;
+      chosen.push(copy);
+    } else if (option === "--export") {
+      idx += 1;
+      if (has(options[idx])) chosen.push(option, options[idx]);
+    } else if (option === "-o") {
+      idx += 1;
+      chosen.push(option, file);
+    } else chosen.push(option);
+  }
+  const missing = n_dropped.indexOf(0);
+  if (missing >= 0) fail(`expected constructors with ${dropped[missing].symbol}, found none`);
+  return chosen;
+}
+
+function link(options) {
+  // rustc puts the folder of its linker on the PATH; Debian's has LLVM's, which is of one flavour.
+  let { status, error } = spawnSync("rust-lld", options, { stdio: "inherit" });
+  if (error?.code === "ENOENT") {
+    const flavour = options.indexOf("-flavor");
+    ({ status, error } = spawnSync("wasm-ld", flavour < 0 ? options : options.toSpliced(flavour, 2), { stdio: "inherit" }));
+  }
+  if (error) fail(error.message);
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+const options = process.argv.slice(2);
+const output = options[options.indexOf("-o") + 1];
+const beside = (file) => path.join(path.dirname(output), file);
+const has = (symbol) => options.some((option) => symbol.test(option));
+const modules = has(LOADS_NETWORK) ? [PACKAGE, PAGE] : has(MAKES_DEVICES) ? [DEVICES] : [PAGE_ALONE];
+for (const module of modules) {
+  const folder = mkdtempSync(path.join(tmpdir(), "link-wasm."));
+  link(optionsOf({ ...module, file: beside(module.file) }, options, folder));
+  rmSync(folder, { recursive: true });
+}
+// What cargo expects, under a name that all share.
+copyFileSync(beside(modules[0].file), output);
 // The crates of this link beside those of the compiler itself, by which a test judges the bill of materials.
-const crates = process.argv.filter((option) => option.endsWith(".rlib") && !option.includes("/rustlib/"));
+const crates = options.filter((option) => option.endsWith(".rlib") && !option.includes("/rustlib/"));
 const names = crates.map((option) => path.basename(option).replace(/^lib|-[0-9a-f]+\.rlib$/g, ""));
-writeFileSync(`${options[options.indexOf("-o") + 1]}.crates`, `${[...new Set(names)].sort().join("\n")}\n`);
-if (error) fail(error.message);
-const missing = DROPPED.findIndex((_, idx) => n_dropped[idx] === 0);
-if (missing >= 0) fail(`expected constructors with ${DROPPED[missing].symbol}, found none`);
-process.exit(status ?? 1);
+writeFileSync(beside(`${modules[0].file}.crates`), `${[...new Set(names)].sort().join("\n")}\n`);

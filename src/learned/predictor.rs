@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 #[cfg(feature = "tract")]
 use sha2::{Digest, Sha256};
 
+#[cfg(feature = "tract")]
 use crate::fields;
 use crate::learned::batch::Batch;
 use crate::learned::features::Features;
@@ -21,6 +22,8 @@ pub struct Predictor {
     manifest: OnceLock<Manifest>,
     /// Source of `manifest`, which is parsed on first use; empty if it was parsed already.
     manifest_json: String,
+    /// Named where a predictor is made alone, so that a module that makes none contains nothing of it.
+    read_manifest: fn(&str) -> Result<Manifest, PredictorError>,
     id: String,
 }
 
@@ -92,6 +95,7 @@ impl Predictor {
             network,
             manifest: manifest.into(),
             manifest_json: String::new(),
+            read_manifest,
             id,
         })
     }
@@ -104,6 +108,7 @@ impl Predictor {
             network: PredictorNetwork::from_checked(onnx),
             manifest: OnceLock::new(),
             manifest_json,
+            read_manifest,
             id,
         }
     }
@@ -129,7 +134,7 @@ impl Predictor {
         if let Some(manifest) = self.manifest.get() {
             return Ok(manifest);
         }
-        let manifest = read_manifest(&self.manifest_json)?;
+        let manifest = (self.read_manifest)(&self.manifest_json)?;
         Ok(self.manifest.get_or_init(|| manifest))
     }
 
@@ -195,6 +200,7 @@ impl Predictor {
     }
 }
 
+#[cfg(feature = "tract")]
 fn read_manifest(json: &str) -> Result<Manifest, PredictorError> {
     let manifest: Manifest = fields::from_json(json.as_bytes())?;
     if manifest.format_version != FORMAT_VERSION {
