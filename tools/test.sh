@@ -16,14 +16,21 @@ counts() { # LOG
          END { if (seen) printf "%d passed, %d failed", passed, failed }' "$1"
 }
 
+# Of the last line that `time` wrote: what a step and all that it waited for took of the processor.
+TIMEFORMAT='%U %S'
+cpu_seconds() { # FILE
+    awk 'END { printf "%.0f", $1 + $2 }' "$1"
+}
+
 # Leaves NUMBER.log and NUMBER.verdict, in whose order the summary is. Says how far the run is.
 N_STEPS=$(grep -c '^ *step [1-9][0-9] "' "$0")
 step() { # NUMBER NAME COMMAND...
     local log=$logs/$1.log verdict=$logs/$1.verdict name=$2 started=$SECONDS result=ok
     shift 2
     say "$name ($(find "$logs" -name '*.verdict' | wc -l) of $N_STEPS steps done in $((SECONDS / 60)) min)"
-    "$@" 2>&1 | tee "$log" || result=FAILED
-    printf '%-28s %-7s %5d s  %s\n' "$name" "$result" $((SECONDS - started)) "$(counts "$log")" >"$verdict"
+    { time { "$@" 2>&1 | tee "$log" || result=FAILED; }; } 2>"$log.time"
+    printf '%-28s %-7s %5d s %7s cpu-s  %s\n' "$name" "$result" $((SECONDS - started)) "$(cpu_seconds "$log.time")" \
+        "$(counts "$log")" >"$verdict"
 }
 
 browser() {
