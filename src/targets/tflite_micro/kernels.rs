@@ -223,7 +223,7 @@ const KERNELS: &[Kernel] = {
         (Kind(ArgMin), "ArgMin", "fw>w iw>w", TWO_OR_MORE, &[], ANY, [4, 4, 0], Nothing, &[], &[]),
         (Kind(AssignVariable), "AssignVariable", ".", ANY_NUMBER, &[], ANY, [0, 1, 4], Nothing, &[], &[]),
         (Kind(AveragePool2d), "AveragePool2D", "f>f i>i h>h", ONE_OR_MORE, &[], 4, [40, 4, 32], Nothing, &[MinDimensions(4)], &[By::NearOutput]),
-        (Kind(BatchMatmul), "BatchMatMul", "f>f i>i h>h", TWO, &[], 5, UNRECORDED, Nothing, &[MinDimensions(2)], &[By::NotBelowZero(ANY), By::SymmetricInt16]),
+        (Kind(BatchMatmul), "BatchMatMul", "f>f i>i h>h", TWO, &[], 5, [3, 1, 27], Nothing, &[MinDimensions(2)], &[By::NotBelowZero(ANY), By::SymmetricInt16]),
         (Kind(BatchToSpaceNd), "BatchToSpaceNd", "fw>f iw>i", [3, 3, 1], &[1], 4, [0, 1, 0], Nothing, &[MinDimensions(3)], &[]),
         (Kind(BroadcastArgs), "BroadcastArgs", "w>w l>l", TWO, &[], ANY, UNRECORDED, Nothing, &[], &[]),
         (Kind(BroadcastTo), "BroadcastTo", ".[wl]>=", TWO, &[1], 5, [0, 1, 0], Nothing, &[RankOf { input: 1, rank: 1 }], &[]),

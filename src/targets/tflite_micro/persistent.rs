@@ -132,10 +132,18 @@ fn take_kernel(
         }
     }
     if let BuiltinOptions::BatchMatMul { adj_x, adj_y } = operator.options {
+        if operand(operator, 0, subgraph).is_some_and(is_integer) {
+            tail.take(PRODUCT_SCALE_BYTES, KERNEL_ALIGNMENT);
+        }
         // The kernel multiplies rows by rows: it keeps a copy of each operand whose other sides these are.
         for (input, is_transposed) in [(0, adj_x), (1, !adj_y)] {
             take_copy(tail, operator, input, is_transposed, subgraph, pointers);
         }
+        let output = operator
+            .outputs
+            .first()
+            .and_then(|&output| subgraph.tensors.get(output));
+        take_shape(tail, output);
     }
     if !keeps_channels(operator, subgraph) {
         return;
@@ -155,21 +163,38 @@ fn take_copy(
     subgraph: &Subgraph,
     pointers: Pointers,
 ) {
-    let tensor_idx = operator.inputs.get(input).copied().flatten();
-    let tensor = tensor_idx.and_then(|tensor_idx| subgraph.tensors.get(tensor_idx));
-    if let Some(tensor) = tensor.filter(|_| is_copied) {
+    let tensor = operand(operator, input, subgraph).filter(|_| is_copied);
+    if let Some(tensor) = tensor {
         tail.take(pointers.tensor_bytes(), KERNEL_ALIGNMENT);
-        tail.take_each(tensor.shape.len().saturating_add(1), 4, KERNEL_ALIGNMENT);
+        take_shape(tail, Some(tensor));
         tail.take(tensor.byte_len().unwrap_or(0), KERNEL_ALIGNMENT);
     }
 }
+
+/// Takes a shape that the kernel writes: the number of dimensions, and each of them.
+fn take_shape(tail: &mut PersistentTail, tensor: Option<&Tensor>) {
+    if let Some(tensor) = tensor {
+        tail.take_each(tensor.shape.len().saturating_add(1), 4, KERNEL_ALIGNMENT);
+    }
+}
+
+fn operand<'m>(operator: &Operator, input: usize, subgraph: &'m Subgraph) -> Option<&'m Tensor> {
+    let tensor_idx = operator.inputs.get(input).copied().flatten()?;
+    subgraph.tensors.get(tensor_idx)
+}
+
+fn is_integer(tensor: &Tensor) -> bool {
+    matches!(tensor.tensor_type, TensorType::Int8 | TensorType::Int16)
+}
+
+/// What a product of integers is scaled by: a multiplier and a shift, two bounds and three zero points.
+const PRODUCT_SCALE_BYTES: u64 = 28;
 
 /// A table of 513 values of 16 bits.
 const SOFTMAX_TABLE_BYTES: u64 = 513 * 2;
 
 fn is_of_16_bits(operator: &Operator, subgraph: &Subgraph) -> bool {
-    let tensor_idx = operator.inputs.first().copied().flatten();
-    let values = tensor_idx.and_then(|tensor_idx| subgraph.tensors.get(tensor_idx));
+    let values = operand(operator, 0, subgraph);
     values.is_some_and(|values| values.tensor_type == TensorType::Int16)
 }
 
@@ -177,10 +202,6 @@ fn is_of_16_bits(operator: &Operator, subgraph: &Subgraph) -> bool {
 /// fully connected layer does only where its weights have a scale for each channel.
 fn keeps_channels(operator: &Operator, subgraph: &Subgraph) -> bool {
     let kind = operator.code.kind;
-    let input = |input: usize| {
-        let tensor_idx = operator.inputs.get(input).copied().flatten()?;
-        subgraph.tensors.get(tensor_idx)
-    };
     let n_scales = |filter: &Tensor| {
         filter
             .quantization
@@ -188,7 +209,9 @@ fn keeps_channels(operator: &Operator, subgraph: &Subgraph) -> bool {
             .map_or(0, |one| one.scale.len())
     };
     match kind {
-        OpKind::FullyConnected => input(1).is_some_and(|filter| n_scales(filter) > 1),
+        OpKind::FullyConnected => {
+            operand(operator, 1, subgraph).is_some_and(|filter| n_scales(filter) > 1)
+        }
         _ => structures::keeps_channels(kind),
     }
 }

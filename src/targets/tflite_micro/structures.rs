@@ -101,9 +101,10 @@ pub fn option_bytes(code: &OperatorCode, pointers: Pointers) -> (u64, u64) {
 /// Bytes of the structure of an int8 kernel, what it keeps of each channel left out.
 pub fn kernel_bytes(code: &OperatorCode, pointers: Pointers) -> u64 {
     let [.., bytes] = sizes(code);
-    match (pointers, keeps_channels(code.kind)) {
-        // Two pointers to the numbers of its channels, and the gap before them.
-        (Pointers::Bits32, true) => bytes - 12,
+    // Two pointers to the numbers of its channels and the gap before them, or three pointers.
+    let has_pointers = keeps_channels(code.kind) || code.kind == OpKind::BatchMatmul;
+    match pointers {
+        Pointers::Bits32 if has_pointers => bytes - 12,
         _ => bytes,
     }
 }
