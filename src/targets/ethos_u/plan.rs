@@ -321,10 +321,8 @@ fn table_correction(accelerator: &Accelerator, program: &Program) -> f64 {
     let mut tables = BTreeSet::new();
     for one in &program.operations {
         let bytes = table_bytes(program, one);
-        let ends = [one.inputs.first(), one.outputs.first()];
-        let scales = ends.map(|map| map.map_or(0, |&map| program.maps[map].scale));
-        if bytes > 0.0 && !scales.contains(&0) && !tables.insert(scales) {
-            // Activations between equal scales have the same table.
+        if bytes > 0.0 && one.table != 0 && !tables.insert(one.table) {
+            // Equal activations between equal scales and zero points have the same table.
             if one.alias == Alias::Fused {
                 beyond -= TABLE_BYTES;
             }

@@ -297,6 +297,9 @@ pub struct Operation {
     pub fused_reverse: Option<u8>,
     /// Whether the file fuses an activation into its operator.
     pub has_activation: bool,
+    /// Tells lookup tables of the file's activations apart: a hash of what their entries depend on. 0 for a table of
+    /// which there is no second one.
+    pub table: u16,
 }
 
 /// Whether consecutive operations read the same weights.
@@ -338,6 +341,7 @@ impl Operation {
             fused_transpose: None,
             fused_reverse: None,
             has_activation: false,
+            table: 0,
         }
     }
 

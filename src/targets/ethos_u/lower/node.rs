@@ -1,7 +1,11 @@
 //! A node of the graph as one operation, and tensors as feature maps. Reproduces `RewriteDepthwise`,
 //! `RewriteFullyConnected` and `DilateWeights` of Vela.
 
-use crate::formats::tflite::{BuiltinOptions, OpKind, Tensor, TensorType};
+use std::hash::BuildHasher;
+
+use foldhash::fast::FixedState;
+
+use crate::formats::tflite::{BuiltinOptions, OpKind, Operator, Tensor, TensorType};
 use crate::graph::analysis::{self, Analysis};
 use crate::graph::{Graph, Node};
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc};
@@ -21,6 +25,28 @@ const MAX_DILATION: i64 = 2;
 fn scale_hash(tensor: &Tensor) -> u16 {
     let scale = (tensor.quantization.as_ref()).and_then(|quantization| quantization.scale.first());
     scale.map_or(0, |scale| (scale.to_bits() ^ scale.to_bits() >> 16) as u16)
+}
+
+/// [`Operation::table`] of an activation: its function, and scales and zero points of input and output.
+fn table_hash(graph: &Graph, operator: &Operator) -> u16 {
+    let ends = [
+        operator.inputs.first().copied().flatten(),
+        operator.outputs.first().copied(),
+    ];
+    let quantizations = ends.map(|end| {
+        let quantization = graph.tensor(end?).quantization.as_ref()?;
+        let zero_point = quantization.zero_point.first().copied();
+        Some((quantization.scale.first()?.to_bits(), zero_point))
+    });
+    let option = match operator.options {
+        BuiltinOptions::LeakyRelu { alpha } => alpha.to_bits(),
+        BuiltinOptions::Gelu { approximate } => approximate.into(),
+        _ => 0,
+    };
+    if quantizations.contains(&None) {
+        return 0;
+    }
+    FixedState::default().hash_one((operator.code.kind, option, quantizations)) as u16
 }
 
 pub fn maps(graph: &Graph, analysis: &Analysis) -> Vec<FeatureMap> {
@@ -97,8 +123,14 @@ pub fn operation(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Operati
         },
     };
     let inputs: MapList = operator.inputs.iter().flatten().copied().collect();
+    let table = if action == Action::Table {
+        table_hash(graph, operator)
+    } else {
+        0
+    };
     Operation {
         alias,
+        table,
         ..Operation::new(node_idx, action, inputs, operator.outputs.as_slice())
     }
 }

@@ -248,3 +248,33 @@ fn shared_weights_have_scales_for_each_pair_of_scales_of_maps() {
     });
     network.check_configurations(&of_vela, [0.003, 0.0, 0.0]);
 }
+
+/// A table is stored once for activations with the same function, scales and zero points.
+#[test]
+fn tables_differ_by_function_and_zero_point() {
+    let shape = [1, 8, 8, 16];
+    let peak_of = |kinds: [OpKind; 2], second_zero_point, peak_bytes| {
+        let mut network = NetworkFile::new(&shape);
+        network.set_scale(0, 0.05, 3);
+        let activated = kinds.map(|kind| network.call(kind, &[0], &shape));
+        network.set_scale(activated[0], 1.0 / 128.0, 0);
+        network.set_scale(activated[1], 1.0 / 128.0, second_zero_point);
+        let sum = network.call(OpKind::Add, &activated, &shape);
+        network.set_scale(sum, 0.02, 0);
+        let of_vela = [
+            (U55x256, "Ethos_U55_High_End_Embedded", 2752.0),
+            (U65x256, "Ethos_U65_High_End", 2608.0),
+            (U85x256, "Ethos_U85_SYS_DRAM_Mid", 2304.0),
+        ];
+        let of_vela = of_vela.map(|(product, system, cycles)| {
+            let ini = VelaIni::shipped();
+            let configuration = Configuration::read(product, ini, system, "Sram_Only");
+            let configuration = configuration.expect("sections of Vela's own file");
+            (configuration, [cycles, peak_bytes, 0.0])
+        });
+        network.check_configurations(&of_vela, [0.003, 0.0, 0.0]);
+    };
+    peak_of([OpKind::Logistic, OpKind::Logistic], 0, 3328.0);
+    peak_of([OpKind::Tanh, OpKind::Logistic], 0, 3584.0);
+    peak_of([OpKind::Logistic, OpKind::Logistic], -5, 3584.0);
+}
