@@ -49,13 +49,14 @@ pub struct OvercountedBytes {
 }
 
 impl Cost {
-    /// The cost with its weights in `buffer`. Transfers hide behind `slack_cycles` of the operation before.
+    /// The cost of `n_runs` with its weights in `buffer`. Transfers hide behind `slack_cycles` of the operation before.
     pub fn new(
         accelerator: &Accelerator,
         step: &ScheduledOperation,
         buffer: &Buffer,
         places: &Placement,
         slack_cycles: f64,
+        n_runs: f64,
     ) -> Self {
         let run = Run::new(accelerator, step, buffer, places);
         let mut sum = RunCost::new(&run, run.traffic(accelerator, step, places));
@@ -72,7 +73,7 @@ impl Cost {
             sum.cycles += (accelerator.table_cycles(step.table_bytes) - slack_cycles).max(0.0);
             sum.off_chip_bytes += step.table_bytes;
         }
-        sum.bounded_by_memories(accelerator).repeated(step.pieces)
+        sum.bounded_by_memories(accelerator).repeated(n_runs)
     }
 }
 

@@ -25,6 +25,7 @@ use super::schedule::Schedule;
 use super::scheduled_operation::{MAX_OTHERS, Read, ScheduledOperation, SharedExecutions};
 use super::staging::{stage_inputs, staged_input_convolutions};
 use super::task::Task;
+use super::weight_buffers::Buffer;
 use super::weights::{ALIGNMENT_BYTES, scale_bytes};
 
 pub use super::task::Plan;
@@ -222,15 +223,26 @@ fn add_costs(
         }
         let buffer = &schedule.weights.buffers[idx];
         let places = memory_placement(accelerator, program, step, is_in_sram);
-        let cost = Cost::new(accelerator, step, buffer, &places, slack_cycles);
-        slack_cycles = buffer.slack(step, 0.0).cycles;
+        let n_buffered = if buffer.alternates {
+            (step.pieces / 2.0).ceil()
+        } else {
+            step.pieces
+        };
         let planned = &mut planned[program.operations[operation_idx].node_idx];
-        planned.cycles += cost.cycles;
         planned.encoded_weight_bytes += step.execution.weight_bytes();
-        planned.off_chip_bytes += cost.off_chip_bytes;
-        planned.sram_traffic_bytes += cost.sram_bytes;
-        planned.counted_off_chip_bytes += cost.off_chip_bytes + cost.recounted.off_chip_bytes;
-        planned.counted_sram_traffic_bytes += cost.sram_bytes + cost.recounted.sram_bytes;
+        let runs = [
+            (buffer, n_buffered),
+            (&Buffer::NONE, step.pieces - n_buffered),
+        ];
+        for (buffer, n_runs) in runs.into_iter().filter(|&(_, n_runs)| n_runs > 0.0) {
+            let cost = Cost::new(accelerator, step, buffer, &places, slack_cycles, n_runs);
+            planned.cycles += cost.cycles;
+            planned.off_chip_bytes += cost.off_chip_bytes;
+            planned.sram_traffic_bytes += cost.sram_bytes;
+            planned.counted_off_chip_bytes += cost.off_chip_bytes + cost.recounted.off_chip_bytes;
+            planned.counted_sram_traffic_bytes += cost.sram_bytes + cost.recounted.sram_bytes;
+        }
+        slack_cycles = buffer.slack(step, 0.0).cycles;
     }
 }
 

@@ -25,6 +25,8 @@ pub struct Buffer {
     pub last_slice_cycles: f64,
     /// Whether it is the buffer of the previous operation, with the same weights.
     pub is_shared: bool,
+    /// Whether only every other one of equal operations in turn has it: behind itself, no transfer would be hidden.
+    pub alternates: bool,
 }
 
 /// The buffer of each scheduled operation, by step. One that has none takes the memory of a pointer, because it may be
@@ -55,7 +57,7 @@ impl Index<usize> for Buffers {
 }
 
 impl Buffer {
-    const NONE: Self = Self {
+    pub const NONE: Self = Self {
         parts: [0.0; 2],
         is_prefetched: false,
         n_slices: 0,
@@ -65,6 +67,7 @@ impl Buffer {
         slack_cycles: 0.0,
         last_slice_cycles: 0.0,
         is_shared: false,
+        alternates: false,
     };
 
     pub fn bytes(&self) -> f64 {

@@ -67,7 +67,16 @@ pub fn buffers(
             (reserved + cascade_weight_bytes).max(0.0)
         });
         let room_bytes = (room_bytes[idx] - taken_bytes).max(0.0);
-        let buffer = choose(accelerator, operations, operation, room_bytes, before);
+        let mut buffer = choose(accelerator, operations, operation, room_bytes, before);
+        if buffer.is_shared && operation.pieces > 1.0 {
+            let slack = Some(buffer.slack(operation, room_bytes));
+            let behind = choose(accelerator, operations, operation, room_bytes, slack);
+            buffer.alternates = behind.n_slices == 0;
+            buffer.is_shared = !buffer.alternates;
+        }
+        if buffer.alternates {
+            buffer.slack_cycles = before.map_or(0.0, |slack| slack.cycles);
+        }
         before = Some(buffer.slack(operation, room_bytes));
         cascade_weight_bytes += buffer.bytes();
         buffers.set(idx, buffer);
@@ -353,6 +362,7 @@ impl BufferChoice<'_> {
             },
             last_slice_cycles: buffered.last_slice,
             is_shared,
+            alternates: false,
         };
         let pays = method == Buffering::WholeForNext
             || self.pays_off(slicing, &slice_bytes, &buffer, &buffered);
