@@ -19,7 +19,7 @@ use crate::targets::ethos_u::map_list::MapList;
 use crate::targets::ethos_u::program::{
     Action, Alias, Arithmetic, FeatureMap, MAX_DIMENSION, Operation, Program, Window, compact_shape,
 };
-use crate::targets::ethos_u::support::{DilatedWindow, dilated_windows, inputs_at_a_time};
+use crate::targets::ethos_u::support::{DilatedParts, dilated_windows, inputs_at_a_time};
 
 /// Copies of a tensor, each of the one before.
 #[derive(Default)]
@@ -48,7 +48,7 @@ pub struct Lowering<'a> {
     /// By output, the TRANSPOSEs that the only reader of this output does too.
     pub merged_transposes: HashMap<usize, Transpose>,
     /// By node, the dilated window that it is a part of.
-    pub dilated: HashMap<usize, Rc<DilatedWindow>>,
+    pub dilated: DilatedParts,
     /// By tensor, the nodes that read it.
     readers: Vec<Vec<usize>>,
     /// Cached histograms of constants, each with the first zero point that occurred.
@@ -77,7 +77,10 @@ impl<'a> Lowering<'a> {
         // Variables that stay with the CPU do not count, unlike states in the memory of feature maps.
         let has_state_map = || graph.subgraph.tensors.iter().any(|one| one.is_variable);
         let is_first_writer_first = has_state && accelerator.is_u85() || has_state_map();
-        let pads = Pads::new(graph, &is_left, |tensor_idx| readers[tensor_idx].len());
+        let dilated = parts_of_dilated(graph, &is_left);
+        let pads = Pads::new(graph, &is_left, &dilated, |tensor_idx| {
+            readers[tensor_idx].len()
+        });
         Self {
             accelerator,
             graph,
@@ -94,7 +97,7 @@ impl<'a> Lowering<'a> {
             node_idx: 0,
             copies: BTreeMap::new(),
             merged_transposes: HashMap::new(),
-            dilated: parts_of_dilated(graph, &is_left),
+            dilated,
             is_left,
             readers,
             histograms: HashMap::new(),
@@ -379,7 +382,9 @@ impl<'a> Lowering<'a> {
 
     /// What the PAD before the node reads, if the node is a window that pads by itself.
     pub fn input_before_pad(&self) -> Option<usize> {
-        self.pads.input_of_absorbed_pad(self.graph, self.node())
+        let dilated = self.dilated.get(&self.node_idx).map(Rc::as_ref);
+        self.pads
+            .input_of_absorbed_pad(self.graph, self.node(), dilated)
     }
 
     /// Adds the node as an operation of the CPU, which reads and writes the memory of feature maps.
@@ -415,8 +420,7 @@ fn readers(graph: &Graph) -> Vec<Vec<usize>> {
     readers
 }
 
-/// The dilated windows by the nodes that they replace.
-fn parts_of_dilated(graph: &Graph, is_left: &[bool]) -> HashMap<usize, Rc<DilatedWindow>> {
+fn parts_of_dilated(graph: &Graph, is_left: &[bool]) -> DilatedParts {
     let mut parts = HashMap::new();
     for dilated in dilated_windows(graph) {
         if !is_left[dilated.window] {

@@ -428,10 +428,11 @@ fn choose_action(lowering: &mut Lowering, operation: &mut Operation) {
 /// Where convolution and block operators around it are one dilated convolution, makes it that.
 fn use_dilated_window(lowering: &mut Lowering, operation: &mut Operation) {
     if let Some(dilated) = lowering.dilated.get(&lowering.node_idx).cloned() {
-        operation.inputs[0] = dilated.input;
+        let input = lowering.input_before_pad().unwrap_or(dilated.input);
+        operation.inputs[0] = input;
         operation.outputs = dilated.output.into();
         operation.view_shapes = Some(Box::new(
-            [dilated.input, dilated.output].map(|map| lowering.shape(map)),
+            [input, dilated.output].map(|map| lowering.shape(map)),
         ));
         let window = operation
             .window

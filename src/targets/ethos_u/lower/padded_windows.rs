@@ -1,5 +1,7 @@
 //! Windows that pad by themselves in the place of a PAD before them. Reproduces `ReplacePadByExplicitPadding` of Vela.
 
+use std::rc::Rc;
+
 use crate::formats::tflite::op_row::Effect;
 use crate::formats::tflite::{
     BuiltinOptions, OpKind, Padding, Tensor, TensorType, integers, long_integers,
@@ -7,6 +9,7 @@ use crate::formats::tflite::{
 use crate::graph::analysis::weights::zero_byte;
 use crate::graph::{Graph, Node};
 use crate::targets::ethos_u::index::OptionalIndex;
+use crate::targets::ethos_u::support::{DilatedParts, DilatedWindow};
 
 /// Which windows pad by themselves.
 pub struct Pads {
@@ -18,7 +21,12 @@ pub struct Pads {
 
 impl Pads {
     /// Linear in nodes and tensors.
-    pub fn new(graph: &Graph, is_left: &[bool], n_readers: impl Fn(usize) -> usize) -> Self {
+    pub fn new(
+        graph: &Graph,
+        is_left: &[bool],
+        dilated: &DilatedParts,
+        n_readers: impl Fn(usize) -> usize,
+    ) -> Self {
         let mut pads = Self {
             shown: vec![OptionalIndex::NONE; graph.subgraph.tensors.len()],
             is_kept: vec![false; graph.nodes.len()],
@@ -35,7 +43,9 @@ impl Pads {
             // A RESHAPE copies what others read as well.
             let is_view = kind.row().effect == Effect::Renames
                 && input.is_some_and(|input| n_readers(input) == 1);
-            let pads_alone = shown.is_some_and(|pad| is_absorbed(graph, &graph.nodes[pad], node))
+            let of_dilated = dilated.get(&node_idx).map(Rc::as_ref);
+            let pads_alone = shown
+                .is_some_and(|pad| is_absorbed(graph, &graph.nodes[pad], node, of_dilated))
                 && !is_left[node_idx];
             let n_free = usize::from(is_view || pads_alone);
             for other in operator.inputs.iter().skip(n_free).flatten() {
@@ -68,18 +78,26 @@ impl Pads {
     }
 
     /// What the PAD reads behind which a window is, if the window pads by itself.
-    pub fn input_of_absorbed_pad(&self, graph: &Graph, node: &Node) -> Option<usize> {
-        let input = node.operator.inputs.first().copied().flatten()?;
+    pub fn input_of_absorbed_pad(
+        &self,
+        graph: &Graph,
+        node: &Node,
+        dilated: Option<&DilatedWindow>,
+    ) -> Option<usize> {
+        let read = node.operator.inputs.first().copied().flatten();
+        let input = dilated.map_or(read, |dilated| Some(dilated.input))?;
         let pad = &graph.nodes[self.shown[input].get()?];
-        is_absorbed(graph, pad, node)
+        is_absorbed(graph, pad, node, dilated)
             .then(|| pad.operator.inputs.first().copied().flatten())
             .flatten()
     }
 }
 
 /// Whether a convolution pads its input as the PAD before it does: by zeros, with fewer rows and columns than its kernel
-/// has, and without padding of its own. A RESHAPE between them leaves height and width as they are.
-fn is_absorbed(graph: &Graph, pad: &Node, node: &Node) -> bool {
+/// has, and without padding of its own. A RESHAPE between them leaves height and width as they are. A dilated window reads
+/// what is divided into blocks.
+fn is_absorbed(graph: &Graph, pad: &Node, node: &Node, dilated: Option<&DilatedWindow>) -> bool {
+    let node = dilated.map_or(node, |dilated| &graph.nodes[dilated.window]);
     let (BuiltinOptions::Conv2D {
         padding,
         stride_h,
@@ -107,6 +125,7 @@ fn is_absorbed(graph: &Graph, pad: &Node, node: &Node) -> bool {
     let (Some((_, from)), Some((_, read)), Some((_, filter))) = tensors else {
         return false;
     };
+    let read = dilated.map_or(read, |dilated| graph.tensor(dilated.input));
     let (Some((amounts_idx, _)), Some(&to)) = (operand(pad, 1), pad.operator.outputs.first())
     else {
         return false;
@@ -121,16 +140,17 @@ fn is_absorbed(graph: &Graph, pad: &Node, node: &Node) -> bool {
     }
     let amount = |from_end: usize| rank.checked_sub(from_end).map_or([0; 2], |at| amounts[at]);
     let filter = height_and_width(&filter.shape);
-    let strides = [[stride_h, dilation_h], [stride_w, dilation_w]];
+    let own_dilation = [dilation_h, dilation_w].map(i64::from);
+    let dilation = dilated.map_or(own_dilation, |dilated| dilated.dilation);
+    let stride = [stride_h, stride_w].map(i64::from);
     let is_short = |axis: usize| {
-        let [stride, dilation] = strides[axis];
         let side = PaddedSide {
             unpadded: unpadded[axis],
             padded: read_sides[axis],
             filter: filter[axis],
             amounts: amount(3 - axis),
-            stride: stride.into(),
-            dilation: dilation.into(),
+            stride: stride[axis],
+            dilation: dilation[axis],
         };
         side.is_short(padding)
     };

@@ -1,6 +1,9 @@
 //! Windows between SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND, which run as one dilated window. Reproduces
 //! `RewriteSpaceToBatchConvBatchToSpace` of Vela.
 
+use std::collections::HashMap;
+use std::rc::Rc;
+
 use crate::formats::tflite::{OpKind, integers};
 use crate::graph::Graph;
 
@@ -17,6 +20,9 @@ pub struct DilatedWindow {
     /// Height and width of a block.
     pub dilation: [i64; 2],
 }
+
+/// Dilated windows by the nodes that they replace.
+pub type DilatedParts = HashMap<usize, Rc<DilatedWindow>>;
 
 /// All of a graph, in topological order. Linear in nodes and edges.
 pub fn dilated_windows(graph: &Graph) -> Vec<DilatedWindow> {

@@ -13,7 +13,7 @@ mod shapes;
 
 use std::sync::OnceLock;
 
-pub use self::dilated::{DilatedWindow, dilated_windows};
+pub use self::dilated::{DilatedParts, DilatedWindow, dilated_windows};
 use self::list::Check;
 pub use self::list::{ListedKind, OneOperation, Size, listed};
 pub use self::npu::Npu;
