@@ -5,7 +5,11 @@ labelled with Vela in 25 configurations, and estimated by the command LITECAST. 
 each layer and one column for each accelerator, with all configurations of this accelerator: how many estimates are
 within 2 % of Vela's latency, of how many; `cpu` where Vela leaves every file to the processor, and an exclamation mark
 where only one of both has a latency. Below it are the shares of all files within 2 % and within the 90 % interval, a table
-with these shares by configuration and metric, and the files whose latencies are furthest from Vela's.
+with these shares by configuration and metric, one with errors by configuration, and the files whose latencies are
+furthest from Vela's.
+
+Vela's totals contain what CALL_ONCE runs before the first inference. It is added to the estimates, from the report's
+diagnostic `runs-once`.
 
 Labels are kept in FOLDER/labels.json, so that a second run labels new files alone.
 """
@@ -13,6 +17,7 @@ Labels are kept in FOLDER/labels.json, so that a second run labels new files alo
 import collections
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -52,6 +57,7 @@ CONFIGURATIONS = [
 LIMIT_S = 120
 NO_NPU = "expected operators for the npu, found none"
 CLOSE = 0.02
+PEAK_LIMIT = 0.08
 # LiteCast's metrics by the names that labels have for them.
 METRICS = {"latency_ms": "latency", "sram_peak_bytes": "sram_peak", "offchip_traffic_bytes": "offchip_traffic"}
 # Intervals of bytes are compared with this slack, because their ends are rounded to whole bytes.
@@ -130,7 +136,18 @@ def results(report):
     """Results by metric. The latency is that of the accelerator's part, which Vela estimates."""
     by_metric = {result["metric"]: result for result in report.get("results", [])}
     by_metric["latency"] = by_metric.get("npu_latency", by_metric.get("latency", {}))
-    return {metric: result for metric, result in by_metric.items() if "value" in result}
+    by_metric = {metric: result for metric, result in by_metric.items() if "value" in result}
+    for metric, once in zip(("latency", "offchip_traffic"), runs_once(report), strict=True):
+        result = by_metric.get(metric, {})
+        result.update({end: result[end] + once for end in ("value", "lo", "hi") if end in result})
+    return by_metric
+
+
+def runs_once(report):
+    """Milliseconds and off-chip bytes of what runs before the first inference."""
+    messages = (one["message"] for one in report.get("diagnostics", []) if one["code"] == "runs-once")
+    found = re.search(r"takes ([\d.]+) ms and moves (\d+) bytes", next(messages, ""))
+    return map(float, found.groups()) if found else (0.0, 0.0)
 
 
 def comparison(result, expected, slack):
@@ -181,12 +198,13 @@ def print_table(rows):
 
 
 def shares(label, estimate):
-    """By metric, whether the result is close and whether it is inside. Nothing where one of both has no figure."""
+    """By metric, whether the result is close, whether it is inside, and its error. Nothing where one of both has no
+    figure."""
     slacks = {name: 0 if name == "latency_ms" else SLACK_BYTES for name in METRICS}
     pairs = ((METRICS[name], label.get(name), slack) for name, slack in slacks.items())
     known = ((metric, expected, slack) for metric, expected, slack in pairs if expected is not None)
     return {
-        metric: comparison(estimate[metric], expected, slack)[:2]
+        metric: comparison(estimate[metric], expected, slack)
         for metric, expected, slack in known
         if metric in estimate
     }
@@ -204,7 +222,28 @@ def print_configurations(by_configuration):
 def in_percent(pairs):
     if not pairs:
         return "–"
-    return " / ".join(f"{100 * sum(column) / len(pairs):.1f} %" for column in zip(*pairs, strict=True))
+    return " / ".join(f"{100 * sum(column) / len(pairs):.1f} %" for column in list(zip(*pairs, strict=True))[:2])
+
+
+def print_errors(by_configuration):
+    """Latency: median and 95th percentile of the error, and the share inside the interval. SRAM peak: the share of files
+    within 8 %. Off-chip traffic: the mean error."""
+    print("| configuration | latency | sram_peak within 8 % | offchip_traffic |")
+    print("|---|---:|---:|---:|")
+    all_rows = [row for rows in by_configuration.values() for row in rows]
+    for name, rows in {**by_configuration, "all": all_rows}.items():
+        latency, peak, traffic = ([row[metric] for row in rows if metric in row] for metric in METRICS.values())
+        errors = sorted(error for _, _, error in latency) or [0.0]
+        median, p95 = (100 * errors[int(share * (len(errors) - 1))] for share in (0.5, 0.95))
+        inside = share_of(is_inside for _, is_inside, _ in latency)
+        near = share_of(error <= PEAK_LIMIT for _, _, error in peak)
+        mean = share_of(error for _, _, error in traffic)
+        print(f"| {name} | {median:.2f} / {p95:.2f} % / {inside:.1f} % | {near:.1f} % | {mean:.2f} % |")
+
+
+def share_of(values):
+    values = list(values)
+    return 100 * sum(values) / max(len(values), 1)
 
 
 def main():
@@ -230,6 +269,8 @@ def main():
         f"{sum(cell.differs for cell in cells)} of {len(cells)} cells where only one of both has a latency\n"
     )
     print_configurations(by_configuration)
+    print()
+    print_errors(by_configuration)
     print()
     for error, file, name in sorted(errors, reverse=True)[:N_WORST]:
         print(f"- {file} on {name}: {100 * error:.1f} %")

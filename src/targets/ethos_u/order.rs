@@ -2,6 +2,8 @@
 //! `SchedulerPacking::Process` uses it, and `EthosU85OpGroup`, as described under "Order of execution" and
 //! "Chains on Ethos-U85" in `docs/method/ethos-u.md`.
 
+use std::cmp::Reverse;
+
 use super::geometry::Hwc;
 use super::index::Steps;
 use super::lower::shape_of_activation;
@@ -252,35 +254,50 @@ fn n_inputs(program: &Program, operation: &Operation) -> usize {
 /// Operations in the order of [`Order::new`]. Linear in operations, inputs, outputs and writers: each writer of a map is
 /// visited once, even if many operations read the map and it is an output many times.
 fn depth_first(program: &Program) -> Vec<usize> {
-    let n_operations = program.operations.len();
-    let mut walk = DepthFirstWalk {
-        program,
-        writers: Writers::new(program),
-        order: Vec::with_capacity(n_operations),
-        is_seen: vec![false; n_operations],
-        open: Vec::new(),
-    };
-    // What assigns a variable has no result that a caller reads, and counts as a further one.
-    let assigns = |idx: &usize| {
-        let operation = &program.operations[*idx];
-        let is_state = |&output: &usize| program.maps[output].is_variable;
-        program.has_state && operation.outputs.iter().all(is_state)
-    };
-    (0..n_operations)
-        .rev()
-        .filter(assigns)
+    let mut walk = DepthFirstWalk::new(program, program.is_first_writer_first);
+    assigning(program)
+        .into_iter()
         .for_each(|idx| walk.visit(idx));
     for &output in program.outputs.iter().rev() {
         while let Some(writer) = walk.writers.next(output) {
             walk.visit(writer);
         }
     }
-    (0..n_operations).for_each(|idx| walk.visit(idx));
+    (0..program.operations.len()).for_each(|idx| walk.visit(idx));
     walk.order
+}
+
+/// What assigns a variable: it has no result that a caller reads, and counts as a further output. The compiler adds these
+/// outputs variable by variable, as a first walk from the last assignment on reaches them, and visits the last one first.
+fn assigning(program: &Program) -> Vec<usize> {
+    let is_state = |&output: &usize| program.maps[output].is_variable;
+    let assigns = |idx: &usize| program.operations[*idx].outputs.iter().all(is_state);
+    let n_operations = program.operations.len();
+    let all = (0..n_operations).rev().filter(|_| program.has_state);
+    let mut assigning: Vec<usize> = all.filter(assigns).collect();
+    let mut walk = DepthFirstWalk::new(program, false);
+    assigning.iter().for_each(|&idx| walk.visit(idx));
+    let mut reached = vec![None; program.maps.len()];
+    for (place, &idx) in walk.order.iter().enumerate() {
+        let operation = &program.operations[idx];
+        for &map_idx in operation.inputs.iter().chain(&operation.outputs) {
+            reached[map_idx].get_or_insert(place);
+        }
+    }
+    let of_variable = |idx: &usize| {
+        program.operations[*idx]
+            .outputs
+            .first()
+            .map(|&map| reached[map])
+    };
+    assigning.sort_by_key(|idx| Reverse(of_variable(idx)));
+    assigning
 }
 
 struct DepthFirstWalk<'p> {
     program: &'p Program,
+    /// Whether the parts of a concatenation are visited from the first to the last one.
+    is_forward: bool,
     writers: Writers,
     order: Vec<usize>,
     is_seen: Vec<bool>,
@@ -288,15 +305,26 @@ struct DepthFirstWalk<'p> {
     open: Vec<(usize, usize)>,
 }
 
-impl DepthFirstWalk<'_> {
+impl<'p> DepthFirstWalk<'p> {
+    fn new(program: &'p Program, is_forward: bool) -> Self {
+        let n_operations = program.operations.len();
+        Self {
+            program,
+            is_forward,
+            writers: Writers::new(program),
+            order: Vec::with_capacity(n_operations),
+            is_seen: vec![false; n_operations],
+            open: Vec::new(),
+        }
+    }
+
     /// Visits everything that `root` needs and then `root`.
     fn visit(&mut self, root: usize) {
         self.open_operation(root);
         while let Some((idx, n_left)) = self.open.last_mut() {
             let operation = &self.program.operations[*idx];
             let inputs = &operation.inputs;
-            let is_forward = self.program.is_first_writer_first
-                && matches!(operation.action, Action::Concat { .. });
+            let is_forward = self.is_forward && matches!(operation.action, Action::Concat { .. });
             let at = |last: usize| {
                 if is_forward {
                     inputs.len() - 1 - last
@@ -318,7 +346,17 @@ impl DepthFirstWalk<'_> {
 
     fn open_operation(&mut self, idx: usize) {
         if !std::mem::replace(&mut self.is_seen[idx], true) {
-            let n_inputs = self.program.operations[idx].inputs.len();
+            let operation = &self.program.operations[idx];
+            let is_state = |&input: &usize| self.program.maps[input].is_variable;
+            // What reads a variable does not wait for what assigns it.
+            let reads_state = self.program.has_state
+                && operation.action == Action::Copy
+                && operation.inputs.iter().any(is_state);
+            let n_inputs = if reads_state {
+                0
+            } else {
+                operation.inputs.len()
+            };
             self.open.push((idx, n_inputs));
         }
     }

@@ -11,7 +11,7 @@ use super::error_indicators::ErrorIndicators;
 use super::errors::{Errors, MetricErrors};
 use super::silicon::{MeasuredBoard, Silicon};
 use super::support::{Npu, largest_recurrent_batch, left_to_cpu};
-use super::totals::{Totals, initial_latency_ms};
+use super::totals::{Totals, initial};
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::formats::tflite::op_row::Effect;
 use crate::graph::analysis::Analysis;
@@ -268,13 +268,13 @@ fn plan_limit_diagnostic() -> Diagnostic {
 }
 
 /// A diagnostic that the compiler's totals contain more than an inference.
-fn runs_once_diagnostic(initial_ms: f64) -> Diagnostic {
+fn runs_once_diagnostic([initial_ms, offchip_bytes]: [f64; 2]) -> Diagnostic {
     Diagnostic {
         severity: Severity::Info,
         code: "runs-once",
         message: format!(
-            "initialising state variables takes {initial_ms:.4} ms once; the totals that Vela prints contain it, and \
-             these estimates of an inference do not"
+            "initialising state variables takes {initial_ms:.6} ms and moves {offchip_bytes:.0} bytes off the chip once; \
+             the totals that Vela prints contain both, and these estimates of an inference do not"
         ),
         operator_idx: None,
     }
@@ -309,11 +309,11 @@ impl EthosU {
         let accelerator = Accelerator::new(&self.configuration);
         let totals = Totals::new(&accelerator, network.graph, network.analysis);
         let signals = ErrorIndicators::new(network.graph, &totals.operators, is_partly_on_cpu);
-        let initial_ms = initial_latency_ms(&accelerator, network.graph);
+        let initial = initial(&accelerator, network.graph);
         let diagnostics = [
             self.exceeded_cache_diagnostic(&totals),
             totals.hit_limit.then(plan_limit_diagnostic),
-            (initial_ms > 0.0).then(|| runs_once_diagnostic(initial_ms)),
+            (initial[0] > 0.0).then(|| runs_once_diagnostic(initial)),
             self.never_measured(),
         ];
         let estimates = RULE_METRICS.map(|metric| MetricEstimate {

@@ -59,9 +59,9 @@ fn n_parts(graph: &Graph, node: &Node) -> f64 {
     parts.fold(1.0, f64::max)
 }
 
-/// Latency of what CALL_ONCE runs before the first inference. The compiler's totals contain it; those of an inference
-/// do not. Each subgraph is planned once.
-pub fn initial_latency_ms(accelerator: &Accelerator, graph: &Graph) -> f64 {
+/// Latency in milliseconds and off-chip bytes of what CALL_ONCE runs before the first inference. The compiler's totals
+/// contain both; those of an inference do not. Each subgraph is planned once.
+pub fn initial(accelerator: &Accelerator, graph: &Graph) -> [f64; 2] {
     let called = graph
         .nodes
         .iter()
@@ -72,11 +72,16 @@ pub fn initial_latency_ms(accelerator: &Accelerator, graph: &Graph) -> f64 {
     let called: BTreeSet<usize> = called
         .filter(|&idx| idx != graph.subgraph_idx && idx < graph.model.subgraphs.len())
         .collect();
-    let latency_ms = |idx: usize| {
-        let graph = graph::build(graph.model, idx).ok()?;
-        Some(Totals::new(accelerator, &graph, &analyze(&graph)).latency_ms)
-    };
-    called.into_iter().filter_map(latency_ms).sum()
+    let mut initial = [0.0; 2];
+    for graph in called
+        .into_iter()
+        .flat_map(|idx| graph::build(graph.model, idx))
+    {
+        let totals = Totals::new(accelerator, &graph, &analyze(&graph));
+        initial[0] += totals.latency_ms;
+        initial[1] += totals.offchip_traffic_bytes;
+    }
+    initial
 }
 
 /// Multiplies time and traffic by the number of runs.

@@ -43,6 +43,8 @@ pub struct Lowering<'a> {
     pub node_idx: usize,
     /// By tensor, the copies that its readers read instead.
     pub copies: BTreeMap<usize, Copies>,
+    /// By the tensor of its handle, the map of a variable.
+    variables: BTreeMap<usize, usize>,
     /// The PADs that windows perform.
     pub pads: Pads,
     /// By output, the TRANSPOSEs that the only reader of this output does too.
@@ -96,6 +98,7 @@ impl<'a> Lowering<'a> {
             },
             node_idx: 0,
             copies: BTreeMap::new(),
+            variables: BTreeMap::new(),
             merged_transposes: HashMap::new(),
             dilated,
             is_left,
@@ -206,6 +209,20 @@ impl<'a> Lowering<'a> {
         map.is_input = true;
         map.bytes = 0.0.into();
         map_idx
+    }
+
+    /// The variable whose handle the operator reads, and which has values like those of a map. It takes memory during the
+    /// whole inference.
+    pub fn variable(&mut self, values: usize) -> Option<usize> {
+        let handle = self.input(0)?;
+        if let Some(&variable) = self.variables.get(&handle) {
+            return Some(variable);
+        }
+        let variable = self.linear_map(self.shape(values), self.element_bytes(values));
+        let map = &mut self.program.maps[variable];
+        (map.is_variable, map.is_input) = (true, true);
+        self.variables.insert(handle, variable);
+        Some(variable)
     }
 
     /// A constant that the compiler adds.

@@ -206,7 +206,7 @@ pub fn scatter(lowering: &mut Lowering) -> Option<()> {
 /// Copies a state variable, which is in the memory of feature maps.
 pub fn read_variable(lowering: &mut Lowering) -> Option<()> {
     let output = lowering.output()?;
-    let state = lowering.state_map(lowering.shape(output), lowering.element_bytes(output));
+    let state = lowering.variable(output)?;
     lowering.push(lowering.operation(Action::Copy, &[state], output));
     Some(())
 }
@@ -214,7 +214,7 @@ pub fn read_variable(lowering: &mut Lowering) -> Option<()> {
 /// Copies a value to a state variable.
 pub fn assign_variable(lowering: &mut Lowering) -> Option<()> {
     let value = lowering.input(1)?;
-    let state = lowering.state_map(lowering.shape(value), lowering.element_bytes(value));
+    let state = lowering.variable(value)?;
     lowering.push(lowering.operation(Action::Copy, &[value], state));
     Some(())
 }

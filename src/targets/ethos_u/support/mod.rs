@@ -14,7 +14,7 @@ mod shapes;
 use std::sync::OnceLock;
 
 pub use self::dilated::{DilatedParts, DilatedWindow, dilated_windows};
-use self::list::Check;
+use self::list::{Check, Types};
 pub use self::list::{ListedKind, OneOperation, Size, listed};
 pub use self::npu::Npu;
 use self::operands::{multiplies_maps, refused_operand};
@@ -153,8 +153,11 @@ fn refused_type(graph: &Graph, node: &Node, kind: OpKind, npu: Npu) -> Option<Un
     let listed = listed(kind)?;
     for (place, t) in Place::tensors_of(operator) {
         let tensor_type = graph.tensor(t).tensor_type;
-        let is_map = matches!(place, Place::Output(_)) || !graph.is_constant(t);
-        if is_map && !listed.types.contain(tensor_type, npu, place) {
+        // What a variable gets has a type that it may have, also where it is a constant.
+        let is_checked = matches!(place, Place::Output(_))
+            || !graph.is_constant(t)
+            || listed.types == Types::Variable;
+        if is_checked && !listed.types.contain(tensor_type, npu, place) {
             return Some(UnsupportedReason::ActivationType {
                 found: tensor_type,
                 place,

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use crate::formats::builder::integers;
 use crate::formats::tflite::{
     Activation, BuiltinOptions, OpKind, Operator, Padding, Quantization, Tensor, TensorType,
+    VarHandle,
 };
 use crate::graph::analysis::analyze;
 use crate::graph::analysis::fixtures::{calling, graph_of, model, subgraph, tensor};
 use crate::targets::ethos_u::accelerator::Accelerator;
-use crate::targets::ethos_u::configuration::{Configuration, Product};
+use crate::targets::ethos_u::configuration::{Configuration, Product, VelaIni};
 use crate::targets::ethos_u::totals::Totals;
 
 /// A network of int8 feature maps with one input; the last tensor is its output.
@@ -719,6 +720,139 @@ fn windows_of_blocks_run_as_one_dilated_window() {
         ],
         [0.003, 0.005, 0.006],
     );
+    // Behind a PAD, as Keras's causal layers with an open batch.
+    let mut network = NetworkFile::new(&[1, 32, 16]);
+    let [sides, block, none] =
+        [&[0, 0, 4, 0, 0, 0][..], &[2], &[0; 2]].map(|values| network.constant(values));
+    network.tensors[sides].shape = vec![3, 2];
+    let weights = network.weights(&[8, 1, 3, 16]);
+    let padded = network.call(OpKind::Pad, &[0, sides], &[1, 36, 16]);
+    let inputs = [padded, block, none];
+    let blocks = network.call(OpKind::SpaceToBatchNd, &inputs, &[2, 18, 16]);
+    let blocks = network.call(OpKind::ExpandDims, &[blocks], &[2, 1, 18, 16]);
+    let map = valid(&mut network, &[blocks, weights], &[2, 1, 16, 8]);
+    let map = network.call(OpKind::Squeeze, &[map], &[2, 16, 8]);
+    network.call(OpKind::BatchToSpaceNd, &[map, block, none], &[1, 32, 8]);
+    network.check_totals(
+        &[
+            (Product::U55x256, [576.0, 768.0, 576.0]),
+            (Product::U65x512, [1157.0, 0.0, 1440.0]),
+            (Product::U85x256, [1182.0, 0.0, 3248.0]),
+        ],
+        [0.003, 0.005, 0.006],
+    );
+}
+
+/// As the first layer of vision transformers: one operation for each position, of which only every other one has a buffer.
+#[test]
+fn buffers_of_equal_operations_alternate_where_only_a_wait_hides_their_transfer() {
+    let mut network = NetworkFile::new(&[1, 64, 64, 3]);
+    let weights = network.weights(&[64, 8, 8, 3]);
+    let bias = network.constant(&[0; 64]);
+    let options = BuiltinOptions::Conv2D {
+        padding: Padding::Valid,
+        stride_h: 8,
+        stride_w: 8,
+        dilation_h: 1,
+        dilation_w: 1,
+        activation: Activation::None,
+    };
+    let inputs = [0, weights, bias];
+    network.call_with(OpKind::Conv2d, &inputs, &[1, 8, 8, 64], options);
+    network.check(&[
+        (Product::U55x256, [1_194_480.0, 34_896.0, 1_184_768.0]),
+        (Product::U65x512, [352_527.0, 18_528.0, 1_398_784.0]),
+        (Product::U85x256, [532_952.0, 20_576.0, 1_447_936.0]),
+        (Product::U85x512, [333_888.0, 20_592.0, 1_448_960.0]),
+    ]);
+}
+
+/// Two streaming layers. Variables take memory once for all that read or assign them, and the one whose value is computed
+/// first becomes the last output.
+#[test]
+fn variables_are_alive_during_the_whole_inference() {
+    let mut network = NetworkFile::new(&[1, 1, 1, 16]);
+    let handles = ["a", "b"].map(|name| {
+        let options = BuiltinOptions::VarHandle(Box::new(VarHandle {
+            container: String::new(),
+            shared_name: name.into(),
+        }));
+        let handle = network.call_with(OpKind::VarHandle, &[], &[], options);
+        network.set_type(handle, TensorType::Resource);
+        handle
+    });
+    let kept = [1, 2, 1, 16];
+    let [second, first] =
+        [handles[1], handles[0]].map(|handle| network.call(OpKind::ReadVariable, &[handle], &kept));
+    let weights = network.weights(&[16, 3, 1, 16]);
+    let bias = network.constant(&[0; 16]);
+    let bounds = [[0, 1, 0, 0], [1, 3, 1, 16], [1; 4]].map(|values| network.constant(&values));
+    let concatenated = |network: &mut NetworkFile, inputs: [usize; 2]| {
+        let options = BuiltinOptions::Concatenation {
+            axis: 1,
+            activation: Activation::None,
+        };
+        network.call_with(OpKind::Concatenation, &inputs, &[1, 3, 1, 16], options)
+    };
+    let convolved = |network: &mut NetworkFile, map: usize| {
+        let options = BuiltinOptions::Conv2D {
+            padding: Padding::Valid,
+            stride_h: 1,
+            stride_w: 1,
+            dilation_h: 1,
+            dilation_w: 1,
+            activation: Activation::None,
+        };
+        let inputs = [map, weights, bias];
+        network.call_with(OpKind::Conv2d, &inputs, &[1, 1, 1, 16], options)
+    };
+    let keep = |network: &mut NetworkFile, map: usize, handle: usize| {
+        let options = BuiltinOptions::StridedSlice {
+            begin_mask: 0,
+            end_mask: 0,
+            ellipsis_mask: 0,
+            new_axis_mask: 0,
+            shrink_axis_mask: 0,
+            offset: false,
+        };
+        let inputs = [map, bounds[0], bounds[1], bounds[2]];
+        let value = network.call_with(OpKind::StridedSlice, &inputs, &kept, options);
+        let kind = OpKind::AssignVariable;
+        let assign = calling(kind, &[handle, value], &[], BuiltinOptions::Absent);
+        network.operators.push(assign);
+    };
+    let of_first = concatenated(&mut network, [first, 0]);
+    let computed = convolved(&mut network, of_first);
+    let of_second = concatenated(&mut network, [second, computed]);
+    keep(&mut network, of_second, handles[1]);
+    keep(&mut network, of_first, handles[0]);
+    convolved(&mut network, of_second);
+    let of_vela = [
+        (
+            Product::U85x256,
+            "DRAM_Mid",
+            "Dedicated_Sram_384KB",
+            [4768.0, 1280.0, 2976.0],
+        ),
+        (
+            Product::U85x256,
+            "DRAM_Mid",
+            "Sram_Only",
+            [1209.0, 1680.0, 0.0],
+        ),
+        (
+            Product::U85x512,
+            "Flash_High",
+            "Shared_Sram",
+            [3067.0, 208.0, 2432.0],
+        ),
+    ];
+    let of_vela = of_vela.map(|(product, system, mode, of_vela)| {
+        let system = format!("Ethos_U85_SYS_{system}");
+        let configuration = Configuration::read(product, VelaIni::shipped(), &system, mode);
+        (configuration.expect("sections of Vela's own file"), of_vela)
+    });
+    network.check_configurations(&of_vela, [0.003, 0.005, 0.003]);
 }
 
 /// A maximum over channels whose output lacks their dimension.
