@@ -275,6 +275,9 @@ fn assigning(program: &Program) -> Vec<usize> {
     let n_operations = program.operations.len();
     let all = (0..n_operations).rev().filter(|_| program.has_state);
     let mut assigning: Vec<usize> = all.filter(assigns).collect();
+    if assigning.len() < 2 {
+        return assigning;
+    }
     let mut walk = DepthFirstWalk::new(program, false);
     assigning.iter().for_each(|&idx| walk.visit(idx));
     let mut reached = vec![None; program.maps.len()];
