@@ -40,6 +40,10 @@ browser() {
     step 22 "page types" npm run --silent check:page
     step 23 "page" npm run --silent build:page
     step 24 "page tests" npm run --silent test:page
+    step 25 "npm package's types" npm run --silent check:package
+    # They compare it with the command.
+    until [ -f "$logs/11.verdict" ]; do sleep 1; done
+    step 26 "npm package's tests" npm run --silent test:package
 }
 
 # Compiles what the native tests run, and no crate of others a second time, as `cargo clippy` does: clippy's driver is the
@@ -57,9 +61,7 @@ native() {
     step 13 "native tests" cargo test --workspace --no-fail-fast
     step 14 "the Action's situations" npm run --silent test:action
     step 15 "Python package" tools/test-python.sh
-    # That of the trainer, whose dependencies it compiles once more, belongs to `make test-long`.
-    step 16 "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --quiet --package litecast --no-deps
-    step 17 "package" cargo package --quiet --package litecast --no-verify --allow-dirty
+    step 16 "package" cargo package --quiet --package litecast --no-verify --allow-dirty
 }
 
 say "what needs the browser's module runs beside these steps, and is printed after them"
@@ -74,10 +76,8 @@ beside=
 cat "$logs/browser.out"
 
 step 30 "documents and workflows" npm run --silent test:documents
-step 31 "npm package's types" npm run --silent check:package
-step 32 "npm package's tests" npm run --silent test:package
-step 33 "sockets of command, packages" npm run --silent test:network
-step 34 "download sizes" tools/size.sh
+step 31 "sockets of command, packages" npm run --silent test:network
+step 32 "download sizes" tools/size.sh
 
 # What tests could not do here (see tests/needs), each reason once with how often it came.
 skipped=$(cat "$logs"/*.log | sed -n 's/^.*skipped (\([^)]*\)): [^ ]*: \(.*\)$/\1: \2/p; s/^.*# SKIP /page: /p')
