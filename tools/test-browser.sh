@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Runs tests/web in headless Chromium, as `wasm-pack test --headless --chrome` does, with the dependencies that the module of
-# the page has (`--profile wasm`), whose machine code both share. Our own crate is compiled once more for tests, with little
+# the page has (`--profile wasm`), whose machine code both share. Our own crate is compiled once more for tests, without
 # optimisation.
 source "$(dirname "$0")/common.sh"
 use_wasm_tools
 export CHROMEDRIVER=${CHROMEDRIVER:-/usr/bin/chromedriver}
-OURS=(--profile wasm --config profile.wasm.package.litecast.opt-level=1 --config profile.wasm.package.litecast.codegen-units=16)
+OURS=(--profile wasm --config profile.wasm.package.litecast.opt-level=0 --config profile.wasm.package.litecast.codegen-units=16)
 
 if has wasm-pack; then
     exec wasm-pack test --headless --chrome -- "${OURS[@]}"
