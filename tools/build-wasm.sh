@@ -47,7 +47,7 @@ LINKED=$BUILD/$WASM_TARGET/wasm/deps
 # compiler, and before it the features, which may be none.
 compile() { # FEATURES FILE [COMPILER-ARGUMENT...]
     # Where a file of the linker's is missing, it links again.
-    [ -f "$LINKED/$2" ] || find "$BUILD/$WASM_TARGET/wasm" -maxdepth 2 -name litecast.wasm -delete
+    [ -f "$LINKED/$2" ] || rm -f "$LINKED/litecast.wasm"
     cargo rustc --lib --crate-type cdylib --profile wasm --no-default-features --features "$1" --target "$WASM_TARGET" \
         -- -C linker="$ROOT/tools/link-wasm.mjs" "${@:3}"
 }
