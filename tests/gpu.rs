@@ -853,7 +853,7 @@ fn positions_are_two_digits_a_byte() {
     assert_eq!(file["positions"], "00ff7f");
     let read: Correction = serde_json::from_value(file.clone()).unwrap();
     assert_eq!(read.positions, correction.positions);
-    for wrong in ["0g", "é"] {
+    for wrong in ["0g", "é", "00f"] {
         file["positions"] = json!(wrong);
         let error = serde_json::from_value::<Correction>(file.clone()).unwrap_err();
         assert!(error.to_string().contains("hexadecimal"), "{error}");

@@ -200,8 +200,8 @@ mod digits {
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
         let digits = String::deserialize(deserializer)?;
         let digit = |byte: u8| char::from(byte).to_digit(16);
-        let byte = |pair: &[u8]| Some((digit(pair[0])? * 16 + digit(pair[1])?) as u8);
-        let bytes = digits.as_bytes().chunks_exact(2).map(byte);
+        let byte = |pair: &[u8]| Some((digit(pair[0])? * 16 + digit(*pair.get(1)?)?) as u8);
+        let bytes = digits.as_bytes().chunks(2).map(byte);
         let bytes: Option<Vec<u8>> = bytes.collect();
         bytes.ok_or_else(|| D::Error::custom("expected hexadecimal digits"))
     }
