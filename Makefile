@@ -24,6 +24,8 @@ test-long: wasm venv ## Check what `make test` leaves out because it compiles or
 	@RUSTDOCFLAGS="-D warnings" cargo doc --quiet --workspace --no-deps
 	@RUSTDOCFLAGS="-D warnings" cargo doc --quiet --package litecast --no-deps --no-default-features
 	@node --test tests/package/same_numbers.mjs
+	@cargo clippy --quiet --package litecast-networks --all-targets -- -D warnings
+	@cargo test --quiet --package litecast-networks
 	@LITECAST_TABLE_2_SAMPLES=4000 cargo test --quiet --workspace --test spaces ranges_of_table_2
 	@$(MAKE) --no-print-directory release-rehearsal
 	@tools/test-python.sh --wheel

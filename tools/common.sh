@@ -9,6 +9,10 @@ CACHE=${LITECAST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/litecast}
 WASM_TARGET=wasm32-unknown-unknown
 WASM_PACK_VERSION=0.15.1
 
+# What `make test` compiles and runs natively: all but the training of networks, whose libraries (burn, gemm, smartcore)
+# compile for five minutes of the processor, and of which nothing is in what is released.
+TESTED=(--workspace --exclude litecast-networks)
+
 say() { printf '\n==> %s\n' "$*" >&2; }
 fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
 has() { command -v "$1" >/dev/null 2>&1; }

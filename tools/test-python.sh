@@ -11,7 +11,7 @@ mkdir "$work/site" "$work/files"
 
 say "building the package and the command"
 # With the features of the native tests, whose crates serve again. An extension module leaves Python's own symbols open.
-PYO3_BUILD_EXTENSION_MODULE=1 cargo build --quiet --workspace --lib --tests
+PYO3_BUILD_EXTENSION_MODULE=1 cargo build --quiet "${TESTED[@]}" --lib --tests
 if [ "${1:-}" = --wheel ]; then
     "$python" -m maturin build --quiet --profile dev --manifest-path python/Cargo.toml \
         --interpreter "$python" --out "$work"

@@ -46,19 +46,19 @@ browser() {
     step 26 "npm package's tests" npm run --silent test:package
 }
 
-# Compiles what the native tests run, and no crate of others a second time, as `cargo clippy` does: clippy's driver is the
-# compiler with more lints. A warning of what was compiled before is printed again.
+# Compiles what the native tests run, and no crate of others a second time, as `cargo clippy` does. A warning of what was
+# compiled before is printed again.
 lint() {
     local log=$logs/lint
-    cargo test --workspace --all-targets --no-run 2>&1 | tee "$log" && ! grep '^warning: ' "$log"
+    cargo test "${TESTED[@]}" --all-targets --no-run 2>&1 | tee "$log" && ! grep '^warning: ' "$log"
 }
 
 native() {
     step 10 "format" cargo fmt --all --check
-    export RUSTC_WORKSPACE_WRAPPER=clippy-driver
+    export RUSTC_WORKSPACE_WRAPPER=$ROOT/tools/compile-for-tests.sh
     step 11 "clippy, and compiling" lint
     step 12 "third-party crates" tools/deny.sh
-    step 13 "native tests" cargo test --workspace --no-fail-fast
+    step 13 "native tests" cargo test "${TESTED[@]}" --no-fail-fast
     step 14 "the Action's situations" npm run --silent test:action
     step 15 "Python package" tools/test-python.sh
     step 16 "package" cargo package --quiet --package litecast --no-verify --allow-dirty
