@@ -68,11 +68,11 @@ INLINED=(-C llvm-args=-inline-threshold=170)
 # What makes devices from profiles is loaded where somebody has one.
 compile profiles devices.wasm
 # No target asks for a trained network. So the page has no use for tract, which compiles for longer than everything else:
-# without the package, it is compiled alone.
+# without the package, it is compiled alone, and in parts, of which each core takes some: nobody downloads this one.
 page=page.wasm
 if [ "${1:-}" = --page ]; then
     page=page-alone.wasm
-    compile "" $page "${INLINED[@]}"
+    compile "" $page "${INLINED[@]}" -C codegen-units=8
 else
     compile tract package.wasm "${INLINED[@]}"
 fi
