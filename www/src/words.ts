@@ -3,7 +3,8 @@ import { METRICS, REFERENCES } from "../package/src/catalogue.ts";
 import * as format from "./format.ts";
 import type { Estimate, Evidence, Provenance, Result } from "./report.ts";
 
-const TOOLS: Record<string, string> = { "ethos-u-vela": "Vela", litecast: "LiteCast" };
+/** By what reports call them. */
+const TOOLS = new Map([["ethos-u-vela", "Vela"], ["litecast", "LiteCast"]]);
 
 const METRIC_ORDER = Object.keys(METRICS);
 
@@ -25,7 +26,7 @@ export function inMetricOrder<Item extends { metric: string }>(items: readonly I
 
 /** Name and version of the program that a number comes from. */
 export function toolName({ tool, version }: Pick<Provenance, "tool" | "version">): string {
-  return [TOOLS[tool] ?? tool, version].filter(Boolean).join(" ");
+  return [TOOLS.get(tool) ?? tool, version].filter(Boolean).join(" ");
 }
 
 const FROM_COMPILER = "learned from compiler estimate";

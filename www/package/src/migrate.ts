@@ -63,14 +63,14 @@ function withWholeArena<Of extends Stored>({ model, fits, results }: Of): Pick<S
 }
 
 /** As `Provenance::evidence` of the crate. */
-const BY_REFERENCE: Record<string, Evidence> = { measured: "measured", "measured-kind-left-out": "measured", "measured-parts": "assumed", runtime: "counted", compiler: "compiler" };
-const BY_KIND: Record<string, Evidence> = { exact: "counted", "compiler rules": "compiler", "learned from compiler estimate": "compiler", "learned from measured": "measured", "learned from emulated": "assumed" };
+const BY_REFERENCE = new Map<string, Evidence>(Object.entries({ measured: "measured", "measured-kind-left-out": "measured", "measured-parts": "assumed", runtime: "counted", compiler: "compiler" }));
+const BY_KIND = new Map<string, Evidence>(Object.entries({ exact: "counted", "compiler rules": "compiler", "learned from compiler estimate": "compiler", "learned from measured": "measured", "learned from emulated": "assumed" }));
 
 /** Version 1 did not say what a number rests on. Where its source does not tell, neither does this. */
 function withEvidence(result: Result): Result {
   if (result.value === undefined) return result;
   const { kind = "", reference } = (result.provenance ?? {}) as Partial<typeof result.provenance>;
-  const evidence = BY_KIND[kind] ?? (reference === undefined ? undefined : BY_REFERENCE[reference]);
+  const evidence = BY_KIND.get(kind) ?? BY_REFERENCE.get(reference ?? "");
   return evidence ? { ...result, evidence } : result;
 }
 
