@@ -45,7 +45,7 @@ pub fn time(
     activation_bytes: f64,
     beside: Option<Beside>,
 ) -> Option<Time> {
-    let amounts = work.amounts(activation_bytes);
+    let amounts = work.amounts();
     let nodes = &work.nodes;
     let fitted_ms: f64 = time_by_term(&amounts, &run.costs_ms).iter().sum();
     if fitted_ms <= 0.0 || !fitted_ms.is_finite() {
@@ -64,7 +64,7 @@ pub fn time(
     let even_ms = value_ms / nodes.len() as f64;
     let operators_ms = nodes.iter().map(|node| match node {
         _ if of_operators <= fitted_ms * 1e-9 => even_ms,
-        node => node.cost(&run.costs_ms, activation_bytes) * value_ms / of_operators,
+        node => node.cost(&run.costs_ms) * value_ms / of_operators,
     });
     Some(Time {
         value_ms,

@@ -15,11 +15,13 @@ const READ: f64 = 4.0;
 const WRITTEN: f64 = 32.0;
 const SIDE: f64 = 4.0;
 /// Rows of a matrix that has no image's sides.
-const ROWS: f64 = 32.0;
+const ROWS: f64 = 64.0;
 /// Channels of an image are stored in blocks of this size.
 const STORED: f64 = 32.0;
-/// Millions of bytes that an operator reads and writes without leaving the fast memory.
-const FAST_MEGABYTES: f64 = 8.0;
+/// Millions of values, of any precision, that an operator reads and writes without leaving the fast memory.
+const FAST: f64 = 6.0;
+/// How often a multiplication counts in a window with gaps.
+const DILATED: f64 = 2.0;
 const MILLION: f64 = 1e6;
 
 const N_MULTIPLYING: usize = 7;
@@ -109,8 +111,8 @@ impl Work {
         }
     }
 
-    /// Adds its amounts where an activation has so many bytes.
-    pub fn add_to(&self, amounts: &mut Amounts, activation_bytes: f64) {
+    /// Adds its amounts.
+    pub fn add_to(&self, amounts: &mut Amounts) {
         let Some(moving) = self.moving_idx() else {
             return;
         };
@@ -120,14 +122,14 @@ impl Work {
         amounts[WEIGHTS] += self.weights;
         amounts[VALUES + moving] += self.values;
         amounts[WINDOWS] += self.windows;
-        amounts[BEYOND] += (self.values - FAST_MEGABYTES / activation_bytes).max(0.0);
+        amounts[BEYOND] += (self.values - FAST).max(0.0);
         amounts[OPERATORS + moving] += 1.0;
     }
 
     /// The sum of its amounts times what one of each costs.
-    pub fn cost(&self, costs: &[f64], activation_bytes: f64) -> f64 {
+    pub fn cost(&self, costs: &[f64]) -> f64 {
         let mut amounts = [0.0; N_TERMS];
-        self.add_to(&mut amounts, activation_bytes);
+        self.add_to(&mut amounts);
         amounts.iter().zip(costs).map(|(a, c)| a * c).sum()
     }
 }
@@ -142,11 +144,11 @@ pub struct NetworkWork {
 }
 
 impl NetworkWork {
-    /// Amounts of the whole network where an activation has so many bytes.
-    pub fn amounts(&self, activation_bytes: f64) -> Amounts {
+    /// Amounts of the whole network.
+    pub fn amounts(&self) -> Amounts {
         let mut amounts = [0.0; N_TERMS];
         for work in &self.nodes {
-            work.add_to(&mut amounts, activation_bytes);
+            work.add_to(&mut amounts);
         }
         amounts[ENDS] = self.ends;
         amounts[ONCE] = 1.0;
@@ -278,7 +280,22 @@ fn padded_macs(graph: &Graph, node: &Node, group: Group, macs: f64) -> f64 {
     } else {
         rounding_growth(size(out, 2), ROWS)
     };
-    macs * channels * space
+    let gaps = if is_dilated(&node.operator.options) {
+        DILATED
+    } else {
+        1.0
+    };
+    macs * channels * space * gaps
+}
+
+fn is_dilated(options: &BuiltinOptions) -> bool {
+    use BuiltinOptions::{Conv2D, Conv3D, DepthwiseConv2D};
+    match options {
+        Conv2D { dilation_h, .. }
+        | DepthwiseConv2D { dilation_h, .. }
+        | Conv3D { dilation_h, .. } => *dilation_h > 1,
+        _ => false,
+    }
 }
 
 /// Operators that TFLite does not have. Others are [`Group::Other`], as in the fit.
@@ -323,59 +340,79 @@ fn groups(graph: &Graph, analysis: &Analysis) -> Vec<(Group, usize)> {
             continue;
         }
         let code = &node.operator.code;
-        let group = if pads[idx] || moves_nothing(graph, node) {
-            Group::Fused
+        let plain = if pads[idx] {
+            Some(Group::Fused)
         } else {
-            multiplying_group(graph, node)
-                .filter(|_| analysis.costs[idx].macs > 0)
-                .unwrap_or_else(|| moving_group(code))
+            plain_group(graph, node)
         };
+        let multiplying =
+            || multiplying_group(graph, node).filter(|_| analysis.costs[idx].macs > 0);
+        let group = (plain.or_else(multiplying)).unwrap_or_else(|| moving_group(code));
         groups.push((group, idx));
     }
     groups
 }
 
-/// Whether an operator takes no time of its own: a clip is part of what computes its input, and nothing moves where the last
-/// axis stays as it is, or where channels are put beside each other in whole blocks.
-fn moves_nothing(graph: &Graph, node: &Node) -> bool {
+/// The group of an operator that takes no time of its own, or only that of a change of layout: a clip or a scaling by one number
+/// is part of what computes its input, and nothing moves where channels are put beside each other in whole blocks, or where
+/// the last axis stays as it is, but for images, which lie in blocks of positions and channels.
+fn plain_group(graph: &Graph, node: &Node) -> Option<Group> {
     let operator = node.operator;
     let output = operator.outputs.first();
     let written = output.map_or(&[][..], |&output| graph.tensor(output).shape.as_slice());
     let mut read =
         activations(graph, node).map(|tensor_idx| graph.tensor(tensor_idx).shape.as_slice());
-    match (operator.code.kind, &operator.options) {
+    let moves_nothing = match (operator.code.kind, &operator.options) {
         (OpKind::Maximum | OpKind::Minimum, _) => read.nth(1).is_none(),
-        (OpKind::Reshape, _) => read
-            .next()
-            .is_some_and(|read| read.last() == written.last()),
+        (OpKind::Add | OpKind::Sub | OpKind::Mul | OpKind::Div, _) => {
+            let n_before = usize::from(operator.code.kind == OpKind::Div);
+            let is_number = |&tensor_idx: &usize| {
+                let shape = &graph.tensor(tensor_idx).shape;
+                graph.is_constant(tensor_idx) && shape.iter().all(|&side| side == 1)
+            };
+            let mut inputs = operator.inputs.iter().flatten().skip(n_before);
+            inputs.any(is_number) && read.nth(1).is_none()
+        }
+        (OpKind::Reshape, _) => {
+            let read = read.next()?;
+            if read.last() == written.last() && is_image(read) != is_image(written) {
+                return Some(Group::Layout);
+            }
+            read.last() == written.last()
+        }
         (OpKind::Concatenation, &BuiltinOptions::Concatenation { axis, .. }) => {
             let is_of_channels = written.len() == 4 && matches!(axis, -1 | 3);
             is_of_channels && read.all(|read| size(read, 1) % STORED == 0.0)
         }
         _ => false,
-    }
+    };
+    moves_nothing.then_some(Group::Fused)
 }
 
-/// The group of an operator that multiplies, if it is one.
+fn is_image(shape: &[i32]) -> bool {
+    matches!(shape, [_, height, width, _] if *height > 1 && *width > 1)
+}
+
+/// The group of an operator that multiplies, if it is one. A window that is one position wide along an axis is that of an
+/// image, whatever the number of axes.
 pub fn multiplying_group(graph: &Graph, node: &Node) -> Option<Group> {
     let group = node.operator.code.kind.row().accelerator;
     if group as usize >= N_MULTIPLYING {
         return None;
     }
-    if group != Group::Window {
+    if !matches!(group, Group::Window | Group::Volume) {
         return Some(group);
     }
     let inputs = node.operator.inputs.iter().flatten();
     let mut shapes = inputs
         .filter(|&&tensor_idx| graph.is_constant(tensor_idx))
         .map(|&tensor_idx| graph.tensor(tensor_idx).shape.as_slice());
-    let window = shapes.find(|shape| shape.len() >= 4);
-    let is_point =
-        window.is_none_or(|shape| shape[1..shape.len() - 1].iter().all(|&side| side == 1));
-    Some(if is_point {
-        Group::Pointwise
-    } else {
-        Group::Window
+    let window = shapes.find(|shape| shape.len() >= 4).unwrap_or_default();
+    Some(match (group, window) {
+        (Group::Volume, [1, ..] | [_, 1, 1, _, _]) => Group::Window,
+        (Group::Volume, _) => Group::Volume,
+        (_, [_, sides @ .., _]) if sides.iter().any(|&side| side != 1) => Group::Window,
+        _ => Group::Pointwise,
     })
 }
 

@@ -19,8 +19,7 @@ use litecast::targets::measured_device::{Class, operator_class, stride_h};
 #[derive(Clone)]
 pub struct MeasuredNetwork {
     pub family: String,
-    /// By numbers.
-    amounts: [Amounts; NumberFormat::ALL.len()],
+    amounts: Amounts,
     /// Multiply-accumulates, values and weights, in millions.
     pub sizes: [f64; 3],
     /// By class of kernels.
@@ -33,8 +32,7 @@ pub struct MeasuredNetwork {
 #[derive(Clone)]
 pub struct WorkOfClass {
     pub class: Class,
-    /// By numbers.
-    pub amounts: [Amounts; NumberFormat::ALL.len()],
+    pub amounts: Amounts,
     pub n_calls: usize,
 }
 
@@ -51,7 +49,7 @@ impl MeasuredNetwork {
         let refused = |(runtime, numbers)| refusal(&graph, &analysis, runtime, numbers);
         Ok(Self {
             family: family.to_owned(),
-            amounts: NumberFormat::ALL.map(|numbers| work.amounts(numbers.activation_bytes())),
+            amounts: work.amounts(),
             sizes: [
                 totals.macs as f64 / 1e6,
                 values,
@@ -80,13 +78,11 @@ fn by_class(graph: &Graph, work: &NetworkWork) -> Vec<WorkOfClass> {
         let class = operator_class(node.operator.code.name(), shape, stride);
         let of_class = classes.entry(class).or_insert_with(|| WorkOfClass {
             class,
-            amounts: [[0.0; N_TERMS]; NumberFormat::ALL.len()],
+            amounts: [0.0; N_TERMS],
             n_calls: 0,
         });
         of_class.n_calls += 1;
-        for (amounts, numbers) in of_class.amounts.iter_mut().zip(NumberFormat::ALL) {
-            work.add_to(amounts, numbers.activation_bytes());
-        }
+        work.add_to(&mut of_class.amounts);
     }
     classes.into_values().collect()
 }
@@ -190,7 +186,7 @@ impl Measured {
     }
 
     pub fn amounts(&self, row: &Measurement) -> &Amounts {
-        &self.networks[row.network].amounts[row.numbers]
+        &self.networks[row.network].amounts
     }
 
     /// Rows that are fitted to and estimated.

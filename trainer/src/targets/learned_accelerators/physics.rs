@@ -19,7 +19,8 @@ const N_SCALES: usize = 3;
 /// numbers of a device, runtimes, and terms with these numbers.
 const TERM: f64 = 0.25;
 const KIND: f64 = 0.4;
-const DEVICE: f64 = 1.0;
+/// Of them, what does not depend on sizes differs less.
+const DEVICE: [f64; N_SCALES] = [1.0, 1.0, 0.5];
 /// What a device's memory outside the chip costs more than that on it, beside what is so on others.
 const OUTSIDE: f64 = 0.5;
 const OF_OUTSIDE: [usize; 3] = [WEIGHTS, BEYOND, ENDS];
@@ -39,7 +40,7 @@ const RUNTIME_ON_DEVICE: f64 = 0.3;
 const TERM_ON_DEVICE: f64 = 0.2;
 const TERM_OF_RUNTIME: f64 = 0.15;
 /// A network with its numbers, from the costs that are shared.
-const NETWORK: f64 = 0.25;
+const NETWORK: f64 = 0.2;
 /// What attention is made of costs other amounts in 8 bits.
 const ATTENTION_IN_8_BITS: f64 = 1.0;
 const ATTENTION: [&str; 6] = [
@@ -247,7 +248,7 @@ impl Places {
         }
         for of_device in priors[Self::DEVICE..self.outside()].chunks_exact_mut(N_SCALES + N_NUMBERS)
         {
-            of_device[..N_SCALES].fill((0.0, DEVICE));
+            of_device[..N_SCALES].copy_from_slice(&DEVICE.map(|sigma| (0.0, sigma)));
             of_device[N_SCALES..].fill((0.0, NUMBERS_OF_DEVICE));
         }
         for (start, sigma) in [

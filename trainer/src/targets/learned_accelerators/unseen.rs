@@ -278,8 +278,7 @@ impl Drawn<'_> {
             .sum();
         let network = &self.measured.networks[row.network];
         let of_classes = network.classes.iter().map(|one| {
-            let amounts = &one.amounts[row.numbers];
-            let ms: f64 = amounts.iter().zip(costs).map(|(a, c)| a * c).sum();
+            let ms: f64 = one.amounts.iter().zip(costs).map(|(a, c)| a * c).sum();
             (one.class, ms, one.n_calls)
         });
         let mut of_classes: Vec<(Class, f64, usize)> = of_classes.collect();
