@@ -614,10 +614,11 @@ def timm_network(model, side):
     import timm
 
     with torch.device("meta"):
-        try:
-            return timm.create_model(model, pretrained=False, img_size=side).eval()
-        except Exception:
-            return timm.create_model(model, pretrained=False).eval()
+        for options in ({"img_size": side}, {}):
+            with contextlib.suppress(Exception):
+                return timm.create_model(model, pretrained=False, **options).eval()
+    # Computes its widths with tensors.
+    return timm.create_model(model, pretrained=False).eval().to("meta")
 
 
 def torchvision_network(model):
@@ -654,6 +655,8 @@ def main():
     args = parser.parse_args()
     torch.set_num_threads(1)
     torch.nn.functional.scaled_dot_product_attention = explicit_attention
+    # Networks turn it off around single products; the meta device does not have it.
+    torch.autocast = lambda *_, **__: contextlib.nullcontext()
     wanted = [("timm", model, side) for model, side in listed(args.models)]
     if args.torchvision:
         import torchvision
