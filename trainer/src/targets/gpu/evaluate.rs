@@ -1,6 +1,6 @@
 //! Fits to measured networks, and their errors on networks that were left out.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use litecast::targets::gpu::bundle::{Correction, Errors, Position, position};
 use litecast::targets::gpu::costs::{Amounts, PRIOR_MS};
@@ -151,6 +151,24 @@ impl Fit {
             distance,
         }
     }
+}
+
+/// Networks of a family whose errors correct others, at most: each makes the constants larger.
+const MAX_OF_FAMILY: usize = 6;
+
+/// Of each family at most [`MAX_OF_FAMILY`] samples, evenly spaced in the order of their names: variants and sizes of a
+/// network follow each other there.
+pub(super) fn spread<'s>(samples: &[&'s MeasuredSample]) -> Vec<&'s MeasuredSample> {
+    let mut by_family: BTreeMap<&str, Vec<&MeasuredSample>> = BTreeMap::new();
+    for sample in samples {
+        by_family.entry(&sample.family).or_default().push(sample);
+    }
+    let few = by_family.into_values().flat_map(|mut family| {
+        family.sort_by(|a, b| a.model.cmp(&b.model).then(a.time_ms.total_cmp(&b.time_ms)));
+        let n = family.len().min(MAX_OF_FAMILY);
+        (0..n).map(move |idx| family[idx * family.len() / n])
+    });
+    few.collect()
 }
 
 /// By sample, the estimate of a fit without its fold, and that of a log-linear regression on multiply-accumulates,

@@ -8,7 +8,7 @@ use litecast::targets::gpu::bundle::{Errors, Mode, Run};
 use litecast::targets::gpu::costs::PRIOR_MS;
 use rayon::prelude::*;
 
-use super::evaluate::{Fit, MeasuredSample, folds_of, regression, regression_ms};
+use super::evaluate::{Fit, MeasuredSample, folds_of, regression, regression_ms, spread};
 use super::final_families::is_final;
 use super::interval_widths::{HalfWidth, LeftOut, errors, errors_of_regression, summary};
 use super::kriging::VARIANCES;
@@ -112,7 +112,7 @@ pub fn fits(experiments: &[Experiment], is_used: &dyn Fn(&MeasuredSample) -> boo
         if run.setting.properties.contains(&Property::Compiled) {
             costs[PRIOR_MS.0] = 0.0;
         }
-        Fit::with_costs(costs, &run.samples, VARIANCES)
+        Fit::with_costs(costs, &spread(&run.samples), VARIANCES)
     })
     .collect()
 }

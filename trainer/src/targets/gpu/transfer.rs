@@ -10,7 +10,7 @@ use litecast::targets::gpu::bundle::{Correction, Position, position};
 use litecast::targets::gpu::costs::{Amounts, NAMES};
 use litecast::targets::gpu::specifications::{ComputePrecision, Gpu};
 
-use super::evaluate::{Estimate, MeasuredSample, regression, regression_ms};
+use super::evaluate::{Estimate, MeasuredSample, regression, regression_ms, spread};
 use super::experiment::Experiment;
 use super::interval_widths::LeftOut;
 use super::kriging::{self, VARIANCES};
@@ -122,7 +122,7 @@ impl Source {
             .map(|experiment| experiment.observed(is_used));
         let observed: Vec<Observed> = used.collect();
         let costs_ms = shared_fit::fit(&observed, &SPREADS);
-        Self::new(costs_ms[0], &observed[0].samples)
+        Self::new(costs_ms[0], &spread(&observed[0].samples))
     }
 
     /// The correction for scaled costs. Scaling changes the positions of networks; their residuals are those of this
