@@ -4,12 +4,22 @@ use crate::formats::tflite::OpKind;
 
 /// Number of letters and digits from which on one other letter is a slip. Shorter names are too close to each other.
 const MIN_LETTERS: usize = 6;
+/// Names of `TRANSPOSE_CONV` in other frameworks, which are a letter away from `CONV_3D_TRANSPOSE`.
+const OTHER_FRAMEWORKS: [&str; 2] = ["CONV2DTRANSPOSE", "CONVTRANSPOSE2D"];
 
-/// The kind of operator that a custom operator's name seems to mean: the same but for case, separators and, in long
-/// names, one letter.
+/// The kind of operator that a custom operator's name seems to mean: the same but for case and separators or, if there
+/// is none, in long names one letter.
 pub(super) fn meant_by(name: &str) -> Option<OpKind> {
+    if OTHER_FRAMEWORKS.contains(&letters(name).collect::<String>().as_str()) {
+        return Some(OpKind::TransposeConv);
+    }
+    let kinds = || OpKind::ALL.iter().filter(|kind| **kind != OpKind::Custom);
+    let is_same = |kind: &&OpKind| letters(kind.name()).eq(letters(name));
     let is_meant = |kind: &&OpKind| is_near(letters(kind.name()), letters(name));
-    OpKind::ALL.iter().find(is_meant).copied()
+    kinds()
+        .find(is_same)
+        .or_else(|| kinds().find(is_meant))
+        .copied()
 }
 
 fn letters(name: &str) -> impl Iterator<Item = char> + Clone {
@@ -58,6 +68,9 @@ mod tests {
         ] {
             assert!(meant_by(name).is_some(), "{name}");
         }
+        assert_eq!(meant_by("Conv3D"), Some(OpKind::Conv3d));
+        assert_eq!(meant_by("Conv2DTranspose"), Some(OpKind::TransposeConv));
+        assert_eq!(meant_by("CONV_3DTRANSPOSE"), Some(OpKind::Conv3dTranspose));
         assert_eq!(meant_by("DepthwiseConv2d"), Some(OpKind::DepthwiseConv2d));
         assert_eq!(meant_by("FULY_CONNECTED"), Some(OpKind::FullyConnected));
     }
@@ -82,6 +95,7 @@ mod tests {
             "TFLite_Detection_PostProcess",
             "FlexErf",
             "MEAN2",
+            "CUSTOM",
         ] {
             assert_eq!(meant_by(name), None, "{name}");
         }
