@@ -112,9 +112,7 @@ fn fill_subgraph(subgraph: &mut Subgraph, buffers: &[Buffer]) -> Filled {
         outputs.iter().for_each(|output| {
             computed.remove(output);
         });
-        if let (Some(&first), Some(values)) = (outputs.first(), values) {
-            computed.insert(first, values);
-        }
+        computed.extend(outputs.iter().copied().zip(values.into_iter().flatten()));
     }
     filled
 }

@@ -516,6 +516,41 @@ fn shapes_are_computed_from_shapes() {
     assert_eq!(shapes, [&[3][..], &[], &[2], &[3, 20]]);
 }
 
+/// LiteRT 2.3: `[4, 4, 4, 4]`. As TensorFlow pads to whole blocks: the rest of each side, behind it.
+#[test]
+fn paddings_are_computed_from_shapes() {
+    let mut buffers = vec![Buffer::EMPTY];
+    let mut tensors = vec![tensor(INT8, &[1, 7, 7, 4])];
+    let mut list = |values: &[i32]| constant(&[values.len() as i32], values, &mut buffers);
+    tensors.extend([list(&[2, 2]), list(&[0, 0]), list(&[2])]);
+    tensors[3].shape.clear();
+    let integer = || Tensor {
+        tensor_type: TensorType::Int32,
+        ..missing()
+    };
+    tensors.extend((4..13).map(|_| integer()));
+    tensors.push(missing());
+    let pack = |axis| BuiltinOptions::Pack {
+        values_count: 2,
+        axis,
+    };
+    let unpack = BuiltinOptions::Unpack { num: 4, axis: 0 };
+    let absent = || BuiltinOptions::Absent;
+    let operators = vec![
+        calling(OpKind::Shape, &[0], &[4], absent()),
+        calling(OpKind::Unpack, &[4], &[5, 6, 7, 8], unpack),
+        calling(OpKind::FloorMod, &[6, 3], &[9], absent()),
+        calling(OpKind::FloorMod, &[7, 3], &[10], absent()),
+        calling(OpKind::Pack, &[9, 10], &[11], pack(0)),
+        calling(OpKind::Pack, &[2, 11], &[12], pack(1)),
+        calling(OpKind::SpaceToBatchNd, &[0, 1, 12], &[13], absent()),
+    ];
+    let mut model = model(vec![subgraph(tensors, operators)]);
+    model.buffers = buffers;
+    fill(&mut model);
+    assert_eq!(model.subgraphs[0].tensors[13].shape, [4, 4, 4, 4]);
+}
+
 /// Options of every operator that a rule reads, with numbers from a file.
 fn options(kind: OpKind, numbers: [i32; 6]) -> BuiltinOptions {
     use BuiltinOptions as O;

@@ -9,17 +9,26 @@ use crate::formats::tflite::{BuiltinOptions, OpKind, TensorType};
 /// otherwise each have a list many times as long as the four bytes that the file spends on naming the result.
 pub const MAX_COMPUTED_RANK: usize = 8;
 
-/// Values of the first result, in row-major order; as many at most as a shape has sizes. None where the operator has
+/// Values of the results, each in row-major order; as many at most as a shape has sizes. None where the operator has
 /// no rule, where what it reads is not known, and where a value does not fit 32 bits.
-pub fn computed(call: &OperatorCall) -> Option<Vec<i64>> {
+pub fn computed(call: &OperatorCall) -> Option<Vec<Vec<i64>>> {
     let result = &call.tensors[*call.operator.outputs.first()?];
     require(matches!(
         result.tensor_type,
         TensorType::Int32 | TensorType::Int64
     ))?;
-    let values = operator_values(call)?;
+    let values = if call.operator.code.kind == OpKind::Unpack {
+        let [_] = call.sizes(0).ok()?;
+        call.values(0).ok()?
+    } else {
+        operator_values(call)?
+    };
     let fit = values.iter().all(|&value| i32::try_from(value).is_ok());
-    (fit && values.len() <= MAX_COMPUTED_RANK).then_some(values)
+    require(fit && values.len() <= MAX_COMPUTED_RANK)?;
+    Some(match call.operator.code.kind {
+        OpKind::Unpack => values.into_iter().map(|value| vec![value]).collect(),
+        _ => vec![values],
+    })
 }
 
 fn operator_values(call: &OperatorCall) -> Option<Vec<i64>> {
@@ -29,7 +38,7 @@ fn operator_values(call: &OperatorCall) -> Option<Vec<i64>> {
             call.values(0).ok()
         }
         OpKind::Concatenation => concatenated_values(call, 1),
-        OpKind::Pack => concatenated_values(call, 0),
+        OpKind::Pack => packed(call),
         OpKind::Slice => sliced(call),
         OpKind::StridedSlice => strided(call),
         OpKind::Gather => gathered(call),
@@ -38,10 +47,28 @@ fn operator_values(call: &OperatorCall) -> Option<Vec<i64>> {
         OpKind::Mul => pairwise(call, i64::checked_mul),
         OpKind::Div => pairwise(call, i64::checked_div),
         OpKind::FloorDiv => pairwise(call, floor_div),
+        OpKind::FloorMod => pairwise(call, floor_mod),
         OpKind::Maximum => pairwise(call, |one, other| Some(one.max(other))),
         OpKind::Minimum => pairwise(call, |one, other| Some(one.min(other))),
         OpKind::ReduceProd => reduced(call, i64::checked_mul),
         OpKind::Sum => reduced(call, i64::checked_add),
+        _ => None,
+    }
+}
+
+/// Scalars, or lists as rows or as columns, for example the paddings of dimensions.
+fn packed(call: &OperatorCall) -> Option<Vec<i64>> {
+    let rank = call.dimensions(0).ok()?.len();
+    require(rank <= 1)?;
+    let values = concatenated_values(call, rank)?;
+    let n_inputs = call.operator.inputs.len();
+    let n_each = values.len().checked_div(n_inputs)?;
+    match call.operator.options {
+        BuiltinOptions::Pack { axis: 1 | -1, .. } if rank == 1 => {
+            let places = (0..n_each).flat_map(|row| (0..n_inputs).map(move |n| n * n_each + row));
+            places.map(|place| values.get(place).copied()).collect()
+        }
+        BuiltinOptions::Pack { .. } => Some(values),
         _ => None,
     }
 }
@@ -120,6 +147,10 @@ fn floor_div(one: i64, other: i64) -> Option<i64> {
     let quotient = one.checked_div(other)?;
     let is_between = one % other != 0 && (one < 0) != (other < 0);
     Some(quotient - i64::from(is_between))
+}
+
+fn floor_mod(one: i64, other: i64) -> Option<i64> {
+    one.checked_sub(floor_div(one, other)?.checked_mul(other)?)
 }
 
 /// One value for all of a list.
