@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use crate::formats::tflite::op_row::Work;
+use crate::formats::tflite::op_row::{GpuWork, Work};
 use crate::formats::tflite::{OpKind, OperatorCode, TensorType};
 use crate::graph::analysis::window::Window;
 use crate::graph::analysis::{Analysis, Cost};
@@ -169,13 +169,18 @@ fn node_counts(
             known.insert(kernel.clone(), terms.clone());
         }
     }
+    // Of a table, a lookup reads the rows that it writes, however many the table has.
+    let weight_bytes = match kind.row().gpu {
+        GpuWork::Gather => cost.weight_bytes.min(cost.output_bytes),
+        _ => cost.weight_bytes,
+    };
     KernelCounts {
         kernel,
         class: class(&node.operator.code),
         is_int8: !touches_floats(graph, node),
         terms,
-        bytes: cost.input_bytes as f64 + cost.output_bytes as f64 + cost.weight_bytes as f64,
-        weight_bytes: cost.weight_bytes as f64,
+        bytes: cost.input_bytes as f64 + cost.output_bytes as f64 + weight_bytes as f64,
+        weight_bytes: weight_bytes as f64,
         macs: cost.macs as f64 + compared_boxes(graph, node),
         values: shapes.in_values + shapes.out_values,
         is_compiled: is_compiled(&node.operator.code),
@@ -526,7 +531,7 @@ fn other(shapes: &Shapes, cost: &Cost) -> Vec<(&'static str, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::tflite::{Activation, BuiltinOptions, Padding, Tensor};
+    use crate::formats::tflite::{Activation, Buffer, BuiltinOptions, Padding, Tensor};
     use crate::graph::analysis::analyze;
     use crate::graph::analysis::fixtures::{calling, graph_of, model, operator, subgraph, tensor};
 
@@ -535,6 +540,30 @@ mod tests {
             buffer_idx: 1,
             ..tensor(TensorType::Int8, shape)
         }
+    }
+
+    /// A token's row of an embedding, in tables of 100 and of 100,000 rows.
+    #[test]
+    fn a_lookup_reads_the_rows_that_it_writes() {
+        let counts = |n_rows: i32| {
+            let tensors = vec![
+                constant(&[n_rows, 64]),
+                tensor(TensorType::Int32, &[1]),
+                tensor(TensorType::Int8, &[1, 64]),
+            ];
+            let gather = BuiltinOptions::Gather {
+                axis: 0,
+                batch_dims: 0,
+            };
+            let operators = vec![calling(OpKind::Gather, &[0, 1], &[2], gather)];
+            let mut model = model(vec![subgraph(tensors, operators)]);
+            model.buffers[1] = Buffer::Stored(vec![1; 64 * n_rows as usize].into());
+            let graph = graph_of(&model);
+            kernel_counts(&graph, &analyze(&graph)).remove(0)
+        };
+        let (few, many) = (counts(100), counts(100_000));
+        assert_eq!((few.weight_bytes, few.bytes), (64.0, 4.0 + 64.0 + 64.0));
+        assert_eq!(few, many);
     }
 
     #[test]
