@@ -22,15 +22,17 @@ impl<'a> Attributes<'a> {
         attributes.find_map(|(other, message)| (*other == name).then_some(*message))
     }
 
-    /// Whether a text is as long as only a compiled program is.
+    /// Whether a text, a tensor or a list of integers is as long as only a compiled program is.
     pub fn has_program(&self) -> bool {
         const MIN_PROGRAM_BYTES: usize = 1024;
         let is_program = |(_, message): &(&str, &[u8])| {
-            let mut fields = Fields::new(message).flatten();
-            fields.any(|(number, field)| {
-                let bytes = field.bytes().filter(|_| number == 4);
-                bytes.is_some_and(|bytes| bytes.len() >= MIN_PROGRAM_BYTES)
-            })
+            let fields = Fields::new(message).flatten();
+            let lengths = fields.map(|(number, field)| match (number, field) {
+                (TEXT | TENSOR | INTEGERS, Field::Bytes(bytes)) => bytes.len(),
+                (INTEGERS, _) => 1,
+                _ => 0,
+            });
+            lengths.fold(0, usize::saturating_add) >= MIN_PROGRAM_BYTES
         };
         self.by_name.iter().any(is_program)
     }
@@ -71,8 +73,11 @@ impl<'a> Attributes<'a> {
     }
 }
 
-/// Fields of an `AttributeProto`: its name, and that of an attribute of the call.
+/// Fields of an `AttributeProto`: its name, values of three types, and the name of an attribute of the call.
 pub(super) const NAME: u32 = 1;
+const TEXT: u32 = 4;
+const TENSOR: u32 = 5;
+const INTEGERS: u32 = 8;
 const REFERENCE: u32 = 21;
 
 /// Text of a field of an `AttributeProto`.

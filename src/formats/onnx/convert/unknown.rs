@@ -121,12 +121,13 @@ impl<'a> Converter<'a> {
     }
 
     /// Whether nobody but its vendor knows what a node computes, or which branches of trees run decides its work. Among
-    /// products, an operator of an unknown domain is a detail, unless it has a compiled program among its attributes.
+    /// products, an operator of an unknown domain is a detail, unless it has a compiled program among its attributes. Some
+    /// vendors name no domain for their programs; no operator of ONNX that is read here has an attribute as long.
     fn is_opaque(&self, node: &Node) -> bool {
         match (node.text.domain, node.text.op_type) {
-            ("" | "ai.onnx" | "ai.onnx.preview.training", _) => false,
             ("ai.onnx.ml", name) => TREES.contains(&name),
-            (contrib::DOMAIN, name) => name == "EPContext",
+            ("" | "ai.onnx" | "ai.onnx.preview.training", _) => node.attributes.has_program(),
+            (contrib::DOMAIN, name) => name == "EPContext" || node.attributes.has_program(),
             _ => node.attributes.has_program() || !self.branches.has_products,
         }
     }
