@@ -435,7 +435,8 @@ impl<'a> Converter<'a> {
         }
     }
 
-    /// How many values of the file a constant result of a node depends on.
+    /// How many values of the file a constant result of a node depends on. Integers beside other numbers are shapes,
+    /// paddings or indices, which tell what becomes of those.
     fn stored_operands(&self, node: &Node<'a>) -> u64 {
         match node.text.op_type {
             "Constant" => u64::MAX,
@@ -445,6 +446,9 @@ impl<'a> Converter<'a> {
                     .inputs
                     .iter()
                     .filter_map(|name| self.names.values.get(name));
+                let is_number = |value: &&Value| value.tensor_type != TensorType::Int64;
+                let has_numbers = values.clone().any(|value| is_number(&value));
+                let values = values.filter(|value| !has_numbers || is_number(value));
                 let constants = values.filter_map(Value::constant);
                 let counts = constants.map(|constant| constant.n_stored);
                 counts.fold(0, u64::saturating_add)
