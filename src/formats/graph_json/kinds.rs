@@ -10,12 +10,20 @@ const OTHER_FRAMEWORKS: [&str; 2] = ["CONV2DTRANSPOSE", "CONVTRANSPOSE2D"];
 /// The kind of operator that a custom operator's name seems to mean: the same but for case and separators or, if there
 /// is none, in long names one letter.
 pub(super) fn meant_by(name: &str) -> Option<OpKind> {
-    if OTHER_FRAMEWORKS.contains(&letters(name).collect::<String>().as_str()) {
+    let asked: String = letters(name).collect();
+    if OTHER_FRAMEWORKS.contains(&asked.as_str()) {
         return Some(OpKind::TransposeConv);
     }
-    let kinds = || OpKind::ALL.iter().filter(|kind| **kind != OpKind::Custom);
-    let is_same = |kind: &&OpKind| letters(kind.name()).eq(letters(name));
-    let is_meant = |kind: &&OpKind| is_near(letters(kind.name()), letters(name));
+    let n_letters = asked.chars().count();
+    // Of more than a hundred names, few are as long.
+    let is_as_long = |kind: &OpKind| {
+        let n_known = kind.name().bytes().filter(|&byte| byte != b'_').count();
+        n_known.abs_diff(n_letters) <= 1
+    };
+    let is_candidate = |kind: &&OpKind| **kind != OpKind::Custom && is_as_long(kind);
+    let kinds = || OpKind::ALL.iter().filter(is_candidate);
+    let is_same = |kind: &&OpKind| letters(kind.name()).eq(asked.chars());
+    let is_meant = |kind: &&OpKind| is_near(letters(kind.name()), asked.chars());
     kinds()
         .find(is_same)
         .or_else(|| kinds().find(is_meant))

@@ -208,6 +208,12 @@ fn place_in_file(trace: &[ErrorTraceDetail]) -> String {
 
 /// A name from the file as a message shows it: short, without control characters.
 pub fn shown(name: &str) -> String {
+    // Nearly every name: reports have one for each custom operator.
+    let is_plain =
+        |byte: u8| (byte.is_ascii_graphic() || byte == b' ') && !b"\"'\\".contains(&byte);
+    if name.len() <= MAX_SHOWN_NAME_CHARS && name.bytes().all(is_plain) {
+        return name.to_owned();
+    }
     let mut shown: String = name
         .chars()
         .take(MAX_SHOWN_NAME_CHARS)
