@@ -63,10 +63,10 @@
 //! for each kind of hardware). The trainer uses them; they are not covered by semantic versioning, and are left out of
 //! this documentation.
 //!
-//! Features, each of which includes the next: `cli` (the default) adds the dependencies of the command, `bundle` includes
-//! the constants of GPUs in the library, and a trained network for targets of one's own that ask it
-//! (`Predictor::shipped`); `tract` runs networks that a program loads (`Predictor::load`). The targets of this crate ask
-//! none: their estimates are those of rules and models.
+//! Features: `cli` (the default) adds the dependencies of the command and includes `bundle`, the constants of GPUs, phones
+//! and NPU boards. `tract` runs networks that a program loads (`Predictor::load`), for targets of one's own that ask one;
+//! with `bundle`, one comes with the library (`Predictor::shipped`). The targets of this crate ask none: their estimates
+//! are those of rules and models.
 #![warn(missing_docs)]
 // Unit tests run natively, with crates that browsers do not have. `wasm-pack test` compiles this crate once more for
 // them, and finds none.

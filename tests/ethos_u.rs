@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use litecast::Outcome;
 use litecast::estimate::{ModelFile, estimate};
-use litecast::{Outcome, Predictor};
 use serde_json::{Value, json};
 
 const FILE: &str = "www/examples/cnn-kws-s7-i43.tflite";
@@ -278,25 +278,15 @@ fn options_are_for_the_targets_that_take_them() {
 
 const DEFAULTS: [&str; 3] = ["ethos-u55-256", "ethos-u65-512", "ethos-u85-256"];
 
-/// The same with a network that is loaded, which no Ethos-U asks.
 #[test]
-fn no_accelerator_needs_the_trained_network() {
+fn every_default_accelerator_has_an_interval_for_each_metric() {
     let bytes = fs::read(FILE).unwrap();
-    let file = ModelFile::new(FILE, &bytes);
-    let predictor = Predictor::shipped().unwrap();
-    let [without, with] =
-        [None, Some(&predictor)].map(|predictor| estimate(file, predictor).unwrap().results);
-    let n_intervals = without.iter().filter(|one| {
+    let results = estimate(ModelFile::new(FILE, &bytes), None)
+        .unwrap()
+        .results;
+    let intervals = results.iter().filter(|one| {
         let has_interval = matches!(one.outcome, Outcome::Estimate { lo: Some(_), .. });
         has_interval && DEFAULTS.contains(&one.target.as_str())
     });
-    assert_eq!(
-        n_intervals.count(),
-        12,
-        "four metrics on three accelerators"
-    );
-    assert_eq!(
-        serde_json::to_value(&without).unwrap(),
-        serde_json::to_value(&with).unwrap()
-    );
+    assert_eq!(intervals.count(), 12, "four metrics on three accelerators");
 }

@@ -10,7 +10,7 @@ use litecast::formats::{distribution, graph_json};
 use litecast::graph::shapes::inference;
 use litecast::graph::{self, analysis};
 use litecast::report::Report;
-use litecast::{Metric, ModelFile, Outcome, Predictor, estimate};
+use litecast::{Metric, ModelFile, Outcome, estimate};
 use litecast_needs::shared;
 use serde_json::{Map, Value, json};
 
@@ -133,7 +133,6 @@ fn spread(mut errors: Vec<f64>) -> [f64; 3] {
 
 #[test]
 fn a_described_file_costs_what_the_file_costs() {
-    let predictor = Predictor::shipped().unwrap();
     let mut differences: BTreeMap<(bool, String), Vec<f64>> = BTreeMap::new();
     let (mut n_files, mut left_out) = (0, BTreeMap::<&str, usize>::new());
     for path in real_files() {
@@ -170,10 +169,10 @@ fn a_described_file_costs_what_the_file_costs() {
             continue;
         }
         n_files += 1;
-        let of_file = estimate(ModelFile::new(&name, &bytes), Some(&predictor)).unwrap();
+        let of_file = estimate(ModelFile::new(&name, &bytes), None).unwrap();
         for described in [true, false] {
             let text = serde_json::to_vec(&document(&model, described)).unwrap();
-            let of_graph = estimate(ModelFile::new(&name, &text), Some(&predictor));
+            let of_graph = estimate(ModelFile::new(&name, &text), None);
             let of_graph = of_graph.unwrap_or_else(|error| panic!("{name}: {error}"));
             // A graph has no way to say that tensors share a buffer.
             let shares = subgraph

@@ -6,7 +6,7 @@ use std::fs;
 use std::process::Command;
 
 use litecast::report::{Report, TargetResult};
-use litecast::{Metric, ModelFile, Outcome, Predictor, estimate};
+use litecast::{Metric, ModelFile, Outcome, estimate};
 use litecast_needs::{Need, python_for, shared};
 use serde_json::Value;
 
@@ -39,7 +39,6 @@ fn both_forms_of_a_network_cost_the_same() {
     ) else {
         return;
     };
-    let predictor = Predictor::shipped().unwrap();
     let mut files = Vec::new();
     for folder in [
         folder.with_file_name("models"),
@@ -74,7 +73,7 @@ fn both_forms_of_a_network_cost_the_same() {
         };
         let report = |path: &str| {
             let bytes = fs::read(path).unwrap();
-            estimate(ModelFile::new(path, &bytes), Some(&predictor))
+            estimate(ModelFile::new(path, &bytes), None)
         };
         let (Ok(of_tflite), of_onnx) = (report(name), report(onnx)) else {
             continue;

@@ -119,7 +119,7 @@ impl Predictor {
     }
 
     /// The predictor that comes with this version, as the trainer exported it.
-    #[cfg(feature = "bundle")]
+    #[cfg(all(feature = "bundle", feature = "tract"))]
     pub fn shipped() -> Result<Self, PredictorError> {
         let network = include_bytes!("../../bundle/predictor.onnx");
         let manifest = include_str!("../../bundle/manifest.json");
