@@ -309,8 +309,10 @@ pub enum WeightSharing {
     None,
     /// The next operation also reads them.
     First,
-    /// The previous operation also reads them.
+    /// The previous operation, another piece of the same operator, also reads them.
     Again,
+    /// The previous operation, of another operator, reads the same tensor.
+    AsBefore,
 }
 
 impl Operation {

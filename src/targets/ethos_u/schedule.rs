@@ -308,7 +308,8 @@ fn weight_buffer_bytes(
             fetched_for_next = fetched_for_next.max(buffers[idx].parts[0]);
         }
         bytes[idx] = buffers[idx].bytes_beside(fetched_for_next);
-        let is_new = buffers[idx].is_prefetched && !buffers[idx].is_shared;
+        let has_that_of_before = buffers[idx].is_shared || buffers[idx].is_filled_again;
+        let is_new = buffers[idx].is_prefetched && !has_that_of_before;
         fetched_for_next = if is_new { buffers[idx].parts[0] } else { 0.0 };
     }
     bytes

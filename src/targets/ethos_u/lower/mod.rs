@@ -28,7 +28,9 @@ use self::node::{maps, operation};
 use self::parts::copy_parts;
 use super::accelerator::Accelerator;
 use super::layer::Kind;
-use super::program::{Action, Alias, Arithmetic, FeatureMap, Operation, Program, Window};
+use super::program::{
+    Action, Alias, Arithmetic, FeatureMap, Operation, Program, WeightSharing, Window,
+};
 use crate::formats::tflite::{BuiltinOptions, OpKind, TensorType};
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
@@ -141,6 +143,33 @@ fn rearrange(accelerator: &Accelerator, graph: &Graph, program: &mut Program) {
         movement::fuse_reverses(program);
     }
     lay_out(program, accelerator.is_u85());
+    share_weights_of_neighbours(program, graph);
+}
+
+/// Marks operations of different operators that follow each other and read the same tensor of weights.
+fn share_weights_of_neighbours(program: &mut Program, graph: &Graph) {
+    let tensor = |operation: &Operation| {
+        let operator = graph.nodes[operation.node_idx].operator;
+        let reads_weights = matches!(operator.code.kind, OpKind::Conv2d | OpKind::DepthwiseConv2d);
+        let weights = operator.inputs.get(1).copied().flatten();
+        weights.filter(|_| reads_weights && operation.weights.is_some())
+    };
+    for idx in 1..program.operations.len() {
+        let [before, operation] = &mut program.operations[idx - 1..=idx] else {
+            continue;
+        };
+        let is_shared = tensor(operation).is_some() && tensor(operation) == tensor(before);
+        if is_shared && before.node_idx != operation.node_idx {
+            for (one, sharing) in [
+                (before, WeightSharing::First),
+                (operation, WeightSharing::AsBefore),
+            ] {
+                if one.sharing == WeightSharing::None {
+                    one.sharing = sharing;
+                }
+            }
+        }
+    }
 }
 
 /// Whether an operator computes something from shapes and constants alone. Shapes of other operators are read from it,

@@ -754,6 +754,33 @@ fn buffers_of_equal_operations_alternate_where_only_a_wait_hides_their_transfer(
     ]);
 }
 
+#[test]
+fn operators_that_read_one_tensor_of_weights_fill_one_buffer_each() {
+    let mut network = NetworkFile::new(&[1, 8, 8, 64]);
+    let weights = network.weights(&[64, 3, 3, 64]);
+    let mut map = 0;
+    for _ in 0..3 {
+        map = network.call_with(OpKind::Conv2d, &[map, weights], &[1, 8, 8, 64], same());
+    }
+    network.check(&[
+        (Product::U55x256, [139696.0, 50320.0, 126384.0]),
+        (Product::U65x512, [46767.0, 50336.0, 159200.0]),
+        (Product::U85x256, [52911.0, 49824.0, 223200.0]),
+    ]);
+}
+
+/// A convolution of stride 1 that pads.
+fn same() -> BuiltinOptions {
+    BuiltinOptions::Conv2D {
+        padding: Padding::Same,
+        stride_h: 1,
+        stride_w: 1,
+        dilation_h: 1,
+        dilation_w: 1,
+        activation: Activation::None,
+    }
+}
+
 /// Two streaming layers. Variables take memory once for all that read or assign them, and the one whose value is computed
 /// first becomes the last output.
 #[test]

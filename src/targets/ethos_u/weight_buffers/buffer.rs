@@ -25,6 +25,8 @@ pub struct Buffer {
     pub last_slice_cycles: f64,
     /// Whether it is the buffer of the previous operation, with the same weights.
     pub is_shared: bool,
+    /// Whether it is the buffer of the previous operation, filled again with the same weights.
+    pub is_filled_again: bool,
     /// Whether only every other one of equal operations in turn has it: behind itself, no transfer would be hidden.
     pub alternates: bool,
 }
@@ -67,6 +69,7 @@ impl Buffer {
         slack_cycles: 0.0,
         last_slice_cycles: 0.0,
         is_shared: false,
+        is_filled_again: false,
         alternates: false,
     };
 

@@ -362,6 +362,8 @@ impl BufferChoice<'_> {
             },
             last_slice_cycles: buffered.last_slice,
             is_shared,
+            is_filled_again: method == Buffering::WholeForNext
+                && self.weights.sharing == WeightSharing::AsBefore,
             alternates: false,
         };
         let pays = method == Buffering::WholeForNext
@@ -383,7 +385,7 @@ impl BufferChoice<'_> {
         let is_shared = match self.weights.sharing {
             WeightSharing::None => false,
             WeightSharing::First => self.before.is_none(),
-            WeightSharing::Again => true,
+            WeightSharing::Again | WeightSharing::AsBefore => true,
         };
         if is_shared && can_be_whole {
             return Some(Buffering::WholeForNext);
