@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::lowering::Lowering;
+use super::node::has_group_of_each_channel;
 use super::transpose::passes_of_four;
 use crate::formats::tflite::{BuiltinOptions, Padding};
 use crate::graph::analysis::ByteHistogram;
@@ -295,8 +296,11 @@ pub fn depthwise_with_multiplier(lowering: &mut Lowering) -> Option<()> {
 }
 
 /// One convolution per group of channels: the first one, and a second operation that repeats it for all other
-/// groups. `None` if there is a single group.
+/// groups. `None` if there is a single group, or one for each channel, which is a depthwise convolution.
 pub fn grouped_convolution(lowering: &mut Lowering) -> Option<()> {
+    if has_group_of_each_channel(lowering.graph, lowering.operator()) {
+        return None;
+    }
     let (filter, output) = (lowering.input(1)?, lowering.output()?);
     let whole = lowering.whole_node();
     let &input = whole.inputs.first()?;

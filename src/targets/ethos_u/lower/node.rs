@@ -145,6 +145,9 @@ fn layer(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Option<Operatio
     let (kind, view_shapes, window) = match operator.options {
         // With a single input channel it is an ordinary convolution, which uses more multipliers.
         BuiltinOptions::DepthwiseConv2D { .. } if ifm[2] != 1 => (Kind::Depthwise, None, window),
+        BuiltinOptions::Conv2D { .. } if has_group_of_each_channel(graph, operator) => {
+            (Kind::Depthwise, None, window)
+        }
         BuiltinOptions::Conv2D { .. } | BuiltinOptions::DepthwiseConv2D { .. } => {
             (Kind::Convolution, None, window)
         }
@@ -173,6 +176,14 @@ fn layer(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Option<Operatio
         weights: weights.map(|weights| weights.histogram.clone()),
         ..Operation::new(node_idx, Action::Layer(kind), input, output)
     })
+}
+
+/// Whether a convolution computes each output channel from one input channel, as a depthwise convolution does.
+pub fn has_group_of_each_channel(graph: &Graph, operator: &Operator) -> bool {
+    let depth = |tensor: usize| graph.tensor(tensor).shape.last().copied();
+    let inputs = [0, 1].map(|idx| operator.inputs.get(idx).copied().flatten().and_then(depth));
+    let output = operator.outputs.first().copied().and_then(depth);
+    matches!((inputs, output), ([Some(channels), Some(1)], Some(units)) if channels == units && channels > 1)
 }
 
 /// Rows of a matrix as height and width: as square as their divisors allow, and not much higher than

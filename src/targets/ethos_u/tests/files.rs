@@ -769,6 +769,18 @@ fn operators_that_read_one_tensor_of_weights_fill_one_buffer_each() {
     ]);
 }
 
+#[test]
+fn a_group_of_each_channel_is_a_depthwise_convolution() {
+    let mut network = NetworkFile::new(&[1, 10, 10, 32]);
+    let weights = network.weights(&[32, 5, 5, 1]);
+    network.call_with(OpKind::Conv2d, &[0, weights], &[1, 10, 10, 32], same());
+    network.check(&[
+        (Product::U55x256, [4114.0, 6400.0, 1344.0]),
+        (Product::U65x512, [14011.0, 0.0, 52544.0]),
+        (Product::U85x256, [6849.0, 0.0, 30144.0]),
+    ]);
+}
+
 /// A convolution of stride 1 that pads.
 fn same() -> BuiltinOptions {
     BuiltinOptions::Conv2D {
