@@ -2,6 +2,7 @@
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mimalloc::MiMalloc;
 
@@ -46,6 +47,12 @@ unsafe impl GlobalAlloc for Counting {
         count_back(layout.size());
         unsafe { MiMalloc.realloc(pointer, layout, new_size) }
     }
+}
+
+/// Lets no other test of the program measure while the result lives, or do anything else that it counts.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What a call took from the allocator.

@@ -15,7 +15,7 @@ use litecast::targets::{Target, cortex_m, ethos_u, gpu, registered};
 use litecast::work::{self, Work};
 use litecast_fuzz::growth::exponent;
 use litecast_fuzz::kinds::{Arrangement, KINDS, Kind, network};
-use litecast_fuzz::memory::{Counting, measure};
+use litecast_fuzz::memory::{Counting, alone, measure};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -101,6 +101,7 @@ const PART: &str = "LITECAST_GROWTH_PART";
 /// Allocations are counted of a whole process, so each core has a process of its own.
 #[test]
 fn work_grows_no_faster_than_the_network() {
+    let _alone = alone();
     if let Ok(part) = std::env::var(PART) {
         let numbers = part
             .split('/')
@@ -248,6 +249,7 @@ fn assert_growth(part: usize, n_parts: usize) {
 /// From 128 buffers on, each is looked up in a tree, whose height is the logarithm of their number.
 #[test]
 fn buffers_of_larger_networks_are_placed_in_proportion() {
+    let _alone = alone();
     const SIZES: [usize; 4] = [160, 320, 640, 1280];
     let targets: Vec<Box<dyn Target>> = Vec::new();
     let is_planned = |kind: &&Kind| ["RELU", "CONCATENATION", "MEAN"].contains(&kind.name());

@@ -2,8 +2,6 @@
 //! an error of a known kind. Each case is large enough that a stage that is not linear would take minutes
 //! or hours; what is asserted are bytes and numbers of allocations, which do not depend on the machine.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use litecast::estimate::{ModelFile, estimate};
 use litecast::learned::predictor::Predictor;
 use litecast_fuzz::attacks::Format;
@@ -12,7 +10,7 @@ use litecast_fuzz::check::{
     MAX_BYTES_PER_OPERAND, MAX_BYTES_PER_OPERATOR, Target, assert_sound, max_bytes,
 };
 use litecast_fuzz::hostile::CASES;
-use litecast_fuzz::memory::{Counting, measure};
+use litecast_fuzz::memory::{Counting, alone, measure};
 use litecast_fuzz::mutate::{corrupt, mutate};
 use litecast_fuzz::protobuf;
 use litecast_fuzz::random::Random;
@@ -21,13 +19,6 @@ use litecast_tflite_files::File;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
-
-/// Memory is counted of the whole process.
-static ALONE: Mutex<()> = Mutex::new(());
-
-fn alone() -> MutexGuard<'static, ()> {
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 fn n_operands(file: &File) -> usize {
     let of_subgraph = |subgraph: &litecast_tflite_files::Subgraph| {
