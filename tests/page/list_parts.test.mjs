@@ -69,6 +69,8 @@ test("a report of many operators is kept in parts, shown again, exported, import
     const estimates = await readEstimates(page);
     const last = async (page) => {
       await page.click('button:text-is("Table")');
+      // Rows come with the next frame.
+      await page.waitForSelector(".operator-table tr[data-operator]");
       return page.textContent(".operator-table");
     };
     const table = await last(page);
