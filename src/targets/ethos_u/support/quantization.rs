@@ -7,6 +7,10 @@ use crate::graph::scan::ScanBudget;
 use crate::graph::{Graph, Node};
 use crate::target::{Place, UnsupportedReason};
 
+/// Scales from here on have no multiplier and shift. Masks of attention have such scales: their lowest number is that of
+/// floats.
+const END_OF_SCALES: f32 = (1u64 << 32) as f32;
+
 /// The first tensor of an operator whose quantisation `npu` does not run. `has_scales` says whether any tensor of the
 /// network has a scale. Zero points beyond the budget count as in range.
 pub fn refused_quantization(
@@ -29,6 +33,10 @@ pub fn refused_quantization(
         };
         if !is_weighted && quantization.scale.len() > 1 {
             return Some("a scale for each channel");
+        }
+        let scale = quantization.scale.first().copied().unwrap_or_default();
+        if is_map && listed.scale != Scale::Free && scale >= END_OF_SCALES {
+            return Some("a scale of 2^32 or more");
         }
         let is_outside = |&zero_point: &i64| !runs_zero_point(zero_point, tensor, place, npu);
         let is_checked = is_map && listed.scale != Scale::AnyZero;
@@ -121,7 +129,7 @@ mod tests {
         let none: Side = (&[], 0);
         let both = [true; 2];
         type Case<'a> = (OpKind, TensorType, [Side<'a>; 3], [bool; 2]);
-        let cases: [Case; 16] = [
+        let cases: [Case; 19] = [
             (Add, Int8, [plain, other, plain], [false; 2]),
             (Add, Int8, [plain, none, plain], both),
             (Add, Int8, [plain, plain, none], both),
@@ -141,6 +149,14 @@ mod tests {
             (Maximum, Int8, [plain, plain, other], both),
             (Minimum, Int8, [plain, (&[0.05], 4), plain], both),
             (AveragePool2d, Int8, [(&[0.05], 200); 3], [false; 2]),
+            (
+                Add,
+                Int8,
+                [plain, plain, (&[4_294_967_040.0], 0)],
+                [false; 2],
+            ),
+            (Add, Int8, [plain, plain, (&[4_294_967_296.0], 0)], both),
+            (Softmax, Int8, [(&[9.3e35], 127), plain, plain], both),
             (Pad, Int8, [plain, none, none], [false; 2]),
             (Quantize, Int8, [plain, none, none], [false; 2]),
         ];
