@@ -1,5 +1,6 @@
 //! Builds a program from a graph: adds feature maps and operations for one node after the other.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
@@ -53,6 +54,8 @@ pub struct Lowering<'a> {
     pub dilated: DilatedParts,
     /// By tensor, the nodes that read it.
     readers: Vec<Vec<usize>>,
+    /// By tensor and the node that reads it, the node that writes it; sorted, and made when it is first asked.
+    writers: OnceCell<Vec<[usize; 3]>>,
     /// Cached histograms of constants, each with the first zero point that occurred.
     histograms: HashMap<WeightStatsKey, Option<Arc<ByteHistogram>>>,
     /// Number of weight units that may still be sampled.
@@ -103,6 +106,7 @@ impl<'a> Lowering<'a> {
             dilated,
             is_left,
             readers,
+            writers: OnceCell::new(),
             histograms: HashMap::new(),
             samples_left: MAX_SAMPLES,
             scan_budget: ScanBudget::new(graph.model),
@@ -112,6 +116,20 @@ impl<'a> Lowering<'a> {
     /// The nodes that read a tensor.
     pub fn readers(&self, tensor_idx: usize) -> &[usize] {
         &self.readers[tensor_idx]
+    }
+
+    /// The node that writes a tensor which a node reads. Logarithmic, because one node may read thousands.
+    pub fn writer(&self, reader: usize, tensor_idx: usize) -> Option<usize> {
+        let writers = self.writers.get_or_init(|| {
+            let edges = self.graph.edges.iter();
+            let mut writers: Vec<_> = edges.map(|e| [e.tensor_idx, e.dst, e.src]).collect();
+            writers.sort_unstable();
+            writers
+        });
+        let asked = [tensor_idx, reader];
+        let idx = writers.partition_point(|one| one[..2] < asked[..]);
+        let &[.., src] = writers.get(idx).filter(|one| one[..2] == asked)?;
+        Some(src)
     }
 
     pub fn node(&self) -> &'a Node<'a> {

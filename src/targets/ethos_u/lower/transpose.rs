@@ -324,7 +324,7 @@ pub fn is_exchanged_before(lowering: &Lowering, tensor_idx: usize) -> bool {
     let node_idx = lowering.node_idx;
     let is_alone =
         lowering.readers(tensor_idx) == [node_idx] && is_matrix_of_map(lowering, tensor_idx);
-    let before = writer(lowering, node_idx, tensor_idx).filter(|_| is_alone);
+    let before = lowering.writer(node_idx, tensor_idx).filter(|_| is_alone);
     before.is_some_and(|before| merged_permutation(lowering, before).is_some())
         && !is_rearranged(lowering, node_idx, tensor_idx)
 }
@@ -333,9 +333,9 @@ pub fn is_exchanged_before(lowering: &Lowering, tensor_idx: usize) -> bool {
 /// removes this dimension, so that the shapes of the transposition before the reader differ, and both remain.
 fn is_rearranged(lowering: &Lowering, reader: usize, tensor_idx: usize) -> bool {
     let moved = || {
-        let before = writer(lowering, reader, tensor_idx)?;
+        let before = lowering.writer(reader, tensor_idx)?;
         let transpose = transpose_of(lowering, before)?;
-        let view = writer(lowering, before, transpose.input)?;
+        let view = lowering.writer(before, transpose.input)?;
         let kind = lowering.graph.nodes[view].operator.code.kind;
         let is_view = kind.row().effect == Effect::Renames;
         let sizes = &lowering.tensor(transpose.input).shape;
@@ -384,14 +384,6 @@ fn transpose_of(lowering: &Lowering, node_idx: usize) -> Option<Transpose> {
         }),
         _ => None,
     }
-}
-
-/// The node that writes a tensor which a node reads.
-fn writer(lowering: &Lowering, reader: usize, tensor_idx: usize) -> Option<usize> {
-    let edges = &lowering.graph.edges;
-    let of_node = edges[edges.partition_point(|edge| edge.dst < reader)..].iter();
-    let mut of_node = of_node.take_while(|edge| edge.dst == reader);
-    Some(of_node.find(|edge| edge.tensor_idx == tensor_idx)?.src)
 }
 
 /// Whether the accelerator transposes at both nodes and nothing but the second one reads the result of the first one, so
