@@ -54,8 +54,8 @@ pub struct Lowering<'a> {
     pub dilated: DilatedParts,
     /// By tensor, the nodes that read it.
     readers: Vec<Vec<usize>>,
-    /// By tensor and the node that reads it, the node that writes it; sorted, and made when it is first asked.
-    writers: OnceCell<Vec<[usize; 3]>>,
+    /// By tensor, the nodes that write it for each of its readers; made when it is first asked.
+    writers: OnceCell<Vec<Vec<usize>>>,
     /// Cached histograms of constants, each with the first zero point that occurred.
     histograms: HashMap<WeightStatsKey, Option<Arc<ByteHistogram>>>,
     /// Number of weight units that may still be sampled.
@@ -121,15 +121,17 @@ impl<'a> Lowering<'a> {
     /// The node that writes a tensor which a node reads. Logarithmic, because one node may read thousands.
     pub fn writer(&self, reader: usize, tensor_idx: usize) -> Option<usize> {
         let writers = self.writers.get_or_init(|| {
-            let edges = self.graph.edges.iter();
-            let mut writers: Vec<_> = edges.map(|e| [e.tensor_idx, e.dst, e.src]).collect();
-            writers.sort_unstable();
+            let mut writers = vec![Vec::new(); self.readers.len()];
+            for edge in &self.graph.edges {
+                writers[edge.tensor_idx].push(edge.src);
+            }
             writers
         });
-        let asked = [tensor_idx, reader];
-        let idx = writers.partition_point(|one| one[..2] < asked[..]);
-        let &[.., src] = writers.get(idx).filter(|one| one[..2] == asked)?;
-        Some(src)
+        // Edges, and so the readers of a tensor, are in the order of the nodes that read.
+        let readers = self.readers(tensor_idx);
+        let idx = readers.partition_point(|&one| one < reader);
+        let is_known = readers.get(idx) == Some(&reader);
+        is_known.then(|| writers[tensor_idx].get(idx).copied())?
     }
 
     pub fn node(&self) -> &'a Node<'a> {
