@@ -13,7 +13,8 @@ use litecast::model_variants::Changes;
 use litecast::provenance::{Evidence, ProvenanceKind};
 use litecast::report::Report;
 use litecast::targets::gpu::bundle::{Bundle, Correction, Mode};
-use litecast::targets::gpu::estimate::time;
+use litecast::targets::gpu::costs::NAMES;
+use litecast::targets::gpu::estimate::{sum_amounts, time};
 use litecast::targets::gpu::kernels::{Function, Kernel, Kind, kernels};
 use litecast::targets::gpu::memory::{BASE_BYTES, GpuMemory, Optimiser, kept_bytes, peak_bytes};
 use litecast::targets::gpu::specifications::{ComputePrecision, Gpu};
@@ -301,6 +302,58 @@ fn a_normalisation_of_channels_tells_their_place() {
     assert!(!is_permuted("RELU"));
 }
 
+/// Autocast by PyTorch's list of operators: a layer normalisation writes float32, both products cast to float16 what they
+/// read in it, the activation between them stays in float16, a scale by weights is float32, and so is the sum with the
+/// network's input. Values of float32 count twice in inference, each cast once, and weights once for each batch.
+#[test]
+fn values_of_float32_are_told_and_counted() {
+    let mut block = Graph::new(TOKENS);
+    let [scale, shift, gamma] = [&[64][..], &[64], &[64]].map(|shape| block.constant(shape));
+    let [wide, narrow] = [&[128, 64][..], &[64, 128]].map(|shape| block.constant(shape));
+    let x = block.add("LAYER_NORMALIZATION", &["x", &scale, &shift], TOKENS);
+    let x = block.add("FULLY_CONNECTED", &[&x, &wide], &[1, 49, 128]);
+    let x = block.add("GELU", &[&x], &[1, 49, 128]);
+    let x = block.add("FULLY_CONNECTED", &[&x, &narrow], TOKENS);
+    let x = block.add("MUL", &[&x, &gamma], TOKENS);
+    let out = block.add("ADD", &["x", &x], TOKENS);
+    let kernels = kernels_of(&block.text(&out));
+    let n = 49.0 * 64.0;
+    let told: Vec<_> = kernels
+        .iter()
+        .map(|kernel| (kernel.kind, kernel.float32_inputs, kernel.writes_float32))
+        .collect();
+    let expected = [
+        (Kind::Normalisation, n, true),
+        (Kind::Dense, n, false),
+        (Kind::Activation, 0.0, false),
+        (Kind::Dense, 0.0, false),
+        (Kind::Scale, 0.0, true),
+        (Kind::Addition, 2.0 * n, true),
+    ];
+    assert_eq!(told, expected);
+    let counted = |name: &str, is_mixed: bool, mode: Mode| {
+        let idx = NAMES.iter().position(|one| *one == name);
+        1e6 * sum_amounts(&kernels, 10.0, is_mixed, mode)[idx.expect("the name of a cost")]
+    };
+    let values = |is_mixed, mode| {
+        let names = [
+            "normalisation_elements",
+            "gelu_elements",
+            "scale_elements",
+            "addition_elements",
+        ];
+        names.map(|name| (counted(name, is_mixed, mode) / n).round())
+    };
+    assert_eq!(values(true, Mode::Inference), [4.0, 4.0, 3.0, 6.0]);
+    assert_eq!(values(true, Mode::Training), [2.0, 4.0, 2.0, 3.0]);
+    assert_eq!(values(false, Mode::Inference), [2.0, 4.0, 2.0, 3.0]);
+    let weights = 2.0 * 64.0 * 128.0 / 10.0;
+    for mode in [Mode::Inference, Mode::Training] {
+        assert!((counted("casts", true, mode) - weights - n).abs() < 1e-6);
+        assert!((counted("casts", false, mode) - weights).abs() < 1e-6);
+    }
+}
+
 /// What the intervals held of the final families is no less, and no more, than chance allows for intervals of 90 %.
 /// Networks of a family are wrong together, so that families count.
 #[test]
@@ -394,7 +447,7 @@ fn a_bilinear_resize_of_many_channels_is_slow() {
     let time = |kind: &str| {
         let mut graph = Graph::new(&[1, 7, 7, 1024]);
         let out = graph.add(kind, &["x"], &[1, 14, 14, 1024]);
-        time(run, &kernels_of(&graph.text(&out)), 256.0).map(|time| time.value_ms / 256.0)
+        time(run, &kernels_of(&graph.text(&out)), 256.0, true).map(|time| time.value_ms / 256.0)
     };
     let bilinear = time("RESIZE_BILINEAR").expect("it was measured");
     println!(
@@ -501,7 +554,7 @@ fn hostile_graphs_take_linear_time_and_make_no_numbers_up() {
             continue;
         };
         let kernels = kernels(&build(&model, 0).unwrap());
-        if let Some(time) = time(run, &kernels, 1024.0) {
+        if let Some(time) = time(run, &kernels, 1024.0, true) {
             assert!(time.value_ms.is_finite() && time.value_ms > 0.0, "{time:?}");
             assert!(
                 time.lo_ms <= time.value_ms && time.value_ms <= time.hi_ms,

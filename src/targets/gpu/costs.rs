@@ -3,6 +3,7 @@
 //! kernel and its shape.
 
 use super::kernels::{Function, Kernel, Kind};
+use crate::target::fitted::Mode;
 
 /// Amounts of all kernels, by [`NAMES`]: 10⁹ multiply-accumulates, 10⁶ elements, or launches.
 pub type Amounts = [f64; N_COSTS];
@@ -39,6 +40,7 @@ costs! {
     GroupedWrites "grouped_writes",
     GroupedUnaligned "grouped_unaligned_macs",
     GroupedThin "grouped_thin_macs",
+    GroupedSlow "grouped_slow_values",
     DepthwiseMacs "depthwise_macs",
     DepthwiseReads "depthwise_reads",
     DepthwiseWrites "depthwise_writes",
@@ -90,7 +92,7 @@ costs! {
     RecurrentMacs "recurrent_macs",
     Other "other_elements",
     Launches "launches",
-    WeightCasts "weight_casts",
+    Casts "casts",
 }
 
 /// A prior for one cost, in milliseconds, because too few measured networks determine it.
@@ -99,6 +101,9 @@ costs! {
 /// all channels of all inputs one after another, and each read waits for memory: about 300 ns on any GPU. `torch.compile`
 /// writes other kernels, for which this cost is 0.
 pub const PRIOR_MS: (usize, f64) = (Cost::ResizePlanes as usize, 0.3);
+
+/// Index of a cost that only training with channels last has.
+pub const GROUPED_SLOW: usize = Cost::GroupedSlow as usize;
 
 /// Index of the cost of launches, the only cost that is not time of a kernel.
 pub const LAUNCHES: usize = Cost::Launches as usize;
@@ -110,13 +115,20 @@ const TILE_DEPTH: f64 = 32.0;
 const ALIGNMENT: f64 = 8.0;
 /// Height of a feature map below which a tile of positions is not full.
 const SMALL_MAP: f64 = 8.0;
+/// Training with channels last has fast kernels for groups of at most so many channels, if there are many channels or
+/// groups. By the measurements of the families that are not final.
+const MAX_FAST_GROUP: f64 = 48.0;
+const MAX_FEW_CHANNELS: f64 = 128.0;
+const MANY_GROUPS: f64 = 32.0;
 /// Heads with fewer channels than this leave tiles of fused attention unused.
 const THIN_HEAD: f64 = 32.0;
 
 /// Amounts of one kernel per input, if `batch` inputs run together. Launches and casts of weights happen once per
-/// batch.
-pub fn amounts(kernel: &Kernel, batch: f64) -> Amounts {
-    let mut work = KernelWork::new(kernel);
+/// batch. Where precision `is_mixed` ([`Gpu::is_mixed`](super::specifications::Gpu::is_mixed)), products cast what they
+/// read in float32, and in inference a value in float32 counts as two; in training that would raise the errors on left-out
+/// families.
+pub fn amounts(kernel: &Kernel, batch: f64, is_mixed: bool, mode: Mode) -> Amounts {
+    let mut work = KernelWork::new(kernel, is_mixed && mode == Mode::Inference);
     let KernelWork {
         macs,
         reads,
@@ -203,7 +215,9 @@ pub fn amounts(kernel: &Kernel, batch: f64) -> Amounts {
         work.add(Cost::BatchNorm, writes);
     }
     work.add(Cost::Launches, 1.0 / batch);
-    work.add(Cost::WeightCasts, kernel.weights / 1e6 / batch);
+    let is_cast = is_mixed && kernel.is_product();
+    let operands = if is_cast { kernel.float32_inputs } else { 0.0 };
+    work.add(Cost::Casts, (kernel.weights / batch + operands) / 1e6);
     work.amounts
 }
 
@@ -212,7 +226,7 @@ struct KernelWork<'k> {
     kernel: &'k Kernel,
     /// 10⁹ multiply-accumulates.
     macs: f64,
-    /// 10⁶ values.
+    /// 10⁶ values of two bytes.
     reads: f64,
     writes: f64,
     /// Of one product.
@@ -223,15 +237,22 @@ struct KernelWork<'k> {
 }
 
 impl<'k> KernelWork<'k> {
-    fn new(kernel: &'k Kernel) -> Self {
+    fn new(kernel: &'k Kernel, counts_float32: bool) -> Self {
         let macs = kernel.macs / 1e9;
+        let (mut reads, mut writes) = (kernel.inputs, kernel.outputs);
+        if counts_float32 && !kernel.is_product() {
+            reads += kernel.float32_inputs;
+            if kernel.writes_float32 {
+                writes *= 2.0;
+            }
+        }
         let depth = kernel.depth / kernel.window.max(1.0);
         let is_unaligned = !is_multiple(kernel.columns) || !is_multiple(depth);
         Self {
             kernel,
             macs,
-            reads: kernel.inputs / 1e6,
-            writes: kernel.outputs / 1e6,
+            reads: reads / 1e6,
+            writes: writes / 1e6,
             depth,
             unaligned: if is_unaligned { macs } else { 0.0 },
             amounts: [0.0; N_COSTS],
@@ -277,6 +298,12 @@ impl<'k> KernelWork<'k> {
         self.add(
             Cost::GroupedThin,
             macs * ALIGNMENT / columns.min(depth).max(1.0),
+        );
+        let is_slow = columns > MAX_FAST_GROUP
+            || kernel.columns <= MAX_FEW_CHANNELS && kernel.groups < MANY_GROUPS;
+        self.add(
+            Cost::GroupedSlow,
+            if is_slow { reads + writes } else { 0.0 },
         );
     }
 

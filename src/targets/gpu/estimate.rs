@@ -36,14 +36,19 @@ pub struct Time {
 }
 
 /// The time of `batch` inputs; `None` if the network takes no time.
-pub fn time(run: &Run, kernels: &[Kernel], batch: f64) -> Option<Time> {
+pub fn time(run: &Run, kernels: &[Kernel], batch: f64, is_mixed: bool) -> Option<Time> {
     // Launches and casts are a fixed part of the time of a measured batch. For smaller batches, the host limits the
     // speed.
     let parts: Vec<f64> = kernels
         .iter()
-        .map(|kernel| cost_ms(&amounts(kernel, batch.max(1.0)), &run.costs_ms))
+        .map(|kernel| {
+            cost_ms(
+                &amounts(kernel, batch.max(1.0), is_mixed, run.mode),
+                &run.costs_ms,
+            )
+        })
         .collect();
-    let total = sum_amounts(kernels, run.batches[1]);
+    let total = sum_amounts(kernels, run.batches[1], is_mixed, run.mode);
     let roofline_ms: f64 = parts.iter().sum();
     if roofline_ms <= 0.0 || !roofline_ms.is_finite() {
         return None;
@@ -80,10 +85,10 @@ fn launches(mode: Mode) -> f64 {
 }
 
 /// Sum of the amounts of all kernels of a network.
-pub fn sum_amounts(kernels: &[Kernel], batch: f64) -> Amounts {
+pub fn sum_amounts(kernels: &[Kernel], batch: f64, is_mixed: bool, mode: Mode) -> Amounts {
     let mut sum = [0.0; N_COSTS];
     for kernel in kernels {
-        for (sum, amount) in sum.iter_mut().zip(amounts(kernel, batch)) {
+        for (sum, amount) in sum.iter_mut().zip(amounts(kernel, batch, is_mixed, mode)) {
             *sum += amount;
         }
     }

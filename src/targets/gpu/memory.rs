@@ -2,8 +2,8 @@
 //! count with measurements on an H100.
 //!
 //! - Automatic mixed precision keeps weights in float32; products use a float16 copy, made once per forward pass.
-//!   Products write float16; normalisations and softmaxes write float32; any other kernel writes the wider type of its
-//!   operands, so that a sum with a float32 operand is float32. A product copies float32 operands to float16 first.
+//!   Products write float16, and copy float32 operands to it first; other kernels write what
+//!   [`Kernel::writes_float32`] says.
 //! - In float32 and in bfloat16, weights and activations have that type, and there are no copies.
 //! - Inference keeps the inputs of the network, and frees an activation after its last reader. The result of a
 //!   normalisation stays until the next addition, because a module's caller holds its arguments until it returns.
@@ -150,14 +150,6 @@ impl GpuMemory {
     }
 }
 
-fn is_product(kernel: &Kernel) -> bool {
-    let is_product = matches!(
-        kernel.kind,
-        Kind::Dense | Kind::MatrixProduct | Kind::Attention | Kind::Recurrent
-    );
-    is_product || kernel.is_convolution()
-}
-
 /// A tensor of one input of the network.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tensor {
@@ -191,7 +183,6 @@ fn tensors(kernels: &[Kernel], bytes: &ValueBytes) -> Vec<Tensor> {
     let n_tensors = indices.max().map_or(0, |&largest| largest + 1);
     let mut tensors = vec![Tensor::default(); n_tensors];
     for (kernel_idx, kernel) in kernels.iter().enumerate() {
-        let mut widest = 0.0f64;
         for &source in &kernel.sources {
             let tensor = &mut tensors[source];
             if tensor.is_written {
@@ -203,17 +194,16 @@ fn tensors(kernels: &[Kernel], bytes: &ValueBytes) -> Vec<Tensor> {
                     tensor.elements = kernel.inputs;
                 }
             }
-            widest = widest.max(tensor.bytes_per_value);
         }
         if kernel.sources.contains(&kernel.output) {
             continue;
         }
         tensors[kernel.output] = Tensor {
             elements: kernel.outputs,
-            bytes_per_value: match kernel.kind {
-                Kind::Normalisation | Kind::Softmax => bytes.normalised,
-                _ if is_product(kernel) || widest == 0.0 => bytes.product,
-                _ => widest,
+            bytes_per_value: if kernel.writes_float32 {
+                bytes.normalised
+            } else {
+                bytes.product
             },
             is_written: true,
             last_reader: None,
@@ -236,7 +226,7 @@ pub fn peak_bytes(kernels: &[Kernel], precision: ComputePrecision) -> f64 {
             alive += tensors[kernel.output].bytes();
         }
         let mut beside = 0.0;
-        if is_product(kernel) {
+        if kernel.is_product() {
             let copies = kernel.sources.iter();
             beside = copies
                 .map(|&source| tensors[source].copy_bytes(&bytes))
@@ -280,7 +270,7 @@ pub fn kept_bytes(kernels: &[Kernel], precision: ComputePrecision) -> f64 {
         let (reads, writes) = kept_operands(kernel);
         for &source in kernel.sources.iter().filter(|_| reads) {
             let copy = tensors[source].copy_bytes(&bytes);
-            if is_product(kernel) && copy > 0.0 {
+            if kernel.is_product() && copy > 0.0 {
                 kept += copy;
             } else {
                 is_kept[source] = true;

@@ -50,6 +50,14 @@ pub struct Gpu {
     pub board: Board,
 }
 
+impl Gpu {
+    /// Whether values are float32 or float16 as automatic mixed precision chooses, and products cast their operands.
+    /// `torch.compile` makes both part of the kernels before them.
+    pub fn is_mixed(&self) -> bool {
+        self.precision == ComputePrecision::Amp && !self.id.ends_with("-compiled")
+    }
+}
+
 /// Figures of a data sheet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Board {

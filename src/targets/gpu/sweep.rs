@@ -88,6 +88,7 @@ pub fn sweep(graph: &Graph, analysis: &Analysis, gpu: &Gpu, bundle: &Bundle) -> 
     let is_float = is_float(graph, analysis);
     let training = bundle.run(gpu.id, Mode::Training);
     let kernels = kernels(graph);
+    let time = |run, batch: f64| time(run, &kernels, batch, gpu.is_mixed());
     let parameters = analysis.totals.parameters as f64;
     let inference_bytes =
         |batch: f64| GpuMemory::inference(&kernels, parameters, batch, gpu.precision).total_bytes();
@@ -101,8 +102,8 @@ pub fn sweep(graph: &Graph, analysis: &Analysis, gpu: &Gpu, bundle: &Bundle) -> 
         .take_while(|&batch| batch <= MAX_BATCH)
         .map(|batch| {
             let inputs = f64::from(batch);
-            let latency = time(run, &kernels, inputs)?;
-            let step = training.and_then(|run| time(run, &kernels, inputs));
+            let latency = time(run, inputs)?;
+            let step = training.and_then(|run| time(run, inputs));
             let memory_bytes = inference_bytes(inputs);
             Some(Point {
                 batch,
@@ -128,7 +129,7 @@ pub fn sweep(graph: &Graph, analysis: &Analysis, gpu: &Gpu, bundle: &Bundle) -> 
         sgd_batch: largest_batch(memory_gib, sgd_bytes),
     };
     // That of the largest batch, where the GPU sets the pace if it does anywhere.
-    let largest = time(run, &kernels, f64::from(MAX_BATCH))?;
+    let largest = time(run, f64::from(MAX_BATCH))?;
     let source = Provenance {
         reference: run.reference(is_far(&largest)),
         ..Provenance::own(ProvenanceKind::Modelled, String::new())
@@ -136,7 +137,7 @@ pub fn sweep(graph: &Graph, analysis: &Analysis, gpu: &Gpu, bundle: &Bundle) -> 
     Some(Sweep {
         evidence: source.evidence(),
         expected_error_percent: run.mean_error_percent().filter(|_| !is_far(&largest)),
-        diagnostics: doubts(run, &time(run, &kernels, 1.0)?, is_float),
+        diagnostics: doubts(run, &time(run, 1.0)?, is_float),
         target: gpu.id,
         memory_bytes: gpu.board.memory_bytes,
         knee_batch: knee.batch,

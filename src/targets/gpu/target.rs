@@ -173,11 +173,12 @@ impl GpuTarget {
         let inference = self.bundle.run(self.gpu.id, Mode::Inference);
         let run = inference.ok_or(UnavailableReason::NeverMeasured)?;
         let batch_size = f64::from(batch);
-        let latency = time(run, &kernels, batch_size).ok_or_else(|| unmeasured(&kernels))?;
-        let step = self.bundle.run(self.gpu.id, Mode::Training);
-        let step = step.and_then(|run| Some((run, time(run, &kernels, batch_size)?)));
-        let parameters = network.analysis.totals.parameters as f64;
         let precision = self.gpu.precision;
+        let timed = |run| time(run, &kernels, batch_size, self.gpu.is_mixed());
+        let latency = timed(run).ok_or_else(|| unmeasured(&kernels))?;
+        let step = self.bundle.run(self.gpu.id, Mode::Training);
+        let step = step.and_then(|run| Some((run, timed(run)?)));
+        let parameters = network.analysis.totals.parameters as f64;
         let memory = GpuMemory::inference(&kernels, parameters, batch_size, precision);
         let trained_with = |optimiser: Optimiser| {
             GpuMemory::training(&kernels, parameters, batch_size, optimiser, precision)

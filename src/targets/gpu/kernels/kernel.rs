@@ -115,6 +115,10 @@ pub struct Kernel {
     /// Elements of activations read and written.
     pub inputs: f64,
     pub outputs: f64,
+    /// Elements read that are float32 under automatic mixed precision.
+    pub float32_inputs: f64,
+    /// Whether automatic mixed precision writes the result in float32.
+    pub writes_float32: bool,
     /// Elements of constant weights.
     pub weights: f64,
     /// Shape of the work: a product is `rows × depth` times `depth × columns`; a normalisation or softmax has `rows`
@@ -155,6 +159,8 @@ impl Kernel {
             macs: 0.0,
             inputs: 0.0,
             outputs: 0.0,
+            float32_inputs: 0.0,
+            writes_float32: false,
             weights: 0.0,
             rows: 0.0,
             columns: 0.0,
@@ -178,6 +184,15 @@ impl Kernel {
             self.kind,
             Kind::Convolution | Kind::Stem | Kind::Pointwise | Kind::Grouped | Kind::Depthwise
         )
+    }
+
+    /// Whether it multiplies matrices, whose operands automatic mixed precision casts to float16.
+    pub fn is_product(&self) -> bool {
+        let is_product = matches!(
+            self.kind,
+            Kind::Dense | Kind::MatrixProduct | Kind::Attention | Kind::Recurrent
+        );
+        is_product || self.is_convolution()
     }
 
     /// Whether it is a convolution with a bias: in nearly every network, that was a convolution followed by a batch norm,

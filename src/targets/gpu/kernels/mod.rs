@@ -16,6 +16,7 @@
 //!   scale for each head they stay separate, because no fused kernel supports this.
 //! - An activation that is fused into an operator is a kernel of its own, as in PyTorch.
 
+mod autocast;
 mod builder;
 mod elementwise;
 mod kernel;
@@ -47,5 +48,7 @@ pub fn kernels(graph: &Graph) -> Vec<Kernel> {
     builder.mark_permuted();
     let batch = f64::from(graph_batch(graph));
     let drafts = builder.drafts.into_iter().filter(|draft| !draft.is_merged);
-    drafts.map(|draft| draft.kernel.per_input(batch)).collect()
+    let mut kernels: Vec<Kernel> = drafts.map(|draft| draft.kernel.per_input(batch)).collect();
+    autocast::mark_float32(&mut kernels, graph.subgraph.tensors.len());
+    kernels
 }

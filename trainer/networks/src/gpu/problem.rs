@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use litecast::learned::features::Features;
+use litecast::targets::gpu::bundle::Mode;
 use litecast::targets::gpu::costs::{Amounts, amounts};
 use litecast::targets::gpu::kernels::Kernel;
 use litecast_trainer::dataset::LabelKey;
@@ -21,6 +22,8 @@ use crate::training_data::{Data, Part};
 
 /// The outputs, by index into [`TABLES`]: inference and training step on the RTX 3090.
 pub const OUTPUTS: [&str; 2] = ["latency", "training_step"];
+const IS_MIXED: bool = true;
+const MODES: [Mode; 2] = [Mode::Inference, Mode::Training];
 pub const INFERENCE: usize = 0;
 pub const SPLITS: [Split; 3] = [Split::Models, Split::Families, Split::Laboratory];
 /// One in this many of the networks outside of the fold is used for early stopping.
@@ -126,7 +129,10 @@ impl<'n> Problem<'n> {
         let samples = [0, 1].map(|output| {
             let sample = |(idx, case): (usize, &Case)| {
                 let row = case.measured[output].as_ref()?;
-                Some((idx, MeasuredSample::new(row, case.network)))
+                Some((
+                    idx,
+                    MeasuredSample::new(row, case.network, IS_MIXED, MODES[output]),
+                ))
             };
             cases.iter().enumerate().filter_map(sample).collect()
         });
@@ -269,7 +275,10 @@ fn features_of(case: &Case, costs: &[Amounts; 2]) -> Features {
         let batch = case.measured[output]
             .as_ref()
             .map_or(USUAL_BATCH, |row| row.batch);
-        move |kernel: &Kernel| dot(&amounts(kernel, batch), &costs[output])
+        move |kernel: &Kernel| {
+            let amounts = amounts(kernel, batch, IS_MIXED, MODES[output]);
+            dot(&amounts, &costs[output])
+        }
     };
     let (inference, training) = (of_run(0), of_run(1));
     let features = features::network_features(case.network, [&inference, &training]);

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use litecast::targets::gpu::bundle::{Correction, Errors, Position, position};
-use litecast::targets::gpu::costs::{Amounts, PRIOR_MS};
+use litecast::targets::gpu::bundle::{Correction, Errors, Mode, Position, position};
+use litecast::targets::gpu::costs::Amounts;
 use litecast::targets::gpu::estimate::sum_amounts;
 use litecast::targets::gpu::kernels::Kernel;
 use rand::SeedableRng;
@@ -38,23 +38,16 @@ pub struct MeasuredSample {
 
 impl MeasuredSample {
     /// A row of a table with the graph of its network.
-    pub fn new(row: &Measured, network: &KernelNetwork) -> Self {
+    pub fn new(row: &Measured, network: &KernelNetwork, is_mixed: bool, mode: Mode) -> Self {
         let kernels = &network.kernels;
         let sum = |cost_of: fn(&Kernel) -> f64| kernels.iter().map(cost_of).sum();
         Self {
             model: row.model.clone(),
             family: family(&row.model).to_owned(),
-            amounts: sum_amounts(kernels, row.batch),
+            amounts: sum_amounts(kernels, row.batch, is_mixed, mode),
             time_ms: row.ms_per_input,
             sizes: [sum(|k| k.macs), sum(|k| k.outputs), network.parameters],
         }
-    }
-
-    /// Of a table whose kernels `torch.compile` wrote.
-    pub fn compiled(row: &Measured, network: &KernelNetwork) -> Self {
-        let mut sample = Self::new(row, network);
-        sample.amounts[PRIOR_MS.0] = 0.0;
-        sample
     }
 }
 

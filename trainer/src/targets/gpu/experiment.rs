@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Result};
 use litecast::targets::MeasuredRange;
 use litecast::targets::gpu::bundle::{Errors, Mode, Run};
-use litecast::targets::gpu::costs::PRIOR_MS;
 use rayon::prelude::*;
 
 use super::evaluate::{Fit, MeasuredSample, folds_of, regression, regression_ms, spread};
@@ -13,7 +12,7 @@ use super::final_families::is_final;
 use super::interval_widths::{HalfWidth, LeftOut, errors, errors_of_regression, summary};
 use super::kriging::VARIANCES;
 use super::measured::Measured;
-use super::setting::{Property, Setting};
+use super::setting::Setting;
 use super::shared_fit::{self, Observed, SPREADS};
 
 /// What was measured on one GPU in one mode, as far as the networks have graphs.
@@ -108,13 +107,8 @@ pub fn fits(experiments: &[Experiment], is_used: &dyn Fn(&MeasuredSample) -> boo
     let observed: Vec<Observed> = used.collect();
     let costs = shared_fit::fit(&observed, &SPREADS);
     let runs = costs.into_par_iter().zip(&observed);
-    runs.map(|(mut costs, run)| {
-        if run.setting.properties.contains(&Property::Compiled) {
-            costs[PRIOR_MS.0] = 0.0;
-        }
-        Fit::with_costs(costs, &spread(&run.samples), VARIANCES)
-    })
-    .collect()
+    runs.map(|(costs, run)| Fit::with_costs(costs, &spread(&run.samples), VARIANCES))
+        .collect()
 }
 
 /// By experiment, its networks with estimates of fits to the other folds. A fold leaves a family out of every run.

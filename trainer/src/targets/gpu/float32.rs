@@ -126,7 +126,7 @@ fn kernel_run(target: &str, rows: &[single_kernels::MeasuredKernel], of_3090: &R
     let of_3090_ms: Amounts = std::array::from_fn(|idx| of_3090.costs_ms[idx]);
     let mut near_ms = data_sheets.scaled(&of_3090_ms);
     // Without mixed precision, nothing is cast.
-    let casts = NAMES.iter().position(|name| *name == "weight_casts");
+    let casts = NAMES.iter().position(|name| *name == "casts");
     near_ms[casts.context("expected casts among the costs")?] = 0.0;
     let fitted = |is_used: &dyn Fn(usize) -> bool| {
         let used = rows.iter().enumerate().filter(|(idx, _)| is_used(*idx));

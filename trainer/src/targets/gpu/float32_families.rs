@@ -34,7 +34,11 @@ pub fn samples(rows: &[ProfiledRow], networks: &Networks) -> Vec<MeasuredSample>
     let rows = h100::measured(rows, Mode::Inference, "float32");
     let network =
         |row: &super::measured::Measured| networks.get(&(row.model.clone(), row.image_size));
-    let sample = |row| Some(MeasuredSample::new(row, network(row)?));
+    let sample = |row| {
+        let network = network(row)?;
+        let is_mixed = false;
+        Some(MeasuredSample::new(row, network, is_mixed, Mode::Inference))
+    };
     rows.iter().filter_map(sample).collect()
 }
 

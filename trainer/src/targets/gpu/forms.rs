@@ -18,6 +18,8 @@ use super::roofline::dot;
 
 /// Batch size at which amounts are compared, a usual one of the measurements.
 const BATCH: f64 = 256.0;
+/// Of the RTX 3090's run.
+const IS_MIXED: bool = true;
 /// Relative tolerance, because amounts are sums of floating-point numbers in different orders.
 const ROUNDING: f64 = 1e-9;
 /// Number of differences that are printed for a network.
@@ -35,9 +37,10 @@ pub fn compare(folder: &Path, networks: &Networks, run: &Run) -> Result<()> {
         let Some(network) = networks.get(&(model.clone(), side)) else {
             continue;
         };
-        let [a, b] = [&of_onnx, &network.kernels].map(|kernels| sum_amounts(kernels, BATCH));
+        let [a, b] = [&of_onnx, &network.kernels]
+            .map(|kernels| sum_amounts(kernels, BATCH, IS_MIXED, run.mode));
         let [Some(time_a), Some(time_b)] =
-            [&of_onnx, &network.kernels].map(|kernels| time(run, kernels, BATCH))
+            [&of_onnx, &network.kernels].map(|kernels| time(run, kernels, BATCH, IS_MIXED))
         else {
             continue;
         };

@@ -171,7 +171,8 @@ fn experiments(args: &FitGpuArgs, networks: &Networks) -> Result<Vec<Experiment>
     for table in &TABLES {
         let rows = measured::read(&args.measured, table)?;
         let (batches, measured_range) = ranges(&rows)?;
-        let samples = samples(&rows, networks, table.properties);
+        let gpu = gpu(table.target)?;
+        let samples = samples(&rows, networks, gpu.is_mixed(), table.mode());
         ensure!(
             samples.len() > 100,
             "{}: expected graphs of its networks",
@@ -183,7 +184,7 @@ fn experiments(args: &FitGpuArgs, networks: &Networks) -> Result<Vec<Experiment>
             framework: table.framework,
             laboratory: "the timm project",
             setting: Setting {
-                board: &gpu(table.target)?.board,
+                board: &gpu.board,
                 properties: table.properties,
             },
             batches,
@@ -209,25 +210,25 @@ fn experiments(args: &FitGpuArgs, networks: &Networks) -> Result<Vec<Experiment>
             },
             batches,
             measured_range,
-            samples: samples(&rows, networks, properties),
+            samples: samples(&rows, networks, gpu(h100::TARGET)?.is_mixed(), mode),
         });
     }
     Ok(experiments)
 }
 
 /// Measured networks that have a graph.
-fn samples(rows: &[Measured], networks: &Networks, properties: &[Property]) -> Vec<MeasuredSample> {
-    let sample = if properties.contains(&Property::Compiled) {
-        MeasuredSample::compiled
-    } else {
-        MeasuredSample::new
-    };
+fn samples(
+    rows: &[Measured],
+    networks: &Networks,
+    is_mixed: bool,
+    mode: Mode,
+) -> Vec<MeasuredSample> {
     let network = |row: &Measured| {
         let network = networks.get(&(row.model.clone(), row.image_size))?;
         row.is_of(network.parameters).then_some(network)
     };
     rows.iter()
-        .filter_map(|row| Some(sample(row, network(row)?)))
+        .filter_map(|row| Some(MeasuredSample::new(row, network(row)?, is_mixed, mode)))
         .collect()
 }
 

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use flate2::read::GzDecoder;
+use litecast::targets::gpu::bundle::Mode;
 use litecast::targets::gpu::costs::Amounts;
 use litecast::targets::gpu::estimate::sum_amounts;
 use rayon::prelude::*;
@@ -22,6 +23,7 @@ const GPUS: &str = "gpu/help_nasbench201_gpu.csv.gz";
 const ARCHITECTURES: &str = "nb201_help_latency_ms.csv.gz";
 /// The batch size at which the GPU and not the host limits the speed.
 pub const BATCH: f64 = 256.0;
+const IS_MIXED: bool = false;
 const CHANNELS: [i64; 3] = [16, 32, 64];
 const CELLS: usize = 5;
 const CLASSES: i64 = 10;
@@ -100,7 +102,8 @@ fn network(architecture: &str) -> Result<Amounts> {
     let bias = graph.constant(&[CLASSES]);
     let inputs = json!([mean, weights, bias]);
     let output = graph.operator("FULLY_CONNECTED", inputs, &[1, CLASSES], json!({}));
-    Ok(sum_amounts(&graph.kernels(&["x"], &[&output])?, BATCH))
+    let kernels = graph.kernels(&["x"], &[&output])?;
+    Ok(sum_amounts(&kernels, BATCH, IS_MIXED, Mode::Inference))
 }
 
 /// The sum of the edges of each node, in their order.

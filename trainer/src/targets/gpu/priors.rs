@@ -86,7 +86,7 @@ fn unit(name: &str) -> Unit {
         | "attention_unaligned_masked_scores" => Values(SURCHARGE, UNCERTAIN),
         "attention_masked_scores" | "biased_convolution_writes" => Values(1.0, UNCERTAIN),
         "normalisation_elements" | "softmax_elements" | "other_elements" => Values(1.5, KNOWN),
-        "weight_casts" => Values(3.0, UNCERTAIN),
+        "casts" => Values(3.0, UNCERTAIN),
         "matrix_product_matrices" | "attention_matrices" => Milliseconds(0.01, 1.2, Limit::Memory),
         "normalisation_rows" => Milliseconds(0.001, 1.2, Limit::Memory),
         // A row writes one value of two bytes, which takes 2e-6 ms a thousand at the bandwidth of an RTX 3090.
@@ -94,6 +94,8 @@ fn unit(name: &str) -> Unit {
         "attention_rows" => Milliseconds(0.05, 1.2, Limit::Memory),
         // Each thread reads all channels one after another, at about 300 ns.
         "resize_planes" => Milliseconds(0.3, 0.1, Limit::Waiting),
+        // One run has it, and no data sheet tells: ten times the time of the values.
+        "grouped_slow_values" => Milliseconds(0.05, 1.5, Limit::Memory),
         "launches" => Milliseconds(0.01, 1.0, Limit::Waiting),
         name if name.ends_with("unaligned_macs") || name.ends_with("padding_macs") => {
             Products(SURCHARGE)

@@ -62,7 +62,11 @@ pub fn fit(runs: &[Observed], spreads: &Spreads) -> Vec<Amounts> {
     let problem = Problem::new(runs, spreads);
     let parameters = problem.minimise();
     let costs = |run: usize| -> Amounts {
-        std::array::from_fn(|cost| problem.log_cost(&parameters, run, cost).exp())
+        let costs = problem.costs(&parameters, run);
+        std::array::from_fn(|idx| match runs[run].setting.lacks(idx) {
+            true => 0.0,
+            false => costs[idx],
+        })
     };
     (0..runs.len()).map(costs).collect()
 }
@@ -110,7 +114,7 @@ impl Problem {
             parts.push(of_costs.iter().enumerate().map(part).collect());
         }
         Self {
-            rows_by_run: runs.iter().map(|run| rows(&run.samples, spreads)).collect(),
+            rows_by_run: runs.iter().map(|run| rows(run, spreads)).collect(),
             parts,
             priors: parameters
                 .into_iter()
@@ -216,15 +220,19 @@ impl Problem {
     }
 }
 
-fn rows(samples: &[&MeasuredSample], spreads: &Spreads) -> Rows {
+fn rows(run: &Observed, spreads: &Spreads) -> Rows {
     let mut n_of_family = std::collections::BTreeMap::new();
-    for sample in samples {
+    for sample in &run.samples {
         *n_of_family.entry(sample.family.as_str()).or_insert(0u32) += 1;
     }
     let row = |sample: &&MeasuredSample| {
         let n = f64::from(n_of_family[sample.family.as_str()]);
         let weight = n.powf(-spreads.family_power) / spreads.error;
-        (sample.amounts, sample.time_ms.ln(), weight)
+        let amounts = std::array::from_fn(|idx| match run.setting.lacks(idx) {
+            true => 0.0,
+            false => sample.amounts[idx],
+        });
+        (amounts, sample.time_ms.ln(), weight)
     };
-    samples.iter().map(row).collect()
+    run.samples.iter().map(row).collect()
 }

@@ -6,17 +6,21 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use flate2::read::GzDecoder;
-use litecast::targets::gpu::costs::Amounts;
+use litecast::targets::gpu::bundle::Mode;
+use litecast::targets::gpu::costs::{Amounts, LAUNCHES};
 use litecast::targets::gpu::estimate::sum_amounts;
 use rayon::prelude::*;
 use serde_json::json;
 
 use super::graph_builder::Document;
 
-/// Shorter measurements are mostly the time that the host takes to launch a kernel, some 40 µs here.
+/// Shorter measurements are mostly the time that the host takes to launch a kernel, some 40 µs here. Longer ones do not
+/// tell it, so that launches cost what they do elsewhere.
 const MIN_MS: f64 = 0.2;
 /// Measurements of each operator that are used: every n-th of longer tables.
 const MAX_ROWS: usize = 1500;
+
+const IS_MIXED: bool = false;
 
 /// One operator with its time, divided by the first dimension of its input.
 pub struct MeasuredKernel {
@@ -64,8 +68,10 @@ pub fn read(folder: &Path, gpu: &str) -> Result<Vec<MeasuredKernel>> {
             let inputs = ["x", "y"];
             let n_inputs = if is_of_two(operator) { 2 } else { 1 };
             let kernels = document.kernels(&inputs[..n_inputs], &[&output])?;
+            let mut amounts = sum_amounts(&kernels, first, IS_MIXED, Mode::Inference);
+            amounts[LAUNCHES] = 0.0;
             Ok(MeasuredKernel {
-                amounts: sum_amounts(&kernels, first),
+                amounts,
                 time_ms: time_ms / first,
             })
         });
