@@ -221,6 +221,14 @@ fn multiplications_are_those_of_whole_blocks() {
         ),
         (
             "CONV_2D",
+            json!({"padding": "SAME", "dilation": [1, 2]}),
+            &image,
+            &[32, 1, 3, 32],
+            &image,
+            (Group::Window, 2.0 * 3.0 * in_image),
+        ),
+        (
+            "CONV_2D",
             same(1),
             &image,
             &[32, 1, 1, 32],
@@ -250,6 +258,14 @@ fn multiplications_are_those_of_whole_blocks() {
             &[3, 3, 3, 32, 32],
             &video,
             (Group::Volume, 4.0 * 27.0 * in_image),
+        ),
+        (
+            "CONV_3D",
+            json!({"padding": "SAME", "dilation": [2, 1, 1]}),
+            &video,
+            &[3, 3, 3, 32, 32],
+            &video,
+            (Group::Volume, 2.0 * 4.0 * 27.0 * in_image),
         ),
         (
             "FULLY_CONNECTED",

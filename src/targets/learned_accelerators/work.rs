@@ -290,10 +290,24 @@ fn padded_macs(graph: &Graph, node: &Node, group: Group, macs: f64) -> f64 {
 
 fn is_dilated(options: &BuiltinOptions) -> bool {
     use BuiltinOptions::{Conv2D, Conv3D, DepthwiseConv2D};
-    match options {
-        Conv2D { dilation_h, .. }
-        | DepthwiseConv2D { dilation_h, .. }
-        | Conv3D { dilation_h, .. } => *dilation_h > 1,
+    match *options {
+        Conv2D {
+            dilation_h,
+            dilation_w,
+            ..
+        }
+        | DepthwiseConv2D {
+            dilation_h,
+            dilation_w,
+            ..
+        } => dilation_h > 1 || dilation_w > 1,
+        Conv3D {
+            dilation_d,
+            dilation_h,
+            dilation_w,
+            ..
+        } => dilation_d > 1 || dilation_h > 1 || dilation_w > 1,
+        // No other window of the schema has gaps.
         _ => false,
     }
 }
