@@ -118,10 +118,12 @@ fn amounts_are_those_by_hand() {
     for (name, expected) in [
         ("macs-window", 110_592.0 * 4.0 / 3.0 * 2.0 / 1e6),
         ("weights", 448.0 / 1e6),
+        ("weights-convolution", 448.0 / 1e6),
         (
             "values-multiplied",
             (32.0 * 32.0 + 16.0 * 16.0) * 32.0 / 1e6,
         ),
+        ("values-strided", (32.0 * 32.0 + 16.0 * 16.0) * 32.0 / 1e6),
         ("values-pooling", (16.0 * 16.0 + 8.0 * 8.0) * 32.0 / 1e6),
         ("windows", 8.0 * 8.0 * 32.0 * 4.0 / 1e6),
         ("values-ends", (32.0 * 32.0 + 8.0 * 8.0) * 32.0 / 1e6),
@@ -136,7 +138,82 @@ fn amounts_are_those_by_hand() {
         );
     }
     let n_others = amounts.iter().filter(|amount| **amount != 0.0).count();
-    assert_eq!(n_others, 9, "{amounts:?}");
+    assert_eq!(n_others, 11, "{amounts:?}");
+}
+
+/// By hand: an image of 8 × 8 × 32 becomes a sequence, which moves; two heads of it are a product of 2 matrices, which
+/// transposes what it reads, and what is transposed behind it is written as any shape.
+#[test]
+fn attention_moves_its_values_once() {
+    let shapes: [&[u32]; 9] = [
+        &[1, 8, 8, 32],
+        &[1, 64, 32],
+        &[1, 64, 2, 16],
+        &[1, 2, 64, 16],
+        &[1, 2, 16, 64],
+        &[1, 2, 64, 64],
+        &[1, 64, 2, 64],
+        &[1, 64, 128],
+        &[1, 64, 128],
+    ];
+    let name = |idx: usize| format!("t{idx}");
+    let tensors = shapes.iter().enumerate();
+    let mut tensors: Vec<Value> = tensors
+        .map(|(idx, shape)| tensor(&name(idx), shape, "float32", false))
+        .collect();
+    tensors.push(tensor("order", &[4], "int32", true));
+    let operator = |kind: &str, inputs: &[usize], output: usize, order: &[&str]| {
+        let inputs = inputs.iter().map(|&idx| name(idx));
+        let inputs: Vec<String> = inputs
+            .chain(order.iter().map(ToString::to_string))
+            .collect();
+        json!({"kind": kind, "inputs": inputs, "outputs": [name(output)]})
+    };
+    let operators = json!([
+        operator("RESHAPE", &[0], 1, &[]),
+        operator("RESHAPE", &[1], 2, &[]),
+        operator("TRANSPOSE", &[2], 3, &["order"]),
+        operator("TRANSPOSE", &[2], 4, &["order"]),
+        operator("BATCH_MATMUL", &[3, 4], 5, &[]),
+        operator("TRANSPOSE", &[5], 6, &["order"]),
+        operator("RESHAPE", &[6], 7, &[]),
+        operator("LOGISTIC", &[7], 8, &[]),
+    ]);
+    let text = graph(["t0", "t8"], json!(tensors), operators);
+    let model = graph_json::parse(text.as_bytes()).unwrap();
+    let graph = build(&model, 0).unwrap();
+    let work = network_work(&graph, &analyze(&graph));
+    let groups: Vec<Group> = work.nodes.iter().map(|work| work.group).collect();
+    assert_eq!(
+        groups,
+        [
+            Group::Layout,
+            Group::Reshape,
+            Group::Fused,
+            Group::Fused,
+            Group::Product,
+            Group::Layout,
+            Group::Fused,
+            Group::Curve,
+        ]
+    );
+    let amounts = work.amounts();
+    let at = |name: &str| amounts[NAMES.iter().position(|known| *known == name).unwrap()];
+    for (name, expected) in [
+        ("values-flattened", 2.0 * 2048.0 / 1e6),
+        ("values-layout", (2.0 * 2048.0 + 2.0 * 8192.0) / 1e6),
+        ("values-reshape", 2.0 * 2048.0 / 1e6),
+        ("n-matrices", 2.0),
+        ("weights-convolution", 0.0),
+        ("values-strided", 0.0),
+    ] {
+        let difference = (at(name) - expected).abs();
+        assert!(
+            difference < 1e-9,
+            "{name}: {}, expected {expected}",
+            at(name)
+        );
+    }
 }
 
 /// What a compiler sees as one operator is one.

@@ -28,8 +28,10 @@ const N_MULTIPLYING: usize = 7;
 /// Those that move values, multiplying operators counted as one.
 const N_MOVING: usize = Group::Fused as usize - N_MULTIPLYING + 1;
 
-/// The terms: multiplications by group; weights; values by group; windows of poolings; values that the fast
-/// memory does not hold; values that go into the network and come out; operators by group; one inference.
+/// The terms: multiplications by group; weights, and those of convolutions once more; values by group; windows of poolings;
+/// values that the fast memory does not hold; values that go into the network and come out; values once more where a window
+/// moves by more than one position, and where a sequence becomes an image or an image a sequence; operators by group; matrices
+/// of batches; one inference.
 pub const NAMES: [&str; N_TERMS] = [
     "macs-window",
     "macs-pointwise",
@@ -39,6 +41,7 @@ pub const NAMES: [&str; N_TERMS] = [
     "macs-transposed",
     "macs-volume",
     "weights",
+    "weights-convolution",
     "values-multiplied",
     "values-elementwise",
     "values-curve",
@@ -52,6 +55,8 @@ pub const NAMES: [&str; N_TERMS] = [
     "windows",
     "values-beyond",
     "values-ends",
+    "values-strided",
+    "values-flattened",
     "n-multiplied",
     "n-elementwise",
     "n-curve",
@@ -62,18 +67,23 @@ pub const NAMES: [&str; N_TERMS] = [
     "n-norm",
     "n-softmax",
     "n-other",
+    "n-matrices",
     "once",
 ];
-pub const N_TERMS: usize = 32;
+pub const N_TERMS: usize = 36;
 pub const WEIGHTS: usize = N_MULTIPLYING;
+pub const OF_CONVOLUTIONS: usize = WEIGHTS + 1;
 /// The first term of values.
-pub const VALUES: usize = WEIGHTS + 1;
+pub const VALUES: usize = OF_CONVOLUTIONS + 1;
 pub const WINDOWS: usize = VALUES + N_MOVING;
 pub const BEYOND: usize = WINDOWS + 1;
 pub const ENDS: usize = BEYOND + 1;
+const STRIDED: usize = ENDS + 1;
+const FLATTENED: usize = STRIDED + 1;
 /// The first term of operators.
-pub const OPERATORS: usize = ENDS + 1;
-pub const ONCE: usize = OPERATORS + N_MOVING;
+pub const OPERATORS: usize = FLATTENED + 1;
+const MATRICES: usize = OPERATORS + N_MOVING;
+pub const ONCE: usize = MATRICES + 1;
 
 /// One amount for each of [`NAMES`].
 pub type Amounts = [f64; N_TERMS];
@@ -91,6 +101,10 @@ pub struct Work {
     pub elements: f64,
     /// Values in the windows of a pooling.
     pub windows: f64,
+    /// Products of two matrices, of which one operator computes a batch.
+    pub matrices: f64,
+    /// Values that count once more, because they are of a strided window or a reshape that moves them.
+    again: f64,
 }
 
 const FUSED: Work = Work {
@@ -100,6 +114,8 @@ const FUSED: Work = Work {
     values: 0.0,
     elements: 0.0,
     windows: 0.0,
+    matrices: 0.0,
+    again: 0.0,
 };
 
 impl Work {
@@ -120,10 +136,19 @@ impl Work {
             *macs += self.macs;
         }
         amounts[WEIGHTS] += self.weights;
+        if self.group != Group::Matrix {
+            amounts[OF_CONVOLUTIONS] += self.weights;
+        }
         amounts[VALUES + moving] += self.values;
         amounts[WINDOWS] += self.windows;
         amounts[BEYOND] += (self.values - FAST).max(0.0);
         amounts[OPERATORS + moving] += 1.0;
+        amounts[MATRICES] += self.matrices;
+        amounts[if self.group == Group::Layout {
+            FLATTENED
+        } else {
+            STRIDED
+        }] += self.again;
     }
 
     /// The sum of its amounts times what one of each costs.
@@ -210,6 +235,13 @@ fn measured_work(
     let (read, written) = moved(is_plain);
     let (read_elements, written_elements) = moved(true);
     let is_multiplied = (group as usize) < N_MULTIPLYING;
+    let [stride, dilation] = stride_and_dilation(node);
+    let counts_again = match group {
+        Group::Window | Group::Pointwise | Group::Depthwise => stride > 1,
+        Group::Layout => node.operator.code.kind == OpKind::Reshape,
+        _ => false,
+    };
+    let gaps = if dilation > 1 { DILATED } else { 1.0 };
     let window = match node.operator.options {
         BuiltinOptions::Pool2D {
             filter_h, filter_w, ..
@@ -219,7 +251,7 @@ fn measured_work(
     Work {
         group,
         macs: if is_multiplied {
-            padded_macs(graph, node, group, macs as f64) / MILLION
+            padded_macs(graph, node, group, macs as f64) * gaps / MILLION
         } else {
             0.0
         },
@@ -231,6 +263,18 @@ fn measured_work(
         values: (read + written) / MILLION,
         elements: (read_elements + written_elements) / MILLION,
         windows: written * window / MILLION,
+        matrices: if group == Group::Product {
+            let written = outputs.first();
+            let shape = written.map_or(&[][..], |&output| graph.tensor(output).shape.as_slice());
+            written_elements / (size(shape, 1) * size(shape, 2)).max(1.0)
+        } else {
+            0.0
+        },
+        again: if counts_again {
+            (read + written) / MILLION
+        } else {
+            0.0
+        },
     }
 }
 
@@ -280,35 +324,41 @@ fn padded_macs(graph: &Graph, node: &Node, group: Group, macs: f64) -> f64 {
     } else {
         rounding_growth(size(out, 2), ROWS)
     };
-    let gaps = if is_dilated(&node.operator.options) {
-        DILATED
-    } else {
-        1.0
-    };
-    macs * channels * space * gaps
+    macs * channels * space
 }
 
-fn is_dilated(options: &BuiltinOptions) -> bool {
+/// By how many positions a window moves, and how far apart are those that it reads: the most of any axis.
+fn stride_and_dilation(node: &Node) -> [i32; 2] {
     use BuiltinOptions::{Conv2D, Conv3D, DepthwiseConv2D};
-    match *options {
+    match node.operator.options {
         Conv2D {
+            stride_h,
+            stride_w,
             dilation_h,
             dilation_w,
             ..
         }
         | DepthwiseConv2D {
+            stride_h,
+            stride_w,
             dilation_h,
             dilation_w,
             ..
-        } => dilation_h > 1 || dilation_w > 1,
+        } => [stride_h.max(stride_w), dilation_h.max(dilation_w)],
         Conv3D {
+            stride_d,
+            stride_h,
+            stride_w,
             dilation_d,
             dilation_h,
             dilation_w,
             ..
-        } => dilation_d > 1 || dilation_h > 1 || dilation_w > 1,
-        // No other window of the schema has gaps.
-        _ => false,
+        } => [
+            stride_d.max(stride_h).max(stride_w),
+            dilation_d.max(dilation_h).max(dilation_w),
+        ],
+        // No other operator of these groups has options of a window, and no other window has gaps.
+        _ => [1, 1],
     }
 }
 
@@ -338,7 +388,7 @@ const MIN_NORMALISATION_OPERATORS: usize = 6;
 
 /// Group of each node, and the last node of what a compiler sees as one with it.
 fn groups(graph: &Graph, analysis: &Analysis) -> Vec<(Group, usize)> {
-    let pads = pads(graph);
+    let absorbed = absorbed(graph);
     let nodes = &graph.nodes;
     let kind = |idx: usize| nodes.get(idx).map(|node| node.operator.code.kind);
     let mut groups: Vec<(Group, usize)> = Vec::with_capacity(nodes.len());
@@ -354,7 +404,7 @@ fn groups(graph: &Graph, analysis: &Analysis) -> Vec<(Group, usize)> {
             continue;
         }
         let code = &node.operator.code;
-        let plain = if pads[idx] {
+        let plain = if absorbed[idx] {
             Some(Group::Fused)
         } else {
             plain_group(graph, node)
@@ -443,26 +493,48 @@ fn moving_group(code: &OperatorCode) -> Group {
     group.unwrap_or(Group::Other)
 }
 
-/// By node: whether it only pads what convolutions and poolings read.
-fn pads(graph: &Graph) -> Vec<bool> {
-    let pads_itself = |kind: OpKind| {
+/// By node: whether its neighbours do its work. Convolutions and poolings pad what they read, a product reads a matrix in any
+/// order of its axes, and what was transposed is written in any shape.
+fn absorbed(graph: &Graph) -> Vec<bool> {
+    // Of a tensor: what reads it, and what wrote it.
+    const PADDING: u8 = 1;
+    const PRODUCT: u8 = 2;
+    const OTHER: u8 = 4;
+    const READ: u8 = PADDING | PRODUCT | OTHER;
+    const TRANSPOSED: u8 = 8;
+    let reader = |kind: OpKind| {
         use ShapeRule::{Convolution, Convolution3d, Depthwise, Pool, TransposedConvolution};
-        matches!(
-            kind.row().shape,
-            Convolution | Convolution3d | Depthwise | Pool | TransposedConvolution
-        )
+        match kind.row().shape {
+            Convolution | Convolution3d | Depthwise | Pool | TransposedConvolution => PADDING,
+            _ if kind == OpKind::BatchMatmul => PRODUCT,
+            _ => OTHER,
+        }
     };
-    let mut readers = vec![[false; 2]; graph.subgraph.tensors.len()];
+    let mut tensors = vec![0; graph.subgraph.tensors.len()];
     for node in &graph.nodes {
-        let pads = pads_itself(node.operator.code.kind);
+        let kind = node.operator.code.kind;
         for &tensor_idx in node.operator.inputs.iter().flatten() {
-            readers[tensor_idx][usize::from(pads)] = true;
+            // Two products are not one.
+            let is_second = tensors[tensor_idx] & PRODUCT != 0;
+            tensors[tensor_idx] |= if is_second { OTHER } else { reader(kind) };
+        }
+        for &tensor_idx in &node.operator.outputs {
+            if kind == OpKind::Transpose {
+                tensors[tensor_idx] |= TRANSPOSED;
+            }
         }
     }
-    let is_pad = |node: &Node| {
-        let first = node.operator.outputs.first();
-        node.operator.code.kind == OpKind::Pad
-            && first.is_some_and(|&output| readers[output] == [false, true])
+    let is_absorbed = |node: &Node| {
+        let output = node.operator.outputs.first();
+        let read_by = output.map_or(0, |&output| tensors[output] & READ);
+        match node.operator.code.kind {
+            OpKind::Pad => read_by == PADDING,
+            OpKind::Transpose => read_by == PRODUCT,
+            OpKind::Reshape => {
+                activations(graph, node).any(|input| tensors[input] & TRANSPOSED != 0)
+            }
+            _ => false,
+        }
     };
-    graph.nodes.iter().map(is_pad).collect()
+    graph.nodes.iter().map(is_absorbed).collect()
 }

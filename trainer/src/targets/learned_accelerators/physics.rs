@@ -7,7 +7,7 @@
 
 use litecast::targets::learned_accelerators::devices::{NumberFormat, Runtime};
 use litecast::targets::learned_accelerators::work::{
-    BEYOND, ENDS, N_TERMS, NAMES, OPERATORS, WEIGHTS,
+    BEYOND, ENDS, N_TERMS, NAMES, OF_CONVOLUTIONS, OPERATORS, WEIGHTS,
 };
 
 use super::measured::{Measured, Measurement};
@@ -23,7 +23,7 @@ const KIND: f64 = 0.4;
 const DEVICE: [f64; N_SCALES] = [1.0, 1.0, 0.5];
 /// What a device's memory outside the chip costs more than that on it, beside what is so on others.
 const OUTSIDE: f64 = 0.5;
-const OF_OUTSIDE: [usize; 3] = [WEIGHTS, BEYOND, ENDS];
+const OF_OUTSIDE: [usize; 4] = [WEIGHTS, OF_CONVOLUTIONS, BEYOND, ENDS];
 const NUMBERS_OF_DEVICE: f64 = 0.3;
 const RUNTIME: f64 = 0.3;
 const TERM_OF_NUMBERS: f64 = 0.2;
@@ -32,7 +32,13 @@ const MAKER: f64 = 2.0;
 /// Terms of a maker from those of others, and of terms that follow from its memory and its processor.
 const TERM_OF_MAKER: f64 = 0.2;
 const MEMORY_OF_MAKER: f64 = 1.0;
-const OF_MEMORY: [&str; 4] = ["weights", "values-beyond", "values-ends", "once"];
+const OF_MEMORY: [&str; 5] = [
+    "weights",
+    "weights-convolution",
+    "values-beyond",
+    "values-ends",
+    "once",
+];
 /// The same, where one network tells devices and runtimes apart: scales of a device with these numbers, and under a runtime;
 /// terms on a device, and under a runtime with these numbers.
 const NUMBERS_ON_DEVICE: f64 = 0.4;
@@ -71,6 +77,7 @@ fn expected(term: usize) -> f64 {
         "macs-volume" | "values-layout" | "values-softmax" | "values-norm" | "values-other"
         | "values-beyond" | "values-ends" => 0.7,
         "windows" => -3.0,
+        "weights-convolution" | "values-strided" | "values-flattened" | "n-matrices" => -1.0,
         "once" => 4.6,
         _ => 0.0,
     }
