@@ -1,11 +1,12 @@
 //! Milliseconds and millijoules of instructions on measured boards: the fitted constants of `constants.json`, which
 //! `litecast-trainer fit-cpu` writes.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Class, InstructionCount, KernelCounts};
+use super::{Class, InstructionCount, KernelCounts, Source};
 use crate::fields;
 use crate::provenance::checked_percent;
 use crate::target::MeasuredRange;
@@ -18,6 +19,9 @@ pub struct Constants {
     /// Error factor of a precision that was not measured on a board and uses the other precision's constants: the largest
     /// factor on boards with both.
     pub other_precision_factor: f64,
+    /// Kinds of operators that multiply nothing and that networks of several families have, which were measured on a board
+    /// whose cores execute in order.
+    pub operators: BTreeSet<String>,
     pub boards: Vec<Board>,
 }
 
@@ -68,7 +72,7 @@ pub struct Fit {
 }
 
 /// Time of one instruction of each class, and of each byte of activations and weights that the board's cache does not
-/// hold; on cores that execute in order, of each multiply-accumulate and byte in place of matrix instructions.
+/// hold. On cores that execute in order, a byte of operators that copy and were not measured, and the work of all others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Nanoseconds {
     pub matrix: f64,
@@ -97,14 +101,9 @@ impl WorkNanoseconds {
         if counts.is_compiled {
             return 0.0;
         }
-        // A float takes what a byte of int8 does: its time is that of an access.
-        let accesses = if counts.is_int8 {
-            counts.bytes - counts.weight_bytes
-        } else {
-            counts.values
-        };
+        // A value of any type takes what a byte of int8 does: its time is that of an access.
         self.mac * counts.macs
-            + self.activation_byte * accesses
+            + self.activation_byte * counts.values
             + self.weight_byte * counts.weight_bytes
     }
 }
@@ -171,7 +170,19 @@ impl Constants {
     pub fn board(&self, target: &str) -> Option<&Board> {
         self.boards.iter().find(|board| board.target == target)
     }
+
+    /// Whether the time of such an operator was fitted on cores that execute in order: of those that multiply, and of what
+    /// XNNPACK runs in networks of several families.
+    pub fn is_measured(&self, counts: &KernelCounts, source: Source) -> bool {
+        let kind = counts.kernel.split(' ').next();
+        let of_kind = || kind.is_some_and(|kind| self.operators.contains(kind));
+        counts.macs > 0.0 || source == Source::Networks && of_kind()
+    }
 }
+
+/// Standard deviation of the logarithm of the time of an instruction of the interpreter on cores that execute in order,
+/// which measured networks hardly tell.
+pub const INSTRUCTION_SPREAD: f64 = 0.5;
 
 /// Kinds of networks without a measurement on any board.
 pub const NEVER_MEASURED: &str =
@@ -258,9 +269,27 @@ impl Fit {
 }
 
 impl Nanoseconds {
-    /// Milliseconds on one thread beside those of instructions.
-    pub fn work_ms(&self, counts: &KernelCounts) -> f64 {
-        1e-6 * self.work.map_or(0.0, |work| work.operator_ns(counts))
+    /// Milliseconds of an operator on one thread of a board whose cache holds so many bytes.
+    pub fn operator_ms(
+        &self,
+        counts: &KernelCounts,
+        counted: &InstructionCount,
+        cached_bytes: f64,
+        is_measured: bool,
+    ) -> f64 {
+        let bytes = counts.uncached_bytes(cached_bytes);
+        let Some(work) = self.work else {
+            return self.latency_ms(counts.class, counted, bytes);
+        };
+        if is_measured {
+            return self.latency_ms(counts.class, counted, 0.0) + 1e-6 * work.operator_ns(counts);
+        }
+        let besides_instructions = if counts.copies {
+            self.byte * bytes
+        } else {
+            work.operator_ns(counts)
+        };
+        1e-6 * (self.interpreter * counted.instructions + besides_instructions)
     }
 
     /// Milliseconds on one thread.

@@ -214,6 +214,7 @@ mod tests {
             weight_bytes: 0.0,
             macs: 0.0,
             values: 17.0,
+            copies: false,
             is_compiled: false,
         };
         assert_eq!(costs.instructions(&counts("ADD int8")), Some(105.0));

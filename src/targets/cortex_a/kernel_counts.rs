@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use crate::formats::tflite::op_row::{GpuWork, Work};
+use crate::formats::tflite::op_row::{Effect, Work};
 use crate::formats::tflite::{OpKind, OperatorCode, TensorType};
 use crate::graph::analysis::window::Window;
 use crate::graph::analysis::{Analysis, Cost};
@@ -35,6 +35,8 @@ pub struct KernelCounts {
     pub macs: f64,
     /// Activation values that it reads and writes.
     pub values: f64,
+    /// Whether it copies values and computes none.
+    pub copies: bool,
     /// Whether the operator is compiled for an accelerator and does not run on a processor.
     pub is_compiled: bool,
 }
@@ -124,6 +126,7 @@ pub fn inference_counts<W: Borrow<KernelCounts>>(operators: &[W]) -> KernelCount
         weight_bytes: 0.0,
         macs: 0.0,
         values: 0.0,
+        copies: false,
         is_compiled: false,
     }
 }
@@ -169,20 +172,23 @@ fn node_counts(
             known.insert(kernel.clone(), terms.clone());
         }
     }
-    // Of a table, a lookup reads the rows that it writes, however many the table has.
-    let weight_bytes = match kind.row().gpu {
-        GpuWork::Gather => cost.weight_bytes.min(cost.output_bytes),
-        _ => cost.weight_bytes,
-    };
+    // What copies values reads no more of them than it writes: of a table the rows that are looked up, of a map the part
+    // that is cut out.
+    let copies = !matches!(kind.row().effect, Effect::Computes | Effect::Runs)
+        && !node.operator.outputs.is_empty();
+    let most = if copies { cost.output_bytes } else { u64::MAX };
+    let weight_bytes = cost.weight_bytes.min(most);
+    let read_bytes = cost.input_bytes.saturating_add(cost.weight_bytes).min(most);
     KernelCounts {
         kernel,
         class: class(&node.operator.code),
         is_int8: !touches_floats(graph, node),
         terms,
-        bytes: cost.input_bytes as f64 + cost.output_bytes as f64 + weight_bytes as f64,
+        bytes: read_bytes as f64 + cost.output_bytes as f64,
         weight_bytes: weight_bytes as f64,
         macs: cost.macs as f64 + compared_boxes(graph, node),
         values: shapes.in_values + shapes.out_values,
+        copies,
         is_compiled: is_compiled(&node.operator.code),
     }
 }
@@ -562,7 +568,7 @@ mod tests {
             kernel_counts(&graph, &analyze(&graph)).remove(0)
         };
         let (few, many) = (counts(100), counts(100_000));
-        assert_eq!((few.weight_bytes, few.bytes), (64.0, 4.0 + 64.0 + 64.0));
+        assert_eq!((few.weight_bytes, few.bytes), (64.0, 64.0 + 64.0));
         assert_eq!(few, many);
     }
 

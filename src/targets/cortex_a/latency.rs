@@ -7,8 +7,12 @@ use crate::provenance::checked_percent;
 
 use super::instruction_count::{InstructionCount, Source};
 use super::{
-    Board, Constants, Costs, Fit, KernelCounts, SingleOperators, TargetCosts, inference_counts,
+    Board, Constants, Costs, Fit, INSTRUCTION_SPREAD, KernelCounts, SingleOperators, TargetCosts,
+    inference_counts,
 };
+
+/// Of the 90 % interval, in logarithms, of the time of an instruction on cores that execute in order.
+const INSTRUCTION_LOG_ERROR: f64 = 1.645 * INSTRUCTION_SPREAD;
 
 /// Latency of one inference.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,6 +108,7 @@ pub fn latency_of<W: Borrow<KernelCounts>>(
     counted: &[InstructionCount],
     n_threads: u32,
 ) -> Option<Latency> {
+    let constants = Constants::shipped();
     let mut sum = LatencySum::default();
     let mut operators_ms = Vec::with_capacity(operators.len());
     let mut interval_percent = checked_percent(usize::MAX, 100.0).filter(|_| n_threads == 1);
@@ -116,24 +121,27 @@ pub fn latency_of<W: Borrow<KernelCounts>>(
             mean_percent,
         } = errors[usize::from(counts.is_int8)].as_ref()?;
         interval_percent = interval_percent.min(mean_percent.and(fit.checked_percent()));
+        let multiplies = counts.macs > 0.0;
+        let in_order = fit.nanoseconds.work.is_some();
+        let is_measured = !in_order || constants.is_measured(counts, counted.source);
         // Products of floats were never measured on such boards: instructions tell more than multiply-accumulates.
-        let by_work = fit.nanoseconds.work.is_some();
-        let one_thread_ms = if by_work && !counts.is_int8 && counts.macs > 0.0 {
+        let one_thread_ms = if in_order && multiplies && !counts.is_int8 {
             1e-6 * fit.ns_per_instruction * counted.instructions
         } else {
-            let uncached_bytes = counts.uncached_bytes(board.cached_bytes);
             let nanoseconds = &fit.nanoseconds;
-            nanoseconds.latency_ms(counts.class, counted, uncached_bytes)
-                + nanoseconds.work_ms(counts)
+            nanoseconds.operator_ms(counts, counted, board.cached_bytes, is_measured)
         };
         let is_parallel = counted.is_parallel(counts.class);
         let (speedup, factor) = by_threads[usize::from(is_parallel)];
         let ms = one_thread_ms / speedup;
-        // No instruction of an operator that multiplies is counted where its work takes the time.
-        let of_count = if by_work && counts.is_int8 && counts.macs > 0.0 {
+        let of_count = if in_order && multiplies && counts.is_int8 {
+            // No instruction of an operator that multiplies is counted where its work takes the time.
             1.0
-        } else {
+        } else if is_measured {
             counted.interval_factor
+        } else {
+            let of_instructions = counted.interval_factor.ln();
+            of_instructions.hypot(INSTRUCTION_LOG_ERROR).exp()
         };
         sum.add(ms, of_count, factor, *mean_percent);
         operators_ms.push(ms);
@@ -229,6 +237,30 @@ mod tests {
     use crate::targets::cortex_a::Class;
     use crate::targets::cortex_a::Terms;
 
+    const NUMBERS: [&str; 8] = [
+        "float32", "float16", "int8", "uint8", "int16", "int32", "int64", "dynamic",
+    ];
+
+    /// Of an operator that reads and writes so many values of four bytes in all.
+    fn counts_of(name: &str, numbers: &str, values: f64) -> KernelCounts {
+        KernelCounts {
+            kernel: format!("{name} {numbers}").into(),
+            class: Class::Other,
+            is_int8: true,
+            terms: Terms::new(&[
+                ("outputs", values / 2.0),
+                ("inputs", values / 2.0),
+                ("operators", 1.0),
+            ]),
+            bytes: 4.0 * values,
+            weight_bytes: 0.0,
+            macs: 0.0,
+            values,
+            copies: false,
+            is_compiled: false,
+        }
+    }
+
     /// By hand: 3 ms whose count is off by a factor of 2, 1 ms whose count is exact, a board off by 1.5.
     #[test]
     fn an_operator_widens_the_interval_by_its_share() {
@@ -249,30 +281,13 @@ mod tests {
     /// Every operator of the schema in every element type: none is free, and each has an interval.
     #[test]
     fn no_operator_takes_no_time() {
-        let numbers = [
-            "float32", "float16", "int8", "uint8", "int16", "int32", "int64", "dynamic",
-        ];
         for costs in &Costs::shipped().targets {
             // Counted in networks, counted alone, bounded.
             let mut n_by_numbers = [[0; 3]; 8];
             for operator in crate::formats::tflite::schema::BuiltinOperator::ENUM_VALUES {
-                for (row, numbers) in n_by_numbers.iter_mut().zip(numbers) {
+                for (row, numbers) in n_by_numbers.iter_mut().zip(NUMBERS) {
                     let name = operator.variant_name().unwrap_or("?");
-                    let counts = KernelCounts {
-                        kernel: format!("{name} {numbers}").into(),
-                        class: Class::Other,
-                        is_int8: true,
-                        terms: Terms::new(&[
-                            ("outputs", 500.0),
-                            ("inputs", 500.0),
-                            ("operators", 1.0),
-                        ]),
-                        bytes: 4000.0,
-                        weight_bytes: 0.0,
-                        macs: 0.0,
-                        values: 1000.0,
-                        is_compiled: false,
-                    };
+                    let counts = counts_of(name, numbers, 1000.0);
                     let [counted] = instruction_counts(costs, &[counts])[..] else {
                         panic!("expected one count");
                     };
@@ -287,10 +302,50 @@ mod tests {
                     row[place] += 1;
                 }
             }
-            for (numbers, [networks, alone, bounded]) in numbers.iter().zip(n_by_numbers) {
+            for (numbers, [networks, alone, bounded]) in NUMBERS.iter().zip(n_by_numbers) {
                 println!(
                     "{} {numbers}: {networks} operators counted in networks, {alone} alone, {bounded} bounded",
                     costs.target
+                );
+            }
+        }
+    }
+
+    /// Of operators that multiply nothing, in every element type and three sizes: boards that run the same kernels, the
+    /// faster one first.
+    #[test]
+    fn faster_cores_are_not_slower() {
+        let pairs = [
+            ["cortex-a76-rpi5", "cortex-a55-imx93"],
+            ["cortex-a72-rpi4", "cortex-a53-imx8mp"],
+            ["cortex-a53-imx8mp", "cortex-a7-stm32mp157"],
+        ];
+        let operators = crate::formats::tflite::schema::BuiltinOperator::ENUM_VALUES;
+        let names = operators
+            .iter()
+            .filter_map(|operator| operator.variant_name());
+        for ((name, numbers), values) in names
+            .flat_map(|name| NUMBERS.map(|numbers| (name, numbers)))
+            .flat_map(|kernel| [100.0, 1e4, 1e6].map(|values| (kernel, values)))
+        {
+            let computes = counts_of(name, numbers, values);
+            let copies = KernelCounts {
+                copies: true,
+                ..computes.clone()
+            };
+            let cases = pairs
+                .iter()
+                .flat_map(|pair| [(pair, &computes), (pair, &copies)]);
+            for (pair, counts) in cases {
+                let [fast, slow] = pair.map(|target| {
+                    let board = Constants::shipped().board(target).unwrap();
+                    latency(board, &[counts], board.threads(1))
+                        .unwrap()
+                        .value_ms
+                });
+                assert!(
+                    fast <= slow,
+                    "{name} {numbers}, {values}: {pair:?} {fast} {slow}"
                 );
             }
         }
@@ -311,6 +366,7 @@ mod tests {
                 weight_bytes: 0.0,
                 macs: 0.0,
                 values,
+                copies: false,
                 is_compiled: false,
             };
             instruction_counts(costs, &[counts])[0]

@@ -14,8 +14,8 @@ mod single_operators;
 mod target;
 
 pub use self::constants::{
-    Board, Constant, Constants, Energy, Errors, Family, Fit, NEVER_MEASURED, Nanoseconds,
-    WorkNanoseconds,
+    Board, Constant, Constants, Energy, Errors, Family, Fit, INSTRUCTION_SPREAD, NEVER_MEASURED,
+    Nanoseconds, WorkNanoseconds,
 };
 pub use self::costs::{
     COMMON, Class as CostClass, Costs, KernelCosts, RARE_SHARE, SMALL, TargetCosts,

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Result;
 use litecast::targets::MeasuredRange;
 use litecast::targets::cortex_a::{
-    Board, Constant, Errors, Family, Fit, Nanoseconds, WorkNanoseconds,
+    Board, Constant, Errors, Family, Fit, INSTRUCTION_SPREAD, Nanoseconds, WorkNanoseconds,
 };
 
-use super::known::KnownBoard;
+use super::known::{KnownBoard, MIN_ISSUED};
 use super::samples::{BoardSample, Counts};
 use crate::least_squares::{self, ThreeSums};
 use crate::markdown::{Head, heads};
@@ -87,12 +87,13 @@ struct LeftOut<'s> {
 
 /// What is known of the costs of work before any measurement, with standard deviations of the logarithm: a
 /// multiply-accumulate takes [`CYCLES_OF_MACS`] times what it takes at least, a byte of activations some cycles and one of
-/// weights fewer, because they are read in order, and an instruction of the interpreter a cycle and a half.
+/// weights fewer, because they are read in order, and an instruction of the interpreter a cycle and a half. A byte of an
+/// operator that was not measured takes somewhat more than in a copy of memory on a Raspberry Pi (0.2 to 0.3 cycles).
 const CYCLES_OF_MACS: f64 = 2.5;
 const CYCLES_OF_BYTES: [f64; 2] = [4.0, 2.0];
 const CYCLES_OF_INTERPRETER: f64 = 1.5;
 const SPREAD_OF_WORK: f64 = 1.5;
-const SPREAD_OF_INTERPRETER: f64 = 0.5;
+const CYCLES_OF_COPIED_BYTE: f64 = 0.5;
 /// Spread of a cost that is known.
 const FIXED: f64 = 1e-3;
 /// Error of a latency, in logarithms, that the likelihood assumes.
@@ -306,11 +307,14 @@ fn nanoseconds(samples: &[(&BoardSample, f64)], board: &KnownBoard) -> Nanosecon
         }
     });
     let cycle_ns = 2.0 * least;
+    // It runs on one core, whatever the number of threads.
+    let cycle_of_core_ns = MIN_ISSUED * board.max_interpreter_ns;
+    let cycles_of_interpreter = CYCLES_OF_INTERPRETER * cycle_of_core_ns / cycle_ns;
     let cycles = [
         (CYCLES_OF_MACS / board.macs_per_cycle, SPREAD_OF_WORK),
         (CYCLES_OF_BYTES[0], SPREAD_OF_WORK),
         (CYCLES_OF_BYTES[1], SPREAD_OF_WORK),
-        (CYCLES_OF_INTERPRETER, SPREAD_OF_INTERPRETER),
+        (cycles_of_interpreter, INSTRUCTION_SPREAD),
         (0.5, FIXED),
     ];
     let priors = cycles.map(|(cycles, spread)| ((cycles * cycle_ns).ln(), spread));
@@ -321,7 +325,7 @@ fn nanoseconds(samples: &[(&BoardSample, f64)], board: &KnownBoard) -> Nanosecon
         depthwise: 0.0,
         other: least,
         interpreter: logs[3].exp().max(least).min(board.max_interpreter_ns),
-        byte: 0.0,
+        byte: CYCLES_OF_COPIED_BYTE * cycle_of_core_ns,
         work: Some(WorkNanoseconds {
             mac,
             activation_byte,
@@ -337,7 +341,12 @@ pub fn estimate_ms(ns: &Nanoseconds, counts: &Counts) -> f64 {
     let work = ns.work.unwrap_or_default();
     let of_work = [work.mac, work.activation_byte, work.weight_byte];
     let work = of_work.iter().zip(counts.work).map(|(ns, n)| ns * n);
-    costs.map(|(ns, n)| ns * n).sum::<f64>() + ns.byte * counts.megabytes + work.sum::<f64>()
+    // In order, all operators of measured networks take their work.
+    let of_bytes = match ns.work {
+        Some(_) => work.sum(),
+        None => ns.byte * counts.megabytes,
+    };
+    costs.map(|(ns, n)| ns * n).sum::<f64>() + of_bytes
 }
 
 /// Sets the interval of fits to a single kind of network to the widest of fits to several kinds on boards whose memory
@@ -424,6 +433,20 @@ fn families(samples: &[(&BoardSample, f64)], estimates: &[f64]) -> Vec<Family> {
         }
     };
     members.into_iter().map(family).collect()
+}
+
+/// Kinds of operators of [`BoardSample::operators`] that several families of networks have on one of the boards whose cores
+/// execute in order.
+pub fn operators_of_families(samples: &[BoardSample]) -> BTreeSet<String> {
+    let mut families: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
+    for sample in samples {
+        for kind in &sample.operators {
+            let of_kind = families.entry((sample.board, kind)).or_default();
+            of_kind.insert(&sample.family);
+        }
+    }
+    let several = families.into_iter().filter(|(_, of)| of.len() > 1);
+    several.map(|((_, kind), _)| kind.to_owned()).collect()
 }
 
 /// The largest factor by which constants fitted to the other precision miss a network, over all boards that were

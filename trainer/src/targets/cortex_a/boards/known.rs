@@ -37,7 +37,7 @@ const fn issued_ns(n: f64, clock_ghz: f64) -> f64 {
 }
 
 /// Instructions that a core issues in a cycle of code that waits for loads and branches: one in two cycles.
-const MIN_ISSUED: f64 = 0.5;
+pub const MIN_ISSUED: f64 = 0.5;
 
 /// Raspberry Pi 5 (four Cortex-A76).
 pub const RPI5: &str = "cortex-a76-rpi5";

@@ -106,6 +106,7 @@ pub fn run(args: &FitCpuArgs) -> Result<()> {
             args.graphs, args.seed
         ),
         other_precision_factor: fit::other_precision_factor(&boards, &samples),
+        operators: fit::operators_of_families(&samples),
         boards,
     };
     println!(

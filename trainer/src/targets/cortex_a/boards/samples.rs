@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use litecast::formats::tflite;
 use litecast::graph::{self, analysis};
-use litecast::targets::cortex_a::{self, Class, Costs, KernelCounts, instruction_counts};
+use litecast::targets::cortex_a::{
+    self, Class, Costs, InstructionCount, KernelCounts, Source, instruction_counts,
+};
 use serde::Deserialize;
 
 use super::args::FitCpuArgs;
@@ -48,6 +50,8 @@ pub struct BoardSample {
     pub is_fitted: bool,
     /// Counted instructions and bytes.
     pub counts: Counts,
+    /// Kinds of the operators that XNNPACK runs and that multiply nothing, on cores that execute in order.
+    pub operators: BTreeSet<String>,
     /// Logarithm of the interval factor of the instruction count.
     pub count_log_error: f64,
 }
@@ -166,12 +170,25 @@ impl CountedOperators {
             energy_mj: measurement.energy_mj,
             is_fitted: measurement.source != MOBILENETS_SOURCE,
             counts,
+            operators: match board.copied_bytes_per_s {
+                Some(_) => BTreeSet::new(),
+                None => self.kinds_without_products(&instructions),
+            },
             // Instructions are a small part where work takes the time.
             count_log_error: match board.copied_bytes_per_s {
                 Some(_) => (widest / all).ln(),
                 None => 0.0,
             },
         })
+    }
+
+    fn kinds_without_products(&self, counted: &[InstructionCount]) -> BTreeSet<String> {
+        let operators = self.operators.iter().zip(counted);
+        let of_xnnpack = operators.filter(|(operator, counted)| {
+            operator.macs == 0.0 && counted.source == Source::Networks
+        });
+        let kinds = of_xnnpack.filter_map(|(operator, _)| operator.kernel.split(' ').next());
+        kinds.map(str::to_owned).collect()
     }
 }
 
