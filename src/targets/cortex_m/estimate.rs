@@ -1,5 +1,6 @@
 //! Counts and constants → latency and energy of an inference.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
 
 use super::constants::{Constants, Runtime, Target};
@@ -9,6 +10,7 @@ use super::support::{
 };
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
+use crate::targets::cortex_a;
 
 /// A latency with its 90 % interval, which held nine of ten left-out networks.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,7 +60,12 @@ pub fn latency(
     let clock_mhz = checked_clock(target, clock_mhz)?;
     check(graph, analysis)?;
     let operators = operator_counts(graph, analysis, &target.program);
-    latency_of(&operators, target, clock_mhz)
+    latency_of(
+        &operators,
+        &Kernels::new(graph, analysis),
+        target,
+        clock_mhz,
+    )
 }
 
 /// [`latency`] on each target, by its id, at its own clock. Targets with the same program share one count.
@@ -67,6 +74,7 @@ pub fn latencies(
     analysis: &Analysis,
 ) -> Result<HashMap<&'static str, Result<Latency, Refusal>>, Refusal> {
     check(graph, analysis)?;
+    let kernels = Kernels::new(graph, analysis);
     let mut counted: Vec<(&Program, Vec<OperatorCounts>)> = Vec::new();
     let of_target = |target: &'static Target| {
         let program = &target.program;
@@ -75,7 +83,7 @@ pub fn latencies(
             counted.push((program, operator_counts(graph, analysis, program)));
             counted.len() - 1
         });
-        let latency = latency_of(&counted[idx].1, target, target.clock_mhz);
+        let latency = latency_of(&counted[idx].1, &kernels, target, target.clock_mhz);
         (target.target.as_str(), latency)
     };
     let targets = Constants::shipped().targets.iter();
@@ -99,23 +107,25 @@ pub fn latency_of_nodes(
     };
     let counted = nodes.iter().filter_map(|&idx| {
         let counts = all.get(idx)?;
-        Some((counts, is_unmeasured(runtime, counts) || is_other(idx)))
+        let is_unmeasured = is_unmeasured(runtime, counts) || is_other(idx);
+        Some((idx, counts, is_unmeasured))
     });
-    Some(latency_sum(counted, runtime, target, clock_mhz))
+    let kernels = Kernels::new(graph, analysis);
+    Some(latency_sum(counted, &kernels, runtime, target, clock_mhz))
 }
 
 /// Latency from the counts of operators.
 fn latency_of(
     operators: &[OperatorCounts],
+    kernels: &Kernels,
     target: &Target,
     clock_mhz: f64,
 ) -> Result<Latency, Refusal> {
     let constants = Constants::shipped();
     let runtime = constants.runtime(target).ok_or(Refusal::NoOperators)?;
-    let counted = operators
-        .iter()
-        .map(|counts| (counts, is_unmeasured(runtime, counts)));
-    let latency = latency_sum(counted, runtime, target, clock_mhz);
+    let counted = operators.iter().enumerate();
+    let counted = counted.map(|(idx, counts)| (idx, counts, is_unmeasured(runtime, counts)));
+    let latency = latency_sum(counted, kernels, runtime, target, clock_mhz);
     if latency.value_ms > 0.0 {
         Ok(latency)
     } else {
@@ -129,17 +139,62 @@ fn is_unmeasured(runtime: &Runtime, counts: &OperatorCounts) -> bool {
     !runtime.operators.contains(counts.operator.name()) && kind(counts.operator) != Kind::Free
 }
 
-/// The sum over operators, each with whether it was never measured.
+/// The instructions of each operator's kernel in TensorFlow Lite, which were counted on a Cortex-A.
+struct Kernels<'g, 'm> {
+    graph: &'g Graph<'m>,
+    analysis: &'g Analysis,
+    /// Counted when the first operator asks.
+    instructions: OnceCell<Vec<f64>>,
+}
+
+impl<'g, 'm> Kernels<'g, 'm> {
+    fn new(graph: &'g Graph<'m>, analysis: &'g Analysis) -> Self {
+        Self {
+            graph,
+            analysis,
+            instructions: OnceCell::new(),
+        }
+    }
+
+    /// Cycles that a node takes at least: one for each instruction of its kernel, whose vectors no core here has. 0 where
+    /// the kernel was not counted.
+    fn min_cycles(&self, node_idx: usize) -> f64 {
+        let count = || {
+            let costs = cortex_a::Costs::shipped().target("cortex-a72-rpi4");
+            let counts = cortex_a::kernel_counts(self.graph, self.analysis);
+            let counted = costs.map(|costs| cortex_a::instruction_counts(costs, &counts));
+            let of_kernel = |counted: cortex_a::InstructionCount| match counted.source {
+                cortex_a::Source::Networks | cortex_a::Source::SingleOperators => {
+                    counted.instructions - counted.besides
+                }
+                cortex_a::Source::GeneralCost | cortex_a::Source::Compiled => 0.0,
+            };
+            let counted = counted.unwrap_or_default().into_iter();
+            counted.map(of_kernel).collect()
+        };
+        let instructions = self.instructions.get_or_init(count);
+        instructions.get(node_idx).copied().unwrap_or(0.0)
+    }
+}
+
+/// The sum over operators, each with its node and whether it was never measured.
 fn latency_sum<'c>(
-    operators: impl Iterator<Item = (&'c OperatorCounts, bool)>,
+    operators: impl Iterator<Item = (usize, &'c OperatorCounts, bool)>,
+    kernels: &Kernels,
     runtime: &Runtime,
     target: &Target,
     clock_mhz: f64,
 ) -> Latency {
     let (mut operators_ms, mut unmeasured) = (Vec::new(), BTreeSet::new());
     let [mut measured_ms, mut unmeasured_ms] = [0.0, 0.0];
-    for (counts, is_unmeasured) in operators {
-        let ms = runtime.cycles(counts) * target.cycles_factor / (1e3 * clock_mhz);
+    for (node_idx, counts, is_unmeasured) in operators {
+        let cycles = runtime.cycles(counts);
+        let cycles = if is_unmeasured {
+            cycles.max(kernels.min_cycles(node_idx))
+        } else {
+            cycles
+        };
+        let ms = cycles * target.cycles_factor / (1e3 * clock_mhz);
         operators_ms.push(ms);
         if is_unmeasured {
             unmeasured_ms += ms;
@@ -196,4 +251,35 @@ pub fn energy(target: &Target, latency: &Latency) -> Result<InferenceEnergy, Ref
         hi_mj: mj(latency.hi_ms) * factor * above,
         operators_mj: latency.operators_ms.iter().map(|&ms| mj(ms)).collect(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::tflite::{OpKind, TensorType};
+    use crate::graph::analysis::analyze;
+    use crate::graph::analysis::fixtures::{graph_of, model, operator, subgraph, tensor};
+
+    /// Reference kernels that take hundreds of instructions for a value: one in a cycle at 400 MHz is slower than a
+    /// Cortex-A53 at 1.8 GHz.
+    #[test]
+    fn what_was_never_measured_takes_what_its_kernel_does() {
+        let a53 = cortex_a::Constants::shipped().board("cortex-a53-imx8mp");
+        for kind in [OpKind::Div, OpKind::L2Normalization, OpKind::Rsqrt] {
+            let map = || tensor(TensorType::Int8, &[1, 64, 256]);
+            let inputs: &[usize] = if kind == OpKind::Div { &[0, 1] } else { &[0] };
+            let tensors = vec![map(), map(), map()];
+            let model = model(vec![subgraph(tensors, vec![operator(kind, inputs, &[2])])]);
+            let graph = graph_of(&model);
+            let analysis = analyze(&graph);
+            let operators = cortex_a::kernel_counts(&graph, &analysis);
+            let faster = cortex_a::latency(a53.unwrap(), &operators, 1).unwrap();
+            let m7 = Constants::shipped().target("cortex-m7-tflm").unwrap();
+            let latency = latency(&graph, &analysis, m7, None).unwrap();
+            let (slow, fast) = (latency.value_ms, faster.value_ms);
+            println!("{}: {slow:.2} ms, {fast:.2} ms", kind.name());
+            assert!(slow > fast);
+            assert_eq!(latency.unmeasured.len(), 1);
+        }
+    }
 }
