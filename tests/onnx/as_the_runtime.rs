@@ -276,6 +276,16 @@ fn the_last_version_of_an_operator_set_holds() {
         kinds(&[("com.microsoft", 1), ("com.microsoft", 2)]),
         along_one
     );
+    // ONNX Runtime 1.31 refuses newer versions of domains that it knows, and takes any of another one.
+    let doubted = |domain, version| !with(&[(domain, version)]).unwrap().diagnostics.is_empty();
+    for (domain, last) in [("ai.onnx.ml", 5), ("com.microsoft", 1)] {
+        assert!(
+            !doubted(domain, last) && doubted(domain, last + 1),
+            "{domain}"
+        );
+        assert!(doubted(domain, 0), "{domain}");
+    }
+    assert!(!doubted("mine", 99));
 }
 
 /// Trees, and what was compiled for an accelerator: no processor's latency is that of nothing.
@@ -315,5 +325,17 @@ fn unknown_work_has_no_estimate() {
     for domain in ["vendor.npu", "com.microsoft", ""] {
         let program = behind_a_convolution("Program", domain, &[1; 1024]);
         assert_eq!(n_latencies(&program), 0, "{domain}");
+    }
+    // Programs that are in another file, or stay with the provider.
+    let names = [
+        ("EPContext", ""),
+        ("TRTKernel_graph_torch_jit_123_0", "com.microsoft"),
+        ("QNNExecutionProvider_QNN_1_0", "com.microsoft"),
+        ("TIDL_0", ""),
+        ("DPU", "com.xilinx"),
+    ];
+    for (op_type, domain) in names {
+        let program = behind_a_convolution(op_type, domain, &[1]);
+        assert_eq!(n_latencies(&program), 0, "{op_type}");
     }
 }

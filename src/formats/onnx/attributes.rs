@@ -22,10 +22,16 @@ impl<'a> Attributes<'a> {
         attributes.find_map(|(other, message)| (*other == name).then_some(*message))
     }
 
-    /// Whether a text, a tensor or a list of integers is as long as only a compiled program is.
+    /// Whether a text, a tensor or a list of integers is as long as only a compiled program is, or a text is the name of
+    /// a program's file.
     pub fn has_program(&self) -> bool {
-        const MIN_PROGRAM_BYTES: usize = 1024;
         let is_program = |(_, message): &(&str, &[u8])| {
+            let text = attribute_text(message, TEXT).unwrap_or_default();
+            if let Some((_, ending)) = text.rsplit_once('.')
+                && PROGRAM_ENDINGS.contains(&ending)
+            {
+                return true;
+            }
             let fields = Fields::new(message).flatten();
             let lengths = fields.map(|(number, field)| match (number, field) {
                 (TEXT | TENSOR | INTEGERS, Field::Bytes(bytes)) => bytes.len(),
@@ -72,6 +78,15 @@ impl<'a> Attributes<'a> {
         }
     }
 }
+
+/// Bytes of a compiled program, at least: more than any list of sizes.
+pub(super) const MIN_PROGRAM_BYTES: usize = 1024;
+
+/// Endings of the files of programs: of ONNX Runtime's contexts and TensorRT, AMD, Hailo, Huawei, Qualcomm, Rockchip,
+/// OpenVINO, and libraries.
+const PROGRAM_ENDINGS: &[&str] = &[
+    "bin", "blob", "dlc", "engine", "hef", "om", "plan", "rknn", "so", "trt", "xml", "xmodel",
+];
 
 /// Fields of an `AttributeProto`: its name, values of three types, and the name of an attribute of the call.
 pub(super) const NAME: u32 = 1;

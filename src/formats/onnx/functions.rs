@@ -8,6 +8,7 @@ use elsa::FrozenVec;
 
 use super::attributes::{Attributes, NAME, attribute_text};
 use super::limits::*;
+use super::opsets::{UnknownOpset, opset_import, unknown};
 use super::wire::{Failure, Fields, Malformed, Read, at};
 
 /// Names beside those of the file, for as long as its graph.
@@ -24,6 +25,7 @@ pub(super) struct Function<'a> {
     defaults: Vec<&'a [u8]>,
     default_of: HashMap<&'a str, usize>,
     n_bytes: usize,
+    unknown_opset: Option<UnknownOpset>,
 }
 
 /// A node that is replaced by the nodes of a function.
@@ -73,6 +75,8 @@ pub(super) struct Functions<'a> {
     by_key: HashMap<&'a str, usize>,
     n_nodes: usize,
     n_operands: usize,
+    /// The first that a function imports.
+    pub unknown_opset: Option<UnknownOpset>,
 }
 
 /// Domain, name and overload.
@@ -92,6 +96,7 @@ impl<'a> Functions<'a> {
                 Err(Failure::TooMany(what, limit))
             }
         };
+        self.unknown_opset = self.unknown_opset.or(function.unknown_opset);
         let n_operands = function.inputs.len().saturating_add(function.outputs.len());
         let n_operands = n_operands.saturating_add(function.defaults.len());
         add(
@@ -141,6 +146,10 @@ fn function(message: &[u8]) -> Read<([&str; 3], Function<'_>)> {
             4 => function.inputs.push(field.text().ok_or(Malformed)?),
             5 => function.outputs.push(field.text().ok_or(Malformed)?),
             7 => function.nodes.push(field.bytes().ok_or(Malformed)?),
+            9 => {
+                let (domain, version) = opset_import(field.bytes().ok_or(Malformed)?)?;
+                function.unknown_opset = function.unknown_opset.or(unknown(domain, version));
+            }
             10 => *domain = field.text().ok_or(Malformed)?,
             11 => {
                 let default = field.bytes().ok_or(Malformed)?;

@@ -131,3 +131,16 @@ pub const MAX_CALL_BYTES: usize = 1 << 24;
 /// or two a year. What lies beyond, below 1 included, is no opset.
 pub const LAST_KNOWN_OPSET: i64 = 28;
 pub const MAX_OPSET: i64 = 50;
+
+/// Newest opsets by domain: ONNX's by its table of versions (onnx 1.23), and those that ONNX Runtime 1.31 registers. It
+/// gives its operators of channels last the version of ONNX's own.
+pub const LAST_KNOWN_OPSETS: &[(&str, i64)] = &[
+    ("ai.onnx", LAST_KNOWN_OPSET),
+    ("ai.onnx.ml", 5),
+    ("ai.onnx.preview.training", 1),
+    ("ai.onnx.training", 1),
+    ("com.microsoft", 1),
+    ("com.microsoft.experimental", 1),
+    ("com.microsoft.nchwc", 1),
+    ("com.ms.internal.nhwc", LAST_KNOWN_OPSET),
+];

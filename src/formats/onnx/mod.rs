@@ -23,6 +23,7 @@ mod error;
 mod functions;
 pub mod limits;
 mod names;
+mod opsets;
 mod order;
 mod proto;
 mod wire;

@@ -9,6 +9,7 @@ use super::attributes::Attributes;
 use super::functions::{Call, Function, Functions, Names};
 use super::limits::*;
 use super::names::{Name, NameTable, Scopes};
+use super::opsets::{ONNX, UnknownOpset, opset_import, unknown};
 use super::wire::{Failure, Field, Fields, Malformed, Read, at, packed_integers};
 use crate::formats::shown;
 use crate::formats::tflite::TensorType;
@@ -19,6 +20,8 @@ pub(super) struct Graph<'a> {
     pub name: &'a str,
     /// Version of the operators of ONNX itself.
     pub opset: i64,
+    /// The first of those that the file or a function imports.
+    pub unknown_opset: Option<UnknownOpset>,
     pub nodes: Vec<Node<'a>>,
     pub initializers: Vec<Tensor<'a>>,
     pub inputs: Vec<ValueInfo<'a>>,
@@ -150,15 +153,17 @@ pub(super) fn read<'a>(
     file_bytes: usize,
     names: &'a Names,
 ) -> Result<Graph<'a>, Failure> {
-    let (mut graph, mut opset) = (None, 1);
+    let (mut graph, mut opset, mut unknown_opset) = (None, 1, None);
     let mut functions = Functions::default();
     for field in Fields::new(file) {
         match field.map_err(at("model"))? {
             (7, Field::Bytes(message)) => graph = Some(message),
             (8, Field::Bytes(message)) => {
                 let (domain, version) = opset_import(message).map_err(at("opset import"))?;
-                if domain.is_empty() || domain == "ai.onnx" {
+                if domain == ONNX {
                     opset = version;
+                } else {
+                    unknown_opset = unknown_opset.or(unknown(domain, version));
                 }
             }
             (25, Field::Bytes(message)) => functions.add(message, names)?,
@@ -168,6 +173,9 @@ pub(super) fn read<'a>(
     let reader = Reader {
         graph: Graph {
             opset,
+            unknown_opset: unknown(ONNX, opset)
+                .or(unknown_opset)
+                .or(functions.unknown_opset),
             ..Graph::default()
         },
         file_bytes,
@@ -184,18 +192,6 @@ pub(super) fn read<'a>(
         scopes: Scopes::default(),
     };
     reader.read(graph.ok_or(Failure::NoGraph)?)
-}
-
-fn opset_import(message: &[u8]) -> Read<(&str, i64)> {
-    let mut domain_and_version = ("", 1);
-    for field in Fields::new(message) {
-        match field? {
-            (1, domain) => domain_and_version.0 = domain.text().ok_or(Malformed)?,
-            (2, version) => domain_and_version.1 = version.integer().ok_or(Malformed)?,
-            _ => {}
-        }
-    }
-    Ok(domain_and_version)
 }
 
 /// Reads a graph, the bodies of its nodes and the functions that these call.

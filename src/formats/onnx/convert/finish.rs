@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use super::{Converted, Converter};
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::formats::onnx::error::ParseError;
-use crate::formats::onnx::limits::LAST_KNOWN_OPSET;
+use crate::formats::onnx::opsets::UnknownOpset;
 use crate::formats::onnx::proto::Dimension;
 use crate::formats::shown;
 use crate::formats::tflite::{Format, Model};
@@ -60,7 +60,7 @@ impl<'a> Converter<'a> {
 
     pub(super) fn diagnostics(&self) -> Vec<Diagnostic> {
         let mut doubts: Vec<Doubt> = Vec::new();
-        doubts.extend(self.newer_opset());
+        doubts.extend(self.graph.unknown_opset.map(opset_doubt));
         doubts.extend(self.doubtful_shapes());
         doubts.extend(self.uncounted_bodies());
         doubts.extend(self.open_batch());
@@ -73,16 +73,6 @@ impl<'a> Converter<'a> {
                 operator_idx: None,
             });
         diagnostics.collect()
-    }
-
-    fn newer_opset(&self) -> Option<Doubt> {
-        let opset = self.graph.opset;
-        (opset > LAST_KNOWN_OPSET).then(|| {
-            let message = format!(
-                "the file has opset {opset}, which is newer than this reader: its operators are read as those of opset {LAST_KNOWN_OPSET}"
-            );
-            (Severity::Warning, "newer-opset", message)
-        })
     }
 
     fn doubtful_shapes(&self) -> Vec<Doubt> {
@@ -271,6 +261,18 @@ impl Converted {
         let mut is_used = is_used.into_iter();
         (builder.tensors).retain(|_| is_used.next().unwrap_or(true));
     }
+}
+
+fn opset_doubt((&(domain, last), opset): UnknownOpset) -> Doubt {
+    let is = if opset > last {
+        "is newer than this reader"
+    } else {
+        "does not exist"
+    };
+    let message = format!(
+        "the file has opset {opset} of {domain}, which {is}: its operators are read as those of opset {last}"
+    );
+    (Severity::Warning, "newer-opset", message)
 }
 
 /// Names of operators with how often each occurs.

@@ -2,10 +2,11 @@
 
 use super::Converter;
 use super::value::{Place, Value, identity};
+use crate::formats::onnx::attributes::MIN_PROGRAM_BYTES;
 use crate::formats::onnx::contrib;
 use crate::formats::onnx::limits::MAX_OPERATOR_NAME_CHARS;
 use crate::formats::onnx::names::Name;
-use crate::formats::onnx::proto::{Dimension, Node, tensor_type};
+use crate::formats::onnx::proto::{Dimension, Node, NodeText, tensor_type};
 use crate::formats::tflite::{BuiltinOptions, Foreign, OperatorCode, TensorType};
 
 /// Operators whose work depends on the values.
@@ -15,6 +16,19 @@ const TREES: &[&str] = &[
     "TreeEnsemble",
     "TreeEnsembleClassifier",
     "TreeEnsembleRegressor",
+];
+
+/// Parts of the names, in small letters, of nodes that stand for compiled programs: ONNX Runtime's contexts and the nodes
+/// that its execution providers make, TensorRT's engines, and the nodes of TI, Hailo and AMD.
+const PROGRAMS: &[&str] = &[
+    "epcontext",
+    "executionprovider",
+    "trtkernel",
+    "trtengine",
+    "trt_engine",
+    "tidl",
+    "hailo",
+    "xilinx",
 ];
 
 impl<'a> Converter<'a> {
@@ -121,15 +135,34 @@ impl<'a> Converter<'a> {
     }
 
     /// Whether nobody but its vendor knows what a node computes, or which branches of trees run decides its work. Among
-    /// products, an operator of an unknown domain is a detail, unless it has a compiled program among its attributes. Some
-    /// vendors name no domain for their programs; no operator of ONNX that is read here has an attribute as long.
-    fn is_opaque(&self, node: &Node) -> bool {
-        match (node.text.domain, node.text.op_type) {
-            ("ai.onnx.ml", name) => TREES.contains(&name),
-            ("" | "ai.onnx" | "ai.onnx.preview.training", _) => node.attributes.has_program(),
-            (contrib::DOMAIN, name) => name == "EPContext" || node.attributes.has_program(),
-            _ => node.attributes.has_program() || !self.branches.has_products,
+    /// products, an operator of an unknown domain is a detail, unless it is a compiled program by its name or has one among
+    /// its attributes and operands. Some vendors name no domain for their programs; no operator of ONNX that is read here
+    /// has an attribute as long.
+    fn is_opaque(&self, node: &Node<'a>) -> bool {
+        let NodeText {
+            domain, op_type, ..
+        } = node.text;
+        let is_program = || {
+            let names = [domain, op_type].map(str::to_ascii_lowercase);
+            let is_of = |part: &&str| names.iter().any(|name| name.contains(*part));
+            PROGRAMS.iter().any(is_of) || node.attributes.has_program()
+        };
+        match domain {
+            "ai.onnx.ml" => TREES.contains(&op_type),
+            "" | "ai.onnx" | "ai.onnx.preview.training" | contrib::DOMAIN => is_program(),
+            _ => is_program() || !self.branches.has_products || self.reads_program(node),
         }
+    }
+
+    /// Whether an operand is a list of bytes as long as only a program is.
+    fn reads_program(&self, node: &Node<'a>) -> bool {
+        let mut operands = (0..node.inputs.len()).filter_map(|at| self.input(node, at));
+        operands.any(|operand| {
+            let is_bytes = matches!(operand.tensor_type, TensorType::UInt8 | TensorType::Int8);
+            let long = i64::try_from(MIN_PROGRAM_BYTES).unwrap_or(i64::MAX);
+            let is_long = matches!(operand.shape.as_deref(), Some(&[n]) if n >= long);
+            is_bytes && is_long && operand.is_constant()
+        })
     }
 
     /// The name of the operator that a node without a counterpart becomes, cut where it is longer than any other.
