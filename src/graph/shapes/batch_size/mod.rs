@@ -3,7 +3,8 @@
 //!
 //! The batch is the first dimension of the main subgraph's inputs and of all that is computed from them. LiteRT's
 //! `ResizeInputTensor` propagates it in the same way, but fails if a constant holds a shape (`RESHAPE` to `[1, 1000]`,
-//! for example), which a converter would change.
+//! for example), which a converter would change. Where a file computes shapes from those of other tensors, they have to
+//! be those that follow from the batch.
 
 mod rules;
 
@@ -64,6 +65,9 @@ pub fn set_batch(model: &mut Model, batch: NonZeroU32) -> Result<(), BatchError>
     *is_reshaped = true;
     let subgraph = &mut subgraphs[MAIN_SUBGRAPH];
     let mut batched = vec![false; subgraph.tensors.len()];
+    // Whether values follow from sizes, and what these are, where they are known.
+    let mut is_sized = vec![false; subgraph.tensors.len()];
+    let mut computed = HashMap::new();
     for &input in &subgraph.inputs {
         let tensor = &mut subgraph.tensors[input];
         if tensor.shape.first() != Some(&1) || !enlarge(tensor, n) {
@@ -75,7 +79,6 @@ pub fn set_batch(model: &mut Model, batch: NonZeroU32) -> Result<(), BatchError>
         }
         batched[input] = true;
     }
-    let computed = HashMap::new();
     for operator_idx in 0..subgraph.operators.len() {
         let call = OperatorCall {
             tensors: &subgraph.tensors,
@@ -87,11 +90,19 @@ pub fn set_batch(model: &mut Model, batch: NonZeroU32) -> Result<(), BatchError>
         let call = BatchedCall {
             call,
             batched: &batched,
+            is_sized: &is_sized,
             batch: n,
         };
-        let grown = call.enlarged_tensors();
-        let grown = grown.and_then(|tensors| {
-            let fits = tensors.into_iter().all(|tensor_idx| {
+        let grown = call.effect().and_then(|effect| {
+            let outputs = subgraph.operators[operator_idx].outputs.iter().copied();
+            for (place, output) in outputs.enumerate() {
+                is_sized[output] = effect.is_sized;
+                match effect.values.get(place) {
+                    Some(values) => computed.insert(output, values.clone()),
+                    None => computed.remove(&output),
+                };
+            }
+            let fits = effect.enlarged.into_iter().all(|tensor_idx| {
                 let is_grown = std::mem::replace(&mut batched[tensor_idx], true);
                 is_grown || enlarge(&mut subgraph.tensors[tensor_idx], n)
             });
@@ -248,6 +259,72 @@ mod tests {
         for (axis, is_first) in [(0, true), (-2, true), (1, false), (7, false), (-3, false)] {
             assert_eq!(gathered(axis).is_ok(), is_first, "axis {axis}");
         }
+    }
+
+    /// As Keras writes a `Reshape` and the first state of a recurrent layer: the first size of the input, and others that
+    /// are constants.
+    fn with_computed_shapes(order: [usize; 2]) -> Result<Model<'static>, BatchError> {
+        const ONE: &[u8] = &[1, 0, 0, 0];
+        let sizes = |shape: &[i32]| tensor(TensorType::Int32, shape);
+        let constant = |buffer_idx: usize| Tensor {
+            buffer_idx,
+            ..sizes(&[1])
+        };
+        let scalar = Tensor {
+            buffer_idx: 3,
+            ..sizes(&[])
+        };
+        let tensors = vec![
+            tensor(INT8, &[1, 2, 3]),
+            sizes(&[3]),
+            constant(1),
+            constant(2),
+            sizes(&[]),
+            scalar,
+            sizes(&[2]),
+            tensor(INT8, &[1, 6]),
+            tensor(INT8, &[1, 6]),
+            tensor(INT8, &[1, 6]),
+        ];
+        let first = BuiltinOptions::StridedSlice {
+            begin_mask: 0,
+            end_mask: 0,
+            ellipsis_mask: 0,
+            new_axis_mask: 0,
+            shrink_axis_mask: 1,
+            offset: false,
+        };
+        let pack = BuiltinOptions::Pack {
+            axis: 0,
+            values_count: 2,
+        };
+        let operators = vec![
+            operator(OpKind::Shape, &[0], &[1]),
+            calling(OpKind::StridedSlice, &[1, 2, 3, 3], &[4], first),
+            calling(OpKind::Pack, &order, &[6], pack),
+            operator(OpKind::Reshape, &[0, 6], &[7]),
+            operator(OpKind::Fill, &[6, 5], &[8]),
+            operator(OpKind::Add, &[7, 8], &[9]),
+        ];
+        let mut model = model(vec![subgraph(tensors, operators)]);
+        let buffers = [&[0, 0, 0, 0][..], ONE, &[6, 0, 0, 0]].map(Buffer::from);
+        model.buffers = [Buffer::from(&[][..])].into_iter().chain(buffers).collect();
+        set_batch(&mut model, NonZeroU32::new(4).unwrap())?;
+        Ok(model)
+    }
+
+    #[test]
+    fn computed_shapes_follow_the_batch() {
+        let model = with_computed_shapes([4, 5]).unwrap();
+        let tensors = &model.subgraphs[0].tensors;
+        let shapes: Vec<&[i32]> = tensors[6..].iter().map(|tensor| &*tensor.shape).collect();
+        assert_eq!(shapes, [&[2][..], &[4, 6], &[4, 6], &[4, 6]]);
+        // Not as many values, with the batch in the place of another dimension.
+        let words = with_computed_shapes([5, 4]).unwrap_err().to_string();
+        assert!(
+            words.contains("RESHAPE") && words.contains(UNKNOWN),
+            "{words}"
+        );
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! The effect of each operator on the first dimension of its inputs.
 
 use crate::formats::tflite::op_row::ShapeRule;
-use crate::formats::tflite::{BuiltinOptions, dimension};
+use crate::formats::tflite::{BuiltinOptions, OpKind, dimension};
 use crate::graph::shapes::inference::call::{self, OperatorCall};
+use crate::graph::shapes::inference::{rules, values};
 
 pub const JOINED: &str = "works across the first dimension";
 const CONSTANT: &str = "meets the inputs with values whose first dimension does not grow";
@@ -13,22 +14,98 @@ pub struct BatchedCall<'c, 'm> {
     pub call: OperatorCall<'c, 'm>,
     /// By tensor: whether its first dimension is the batch, or a multiple of it.
     pub batched: &'c [bool],
+    /// By tensor: whether its values follow from sizes of tensors that grow.
+    pub is_sized: &'c [bool],
     pub batch: u32,
 }
 
+/// What becomes of an operator's results.
+#[derive(Default)]
+pub struct Effect {
+    /// The tensors whose first dimension grows with the batch size.
+    pub enlarged: Vec<usize>,
+    /// Whether the results' values follow from sizes, and by result the values.
+    pub is_sized: bool,
+    pub values: Vec<Vec<i64>>,
+}
+
 impl BatchedCall<'_, '_> {
-    /// The tensors whose first dimension grows with the batch size, or why this is unknown.
-    pub fn enlarged_tensors(&self) -> Result<Vec<usize>, &'static str> {
+    /// What becomes of the results, or why this is unknown.
+    pub fn effect(&self) -> Result<Effect, &'static str> {
         let operator = self.call.operator;
-        let mut read = operator.inputs.iter().flatten();
-        if !read.any(|&tensor_idx| self.batched[tensor_idx]) {
-            return Ok(Vec::new());
+        let reads = |are: &[bool]| operator.inputs.iter().flatten().any(|&idx| are[idx]);
+        let (reads_batched, reads_sizes) = (reads(self.batched), reads(self.is_sized));
+        if !reads_batched && !reads_sizes {
+            return Ok(Effect::default());
+        }
+        if operator.code.kind == OpKind::Shape || !reads_batched {
+            let values = values::computed(&self.call);
+            if let Some(values) = values.filter(|values| self.fill_results(values)) {
+                return Ok(Effect {
+                    is_sized: true,
+                    values,
+                    ..Effect::default()
+                });
+            }
+            return self.effect_of_sizes();
         }
         self.check()?;
+        if reads_sizes {
+            let grown = self.results()?.iter().all(|&(_, grows)| grows);
+            require(grown, UNKNOWN)?;
+        }
         // What is kept from one inference to the next is kept for each input of the batch.
         let states = operator.code.kind.row().inputs_of(b's');
         let states = states.filter_map(|position| self.input(position));
-        Ok(states.chain(operator.outputs.iter().copied()).collect())
+        Ok(Effect {
+            enlarged: states.chain(operator.outputs.iter().copied()).collect(),
+            ..Effect::default()
+        })
+    }
+
+    /// Whether each result has so many values.
+    fn fill_results(&self, values: &[Vec<i64>]) -> bool {
+        let results = self.call.operator.outputs.iter().zip(values);
+        let mut counts = results.map(|(&idx, values)| {
+            self.call.tensors[idx].element_count() == u64::try_from(values.len()).ok()
+        });
+        counts.all(|fits| fits)
+    }
+
+    /// Of an operator that reads sizes alone: each result is as large as it was, or grows.
+    fn effect_of_sizes(&self) -> Result<Effect, &'static str> {
+        let grown = self.results()?.into_iter().filter(|(_, grows)| *grows);
+        Ok(Effect {
+            enlarged: grown.map(|(tensor_idx, _)| tensor_idx).collect(),
+            is_sized: true,
+            ..Effect::default()
+        })
+    }
+
+    /// The results, each with whether its first dimension grows, as its rule says from the sizes that are there.
+    fn results(&self) -> Result<Vec<(usize, bool)>, &'static str> {
+        let shapes = rules::outputs(&self.call).map_err(|_| UNKNOWN)?;
+        let outputs = &self.call.operator.outputs;
+        let results = outputs.iter().zip(shapes.each());
+        let results = results.map(|(&tensor_idx, found)| {
+            let stored = self.call.tensors[tensor_idx]
+                .shape
+                .iter()
+                .copied()
+                .map(i64::from);
+            let batch = [i64::from(self.batch)]
+                .into_iter()
+                .chain(std::iter::repeat(1));
+            let grows = found
+                .iter()
+                .copied()
+                .eq(stored.clone().zip(batch).map(|(size, n)| size * n));
+            require(grows || found.iter().copied().eq(stored), UNKNOWN)?;
+            Ok((tensor_idx, grows))
+        });
+        let results: Vec<_> = results.collect::<Result<_, &'static str>>()?;
+        require(results.len() == outputs.len(), UNKNOWN)?;
+        Ok(results)
     }
 
     fn check(&self) -> Result<(), &'static str> {
@@ -75,6 +152,11 @@ impl BatchedCall<'_, '_> {
             (R::Squeeze, _) => self.require_first_dimension_kept(1),
             (R::Pad, _) => require(self.integers(1)?.get(..2) == Some(&[0, 0]), JOINED),
             (R::Tile, _) => require(self.integers(1)?.first() == Some(&1), JOINED),
+            (R::Stated(1), _) if self.call.operator.code.kind == OpKind::BroadcastTo => {
+                let is_alike = self.shape(0).len() == self.output_shape().len();
+                require(is_alike && !self.is_batched(1), UNKNOWN)?;
+                self.require_first_dimension_kept(1)
+            }
             (R::Slice, _) => self.slice(),
             (
                 R::StridedSlice,
@@ -240,8 +322,9 @@ impl BatchedCall<'_, '_> {
 
     fn slice(&self) -> Result<(), &'static str> {
         let (begin, size) = (self.integers(1)?, self.integers(2)?);
-        let is_whole =
-            size.first() == Some(&-1) || size.first().copied() == self.first(0).map(i64::from);
+        let size = size.first().copied();
+        let whole = [self.first(0), self.shape(0).first().copied()];
+        let is_whole = size == Some(-1) || whole.map(|first| first.map(i64::from)).contains(&size);
         require(begin.first() == Some(&0) && is_whole, JOINED)
     }
 

@@ -13,7 +13,7 @@ pub(super) mod rules;
 mod slices;
 #[cfg(test)]
 mod tests;
-mod values;
+pub(super) mod values;
 
 use std::collections::HashMap;
 
