@@ -22,7 +22,11 @@ pub fn uncountable(graph: &Graph, analysis: &Analysis) -> Option<UnavailableReas
 fn unknown_work(graph: &Graph) -> Option<UnavailableReason> {
     let is_custom = |node: &Node| {
         let code = &node.operator.code;
-        code.kind == OpKind::Custom && !is_compiled(code)
+        let is_counted = matches!(
+            &node.operator.options,
+            BuiltinOptions::Foreign(foreign) if foreign.macs.is_some()
+        );
+        code.kind == OpKind::Custom && !is_compiled(code) && !is_counted
     };
     let are_all_custom = graph.nodes.iter().all(is_custom);
     let name = |node: &Node| match &node.operator.options {

@@ -1,11 +1,48 @@
-//! Kinds of operators that are nearly those of TFLite: they are misspelt, and no custom operators.
+//! Kinds of operators that TFLite does not have: those of frameworks, and those that are nearly TFLite's, which are
+//! misspelt.
 
 use crate::formats::tflite::OpKind;
+use crate::formats::tflite::op_row::GpuWork;
 
 /// Number of letters and digits from which on one other letter is a slip. Shorter names are too close to each other.
 const MIN_LETTERS: usize = 6;
 /// Names of `TRANSPOSE_CONV` in other frameworks, which are a letter away from `CONV_3D_TRANSPOSE`.
 const OTHER_FRAMEWORKS: [&str; 2] = ["CONV2DTRANSPOSE", "CONVTRANSPOSE2D"];
+
+/// Operators of frameworks that TFLite does not have, none of which multiplies but recurrent ones. It has no bicubic resize,
+/// which ONNX files have under that name.
+pub const FRAMEWORK_KINDS: &[(GpuWork, &[&str])] = &[
+    (GpuWork::View, &["IDENTITY"]),
+    (
+        GpuWork::Unary,
+        &["ERF", "HARD_SIGMOID", "MISH", "RECIPROCAL", "SOFTPLUS"],
+    ),
+    (GpuWork::Binary, &["ADDCMUL"]),
+    (
+        GpuWork::Reduction,
+        &["L2_NORM", "VARIANCE", "ONNX:ReduceL2"],
+    ),
+    (
+        GpuWork::Normalisation,
+        &[
+            "GROUP_NORMALIZATION",
+            "INSTANCE_NORMALIZATION",
+            "LAYER_NORMALIZATION",
+            "RMS_NORMALIZATION",
+        ],
+    ),
+    (GpuWork::Recurrent, &["ONNX:LSTM"]),
+    (GpuWork::Resize, &["RESIZE_BICUBIC", "ONNX:Resize"]),
+    (GpuWork::Copy, &["ROLL"]),
+];
+
+/// Multiply-accumulates of an operator of a framework; `None` where it multiplies or has another name.
+pub fn framework_macs(name: &str) -> Option<u64> {
+    let mut known = FRAMEWORK_KINDS.iter();
+    let is_of =
+        |(work, names): &&(GpuWork, &[&str])| *work != GpuWork::Recurrent && names.contains(&name);
+    known.find(is_of).map(|_| 0)
+}
 
 /// The kind of operator that a custom operator's name seems to mean: the same but for case and separators or, if there
 /// is none, in long names one letter.

@@ -29,6 +29,7 @@ use std::sync::Arc;
 
 pub use error::ParseError;
 use error::Place;
+pub use kinds::FRAMEWORK_KINDS;
 
 use foldhash::fast::RandomState;
 
@@ -287,7 +288,7 @@ impl<'d> Reader<'d> {
         }
         let options = match code.kind {
             OpKind::Custom => BuiltinOptions::Foreign(Box::new(Foreign {
-                macs: entry.macs,
+                macs: entry.macs.or_else(|| kinds::framework_macs(&entry.kind)),
                 contradiction: None,
                 is_opaque: false,
             })),

@@ -1,5 +1,6 @@
 //! Groups of operators that become kernels in the same way.
 
+use crate::formats::graph_json::FRAMEWORK_KINDS;
 use crate::formats::tflite::op_row::{GpuWork, ShapeRule};
 use crate::formats::tflite::{OpKind, OperatorCode};
 
@@ -8,36 +9,10 @@ pub fn work(code: &OperatorCode) -> GpuWork {
     let Some(name) = &code.custom else {
         return code.kind.row().gpu;
     };
-    let mut known = CUSTOM.iter();
+    let mut known = FRAMEWORK_KINDS.iter();
     let known = known.find(|(_, names)| names.contains(&&**name));
     known.map_or(GpuWork::Other, |(work, _)| *work)
 }
-
-/// Operators of frameworks that TFLite does not have. It has no bicubic resize, which ONNX files have under that name.
-const CUSTOM: &[(GpuWork, &[&str])] = &[
-    (GpuWork::View, &["IDENTITY"]),
-    (
-        GpuWork::Unary,
-        &["ERF", "HARD_SIGMOID", "MISH", "RECIPROCAL", "SOFTPLUS"],
-    ),
-    (GpuWork::Binary, &["ADDCMUL"]),
-    (
-        GpuWork::Reduction,
-        &["L2_NORM", "VARIANCE", "ONNX:ReduceL2"],
-    ),
-    (
-        GpuWork::Normalisation,
-        &[
-            "GROUP_NORMALIZATION",
-            "INSTANCE_NORMALIZATION",
-            "LAYER_NORMALIZATION",
-            "RMS_NORMALIZATION",
-        ],
-    ),
-    (GpuWork::Recurrent, &["ONNX:LSTM"]),
-    (GpuWork::Resize, &["RESIZE_BICUBIC", "ONNX:Resize"]),
-    (GpuWork::Copy, &["ROLL"]),
-];
 
 /// Whether the kernel in a framework pads its input itself. TFLite can express only some paddings; others become a `PAD`.
 pub fn pads(kind: OpKind) -> bool {
