@@ -31,6 +31,7 @@ VECTORS = [(16,), (100,), (512,)]
 VOLUMES = [(4, 6, 6, 2), (6, 8, 8, 4), (8, 12, 12, 8)]
 SHORT_SEQUENCES = [(4, 8), (8, 16), (12, 40)]
 VIDEOS = [(3, 8, 8, 2), (4, 10, 10, 4), (4, 16, 16, 8)]
+MAX_SHAPES = 3
 ACTIVATIONS = (
     "relu relu6 sigmoid tanh softmax elu selu gelu silu softplus softsign hard_sigmoid hard_silu exponential leaky_relu "
     "mish log_softmax celu glu squareplus hard_tanh tanh_shrink soft_shrink sparse_plus"
@@ -209,16 +210,16 @@ def converted(shape, layer, random):
     return converter.convert()
 
 
-def write(folder):
+def write(folder, cases):
     """Converts what FOLDER lacks. `failures.json` has the files that no converter wrote, with its reason; a file stands
     there while it is converted, for the converter may end the process."""
     record = folder / "failures.json"
     failures = json.loads(record.read_text()) if record.exists() else {}
     # A layer is built for one number of channels.
-    for index in range(3):
+    for index in range(MAX_SHAPES):
         for name, shapes, layer in cases():
             path = folder / f"{name}-{index}.tflite"
-            if path.exists() or path.name in failures:
+            if index >= len(shapes) or path.exists() or path.name in failures:
                 continue
             failures[path.name] = "the converter ended the process"
             record.write_text(json.dumps(failures))
@@ -238,21 +239,25 @@ def names_without_case():
     return sorted({name for name, one in classes if issubclass(one, layers.Layer) and name == one.__name__} - names)
 
 
-def main():
+def make(cases, script):
+    """The command of a script with these cases: fills the folder of its argument. Returns whether it is complete; with
+    `--write` behind the folder it is the child process, which converts until a file ends it."""
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     if sys.argv[2:] == ["--write"]:
-        return write(folder)
+        write(folder, cases)
+        return False
     for _ in cases():
         # Every further child has at least one file less to convert.
-        if not subprocess.run([sys.executable, __file__, str(folder), "--write"], check=False).returncode:
+        if not subprocess.run([sys.executable, script, str(folder), "--write"], check=False).returncode:
             break
     failures = json.loads((folder / "failures.json").read_text())
     for name, reason in failures.items():
         print(f"{name}: {reason}")
     print(f"{len(list(folder.glob('*.tflite')))} files in {folder}")
-    print("no case:", " ".join(names_without_case()))
+    return True
 
 
 if __name__ == "__main__":
-    main()
+    if make(cases, __file__):
+        print("no case:", " ".join(names_without_case()))

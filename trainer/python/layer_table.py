@@ -1,7 +1,8 @@
 """Compares LiteCast with Vela on files of single layers: `layer_table.py FOLDER LITECAST`.
 
-FOLDER has files whose names are `LAYER-INDEX.tflite`, as `keras_layers.py` and `single_operators.py` write them. Each is
-labelled with Vela in 25 configurations, and estimated by the command LITECAST. The table that is printed has one row for
+FOLDER has files whose names are `LAYER-INDEX.tflite`, as `keras_layers.py`, `keras_networks.py` and
+`single_operators.py` write them. Each is labelled with Vela in 25 configurations, or with `--defaults` behind LITECAST in
+the default of each of the eleven accelerators, and estimated by the command LITECAST. The table that is printed has one row for
 each layer and one column for each accelerator, with all configurations of this accelerator: how many estimates are
 within 2 % of Vela's latency, of how many; `cpu` where Vela leaves every file to the processor, and an exclamation mark
 where only one of both has a latency. Below it are the shares of all files within 2 % and within the 90 % interval, a table
@@ -53,6 +54,7 @@ CONFIGURATIONS = [
     ("ethos-u85-256", "Ethos_U85_SYS_DRAM_Mid", "Sram_Only"),
     ("ethos-u85-2048", "Ethos_U85_SYS_DRAM_Mid", "Shared_Sram"),
 ]
+N_ACCELERATORS = 11
 # Vela takes less than a second for a layer.
 LIMIT_S = 120
 NO_NPU = "expected operators for the npu, found none"
@@ -66,11 +68,11 @@ FILES_BETWEEN_WRITES = 20
 N_WORST = 10
 
 
-def labels(folder, files):
+def labels(folder, files, configurations):
     """Vela's label by file name and configuration. Each file is compiled in a process of its own, because some end it."""
     record = folder / "labels.json"
     known = json.loads(record.read_text()) if record.exists() else {}
-    targets = {" ".join(names): vela_worker.Target(" ".join(names), *names) for names in CONFIGURATIONS}
+    targets = {" ".join(names): vela_worker.Target(" ".join(names), *names) for names in configurations}
     for n_files, file in enumerate(files):
         labels_of_file = known.setdefault(file.name, {})
         missing = [name for name in targets if name not in labels_of_file]
@@ -248,11 +250,12 @@ def share_of(values):
 
 def main():
     folder, command = Path(sys.argv[1]), sys.argv[2]
+    configurations = CONFIGURATIONS[:N_ACCELERATORS] if sys.argv[3:] == ["--defaults"] else CONFIGURATIONS
     files = sorted(folder.glob("*.tflite"))
-    known = labels(folder, files)
+    known = labels(folder, files, configurations)
     rows = collections.defaultdict(lambda: collections.defaultdict(Cell))
     errors, by_configuration = [], {}
-    for configuration in CONFIGURATIONS:
+    for configuration in configurations:
         name = " ".join(configuration)
         estimated = estimates(command, configuration, files)
         pairs = [(file, known[file.name][name], estimated.get(file.name, {})) for file in files]
@@ -264,7 +267,7 @@ def main():
     cells = [cell for row in rows.values() for cell in row.values()]
     n, n_close, n_inside = (sum(getattr(cell, name) for cell in cells) for name in ("n", "n_close", "n_inside"))
     print(
-        f"\n{len(files)} files of {len(rows)} layers in {len(CONFIGURATIONS)} configurations, {n} latencies: "
+        f"\n{len(files)} files of {len(rows)} layers in {len(configurations)} configurations, {n} latencies: "
         f"{100 * n_close / max(n, 1):.1f} % within 2 %, {100 * n_inside / max(n, 1):.1f} % within the interval; "
         f"{sum(cell.differs for cell in cells)} of {len(cells)} cells where only one of both has a latency\n"
     )
