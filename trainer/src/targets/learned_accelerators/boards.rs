@@ -188,10 +188,12 @@ pub fn read(folder: &Path, graphs: &Graphs, is_asked: impl Fn(&str) -> bool) -> 
                 continue;
             };
             let network = &graphs.networks[key];
-            if !is_kept || is_doubted || !is_asked(&network.family) {
+            let is_int = text("precision").to_ascii_lowercase().starts_with("int8");
+            // Of floats under RKNN only CLIP was measured: no estimate is made of them.
+            let is_estimated = is_int || table.runtime != Runtime::Rknn;
+            if !is_kept || is_doubted || !is_estimated || !is_asked(&network.family) {
                 continue;
             }
-            let is_int = text("precision").to_ascii_lowercase().starts_with("int8");
             let format = if is_int {
                 NumberFormat::Int8
             } else {

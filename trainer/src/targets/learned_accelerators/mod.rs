@@ -131,19 +131,21 @@ pub fn run(args: &FitAcceleratorsArgs) -> Result<()> {
             continue;
         }
         println!("{}\n", counts(&open));
-        let plain = left_out(&open, evaluate::N_FOLDS, |_| true);
-        let open_widths = widths(&plain);
-        let left = nested_left_out(&open);
-        print!("{}", by_part(&left));
-        println!("\n{}", by_family(&left));
-        println!("{}", by_device(&open, &left));
-        let elsewhere = MeasuredElsewhere::new(&left);
-        println!("{}", elsewhere.table());
+        let open_left = nested_left_out(&open);
+        print_errors(&open, &open_left);
         let all = read(&|_| true)?;
         if args.is_final {
+            let open_widths = widths(&left_out(&open, evaluate::N_FOLDS, |_| true));
             finals.push(final_errors::evaluate(&all, &open_widths)?);
         }
-        runs.extend(fitted(&all, &open, &left, &open_widths, &elsewhere));
+        let left = nested_left_out(&all);
+        println!(
+            "What ships, which is fitted to the final families as well, each family left out in turn:\n"
+        );
+        print_errors(&all, &left);
+        let elsewhere = MeasuredElsewhere::new(&left);
+        println!("{}", elsewhere.table());
+        runs.extend(fitted([&open, &all], [&open_left, &left], &elsewhere));
     }
     if args.refusals || args.unseen {
         return Ok(());
@@ -170,23 +172,30 @@ fn is_offered(left: &[&LeftOut]) -> bool {
     ours.median_percent <= MAX_SHARE_OF_REGRESSION * regression.median_percent
 }
 
-/// The constants by all networks of a maker's tables, with errors by families left out.
+fn print_errors(measured: &Measured, left: &[LeftOut]) {
+    print!("{}", by_part(left));
+    println!("\n{}", by_family(left));
+    println!("{}", by_device(measured, left));
+}
+
+/// The constants by all networks of a maker's tables, with errors and widths by all families left out: by those that are
+/// not final alone, both would be too small for kinds of networks that only final families have. Those decide what is
+/// offered.
 fn fitted(
-    all: &Measured,
-    open: &Measured,
-    left: &[LeftOut],
-    widths: &Widths,
+    [open, all]: [&Measured; 2],
+    [open_left, left]: [&[LeftOut]; 2],
     elsewhere: &MeasuredElsewhere,
 ) -> Vec<Run> {
     let physics = Physics::fit(all, |_| true);
+    let widths = widths(&left_out(all, evaluate::N_FOLDS, |_| true));
     let mut runs = Vec::new();
     for device in DEVICES {
         let places =
-            [all, open].map(|measured| measured.devices.iter().position(|id| *id == device.id));
-        let [Some(of_all), Some(of_open)] = places else {
+            [open, all].map(|measured| measured.devices.iter().position(|id| *id == device.id));
+        let [Some(of_open), Some(of_all)] = places else {
             continue;
         };
-        let of_device = device_errors(left, of_open);
+        let of_device = device_errors(open_left, of_open);
         if !is_offered(&of_device) {
             println!("{} is not offered", device.id);
             continue;
@@ -206,11 +215,14 @@ fn fitted(
                 let is_of = |row: &Measurement, device| {
                     (row.device, row.runtime, row.numbers) == (device, runtime, numbers)
                 };
-                let left: Vec<&LeftOut> =
-                    left.iter().filter(|one| is_of(one.row, of_open)).collect();
-                let rows: Vec<&Measurement> =
-                    all.rows.iter().filter(|row| is_of(row, of_all)).collect();
-                runs.extend(run_of(all, &physics, &rows, &left, widths).map(|run| Run {
+                let of_run = of_device.iter().filter(|one| is_of(one.row, of_open));
+                let networks: BTreeSet<usize> = of_run.map(|one| one.row.network).collect();
+                if networks.len() < MIN_NETWORKS {
+                    continue;
+                }
+                let left = left.iter().filter(|one| is_of(one.row, of_all)).collect();
+                let rows = all.rows.iter().filter(|row| is_of(row, of_all)).collect();
+                runs.extend(run_of(all, &physics, rows, left, &widths).map(|run| Run {
                     target: run_id(device.id, Runtime::ALL[runtime], NumberFormat::ALL[numbers]),
                     elsewhere: elsewhere.of(runtime, numbers),
                     ..run
@@ -221,25 +233,24 @@ fn fitted(
     runs
 }
 
-/// The run of some rows of one device; `None` if they are of too few networks.
+/// The run of some rows of one device; `None` if none is kept.
 fn run_of(
     measured: &Measured,
     physics: &Physics,
-    rows: &[&Measurement],
-    left: &[&LeftOut],
+    rows: Vec<&Measurement>,
+    left: Vec<&LeftOut>,
     widths: &Widths,
 ) -> Option<Run> {
     let kept: Vec<&&Measurement> = rows.iter().filter(|row| row.refused.is_none()).collect();
     let networks: BTreeSet<usize> = kept.iter().map(|row| row.network).collect();
     let families: BTreeSet<&str> = kept.iter().map(|row| measured.family(row)).collect();
-    let of_left: BTreeSet<usize> = left.iter().map(|one| one.row.network).collect();
-    let first = kept.first().filter(|_| of_left.len() >= MIN_NETWORKS)?;
+    let first = kept.first()?;
     let costs = physics.costs(Way::from_row(first)).map(five_digits);
     let mut max_shares = [0.0; N_TERMS];
     for row in &kept {
         widen(&mut max_shares, measured.amounts(row), &costs);
     }
-    let [ours, regression] = errors(left);
+    let [ours, regression] = errors(&left);
     let runtime = Runtime::ALL[first.runtime];
     let of_device: Vec<&Table> = (TABLES.iter())
         .filter(|table| table.has(measured.devices[first.device]))
