@@ -49,7 +49,7 @@ compile() { # FEATURES FILE [COMPILER-ARGUMENT...]
     # Where a file of the linker's is missing, it links again.
     [ -f "$LINKED/$2" ] || rm -f "$LINKED/litecast.wasm"
     cargo rustc --lib --crate-type cdylib --profile wasm --no-default-features --features "$1" --target "$WASM_TARGET" \
-        -- -C linker="$ROOT/tools/link-wasm.mjs" "${@:3}"
+        "${WASM_FLAGS[@]}" -- -C linker="$ROOT/tools/link-wasm.mjs" "${@:3}"
 }
 
 bind() { # NAME FILE

@@ -7,6 +7,9 @@ cd "$ROOT"
 # What is built once per machine and not per clone (wasm-bindgen).
 CACHE=${LITECAST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/litecast}
 WASM_TARGET=wasm32-unknown-unknown
+# Messages of crates name their sources. Without where these lie on this machine, modules have the same bytes on all.
+WASM_FLAGS=(--config
+    "target.$WASM_TARGET.rustflags=['--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}/registry/src/=']")
 WASM_PACK_VERSION=0.15.1
 
 # What `make test` compiles and runs natively: all but the training of networks, whose libraries (burn, gemm, smartcore)

@@ -5,7 +5,7 @@
 source "$(dirname "$0")/common.sh"
 use_wasm_tools
 export CHROMEDRIVER=${CHROMEDRIVER:-/usr/bin/chromedriver}
-OURS=(--profile wasm --config profile.wasm.package.litecast.opt-level=0 --config profile.wasm.package.litecast.codegen-units=16)
+OURS=(--profile wasm "${WASM_FLAGS[@]}" --config profile.wasm.package.litecast.opt-level=0 --config profile.wasm.package.litecast.codegen-units=16)
 
 if has wasm-pack; then
     exec wasm-pack test --headless --chrome -- "${OURS[@]}"
