@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs every check and test, in an order that fails early, and ends with one line per step. What needs the browser's module
-# runs beside what needs native crates: each has a folder of its own to build in, and phases in which one core is idle.
+# runs beside what needs native crates, in a folder of its own to build in, and the page's tests, which mostly wait, beside both.
 source "$(dirname "$0")/common.sh"
 use_wasm_tools
 
@@ -33,17 +33,28 @@ step() { # NUMBER NAME COMMAND...
         "$(counts "$log")" >"$verdict"
 }
 
+# Waits until a step has ended.
+await() { # NUMBER
+    until [ -f "$logs/$1.verdict" ]; do sleep 1; done
+}
+
 browser() {
     step 19 "browser module" tools/build-wasm.sh
-    step 20 "wasm-pack" tools/install-wasm-pack.sh
-    step 21 "browser module's tests" tools/test-browser.sh
-    step 22 "page types" npm run --silent check:page
-    step 23 "page" npm run --silent build:page
-    step 24 "page tests" npm run --silent test:page
+    page >"$logs/page.out" 2>&1 &
+    step 23 "wasm-pack" tools/install-wasm-pack.sh
+    step 24 "browser module's tests" tools/test-browser.sh
     step 25 "npm package's types" npm run --silent check:package
     # They compare it with the command.
-    until [ -f "$logs/11.verdict" ]; do sleep 1; done
+    await 11
     step 26 "npm package's tests" npm run --silent test:package
+    wait
+    cat "$logs/page.out"
+}
+
+page() {
+    step 20 "page types" npm run --silent check:page
+    step 21 "page" npm run --silent build:page
+    step 22 "page tests" npm run --silent test:page
 }
 
 # Compiles what the native tests run, and no crate of others a second time, as `cargo clippy` does. A warning of what was
@@ -62,6 +73,8 @@ native() {
     step 14 "the Action's situations" npm run --silent test:action
     step 15 "Python package" tools/test-python.sh
     step 16 "package" cargo package --quiet --package litecast --no-verify --allow-dirty
+    await 19
+    step 17 "download sizes" tools/size.sh
 }
 
 say "what needs the browser's module runs beside these steps, and is printed after them"
@@ -77,7 +90,6 @@ cat "$logs/browser.out"
 
 step 30 "documents and workflows" npm run --silent test:documents
 step 31 "sockets of command, packages" npm run --silent test:network
-step 32 "download sizes" tools/size.sh
 
 # What tests could not do here (see tests/needs), each reason once with how often it came.
 skipped=$(cat "$logs"/*.log | sed -n 's/^.*skipped (\([^)]*\)): [^ ]*: \(.*\)$/\1: \2/p; s/^.*# SKIP /page: /p')
