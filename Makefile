@@ -68,7 +68,8 @@ fuzz-guided: ## Fuzz one reader by coverage for FUZZ_SECONDS (READER=parse, onnx
 
 # A build of its own, in which the compiler counts each edge of control flow, as users have it otherwise.
 COUNTED := RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/tests/fuzz/count-edges.sh cargo bench --profile dev \
-    --target-dir $(or $(CARGO_TARGET_DIR),target)/edges --config profile.dev.package.litecast.debug-assertions=false
+    --target-dir $(or $(CARGO_TARGET_DIR),target)/edges --config profile.dev.package.litecast.debug-assertions=false \
+    --config 'profile.dev.debug="line-tables-only"'
 # A part of the pairs: PAIRS="from=500 seconds=2400".
 PAIRS ?=
 growth: ## Measure how time, memory and counted work grow with a network, by shape of graph and pairs of kinds: hours
