@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use litecast::formats::tflite;
+use litecast::formats::tflite::{self, schema};
 use litecast::graph::analysis::memory_plan::memory_plan;
 use litecast::graph::analysis::{Analysis, analyze};
 use litecast::graph::quantise::quantise;
@@ -422,6 +422,58 @@ fn no_changed_operand_that_tflite_micro_refuses_fits() {
     assert!(models.len() >= MIN_CASES);
     assert!(wrong.is_empty(), "{} fit: {wrong:#?}", wrong.len());
     assert!(n_refused * 20 < models.len(), "{n_refused} refused");
+}
+
+/// Prints whether LiteRT loads each file.
+const LITERT_LOADS: &str = "
+import sys
+from ai_edge_litert.interpreter import Interpreter
+for path in sys.argv[1:]:
+    try:
+        Interpreter(model_path=path).allocate_tensors()
+        print('loaded')
+    except (RuntimeError, ValueError):
+        print('refused')
+";
+
+/// Where a file has the scale of what its first operator writes.
+fn scale_of_first_result(file: &[u8]) -> usize {
+    let model = schema::root_as_model(file).unwrap();
+    let subgraph = model.subgraphs().unwrap().get(0);
+    let written = subgraph.operators().unwrap().get(0).outputs().unwrap();
+    let tensor = subgraph.tensors().unwrap().get(written.get(0) as usize);
+    let scale = tensor.quantization().unwrap().scale().unwrap();
+    scale.bytes().as_ptr() as usize - file.as_ptr() as usize
+}
+
+#[test]
+fn scales_that_litert_refuses_are_doubted() {
+    const SCALES: [f32; 6] = [0.1, f32::NAN, 0.0, -0.0, -0.5, f32::INFINITY];
+    let Some(python) = python("ai_edge_litert") else {
+        return;
+    };
+    let folder = tempfile_folder("litecast-scales");
+    let example = std::fs::read("www/examples/cnn-cifar10-s7-i9.tflite").unwrap();
+    let place = scale_of_first_result(&example);
+    let mut command = Command::new(python);
+    command.args(["-c", LITERT_LOADS]);
+    let mut doubted = Vec::new();
+    for scale in SCALES {
+        let mut bytes = example.clone();
+        bytes[place..place + 4].copy_from_slice(&scale.to_le_bytes());
+        let path = folder.join(format!("{scale}.tflite"));
+        std::fs::write(&path, &bytes).unwrap();
+        command.arg(path);
+        with_graph(&bytes, |graph| {
+            let mut doubts = analyze(graph).diagnostics.into_iter();
+            doubted.push(doubts.any(|doubt| doubt.code == "quantization-values"));
+        });
+    }
+    let answers = run_script(&mut command).unwrap();
+    let refused: Vec<_> = answers.lines().map(|answer| answer == "refused").collect();
+    std::fs::remove_dir_all(folder).unwrap();
+    assert_eq!(doubted, refused, "{SCALES:?}");
+    assert_eq!(refused, SCALES.map(|scale| scale != SCALES[0]));
 }
 
 /// Whether the interpreter compares the types of all operands. A file without operators is invoked without effect.

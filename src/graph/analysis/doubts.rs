@@ -9,6 +9,7 @@ use super::memory_plan::MemoryPlan;
 use super::shape::{self, Dynamic};
 use super::unplannable::Unplannable;
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::formats::tflite::TensorType;
 use crate::graph::Graph;
 
 /// Maximum number of names in one message, so that people can read it.
@@ -20,6 +21,7 @@ pub fn count_doubts(graph: &Graph, counted: &BTreeMap<usize, SubgraphCounts>) ->
     doubts.extend(control_flow(graph));
     doubts.extend(dynamic_shapes(graph));
     doubts.extend(sparse_weights(graph, counted));
+    doubts.extend(impossible_scales(graph));
     doubts
 }
 
@@ -198,6 +200,29 @@ fn sparse_weights(graph: &Graph, counted: &BTreeMap<usize, SubgraphCounts>) -> O
         having(n_operators, "operator")
     );
     (n_operators > 0).then(|| diagnostic(Severity::Info, "sparse-weights", message))
+}
+
+/// Compilers and kernels divide by scales of activations, of which each has one.
+fn impossible_scales(graph: &Graph) -> Option<Diagnostic> {
+    use TensorType::{Int8, Int16, UInt8};
+    let is_impossible = |tensor_idx: &usize| {
+        let tensor = graph.tensor(*tensor_idx);
+        let scale = tensor.quantization.as_ref().map(|one| one.scale[0]);
+        matches!(tensor.tensor_type, Int8 | Int16 | UInt8)
+            && scale.is_some_and(|scale| !(scale > 0.0 && scale < f32::INFINITY))
+            && !graph.is_constant(*tensor_idx)
+    };
+    let mut impossible = (0..graph.subgraph.tensors.len()).filter(is_impossible);
+    let first = impossible.next()?;
+    let message = format!(
+        "{} a scale that is no positive number, for example tensor {first}: kernels refuse it",
+        having(1 + impossible.count(), "tensor")
+    );
+    Some(diagnostic(
+        Severity::Warning,
+        "quantization-values",
+        message,
+    ))
 }
 
 /// A diagnostic for sums that do not fit in 64 bits.
