@@ -15,6 +15,6 @@ say "the command and the examples"
 cargo check --quiet --offline --locked --bins --examples
 # With the features of the Python package, whose compiled crates serve again.
 say "documentation, with the constants of GPUs"
-cargo test --quiet --offline --locked --doc --no-default-features --features bundle
+cargo test --quiet --offline --locked --doc --no-default-features --features bundle,tract
 say "documentation, without a network to run: rules and processors alone"
 cargo test --quiet --offline --locked --doc --no-default-features
