@@ -26,14 +26,9 @@ impl<'a> Attributes<'a> {
     /// a program's file.
     pub fn has_program(&self) -> bool {
         let is_program = |(_, message): &(&str, &[u8])| {
-            let text = attribute_text(message, TEXT).unwrap_or_default();
-            if let Some((_, ending)) = text.rsplit_once('.')
-                && PROGRAM_ENDINGS.contains(&ending)
-            {
-                return true;
-            }
             let fields = Fields::new(message).flatten();
             let lengths = fields.map(|(number, field)| match (number, field) {
+                (TEXT, Field::Bytes(text)) if names_program(text) => MIN_PROGRAM_BYTES,
                 (TEXT | TENSOR | INTEGERS, Field::Bytes(bytes)) => bytes.len(),
                 (INTEGERS, _) => 1,
                 _ => 0,
@@ -77,6 +72,15 @@ impl<'a> Attributes<'a> {
             n_fields,
         }
     }
+}
+
+/// Whether a text ends like the file of a program. Only its end is looked at, however long it is.
+fn names_program(text: &[u8]) -> bool {
+    let is_ending = |ending: &&str| {
+        let rest = text.strip_suffix(ending.as_bytes());
+        rest.is_some_and(|rest| rest.ends_with(b"."))
+    };
+    PROGRAM_ENDINGS.iter().any(is_ending)
 }
 
 /// Bytes of a compiled program, at least: more than any list of sizes.

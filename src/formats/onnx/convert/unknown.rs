@@ -31,6 +31,13 @@ const PROGRAMS: &[&str] = &[
     "xilinx",
 ];
 
+/// Whether the part of a name that is kept contains small letters, which may be large there.
+fn has_part(name: &str, part: &str) -> bool {
+    let starts = name.as_bytes().windows(part.len());
+    let mut kept = starts.take(MAX_OPERATOR_NAME_CHARS);
+    kept.any(|window| window.eq_ignore_ascii_case(part.as_bytes()))
+}
+
 impl<'a> Converter<'a> {
     /// Adds a node under its ONNX name, with the shapes that its rule or the file states.
     pub(super) fn unknown_operator(
@@ -143,9 +150,8 @@ impl<'a> Converter<'a> {
             domain, op_type, ..
         } = node.text;
         let is_program = || {
-            let names = [domain, op_type].map(str::to_ascii_lowercase);
-            let is_of = |part: &&str| names.iter().any(|name| name.contains(*part));
-            PROGRAMS.iter().any(is_of) || node.attributes.has_program()
+            let is_named = |part: &&str| [domain, op_type].iter().any(|name| has_part(name, part));
+            PROGRAMS.iter().any(is_named) || node.attributes.has_program()
         };
         match domain {
             "ai.onnx.ml" => TREES.contains(&op_type),
