@@ -28,7 +28,8 @@ step() { # NUMBER NAME COMMAND...
     local log=$logs/$1.log verdict=$logs/$1.verdict name=$2 started=$SECONDS result=ok
     shift 2
     say "$name ($(find "$logs" -name '*.verdict' | wc -l) of $N_STEPS steps done in $((SECONDS / 60)) min)"
-    { time { "$@" 2>&1 | tee "$log" || result=FAILED; }; } 2>"$log.time"
+    # In a shell of its own, whose time has nothing of what runs beside it.
+    (time "$@" 2>&1 | tee "$log") 2>"$log.time" || result=FAILED
     printf '%-28s %-7s %5d s %7s cpu-s  %s\n' "$name" "$result" $((SECONDS - started)) "$(cpu_seconds "$log.time")" \
         "$(counts "$log")" >"$verdict"
 }
