@@ -47,6 +47,8 @@ pub struct Gpu {
     /// In words.
     pub device: &'static str,
     pub precision: ComputePrecision,
+    /// Whether networks run under `torch.compile`.
+    pub is_compiled: bool,
     pub board: Board,
 }
 
@@ -54,7 +56,7 @@ impl Gpu {
     /// Whether values are float32 or float16 as automatic mixed precision chooses, and products cast their operands.
     /// `torch.compile` makes both part of the kernels before them.
     pub fn is_mixed(&self) -> bool {
-        self.precision == ComputePrecision::Amp && !self.id.ends_with("-compiled")
+        self.precision == ComputePrecision::Amp && !self.is_compiled
     }
 }
 
@@ -97,120 +99,140 @@ pub const GPUS: &[Gpu] = &[
         id: "rtx-3090",
         device: "NVIDIA GeForce RTX 3090",
         precision: ComputePrecision::Amp,
+        is_compiled: false,
         board: RTX_3090,
     },
     Gpu {
         id: "rtx-3090-channels-last",
         device: "NVIDIA GeForce RTX 3090, channels last",
         precision: ComputePrecision::Amp,
+        is_compiled: false,
         board: RTX_3090,
     },
     Gpu {
         id: "rtx-4090",
         device: "NVIDIA GeForce RTX 4090",
         precision: ComputePrecision::Amp,
+        is_compiled: false,
         board: RTX_4090,
     },
     Gpu {
         id: "rtx-4090-compiled",
         device: "NVIDIA GeForce RTX 4090, torch.compile",
         precision: ComputePrecision::Amp,
+        is_compiled: true,
         board: RTX_4090,
     },
     Gpu {
         id: "rtx-5090",
         device: "NVIDIA GeForce RTX 5090",
         precision: ComputePrecision::Amp,
+        is_compiled: false,
         board: RTX_5090,
     },
     Gpu {
         id: "rtx-5090-compiled",
         device: "NVIDIA GeForce RTX 5090, torch.compile",
         precision: ComputePrecision::Amp,
+        is_compiled: true,
         board: RTX_5090,
     },
     Gpu {
         id: "rtx-pro-6000-max-q",
         device: "NVIDIA RTX PRO 6000 Blackwell Max-Q",
         precision: ComputePrecision::Amp,
+        is_compiled: false,
         board: RTX_PRO_6000_MAX_Q,
     },
     Gpu {
         id: "rtx-pro-6000-max-q-compiled",
         device: "NVIDIA RTX PRO 6000 Blackwell Max-Q, torch.compile",
         precision: ComputePrecision::Amp,
+        is_compiled: true,
         board: RTX_PRO_6000_MAX_Q,
     },
     Gpu {
         id: "rtx-pro-6000-max-q-compiled-bfloat16",
         device: "NVIDIA RTX PRO 6000 Blackwell Max-Q, torch.compile, bfloat16",
         precision: ComputePrecision::Bfloat16,
+        is_compiled: true,
         board: RTX_PRO_6000_MAX_Q,
     },
     Gpu {
         id: "a100-40gb",
         device: "NVIDIA A100 40 GB",
         precision: ComputePrecision::Amp,
+        is_compiled: false,
         board: A100,
     },
     Gpu {
         id: "h100-80gb",
         device: "NVIDIA H100 80 GB (SXM)",
         precision: ComputePrecision::Amp,
+        is_compiled: false,
         board: H100,
     },
     Gpu {
         id: "v100-float32",
         device: "NVIDIA V100 32 GB, float32",
         precision: ComputePrecision::Float32,
+        is_compiled: false,
         board: V100,
     },
     Gpu {
         id: "t4-float32",
         device: "NVIDIA T4, float32",
         precision: ComputePrecision::Float32,
+        is_compiled: false,
         board: T4,
     },
     Gpu {
         id: "p100-float32",
         device: "NVIDIA P100 16 GB, float32",
         precision: ComputePrecision::Float32,
+        is_compiled: false,
         board: P100,
     },
     Gpu {
         id: "p4-float32",
         device: "NVIDIA P4, float32",
         precision: ComputePrecision::Float32,
+        is_compiled: false,
         board: P4,
     },
     Gpu {
         id: "titan-rtx-float32",
         device: "NVIDIA Titan RTX, float32",
         precision: ComputePrecision::Float32,
+        is_compiled: false,
         board: TITAN_RTX,
     },
     Gpu {
         id: "rtx-2080-ti-float32",
         device: "NVIDIA GeForce RTX 2080 Ti, float32",
         precision: ComputePrecision::Float32,
+        is_compiled: false,
         board: RTX_2080_TI,
     },
     Gpu {
         id: "titan-xp-float32",
         device: "NVIDIA Titan Xp, float32",
         precision: ComputePrecision::Float32,
+        is_compiled: false,
         board: TITAN_XP,
     },
     Gpu {
         id: "titan-x-float32",
         device: "NVIDIA Titan X (Pascal), float32",
         precision: ComputePrecision::Float32,
+        is_compiled: false,
         board: TITAN_X,
     },
     Gpu {
         id: "gtx-1080-ti-float32",
         device: "NVIDIA GeForce GTX 1080 Ti, float32",
         precision: ComputePrecision::Float32,
+        is_compiled: false,
         board: GTX_1080_TI,
     },
 ];

@@ -94,14 +94,13 @@ pub fn set_batch(model: &mut Model, batch: NonZeroU32) -> Result<(), BatchError>
             batch: n,
         };
         let grown = call.effect().and_then(|effect| {
-            let outputs = subgraph.operators[operator_idx].outputs.iter().copied();
-            for (place, output) in outputs.enumerate() {
+            let outputs = || subgraph.operators[operator_idx].outputs.iter().copied();
+            // Another operator may have written it before.
+            outputs().for_each(|output| {
                 is_sized[output] = effect.is_sized;
-                match effect.values.get(place) {
-                    Some(values) => computed.insert(output, values.clone()),
-                    None => computed.remove(&output),
-                };
-            }
+                computed.remove(&output);
+            });
+            computed.extend(outputs().zip(effect.values));
             let fits = effect.enlarged.into_iter().all(|tensor_idx| {
                 let is_grown = std::mem::replace(&mut batched[tensor_idx], true);
                 is_grown || enlarge(&mut subgraph.tensors[tensor_idx], n)
