@@ -23,8 +23,8 @@ pub enum Term {
     ConvolutionProducts,
     /// Multiply-accumulates of convolutions whose window spans a number of channels that is not a multiple of four.
     UnalignedProducts,
-    /// Multiply-accumulates of convolutions that wait for weights in flash: the share of the weights that the data cache
-    /// does not hold is read again for each pair of output positions.
+    /// Multiply-accumulates of convolutions that wait for weights in the chip's flash: the share of the weights that the data
+    /// cache does not hold is read again for each pair of output positions.
     UncachedProducts,
     /// Values that convolutions copy into a row: the window of each output position.
     CopiedInputs,
@@ -49,6 +49,9 @@ pub enum Term {
     OffChipBytes,
     /// Bytes of constants that operators compute with.
     WeightBytes,
+    /// Bytes of constants that are read from flash outside of the chip: once, and by convolutions over a window again for
+    /// each pair of output positions, as far as the data cache does not hold them.
+    OffChipWeightBytes,
     /// Operators that run.
     Operators,
 }
@@ -65,6 +68,10 @@ pub struct Program {
     /// Bytes of the data cache between core and flash. Absent if the core has none: its costs contain the wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_bytes: Option<u64>,
+    /// Bytes of weights that fit in the chip's flash; more than that are all in flash outside of it. Absent if the board has
+    /// no such flash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flash_bytes: Option<u64>,
 }
 
 /// Counts of one operator for one inference.
@@ -101,10 +108,15 @@ pub fn operator_counts(
     let is_off_chip = program
         .on_chip_bytes
         .is_some_and(|bytes| largest_working_set_bytes(graph, analysis) > bytes);
+    let has_off_chip_weights = program.flash_bytes.is_some_and(|bytes| {
+        let weights = analysis.costs.iter().map(|cost| cost.weight_bytes);
+        weights.fold(0, u64::saturating_add) > bytes
+    });
     let counter = Counter {
         graph,
         live: &live,
         is_off_chip,
+        has_off_chip_weights,
         cache_bytes: program.cache_bytes,
     };
     let nodes = graph.nodes.iter().zip(&analysis.costs).enumerate();
@@ -128,6 +140,7 @@ struct Counter<'a, 'm> {
     graph: &'a Graph<'m>,
     live: &'a LiveChannels,
     is_off_chip: bool,
+    has_off_chip_weights: bool,
     cache_bytes: Option<u64>,
 }
 
@@ -154,6 +167,10 @@ impl Counter<'_, '_> {
                 if self.is_off_chip { bytes } else { 0.0 },
             ));
             terms.push((Term::WeightBytes, cost.weight_bytes as f64));
+            if self.has_off_chip_weights {
+                // A convolution over a window counts the rereads itself.
+                terms.push((Term::OffChipWeightBytes, cost.weight_bytes as f64));
+            }
             terms.push((Term::Operators, 1.0));
         }
         terms.retain(|(_, count)| *count > 0.0 && count.is_finite());
@@ -175,13 +192,23 @@ impl Counter<'_, '_> {
         let row = taps * in_c;
         let products = shapes.pixels * row * shapes.out_c;
         let is_unaligned = taps > 1.0 && in_c % 4.0 != 0.0;
+        let uncached = products * self.uncached_share(cost);
+        let is_reread = self.has_off_chip_weights && taps > 1.0;
+        let (uncached, reread) = if is_reread {
+            // The first reading is counted with all other operators'.
+            let once = cost.weight_bytes as f64 * self.uncached_share(cost);
+            (0.0, (uncached / 2.0 - once).max(0.0))
+        } else {
+            (uncached, 0.0)
+        };
         vec![
             (Term::ConvolutionProducts, products),
             (
                 Term::UnalignedProducts,
                 if is_unaligned { products } else { 0.0 },
             ),
-            (Term::UncachedProducts, products * self.uncached_share(cost)),
+            (Term::UncachedProducts, uncached),
+            (Term::OffChipWeightBytes, reread),
             (Term::CopiedInputs, shapes.pixels * row),
             (Term::ConvolutionOutputs, shapes.pixels * shapes.out_c),
         ]
@@ -307,6 +334,7 @@ mod tests {
             drops_dead_channels: false,
             on_chip_bytes: Some(799),
             cache_bytes: Some(1),
+            flash_bytes: None,
         };
         let counts = operator_counts(&graph, &analysis, &program);
         let products = 25.0 * 27.0 * 16.0;
@@ -329,6 +357,21 @@ mod tests {
         assert_eq!(
             operator_counts(&graph, &analysis, &fits)[0].count(Term::OffChipBytes),
             0.0
+        );
+        let stored = analysis.costs[0].weight_bytes;
+        let weights_of = |flash_bytes| {
+            let program = Program {
+                flash_bytes: Some(flash_bytes),
+                ..program
+            };
+            let counts = operator_counts(&graph, &analysis, &program);
+            [Term::OffChipWeightBytes, Term::UncachedProducts].map(|term| counts[0].count(term))
+        };
+        assert_eq!(weights_of(stored), [0.0, products * 0.75]);
+        assert_eq!(
+            weights_of(stored - 1),
+            [stored as f64 + products * 0.75 / 2.0 - 3.0, 0.0],
+            "all are read, and 3 of 4 bytes again for each of 12.5 pairs of positions"
         );
     }
 }

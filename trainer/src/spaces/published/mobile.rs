@@ -40,9 +40,9 @@ pub fn mobilenet_v1_features(
     [levels[2], levels[3], x]
 }
 
-/// MobileNet V2 (Sandler et al. 2018, Table 2) of width 1.0; 1001 classes.
-pub fn mobilenet_v2(layers: &mut Layers, image: TensorIdx) -> TensorIdx {
-    let features = mobilenet_v2_features(layers, image);
+/// MobileNet V2 (Sandler et al. 2018, Table 2), its width in percent; 1001 classes.
+pub fn mobilenet_v2(layers: &mut Layers, image: TensorIdx, percent: i32) -> TensorIdx {
+    let features = mobilenet_v2_of_width(layers, image, percent);
     layers.classify(features.last, 1001)
 }
 
@@ -57,7 +57,12 @@ pub struct Features {
 
 /// MobileNet V2 of width 1.0 without its classifier.
 pub fn mobilenet_v2_features(layers: &mut Layers, image: TensorIdx) -> Features {
-    let mut x = layers.conv(image, 32, 3, 2, N::Relu6);
+    mobilenet_v2_of_width(layers, image, 100)
+}
+
+fn mobilenet_v2_of_width(layers: &mut Layers, image: TensorIdx, percent: i32) -> Features {
+    let width = |channels| v2_width(channels, percent);
+    let mut x = layers.conv(image, width(32), 3, 2, N::Relu6);
     for (expansion, channels, n_layers, stride) in [
         (1, 16, 1, 1),
         (6, 24, 2, 2),
@@ -65,15 +70,26 @@ pub fn mobilenet_v2_features(layers: &mut Layers, image: TensorIdx) -> Features 
         (6, 64, 4, 2),
         (6, 96, 3, 1),
     ] {
-        x = stage(layers, x, [expansion, channels, 3, stride], n_layers, false);
+        let sizes = [expansion, width(channels), 3, stride];
+        x = stage(layers, x, sizes, n_layers, false);
     }
-    let widened = layers.pointwise(x, 6 * 96, N::Relu6);
+    let widened = layers.pointwise(x, 6 * width(96), N::Relu6);
     let y = layers.depthwise(widened, 3, 2, N::Relu6);
-    x = layers.pointwise(y, 160, N::None);
-    x = stage(layers, x, [6, 160, 3, 1], 2, false);
-    x = stage(layers, x, [6, 320, 3, 1], 1, false);
-    let last = layers.pointwise(x, 1280, N::Relu6);
+    x = layers.pointwise(y, width(160), N::None);
+    x = stage(layers, x, [6, width(160), 3, 1], 2, false);
+    x = stage(layers, x, [6, width(320), 3, 1], 1, false);
+    let last = layers.pointwise(x, v2_width(1280, percent.max(100)), N::Relu6);
     Features { widened, last }
+}
+
+/// The nearest multiple of 8 that is not below nine tenths of the channels, as in the published files.
+fn v2_width(channels: i32, percent: i32) -> i32 {
+    let nearest = width(channels, percent);
+    if 1000 * nearest < 9 * channels * percent {
+        nearest + 8
+    } else {
+        nearest
+    }
 }
 
 /// MnasNet-A1 (Tan et al. 2019, Figure 7) of width 0.75; 1001 classes.

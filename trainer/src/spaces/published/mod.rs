@@ -90,6 +90,7 @@ pub fn network(name: &str, side: i32) -> Option<WriterNetwork> {
     let outputs: fn(&mut Layers, TensorIdx) -> Vec<TensorIdx> = match name {
         "FaceNet512" => |layers, image| vec![facenet::features(layers, image)],
         "YOLOv4-tiny" => yolov4_tiny::outputs,
+        "Tiny YOLO v2" => |layers, image| vec![plain::tiny_yolo_v2(layers, image)],
         "YOLOX-Nano" => |layers, image| yolox::outputs(layers, image, &yolox::NANO),
         "YOLOX-Tiny" => |layers, image| yolox::outputs(layers, image, &yolox::TINY),
         _ => return classifier(name, side),
@@ -103,7 +104,9 @@ fn classifier(name: &str, side: i32) -> Option<WriterNetwork> {
         "MobileNet v1 0.75" => |layers: &mut Layers, image| mobile::mobilenet_v1(layers, image, 75),
         "MobileNet v1 0.5" => |layers: &mut Layers, image| mobile::mobilenet_v1(layers, image, 50),
         "MobileNet v1 0.25" => |layers: &mut Layers, image| mobile::mobilenet_v1(layers, image, 25),
-        "MobileNet v2 1.0" => mobile::mobilenet_v2,
+        "MobileNet v2 1.4" => |layers: &mut Layers, image| mobile::mobilenet_v2(layers, image, 140),
+        "MobileNet v2 1.0" => |layers: &mut Layers, image| mobile::mobilenet_v2(layers, image, 100),
+        "MobileNet v2 0.35" => |layers: &mut Layers, image| mobile::mobilenet_v2(layers, image, 35),
         "MNasNet-A1 0.75" => mobile::mnasnet_a1_75,
         "MobileNet v3 large" => mobile::mobilenet_v3_large,
         "MobileNet v3 small" => mobile::mobilenet_v3_small,

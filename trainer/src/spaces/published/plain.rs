@@ -21,6 +21,19 @@ pub fn squeezenet(layers: &mut Layers, image: TensorIdx) -> TensorIdx {
     layers.reshape(pooled, &[1, 1000])
 }
 
+/// Tiny YOLO V2 (Redmon and Farhadi 2016) for one class and five anchors, the last 3×3 convolution with 512 channels as in
+/// ST's model zoo; before boxes are decoded.
+pub fn tiny_yolo_v2(layers: &mut Layers, image: TensorIdx) -> TensorIdx {
+    let mut x = image;
+    for (channels, pool_stride) in [(16, 2), (32, 2), (64, 2), (128, 2), (256, 2), (512, 1)] {
+        x = layers.conv(x, channels, 3, 1, N::LeakyRelu);
+        x = layers.max_pool(x, 2, pool_stride);
+    }
+    x = layers.conv(x, 1024, 3, 1, N::LeakyRelu);
+    x = layers.conv(x, 512, 3, 1, N::LeakyRelu);
+    layers.pointwise(x, 5 * (4 + 1 + 1), N::None)
+}
+
 /// VGG16 (Simonyan and Zisserman 2014, configuration D).
 pub fn vgg16(layers: &mut Layers, image: TensorIdx) -> TensorIdx {
     let mut x = image;

@@ -30,12 +30,14 @@ pub const ST_EDGE_AI: &[Column] = &[
         (ConvertedOutputs, 1.0),
     ],
     &[(OffChipBytes, 1.0)],
+    &[(OffChipWeightBytes, 1.0)],
 ];
 
 /// Cycles on a Cortex-M7 for each of [`ST_EDGE_AI`]: two products in an instruction and loads for them; four cycles for a
 /// value that is widened to 16 bits and stored; ten for a value that is scaled, clamped and stored; a cycle for a byte of
 /// external memory. A line of 32 bytes of an STM32H7's flash takes some 24 cycles and serves 64 products, half of it
-/// behind other work.
+/// behind other work. The board's external flash gives a byte in each clock of 100 MHz, over eight wires, and takes up to
+/// 18 clocks for a command and an address before each line: 4 to 6.25 cycles a byte at 400 MHz.
 pub const ST_EDGE_AI_PRIORS: &[Prior] = &[
     known_prior(0.75),
     known_prior(4.0),
@@ -47,6 +49,7 @@ pub const ST_EDGE_AI_PRIORS: &[Prior] = &[
     known_prior(4.0),
     known_prior(10.0),
     known_prior(1.0),
+    known_prior(5.0),
 ];
 
 const fn known_prior(cycles: f64) -> Prior {
@@ -90,15 +93,31 @@ pub const ESP_NN: &[Column] = &[
 ];
 
 /// The NPU waits for memory, and each operator is started by itself.
-pub const NEURAL_ART: &[Column] = &[&[(ActivationBytes, 1.0)], &[(Operators, 1.0)]];
+pub const NEURAL_ART: &[Column] = &[
+    &[
+        (ConvolutionProducts, 1.0),
+        (DenseProducts, 1.0),
+        (DepthwiseProducts, 1.0),
+    ],
+    &[(ActivationBytes, 1.0)],
+    &[(WeightBytes, 1.0)],
+    &[(Operators, 1.0)],
+];
 
-/// The data sheet's 600 Gop/s at 1 GHz: 300 multiply-accumulates in a cycle. Weights come from the boards' flash over eight
-/// wires at 200 MHz on both edges: 0.4 bytes in a cycle.
-pub const NEURAL_ART_RATES: &[(Term, f64)] = &[
-    (ConvolutionProducts, 1.0 / 300.0),
-    (DenseProducts, 1.0 / 300.0),
-    (DepthwiseProducts, 1.0 / 300.0),
-    (WeightBytes, 2.5),
+/// Cycles for each of [`NEURAL_ART`] at 1 GHz. Products: the data sheet's 600 Gop/s, 300 in a cycle. Weights: the boards'
+/// flash, eight wires at 200 MHz on both edges, 0.4 bytes in a cycle. Activations: four bytes in a cycle, which nobody
+/// publishes. An operator: an interrupt and the registers of the next one, some ten microseconds.
+pub const NEURAL_ART_PRIORS: &[Prior] = &[
+    known_prior(1.0 / 300.0),
+    Prior {
+        cycles: 0.25,
+        spread: 1.0,
+    },
+    Prior {
+        cycles: 2.5,
+        spread: 0.2,
+    },
+    known_prior(1e4),
 ];
 
 /// One cost for all products. Values that other operators write count as a number of products each, so that no operator

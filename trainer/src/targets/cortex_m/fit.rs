@@ -509,10 +509,7 @@ fn mean(values: Vec<f64>) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use litecast::formats::tflite::OpKind;
-    use litecast::targets::cortex_m::Program;
 
     use super::*;
 
@@ -539,18 +536,13 @@ mod tests {
             Term::ConvolutionOutputs,
         ];
         let measured = Measurement {
-            runtime: "st-edge-ai",
             core,
             board: core.to_owned(),
             version: version.to_owned(),
-            is_made_for_time: false,
             network: format!("{counts:?}"),
-            family: String::new(),
-            file: PathBuf::new(),
-            operator: None,
             clock_mhz: 100.0,
             latency_ms: cycles / 1e5,
-            program: Program::default(),
+            ..Measurement::unmeasured("st-edge-ai")
         };
         let operators = vec![OperatorCounts {
             operator: OpKind::Conv2d,

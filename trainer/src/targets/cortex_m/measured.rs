@@ -1,11 +1,15 @@
 //! Measured latencies of microcontrollers: the tables of `shared/data/mcu` and `shared/data/ethos_u`.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use litecast::targets::cortex_m::Program;
 use serde::Deserialize;
+
+use crate::spaces::published::{self, WEIGHT_SEED};
+use crate::writer::{Precision, to_tflite};
 
 /// One measured latency.
 #[derive(Clone, Debug)]
@@ -20,7 +24,7 @@ pub struct Measurement {
     pub is_made_for_time: bool,
     pub network: String,
     pub family: String,
-    pub file: PathBuf,
+    pub source: Source,
     /// Name of the operator, if only operators of one name were timed.
     pub operator: Option<String>,
     pub clock_mhz: f64,
@@ -39,7 +43,7 @@ impl Measurement {
             is_made_for_time: false,
             network: String::new(),
             family: String::new(),
-            file: PathBuf::new(),
+            source: Source::File(PathBuf::new()),
             operator: None,
             clock_mhz: f64::NAN,
             latency_ms: f64::NAN,
@@ -49,6 +53,29 @@ impl Measurement {
 
     pub fn cycles(&self) -> f64 {
         1e3 * self.clock_mhz * self.latency_ms
+    }
+}
+
+/// Where the measured network comes from.
+#[derive(Clone, Debug)]
+pub enum Source {
+    File(PathBuf),
+    /// A name of [`published::network`], and the side of the image.
+    Published(&'static str, i32),
+}
+
+impl Source {
+    /// The bytes of its file.
+    pub fn read(&self) -> Result<Vec<u8>> {
+        match self {
+            Self::File(path) => {
+                fs::read(path).with_context(|| format!("could not read {}", path.display()))
+            }
+            Self::Published(name, side) => {
+                let network = published::network(name, *side).context("a known network")?;
+                Ok(to_tflite(&network, WEIGHT_SEED, Precision::Int8))
+            }
+        }
     }
 }
 
@@ -102,25 +129,57 @@ const STM32_M7_ON_CHIP_BYTES: u64 = 512 << 10;
 /// Data cache of the Cortex-M7 in STM32H747 and STM32F769.
 pub const STM32_M7_CACHE_BYTES: u64 = 16 << 10;
 
+/// Flash of one of the two banks of the STM32H747, each of which is one core's: weights that do not fit are in the board's
+/// external flash. No network was measured with 0.85 to 1.3 MB of weights, above which they are.
+pub const STM32H747_FLASH_BYTES: u64 = 1 << 20;
+
 #[derive(Deserialize)]
 struct StLine {
     board: String,
     version: String,
     model: String,
+    input: String,
     file: String,
     latency_ms: f64,
 }
 
 impl StLine {
-    /// Whether another network was measured than the one in the file. Since release 10, a name without one of these words is
-    /// a network of 1,000 classes, while the file of that name, of an earlier release, has five: two pairs of files are the
-    /// same but for their weights, and their latencies on the NPU differ by the time of 1,000 classes' weights.
-    fn is_of_another_network(&self) -> bool {
-        let of_few_classes = ["_fft", "_tfs", "_tl"];
-        self.version.split('.').next() == Some("10")
-            && !of_few_classes.iter().any(|word| self.model.contains(word))
+    /// Its network; `None` if it is neither in the table's file nor known by its name.
+    fn network(&self, folders: &Folders) -> Result<Option<(String, Source)>> {
+        let by_name = PUBLISHED.iter().find(|(model, _)| self.is_built_as(model));
+        if let Some(&(model, name)) = by_name {
+            let side = self.input.split('x').next().unwrap_or_default();
+            let of_side = format!("_{side}");
+            let network = model.trim_end_matches(&of_side).to_owned() + &of_side;
+            return Ok(Some((network, Source::Published(name, side.parse()?))));
+        }
+        // The file is empty in the table if it is not available, and may be of another format.
+        if !self.file.ends_with(".tflite") {
+            return Ok(None);
+        }
+        let file = folders.existing(&self.file)?;
+        Ok(Some((network(&self.file), Source::File(file))))
+    }
+
+    /// Since release 10, a name without `_fft`, `_tfs` or `_tl` is a network of 1,000 classes, while the file of that name,
+    /// of an earlier release, has five: two pairs of files are the same but for their weights, and their latencies on the
+    /// NPU differ by the time of 1,000 classes' weights.
+    fn is_built_as(&self, model: &str) -> bool {
+        self.model == model && (self.version.starts_with("10.") || self.file.is_empty())
     }
 }
+
+/// Networks without a file: name in the table, and in [`published::network`].
+const PUBLISHED: &[(&str, &str)] = &[
+    ("mobilenet_v1_0.25_224", "MobileNet v1 0.25"),
+    ("mobilenet_v1_0.5_224", "MobileNet v1 0.5"),
+    ("mobilenet_v1_1.0_224", "MobileNet v1 1.0"),
+    ("mobilenet_v2_0.35_128", "MobileNet v2 0.35"),
+    ("mobilenet_v2_0.35_224", "MobileNet v2 0.35"),
+    ("mobilenet_v2_1.0_224", "MobileNet v2 1.0"),
+    ("mobilenet_v2_1.4_224", "MobileNet v2 1.4"),
+    ("tiny_yolo_v2", "Tiny YOLO v2"),
+];
 
 /// Boards of ST's table: name in the table, core, clock, and on-chip bytes if the board has external memory.
 const ST_BOARDS: &[(&str, &str, f64, Option<u64>)] = &[
@@ -152,11 +211,9 @@ fn st_edge_ai(folders: &Folders) -> Result<Vec<Measurement>> {
         let Some(&(board, core, clock_mhz, on_chip_bytes)) = board else {
             continue;
         };
-        // The file is empty in the table if it is not available, and may be of another format.
-        if !line.file.ends_with(".tflite") || line.is_of_another_network() {
+        let Some((network, source)) = line.network(folders)? else {
             continue;
-        }
-        let network = network(&line.file);
+        };
         let version = match core {
             NPU => "2.0".to_owned(),
             _ => version(&line.version),
@@ -166,15 +223,16 @@ fn st_edge_ai(folders: &Folders) -> Result<Vec<Measurement>> {
             core,
             board: board.to_owned(),
             program: Program {
-                drops_dead_channels: version != "7.3",
+                drops_dead_channels: !version.starts_with('7'),
                 on_chip_bytes,
                 cache_bytes: (core == "cortex-m7").then_some(STM32_M7_CACHE_BYTES),
+                flash_bytes: (board == "STM32H747I-DISCO").then_some(STM32H747_FLASH_BYTES),
             },
             version,
             is_made_for_time: false,
             family: family(&network),
             network,
-            file: folders.existing(&line.file)?,
+            source,
             operator: None,
             clock_mhz,
             latency_ms: line.latency_ms,
@@ -219,6 +277,7 @@ const FAMILIES: &[&str] = &[
     "fdmobilenet",
     "mobilenet_v1",
     "mobilenet_v2",
+    "tiny_yolo",
     "squeezenet",
     "mnist",
     "miniresnetv2",
@@ -270,7 +329,7 @@ fn mlperf_tiny(folders: &Folders) -> Result<Vec<Measurement>> {
             core: system.core,
             board: system.board.to_owned(),
             program: Program {
-                drops_dead_channels: !matches!(system.version, "7.3" | "8.0")
+                drops_dead_channels: !matches!(system.version, "7" | "7.3" | "8.0")
                     && system.runtime == "st-edge-ai",
                 ..Program::default()
             },
@@ -278,7 +337,7 @@ fn mlperf_tiny(folders: &Folders) -> Result<Vec<Measurement>> {
             is_made_for_time: system.runtime == "st-edge-ai",
             network: format!("tiny_{}", line.variant),
             family: format!("tiny_{}", line.variant),
-            file: folders.existing(file)?,
+            source: Source::File(folders.existing(file)?),
             operator: None,
             clock_mhz: system.clock_mhz,
             latency_ms: line.latency_ms,
@@ -358,6 +417,8 @@ fn system(line: &TinyLine) -> Option<System> {
         ("STMicroelectronics", "1.3") if line.system.contains("U385") => {
             Some(st("cortex-m33", "NUCLEO-U385RG-Q", 96.0, "10.2"))
         }
+        // The table does not name the release, which is older than that of the next round.
+        ("STMicroelectronics", "0.7") => Some(l4r5("7")),
         ("STMicroelectronics", "1.0") => Some(l4r5("7.3")),
         ("STMicroelectronics", "1.1") => Some(l4r5("8.1")),
         ("STMicroelectronics", "1.2") => Some(l4r5("9.0")),
@@ -424,7 +485,7 @@ fn nxp(folders: &Folders) -> Result<Vec<Measurement>> {
             is_made_for_time: false,
             network: network.to_owned(),
             family: network.to_owned(),
-            file: folders.existing(file)?,
+            source: Source::File(folders.existing(file)?),
             operator: None,
             clock_mhz,
             latency_ms: line.latency_ms,
@@ -509,7 +570,7 @@ fn mcufit(folders: &Folders) -> Result<Vec<Measurement>> {
                 is_made_for_time: false,
                 network: network.to_owned(),
                 family: network.to_owned(),
-                file: folders.existing(file)?,
+                source: Source::File(folders.existing(file)?),
                 operator: line.op.clone(),
                 clock_mhz,
                 latency_ms: us / 1e3,

@@ -24,12 +24,14 @@ use litecast::targets::cortex_m::{
 };
 
 use self::columns::{
-    ESP_FLASH, ESP_NN, NEURAL_ART, NEURAL_ART_RATES, ST_EDGE_AI, ST_EDGE_AI_PRIORS, TFLITE_MICRO,
+    ESP_FLASH, ESP_NN, NEURAL_ART, NEURAL_ART_PRIORS, ST_EDGE_AI, ST_EDGE_AI_PRIORS, TFLITE_MICRO,
 };
 use self::evaluate::{Evaluation, LeftOut};
 use self::final_errors::FinalErrors;
 use self::fit::{CountedRow, Factors, Fit, Model};
-use self::measured::{Comparison, Folders, Measurement, STM32_M7_CACHE_BYTES};
+use self::measured::{
+    Comparison, Folders, Measurement, STM32_M7_CACHE_BYTES, STM32H747_FLASH_BYTES,
+};
 use self::report::FittedTargets;
 pub use self::st_memory::{EvaluateStMemoryArgs, run as evaluate_st_memory};
 use crate::json;
@@ -90,9 +92,8 @@ fn rows(measurements: Vec<Measurement>) -> Result<Vec<CountedRow>> {
 }
 
 fn row(measured: Measurement) -> Result<CountedRow> {
-    let path = &measured.file;
-    let read = || format!("could not read {}", path.display());
-    let bytes = fs::read(path).with_context(read)?;
+    let read = || format!("could not read {}", measured.network);
+    let bytes = measured.source.read()?;
     let model = tflite::parse(&bytes).with_context(read)?;
     let graph = graph::build(&model, 0).with_context(read)?;
     let mut operators = operator_counts(&graph, &analysis::analyze(&graph), &measured.program);
@@ -144,8 +145,8 @@ const MODELS: &[(Model, &str, &str)] = &[
         Model {
             runtime: "neural-art",
             columns: NEURAL_ART,
-            known: NEURAL_ART_RATES,
-            priors: &[],
+            known: &[],
+            priors: NEURAL_ART_PRIORS,
             factors: Factors::None,
             reference: "",
         },
@@ -179,8 +180,8 @@ const fn release(
 }
 
 const RELEASES: &[OfferedRelease] = &[
-    release(["7", "7.3"], &["7.3"], false),
-    release(["7-time", "7.3 with -O time"], &["7.3"], true),
+    release(["7", "7.3"], &["7.3", "7"], false),
+    release(["7-time", "7.3 with -O time"], &["7.3", "7"], true),
     release(["8", "8.1"], &["8.1"], false),
     release(["8-time", "8.1 with -O time"], &["8.1"], true),
     release(["9", "9.0"], &["9.0"], false),
@@ -242,6 +243,7 @@ struct Offer {
     has_other_clocks: bool,
     on_chip_bytes: Option<u64>,
     cache_bytes: Option<u64>,
+    flash_bytes: Option<u64>,
     /// Boards whose geometric mean is the target's factor; empty if cores and releases have factors.
     boards: &'static [&'static str],
     /// Whether ST Edge AI compiles the target's programs with `-O time`.
@@ -273,6 +275,7 @@ const OFFERS: &[Offer] = &[
         has_other_clocks: true,
         on_chip_bytes: Some(512 << 10),
         cache_bytes: Some(STM32_M7_CACHE_BYTES),
+        flash_bytes: Some(STM32H747_FLASH_BYTES),
         boards: &[],
         is_made_for_time: false,
         supply: None,
@@ -288,6 +291,7 @@ const OFFERS: &[Offer] = &[
         has_other_clocks: true,
         on_chip_bytes: None,
         cache_bytes: None,
+        flash_bytes: None,
         boards: &[],
         is_made_for_time: false,
         supply: None,
@@ -303,6 +307,7 @@ const OFFERS: &[Offer] = &[
         has_other_clocks: true,
         on_chip_bytes: None,
         cache_bytes: None,
+        flash_bytes: None,
         boards: &[],
         is_made_for_time: true,
         supply: Some(Supply {
@@ -321,6 +326,7 @@ const OFFERS: &[Offer] = &[
         has_other_clocks: true,
         on_chip_bytes: None,
         cache_bytes: None,
+        flash_bytes: None,
         boards: &[],
         is_made_for_time: true,
         supply: Some(Supply {
@@ -339,6 +345,7 @@ const OFFERS: &[Offer] = &[
         has_other_clocks: true,
         on_chip_bytes: None,
         cache_bytes: None,
+        flash_bytes: None,
         boards: &["i.MX RT1050", "i.MX RT1170"],
         is_made_for_time: false,
         supply: None,
@@ -354,6 +361,7 @@ const OFFERS: &[Offer] = &[
         has_other_clocks: true,
         on_chip_bytes: None,
         cache_bytes: None,
+        flash_bytes: None,
         boards: &["EK-RA6M4", "MCX N947"],
         is_made_for_time: false,
         supply: Some(Supply {
@@ -372,6 +380,7 @@ const OFFERS: &[Offer] = &[
         has_other_clocks: true,
         on_chip_bytes: None,
         cache_bytes: None,
+        flash_bytes: None,
         boards: &["Arduino Nano 33 BLE"],
         is_made_for_time: false,
         supply: None,
@@ -387,6 +396,7 @@ const OFFERS: &[Offer] = &[
         has_other_clocks: true,
         on_chip_bytes: None,
         cache_bytes: None,
+        flash_bytes: None,
         boards: &["Arduino Nano 33 BLE"],
         is_made_for_time: false,
         supply: None,
@@ -410,6 +420,7 @@ const OFFERS: &[Offer] = &[
         has_other_clocks: true,
         on_chip_bytes: None,
         cache_bytes: None,
+        flash_bytes: None,
         boards: &[],
         is_made_for_time: false,
         supply: None,
@@ -425,6 +436,7 @@ const OFFERS: &[Offer] = &[
         has_other_clocks: false,
         on_chip_bytes: None,
         cache_bytes: None,
+        flash_bytes: None,
         boards: &[],
         is_made_for_time: false,
         supply: None,
@@ -447,6 +459,7 @@ impl Offer {
             drops_dead_channels: matches!(self.runtime, "st-edge-ai" | "neural-art"),
             on_chip_bytes: self.on_chip_bytes,
             cache_bytes: self.cache_bytes,
+            flash_bytes: self.flash_bytes,
         }
     }
 
