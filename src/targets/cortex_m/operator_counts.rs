@@ -108,10 +108,8 @@ pub fn operator_counts(
     let is_off_chip = program
         .on_chip_bytes
         .is_some_and(|bytes| largest_working_set_bytes(graph, analysis) > bytes);
-    let has_off_chip_weights = program.flash_bytes.is_some_and(|bytes| {
-        let weights = analysis.costs.iter().map(|cost| cost.weight_bytes);
-        weights.fold(0, u64::saturating_add) > bytes
-    });
+    let has_off_chip_weights =
+        (program.flash_bytes).is_some_and(|bytes| analysis.totals.weight_bytes > bytes);
     let counter = Counter {
         graph,
         live: &live,

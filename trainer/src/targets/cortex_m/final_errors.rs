@@ -206,7 +206,8 @@ impl FinalErrors {
             "`litecast-trainer fit-mcu --final` on commit {}; {}.\n\nWhat was in view: earlier versions were fitted and \
              refined with the errors of all families in view, and with a summary of errors on networks that this project \
              does not have (Cortex-M7: 14.1 % in the mean, 55 % within the interval), which is why costs now have priors. \
-             Seed 1 drew families whose errors were then seen. The families of seed 2 were evaluated once before, by costs \
+             Seed 1 drew families whose errors were then seen. The rule that compares a runtime with the regression was \
+             chosen after its result had been seen. The families of seed 2 were evaluated once before, by costs \
              without a term of external flash. The centres of the priors of the first terms are near to the costs that a fit \
              to all families gave. What was chosen for this evaluation (columns, spreads of priors, the families left out \
              for intervals) was chosen on families that are not final.\n\n{}\n\"Regression\" is one on \
