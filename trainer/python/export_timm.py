@@ -228,7 +228,11 @@ class Recorder(TorchDispatchMode):
             self.pool("AVERAGE_POOL_2D" if "avg" in op else "MAX_POOL_2D", [None, sides, stride], inputs[0], outs[0])
         elif op == "cat":
             operands = [self.operand(tensor, image) if image else self.plain(tensor) for tensor in given]
-            self.emit("CONCATENATION", operands, [self.new(outs[0], image)])
+            rank = outs[0].dim()
+            axis = (args[1] if len(args) > 1 else 0) % rank
+            if image and axis:
+                axis = axis - 1 if axis > 1 else rank - 1
+            self.emit("CONCATENATION", operands, [self.new(outs[0], image)], axis=axis)
         elif op == "stack":
             self.emit("PACK", [self.plain(tensor) for tensor in given], [self.new(outs[0])])
         elif op in ("constant_pad_nd", "reflection_pad2d", "replication_pad2d"):
