@@ -152,6 +152,17 @@ impl Graphs {
     }
 }
 
+impl Graphs {
+    /// The networks of a table that does not say the sides of their inputs, by their names there.
+    pub fn of_table<'g>(
+        &'g self,
+        table: &'g str,
+    ) -> impl Iterator<Item = (String, MeasuredNetwork)> + 'g {
+        let of_table = self.by_name.iter().filter(move |((of, ..), _)| of == table);
+        of_table.map(|((_, name, _), key)| (name.clone(), self.networks[key].clone()))
+    }
+}
+
 /// Height and width in `224x224`, `[1, 3, 640, 640]` or `224`.
 fn sides(text: &str) -> Option<[i64; 2]> {
     let numbers = text.split(|c: char| !c.is_ascii_digit());

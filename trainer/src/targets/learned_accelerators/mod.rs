@@ -94,7 +94,7 @@ impl Source {
             Self::Qualcomm => {
                 let folder = args.graphs.as_deref();
                 let folder = folder.context("Qualcomm's devices need --graphs")?;
-                qualcomm::read(&args.measured, folder, is_asked)
+                qualcomm::read(&args.measured, folder, graphs, is_asked)
             }
         }
     }
@@ -145,7 +145,7 @@ pub fn run(args: &FitAcceleratorsArgs) -> Result<()> {
         print_errors(&all, &left);
         let elsewhere = MeasuredElsewhere::new(&left);
         println!("{}", elsewhere.table());
-        runs.extend(fitted([&open, &all], [&open_left, &left], &elsewhere));
+        runs.extend(fitted(&all, &left, &elsewhere));
     }
     if args.refusals || args.unseen {
         return Ok(());
@@ -179,23 +179,17 @@ fn print_errors(measured: &Measured, left: &[LeftOut]) {
 }
 
 /// The constants by all networks of a maker's tables, with errors and widths by all families left out: by those that are
-/// not final alone, both would be too small for kinds of networks that only final families have. Those decide what is
-/// offered.
-fn fitted(
-    [open, all]: [&Measured; 2],
-    [open_left, left]: [&[LeftOut]; 2],
-    elsewhere: &MeasuredElsewhere,
-) -> Vec<Run> {
+/// not final alone, both would be too small for kinds of networks that only final families have. What is offered, the errors
+/// decide that a report states.
+fn fitted(all: &Measured, left: &[LeftOut], elsewhere: &MeasuredElsewhere) -> Vec<Run> {
     let physics = Physics::fit(all, |_| true);
     let widths = widths(&left_out(all, evaluate::N_FOLDS, |_| true));
     let mut runs = Vec::new();
     for device in DEVICES {
-        let places =
-            [open, all].map(|measured| measured.devices.iter().position(|id| *id == device.id));
-        let [Some(of_open), Some(of_all)] = places else {
+        let Some(device_idx) = all.devices.iter().position(|id| *id == device.id) else {
             continue;
         };
-        let of_device = device_errors(open_left, of_open);
+        let of_device = device_errors(left, device_idx);
         if !is_offered(&of_device) {
             println!("{} is not offered", device.id);
             continue;
@@ -212,16 +206,15 @@ fn fitted(
                 continue;
             }
             for runtime in 0..Runtime::ALL.len() {
-                let is_of = |row: &Measurement, device| {
-                    (row.device, row.runtime, row.numbers) == (device, runtime, numbers)
+                let is_of = |row: &Measurement| {
+                    (row.device, row.runtime, row.numbers) == (device_idx, runtime, numbers)
                 };
-                let of_run = of_device.iter().filter(|one| is_of(one.row, of_open));
-                let networks: BTreeSet<usize> = of_run.map(|one| one.row.network).collect();
+                let left: Vec<&LeftOut> = left.iter().filter(|one| is_of(one.row)).collect();
+                let networks: BTreeSet<usize> = left.iter().map(|one| one.row.network).collect();
                 if networks.len() < MIN_NETWORKS {
                     continue;
                 }
-                let left = left.iter().filter(|one| is_of(one.row, of_all)).collect();
-                let rows = all.rows.iter().filter(|row| is_of(row, of_all)).collect();
+                let rows = all.rows.iter().filter(|row| is_of(row)).collect();
                 runs.extend(run_of(all, &physics, rows, left, &widths).map(|run| Run {
                     target: run_id(device.id, Runtime::ALL[runtime], NumberFormat::ALL[numbers]),
                     elsewhere: elsewhere.of(runtime, numbers),

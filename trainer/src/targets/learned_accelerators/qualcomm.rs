@@ -9,15 +9,17 @@ use litecast::formats::{self, onnx};
 use litecast::graph::shapes::inference;
 use litecast::targets::learned_accelerators::devices::{NumberFormat, Runtime};
 
+use super::boards::Graphs;
 use super::measured::{Measured, MeasuredNetwork, Measurement, Reason, device_idx, rows};
 
 pub const LABORATORY: &str =
     "Qualcomm (AI Hub Models 0.65.0), best case of a tight loop at batch 1";
 /// Table of Qualcomm AI Hub's measurements.
-const TABLE: &str = "qualcomm_ai_hub.csv.gz";
-/// Graphs of other networks than what was measured: more than 15 % of the layers differ, and BEiT's has no biases of relative
-/// positions, 12 × 12 × 197 × 197 of the 92 million parameters that the table states.
-const OTHERS: [&str; 5] = ["yolov5", "levit", "sinet", "superpoint", "beit"];
+const TABLE: &str = "qualcomm_ai_hub";
+/// Graphs of other networks than what was measured: more than 15 % of the layers differ, BEiT's has no biases of relative
+/// positions, 12 × 12 × 197 × 197 of the 92 million parameters that the table states, and YOLOv3's has 6 % more parameters
+/// than stated and an image of 640 × 640 where the table has one of 416 × 416.
+const OTHERS: [&str; 6] = ["yolov5", "levit", "sinet", "superpoint", "beit", "yolov3"];
 /// Devices of the table, and their targets.
 pub const DEVICES: &[(&str, &str)] = &[
     ("Samsung Galaxy S22 5G", "galaxy-s22"),
@@ -46,14 +48,30 @@ pub fn version(runtime: Runtime) -> &'static str {
     }
 }
 
-/// Reads the graphs of a folder and the rows of the table that are of them; `is_asked` decides by family.
-pub fn read(tables: &Path, graphs: &Path, is_asked: impl Fn(&str) -> bool) -> Result<Measured> {
-    let mut networks = read_networks(graphs)?;
+/// Reads the rows of the table that are of graphs in a folder, and of others where the folder has none; `is_asked` decides by
+/// family.
+pub fn read(
+    tables: &Path,
+    folder: &Path,
+    others: &Graphs,
+    is_asked: impl Fn(&str) -> bool,
+) -> Result<Measured> {
+    let mut networks = read_networks(folder)?;
+    for (name, network) in others.of_table(TABLE) {
+        if !OTHERS.contains(&&*name) {
+            networks.entry(name).or_insert(network);
+        }
+    }
     let mut read: Vec<(String, Measurement)> = Vec::new();
     let mut devices: Vec<&'static str> = Vec::new();
-    for record in rows(&tables.join(TABLE))? {
+    for record in rows(&tables.join(format!("{TABLE}.csv.gz")))? {
         let text = |name: &str| record.get(name).map_or("", String::as_str);
-        let name = text("onnx_file").trim_end_matches(".onnx");
+        let part = format!("{}/{}", text("model_id"), text("component"));
+        let of_folder = text("onnx_file").trim_end_matches(".onnx");
+        let mut names = [of_folder, text("model_id"), &part].into_iter();
+        let Some(name) = names.find(|name| networks.contains_key(*name)) else {
+            continue;
+        };
         let mut known = DEVICES.iter();
         let device = known.find(|(of_table, _)| *of_table == text("device"));
         let mut runtimes = ["tflite", "qnn_dlc", "onnx"].iter();
@@ -65,7 +83,7 @@ pub fn read(tables: &Path, graphs: &Path, is_asked: impl Fn(&str) -> bool) -> Re
         else {
             continue;
         };
-        text("family").clone_into(&mut network.family);
+        family(name, text("family")).clone_into(&mut network.family);
         if !is_asked(&network.family) {
             continue;
         }
@@ -83,6 +101,15 @@ pub fn read(tables: &Path, graphs: &Path, is_asked: impl Fn(&str) -> bool) -> Re
         read.push((name.to_owned(), row));
     }
     Measured::new(networks, devices, read)
+}
+
+/// The table's family, of which super-resolution is two: networks trained against another one, which are large, and small ones.
+fn family<'f>(name: &str, of_table: &'f str) -> &'f str {
+    if of_table == "sr" && name.contains("srgan") {
+        "sr-gan"
+    } else {
+        of_table
+    }
 }
 
 /// The networks without weights in a folder, by name.
