@@ -216,6 +216,64 @@ fn attention_moves_its_values_once() {
     }
 }
 
+/// By hand: the logistic function of what a convolution writes is its activation, both times each other are a gate, and a hard
+/// swish after it is a curve of no convolution. A sequence of 8 × 40 values is read and written as one of 8 × 64.
+#[test]
+fn activations_and_gates_are_told_from_other_work() {
+    let image: &[u32] = &[1, 16, 16, 16];
+    let sequence: &[u32] = &[1, 8, 40];
+    let mut tensors = vec![
+        tensor("x", &[1, 16, 16, 8], "float32", false),
+        tensor("w", &[16, 1, 1, 8], "float32", true),
+        tensor("b", &[16], "float32", true),
+    ];
+    tensors.extend(["c", "l", "m", "y"].map(|name| tensor(name, image, "float32", false)));
+    tensors.extend(["s", "z"].map(|name| tensor(name, sequence, "float32", false)));
+    let one = |kind: &str, inputs: &[&str], output: &str| json!({"kind": kind, "inputs": inputs, "outputs": [output]});
+    let operators = json!([
+        one("CONV_2D", &["x", "w", "b"], "c"),
+        one("LOGISTIC", &["c"], "l"),
+        one("MUL", &["c", "l"], "m"),
+        one("HARD_SWISH", &["m"], "y"),
+        one("TANH", &["s"], "z"),
+    ]);
+    let text = json!({
+        "format": "litecast-graph", "version": 1, "name": "test", "inputs": ["x", "s"], "outputs": ["y", "z"],
+        "tensors": tensors, "operators": operators,
+    });
+    let model = graph_json::parse(text.to_string().as_bytes()).unwrap();
+    let graph = build(&model, 0).unwrap();
+    let work = network_work(&graph, &analyze(&graph));
+    let groups: Vec<Group> = work.nodes.iter().map(|work| work.group).collect();
+    let expected = [
+        Group::Pointwise,
+        Group::Activation,
+        Group::Gate,
+        Group::Curve,
+        Group::Curve,
+    ];
+    assert_eq!(groups, expected);
+    let amounts = work.amounts();
+    let at = |name: &str| amounts[NAMES.iter().position(|known| *known == name).unwrap()];
+    for (name, expected) in [
+        ("values-activation", 2.0 * 8192.0 / 1e6),
+        ("values-curve", (2.0 * 8192.0 + 2.0 * 512.0) / 1e6),
+        ("values-gate", 3.0 * 8192.0 / 1e6),
+        ("values-elementwise", 0.0),
+        ("n-activation", 1.0),
+        ("n-gate", 1.0),
+        ("n-curve", 2.0),
+        ("values-ends", (2.0 * 8192.0 + 2.0 * 320.0) / 1e6),
+    ] {
+        let difference = (at(name) - expected).abs();
+        assert!(
+            difference < 1e-9,
+            "{name}: {}, expected {expected}",
+            at(name)
+        );
+    }
+}
+
 /// What a compiler sees as one operator is one.
 #[test]
 fn a_normalisation_in_parts_is_one() {

@@ -216,6 +216,10 @@ pub enum AcceleratorWork {
     Volume,
     Elementwise,
     Curve,
+    /// A curve of what an operator writes that multiplies.
+    Activation,
+    /// A value times its logistic function.
+    Gate,
     Pooling,
     Resizing,
     Layout,

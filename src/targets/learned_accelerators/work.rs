@@ -18,6 +18,8 @@ const SIDE: f64 = 4.0;
 const ROWS: f64 = 64.0;
 /// Channels of an image are stored in blocks of this size.
 const STORED: f64 = 32.0;
+/// The last axis of what is no image, in vectors of this size.
+const VECTOR: f64 = 64.0;
 /// Millions of values, of any precision, that an operator reads and writes without leaving the fast memory.
 const FAST: f64 = 6.0;
 /// How often a multiplication counts in a window with gaps.
@@ -45,6 +47,8 @@ pub const NAMES: [&str; N_TERMS] = [
     "values-multiplied",
     "values-elementwise",
     "values-curve",
+    "values-activation",
+    "values-gate",
     "values-pooling",
     "values-resizing",
     "values-layout",
@@ -60,6 +64,8 @@ pub const NAMES: [&str; N_TERMS] = [
     "n-multiplied",
     "n-elementwise",
     "n-curve",
+    "n-activation",
+    "n-gate",
     "n-pooling",
     "n-resizing",
     "n-layout",
@@ -70,7 +76,7 @@ pub const NAMES: [&str; N_TERMS] = [
     "n-matrices",
     "once",
 ];
-pub const N_TERMS: usize = 36;
+pub const N_TERMS: usize = 40;
 pub const WEIGHTS: usize = N_MULTIPLYING;
 pub const OF_CONVOLUTIONS: usize = WEIGHTS + 1;
 /// The first term of values.
@@ -184,7 +190,10 @@ impl NetworkWork {
 /// The work of a network. What a compiler sees as one operator counts at the first of its nodes.
 pub fn network_work(graph: &Graph, analysis: &Analysis) -> NetworkWork {
     let ends = (graph.subgraph.inputs.iter()).chain(&graph.subgraph.outputs);
-    let ends = ends.map(|&tensor_idx| values(&graph.tensor(tensor_idx).shape, false));
+    let ends = ends.map(|&tensor_idx| {
+        let shape = &graph.tensor(tensor_idx).shape;
+        values(shape, shape.len() < 4)
+    });
     NetworkWork {
         nodes: works(graph, analysis),
         ends: ends.sum::<f64>() / MILLION,
@@ -289,12 +298,13 @@ fn size(shape: &[i32], from_end: usize) -> f64 {
     axis.map_or(1.0, |axis| f64::from(shape[axis].max(0)))
 }
 
-/// Values of a tensor as accelerators lay images out: channels in blocks.
+/// Values of a tensor as accelerators lay it out: channels in blocks, and others in vectors.
 fn values(shape: &[i32], is_plain: bool) -> f64 {
     let product: f64 = shape.iter().map(|&side| f64::from(side.max(0))).product();
     let channels = size(shape, 1);
-    if shape.len() >= 4 && channels > 0.0 && !is_plain {
-        product / channels * round_up(channels, STORED)
+    let block = if shape.len() >= 4 { STORED } else { VECTOR };
+    if channels > 0.0 && !is_plain {
+        product / channels * round_up(channels, block)
     } else {
         product
     }
@@ -390,6 +400,10 @@ const MIN_NORMALISATION_OPERATORS: usize = 6;
 fn groups(graph: &Graph, analysis: &Analysis) -> Vec<(Group, usize)> {
     let absorbed = absorbed(graph);
     let nodes = &graph.nodes;
+    // Of a tensor: whether what wrote it multiplies, or is part of what does.
+    let mut multiplied = vec![false; graph.subgraph.tensors.len()];
+    // Of a tensor: whose logistic function it is.
+    let mut logistic_of = vec![None; multiplied.len()];
     let kind = |idx: usize| nodes.get(idx).map(|node| node.operator.code.kind);
     let mut groups: Vec<(Group, usize)> = Vec::with_capacity(nodes.len());
     while let Some(node) = nodes.get(groups.len()) {
@@ -411,7 +425,28 @@ fn groups(graph: &Graph, analysis: &Analysis) -> Vec<(Group, usize)> {
         };
         let multiplying =
             || multiplying_group(graph, node).filter(|_| analysis.costs[idx].macs > 0);
-        let group = (plain.or_else(multiplying)).unwrap_or_else(|| moving_group(code));
+        let of_kind = (plain.or_else(multiplying)).unwrap_or_else(|| moving_group(code));
+        let is_after = activations(graph, node)
+            .next()
+            .is_some_and(|input| multiplied[input]);
+        let group = match (of_kind, node.operator.inputs.as_slice()) {
+            (Group::Curve, _) if is_after => Group::Activation,
+            (Group::Elementwise, &[Some(a), Some(b)])
+                if code.kind == OpKind::Mul
+                    && (logistic_of[a] == Some(b) || logistic_of[b] == Some(a)) =>
+            {
+                Group::Gate
+            }
+            (group, _) => group,
+        };
+        let is_part = group == Group::Fused && is_after && !absorbed[idx];
+        let is_of_it = (group as usize) < N_MULTIPLYING || is_part;
+        for &output in &node.operator.outputs {
+            multiplied[output] = is_of_it;
+            if code.kind == OpKind::Logistic {
+                logistic_of[output] = node.operator.inputs.first().copied().flatten();
+            }
+        }
         groups.push((group, idx));
     }
     groups

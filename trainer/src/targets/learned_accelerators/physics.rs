@@ -67,6 +67,14 @@ const BEND_OF_NETWORK: f64 = 0.15;
 const N_INDEPENDENT: f64 = 4.0;
 const RATE: f64 = 0.03;
 
+/// Logarithm of how much less these cost Hexagon in 8 bits: a table that the multiplying operator looks its results up in.
+const TABLE_IN_8_BITS: f64 = -3.0;
+const TABLES: [&str; 2] = ["values-activation", "n-activation"];
+/// The same for a value times its logistic function, where a compiler makes one curve of both: all but ONNX Runtime, which
+/// does in 8 bits alone.
+const PART_OF_CURVE: f64 = -4.0;
+const GATES: [&str; 2] = ["values-gate", "n-gate"];
+
 /// Logarithms of costs in milliseconds for a million multiplications, a million values, and an operator.
 const KINDS: [f64; N_SCALES] = [-9.210_340, -3.912_023, -6.907_755];
 
@@ -223,7 +231,7 @@ impl Places {
     }
 
     /// Expected value and standard deviation of each parameter; kinds are pulled to each other instead.
-    fn priors(self) -> Vec<(f64, f64)> {
+    fn priors(self, is_of_hexagon: bool) -> Vec<(f64, f64)> {
         let mut priors = vec![(0.0, RUNTIME); self.len()];
         for (runtime, of_runtime) in (Runtime::ALL.iter())
             .zip(priors[Self::RUNTIME..].chunks_exact_mut(N_NUMBERS * N_SCALES))
@@ -235,14 +243,17 @@ impl Places {
         for term in 0..N_TERMS {
             priors[Self::TERM + term] = (expected(term), TERM);
             for numbers in 0..N_NUMBERS {
-                let is_free = NumberFormat::ALL[numbers] == NumberFormat::Int8
-                    && ATTENTION.contains(&NAMES[term]);
-                let sigma = if is_free {
+                let is_in = |terms: &[&str]| {
+                    NumberFormat::ALL[numbers] == NumberFormat::Int8 && terms.contains(&NAMES[term])
+                };
+                let sigma = if is_in(&ATTENTION) {
                     ATTENTION_IN_8_BITS
                 } else {
                     TERM_OF_NUMBERS
                 };
-                priors[Self::OF_NUMBERS + numbers * N_TERMS + term] = (0.0, sigma);
+                let is_looked_up = is_of_hexagon && is_in(&TABLES);
+                let expected = if is_looked_up { TABLE_IN_8_BITS } else { 0.0 };
+                priors[Self::OF_NUMBERS + numbers * N_TERMS + term] = (expected, sigma);
             }
             let sigma = if OF_MEMORY.contains(&NAMES[term]) {
                 MEMORY_OF_MAKER
@@ -267,6 +278,18 @@ impl Places {
             (self.networks(), NETWORK),
         ] {
             priors[start..].fill((0.0, sigma));
+        }
+        let ways = Runtime::ALL
+            .into_iter()
+            .flat_map(|runtime| NumberFormat::ALL.map(|n| (runtime, n)));
+        let of_ways = priors[self.term_of_runtime()..].chunks_exact_mut(N_TERMS);
+        for ((runtime, numbers), of_way) in ways.zip(of_ways) {
+            let is_apart = runtime == Runtime::OnnxRuntime && numbers != NumberFormat::Int8;
+            for (name, prior) in NAMES.iter().zip(of_way) {
+                if !is_apart && GATES.contains(name) {
+                    prior.0 = PART_OF_CURVE;
+                }
+            }
         }
         priors
     }
@@ -303,7 +326,8 @@ impl Physics {
             n_devices: measured.devices.len(),
             n_networks: measured.networks.len(),
         };
-        let priors = places.priors();
+        let is_of_hexagon = |row: &Measurement| Runtime::ALL[row.runtime].is_of_hexagon();
+        let priors = places.priors(measured.rows.iter().all(is_of_hexagon));
         let mut parameters: Vec<f64> = priors.iter().map(|(expected, _)| *expected).collect();
         for numbers in 0..N_NUMBERS {
             let start = Places::KIND + numbers * N_SCALES;
