@@ -3,7 +3,7 @@
 use super::compiled::is_compiled;
 use super::outcome::UnavailableReason;
 use crate::formats::shown;
-use crate::formats::tflite::{BuiltinOptions, OpKind};
+use crate::formats::tflite::{BuiltinOptions, Meaning, OpKind, Operator};
 use crate::graph::analysis::{Analysis, Cost};
 use crate::graph::{Graph, Node};
 
@@ -30,7 +30,7 @@ fn unknown_work(graph: &Graph) -> Option<UnavailableReason> {
     };
     let are_all_custom = graph.nodes.iter().all(is_custom);
     let name = |node: &Node| match &node.operator.options {
-        BuiltinOptions::Foreign(foreign) if foreign.is_opaque => {
+        BuiltinOptions::Foreign(foreign) if foreign.meaning == Meaning::Opaque => {
             Some(shown(node.operator.code.name()))
         }
         _ => are_all_custom.then(|| shown(node.operator.code.name())),
@@ -44,6 +44,15 @@ fn unknown_work(graph: &Graph) -> Option<UnavailableReason> {
             "the file does not tell how much work {n} of {n_operators} operators do, for example `{first}`"
         ),
     })
+}
+
+/// Whether only its vendor knows what an operator computes.
+pub fn is_vendors(operator: &Operator) -> bool {
+    operator.code.kind == OpKind::Custom
+        && match &operator.options {
+            BuiltinOptions::Foreign(foreign) => foreign.meaning == Meaning::Vendors,
+            _ => true,
+        }
 }
 
 /// The reason if shapes contradict each other, so that counts from them would mean nothing.

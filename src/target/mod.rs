@@ -23,7 +23,7 @@ pub use cache::Cache;
 #[cfg(test)]
 pub(crate) use compiled::STREAM_PRODUCTS;
 pub use compiled::{ETHOS_U, compiled, compiled_for, ethos_u_of, is_compiled};
-pub use countable::uncountable;
+pub use countable::{is_vendors, uncountable};
 pub use description::{Advice, Description, Durations, Family, TargetOption};
 pub use measured_range::MeasuredRange;
 pub use outcome::{Metric, MetricEstimate, Outcome, UnavailableReason};

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
+use crate::formats::shown;
 use crate::provenance::{Evidence, Provenance, Reference};
 
 /// What is estimated. Its unit is the same for all targets.
@@ -412,12 +413,13 @@ pub enum UnavailableReason {
         /// Whether quantising the model would help, and how to say so.
         advice: &'static str,
     },
-    /// Operators that a compiler made for an accelerator, which no processor runs.
-    CompiledForAccelerator {
-        /// Of the custom operator.
+    /// Custom operators that have no cost on processors.
+    CustomOperators {
+        /// Of the first one.
         name: String,
-        /// The accelerator and the compiler in words.
-        accelerator: String,
+        /// The accelerator and the compiler in words, if a compiler made them; otherwise only their vendor knows what they
+        /// compute.
+        accelerator: Option<String>,
         n_operators: usize,
         /// Operators beside them.
         n_outside: usize,
@@ -448,7 +450,10 @@ impl UnavailableReason {
             Self::BeyondPeakRate => "beyond-peak-rate",
             Self::SeveralInputs { .. } => "several-inputs",
             Self::UnsupportedOperators { .. } => "unsupported-operators",
-            Self::CompiledForAccelerator { .. } => "compiled-for-accelerator",
+            Self::CustomOperators {
+                accelerator: None, ..
+            } => "unknown-work",
+            Self::CustomOperators { .. } => "compiled-for-accelerator",
             Self::NeverMeasured => "never-measured",
             Self::ShapeAtRunTime => "shape-at-run-time",
             Self::OfTarget { code, .. } => code,
@@ -490,7 +495,7 @@ impl fmt::Display for UnavailableReason {
                     "{n_operators} of {of} operators {verb} not run {place} ({reasons}){advice}"
                 )
             }
-            Self::CompiledForAccelerator {
+            Self::CustomOperators {
                 name,
                 accelerator,
                 n_operators,
@@ -498,11 +503,22 @@ impl fmt::Display for UnavailableReason {
                 outside_ms: [value_ms, lo_ms, hi_ms],
             } => {
                 let verb = if *n_operators == 1 { "is" } else { "are" };
-                write!(
-                    f,
-                    "{n_operators} `{name}` {verb} compiled for {accelerator}, and no processor runs what is \
-                     inside; "
-                )?;
+                match accelerator {
+                    Some(accelerator) => write!(
+                        f,
+                        "{n_operators} `{name}` {verb} compiled for {accelerator}, and no processor runs what is \
+                         inside; "
+                    )?,
+                    None => {
+                        let of = n_operators.saturating_add(*n_outside);
+                        write!(
+                            f,
+                            "the file does not tell how much work {n_operators} of {of} operators do, for example \
+                             `{}`; ",
+                            shown(name)
+                        )?;
+                    }
+                }
                 match n_outside {
                     0 => f.write_str("there are no others")?,
                     n => write!(
@@ -510,7 +526,10 @@ impl fmt::Display for UnavailableReason {
                         "the {n} other operators take {value_ms:.3} ms here ({lo_ms:.3} to {hi_ms:.3})"
                     )?,
                 }
-                f.write_str("; give the model before the compiler")
+                match accelerator {
+                    Some(_) => f.write_str("; give the model before the compiler"),
+                    None => Ok(()),
+                }
             }
             Self::NeverMeasured => f.write_str("no network was measured on this board"),
             Self::ShapeAtRunTime => f.write_str("a tensor's shape is known only at run time"),

@@ -115,7 +115,7 @@ impl Host {
     /// Whether the host has a cost for a node.
     fn runs(&self, network: &Network, node_idx: usize) -> bool {
         match self {
-            Self::CortexA(_) => !cortex_a::kernel_counts_of(network)[node_idx].is_compiled,
+            Self::CortexA(_) => !cortex_a::kernel_counts_of(network)[node_idx].is_unknown,
             Self::CortexM { .. } => cortex_m::is_known(&network.graph.nodes[node_idx]),
         }
     }

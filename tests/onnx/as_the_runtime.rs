@@ -1,7 +1,7 @@
 //! Files that ONNX Runtime runs although they are unusual, and what does not exist.
 
 use litecast::formats::onnx;
-use litecast::{ModelFile, Request, estimate};
+use litecast::{Metric, ModelFile, Outcome, Request, estimate};
 
 use super::file::{File, INT64, Size};
 use super::{ALONE, check, latencies, operators, read};
@@ -318,10 +318,36 @@ fn unknown_work_has_no_estimate() {
         estimate(ModelFile::new("net.onnx", &file), None).unwrap()
     };
     let n_latencies = |report: &_| latencies(report).iter().filter(|(_, has)| *has).count();
-    let detail = behind_a_convolution("Rotated", "mmdeploy", &[1]);
-    let is_uncounted = |one: &str| one == "uncounted-operator";
-    assert!((detail.diagnostics.iter()).any(|one| is_uncounted(one.diagnostic.code)));
-    assert!(n_latencies(&detail) > 0);
+    // A detail of a network: accelerators are estimated without it, and processors say what the others take. TensorRT's
+    // plugins have no domain.
+    for (op_type, domain) in [("Rotated", "mmdeploy"), ("EfficientNMS_TRT", "")] {
+        let detail = behind_a_convolution(op_type, domain, &[1]);
+        let is_uncounted = |one: &str| one == "uncounted-operator";
+        assert!((detail.diagnostics.iter()).any(|one| is_uncounted(one.diagnostic.code)));
+        assert_eq!(n_latencies(&detail), 0, "{op_type}");
+        let parts = detail
+            .results
+            .iter()
+            .filter(|one| one.metric == Metric::NpuLatency);
+        assert!(parts.clone().count() > 0);
+        assert!(
+            parts
+                .into_iter()
+                .all(|one| matches!(one.outcome, Outcome::Estimate { .. }))
+        );
+        let of_processor = (detail.results.iter()).find(|one| one.target == "cortex-a76-rpi5");
+        let Some(Outcome::Unavailable {
+            unavailable,
+            reason,
+        }) = of_processor.map(|one| &one.outcome)
+        else {
+            panic!("{op_type}: expected a reason");
+        };
+        let words = unavailable.to_string();
+        println!("{words}");
+        assert_eq!(*reason, "unknown-work");
+        assert!(words.contains("2 other operators take"), "{words}");
+    }
     for domain in ["vendor.npu", "com.microsoft", ""] {
         let program = behind_a_convolution("Program", domain, &[1; 1024]);
         assert_eq!(n_latencies(&program), 0, "{domain}");

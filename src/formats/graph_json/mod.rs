@@ -39,7 +39,9 @@ use self::limits::*;
 use self::tensor::Distribution;
 use super::builder::{self, Builder};
 use super::distribution::{self, DEFAULT_ENTROPY_BITS, DEFAULT_ZERO_SHARE};
-use super::tflite::{BuiltinOptions, Foreign, Format, Model, OpKind, OperatorCode, TensorType};
+use super::tflite::{
+    BuiltinOptions, Foreign, Format, Meaning, Model, OpKind, OperatorCode, TensorType,
+};
 use super::{max_operators, shown};
 
 /// What `format` has to be.
@@ -290,7 +292,7 @@ impl<'d> Reader<'d> {
             OpKind::Custom => BuiltinOptions::Foreign(Box::new(Foreign {
                 macs: entry.macs.or_else(|| kinds::framework_macs(&entry.kind)),
                 contradiction: None,
-                is_opaque: false,
+                meaning: Meaning::Known,
             })),
             kind => {
                 let attributes = Attributes::new(place, kind, entry.attributes);

@@ -274,9 +274,20 @@ pub struct Foreign {
     /// Why no kernel of that framework takes the operands, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contradiction: Option<&'static str>,
-    /// Whether the file does not tell what it computes, or values at inference decide it.
     #[serde(skip)]
-    pub is_opaque: bool,
+    pub meaning: Meaning,
+}
+
+/// Who knows what an operator of another framework computes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Meaning {
+    /// The framework's documents say it.
+    #[default]
+    Known,
+    /// Its vendor alone; it is a detail of a network whose other operators are known.
+    Vendors,
+    /// Nobody, because it is a compiled program or values at inference decide it.
+    Opaque,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -98,7 +98,7 @@ pub struct WorkNanoseconds {
 impl WorkNanoseconds {
     /// Nanoseconds of an operator that runs on a processor.
     fn operator_ns(&self, counts: &KernelCounts) -> f64 {
-        if counts.is_compiled {
+        if counts.is_unknown {
             return 0.0;
         }
         // A value of any type takes what a byte of int8 does: its time is that of an access.

@@ -215,7 +215,7 @@ mod tests {
             macs: 0.0,
             values: 17.0,
             copies: false,
-            is_compiled: false,
+            is_unknown: false,
         };
         assert_eq!(costs.instructions(&counts("ADD int8")), Some(105.0));
         assert_eq!(costs.instructions(&counts("ADD float32")), None);

@@ -11,8 +11,8 @@ pub enum Source {
     SingleOperators,
     /// The operator was never counted; its instructions are bounded by bytes and arithmetic.
     GeneralCost,
-    /// The operator is compiled for an accelerator and does not run on a processor.
-    Compiled,
+    /// Nothing is known of the operator: it was compiled for an accelerator, or only its vendor knows what it computes.
+    Unknown,
 }
 
 /// Instructions of one operator.

@@ -11,11 +11,11 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 
 use crate::formats::tflite::op_row::{Effect, Work};
-use crate::formats::tflite::{OpKind, OperatorCode, TensorType};
+use crate::formats::tflite::{OpKind, Operator, OperatorCode, TensorType};
 use crate::graph::analysis::window::Window;
 use crate::graph::analysis::{Analysis, Cost};
 use crate::graph::{Graph, Node};
-use crate::target::is_compiled;
+use crate::target::{is_compiled, is_vendors};
 
 /// The counts of one operator, from which the instructions of its kernel follow.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,15 +37,16 @@ pub struct KernelCounts {
     pub values: f64,
     /// Whether it copies values and computes none.
     pub copies: bool,
-    /// Whether the operator is compiled for an accelerator and does not run on a processor.
-    pub is_compiled: bool,
+    /// Whether its work on a processor is unknown: it was compiled for an accelerator, or only its vendor knows what it
+    /// computes.
+    pub is_unknown: bool,
 }
 
 impl KernelCounts {
     /// Bytes that a cache of this capacity does not hold: all or none of them, because an operator's feature maps follow
-    /// each other through the cache. 0 for an operator that does not run on a processor.
+    /// each other through the cache. 0 for an operator whose work is unknown.
     pub fn uncached_bytes(&self, cached_bytes: f64) -> f64 {
-        let is_cached = self.is_compiled || self.bytes <= cached_bytes;
+        let is_cached = self.is_unknown || self.bytes <= cached_bytes;
         if is_cached { 0.0 } else { self.bytes }
     }
 }
@@ -127,7 +128,7 @@ pub fn inference_counts<W: Borrow<KernelCounts>>(operators: &[W]) -> KernelCount
         macs: 0.0,
         values: 0.0,
         copies: false,
-        is_compiled: false,
+        is_unknown: false,
     }
 }
 
@@ -189,15 +190,21 @@ fn node_counts(
         macs: cost.macs as f64 + compared_boxes(graph, node),
         values: shapes.in_values + shapes.out_values,
         copies,
-        is_compiled: is_compiled(&node.operator.code),
+        is_unknown: is_compiled(&node.operator.code)
+            || (is_vendors(node.operator) && !is_detection(node.operator)),
     }
+}
+
+/// Whether an operator is TensorFlow Lite's detection post-processing, a custom operator that was counted.
+fn is_detection(operator: &Operator) -> bool {
+    operator.code.custom.as_deref() == Some("TFLite_Detection_PostProcess")
 }
 
 /// Pairs of boxes that TensorFlow Lite's detection post-processing compares if no box is dropped for its score: each
 /// detection with all anchors of a lower score. 0 for other operators.
 fn compared_boxes(graph: &Graph, node: &Node) -> f64 {
     let operator = node.operator;
-    if operator.code.custom.as_deref() != Some("TFLite_Detection_PostProcess") {
+    if !is_detection(operator) {
         return 0.0;
     }
     // Both are `[1, boxes, 4]`.

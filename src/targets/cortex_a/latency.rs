@@ -67,8 +67,8 @@ fn instruction_count(
         interval_factor,
         source,
     };
-    if counts.is_compiled {
-        return counted(0.0, 1.0, Source::Compiled);
+    if counts.is_unknown {
+        return counted(0.0, 1.0, Source::Unknown);
     }
     if let Some(instructions) = fitted {
         return counted(instructions, of_networks, Source::Networks);
@@ -257,7 +257,7 @@ mod tests {
             macs: 0.0,
             values,
             copies: false,
-            is_compiled: false,
+            is_unknown: false,
         }
     }
 
@@ -297,7 +297,7 @@ mod tests {
                         Source::Networks => 0,
                         Source::SingleOperators => 1,
                         Source::GeneralCost => 2,
-                        Source::Compiled => panic!("{name} is no operator of a compiler"),
+                        Source::Unknown => panic!("{name} is in the schema"),
                     };
                     row[place] += 1;
                 }
@@ -367,7 +367,7 @@ mod tests {
                 macs: 0.0,
                 values,
                 copies: false,
-                is_compiled: false,
+                is_unknown: false,
             };
             instruction_counts(costs, &[counts])[0]
         };

@@ -9,13 +9,15 @@ use super::{
     instruction_counts_of, kernel_counts_of, latency_of,
 };
 use crate::diagnostic::{Diagnostic, Severity, some_of};
+use crate::formats::tflite::Operator;
 use crate::graph::{Graph, Node};
 use crate::learned::manifest::Manifest;
 use crate::provenance::{Evidence, Provenance, ProvenanceKind, Reference};
 use crate::target::{
     Description, Durations, Family, MeasuredRange, Metric, MetricEstimate, MetricInfo, Network,
     Outcome, PeakRates, Settings, Target, TargetEstimate, TargetInfo, TargetOption,
-    UnavailableReason, UnsupportedOperator, UnsupportedReason, compiled_for, uncountable,
+    UnavailableReason, UnsupportedOperator, UnsupportedReason, compiled_for, is_compiled,
+    uncountable,
 };
 
 /// The family of these targets.
@@ -108,13 +110,16 @@ impl Target for CortexA {
         })
     }
 
-    /// LiteRT runs every operator except those that were compiled for an accelerator.
+    /// LiteRT runs every operator except those that were compiled for an accelerator, and vendors' custom operators.
     fn unsupported(&self, network: &Network) -> Vec<UnsupportedOperator> {
         let operators = kernel_counts_of(network).iter().enumerate();
-        let compiled = operators.filter(|(_, counts)| counts.is_compiled);
-        let unsupported = compiled.map(|(node_idx, _)| UnsupportedOperator {
+        let unknown = operators.filter(|(_, counts)| counts.is_unknown);
+        let unsupported = unknown.map(|(node_idx, _)| UnsupportedOperator {
             node_idx,
-            reason: UnsupportedReason::Compiled,
+            reason: match is_compiled(&network.graph.nodes[node_idx].operator.code) {
+                true => UnsupportedReason::Compiled,
+                false => UnsupportedReason::CustomOperator,
+            },
         });
         unsupported.collect()
     }
@@ -196,7 +201,7 @@ impl CortexA {
                 Vec::new(),
             );
         };
-        if let Some(reason) = compiled(graph, &latency) {
+        if let Some(reason) = custom_operators(graph, &latency) {
             return (Outcome::unavailable(reason), Vec::new());
         }
         let never_counted = never_counted(graph, operators, &latency.sources);
@@ -234,20 +239,25 @@ fn modelled(configuration: String) -> Provenance {
     Provenance::own(ProvenanceKind::Modelled, configuration).against(Reference::MeasuredKindLeftOut)
 }
 
-/// The reason why a file that was compiled for an accelerator has no latency: its compiled operator does not run on a
-/// processor. Includes the time of the operators outside of it.
-fn compiled(graph: &Graph, latency: &Latency) -> Option<UnavailableReason> {
-    let is_compiled = |(_, source): &(&Node, &Source)| **source == Source::Compiled;
+/// The reason why a network with custom operators whose work is unknown has no latency. Includes the time of the others.
+fn custom_operators(graph: &Graph, latency: &Latency) -> Option<UnavailableReason> {
+    let is_unknown = |(_, source): &(&Node, &Source)| **source == Source::Unknown;
     let pairs = graph.nodes.iter().zip(&latency.sources);
-    let compiled: Vec<&Node> = pairs.filter(is_compiled).map(|(node, _)| node).collect();
-    let first = compiled.first()?.operator;
-    let name = first.code.custom.as_deref()?;
-    let n_outside = graph.nodes.len().saturating_sub(compiled.len());
-    Some(UnavailableReason::CompiledForAccelerator {
-        name: name.to_owned(),
-        accelerator: compiled_for(graph.model, first, &graph.subgraph.tensors)?,
-        n_operators: compiled.len(),
-        n_outside,
+    let unknown: Vec<&Operator> = pairs
+        .filter(is_unknown)
+        .map(|(node, _)| node.operator)
+        .collect();
+    let compiled_for =
+        |operator: &&Operator| compiled_for(graph.model, operator, &graph.subgraph.tensors);
+    let first = unknown
+        .iter()
+        .find(|operator| is_compiled(&operator.code))
+        .or(unknown.first())?;
+    Some(UnavailableReason::CustomOperators {
+        name: first.code.name().to_owned(),
+        accelerator: compiled_for(first),
+        n_operators: unknown.len(),
+        n_outside: graph.nodes.len().saturating_sub(unknown.len()),
         outside_ms: [latency.value_ms, latency.lo_ms, latency.hi_ms],
     })
 }

@@ -167,7 +167,7 @@ impl<'g, 'm> Kernels<'g, 'm> {
                 cortex_a::Source::Networks | cortex_a::Source::SingleOperators => {
                     counted.instructions - counted.besides
                 }
-                cortex_a::Source::GeneralCost | cortex_a::Source::Compiled => 0.0,
+                cortex_a::Source::GeneralCost | cortex_a::Source::Unknown => 0.0,
             };
             let counted = counted.unwrap_or_default().into_iter();
             counted.map(of_kernel).collect()

@@ -4,6 +4,7 @@
 use super::Converter;
 use super::contradictions::BROADCASTING;
 use super::convolutions::{Side, sides, transposed_sides};
+use super::unknown::is_plugin;
 use super::value::{axis, broadcast, product};
 use crate::formats::onnx::contrib;
 use crate::formats::onnx::proto::Node;
@@ -444,7 +445,7 @@ impl<'a> Converter<'a> {
                 }
                 "Conv" | "ConvInteger" | "DeformConv" => self.convolution_macs(node, 1)?,
                 "QLinearConv" => self.convolution_macs(node, 3)?,
-                name if UNCOUNTED.contains(&name) => return None,
+                name if UNCOUNTED.contains(&name) || is_plugin(name) => return None,
                 _ => 0,
             },
             (contrib::DOMAIN, "MatMulNBits" | "FusedMatMul") => {

@@ -7,7 +7,7 @@ use crate::formats::onnx::contrib;
 use crate::formats::onnx::limits::MAX_OPERATOR_NAME_CHARS;
 use crate::formats::onnx::names::Name;
 use crate::formats::onnx::proto::{Dimension, Node, NodeText, tensor_type};
-use crate::formats::tflite::{BuiltinOptions, Foreign, OperatorCode, TensorType};
+use crate::formats::tflite::{BuiltinOptions, Foreign, Meaning, OperatorCode, TensorType};
 
 /// Operators whose work depends on the values.
 const TREES: &[&str] = &[
@@ -30,6 +30,12 @@ const PROGRAMS: &[&str] = &[
     "hailo",
     "xilinx",
 ];
+
+/// Whether a name without a domain is that of a vendor's plugin, such as `EfficientNMS_TRT`: no operator of ONNX or of ONNX
+/// Runtime has an underscore in its name.
+pub(super) fn is_plugin(op_type: &str) -> bool {
+    op_type.contains('_')
+}
 
 /// Whether the part of a name that is kept contains small letters, which may be large there.
 fn has_part(name: &str, part: &str) -> bool {
@@ -72,7 +78,7 @@ impl<'a> Converter<'a> {
         let options = BuiltinOptions::Foreign(Box::new(Foreign {
             macs,
             contradiction,
-            is_opaque: self.is_opaque(node),
+            meaning: self.meaning(node),
         }));
         self.network
             .builder
@@ -141,11 +147,10 @@ impl<'a> Converter<'a> {
         Some(())
     }
 
-    /// Whether nobody but its vendor knows what a node computes, or which branches of trees run decides its work. Among
-    /// products, an operator of an unknown domain is a detail, unless it is a compiled program by its name or has one among
-    /// its attributes and operands. Some vendors name no domain for their programs; no operator of ONNX that is read here
-    /// has an attribute as long.
-    fn is_opaque(&self, node: &Node<'a>) -> bool {
+    /// Which branches run decides the work of trees. Among products, an operator of an unknown domain is a detail, unless
+    /// it is a compiled program by its name or has one among its attributes and operands. Some vendors name no domain for
+    /// their programs and plugins; no operator of ONNX that is read here has an attribute as long.
+    fn meaning(&self, node: &Node<'a>) -> Meaning {
         let NodeText {
             domain, op_type, ..
         } = node.text;
@@ -153,10 +158,20 @@ impl<'a> Converter<'a> {
             let is_named = |part: &&str| [domain, op_type].iter().any(|name| has_part(name, part));
             PROGRAMS.iter().any(is_named) || node.attributes.has_program()
         };
-        match domain {
-            "ai.onnx.ml" => TREES.contains(&op_type),
-            "" | "ai.onnx" | "ai.onnx.preview.training" | contrib::DOMAIN => is_program(),
-            _ => is_program() || !self.branches.has_products || self.reads_program(node),
+        let (is_opaque, is_vendors) = match domain {
+            "ai.onnx.ml" => (TREES.contains(&op_type), false),
+            "" | "ai.onnx" | "ai.onnx.preview.training" | contrib::DOMAIN => {
+                (is_program(), is_plugin(op_type))
+            }
+            _ => (
+                is_program() || !self.branches.has_products || self.reads_program(node),
+                true,
+            ),
+        };
+        match (is_opaque, is_vendors) {
+            (true, _) => Meaning::Opaque,
+            (_, true) => Meaning::Vendors,
+            _ => Meaning::Known,
         }
     }
 
